@@ -45,7 +45,11 @@ pub(super) fn collect(mutator: &mut Mutator, need: Need, roots: &mut Roots<'_>, 
     let (old_start, old_used) = state.old().map_or((null_mut(), 0), |old| (old.start, old.used()));
     let before = used + old_used + mutator.fragment_words;
     let most = before + mutator.stack_words() + need.words;
-    let wanted = if need.exact { most } else { most.max(state.options().minimum_words) };
+    let wanted = match (need.exact, state.grow) {
+        (true, _) => most,
+        (false, true) => (most + most / 4).max(state.options().minimum_words),
+        (false, false) => most.max(state.options().minimum_words),
+    };
     let new_words = fibonacci::at_least(wanted);
     check_limit(mutator, new_words)?;
 

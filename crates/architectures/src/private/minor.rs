@@ -53,7 +53,7 @@ pub(super) fn collect(
         wanted = wanted.max(most + need.words);
     }
     let new_words = fibonacci::at_least(wanted);
-    let new_old = if mature > 0 && state.old().is_none() { fibonacci::at_least(used.max(mature)) } else { 0 };
+    let new_old = if mature > 0 && state.old().is_none() { fibonacci::at_least(mature + used) } else { 0 };
     check_limit(mutator, new_words + new_old)?;
 
     let fragments = FragmentRanges::of(mutator);

@@ -53,7 +53,7 @@ pub(super) fn collect(
     }
     let words = fibonacci::at_least(words);
     if mature > 0 && collector.old_words == 0 {
-        collector.old_words = fibonacci::at_least(used);
+        collector.old_words = fibonacci::at_least(mature + used);
     }
     collector.old().check_room(collector.old_words);
     let to = collector.other().start();
