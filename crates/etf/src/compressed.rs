@@ -2,7 +2,8 @@
 
 use std::io::Read;
 
-use flate2::bufread::ZlibDecoder;
+use flate2::Compression;
+use flate2::bufread::{ZlibDecoder, ZlibEncoder};
 
 use crate::decode::DecodeError;
 
@@ -17,4 +18,9 @@ pub fn inflate(bytes: &[u8], length: usize) -> Result<(Vec<u8>, usize), DecodeEr
         return Err(DecodeError::Malformed);
     }
     Ok((inflated, decoder.total_in() as usize))
+}
+
+/// Appends the zlib stream of `bytes` to `packed`.
+pub fn deflate(bytes: &[u8], level: u32, packed: &mut Vec<u8>) -> std::io::Result<()> {
+    ZlibEncoder::new(bytes, Compression::new(level.min(9))).read_to_end(packed).map(|_| ())
 }

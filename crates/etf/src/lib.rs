@@ -10,8 +10,11 @@
 
 mod compressed;
 mod decode;
+mod encode;
 mod identifier;
 mod reader;
+mod sink;
 mod tags;
 
 pub use decode::{DecodeError, DecodeOptions, Resolve, decode};
+pub use encode::{EncodeError, EncodeOptions, encode, encoded_size};
