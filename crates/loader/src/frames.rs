@@ -1,10 +1,9 @@
 //! The check that code keeps to its stack frame and to its function.
 //!
 //! A forward walk over each function carries the size of the frame and the slots that `catch` and
-//! `try` occupy. Where ways with different ones meet, nothing is known from there on, and only
-//! code that leaves the frame alone and ends by raising is accepted: compilers share such endings.
-//! A label is walked from at most twice, for nothing can follow "not known". Code that no way
-//! leads to is not looked at.
+//! `try` occupy. Where ways with different ones meet, only the slots that all of them have are
+//! known from there on, and only code that leaves the frame alone and ends by raising is accepted:
+//! compilers share such endings. Code that no way leads to is not looked at.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -33,6 +32,7 @@ pub(crate) fn check(
         states: vec![None; decoded.labels.len()],
         catches: Catches::default(),
         pending: Vec::new(),
+        budget: decoded.code.len() * MOST_VISITS,
     };
     layout
         .functions
@@ -47,8 +47,8 @@ enum Frame {
     Absent,
     /// It has this many slots.
     Slots(u16),
-    /// It depends on the way taken.
-    Unknown,
+    /// It depends on the way taken; there are at least this many slots that hold terms.
+    AtLeast(u16),
 }
 
 impl fmt::Display for Frame {
@@ -56,7 +56,12 @@ impl fmt::Display for Frame {
         match self {
             Frame::Absent => f.write_str("no frame"),
             Frame::Slots(slots) => write!(f, "a frame of {slots}"),
-            Frame::Unknown => f.write_str("a frame that depends on the way taken"),
+            Frame::AtLeast(slots) => {
+                write!(
+                    f,
+                    "a frame of at least {slots} that depends on the way taken"
+                )
+            }
         }
     }
 }
@@ -65,8 +70,8 @@ impl fmt::Display for Frame {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct State {
     frame: Frame,
-    /// Active `catch` and `try`, innermost first: an index into [`Catches`]. Empty if the frame is
-    /// unknown.
+    /// Active `catch` and `try`, innermost first: an index into [`Catches`]. Empty if the frame
+    /// depends on the way.
     catches: u32,
 }
 
@@ -75,16 +80,12 @@ impl State {
         frame: Frame::Absent,
         catches: 0,
     };
-    const UNKNOWN: State = State {
-        frame: Frame::Unknown,
-        catches: 0,
-    };
 
     /// Number of slots that may be named.
     fn slots(self) -> u16 {
         match self.frame {
-            Frame::Slots(slots) => slots,
-            Frame::Absent | Frame::Unknown => 0,
+            Frame::Slots(slots) | Frame::AtLeast(slots) => slots,
+            Frame::Absent => 0,
         }
     }
 }
@@ -122,6 +123,16 @@ impl Catches {
         word >> (slot % 64) & 1 != 0
     }
 
+    /// How many slots, from the lowest on, hold terms.
+    fn free_slots(&self, state: State) -> u16 {
+        let occupied = &self.nodes[state.catches as usize].occupied;
+        let lowest = occupied
+            .iter()
+            .position(|&word| word != 0)
+            .map(|word| word as u16 * 64 + occupied[word].trailing_zeros() as u16);
+        state.slots().min(lowest.unwrap_or(u16::MAX))
+    }
+
     fn push(&mut self, outer: u32, slot: u16) -> u32 {
         if let Some(&stack) = self.known.get(&(slot, outer)) {
             return stack;
@@ -155,7 +166,13 @@ struct Checker<'a> {
     catches: Catches,
     /// Labels that have been reached and are to be walked from.
     pending: Vec<Label>,
+    /// How many instructions may still be walked over.
+    budget: usize,
 }
+
+/// How often an instruction is walked over on average, at most. Compiled code stays below two;
+/// more is a trap for the loader.
+const MOST_VISITS: usize = 16;
 
 impl Checker<'_> {
     fn function(&mut self, function: &Function) -> Result<()> {
@@ -198,7 +215,16 @@ impl Checker<'_> {
     fn merge(&mut self, label: Label, state: State) -> bool {
         let known = &mut self.states[label.0 as usize];
         let merged = match *known {
-            Some(other) if other != state => State::UNKNOWN,
+            Some(other) if other != state => {
+                let slots = self
+                    .catches
+                    .free_slots(state)
+                    .min(self.catches.free_slots(other));
+                State {
+                    frame: Frame::AtLeast(slots),
+                    catches: 0,
+                }
+            }
             _ => state,
         };
         known.replace(merged) != Some(merged)
@@ -211,6 +237,10 @@ impl Checker<'_> {
         let first = self.decoded.labels[label.0 as usize] as usize;
         let decoded = self.decoded;
         for index in first..function.end as usize {
+            self.budget = self
+                .budget
+                .checked_sub(1)
+                .ok_or_else(|| self.error(index, "the ways through the code are too entangled"))?;
             let instruction = &decoded.code[index];
             if let Instruction::Label(here) = *instruction {
                 if index != first {
