@@ -13,7 +13,7 @@ pub struct Dictionary {
 }
 
 fn same(a: Term, b: Term) -> bool {
-    a == b || atoll_term::compare::exactly_equal(a, b)
+    a == b || atoll_term::exactly_equal(a, b)
 }
 
 impl Dictionary {
