@@ -47,11 +47,7 @@ pub struct HistogramError {
 
 impl fmt::Display for HistogramError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            out,
-            "the histogram states {} values, but its buckets hold {}",
-            self.stated, self.found
-        )
+        write!(out, "the histogram states {} values, but its buckets hold {}", self.stated, self.found)
     }
 }
 
@@ -69,13 +65,7 @@ struct HistogramRecord {
 impl Histogram {
     /// An empty histogram.
     pub fn new() -> Self {
-        Histogram {
-            counts: vec![0; BUCKETS].into_boxed_slice(),
-            count: 0,
-            sum: 0,
-            minimum: u64::MAX,
-            maximum: 0,
-        }
+        Histogram { counts: vec![0; BUCKETS].into_boxed_slice(), count: 0, sum: 0, minimum: u64::MAX, maximum: 0 }
     }
 
     /// Counts one value.
@@ -157,10 +147,7 @@ impl Histogram {
             .iter()
             .enumerate()
             .filter(|(_, count)| **count > 0)
-            .map(|(index, count)| Bucket {
-                upper: upper_of(index),
-                count: *count,
-            })
+            .map(|(index, count)| Bucket { upper: upper_of(index), count: *count })
     }
 }
 
@@ -205,10 +192,7 @@ impl TryFrom<HistogramRecord> for Histogram {
             found = found.saturating_add(bucket.count);
         }
         if found != record.count {
-            return Err(HistogramError {
-                stated: record.count,
-                found,
-            });
+            return Err(HistogramError { stated: record.count, found });
         }
         histogram.count = record.count;
         histogram.sum = record.sum;
@@ -285,8 +269,7 @@ mod tests {
 
     #[test]
     fn merging_equals_recording_everything_in_one() {
-        let (mut left, mut right, mut both) =
-            (Histogram::new(), Histogram::new(), Histogram::new());
+        let (mut left, mut right, mut both) = (Histogram::new(), Histogram::new(), Histogram::new());
         for value in [0, 3, 17, 90_000, u64::MAX] {
             left.record(value);
             both.record(value);
@@ -311,16 +294,12 @@ mod tests {
         assert!(text.contains(r#"{"upper":1279,"count":1}"#), "{text}");
         assert_eq!(serde_json::from_str::<Histogram>(&text).unwrap(), histogram);
         let empty = serde_json::to_string(&Histogram::new()).unwrap();
-        assert_eq!(
-            serde_json::from_str::<Histogram>(&empty).unwrap(),
-            Histogram::new()
-        );
+        assert_eq!(serde_json::from_str::<Histogram>(&empty).unwrap(), Histogram::new());
     }
 
     #[test]
     fn a_record_whose_counts_disagree_is_refused() {
-        let text =
-            r#"{"count":2,"sum":1,"minimum":1,"maximum":1,"buckets":[{"upper":1,"count":1}]}"#;
+        let text = r#"{"count":2,"sum":1,"minimum":1,"maximum":1,"buckets":[{"upper":1,"count":1}]}"#;
         let error = serde_json::from_str::<Histogram>(text).unwrap_err();
         assert!(error.to_string().contains("states 2 values"), "{error}");
     }

@@ -107,15 +107,9 @@ pub struct PhaseTimes {
 impl PhaseTimes {
     /// All parts together.
     pub fn total_ns(&self) -> u64 {
-        [
-            self.mutator_ns,
-            self.send_ns,
-            self.copy_ns,
-            self.minor_ns,
-            self.major_ns,
-        ]
-        .into_iter()
-        .fold(0, u64::saturating_add)
+        [self.mutator_ns, self.send_ns, self.copy_ns, self.minor_ns, self.major_ns]
+            .into_iter()
+            .fold(0, u64::saturating_add)
     }
 }
 
@@ -151,17 +145,10 @@ mod tests {
 
     #[test]
     fn unmeasured_is_null_and_missing_is_accepted() {
-        let statistics = RunStatistics {
-            heap: "private".into(),
-            total_ns: 12,
-            ..RunStatistics::default()
-        };
+        let statistics = RunStatistics { heap: "private".into(), total_ns: 12, ..RunStatistics::default() };
         let text = serde_json::to_string(&statistics).unwrap();
         assert!(text.contains(r#""mutator_ns":null"#), "{text}");
-        assert_eq!(
-            serde_json::from_str::<RunStatistics>(r#"{"heap":"private","total_ns":12}"#).unwrap(),
-            statistics
-        );
+        assert_eq!(serde_json::from_str::<RunStatistics>(r#"{"heap":"private","total_ns":12}"#).unwrap(), statistics);
     }
 
     #[test]

@@ -27,11 +27,7 @@ pub struct WindowUtilisation {
 ///
 /// The worst window begins where a pause begins or ends where one ends, so only those are looked at: linear in the
 /// number of pauses for each window, after sorting.
-pub fn minimum_mutator_utilisation(
-    pauses: &[Pause],
-    total_ns: u64,
-    windows_ns: &[u64],
-) -> Vec<WindowUtilisation> {
+pub fn minimum_mutator_utilisation(pauses: &[Pause], total_ns: u64, windows_ns: &[u64]) -> Vec<WindowUtilisation> {
     let stops = disjoint(pauses, total_ns);
     windows_ns
         .iter()
@@ -39,10 +35,7 @@ pub fn minimum_mutator_utilisation(
         .filter(|window| (1..=total_ns).contains(window))
         .map(|window_ns| {
             let stopped = longest_stop_within(&stops, total_ns, window_ns);
-            WindowUtilisation {
-                window_ns,
-                utilisation: 1.0 - stopped as f64 / window_ns as f64,
-            }
+            WindowUtilisation { window_ns, utilisation: 1.0 - stopped as f64 / window_ns as f64 }
         })
         .collect()
 }
@@ -105,26 +98,14 @@ mod tests {
     use super::*;
 
     fn pauses(list: &[(u64, u64)]) -> Vec<Pause> {
-        list.iter()
-            .map(|&(start_ns, length_ns)| Pause {
-                start_ns,
-                length_ns,
-            })
-            .collect()
+        list.iter().map(|&(start_ns, length_ns)| Pause { start_ns, length_ns }).collect()
     }
 
     /// Tries every window of the run.
     fn by_hand(list: &[(u64, u64)], total: u64, window: u64) -> f64 {
-        let stopped = |instant: u64| {
-            list.iter()
-                .any(|&(start, length)| (start..start + length).contains(&instant))
-        };
+        let stopped = |instant: u64| list.iter().any(|&(start, length)| (start..start + length).contains(&instant));
         let worst = (0..=total - window)
-            .map(|from| {
-                (from..from + window)
-                    .filter(|&instant| stopped(instant))
-                    .count()
-            })
+            .map(|from| (from..from + window).filter(|&instant| stopped(instant)).count())
             .max()
             .unwrap();
         1.0 - worst as f64 / window as f64
@@ -143,10 +124,7 @@ mod tests {
             for window in [1, 2, 3, 7, 10, 33, 50, 99, 100] {
                 let found = minimum_mutator_utilisation(&pauses(list), 100, &[window]);
                 let wanted = by_hand(list, 100, window);
-                assert!(
-                    (found[0].utilisation - wanted).abs() < 1e-12,
-                    "{list:?} {window}"
-                );
+                assert!((found[0].utilisation - wanted).abs() < 1e-12, "{list:?} {window}");
             }
         }
     }
@@ -154,12 +132,6 @@ mod tests {
     #[test]
     fn without_pauses_the_program_has_everything() {
         let found = minimum_mutator_utilisation(&[], 100, &[0, 10, 200]);
-        assert_eq!(
-            found,
-            [WindowUtilisation {
-                window_ns: 10,
-                utilisation: 1.0
-            }]
-        );
+        assert_eq!(found, [WindowUtilisation { window_ns: 10, utilisation: 1.0 }]);
     }
 }
