@@ -213,10 +213,10 @@ impl Comparison {
         self.contenders.iter().any(|one| one.failure.is_some())
     }
 
-    /// The table and its notes, as wide as the terminal on standard output, or 130 columns where there is none.
+    /// The table and its notes, as wide as the terminal on standard output, or 140 columns where there is none.
     pub fn table(&self) -> String {
         let terminal = console::Term::stdout();
-        let columns = terminal.size_checked().map_or(130, |(_, columns)| usize::from(columns));
+        let columns = terminal.size_checked().map_or(140, |(_, columns)| usize::from(columns));
         self.table_within(columns)
     }
 

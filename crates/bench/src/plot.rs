@@ -14,6 +14,7 @@ const PANEL_GAP: f64 = 56.0;
 const PANEL_HEIGHT: f64 = 372.0;
 const ROW_GAP: f64 = 26.0;
 const NOTE_LINE: f64 = 18.0;
+const BAR_GAP: f64 = 3.0;
 
 // Okabe and Ito's palette, which people with any kind of colour vision can tell apart.
 const SKY: &str = "#56b4e9";
@@ -44,14 +45,24 @@ struct Part {
 /// A bar with what stands above it and how far it may move.
 struct Bar {
     parts: Vec<Part>,
+    /// The figure above the bar.
     label: String,
+    /// A second, fainter one above that.
+    remark: Option<String>,
     /// Lowest and highest measurement, in the unit of the axis.
     range: Option<(f64, f64)>,
 }
 
 impl Bar {
-    fn plain(value: f64, colour: &'static str, label: String) -> Bar {
-        Bar { parts: vec![Part { value, colour, hint: label.clone() }], label, range: None }
+    /// One of several bars of a contender, its figure without the unit that the axis has.
+    fn narrow(spread: Spread, unit: f64, colour: &'static str, hint: String) -> Bar {
+        let value = spread.median as f64 / unit;
+        Bar {
+            parts: vec![Part { value, colour, hint }],
+            label: format::number(value),
+            remark: None,
+            range: Some((spread.minimum as f64 / unit, spread.maximum as f64 / unit)),
+        }
     }
 
     fn height(&self) -> f64 {
@@ -73,8 +84,6 @@ struct Panel {
     title: String,
     legend: Vec<(&'static str, &'static str)>,
     slots: Vec<Slot>,
-    /// How a value of the axis is written.
-    tick: fn(f64) -> String,
     /// A dashed line at 1, for ratios.
     reference: bool,
 }
@@ -170,7 +179,7 @@ fn parts_panel(comparison: &Comparison) -> Panel {
                 hint: format!("{name}: {}", format::time(ns)),
             })
             .collect();
-        Some(vec![Bar { parts, label, range: None }])
+        Some(vec![Bar { parts, label, remark: None, range: None }])
     });
     let title = match base {
         Some(_) => format!("Where schedulers spend their time ({} = 1)", comparison.baseline),
@@ -186,7 +195,6 @@ fn parts_panel(comparison: &Comparison) -> Panel {
             ("major collections", PURPLE),
         ],
         slots,
-        tick: plain_number,
         reference: base.is_some(),
     }
 }
@@ -199,9 +207,9 @@ fn wall_panel(comparison: &Comparison) -> Panel {
         let wall = summary.wall_ns;
         let starting = one.startup_ns.map_or(0, |start| start.median.min(wall.median));
         let time = format::time(wall.median);
-        let label = match summary.wall_to_baseline {
-            Some(ratio) => format!("{} · {time}", format::ratio(ratio)),
-            None => time,
+        let (label, remark) = match summary.wall_to_baseline {
+            Some(ratio) => (format::ratio(ratio), Some(time)),
+            None => (time, None),
         };
         let work = wall.median - starting;
         let parts = vec![
@@ -209,7 +217,7 @@ fn wall_panel(comparison: &Comparison) -> Panel {
             Part { value: work as f64 / divisor, colour: BLUE, hint: format!("run: {}", format::time(work)) },
         ];
         let range = (wall.minimum as f64 / divisor, wall.maximum as f64 / divisor);
-        Some(vec![Bar { parts, label, range: Some(range) }])
+        Some(vec![Bar { parts, label, remark, range: Some(range) }])
     });
     let title = match base {
         Some(_) => format!("Wall-clock time ({} = 1)", comparison.baseline),
@@ -219,49 +227,44 @@ fn wall_panel(comparison: &Comparison) -> Panel {
         title,
         legend: vec![("start of an empty program", GREY), ("the program itself", BLUE)],
         slots,
-        tick: plain_number,
         reference: base.is_some(),
     }
 }
 
 fn memory_panel(comparison: &Comparison) -> Panel {
     let slots = slots(comparison, |_, summary| {
-        let bar = |bytes: u64, colour| Bar::plain(bytes as f64 / 1e6, colour, format::bytes(bytes));
-        let peak = summary.peak_rss_bytes;
-        let mut peak_bar = bar(peak.median, BLUE);
-        peak_bar.range = Some((peak.minimum as f64 / 1e6, peak.maximum as f64 / 1e6));
+        let bar = |bytes: Spread, colour| Bar::narrow(bytes, 1e6, colour, format::bytes(bytes.median));
         let heaps = [(summary.heap_words_allocated_highest, SKY), (summary.heap_words_used_highest, GREEN)];
-        let heaps = heaps.into_iter().filter_map(|(words, colour)| Some(bar(words?.median.saturating_mul(8), colour)));
-        Some(std::iter::once(peak_bar).chain(heaps).collect())
+        let heaps = heaps.into_iter().filter_map(|(words, colour)| Some(bar(words?.times(8), colour)));
+        Some(std::iter::once(bar(summary.peak_rss_bytes, BLUE)).chain(heaps).collect())
     });
     Panel {
         title: "Memory at its highest (MB)".to_owned(),
         legend: vec![("whole process, resident", BLUE), ("heaps, allocated", SKY), ("heaps, used", GREEN)],
         slots,
-        tick: plain_number,
         reference: false,
     }
 }
 
 fn pause_panel(comparison: &Comparison) -> Panel {
+    let summaries = comparison.contenders.iter().filter_map(|one| one.summary.as_ref());
+    let longest = summaries.filter_map(|summary| Some(summary.longest_pause_ns?.median)).max().unwrap_or(0);
+    let (unit, unit_name) = format::time_unit(longest);
     let slots = slots(comparison, |_, summary| {
         let pauses = [(summary.longest_minor_pause_ns, GREEN), (summary.longest_major_pause_ns, PURPLE)];
         let bars: Vec<Bar> = pauses
             .into_iter()
             .filter_map(|(spread, colour)| {
                 let spread = spread?;
-                let mut bar = Bar::plain(spread.median as f64 / 1e6, colour, format::time(spread.median));
-                bar.range = Some((spread.minimum as f64 / 1e6, spread.maximum as f64 / 1e6));
-                Some(bar)
+                Some(Bar::narrow(spread, unit, colour, format::time(spread.median)))
             })
             .collect();
         (!bars.is_empty()).then_some(bars)
     });
     Panel {
-        title: "Longest pause for a collection (ms)".to_owned(),
+        title: format!("Longest pause for a collection ({unit_name})"),
         legend: vec![("minor", GREEN), ("major", PURPLE)],
         slots,
-        tick: plain_number,
         reference: false,
     }
 }
@@ -281,22 +284,23 @@ fn draw(svg: &mut Svg, panel: &Panel, names: &[&str], (x, y): (f64, f64), width:
         let value = step * tick as f64;
         let at = bottom - value * scale;
         svg.line((left, at), (right, at), (if tick == 0 { FAINT } else { RULE }, 1.0), "");
-        svg.text((left - 8.0, at + 4.0), &(panel.tick)(value), SMALL, Anchor::End);
+        svg.text((left - 8.0, at + 4.0), &plain_number(value), SMALL, Anchor::End);
     }
 
-    let slot_width = (right - left) / names.len().max(1) as f64;
-    for (index, (slot, name)) in panel.slots.iter().zip(names).enumerate() {
-        let from = left + index as f64 * slot_width;
-        let middle = from + slot_width / 2.0;
-        svg.text((middle, bottom + 20.0), &shortened(name, (slot_width / 8.0) as usize), NAME, Anchor::Middle);
-        match slot {
-            Slot::Empty(reason) => svg.text((middle, bottom - 8.0), reason, SMALL, Anchor::Middle),
-            Slot::Bars(bars) => draw_bars(svg, bars, (from, slot_width), bottom, scale),
-        }
-    }
     if panel.reference {
         let at = bottom - scale;
         svg.line((left, at), (right, at), (INK, 1.0), "5 4");
+    }
+    let slot_width = (right - left) / names.len().max(1) as f64;
+    let abreast = panel.slots.iter().map(|slot| bars_of(slot).len()).max().unwrap_or(1).max(1) as f64;
+    let bar_width = ((slot_width * 0.84 - BAR_GAP * (abreast - 1.0)) / abreast).clamp(4.0, 64.0);
+    for (index, (slot, name)) in panel.slots.iter().zip(names).enumerate() {
+        let middle = left + (index as f64 + 0.5) * slot_width;
+        svg.text((middle, bottom + 20.0), &shortened(name, (slot_width / 8.0) as usize), NAME, Anchor::Middle);
+        match slot {
+            Slot::Empty(reason) => svg.text((middle, bottom - 8.0), reason, SMALL, Anchor::Middle),
+            Slot::Bars(bars) => draw_bars(svg, bars, middle, bar_width, (bottom, scale)),
+        }
     }
 }
 
@@ -315,39 +319,36 @@ fn draw_legend(svg: &mut Svg, entries: &[(&str, &str)], (mut x, y): (f64, f64)) 
     }
 }
 
-fn draw_bars(svg: &mut Svg, bars: &[Bar], (from, slot_width): (f64, f64), bottom: f64, scale: f64) {
-    let gap = 3.0;
-    let number = bars.len() as f64;
-    let bar_width = ((slot_width * 0.78 - gap * (number - 1.0)) / number).clamp(4.0, 64.0);
-    let taken = bar_width * number + gap * (number - 1.0);
-    let mut x = from + (slot_width - taken) / 2.0;
-    let mut previous_label: Option<f64> = None;
-    for bar in bars {
-        let middle = x + bar_width / 2.0;
+/// Bars side by side around `middle`; `bottom` is where the axis has 0, `scale` how high 1 is.
+fn draw_bars(svg: &mut Svg, bars: &[Bar], middle: f64, bar_width: f64, (bottom, scale): (f64, f64)) {
+    let pitch = bar_width + BAR_GAP;
+    let first = middle - pitch * (bars.len() as f64 - 1.0) / 2.0;
+    let centres = |index: usize| first + index as f64 * pitch;
+    for (index, bar) in bars.iter().enumerate() {
+        let centre = centres(index);
         let mut y = bottom;
         for part in &bar.parts {
             let height = part.value * scale;
             y -= height;
-            svg.rectangle((x, y), (bar_width, height), part.colour, &part.hint);
+            svg.rectangle((centre - bar_width / 2.0, y), (bar_width, height), part.colour, &part.hint);
         }
-        if let Some((lowest, highest)) = bar.range.filter(|(lowest, highest)| lowest < highest) {
+        let visible = bar.range.filter(|(lowest, highest)| (highest - lowest) * scale > 2.0);
+        if let Some((lowest, highest)) = visible {
             let (low, high) = (bottom - lowest * scale, bottom - highest * scale);
             let stroke = (INK, 1.2);
-            svg.line((middle, low), (middle, high), stroke, "");
-            svg.line((middle - 4.0, low), (middle + 4.0, low), stroke, "");
-            svg.line((middle - 4.0, high), (middle + 4.0, high), stroke, "");
+            svg.line((centre, low), (centre, high), stroke, "");
+            svg.line((centre - 4.0, low), (centre + 4.0, low), stroke, "");
+            svg.line((centre - 4.0, high), (centre + 4.0, high), stroke, "");
         }
-        let mut label_at = bottom - bar.top() * scale - 6.0;
-        // Neighbours of about the same height would write over each other.
-        if let Some(previous) = previous_label
-            && number > 1.0
-            && (previous - label_at).abs() < 13.0
-        {
-            label_at = previous - 13.0;
+    }
+    // Figures come last, so that no neighbour's bar hides them.
+    let style = if bar_width < 40.0 { Style { size: 11.0, ..LABEL } } else { LABEL };
+    for (index, bar) in bars.iter().enumerate() {
+        let y = bottom - bar.top() * scale - 6.0;
+        svg.text((centres(index), y), &bar.label, style, Anchor::Middle);
+        if let Some(remark) = &bar.remark {
+            svg.text((centres(index), y - 14.0), remark, SMALL, Anchor::Middle);
         }
-        previous_label = Some(label_at);
-        svg.text((middle, label_at), &bar.label, LABEL, Anchor::Middle);
-        x += bar_width + gap;
     }
 }
 

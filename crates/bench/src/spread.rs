@@ -29,6 +29,12 @@ impl Spread {
         Spread::of(values.into_iter().flatten())
     }
 
+    /// The same in a unit that is `factor` times smaller.
+    pub fn times(&self, factor: u64) -> Spread {
+        let scaled = |value: u64| value.saturating_mul(factor);
+        Spread { median: scaled(self.median), minimum: scaled(self.minimum), maximum: scaled(self.maximum) }
+    }
+
     /// How far the ends are apart, as a share of the median; 0 when the median is 0.
     pub fn relative_width(&self) -> f64 {
         if self.median == 0 { 0.0 } else { (self.maximum - self.minimum) as f64 / self.median as f64 }
@@ -64,6 +70,8 @@ mod tests {
         assert_eq!(ratio(3, 2), Some(1.5));
         assert_eq!(ratio(3, 0), None);
         assert_eq!(Spread { median: 10, minimum: 8, maximum: 13 }.relative_width(), 0.5);
+        let words = Spread { median: 10, minimum: 8, maximum: u64::MAX };
+        assert_eq!(words.times(8), Spread { median: 80, minimum: 64, maximum: u64::MAX });
         assert_eq!(Spread { median: 0, minimum: 0, maximum: 0 }.relative_width(), 0.0);
     }
 }

@@ -61,7 +61,7 @@ impl Svg {
         );
     }
 
-    /// A text on one line.
+    /// A text on one line, with a white rim that keeps it legible on bars and lines.
     pub fn text(&mut self, (x, y): (f64, f64), text: &str, style: Style, anchor: Anchor) {
         let anchor = match anchor {
             Anchor::Start => "start",
@@ -71,7 +71,7 @@ impl Svg {
         let weight = if style.bold { r#" font-weight="600""# } else { "" };
         let _ = writeln!(
             self.body,
-            r#"<text x="{x:.1}" y="{y:.1}" font-size="{}" fill="{}" text-anchor="{anchor}"{weight}>{}</text>"#,
+            r#"<text x="{x:.1}" y="{y:.1}" font-size="{}" fill="{}" text-anchor="{anchor}"{weight} stroke="white" stroke-width="3" stroke-linejoin="round" paint-order="stroke">{}</text>"#,
             style.size,
             style.colour,
             escape(text)

@@ -39,7 +39,7 @@ fn inside() -> Vec<Column> {
         column("major", |_, summary| median_time(summary.major_ns)),
         column("longest\npause", |_, summary| median_time(summary.longest_pause_ns)),
         column("highest\nheap", |_, summary| {
-            summary.heap_words_used_highest.map(|words| format::bytes(words.median.saturating_mul(8)))
+            summary.heap_words_used_highest.map(|words| format::bytes(words.times(8).median))
         }),
     ]
 }
@@ -111,7 +111,7 @@ fn table(comparison: &Comparison, columns: Vec<Column>) -> String {
         }
         table.add_row(row);
     }
-    format!("{table}\n")
+    table.trim_fmt() + "\n"
 }
 
 fn median_time(spread: Option<Spread>) -> Option<String> {
