@@ -438,9 +438,25 @@ pub enum Instruction {
     /// Start a match; `fail` `NONE` raises (`{badmatch, _}` cannot happen: the value is known good).
     BsStartMatch { fail: Label, live: u16, value: Source, destination: Register },
     /// Integer segment of `size` units.
-    BsGetInteger { fail: Label, context: Register, live: u16, size: Source, unit: u16, flags: BitFlags, destination: Register },
+    BsGetInteger {
+        fail: Label,
+        context: Register,
+        live: u16,
+        size: Source,
+        unit: u16,
+        flags: BitFlags,
+        destination: Register,
+    },
     /// Float segment.
-    BsGetFloat { fail: Label, context: Register, live: u16, size: Source, unit: u16, flags: BitFlags, destination: Register },
+    BsGetFloat {
+        fail: Label,
+        context: Register,
+        live: u16,
+        size: Source,
+        unit: u16,
+        flags: BitFlags,
+        destination: Register,
+    },
     /// Binary segment; `size` `None` is `all`.
     BsGetBinary { fail: Label, context: Register, live: u16, size: Option<Source>, unit: u16, destination: Register },
     /// Skip; `size` `None` is `all`.
@@ -458,7 +474,14 @@ pub enum Instruction {
     /// Go back to a position.
     BsSetPosition { context: Register, position: Source },
     /// Decode a code point; `destination` `None` skips it.
-    BsGetUtf { fail: Label, encoding: SegmentType, context: Register, live: u16, flags: BitFlags, destination: Option<Register> },
+    BsGetUtf {
+        fail: Label,
+        encoding: SegmentType,
+        context: Register,
+        live: u16,
+        flags: BitFlags,
+        destination: Option<Register>,
+    },
     /// Commands in one (OTP 26).
     BsMatch { fail: Label, context: Register, commands: Box<[MatchCommand]> },
     /// Build a bitstring; `extra` heap words are wanted after it.
@@ -468,7 +491,16 @@ pub enum Instruction {
     /// Old construction (before OTP 25): start a bitstring of `size` (bits if `bits`, else bytes).
     BsInit { fail: Label, size: Source, bits: bool, extra: u32, live: u16, destination: Register },
     /// Old construction: start by appending to `binary`; `private` when referenced from here alone.
-    BsAppend { fail: Label, size: Source, extra: u32, live: u16, unit: u16, binary: Source, private: bool, destination: Register },
+    BsAppend {
+        fail: Label,
+        size: Source,
+        extra: u32,
+        live: u16,
+        unit: u16,
+        binary: Source,
+        private: bool,
+        destination: Register,
+    },
     /// Old construction: write one segment into the bitstring that was started last.
     BsPut { fail: Label, segment: Segment },
     /// Old construction: `first + second * unit`, or `fail`.

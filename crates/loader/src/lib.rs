@@ -1,0 +1,4 @@
+//! Reads `.beam` files into validated code in one typed instruction form.
+#![forbid(unsafe_code)]
+
+pub mod instruction;
