@@ -31,7 +31,11 @@ const NOISY: f64 = 0.25;
 /// an error is returned only when nothing can be compared.
 pub fn compare(options: &CompareOptions, progress: &mut dyn Progress) -> Result<Comparison, CompareError> {
     if options.runs == 0 {
-        return Err(CompareError::NothingToDo("the number of runs is 0: give 1 or more"));
+        return Err(CompareError::Options("the number of runs is 0: give 1 or more"));
+    }
+    let named_before = |(index, name)| options.architectures[..index].contains(name);
+    if options.architectures.iter().enumerate().any(named_before) {
+        return Err(CompareError::Options("a heap architecture is named twice: name each once"));
     }
     if !options.architectures.is_empty() && !options.atoll.is_file() {
         return Err(CompareError::NoAtoll(options.atoll.clone()));
@@ -47,7 +51,7 @@ pub fn compare(options: &CompareOptions, progress: &mut dyn Progress) -> Result<
     let mut notes = Vec::new();
     let contenders = contenders(options, &tools, &mut notes);
     if contenders.is_empty() {
-        return Err(CompareError::NothingToDo("nobody takes part: name a heap architecture or install stock erl"));
+        return Err(CompareError::Options("nobody takes part: name a heap architecture or install stock erl"));
     }
     let mut session = Session { options, folder, notes, statistics_files: 0 };
 

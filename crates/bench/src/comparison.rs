@@ -86,7 +86,8 @@ pub struct Run {
     pub user_ns: u64,
     /// Processor time in the kernel.
     pub system_ns: u64,
-    /// Largest resident set of the whole process.
+    /// Largest resident set of the whole process; at least that of the comparison itself (a few MB), which the kernel
+    /// hands down, unless the process reports its own smaller one.
     pub peak_rss_bytes: u64,
     /// Bytes printed.
     pub output_bytes: u64,

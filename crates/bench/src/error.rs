@@ -30,9 +30,9 @@ pub enum CompareError {
         /// What the compiler printed.
         report: String,
     },
-    /// No runs, or no contenders, were asked for.
+    /// The options leave nothing to compare.
     #[error("{0}")]
-    NothingToDo(&'static str),
+    Options(&'static str),
     /// The operating system refused something.
     #[error("{}: cannot {action}: {source}", .path.display())]
     Io {

@@ -178,8 +178,11 @@ fn the_plot_is_well_formed_and_names_everybody() {
 fn what_cannot_be_compared_is_an_error() {
     let (folder, mut options) = setup();
     options.runs = 0;
-    assert!(matches!(compare(&options, &mut Silent), Err(CompareError::NothingToDo(_))));
+    assert!(matches!(compare(&options, &mut Silent), Err(CompareError::Options(_))));
     options.runs = 1;
+    options.architectures.push("slow".into());
+    assert!(compare(&options, &mut Silent).unwrap_err().to_string().contains("named twice"));
+    options.architectures.pop();
     fs::write(folder.path().join("echo.erl"), "-module(echo).\nmain(").unwrap();
     let error = compare(&options, &mut Silent).unwrap_err().to_string();
     assert!(error.contains("`erlc` refused it") && error.contains("echo.erl:2"), "{error}");
