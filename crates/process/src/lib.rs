@@ -9,8 +9,10 @@ pub mod exit;
 pub mod handle;
 mod inbox;
 mod mailbox;
+pub mod native;
 pub mod process;
 mod reference;
+pub mod send;
 pub mod signal;
 pub mod spawn;
 pub mod system;
@@ -19,6 +21,7 @@ pub mod timers;
 
 pub use inbox::Inbox;
 pub use mailbox::Mailbox;
+pub use native::{BuiltIn, Caller, Interrupt, Native, Outcome};
 pub use process::{
     AliasKind, Flags, IncomingMonitor, OutgoingMonitor, Own, Priority, Process, Rare, WaitState, state,
 };
