@@ -19,6 +19,7 @@ mod container;
 mod cursor;
 mod decode;
 mod digest;
+mod disassemble;
 mod error;
 mod frames;
 mod instruction;
@@ -27,6 +28,7 @@ mod module;
 mod opcodes;
 mod tables;
 
+pub use disassemble::disassemble;
 pub use error::LoadError;
 pub use instruction::*;
 pub use module::{Export, Function, Import, Lambda, LineTable, Module};
