@@ -3,5 +3,6 @@
 mod exception;
 pub mod float_text;
 pub mod integer_text;
+pub mod unicode;
 
 pub use exception::{Class, Exception};
