@@ -2,9 +2,17 @@
 #![deny(unsafe_code)]
 
 pub mod arithmetic;
+pub mod bit_construct;
+pub mod bit_match;
+mod bit_writer;
+mod bits;
 mod exception;
+mod half;
 pub mod number;
 #[cfg(test)]
 mod oracle;
+mod raw_bits;
+pub mod utf;
 
+pub use bit_writer::{BitWriter, Fault};
 pub use exception::{Class, Exception};

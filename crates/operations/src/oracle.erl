@@ -2,8 +2,11 @@
 %% prints one line for each, in the notation of oracle.rs.
 -mode(compile).
 
-main([File]) ->
+main([File, Code]) ->
     {ok, Calls} = file:consult(File),
+    {ok, Module, Binary} = compile:file(Code, [binary]),
+    {module, Module} = code:load_binary(Module, Code, Binary),
+    put(cases, Module),
     [io:put_chars([answer(Call), $\n]) || Call <- Calls].
 
 answer({Name, Arguments}) ->
@@ -13,8 +16,44 @@ answer({Name, Arguments}) ->
         Class:Reason -> ["! ", show(Class), $\s, show(Reason)]
     end.
 
+%% A failure's reason is {Reason, Cause}, with the cause that the top of the stack trace gives.
+call(construct, [Name]) ->
+    try apply(get(cases), Name, [])
+    catch
+        error:Reason:Trace ->
+            {_, _, _, Info} = hd(Trace),
+            ErrorInfo = proplists:get_value(error_info, Info, #{}),
+            error({Reason, maps:get(cause, ErrorInfo, none)})
+    end;
+call({match, Type}, Arguments) -> match(Type, Arguments);
 call({Module, Name}, Arguments) -> apply(Module, Name, Arguments);
 call(Name, Arguments) -> apply(erlang, Name, Arguments).
+
+%% {Value, Rest} of a match behind Skip bits, or none.
+match({integer, big, unsigned}, [Bits, Skip, Size]) ->
+    case Bits of <<_:Skip, X:Size/big-unsigned, Rest/bits>> -> {X, Rest}; _ -> none end;
+match({integer, big, signed}, [Bits, Skip, Size]) ->
+    case Bits of <<_:Skip, X:Size/big-signed, Rest/bits>> -> {X, Rest}; _ -> none end;
+match({integer, little, unsigned}, [Bits, Skip, Size]) ->
+    case Bits of <<_:Skip, X:Size/little-unsigned, Rest/bits>> -> {X, Rest}; _ -> none end;
+match({integer, little, signed}, [Bits, Skip, Size]) ->
+    case Bits of <<_:Skip, X:Size/little-signed, Rest/bits>> -> {X, Rest}; _ -> none end;
+match({float, big}, [Bits, Skip, Size]) ->
+    case Bits of <<_:Skip, X:Size/big-float, Rest/bits>> -> {X, Rest}; _ -> none end;
+match({float, little}, [Bits, Skip, Size]) ->
+    case Bits of <<_:Skip, X:Size/little-float, Rest/bits>> -> {X, Rest}; _ -> none end;
+match(binary, [Bits, Skip, Size]) ->
+    case Bits of <<_:Skip, X:Size/bits, Rest/bits>> -> {X, Rest}; _ -> none end;
+match({utf8, big}, [Bits, Skip]) ->
+    case Bits of <<_:Skip, X/utf8, Rest/bits>> -> {X, Rest}; _ -> none end;
+match({utf16, big}, [Bits, Skip]) ->
+    case Bits of <<_:Skip, X/utf16, Rest/bits>> -> {X, Rest}; _ -> none end;
+match({utf16, little}, [Bits, Skip]) ->
+    case Bits of <<_:Skip, X/utf16-little, Rest/bits>> -> {X, Rest}; _ -> none end;
+match({utf32, big}, [Bits, Skip]) ->
+    case Bits of <<_:Skip, X/utf32, Rest/bits>> -> {X, Rest}; _ -> none end;
+match({utf32, little}, [Bits, Skip]) ->
+    case Bits of <<_:Skip, X/utf32-little, Rest/bits>> -> {X, Rest}; _ -> none end.
 
 show(Value) when is_integer(Value) -> integer_to_list(Value);
 show(Value) when is_float(Value) -> io_lib:format("f~16.16.0b", [binary:decode_unsigned(<<Value/float>>)]);

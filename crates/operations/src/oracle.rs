@@ -15,6 +15,8 @@ pub(crate) struct Oracle {
     pub heap: ScratchHeap,
     calls: String,
     results: Vec<String>,
+    functions: usize,
+    code: String,
 }
 
 impl Oracle {
@@ -28,19 +30,34 @@ impl Oracle {
         });
     }
 
+    /// Notes the result of the bit syntax `<<Segments>>`, which stock compiles; a failure's reason is
+    /// `{Reason, Cause}`. Values in `segments` ought to be calls of `id`, which hides them from the compiler.
+    pub fn expect_construction(&mut self, segments: &str, result: Result<Term, Exception>) {
+        let number = self.functions;
+        self.functions += 1;
+        let _ = writeln!(self.code, "f{number}() -> <<{segments}>>.");
+        let name = atoms::atom(&format!("f{number}")).expect("an atom");
+        self.expect("construct", &[name], result);
+    }
+
     /// Makes the calls on stock Erlang and compares.
     pub fn check(self) {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         assert!(!self.results.is_empty());
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let file = std::env::temp_dir().join(format!("atoll-oracle-{}-{number}", std::process::id()));
+        let code = file.with_extension("erl");
         std::fs::write(&file, &self.calls).expect("calls can be written");
+        let module = code.file_stem().unwrap_or_default().to_string_lossy();
+        let head = format!("-module('{module}').\n-compile([export_all, nowarn_export_all]).\nid(Value) -> Value.\n");
+        std::fs::write(&code, head + &self.code).expect("code can be written");
         let output = Command::new("escript")
             .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/src/oracle.erl"))
-            .arg(&file)
+            .args([&file, &code])
             .output()
             .expect("stock Erlang is installed");
         let _ = std::fs::remove_file(&file);
+        let _ = std::fs::remove_file(&code);
         let answers = String::from_utf8_lossy(&output.stdout).into_owned();
         let complaint = String::from_utf8_lossy(&output.stderr);
         assert_eq!(answers.lines().count(), self.results.len(), "{complaint}");
