@@ -79,6 +79,12 @@ impl BitWriter {
         Some(())
     }
 
+    /// Writes one byte.
+    #[inline]
+    pub(crate) fn byte(&mut self, byte: u8) -> Option<()> {
+        self.put(byte.into(), 8)
+    }
+
     /// Writes a run of bits.
     pub(crate) fn put_run(&mut self, run: Bits<'_>) -> Option<()> {
         if run.length > self.remaining() {

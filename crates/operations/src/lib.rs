@@ -7,11 +7,14 @@ pub mod bit_match;
 mod bit_writer;
 mod bits;
 mod exception;
+pub mod float_math;
 mod half;
+pub mod iolist;
 pub mod number;
 #[cfg(test)]
 mod oracle;
 mod raw_bits;
+mod raw_math;
 pub mod utf;
 
 pub use bit_writer::{BitWriter, Fault};
