@@ -4,6 +4,7 @@
 use atoll_loader::instruction::{BitFlags, MatchCommand, Register, SegmentType};
 use atoll_term::{Allocate, Build, Kind, Term};
 
+use crate::bit_part;
 use crate::bits;
 use crate::number::MAX_LIMBS;
 use crate::raw_bits::set_small;
@@ -12,10 +13,6 @@ use crate::utf;
 const POSITION: usize = 1;
 const END: usize = 2;
 const UNDERLYING: usize = 3;
-
-/// Bits up to which a segment is copied instead of shared: a copy takes no more words than a view, and does not
-/// keep the whole alive.
-const COPY_LIMIT: usize = 128;
 
 /// A match context taken apart.
 #[derive(Clone, Copy)]
@@ -178,7 +175,7 @@ pub fn get_binary<H: Allocate + ?Sized>(heap: &mut H, context: Term, bits: usize
     if bits > context.remaining() {
         return None;
     }
-    let part = part(heap, &context, bits);
+    let part = bit_part::of_underlying(heap, context.underlying, context.position, bits);
     context.advance(bits);
     Some(part)
 }
@@ -194,21 +191,7 @@ pub fn get_binary_all<H: Allocate + ?Sized>(heap: &mut H, context: Term, unit: u
 #[inline]
 pub fn get_tail<H: Allocate + ?Sized>(heap: &mut H, context: Term) -> Option<Term> {
     let context = Context::of(context)?;
-    Some(part(heap, &context, context.remaining()))
-}
-
-fn part<H: Allocate + ?Sized>(heap: &mut H, context: &Context, length: usize) -> Term {
-    if length <= COPY_LIMIT {
-        let mut copy = [0; COPY_LIMIT / 8];
-        bits::copy_out(context.bytes(), context.position, length, &mut copy);
-        return heap.bitstring(&copy, length);
-    }
-    // A handle is no value of its own while its binary can grow.
-    let is_fixed = context.underlying.off_heap_binary().is_none_or(|binary| binary.used() == binary.capacity());
-    if is_fixed && context.underlying.bits().is_some_and(|whole| whole.length == length) {
-        return context.underlying;
-    }
-    heap.sub_bits(context.underlying, context.position, context.position + length)
+    Some(bit_part::of_underlying(heap, context.underlying, context.position, context.remaining()))
 }
 
 /// Skips so many bits.

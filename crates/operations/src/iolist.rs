@@ -190,11 +190,11 @@ mod tests {
         match kind {
             0..=2 => Term::small(random.below(256) as i64),
             3 | 4 => {
-                let length = random.below(80) as usize;
+                let length = random.below(20) as usize;
                 heap.binary(&random.bytes(length))
             }
             5 if random.below(3) == 0 => {
-                let length = random.below(70) as usize;
+                let length = random.below(30) as usize;
                 let bytes = random.bytes(length / 8 + 1);
                 heap.bitstring(&bytes, length)
             }
@@ -227,8 +227,8 @@ mod tests {
             ("bitstring_to_list", bitstring_to_list),
         ];
         let (mut oracle, mut random) = (Oracle::default(), Random(31));
-        for _ in 0..1500 {
-            let term = nested(&mut random, &mut oracle.heap, 4);
+        for _ in 0..400 {
+            let term = nested(&mut random, &mut oracle.heap, 3);
             for (name, function) in FUNCTIONS {
                 let result = function(&mut oracle.heap, term);
                 oracle.expect(name, &[term], result);

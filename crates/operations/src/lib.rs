@@ -4,12 +4,15 @@
 pub mod arithmetic;
 pub mod bit_construct;
 pub mod bit_match;
+pub mod bit_part;
 mod bit_writer;
 mod bits;
 mod exception;
 pub mod float_math;
+pub mod guards;
 mod half;
 pub mod iolist;
+pub mod list;
 pub mod number;
 #[cfg(test)]
 mod oracle;

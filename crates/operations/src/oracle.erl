@@ -61,6 +61,8 @@ show(Value) when is_atom(Value) -> atom_to_list(Value);
 show([]) -> "[]";
 show([Head | Tail]) -> [$[, show(Head), tail(Tail)];
 show(Value) when is_tuple(Value) -> [${, lists:join($,, [show(Element) || Element <- tuple_to_list(Value)]), $}];
+show(Value) when is_map(Value) ->
+    ["#{", lists:join($,, [[show(Key), "=>", show(Element)] || {Key, Element} <- lists:sort(maps:to_list(Value))]), $}];
 show(Value) when is_bitstring(Value) ->
     Padding = (8 - bit_size(Value) rem 8) rem 8,
     Bytes = binary_to_list(<<Value/bitstring, 0:Padding>>),
