@@ -210,3 +210,23 @@ pub unsafe fn killed_by_heap_limit(c: *mut Core, reds: i64) -> Exit {
         Exit::Ended
     }
 }
+
+/// A function that does not exist was called: it stands at the top of the trace with its arguments.
+pub unsafe fn undefined(
+    exception: Exception,
+    export: &Export,
+    arguments: &[Term],
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        (*c).swap_out(hp, e);
+        let heap = &mut *(*c).mutator;
+        let list = heap.list(arguments.iter().copied());
+        let top = heap.tuple(&[export.module, export.name, list, Term::NIL]);
+        unwind(exception, top, std::ptr::null(), heap.top, e, reds, c)
+    }
+}
