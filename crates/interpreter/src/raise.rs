@@ -170,11 +170,8 @@ fn explicit_top(exception: &Exception, top: Term, at: *const Word, heap: &mut Mu
         return top;
     }
     let Some(frame) = (!at.is_null()).then(|| atoll_code::frame_of(at)).flatten() else { return top };
-    let arguments = if exception.arguments.is_list() {
-        exception.arguments
-    } else {
-        Term::small(i64::from(frame.arity))
-    };
+    let arguments =
+        if exception.arguments.is_list() { exception.arguments } else { Term::small(i64::from(frame.arity)) };
     let info = if exception.error_info.is_none() { Term::NIL } else { exception.error_info };
     heap.tuple(&[frame.module, frame.name, arguments, info])
 }

@@ -114,7 +114,8 @@ fn compound(term: Term, show: fn(Term) -> String) -> String {
         View::Map(map) => {
             let mut pairs = atoll_term::map::pairs(map);
             pairs.sort_by(|(a, _), (b, _)| atoll_term::compare_exact(*a, *b));
-            let texts: Vec<String> = pairs.iter().map(|(key, value)| format!("{}=>{}", show(*key), show(*value))).collect();
+            let texts: Vec<String> =
+                pairs.iter().map(|(key, value)| format!("{}=>{}", show(*key), show(*value))).collect();
             format!("#{{{}}}", texts.join(","))
         }
         View::Nil => "[]".to_string(),

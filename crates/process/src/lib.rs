@@ -22,9 +22,7 @@ pub mod timers;
 pub use inbox::Inbox;
 pub use mailbox::Mailbox;
 pub use native::{BuiltIn, Caller, Interrupt, Native, Outcome};
-pub use process::{
-    AliasKind, Flags, IncomingMonitor, OutgoingMonitor, Own, Priority, Process, Rare, WaitState, state,
-};
+pub use process::{AliasKind, Flags, IncomingMonitor, OutgoingMonitor, Own, Priority, Process, Rare, WaitState, state};
 pub use reference::ReferenceId;
 pub use signal::{RequestKind, Signal};
 pub use system::{EntryPoints, GlobalRoots, Schedule, System};

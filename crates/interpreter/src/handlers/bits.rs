@@ -118,9 +118,8 @@ pub unsafe fn get_float(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64,
     // SAFETY: the process runs on this core.
     unsafe {
         (*c).swap_out(hp, e);
-        let result = bit_match::segment_bits(any_at(ip, 3, e, c), *ip.add(4) as u16).and_then(|bits| {
-            bit_match::get_float(&mut *(*c).mutator, any_at(ip, 2, e, c), bits, flags_of(*ip.add(5)))
-        });
+        let result = bit_match::segment_bits(any_at(ip, 3, e, c), *ip.add(4) as u16)
+            .and_then(|bits| bit_match::get_float(&mut *(*c).mutator, any_at(ip, 2, e, c), bits, flags_of(*ip.add(5))));
         store(result, 6, ip, e, reds, c)
     }
 }
@@ -390,7 +389,7 @@ pub unsafe fn old_put(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c
         let Table::Segments(segments) = &*(*ip.add(2) as *const Table) else { return fail(ip, hp, e, reds, c) };
         let part = fetch(&segments[0], e, c);
         let Some(building) = &mut (*c).building else { return refuse(Exception::badarg(), ip, e, reds, c) };
-        if bit_construct::write(&mut building.writer, &part).is_err() {
+        if part.put(&mut building.writer).is_err() {
             (*c).building = None;
             return refuse(Exception::badarg(), ip, e, reds, c);
         }

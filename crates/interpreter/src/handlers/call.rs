@@ -211,7 +211,7 @@ unsafe fn interrupted(
             Interrupt::Again(arguments) => {
                 core.x[..arguments.len()].copy_from_slice(&arguments);
                 let address = (*export).address.load(std::sync::atomic::Ordering::Acquire);
-                yield_at(address, arguments.len(), hp, e, reds.min(0), c)
+                yield_at(address, arguments.len(), hp, e, reds, c)
             }
             Interrupt::Wait(arguments) => {
                 core.x[..arguments.len()].copy_from_slice(&arguments);
@@ -221,7 +221,7 @@ unsafe fn interrupted(
             }
             Interrupt::Yield(result) => {
                 core.x[0] = result;
-                yield_at(stubs().return_, 1, hp, e, reds.min(0), c)
+                yield_at(stubs().return_, 1, hp, e, reds, c)
             }
             Interrupt::Collect(major, result) => {
                 core.x[0] = result;

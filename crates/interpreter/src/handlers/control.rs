@@ -57,14 +57,7 @@ pub unsafe fn enter(target: *const Word, arity: Word, hp: *mut Word, e: *mut Wor
 /// Saves where to go on and the registers in use, and gives the process back.
 #[cold]
 #[inline(never)]
-pub unsafe fn yield_at(
-    target: *const Word,
-    live: usize,
-    hp: *mut Word,
-    e: *mut Word,
-    reds: i64,
-    c: *mut Core,
-) -> Exit {
+pub unsafe fn yield_at(target: *const Word, live: usize, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: the process runs on this core.
     unsafe {
         let core = &mut *c;
@@ -181,11 +174,8 @@ pub unsafe fn test_heap<const UNITED: bool>(
     // SAFETY: addresses are compared only.
     unsafe {
         let room = *ip.add(1) as usize;
-        let fits = if UNITED {
-            hp.wrapping_byte_add(room) <= e
-        } else {
-            hp.wrapping_byte_add(room - 8) <= (*c).heap_limit
-        };
+        let fits =
+            if UNITED { hp.wrapping_byte_add(room) <= e } else { hp.wrapping_byte_add(room - 8) <= (*c).heap_limit };
         if !fits {
             return test_heap_slow(ip, hp, e, reds, c);
         }
@@ -239,7 +229,9 @@ pub unsafe fn test_heap_stress<const UNITED: bool>(
     c: *mut Core,
 ) -> Exit {
     // SAFETY: as in the functions called.
-    unsafe { if stress_is_due() { test_heap_slow(ip, hp, e, reds, c) } else { test_heap::<UNITED>(ip, hp, e, reds, c) } }
+    unsafe {
+        if stress_is_due() { test_heap_slow(ip, hp, e, reds, c) } else { test_heap::<UNITED>(ip, hp, e, reds, c) }
+    }
 }
 
 /// Collects; returns the new heap top and stack pointer, or `None` when the process has reached its heap limit.

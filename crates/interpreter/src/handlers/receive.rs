@@ -8,7 +8,6 @@
 //!       timeout                  forget the wait, look from the first message on again
 //! ```
 
-
 use atoll_heap::architecture;
 use atoll_operations::Exception;
 use atoll_platform::clock;

@@ -159,8 +159,8 @@ pub unsafe fn compare_exact<const EQUAL: bool, S: Read, T: Read>(
     // SAFETY: operands as the translation wrote them.
     unsafe {
         let (left, right) = (S::read(*ip.add(2), e, c), T::read(*ip.add(3), e, c));
-        let same = left == right
-            || (!left.is_immediate() && !right.is_immediate() && atoll_term::exactly_equal(left, right));
+        let same =
+            left == right || (!left.is_immediate() && !right.is_immediate() && atoll_term::exactly_equal(left, right));
         branch(same == EQUAL, 4, ip, hp, e, reds, c)
     }
 }
@@ -229,3 +229,17 @@ pub unsafe fn get_map_elements(ip: *const Word, hp: *mut Word, e: *mut Word, red
     }
 }
 
+/// A case of a selection whose key is no immediate: jumps to operand 1 when equal, else falls through.
+pub unsafe fn compare_exact_jump<S: Read>(
+    ip: *const Word,
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
+    // SAFETY: operands as the translation wrote them.
+    unsafe {
+        let same = atoll_term::exactly_equal(S::read(*ip.add(2), e, c), Term::from_word(*ip.add(3)));
+        branch(!same, 4, ip, hp, e, reds, c)
+    }
+}

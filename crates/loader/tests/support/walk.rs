@@ -15,10 +15,7 @@ pub fn walk(module: &Module, random: &mut Random) {
     let mut frame: Option<u16> = None;
     let mut catches: Vec<(u16, Label)> = Vec::new();
     for _ in 0..300 {
-        assert!(
-            (function.start as usize..function.end as usize).contains(&at),
-            "{at} is outside of the function"
-        );
+        assert!((function.start as usize..function.end as usize).contains(&at), "{at} is outside of the function");
         let instruction = &module.code[at];
         check_slots(instruction, frame.unwrap_or(0), &catches);
 
@@ -59,9 +56,7 @@ pub fn walk(module: &Module, random: &mut Random) {
                 assert!(frame.is_some());
             }
             I::CallFun { .. } | I::CallFun2 { .. } | I::Apply { .. } => assert!(frame.is_some()),
-            I::CallLast {
-                target, deallocate, ..
-            } => {
+            I::CallLast { target, deallocate, .. } => {
                 assert_entry(module, target);
                 assert_eq!((frame, catches.len()), (Some(deallocate), 0));
             }
@@ -89,21 +84,13 @@ pub fn walk(module: &Module, random: &mut Random) {
 }
 
 fn assert_entry(module: &Module, label: Label) {
-    assert!(
-        module
-            .functions
-            .iter()
-            .any(|function| function.entry == label)
-    );
+    assert!(module.functions.iter().any(|function| function.entry == label));
 }
 
 fn check_slots(instruction: &I, frame: u16, catches: &[(u16, Label)]) {
     let check = |slot: u16| {
         assert!(slot < frame, "slot {slot} of {frame}: {instruction:?}");
-        assert!(
-            catches.iter().all(|&(taken, _)| taken != slot),
-            "{instruction:?}"
-        );
+        assert!(catches.iter().all(|&(taken, _)| taken != slot), "{instruction:?}");
     };
     instruction.for_each_source(|source| {
         if let Source::Y(slot) = source {
