@@ -204,12 +204,7 @@ pub fn keymember(key: Term, position: Term, list: Term) -> Result<Term, Exceptio
 ///
 /// # Errors
 /// `badarg`
-pub fn keysearch<H: Allocate + ?Sized>(
-    heap: &mut H,
-    key: Term,
-    position: Term,
-    list: Term,
-) -> Result<Term, Exception> {
+pub fn keysearch<H: Allocate + ?Sized>(heap: &mut H, key: Term, position: Term, list: Term) -> Result<Term, Exception> {
     Ok(match find(key, position, list)? {
         Some(tuple) => heap.tuple(&[atoms::VALUE, tuple]),
         None => atoms::FALSE,
