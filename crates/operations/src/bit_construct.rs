@@ -4,7 +4,7 @@
 //! the view that ends where the used bytes end claims that room, so that a loop of appends copies each byte
 //! a constant number of times. A handle of a binary with spare room is never a value by itself.
 
-use atoll_loader::instruction::{BitFlags, SegmentType};
+use atoll_loader::{BitFlags, SegmentType};
 use atoll_term::{Allocate, Bits, Build, HEAP_BINARY_LIMIT, Kind, OffHeapBinary, Term, atoms};
 
 use crate::bit_writer::{BitWriter, Fault};
@@ -113,10 +113,13 @@ impl Part<'_> {
             Fault::Invalid => ("invalid", size),
             Fault::NoFloat => ("no_float", self.term()),
         };
-        let reason = match fault {
-            Fault::Size => size_in_bits(size, self.unit).err().map_or(atoms::SYSTEM_LIMIT, |error| error.reason),
-            _ => atoms::BADARG,
+        let reason = match (fault, self.size) {
+            (Fault::Size, PartSize::Units(size)) => size_in_bits(size, self.unit).err().map(|error| error.reason),
+            (Fault::Size, _) => None,
+            _ => Some(atoms::BADARG),
         };
+        // A size that is fine by itself was too much for the whole.
+        let reason = reason.unwrap_or(atoms::SYSTEM_LIMIT);
         let kind = match self.kind {
             SegmentType::Integer => "integer",
             SegmentType::Float => "float",
@@ -185,8 +188,7 @@ pub fn create<H: Allocate + ?Sized>(heap: &mut H, parts: &[Part<'_>]) -> Result<
         None => begin(heap, bits),
     };
     for part in rest {
-        let written = part.bits().and_then(|bits| part.write(&mut building.writer, bits));
-        written.map_err(|fault| part.failure(heap, fault))?;
+        write(&mut building.writer, part).map_err(|fault| part.failure(heap, fault))?;
     }
     Ok(building.finish())
 }
@@ -202,13 +204,26 @@ pub struct Building {
 }
 
 impl Building {
-    /// The term, to be used when every segment has been written.
+    /// The bitstring, whose bits are there once they have been written and [`Building::finish`] was called.
+    pub fn term(&self) -> Term {
+        self.term
+    }
+
+    /// The term, when every segment has been written.
     pub fn finish(self) -> Term {
         if let Some(end) = self.extended_to {
             set_small(self.term, 1, end);
         }
         self.term
     }
+}
+
+/// Writes one segment.
+///
+/// # Errors
+/// What is wrong with its value or size; also when the bitstring has no room for it.
+pub fn write(writer: &mut BitWriter, part: &Part<'_>) -> Result<(), Fault> {
+    part.write(writer, part.bits()?)
 }
 
 /// Starts a new bitstring of so many bits (at most [`MAX_BITS`]).

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use atoll_loader::instruction::{Comparison, TypeTest};
+use atoll_loader::{Comparison, TypeTest};
 use atoll_term::{Allocate, Term, View, atoms, compare, equal, exactly_equal, map};
 
 use crate::{Exception, list};
