@@ -1,7 +1,7 @@
 //! Matching bitstrings. A match context is an object of its own that one process owns: its position moves in place.
 //! `None` (or `false`) is a match that fails, and leaves the position where it was.
 
-use atoll_loader::instruction::{BitFlags, MatchCommand, Register, SegmentType};
+use atoll_loader::{BitFlags, MatchCommand, Register, SegmentType};
 use atoll_term::{Allocate, Build, Kind, Term};
 
 use crate::bit_part;

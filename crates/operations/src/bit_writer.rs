@@ -1,6 +1,6 @@
 //! Writing segments, one after the other, at any bit offset.
 
-use atoll_loader::instruction::{BitFlags, SegmentType};
+use atoll_loader::{BitFlags, SegmentType};
 use atoll_term::{Bits, Term, View};
 
 use crate::bits;

@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
-use atoll_loader::instruction::{Comparison, TypeTest};
-use atoll_term::{Allocate, Build, Term, View, atoms, compare, equal, exactly_equal, map};
+use atoll_loader::{Comparison, TypeTest};
+use atoll_term::{Allocate, Term, View, atoms, compare, equal, exactly_equal, map};
 
 use crate::{Exception, list};
 
@@ -253,6 +253,8 @@ pub fn is_record_of_size(term: Term, tag: Term, size: Term) -> Result<Term, Exce
 
 #[cfg(test)]
 mod tests {
+    use atoll_term::Build;
+
     use super::*;
     use crate::bit_part::{binary_part, binary_part_of_pair};
     use crate::oracle::Oracle;

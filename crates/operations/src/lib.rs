@@ -25,3 +25,4 @@ pub mod utf;
 
 pub use bit_writer::{BitWriter, Fault};
 pub use exception::{Class, Exception};
+pub use number::to_float;

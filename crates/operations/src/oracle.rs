@@ -112,7 +112,7 @@ fn compound(term: Term, show: fn(Term) -> String) -> String {
             format!("{{{}}}", elements.iter().map(|term| show(*term)).collect::<Vec<_>>().join(","))
         }
         View::Map(map) => {
-            let mut pairs = atoll_term::map::pairs(map);
+            let mut pairs: Vec<(Term, Term)> = atoll_term::map::MapIter::new(map).collect();
             pairs.sort_by(|(a, _), (b, _)| atoll_term::compare_exact(*a, *b));
             let texts: Vec<String> =
                 pairs.iter().map(|(key, value)| format!("{}=>{}", show(*key), show(*value))).collect();

@@ -1,6 +1,6 @@
 //! UTF-8, UTF-16 and UTF-32 segments.
 
-use atoll_loader::instruction::{BitFlags, SegmentType};
+use atoll_loader::{BitFlags, SegmentType};
 
 use crate::bits::read;
 

@@ -145,6 +145,31 @@ fn an_older_view_keeps_its_bytes() {
 }
 
 #[test]
+fn appends_of_any_length_keep_every_older_view() {
+    let (heap, mut random) = (&mut ScratchHeap::new(), Random(6));
+    let text = |term: Term| {
+        let bits = term.bits().unwrap();
+        let all: String = bits.to_bytes().iter().map(|byte| format!("{byte:08b}")).collect();
+        all[..bits.length].to_string()
+    };
+    let mut views = vec![(heap.binary(b""), String::new())];
+    for _ in 0..2_000 {
+        let (base, start) = views[views.len() - 1 - random.below(views.len().min(3) as u64) as usize].clone();
+        let length = [8, 16, random.below(40), random.below(700)][random.below(4) as usize] as usize;
+        let added = heap.bitstring(&random.bytes(length / 8 + 1), length);
+        let parts =
+            [part(SegmentType::Append, 1, base, PartSize::All), part(SegmentType::Binary, 1, added, PartSize::All)];
+        let whole = create(heap, &parts).unwrap();
+        views.push((whole, start + &text(added)));
+        if views.len() > 40 {
+            views.drain(..35);
+        }
+        let (term, expected) = &views[random.below(views.len() as u64) as usize];
+        assert_eq!(&text(*term), expected);
+    }
+}
+
+#[test]
 fn private_appends_of_odd_bits() {
     let heap = &mut ScratchHeap::new();
     let mut whole = init_writable(heap, Term::small(10));
@@ -168,6 +193,10 @@ fn sizes_beyond_the_machine_are_refused() {
         let large = part(SegmentType::Integer, 256, Term::small(1), PartSize::Units(Term::small(size)));
         assert_eq!(create(heap, &[large]).unwrap_err().reason, atoms::SYSTEM_LIMIT);
     }
+    let start = heap.binary(b"start");
+    let most = part(SegmentType::Integer, 1, Term::small(1), PartSize::Units(Term::small(MAX_BITS as i64)));
+    let error = create(heap, &[part(SegmentType::Append, 8, start, PartSize::All), most]).unwrap_err();
+    assert_eq!(error.reason, atoms::SYSTEM_LIMIT);
     assert!(size_in_bits(Term::small(-1), 8).is_err_and(|error| error.reason == atoms::BADARG));
 }
 
@@ -178,7 +207,8 @@ fn old_instructions() {
     assert_eq!(size, Term::small(32));
     let mut building = begin(heap, 32);
     building.writer.integer(Term::small(0x102), 16, BitFlags { little: true, signed: false }).unwrap();
-    building.writer.string(b"ab").unwrap();
+    let string = Part { value: PartValue::Bytes(b"ab"), ..part(SegmentType::String, 8, Term::NIL, PartSize::All) };
+    write(&mut building.writer, &string).unwrap();
     assert_eq!(building.writer.remaining(), 0);
     assert_eq!(building.writer.string(b"c"), Err(Fault::Size));
     let first = building.finish();
