@@ -252,8 +252,9 @@ pub unsafe fn match_(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c:
     unsafe {
         (*c).swap_out(hp, e);
         let Table::Commands(commands) = &*(*ip.add(3) as *const Table) else { return fail(ip, hp, e, reds, c) };
+        let heap = (*c).mutator;
         let write = |register: Register, term: Term| Any::write(any_register(register), term, e, c);
-        let truth = bit_match::run(&mut *(*c).mutator, any_at(ip, 2, e, c), commands, write);
+        let truth = bit_match::run(&mut *heap, any_at(ip, 2, e, c), commands, write);
         let reds = soon_if_full(reds, c);
         check(truth, 4, ip, (*(*c).mutator).top, e, reds, c)
     }
@@ -389,7 +390,7 @@ pub unsafe fn old_put(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c
         let Table::Segments(segments) = &*(*ip.add(2) as *const Table) else { return fail(ip, hp, e, reds, c) };
         let part = fetch(&segments[0], e, c);
         let Some(building) = &mut (*c).building else { return refuse(Exception::badarg(), ip, e, reds, c) };
-        if part.put(&mut building.writer).is_err() {
+        if bit_construct::write(&mut building.writer, &part).is_err() {
             (*c).building = None;
             return refuse(Exception::badarg(), ip, e, reds, c);
         }

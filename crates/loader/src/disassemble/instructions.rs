@@ -1,8 +1,8 @@
 //! The text of each instruction.
 
 use crate::instruction::{
-    Comparison, FloatOperation, Instruction, MatchCommand, Segment, SegmentSize, SegmentType,
-    SegmentValue, Source, TypeTest,
+    Comparison, FloatOperation, Instruction, MatchCommand, Segment, SegmentSize, SegmentType, SegmentValue, Source,
+    TypeTest,
 };
 use crate::opcodes;
 
@@ -14,11 +14,7 @@ impl Line<'_> {
         use Instruction as I;
         match instruction {
             I::Label(label) => self.name("label").with(label.0),
-            I::FuncInfo {
-                module,
-                name,
-                arity,
-            } => {
+            I::FuncInfo { module, name, arity } => {
                 let (module, name) = (self.show_atom(*module), self.show_atom(*name));
                 self.name("func_info").with(module).with(name).with(arity)
             }
@@ -27,87 +23,39 @@ impl Line<'_> {
             I::OnLoad => self.name("on_load"),
 
             I::Call { arity, target } => self.name("call").local(*target, *arity),
-            I::CallLast {
-                arity,
-                target,
-                deallocate,
-            } => self
-                .name("call_last")
-                .local(*target, *arity)
-                .with(deallocate),
+            I::CallLast { arity, target, deallocate } => self.name("call_last").local(*target, *arity).with(deallocate),
             I::CallOnly { arity, target } => self.name("call_only").local(*target, *arity),
             I::CallExt { target, .. } => self.name("call_ext").import(*target),
-            I::CallExtLast {
-                target, deallocate, ..
-            } => self.name("call_ext_last").import(*target).with(deallocate),
+            I::CallExtLast { target, deallocate, .. } => self.name("call_ext_last").import(*target).with(deallocate),
             I::CallExtOnly { target, .. } => self.name("call_ext_only").import(*target),
             I::CallFun { arity } => self.name("call_fun").with(arity),
             I::CallFun2 { safe, arity, fun } => {
-                let name = if *safe {
-                    "call_fun2 safe"
-                } else {
-                    "call_fun2 unsafe"
-                };
+                let name = if *safe { "call_fun2 safe" } else { "call_fun2 unsafe" };
                 self.name(name).with(arity).source(*fun)
             }
             I::Apply { arity } => self.name("apply").with(arity),
-            I::ApplyLast { arity, deallocate } => {
-                self.name("apply_last").with(arity).with(deallocate)
-            }
+            I::ApplyLast { arity, deallocate } => self.name("apply_last").with(arity).with(deallocate),
             I::Return => self.name("return"),
 
-            I::Allocate { slots, need, live } => {
-                self.name("allocate").with(slots).need(*need).live(*live)
-            }
+            I::Allocate { slots, need, live } => self.name("allocate").with(slots).need(*need).live(*live),
             I::TestHeap { need, live } => self.name("test_heap").need(*need).live(*live),
             I::Deallocate { slots } => self.name("deallocate").with(slots),
             I::Trim { slots, remaining } => self.name("trim").with(slots).with(remaining),
-            I::InitYregs(slots) => self
-                .name("init_yregs")
-                .list(slots.iter().map(|slot| format!("y{slot}"))),
+            I::InitYregs(slots) => self.name("init_yregs").list(slots.iter().map(|slot| format!("y{slot}"))),
 
-            I::Move {
-                source,
-                destination,
-            } => self.name("move").source(*source).to(*destination),
+            I::Move { source, destination } => self.name("move").source(*source).to(*destination),
             I::Swap { first, second } => self.name("swap").source(*first).source(*second),
-            I::PutList {
-                head,
-                tail,
-                destination,
-            } => self
-                .name("put_list")
-                .source(*head)
-                .source(*tail)
-                .to(*destination),
-            I::PutTuple {
-                destination,
-                elements,
-            } => self.name("put_tuple").sources(elements).to(*destination),
-            I::SetTupleElement {
-                value,
-                tuple,
-                position,
-            } => self
-                .name("set_tuple_element")
-                .source(*value)
-                .source(*tuple)
-                .with(position),
-            I::UpdateRecord {
-                size,
-                source,
-                destination,
-                updates,
-            } => {
-                let items: Vec<String> = updates
-                    .iter()
-                    .map(|&(position, value)| format!("{position}: {}", self.show(value)))
-                    .collect();
-                self.name("update_record")
-                    .with(size)
-                    .source(*source)
-                    .list(items.into_iter())
-                    .to(*destination)
+            I::PutList { head, tail, destination } => {
+                self.name("put_list").source(*head).source(*tail).to(*destination)
+            }
+            I::PutTuple { destination, elements } => self.name("put_tuple").sources(elements).to(*destination),
+            I::SetTupleElement { value, tuple, position } => {
+                self.name("set_tuple_element").source(*value).source(*tuple).with(position)
+            }
+            I::UpdateRecord { size, source, destination, updates } => {
+                let items: Vec<String> =
+                    updates.iter().map(|&(position, value)| format!("{position}: {}", self.show(value))).collect();
+                self.name("update_record").with(size).source(*source).list(items.into_iter()).to(*destination)
             }
             I::GetList { source, head, tail } => {
                 let tail = self.show((*tail).into());
@@ -115,104 +63,43 @@ impl Line<'_> {
             }
             I::GetHead { source, head } => self.name("get_hd").source(*source).to(*head),
             I::GetTail { source, tail } => self.name("get_tl").source(*source).to(*tail),
-            I::GetTupleElement {
-                source,
-                position,
-                destination,
-            } => self
-                .name("get_tuple_element")
-                .source(*source)
-                .with(position)
-                .to(*destination),
-            I::MakeFun {
-                lambda,
-                destination,
-                free,
-            } => self
-                .name("make_fun")
-                .lambda(*lambda)
-                .sources(free)
-                .to(*destination),
+            I::GetTupleElement { source, position, destination } => {
+                self.name("get_tuple_element").source(*source).with(position).to(*destination)
+            }
+            I::MakeFun { lambda, destination, free } => {
+                self.name("make_fun").lambda(*lambda).sources(free).to(*destination)
+            }
 
             I::Jump(label) => self.name("jump").with(format_args!("L{}", label.0)),
             I::Test { fail, test, value } => self.name(type_test(*test)).source(*value).fail(*fail),
-            I::TestFunctionArity { fail, value, arity } => self
-                .name("is_function2")
-                .source(*value)
-                .source(*arity)
-                .fail(*fail),
-            I::TestArity { fail, value, arity } => self
-                .name("test_arity")
-                .source(*value)
-                .with(arity)
-                .fail(*fail),
-            I::TestTaggedTuple {
-                fail,
-                value,
-                arity,
-                tag,
-            } => {
-                let tag = self.show_atom(*tag);
-                self.name("is_tagged_tuple")
-                    .source(*value)
-                    .with(arity)
-                    .with(tag)
-                    .fail(*fail)
+            I::TestFunctionArity { fail, value, arity } => {
+                self.name("is_function2").source(*value).source(*arity).fail(*fail)
             }
-            I::Compare {
-                fail,
-                comparison: operator,
-                left,
-                right,
-            } => self
-                .name(comparison(*operator))
-                .source(*left)
-                .source(*right)
-                .fail(*fail),
+            I::TestArity { fail, value, arity } => self.name("test_arity").source(*value).with(arity).fail(*fail),
+            I::TestTaggedTuple { fail, value, arity, tag } => {
+                let tag = self.show_atom(*tag);
+                self.name("is_tagged_tuple").source(*value).with(arity).with(tag).fail(*fail)
+            }
+            I::Compare { fail, comparison: operator, left, right } => {
+                self.name(comparison(*operator)).source(*left).source(*right).fail(*fail)
+            }
             I::SelectValue { value, fail, cases } => {
-                let items: Vec<String> = cases
-                    .iter()
-                    .map(|&(key, label)| format!("{}: L{}", self.show(key), label.0))
-                    .collect();
-                self.name("select_val")
-                    .source(*value)
-                    .list(items.into_iter())
-                    .fail(*fail)
+                let items: Vec<String> =
+                    cases.iter().map(|&(key, label)| format!("{}: L{}", self.show(key), label.0)).collect();
+                self.name("select_val").source(*value).list(items.into_iter()).fail(*fail)
             }
             I::SelectTupleArity { value, fail, cases } => self
                 .name("select_tuple_arity")
                 .source(*value)
-                .list(
-                    cases
-                        .iter()
-                        .map(|(arity, label)| format!("{arity}: L{}", label.0)),
-                )
+                .list(cases.iter().map(|(arity, label)| format!("{arity}: L{}", label.0)))
                 .fail(*fail),
 
-            I::Bif {
-                fail,
-                bif,
-                arguments,
-                destination,
-            } => self
-                .name("bif")
-                .import(*bif)
-                .sources(arguments)
-                .fail(*fail)
-                .to(*destination),
-            I::GcBif {
-                fail,
-                live,
-                bif,
-                arguments,
-                destination,
-            } => self
-                .name("gc_bif")
-                .import(*bif)
-                .sources(arguments)
-                .live(*live)
-                .fail(*fail)
-                .to(*destination),
+            I::Bif { fail, bif, arguments, destination } => {
+                self.name("bif").import(*bif).sources(arguments).fail(*fail).to(*destination)
+            }
+            I::GcBif { fail, live, bif, arguments, destination } => {
+                self.name("gc_bif").import(*bif).sources(arguments).live(*live).fail(*fail).to(*destination)
+            }
             I::Unsupported { opcode } => {
                 let name = opcodes::opcode(*opcode).map_or("unknown", |opcode| opcode.name);
                 self.name("unsupported").with(name)
@@ -229,15 +116,11 @@ impl Line<'_> {
             I::CaseEnd(value) => self.name("case_end").source(*value),
             I::BadRecord(value) => self.name("badrecord").source(*value),
             I::TryCaseEnd(value) => self.name("try_case_end").source(*value),
-            I::Catch { slot, handler } => self
-                .name("catch")
-                .source(Source::Y(*slot))
-                .with(format_args!("L{}", handler.0)),
+            I::Catch { slot, handler } => {
+                self.name("catch").source(Source::Y(*slot)).with(format_args!("L{}", handler.0))
+            }
             I::CatchEnd { slot } => self.name("catch_end").source(Source::Y(*slot)),
-            I::Try { slot, handler } => self
-                .name("try")
-                .source(Source::Y(*slot))
-                .with(format_args!("L{}", handler.0)),
+            I::Try { slot, handler } => self.name("try").source(Source::Y(*slot)).with(format_args!("L{}", handler.0)),
             I::TryEnd { slot } => self.name("try_end").source(Source::Y(*slot)),
             I::TryCase { slot } => self.name("try_case").source(Source::Y(*slot)),
             I::Raise { trace, reason } => self.name("raise").source(*trace).source(*reason),
@@ -249,46 +132,23 @@ impl Line<'_> {
             I::LoopRecEnd(label) => self.name("loop_rec_end").with(format_args!("L{}", label.0)),
             I::RemoveMessage => self.name("remove_message"),
             I::Wait(label) => self.name("wait").with(format_args!("L{}", label.0)),
-            I::WaitTimeout { fail, time } => self
-                .name("wait_timeout")
-                .source(*time)
-                .with(format_args!("L{}", fail.0)),
+            I::WaitTimeout { fail, time } => self.name("wait_timeout").source(*time).with(format_args!("L{}", fail.0)),
             I::Timeout => self.name("timeout"),
             I::RecvMarkerReserve(marker) => self.name("recv_marker_reserve").to(*marker),
-            I::RecvMarkerBind { marker, reference } => self
-                .name("recv_marker_bind")
-                .source(*marker)
-                .source(*reference),
+            I::RecvMarkerBind { marker, reference } => self.name("recv_marker_bind").source(*marker).source(*reference),
             I::RecvMarkerClear(reference) => self.name("recv_marker_clear").source(*reference),
             I::RecvMarkerUse(reference) => self.name("recv_marker_use").source(*reference),
 
-            I::FloatLoad {
-                source,
-                destination,
-            } => self
-                .name("fmove")
-                .source(*source)
-                .with(format_args!("fr{destination}")),
-            I::FloatStore {
-                source,
-                destination,
-            } => self
-                .name("fmove")
-                .with(format_args!("fr{source}"))
-                .to(*destination),
-            I::FloatConvert {
-                source,
-                destination,
-            } => self
-                .name("fconv")
-                .source(*source)
-                .with(format_args!("fr{destination}")),
-            I::FloatArithmetic {
-                operation,
-                left,
-                right,
-                destination,
-            } => self
+            I::FloatLoad { source, destination } => {
+                self.name("fmove").source(*source).with(format_args!("fr{destination}"))
+            }
+            I::FloatStore { source, destination } => {
+                self.name("fmove").with(format_args!("fr{source}")).to(*destination)
+            }
+            I::FloatConvert { source, destination } => {
+                self.name("fconv").source(*source).with(format_args!("fr{destination}"))
+            }
+            I::FloatArithmetic { operation, left, right, destination } => self
                 .name(match operation {
                     FloatOperation::Add => "fadd",
                     FloatOperation::Subtract => "fsub",
@@ -296,12 +156,9 @@ impl Line<'_> {
                     FloatOperation::Divide => "fdiv",
                 })
                 .with(format_args!("fr{left}, fr{right}, fr{destination}")),
-            I::FloatNegate {
-                source,
-                destination,
-            } => self
-                .name("fnegate")
-                .with(format_args!("fr{source}, fr{destination}")),
+            I::FloatNegate { source, destination } => {
+                self.name("fnegate").with(format_args!("fr{source}, fr{destination}"))
+            }
             other => self.bits_and_maps(other),
         }
     }
@@ -309,26 +166,10 @@ impl Line<'_> {
     fn bits_and_maps(&mut self, instruction: &Instruction) -> &mut Self {
         use Instruction as I;
         match instruction {
-            I::BsStartMatch {
-                fail,
-                live,
-                value,
-                destination,
-            } => self
-                .name("bs_start_match")
-                .source(*value)
-                .live(*live)
-                .fail(*fail)
-                .to(*destination),
-            I::BsGetInteger {
-                fail,
-                context,
-                live,
-                size,
-                unit,
-                flags,
-                destination,
-            } => self
+            I::BsStartMatch { fail, live, value, destination } => {
+                self.name("bs_start_match").source(*value).live(*live).fail(*fail).to(*destination)
+            }
+            I::BsGetInteger { fail, context, live, size, unit, flags, destination } => self
                 .name("bs_get_integer")
                 .source(*context)
                 .source(*size)
@@ -337,15 +178,7 @@ impl Line<'_> {
                 .live(*live)
                 .fail(*fail)
                 .to(*destination),
-            I::BsGetFloat {
-                fail,
-                context,
-                live,
-                size,
-                unit,
-                flags,
-                destination,
-            } => self
+            I::BsGetFloat { fail, context, live, size, unit, flags, destination } => self
                 .name("bs_get_float")
                 .source(*context)
                 .source(*size)
@@ -354,14 +187,7 @@ impl Line<'_> {
                 .live(*live)
                 .fail(*fail)
                 .to(*destination),
-            I::BsGetBinary {
-                fail,
-                context,
-                live,
-                size,
-                unit,
-                destination,
-            } => self
+            I::BsGetBinary { fail, context, live, size, unit, destination } => self
                 .name("bs_get_binary")
                 .source(*context)
                 .size(*size)
@@ -369,82 +195,27 @@ impl Line<'_> {
                 .live(*live)
                 .fail(*fail)
                 .to(*destination),
-            I::BsSkipBits {
-                fail,
-                context,
-                size,
-                unit,
-            } => self
-                .name("bs_skip_bits")
-                .source(*context)
-                .size(*size)
-                .with(format_args!("unit {unit}"))
-                .fail(*fail),
-            I::BsTestTail {
-                fail,
-                context,
-                bits,
-            } => self
-                .name("bs_test_tail")
-                .source(*context)
-                .with(bits)
-                .fail(*fail),
-            I::BsTestUnit {
-                fail,
-                context,
-                unit,
-            } => self
-                .name("bs_test_unit")
-                .source(*context)
-                .with(unit)
-                .fail(*fail),
-            I::BsMatchString {
-                fail,
-                context,
-                bits,
-                offset,
-            } => self
+            I::BsSkipBits { fail, context, size, unit } => {
+                self.name("bs_skip_bits").source(*context).size(*size).with(format_args!("unit {unit}")).fail(*fail)
+            }
+            I::BsTestTail { fail, context, bits } => self.name("bs_test_tail").source(*context).with(bits).fail(*fail),
+            I::BsTestUnit { fail, context, unit } => self.name("bs_test_unit").source(*context).with(unit).fail(*fail),
+            I::BsMatchString { fail, context, bits, offset } => self
                 .name("bs_match_string")
                 .source(*context)
                 .with(format_args!("{bits} bits"))
                 .bytes(*offset, bits.div_ceil(8))
                 .fail(*fail),
-            I::BsGetTail {
-                context,
-                live,
-                destination,
-            } => self
-                .name("bs_get_tail")
-                .source(*context)
-                .live(*live)
-                .to(*destination),
-            I::BsGetPosition {
-                context,
-                live,
-                destination,
-            } => self
-                .name("bs_get_position")
-                .source(*context)
-                .live(*live)
-                .to(*destination),
-            I::BsSetPosition { context, position } => self
-                .name("bs_set_position")
-                .source(*context)
-                .source(*position),
-            I::BsGetUtf {
-                fail,
-                encoding,
-                context,
-                live,
-                flags,
-                destination,
-            } => {
+            I::BsGetTail { context, live, destination } => {
+                self.name("bs_get_tail").source(*context).live(*live).to(*destination)
+            }
+            I::BsGetPosition { context, live, destination } => {
+                self.name("bs_get_position").source(*context).live(*live).to(*destination)
+            }
+            I::BsSetPosition { context, position } => self.name("bs_set_position").source(*context).source(*position),
+            I::BsGetUtf { fail, encoding, context, live, flags, destination } => {
                 let line = self
-                    .name(if destination.is_some() {
-                        "bs_get_"
-                    } else {
-                        "bs_skip_"
-                    })
+                    .name(if destination.is_some() { "bs_get_" } else { "bs_skip_" })
                     .name(segment_type(*encoding))
                     .source(*context)
                     .flags(*flags)
@@ -455,32 +226,12 @@ impl Line<'_> {
                     None => line,
                 }
             }
-            I::BsMatch {
-                fail,
-                context,
-                commands,
-            } => {
-                let items: Vec<String> = commands
-                    .iter()
-                    .map(|command| self.show_command(command))
-                    .collect();
-                self.name("bs_match")
-                    .source(*context)
-                    .list(items.into_iter())
-                    .fail(*fail)
+            I::BsMatch { fail, context, commands } => {
+                let items: Vec<String> = commands.iter().map(|command| self.show_command(command)).collect();
+                self.name("bs_match").source(*context).list(items.into_iter()).fail(*fail)
             }
-            I::BsCreateBin {
-                fail,
-                extra,
-                live,
-                unit,
-                destination,
-                segments,
-            } => {
-                let items: Vec<String> = segments
-                    .iter()
-                    .map(|segment| self.show_segment(segment))
-                    .collect();
+            I::BsCreateBin { fail, extra, live, unit, destination, segments } => {
+                let items: Vec<String> = segments.iter().map(|segment| self.show_segment(segment)).collect();
                 self.name("bs_create_bin")
                     .list(items.into_iter())
                     .with(format_args!("unit {unit}"))
@@ -490,35 +241,15 @@ impl Line<'_> {
                     .to(*destination)
             }
             I::BsInitWritable => self.name("bs_init_writable"),
-            I::BsInit {
-                fail,
-                size,
-                bits,
-                extra,
-                live,
-                destination,
-            } => self
+            I::BsInit { fail, size, bits, extra, live, destination } => self
                 .name(if *bits { "bs_init_bits" } else { "bs_init" })
                 .source(*size)
                 .with(format_args!("{extra} words"))
                 .live(*live)
                 .fail(*fail)
                 .to(*destination),
-            I::BsAppend {
-                fail,
-                size,
-                extra,
-                live,
-                unit,
-                binary,
-                private,
-                destination,
-            } => self
-                .name(if *private {
-                    "bs_private_append"
-                } else {
-                    "bs_append"
-                })
+            I::BsAppend { fail, size, extra, live, unit, binary, private, destination } => self
+                .name(if *private { "bs_private_append" } else { "bs_append" })
                 .source(*binary)
                 .source(*size)
                 .with(format_args!("unit {unit}"))
@@ -530,68 +261,32 @@ impl Line<'_> {
                 let segment = self.show_segment(segment);
                 self.name("bs_put").with(segment).fail(*fail)
             }
-            I::BsAdd {
-                fail,
-                first,
-                second,
-                unit,
-                destination,
-            } => self
+            I::BsAdd { fail, first, second, unit, destination } => self
                 .name("bs_add")
                 .source(*first)
                 .source(*second)
                 .with(format_args!("unit {unit}"))
                 .fail(*fail)
                 .to(*destination),
-            I::BsUtfSize {
-                fail,
-                encoding,
-                value,
-                destination,
-            } => self
-                .name("bs_")
-                .name(segment_type(*encoding))
-                .name("_size")
-                .source(*value)
-                .fail(*fail)
-                .to(*destination),
+            I::BsUtfSize { fail, encoding, value, destination } => {
+                self.name("bs_").name(segment_type(*encoding)).name("_size").source(*value).fail(*fail).to(*destination)
+            }
 
-            I::PutMap {
-                fail,
-                exact,
-                map,
-                live,
-                destination,
-                pairs,
-            } => {
+            I::PutMap { fail, exact, map, live, destination, pairs } => {
                 let arrow = if *exact { ":=" } else { "=>" };
                 let items: Vec<String> = pairs
                     .iter()
                     .map(|&(key, value)| format!("{} {arrow} {}", self.show(key), self.show(value)))
                     .collect();
-                self.name("put_map")
-                    .source(*map)
-                    .list(items.into_iter())
-                    .live(*live)
-                    .fail(*fail)
-                    .to(*destination)
+                self.name("put_map").source(*map).list(items.into_iter()).live(*live).fail(*fail).to(*destination)
             }
-            I::HasMapFields { fail, map, keys } => self
-                .name("has_map_fields")
-                .source(*map)
-                .sources(keys)
-                .fail(*fail),
+            I::HasMapFields { fail, map, keys } => self.name("has_map_fields").source(*map).sources(keys).fail(*fail),
             I::GetMapElements { fail, map, pairs } => {
                 let items: Vec<String> = pairs
                     .iter()
-                    .map(|&(key, value)| {
-                        format!("{} -> {}", self.show(key), self.show(value.into()))
-                    })
+                    .map(|&(key, value)| format!("{} -> {}", self.show(key), self.show(value.into())))
                     .collect();
-                self.name("get_map_elements")
-                    .source(*map)
-                    .list(items.into_iter())
-                    .fail(*fail)
+                self.name("get_map_elements").source(*map).list(items.into_iter()).fail(*fail)
             }
             // The other two functions have shown all other instructions.
             _ => self.name("?"),
@@ -633,10 +328,7 @@ impl Line<'_> {
             SegmentSize::Units(size) => format!(":{}", self.show(size)),
         };
         let mut text = format!("{value}{size}/{}", segment_type(segment.kind));
-        for (flag, name) in [
-            (segment.flags.little, "little"),
-            (segment.flags.signed, "signed"),
-        ] {
+        for (flag, name) in [(segment.flags.little, "little"), (segment.flags.signed, "signed")] {
             if flag {
                 text = format!("{text}-{name}");
             }
@@ -654,19 +346,12 @@ impl Line<'_> {
                 format!("at least {stride} unit {unit}")
             }
             MatchCommand::EnsureExactly { stride } => format!("exactly {stride}"),
-            MatchCommand::Integer {
-                flags,
-                bits,
-                destination,
-                ..
-            } => {
+            MatchCommand::Integer { flags, bits, destination, .. } => {
                 let little = if flags.little { " little" } else { "" };
                 let signed = if flags.signed { " signed" } else { "" };
                 format!("integer {bits}{little}{signed} -> {}", show(destination))
             }
-            MatchCommand::Binary {
-                bits, destination, ..
-            } => {
+            MatchCommand::Binary { bits, destination, .. } => {
                 format!("binary {bits} -> {}", show(destination))
             }
             MatchCommand::GetTail { destination, .. } => format!("tail -> {}", show(destination)),
