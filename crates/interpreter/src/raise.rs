@@ -100,7 +100,8 @@ pub unsafe fn function_clause(ip: *const Word, hp: *mut Word, e: *mut Word, reds
         let (module, name, arity) = (Term::from_word(*ip.add(1)), Term::from_word(*ip.add(2)), *ip.add(3) as usize);
         (*c).swap_out(hp, e);
         let heap = &mut *(*c).mutator;
-        let arguments = heap.list((*c).x[..arity].iter().copied());
+        let core = &*c;
+        let arguments = heap.list(core.x[..arity].iter().copied());
         let top = heap.tuple(&[module, name, arguments, Term::NIL]);
         unwind(Exception::error(atoms::FUNCTION_CLAUSE), top, ip.add(1), heap.top, e, reds, c)
     }
