@@ -283,6 +283,7 @@ pub enum MatchCommand {
 
 /// One instruction. Field order follows the file's operand order, with the destination last.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs, reason = "a variant's text says what its fields are, in the file's order")]
 pub enum Instruction {
     /// Marks the place of a label.
     Label(Label),
