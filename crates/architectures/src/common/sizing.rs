@@ -51,12 +51,7 @@ struct Runs {
 impl Runs {
     #[inline(always)]
     fn new() -> Runs {
-        Runs {
-            open: [NO_RUN; 2],
-            closed: [const { MaybeUninit::uninit() }; RUNS],
-            count: 0,
-            check_at: FIRST_CHECK,
-        }
+        Runs { open: [NO_RUN; 2], closed: [const { MaybeUninit::uninit() }; RUNS], count: 0, check_at: FIRST_CHECK }
     }
 
     /// Notes an object; false: it is not worth going on.

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use atoll_heap::statistics::VERIFY;
-use atoll_heap::{Collection, Mutator, RootSet, join_off_heap, world};
+use atoll_heap::{Collection, Mutator, OFF_HEAP_BYTES_AT_LEAST, RootSet, join_off_heap, world};
 use atoll_platform::clock::monotonic;
 use atoll_term::{Term, Word};
 
@@ -51,6 +51,7 @@ impl Roots<'_> {
 /// Joins a process's list of objects with off-heap parts to the heap's.
 pub(super) fn adopt_off_heap(collector: &mut Collector, mutator: &mut Mutator) {
     let list = std::mem::replace(&mut mutator.off_heap, std::ptr::null_mut());
+    mutator.off_heap_bytes = 0;
     // SAFETY: both lists consist of whole objects of the heap.
     unsafe { join_off_heap(&mut collector.young_off_heap, list) }
 }
@@ -110,7 +111,10 @@ fn collect_stopped(shared: &Shared, request: &Collection, own: &mut dyn RootSet,
     let majors = shared.majors.load(Ordering::Relaxed);
     let mature = blocks::words_between(collector.young().start(), collector.mark);
     let old_free = collector.old_words.saturating_sub(old_used(collector));
-    let is_major = request.major || (collector.old_words > 0 && mature > old_free);
+    let off_heap_limit = OFF_HEAP_BYTES_AT_LEAST + 2 * collector.live_off_heap_bytes;
+    let is_major = request.major
+        || (collector.old_words > 0 && mature > old_free)
+        || collector.old_off_heap_bytes > off_heap_limit;
     let mut roots = Roots { own, all_stacks: is_major || collector.minors == 0, majors };
     let need = request.heap_words;
     let enough = !is_major && minor::collect(shared, collector, need, &mut roots, started);
@@ -120,6 +124,8 @@ fn collect_stopped(shared: &Shared, request: &Collection, own: &mut dyn RootSet,
         major::collect(shared, collector, need, &mut roots, started);
     }
     collector.ended = monotonic();
+    let limit = OFF_HEAP_BYTES_AT_LEAST + 2 * collector.live_off_heap_bytes;
+    shared.off_heap_limit.store(limit, Ordering::Relaxed);
     shared.epoch.fetch_add(1, Ordering::Release);
     if VERIFY.load(Ordering::Relaxed) {
         verify::verify(shared, collector, &mut roots);

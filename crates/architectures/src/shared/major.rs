@@ -3,13 +3,14 @@
 use std::ptr::null_mut;
 use std::sync::atomic::Ordering;
 
-use atoll_heap::{link_off_heap, world};
+use atoll_heap::{link_off_heap, off_heap_bytes, world};
 use atoll_term::{WORD_BYTES, Word};
 
 use super::Shared;
 use super::collect::{Outcome, Roots, old_used, report, settle};
 use super::state::Collector;
 use crate::common::cheney::{Copier, Destination, Policy};
+use crate::common::fragments::FragmentRanges;
 use crate::common::{blocks, fibonacci, off_heap, stack};
 
 /// Shrinks to the series' next size above this times what is needed.
@@ -20,13 +21,17 @@ struct Both {
     young_bytes: usize,
     old: usize,
     old_bytes: usize,
+    fragments: FragmentRanges,
 }
 
 impl Policy for Both {
     #[inline(always)]
     fn destination(&self, place: *const Word) -> Destination {
         let address = place as usize;
-        if address.wrapping_sub(self.young) < self.young_bytes || address.wrapping_sub(self.old) < self.old_bytes {
+        if address.wrapping_sub(self.young) < self.young_bytes
+            || address.wrapping_sub(self.old) < self.old_bytes
+            || self.fragments.contains(place)
+        {
             Destination::Young
         } else {
             Destination::Stay
@@ -39,7 +44,8 @@ pub(super) fn collect(shared: &Shared, collector: &mut Collector, need: usize, r
     let from = collector.young().start();
     let used = blocks::words_between(from, shared.young_top.load(Ordering::Acquire) as *mut Word);
     let old_used = old_used(collector);
-    let before = used + old_used;
+    let (fragments, fragment_words) = collector.kept_ranges();
+    let before = used + old_used + fragment_words;
     let words = fibonacci::at_least((before + need).max(shared.floor.load(Ordering::Relaxed)));
     let to = collector.other().start();
     collector.other().check_room(before + need);
@@ -49,6 +55,7 @@ pub(super) fn collect(shared: &Shared, collector: &mut Collector, need: usize, r
         young_bytes: used * WORD_BYTES,
         old: collector.old().start() as usize,
         old_bytes: old_used * WORD_BYTES,
+        fragments,
     };
     let mut copier = Copier::new(policy, to, null_mut());
     roots.each_run(collector, &mut |start, words| {
@@ -56,13 +63,21 @@ pub(super) fn collect(shared: &Shared, collector: &mut Collector, need: usize, r
         unsafe { copier.visit_run(start, words) }
     });
     let mut kept = null_mut();
+    let mut bytes = 0;
     // SAFETY: as above; the lists are the heap's own, all their objects lay in the collected ranges.
     unsafe {
         copier.scan(to, null_mut());
-        off_heap::sweep(collector.young_off_heap, |object| link_off_heap(&mut kept, object));
-        off_heap::sweep(collector.old_off_heap, |object| link_off_heap(&mut kept, object));
+        let mut keep = |object| {
+            bytes += off_heap_bytes(object);
+            link_off_heap(&mut kept, object);
+        };
+        off_heap::sweep(collector.young_off_heap, &mut keep);
+        off_heap::sweep(collector.old_off_heap, &mut keep);
+        collector.free_kept();
         collector.empty_old();
     }
+    collector.live_off_heap_bytes = bytes;
+    collector.old_off_heap_bytes = 0;
     collector.young_off_heap = kept;
     collector.old_off_heap = null_mut();
     collector.minors = 0;

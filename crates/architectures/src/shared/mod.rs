@@ -41,7 +41,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use atoll_heap::{
-    Architecture, Collection, Fragment, HeapFull, HeapOptions, HeapSizes, Mutator, RootSet, StackPlacement,
+    Architecture, Collection, Fragment, HeapFull, HeapOptions, HeapSizes, Mutator, OFF_HEAP_BYTES_AT_LEAST, RootSet,
+    StackPlacement,
 };
 use atoll_term::{Term, Word};
 
@@ -67,6 +68,8 @@ pub struct Shared {
     majors: AtomicUsize,
     /// Smallest size of the young generation.
     floor: AtomicUsize,
+    /// Bytes of new binaries outside of the heap with which one process may ask for a collection.
+    off_heap_limit: AtomicUsize,
     collector: Mutex<Collector>,
 }
 
@@ -84,6 +87,7 @@ impl Shared {
             epoch: AtomicUsize::new(1),
             majors: AtomicUsize::new(0),
             floor: AtomicUsize::new(INITIAL_WORDS),
+            off_heap_limit: AtomicUsize::new(OFF_HEAP_BYTES_AT_LEAST),
             collector: Mutex::new(collector),
         }
     }
@@ -157,16 +161,16 @@ impl Architecture for Shared {
         send::receive(self, receiver, message)
     }
 
-    fn keep_fragment(&self, _receiver: &mut Mutator, message: NonNull<Fragment>) {
-        send::keep_fragment(message);
+    fn keep_fragment(&self, receiver: &mut Mutator, message: NonNull<Fragment>) {
+        send::keep_fragment(self, receiver, message);
     }
 
     fn messages_are_roots(&self) -> bool {
         true
     }
 
-    fn wants_collection(&self, _mutator: &Mutator) -> bool {
-        false
+    fn wants_collection(&self, mutator: &Mutator) -> bool {
+        mutator.off_heap_bytes > self.off_heap_limit.load(Ordering::Relaxed)
     }
 
     fn set_options(&self, mutator: &mut Mutator, options: &HeapOptions) {

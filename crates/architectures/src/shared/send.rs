@@ -1,12 +1,12 @@
 //! Spawn arguments and messages: pointers. What comes from outside of the heap is moved in.
 
-use std::ptr::NonNull;
+use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::Ordering;
 
 use atoll_heap::statistics::{COUNTERS, TIMED};
-use atoll_heap::{Fragment, HeapOptions, Mutator};
+use atoll_heap::{Fragment, HeapOptions, Mutator, each_off_heap};
 use atoll_platform::clock::monotonic;
-use atoll_term::Term;
+use atoll_term::{Allocate, Term};
 
 use super::state::State;
 use super::{Shared, buffer};
@@ -57,7 +57,7 @@ fn move_in(shared: &Shared, mutator: &mut Mutator, fragment: &mut Fragment) {
     // SAFETY: a message's fragment consists of whole objects, and there is room for them.
     unsafe {
         moving.copy();
-        off_heap::relink(fragment.off_heap, moving.from, words, to, &mut mutator.off_heap);
+        off_heap::each_moved(fragment.off_heap, &moving, |object| mutator.adopt(object));
     }
     fragment.term = Term::from_word(moving.shifted(fragment.term.word()));
     fragment.clear();
@@ -107,15 +107,18 @@ pub(super) fn receive(shared: &Shared, receiver: &mut Mutator, message: &mut Fra
     true
 }
 
-/// [`receive`] has moved everything out of every message, so there is nothing to keep. One that was taken without it
-/// stays where it is for good, because terms may point into it.
-pub(super) fn keep_fragment(message: NonNull<Fragment>) {
+/// For terms of signals that are taken as they are: the fragment is part of the young generation until the next
+/// collection.
+pub(super) fn keep_fragment(shared: &Shared, receiver: &mut Mutator, mut message: NonNull<Fragment>) {
     // SAFETY: the caller hands the fragment over.
     unsafe {
-        let used = message.as_ref().used();
-        debug_assert_eq!(used, 0, "a message is received before it is taken");
-        if used == 0 {
+        let fragment = message.as_mut();
+        if fragment.used() == 0 {
             Fragment::free(message);
+            return;
         }
+        let list = std::mem::replace(&mut fragment.off_heap, null_mut());
+        each_off_heap(list, &mut |object| receiver.adopt(object));
     }
+    shared.lock().kept.push(message);
 }

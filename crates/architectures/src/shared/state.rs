@@ -1,8 +1,12 @@
 //! What `shared` keeps: of a mutator, whether and when it ran; of the heap, its ranges and sizes.
 
-use atoll_heap::{HeapOptions, Mutator, STATE_WORDS, out_of_memory, statistics};
+use std::ptr::NonNull;
+
+use atoll_heap::{Fragment, HeapOptions, Mutator, STATE_WORDS, out_of_memory, statistics};
 use atoll_platform::Reservation;
 use atoll_term::{WORD_BYTES, Word};
+
+use crate::common::fragments::FragmentRanges;
 
 /// Addresses reserved for the whole heap.
 const RESERVED_BYTES: usize = 192 << 30;
@@ -80,6 +84,12 @@ pub(super) struct Collector {
     pub(super) old_words: usize,
     pub(super) young_off_heap: *mut Word,
     pub(super) old_off_heap: *mut Word,
+    /// Bytes that the old generation's objects keep outside of the heap.
+    pub(super) old_off_heap_bytes: usize,
+    /// Bytes that all objects kept outside of the heap after the last major collection.
+    pub(super) live_off_heap_bytes: usize,
+    /// Fragments outside of the ranges whose objects belong to the young generation.
+    pub(super) kept: Vec<NonNull<Fragment>>,
     /// Minor collections since the last major one.
     pub(super) minors: usize,
     /// The next collection takes a larger young generation.
@@ -111,6 +121,9 @@ impl Collector {
             old_words: 0,
             young_off_heap: std::ptr::null_mut(),
             old_off_heap: std::ptr::null_mut(),
+            old_off_heap_bytes: 0,
+            live_off_heap_bytes: 0,
+            kept: Vec::new(),
             minors: 0,
             grow: false,
             ended: atoll_platform::clock::monotonic(),
@@ -133,6 +146,30 @@ impl Collector {
     /// The range of the old generation.
     pub(super) fn old(&self) -> Range {
         self.old
+    }
+
+    /// Where the fragments of the young generation are, and their words.
+    pub(super) fn kept_ranges(&self) -> (FragmentRanges, usize) {
+        let mut ranges = FragmentRanges::default();
+        let mut words = 0;
+        for fragment in &self.kept {
+            // SAFETY: the fragments are the heap's own.
+            let fragment = unsafe { fragment.as_ref() };
+            ranges.add(fragment);
+            words += fragment.used();
+        }
+        (ranges.sort(), words)
+    }
+
+    /// Frees the fragments of the young generation.
+    ///
+    /// # Safety
+    /// Everything that lives has left them.
+    pub(super) unsafe fn free_kept(&mut self) {
+        for fragment in std::mem::take(&mut self.kept) {
+            // SAFETY: the fragments are the heap's own, and given up.
+            unsafe { Fragment::free(fragment) }
+        }
     }
 
     /// The other range is the young generation now; the memory of the one before is given back, but for a part.

@@ -10,7 +10,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::Ordering;
 
 use atoll_heap::statistics::VERIFY;
-use atoll_heap::{Architecture, Collection, Fragment, HeapFull, HeapOptions, Mutator, RootSet, link_off_heap};
+use atoll_heap::{Architecture, Collection, Fragment, HeapFull, HeapOptions, Mutator, RootSet};
 use atoll_term::{Allocate, Header, Term, View, Word};
 
 use crate::common::verify::VIOLATIONS;
@@ -125,8 +125,7 @@ impl Allocate for Process {
     }
 
     fn adopt(&mut self, object: NonNull<Word>) {
-        // SAFETY: the object is new and lies on this heap.
-        unsafe { link_off_heap(&mut self.mutator.off_heap, object) }
+        self.mutator.adopt(object);
     }
 }
 

@@ -177,6 +177,46 @@ pub(crate) fn counts(architecture: &'static dyn Architecture) {
     unsafe { OffHeapBinary::release(binary) };
 }
 
+/// A process that makes binaries and drops them is told to collect before they pile up.
+pub(crate) fn pressure(architecture: &'static dyn Architecture) {
+    let _running = world::enter(architecture);
+    let mut process = Process::new(architecture, &OPTIONS, Term::NIL);
+    process.reserve(10_000);
+    let mut collections = 0;
+    for _ in 0..1_000 {
+        process.reserve(3);
+        process.binary(&[1; 50_000]);
+        if !process.mutator.is_calm() && architecture.wants_collection(&process.mutator) {
+            process.collect(Collection::default()).unwrap();
+            collections += 1;
+            assert_eq!(process.mutator.off_heap_bytes, 0);
+        }
+        assert!(process.mutator.off_heap_bytes < 2_000_000);
+    }
+    assert!((20..=200).contains(&collections), "{collections} collections");
+    // What the old generation keeps counts too: dead binaries in it are found without being asked for.
+    let binary = OffHeapBinary::from_bytes(&[7; 400_000], 400_000);
+    // SAFETY: this test's own count lives until the release below.
+    let head = unsafe { binary.as_ref() };
+    for _ in 0..50 {
+        process.reserve(3);
+        head.retain();
+        let handle = process.binary_handle(binary);
+        process.roots.push(handle);
+        process.collect(Collection::default()).unwrap();
+        process.collect(Collection::default()).unwrap();
+        process.roots.pop();
+    }
+    assert!(head.owners() < 20, "{} owners", head.owners());
+    // SAFETY: this test's count is given back.
+    unsafe { OffHeapBinary::release(binary) };
+}
+
+#[test]
+fn private_feels_the_pressure_of_binaries() {
+    pressure(crate::by_name("private").unwrap());
+}
+
 #[test]
 fn private_keeps_random_graphs() {
     let architecture = crate::by_name("private").unwrap();

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use atoll_heap::{Architecture, Collection, Fragment, HeapOptions};
 use atoll_term::{Build, Term};
 
-use super::random::{churn, counts};
+use super::random::{churn, counts, pressure};
 use super::{OPTIONS, Process, contents, real_words, world};
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
@@ -37,6 +37,33 @@ fn random_graphs_on_several_threads() {
 fn counts_are_given_back() {
     let (architecture, _guard) = shared();
     counts(architecture);
+}
+
+#[test]
+fn binaries_press() {
+    let (architecture, _guard) = shared();
+    pressure(architecture);
+}
+
+#[test]
+fn a_kept_fragment_is_young_until_the_next_collection() {
+    let (architecture, _guard) = shared();
+    let _running = world::enter(architecture);
+    let mut heap = atoll_term::ScratchHeap::new();
+    let binary = heap.binary(&[9; 1_000]);
+    let term = heap.tuple(&[binary, Term::small(1), binary]);
+    let mut process = Process::new(architecture, &OPTIONS, Term::NIL);
+    for major in [false, true] {
+        let signal = architecture.send(None, term);
+        // SAFETY: the fragment is ours until it is kept.
+        process.roots.push(unsafe { signal.as_ref().term });
+        architecture.keep_fragment(&mut process.mutator, signal);
+        process.collect(Collection { major, ..Collection::default() }).unwrap();
+    }
+    for root in &process.roots[1..] {
+        assert_eq!((contents(*root), real_words(*root)), (contents(term), real_words(term)));
+    }
+    assert_eq!(binary.off_heap_binary().unwrap().owners(), 3);
 }
 
 #[test]
