@@ -20,7 +20,7 @@ const TIME_TO_GROW: i64 = 8;
 /// ... does not shrink while they take more than this part ...
 const TIME_TO_SHRINK: i64 = 32;
 /// ... and does not grow for that reason beyond this size.
-const LARGEST_FOR_TIME: usize = 4 << 20;
+const LARGEST_FOR_TIME: usize = 1 << 20;
 
 /// The roots of one collection.
 pub(super) struct Roots<'a> {
