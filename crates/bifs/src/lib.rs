@@ -6,10 +6,25 @@ use std::sync::OnceLock;
 
 use atoll_process::BuiltIn;
 
+mod convert;
 mod guards;
+mod iolist;
+mod lists;
+mod maps;
+mod math;
+mod support;
+mod tuples;
 
 /// The tables of all areas.
-const AREAS: &[&[BuiltIn]] = &[guards::BUILT_INS];
+const AREAS: &[&[BuiltIn]] = &[
+    guards::BUILT_INS,
+    lists::BUILT_INS,
+    tuples::BUILT_INS,
+    maps::BUILT_INS,
+    convert::BUILT_INS,
+    iolist::BUILT_INS,
+    math::BUILT_INS,
+];
 
 /// All built-in functions of this machine.
 pub fn built_ins() -> &'static [BuiltIn] {
