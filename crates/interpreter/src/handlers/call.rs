@@ -126,6 +126,10 @@ pub unsafe fn call_built_in(ip: *const Word, hp: *mut Word, e: *mut Word, reds: 
                 core.x[0] = result;
                 dispatch(ip.add(4), (*core.mutator).top, e, soon_if_full(reds, c), c)
             }
+            // A raising call may stand where there is no frame, and so no free word.
+            Err(interrupt @ Interrupt::Raise(_)) => {
+                interrupted(interrupt, *ip.add(3) as *const Export, ip, e, reds, c)
+            }
             Err(interrupt) => {
                 let e = e.sub(1);
                 *e = ip.add(4) as Word;
@@ -178,8 +182,6 @@ unsafe fn interrupted(
                 let mut arguments = [Term::NIL; 255];
                 let arity = usize::from((*export).arity);
                 arguments[..arity].copy_from_slice(&core.x[..arity]);
-                // The call's own return address is not that of a frame of its own: the trace starts at the call.
-                let e = if ip.is_null() { e } else { e.add(1) };
                 raise::built_in(exception, &*export, &arguments[..arity], ip, hp, e, reds, c)
             }
             Interrupt::Call(target, arguments) => {
