@@ -175,13 +175,14 @@ pub trait Build: Allocate {
 
     /// A fun.
     fn fun(&mut self, entry: &'static FunEntry, free: &[Term]) -> Term {
-        let words = std::iter::once(std::ptr::from_ref(entry) as u64).chain(free.iter().map(|term| term.word()));
+        let address = Term::small(std::ptr::from_ref(entry) as i64);
+        let words = std::iter::once(address).chain(free.iter().copied()).map(Term::word);
         write(self, Header::new(Kind::Fun, 1 + free.len()), words)
     }
 
     /// `fun M:F/A`
     fn external_fun(&mut self, export: &'static Export) -> Term {
-        write(self, Header::new(Kind::ExternalFun, 1), [std::ptr::from_ref(export) as u64])
+        self.scanned_object(Kind::ExternalFun, 0, &[Term::small(std::ptr::from_ref(export) as i64)])
     }
 
     /// A local reference; with `alias`, one that messages can be sent to.

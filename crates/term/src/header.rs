@@ -7,8 +7,7 @@
 //! bits 48-63 extra, by kind (a hash map node's bitmap)
 //! ```
 //!
-//! Kinds below [`Kind::FIRST_OPAQUE`] hold only terms, code or table addresses (tag 00) and small
-//! integers, so a collector scans them word by word without knowing what they are. Opaque kinds hold
+//! Kinds below [`Kind::FIRST_OPAQUE`] hold only terms and small integers, so a collector scans them word by word without knowing what they are. Opaque kinds hold
 //! raw data and are never scanned.
 
 use crate::word::Word;
@@ -19,7 +18,7 @@ use crate::word::Word;
 pub enum Kind {
     /// The elements.
     Tuple = 0,
-    /// Address of the [`crate::FunEntry`], then the free variables.
+    /// Address of the [`crate::FunEntry`] (as a small, so that no scan takes it for a header), then the free variables.
     Fun = 1,
     /// Key tuple, then the values in the keys' order; at most [`crate::FLAT_MAP_LIMIT`] pairs.
     FlatMap = 2,
@@ -31,7 +30,7 @@ pub enum Kind {
     SubBits = 5,
     /// Saved start (small), position (small), end (small), the heap bits or binary handle looked into.
     MatchContext = 6,
-    /// Address of the [`crate::Export`].
+    /// Address of the [`crate::Export`] (as a small).
     ExternalFun = 7,
     /// Limbs, least significant first, of a positive integer.
     PositiveBig = 8,

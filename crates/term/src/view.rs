@@ -429,12 +429,15 @@ impl Term {
             Kind::Tuple => View::Tuple(as_terms(words)),
             Kind::Fun => View::Fun(Fun {
                 // SAFETY: fun entries are never freed.
-                entry: unsafe { &*(words[0] as *const FunEntry) },
+                entry: unsafe { &*(Term::from_word(words[0]).small_value() as *const FunEntry) },
                 free: as_terms(&words[1..]),
             }),
             Kind::FlatMap | Kind::HashMapRoot => View::Map(self),
-            // SAFETY: exports are never freed.
-            Kind::ExternalFun => View::ExternalFun(unsafe { &*(words[0] as *const Export) }),
+            Kind::ExternalFun => {
+                let export = Term::from_word(words[0]).small_value() as *const Export;
+                // SAFETY: exports are never freed.
+                View::ExternalFun(unsafe { &*export })
+            }
             Kind::PositiveBig => View::Big(Big { negative: false, limbs: words }),
             Kind::NegativeBig => View::Big(Big { negative: true, limbs: words }),
             Kind::Float => View::Float(f64::from_bits(words[0])),
