@@ -334,7 +334,8 @@ pub enum Instruction {
     /// Return to the caller.
     Return,
 
-    /// New frame of `slots` (not initialised), and heap room if asked.
+    /// New frame of `slots` (not initialised, but all are written before a collection can happen),
+    /// and heap room if asked.
     Allocate {
         slots: u16,
         need: HeapNeed,
@@ -503,7 +504,9 @@ pub enum Instruction {
     RemoveMessage,
     /// Sleep until a message comes.
     Wait(Label),
-    /// Sleep until a message or the timeout (milliseconds or `infinity`).
+    /// Sleep until a message or the timeout (milliseconds or `infinity`). When a message comes,
+    /// execution goes on at `fail`, where this may be the next instruction: while the timer runs
+    /// `time` is not to be read, because X registers do not survive waiting.
     WaitTimeout { fail: Label, time: Source },
     /// The timeout has passed: start the mailbox afresh.
     Timeout,
@@ -617,7 +620,8 @@ pub enum Instruction {
         flags: BitFlags,
         destination: Option<Register>,
     },
-    /// Commands in one (OTP 26).
+    /// Commands in one (OTP 26). When it jumps to `fail`, all X registers must be as they were,
+    /// those above the commands' `live` too: a collection has to wait for all the tests.
     BsMatch {
         fail: Label,
         context: Register,
@@ -695,6 +699,7 @@ pub enum Instruction {
     },
 
     /// OTP 29 native records and other instructions known by name that this release refuses to run:
-    /// raises `undef`-like `{unsupported_instruction, Name}` when reached.
+    /// raises `undef`-like `{unsupported_instruction, Name}` when reached. Also put in front of a
+    /// `try_case` that code would run into if a call returned that never does.
     Unsupported { opcode: u8 },
 }
