@@ -22,15 +22,8 @@ struct Node {
 
 impl Default for Catches {
     fn default() -> Self {
-        let empty = Node {
-            slot: 0,
-            outer: Catches::NONE,
-            occupied: Set::EMPTY,
-        };
-        Catches {
-            nodes: vec![empty],
-            known: HashMap::new(),
-        }
+        let empty = Node { slot: 0, outer: Catches::NONE, occupied: Set::EMPTY };
+        Catches { nodes: vec![empty], known: HashMap::new() }
     }
 }
 
@@ -51,11 +44,7 @@ impl Catches {
         let mut occupied = *self.occupied(outer);
         occupied.insert(slot);
         let stack = self.nodes.len() as u32;
-        self.nodes.push(Node {
-            slot,
-            outer,
-            occupied,
-        });
+        self.nodes.push(Node { slot, outer, occupied });
         self.known.insert((slot, outer), stack);
         stack
     }

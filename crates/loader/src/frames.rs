@@ -18,28 +18,17 @@ use crate::module::{Function, Import, Module};
 use crate::registers::{Registers, Set, implicit};
 
 /// Checks all functions.
-pub(crate) fn check(
-    decoded: &Decoded,
-    layout: &Layout,
-    atoms: &[Box<str>],
-    imports: &[Import],
-) -> Result<()> {
+pub(crate) fn check(decoded: &Decoded, layout: &Layout, atoms: &[Box<str>], imports: &[Import]) -> Result<()> {
     let mut checker = Checker {
         decoded,
         layout,
-        never_returns: imports
-            .iter()
-            .map(|import| import.never_returns(atoms))
-            .collect(),
+        never_returns: imports.iter().map(|import| import.never_returns(atoms)).collect(),
         states: vec![None; decoded.labels.len()],
         catches: Catches::default(),
         pending: Vec::new(),
         budget: decoded.code.len() * MOST_VISITS,
     };
-    layout
-        .functions
-        .iter()
-        .try_for_each(|function| checker.function(function))
+    layout.functions.iter().try_for_each(|function| checker.function(function))
 }
 
 /// What is known of the frame in front of an instruction.
@@ -63,10 +52,7 @@ impl fmt::Display for Frame {
             Frame::Absent => f.write_str("no frame"),
             Frame::Slots(slots) => write!(f, "a frame of {slots}"),
             Frame::AtLeast { slots, .. } => {
-                write!(
-                    f,
-                    "a frame of at least {slots} that depends on the way taken"
-                )
+                write!(f, "a frame of at least {slots} that depends on the way taken")
             }
         }
     }
@@ -88,10 +74,7 @@ impl State {
         State {
             frame: Frame::Absent,
             catches: Catches::NONE,
-            registers: Registers {
-                x: Set::below(arity.into()),
-                y: Set::EMPTY,
-            },
+            registers: Registers { x: Set::below(arity.into()), y: Set::EMPTY },
         }
     }
 
@@ -135,12 +118,7 @@ impl Checker<'_> {
     fn function(&mut self, function: &Function) -> Result<()> {
         self.catches = Catches::default();
         let start = function.start as usize;
-        self.reach(
-            function,
-            start,
-            function.entry,
-            &State::entry(function.arity),
-        )?;
+        self.reach(function, start, function.entry, &State::entry(function.arity))?;
         while let Some(label) = self.pending.pop() {
             self.walk(function, label)?;
         }
@@ -153,13 +131,7 @@ impl Checker<'_> {
 
     /// Notes that execution can get to `label` with `state`, coming from the instruction at
     /// `index`.
-    fn reach(
-        &mut self,
-        function: &Function,
-        index: usize,
-        label: Label,
-        state: &State,
-    ) -> Result<()> {
+    fn reach(&mut self, function: &Function, index: usize, label: Label, state: &State) -> Result<()> {
         let place = self.decoded.labels[label.0 as usize];
         if place == Module::NO_PLACE {
             return Err(self.error(index, format!("label {} is not defined", label.0)));
@@ -235,10 +207,7 @@ impl Checker<'_> {
             if effect.fails_first {
                 failed.registers.x = before;
             }
-            if let Instruction::WaitTimeout {
-                fail,
-                time: Source::X(register),
-            } = *instruction
+            if let Instruction::WaitTimeout { fail, time: Source::X(register) } = *instruction
                 && self.decoded.firsts[fail.0 as usize] as usize == index
             {
                 // Woken by a message, it is run again with whatever the register then holds, and
@@ -258,21 +227,12 @@ impl Checker<'_> {
             state.registers.x.unite(&Set::below(effect.gives));
             instruction.for_each_destination(|destination| state.registers.write(destination));
         }
-        Err(self.error(
-            function.end as usize - 1,
-            "execution falls off the end of a function",
-        ))
+        Err(self.error(function.end as usize - 1, "execution falls off the end of a function"))
     }
 
     /// Checks that an instruction reads registers that hold terms: those it names, and the X
     /// registers below `arguments`.
-    fn check_reads(
-        &self,
-        index: usize,
-        instruction: &Instruction,
-        arguments: u16,
-        state: &State,
-    ) -> Result<()> {
+    fn check_reads(&self, index: usize, instruction: &Instruction, arguments: u16, state: &State) -> Result<()> {
         let gap = state.registers.x.first_gap();
         let mut bad = (gap < arguments).then_some(Source::X(gap));
         instruction.for_each_source(|source| {
@@ -282,9 +242,7 @@ impl Checker<'_> {
         });
         match bad {
             Some(Source::Y(slot)) => Err(self.error(index, format!("slot {slot} holds no term"))),
-            Some(Source::X(register)) => {
-                Err(self.error(index, format!("X register {register} holds no term")))
-            }
+            Some(Source::X(register)) => Err(self.error(index, format!("X register {register} holds no term"))),
             _ => Ok(()),
         }
     }
@@ -311,12 +269,8 @@ impl Checker<'_> {
         });
         match bad {
             None => Ok(()),
-            Some(slot) if slot < frame => {
-                Err(self.error(index, format!("slot {slot} belongs to a catch")))
-            }
-            Some(slot) => {
-                Err(self.error(index, format!("slot {slot} is used with {}", state.frame)))
-            }
+            Some(slot) if slot < frame => Err(self.error(index, format!("slot {slot} belongs to a catch"))),
+            Some(slot) => Err(self.error(index, format!("slot {slot} is used with {}", state.frame))),
         }
     }
 
@@ -352,11 +306,7 @@ impl Checker<'_> {
             I::CallExt { .. } | I::CallFun { .. } | I::CallFun2 { .. } | I::Apply { .. } => {
                 self.need_frame(index, state)?;
             }
-            I::CallLast {
-                arity,
-                target,
-                deallocate,
-            } => {
+            I::CallLast { arity, target, deallocate } => {
                 self.check_call(index, arity, target)?;
                 self.expect_frame(index, state, Frame::Slots(deallocate))?;
             }
@@ -381,15 +331,13 @@ impl Checker<'_> {
                 self.reach(function, index, handler, &raised)?;
                 self.check_handler(index, instruction)?;
             }
-            I::CatchEnd { slot } | I::TryEnd { slot } | I::TryCase { slot } => {
-                match self.catches.pop(state.catches) {
-                    Some((innermost, outer)) if innermost == slot => state.catches = outer,
-                    _ => {
-                        let problem = format!("slot {slot} is not the innermost catch");
-                        return Err(self.error(index, problem));
-                    }
+            I::CatchEnd { slot } | I::TryEnd { slot } | I::TryCase { slot } => match self.catches.pop(state.catches) {
+                Some((innermost, outer)) if innermost == slot => state.catches = outer,
+                _ => {
+                    let problem = format!("slot {slot} is not the innermost catch");
+                    return Err(self.error(index, problem));
                 }
-            }
+            },
             _ => {}
         }
         Ok(instruction.ends_block())
@@ -417,39 +365,29 @@ impl Checker<'_> {
     fn check_call(&self, index: usize, arity: u8, target: Label) -> Result<()> {
         match self.layout.entry(&self.decoded.labels, target) {
             Some(function) if function.arity == arity => Ok(()),
-            Some(function) => Err(self.error(
-                index,
-                format!("a function of {} arguments gets {arity}", function.arity),
-            )),
-            None => Err(self.error(
-                index,
-                format!("label {} is not a function's entry", target.0),
-            )),
+            Some(function) => {
+                Err(self.error(index, format!("a function of {} arguments gets {arity}", function.arity)))
+            }
+            None => Err(self.error(index, format!("label {} is not a function's entry", target.0))),
         }
     }
 
     /// A handler begins by giving its slot back.
     fn check_handler(&self, index: usize, instruction: &Instruction) -> Result<()> {
-        let (Instruction::Catch { handler, .. } | Instruction::Try { handler, .. }) = *instruction
-        else {
+        let (Instruction::Catch { handler, .. } | Instruction::Try { handler, .. }) = *instruction else {
             return Ok(());
         };
         let first = self.decoded.firsts[handler.0 as usize] as usize;
         let first = self.decoded.code.get(first);
         let matches = match (instruction, first) {
             (Instruction::Catch { slot, .. }, Some(Instruction::CatchEnd { slot: end }))
-            | (Instruction::Try { slot, .. }, Some(Instruction::TryCase { slot: end })) => {
-                slot == end
-            }
+            | (Instruction::Try { slot, .. }, Some(Instruction::TryCase { slot: end })) => slot == end,
             _ => false,
         };
         if matches {
             Ok(())
         } else {
-            Err(self.error(
-                index,
-                format!("no handler of this catch at label {}", handler.0),
-            ))
+            Err(self.error(index, format!("no handler of this catch at label {}", handler.0)))
         }
     }
 }

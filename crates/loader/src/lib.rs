@@ -18,7 +18,7 @@ mod digest;
 mod disassemble;
 mod error;
 mod frames;
-mod instruction;
+pub mod instruction;
 mod layout;
 mod module;
 mod opcodes;

@@ -111,9 +111,7 @@ pub(crate) fn implicit(instruction: &Instruction) -> Implicit {
         I::RawRaise => (3, None, 1),
         I::CatchEnd { .. } => (1, Some(1), 1),
         I::TryCase { .. } => (3, Some(3), 3),
-        I::LoopRec { .. } | I::LoopRecEnd(_) | I::Wait(_) | I::WaitTimeout { .. } => {
-            (0, Some(0), 0)
-        }
+        I::LoopRec { .. } | I::LoopRecEnd(_) | I::Wait(_) | I::WaitTimeout { .. } => (0, Some(0), 0),
         I::Allocate { live, .. }
         | I::TestHeap { live, .. }
         | I::GcBif { live, .. }
@@ -127,11 +125,7 @@ pub(crate) fn implicit(instruction: &Instruction) -> Implicit {
         | I::BsGetUtf { live, .. }
         | I::BsCreateBin { live, .. }
         | I::BsInit { live, .. }
-        | I::BsAppend {
-            live,
-            private: false,
-            ..
-        } => (live, Some(live), 0),
+        | I::BsAppend { live, private: false, .. } => (live, Some(live), 0),
         I::BsMatch { ref commands, .. } => {
             // Room is made once, in front of all commands; later counts include earlier results.
             let live = commands.iter().find_map(|command| match *command {
@@ -145,12 +139,7 @@ pub(crate) fn implicit(instruction: &Instruction) -> Implicit {
         _ => (0, None, 0),
     };
     let fails_first = matches!(instruction, I::BsMatch { .. });
-    Implicit {
-        reads,
-        keeps,
-        gives,
-        fails_first,
-    }
+    Implicit { reads, keeps, gives, fails_first }
 }
 
 /// The X registers and slots that hold terms.

@@ -3,8 +3,8 @@
 mod support;
 
 use atoll_loader::{
-    AtomIndex, BitFlags, HeapNeed, ImportIndex, Instruction as I, Label, LiteralIndex,
-    MatchCommand, Module, Register, Source, TypeTest, load,
+    AtomIndex, BitFlags, HeapNeed, ImportIndex, Instruction as I, Label, LiteralIndex, MatchCommand, Module, Register,
+    Source, TypeTest, load,
 };
 use support::assembler::{Arg::*, Assembler, Format, form, gzip, zlib};
 
@@ -32,10 +32,7 @@ fn body(assembler: Assembler) -> Vec<I> {
 fn refused(body: impl FnOnce(&mut Assembler), problem: &str) {
     let mut assembler = function(body);
     let error = load(&assembler.file()).expect_err("a bad file").to_string();
-    assert!(
-        error.contains(problem),
-        "{error:?} does not say {problem:?}"
-    );
+    assert!(error.contains(problem), "{error:?} does not say {problem:?}");
 }
 
 #[test]
@@ -47,10 +44,7 @@ fn the_smallest_function() {
     assert_eq!(module.code.len(), 4);
     assert_eq!(module.labels, [Module::NO_PLACE, 0, 2]);
     let function = module.functions[0];
-    assert_eq!(
-        (function.arity, function.entry, function.start, function.end),
-        (1, Label(2), 0, 4)
-    );
+    assert_eq!((function.arity, function.entry, function.start, function.end), (1, Label(2), 0, 4));
     assert_eq!(module.atom(function.name), "f");
     assert_eq!(module.exports[0].label, Label(2));
 }
@@ -59,19 +53,14 @@ fn the_smallest_function() {
 fn both_forms_of_tables() {
     for format in [Format::Old, Format::New] {
         let mut assembler = function(|a| {
-            a.op(64, &[Literal(0), X(0)])
-                .op(64, &[A("a_name_of_over_sixteen_bytes"), X(0)]);
+            a.op(64, &[Literal(0), X(0)]).op(64, &[A("a_name_of_over_sixteen_bytes"), X(0)]);
             a.op(19, &[]);
         });
         assembler.format = format;
         assembler.literals.push(b"\x83h\x01a\x01".to_vec());
         let module = load(&assembler.file()).expect("a good file");
         assert_eq!(*module.literals[0], *b"\x83h\x01a\x01");
-        let Some(&I::Move {
-            source: Source::Atom(atom),
-            ..
-        }) = module.code.get(4)
-        else {
+        let Some(&I::Move { source: Source::Atom(atom), .. }) = module.code.get(4) else {
             panic!("{:?}", module.code);
         };
         assert_eq!(module.atom(atom), "a_name_of_over_sixteen_bytes");
@@ -85,24 +74,16 @@ fn update_record_of_otp_26() {
     let code = body(function(|a| {
         let updates = List(vec![U(2), A("v"), U(3), X(1)]);
         a.op(64, &[Nil, X(1)]);
-        a.op(181, &[A("copy"), U(3), TypedX(0, 1), X(0), updates])
-            .op(19, &[]);
+        a.op(181, &[A("copy"), U(3), TypedX(0, 1), X(0), updates]).op(19, &[]);
     }));
-    let I::UpdateRecord {
-        size: 3,
-        source: Source::X(0),
-        destination,
-        updates,
-    } = &code[1]
-    else {
+    let I::UpdateRecord { size: 3, source: Source::X(0), destination, updates } = &code[1] else {
         panic!("{code:?}");
     };
     assert_eq!(*destination, Register::X(0));
     assert_eq!((updates[0].0, updates[1]), (2, (3, Source::X(1))));
     refused(
         |a| {
-            a.op(181, &[A("copy"), U(3), X(0), X(0), List(vec![U(4), X(1)])])
-                .op(19, &[]);
+            a.op(181, &[A("copy"), U(3), X(0), X(0), List(vec![U(4), X(1)])]).op(19, &[]);
         },
         "element 4 of a tuple of 3",
     );
@@ -150,61 +131,31 @@ fn bs_match_of_otp_26() {
         );
         a.op(19, &[]);
     });
-    assembler
-        .literals
-        .push(b"\x83l\0\0\0\x02w\x06signedw\x06littlej".to_vec());
+    assembler.literals.push(b"\x83l\0\0\0\x02w\x06signedw\x06littlej".to_vec());
     let code = body(assembler);
     assert_eq!(
         code[0],
-        I::BsStartMatch {
-            fail: Label::NONE,
-            live: 1,
-            value: Source::X(0),
-            destination: Register::X(0),
-        }
+        I::BsStartMatch { fail: Label::NONE, live: 1, value: Source::X(0), destination: Register::X(0) }
     );
     let commands = [
-        MatchCommand::EnsureAtLeast {
-            stride: 48,
-            unit: 8,
-        },
+        MatchCommand::EnsureAtLeast { stride: 48, unit: 8 },
         MatchCommand::Integer {
             live: 1,
-            flags: BitFlags {
-                little: true,
-                signed: true,
-            },
+            flags: BitFlags { little: true, signed: true },
             bits: 16,
             destination: Register::X(1),
         },
         MatchCommand::Skip { stride: 8 },
-        MatchCommand::ExactlyEqual {
-            live: 0,
-            bits: 16,
-            value: 0xffff,
-        },
-        MatchCommand::Binary {
-            live: 2,
-            bits: 8,
-            destination: Register::X(2),
-        },
-        MatchCommand::GetTail {
-            live: 3,
-            unit: 8,
-            destination: Register::X(3),
-        },
+        MatchCommand::ExactlyEqual { live: 0, bits: 16, value: 0xffff },
+        MatchCommand::Binary { live: 2, bits: 8, destination: Register::X(2) },
+        MatchCommand::GetTail { live: 3, unit: 8, destination: Register::X(3) },
         MatchCommand::EnsureExactly { stride: 0 },
     ];
-    let expected = I::BsMatch {
-        fail: Label(1),
-        context: Register::X(0),
-        commands: commands.into(),
-    };
+    let expected = I::BsMatch { fail: Label(1), context: Register::X(0), commands: commands.into() };
     assert_eq!(code[1], expected);
     refused(
         |a| {
-            a.op(182, &[F(1), X(0), List(vec![A("ensure_at_least"), U(48)])])
-                .op(19, &[]);
+            a.op(182, &[F(1), X(0), List(vec![A("ensure_at_least"), U(48)])]).op(19, &[]);
         },
         "cut short",
     );
@@ -220,8 +171,7 @@ fn instructions_of_otp_27_to_29() {
         a.op(187, &[F(1), X(0), A("m"), A("r")]);
     });
     assembler.imports.push(("erlang", "is_integer", 3));
-    assembler.lines =
-        Some(b"\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x02\0\0\0\x01\x51\x12\x61\0\x05a.hrl".to_vec());
+    assembler.lines = Some(b"\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x02\0\0\0\x01\x51\x12\x61\0\x05a.hrl".to_vec());
     let module = loads(assembler);
     assert_eq!(module.lines.entries, [(0, 0), (0, 5), (1, 6)]);
     assert_eq!(module.lines.files, ["m.erl".into(), "a.hrl".into()]);
@@ -229,17 +179,8 @@ fn instructions_of_otp_27_to_29() {
     let expected = [
         I::Line(1),
         I::Line(1),
-        I::Bif {
-            fail: Label(0),
-            bif: ImportIndex(0),
-            arguments,
-            destination: Register::X(0),
-        },
-        I::Test {
-            fail: Label(1),
-            test: TypeTest::NativeRecord,
-            value: Source::X(0),
-        },
+        I::Bif { fail: Label(0), bif: ImportIndex(0), arguments, destination: Register::X(0) },
+        I::Test { fail: Label(1), test: TypeTest::NativeRecord, value: Source::X(0) },
         I::Unsupported { opcode: 187 },
     ];
     assert_eq!(module.code[3..], expected);
@@ -254,29 +195,11 @@ fn old_instructions_become_new_ones() {
         a.op(89, &[F(0), I(16), U(1), U(2), X(0)]);
         a.op(18, &[U(2)]).op(19, &[]);
     }));
-    let need = HeapNeed {
-        words: 3,
-        floats: 1,
-        funs: 1,
-    };
-    assert_eq!(
-        code[0],
-        I::Allocate {
-            slots: 2,
-            need,
-            live: 1
-        }
-    );
+    let need = HeapNeed { words: 3, floats: 1, funs: 1 };
+    assert_eq!(code[0], I::Allocate { slots: 2, need, live: 1 });
     assert_eq!(code[1], I::InitYregs([0, 1].into()));
     assert_eq!(code[2], I::InitYregs([1].into()));
-    assert!(matches!(
-        code[3],
-        I::BsInit {
-            bits: false,
-            size: Source::Small(2),
-            ..
-        }
-    ));
+    assert!(matches!(code[3], I::BsInit { bits: false, size: Source::Small(2), .. }));
     assert!(matches!(code[4], I::BsPut { segment, .. } if segment.flags.little));
     assert_eq!(code.len(), 7);
 }
@@ -300,10 +223,7 @@ fn constants_become_literals() {
         .collect();
     let literal = |index| Source::Literal(LiteralIndex(index));
     let smalls = [Source::Small((1 << 59) - 1), Source::Small(-(1 << 59))];
-    assert_eq!(
-        sources,
-        [smalls[0], literal(0), smalls[1], literal(1), literal(2)]
-    );
+    assert_eq!(sources, [smalls[0], literal(0), smalls[1], literal(1), literal(2)]);
     assert_eq!(*module.literals[0], *b"\x83n\x08\0\0\0\0\0\0\0\0\x08");
     assert_eq!(*module.literals[1], *b"\x83n\x08\x01\x01\0\0\0\0\0\0\x08");
     assert_eq!(*module.literals[2], *b"\x83F\x3f\xf8\0\0\0\0\0\0");
@@ -319,13 +239,7 @@ fn calls_that_raise_are_plain() {
     });
     assembler.imports.push(("erlang", "error", 1));
     let code = body(assembler);
-    assert_eq!(
-        code.last(),
-        Some(&I::CallExt {
-            arity: 1,
-            target: ImportIndex(0)
-        })
-    );
+    assert_eq!(code.last(), Some(&I::CallExt { arity: 1, target: ImportIndex(0) }));
 }
 
 #[test]
@@ -344,10 +258,7 @@ fn frames_must_agree() {
     );
     refused(
         |a| {
-            a.op(12, &[U(1), U(1)])
-                .op(64, &[X(0), Y(1)])
-                .op(18, &[U(1)])
-                .op(19, &[]);
+            a.op(12, &[U(1), U(1)]).op(64, &[X(0), Y(1)]).op(18, &[U(1)]).op(19, &[]);
         },
         "slot 1 is used with a frame of 1",
     );
@@ -359,10 +270,7 @@ fn frames_must_agree() {
     );
     refused(
         |a| {
-            a.op(12, &[U(3), U(1)])
-                .op(136, &[U(1), U(1)])
-                .op(18, &[U(1)])
-                .op(19, &[]);
+            a.op(12, &[U(3), U(1)]).op(136, &[U(1), U(1)]).op(18, &[U(1)]).op(19, &[]);
         },
         "a frame of 2 is wanted",
     );
@@ -393,11 +301,7 @@ fn frames_must_agree() {
 fn catches_must_nest() {
     let good = |a: &mut Assembler| {
         a.op(12, &[U(1), U(1)]).op(62, &[Y(0), F(3)]);
-        a.op(4, &[U(1), F(2)])
-            .op(1, &[U(3)])
-            .op(63, &[Y(0)])
-            .op(18, &[U(1)])
-            .op(19, &[]);
+        a.op(4, &[U(1), F(2)]).op(1, &[U(3)]).op(63, &[Y(0)]).op(18, &[U(1)]).op(19, &[]);
     };
     loads(function(good));
     refused(
@@ -409,9 +313,7 @@ fn catches_must_nest() {
     );
     refused(
         |a| {
-            a.op(12, &[U(1), U(1)])
-                .op(62, &[Y(0), F(3)])
-                .op(64, &[X(0), Y(0)]);
+            a.op(12, &[U(1), U(1)]).op(62, &[Y(0), F(3)]).op(64, &[X(0), Y(0)]);
             a.op(1, &[U(3)]).op(63, &[Y(0)]).op(18, &[U(1)]).op(19, &[]);
         },
         "slot 0 belongs to a catch",
@@ -424,9 +326,7 @@ fn catches_must_nest() {
     );
     refused(
         |a| {
-            a.op(12, &[U(1), U(1)])
-                .op(104, &[Y(0), F(3)])
-                .op(105, &[Y(0)]);
+            a.op(12, &[U(1), U(1)]).op(104, &[Y(0), F(3)]).op(105, &[Y(0)]);
             a.op(1, &[U(3)]).op(18, &[U(1)]).op(19, &[]);
         },
         "no handler of this catch",
@@ -445,16 +345,7 @@ fn registers_must_hold_terms() {
         },
         stale,
     );
-    refused(
-        |a| {
-            drop_term(
-                a.op(64, &[Nil, X(1)])
-                    .op(16, &[U(2), U(1)])
-                    .op(64, &[X(1), X(0)]),
-            )
-        },
-        stale,
-    );
+    refused(|a| drop_term(a.op(64, &[Nil, X(1)]).op(16, &[U(2), U(1)]).op(64, &[X(1), X(0)])), stale);
     refused(|a| drop_term(a.op(16, &[U(2), U(2)])), stale);
     // One way writes the register and the other does not.
     refused(
@@ -464,18 +355,9 @@ fn registers_must_hold_terms() {
         },
         stale,
     );
+    refused(|a| drop_term(a.op(12, &[U(2), U(1)]).op(64, &[Y(1), X(0)])), "slot 1 holds no term");
     refused(
-        |a| drop_term(a.op(12, &[U(2), U(1)]).op(64, &[Y(1), X(0)])),
-        "slot 1 holds no term",
-    );
-    refused(
-        |a| {
-            drop_term(
-                a.op(12, &[U(2), U(1)])
-                    .op(64, &[Nil, Y(1)])
-                    .op(16, &[U(2), U(1)]),
-            )
-        },
+        |a| drop_term(a.op(12, &[U(2), U(1)]).op(64, &[Nil, Y(1)]).op(16, &[U(2), U(1)])),
         "a slot of the frame holds no term",
     );
     // After trimming, slot 1 has become slot 0.
@@ -494,14 +376,9 @@ fn drop_term(_: &mut Assembler) {}
 fn code_cannot_run_into_a_handler() {
     let code = body(function(|a| {
         a.op(12, &[U(1), U(1)]).op(104, &[Y(0), F(3)]);
-        a.op(43, &[F(4), X(0), A("a")])
-            .op(4, &[U(1), F(2)])
-            .op(61, &[F(3)]);
+        a.op(43, &[F(4), X(0), A("a")]).op(4, &[U(1), F(2)]).op(61, &[F(3)]);
         a.op(1, &[U(4)]).op(4, &[U(1), F(2)]);
-        a.op(1, &[U(3)])
-            .op(106, &[Y(0)])
-            .op(18, &[U(1)])
-            .op(19, &[]);
+        a.op(1, &[U(3)]).op(106, &[Y(0)]).op(18, &[U(1)]).op(19, &[]);
     }));
     let guard = I::Unsupported { opcode: 106 };
     assert_eq!(code[4], guard, "for the jump");
@@ -517,10 +394,7 @@ fn a_wait_that_is_woken_does_not_look_at_its_time() {
     }));
     refused(
         |a| {
-            a.op(1, &[U(3)])
-                .op(64, &[X(0), X(1)])
-                .op(26, &[F(3), X(0)])
-                .op(22, &[]);
+            a.op(1, &[U(3)]).op(64, &[X(0), X(1)]).op(26, &[F(3), X(0)]).op(22, &[]);
             a.op(64, &[Nil, X(0)]).op(19, &[]);
         },
         "X register 0 holds no term",
@@ -630,14 +504,8 @@ fn operands_must_be_in_range() {
         },
         "opcode 192 is not known",
     );
-    refused(
-        |a| a.exports.push(("g", 1, 2)),
-        "is not the entry of that function",
-    );
-    refused(
-        |a| a.lambdas.push(("f", 2, 2, 0)),
-        "is not the entry of a function of 2",
-    );
+    refused(|a| a.exports.push(("g", 1, 2)), "is not the entry of that function");
+    refused(|a| a.lambdas.push(("f", 2, 2, 0)), "is not the entry of a function of 2");
 }
 
 #[test]
@@ -684,11 +552,7 @@ fn names_of_atoms() {
         a.op(19, &[]);
     }));
     assert_eq!(module.atom(AtomIndex(0)), "m");
-    let atoms = |data: &[u8]| {
-        load(&form(&[(b"AtU8", data.to_vec())]))
-            .expect_err("a bad file")
-            .to_string()
-    };
+    let atoms = |data: &[u8]| load(&form(&[(b"AtU8", data.to_vec())])).expect_err("a bad file").to_string();
     assert!(atoms(b"\0\0\0\x01\x02\xff\xff").contains("not UTF-8"));
     assert!(atoms(b"\0\0\0\0").contains("no atom names the module"));
     // 256 characters behind a compact length.

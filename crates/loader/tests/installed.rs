@@ -31,11 +31,7 @@ fn every_file_loads() {
         let mut text = String::new();
         disassemble(&module, &mut text).expect("memory");
         for line in text.lines().map(str::trim) {
-            assert!(
-                line != "?" && !line.starts_with("? "),
-                "{}: {line}",
-                path.display()
-            );
+            assert!(line != "?" && !line.starts_with("? "), "{}: {line}", path.display());
         }
     }
     println!("{} files", files.len());
@@ -74,9 +70,7 @@ fn facts(module: &Module) -> Facts {
         digest,
         functions: module.functions.len(),
         exports: module.exports.len(),
-        instructions: (0..module.code.len())
-            .filter(|&index| !is_guard(&module.code, index))
-            .count(),
+        instructions: (0..module.code.len()).filter(|&index| !is_guard(&module.code, index)).count(),
     }
 }
 
@@ -85,21 +79,14 @@ fn facts(module: &Module) -> Facts {
 fn is_guard(code: &[Instruction], index: usize) -> bool {
     let mark = |code: &&Instruction| matches!(code, Instruction::Label(_) | Instruction::Line(_));
     matches!(code[index], Instruction::Unsupported { opcode: 106 })
-        && matches!(
-            code[index + 1..].iter().find(|code| !mark(code)),
-            Some(Instruction::TryCase { .. })
-        )
+        && matches!(code[index + 1..].iter().find(|code| !mark(code)), Some(Instruction::TryCase { .. }))
 }
 
 /// Asks `erl` to apply a fun to each file. None without `erl`. `purpose` tells the temporary files of
 /// tests apart.
 fn erl(purpose: &str, expression: &str, files: &[PathBuf]) -> Option<Vec<String>> {
-    let list =
-        std::env::temp_dir().join(format!("atoll-loader-{purpose}-{}.txt", std::process::id()));
-    let names: String = files
-        .iter()
-        .map(|path| format!("{}\n", path.display()))
-        .collect();
+    let list = std::env::temp_dir().join(format!("atoll-loader-{purpose}-{}.txt", std::process::id()));
+    let names: String = files.iter().map(|path| format!("{}\n", path.display())).collect();
     std::fs::write(&list, names).expect("a temporary file");
     let program = format!(
         "{{ok, B}} = file:read_file(\"{}\"), \
@@ -108,16 +95,10 @@ fn erl(purpose: &str, expression: &str, files: &[PathBuf]) -> Option<Vec<String>
           || F <- binary:split(B, <<\"\\n\">>, [global, trim])], halt().",
         list.display()
     );
-    let output = Command::new("erl")
-        .args(["-noshell", "-eval", &program])
-        .output();
+    let output = Command::new("erl").args(["-noshell", "-eval", &program]).output();
     std::fs::remove_file(&list).expect("the temporary file");
     let output = output.ok()?;
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).expect("text");
     Some(text.lines().map(str::to_owned).collect())
 }
@@ -140,12 +121,7 @@ fn digests_are_those_of_beam_lib() {
     assert_eq!(answers.len(), files.len());
     for (path, answer) in files.iter().zip(&answers) {
         let module = load(&std::fs::read(path).expect("readable")).expect("a good file");
-        assert_eq!(
-            facts(&module).digest,
-            answer.to_lowercase(),
-            "{}",
-            path.display()
-        );
+        assert_eq!(facts(&module).digest, answer.to_lowercase(), "{}", path.display());
     }
 }
 
@@ -165,10 +141,7 @@ fn counts_are_those_of_beam_disasm() {
     for (path, answer) in files.iter().zip(&answers) {
         let module = load(&std::fs::read(path).expect("readable")).expect("a good file");
         let facts = facts(&module);
-        let ours = format!(
-            "{} {} {}",
-            facts.functions, facts.exports, facts.instructions
-        );
+        let ours = format!("{} {} {}", facts.functions, facts.exports, facts.instructions);
         assert_eq!(ours, *answer, "{}", path.display());
     }
 }
@@ -187,29 +160,13 @@ fn the_text_shows_every_instruction() {
     disassemble(&module, &mut text).expect("memory");
     let mut names: HashMap<&str, usize> = HashMap::new();
     for line in text.lines().filter(|line| line.starts_with("    ")) {
-        *names
-            .entry(line.split_whitespace().next().unwrap_or(""))
-            .or_default() += 1;
+        *names.entry(line.split_whitespace().next().unwrap_or("")).or_default() += 1;
     }
-    let count = |matches: fn(&Instruction) -> bool| {
-        module
-            .code
-            .iter()
-            .filter(|instruction| matches(instruction))
-            .count()
-    };
-    assert_eq!(
-        names["move"],
-        count(|i| matches!(i, Instruction::Move { .. }))
-    );
-    assert_eq!(
-        names["call_last"],
-        count(|i| matches!(i, Instruction::CallLast { .. }))
-    );
-    assert_eq!(
-        names["get_list"],
-        count(|i| matches!(i, Instruction::GetList { .. }))
-    );
+    let count =
+        |matches: fn(&Instruction) -> bool| module.code.iter().filter(|instruction| matches(instruction)).count();
+    assert_eq!(names["move"], count(|i| matches!(i, Instruction::Move { .. })));
+    assert_eq!(names["call_last"], count(|i| matches!(i, Instruction::CallLast { .. })));
+    assert_eq!(names["get_list"], count(|i| matches!(i, Instruction::GetList { .. })));
     let labels = count(|i| matches!(i, Instruction::Label(_)));
     assert_eq!(names.values().sum::<usize>(), module.code.len() - labels);
 }

@@ -17,44 +17,26 @@ fn sample(format: Format) -> Vec<u8> {
     a.literals.push(b"\x83l\0\0\0\x01w\x06littlej".to_vec());
     a.literals.push(b"\x83t\0\0\0\x01w\x01aa\x01".to_vec());
     a.strings = b"some bytes".to_vec();
-    a.imports = vec![
-        ("erlang", "error", 1),
-        ("lists", "map", 2),
-        ("erlang", "+", 2),
-        ("erlang", "get", 1),
-    ];
+    a.imports = vec![("erlang", "error", 1), ("lists", "map", 2), ("erlang", "+", 2), ("erlang", "get", 1)];
     a.exports = vec![("f", 2, 2), ("g", 0, 12)];
     a.lambdas.push(("f", 2, 2, 1));
     a.lines = Some(b"\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x02\0\0\0\x01\x51\x12\x61\0\x05a.hrl".to_vec());
 
     a.function("f", 2, 1);
-    a.op(153, &[U(1)])
-        .op(13, &[U(3), Alloc(4, 1, 1), U(2)])
-        .op(172, &[List(vec![Y(2)])]);
+    a.op(153, &[U(1)]).op(13, &[U(3), Alloc(4, 1, 1), U(2)]).op(172, &[List(vec![Y(2)])]);
     a.op(64, &[X(0), Y(0)]).op(64, &[X(1), Y(1)]);
-    a.op(104, &[Y(2), F(4)])
-        .op(7, &[U(2), U(1)])
-        .op(105, &[Y(2)])
-        .op(61, &[F(5)]);
+    a.op(104, &[Y(2), F(4)]).op(7, &[U(2), U(1)]).op(105, &[Y(2)]).op(61, &[F(5)]);
     a.op(1, &[U(4)]).op(106, &[Y(2)]).op(61, &[F(5)]);
-    a.op(1, &[U(5)])
-        .op(59, &[X(0), F(6), List(vec![A("a"), F(7), A("b"), F(8)])]);
+    a.op(1, &[U(5)]).op(59, &[X(0), F(6), List(vec![A("a"), F(7), A("b"), F(8)])]);
     a.op(1, &[U(6)]).op(74, &[Y(0)]);
-    a.op(1, &[U(7)])
-        .op(136, &[U(1), U(2)])
-        .op(164, &[X(0), List(vec![Y(0), Y(1), I(1)])]);
-    a.op(171, &[U(0), X(1), List(vec![X(0)])])
-        .op(178, &[A("safe"), U(1), X(1)]);
+    a.op(1, &[U(7)]).op(136, &[U(1), U(2)]).op(164, &[X(0), List(vec![Y(0), Y(1), I(1)])]);
+    a.op(171, &[U(0), X(1), List(vec![X(0)])]).op(178, &[A("safe"), U(1), X(1)]);
     a.op(64, &[Y(0), X(1)]).op(5, &[U(2), F(2), U(2)]);
     a.op(1, &[U(8)]).op(43, &[F(6), TypedX(0, 3), Literal(1)]);
-    a.op(125, &[F(0), U(1), U(2), X(0), Y(1), X(0)])
-        .op(18, &[U(3)])
-        .op(19, &[]);
+    a.op(125, &[F(0), U(1), U(2), X(0), Y(1), X(0)]).op(18, &[U(3)]).op(19, &[]);
 
     a.function("g", 0, 11);
-    a.op(1, &[U(13)])
-        .op(23, &[F(15), X(0)])
-        .op(159, &[F(14), X(0), U(2), A("a")]);
+    a.op(1, &[U(13)]).op(23, &[F(15), X(0)]).op(159, &[F(14), X(0), U(2), A("a")]);
     a.op(66, &[X(0), U(1), X(0)]).op(21, &[]);
     a.op(166, &[F(16), X(0), U(1), X(1)]);
     let commands = vec![
@@ -95,27 +77,14 @@ fn sample(format: Format) -> Vec<u8> {
         X(2),
         I(8),
     ];
-    a.op(
-        177,
-        &[F(0), Alloc(2, 0, 0), U(3), U(8), X(0), List(segments)],
-    )
-    .op(19, &[]);
+    a.op(177, &[F(0), Alloc(2, 0, 0), U(3), U(8), X(0), List(segments)]).op(19, &[]);
     a.op(1, &[U(14)]).op(24, &[F(13)]);
-    a.op(1, &[U(15)])
-        .op(26, &[F(13), I(1000)])
-        .op(22, &[])
-        .op(64, &[A("timeout"), X(0)]);
+    a.op(1, &[U(15)]).op(26, &[F(13), I(1000)]).op(22, &[]).op(64, &[A("timeout"), X(0)]);
     a.op(78, &[U(1), U(0)]);
-    a.op(1, &[U(16)])
-        .op(96, &[Literal(1), Fr(0)])
-        .op(98, &[F(0), Fr(0), Fr(0), Fr(1)]);
+    a.op(1, &[U(16)]).op(96, &[Literal(1), Fr(0)]).op(98, &[F(0), Fr(0), Fr(0), Fr(1)]);
     a.op(96, &[Fr(1), X(0)]).op(10, &[F(0), U(3), X(0), X(0)]);
-    a.op(
-        154,
-        &[F(0), Literal(1), X(0), U(1), List(vec![A("k"), X(0)])],
-    );
-    a.op(158, &[F(11), X(0), List(vec![A("k"), X(1)])])
-        .op(187, &[F(11), X(0), X(1), A("r")]);
+    a.op(154, &[F(0), Literal(1), X(0), U(1), List(vec![A("k"), X(0)])]);
+    a.op(158, &[F(11), X(0), List(vec![A("k"), X(1)])]).op(187, &[F(11), X(0), X(1), A("r")]);
     a.file()
 }
 
@@ -160,18 +129,7 @@ fn any_byte_may_change() {
         let file = sample(format);
         let mut loaded = 0;
         for place in 0..file.len() {
-            for value in [
-                0,
-                1,
-                0x0f,
-                0x10,
-                0x47,
-                0x7f,
-                0x80,
-                0xf8,
-                0xff,
-                file[place] ^ 1,
-            ] {
+            for value in [0, 1, 0x0f, 0x10, 0x47, 0x7f, 0x80, 0xf8, 0xff, file[place] ^ 1] {
                 let mut changed = file.clone();
                 changed[place] = value;
                 loaded += usize::from(try_out(&changed, &mut random));
@@ -184,26 +142,16 @@ fn any_byte_may_change() {
 
 #[test]
 fn random_damage_for_a_while() {
-    let setting = |name: &str| {
-        std::env::var(name)
-            .ok()
-            .and_then(|value| value.parse().ok())
-    };
-    let seed = setting("ATOLL_FUZZ_SEED").unwrap_or_else(|| {
-        SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .map_or(1, |now| now.as_nanos() as u64)
-    });
+    let setting = |name: &str| std::env::var(name).ok().and_then(|value| value.parse().ok());
+    let seed = setting("ATOLL_FUZZ_SEED")
+        .unwrap_or_else(|| SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |now| now.as_nanos() as u64));
     let length = Duration::from_secs(setting("ATOLL_FUZZ_SECONDS").unwrap_or(5));
     println!("ATOLL_FUZZ_SEED={seed}");
 
     let mut random = Random::new(seed);
     let mut files = vec![sample(Format::Old), sample(Format::New)];
-    let others: Vec<_> = installed()
-        .iter()
-        .filter_map(|path| std::fs::read(path).ok())
-        .filter(|bytes| bytes.len() < 20_000)
-        .collect();
+    let others: Vec<_> =
+        installed().iter().filter_map(|path| std::fs::read(path).ok()).filter(|bytes| bytes.len() < 20_000).collect();
     if !others.is_empty() {
         files.extend((0..30).map(|_| others[random.below(others.len())].clone()));
     }

@@ -1,18 +1,14 @@
 //! Groups of instructions whose operands need more than reading one after the other.
 
 use crate::error::Result;
-use crate::instruction::{
-    Comparison, FloatOperation, Instruction, Label, Register, Source, TypeTest,
-};
+use crate::instruction::{Comparison, FloatOperation, Instruction, Label, Register, Source, TypeTest};
 use crate::opcodes as op;
 
 use super::operands::{Operand, Operands};
 use super::raises;
 
 pub(super) fn call(number: u8, operands: &mut Operands<'_>) -> Result<Instruction> {
-    let local = |operands: &mut Operands<'_>| -> Result<(u8, Label)> {
-        Ok((operands.arity()?, operands.label()?))
-    };
+    let local = |operands: &mut Operands<'_>| -> Result<(u8, Label)> { Ok((operands.arity()?, operands.label()?)) };
     let external = |operands: &mut Operands<'_>| -> Result<_> {
         let arity = operands.arity()?;
         Ok((arity, operands.import(usize::from(arity))?))
@@ -24,11 +20,7 @@ pub(super) fn call(number: u8, operands: &mut Operands<'_>) -> Result<Instructio
         }
         op::CALL_LAST => {
             let (arity, target) = local(operands)?;
-            Instruction::CallLast {
-                arity,
-                target,
-                deallocate: operands.slots()?,
-            }
+            Instruction::CallLast { arity, target, deallocate: operands.slots()? }
         }
         op::CALL_ONLY => {
             let (arity, target) = local(operands)?;
@@ -44,11 +36,7 @@ pub(super) fn call(number: u8, operands: &mut Operands<'_>) -> Result<Instructio
             if raises(operands, target) {
                 Instruction::CallExt { arity, target }
             } else {
-                Instruction::CallExtLast {
-                    arity,
-                    target,
-                    deallocate,
-                }
+                Instruction::CallExtLast { arity, target, deallocate }
             }
         }
         op::CALL_EXT_ONLY => {
@@ -62,23 +50,17 @@ pub(super) fn call(number: u8, operands: &mut Operands<'_>) -> Result<Instructio
         op::CALL_FUN2 => {
             // The tag says what the compiler knows; a number is that of the very fun.
             let safe = match operands.operand()? {
-                Operand::Source(Source::Atom(atom)) => {
-                    match &*operands.tables.atoms[atom.0 as usize] {
-                        "safe" => true,
-                        "unsafe" => false,
-                        other => {
-                            return Err(operands.error(format!("the tag {other} is not known")));
-                        }
+                Operand::Source(Source::Atom(atom)) => match &*operands.tables.atoms[atom.0 as usize] {
+                    "safe" => true,
+                    "unsafe" => false,
+                    other => {
+                        return Err(operands.error(format!("the tag {other} is not known")));
                     }
-                }
+                },
                 Operand::Unsigned(index) if index < operands.tables.lambdas.len() as u64 => true,
                 _ => return Err(operands.error("a tag is wanted")),
             };
-            Instruction::CallFun2 {
-                safe,
-                arity: operands.arity()?,
-                fun: operands.source()?,
-            }
+            Instruction::CallFun2 { safe, arity: operands.arity()?, fun: operands.source()? }
         }
         op::CALL_FUN => {
             let arity = operands.arity()?;
@@ -91,10 +73,7 @@ pub(super) fn call(number: u8, operands: &mut Operands<'_>) -> Result<Instructio
             if number == op::APPLY {
                 Instruction::Apply { arity }
             } else {
-                Instruction::ApplyLast {
-                    arity,
-                    deallocate: operands.slots()?,
-                }
+                Instruction::ApplyLast { arity, deallocate: operands.slots()? }
             }
         }
     })
@@ -107,10 +86,7 @@ pub(super) fn data(number: u8, operands: &mut Operands<'_>) -> Result<Instructio
             tail: operands.source()?,
             destination: operands.register()?,
         },
-        op::PUT_TUPLE2 => Instruction::PutTuple {
-            destination: operands.register()?,
-            elements: operands.sources()?,
-        },
+        op::PUT_TUPLE2 => Instruction::PutTuple { destination: operands.register()?, elements: operands.sources()? },
         op::SET_TUPLE_ELEMENT => Instruction::SetTupleElement {
             value: operands.source()?,
             tuple: operands.register()?,
@@ -127,32 +103,19 @@ pub(super) fn data(number: u8, operands: &mut Operands<'_>) -> Result<Instructio
             for _ in 0..count {
                 let position = operands.u32()?;
                 if position == 0 || position > size {
-                    return Err(operands.error(format!(
-                        "element {position} of a tuple of {size} does not exist"
-                    )));
+                    return Err(operands.error(format!("element {position} of a tuple of {size} does not exist")));
                 }
                 updates.push((position, operands.source()?));
             }
-            Instruction::UpdateRecord {
-                size,
-                source,
-                destination,
-                updates: updates.into(),
-            }
+            Instruction::UpdateRecord { size, source, destination, updates: updates.into() }
         }
         op::GET_LIST => Instruction::GetList {
             source: operands.register()?,
             head: operands.register()?,
             tail: operands.register()?,
         },
-        op::GET_HD => Instruction::GetHead {
-            source: operands.register()?,
-            head: operands.register()?,
-        },
-        op::GET_TL => Instruction::GetTail {
-            source: operands.register()?,
-            tail: operands.register()?,
-        },
+        op::GET_HD => Instruction::GetHead { source: operands.register()?, head: operands.register()? },
+        op::GET_TL => Instruction::GetTail { source: operands.register()?, tail: operands.register()? },
         op::GET_TUPLE_ELEMENT => Instruction::GetTupleElement {
             source: operands.register()?,
             position: operands.u32()?,
@@ -174,17 +137,9 @@ pub(super) fn data(number: u8, operands: &mut Operands<'_>) -> Result<Instructio
             let destination = operands.register()?;
             let free = operands.sources()?;
             if free.len() != lambda.free as usize {
-                return Err(operands.error(format!(
-                    "a fun of {} free variables gets {}",
-                    lambda.free,
-                    free.len()
-                )));
+                return Err(operands.error(format!("a fun of {} free variables gets {}", lambda.free, free.len())));
             }
-            Instruction::MakeFun {
-                lambda: index,
-                destination,
-                free,
-            }
+            Instruction::MakeFun { lambda: index, destination, free }
         }
     })
 }
@@ -198,11 +153,7 @@ pub(super) fn select(number: u8, operands: &mut Operands<'_>) -> Result<Instruct
         for _ in 0..count {
             cases.push((operands.u32()?, operands.label()?));
         }
-        return Ok(Instruction::SelectTupleArity {
-            value,
-            fail,
-            cases: cases.into(),
-        });
+        return Ok(Instruction::SelectTupleArity { value, fail, cases: cases.into() });
     }
     let mut cases = Vec::with_capacity(count);
     for _ in 0..count {
@@ -218,64 +169,30 @@ pub(super) fn select(number: u8, operands: &mut Operands<'_>) -> Result<Instruct
         }
         cases.push((key, operands.label()?));
     }
-    Ok(Instruction::SelectValue {
-        value,
-        fail,
-        cases: cases.into(),
-    })
+    Ok(Instruction::SelectValue { value, fail, cases: cases.into() })
 }
 
-pub(super) fn bif(
-    operands: &mut Operands<'_>,
-    fail: Label,
-    live: Option<u16>,
-    arity: usize,
-) -> Result<Instruction> {
+pub(super) fn bif(operands: &mut Operands<'_>, fail: Label, live: Option<u16>, arity: usize) -> Result<Instruction> {
     let bif = operands.import(arity)?;
-    let arguments = (0..arity)
-        .map(|_| operands.source())
-        .collect::<Result<_>>()?;
+    let arguments = (0..arity).map(|_| operands.source()).collect::<Result<_>>()?;
     let destination = operands.register()?;
     Ok(match live {
-        None => Instruction::Bif {
-            fail,
-            bif,
-            arguments,
-            destination,
-        },
-        Some(live) => Instruction::GcBif {
-            fail,
-            live,
-            bif,
-            arguments,
-            destination,
-        },
+        None => Instruction::Bif { fail, bif, arguments, destination },
+        Some(live) => Instruction::GcBif { fail, live, bif, arguments, destination },
     })
 }
 
 pub(super) fn float(number: u8, operands: &mut Operands<'_>) -> Result<Instruction> {
     Ok(match number {
         op::FMOVE => match operands.operand()? {
-            Operand::FloatRegister(source) => Instruction::FloatStore {
-                source,
-                destination: operands.register()?,
-            },
-            Operand::Source(source) => Instruction::FloatLoad {
-                source,
-                destination: operands.float_register()?,
-            },
+            Operand::FloatRegister(source) => Instruction::FloatStore { source, destination: operands.register()? },
+            Operand::Source(source) => Instruction::FloatLoad { source, destination: operands.float_register()? },
             _ => return Err(operands.error("a value is wanted")),
         },
-        op::FCONV => Instruction::FloatConvert {
-            source: operands.source()?,
-            destination: operands.float_register()?,
-        },
+        op::FCONV => Instruction::FloatConvert { source: operands.source()?, destination: operands.float_register()? },
         op::FNEGATE => {
             operands.fail()?;
-            Instruction::FloatNegate {
-                source: operands.float_register()?,
-                destination: operands.float_register()?,
-            }
+            Instruction::FloatNegate { source: operands.float_register()?, destination: operands.float_register()? }
         }
         _ => {
             operands.fail()?;
@@ -301,34 +218,19 @@ pub(super) fn map(number: u8, operands: &mut Operands<'_>) -> Result<Instruction
         return Err(operands.error("a label is missing"));
     }
     Ok(match number {
-        op::HAS_MAP_FIELDS => Instruction::HasMapFields {
-            fail,
-            map,
-            keys: operands.sources()?,
-        },
+        op::HAS_MAP_FIELDS => Instruction::HasMapFields { fail, map, keys: operands.sources()? },
         op::GET_MAP_ELEMENTS => {
             let count = operands.list(2)?;
-            let pairs = (0..count)
-                .map(|_| Ok((operands.source()?, operands.register()?)))
-                .collect::<Result<_>>()?;
+            let pairs = (0..count).map(|_| Ok((operands.source()?, operands.register()?))).collect::<Result<_>>()?;
             Instruction::GetMapElements { fail, map, pairs }
         }
         _ => {
             let destination = operands.register()?;
             let live = operands.live()?;
             let count = operands.list(2)?;
-            let pairs = (0..count)
-                .map(|_| Ok((operands.source()?, operands.source()?)))
-                .collect::<Result<_>>()?;
+            let pairs = (0..count).map(|_| Ok((operands.source()?, operands.source()?))).collect::<Result<_>>()?;
             let exact = number == op::PUT_MAP_EXACT;
-            Instruction::PutMap {
-                fail,
-                exact,
-                map,
-                live,
-                destination,
-                pairs,
-            }
+            Instruction::PutMap { fail, exact, map, live, destination, pairs }
         }
     })
 }

@@ -44,20 +44,13 @@ impl Header {
         }
         let highest = header.u32()?;
         if highest > u32::from(op::HIGHEST) {
-            return Err(cursor.error(format!(
-                "opcodes up to {highest} are used; {} is the highest known",
-                op::HIGHEST
-            )));
+            return Err(cursor.error(format!("opcodes up to {highest} are used; {} is the highest known", op::HIGHEST)));
         }
         let labels = header.u32()?;
         let functions = header.u32()?;
         cursor.fits(labels as usize, 1)?;
         cursor.fits(functions as usize, 1)?;
-        Ok(Header {
-            labels,
-            functions,
-            start: cursor.position(),
-        })
+        Ok(Header { labels, functions, start: cursor.position() })
     }
 }
 
@@ -76,21 +69,10 @@ pub(crate) struct Decoded {
 }
 
 /// Decodes all instructions.
-pub(crate) fn decode(
-    data: &[u8],
-    header: &Header,
-    tables: &Tables<'_>,
-    literals: Vec<Box<[u8]>>,
-) -> Result<Decoded> {
+pub(crate) fn decode(data: &[u8], header: &Header, tables: &Tables<'_>, literals: Vec<Box<[u8]>>) -> Result<Decoded> {
     let mut cursor = Cursor::new("Code", data);
     cursor.bytes(header.start)?;
-    let operands = Operands {
-        cursor,
-        tables,
-        literals,
-        max_x: EXCEPTION_REGISTERS,
-        max_float: 0,
-    };
+    let operands = Operands { cursor, tables, literals, max_x: EXCEPTION_REGISTERS, max_float: 0 };
     let mut decoder = Decoder {
         operands,
         code: Vec::new(),
@@ -139,14 +121,11 @@ impl Decoder<'_> {
             };
         }
         // An error inside of the instruction says where it starts, too.
-        self.instruction(number, opcode.arity)
-            .map_err(|mut error| {
-                error.problem =
-                    format!("{} at {}: {}", opcode.name, start.position(), error.problem).into();
-                error
-            })?;
-        self.offsets
-            .resize(self.code.len(), start.position() as u32);
+        self.instruction(number, opcode.arity).map_err(|mut error| {
+            error.problem = format!("{} at {}: {}", opcode.name, start.position(), error.problem).into();
+            error
+        })?;
+        self.offsets.resize(self.code.len(), start.position() as u32);
         Ok(true)
     }
 
@@ -165,11 +144,9 @@ impl Decoder<'_> {
             return Ok(());
         }
         let instruction = match number {
-            op::FUNC_INFO => Instruction::FuncInfo {
-                module: operands.atom()?,
-                name: operands.atom()?,
-                arity: operands.arity()?,
-            },
+            op::FUNC_INFO => {
+                Instruction::FuncInfo { module: operands.atom()?, name: operands.atom()?, arity: operands.arity()? }
+            }
             op::LINE => Instruction::Line(operands.line()?),
             op::EXECUTABLE_LINE => {
                 let line = operands.line()?;
@@ -207,35 +184,17 @@ impl Decoder<'_> {
                 }
                 Instruction::InitYregs((0..slots).collect())
             }
-            op::TEST_HEAP => Instruction::TestHeap {
-                need: operands.heap_need()?,
-                live: operands.live()?,
-            },
-            op::DEALLOCATE => Instruction::Deallocate {
-                slots: operands.slots()?,
-            },
-            op::TRIM => Instruction::Trim {
-                slots: operands.slots()?,
-                remaining: operands.slots()?,
-            },
+            op::TEST_HEAP => Instruction::TestHeap { need: operands.heap_need()?, live: operands.live()? },
+            op::DEALLOCATE => Instruction::Deallocate { slots: operands.slots()? },
+            op::TRIM => Instruction::Trim { slots: operands.slots()?, remaining: operands.slots()? },
             op::INIT => Instruction::InitYregs([operands.y_register()?].into()),
             op::INIT_YREGS => {
                 let count = operands.list(1)?;
-                Instruction::InitYregs(
-                    (0..count)
-                        .map(|_| operands.y_register())
-                        .collect::<Result<_>>()?,
-                )
+                Instruction::InitYregs((0..count).map(|_| operands.y_register()).collect::<Result<_>>()?)
             }
 
-            op::MOVE => Instruction::Move {
-                source: operands.source()?,
-                destination: operands.register()?,
-            },
-            op::SWAP => Instruction::Swap {
-                first: operands.register()?,
-                second: operands.register()?,
-            },
+            op::MOVE => Instruction::Move { source: operands.source()?, destination: operands.register()? },
+            op::SWAP => Instruction::Swap { first: operands.register()?, second: operands.register()? },
             op::PUT_LIST
             | op::PUT_TUPLE2
             | op::SET_TUPLE_ELEMENT
@@ -259,11 +218,9 @@ impl Decoder<'_> {
                 value: operands.source()?,
                 arity: operands.source()?,
             },
-            op::TEST_ARITY => Instruction::TestArity {
-                fail: operands.label()?,
-                value: operands.source()?,
-                arity: operands.u32()?,
-            },
+            op::TEST_ARITY => {
+                Instruction::TestArity { fail: operands.label()?, value: operands.source()?, arity: operands.u32()? }
+            }
             op::IS_TAGGED_TUPLE => Instruction::TestTaggedTuple {
                 fail: operands.label()?,
                 value: operands.source()?,
@@ -288,48 +245,26 @@ impl Decoder<'_> {
             op::CASE_END => Instruction::CaseEnd(operands.source()?),
             op::BADRECORD => Instruction::BadRecord(operands.source()?),
             op::TRY_CASE_END => Instruction::TryCaseEnd(operands.source()?),
-            op::CATCH => Instruction::Catch {
-                slot: operands.y_register()?,
-                handler: operands.label()?,
-            },
-            op::CATCH_END => Instruction::CatchEnd {
-                slot: operands.y_register()?,
-            },
-            op::TRY => Instruction::Try {
-                slot: operands.y_register()?,
-                handler: operands.label()?,
-            },
-            op::TRY_END => Instruction::TryEnd {
-                slot: operands.y_register()?,
-            },
-            op::TRY_CASE => Instruction::TryCase {
-                slot: operands.y_register()?,
-            },
-            op::RAISE => Instruction::Raise {
-                trace: operands.source()?,
-                reason: operands.source()?,
-            },
+            op::CATCH => Instruction::Catch { slot: operands.y_register()?, handler: operands.label()? },
+            op::CATCH_END => Instruction::CatchEnd { slot: operands.y_register()? },
+            op::TRY => Instruction::Try { slot: operands.y_register()?, handler: operands.label()? },
+            op::TRY_END => Instruction::TryEnd { slot: operands.y_register()? },
+            op::TRY_CASE => Instruction::TryCase { slot: operands.y_register()? },
+            op::RAISE => Instruction::Raise { trace: operands.source()?, reason: operands.source()? },
             op::BUILD_STACKTRACE => Instruction::BuildStacktrace,
             op::RAW_RAISE => Instruction::RawRaise,
 
             op::SEND => Instruction::Send,
-            op::LOOP_REC => Instruction::LoopRec {
-                fail: operands.label()?,
-                destination: operands.register()?,
-            },
+            op::LOOP_REC => Instruction::LoopRec { fail: operands.label()?, destination: operands.register()? },
             op::LOOP_REC_END => Instruction::LoopRecEnd(operands.label()?),
             op::REMOVE_MESSAGE => Instruction::RemoveMessage,
             op::WAIT => Instruction::Wait(operands.label()?),
-            op::WAIT_TIMEOUT => Instruction::WaitTimeout {
-                fail: operands.label()?,
-                time: operands.source()?,
-            },
+            op::WAIT_TIMEOUT => Instruction::WaitTimeout { fail: operands.label()?, time: operands.source()? },
             op::TIMEOUT => Instruction::Timeout,
             op::RECV_MARKER_RESERVE => Instruction::RecvMarkerReserve(operands.register()?),
-            op::RECV_MARKER_BIND => Instruction::RecvMarkerBind {
-                marker: operands.source()?,
-                reference: operands.source()?,
-            },
+            op::RECV_MARKER_BIND => {
+                Instruction::RecvMarkerBind { marker: operands.source()?, reference: operands.source()? }
+            }
             op::RECV_MARKER_CLEAR => Instruction::RecvMarkerClear(operands.source()?),
             op::RECV_MARKER_USE => Instruction::RecvMarkerUse(operands.source()?),
             // Hints of OTP 23 and before, and checks that have no meaning when every operation
@@ -353,11 +288,7 @@ impl Decoder<'_> {
                 Instruction::Unsupported { opcode: number }
             }
             _ => match groups::type_test(number) {
-                Some(test) => Instruction::Test {
-                    fail: operands.label()?,
-                    test,
-                    value: operands.source()?,
-                },
+                Some(test) => Instruction::Test { fail: operands.label()?, test, value: operands.source()? },
                 None => return Err(operands.error("no rule for this opcode")),
             },
         };
@@ -369,11 +300,7 @@ impl Decoder<'_> {
     /// registers for an exception. Compilers leave nothing behind a call in a `try` that, as they
     /// know, never returns.
     fn guard_handler(&mut self) {
-        let place = self
-            .code
-            .iter()
-            .rposition(|code| !is_mark(code))
-            .map_or(0, |last| last + 1);
+        let place = self.code.iter().rposition(|code| !is_mark(code)).map_or(0, |last| last + 1);
         let open = match self.code[..place].last() {
             Some(Instruction::CallExt { target, .. }) => !raises(&self.operands, *target),
             Some(last) => !last.ends_block(),
@@ -387,12 +314,7 @@ impl Decoder<'_> {
                 self.labels[label.0 as usize] += 1;
             }
         }
-        self.code.insert(
-            place,
-            Instruction::Unsupported {
-                opcode: op::TRY_CASE,
-            },
-        );
+        self.code.insert(place, Instruction::Unsupported { opcode: op::TRY_CASE });
         self.offsets.insert(place, self.offsets[place]);
     }
 
@@ -418,9 +340,7 @@ impl Decoder<'_> {
             };
             let first = self.code.get(firsts[target.0 as usize] as usize);
             if matches!(first, Some(Instruction::TryCase { .. })) {
-                self.code[index] = Instruction::Unsupported {
-                    opcode: op::TRY_CASE,
-                };
+                self.code[index] = Instruction::Unsupported { opcode: op::TRY_CASE };
             }
         }
     }
@@ -433,12 +353,8 @@ impl Decoder<'_> {
                 *slot = place;
                 Ok(Label(number))
             }
-            Some(_) if number != 0 => Err(self
-                .operands
-                .error(format!("label {number} is defined twice"))),
-            _ => Err(self
-                .operands
-                .error(format!("label {number} is out of range"))),
+            Some(_) if number != 0 => Err(self.operands.error(format!("label {number} is defined twice"))),
+            _ => Err(self.operands.error(format!("label {number} is out of range"))),
         }
     }
 }

@@ -1,8 +1,6 @@
 //! The text of instructions on bitstrings and maps.
 
-use crate::instruction::{
-    Instruction, MatchCommand, Segment, SegmentSize, SegmentType, SegmentValue, Source,
-};
+use crate::instruction::{Instruction, MatchCommand, Segment, SegmentSize, SegmentType, SegmentValue, Source};
 
 use super::Line;
 
@@ -10,26 +8,10 @@ impl Line<'_> {
     pub(super) fn bits_and_maps(&mut self, instruction: &Instruction) -> &mut Self {
         use Instruction as I;
         match instruction {
-            I::BsStartMatch {
-                fail,
-                live,
-                value,
-                destination,
-            } => self
-                .name("bs_start_match")
-                .source(*value)
-                .live(*live)
-                .fail(*fail)
-                .to(*destination),
-            I::BsGetInteger {
-                fail,
-                context,
-                live,
-                size,
-                unit,
-                flags,
-                destination,
-            } => self
+            I::BsStartMatch { fail, live, value, destination } => {
+                self.name("bs_start_match").source(*value).live(*live).fail(*fail).to(*destination)
+            }
+            I::BsGetInteger { fail, context, live, size, unit, flags, destination } => self
                 .name("bs_get_integer")
                 .source(*context)
                 .source(*size)
@@ -38,15 +20,7 @@ impl Line<'_> {
                 .live(*live)
                 .fail(*fail)
                 .to(*destination),
-            I::BsGetFloat {
-                fail,
-                context,
-                live,
-                size,
-                unit,
-                flags,
-                destination,
-            } => self
+            I::BsGetFloat { fail, context, live, size, unit, flags, destination } => self
                 .name("bs_get_float")
                 .source(*context)
                 .source(*size)
@@ -55,14 +29,7 @@ impl Line<'_> {
                 .live(*live)
                 .fail(*fail)
                 .to(*destination),
-            I::BsGetBinary {
-                fail,
-                context,
-                live,
-                size,
-                unit,
-                destination,
-            } => self
+            I::BsGetBinary { fail, context, live, size, unit, destination } => self
                 .name("bs_get_binary")
                 .source(*context)
                 .size(*size)
@@ -70,82 +37,27 @@ impl Line<'_> {
                 .live(*live)
                 .fail(*fail)
                 .to(*destination),
-            I::BsSkipBits {
-                fail,
-                context,
-                size,
-                unit,
-            } => self
-                .name("bs_skip_bits")
-                .source(*context)
-                .size(*size)
-                .with(format_args!("unit {unit}"))
-                .fail(*fail),
-            I::BsTestTail {
-                fail,
-                context,
-                bits,
-            } => self
-                .name("bs_test_tail")
-                .source(*context)
-                .with(bits)
-                .fail(*fail),
-            I::BsTestUnit {
-                fail,
-                context,
-                unit,
-            } => self
-                .name("bs_test_unit")
-                .source(*context)
-                .with(unit)
-                .fail(*fail),
-            I::BsMatchString {
-                fail,
-                context,
-                bits,
-                offset,
-            } => self
+            I::BsSkipBits { fail, context, size, unit } => {
+                self.name("bs_skip_bits").source(*context).size(*size).with(format_args!("unit {unit}")).fail(*fail)
+            }
+            I::BsTestTail { fail, context, bits } => self.name("bs_test_tail").source(*context).with(bits).fail(*fail),
+            I::BsTestUnit { fail, context, unit } => self.name("bs_test_unit").source(*context).with(unit).fail(*fail),
+            I::BsMatchString { fail, context, bits, offset } => self
                 .name("bs_match_string")
                 .source(*context)
                 .with(format_args!("{bits} bits"))
                 .bytes(*offset, bits.div_ceil(8))
                 .fail(*fail),
-            I::BsGetTail {
-                context,
-                live,
-                destination,
-            } => self
-                .name("bs_get_tail")
-                .source(*context)
-                .live(*live)
-                .to(*destination),
-            I::BsGetPosition {
-                context,
-                live,
-                destination,
-            } => self
-                .name("bs_get_position")
-                .source(*context)
-                .live(*live)
-                .to(*destination),
-            I::BsSetPosition { context, position } => self
-                .name("bs_set_position")
-                .source(*context)
-                .source(*position),
-            I::BsGetUtf {
-                fail,
-                encoding,
-                context,
-                live,
-                flags,
-                destination,
-            } => {
+            I::BsGetTail { context, live, destination } => {
+                self.name("bs_get_tail").source(*context).live(*live).to(*destination)
+            }
+            I::BsGetPosition { context, live, destination } => {
+                self.name("bs_get_position").source(*context).live(*live).to(*destination)
+            }
+            I::BsSetPosition { context, position } => self.name("bs_set_position").source(*context).source(*position),
+            I::BsGetUtf { fail, encoding, context, live, flags, destination } => {
                 let line = self
-                    .name(if destination.is_some() {
-                        "bs_get_"
-                    } else {
-                        "bs_skip_"
-                    })
+                    .name(if destination.is_some() { "bs_get_" } else { "bs_skip_" })
                     .name(segment_type(*encoding))
                     .source(*context)
                     .flags(*flags)
@@ -156,32 +68,12 @@ impl Line<'_> {
                     None => line,
                 }
             }
-            I::BsMatch {
-                fail,
-                context,
-                commands,
-            } => {
-                let items: Vec<String> = commands
-                    .iter()
-                    .map(|command| self.show_command(command))
-                    .collect();
-                self.name("bs_match")
-                    .source(*context)
-                    .list(items.into_iter())
-                    .fail(*fail)
+            I::BsMatch { fail, context, commands } => {
+                let items: Vec<String> = commands.iter().map(|command| self.show_command(command)).collect();
+                self.name("bs_match").source(*context).list(items.into_iter()).fail(*fail)
             }
-            I::BsCreateBin {
-                fail,
-                extra,
-                live,
-                unit,
-                destination,
-                segments,
-            } => {
-                let items: Vec<String> = segments
-                    .iter()
-                    .map(|segment| self.show_segment(segment))
-                    .collect();
+            I::BsCreateBin { fail, extra, live, unit, destination, segments } => {
+                let items: Vec<String> = segments.iter().map(|segment| self.show_segment(segment)).collect();
                 self.name("bs_create_bin")
                     .list(items.into_iter())
                     .with(format_args!("unit {unit}"))
@@ -191,35 +83,15 @@ impl Line<'_> {
                     .to(*destination)
             }
             I::BsInitWritable => self.name("bs_init_writable"),
-            I::BsInit {
-                fail,
-                size,
-                bits,
-                extra,
-                live,
-                destination,
-            } => self
+            I::BsInit { fail, size, bits, extra, live, destination } => self
                 .name(if *bits { "bs_init_bits" } else { "bs_init" })
                 .source(*size)
                 .with(format_args!("{extra} words"))
                 .live(*live)
                 .fail(*fail)
                 .to(*destination),
-            I::BsAppend {
-                fail,
-                size,
-                extra,
-                live,
-                unit,
-                binary,
-                private,
-                destination,
-            } => self
-                .name(if *private {
-                    "bs_private_append"
-                } else {
-                    "bs_append"
-                })
+            I::BsAppend { fail, size, extra, live, unit, binary, private, destination } => self
+                .name(if *private { "bs_private_append" } else { "bs_append" })
                 .source(*binary)
                 .source(*size)
                 .with(format_args!("unit {unit}"))
@@ -231,68 +103,32 @@ impl Line<'_> {
                 let segment = self.show_segment(segment);
                 self.name("bs_put").with(segment).fail(*fail)
             }
-            I::BsAdd {
-                fail,
-                first,
-                second,
-                unit,
-                destination,
-            } => self
+            I::BsAdd { fail, first, second, unit, destination } => self
                 .name("bs_add")
                 .source(*first)
                 .source(*second)
                 .with(format_args!("unit {unit}"))
                 .fail(*fail)
                 .to(*destination),
-            I::BsUtfSize {
-                fail,
-                encoding,
-                value,
-                destination,
-            } => self
-                .name("bs_")
-                .name(segment_type(*encoding))
-                .name("_size")
-                .source(*value)
-                .fail(*fail)
-                .to(*destination),
+            I::BsUtfSize { fail, encoding, value, destination } => {
+                self.name("bs_").name(segment_type(*encoding)).name("_size").source(*value).fail(*fail).to(*destination)
+            }
 
-            I::PutMap {
-                fail,
-                exact,
-                map,
-                live,
-                destination,
-                pairs,
-            } => {
+            I::PutMap { fail, exact, map, live, destination, pairs } => {
                 let arrow = if *exact { ":=" } else { "=>" };
                 let items: Vec<String> = pairs
                     .iter()
                     .map(|&(key, value)| format!("{} {arrow} {}", self.show(key), self.show(value)))
                     .collect();
-                self.name("put_map")
-                    .source(*map)
-                    .list(items.into_iter())
-                    .live(*live)
-                    .fail(*fail)
-                    .to(*destination)
+                self.name("put_map").source(*map).list(items.into_iter()).live(*live).fail(*fail).to(*destination)
             }
-            I::HasMapFields { fail, map, keys } => self
-                .name("has_map_fields")
-                .source(*map)
-                .sources(keys)
-                .fail(*fail),
+            I::HasMapFields { fail, map, keys } => self.name("has_map_fields").source(*map).sources(keys).fail(*fail),
             I::GetMapElements { fail, map, pairs } => {
                 let items: Vec<String> = pairs
                     .iter()
-                    .map(|&(key, value)| {
-                        format!("{} -> {}", self.show(key), self.show(value.into()))
-                    })
+                    .map(|&(key, value)| format!("{} -> {}", self.show(key), self.show(value.into())))
                     .collect();
-                self.name("get_map_elements")
-                    .source(*map)
-                    .list(items.into_iter())
-                    .fail(*fail)
+                self.name("get_map_elements").source(*map).list(items.into_iter()).fail(*fail)
             }
             // The other two functions have shown all other instructions.
             _ => self.name("?"),
@@ -334,10 +170,7 @@ impl Line<'_> {
             SegmentSize::Units(size) => format!(":{}", self.show(size)),
         };
         let mut text = format!("{value}{size}/{}", segment_type(segment.kind));
-        for (flag, name) in [
-            (segment.flags.little, "little"),
-            (segment.flags.signed, "signed"),
-        ] {
+        for (flag, name) in [(segment.flags.little, "little"), (segment.flags.signed, "signed")] {
             if flag {
                 text = format!("{text}-{name}");
             }
@@ -355,19 +188,12 @@ impl Line<'_> {
                 format!("at least {stride} unit {unit}")
             }
             MatchCommand::EnsureExactly { stride } => format!("exactly {stride}"),
-            MatchCommand::Integer {
-                flags,
-                bits,
-                destination,
-                ..
-            } => {
+            MatchCommand::Integer { flags, bits, destination, .. } => {
                 let little = if flags.little { " little" } else { "" };
                 let signed = if flags.signed { " signed" } else { "" };
                 format!("integer {bits}{little}{signed} -> {}", show(destination))
             }
-            MatchCommand::Binary {
-                bits, destination, ..
-            } => {
+            MatchCommand::Binary { bits, destination, .. } => {
                 format!("binary {bits} -> {}", show(destination))
             }
             MatchCommand::GetTail { destination, .. } => format!("tail -> {}", show(destination)),

@@ -7,8 +7,7 @@ mod term;
 use std::fmt::{self, Write};
 
 use crate::instruction::{
-    AtomIndex, BitFlags, HeapNeed, ImportIndex, Instruction, Label, LambdaIndex, LiteralIndex,
-    Register, Source,
+    AtomIndex, BitFlags, HeapNeed, ImportIndex, Instruction, Label, LambdaIndex, LiteralIndex, Register, Source,
 };
 use crate::module::Module;
 use term::{Atom, External};
@@ -21,21 +20,13 @@ use term::{Atom, External};
 pub fn disassemble(module: &Module, out: &mut impl Write) -> fmt::Result {
     writeln!(out, "module {}", Atom(module.name()))?;
     for function in &module.functions {
-        writeln!(
-            out,
-            "\n{}/{}:",
-            Atom(module.atom(function.name)),
-            function.arity
-        )?;
+        writeln!(out, "\n{}/{}:", Atom(module.atom(function.name)), function.arity)?;
         for instruction in &module.code[function.start as usize..function.end as usize] {
             if let Instruction::Label(label) = instruction {
                 writeln!(out, "  L{}:", label.0)?;
                 continue;
             }
-            let mut line = Line {
-                module,
-                text: String::new(),
-            };
+            let mut line = Line { module, text: String::new() };
             line.instruction(instruction);
             writeln!(out, "    {}", line.text)?;
         }
@@ -71,20 +62,14 @@ impl Line<'_> {
             Source::Small(value) => value.to_string(),
             Source::Atom(atom) => self.show_atom(atom),
             Source::Nil => "[]".to_owned(),
-            Source::Literal(LiteralIndex(index)) => {
-                External(&self.module.literals[index as usize]).to_string()
-            }
+            Source::Literal(LiteralIndex(index)) => External(&self.module.literals[index as usize]).to_string(),
         }
     }
 
     fn show_atom(&self, atom: AtomIndex) -> String {
         // Always quoted, so that no atom looks like a register.
         let text = Atom(self.module.atom(atom)).to_string();
-        if text.starts_with('\'') {
-            text
-        } else {
-            format!("'{text}'")
-        }
+        if text.starts_with('\'') { text } else { format!("'{text}'") }
     }
 
     fn source(&mut self, source: impl Into<Source>) -> &mut Self {
@@ -113,11 +98,7 @@ impl Line<'_> {
 
     /// Where a failing test goes; nothing if it raises.
     fn fail(&mut self, label: Label) -> &mut Self {
-        if label == Label::NONE {
-            self
-        } else {
-            self.with(format_args!("else L{}", label.0))
-        }
+        if label == Label::NONE { self } else { self.with(format_args!("else L{}", label.0)) }
     }
 
     fn live(&mut self, live: u16) -> &mut Self {
@@ -125,11 +106,7 @@ impl Line<'_> {
     }
 
     fn need(&mut self, need: HeapNeed) -> &mut Self {
-        for (amount, what) in [
-            (need.words, "words"),
-            (need.floats, "floats"),
-            (need.funs, "funs"),
-        ] {
+        for (amount, what) in [(need.words, "words"), (need.floats, "floats"), (need.funs, "funs")] {
             if amount > 0 {
                 self.with(format_args!("{amount} {what}"));
             }
@@ -166,14 +143,8 @@ impl Line<'_> {
     /// A function of this module, by its entry.
     fn local(&mut self, target: Label, arity: u8) -> &mut Self {
         let place = self.module.labels[target.0 as usize];
-        let after = self
-            .module
-            .functions
-            .partition_point(|function| function.start <= place);
-        match after
-            .checked_sub(1)
-            .map(|index| self.module.functions[index])
-        {
+        let after = self.module.functions.partition_point(|function| function.start <= place);
+        match after.checked_sub(1).map(|index| self.module.functions[index]) {
             Some(function) => {
                 let name = self.module.atom(function.name);
                 let text = format!("{}/{}", Atom(name), function.arity);

@@ -26,10 +26,7 @@ pub(super) struct Atom<'a>(pub(super) &'a str);
 impl fmt::Display for Atom<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let plain = self.0.starts_with(|first: char| first.is_ascii_lowercase())
-            && self
-                .0
-                .chars()
-                .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '@');
+            && self.0.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '@');
         if plain {
             return f.write_str(self.0);
         }
@@ -57,11 +54,7 @@ impl<'a> Bytes<'a> {
 
     /// An unsigned big-endian number of `size` bytes.
     fn number(&mut self, size: usize) -> Option<usize> {
-        Some(
-            self.take(size)?
-                .iter()
-                .fold(0, |value, &byte| value << 8 | usize::from(byte)),
-        )
+        Some(self.take(size)?.iter().fold(0, |value, &byte| value << 8 | usize::from(byte)))
     }
 }
 
@@ -171,18 +164,11 @@ fn big(magnitude: &[u8], negative: bool, text: &mut String) -> Option<()> {
         text.push('-');
     }
     if magnitude.len() <= 16 {
-        let value = magnitude
-            .iter()
-            .rev()
-            .fold(0, |value, &byte| value << 8 | u128::from(byte));
+        let value = magnitude.iter().rev().fold(0, |value, &byte| value << 8 | u128::from(byte));
         return write!(text, "{value}").ok();
     }
     text.push_str("16#");
-    magnitude
-        .iter()
-        .rev()
-        .try_for_each(|byte| write!(text, "{byte:02X}"))
-        .ok()
+    magnitude.iter().rev().try_for_each(|byte| write!(text, "{byte:02X}")).ok()
 }
 
 /// A list of bytes, as a string if all are printable.
@@ -242,10 +228,7 @@ mod tests {
         shows(b"\x83l\0\0\0\x01a\x07w\x01X", "[7|'X']");
         shows(b"\x83t\0\0\0\x01w\x01am\0\0\0\x02hi", r#"#{a => <<"hi">>}"#);
         shows(b"\x83M\0\0\0\x02\x05\xff\x80", "<<255,16:5>>");
-        shows(
-            b"\x83n\x09\x01\0\0\0\0\0\0\0\0\x01",
-            "-18446744073709551616",
-        );
+        shows(b"\x83n\x09\x01\0\0\0\0\0\0\0\0\x01", "-18446744073709551616");
         shows(b"\x83F\x3f\xf8\0\0\0\0\0\0", "1.5");
         shows(b"\x83qw\x05listsw\x03mapa\x02", "fun lists:map/2");
     }
@@ -254,9 +237,6 @@ mod tests {
     fn damaged_terms() {
         shows(b"\x83h\x02w\x02ok", "{ok,...");
         shows(b"", "...");
-        shows(
-            &[[131].as_slice(), &[104, 1].repeat(10_000)].concat(),
-            &format!("{}...", "{".repeat(32)),
-        );
+        shows(&[[131].as_slice(), &[104, 1].repeat(10_000)].concat(), &format!("{}...", "{".repeat(32)));
     }
 }

@@ -81,20 +81,14 @@ impl Assembler {
     /// Label, `func_info` and the label of the entry, which is `label + 1`.
     pub fn function(&mut self, name: &'static str, arity: u64, label: u64) -> &mut Self {
         let module = self.atoms[0];
-        self.op(1, &[Arg::U(label)])
-            .op(2, &[Arg::A(module), Arg::A(name), Arg::U(arity)])
-            .op(1, &[Arg::U(label + 1)])
+        self.op(1, &[Arg::U(label)]).op(2, &[Arg::A(module), Arg::A(name), Arg::U(arity)]).op(1, &[Arg::U(label + 1)])
     }
 
     fn atom(&mut self, name: &'static str) -> u64 {
-        let index = self
-            .atoms
-            .iter()
-            .position(|&known| known == name)
-            .unwrap_or_else(|| {
-                self.atoms.push(name);
-                self.atoms.len() - 1
-            });
+        let index = self.atoms.iter().position(|&known| known == name).unwrap_or_else(|| {
+            self.atoms.push(name);
+            self.atoms.len() - 1
+        });
         index as u64 + 1
     }
 
@@ -134,9 +128,7 @@ impl Assembler {
 
     fn extended(&mut self, kind: u8, numbers: &[u64]) {
         self.code.push(kind << 4 | 7);
-        numbers
-            .iter()
-            .for_each(|&number| compact(0, number, &mut self.code));
+        numbers.iter().for_each(|&number| compact(0, number, &mut self.code));
     }
 
     /// The file.
@@ -144,23 +136,17 @@ impl Assembler {
         let mut imports = Vec::new();
         for (module, name, arity) in self.imports.clone() {
             let numbers = [self.atom(module) as u32, self.atom(name) as u32, arity];
-            numbers
-                .iter()
-                .for_each(|number| imports.extend(number.to_be_bytes()));
+            numbers.iter().for_each(|number| imports.extend(number.to_be_bytes()));
         }
         let mut exports = Vec::new();
         for (name, arity, label) in self.exports.clone() {
             let numbers = [self.atom(name) as u32, arity, label];
-            numbers
-                .iter()
-                .for_each(|number| exports.extend(number.to_be_bytes()));
+            numbers.iter().for_each(|number| exports.extend(number.to_be_bytes()));
         }
         let mut lambdas = Vec::new();
         for (name, arity, label, free) in self.lambdas.clone() {
             let numbers = [self.atom(name) as u32, arity, label, 0, free, 4711];
-            numbers
-                .iter()
-                .for_each(|number| lambdas.extend(number.to_be_bytes()));
+            numbers.iter().for_each(|number| lambdas.extend(number.to_be_bytes()));
         }
 
         let mut atoms = Vec::new();
@@ -172,17 +158,11 @@ impl Assembler {
             atoms.extend(name.as_bytes());
         }
         let count = self.atoms.len() as i32;
-        let count = if self.format == Format::New {
-            -count
-        } else {
-            count
-        };
+        let count = if self.format == Format::New { -count } else { count };
 
         let mut code = Vec::new();
         let header = [16, 0, 191, self.labels, self.functions];
-        header
-            .iter()
-            .for_each(|number| code.extend(number.to_be_bytes()));
+        header.iter().for_each(|number| code.extend(number.to_be_bytes()));
         code.extend(&self.code);
         code.push(3);
 

@@ -37,10 +37,7 @@ fn collect(directory: &Path, files: &mut Vec<PathBuf>) {
         let path = entry.path();
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             collect(&path, files);
-        } else if path
-            .extension()
-            .is_some_and(|extension| extension == "beam")
-        {
+        } else if path.extension().is_some_and(|extension| extension == "beam") {
             files.push(path);
         }
     }

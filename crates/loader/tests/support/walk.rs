@@ -21,10 +21,7 @@ pub fn walk(module: &Module, random: &mut Random) {
     let mut y: HashSet<u16> = HashSet::new();
     let mut timer = false;
     for _ in 0..300 {
-        assert!(
-            (function.start as usize..function.end as usize).contains(&at),
-            "{at} is outside of the function"
-        );
+        assert!((function.start as usize..function.end as usize).contains(&at), "{at} is outside of the function");
         let instruction = &module.code[at];
         check_slots(instruction, frame.unwrap_or(0), &catches);
 
@@ -41,8 +38,7 @@ pub fn walk(module: &Module, random: &mut Random) {
             Source::Y(index) => assert!(y.contains(&index), "{instruction:?}"),
             _ => {}
         });
-        timer = matches!(instruction, I::WaitTimeout { .. })
-            || (timer && !matches!(instruction, I::Timeout));
+        timer = matches!(instruction, I::WaitTimeout { .. }) || (timer && !matches!(instruction, I::Timeout));
         let mut fails = Vec::new();
         instruction.for_each_target(|label| fails.push(module.position(label)));
         let failed = !fails.is_empty() && (instruction.ends_block() || random.below(2) == 0);
@@ -62,10 +58,7 @@ pub fn walk(module: &Module, random: &mut Random) {
             I::Trim { slots, remaining } => {
                 assert_eq!((frame, catches.len()), (Some(slots + remaining), 0));
                 frame = Some(remaining);
-                y = y
-                    .iter()
-                    .filter_map(|slot| slot.checked_sub(slots))
-                    .collect();
+                y = y.iter().filter_map(|slot| slot.checked_sub(slots)).collect();
             }
             I::Catch { slot, handler } | I::Try { slot, handler } => {
                 assert!(slot < frame.unwrap_or(0));
@@ -86,9 +79,7 @@ pub fn walk(module: &Module, random: &mut Random) {
                 assert!(frame.is_some());
             }
             I::CallFun { .. } | I::CallFun2 { .. } | I::Apply { .. } => assert!(frame.is_some()),
-            I::CallLast {
-                target, deallocate, ..
-            } => {
+            I::CallLast { target, deallocate, .. } => {
                 assert_entry(module, target);
                 assert_eq!((frame, catches.len()), (Some(deallocate), 0));
             }
@@ -121,9 +112,7 @@ pub fn walk(module: &Module, random: &mut Random) {
 /// What the machine may lose at an instruction, and what it gives besides its destination.
 fn collect(instruction: &I, frame: u16, x: &mut HashSet<u16>, y: &HashSet<u16>) {
     let (live, gives) = match *instruction {
-        I::Call { arity, .. } | I::CallExt { arity, .. } | I::CallFun2 { arity, .. } => {
-            (arity.into(), Some(1))
-        }
+        I::Call { arity, .. } | I::CallExt { arity, .. } | I::CallFun2 { arity, .. } => (arity.into(), Some(1)),
         I::CallFun { arity } => (u16::from(arity) + 1, Some(1)),
         I::Apply { arity } => (u16::from(arity) + 2, Some(1)),
         I::Send => (2, Some(1)),
@@ -139,10 +128,7 @@ fn collect(instruction: &I, frame: u16, x: &mut HashSet<u16>, y: &HashSet<u16>) 
         | I::BsStartMatch { live, .. }
         | I::BsCreateBin { live, .. } => (live, None),
         I::CallLast { arity, .. } | I::CallOnly { arity, .. } => {
-            assert!(
-                (0..arity.into()).all(|index| x.contains(&index)),
-                "{instruction:?}"
-            );
+            assert!((0..arity.into()).all(|index| x.contains(&index)), "{instruction:?}");
             return;
         }
         I::Return => {
@@ -151,34 +137,20 @@ fn collect(instruction: &I, frame: u16, x: &mut HashSet<u16>, y: &HashSet<u16>) 
         }
         _ => return,
     };
-    assert!(
-        (0..live).all(|index| x.contains(&index)),
-        "{instruction:?} {x:?}"
-    );
-    assert!(
-        (0..frame).all(|slot| y.contains(&slot)),
-        "{instruction:?} {y:?}"
-    );
+    assert!((0..live).all(|index| x.contains(&index)), "{instruction:?} {x:?}");
+    assert!((0..frame).all(|slot| y.contains(&slot)), "{instruction:?} {y:?}");
     x.retain(|&index| index < gives.unwrap_or(live));
     x.extend(0..gives.unwrap_or(0));
 }
 
 fn assert_entry(module: &Module, label: Label) {
-    assert!(
-        module
-            .functions
-            .iter()
-            .any(|function| function.entry == label)
-    );
+    assert!(module.functions.iter().any(|function| function.entry == label));
 }
 
 fn check_slots(instruction: &I, frame: u16, catches: &[(u16, Label)]) {
     let check = |slot: u16| {
         assert!(slot < frame, "slot {slot} of {frame}: {instruction:?}");
-        assert!(
-            catches.iter().all(|&(taken, _)| taken != slot),
-            "{instruction:?}"
-        );
+        assert!(catches.iter().all(|&(taken, _)| taken != slot), "{instruction:?}");
     };
     instruction.for_each_source(|source| {
         if let Source::Y(slot) = source {
