@@ -80,8 +80,8 @@ enum Pending<'h> {
 
 /// The pairs of a map.
 enum Pairs<'h> {
-    AsTheyLie(Box<MapIter<'h>>),
-    Sorted(std::vec::IntoIter<(Term, Term)>),
+    Flat(Box<MapIter<'h>>),
+    Large(std::iter::Rev<std::vec::IntoIter<(Term, Term)>>),
 }
 
 impl Iterator for Pairs<'_> {
@@ -89,8 +89,8 @@ impl Iterator for Pairs<'_> {
 
     fn next(&mut self) -> Option<(Term, Term)> {
         match self {
-            Pairs::AsTheyLie(pairs) => pairs.next(),
-            Pairs::Sorted(pairs) => pairs.next(),
+            Pairs::Flat(pairs) => pairs.next(),
+            Pairs::Large(pairs) => pairs.next(),
         }
     }
 }
@@ -339,13 +339,17 @@ impl<S: Sink> Encoder<S> {
         Ok(ListForm::String)
     }
 
+    /// The pairs of a map in the order in which they are written.
     fn pairs<'h>(&self, map: Term) -> Pairs<'h> {
-        if is_flat(map) || !self.options.deterministic {
-            return Pairs::AsTheyLie(Box::new(MapIter::new(map)));
+        if is_flat(map) {
+            return Pairs::Flat(Box::new(MapIter::new(map)));
         }
+        // OTP walks a large map from its last pair to its first.
         let mut pairs: Vec<(Term, Term)> = MapIter::new(map).collect();
-        pairs.sort_unstable_by(|(one, _), (other, _)| compare_exact(*one, *other));
-        Pairs::Sorted(pairs.into_iter())
+        if self.options.deterministic {
+            pairs.sort_unstable_by(|(one, _), (other, _)| compare_exact(*other, *one));
+        }
+        Pairs::Large(pairs.into_iter().rev())
     }
 
     fn bits(&mut self, bits: &Bits<'_>) -> Result<(), EncodeError> {
