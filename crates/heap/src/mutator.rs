@@ -50,10 +50,10 @@ impl Mutator {
         }
     }
 
-    /// End of the free heap words.
+    /// End of the free heap words. Where the stack is the limit, one word stays free for a return address.
     #[inline(always)]
     pub fn heap_limit(&self) -> *mut Word {
-        if self.limit.is_null() { self.stack } else { self.limit }
+        if self.limit.is_null() { self.stack.wrapping_sub(1) } else { self.limit }
     }
 
     /// Free heap words.

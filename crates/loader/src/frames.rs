@@ -16,28 +16,17 @@ use crate::layout::{self, Layout};
 use crate::module::{Function, Import, Module};
 
 /// Checks all functions.
-pub(crate) fn check(
-    decoded: &Decoded,
-    layout: &Layout,
-    atoms: &[Box<str>],
-    imports: &[Import],
-) -> Result<()> {
+pub(crate) fn check(decoded: &Decoded, layout: &Layout, atoms: &[Box<str>], imports: &[Import]) -> Result<()> {
     let mut checker = Checker {
         decoded,
         layout,
-        never_returns: imports
-            .iter()
-            .map(|import| import.never_returns(atoms))
-            .collect(),
+        never_returns: imports.iter().map(|import| import.never_returns(atoms)).collect(),
         states: vec![None; decoded.labels.len()],
         catches: Catches::default(),
         pending: Vec::new(),
         budget: decoded.code.len() * MOST_VISITS,
     };
-    layout
-        .functions
-        .iter()
-        .try_for_each(|function| checker.function(function))
+    layout.functions.iter().try_for_each(|function| checker.function(function))
 }
 
 /// What is known of the frame in front of an instruction.
@@ -57,10 +46,7 @@ impl fmt::Display for Frame {
             Frame::Absent => f.write_str("no frame"),
             Frame::Slots(slots) => write!(f, "a frame of {slots}"),
             Frame::AtLeast(slots) => {
-                write!(
-                    f,
-                    "a frame of at least {slots} that depends on the way taken"
-                )
+                write!(f, "a frame of at least {slots} that depends on the way taken")
             }
         }
     }
@@ -76,10 +62,7 @@ struct State {
 }
 
 impl State {
-    const ENTRY: State = State {
-        frame: Frame::Absent,
-        catches: 0,
-    };
+    const ENTRY: State = State { frame: Frame::Absent, catches: 0 };
 
     /// Number of slots that may be named.
     fn slots(self) -> u16 {
@@ -105,15 +88,8 @@ struct CatchNode {
 
 impl Default for Catches {
     fn default() -> Self {
-        let empty = CatchNode {
-            slot: 0,
-            outer: 0,
-            occupied: [0; _],
-        };
-        Catches {
-            nodes: vec![empty],
-            known: HashMap::new(),
-        }
+        let empty = CatchNode { slot: 0, outer: 0, occupied: [0; _] };
+        Catches { nodes: vec![empty], known: HashMap::new() }
     }
 }
 
@@ -140,11 +116,7 @@ impl Catches {
         let mut occupied = self.nodes[outer as usize].occupied;
         occupied[usize::from(slot / 64)] |= 1 << (slot % 64);
         let stack = self.nodes.len() as u32;
-        self.nodes.push(CatchNode {
-            slot,
-            outer,
-            occupied,
-        });
+        self.nodes.push(CatchNode { slot, outer, occupied });
         self.known.insert((slot, outer), stack);
         stack
     }
@@ -191,13 +163,7 @@ impl Checker<'_> {
 
     /// Notes that execution can get to `label` with `state`, coming from the instruction at
     /// `index`.
-    fn reach(
-        &mut self,
-        function: &Function,
-        index: usize,
-        label: Label,
-        state: State,
-    ) -> Result<()> {
+    fn reach(&mut self, function: &Function, index: usize, label: Label, state: State) -> Result<()> {
         let place = self.decoded.labels[label.0 as usize];
         if place == Module::NO_PLACE {
             return Err(self.error(index, format!("label {} is not defined", label.0)));
@@ -216,14 +182,8 @@ impl Checker<'_> {
         let known = &mut self.states[label.0 as usize];
         let merged = match *known {
             Some(other) if other != state => {
-                let slots = self
-                    .catches
-                    .free_slots(state)
-                    .min(self.catches.free_slots(other));
-                State {
-                    frame: Frame::AtLeast(slots),
-                    catches: 0,
-                }
+                let slots = self.catches.free_slots(state).min(self.catches.free_slots(other));
+                State { frame: Frame::AtLeast(slots), catches: 0 }
             }
             _ => state,
         };
@@ -264,10 +224,7 @@ impl Checker<'_> {
                 return Ok(());
             }
         }
-        Err(self.error(
-            function.end as usize - 1,
-            "execution falls off the end of a function",
-        ))
+        Err(self.error(function.end as usize - 1, "execution falls off the end of a function"))
     }
 
     /// Checks that the slots an instruction names are in the frame and hold terms.
@@ -291,12 +248,8 @@ impl Checker<'_> {
         });
         match bad {
             None => Ok(()),
-            Some(slot) if slot < frame => {
-                Err(self.error(index, format!("slot {slot} belongs to a catch")))
-            }
-            Some(slot) => {
-                Err(self.error(index, format!("slot {slot} is used with {}", state.frame)))
-            }
+            Some(slot) if slot < frame => Err(self.error(index, format!("slot {slot} belongs to a catch"))),
+            Some(slot) => Err(self.error(index, format!("slot {slot} is used with {}", state.frame))),
         }
     }
 
@@ -330,11 +283,7 @@ impl Checker<'_> {
             I::CallExt { .. } | I::CallFun { .. } | I::CallFun2 { .. } | I::Apply { .. } => {
                 self.need_frame(index, *state)?;
             }
-            I::CallLast {
-                arity,
-                target,
-                deallocate,
-            } => {
+            I::CallLast { arity, target, deallocate } => {
                 self.check_call(index, arity, target)?;
                 self.expect_frame(index, *state, Frame::Slots(deallocate))?;
             }
@@ -356,15 +305,13 @@ impl Checker<'_> {
                 self.reach(function, index, handler, *state)?;
                 self.check_handler(index, instruction)?;
             }
-            I::CatchEnd { slot } | I::TryEnd { slot } | I::TryCase { slot } => {
-                match self.catches.pop(state.catches) {
-                    Some((innermost, outer)) if innermost == slot => state.catches = outer,
-                    _ => {
-                        let problem = format!("slot {slot} is not the innermost catch");
-                        return Err(self.error(index, problem));
-                    }
+            I::CatchEnd { slot } | I::TryEnd { slot } | I::TryCase { slot } => match self.catches.pop(state.catches) {
+                Some((innermost, outer)) if innermost == slot => state.catches = outer,
+                _ => {
+                    let problem = format!("slot {slot} is not the innermost catch");
+                    return Err(self.error(index, problem));
                 }
-            }
+            },
             _ => {}
         }
         Ok(instruction.ends_block())
@@ -392,21 +339,16 @@ impl Checker<'_> {
     fn check_call(&self, index: usize, arity: u8, target: Label) -> Result<()> {
         match self.layout.entry(&self.decoded.labels, target) {
             Some(function) if function.arity == arity => Ok(()),
-            Some(function) => Err(self.error(
-                index,
-                format!("a function of {} arguments gets {arity}", function.arity),
-            )),
-            None => Err(self.error(
-                index,
-                format!("label {} is not a function's entry", target.0),
-            )),
+            Some(function) => {
+                Err(self.error(index, format!("a function of {} arguments gets {arity}", function.arity)))
+            }
+            None => Err(self.error(index, format!("label {} is not a function's entry", target.0))),
         }
     }
 
     /// A handler begins by giving its slot back.
     fn check_handler(&self, index: usize, instruction: &Instruction) -> Result<()> {
-        let (Instruction::Catch { handler, .. } | Instruction::Try { handler, .. }) = *instruction
-        else {
+        let (Instruction::Catch { handler, .. } | Instruction::Try { handler, .. }) = *instruction else {
             return Ok(());
         };
         let place = self.decoded.labels[handler.0 as usize] as usize;
@@ -415,18 +357,13 @@ impl Checker<'_> {
             .find(|code| !matches!(code, Instruction::Label(_) | Instruction::Line(_)));
         let matches = match (instruction, first) {
             (Instruction::Catch { slot, .. }, Some(Instruction::CatchEnd { slot: end }))
-            | (Instruction::Try { slot, .. }, Some(Instruction::TryCase { slot: end })) => {
-                slot == end
-            }
+            | (Instruction::Try { slot, .. }, Some(Instruction::TryCase { slot: end })) => slot == end,
             _ => false,
         };
         if matches {
             Ok(())
         } else {
-            Err(self.error(
-                index,
-                format!("no handler of this catch at label {}", handler.0),
-            ))
+            Err(self.error(index, format!("no handler of this catch at label {}", handler.0)))
         }
     }
 }

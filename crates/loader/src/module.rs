@@ -103,10 +103,7 @@ impl Import {
     pub fn never_returns(&self, atoms: &[Box<str>]) -> bool {
         let text = |index: AtomIndex| &*atoms[index.0 as usize];
         text(self.module) == "erlang"
-            && matches!(
-                (text(self.name), self.arity),
-                ("error", 1..=3) | ("exit" | "throw", 1)
-            )
+            && matches!((text(self.name), self.arity), ("error", 1..=3) | ("exit" | "throw", 1))
     }
 }
 

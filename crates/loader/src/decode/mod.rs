@@ -8,8 +8,7 @@ pub(crate) use operands::{REGISTERS, Tables};
 use crate::cursor::Cursor;
 use crate::error::Result;
 use crate::instruction::{
-    Comparison, FloatOperation, HeapNeed, ImportIndex, Instruction, Label, Register, Source,
-    TypeTest,
+    Comparison, FloatOperation, HeapNeed, ImportIndex, Instruction, Label, Register, Source, TypeTest,
 };
 use crate::module::Module;
 use crate::opcodes as op;
@@ -46,20 +45,13 @@ impl Header {
         }
         let highest = header.u32()?;
         if highest > u32::from(op::HIGHEST) {
-            return Err(cursor.error(format!(
-                "opcodes up to {highest} are used; {} is the highest known",
-                op::HIGHEST
-            )));
+            return Err(cursor.error(format!("opcodes up to {highest} are used; {} is the highest known", op::HIGHEST)));
         }
         let labels = header.u32()?;
         let functions = header.u32()?;
         cursor.fits(labels as usize, 1)?;
         cursor.fits(functions as usize, 1)?;
-        Ok(Header {
-            labels,
-            functions,
-            start: cursor.position(),
-        })
+        Ok(Header { labels, functions, start: cursor.position() })
     }
 }
 
@@ -76,21 +68,10 @@ pub(crate) struct Decoded {
 }
 
 /// Decodes all instructions.
-pub(crate) fn decode(
-    data: &[u8],
-    header: &Header,
-    tables: &Tables<'_>,
-    literals: Vec<Box<[u8]>>,
-) -> Result<Decoded> {
+pub(crate) fn decode(data: &[u8], header: &Header, tables: &Tables<'_>, literals: Vec<Box<[u8]>>) -> Result<Decoded> {
     let mut cursor = Cursor::new("Code", data);
     cursor.bytes(header.start)?;
-    let operands = Operands {
-        cursor,
-        tables,
-        literals,
-        max_x: EXCEPTION_REGISTERS,
-        max_float: 0,
-    };
+    let operands = Operands { cursor, tables, literals, max_x: EXCEPTION_REGISTERS, max_float: 0 };
     let mut decoder = Decoder {
         operands,
         code: Vec::new(),
@@ -136,14 +117,11 @@ impl Decoder<'_> {
             };
         }
         // An error inside of the instruction says where it starts, too.
-        self.instruction(number, opcode.arity)
-            .map_err(|mut error| {
-                error.problem =
-                    format!("{} at {}: {}", opcode.name, start.position(), error.problem).into();
-                error
-            })?;
-        self.offsets
-            .resize(self.code.len(), start.position() as u32);
+        self.instruction(number, opcode.arity).map_err(|mut error| {
+            error.problem = format!("{} at {}: {}", opcode.name, start.position(), error.problem).into();
+            error
+        })?;
+        self.offsets.resize(self.code.len(), start.position() as u32);
         Ok(true)
     }
 
@@ -159,11 +137,9 @@ impl Decoder<'_> {
             return Ok(());
         }
         let instruction = match number {
-            op::FUNC_INFO => Instruction::FuncInfo {
-                module: operands.atom()?,
-                name: operands.atom()?,
-                arity: operands.arity()?,
-            },
+            op::FUNC_INFO => {
+                Instruction::FuncInfo { module: operands.atom()?, name: operands.atom()?, arity: operands.arity()? }
+            }
             op::LINE => Instruction::Line(operands.line()?),
             op::EXECUTABLE_LINE => {
                 let line = operands.line()?;
@@ -201,35 +177,17 @@ impl Decoder<'_> {
                 }
                 Instruction::InitYregs((0..slots).collect())
             }
-            op::TEST_HEAP => Instruction::TestHeap {
-                need: operands.heap_need()?,
-                live: operands.live()?,
-            },
-            op::DEALLOCATE => Instruction::Deallocate {
-                slots: operands.slots()?,
-            },
-            op::TRIM => Instruction::Trim {
-                slots: operands.slots()?,
-                remaining: operands.slots()?,
-            },
+            op::TEST_HEAP => Instruction::TestHeap { need: operands.heap_need()?, live: operands.live()? },
+            op::DEALLOCATE => Instruction::Deallocate { slots: operands.slots()? },
+            op::TRIM => Instruction::Trim { slots: operands.slots()?, remaining: operands.slots()? },
             op::INIT => Instruction::InitYregs([operands.y_register()?].into()),
             op::INIT_YREGS => {
                 let count = operands.list(1)?;
-                Instruction::InitYregs(
-                    (0..count)
-                        .map(|_| operands.y_register())
-                        .collect::<Result<_>>()?,
-                )
+                Instruction::InitYregs((0..count).map(|_| operands.y_register()).collect::<Result<_>>()?)
             }
 
-            op::MOVE => Instruction::Move {
-                source: operands.source()?,
-                destination: operands.register()?,
-            },
-            op::SWAP => Instruction::Swap {
-                first: operands.register()?,
-                second: operands.register()?,
-            },
+            op::MOVE => Instruction::Move { source: operands.source()?, destination: operands.register()? },
+            op::SWAP => Instruction::Swap { first: operands.register()?, second: operands.register()? },
             op::PUT_LIST
             | op::PUT_TUPLE2
             | op::SET_TUPLE_ELEMENT
@@ -253,11 +211,9 @@ impl Decoder<'_> {
                 value: operands.source()?,
                 arity: operands.source()?,
             },
-            op::TEST_ARITY => Instruction::TestArity {
-                fail: operands.label()?,
-                value: operands.source()?,
-                arity: operands.u32()?,
-            },
+            op::TEST_ARITY => {
+                Instruction::TestArity { fail: operands.label()?, value: operands.source()?, arity: operands.u32()? }
+            }
             op::IS_TAGGED_TUPLE => Instruction::TestTaggedTuple {
                 fail: operands.label()?,
                 value: operands.source()?,
@@ -282,48 +238,26 @@ impl Decoder<'_> {
             op::CASE_END => Instruction::CaseEnd(operands.source()?),
             op::BADRECORD => Instruction::BadRecord(operands.source()?),
             op::TRY_CASE_END => Instruction::TryCaseEnd(operands.source()?),
-            op::CATCH => Instruction::Catch {
-                slot: operands.y_register()?,
-                handler: operands.label()?,
-            },
-            op::CATCH_END => Instruction::CatchEnd {
-                slot: operands.y_register()?,
-            },
-            op::TRY => Instruction::Try {
-                slot: operands.y_register()?,
-                handler: operands.label()?,
-            },
-            op::TRY_END => Instruction::TryEnd {
-                slot: operands.y_register()?,
-            },
-            op::TRY_CASE => Instruction::TryCase {
-                slot: operands.y_register()?,
-            },
-            op::RAISE => Instruction::Raise {
-                trace: operands.source()?,
-                reason: operands.source()?,
-            },
+            op::CATCH => Instruction::Catch { slot: operands.y_register()?, handler: operands.label()? },
+            op::CATCH_END => Instruction::CatchEnd { slot: operands.y_register()? },
+            op::TRY => Instruction::Try { slot: operands.y_register()?, handler: operands.label()? },
+            op::TRY_END => Instruction::TryEnd { slot: operands.y_register()? },
+            op::TRY_CASE => Instruction::TryCase { slot: operands.y_register()? },
+            op::RAISE => Instruction::Raise { trace: operands.source()?, reason: operands.source()? },
             op::BUILD_STACKTRACE => Instruction::BuildStacktrace,
             op::RAW_RAISE => Instruction::RawRaise,
 
             op::SEND => Instruction::Send,
-            op::LOOP_REC => Instruction::LoopRec {
-                fail: operands.label()?,
-                destination: operands.register()?,
-            },
+            op::LOOP_REC => Instruction::LoopRec { fail: operands.label()?, destination: operands.register()? },
             op::LOOP_REC_END => Instruction::LoopRecEnd(operands.label()?),
             op::REMOVE_MESSAGE => Instruction::RemoveMessage,
             op::WAIT => Instruction::Wait(operands.label()?),
-            op::WAIT_TIMEOUT => Instruction::WaitTimeout {
-                fail: operands.label()?,
-                time: operands.source()?,
-            },
+            op::WAIT_TIMEOUT => Instruction::WaitTimeout { fail: operands.label()?, time: operands.source()? },
             op::TIMEOUT => Instruction::Timeout,
             op::RECV_MARKER_RESERVE => Instruction::RecvMarkerReserve(operands.register()?),
-            op::RECV_MARKER_BIND => Instruction::RecvMarkerBind {
-                marker: operands.source()?,
-                reference: operands.source()?,
-            },
+            op::RECV_MARKER_BIND => {
+                Instruction::RecvMarkerBind { marker: operands.source()?, reference: operands.source()? }
+            }
             op::RECV_MARKER_CLEAR => Instruction::RecvMarkerClear(operands.source()?),
             op::RECV_MARKER_USE => Instruction::RecvMarkerUse(operands.source()?),
             // Hints of OTP 23 and before, and checks that have no meaning when every operation
@@ -336,9 +270,7 @@ impl Decoder<'_> {
 
             op::FMOVE..=op::FNEGATE => float(number, operands)?,
 
-            op::PUT_MAP_ASSOC | op::PUT_MAP_EXACT | op::HAS_MAP_FIELDS | op::GET_MAP_ELEMENTS => {
-                map(number, operands)?
-            }
+            op::PUT_MAP_ASSOC | op::PUT_MAP_EXACT | op::HAS_MAP_FIELDS | op::GET_MAP_ELEMENTS => map(number, operands)?,
 
             op::IS_NATIVE_RECORD..=op::GET_RECORD_FIELD => {
                 for _ in 0..arity {
@@ -347,11 +279,7 @@ impl Decoder<'_> {
                 Instruction::Unsupported { opcode: number }
             }
             _ => match type_test(number) {
-                Some(test) => Instruction::Test {
-                    fail: operands.label()?,
-                    test,
-                    value: operands.source()?,
-                },
+                Some(test) => Instruction::Test { fail: operands.label()?, test, value: operands.source()? },
                 None => return Err(operands.error("no rule for this opcode")),
             },
         };
@@ -367,20 +295,14 @@ impl Decoder<'_> {
                 *slot = place;
                 Ok(Label(number))
             }
-            Some(_) if number != 0 => Err(self
-                .operands
-                .error(format!("label {number} is defined twice"))),
-            _ => Err(self
-                .operands
-                .error(format!("label {number} is out of range"))),
+            Some(_) if number != 0 => Err(self.operands.error(format!("label {number} is defined twice"))),
+            _ => Err(self.operands.error(format!("label {number} is out of range"))),
         }
     }
 }
 
 fn call(number: u8, operands: &mut Operands<'_>) -> Result<Instruction> {
-    let local = |operands: &mut Operands<'_>| -> Result<(u8, Label)> {
-        Ok((operands.arity()?, operands.label()?))
-    };
+    let local = |operands: &mut Operands<'_>| -> Result<(u8, Label)> { Ok((operands.arity()?, operands.label()?)) };
     let external = |operands: &mut Operands<'_>| -> Result<_> {
         let arity = operands.arity()?;
         Ok((arity, operands.import(usize::from(arity))?))
@@ -392,11 +314,7 @@ fn call(number: u8, operands: &mut Operands<'_>) -> Result<Instruction> {
         }
         op::CALL_LAST => {
             let (arity, target) = local(operands)?;
-            Instruction::CallLast {
-                arity,
-                target,
-                deallocate: operands.slots()?,
-            }
+            Instruction::CallLast { arity, target, deallocate: operands.slots()? }
         }
         op::CALL_ONLY => {
             let (arity, target) = local(operands)?;
@@ -412,11 +330,7 @@ fn call(number: u8, operands: &mut Operands<'_>) -> Result<Instruction> {
             if raises(operands, target) {
                 Instruction::CallExt { arity, target }
             } else {
-                Instruction::CallExtLast {
-                    arity,
-                    target,
-                    deallocate,
-                }
+                Instruction::CallExtLast { arity, target, deallocate }
             }
         }
         op::CALL_EXT_ONLY => {
@@ -430,23 +344,17 @@ fn call(number: u8, operands: &mut Operands<'_>) -> Result<Instruction> {
         op::CALL_FUN2 => {
             // The tag says what the compiler knows; a number is that of the very fun.
             let safe = match operands.operand()? {
-                Operand::Source(Source::Atom(atom)) => {
-                    match &*operands.tables.atoms[atom.0 as usize] {
-                        "safe" => true,
-                        "unsafe" => false,
-                        other => {
-                            return Err(operands.error(format!("the tag {other} is not known")));
-                        }
+                Operand::Source(Source::Atom(atom)) => match &*operands.tables.atoms[atom.0 as usize] {
+                    "safe" => true,
+                    "unsafe" => false,
+                    other => {
+                        return Err(operands.error(format!("the tag {other} is not known")));
                     }
-                }
+                },
                 Operand::Unsigned(index) if index < operands.tables.lambdas.len() as u64 => true,
                 _ => return Err(operands.error("a tag is wanted")),
             };
-            Instruction::CallFun2 {
-                safe,
-                arity: operands.arity()?,
-                fun: operands.source()?,
-            }
+            Instruction::CallFun2 { safe, arity: operands.arity()?, fun: operands.source()? }
         }
         op::CALL_FUN => {
             let arity = operands.arity()?;
@@ -459,10 +367,7 @@ fn call(number: u8, operands: &mut Operands<'_>) -> Result<Instruction> {
             if number == op::APPLY {
                 Instruction::Apply { arity }
             } else {
-                Instruction::ApplyLast {
-                    arity,
-                    deallocate: operands.slots()?,
-                }
+                Instruction::ApplyLast { arity, deallocate: operands.slots()? }
             }
         }
     })
@@ -481,10 +386,7 @@ fn data(number: u8, operands: &mut Operands<'_>) -> Result<Instruction> {
             tail: operands.source()?,
             destination: operands.register()?,
         },
-        op::PUT_TUPLE2 => Instruction::PutTuple {
-            destination: operands.register()?,
-            elements: operands.sources()?,
-        },
+        op::PUT_TUPLE2 => Instruction::PutTuple { destination: operands.register()?, elements: operands.sources()? },
         op::SET_TUPLE_ELEMENT => Instruction::SetTupleElement {
             value: operands.source()?,
             tuple: operands.register()?,
@@ -501,32 +403,19 @@ fn data(number: u8, operands: &mut Operands<'_>) -> Result<Instruction> {
             for _ in 0..count {
                 let position = operands.u32()?;
                 if position == 0 || position > size {
-                    return Err(operands.error(format!(
-                        "element {position} of a tuple of {size} does not exist"
-                    )));
+                    return Err(operands.error(format!("element {position} of a tuple of {size} does not exist")));
                 }
                 updates.push((position, operands.source()?));
             }
-            Instruction::UpdateRecord {
-                size,
-                source,
-                destination,
-                updates: updates.into(),
-            }
+            Instruction::UpdateRecord { size, source, destination, updates: updates.into() }
         }
         op::GET_LIST => Instruction::GetList {
             source: operands.register()?,
             head: operands.register()?,
             tail: operands.register()?,
         },
-        op::GET_HD => Instruction::GetHead {
-            source: operands.register()?,
-            head: operands.register()?,
-        },
-        op::GET_TL => Instruction::GetTail {
-            source: operands.register()?,
-            tail: operands.register()?,
-        },
+        op::GET_HD => Instruction::GetHead { source: operands.register()?, head: operands.register()? },
+        op::GET_TL => Instruction::GetTail { source: operands.register()?, tail: operands.register()? },
         op::GET_TUPLE_ELEMENT => Instruction::GetTupleElement {
             source: operands.register()?,
             position: operands.u32()?,
@@ -548,17 +437,9 @@ fn data(number: u8, operands: &mut Operands<'_>) -> Result<Instruction> {
             let destination = operands.register()?;
             let free = operands.sources()?;
             if free.len() != lambda.free as usize {
-                return Err(operands.error(format!(
-                    "a fun of {} free variables gets {}",
-                    lambda.free,
-                    free.len()
-                )));
+                return Err(operands.error(format!("a fun of {} free variables gets {}", lambda.free, free.len())));
             }
-            Instruction::MakeFun {
-                lambda: index,
-                destination,
-                free,
-            }
+            Instruction::MakeFun { lambda: index, destination, free }
         }
     })
 }
@@ -572,11 +453,7 @@ fn select(number: u8, operands: &mut Operands<'_>) -> Result<Instruction> {
         for _ in 0..count {
             cases.push((operands.u32()?, operands.label()?));
         }
-        return Ok(Instruction::SelectTupleArity {
-            value,
-            fail,
-            cases: cases.into(),
-        });
+        return Ok(Instruction::SelectTupleArity { value, fail, cases: cases.into() });
     }
     let mut cases = Vec::with_capacity(count);
     for _ in 0..count {
@@ -592,64 +469,30 @@ fn select(number: u8, operands: &mut Operands<'_>) -> Result<Instruction> {
         }
         cases.push((key, operands.label()?));
     }
-    Ok(Instruction::SelectValue {
-        value,
-        fail,
-        cases: cases.into(),
-    })
+    Ok(Instruction::SelectValue { value, fail, cases: cases.into() })
 }
 
-fn bif(
-    operands: &mut Operands<'_>,
-    fail: Label,
-    live: Option<u16>,
-    arity: usize,
-) -> Result<Instruction> {
+fn bif(operands: &mut Operands<'_>, fail: Label, live: Option<u16>, arity: usize) -> Result<Instruction> {
     let bif = operands.import(arity)?;
-    let arguments = (0..arity)
-        .map(|_| operands.source())
-        .collect::<Result<_>>()?;
+    let arguments = (0..arity).map(|_| operands.source()).collect::<Result<_>>()?;
     let destination = operands.register()?;
     Ok(match live {
-        None => Instruction::Bif {
-            fail,
-            bif,
-            arguments,
-            destination,
-        },
-        Some(live) => Instruction::GcBif {
-            fail,
-            live,
-            bif,
-            arguments,
-            destination,
-        },
+        None => Instruction::Bif { fail, bif, arguments, destination },
+        Some(live) => Instruction::GcBif { fail, live, bif, arguments, destination },
     })
 }
 
 fn float(number: u8, operands: &mut Operands<'_>) -> Result<Instruction> {
     Ok(match number {
         op::FMOVE => match operands.operand()? {
-            Operand::FloatRegister(source) => Instruction::FloatStore {
-                source,
-                destination: operands.register()?,
-            },
-            Operand::Source(source) => Instruction::FloatLoad {
-                source,
-                destination: operands.float_register()?,
-            },
+            Operand::FloatRegister(source) => Instruction::FloatStore { source, destination: operands.register()? },
+            Operand::Source(source) => Instruction::FloatLoad { source, destination: operands.float_register()? },
             _ => return Err(operands.error("a value is wanted")),
         },
-        op::FCONV => Instruction::FloatConvert {
-            source: operands.source()?,
-            destination: operands.float_register()?,
-        },
+        op::FCONV => Instruction::FloatConvert { source: operands.source()?, destination: operands.float_register()? },
         op::FNEGATE => {
             operands.fail()?;
-            Instruction::FloatNegate {
-                source: operands.float_register()?,
-                destination: operands.float_register()?,
-            }
+            Instruction::FloatNegate { source: operands.float_register()?, destination: operands.float_register()? }
         }
         _ => {
             operands.fail()?;
@@ -675,34 +518,19 @@ fn map(number: u8, operands: &mut Operands<'_>) -> Result<Instruction> {
         return Err(operands.error("a label is missing"));
     }
     Ok(match number {
-        op::HAS_MAP_FIELDS => Instruction::HasMapFields {
-            fail,
-            map,
-            keys: operands.sources()?,
-        },
+        op::HAS_MAP_FIELDS => Instruction::HasMapFields { fail, map, keys: operands.sources()? },
         op::GET_MAP_ELEMENTS => {
             let count = operands.list(2)?;
-            let pairs = (0..count)
-                .map(|_| Ok((operands.source()?, operands.register()?)))
-                .collect::<Result<_>>()?;
+            let pairs = (0..count).map(|_| Ok((operands.source()?, operands.register()?))).collect::<Result<_>>()?;
             Instruction::GetMapElements { fail, map, pairs }
         }
         _ => {
             let destination = operands.register()?;
             let live = operands.live()?;
             let count = operands.list(2)?;
-            let pairs = (0..count)
-                .map(|_| Ok((operands.source()?, operands.source()?)))
-                .collect::<Result<_>>()?;
+            let pairs = (0..count).map(|_| Ok((operands.source()?, operands.source()?))).collect::<Result<_>>()?;
             let exact = number == op::PUT_MAP_EXACT;
-            Instruction::PutMap {
-                fail,
-                exact,
-                map,
-                live,
-                destination,
-                pairs,
-            }
+            Instruction::PutMap { fail, exact, map, live, destination, pairs }
         }
     })
 }

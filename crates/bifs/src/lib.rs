@@ -1,0 +1,18 @@
+//! Built-in functions, one file for each Erlang module or area. Each file has a table of what it provides; the
+//! machine's table is all of them, and a test holds it against the list of what OTP has.
+#![forbid(unsafe_code)]
+
+use std::sync::OnceLock;
+
+use atoll_process::BuiltIn;
+
+mod guards;
+
+/// The tables of all areas.
+const AREAS: &[&[BuiltIn]] = &[guards::BUILT_INS];
+
+/// All built-in functions of this machine.
+pub fn built_ins() -> &'static [BuiltIn] {
+    static ALL: OnceLock<Vec<BuiltIn>> = OnceLock::new();
+    ALL.get_or_init(|| AREAS.concat())
+}
