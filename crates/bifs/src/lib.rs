@@ -7,6 +7,9 @@ use std::sync::OnceLock;
 use atoll_process::BuiltIn;
 
 mod guards;
+mod hooks;
+
+pub use hooks::{answer_request, default_heap, halt, install_default_heap, install_halt};
 
 /// The tables of all areas.
 const AREAS: &[&[BuiltIn]] = &[guards::BUILT_INS];
