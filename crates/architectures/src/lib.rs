@@ -11,6 +11,7 @@
 mod common;
 pub mod nogc;
 pub mod private;
+pub mod shared;
 #[cfg(test)]
 mod tests;
 
@@ -20,16 +21,19 @@ use atoll_heap::Architecture;
 
 pub use nogc::NoGc;
 pub use private::Private;
+pub use shared::Shared;
 
 /// Names for `--heap`, the default first.
-pub const NAMES: [&str; 2] = ["private", "nogc"];
+pub const NAMES: [&str; 3] = ["private", "shared", "nogc"];
 
 /// The architecture of this name.
 pub fn by_name(name: &str) -> Option<&'static dyn Architecture> {
     static PRIVATE: OnceLock<Private> = OnceLock::new();
+    static SHARED: OnceLock<Shared> = OnceLock::new();
     static NO_GC: OnceLock<NoGc> = OnceLock::new();
     match name {
         "private" => Some(PRIVATE.get_or_init(Private::new)),
+        "shared" => Some(SHARED.get_or_init(Shared::new)),
         "nogc" => Some(NO_GC.get_or_init(NoGc::new)),
         _ => None,
     }

@@ -8,12 +8,15 @@ use atoll_process::BuiltIn;
 
 mod convert;
 mod guards;
+mod hooks;
 mod iolist;
 mod lists;
 mod maps;
 mod math;
 mod support;
 mod tuples;
+
+pub use hooks::{answer_request, default_heap, halt, install_default_heap, install_halt};
 
 /// The tables of all areas.
 const AREAS: &[&[BuiltIn]] = &[

@@ -138,6 +138,15 @@ pub unsafe fn off_heap_link(object: *mut Word) -> *mut *mut Word {
     unsafe { object.add(atoll_term::Header::from_word(*object).arity()).cast() }
 }
 
+/// Bytes that an object with an off-heap part keeps outside of the heap: those of a handle's binary.
+///
+/// # Safety
+/// `object` is the header of such an object.
+#[inline]
+pub unsafe fn off_heap_bytes(object: NonNull<Word>) -> usize {
+    Term::boxed_at(object.as_ptr()).off_heap_binary().map_or(0, atoll_term::OffHeapBinary::capacity)
+}
+
 /// Puts an object on a list of objects with off-heap parts.
 ///
 /// # Safety

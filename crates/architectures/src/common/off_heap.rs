@@ -4,7 +4,9 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use atoll_heap::{link_off_heap, off_heap_link};
-use atoll_term::{Header, Kind, MagicValue, OffHeapBinary, Term, Word, release_off_heap_part};
+use atoll_term::{Header, Kind, MagicValue, OffHeapBinary, Term, WORD_BYTES, Word, release_off_heap_part};
+
+use super::relocate::Move;
 
 /// After a copy: hands the objects of a list that were copied to `kept`, and releases the others.
 ///
@@ -27,24 +29,19 @@ pub(crate) unsafe fn sweep(mut list: *mut Word, mut kept: impl FnMut(NonNull<Wor
     }
 }
 
-/// Links the objects of a list to `target` after the run of words they lay in was moved from `from` to `to`.
+/// Hands the objects of a list to `moved`, at their new places, after the run of words they lay in has moved.
 ///
 /// # Safety
-/// The objects lay in the run of `words` words at `from` or outside of it; the words at `to` are their copies.
-pub(crate) unsafe fn relink(
-    mut list: *mut Word,
-    from: *const Word,
-    words: usize,
-    to: *mut Word,
-    target: &mut *mut Word,
-) {
+/// The objects lay in the run; at its new place are their copies.
+pub(crate) unsafe fn each_moved(mut list: *mut Word, moving: &Move, mut moved: impl FnMut(NonNull<Word>)) {
     while !list.is_null() {
-        let offset = (list as usize).wrapping_sub(from as usize);
-        let place = if offset < words * size_of::<Word>() { to.wrapping_byte_add(offset) } else { list };
-        // SAFETY: the object is whole at its new place.
+        let offset = (list as usize).wrapping_sub(moving.from as usize);
+        debug_assert!(offset < moving.words * WORD_BYTES);
+        // SAFETY: the object is whole at its new place, which is not null.
         unsafe {
+            let place = moving.to.byte_add(offset);
             list = *off_heap_link(place);
-            link_off_heap(target, NonNull::new_unchecked(place));
+            moved(NonNull::new_unchecked(place));
         }
     }
 }

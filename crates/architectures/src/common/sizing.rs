@@ -5,6 +5,8 @@
 //! that were built or collected together lie in few runs, so this costs a comparison or two an object. Where runs
 //! overlap, or there are too many, the answer is `None`, and [`super::sharing`] does the exact thing.
 
+use std::mem::MaybeUninit;
+
 use atoll_term::{Header, Term, WORD_BYTES, Word};
 
 use super::Immovable;
@@ -41,7 +43,7 @@ const NO_RUN: Run = Run { start: 0, end: 0 };
 struct Runs {
     /// The two that were extended last; two, because a list's cells and its elements are often built in two rows.
     open: [Run; 2],
-    closed: [std::mem::MaybeUninit<Run>; RUNS],
+    closed: [MaybeUninit<Run>; RUNS],
     count: usize,
     check_at: usize,
 }
@@ -49,12 +51,7 @@ struct Runs {
 impl Runs {
     #[inline(always)]
     fn new() -> Runs {
-        Runs {
-            open: [NO_RUN; 2],
-            closed: [const { std::mem::MaybeUninit::uninit() }; RUNS],
-            count: 0,
-            check_at: FIRST_CHECK,
-        }
+        Runs { open: [NO_RUN; 2], closed: [const { MaybeUninit::uninit() }; RUNS], count: 0, check_at: FIRST_CHECK }
     }
 
     /// Notes an object; false: it is not worth going on.
@@ -107,7 +104,7 @@ impl Runs {
     }
 
     #[inline(always)]
-    fn disjoint(mut self) -> bool {
+    fn disjoint(&mut self) -> bool {
         if self.open[1].start == 0 {
             return true;
         }
@@ -146,7 +143,7 @@ pub(crate) unsafe fn extent(term: Term) -> (usize, *mut Word, usize) {
 /// The term is whole.
 pub(crate) unsafe fn unshared_words(root: Term, immovable: Immovable) -> Option<usize> {
     let mut runs = Runs::new();
-    let mut pending = [(std::ptr::null_mut::<Word>(), std::ptr::null_mut::<Word>()); DEPTH];
+    let mut pending = [const { MaybeUninit::<(*mut Word, *mut Word)>::uninit() }; DEPTH];
     let mut depth = 0;
     let mut total = 0;
     let mut root = root.word();
@@ -171,7 +168,7 @@ pub(crate) unsafe fn unshared_words(root: Term, immovable: Immovable) -> Option<
                     if depth == DEPTH {
                         return None;
                     }
-                    pending[depth] = (at, end);
+                    pending[depth].write((at, end));
                     depth += 1;
                 }
                 at = fields;
@@ -182,6 +179,7 @@ pub(crate) unsafe fn unshared_words(root: Term, immovable: Immovable) -> Option<
             return runs.disjoint().then_some(total);
         }
         depth -= 1;
-        (at, end) = pending[depth];
+        // SAFETY: what lies below the depth was written.
+        (at, end) = unsafe { pending[depth].assume_init() };
     }
 }

@@ -45,6 +45,14 @@ pub(crate) fn reserve(mutator: &mut Mutator, words: usize) {
     }
 }
 
+/// Gives back what a stack that has become much smaller does not need.
+pub(crate) fn trim(mutator: &mut Mutator, words: usize) {
+    let needed = (mutator.stack_words() + words).max(FIRST_WORDS);
+    if block_words(mutator) > 4 * needed {
+        resize(mutator, fibonacci::at_least(2 * needed));
+    }
+}
+
 /// Frees the stack.
 pub(crate) fn free(mutator: &mut Mutator) {
     // SAFETY: the mutator has ended; its stack is used no more.

@@ -4,14 +4,15 @@ use std::ptr::NonNull;
 use std::sync::atomic::Ordering;
 
 use atoll_heap::statistics::VERIFY;
-use atoll_heap::{Collection, Fragment, HeapFull, Mutator, RootSet};
+use atoll_heap::{Collection, Fragment, HeapFull, Mutator, RootSet, link_off_heap};
 use atoll_platform::clock::monotonic;
-use atoll_term::{Term, WORD_BYTES, Word};
+use atoll_term::{Term, Word};
 
 use super::state::State;
 use super::{Private, major, minor, send, verify};
+use crate::common::fragments::FragmentRanges;
 use crate::common::relocate::Move;
-use crate::common::{blocks, fibonacci};
+use crate::common::{blocks, fibonacci, off_heap};
 
 /// Words in fragments up to which no collection is asked for because of them.
 pub(super) const FRAGMENTS_AT_LEAST: usize = 4096;
@@ -51,7 +52,9 @@ pub(super) fn collect(
     roots: &mut dyn RootSet,
 ) -> Result<(), HeapFull> {
     send::flush_counters(mutator);
-    let need = Need { words: request.heap_words + request.stack_words, exact: request.hibernate };
+    // One word stays free for a return address (`Mutator::heap_limit`); who sleeps needs none.
+    let spare = usize::from(!request.hibernate);
+    let need = Need { words: request.heap_words + request.stack_words + spare, exact: request.hibernate };
     let mut roots = Roots { live, set: roots };
     let enough = wants_minor(mutator, &request) && minor::collect(mutator, need, &mut roots, monotonic())?;
     if !enough {
@@ -70,7 +73,7 @@ fn wants_minor(mutator: &Mutator, request: &Collection) -> bool {
         return false;
     }
     let mature = blocks::words_between(state.heap, state.high_water);
-    state.old().is_none_or(|old| mature <= old.free_words())
+    state.old().is_none_or(|old| mature <= old.free_words() && old.off_heap_bytes <= state.off_heap_limit())
 }
 
 /// Phase 1: the limit of the heap counts what is there and what would be allocated for the collection.
@@ -128,6 +131,13 @@ pub(super) unsafe fn free_fragments(mutator: &mut Mutator) {
     }
 }
 
+/// Where a process's fragments are.
+pub(super) fn fragment_ranges(mutator: &Mutator) -> FragmentRanges {
+    let mut ranges = FragmentRanges::default();
+    each_fragment(mutator, |fragment| ranges.add(fragment));
+    ranges.sort()
+}
+
 /// Visits a process's fragments.
 pub(super) fn each_fragment(mutator: &Mutator, mut visit: impl FnMut(&Fragment)) {
     let mut list = mutator.fragments;
@@ -135,30 +145,6 @@ pub(super) fn each_fragment(mutator: &Mutator, mut visit: impl FnMut(&Fragment))
     while let Some(fragment) = unsafe { list.as_ref() } {
         list = fragment.next;
         visit(fragment);
-    }
-}
-
-/// The addresses of a process's fragments, to tell whether an object lies in one.
-pub(super) struct FragmentRanges(Vec<(usize, usize)>);
-
-impl FragmentRanges {
-    pub(super) fn of(mutator: &Mutator) -> FragmentRanges {
-        let mut ranges = Vec::new();
-        each_fragment(mutator, |fragment| {
-            ranges.push((fragment.words() as usize, fragment.used() * WORD_BYTES));
-        });
-        ranges.sort_unstable();
-        FragmentRanges(ranges)
-    }
-
-    #[inline(always)]
-    pub(super) fn contains(&self, place: *const Word) -> bool {
-        !self.0.is_empty() && self.search(place as usize)
-    }
-
-    fn search(&self, address: usize) -> bool {
-        let after = self.0.partition_point(|(start, _)| *start <= address);
-        after > 0 && address - self.0[after - 1].0 < self.0[after - 1].1
     }
 }
 
@@ -210,6 +196,6 @@ fn shrink(mutator: &mut Mutator, block: usize, wanted: usize, roots: &mut Roots<
         shift.shift_objects(moved, used);
         roots.each_run(mutator, |start, words| shift.shift_run(start, words));
         let list = std::mem::replace(&mut mutator.off_heap, std::ptr::null_mut());
-        crate::common::off_heap::relink(list, heap, used, moved, &mut mutator.off_heap);
+        off_heap::each_moved(list, &shift, |object| link_off_heap(&mut mutator.off_heap, object));
     }
 }

@@ -2,12 +2,13 @@
 
 use std::ptr::null_mut;
 
-use atoll_heap::{HeapFull, Mutator, link_off_heap};
+use atoll_heap::{HeapFull, Mutator, link_off_heap, off_heap_bytes};
 use atoll_term::{WORD_BYTES, Word};
 
-use super::collect::{FragmentRanges, Need, Roots, check_limit, move_stack, replace_block, resize};
+use super::collect::{Need, Roots, check_limit, fragment_ranges, move_stack, replace_block, resize};
 use super::state::State;
 use crate::common::cheney::{Copier, Destination, Policy};
+use crate::common::fragments::FragmentRanges;
 use crate::common::report::Report;
 use crate::common::{blocks, fibonacci, off_heap};
 
@@ -45,11 +46,15 @@ pub(super) fn collect(mutator: &mut Mutator, need: Need, roots: &mut Roots<'_>, 
     let (old_start, old_used) = state.old().map_or((null_mut(), 0), |old| (old.start, old.used()));
     let before = used + old_used + mutator.fragment_words;
     let most = before + mutator.stack_words() + need.words;
-    let wanted = if need.exact { most } else { most.max(state.options().minimum_words) };
+    let wanted = match (need.exact, state.grow) {
+        (true, _) => most,
+        (false, true) => (most + most / 4).max(state.options().minimum_words),
+        (false, false) => most.max(state.options().minimum_words),
+    };
     let new_words = fibonacci::at_least(wanted);
     check_limit(mutator, new_words)?;
 
-    let fragments = FragmentRanges::of(mutator);
+    let fragments = fragment_ranges(mutator);
     let block_start = move_stack(mutator, new_words);
     let policy = Both {
         young: heap as usize,
@@ -65,12 +70,19 @@ pub(super) fn collect(mutator: &mut Mutator, need: Need, roots: &mut Roots<'_>, 
         roots.each_run(mutator, |start, words| copier.visit_run(start, words));
         copier.scan(block_start, null_mut());
         let mut kept = null_mut();
-        off_heap::sweep(mutator.off_heap, |object| link_off_heap(&mut kept, object));
+        let mut bytes = 0;
+        let mut keep = |object| {
+            bytes += off_heap_bytes(object);
+            link_off_heap(&mut kept, object);
+        };
+        off_heap::sweep(mutator.off_heap, &mut keep);
         if let Some(old) = State::of_mut(mutator).take_old() {
-            off_heap::sweep(old.off_heap, |object| link_off_heap(&mut kept, object));
+            off_heap::sweep(old.off_heap, &mut keep);
             old.free();
         }
         mutator.off_heap = kept;
+        mutator.off_heap_bytes = 0;
+        State::of_mut(mutator).live_off_heap_bytes = bytes;
         replace_block(mutator, block_start, block);
     }
     mutator.top = copier.young;

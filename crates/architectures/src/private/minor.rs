@@ -2,12 +2,13 @@
 
 use std::ptr::null_mut;
 
-use atoll_heap::{HeapFull, Mutator, link_off_heap};
+use atoll_heap::{HeapFull, Mutator, link_off_heap, off_heap_bytes};
 use atoll_term::{WORD_BYTES, Word};
 
-use super::collect::{FragmentRanges, Need, Roots, check_limit, move_stack, replace_block, resize};
+use super::collect::{Need, Roots, check_limit, fragment_ranges, move_stack, replace_block, resize};
 use super::state::{Old, State};
 use crate::common::cheney::{Copier, Destination, Policy};
+use crate::common::fragments::FragmentRanges;
 use crate::common::report::Report;
 use crate::common::{blocks, fibonacci, off_heap};
 
@@ -53,10 +54,10 @@ pub(super) fn collect(
         wanted = wanted.max(most + need.words);
     }
     let new_words = fibonacci::at_least(wanted);
-    let new_old = if mature > 0 && state.old().is_none() { fibonacci::at_least(used.max(mature)) } else { 0 };
+    let new_old = if mature > 0 && state.old().is_none() { fibonacci::at_least(mature + used) } else { 0 };
     check_limit(mutator, new_words + new_old)?;
 
-    let fragments = FragmentRanges::of(mutator);
+    let fragments = fragment_ranges(mutator);
     let block_start = move_stack(mutator, new_words);
     let state = State::of_mut(mutator);
     if new_old > 0 {
@@ -74,14 +75,18 @@ pub(super) fn collect(
         let list = std::mem::replace(&mut mutator.off_heap, null_mut());
         let mut young_list = null_mut();
         let mut old_list = State::of(mutator).old().map_or(null_mut(), |old| old.off_heap);
+        let mut old_bytes = 0;
         off_heap::sweep(list, |object| {
             let is_young = (object.as_ptr() as usize).wrapping_sub(block_start as usize) < new_words * WORD_BYTES;
+            old_bytes += if is_young { 0 } else { off_heap_bytes(object) };
             link_off_heap(if is_young { &mut young_list } else { &mut old_list }, object);
         });
         mutator.off_heap = young_list;
+        mutator.off_heap_bytes = 0;
         if let Some(old) = State::of_mut(mutator).old_mut() {
             old.top = copier.old;
             old.off_heap = old_list;
+            old.off_heap_bytes += old_bytes;
         }
         replace_block(mutator, block_start, block);
     }

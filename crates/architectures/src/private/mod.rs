@@ -129,7 +129,9 @@ impl Architecture for Private {
     }
 
     fn wants_collection(&self, mutator: &Mutator) -> bool {
-        mutator.fragment_words > State::of(mutator).block_words(mutator).max(collect::FRAGMENTS_AT_LEAST)
+        let state = State::of(mutator);
+        mutator.fragment_words > state.block_words(mutator).max(collect::FRAGMENTS_AT_LEAST)
+            || mutator.off_heap_bytes > state.off_heap_limit()
     }
 
     fn set_options(&self, mutator: &mut Mutator, options: &HeapOptions) {

@@ -4,9 +4,9 @@ use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::Ordering;
 
 use atoll_heap::statistics::{COUNTERS, TIMED};
-use atoll_heap::{Fragment, HeapOptions, Mutator, join_off_heap};
+use atoll_heap::{Fragment, HeapOptions, Mutator, each_off_heap};
 use atoll_platform::clock::monotonic;
-use atoll_term::{Term, Word};
+use atoll_term::{Allocate, Term, Word};
 
 use super::Private;
 use super::state::State;
@@ -55,7 +55,7 @@ fn move_in(mutator: &mut Mutator, fragment: &mut Fragment) {
     // SAFETY: a message's fragment consists of whole objects, and the caller has made sure of the room.
     unsafe {
         moving.copy();
-        off_heap::relink(fragment.off_heap, moving.from, words, moving.to, &mut mutator.off_heap);
+        off_heap::each_moved(fragment.off_heap, &moving, |object| mutator.adopt(object));
     }
     mutator.top = mutator.top.wrapping_add(words);
     fragment.term = Term::from_word(moving.shifted(fragment.term.word()));
@@ -132,7 +132,8 @@ pub(super) fn keep_fragment(receiver: &mut Mutator, mut message: NonNull<Fragmen
             Fragment::free(message);
             return;
         }
-        join_off_heap(&mut receiver.off_heap, std::mem::replace(&mut fragment.off_heap, null_mut()));
+        let list = std::mem::replace(&mut fragment.off_heap, null_mut());
+        each_off_heap(list, &mut |object| receiver.adopt(object));
         receiver.own_fragment(message);
     }
 }

@@ -1,6 +1,6 @@
 //! What `private` keeps in a mutator. A process that never had an old generation has no memory for one.
 
-use atoll_heap::{HeapOptions, Mutator, STATE_WORDS};
+use atoll_heap::{HeapOptions, Mutator, OFF_HEAP_BYTES_AT_LEAST, STATE_WORDS};
 use atoll_term::Word;
 
 use crate::common::blocks;
@@ -15,13 +15,15 @@ pub(super) struct Old {
     pub(super) words: usize,
     /// Objects in it with off-heap parts.
     pub(super) off_heap: *mut Word,
+    /// Bytes that these objects keep outside of heaps.
+    pub(super) off_heap_bytes: usize,
 }
 
 impl Old {
     /// An empty one.
     pub(super) fn new(words: usize) -> Old {
         let start = blocks::allocate(words);
-        Old { start, top: start, words, off_heap: std::ptr::null_mut() }
+        Old { start, top: start, words, off_heap: std::ptr::null_mut(), off_heap_bytes: 0 }
     }
 
     pub(super) fn used(&self) -> usize {
@@ -52,6 +54,8 @@ pub(super) struct State {
     old: *mut Old,
     minimum_words: usize,
     maximum_words: usize,
+    /// Bytes that the heap kept outside of itself after the last major collection.
+    pub(super) live_off_heap_bytes: usize,
     full_sweep_after: u16,
     /// Minor collections since the last major one.
     pub(super) minors: u16,
@@ -104,6 +108,11 @@ impl State {
     pub(super) fn put_old(&mut self, old: Old) {
         debug_assert!(self.old.is_null());
         self.old = Box::into_raw(Box::new(old));
+    }
+
+    /// Bytes outside of the heap that are kept by the old generation, or new, at which a collection is due.
+    pub(super) fn off_heap_limit(&self) -> usize {
+        OFF_HEAP_BYTES_AT_LEAST + 2 * self.live_off_heap_bytes
     }
 
     pub(super) fn set_options(&mut self, options: &HeapOptions) {

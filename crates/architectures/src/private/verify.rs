@@ -49,8 +49,9 @@ pub(super) fn verify(architecture: &Private, mutator: &mut Mutator, need: Need, 
             violation("P4 (off-heap lists name each handle once)", heap.0, listed.get() as Word);
         }
     }
-    if mutator.free_words() < need.words || mutator.stack < mutator.top || mutator.stack > mutator.stack_base {
-        violation("P3 (the room that was asked for)", mutator.top, mutator.free_words() as Word);
+    let free = words_between(mutator.top, mutator.stack.max(mutator.top));
+    if free < need.words || mutator.stack < mutator.top || mutator.stack > mutator.stack_base {
+        violation("P3 (the room that was asked for)", mutator.top, free as Word);
     }
     if !mutator.fragments.is_null() || mutator.fragment_words != 0 {
         violation("P5 (no fragments are left)", mutator.fragments.cast(), mutator.fragment_words as Word);

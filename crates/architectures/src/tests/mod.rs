@@ -2,13 +2,15 @@
 
 mod messages;
 mod random;
+mod shared;
+mod world;
 
 use std::collections::HashSet;
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering;
 
 use atoll_heap::statistics::VERIFY;
-use atoll_heap::{Architecture, Collection, Fragment, HeapFull, HeapOptions, Mutator, RootSet, link_off_heap};
+use atoll_heap::{Architecture, Collection, Fragment, HeapFull, HeapOptions, Mutator, RootSet};
 use atoll_term::{Allocate, Header, Term, View, Word};
 
 use crate::common::verify::VIOLATIONS;
@@ -20,8 +22,11 @@ pub(crate) const OPTIONS: HeapOptions = HeapOptions { minimum_words: 233, full_s
 pub(crate) struct Process {
     pub(crate) architecture: &'static dyn Architecture,
     pub(crate) mutator: Box<Mutator>,
-    pub(crate) roots: Vec<Term>,
+    pub(crate) roots: Box<RootTable>,
 }
+
+/// A table of roots at an address that stays.
+pub(crate) type RootTable = Vec<Term>;
 
 /// Roots as the machine would name them.
 pub(crate) struct Roots<'a>(pub(crate) &'a mut [Term]);
@@ -42,7 +47,11 @@ impl Process {
         let arguments = architecture.send(None, argument);
         let term = architecture.create(&mut mutator, arguments, options);
         architecture.schedule_in(&mut mutator);
-        Process { architecture, mutator, roots: vec![term] }
+        let mut process = Process { architecture, mutator, roots: Box::new(vec![term]) };
+        if world::concerns(architecture) {
+            world::register(&mut process.mutator, &mut process.roots);
+        }
+        process
     }
 
     /// Collects with all roots.
@@ -55,6 +64,9 @@ impl Process {
 
     /// Makes room, collecting if there is none, as an engine does.
     pub(crate) fn reserve(&mut self, words: usize) {
+        if world::concerns(self.architecture) {
+            world::safepoint();
+        }
         if self.mutator.free_words() < words {
             self.collect(Collection { heap_words: words, ..Collection::default() }).unwrap();
         }
@@ -113,13 +125,13 @@ impl Allocate for Process {
     }
 
     fn adopt(&mut self, object: NonNull<Word>) {
-        // SAFETY: the object is new and lies on this heap.
-        unsafe { link_off_heap(&mut self.mutator.off_heap, object) }
+        self.mutator.adopt(object);
     }
 }
 
 impl Drop for Process {
     fn drop(&mut self) {
+        world::unregister(&mut self.mutator);
         self.architecture.schedule_out(&mut self.mutator);
         self.architecture.destroy(&mut self.mutator);
     }

@@ -3,7 +3,7 @@
 use atoll_heap::{Architecture, Collection, HeapOptions};
 use atoll_term::{Build, Kind, OffHeapBinary, Term, atoms};
 
-use super::{OPTIONS, Process, contents};
+use super::{OPTIONS, Process, contents, world};
 
 /// A small generator of random numbers (SplitMix64).
 pub(crate) struct Random(pub(crate) u64);
@@ -69,6 +69,7 @@ fn build(process: &mut Process, known: &[Known], random: &mut Random) -> (Term, 
 
 /// Builds, drops, pushes, pops and collects at random, and checks all contents again and again.
 pub(crate) fn churn(architecture: &'static dyn Architecture, options: &HeapOptions, seed: u64, steps: usize) {
+    let _running = world::enter(architecture);
     let mut random = Random(seed);
     let mut process = Process::new(architecture, options, Term::NIL);
     let mut known = vec![Known { hash: contents(Term::NIL), flat: 0 }];
@@ -130,6 +131,7 @@ pub(crate) fn churn(architecture: &'static dyn Architecture, options: &HeapOptio
 /// Handles die and live through collections; at the end every count has been given back.
 pub(crate) fn counts(architecture: &'static dyn Architecture) {
     let binary = OffHeapBinary::from_bytes(&[7; 1000], 1000);
+    let _running = world::enter(architecture);
     // SAFETY: this test's own count lives until the release below.
     let head = unsafe { binary.as_ref() };
     let mut random = Random(3);
@@ -162,13 +164,57 @@ pub(crate) fn counts(architecture: &'static dyn Architecture) {
     }
     process.collect(Collection { major: true, ..Collection::default() }).unwrap();
     other.collect(Collection { major: true, ..Collection::default() }).unwrap();
-    let live = process.roots.iter().chain(&other.roots).filter(|root| root.is_bitstring()).count();
+    let live = process.roots.iter().chain(other.roots.iter()).filter(|root| root.is_bitstring()).count();
     assert_eq!(head.owners(), 1 + live);
     drop(process);
     drop(other);
+    if architecture.name() == "shared" {
+        let mut last = Process::new(architecture, &OPTIONS, Term::NIL);
+        last.collect(Collection { major: true, ..Collection::default() }).unwrap();
+    }
     assert_eq!(head.owners(), 1);
     // SAFETY: the last count is this test's.
     unsafe { OffHeapBinary::release(binary) };
+}
+
+/// A process that makes binaries and drops them is told to collect before they pile up.
+pub(crate) fn pressure(architecture: &'static dyn Architecture) {
+    let _running = world::enter(architecture);
+    let mut process = Process::new(architecture, &OPTIONS, Term::NIL);
+    process.reserve(10_000);
+    let mut collections = 0;
+    for _ in 0..1_000 {
+        process.reserve(3);
+        process.binary(&[1; 50_000]);
+        if !process.mutator.is_calm() && architecture.wants_collection(&process.mutator) {
+            process.collect(Collection::default()).unwrap();
+            collections += 1;
+            assert_eq!(process.mutator.off_heap_bytes, 0);
+        }
+        assert!(process.mutator.off_heap_bytes < 2_000_000);
+    }
+    assert!((20..=200).contains(&collections), "{collections} collections");
+    // What the old generation keeps counts too: dead binaries in it are found without being asked for.
+    let binary = OffHeapBinary::from_bytes(&[7; 400_000], 400_000);
+    // SAFETY: this test's own count lives until the release below.
+    let head = unsafe { binary.as_ref() };
+    for _ in 0..50 {
+        process.reserve(3);
+        head.retain();
+        let handle = process.binary_handle(binary);
+        process.roots.push(handle);
+        process.collect(Collection::default()).unwrap();
+        process.collect(Collection::default()).unwrap();
+        process.roots.pop();
+    }
+    assert!(head.owners() < 20, "{} owners", head.owners());
+    // SAFETY: this test's count is given back.
+    unsafe { OffHeapBinary::release(binary) };
+}
+
+#[test]
+fn private_feels_the_pressure_of_binaries() {
+    pressure(crate::by_name("private").unwrap());
 }
 
 #[test]
