@@ -6,10 +6,28 @@ use std::sync::OnceLock;
 
 use atoll_process::BuiltIn;
 
+mod convert;
 mod guards;
+mod hooks;
+mod iolist;
+mod lists;
+mod maps;
+mod math;
+mod support;
+mod tuples;
+
+pub use hooks::{answer_request, default_heap, halt, install_default_heap, install_halt};
 
 /// The tables of all areas.
-const AREAS: &[&[BuiltIn]] = &[guards::BUILT_INS];
+const AREAS: &[&[BuiltIn]] = &[
+    guards::BUILT_INS,
+    lists::BUILT_INS,
+    tuples::BUILT_INS,
+    maps::BUILT_INS,
+    convert::BUILT_INS,
+    iolist::BUILT_INS,
+    math::BUILT_INS,
+];
 
 /// All built-in functions of this machine.
 pub fn built_ins() -> &'static [BuiltIn] {

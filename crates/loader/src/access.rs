@@ -47,10 +47,10 @@ impl Instruction {
             | I::BsUtfSize { fail, .. }
             | I::PutMap { fail, .. }
             | I::HasMapFields { fail, .. }
-            | I::GetMapElements { fail, .. } => {
-                if *fail != Label::NONE {
-                    visit(*fail);
-                }
+            | I::GetMapElements { fail, .. }
+                if *fail != Label::NONE =>
+            {
+                visit(*fail);
             }
             _ => {}
         }

@@ -319,7 +319,8 @@ pub enum Instruction {
     /// Return to the caller.
     Return,
 
-    /// New frame of `slots` (not initialised), and heap room if asked.
+    /// New frame of `slots` (not initialised, but all are written before a collection can happen),
+    /// and heap room if asked.
     Allocate { slots: u16, need: HeapNeed, live: u16 },
     /// Heap room.
     TestHeap { need: HeapNeed, live: u16 },
@@ -412,7 +413,9 @@ pub enum Instruction {
     RemoveMessage,
     /// Sleep until a message comes.
     Wait(Label),
-    /// Sleep until a message or the timeout (milliseconds or `infinity`).
+    /// Sleep until a message or the timeout (milliseconds or `infinity`). When a message comes,
+    /// execution goes on at `fail`, where this may be the next instruction: while the timer runs
+    /// `time` is not to be read, because X registers do not survive waiting.
     WaitTimeout { fail: Label, time: Source },
     /// The timeout has passed: start the mailbox afresh.
     Timeout,
@@ -483,7 +486,8 @@ pub enum Instruction {
         flags: BitFlags,
         destination: Option<Register>,
     },
-    /// Commands in one (OTP 26).
+    /// Commands in one (OTP 26). When it jumps to `fail`, all X registers must be as they were,
+    /// those above the commands' `live` too: a collection has to wait for all the tests.
     BsMatch { fail: Label, context: Register, commands: Box<[MatchCommand]> },
     /// Build a bitstring; `extra` heap words are wanted after it.
     BsCreateBin { fail: Label, extra: u32, live: u16, unit: u16, destination: Register, segments: Box<[Segment]> },
@@ -517,6 +521,7 @@ pub enum Instruction {
     GetMapElements { fail: Label, map: Source, pairs: Box<[(Source, Register)]> },
 
     /// OTP 29 native records and other instructions known by name that this release refuses to run:
-    /// raises `undef`-like `{unsupported_instruction, Name}` when reached.
+    /// raises `undef`-like `{unsupported_instruction, Name}` when reached. Also put in front of a
+    /// `try_case` that code would run into if a call returned that never does.
     Unsupported { opcode: u8 },
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::decode::{Decoded, Header};
+use crate::decode::{Decoded, Header, is_mark};
 use crate::error::{LoadError, Result};
 use crate::instruction::{Instruction, Label};
 use crate::module::{Export, Function, Lambda, Module};
@@ -26,7 +26,7 @@ impl Layout {
                 continue;
             };
             let mut start = index;
-            while start > free && matches!(code[start - 1], Instruction::Label(_) | Instruction::Line(_)) {
+            while start > free && is_mark(&code[start - 1]) {
                 start -= 1;
             }
             let Some(&Instruction::Label(entry)) = code.get(index + 1) else {

@@ -2,13 +2,14 @@
 //!
 //! [`load`] takes the bytes of a file as a compiler of OTP 24 to 29 wrote it, compressed as a whole
 //! or not, and gives a [`Module`], or says why not. What it gives can be trusted by those who run
-//! it: every index is in range, every label has a place, and code stays within its function and
-//! its stack frame (see [`Module`]). Types of terms are not checked: an instruction that wants a
+//! it: every index is in range, every label has a place, and code stays within its function, its
+//! stack frame and the registers that hold terms (see [`Module`]). Types of terms are not checked: an instruction that wants a
 //! tuple may meet another term.
 
 #![forbid(unsafe_code)]
 
 mod access;
+mod catches;
 mod compact;
 mod container;
 mod cursor;
@@ -21,6 +22,7 @@ pub mod instruction;
 mod layout;
 mod module;
 mod opcodes;
+mod registers;
 mod tables;
 
 pub use disassemble::disassemble;

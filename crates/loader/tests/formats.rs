@@ -73,9 +73,10 @@ fn both_forms_of_tables() {
 fn update_record_of_otp_26() {
     let code = body(function(|a| {
         let updates = List(vec![U(2), A("v"), U(3), X(1)]);
+        a.op(64, &[Nil, X(1)]);
         a.op(181, &[A("copy"), U(3), TypedX(0, 1), X(0), updates]).op(19, &[]);
     }));
-    let I::UpdateRecord { size: 3, source: Source::X(0), destination, updates } = &code[0] else {
+    let I::UpdateRecord { size: 3, source: Source::X(0), destination, updates } = &code[1] else {
         panic!("{code:?}");
     };
     assert_eq!(*destination, Register::X(0));
@@ -232,7 +233,7 @@ fn constants_become_literals() {
 fn calls_that_raise_are_plain() {
     let mut assembler = function(|a| {
         a.op(43, &[F(3), X(0), A("a")]);
-        a.op(12, &[U(2), U(1)]).op(43, &[F(3), X(0), A("b")]);
+        a.op(14, &[U(2), U(1)]).op(43, &[F(3), X(0), A("b")]);
         a.op(18, &[U(2)]).op(19, &[]);
         a.op(1, &[U(3)]).op(8, &[U(1), U(0), U(2)]);
     });
@@ -245,7 +246,7 @@ fn calls_that_raise_are_plain() {
 fn frames_must_agree() {
     refused(
         |a| {
-            a.op(12, &[U(1), U(0)]).op(19, &[]);
+            a.op(12, &[U(1), U(1)]).op(19, &[]);
         },
         "no frame is wanted",
     );
@@ -257,19 +258,19 @@ fn frames_must_agree() {
     );
     refused(
         |a| {
-            a.op(12, &[U(1), U(0)]).op(64, &[X(0), Y(1)]).op(18, &[U(1)]).op(19, &[]);
+            a.op(12, &[U(1), U(1)]).op(64, &[X(0), Y(1)]).op(18, &[U(1)]).op(19, &[]);
         },
         "slot 1 is used with a frame of 1",
     );
     refused(
         |a| {
-            a.op(12, &[U(1), U(0)]).op(18, &[U(2)]).op(19, &[]);
+            a.op(12, &[U(1), U(1)]).op(18, &[U(2)]).op(19, &[]);
         },
         "a frame of 2 is wanted",
     );
     refused(
         |a| {
-            a.op(12, &[U(3), U(0)]).op(136, &[U(1), U(1)]).op(18, &[U(1)]).op(19, &[]);
+            a.op(12, &[U(3), U(1)]).op(136, &[U(1), U(1)]).op(18, &[U(1)]).op(19, &[]);
         },
         "a frame of 2 is wanted",
     );
@@ -282,7 +283,7 @@ fn frames_must_agree() {
     // A loop that makes its frame larger each time.
     refused(
         |a| {
-            a.op(1, &[U(3)]).op(12, &[U(1), U(0)]).op(61, &[F(3)]);
+            a.op(1, &[U(3)]).op(14, &[U(1), U(1)]).op(61, &[F(3)]);
         },
         "no frame is wanted",
     );
@@ -319,7 +320,7 @@ fn catches_must_nest() {
     );
     refused(
         |a| {
-            a.op(12, &[U(1), U(1)]).op(63, &[Y(0)]);
+            a.op(14, &[U(1), U(1)]).op(63, &[Y(0)]);
         },
         "not the innermost catch",
     );
@@ -329,6 +330,74 @@ fn catches_must_nest() {
             a.op(1, &[U(3)]).op(18, &[U(1)]).op(19, &[]);
         },
         "no handler of this catch",
+    );
+}
+
+#[test]
+fn registers_must_hold_terms() {
+    let stale = "X register 1 holds no term";
+    refused(|a| drop_term(a.op(64, &[X(1), X(0)])), stale);
+    // A call and a collection leave only what they say.
+    refused(
+        |a| {
+            a.op(64, &[Nil, X(1)]).op(12, &[U(0), U(2)]);
+            a.op(4, &[U(1), F(2)]).op(64, &[X(1), X(0)]);
+        },
+        stale,
+    );
+    refused(|a| drop_term(a.op(64, &[Nil, X(1)]).op(16, &[U(2), U(1)]).op(64, &[X(1), X(0)])), stale);
+    refused(|a| drop_term(a.op(16, &[U(2), U(2)])), stale);
+    // One way writes the register and the other does not.
+    refused(
+        |a| {
+            a.op(43, &[F(3), X(0), A("a")]).op(64, &[Nil, X(1)]);
+            a.op(1, &[U(3)]).op(64, &[X(1), X(0)]);
+        },
+        stale,
+    );
+    refused(|a| drop_term(a.op(12, &[U(2), U(1)]).op(64, &[Y(1), X(0)])), "slot 1 holds no term");
+    refused(
+        |a| drop_term(a.op(12, &[U(2), U(1)]).op(64, &[Nil, Y(1)]).op(16, &[U(2), U(1)])),
+        "a slot of the frame holds no term",
+    );
+    // After trimming, slot 1 has become slot 0.
+    refused(
+        |a| {
+            a.op(12, &[U(2), U(1)]).op(64, &[Nil, Y(0)]);
+            a.op(136, &[U(1), U(1)]).op(64, &[Y(0), X(0)]);
+        },
+        "slot 0 holds no term",
+    );
+}
+
+fn drop_term(_: &mut Assembler) {}
+
+#[test]
+fn code_cannot_run_into_a_handler() {
+    let code = body(function(|a| {
+        a.op(12, &[U(1), U(1)]).op(104, &[Y(0), F(3)]);
+        a.op(43, &[F(4), X(0), A("a")]).op(4, &[U(1), F(2)]).op(61, &[F(3)]);
+        a.op(1, &[U(4)]).op(4, &[U(1), F(2)]);
+        a.op(1, &[U(3)]).op(106, &[Y(0)]).op(18, &[U(1)]).op(19, &[]);
+    }));
+    let guard = I::Unsupported { opcode: 106 };
+    assert_eq!(code[4], guard, "for the jump");
+    assert_eq!(code[7..9], [guard, I::Label(Label(3))]);
+    assert_eq!(code[9], I::TryCase { slot: 0 });
+}
+
+#[test]
+fn a_wait_that_is_woken_does_not_look_at_its_time() {
+    loads(function(|a| {
+        a.op(1, &[U(3)]).op(26, &[F(3), X(0)]).op(22, &[]);
+        a.op(64, &[Nil, X(0)]).op(19, &[]);
+    }));
+    refused(
+        |a| {
+            a.op(1, &[U(3)]).op(64, &[X(0), X(1)]).op(26, &[F(3), X(0)]).op(22, &[]);
+            a.op(64, &[Nil, X(0)]).op(19, &[]);
+        },
+        "X register 0 holds no term",
     );
 }
 
@@ -366,7 +435,7 @@ fn code_stays_in_its_function() {
     );
     refused(
         |a| {
-            a.op(6, &[U(2), F(2)]);
+            a.op(64, &[Nil, X(1)]).op(6, &[U(2), F(2)]);
         },
         "a function of 1 arguments gets 2",
     );

@@ -56,8 +56,8 @@ struct Facts {
     digest: String,
     functions: usize,
     exports: usize,
-    /// Instructions as the loader counts them: those of the file without the end mark, and with
-    /// an instruction more for each frame that is initialised as a whole.
+    /// Instructions as the file has them, without the end mark but with one more for each frame
+    /// that is initialised as a whole.
     instructions: usize,
 }
 
@@ -66,7 +66,20 @@ fn facts(module: &Module) -> Facts {
     for byte in module.md5 {
         write!(digest, "{byte:02x}").expect("memory");
     }
-    Facts { digest, functions: module.functions.len(), exports: module.exports.len(), instructions: module.code.len() }
+    Facts {
+        digest,
+        functions: module.functions.len(),
+        exports: module.exports.len(),
+        instructions: (0..module.code.len()).filter(|&index| !is_guard(&module.code, index)).count(),
+    }
+}
+
+/// Whether this instruction is none of the file's: the loader puts it in front of a handler that
+/// code would run into.
+fn is_guard(code: &[Instruction], index: usize) -> bool {
+    let mark = |code: &&Instruction| matches!(code, Instruction::Label(_) | Instruction::Line(_));
+    matches!(code[index], Instruction::Unsupported { opcode: 106 })
+        && matches!(code[index + 1..].iter().find(|code| !mark(code)), Some(Instruction::TryCase { .. }))
 }
 
 /// Asks `erl` to apply a fun to each file. None without `erl`. `purpose` tells the temporary files of

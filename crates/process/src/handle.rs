@@ -191,6 +191,13 @@ fn is_self(own: &Own, from: Term) -> bool {
     own.pid == from
 }
 
+/// Takes the first message out of the mailbox, for built-in functions that receive. The term is on the heap afterwards.
+pub fn take_message(own: &mut Own) -> Option<Term> {
+    own.mailbox.restart();
+    let message = own.mailbox.take_current()?;
+    Some(take_term(own, message))
+}
+
 /// Ends a monitor of this process; returns whether there was one.
 pub fn demonitor(own: &mut Own, reference: ReferenceId) -> bool {
     let Some(rare) = &mut own.rare else { return false };

@@ -14,6 +14,7 @@ mod node;
 mod number;
 mod off_heap;
 mod scratch;
+mod size;
 pub mod text;
 mod view;
 mod word;
@@ -26,6 +27,7 @@ pub use header::{Header, Kind, MAX_ARITY};
 pub use node::{set_this_node, this_node};
 pub use off_heap::{MagicValue, OffHeapBinary, release_off_heap_part};
 pub use scratch::ScratchHeap;
+pub use size::{flat_words, shared_words};
 pub use view::{Big, Bits, External, ExternalKind, Fun, Reference, View};
 pub use word::{SMALL_MAX, SMALL_MIN, Term, WORD_BYTES, Word};
 

@@ -64,8 +64,7 @@ pub fn update<H: Allocate + ?Sized>(heap: &mut H, map: Term, key: Term, value: T
         let place = flat::find(map, key).ok()?;
         return Some(flat::replace(heap, map, place, value));
     }
-    hashed::get(map, key)?;
-    Some(hashed::put(heap, map, key, value))
+    hashed::update(heap, map, key, value)
 }
 
 /// The map with these pairs put one after the other.

@@ -126,6 +126,8 @@ pub unsafe fn call_built_in(ip: *const Word, hp: *mut Word, e: *mut Word, reds: 
                 core.x[0] = result;
                 dispatch(ip.add(4), (*core.mutator).top, e, soon_if_full(reds, c), c)
             }
+            // A raising call may stand where there is no frame, and so no free word.
+            Err(interrupt @ Interrupt::Raise(_)) => interrupted(interrupt, *ip.add(3) as *const Export, ip, e, reds, c),
             Err(interrupt) => {
                 let e = e.sub(1);
                 *e = ip.add(4) as Word;
@@ -178,8 +180,6 @@ unsafe fn interrupted(
                 let mut arguments = [Term::NIL; 255];
                 let arity = usize::from((*export).arity);
                 arguments[..arity].copy_from_slice(&core.x[..arity]);
-                // The call's own return address is not that of a frame of its own: the trace starts at the call.
-                let e = if ip.is_null() { e } else { e.add(1) };
                 raise::built_in(exception, &*export, &arguments[..arity], ip, hp, e, reds, c)
             }
             Interrupt::Call(target, arguments) => {
@@ -205,6 +205,21 @@ unsafe fn interrupted(
                 // A frame of one slot holds where to go on with the first function's result.
                 let e = e.sub(1);
                 *e = then.address.load(std::sync::atomic::Ordering::Acquire) as Word;
+                let address = first.address.load(std::sync::atomic::Ordering::Acquire);
+                enter(address, arguments.len() as Word, hp, e, reds, c)
+            }
+            Interrupt::CallCatching(first, arguments, then) => {
+                core.x[..arguments.len()].copy_from_slice(&arguments);
+                let (hp, e) = match room_on_stack(arguments.len(), hp, e, c) {
+                    Some(registers) => registers,
+                    None => return raise::killed_by_heap_limit(c, reds),
+                };
+                // A frame with a catch mark; the first function returns to the code behind it either way.
+                let continuation = crate::stubs::catching(then);
+                let e = e.sub(2);
+                *e.add(1) = Term::catch_mark(continuation as u64).word();
+                *e = continuation as Word;
+                (*core.own).catches += 1;
                 let address = first.address.load(std::sync::atomic::Ordering::Acquire);
                 enter(address, arguments.len() as Word, hp, e, reds, c)
             }
@@ -252,15 +267,15 @@ unsafe fn interrupted(
     }
 }
 
-/// Makes sure that there is a free stack word below a pushed return address, collecting if needed.
+/// Makes sure that a frame of one slot fits below a pushed return address, collecting if needed.
 unsafe fn room_on_stack(live: usize, hp: *mut Word, e: *mut Word, c: *mut Core) -> Option<(*mut Word, *mut Word)> {
     // SAFETY: the process runs on this core.
     unsafe {
         let free = if (*c).stack_limit.is_null() { e.offset_from(hp) } else { e.offset_from((*c).stack_limit) };
-        if free >= 2 {
+        if free >= 3 {
             return Some((hp, e));
         }
-        collect(Collection { stack_words: 3, ..Collection::default() }, live, hp, e, c)
+        collect(Collection { stack_words: 4, ..Collection::default() }, live, hp, e, c)
     }
 }
 

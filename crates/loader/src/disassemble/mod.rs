@@ -1,5 +1,6 @@
 //! Modules as text for people.
 
+mod bits;
 mod instructions;
 mod term;
 

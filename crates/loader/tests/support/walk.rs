@@ -1,5 +1,8 @@
 //! A blind run of loaded code: every branch is taken at random, exceptions strike at random, and
-//! the stack frame is followed as a machine would. What the loader promises must hold on the way.
+//! the stack frame is followed as a machine would, with every register forgotten that a collection
+//! or another process would spoil. What the loader promises must hold on the way.
+
+use std::collections::HashSet;
 
 use atoll_loader::{Instruction as I, Label, Module, Register, Source};
 
@@ -14,6 +17,9 @@ pub fn walk(module: &Module, random: &mut Random) {
     let mut at = module.position(function.entry);
     let mut frame: Option<u16> = None;
     let mut catches: Vec<(u16, Label)> = Vec::new();
+    let mut x: HashSet<u16> = (0..function.arity.into()).collect();
+    let mut y: HashSet<u16> = HashSet::new();
+    let mut timer = false;
     for _ in 0..300 {
         assert!((function.start as usize..function.end as usize).contains(&at), "{at} is outside of the function");
         let instruction = &module.code[at];
@@ -23,12 +29,27 @@ pub fn walk(module: &Module, random: &mut Random) {
             && random.below(8) == 0
         {
             at = module.position(handler);
+            x = (0..4).collect();
             continue;
+        }
+        let waits_on = timer && matches!(instruction, I::WaitTimeout { .. });
+        instruction.for_each_source(|source| match source {
+            Source::X(index) => assert!(waits_on || x.contains(&index), "{instruction:?}"),
+            Source::Y(index) => assert!(y.contains(&index), "{instruction:?}"),
+            _ => {}
+        });
+        timer = matches!(instruction, I::WaitTimeout { .. }) || (timer && !matches!(instruction, I::Timeout));
+        let mut fails = Vec::new();
+        instruction.for_each_target(|label| fails.push(module.position(label)));
+        let failed = !fails.is_empty() && (instruction.ends_block() || random.below(2) == 0);
+        if !(failed && matches!(instruction, I::BsMatch { .. })) {
+            collect(instruction, frame.unwrap_or(0), &mut x, &y);
         }
         match *instruction {
             I::Allocate { slots, .. } => {
                 assert_eq!(frame, None);
                 frame = Some(slots);
+                y.clear();
             }
             I::Deallocate { slots } => {
                 assert_eq!((frame, catches.len()), (Some(slots), 0));
@@ -37,10 +58,12 @@ pub fn walk(module: &Module, random: &mut Random) {
             I::Trim { slots, remaining } => {
                 assert_eq!((frame, catches.len()), (Some(slots + remaining), 0));
                 frame = Some(remaining);
+                y = y.iter().filter_map(|slot| slot.checked_sub(slots)).collect();
             }
             I::Catch { slot, handler } | I::Try { slot, handler } => {
                 assert!(slot < frame.unwrap_or(0));
                 catches.push((slot, handler));
+                y.insert(slot);
             }
             I::CatchEnd { slot } | I::TryEnd { slot } | I::TryCase { slot } => {
                 assert_eq!(catches.pop().map(|(slot, _)| slot), Some(slot));
@@ -71,16 +94,53 @@ pub fn walk(module: &Module, random: &mut Random) {
             _ => {}
         }
 
-        let mut ways = Vec::new();
-        instruction.for_each_target(|label| ways.push(module.position(label)));
-        if !instruction.ends_block() {
-            ways.push(at + 1);
+        if failed {
+            at = fails[random.below(fails.len())];
+            continue;
         }
-        if ways.is_empty() {
+        if instruction.ends_block() {
             return;
         }
-        at = ways[random.below(ways.len())];
+        instruction.for_each_destination(|destination| match destination {
+            Register::X(index) => drop(x.insert(index)),
+            Register::Y(index) => drop(y.insert(index)),
+        });
+        at += 1;
     }
+}
+
+/// What the machine may lose at an instruction, and what it gives besides its destination.
+fn collect(instruction: &I, frame: u16, x: &mut HashSet<u16>, y: &HashSet<u16>) {
+    let (live, gives) = match *instruction {
+        I::Call { arity, .. } | I::CallExt { arity, .. } | I::CallFun2 { arity, .. } => (arity.into(), Some(1)),
+        I::CallFun { arity } => (u16::from(arity) + 1, Some(1)),
+        I::Apply { arity } => (u16::from(arity) + 2, Some(1)),
+        I::Send => (2, Some(1)),
+        I::CatchEnd { .. } | I::BuildStacktrace => (1, Some(1)),
+        I::TryCase { .. } => (3, Some(3)),
+        I::Wait(_) | I::WaitTimeout { .. } | I::LoopRec { .. } => (0, Some(0)),
+        I::Allocate { live, .. }
+        | I::TestHeap { live, .. }
+        | I::GcBif { live, .. }
+        | I::PutMap { live, .. }
+        | I::BsGetInteger { live, .. }
+        | I::BsGetBinary { live, .. }
+        | I::BsStartMatch { live, .. }
+        | I::BsCreateBin { live, .. } => (live, None),
+        I::CallLast { arity, .. } | I::CallOnly { arity, .. } => {
+            assert!((0..arity.into()).all(|index| x.contains(&index)), "{instruction:?}");
+            return;
+        }
+        I::Return => {
+            assert!(x.contains(&0));
+            return;
+        }
+        _ => return,
+    };
+    assert!((0..live).all(|index| x.contains(&index)), "{instruction:?} {x:?}");
+    assert!((0..frame).all(|slot| y.contains(&slot)), "{instruction:?} {y:?}");
+    x.retain(|&index| index < gives.unwrap_or(live));
+    x.extend(0..gives.unwrap_or(0));
 }
 
 fn assert_entry(module: &Module, label: Label) {

@@ -1,5 +1,5 @@
 //! The hash that places keys in large maps. It follows OTP 25, so that such maps are walked in the same order.
-//! Every bit that tells two keys apart goes in, because keys whose hashes agree are hashed again with a prefix
+//! Every bit that tells two keys apart goes in, because keys whose hashes agree are hashed again from another start
 //! until they differ.
 
 use smallvec::SmallVec;
@@ -21,7 +21,6 @@ const SALT_EXTERNAL_FUN: u32 = salt(14);
 const SALT_MAP: u32 = salt(16);
 const SALT_HEAD: u32 = salt(17);
 const SALT_LAST_TAIL: u32 = salt(18);
-const SALT_PAIRS: u32 = salt(19);
 const SALT_FUN: u32 = salt(20);
 const SALT_FUN_CODE: u32 = salt(21);
 const SALT_STRING_END: u32 = salt(22);
@@ -32,17 +31,19 @@ const START: u32 = 3_432_918_353;
 /// Hash of a map's key for the first eight levels, four bits each, lowest first.
 #[inline]
 pub fn map_hash(key: Term) -> u32 {
+    let mut hash = Mixer(START);
     if key.is_immediate() {
-        let mut hash = Mixer(START);
         immediate(key, &mut hash);
         return hash.0;
     }
-    run(key, None)
+    run(key, hash)
 }
 
-/// Hash of a map's key for the levels from `8 * round` on (`round` at least 1): that of `[round|key]`.
+/// Hash of a map's key for the eight levels from `8 * round` on (`round` at least 1).
 pub fn map_hash_below(key: Term, round: u32) -> u32 {
-    run(key, Some(round))
+    let mut salt = Mixer(0);
+    salt.pair(round, 1, SALT_STRING_END);
+    run(key, Mixer(START ^ salt.0))
 }
 
 /// What remains to be hashed.
@@ -51,11 +52,7 @@ enum Task<'h> {
     Terms(&'h [Term]),
     /// What follows is the tail of a list that is no cell.
     LastTail,
-    /// The hash at hand is that of a pair; the next pair starts from this one.
-    PairDone(u32),
     Pairs(Box<MapIter<'h>>),
-    /// All pairs are hashed: the hash of what came before the map, and the mixed pairs of the map around it.
-    MapDone(u32, u32),
 }
 
 type Tasks<'h> = SmallVec<[Task<'h>; 8]>;
@@ -70,17 +67,12 @@ fn constant(hash: &mut Mixer, salt: u32) {
     hash.0 = mixed << 17 ^ mixed >> 15;
 }
 
-fn run(key: Term, prefix: Option<u32>) -> u32 {
+fn run(key: Term, mut hash: Mixer) -> u32 {
     let mut tasks = Tasks::new();
-    let mut hash = Mixer(START);
-    let mut pairs = 0;
-    let mut next = Some(match prefix {
-        Some(prefix) => list(key, prefix, 1, &mut hash, &mut tasks),
-        None => key,
-    });
+    let mut next = Some(key);
     loop {
         while let Some(term) = next.take() {
-            next = one(term, &mut hash, &mut pairs, &mut tasks);
+            next = one(term, &mut hash, &mut tasks);
         }
         match tasks.pop() {
             None => return hash.0,
@@ -94,29 +86,19 @@ fn run(key: Term, prefix: Option<u32>) -> u32 {
                 }
             }
             Some(Task::LastTail) => constant(&mut hash, SALT_LAST_TAIL),
-            Some(Task::PairDone(start)) => {
-                pairs ^= hash.0;
-                hash.0 = start;
-            }
             Some(Task::Pairs(mut iterator)) => {
                 if let Some((key, value)) = iterator.next() {
                     tasks.push(Task::Pairs(iterator));
-                    tasks.push(Task::PairDone(hash.0));
                     tasks.push(Task::Term(value));
                     next = Some(key);
                 }
-            }
-            Some(Task::MapDone(before, around)) => {
-                hash.0 = before;
-                hash.one(pairs, SALT_PAIRS);
-                pairs = around;
             }
         }
     }
 }
 
 /// Mixes in one term; gives back the first of the terms inside it and leaves the others as tasks.
-fn one<'h>(term: Term, hash: &mut Mixer, pairs: &mut u32, tasks: &mut Tasks<'h>) -> Option<Term> {
+fn one<'h>(term: Term, hash: &mut Mixer, tasks: &mut Tasks<'h>) -> Option<Term> {
     match term.view() {
         View::Small(_) | View::Atom(_) | View::Nil | View::Pid(_) | View::Port(_) => immediate(term, hash),
         View::Big(big) => hash.limbs(big.negative, big.limbs),
@@ -125,7 +107,7 @@ fn one<'h>(term: Term, hash: &mut Mixer, pairs: &mut u32, tasks: &mut Tasks<'h>)
             let bits = if value == 0.0 { 0 } else { value.to_bits() };
             hash.pair(bits as u32, (bits >> 32) as u32, SALT_FLOAT);
         }
-        View::Cons(..) => return Some(list(term, 0, 0, hash, tasks)),
+        View::Cons(..) => return Some(list(term, hash, tasks)),
         View::Tuple(elements) => {
             hash.one(elements.len() as u32, SALT_TUPLE);
             return first_of(elements, tasks);
@@ -133,9 +115,7 @@ fn one<'h>(term: Term, hash: &mut Mixer, pairs: &mut u32, tasks: &mut Tasks<'h>)
         View::Map(map) => {
             hash.one(map_size(map) as u32, SALT_MAP);
             if map_size(map) > 0 {
-                tasks.push(Task::MapDone(hash.0, *pairs));
-                tasks.push(Task::Pairs(Box::new(MapIter::new(map))));
-                *pairs = 0;
+                tasks.push(Task::Pairs(Box::new(MapIter::in_list_order(map))));
             }
         }
         View::Bits(bits) => hash.bits(bits),
@@ -179,9 +159,10 @@ fn first_of<'h>(terms: &'h [Term], tasks: &mut Tasks<'h>) -> Option<Term> {
     Some(*first)
 }
 
-/// Mixes in the bytes that a list starts with, four to a word (`bytes` of them are in `word` already); gives back
-/// what comes after them: the first other element, with the tail behind it left as a task, or the end of the list.
-fn list(mut term: Term, mut word: u32, mut bytes: u32, hash: &mut Mixer, tasks: &mut Tasks) -> Term {
+/// Mixes in the bytes that a list starts with, four to a word; gives back what comes after them: the first other
+/// element, with the tail behind it left as a task, or the end of the list.
+fn list(mut term: Term, hash: &mut Mixer, tasks: &mut Tasks) -> Term {
+    let (mut word, mut bytes) = (0u32, 0);
     let mut rest = None;
     while term.is_cons() {
         let [head, tail] = *term.cons_cell();

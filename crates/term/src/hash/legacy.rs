@@ -126,6 +126,10 @@ fn one<'h>(term: Term, hash: &mut u32, tasks: &mut SmallVec<[Task<'h>; 8]>) {
 
 fn identifier(hash: &mut u32, kind: ExternalKind, number: u64) {
     let (prime, end) = if kind == ExternalKind::Pid { (PID, PID_END) } else { (PORT, PORT_END) };
+    let high = (number >> 32) as u32;
+    if high != 0 {
+        bytes_of(hash, EXTERNAL_FUN, &high.to_le_bytes());
+    }
     bytes_of(hash, prime, &(number as u32).to_le_bytes());
     *hash = hash.wrapping_mul(end);
 }

@@ -155,15 +155,15 @@ fn one<'h>(term: Term, hash: &mut Mixer, pairs: &mut u32, tasks: &mut SmallVec<[
             hash.one(atom_hash(export.name), SALT_EXTERNAL_FUN);
         }
         View::Pid(data) => hash.one(data as u32 & ((1 << 28) - 1), SALT_PID),
-        View::Port(data) => hash.one(data as u32, SALT_PORT),
+        View::Port(data) => hash.pair(data as u32, (data >> 32) as u32, SALT_PORT),
         View::Reference(reference) => hash.one(reference.numbers()[0], SALT_REFERENCE),
         View::External(external) => {
-            let salt = match external.kind {
-                ExternalKind::Pid => SALT_PID,
-                ExternalKind::Port => SALT_PORT,
-                ExternalKind::Reference => SALT_REFERENCE,
-            };
-            hash.one(external.data.first().map_or(0, |data| *data as u32), salt);
+            let number = external.data.first().copied().unwrap_or(0);
+            match external.kind {
+                ExternalKind::Pid => hash.one(number as u32, SALT_PID),
+                ExternalKind::Port => hash.pair(number as u32, (number >> 32) as u32, SALT_PORT),
+                ExternalKind::Reference => hash.one(number as u32, SALT_REFERENCE),
+            }
         }
         View::Internal => {}
     }

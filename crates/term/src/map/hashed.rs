@@ -165,11 +165,7 @@ pub(super) fn put<H: Allocate + ?Sized>(heap: &mut H, map: Term, key: Term, valu
     let (path, end) = descend(map, &mut trail);
     let size = map_size(map);
     match end {
-        End::Found(old) if old == value => map,
-        End::Found(_) => {
-            let leaf = heap.cons(key, value);
-            copy_path(heap, &path, size, leaf)
-        }
+        End::Found(old) => replace(heap, map, &path, old, (key, value)),
         End::Empty => {
             let leaf = heap.cons(key, value);
             copy_path(heap, &path, size + 1, leaf)
@@ -180,6 +176,28 @@ pub(super) fn put<H: Allocate + ?Sized>(heap: &mut H, map: Term, key: Term, valu
             copy_path(heap, &path, size + 1, below)
         }
     }
+}
+
+pub(super) fn update<H: Allocate + ?Sized>(heap: &mut H, map: Term, key: Term, value: Term) -> Option<Term> {
+    match descend(map, &mut Trail::new(key)) {
+        (path, End::Found(old)) => Some(replace(heap, map, &path, old, (key, value))),
+        _ => None,
+    }
+}
+
+/// The map with another leaf at the end of a path that leads to the same key.
+fn replace<H: Allocate + ?Sized>(
+    heap: &mut H,
+    map: Term,
+    path: &[(Term, u16)],
+    old: Term,
+    (key, value): (Term, Term),
+) -> Term {
+    if old == value {
+        return map;
+    }
+    let leaf = heap.cons(key, value);
+    copy_path(heap, path, map_size(map), leaf)
 }
 
 /// The nodes that tell two leaves apart below the level of `trail`, where they meet.

@@ -7,10 +7,11 @@ use crate::atoms;
 use crate::build::{Allocate, Build};
 use crate::word::Term;
 
-/// The leaves `[Key|Value]` of a hashed map, in the order of the iterator.
+/// The leaves `[Key|Value]` of a hashed map, in the order of the iterator or from the last to the first.
 pub(crate) struct Cells<'h> {
     /// Children still to come, the lowest level last.
     levels: SmallVec<[&'h [Term]; 8]>,
+    backward: bool,
 }
 
 impl Cells<'_> {
@@ -18,7 +19,7 @@ impl Cells<'_> {
     pub fn of<'h>(map: Term) -> Cells<'h> {
         let mut levels = SmallVec::new();
         levels.push(hashed::children(map).1);
-        Cells { levels }
+        Cells { levels, backward: false }
     }
 }
 
@@ -27,7 +28,9 @@ impl<'h> Iterator for Cells<'h> {
 
     fn next(&mut self) -> Option<&'h [Term; 2]> {
         loop {
-            let Some((child, rest)) = self.levels.last()?.split_first() else {
+            let level = self.levels.last()?;
+            let split = if self.backward { level.split_last() } else { level.split_first() };
+            let Some((child, rest)) = split else {
                 self.levels.pop();
                 continue;
             };
@@ -57,6 +60,15 @@ impl MapIter<'_> {
             true => Walk::Flat(flat::keys(map).iter().zip(flat::values(map))),
             false => Walk::Hashed(Cells::of(map)),
         })
+    }
+
+    /// The pairs of this map in the order of `maps:to_list/1`: for other maps than flat ones, the reverse.
+    pub fn in_list_order<'h>(map: Term) -> MapIter<'h> {
+        let mut pairs = MapIter::new(map);
+        if let Walk::Hashed(cells) = &mut pairs.0 {
+            cells.backward = true;
+        }
+        pairs
     }
 }
 

@@ -6,7 +6,10 @@ use std::sync::{LazyLock, Mutex};
 
 use atoll_term::{Build, Export, ExternalKind, FunEntry, ScratchHeap, Term, atoms, map};
 
-static EXPORTS: LazyLock<Mutex<HashMap<(u64, u64, u8), &'static Export>>> = LazyLock::new(Mutex::default);
+/// By the words of module and name, and the arity.
+type Exports = HashMap<(u64, u64, u8), &'static Export>;
+
+static EXPORTS: LazyLock<Mutex<Exports>> = LazyLock::new(Mutex::default);
 
 fn export(module: Term, name: Term, arity: u8) -> &'static Export {
     EXPORTS.lock().unwrap().entry((module.word(), name.word(), arity)).or_insert_with(|| {

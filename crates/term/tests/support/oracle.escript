@@ -234,7 +234,7 @@ printed(0) ->
         5 -> [$a + rand:uniform(20) || _ <- lists:seq(1, rand:uniform(5))];
         6 -> list_to_binary([31 + rand:uniform(95) || _ <- lists:seq(1, rand:uniform(30))]);
         7 -> printed_identifier();
-        _ -> number()
+        _ -> printed_number()
     end;
 printed(D) ->
     case rand:uniform(7) of
@@ -243,6 +243,13 @@ printed(D) ->
         3 -> [printed(D - 1) | printed(D - 1)];
         4 -> maps:from_list([{printed(D - 1), printed(D - 1)} || _ <- lists:seq(1, rand:uniform(5) - 1)]);
         _ -> printed(0)
+    end.
+
+%% No characters above ASCII, see above.
+printed_number() ->
+    case number() of
+        N when is_integer(N), N > 127, N < 256 -> printed_number();
+        N -> N
     end.
 
 printed_identifier() ->
