@@ -146,9 +146,10 @@ pub(super) unsafe fn copy<P: Policy + Sync>(
     before: usize,
 ) -> (*mut Word, *mut Word) {
     let (young, old) = destinations;
-    if before > shared.parallel_above.load(Ordering::Relaxed) && shared.workers > 1 {
+    let workers = shared.workers.load(Ordering::Relaxed);
+    if before > shared.parallel_above.load(Ordering::Relaxed) && workers > 1 {
         // SAFETY: as the caller's.
-        return unsafe { parallel::copy(collector, roots, &policy, young, old, shared.workers) };
+        return unsafe { parallel::copy(collector, roots, &policy, young, old, workers) };
     }
     let mut copier = Copier::new(policy, young, old);
     roots.each_run(collector, &mut |start, words| {

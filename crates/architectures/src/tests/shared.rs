@@ -38,7 +38,7 @@ fn random_graphs_copied_in_parallel() {
     let (_, _guard) = shared();
     static PARALLEL: OnceLock<crate::Shared> = OnceLock::new();
     let architecture = PARALLEL.get_or_init(crate::Shared::new);
-    architecture.set_parallel_above(0);
+    architecture.set_parallel(3, 0);
     std::thread::scope(|scope| {
         for seed in 0..2 {
             scope.spawn(move || churn(architecture, &OPTIONS, 70 + seed, 10_000));
