@@ -83,13 +83,14 @@ pub(super) fn collect(
     mutator.stack = mutator.stack.wrapping_sub(live.len());
     // SAFETY: the stack has room for the live registers.
     unsafe { std::ptr::copy_nonoverlapping(live.as_ptr().cast(), mutator.stack, live.len()) };
-    // The world hands this mutator out too, so from here on it is reached through an exposed pointer alone.
-    let address = std::ptr::from_mut(mutator).expose_provenance();
+    // The world hands this mutator out too, so from here on it is reached through a pointer alone of which the compiler
+    // must believe that the calls below know it.
+    let pointer = std::hint::black_box(std::ptr::from_mut(mutator));
     let epoch = shared.epoch.load(Ordering::Acquire);
     let started = monotonic();
     world().stop();
     // SAFETY: the caller's mutator; nobody else uses it between here and the return, but for the calls to the world.
-    let this = || unsafe { &mut *std::ptr::with_exposed_provenance_mut::<Mutator>(address) };
+    let this = || unsafe { &mut *pointer };
     let collected = shared.epoch.load(Ordering::Acquire) != epoch;
     if !(wants_room && collected && buffer::refill(shared, this(), request.heap_words)) {
         collect_stopped(shared, &request, roots, started);

@@ -2,7 +2,8 @@
 //! (Wilhelmsson §4, Johansson §4).
 //!
 //! What it cannot do: collect one process without stopping the others; free a process's data when it ends, before the
-//! next collection; bound one process's heap (`max_heap_size` and `hibernate` concern its stack alone).
+//! next collection; bound one process's heap (`max_heap_size` and `fullsweep_after` say nothing, `hibernate` concerns the
+//! stack).
 //!
 //! The heap is three ranges of reserved addresses: two for the young generation, used in turn, and one for the old.
 //! Sizes are limits inside the ranges, so growing and shrinking copies nothing. Each scheduler thread has an
