@@ -127,9 +127,7 @@ pub unsafe fn call_built_in(ip: *const Word, hp: *mut Word, e: *mut Word, reds: 
                 dispatch(ip.add(4), (*core.mutator).top, e, soon_if_full(reds, c), c)
             }
             // A raising call may stand where there is no frame, and so no free word.
-            Err(interrupt @ Interrupt::Raise(_)) => {
-                interrupted(interrupt, *ip.add(3) as *const Export, ip, e, reds, c)
-            }
+            Err(interrupt @ Interrupt::Raise(_)) => interrupted(interrupt, *ip.add(3) as *const Export, ip, e, reds, c),
             Err(interrupt) => {
                 let e = e.sub(1);
                 *e = ip.add(4) as Word;
