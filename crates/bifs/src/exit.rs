@@ -1,6 +1,5 @@
 //! Exceptions that programs raise, and the end of processes and of the machine.
 
-use std::io::Write;
 use std::sync::OnceLock;
 
 use atoll_heap::architecture;
@@ -10,8 +9,8 @@ use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, Signal, System, signal}
 use atoll_term::{Build, Term, View, atoms};
 
 use crate::process_info::answer_request;
+use crate::process_support::{badarg, list_elements, name, text};
 use crate::spawn::boolean;
-use crate::support::{badarg, list_elements, name, text};
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
@@ -30,45 +29,20 @@ pub const BUILT_INS: &[BuiltIn] = &[
     BuiltIn { module: "erlang", name: "halt", arity: 2, function: halt_2 },
 ];
 
-/// How the machine is to end.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Halt {
-    /// With this exit status. `flush`: output of ports that is under way is written first.
-    Status {
-        /// Exit status.
-        code: i32,
-        /// Whether to wait for output.
-        flush: bool,
-    },
-    /// By the signal `SIGABRT`.
-    Abort,
-    /// As after a failure: with exit status 1, after this line on standard error.
-    Crash(String),
+static HALT: OnceLock<fn(i32)> = OnceLock::new();
+
+/// Sets what ends the machine with an exit status; the first call counts. What the program has written is to be
+/// written out before. Until then, the machine ends by leaving the operating system's process.
+pub fn install_halt(halt: fn(i32)) {
+    let _ = HALT.set(halt);
 }
 
-/// Ends the machine.
-pub type EndMachine = fn(Halt) -> !;
-
-static END: OnceLock<EndMachine> = OnceLock::new();
-
-/// Sets how the machine ends; the first call counts. Until then, it is by leaving the operating system process.
-pub fn install_halt(end: EndMachine) {
-    let _ = END.set(end);
-}
-
-/// Ends the machine.
-pub fn halt(how: Halt) -> ! {
-    if let Some(end) = END.get() {
-        end(how)
-    }
-    let _ = std::io::stdout().flush();
-    match how {
-        Halt::Status { code, .. } => std::process::exit(code),
-        Halt::Abort => std::process::abort(),
-        Halt::Crash(slogan) => {
-            eprintln!("{slogan}");
-            std::process::exit(1)
-        }
+/// Ends the machine with this exit status; what runs on this thread stands still until then.
+pub fn halt(status: i32) -> ! {
+    let Some(halt) = HALT.get() else { std::process::exit(status) };
+    halt(status);
+    loop {
+        std::thread::park();
     }
 }
 
@@ -161,12 +135,15 @@ fn exit_2(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 fn halt_0(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
-    halt(Halt::Status { code: 0, flush: true })
+    halt(0)
 }
 
 fn halt_1(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     halt_2(caller, &[arguments[0], Term::NIL])
 }
+
+/// Longest slogan of `halt/1`, in characters.
+const LONGEST_SLOGAN: usize = 1_023;
 
 /// `halt(Status | abort | Slogan, [{flush, Bool}])`
 fn halt_2(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
@@ -179,13 +156,16 @@ fn halt_2(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     }
     let status = arguments[0];
     if let Some(code @ 0..) = status.as_small() {
-        halt(Halt::Status { code: (code & 0xff) as i32, flush })
+        let code = (code & 0xff) as i32;
+        if flush { halt(code) } else { std::process::exit(code) }
     }
     if status == name("abort") {
-        halt(Halt::Abort)
+        std::process::abort()
     }
-    if !status.is_list() {
+    let slogan = status.is_list().then(|| text(status)).flatten().ok_or_else(badarg)?;
+    if slogan.chars().count() > LONGEST_SLOGAN {
         return Err(badarg());
     }
-    halt(Halt::Crash(text(status).ok_or_else(badarg)?))
+    eprintln!("{slogan}");
+    halt(1)
 }

@@ -5,7 +5,7 @@ use atoll_process::{BuiltIn, Caller, Outcome, Signal, System, signal};
 use atoll_term::{Build, Term, View, atoms};
 
 use crate::exit::take_signals;
-use crate::support::badarg;
+use crate::process_support::badarg;
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[

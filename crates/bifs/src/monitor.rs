@@ -1,11 +1,11 @@
 //! Monitors and aliases.
 
-use atoll_process::handle::{demonitor, take_message};
+use atoll_process::handle::{demonitor, take_matching};
 use atoll_process::{AliasKind, BuiltIn, Caller, Outcome, OutgoingMonitor, ReferenceId, Signal, System, signal};
 use atoll_term::{Term, View, atoms};
 
 use crate::exit::take_signals;
-use crate::support::{badarg, badopt, list_elements, name};
+use crate::process_support::{badarg, badopt, list_elements, name};
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
@@ -182,7 +182,7 @@ fn demonitor_2(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         let reference = arguments[0];
         let is_its_message = |message: Term| matches!(message.tuple_elements(), Some([_, own, _, _, _]) if atoll_term::exactly_equal(*own, reference));
         // As documented: with `info`, false means that a message was taken out of the queue.
-        if take_message(caller.own, is_its_message).is_some() {
+        if take_matching(caller.own, is_its_message).is_some() {
             found = false;
         }
     }

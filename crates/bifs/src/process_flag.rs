@@ -5,8 +5,8 @@ use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, Priority, ReferenceId, 
 use atoll_term::{Term, View, atoms, map};
 
 use crate::exit::take_signals;
+use crate::process_support::{badarg, badopt, list_elements, name};
 use crate::spawn::{HeapLimit, boolean, message_queue_data, size};
-use crate::support::{badarg, badopt, list_elements, name};
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
@@ -198,7 +198,7 @@ fn apply_3(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let &[module, function, list] = arguments else { return Err(badarg()) };
     let list = list_elements(list).ok_or_else(badarg)?;
     if list.len() > 255 {
-        return Err(crate::support::system_limit());
+        return Err(crate::process_support::system_limit());
     }
     if !module.is_atom() || !function.is_atom() {
         return Err(badarg());
@@ -243,7 +243,7 @@ fn suspend(caller: &mut Caller<'_>, pid: Term, options: Term) -> Outcome {
     let reference = ReferenceId::fresh();
     System::get().deliver_or_answer(pid, signal::bare(Signal::Suspend { from: me, reply: Some(reference) }));
     let reference = reference.term(caller.heap());
-    crate::support::go_on_in("atoll_internal", "await_suspended", vec![reference])
+    crate::process_support::go_on_in("atoll_internal", "await_suspended", vec![reference])
 }
 
 fn resume(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {

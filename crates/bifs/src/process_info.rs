@@ -7,7 +7,7 @@
 
 use atoll_code::frame_of;
 use atoll_heap::architecture;
-use atoll_process::handle::{self, Request, take_message};
+use atoll_process::handle::{self, Request, take_matching};
 use atoll_process::{
     BuiltIn, Caller, Interrupt, Outcome, Own, Process, ReferenceId, RequestKind, Signal, System, inspect, signal, state,
 };
@@ -15,7 +15,7 @@ use atoll_term::{Build, Term, View, Word, atoms};
 
 use crate::exit::take_signals;
 use crate::process_flag::{BINARY_HEAP_WORDS, heap_limit_map};
-use crate::support::{Name, badarg, go_on_in, list_elements, name};
+use crate::process_support::{Name, badarg, go_on_in, list_elements, name};
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
@@ -41,7 +41,7 @@ pub fn request(
     let fragment = architecture().send(Some(caller.heap()), argument);
     System::get().deliver_or_answer(pid, signal::attach(fragment, Signal::Request { from, reference, kind }));
     let reference = reference.term(caller.heap());
-    Interrupt::Call(crate::support::export(module, function, 1), vec![reference])
+    Interrupt::Call(crate::process_support::export(module, function, 1), vec![reference])
 }
 
 /// The answer to the request with this reference, if it has come.
@@ -50,7 +50,7 @@ fn answer(caller: &mut Caller<'_>, reference: Term) -> Result<Option<Term>, Inte
     if !caller.process.inbox.is_empty() {
         take_signals(caller)?;
     }
-    let message = take_message(caller.own, is_answer);
+    let message = take_matching(caller.own, is_answer);
     Ok(message.and_then(|message| message.tuple_elements().map(|elements| elements[1])))
 }
 

@@ -4,7 +4,7 @@ use atoll_process::{BuiltIn, Caller, Interrupt, NotRegistered, Outcome, RequestK
 use atoll_term::{Build, Term, View, atoms};
 
 use crate::process_info::request;
-use crate::support::{badarg, error_with_cause, name};
+use crate::process_support::{badarg, error_with_cause, name};
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[

@@ -3,7 +3,7 @@
 use atoll_process::{BuiltIn, Caller, Outcome};
 use atoll_term::{Term, atoms};
 
-use crate::support::{badarg, list_elements};
+use crate::process_support::{badarg, list_elements};
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[

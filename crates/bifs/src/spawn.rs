@@ -9,7 +9,7 @@ use atoll_term::{Build, Term, atoms};
 use parking_lot::RwLock;
 
 use crate::monitor::alias_kind;
-use crate::support::{badarg, badopt, list_elements, name, system_limit};
+use crate::process_support::{badarg, badopt, list_elements, name, system_limit};
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
@@ -41,12 +41,12 @@ static DEFAULTS: RwLock<HeapOptions> =
 static DEFAULT_LIMIT_FLAGS: RwLock<(bool, bool)> = RwLock::new((false, false));
 
 /// Settings of the heaps of processes that are made without other options.
-pub fn default_heap_options() -> HeapOptions {
+pub fn default_heap() -> HeapOptions {
     *DEFAULTS.read()
 }
 
 /// Sets the heaps of processes that are made without other options; sizes are in words.
-pub fn set_default_heap_options(options: HeapOptions) {
+pub fn install_default_heap(options: HeapOptions) {
     *DEFAULTS.write() = options;
 }
 
@@ -67,7 +67,7 @@ pub fn default_options() -> SpawnOptions {
         link: false,
         monitor: None,
         priority: Priority::Normal,
-        heap: default_heap_options(),
+        heap: default_heap(),
         flags: Flags { heap_limit_spares, quiet_heap_limit, ..Flags::default() },
     }
 }

@@ -1,90 +1,82 @@
-//! Small things that the files of this crate share: errors, names, lists.
+//! What several areas share: rows of tables, reductions, reading arguments, reasons of errors.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use atoll_operations::{Exception, list};
+use atoll_process::{BuiltIn, Caller, Interrupt, Native};
+use atoll_term::atoms::{self, AtomError};
+use atoll_term::{Build, Term, map};
 
-use atoll_code::registry;
-use atoll_operations::Exception;
-use atoll_process::{Caller, Interrupt, Outcome};
-use atoll_term::{Export, Term, atoms, map};
+/// Elements of a list that cost a reduction.
+const ELEMENTS: usize = 40;
+/// Bytes that cost a reduction.
+const BYTES: usize = 100;
 
-/// The error `badarg`.
+/// A row of a table of built-in functions.
+pub const fn row(module: &'static str, name: &'static str, arity: u8, function: Native) -> BuiltIn {
+    BuiltIn { module, name, arity, function }
+}
+
+/// Charges for work on so many elements.
+pub fn charge_elements(caller: &mut Caller<'_>, elements: usize) {
+    caller.reductions -= (elements / ELEMENTS) as i64;
+}
+
+/// Charges for work on so many bytes.
+pub fn charge_bytes(caller: &mut Caller<'_>, bytes: usize) {
+    caller.reductions -= (bytes / BYTES) as i64;
+}
+
+/// `badarg`, as what a built-in function returns.
 pub fn badarg() -> Interrupt {
     Exception::badarg().into()
 }
 
-/// The error `system_limit`.
-pub fn system_limit() -> Interrupt {
-    Exception::system_limit().into()
+/// `badarg` with a cause that the module which explains errors (`erl_erts_errors`, ...) knows.
+pub fn badarg_because(caller: &mut Caller<'_>, explainer: Term, cause: Term) -> Interrupt {
+    let heap = caller.heap();
+    let empty = map::empty(heap);
+    let module = map::put(heap, empty, atoms::MODULE, explainer);
+    let mut exception = Exception::badarg();
+    exception.error_info = match atom("cause") {
+        Ok(key) => map::put(heap, module, key, cause),
+        Err(_) => module,
+    };
+    exception.into()
 }
 
-/// An error whose explanation needs its cause: `error_info` is `#{cause => Cause, module => erl_erts_errors}`.
-pub fn error_with_cause(caller: &mut Caller<'_>, reason: Term, cause: Term) -> Interrupt {
-    let pairs = [(name("cause"), cause), (atoms::MODULE, atoms::ERL_ERTS_ERRORS)];
-    let error_info = map::from_pairs(caller.heap(), &pairs);
-    Exception { error_info, ..Exception::error(reason) }.into()
+/// `badarg` because of an option.
+pub fn bad_option(caller: &mut Caller<'_>) -> Interrupt {
+    badarg_because(caller, atoms::ERL_ERTS_ERRORS, atoms::BADOPT)
 }
 
-/// `badarg` because of an option that does not exist.
-pub fn badopt(caller: &mut Caller<'_>) -> Interrupt {
-    error_with_cause(caller, atoms::BADARG, atoms::BADOPT)
+/// The atom of this name.
+///
+/// # Errors
+/// `system_limit`: the name is too long, or there are too many atoms
+pub fn atom(name: &str) -> Result<Term, Exception> {
+    atoms::atom(name).map_err(|_: AtomError| Exception::system_limit())
 }
 
-/// The atom of a name that this machine speaks rarely; `undefined` when the atom table is full.
-pub fn name(text: &str) -> Term {
-    atoms::atom(text).unwrap_or(atoms::UNDEFINED)
+/// A proper list's elements.
+///
+/// # Errors
+/// `badarg`
+pub fn elements(term: Term) -> Result<Vec<Term>, Exception> {
+    list::elements(term).ok_or(Exception::badarg())
 }
 
-/// An atom that is looked up once.
-pub struct Name {
-    text: &'static str,
-    /// Its index plus one; 0: not looked up yet.
-    index: AtomicU32,
-}
-
-impl Name {
-    /// The name.
-    pub const fn new(text: &'static str) -> Name {
-        Name { text, index: AtomicU32::new(0) }
+/// The bytes that a proper list of integers from 0 to 255 holds, up to `limit` of them.
+pub fn byte_list(term: Term, limit: usize) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let mut rest = term;
+    while rest.is_cons() && bytes.len() < limit {
+        bytes.push(u8::try_from(rest.head().as_small()?).ok()?);
+        rest = rest.tail();
     }
-
-    /// The atom.
-    pub fn get(&self) -> Term {
-        match self.index.load(Ordering::Relaxed) {
-            0 => {
-                let atom = name(self.text);
-                self.index.store(atom.atom_index() + 1, Ordering::Relaxed);
-                atom
-            }
-            index => Term::atom(index - 1),
-        }
-    }
+    rest.is_nil().then_some(bytes)
 }
 
-/// The elements of a proper list.
-pub fn list_elements(mut list: Term) -> Option<Vec<Term>> {
-    let mut elements = Vec::new();
-    while list.is_cons() {
-        elements.push(list.head());
-        list = list.tail();
-    }
-    list.is_nil().then_some(elements)
-}
-
-/// The export of this name; for built-in functions that go on in another.
-pub fn export(module: &str, function: &str, arity: u8) -> &'static Export {
-    registry().export(name(module), name(function), arity)
-}
-
-/// Goes on in this function.
-pub fn go_on_in(module: &str, function: &str, arguments: Vec<Term>) -> Outcome {
-    let arity = arguments.len() as u8;
-    Err(Interrupt::Call(export(module, function, arity), arguments))
-}
-
-/// Text of a list of characters or a binary.
-pub fn text(term: Term) -> Option<String> {
-    if let Some(bits) = term.bits() {
-        return bits.is_binary().then(|| String::from_utf8_lossy(&bits.to_bytes()).into_owned());
-    }
-    list_elements(term)?.into_iter().map(|one| char::from_u32(u32::try_from(one.as_small()?).ok()?)).collect()
+/// A list of ASCII text.
+pub fn text_list(caller: &mut Caller<'_>, text: &str) -> Term {
+    charge_bytes(caller, text.len());
+    caller.heap().string(text)
 }

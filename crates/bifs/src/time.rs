@@ -8,7 +8,7 @@ use atoll_platform::clock;
 use atoll_process::{BuiltIn, Caller, Outcome, ReferenceId};
 use atoll_term::{Build, Term, atoms};
 
-use crate::support::{badarg, list_elements};
+use crate::process_support::{badarg, list_elements};
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[

@@ -1,15 +1,17 @@
 //! Code that the machine itself provides: where processes start and end, and what stands at the addresses of
 //! functions that are built in or missing.
 
+use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use atoll_code::Stubs;
 use atoll_operations::Exception;
 use atoll_process::{BuiltIn, Caller, EntryPoints, Native, Outcome};
 use atoll_term::{Export, FunEntry, Term, Word};
+use parking_lot::Mutex;
 
 use crate::core::Handler;
-use crate::handlers::call;
+use crate::handlers::{call, control, exception};
 use crate::translate::handler;
 
 /// Addresses of small pieces of code.
@@ -49,6 +51,17 @@ pub fn stubs() -> StubAddresses {
 /// Where processes start and end.
 pub fn entry_points() -> EntryPoints {
     EntryPoints { start: stubs().start, finish: stubs().finish }
+}
+
+/// Code that ends a `catch` in a frame of one slot, gives the frame back, and calls `then` with X0.
+pub fn catching(then: &'static Export) -> *const Word {
+    static MADE: Mutex<BTreeMap<usize, usize>> = Mutex::new(BTreeMap::new());
+    let export = std::ptr::from_ref(then) as usize;
+    let address = *MADE.lock().entry(export).or_insert_with(|| {
+        let words = [0, handler(control::call_ext_last), export as Word, 1, 8];
+        code(exception::catch_end, &words) as usize
+    });
+    address as *const Word
 }
 
 /// Sets the table of built-in functions; the first call counts.

@@ -213,6 +213,13 @@ fn is_self(own: &Own, from: Term) -> bool {
     own.pid == from
 }
 
+/// Takes the first message out of the mailbox, for built-in functions that receive. The term is on the heap afterwards.
+pub fn take_message(own: &mut Own) -> Option<Term> {
+    own.mailbox.restart();
+    let message = own.mailbox.take_current()?;
+    Some(take_term(own, message))
+}
+
 /// Ends a monitor of this process; returns whether there was one.
 pub fn demonitor(own: &mut Own, reference: ReferenceId) -> bool {
     let Some(rare) = &mut own.rare else { return false };
@@ -230,7 +237,7 @@ pub fn demonitor(own: &mut Own, reference: ReferenceId) -> bool {
 
 /// Takes the first message that `matches` accepts out of the mailbox, wherever it stands; its term is then part of
 /// the process's heap. Looks at messages that have arrived only; signals are not acted on.
-pub fn take_message(own: &mut Own, mut matches: impl FnMut(Term) -> bool) -> Option<Term> {
+pub fn take_matching(own: &mut Own, mut matches: impl FnMut(Term) -> bool) -> Option<Term> {
     own.mailbox.restart();
     let mut found = None;
     while let Some(message) = own.mailbox.current() {

@@ -35,6 +35,8 @@ pub enum Interrupt {
     /// Call this function, and give its result to the built-in function's caller after going on with `then`: the
     /// second function gets the first one's result as its only argument.
     CallThen(&'static Export, Vec<Term>, &'static Export),
+    /// As [`Interrupt::CallThen`], but an exception in the first function is caught, and gives `{'EXIT', Reason}`.
+    CallCatching(&'static Export, Vec<Term>, &'static Export),
     /// Let others run, then call the same function again with these arguments.
     Again(Vec<Term>),
     /// Wait for a signal, then call the same function again with these arguments.

@@ -227,9 +227,7 @@ impl Schedulers {
             let next = System::get().timers.next_time(index);
             let limit = match next {
                 i64::MAX => LONGEST_SLEEP,
-                time => {
-                    Duration::from_nanos(time.saturating_sub(clock::monotonic()).max(0) as u64).min(LONGEST_SLEEP)
-                }
+                time => Duration::from_nanos(time.saturating_sub(clock::monotonic()).max(0) as u64).min(LONGEST_SLEEP),
             };
             if *asleep && !limit.is_zero() {
                 own.wake.wait_for(&mut asleep, limit);

@@ -208,6 +208,21 @@ unsafe fn interrupted(
                 let address = first.address.load(std::sync::atomic::Ordering::Acquire);
                 enter(address, arguments.len() as Word, hp, e, reds, c)
             }
+            Interrupt::CallCatching(first, arguments, then) => {
+                core.x[..arguments.len()].copy_from_slice(&arguments);
+                let (hp, e) = match room_on_stack(arguments.len(), hp, e, c) {
+                    Some(registers) => registers,
+                    None => return raise::killed_by_heap_limit(c, reds),
+                };
+                // A frame with a catch mark; the first function returns to the code behind it either way.
+                let continuation = crate::stubs::catching(then);
+                let e = e.sub(2);
+                *e.add(1) = Term::catch_mark(continuation as u64).word();
+                *e = continuation as Word;
+                (*core.own).catches += 1;
+                let address = first.address.load(std::sync::atomic::Ordering::Acquire);
+                enter(address, arguments.len() as Word, hp, e, reds, c)
+            }
             Interrupt::Again(arguments) => {
                 core.x[..arguments.len()].copy_from_slice(&arguments);
                 let address = (*export).address.load(std::sync::atomic::Ordering::Acquire);
@@ -252,15 +267,15 @@ unsafe fn interrupted(
     }
 }
 
-/// Makes sure that there is a free stack word below a pushed return address, collecting if needed.
+/// Makes sure that a frame of one slot fits below a pushed return address, collecting if needed.
 unsafe fn room_on_stack(live: usize, hp: *mut Word, e: *mut Word, c: *mut Core) -> Option<(*mut Word, *mut Word)> {
     // SAFETY: the process runs on this core.
     unsafe {
         let free = if (*c).stack_limit.is_null() { e.offset_from(hp) } else { e.offset_from((*c).stack_limit) };
-        if free >= 2 {
+        if free >= 3 {
             return Some((hp, e));
         }
-        collect(Collection { stack_words: 3, ..Collection::default() }, live, hp, e, c)
+        collect(Collection { stack_words: 4, ..Collection::default() }, live, hp, e, c)
     }
 }
 
