@@ -283,6 +283,7 @@ pub enum MatchCommand {
 
 /// One instruction. Field order follows the file's operand order, with the destination last.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs, reason = "a variant's text says what its fields are, in the file's order")]
 pub enum Instruction {
     /// Marks the place of a label.
     Label(Label),
@@ -318,7 +319,8 @@ pub enum Instruction {
     /// Return to the caller.
     Return,
 
-    /// New frame of `slots` (not initialised), and heap room if asked.
+    /// New frame of `slots` (not initialised, but all are written before a collection can happen),
+    /// and heap room if asked.
     Allocate { slots: u16, need: HeapNeed, live: u16 },
     /// Heap room.
     TestHeap { need: HeapNeed, live: u16 },
@@ -411,7 +413,9 @@ pub enum Instruction {
     RemoveMessage,
     /// Sleep until a message comes.
     Wait(Label),
-    /// Sleep until a message or the timeout (milliseconds or `infinity`).
+    /// Sleep until a message or the timeout (milliseconds or `infinity`). When a message comes,
+    /// execution goes on at `fail`, where this may be the next instruction: while the timer runs
+    /// `time` is not to be read, because X registers do not survive waiting.
     WaitTimeout { fail: Label, time: Source },
     /// The timeout has passed: start the mailbox afresh.
     Timeout,
@@ -438,9 +442,25 @@ pub enum Instruction {
     /// Start a match; `fail` `NONE` raises (`{badmatch, _}` cannot happen: the value is known good).
     BsStartMatch { fail: Label, live: u16, value: Source, destination: Register },
     /// Integer segment of `size` units.
-    BsGetInteger { fail: Label, context: Register, live: u16, size: Source, unit: u16, flags: BitFlags, destination: Register },
+    BsGetInteger {
+        fail: Label,
+        context: Register,
+        live: u16,
+        size: Source,
+        unit: u16,
+        flags: BitFlags,
+        destination: Register,
+    },
     /// Float segment.
-    BsGetFloat { fail: Label, context: Register, live: u16, size: Source, unit: u16, flags: BitFlags, destination: Register },
+    BsGetFloat {
+        fail: Label,
+        context: Register,
+        live: u16,
+        size: Source,
+        unit: u16,
+        flags: BitFlags,
+        destination: Register,
+    },
     /// Binary segment; `size` `None` is `all`.
     BsGetBinary { fail: Label, context: Register, live: u16, size: Option<Source>, unit: u16, destination: Register },
     /// Skip; `size` `None` is `all`.
@@ -458,8 +478,16 @@ pub enum Instruction {
     /// Go back to a position.
     BsSetPosition { context: Register, position: Source },
     /// Decode a code point; `destination` `None` skips it.
-    BsGetUtf { fail: Label, encoding: SegmentType, context: Register, live: u16, flags: BitFlags, destination: Option<Register> },
-    /// Commands in one (OTP 26).
+    BsGetUtf {
+        fail: Label,
+        encoding: SegmentType,
+        context: Register,
+        live: u16,
+        flags: BitFlags,
+        destination: Option<Register>,
+    },
+    /// Commands in one (OTP 26). When it jumps to `fail`, all X registers must be as they were,
+    /// those above the commands' `live` too: a collection has to wait for all the tests.
     BsMatch { fail: Label, context: Register, commands: Box<[MatchCommand]> },
     /// Build a bitstring; `extra` heap words are wanted after it.
     BsCreateBin { fail: Label, extra: u32, live: u16, unit: u16, destination: Register, segments: Box<[Segment]> },
@@ -468,7 +496,16 @@ pub enum Instruction {
     /// Old construction (before OTP 25): start a bitstring of `size` (bits if `bits`, else bytes).
     BsInit { fail: Label, size: Source, bits: bool, extra: u32, live: u16, destination: Register },
     /// Old construction: start by appending to `binary`; `private` when referenced from here alone.
-    BsAppend { fail: Label, size: Source, extra: u32, live: u16, unit: u16, binary: Source, private: bool, destination: Register },
+    BsAppend {
+        fail: Label,
+        size: Source,
+        extra: u32,
+        live: u16,
+        unit: u16,
+        binary: Source,
+        private: bool,
+        destination: Register,
+    },
     /// Old construction: write one segment into the bitstring that was started last.
     BsPut { fail: Label, segment: Segment },
     /// Old construction: `first + second * unit`, or `fail`.
@@ -484,6 +521,7 @@ pub enum Instruction {
     GetMapElements { fail: Label, map: Source, pairs: Box<[(Source, Register)]> },
 
     /// OTP 29 native records and other instructions known by name that this release refuses to run:
-    /// raises `undef`-like `{unsupported_instruction, Name}` when reached.
+    /// raises `undef`-like `{unsupported_instruction, Name}` when reached. Also put in front of a
+    /// `try_case` that code would run into if a call returned that never does.
     Unsupported { opcode: u8 },
 }

@@ -1,0 +1,34 @@
+//! Runs one program on every heap architecture, and on stock `erl` beside them, and shows what each costs: the library
+//! behind `atoll compare`.
+//!
+//! Every run is a process of its own, measured from outside (real time, processor time, largest resident set) and, for
+//! atoll, from inside (the [`RunStatistics`] that `atoll run --stats` writes). Contenders take turns, so that a change of the
+//! machine's mood meets all of them. Programs are compiled once, before anything is timed, and an empty program shows
+//! what starting costs. Whoever fails or prints something else stays in the table and says so.
+//!
+//! [`RunStatistics`]: atoll_statistics::RunStatistics
+
+#![forbid(unsafe_code)]
+
+mod child;
+mod compare;
+mod comparison;
+mod contender;
+mod error;
+mod format;
+mod options;
+mod output;
+mod plot;
+mod program;
+mod progress;
+mod spread;
+mod svg;
+mod table;
+
+pub use compare::compare;
+pub use comparison::{Comparison, ContenderResult, Failure, Machine, Run, Summary};
+pub use contender::ContenderKind;
+pub use error::CompareError;
+pub use options::CompareOptions;
+pub use progress::{Progress, Silent, TerminalBar};
+pub use spread::{Spread, ratio};

@@ -1,0 +1,60 @@
+//! Built-in functions, one file for each Erlang module or area. Each file has a table of what it provides; the
+//! machine's table is all of them, and a test holds it against the list of what OTP has.
+#![forbid(unsafe_code)]
+
+use std::sync::OnceLock;
+
+use atoll_process::BuiltIn;
+
+mod code;
+mod convert;
+mod dictionary;
+mod exit;
+mod guards;
+mod iolist;
+mod link;
+mod lists;
+mod maps;
+mod math;
+mod monitor;
+mod process_flag;
+mod process_info;
+mod process_support;
+mod registry;
+mod send;
+mod spawn;
+mod support;
+mod time;
+mod tuples;
+
+pub use exit::{halt, install_halt};
+pub use process_info::answer_request;
+pub use spawn::{default_heap, install_default_heap};
+
+/// The tables of all areas.
+const AREAS: &[&[BuiltIn]] = &[
+    code::BUILT_INS,
+    convert::BUILT_INS,
+    dictionary::BUILT_INS,
+    exit::BUILT_INS,
+    guards::BUILT_INS,
+    iolist::BUILT_INS,
+    link::BUILT_INS,
+    lists::BUILT_INS,
+    maps::BUILT_INS,
+    math::BUILT_INS,
+    monitor::BUILT_INS,
+    process_flag::BUILT_INS,
+    process_info::BUILT_INS,
+    registry::BUILT_INS,
+    send::BUILT_INS,
+    spawn::BUILT_INS,
+    time::BUILT_INS,
+    tuples::BUILT_INS,
+];
+
+/// All built-in functions of this machine.
+pub fn built_ins() -> &'static [BuiltIn] {
+    static ALL: OnceLock<Vec<BuiltIn>> = OnceLock::new();
+    ALL.get_or_init(|| AREAS.concat())
+}

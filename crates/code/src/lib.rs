@@ -1,0 +1,14 @@
+//! Loaded code: which modules there are, in which versions, what they export, and what stands at a code address.
+//!
+//! An engine turns a loaded file into words ([`Translate`]); everything here is the same for all engines.
+
+mod ranges;
+mod registry;
+mod server;
+
+pub use ranges::{Frame, LineEntry, ModuleCode, find_code, frame_of};
+pub use registry::{Registry, Resolver, Stubs, registry};
+pub use server::{
+    CodeError, Linked, LoadedModule, Prepared, Translate, Translated, delete_module, has_old_code, is_loaded, load,
+    loaded_modules, module, prepare, purge, set_translator,
+};

@@ -1,0 +1,103 @@
+//! From a code address to its module, function and line.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use atoll_heap::immovable;
+use atoll_term::{FunEntry, Term, Word};
+use parking_lot::RwLock;
+
+/// A place in a source file that code words from `offset` on come from.
+#[derive(Clone, Copy, Debug)]
+pub struct LineEntry {
+    /// Word offset.
+    pub offset: u32,
+    /// Index into the files, 0 is the module's own.
+    pub file: u32,
+    /// Line; 0 is "unknown".
+    pub line: u32,
+}
+
+/// One version of a module's code.
+#[derive(Debug)]
+pub struct ModuleCode {
+    /// Module (atom).
+    pub module: Term,
+    /// The code. Words are never moved; the engine may patch them before the code is published.
+    pub words: Box<[Word]>,
+    /// Functions in order: first word, name, arity.
+    pub functions: Vec<(u32, Term, u8)>,
+    /// Lines in order of their offsets.
+    pub lines: Vec<LineEntry>,
+    /// Source files.
+    pub files: Vec<Box<str>>,
+    /// Literal terms.
+    pub literals: Option<immovable::Block>,
+    /// Fun entries that this version defines.
+    pub funs: Vec<&'static FunEntry>,
+    /// MD5 of the module.
+    pub md5: [u8; 16],
+    /// Exported functions: name, arity, first word.
+    pub exports: Vec<(Term, u8, u32)>,
+    /// Attributes, external format.
+    pub attributes: Option<Box<[u8]>>,
+    /// Compile information, external format.
+    pub compile_info: Option<Box<[u8]>>,
+    /// The `on_load` function's first word.
+    pub on_load: Option<u32>,
+}
+
+impl ModuleCode {
+    /// Address of a word.
+    pub fn address(&self, offset: u32) -> *mut Word {
+        self.words.as_ptr().wrapping_add(offset as usize).cast_mut()
+    }
+
+    /// Whether an address lies in this code.
+    pub fn contains(&self, address: *const Word) -> bool {
+        self.words.as_ptr_range().contains(&address)
+    }
+}
+
+static RANGES: RwLock<BTreeMap<usize, Arc<ModuleCode>>> = RwLock::new(BTreeMap::new());
+
+pub(crate) fn add(code: &Arc<ModuleCode>) {
+    RANGES.write().insert(code.words.as_ptr() as usize, code.clone());
+}
+
+pub(crate) fn remove(code: &Arc<ModuleCode>) {
+    RANGES.write().remove(&(code.words.as_ptr() as usize));
+}
+
+/// The code that an address lies in.
+pub fn find_code(address: *const Word) -> Option<Arc<ModuleCode>> {
+    let ranges = RANGES.read();
+    let (_, code) = ranges.range(..=address as usize).next_back()?;
+    code.contains(address).then(|| code.clone())
+}
+
+/// What stands at a code address.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Frame {
+    /// Module (atom).
+    pub module: Term,
+    /// Function (atom).
+    pub name: Term,
+    /// Arity.
+    pub arity: u8,
+    /// File and line, if known.
+    pub location: Option<(Box<str>, u32)>,
+}
+
+/// The function and line of the instruction that contains or ends before `address`: for a return address, the call.
+pub fn frame_of(address: *const Word) -> Option<Frame> {
+    let before = address.wrapping_sub(1);
+    let code = find_code(before)?;
+    let offset = ((before as usize - code.words.as_ptr() as usize) / size_of::<Word>()) as u32;
+    let function = code.functions.partition_point(|(start, ..)| *start <= offset).checked_sub(1)?;
+    let (start, name, arity) = code.functions[function];
+    let line = code.lines.partition_point(|entry| entry.offset <= offset).checked_sub(1).map(|index| code.lines[index]);
+    let line = line.filter(|entry| entry.offset >= start && entry.line > 0);
+    let location = line.and_then(|entry| Some((code.files.get(entry.file as usize)?.clone(), entry.line)));
+    Some(Frame { module: code.module, name, arity, location })
+}

@@ -1,0 +1,160 @@
+//! Exports and fun entries: made on first mention, never removed, found by name.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+
+use atoll_etf::Resolve;
+use atoll_term::{Export, FunEntry, Term, Word, atoms};
+use parking_lot::RwLock;
+
+/// Makes code words that an entry without code points to, so that a call through it reaches the error handler.
+pub trait Stubs: Sync {
+    /// Code for an export that is not defined.
+    fn undefined_export(&self, export: &'static Export) -> *mut Word;
+    /// Code for an export that is built in.
+    fn built_in(&self, export: &'static Export, number: u32) -> *mut Word;
+    /// Code for a fun whose module is not loaded, or is loaded in another version.
+    fn undefined_fun(&self, entry: &'static FunEntry) -> *mut Word;
+}
+
+type FunKey = (Term, u32, u32, [u8; 16]);
+
+/// All exports and fun entries.
+#[derive(Default)]
+pub struct Registry {
+    exports: RwLock<HashMap<(Term, Term, u8), &'static Export>>,
+    funs: RwLock<HashMap<FunKey, &'static FunEntry>>,
+    built_ins: RwLock<HashMap<(Term, Term, u8), u32>>,
+    stubs: OnceLock<&'static dyn Stubs>,
+}
+
+static REGISTRY: OnceLock<Registry> = OnceLock::new();
+
+/// The registry of this run.
+#[inline]
+pub fn registry() -> &'static Registry {
+    REGISTRY.get_or_init(Registry::default)
+}
+
+impl Registry {
+    /// Sets the engine's stubs and the numbers of the built-in functions; before any export is made.
+    pub fn install(&self, stubs: &'static dyn Stubs, built_ins: impl IntoIterator<Item = ((Term, Term, u8), u32)>) {
+        let _ = self.stubs.set(stubs);
+        self.built_ins.write().extend(built_ins);
+    }
+
+    fn stubs(&self) -> &'static dyn Stubs {
+        *self.stubs.get().expect("an engine is installed before code is mentioned")
+    }
+
+    /// The export of this name, if it was ever mentioned.
+    pub fn existing_export(&self, module: Term, name: Term, arity: u8) -> Option<&'static Export> {
+        self.exports.read().get(&(module, name, arity)).copied()
+    }
+
+    /// The export of this name.
+    pub fn export(&self, module: Term, name: Term, arity: u8) -> &'static Export {
+        if let Some(export) = self.existing_export(module, name, arity) {
+            return export;
+        }
+        let built_in = self.built_in_number(module, name, arity);
+        let mut exports = self.exports.write();
+        exports.entry((module, name, arity)).or_insert_with(|| {
+            let export: &'static Export = Box::leak(Box::new(Export {
+                address: AtomicPtr::new(std::ptr::null_mut()),
+                module,
+                name,
+                arity,
+                defined: AtomicBool::new(false),
+                built_in: AtomicU32::new(built_in.unwrap_or(Export::NOT_BUILT_IN)),
+            }));
+            let stub = match built_in {
+                Some(number) => self.stubs().built_in(export, number),
+                None => self.stubs().undefined_export(export),
+            };
+            export.address.store(stub, Ordering::Release);
+            export
+        })
+    }
+
+    /// Number of the built-in function of this name.
+    pub fn built_in_number(&self, module: Term, name: Term, arity: u8) -> Option<u32> {
+        self.built_ins.read().get(&(module, name, arity)).copied()
+    }
+
+    /// Makes an export undefined again.
+    pub fn undefine(&self, export: &'static Export) {
+        if export.built_in.load(Ordering::Acquire) == Export::NOT_BUILT_IN {
+            export.defined.store(false, Ordering::Release);
+            export.address.store(self.stubs().undefined_export(export), Ordering::Release);
+        }
+    }
+
+    /// The entry of a fun.
+    pub fn fun_entry(
+        &self,
+        module: Term,
+        name: Term,
+        (old_unique, unique, index): (u32, [u8; 16], u32),
+        arity: u8,
+        free: u32,
+    ) -> &'static FunEntry {
+        let key = (module, index, old_unique, unique);
+        if let Some(entry) = self.funs.read().get(&key) {
+            return entry;
+        }
+        let mut funs = self.funs.write();
+        funs.entry(key).or_insert_with(|| {
+            let entry: &'static FunEntry = Box::leak(Box::new(FunEntry {
+                address: AtomicPtr::new(std::ptr::null_mut()),
+                module,
+                name,
+                arity,
+                free,
+                index,
+                old_unique,
+                unique,
+            }));
+            entry.address.store(self.stubs().undefined_fun(entry), Ordering::Release);
+            entry
+        })
+    }
+
+    /// Makes a fun's entry point to no code, after its module's version was purged.
+    pub fn undefine_fun(&self, entry: &'static FunEntry) {
+        entry.address.store(self.stubs().undefined_fun(entry), Ordering::Release);
+    }
+
+    /// Exports of a module that have code: name, arity.
+    pub fn exports_of(&self, module: Term) -> Vec<(Term, u8)> {
+        let exports = self.exports.read();
+        let defined = exports.values().filter(|export| export.module == module && export.is_defined());
+        defined.map(|export| (export.name, export.arity)).collect()
+    }
+}
+
+/// Resolves what the external format names while literals and messages are decoded.
+pub struct Resolver;
+
+impl Resolve for Resolver {
+    fn export(&mut self, module: Term, name: Term, arity: u8) -> &'static Export {
+        registry().export(module, name, arity)
+    }
+
+    fn fun(
+        &mut self,
+        module: Term,
+        old_unique: u32,
+        unique: [u8; 16],
+        index: u32,
+        arity: u8,
+        free: u32,
+    ) -> &'static FunEntry {
+        registry().fun_entry(module, atoms::UNDEFINED, (old_unique, unique, index), arity, free)
+    }
+
+    fn this_node(&self) -> (Term, u32) {
+        (atoms::NONODE_NOHOST, 0)
+    }
+}

@@ -1,0 +1,302 @@
+//! Loading modules: the newest version is current, the one before it is old, and both can run.
+
+use std::collections::HashMap;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
+
+use atoll_etf::{DecodeOptions, decode};
+use atoll_heap::immovable;
+use atoll_loader::{LoadError, Module};
+use atoll_term::{Allocate, Export, FunEntry, ScratchHeap, Term, Word, atoms};
+use parking_lot::RwLock;
+
+use crate::ranges::{self, LineEntry, ModuleCode};
+use crate::registry::{Resolver, registry};
+
+/// Why a module cannot be loaded.
+#[derive(Debug)]
+pub enum CodeError {
+    /// The file is not valid.
+    File(LoadError),
+    /// A literal or an atom in it is not valid.
+    Content(String),
+    /// The old version has not been purged yet.
+    NotPurged,
+}
+
+impl std::fmt::Display for CodeError {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            CodeError::File(error) => write!(out, "{error}"),
+            CodeError::Content(what) => out.write_str(what),
+            CodeError::NotPurged => out.write_str("the old version of the module has not been purged"),
+        }
+    }
+}
+
+impl std::error::Error for CodeError {}
+
+/// A file's names resolved to the machine's.
+pub struct Linked<'m> {
+    /// The file.
+    pub module: &'m Module,
+    /// Its atoms.
+    pub atoms: Vec<Term>,
+    /// Its literals, in the immovable range.
+    pub literals: Vec<Term>,
+    /// What it imports.
+    pub imports: Vec<&'static Export>,
+    /// Its funs.
+    pub lambdas: Vec<&'static FunEntry>,
+}
+
+/// What an engine makes of a file.
+pub struct Translated {
+    /// The code, with addresses inside it as if it stood at its present place, which is kept.
+    pub words: Box<[Word]>,
+    /// Word offset of every label (`u32::MAX`: none).
+    pub labels: Vec<u32>,
+    /// First word of each function, in the order of the file's functions.
+    pub functions: Vec<u32>,
+    /// Lines in order of offset: word offset, index into the file's line table.
+    pub lines: Vec<(u32, u32)>,
+}
+
+/// An engine's way to make code.
+pub trait Translate: Sync {
+    /// Translates a linked file.
+    fn translate(&self, linked: &Linked<'_>) -> Translated;
+}
+
+static TRANSLATOR: OnceLock<&'static dyn Translate> = OnceLock::new();
+
+/// Sets the engine; the first call counts.
+pub fn set_translator(translator: &'static dyn Translate) {
+    let _ = TRANSLATOR.set(translator);
+}
+
+/// The versions of a module.
+#[derive(Clone, Debug, Default)]
+pub struct LoadedModule {
+    /// The newest version.
+    pub current: Option<Arc<ModuleCode>>,
+    /// The one before it.
+    pub old: Option<Arc<ModuleCode>>,
+}
+
+static MODULES: RwLock<Option<HashMap<Term, LoadedModule>>> = RwLock::new(None);
+
+/// A module that is ready to be made current.
+pub struct Prepared {
+    code: ModuleCode,
+    lambdas: Vec<(&'static FunEntry, u32)>,
+}
+
+impl Prepared {
+    /// Name of the module.
+    pub fn module(&self) -> Term {
+        self.code.module
+    }
+
+    /// MD5 of the module.
+    pub fn md5(&self) -> [u8; 16] {
+        self.code.md5
+    }
+
+    /// Whether it has an `on_load` function.
+    pub fn has_on_load(&self) -> bool {
+        self.code.on_load.is_some()
+    }
+}
+
+/// Reads, checks and translates a file; nothing of the running system changes.
+pub fn prepare(bytes: &[u8]) -> Result<Prepared, CodeError> {
+    let file = atoll_loader::load(bytes).map_err(CodeError::File)?;
+    let atom_error = |error: atoms::AtomError| CodeError::Content(error.to_string());
+    let atom_terms =
+        file.atoms.iter().map(|name| atoms::atom(name)).collect::<Result<Vec<_>, _>>().map_err(atom_error)?;
+    let module = atom_terms[0];
+    let (block, literals) = decode_literals(&file)?;
+    let name = |index: atoll_loader::instruction::AtomIndex| atom_terms[index.0 as usize];
+    let imports = file
+        .imports
+        .iter()
+        .map(|import| registry().export(name(import.module), name(import.name), import.arity))
+        .collect();
+    let lambdas: Vec<&'static FunEntry> = file
+        .lambdas
+        .iter()
+        .map(|lambda| {
+            let identity = (lambda.old_unique, file.md5, lambda.index);
+            let arity = lambda.arity.saturating_sub(lambda.free.min(255) as u8);
+            registry().fun_entry(module, name(lambda.name), identity, arity, lambda.free)
+        })
+        .collect();
+    let linked = Linked { module: &file, atoms: atom_terms, literals, imports, lambdas };
+    let translator = TRANSLATOR.get().expect("an engine is installed before code is loaded");
+    let translated = translator.translate(&linked);
+    let label = |label: atoll_loader::instruction::Label| translated.labels[label.0 as usize];
+    let functions = file
+        .functions
+        .iter()
+        .zip(&translated.functions)
+        .map(|(function, start)| (*start, linked.atoms[function.name.0 as usize], function.arity))
+        .collect();
+    let lines = translated
+        .lines
+        .iter()
+        .map(|(offset, entry)| {
+            let (file, line) = file.lines.entries.get(*entry as usize).copied().unwrap_or((0, 0));
+            LineEntry { offset: *offset, file, line }
+        })
+        .collect();
+    let exports = file
+        .exports
+        .iter()
+        .map(|export| (linked.atoms[export.name.0 as usize], export.arity as u8, label(export.label)))
+        .collect();
+    let lambda_places =
+        linked.lambdas.iter().zip(&file.lambdas).map(|(entry, lambda)| (*entry, label(lambda.label))).collect();
+    let code = ModuleCode {
+        module,
+        functions,
+        lines,
+        files: file.lines.files.clone(),
+        literals: block,
+        funs: linked.lambdas.clone(),
+        md5: file.md5,
+        exports,
+        attributes: file.attributes.clone(),
+        compile_info: file.compile_info.clone(),
+        on_load: file.on_load.map(label),
+        words: translated.words,
+    };
+    Ok(Prepared { code, lambdas: lambda_places })
+}
+
+/// Counts the words that literals take, without keeping them.
+#[derive(Default)]
+struct Measure {
+    words: usize,
+    scratch: ScratchHeap,
+}
+
+impl Allocate for Measure {
+    fn allocate(&mut self, words: usize) -> std::ptr::NonNull<Word> {
+        self.words += words;
+        self.scratch.allocate(words)
+    }
+
+    fn adopt(&mut self, object: std::ptr::NonNull<Word>) {
+        self.scratch.adopt(object);
+    }
+}
+
+fn decode_literals(file: &Module) -> Result<(Option<immovable::Block>, Vec<Term>), CodeError> {
+    if file.literals.is_empty() {
+        return Ok((None, Vec::new()));
+    }
+    let content = |index: usize, error: atoll_etf::DecodeError| {
+        CodeError::Content(format!("literal {index} of module {} is not a valid term: {error}", file.atoms[0]))
+    };
+    let options = DecodeOptions::default();
+    let mut measure = Measure::default();
+    for (index, literal) in file.literals.iter().enumerate() {
+        decode(literal, options, &mut Resolver, &mut measure).map_err(|error| content(index, error))?;
+    }
+    let mut block = immovable::Block::new(measure.words);
+    let mut terms = Vec::with_capacity(file.literals.len());
+    for (index, literal) in file.literals.iter().enumerate() {
+        let (term, _) = decode(literal, options, &mut Resolver, &mut block).map_err(|error| content(index, error))?;
+        terms.push(term);
+    }
+    Ok((Some(block), terms))
+}
+
+/// Makes a prepared module current; what was current becomes old. Returns the address of its `on_load` function.
+pub fn load(prepared: Prepared) -> Result<(Term, Option<*const Word>), CodeError> {
+    let mut modules = MODULES.write();
+    let entry = modules.get_or_insert_default().entry(prepared.code.module).or_default();
+    if entry.current.is_some() && entry.old.is_some() {
+        return Err(CodeError::NotPurged);
+    }
+    let code = Arc::new(prepared.code);
+    ranges::add(&code);
+    if let Some(current) = entry.current.take() {
+        undefine_exports(&current, Some(&code));
+        entry.old = Some(current);
+    }
+    for (name, arity, offset) in &code.exports {
+        let export = registry().export(code.module, *name, *arity);
+        if export.built_in.load(Ordering::Acquire) == Export::NOT_BUILT_IN {
+            export.address.store(code.address(*offset), Ordering::Release);
+            export.defined.store(true, Ordering::Release);
+        }
+    }
+    for (entry, offset) in prepared.lambdas {
+        entry.address.store(code.address(offset), Ordering::Release);
+    }
+    let on_load = code.on_load.map(|offset| code.address(offset).cast_const());
+    let module = code.module;
+    entry.current = Some(code);
+    Ok((module, on_load))
+}
+
+fn undefine_exports(old: &ModuleCode, new: Option<&ModuleCode>) {
+    for (name, arity, _) in &old.exports {
+        let kept = new.is_some_and(|new| new.exports.iter().any(|(n, a, _)| n == name && a == arity));
+        if !kept && let Some(export) = registry().existing_export(old.module, *name, *arity) {
+            registry().undefine(export);
+        }
+    }
+}
+
+/// The versions of a module, if it was ever loaded.
+pub fn module(name: Term) -> Option<LoadedModule> {
+    MODULES.read().as_ref()?.get(&name).cloned()
+}
+
+/// Whether a module has current code.
+pub fn is_loaded(name: Term) -> bool {
+    module(name).is_some_and(|module| module.current.is_some())
+}
+
+/// Whether a module has old code.
+pub fn has_old_code(name: Term) -> bool {
+    module(name).is_some_and(|module| module.old.is_some())
+}
+
+/// Names of all modules with current code.
+pub fn loaded_modules() -> Vec<Term> {
+    let modules = MODULES.read();
+    let loaded = modules.iter().flatten().filter(|(_, module)| module.current.is_some());
+    loaded.map(|(name, _)| *name).collect()
+}
+
+/// Makes the current code old; returns whether there was any (`None`: there is old code already).
+pub fn delete_module(name: Term) -> Option<bool> {
+    let mut modules = MODULES.write();
+    let Some(entry) = modules.get_or_insert_default().get_mut(&name) else { return Some(false) };
+    if entry.old.is_some() && entry.current.is_some() {
+        return None;
+    }
+    let Some(current) = entry.current.take() else { return Some(false) };
+    undefine_exports(&current, None);
+    entry.old = Some(current);
+    Some(true)
+}
+
+/// Takes the old code out; the caller has seen to it that no process runs it or holds its funs or literals, and
+/// keeps what it gets until no thread can be inside it. Returns whether there was any.
+pub fn purge(name: Term) -> Option<Arc<ModuleCode>> {
+    let mut modules = MODULES.write();
+    let old = modules.get_or_insert_default().get_mut(&name)?.old.take()?;
+    for entry in &old.funs {
+        let address = entry.address.load(Ordering::Acquire);
+        if old.contains(address) {
+            registry().undefine_fun(entry);
+        }
+    }
+    ranges::remove(&old);
+    Some(old)
+}

@@ -1,0 +1,403 @@
+//! Terms to bytes, as OTP 25's `term_to_binary` writes them.
+
+use atoll_term::atoms::atom_name;
+use atoll_term::map::{MapIter, is_flat, map_size};
+use atoll_term::{Big, Bits, External, ExternalKind, Fun, Term, View, compare_exact};
+
+use crate::compressed::deflate;
+use crate::identifier::{is_short_port, pid_parts};
+use crate::sink::{Counter, Sink};
+use crate::tags;
+
+/// Why a term could not be encoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EncodeError {
+    /// A length does not fit its field of 32 bits.
+    TooLarge,
+    /// The word is no value of the language.
+    NotATerm,
+}
+
+impl std::fmt::Display for EncodeError {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(match self {
+            EncodeError::TooLarge => "a part of the term is too large for the external format",
+            EncodeError::NotATerm => "the word to encode is no term",
+        })
+    }
+}
+
+impl std::error::Error for EncodeError {}
+
+/// How to encode: the options of `term_to_binary/2`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EncodeOptions {
+    /// Level (0 to 9) of compression; the result stays plain where that is not longer.
+    pub compressed: Option<u32>,
+    /// 0: floats as text; 1: floats as 8 bytes; 2: also all atoms in UTF-8, where the others prefer Latin-1.
+    pub minor_version: u8,
+    /// Large maps in the order of their keys, not of their hashes.
+    pub deterministic: bool,
+}
+
+impl Default for EncodeOptions {
+    fn default() -> EncodeOptions {
+        EncodeOptions { compressed: None, minor_version: 1, deterministic: false }
+    }
+}
+
+/// The bytes of a term, version byte included. `node` is this node's name and creation.
+pub fn encode(term: Term, options: EncodeOptions, node: (Term, u32)) -> Result<Vec<u8>, EncodeError> {
+    let mut encoder = Encoder { sink: vec![tags::VERSION], options, node };
+    encoder.term(term)?;
+    let plain = encoder.sink;
+    let Some(level) = options.compressed.filter(|level| *level > 0) else { return Ok(plain) };
+    let length = u32::try_from(plain.len() - 1).map_err(|_| EncodeError::TooLarge)?;
+    let mut packed = vec![tags::VERSION, tags::COMPRESSED];
+    packed.put_u32(length);
+    let deflated = deflate(&plain[1..], level, &mut packed);
+    Ok(if deflated.is_ok() && packed.len() <= plain.len() { packed } else { plain })
+}
+
+/// How many bytes [`encode`] would give, not counting compression, without making them.
+pub fn encoded_size(term: Term, options: EncodeOptions, node: (Term, u32)) -> Result<usize, EncodeError> {
+    let mut encoder = Encoder { sink: Counter::default(), options, node };
+    encoder.sink.put_u8(tags::VERSION);
+    encoder.term(term)?;
+    Ok(encoder.sink.position())
+}
+
+/// What is still to be written of a composite.
+enum Pending<'h> {
+    Elements(std::slice::Iter<'h, Term>),
+    /// The cells from here on, then the tail.
+    Cells(Term),
+    /// Keys and values from here on; the value whose key was last, if it is not written yet.
+    Pairs(Pairs<'h>, Option<Term>),
+    /// The size of the fun that began here.
+    FunSize(usize),
+}
+
+/// The pairs of a map.
+enum Pairs<'h> {
+    Flat(Box<MapIter<'h>>),
+    Large(std::iter::Rev<std::vec::IntoIter<(Term, Term)>>),
+}
+
+impl Iterator for Pairs<'_> {
+    type Item = (Term, Term);
+
+    fn next(&mut self) -> Option<(Term, Term)> {
+        match self {
+            Pairs::Flat(pairs) => pairs.next(),
+            Pairs::Large(pairs) => pairs.next(),
+        }
+    }
+}
+
+/// Most elements of a list that is written as a string.
+const MAX_STRING: usize = 0xffff;
+/// Bytes of a float as text.
+const FLOAT_TEXT_BYTES: usize = 31;
+/// Digits after the point of a float as text.
+const FLOAT_TEXT_DIGITS: usize = 20;
+/// Stands in for the process that made a fun: init.
+const FUN_CREATOR: u64 = 0;
+
+struct Encoder<S> {
+    sink: S,
+    options: EncodeOptions,
+    node: (Term, u32),
+}
+
+impl<S: Sink> Encoder<S> {
+    fn term(&mut self, term: Term) -> Result<(), EncodeError> {
+        let mut pending = Vec::new();
+        self.one(term, &mut pending)?;
+        while let Some(top) = pending.last_mut() {
+            let next = match top {
+                Pending::Elements(elements) => elements.next().copied(),
+                Pending::Cells(list) if list.is_cons() => {
+                    let head = list.head();
+                    *list = list.tail();
+                    Some(head)
+                }
+                Pending::Cells(tail) => {
+                    let tail = *tail;
+                    pending.pop();
+                    self.one(tail, &mut pending)?;
+                    continue;
+                }
+                Pending::Pairs(_, value @ Some(_)) => value.take(),
+                Pending::Pairs(pairs, value) => pairs.next().map(|(key, its_value)| {
+                    *value = Some(its_value);
+                    key
+                }),
+                Pending::FunSize(start) => {
+                    let size = length_field(self.sink.position() - *start)?;
+                    self.sink.patch(*start, size);
+                    None
+                }
+            };
+            match next {
+                Some(part) => self.one(part, &mut pending)?,
+                None => {
+                    pending.pop();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a term; of a composite the head, and pends its parts.
+    fn one(&mut self, term: Term, pending: &mut Vec<Pending<'_>>) -> Result<(), EncodeError> {
+        match term.view() {
+            View::Small(value) => self.small(value),
+            View::Big(big) => self.big(&big)?,
+            View::Float(value) => self.float(value),
+            View::Atom(atom) => self.atom(atom),
+            View::Pid(data) => self.local_pid(data),
+            View::Port(number) => self.port(self.node, number),
+            View::Reference(reference) => self.reference(self.node, reference.numbers().into_iter()),
+            View::External(external) => self.external(&external),
+            View::Nil => self.sink.put_u8(tags::NIL),
+            View::Cons(..) => {
+                if let ListForm::Cells = self.list(term)? {
+                    pending.push(Pending::Cells(term));
+                }
+            }
+            View::Tuple(elements) => {
+                match u8::try_from(elements.len()) {
+                    Ok(arity) => self.sink.put(&[tags::SMALL_TUPLE, arity]),
+                    Err(_) => {
+                        self.sink.put_u8(tags::LARGE_TUPLE);
+                        self.sink.put_u32(length_field(elements.len())?);
+                    }
+                }
+                pending.push(Pending::Elements(elements.iter()));
+            }
+            View::Map(map) => {
+                self.sink.put_u8(tags::MAP);
+                self.sink.put_u32(length_field(map_size(map))?);
+                pending.push(Pending::Pairs(self.pairs(map), None));
+            }
+            View::Bits(bits) => self.bits(&bits)?,
+            View::Fun(fun) => {
+                let size_at = self.fun(&fun);
+                pending.push(Pending::FunSize(size_at));
+                pending.push(Pending::Elements(fun.free.iter()));
+            }
+            View::ExternalFun(export) => {
+                self.sink.put_u8(tags::EXPORT);
+                self.atom(export.module);
+                self.atom(export.name);
+                self.small(i64::from(export.arity));
+            }
+            View::Internal => return Err(EncodeError::NotATerm),
+        }
+        Ok(())
+    }
+
+    fn small(&mut self, value: i64) {
+        if let Ok(byte) = u8::try_from(value) {
+            self.sink.put(&[tags::SMALL_INTEGER, byte]);
+        } else if let Ok(word) = i32::try_from(value) {
+            self.sink.put_u8(tags::INTEGER);
+            self.sink.put(&word.to_be_bytes());
+        } else {
+            let magnitude = value.unsigned_abs();
+            let length = 8 - magnitude.leading_zeros() as usize / 8;
+            self.sink.put(&[tags::SMALL_BIG, length as u8, u8::from(value < 0)]);
+            self.sink.put(&magnitude.to_le_bytes()[..length]);
+        }
+    }
+
+    fn big(&mut self, big: &Big<'_>) -> Result<(), EncodeError> {
+        let Some((top, below)) = big.limbs.split_last() else { return Err(EncodeError::NotATerm) };
+        let top_length = 8 - top.leading_zeros() as usize / 8;
+        let length = below.len() * 8 + top_length;
+        match u8::try_from(length) {
+            Ok(length) => self.sink.put(&[tags::SMALL_BIG, length]),
+            Err(_) => {
+                self.sink.put_u8(tags::LARGE_BIG);
+                self.sink.put_u32(length_field(length)?);
+            }
+        }
+        self.sink.put_u8(u8::from(big.negative));
+        for limb in below {
+            self.sink.put(&limb.to_le_bytes());
+        }
+        self.sink.put(&top.to_le_bytes()[..top_length]);
+        Ok(())
+    }
+
+    fn float(&mut self, value: f64) {
+        if self.options.minor_version > 0 {
+            self.sink.put_u8(tags::NEW_FLOAT);
+            self.sink.put(&value.to_be_bytes());
+            return;
+        }
+        self.sink.put_u8(tags::FLOAT);
+        let mut text = [0; FLOAT_TEXT_BYTES];
+        let digits = float_text(value);
+        for (place, byte) in text.iter_mut().zip(digits.bytes()) {
+            *place = byte;
+        }
+        self.sink.put(&text);
+    }
+
+    fn atom(&mut self, atom: Term) {
+        let name = atom_name(atom);
+        let latin1 = self.options.minor_version < 2 && name.chars().all(|character| u32::from(character) < 0x100);
+        if !latin1 {
+            match u8::try_from(name.len()) {
+                Ok(length) => self.sink.put(&[tags::SMALL_ATOM_UTF8, length]),
+                Err(_) => {
+                    self.sink.put_u8(tags::ATOM_UTF8);
+                    self.sink.put_u16(name.len() as u16);
+                }
+            }
+            self.sink.put(name.as_bytes());
+            return;
+        }
+        self.sink.put_u8(tags::ATOM);
+        if name.is_ascii() {
+            self.sink.put_u16(name.len() as u16);
+            self.sink.put(name.as_bytes());
+        } else {
+            let bytes: Vec<u8> = name.chars().map(|character| u32::from(character) as u8).collect();
+            self.sink.put_u16(bytes.len() as u16);
+            self.sink.put(&bytes);
+        }
+    }
+
+    fn local_pid(&mut self, data: u64) {
+        let (number, serial) = pid_parts(data);
+        self.pid(self.node, number, serial);
+    }
+
+    fn pid(&mut self, node: (Term, u32), number: u32, serial: u32) {
+        self.sink.put_u8(tags::NEW_PID);
+        self.atom(node.0);
+        self.sink.put_u32(number);
+        self.sink.put_u32(serial);
+        self.sink.put_u32(node.1);
+    }
+
+    fn port(&mut self, node: (Term, u32), number: u64) {
+        let short = is_short_port(number);
+        self.sink.put_u8(if short { tags::NEW_PORT } else { tags::V4_PORT });
+        self.atom(node.0);
+        if short {
+            self.sink.put_u32(number as u32);
+        } else {
+            self.sink.put(&number.to_be_bytes());
+        }
+        self.sink.put_u32(node.1);
+    }
+
+    fn reference(&mut self, node: (Term, u32), numbers: impl ExactSizeIterator<Item = u32>) {
+        self.sink.put_u8(tags::NEWER_REFERENCE);
+        self.sink.put_u16(numbers.len() as u16);
+        self.atom(node.0);
+        self.sink.put_u32(node.1);
+        for number in numbers {
+            self.sink.put_u32(number);
+        }
+    }
+
+    fn external(&mut self, external: &External<'_>) {
+        let node = (external.node, external.creation);
+        let part = |index: usize| external.data.get(index).copied().unwrap_or(0);
+        match external.kind {
+            ExternalKind::Pid => self.pid(node, part(0) as u32, part(1) as u32),
+            ExternalKind::Port => self.port(node, part(0)),
+            ExternalKind::Reference => self.reference(node, external.data.iter().map(|word| *word as u32)),
+        }
+    }
+
+    /// Writes a string whole, or the head of another list.
+    fn list(&mut self, list: Term) -> Result<ListForm, EncodeError> {
+        let (mut length, mut rest, mut only_bytes) = (0, list, true);
+        while rest.is_cons() {
+            only_bytes &= rest.head().as_small().is_some_and(|value| u8::try_from(value).is_ok());
+            length += 1;
+            rest = rest.tail();
+        }
+        if !only_bytes || length > MAX_STRING || !rest.is_nil() {
+            self.sink.put_u8(tags::LIST);
+            self.sink.put_u32(length_field(length)?);
+            return Ok(ListForm::Cells);
+        }
+        self.sink.put_u8(tags::STRING);
+        self.sink.put_u16(length as u16);
+        let mut rest = list;
+        while rest.is_cons() {
+            self.sink.put_u8(rest.head().small_value() as u8);
+            rest = rest.tail();
+        }
+        Ok(ListForm::String)
+    }
+
+    /// The pairs of a map in the order in which they are written.
+    fn pairs<'h>(&self, map: Term) -> Pairs<'h> {
+        if is_flat(map) {
+            return Pairs::Flat(Box::new(MapIter::new(map)));
+        }
+        // OTP walks a large map from its last pair to its first.
+        let mut pairs: Vec<(Term, Term)> = MapIter::new(map).collect();
+        if self.options.deterministic {
+            pairs.sort_unstable_by(|(one, _), (other, _)| compare_exact(*other, *one));
+        }
+        Pairs::Large(pairs.into_iter().rev())
+    }
+
+    fn bits(&mut self, bits: &Bits<'_>) -> Result<(), EncodeError> {
+        self.sink.put_u8(if bits.is_binary() { tags::BINARY } else { tags::BIT_BINARY });
+        self.sink.put_u32(length_field(bits.byte_length())?);
+        if !bits.is_binary() {
+            self.sink.put_u8((bits.length % 8) as u8);
+        }
+        self.sink.put_bits(bits);
+        Ok(())
+    }
+
+    /// Writes a fun up to its free variables; gives where its size belongs.
+    fn fun(&mut self, fun: &Fun<'_>) -> usize {
+        self.sink.put_u8(tags::NEW_FUN);
+        let size_at = self.sink.position();
+        self.sink.put_u32(0);
+        self.sink.put_u8(fun.entry.arity);
+        self.sink.put(&fun.entry.unique);
+        self.sink.put_u32(fun.entry.index);
+        self.sink.put_u32(fun.free.len() as u32);
+        self.atom(fun.entry.module);
+        self.small(i64::from(fun.entry.index));
+        self.small(i64::from(fun.entry.old_unique));
+        self.local_pid(FUN_CREATOR);
+        size_at
+    }
+}
+
+enum ListForm {
+    /// The list is written.
+    String,
+    /// Its cells are still to be written.
+    Cells,
+}
+
+fn length_field(length: usize) -> Result<u32, EncodeError> {
+    u32::try_from(length).map_err(|_| EncodeError::TooLarge)
+}
+
+/// A float as C's `%.20e` gives it: an exponent has a sign and at least two digits.
+fn float_text(value: f64) -> String {
+    let text = format!("{value:.FLOAT_TEXT_DIGITS$e}");
+    match text.split_once('e') {
+        Some((mantissa, exponent)) => {
+            let (sign, digits) = exponent.strip_prefix('-').map_or(('+', exponent), |digits| ('-', digits));
+            format!("{mantissa}e{sign}{digits:0>2}")
+        }
+        None => text,
+    }
+}

@@ -1,0 +1,183 @@
+//! What a heap architecture implements, and what the machine gives it.
+
+use std::ptr::NonNull;
+use std::sync::OnceLock;
+
+use atoll_term::{Term, Word};
+
+use crate::fragment::{Fragment, each_off_heap};
+use crate::mutator::Mutator;
+
+/// Where a process's stack is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StackPlacement {
+    /// In one block with the heap; they grow towards each other and one comparison tests both.
+    United,
+    /// In memory of its own.
+    Apart,
+}
+
+/// Settings of one process's heap, in words where sizes are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeapOptions {
+    /// `min_heap_size`
+    pub minimum_words: usize,
+    /// `fullsweep_after`: minor collections before a major one.
+    pub full_sweep_after: u16,
+    /// `max_heap_size`: 0 is no limit.
+    pub maximum_words: usize,
+}
+
+/// What is asked of a collection.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Collection {
+    /// Free heap words wanted afterwards.
+    pub heap_words: usize,
+    /// Free stack words wanted afterwards.
+    pub stack_words: usize,
+    /// Collect the old generation too.
+    pub major: bool,
+    /// Leave no free room: the process is going to sleep.
+    pub hibernate: bool,
+}
+
+/// Why a collection did not give what was asked: the process's heap has reached its maximum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeapFull {
+    /// Words that the heap would have had.
+    pub words: usize,
+}
+
+/// The roots that a process has beside its stack and live registers: dictionary, messages that were looked at,
+/// saved arguments.
+pub trait RootSet {
+    /// Calls `visit` with runs of terms that a collector may overwrite.
+    fn each_slice(&mut self, visit: &mut dyn FnMut(*mut Term, usize));
+}
+
+/// All processes, for architectures whose collections concern more than one.
+pub trait World: Sync {
+    /// Returns when no other thread runs a process or allocates.
+    fn stop(&self);
+    /// Lets them go on.
+    fn resume(&self);
+    /// Visits every live process's heap with its roots; the world is stopped.
+    fn each_mutator(&self, visit: &mut dyn FnMut(&mut Mutator, &mut dyn RootSet));
+    /// Visits terms that belong to no process (timers, tables); the world is stopped.
+    fn each_global_slice(&self, visit: &mut dyn FnMut(*mut Term, usize));
+}
+
+/// Sizes of one process's heap, in words, for `process_info`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HeapSizes {
+    /// Block of the young generation, without the stack's part in use.
+    pub young_block: usize,
+    /// Used in it.
+    pub young_used: usize,
+    /// Block of the old generation.
+    pub old_block: usize,
+    /// Used in it.
+    pub old_used: usize,
+    /// Stack in use.
+    pub stack: usize,
+    /// Fragments.
+    pub fragments: usize,
+    /// Minor collections since the last major one.
+    pub minor_collections: usize,
+}
+
+/// A heap architecture. One is chosen at start-up; the rest of the machine sees it through this trait alone.
+pub trait Architecture: Sync {
+    /// Its name, as in `--heap`.
+    fn name(&self) -> &'static str;
+
+    /// Where stacks are.
+    fn stack_placement(&self) -> StackPlacement;
+
+    /// Gives a new process its heap. What `arguments` brings is then on it; the fragment is consumed. Returns the
+    /// term that it brought. The stack is empty.
+    fn create(&self, mutator: &mut Mutator, arguments: NonNull<Fragment>, options: &HeapOptions) -> Term;
+
+    /// Takes everything from a process that has ended; the mutator is empty afterwards.
+    fn destroy(&self, mutator: &mut Mutator);
+
+    /// The process is about to run on this thread.
+    fn schedule_in(&self, _mutator: &mut Mutator) {}
+
+    /// The process stops running on this thread.
+    fn schedule_out(&self, _mutator: &mut Mutator) {}
+
+    /// Collects, and makes the room that is asked for. `live` are the live registers. All terms that are no roots
+    /// are stale afterwards. When it fails, everything is as it was.
+    fn collect(
+        &self,
+        mutator: &mut Mutator,
+        request: Collection,
+        live: &mut [Term],
+        roots: &mut dyn RootSet,
+    ) -> Result<(), HeapFull>;
+
+    /// Room for a built-in function when the heap is full: moves nothing.
+    fn allocate_slow(&self, mutator: &mut Mutator, words: usize) -> NonNull<Word>;
+
+    /// Makes a message of a term that lives on the sender's heap (`None`: outside of all heaps, as a scratch heap).
+    fn send(&self, sender: Option<&mut Mutator>, term: Term) -> NonNull<Fragment>;
+
+    /// Makes the message's term part of the receiver's heap as far as it can be done without a collection: returns
+    /// whether the fragment is not needed any more. If not, the term stays in the fragment, which the caller hands
+    /// over with [`Architecture::keep_fragment`] when it takes the message.
+    fn receive(&self, receiver: &mut Mutator, message: &mut Fragment) -> bool;
+
+    /// Takes over a fragment whose term the process has taken.
+    fn keep_fragment(&self, receiver: &mut Mutator, message: NonNull<Fragment>);
+
+    /// Whether messages in a mailbox that were never received point into collected memory, so that they are roots.
+    fn messages_are_roots(&self) -> bool;
+
+    /// Whether the process should be collected soon although its heap is not full (fragments have piled up).
+    fn wants_collection(&self, mutator: &Mutator) -> bool;
+
+    /// Changes the settings of a process's heap.
+    fn set_options(&self, mutator: &mut Mutator, options: &HeapOptions);
+
+    /// The settings of a process's heap.
+    fn options(&self, mutator: &Mutator) -> HeapOptions;
+
+    /// Sizes of a process's heap.
+    fn sizes(&self, mutator: &Mutator) -> HeapSizes;
+
+    /// Visits every block of memory where terms of this heap lie (first word, words in use): for the verifier and
+    /// for code purging.
+    fn each_block(&self, mutator: &Mutator, visit: &mut dyn FnMut(*mut Word, usize));
+
+    /// Visits the objects of this heap that have off-heap parts (binary handles, magic references), of every
+    /// generation: [`Mutator::off_heap`] alone may hold the young ones only.
+    fn each_off_heap(&self, mutator: &Mutator, visit: &mut dyn FnMut(NonNull<Word>)) {
+        // SAFETY: the list is the mutator's, its objects are whole.
+        unsafe { each_off_heap(mutator.off_heap, visit) }
+    }
+}
+
+static ARCHITECTURE: OnceLock<&'static dyn Architecture> = OnceLock::new();
+static WORLD: OnceLock<&'static dyn World> = OnceLock::new();
+
+/// Chooses the architecture of this run; the first call counts.
+pub fn install(architecture: &'static dyn Architecture) {
+    let _ = ARCHITECTURE.set(architecture);
+}
+
+/// The architecture of this run.
+#[inline]
+pub fn architecture() -> &'static dyn Architecture {
+    *ARCHITECTURE.get().expect("an architecture is installed before the first process")
+}
+
+/// Tells the architectures where the processes are; the first call counts.
+pub fn set_world(world: &'static dyn World) {
+    let _ = WORLD.set(world);
+}
+
+/// The processes.
+pub fn world() -> &'static dyn World {
+    *WORLD.get().expect("the machine registers its processes before the first collection")
+}

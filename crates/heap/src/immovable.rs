@@ -1,0 +1,128 @@
+//! One range of addresses whose objects no collector moves, so that a collector asks a single comparison: literals
+//! of loaded code and persistent terms now, the message area of `hybrid` later.
+
+use std::ptr::NonNull;
+use std::sync::{Mutex, OnceLock};
+
+use atoll_platform::Reservation;
+use atoll_term::{Allocate, Term, WORD_BYTES, Word};
+
+/// Addresses reserved; memory is used as it is filled.
+const RESERVED_BYTES: usize = 64 << 30;
+
+struct Range {
+    reservation: Reservation,
+    free: Mutex<FreeSpace>,
+}
+
+#[derive(Default)]
+struct FreeSpace {
+    top: usize,
+    blocks: Vec<(usize, usize)>,
+}
+
+static RANGE: OnceLock<Range> = OnceLock::new();
+
+fn range() -> &'static Range {
+    RANGE.get_or_init(|| Range {
+        // Falls back to a small range where the system allows no large one.
+        reservation: Reservation::new(RESERVED_BYTES)
+            .or_else(|_| Reservation::new(RESERVED_BYTES >> 6))
+            .unwrap_or_else(|error| {
+                eprintln!("atoll: {error} (address range of literals)");
+                std::process::exit(1)
+            }),
+        free: Mutex::default(),
+    })
+}
+
+/// The range's first address and its length in bytes.
+pub fn bounds() -> (usize, usize) {
+    let range = range();
+    (range.reservation.start().as_ptr() as usize, range.reservation.bytes())
+}
+
+/// Whether a cons or boxed term lies in the range.
+#[inline]
+pub fn contains(term: Term) -> bool {
+    let (start, bytes) = bounds();
+    (term.pointer() as usize).wrapping_sub(start) < bytes
+}
+
+/// A block of words in the range, for terms that are not moved. Freed as a whole when dropped.
+#[derive(Debug)]
+pub struct Block {
+    offset: usize,
+    words: usize,
+    used: usize,
+    off_heap: *mut Word,
+}
+
+// SAFETY: a block is memory that it owns; its contents are immutable once published.
+unsafe impl Send for Block {}
+// SAFETY: as above; `&Block` gives nothing but its bounds.
+unsafe impl Sync for Block {}
+
+impl Block {
+    /// A block of exactly `words` words.
+    pub fn new(words: usize) -> Block {
+        let range = range();
+        let mut free = range.free.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some(position) = free.blocks.iter().position(|(_, room)| *room >= words) {
+            let (offset, room) = free.blocks.swap_remove(position);
+            if room > words {
+                free.blocks.push((offset + words * WORD_BYTES, room - words));
+            }
+            return Block { offset, words, used: 0, off_heap: std::ptr::null_mut() };
+        }
+        let offset = free.top;
+        if offset + words * WORD_BYTES > range.reservation.bytes() {
+            eprintln!("atoll: cannot allocate {} bytes of memory (literals)", words * WORD_BYTES);
+            std::process::exit(1);
+        }
+        free.top += words * WORD_BYTES;
+        Block { offset, words, used: 0, off_heap: std::ptr::null_mut() }
+    }
+
+    /// First word.
+    pub fn start(&self) -> *mut Word {
+        range().reservation.start().as_ptr().wrapping_add(self.offset).cast()
+    }
+
+    /// Length in words.
+    pub fn words(&self) -> usize {
+        self.words
+    }
+
+    /// Whether a pointer term leads into this block.
+    pub fn contains(&self, term: Term) -> bool {
+        term.is_pointer() && (term.pointer() as usize).wrapping_sub(self.start() as usize) < self.words * WORD_BYTES
+    }
+}
+
+impl Allocate for Block {
+    fn allocate(&mut self, words: usize) -> NonNull<Word> {
+        assert!(self.words - self.used >= words, "a block that was sized for its contents");
+        let place = self.start().wrapping_add(self.used);
+        self.used += words;
+        NonNull::new(place).expect("addresses of the range are not null")
+    }
+
+    fn adopt(&mut self, object: NonNull<Word>) {
+        // SAFETY: the object lies in this block and is new.
+        unsafe { crate::link_off_heap(&mut self.off_heap, object) }
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        let range = range();
+        // SAFETY: whoever drops the block vouches that its terms are not used any more.
+        unsafe {
+            crate::release_off_heap_list(self.off_heap);
+            range.reservation.discard(self.offset, self.words * WORD_BYTES);
+        }
+        let mut free = range.free.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        free.blocks.push((self.offset, self.words));
+    }
+}

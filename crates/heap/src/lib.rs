@@ -1,0 +1,23 @@
+//! The contract between the machine and its heap architectures. Nothing here knows an architecture by name.
+//!
+//! * [`Mutator`] is what an engine sees of a process's heap: bump pointer, limit, stack.
+//! * [`Architecture`] is what an architecture implements.
+//! * [`RootSet`] and [`World`] are what the machine gives a collector.
+//! * [`Fragment`] is a block of words on its way: a message, or what a built-in function made when the heap was full.
+//! * [`immovable`] is the range of addresses that no collector moves: literals, and later the message area.
+
+mod architecture;
+mod fragment;
+pub mod immovable;
+mod mutator;
+pub mod statistics;
+
+pub use architecture::{
+    Architecture, Collection, HeapFull, HeapOptions, HeapSizes, RootSet, StackPlacement, World, architecture, install,
+    set_world, world,
+};
+pub use fragment::{
+    Fragment, each_off_heap, join_off_heap, link_off_heap, off_heap_bytes, off_heap_link, out_of_memory,
+    release_off_heap_list,
+};
+pub use mutator::{Mutator, OFF_HEAP_BYTES_AT_LEAST, STATE_WORDS};

@@ -1,0 +1,117 @@
+//! What an engine sees of a process's heap.
+
+use std::ptr::NonNull;
+
+use atoll_term::{Allocate, Word};
+
+use crate::architecture::architecture;
+use crate::fragment::{Fragment, link_off_heap, off_heap_bytes};
+
+/// Words that an architecture may keep in a mutator for itself.
+pub const STATE_WORDS: usize = 9;
+
+/// Bytes of new binaries outside of the heap up to which no collection is asked for because of them.
+pub const OFF_HEAP_BYTES_AT_LEAST: usize = 512 << 10;
+
+/// A process's heap and stack. While the process runs, the engine holds `top` and `stack` in registers and writes
+/// them back before it calls anything that takes the mutator.
+#[repr(C)]
+pub struct Mutator {
+    /// Next free heap word.
+    pub top: *mut Word,
+    /// Lowest stack word in use; the stack grows down. It starts with a frame's return address.
+    pub stack: *mut Word,
+    /// End of the free heap words where stack and heap are apart; null where the stack pointer is the limit.
+    pub limit: *mut Word,
+    /// Lowest address that the stack may reach where it is apart.
+    pub stack_limit: *mut Word,
+    /// One above the stack's highest word.
+    pub stack_base: *mut Word,
+    /// Objects with off-heap parts.
+    pub off_heap: *mut Word,
+    /// Fragments that belong to this heap until its next collection moves what lives in them.
+    pub fragments: *mut Fragment,
+    /// Words in those fragments.
+    pub fragment_words: usize,
+    /// Bytes of binaries outside of the heap that were adopted since the last collection.
+    pub off_heap_bytes: usize,
+    /// The architecture's own; see the `state` of its folder.
+    pub state: [usize; STATE_WORDS],
+}
+
+impl Mutator {
+    /// A mutator without memory.
+    pub const fn empty() -> Mutator {
+        Mutator {
+            top: std::ptr::null_mut(),
+            stack: std::ptr::null_mut(),
+            limit: std::ptr::null_mut(),
+            stack_limit: std::ptr::null_mut(),
+            stack_base: std::ptr::null_mut(),
+            off_heap: std::ptr::null_mut(),
+            fragments: std::ptr::null_mut(),
+            fragment_words: 0,
+            off_heap_bytes: 0,
+            state: [0; STATE_WORDS],
+        }
+    }
+
+    /// End of the free heap words. Where the stack is the limit, one word stays free for a return address.
+    #[inline(always)]
+    pub fn heap_limit(&self) -> *mut Word {
+        if self.limit.is_null() { self.stack.wrapping_sub(1) } else { self.limit }
+    }
+
+    /// Free heap words.
+    #[inline(always)]
+    pub fn free_words(&self) -> usize {
+        (self.heap_limit() as usize).saturating_sub(self.top as usize) / atoll_term::WORD_BYTES
+    }
+
+    /// Stack words in use.
+    #[inline]
+    pub fn stack_words(&self) -> usize {
+        (self.stack_base as usize - self.stack as usize) / atoll_term::WORD_BYTES
+    }
+
+    /// Whether so little has piled up outside of the heap that [`crate::Architecture::wants_collection`] need not be
+    /// asked.
+    #[inline(always)]
+    pub fn is_calm(&self) -> bool {
+        self.fragments.is_null() && self.off_heap_bytes < OFF_HEAP_BYTES_AT_LEAST
+    }
+
+    /// Hangs a fragment on this heap.
+    ///
+    /// # Safety
+    /// The fragment is on no other list, and its off-heap list has been joined to this heap's or is empty.
+    pub unsafe fn own_fragment(&mut self, fragment: NonNull<Fragment>) {
+        // SAFETY: the caller hands the fragment over.
+        unsafe {
+            (*fragment.as_ptr()).next = self.fragments;
+            self.fragment_words += fragment.as_ref().used();
+        }
+        self.fragments = fragment.as_ptr();
+    }
+}
+
+impl Allocate for Mutator {
+    #[inline]
+    fn allocate(&mut self, words: usize) -> NonNull<Word> {
+        if self.free_words() >= words {
+            let place = self.top;
+            self.top = place.wrapping_add(words);
+            // SAFETY: a heap with free words has an address.
+            return unsafe { NonNull::new_unchecked(place) };
+        }
+        architecture().allocate_slow(self, words)
+    }
+
+    fn adopt(&mut self, object: NonNull<Word>) {
+        // SAFETY: the object is new and lies on this heap.
+        unsafe {
+            self.off_heap_bytes += off_heap_bytes(object);
+            link_off_heap(&mut self.off_heap, object);
+        }
+    }
+}

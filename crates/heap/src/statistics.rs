@@ -1,0 +1,99 @@
+//! Figures that every architecture reports: counters of this run, and the settings that tests of collectors need.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+
+/// Counters of the whole run. Times in nanoseconds, sizes in words.
+#[derive(Debug, Default)]
+pub struct Counters {
+    /// Minor collections.
+    pub minor_collections: AtomicU64,
+    /// Major collections.
+    pub major_collections: AtomicU64,
+    /// Time of minor collections.
+    pub minor_time: AtomicU64,
+    /// Time of major collections.
+    pub major_time: AtomicU64,
+    /// Longest minor collection.
+    pub longest_minor: AtomicU64,
+    /// Longest major collection.
+    pub longest_major: AtomicU64,
+    /// Words that survived collections.
+    pub words_moved: AtomicU64,
+    /// Words live after the last major collection.
+    pub live_words: AtomicU64,
+    /// Heap words allocated now, over all processes.
+    pub heap_words: AtomicU64,
+    /// The highest that `heap_words` was.
+    pub highest_heap_words: AtomicU64,
+    /// Messages sent.
+    pub messages: AtomicU64,
+    /// Words copied for messages.
+    pub words_copied: AtomicU64,
+    /// Time spent sending, when timed.
+    pub send_time: AtomicU64,
+    /// Time spent copying messages, when timed.
+    pub copy_time: AtomicU64,
+}
+
+/// The counters of this run.
+pub static COUNTERS: Counters = Counters {
+    minor_collections: AtomicU64::new(0),
+    major_collections: AtomicU64::new(0),
+    minor_time: AtomicU64::new(0),
+    major_time: AtomicU64::new(0),
+    longest_minor: AtomicU64::new(0),
+    longest_major: AtomicU64::new(0),
+    words_moved: AtomicU64::new(0),
+    live_words: AtomicU64::new(0),
+    heap_words: AtomicU64::new(0),
+    highest_heap_words: AtomicU64::new(0),
+    messages: AtomicU64::new(0),
+    words_copied: AtomicU64::new(0),
+    send_time: AtomicU64::new(0),
+    copy_time: AtomicU64::new(0),
+};
+
+/// Whether sends are timed (`--stats`); reading a clock at every send is not free.
+pub static TIMED: AtomicBool = AtomicBool::new(false);
+/// `--gc-stress N`: collect at every Nth allocation point; 0 is off.
+pub static STRESS: AtomicU32 = AtomicU32::new(0);
+/// `--verify-heap`: check heaps after every collection.
+pub static VERIFY: AtomicBool = AtomicBool::new(false);
+/// `--trace-gc`: a line on standard error for every collection.
+pub static TRACE: AtomicBool = AtomicBool::new(false);
+
+static PAUSES: Mutex<Vec<(u64, bool)>> = Mutex::new(Vec::new());
+const PAUSES_KEPT: usize = 1 << 20;
+
+/// Counts one collection. `nanoseconds` is how long mutators stood still, `moved` the words that survived.
+pub fn record_collection(major: bool, nanoseconds: u64, moved: u64) {
+    let (count, time, longest) = if major {
+        (&COUNTERS.major_collections, &COUNTERS.major_time, &COUNTERS.longest_major)
+    } else {
+        (&COUNTERS.minor_collections, &COUNTERS.minor_time, &COUNTERS.longest_minor)
+    };
+    count.fetch_add(1, Ordering::Relaxed);
+    time.fetch_add(nanoseconds, Ordering::Relaxed);
+    longest.fetch_max(nanoseconds, Ordering::Relaxed);
+    COUNTERS.words_moved.fetch_add(moved, Ordering::Relaxed);
+    if TIMED.load(Ordering::Relaxed) {
+        let mut pauses = PAUSES.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if pauses.len() < PAUSES_KEPT {
+            pauses.push((nanoseconds, major));
+        }
+    }
+}
+
+/// The pauses of this run so far: nanoseconds, and whether it was a major collection. Kept when timed only.
+pub fn pauses() -> Vec<(u64, bool)> {
+    PAUSES.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
+}
+
+/// Heap memory has grown (or shrunk) by this many words.
+pub fn heap_changed(words: i64) {
+    let now = COUNTERS.heap_words.fetch_add(words as u64, Ordering::Relaxed).wrapping_add(words as u64);
+    if words > 0 {
+        COUNTERS.highest_heap_words.fetch_max(now, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,25 @@
+//! The operating system, as the machine sees it: reserved address ranges, clocks, resident memory.
+
+pub mod clock;
+mod memory;
+
+pub use memory::{OutOfMemory, Reservation};
+
+/// Resident memory of this process now, in bytes; 0 where the system does not tell.
+pub fn resident_bytes() -> u64 {
+    std::fs::read_to_string("/proc/self/statm")
+        .ok()
+        .and_then(|text| text.split_whitespace().nth(1)?.parse::<u64>().ok())
+        .map_or(0, |pages| pages * rustix::param::page_size() as u64)
+}
+
+/// Highest resident memory of this process so far, in bytes; 0 where the system does not tell.
+pub fn peak_resident_bytes() -> u64 {
+    std::fs::read_to_string("/proc/self/status")
+        .ok()
+        .and_then(|text| {
+            let line = text.lines().find(|line| line.starts_with("VmHWM:"))?;
+            line.split_whitespace().nth(1)?.parse::<u64>().ok()
+        })
+        .map_or(0, |kilobytes| kilobytes * 1024)
+}

@@ -1,0 +1,90 @@
+//! The end of a process: whoever is linked to it or watches it learns of it, and everything is given back.
+
+use std::ptr::NonNull;
+
+use atoll_heap::architecture;
+use atoll_term::{Build, Term, atoms};
+
+use crate::mailbox::Mailbox;
+use crate::process::{Own, Process};
+use crate::signal::{self, Signal, attach};
+use crate::system::{System, monitored_object};
+
+/// Ends a process that this thread runs. `reason` lies on its heap. The process must not be used afterwards.
+pub fn terminate(process: NonNull<Process>, reason: Term) {
+    let system = System::get();
+    // Keeps the process alive until the last lines here have used it.
+    let guard = crossbeam_epoch::pin();
+    // SAFETY: the caller runs the process.
+    let (shared, own) = unsafe { (process.as_ref(), process.as_ref().own_mut()) };
+    let pid = shared.pid;
+    if own.timer != 0 {
+        system.timers.cancel(own.timer);
+    }
+    let rare = own.rare.take();
+    // From here on nobody finds it; what is in the inbox is answered below.
+    // SAFETY: this thread runs the process and is pinned.
+    unsafe { system.table.remove(process) };
+    system.forget_names(shared);
+    if let Some(rare) = rare {
+        tell_others(system, own, pid, reason, *rare);
+    }
+    for chain in [own.mailbox.clear(), shared.inbox.close()] {
+        let mut chain = chain;
+        while let Some(fragment) = NonNull::new(chain) {
+            // SAFETY: the chain was taken out.
+            chain = unsafe { fragment.as_ref().next };
+            system.answer_for_missing(pid, fragment);
+        }
+    }
+    architecture().destroy(&mut own.mutator);
+    own.saved = Vec::new();
+    own.mailbox = Mailbox::default();
+    shared.end();
+    drop(guard);
+}
+
+fn tell_others(system: &System, own: &mut Own, pid: Term, reason: Term, rare: crate::process::Rare) {
+    if !rare.links.is_empty() {
+        let message = own.mutator.tuple(&[atoms::EXIT_UPPER, pid, reason]);
+        for link in &rare.links {
+            let fragment = architecture().send(Some(&mut own.mutator), message);
+            let signal = attach(fragment, Signal::LinkExit { from: pid });
+            if let Err(fragment) = system.deliver(*link, signal) {
+                signal::discard(fragment);
+            }
+        }
+    }
+    for (reference, monitor) in &rare.monitored_by {
+        let heap = &mut own.mutator;
+        let reference_term = reference.term(heap);
+        let object = monitored_object(heap, pid, monitor.name);
+        let message = heap.tuple(&[monitor.tag, reference_term, atoms::PROCESS, object, reason]);
+        let fragment = architecture().send(Some(heap), message);
+        let signal = attach(fragment, Signal::Down { reference: *reference });
+        if let Err(fragment) = system.deliver(monitor.watcher, signal) {
+            signal::discard(fragment);
+        }
+    }
+    for (reference, monitor) in &rare.monitoring {
+        if !monitor.target.is_none() {
+            let signal = signal::bare(Signal::Demonitor { reference: *reference });
+            if let Err(fragment) = system.deliver(monitor.target, signal) {
+                signal::discard(fragment);
+            }
+        }
+    }
+    for suspended in &rare.suspending {
+        if let Err(fragment) = system.deliver(*suspended, signal::bare(Signal::Resume)) {
+            signal::discard(fragment);
+        }
+    }
+    for (watcher, reference) in &rare.suspenders {
+        let reference_term = reference.term(&mut own.mutator);
+        let message = own.mutator.tuple(&[reference_term, atoms::UNDEFINED]);
+        let fragment = architecture().send(Some(&mut own.mutator), message);
+        if let Err(fragment) = system.deliver(*watcher, fragment) {
+            signal::discard(fragment);
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! Receiving signals: what a process does with each kind.
+
+use std::ptr::NonNull;
+
+use atoll_heap::{Collection, Fragment, HeapFull, architecture};
+use atoll_term::{Build, Term, atoms};
+
+use crate::process::{AliasKind, IncomingMonitor, Own, Process, Rare, WaitState};
+use crate::reference::ReferenceId;
+use crate::signal::{self, RequestKind, Signal, attach};
+use crate::system::System;
+
+/// What signals can make of a process.
+#[derive(Clone, Copy, Debug)]
+pub enum Fate {
+    /// It goes on.
+    Lives,
+    /// It ends with this reason, which lies on its heap.
+    Dies(Term),
+}
+
+/// A request that needs more than this crate knows; whoever runs the process answers it.
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    /// Who asked.
+    pub from: Term,
+    /// Goes into the answer `{Ref, Result}`.
+    pub reference: ReferenceId,
+    /// What is asked.
+    pub kind: RequestKind,
+    /// Its arguments, on the process's heap.
+    pub argument: Term,
+}
+
+/// Takes all signals out of the inbox and acts on them. `answer` carries out requests.
+pub fn receive_signals(process: &Process, own: &mut Own, answer: &mut dyn FnMut(&Process, &mut Own, Request)) -> Fate {
+    let mut chain = process.inbox.take();
+    let mut fate = Fate::Lives;
+    while let Some(mut fragment) = NonNull::new(chain) {
+        // SAFETY: the chain was taken out of the inbox.
+        let body = unsafe {
+            chain = fragment.as_ref().next;
+            signal::detach(fragment.as_mut())
+        };
+        match body {
+            _ if matches!(fate, Fate::Dies(_)) => {
+                // It is dying already: what comes later meets a process that does not exist.
+                if let Some(body) = body {
+                    System::get().answer_for_missing(process.pid, attach(fragment, *body));
+                } else {
+                    signal::discard(fragment);
+                }
+            }
+            None => own.mailbox.push(fragment),
+            Some(body) => fate = act(process, own, *body, fragment, answer),
+        }
+    }
+    fate
+}
+
+fn act(
+    process: &Process,
+    own: &mut Own,
+    body: Signal,
+    fragment: NonNull<Fragment>,
+    answer: &mut dyn FnMut(&Process, &mut Own, Request),
+) -> Fate {
+    let mut keep = false;
+    let mut fate = Fate::Lives;
+    match body {
+        Signal::Link { from } => {
+            let links = &mut own.rare().links;
+            if !links.contains(&from) {
+                links.push(from);
+            }
+        }
+        Signal::Unlink { from } => {
+            if let Some(rare) = &mut own.rare {
+                rare.links.retain(|pid| *pid != from);
+            }
+        }
+        Signal::LinkExit { from } => {
+            let linked = own.rare.as_mut().is_some_and(|rare| {
+                let before = rare.links.len();
+                rare.links.retain(|pid| *pid != from);
+                rare.links.len() < before
+            });
+            if linked {
+                (fate, keep) = exit_signal(own, fragment, false);
+            }
+        }
+        Signal::Exit { .. } => (fate, keep) = exit_signal(own, fragment, true),
+        Signal::Monitor { from, reference, name, tag } => {
+            own.rare().monitored_by.insert(reference, IncomingMonitor { watcher: from, name, tag });
+        }
+        Signal::Demonitor { reference } => {
+            if let Some(rare) = &mut own.rare {
+                rare.monitored_by.remove(&reference);
+            }
+        }
+        Signal::Down { reference } => {
+            if let Some(rare) = &mut own.rare
+                && rare.monitoring.remove(&reference).is_some()
+            {
+                let tag = take_tag(rare, reference);
+                if matches!(rare.aliases.get(&reference), Some(AliasKind::Demonitor | AliasKind::ReplyDemonitor)) {
+                    rare.aliases.remove(&reference);
+                }
+                let message = match tag {
+                    Some(tag) => retag(own, fragment, tag),
+                    None => fragment,
+                };
+                own.mailbox.push(message);
+                keep = true;
+            }
+        }
+        Signal::ToAlias { reference } => {
+            let kind = own.rare.as_ref().and_then(|rare| rare.aliases.get(&reference).copied());
+            if let Some(kind) = kind {
+                if matches!(kind, AliasKind::Reply | AliasKind::ReplyDemonitor) {
+                    own.rare().aliases.remove(&reference);
+                }
+                if kind == AliasKind::ReplyDemonitor {
+                    demonitor(own, reference);
+                }
+                own.mailbox.push(fragment);
+                keep = true;
+            }
+        }
+        Signal::SpawnReply { reference } => {
+            let rare = own.rare();
+            if let Some(position) = rare.spawn_requests.iter().position(|own| *own == reference) {
+                rare.spawn_requests.swap_remove(position);
+                own.mailbox.push(fragment);
+                keep = true;
+            }
+        }
+        Signal::Timeout { wait } => {
+            if own.timer == wait && own.wait == WaitState::Running {
+                own.timer = 0;
+                own.wait = WaitState::Expired;
+            }
+        }
+        Signal::Suspend { from, reply } => {
+            let rare = own.rare();
+            rare.suspended += 1;
+            rare.suspenders.extend(reply.map(|reference| (from, reference)));
+        }
+        Signal::Resume => {
+            if let Some(rare) = &mut own.rare {
+                rare.suspended = rare.suspended.saturating_sub(1);
+            }
+        }
+        Signal::GroupLeader { leader } => own.group_leader = leader,
+        Signal::Request { from, reference, kind } => {
+            let argument = take_term(own, fragment);
+            keep = true;
+            answer(process, own, Request { from, reference, kind, argument });
+        }
+    }
+    if !keep {
+        signal::discard(fragment);
+    }
+    fate
+}
+
+/// Head of the messages of a monitor that was made with the option `tag`; it is not needed any more.
+fn take_tag(rare: &mut Rare, reference: ReferenceId) -> Option<Term> {
+    let position = rare.tags.iter().position(|(own, _)| *own == reference)?;
+    Some(rare.tags.swap_remove(position).1)
+}
+
+/// A monitor's message with another head, which lies on the process's heap.
+fn retag(own: &mut Own, fragment: NonNull<Fragment>, tag: Term) -> NonNull<Fragment> {
+    let message = take_term(own, fragment);
+    let mut elements = message.tuple_elements().unwrap_or_default().to_vec();
+    if let Some(head) = elements.first_mut() {
+        *head = tag;
+    }
+    let message = own.mutator.tuple(&elements);
+    architecture().send(Some(&mut own.mutator), message)
+}
+
+/// Makes the term of a signal part of the process's heap.
+fn take_term(own: &mut Own, fragment: NonNull<Fragment>) -> Term {
+    // SAFETY: the fragment is ours; its term stays valid where it is until the next collection.
+    let term = unsafe { fragment.as_ref() }.term;
+    architecture().keep_fragment(&mut own.mutator, fragment);
+    term
+}
+
+/// An exit signal: `{'EXIT', From, Reason}`. `explicit` when it came from `exit/2`. Returns whether the fragment was used.
+fn exit_signal(own: &mut Own, fragment: NonNull<Fragment>, explicit: bool) -> (Fate, bool) {
+    // SAFETY: the fragment is ours.
+    let message = unsafe { fragment.as_ref() }.term;
+    let Some(&[_, from, reason]) = message.tuple_elements() else { return (Fate::Lives, false) };
+    if explicit && reason == atoms::KILL {
+        return (Fate::Dies(atoms::KILLED), false);
+    }
+    if own.flags.trap_exit {
+        own.mailbox.push(fragment);
+        return (Fate::Lives, true);
+    }
+    // `exit(self(), normal)` is the one `normal` that ends its receiver; the sender marks it by its pid.
+    if reason == atoms::NORMAL && !(explicit && is_self(own, from)) {
+        return (Fate::Lives, false);
+    }
+    let reason = take_term(own, fragment).tuple_elements().map_or(atoms::KILLED, |elements| elements[2]);
+    (Fate::Dies(reason), true)
+}
+
+fn is_self(own: &Own, from: Term) -> bool {
+    own.pid == from
+}
+
+/// Takes the first message out of the mailbox, for built-in functions that receive. The term is on the heap afterwards.
+pub fn take_message(own: &mut Own) -> Option<Term> {
+    own.mailbox.restart();
+    let message = own.mailbox.take_current()?;
+    Some(take_term(own, message))
+}
+
+/// Ends a monitor of this process; returns whether there was one.
+pub fn demonitor(own: &mut Own, reference: ReferenceId) -> bool {
+    let Some(rare) = &mut own.rare else { return false };
+    let Some(monitor) = rare.monitoring.remove(&reference) else { return false };
+    take_tag(rare, reference);
+    if matches!(rare.aliases.get(&reference), Some(AliasKind::Demonitor | AliasKind::ReplyDemonitor)) {
+        rare.aliases.remove(&reference);
+    }
+    if !monitor.target.is_none() {
+        let signal = signal::bare(Signal::Demonitor { reference });
+        System::get().deliver_or_answer(monitor.target, signal);
+    }
+    true
+}
+
+/// Takes the first message that `matches` accepts out of the mailbox, wherever it stands; its term is then part of
+/// the process's heap. Looks at messages that have arrived only; signals are not acted on.
+pub fn take_matching(own: &mut Own, mut matches: impl FnMut(Term) -> bool) -> Option<Term> {
+    own.mailbox.restart();
+    let mut found = None;
+    while let Some(message) = own.mailbox.current() {
+        // SAFETY: the message is in the mailbox.
+        if matches(unsafe { message.as_ref() }.term) {
+            found = own.mailbox.take_current();
+            break;
+        }
+        own.mailbox.skip();
+    }
+    own.mailbox.restart();
+    let mut message = found?;
+    // SAFETY: the message was taken out, so it is ours.
+    unsafe {
+        let done = message.as_ref().used() == 0 || architecture().receive(&mut own.mutator, message.as_mut());
+        let term = message.as_ref().term;
+        if done {
+            Fragment::free(message);
+        } else {
+            architecture().keep_fragment(&mut own.mutator, message);
+        }
+        Some(term)
+    }
+}
+
+/// Carries out the collections that others have asked for. No register holds a term.
+///
+/// # Errors
+/// The process has reached its maximum heap size.
+pub fn collect_for_others(own: &mut Own) -> Result<(), HeapFull> {
+    while let Some(request) = own.rare.as_ref().and_then(|rare| rare.collections.last()) {
+        let major = request.argument.tuple_elements().is_none_or(|task| task.get(2) != Some(&atoms::MINOR));
+        own.collect(Collection { major, stack_words: 1, ..Collection::default() }, &mut [])?;
+        if let Some(request) = own.rare().collections.pop() {
+            reply(own, &request, atoms::TRUE);
+        }
+    }
+    Ok(())
+}
+
+/// Answers a request: with `{Ref, Result}`, or `{Task, Id, Result}` for a task. `result` lies on the answering
+/// process's heap.
+pub fn reply(own: &mut Own, request: &Request, result: Term) {
+    let message = match (request.kind.is_task(), request.argument.tuple_elements()) {
+        (true, Some(&[task, id, ..])) => own.mutator.tuple(&[task, id, result]),
+        _ => {
+            let reference = request.reference.term(&mut own.mutator);
+            own.mutator.tuple(&[reference, result])
+        }
+    };
+    let fragment = architecture().send(Some(&mut own.mutator), message);
+    System::get().deliver_or_answer(request.from, fragment);
+}

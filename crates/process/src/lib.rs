@@ -1,0 +1,29 @@
+//! Processes and what passes between them.
+//!
+//! A process is known to others by its [`Process`]: pid, inbox, state. What is its own, [`Own`], belongs to the
+//! scheduler that runs it. Every signal, messages included, goes through the inbox; nothing here takes a lock that
+//! another process's message would wait for.
+
+pub mod dictionary;
+pub mod exit;
+pub mod handle;
+mod inbox;
+pub mod inspect;
+mod mailbox;
+pub mod native;
+pub mod process;
+mod reference;
+pub mod send;
+pub mod signal;
+pub mod spawn;
+pub mod system;
+pub mod table;
+pub mod timers;
+
+pub use inbox::Inbox;
+pub use mailbox::Mailbox;
+pub use native::{BuiltIn, Caller, Interrupt, Native, Outcome};
+pub use process::{AliasKind, Flags, IncomingMonitor, OutgoingMonitor, Own, Priority, Process, Rare, WaitState, state};
+pub use reference::ReferenceId;
+pub use signal::{RequestKind, Signal};
+pub use system::{EntryPoints, GlobalRoots, NotRegistered, Schedule, System};

@@ -1,0 +1,255 @@
+//! The mailbox: messages that have arrived, oldest first, seen by their process alone.
+//!
+//! ```text
+//!   first -> m0 -> m1 -> m2 -> m3 -> null
+//!                  ^ save: next to be looked at; m0 was looked at and did not match
+//! ```
+//!
+//! `receive` looks at messages from `save` on; taking one, or a timeout, puts `save` back to the first. Messages
+//! before `save` have been looked at, so their terms may lie on the process's heap: they are roots.
+
+use std::ptr::NonNull;
+
+use atoll_heap::Fragment;
+
+use crate::reference::ReferenceId;
+
+/// A place in a mailbox: the link that points to the message there.
+type Link = *mut *mut Fragment;
+
+/// Messages of one process. It must not move while it holds messages: links point into it.
+#[derive(Debug)]
+pub struct Mailbox {
+    first: *mut Fragment,
+    /// Null stands for `&first`, so that an empty mailbox can be moved.
+    save: Link,
+    last: Link,
+    length: usize,
+    markers: Option<Box<Markers>>,
+}
+
+#[derive(Debug, Default)]
+struct Markers {
+    /// Where the mailbox ended when each marker was reserved or bound.
+    places: Vec<(MarkerKey, Link)>,
+    next: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum MarkerKey {
+    Reserved(u64),
+    Bound(ReferenceId),
+}
+
+/// Markers kept at once; older ones are forgotten, which costs time but changes nothing.
+const MOST_MARKERS: usize = 8;
+
+impl Default for Mailbox {
+    fn default() -> Self {
+        let null = std::ptr::null_mut();
+        Mailbox { first: std::ptr::null_mut(), save: null, last: null, length: 0, markers: None }
+    }
+}
+
+impl Mailbox {
+    fn start(&mut self) -> Link {
+        &raw mut self.first
+    }
+
+    fn save_link(&mut self) -> Link {
+        if self.save.is_null() { self.start() } else { self.save }
+    }
+
+    fn last_link(&mut self) -> Link {
+        if self.last.is_null() { self.start() } else { self.last }
+    }
+
+    /// Number of messages.
+    pub fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// Adds a message at the end.
+    #[inline]
+    pub fn push(&mut self, message: NonNull<Fragment>) {
+        // SAFETY: the last link lies in this mailbox or in its last message; the new message is handed over.
+        unsafe {
+            (*message.as_ptr()).next = std::ptr::null_mut();
+            *self.last_link() = message.as_ptr();
+            self.last = &raw mut (*message.as_ptr()).next;
+        }
+        self.length += 1;
+    }
+
+    /// The message to be looked at next.
+    #[inline]
+    pub fn current(&mut self) -> Option<NonNull<Fragment>> {
+        // SAFETY: the save link lies in this mailbox or in one of its messages.
+        NonNull::new(unsafe { *self.save_link() })
+    }
+
+    /// The current message did not match: go on with the next.
+    #[inline]
+    pub fn skip(&mut self) {
+        if let Some(message) = self.current() {
+            // SAFETY: the message is in the mailbox.
+            self.save = unsafe { &raw mut (*message.as_ptr()).next };
+        }
+    }
+
+    /// Looks from the first message on again.
+    #[inline]
+    pub fn restart(&mut self) {
+        self.save = std::ptr::null_mut();
+    }
+
+    /// Takes the current message out, and looks from the first on again.
+    #[inline]
+    pub fn take_current(&mut self) -> Option<NonNull<Fragment>> {
+        let message = self.current()?;
+        let link = self.save_link();
+        // SAFETY: the link points to the message, which is unlinked here.
+        let own_link = unsafe {
+            *link = message.as_ref().next;
+            &raw mut (*message.as_ptr()).next
+        };
+        if self.last == own_link {
+            self.last = if link == self.start() { std::ptr::null_mut() } else { link };
+        }
+        if let Some(markers) = &mut self.markers {
+            for (_, place) in &mut markers.places {
+                if *place == own_link {
+                    *place = link;
+                }
+            }
+        }
+        self.length -= 1;
+        self.restart();
+        Some(message)
+    }
+
+    /// Reserves a marker of the present end; the number identifies it.
+    pub fn reserve_marker(&mut self) -> u64 {
+        let end = self.last_link();
+        let markers = self.markers.get_or_insert_default();
+        markers.next += 1;
+        let number = markers.next;
+        markers.places.push((MarkerKey::Reserved(number), end));
+        if markers.places.len() > MOST_MARKERS {
+            markers.places.remove(0);
+        }
+        number
+    }
+
+    /// From now on the marker is that of `reference`.
+    pub fn bind_marker(&mut self, number: u64, reference: ReferenceId) {
+        if let Some(markers) = &mut self.markers {
+            for (key, _) in &mut markers.places {
+                if *key == MarkerKey::Reserved(number) {
+                    *key = MarkerKey::Bound(reference);
+                }
+            }
+        }
+    }
+
+    /// Forgets a reserved marker.
+    pub fn clear_reserved_marker(&mut self, number: u64) {
+        if let Some(markers) = &mut self.markers {
+            markers.places.retain(|(key, _)| *key != MarkerKey::Reserved(number));
+        }
+    }
+
+    /// Forgets the marker of a reference.
+    pub fn clear_marker(&mut self, reference: ReferenceId) {
+        if let Some(markers) = &mut self.markers {
+            markers.places.retain(|(key, _)| *key != MarkerKey::Bound(reference));
+        }
+    }
+
+    /// Looks from the marker of `reference` on: messages before it cannot contain the reference.
+    pub fn use_marker(&mut self, reference: ReferenceId) {
+        let place = self.markers.as_ref().and_then(|markers| {
+            markers.places.iter().find(|(key, _)| *key == MarkerKey::Bound(reference)).map(|(_, place)| *place)
+        });
+        if let Some(place) = place {
+            self.save = place;
+        }
+    }
+
+    /// Visits the messages in order.
+    pub fn each(&self, mut visit: impl FnMut(&mut Fragment)) {
+        let mut at = self.first;
+        while !at.is_null() {
+            // SAFETY: messages in the mailbox are whole, and the mailbox is borrowed by its process.
+            let fragment = unsafe { &mut *at };
+            visit(fragment);
+            at = fragment.next;
+        }
+    }
+
+    /// Takes all messages out: a chain through `next`.
+    pub fn clear(&mut self) -> *mut Fragment {
+        let first = self.first;
+        *self = Mailbox::default();
+        first
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use atoll_term::Term;
+
+    fn message(value: i64) -> NonNull<Fragment> {
+        let mut fragment = Fragment::new(0);
+        // SAFETY: the fragment is new.
+        unsafe { fragment.as_mut().term = Term::small(value) };
+        fragment
+    }
+
+    fn take(mailbox: &mut Mailbox) -> i64 {
+        let taken = mailbox.take_current().unwrap();
+        // SAFETY: the message was taken out.
+        unsafe {
+            let value = taken.as_ref().term.small_value();
+            Fragment::free(taken);
+            value
+        }
+    }
+
+    #[test]
+    fn selective_receive_and_markers() {
+        let mut mailbox = Mailbox::default();
+        for value in 0..4 {
+            mailbox.push(message(value));
+        }
+        mailbox.skip();
+        mailbox.skip();
+        assert_eq!(take(&mut mailbox), 2);
+        let marker = mailbox.reserve_marker();
+        let reference = ReferenceId::fresh();
+        mailbox.bind_marker(marker, reference);
+        mailbox.push(message(9));
+        mailbox.use_marker(reference);
+        assert_eq!(take(&mut mailbox), 9);
+        mailbox.push(message(10));
+        mailbox.skip();
+        mailbox.skip();
+        // Takes the message that the marker's link lies in.
+        mailbox.restart();
+        mailbox.skip();
+        assert_eq!(take(&mut mailbox), 3);
+        mailbox.use_marker(reference);
+        assert_eq!(take(&mut mailbox), 10);
+        assert_eq!(take(&mut mailbox), 0);
+        assert_eq!(take(&mut mailbox), 1);
+        assert!(mailbox.is_empty() && mailbox.current().is_none());
+        mailbox.push(message(11));
+        assert_eq!(take(&mut mailbox), 11);
+    }
+}

@@ -1,0 +1,359 @@
+//! A process: what others may touch ([`Process`]), and what is its own ([`Own`]), split so that every process that
+//! waits takes little memory and rare things none at all.
+
+use std::cell::UnsafeCell;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use atoll_heap::{Collection, HeapFull, Mutator, RootSet, architecture};
+use atoll_term::{Export, Term, Word, atoms};
+
+use crate::dictionary::Dictionary;
+use crate::handle::Request;
+use crate::inbox::Inbox;
+use crate::mailbox::Mailbox;
+use crate::reference::ReferenceId;
+
+/// What a scheduler knows of a process. See [`Process::wake`] for the transitions.
+pub mod state {
+    /// Waits; whoever sends a signal puts it into a run queue.
+    pub const IDLE: u32 = 0;
+    /// Is in a run queue.
+    pub const QUEUED: u32 = 1;
+    /// Runs on a scheduler.
+    pub const RUNNING: u32 = 2;
+    /// Runs, and a signal has come since it was last looked for.
+    pub const RUNNING_PENDING: u32 = 3;
+    /// Has ended.
+    pub const ENDED: u32 = 4;
+}
+
+/// Priority of a process; the order is that of the run queues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Priority {
+    /// `max`
+    Max = 0,
+    /// `high`
+    High = 1,
+    /// `normal`
+    Normal = 2,
+    /// `low`
+    Low = 3,
+}
+
+impl Priority {
+    /// The atom of this name.
+    pub fn atom(self) -> Term {
+        match self {
+            Priority::Max => atoms::MAX,
+            Priority::High => atoms::HIGH,
+            Priority::Normal => atoms::NORMAL,
+            Priority::Low => atoms::LOW,
+        }
+    }
+
+    /// The priority of this name.
+    pub fn from_atom(atom: Term) -> Option<Priority> {
+        [Priority::Max, Priority::High, Priority::Normal, Priority::Low].into_iter().find(|one| one.atom() == atom)
+    }
+}
+
+/// A process as every thread sees it.
+#[repr(C)]
+pub struct Process {
+    /// Its pid (local).
+    pub pid: Term,
+    /// Signals on their way to it.
+    pub inbox: Inbox,
+    /// Whether it was ever registered under a name: see [`crate::System::register`].
+    pub registered: AtomicBool,
+    state: AtomicU32,
+    own: UnsafeCell<Own>,
+}
+
+// SAFETY: `pid`, `inbox` and `state` may be used by all threads; `own` only through `own_mut`, whose callers hold the
+// process (they run it, or the world is stopped).
+unsafe impl Sync for Process {}
+// SAFETY: nothing in a process is tied to a thread.
+unsafe impl Send for Process {}
+
+/// What belongs to whoever runs the process.
+#[repr(C)]
+pub struct Own {
+    /// Heap and stack.
+    pub mutator: Mutator,
+    /// Where to go on.
+    pub address: *const Word,
+    /// Registers saved while it does not run.
+    pub saved: Vec<Term>,
+    /// Messages that have arrived.
+    pub mailbox: Mailbox,
+    /// Its pid.
+    pub pid: Term,
+    /// Who spawned it (local pid), or `NONE`.
+    pub parent: Term,
+    /// The process that input and output go to (pid).
+    pub group_leader: Term,
+    /// Reductions done in earlier time slices.
+    pub reductions: u64,
+    /// Catch marks on the stack.
+    pub catches: u32,
+    /// Switches.
+    pub flags: Flags,
+    /// Priority.
+    pub priority: Priority,
+    /// What most processes never need.
+    pub rare: Option<Box<Rare>>,
+    /// The function it was spawned with.
+    pub initial_call: Option<&'static Export>,
+    /// Timer of `receive after`: its number, 0 if none.
+    pub timer: u64,
+    /// Where `receive after` goes on after the timeout.
+    pub wait: WaitState,
+}
+
+/// State of the present `receive after`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WaitState {
+    /// No timeout is running.
+    #[default]
+    None,
+    /// The timer with this wait's number runs.
+    Running,
+    /// The time has come.
+    Expired,
+}
+
+/// Switches of a process.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Flags {
+    /// `trap_exit`
+    pub trap_exit: bool,
+    /// `sensitive`
+    pub sensitive: bool,
+    /// `message_queue_data` is `off_heap`
+    pub off_heap_messages: bool,
+    /// Is to be removed from the table without being counted as the program's.
+    pub system: bool,
+    /// Sleeps in `erlang:hibernate/3`.
+    pub hibernating: bool,
+    /// Was exited by `max_heap_size` without a log message.
+    pub quiet_heap_limit: bool,
+    /// `max_heap_size` does not kill.
+    pub heap_limit_spares: bool,
+}
+
+/// A monitor that a process has on another.
+#[derive(Clone, Copy, Debug)]
+pub struct OutgoingMonitor {
+    /// Pid that is watched (`NONE`: nobody, the message is on its way).
+    pub target: Term,
+    /// Name by which it is watched, or `NONE`.
+    pub name: Term,
+    /// Whether the message ends an alias of the same reference, see [`AliasKind`].
+    pub tag: Term,
+}
+
+/// A monitor that another process has on this one.
+#[derive(Clone, Copy, Debug)]
+pub struct IncomingMonitor {
+    /// The watcher's pid.
+    pub watcher: Term,
+    /// Name by which it watches, or `NONE`.
+    pub name: Term,
+    /// Head of the message.
+    pub tag: Term,
+}
+
+/// When an alias ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AliasKind {
+    /// By `unalias/1` only.
+    Explicit,
+    /// With the first message through it.
+    Reply,
+    /// With the monitor.
+    Demonitor,
+    /// With the monitor, or the first message through it, which ends the monitor too.
+    ReplyDemonitor,
+}
+
+/// What most processes never need.
+#[derive(Default)]
+pub struct Rare {
+    /// Pids linked to.
+    pub links: Vec<Term>,
+    /// Monitors on others.
+    pub monitoring: HashMap<ReferenceId, OutgoingMonitor>,
+    /// Monitors of others.
+    pub monitored_by: HashMap<ReferenceId, IncomingMonitor>,
+    /// Active aliases.
+    pub aliases: HashMap<ReferenceId, AliasKind>,
+    /// Process dictionary.
+    pub dictionary: Dictionary,
+    /// Heads of messages of monitors that were made with the option `tag`.
+    pub tags: Vec<(ReferenceId, Term)>,
+    /// Collections that others have asked for; done when no register holds a term.
+    pub collections: Vec<Request>,
+    /// How often it is suspended.
+    pub suspended: u32,
+    /// Processes that it has suspended, once for each time.
+    pub suspending: Vec<Term>,
+    /// Who is to be told when it has stopped.
+    pub suspenders: Vec<(Term, ReferenceId)>,
+    /// How often it has asked for news of nodes.
+    pub node_watches: u32,
+    /// `save_calls`
+    pub save_calls: u16,
+    /// `error_handler` module if not the usual.
+    pub error_handler: Option<Term>,
+    /// The last exception's raw trace, arguments and so on, kept across a `raise`.
+    pub exception_trace: Option<Term>,
+    /// Signals to be sent when it ends: `spawn_request` options of its parent, and the like.
+    pub spawn_requests: Vec<ReferenceId>,
+}
+
+impl Process {
+    /// A process that is not in the table yet; its state is `QUEUED`.
+    pub fn new(pid: Term, own: Own) -> Process {
+        Process {
+            pid,
+            inbox: Inbox::default(),
+            registered: AtomicBool::new(false),
+            state: AtomicU32::new(state::QUEUED),
+            own: UnsafeCell::new(own),
+        }
+    }
+
+    /// What belongs to whoever runs the process.
+    ///
+    /// # Safety
+    /// The caller runs the process, or the world is stopped, or nobody else knows the process; and no other
+    /// reference from this method is in use.
+    #[expect(clippy::mut_from_ref, reason = "exclusive by the state of the process, which the caller holds")]
+    #[inline(always)]
+    pub unsafe fn own_mut(&self) -> &mut Own {
+        // SAFETY: the caller's obligation.
+        unsafe { &mut *self.own.get() }
+    }
+
+    /// The scheduling state, for information.
+    pub fn state(&self) -> u32 {
+        self.state.load(Ordering::Acquire)
+    }
+
+    /// A signal has been pushed: returns whether the caller must put the process into a run queue.
+    ///
+    /// ```text
+    ///   IDLE -> QUEUED (caller enqueues)     RUNNING -> RUNNING_PENDING     others: nothing
+    /// ```
+    #[inline]
+    pub fn wake(&self) -> bool {
+        let mut now = self.state.load(Ordering::Acquire);
+        loop {
+            let next = match now {
+                state::IDLE => state::QUEUED,
+                state::RUNNING => state::RUNNING_PENDING,
+                _ => return false,
+            };
+            match self.state.compare_exchange_weak(now, next, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) => return next == state::QUEUED,
+                Err(other) => now = other,
+            }
+        }
+    }
+
+    /// A scheduler has taken the process out of its run queue.
+    #[inline]
+    pub fn start_running(&self) {
+        self.state.store(state::RUNNING, Ordering::Release);
+    }
+
+    /// The process waits: returns whether it may sleep. If not, a signal has come and it runs on.
+    #[inline]
+    pub fn try_sleep(&self) -> bool {
+        match self.state.compare_exchange(state::RUNNING, state::IDLE, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => true,
+            Err(_) => {
+                self.state.store(state::RUNNING, Ordering::Release);
+                false
+            }
+        }
+    }
+
+    /// The process has used its time slice, and goes to a run queue.
+    #[inline]
+    pub fn requeue(&self) {
+        self.state.store(state::QUEUED, Ordering::Release);
+    }
+
+    /// The process has ended.
+    pub fn end(&self) {
+        self.state.store(state::ENDED, Ordering::Release);
+    }
+}
+
+impl Own {
+    /// The rare part, made if there is none.
+    pub fn rare(&mut self) -> &mut Rare {
+        self.rare.get_or_insert_default()
+    }
+
+    /// Collects, and makes room. `live` are the registers in use.
+    pub fn collect(&mut self, request: Collection, live: &mut [Term]) -> Result<(), HeapFull> {
+        let Own { mutator, saved, mailbox, rare, .. } = self;
+        let mut roots = Roots { saved, mailbox, rare: rare.as_deref_mut(), inbox: None };
+        architecture().collect(mutator, request, live, &mut roots)
+    }
+}
+
+/// The roots of a process beside its stack.
+struct Roots<'p> {
+    saved: &'p mut Vec<Term>,
+    mailbox: &'p Mailbox,
+    rare: Option<&'p mut Rare>,
+    inbox: Option<&'p Inbox>,
+}
+
+impl RootSet for Roots<'_> {
+    fn each_slice(&mut self, visit: &mut dyn FnMut(*mut Term, usize)) {
+        visit(self.saved.as_mut_ptr(), self.saved.len());
+        let all = architecture().messages_are_roots();
+        self.mailbox.each(|message| {
+            // A term still in its fragment is not on any heap.
+            if all || message.used() == 0 {
+                visit(&raw mut message.term, 1);
+            }
+        });
+        if let Some(inbox) = self.inbox {
+            inbox.each(|signal| visit(&raw mut signal.term, 1));
+        }
+        if let Some(rare) = &mut self.rare {
+            let (first, count) = rare.dictionary.root();
+            visit(first, count);
+            if let Some(trace) = &mut rare.exception_trace {
+                visit(trace, 1);
+            }
+            for (_, tag) in &mut rare.tags {
+                visit(tag, 1);
+            }
+            for request in &mut rare.collections {
+                visit(&raw mut request.argument, 1);
+            }
+        }
+    }
+}
+
+impl Process {
+    /// Visits heap and roots of a process that is not running.
+    ///
+    /// # Safety
+    /// The world is stopped, and nobody else uses the process.
+    pub unsafe fn visit_stopped(&self, visit: &mut dyn FnMut(&mut Mutator, &mut dyn RootSet)) {
+        // SAFETY: the caller's obligation.
+        let Own { mutator, saved, mailbox, rare, .. } = unsafe { self.own_mut() };
+        let mut roots = Roots { saved, mailbox, rare: rare.as_deref_mut(), inbox: Some(&self.inbox) };
+        visit(mutator, &mut roots);
+    }
+}

@@ -1,0 +1,118 @@
+//! Making processes.
+
+use std::ptr::NonNull;
+
+use atoll_heap::{HeapOptions, Mutator, architecture};
+use atoll_term::{Build, Export, ScratchHeap, Term, atoms};
+
+use crate::mailbox::Mailbox;
+use crate::process::{Flags, IncomingMonitor, OutgoingMonitor, Own, Priority, Process, Rare, WaitState};
+use crate::reference::ReferenceId;
+use crate::system::System;
+
+/// A monitor that the parent has on the new process from the start.
+#[derive(Clone, Copy, Debug)]
+pub struct SpawnMonitor {
+    /// The monitor.
+    pub reference: ReferenceId,
+    /// Head of the message.
+    pub tag: Term,
+}
+
+/// How a process is made.
+#[derive(Clone, Copy, Debug)]
+pub struct SpawnOptions {
+    /// Link with the parent.
+    pub link: bool,
+    /// Watched by the parent.
+    pub monitor: Option<SpawnMonitor>,
+    /// Priority.
+    pub priority: Priority,
+    /// Its heap.
+    pub heap: HeapOptions,
+    /// Switches from the start.
+    pub flags: Flags,
+}
+
+/// There are as many processes as there may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooManyProcesses;
+
+/// Makes a process that will call `module:name` with the arguments in the list `arguments` (on the parent's heap), and
+/// puts it into a run queue. Returns its pid.
+pub fn spawn(
+    parent: Option<(Term, &mut Own)>,
+    function: (Term, Term),
+    arguments: Term,
+    initial_call: Option<&'static Export>,
+    options: &SpawnOptions,
+) -> Result<Term, TooManyProcesses> {
+    let system = System::get();
+    let pid = system.table.reserve().ok_or(TooManyProcesses)?;
+    let entry = system.entry_points.get().expect("an engine is registered before the first process");
+    let (parent_pid, leader, fragment) = match parent {
+        Some((parent_pid, own)) => {
+            let rare_needed = options.link || options.monitor.is_some();
+            if rare_needed {
+                let rare = own.rare();
+                if options.link {
+                    rare.links.push(pid);
+                }
+                if let Some(SpawnMonitor { reference, tag }) = options.monitor {
+                    rare.monitoring.insert(reference, OutgoingMonitor { target: pid, name: Term::NONE, tag });
+                }
+            }
+            (parent_pid, own.group_leader, architecture().send(Some(&mut own.mutator), arguments))
+        }
+        None => (Term::NONE, pid, architecture().send(None, arguments)),
+    };
+    let mut mutator = Mutator::empty();
+    let arguments = architecture().create(&mut mutator, fragment, &options.heap);
+    mutator.stack = mutator.stack.wrapping_sub(1);
+    // SAFETY: a new heap has room for some stack words; this is the first frame's return address.
+    unsafe { *mutator.stack = entry.finish as u64 };
+    let mut rare: Option<Box<Rare>> = None;
+    if options.link {
+        rare.get_or_insert_default().links.push(parent_pid);
+    }
+    if let Some(SpawnMonitor { reference, tag }) = options.monitor {
+        let monitor = IncomingMonitor { watcher: parent_pid, name: Term::NONE, tag };
+        rare.get_or_insert_default().monitored_by.insert(reference, monitor);
+    }
+    let own = Own {
+        mutator,
+        address: entry.start,
+        saved: vec![function.0, function.1, arguments],
+        mailbox: Mailbox::default(),
+        group_leader: leader,
+        pid,
+        parent: parent_pid,
+        reductions: 0,
+        catches: 0,
+        flags: options.flags,
+        priority: options.priority,
+        rare,
+        initial_call,
+        timer: 0,
+        wait: WaitState::None,
+    };
+    let process = system.table.publish(Box::new(Process::new(pid, own)));
+    system.schedule().enqueue(process);
+    Ok(pid)
+}
+
+/// Makes the machine's first process: calls `module:name(Argument)`.
+pub fn spawn_first(module: Term, name: Term, argument: Term, options: &SpawnOptions) -> Result<Term, TooManyProcesses> {
+    debug_assert!(module.is_atom() && name.is_atom() && !argument.is_none());
+    let mut scratch = ScratchHeap::new();
+    let arguments = scratch.list([argument]);
+    spawn(None, (module, name), arguments, None, options)
+}
+
+/// Puts a process that was woken into a run queue.
+pub fn enqueue(process: NonNull<Process>) {
+    System::get().schedule().enqueue(process);
+}
+
+/// The default tag of a monitor's message.
+pub const DOWN: Term = atoms::DOWN;

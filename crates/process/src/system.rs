@@ -1,0 +1,234 @@
+//! The machine's processes as a whole: table, names, timers, and the way into the run queues.
+
+use std::collections::HashMap;
+use std::ptr::NonNull;
+use std::sync::OnceLock;
+use std::sync::atomic::{Ordering, fence};
+
+use atoll_heap::{Fragment, Mutator, RootSet, World, architecture};
+use atoll_term::{Build, ScratchHeap, Term, Word, atoms};
+use parking_lot::RwLock;
+
+use crate::process::Process;
+use crate::signal::{self, RequestKind, Signal, attach};
+use crate::table::ProcessTable;
+use crate::timers::Timers;
+
+/// What a scheduler offers to whoever makes a process runnable.
+pub trait Schedule: Sync {
+    /// Puts a process whose state is `QUEUED` into a run queue.
+    fn enqueue(&self, process: NonNull<Process>);
+    /// Index of the scheduler that this thread is, 0 on other threads.
+    fn current(&self) -> usize;
+    /// Returns when all schedulers stand at safepoints.
+    fn stop_world(&self);
+    /// Lets them go on.
+    fn resume_world(&self);
+    /// Processes in each run queue.
+    fn queue_lengths(&self) -> Vec<usize> {
+        vec![0]
+    }
+    /// Time slices run so far.
+    fn context_switches(&self) -> usize {
+        0
+    }
+}
+
+/// Addresses of code that every process needs.
+#[derive(Clone, Copy, Debug)]
+pub struct EntryPoints {
+    /// Calls X0:X1 with the arguments in the list X2.
+    pub start: *const Word,
+    /// Where the last frame returns to: the process ends normally.
+    pub finish: *const Word,
+}
+
+// SAFETY: addresses of code that is never freed.
+unsafe impl Send for EntryPoints {}
+// SAFETY: as above.
+unsafe impl Sync for EntryPoints {}
+
+/// The processes of the machine.
+pub struct System {
+    /// All processes.
+    pub table: ProcessTable,
+    /// Registered names.
+    pub names: RwLock<HashMap<Term, Term>>,
+    /// Timers.
+    pub timers: Timers,
+    /// The run queues.
+    pub schedule: OnceLock<&'static dyn Schedule>,
+    /// Where processes start and end.
+    pub entry_points: OnceLock<EntryPoints>,
+    /// Number of schedulers.
+    pub schedulers: usize,
+    /// Visitors of terms that belong to no process, such as tables: see [`World::each_global_slice`].
+    pub global_roots: RwLock<Vec<GlobalRoots>>,
+}
+
+/// Visits terms that belong to no process.
+pub type GlobalRoots = Box<dyn Fn(&mut dyn FnMut(*mut Term, usize)) + Send + Sync>;
+
+static SYSTEM: OnceLock<System> = OnceLock::new();
+
+impl System {
+    /// Sets the machine up; the first call counts.
+    pub fn install(table: ProcessTable, schedulers: usize) -> &'static System {
+        SYSTEM.get_or_init(|| System {
+            table,
+            names: RwLock::default(),
+            timers: Timers::new(schedulers),
+            schedule: OnceLock::new(),
+            entry_points: OnceLock::new(),
+            schedulers,
+            global_roots: RwLock::default(),
+        })
+    }
+
+    /// The machine of this run.
+    #[inline]
+    pub fn get() -> &'static System {
+        SYSTEM.get().expect("the machine is set up before its first process")
+    }
+
+    /// The run queues.
+    #[inline]
+    pub fn schedule(&self) -> &'static dyn Schedule {
+        *self.schedule.get().expect("schedulers are registered before the first process")
+    }
+
+    /// Sends a fragment to a process; it comes back if there is no such process.
+    #[inline]
+    pub fn deliver(&self, pid: Term, fragment: NonNull<Fragment>) -> Result<(), NonNull<Fragment>> {
+        let delivered = self.table.with(pid, |process| {
+            process.inbox.push(fragment)?;
+            if process.wake() {
+                self.schedule().enqueue(NonNull::from(process));
+            }
+            Ok(())
+        });
+        delivered.unwrap_or(Err(fragment))
+    }
+
+    /// Sends a fragment to a process, or answers for one that does not exist.
+    pub fn deliver_or_answer(&self, pid: Term, fragment: NonNull<Fragment>) {
+        if let Err(fragment) = self.deliver(pid, fragment) {
+            self.answer_for_missing(pid, fragment);
+        }
+    }
+
+    /// What a process that does not exist answers: links and monitors learn `noproc`.
+    pub fn answer_for_missing(&self, pid: Term, mut fragment: NonNull<Fragment>) {
+        // SAFETY: the fragment is ours.
+        let body = signal::detach(unsafe { fragment.as_mut() });
+        let mut scratch = ScratchHeap::new();
+        if let Some(Signal::Request { from, kind, .. }) = body.as_deref()
+            // SAFETY: as above.
+            && let Some(&[task, id, ..]) = unsafe { fragment.as_ref() }.term.tuple_elements()
+            && kind.is_task()
+        {
+            let answer = architecture().send(None, scratch.tuple(&[task, id, atoms::FALSE]));
+            signal::discard(fragment);
+            return self.deliver_or_answer(*from, answer);
+        }
+        signal::discard(fragment);
+        match body.as_deref() {
+            Some(Signal::Link { from }) => {
+                let term = scratch.tuple(&[atoms::EXIT_UPPER, pid, atoms::NOPROC]);
+                let answer = attach(architecture().send(None, term), Signal::LinkExit { from: pid });
+                self.deliver_or_answer(*from, answer);
+            }
+            Some(Signal::Monitor { from, reference, name, tag }) => {
+                let reference_term = reference.term(&mut scratch);
+                let object = monitored_object(&mut scratch, pid, *name);
+                let term = scratch.tuple(&[*tag, reference_term, atoms::PROCESS, object, atoms::NOPROC]);
+                let answer = attach(architecture().send(None, term), Signal::Down { reference: *reference });
+                self.deliver_or_answer(*from, answer);
+            }
+            Some(Signal::Request { from, reference, kind }) => {
+                let reference_term = reference.term(&mut scratch);
+                let result = if *kind == RequestKind::IsAlive { atoms::FALSE } else { atoms::UNDEFINED };
+                let term = scratch.tuple(&[reference_term, result]);
+                self.deliver_or_answer(*from, architecture().send(None, term));
+            }
+            _ => {}
+        }
+    }
+
+    /// The pid registered under a name.
+    pub fn whereis(&self, name: Term) -> Option<Term> {
+        self.names.read().get(&name).copied()
+    }
+
+    /// Registers a process under a name.
+    ///
+    /// # Errors
+    /// The name is taken, the process has one, or it does not exist (any more).
+    pub fn register(&self, name: Term, pid: Term) -> Result<(), NotRegistered> {
+        let mut names = self.names.write();
+        if names.contains_key(&name) || names.values().any(|other| *other == pid) {
+            return Err(NotRegistered::Taken);
+        }
+        // Either its end, which looks at the mark after it has left the table, sees the mark, or this sees that it
+        // is not in the table any more.
+        self.table.with(pid, |process| process.registered.store(true, Ordering::SeqCst));
+        fence(Ordering::SeqCst);
+        if !self.table.contains(pid) {
+            return Err(NotRegistered::NoProcess);
+        }
+        names.insert(name, pid);
+        Ok(())
+    }
+
+    /// Name under which a process is registered.
+    pub fn name_of(&self, process: &Process) -> Option<Term> {
+        if !process.registered.load(Ordering::Relaxed) {
+            return None;
+        }
+        self.names.read().iter().find(|(_, pid)| **pid == process.pid).map(|(name, _)| *name)
+    }
+
+    /// A process has left the table.
+    pub(crate) fn forget_names(&self, process: &Process) {
+        fence(Ordering::SeqCst);
+        if process.registered.load(Ordering::SeqCst) {
+            self.names.write().retain(|_, pid| *pid != process.pid);
+        }
+    }
+}
+
+/// Why a process could not be registered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotRegistered {
+    /// The name is in use, or the process has one already.
+    Taken,
+    /// There is no such process.
+    NoProcess,
+}
+
+/// How a `'DOWN'` message names what was watched: the pid, or `{Name, Node}`.
+pub fn monitored_object(heap: &mut (impl Build + ?Sized), pid: Term, name: Term) -> Term {
+    if name.is_none() { pid } else { heap.tuple(&[name, atoms::NONODE_NOHOST]) }
+}
+
+impl World for System {
+    fn stop(&self) {
+        self.schedule().stop_world();
+    }
+
+    fn resume(&self) {
+        self.schedule().resume_world();
+    }
+
+    fn each_mutator(&self, visit: &mut dyn FnMut(&mut Mutator, &mut dyn RootSet)) {
+        // SAFETY: the world is stopped, as the trait says.
+        self.table.each(|process| unsafe { process.visit_stopped(visit) });
+    }
+
+    fn each_global_slice(&self, visit: &mut dyn FnMut(*mut Term, usize)) {
+        self.timers.each_term(visit);
+        for roots in self.global_roots.read().iter() {
+            roots(visit);
+        }
+    }
+}

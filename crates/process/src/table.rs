@@ -1,0 +1,189 @@
+//! The process table: from pid to process without a lock. A process found here stays valid while the thread is
+//! pinned to the present epoch, even if it ends meanwhile.
+
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+
+use atoll_platform::{OutOfMemory, Reservation};
+use atoll_term::Term;
+use parking_lot::Mutex;
+
+use crate::process::Process;
+
+/// Bits of a pid's data that are the table index.
+const INDEX_BITS: u32 = 28;
+/// Highest process limit.
+pub const MAX_PROCESSES: usize = (1 << 27) - 1;
+/// Default process limit, as in OTP 25.
+pub const DEFAULT_PROCESSES: usize = 262_144;
+
+#[repr(C)]
+struct Slot {
+    process: AtomicPtr<Process>,
+}
+
+/// All processes.
+pub struct ProcessTable {
+    slots: Reservation,
+    serials: Reservation,
+    limit: usize,
+    free: Mutex<Free>,
+    count: AtomicUsize,
+    highest: AtomicUsize,
+    spawned: AtomicUsize,
+}
+
+#[derive(Default)]
+struct Free {
+    /// Indices below this were used at least once.
+    top: usize,
+    indices: Vec<u32>,
+}
+
+impl ProcessTable {
+    /// A table for at most `limit` processes.
+    pub fn new(limit: usize) -> Result<ProcessTable, OutOfMemory> {
+        let limit = limit.clamp(16, MAX_PROCESSES);
+        Ok(ProcessTable {
+            slots: Reservation::new(limit * size_of::<Slot>())?,
+            serials: Reservation::new(limit * size_of::<AtomicU32>())?,
+            limit,
+            free: Mutex::default(),
+            count: AtomicUsize::new(0),
+            highest: AtomicUsize::new(0),
+            spawned: AtomicUsize::new(0),
+        })
+    }
+
+    fn slot(&self, index: usize) -> &AtomicPtr<Process> {
+        debug_assert!(index < self.limit);
+        // SAFETY: the index is below the limit, and zeroed memory is a null pointer.
+        unsafe { &(*self.slots.start().as_ptr().cast::<Slot>().add(index)).process }
+    }
+
+    fn serial(&self, index: usize) -> &AtomicU32 {
+        // SAFETY: as for `slot`.
+        unsafe { &*self.serials.start().as_ptr().cast::<AtomicU32>().add(index) }
+    }
+
+    /// Highest number of processes.
+    pub fn limit(&self) -> usize {
+        self.limit
+    }
+
+    /// Number of processes now.
+    pub fn count(&self) -> usize {
+        self.count.load(Ordering::Relaxed)
+    }
+
+    /// The highest that the number was.
+    pub fn highest_count(&self) -> usize {
+        self.highest.load(Ordering::Relaxed)
+    }
+
+    /// Processes ever made.
+    pub fn spawned(&self) -> usize {
+        self.spawned.load(Ordering::Relaxed)
+    }
+
+    /// A pid for a new process; `None` when the limit is reached. Give it a process with [`ProcessTable::publish`].
+    pub fn reserve(&self) -> Option<Term> {
+        let index = {
+            let mut free = self.free.lock();
+            match free.indices.pop() {
+                Some(index) => index as usize,
+                None if free.top < self.limit => {
+                    free.top += 1;
+                    free.top - 1
+                }
+                None => return None,
+            }
+        };
+        let serial = self.serial(index).load(Ordering::Relaxed);
+        Some(Term::pid(u64::from(serial) << INDEX_BITS | index as u64))
+    }
+
+    /// Makes a process known under its pid, which came from [`ProcessTable::reserve`].
+    pub fn publish(&self, process: Box<Process>) -> NonNull<Process> {
+        let index = index_of(process.pid);
+        let process = NonNull::from(Box::leak(process));
+        self.slot(index).store(process.as_ptr(), Ordering::Release);
+        let count = self.count.fetch_add(1, Ordering::Relaxed) + 1;
+        self.highest.fetch_max(count, Ordering::Relaxed);
+        self.spawned.fetch_add(1, Ordering::Relaxed);
+        process
+    }
+
+    /// Calls `use_it` with the process of a pid, if it is alive.
+    #[inline]
+    pub fn with<R>(&self, pid: Term, use_it: impl FnOnce(&Process) -> R) -> Option<R> {
+        let guard = crossbeam_epoch::pin();
+        let index = index_of(pid);
+        if !pid.is_local_pid() || index >= self.limit {
+            return None;
+        }
+        let process = self.slot(index).load(Ordering::Acquire);
+        // SAFETY: a process is freed only when no thread is pinned to an epoch in which it was in the table.
+        let process = unsafe { process.as_ref() }?;
+        let result = (process.pid == pid).then(|| use_it(process));
+        drop(guard);
+        result
+    }
+
+    /// Whether a process is alive.
+    pub fn contains(&self, pid: Term) -> bool {
+        self.with(pid, |_| ()).is_some()
+    }
+
+    /// Removes a process that has ended; its memory goes when no thread can hold it any more.
+    ///
+    /// # Safety
+    /// The caller runs the process, and does not use it after this thread's pin ends.
+    pub unsafe fn remove(&self, process: NonNull<Process>) {
+        // SAFETY: the caller runs it.
+        let index = index_of(unsafe { process.as_ref() }.pid);
+        self.slot(index).store(std::ptr::null_mut(), Ordering::Release);
+        self.serial(index).fetch_add(1, Ordering::Relaxed);
+        self.count.fetch_sub(1, Ordering::Relaxed);
+        self.free.lock().indices.push(index as u32);
+        let address = process.as_ptr() as usize;
+        let guard = crossbeam_epoch::pin();
+        // SAFETY: it is in no slot any more, so threads that pin from now on cannot find it.
+        unsafe { guard.defer_unchecked(move || drop(Box::from_raw(address as *mut Process))) };
+    }
+
+    /// Calls `visit` with every process that is in the table while this runs.
+    pub fn each(&self, mut visit: impl FnMut(&Process)) {
+        let top = self.free.lock().top;
+        for index in 0..top {
+            let guard = crossbeam_epoch::pin();
+            let process = self.slot(index).load(Ordering::Acquire);
+            // SAFETY: as in `with`.
+            if let Some(process) = unsafe { process.as_ref() } {
+                visit(process);
+            }
+            drop(guard);
+        }
+    }
+
+    /// The pids of all processes.
+    pub fn pids(&self) -> Vec<Term> {
+        let mut pids = Vec::with_capacity(self.count());
+        self.each(|process| pids.push(process.pid));
+        pids
+    }
+}
+
+fn index_of(pid: Term) -> usize {
+    (pid.immediate_data() & ((1 << INDEX_BITS) - 1)) as usize
+}
+
+/// Number and serial of a local pid, as in the external format and in `<0.Number.Serial>`.
+pub fn number_and_serial(pid: Term) -> (u32, u32) {
+    (index_of(pid) as u32, (pid.immediate_data() >> INDEX_BITS) as u32)
+}
+
+/// The pid with this number and serial.
+pub fn pid_from(number: u32, serial: u32) -> Term {
+    Term::pid(u64::from(serial) << INDEX_BITS | u64::from(number) & ((1 << INDEX_BITS) - 1))
+}

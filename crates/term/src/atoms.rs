@@ -1,0 +1,187 @@
+//! The atom table: names to indices and back, for the life of the machine. Reading a name takes no lock.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, DefaultHasher};
+use std::sync::{OnceLock, RwLock};
+
+use crate::word::Term;
+
+/// Longest name, in characters.
+pub const MAX_ATOM_CHARACTERS: usize = 255;
+/// Default limit of the table, as in OTP.
+pub const DEFAULT_ATOM_LIMIT: usize = 1_048_576;
+
+const CHUNK_BITS: u32 = 12;
+const CHUNK: usize = 1 << CHUNK_BITS;
+const CHUNKS: usize = 1 << 14;
+
+/// Why a name cannot become an atom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AtomError {
+    /// More than [`MAX_ATOM_CHARACTERS`] characters.
+    TooLong,
+    /// The table has reached its limit.
+    TableFull,
+}
+
+impl std::fmt::Display for AtomError {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(match self {
+            AtomError::TooLong => "an atom's name has more than 255 characters",
+            AtomError::TableFull => "no more atoms can be created: the atom table has reached its limit",
+        })
+    }
+}
+
+impl std::error::Error for AtomError {}
+
+type Chunk = [OnceLock<&'static str>; CHUNK];
+
+struct Table {
+    indices: RwLock<HashMap<&'static str, u32, BuildHasherDefault<DefaultHasher>>>,
+    names: [OnceLock<Box<Chunk>>; CHUNKS],
+    limit: OnceLock<usize>,
+}
+
+static TABLE: Table = Table {
+    indices: RwLock::new(HashMap::with_hasher(BuildHasherDefault::new())),
+    names: [const { OnceLock::new() }; CHUNKS],
+    limit: OnceLock::new(),
+};
+
+impl Table {
+    fn limit(&self) -> usize {
+        (*self.limit.get_or_init(|| DEFAULT_ATOM_LIMIT)).min(CHUNK * CHUNKS)
+    }
+
+    fn set_name(&self, index: usize, name: &'static str) {
+        let chunk = self.names[index >> CHUNK_BITS].get_or_init(|| {
+            let slots: Vec<OnceLock<&'static str>> = (0..CHUNK).map(|_| OnceLock::new()).collect();
+            slots.into_boxed_slice().try_into().expect("a chunk of slots")
+        });
+        let _ = chunk[index & (CHUNK - 1)].set(name);
+    }
+}
+
+/// Sets the highest number of atoms; has effect once, before the first atom is made.
+pub fn set_atom_limit(limit: usize) {
+    let _ = TABLE.limit.set(limit);
+}
+
+/// The table's limit and how many atoms there are.
+pub fn atom_limit_and_count() -> (usize, usize) {
+    (TABLE.limit(), read_indices().len().max(WELL_KNOWN.len()))
+}
+
+fn read_indices() -> std::sync::RwLockReadGuard<'static, HashMap<&'static str, u32, BuildHasherDefault<DefaultHasher>>>
+{
+    let guard = TABLE.indices.read().unwrap_or_else(|poisoned| poisoned.into_inner());
+    if !guard.is_empty() {
+        return guard;
+    }
+    drop(guard);
+    let mut writer = TABLE.indices.write().unwrap_or_else(|poisoned| poisoned.into_inner());
+    if writer.is_empty() {
+        for (index, name) in WELL_KNOWN.iter().enumerate() {
+            TABLE.set_name(index, name);
+            writer.insert(name, index as u32);
+        }
+    }
+    drop(writer);
+    TABLE.indices.read().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// The atom of this name, if it exists already.
+pub fn existing_atom(name: &str) -> Option<Term> {
+    read_indices().get(name).map(|index| Term::atom(*index))
+}
+
+/// The atom of this name.
+pub fn atom(name: &str) -> Result<Term, AtomError> {
+    if let Some(found) = existing_atom(name) {
+        return Ok(found);
+    }
+    if name.chars().count() > MAX_ATOM_CHARACTERS {
+        return Err(AtomError::TooLong);
+    }
+    let mut indices = TABLE.indices.write().unwrap_or_else(|poisoned| poisoned.into_inner());
+    if let Some(index) = indices.get(name) {
+        return Ok(Term::atom(*index));
+    }
+    let index = indices.len();
+    if index >= TABLE.limit() {
+        return Err(AtomError::TableFull);
+    }
+    let kept: &'static str = Box::leak(name.into());
+    TABLE.set_name(index, kept);
+    indices.insert(kept, index as u32);
+    Ok(Term::atom(index as u32))
+}
+
+/// The name of an atom. A word that is no atom of the table has the empty name.
+pub fn atom_name(atom: Term) -> &'static str {
+    let index = atom.atom_index() as usize;
+    if let Some(name) = WELL_KNOWN.get(index) {
+        return name;
+    }
+    TABLE
+        .names
+        .get(index >> CHUNK_BITS)
+        .and_then(OnceLock::get)
+        .and_then(|chunk| chunk[index & (CHUNK - 1)].get())
+        .map_or("", |name| name)
+}
+
+/// Declares the atoms that the machine itself speaks: a constant for each, numbered in order.
+macro_rules! well_known {
+    ($($constant:ident = $name:literal,)*) => {
+        #[expect(non_camel_case_types, clippy::upper_case_acronyms, reason = "the variants only number the constants")]
+        #[repr(u32)]
+        enum Number { $($constant,)* }
+        /// Names of the atoms that exist from the start, by index.
+        pub const WELL_KNOWN: &[&str] = &[$($name,)*];
+        $(
+            #[doc = concat!("The atom `", $name, "`.")]
+            pub const $constant: Term = Term::atom(Number::$constant as u32);
+        )*
+    };
+}
+
+include!("atoms_well_known.rs");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn well_known_atoms_have_their_names() {
+        assert_eq!(atom("true"), Ok(TRUE));
+        assert_eq!(atom_name(FALSE), "false");
+        let mut names = WELL_KNOWN.to_vec();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), WELL_KNOWN.len(), "a name stands twice in the list");
+    }
+
+    #[test]
+    fn new_atoms_are_found_again() {
+        let made = atom("räksmörgås").unwrap();
+        assert_eq!(atom("räksmörgås"), Ok(made));
+        assert_eq!(atom_name(made), "räksmörgås");
+        assert_eq!(existing_atom("never made so far"), None);
+        assert_eq!(atom(&"a".repeat(256)), Err(AtomError::TooLong));
+        assert!(atom(&"å".repeat(255)).is_ok());
+    }
+
+    #[test]
+    fn many_threads_agree() {
+        let made: Vec<Vec<Term>> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..4)
+                .map(|_| scope.spawn(|| (0..5_000).map(|i| atom(&format!("shared_{i}")).unwrap()).collect()))
+                .collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert!(made.iter().all(|one| *one == made[0]));
+        assert_eq!(atom_name(made[0][4_999]), "shared_4999");
+    }
+}

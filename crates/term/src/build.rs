@@ -1,0 +1,218 @@
+//! Making terms: [`Allocate`] is what a heap offers, [`Build`] what is built on it.
+
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use num_bigint::{BigInt, Sign};
+
+use crate::entry::{Export, FunEntry};
+use crate::header::{Header, Kind};
+use crate::off_heap::{MagicValue, OffHeapBinary};
+use crate::view::ExternalKind;
+use crate::word::{SMALL_MAX, SMALL_MIN, Term, Word};
+
+/// Bytes up to which a new binary lives inside the heap (as in OTP).
+pub const HEAP_BINARY_LIMIT: usize = 64;
+
+/// A place for new objects. Allocation never collects and never moves anything: terms at hand stay valid.
+pub trait Allocate {
+    /// Room for `words` words, not initialised, 8-byte aligned. The caller fills it before the next collection.
+    fn allocate(&mut self, words: usize) -> NonNull<Word>;
+
+    /// Puts an object with an off-heap part (last word: link) on the heap's list, which then owns that part's count.
+    fn adopt(&mut self, object: NonNull<Word>);
+}
+
+/// Writes an object's words into fresh room.
+fn write(heap: &mut (impl Allocate + ?Sized), header: Header, words: impl IntoIterator<Item = Word>) -> Term {
+    let room = heap.allocate(header.object_words());
+    // SAFETY: `allocate` gave room for the header and as many words as it counts; `take` bounds the rest.
+    unsafe {
+        *room.as_ptr() = header.word();
+        let mut written = 0;
+        for word in words.into_iter().take(header.arity()) {
+            written += 1;
+            *room.as_ptr().add(written) = word;
+        }
+        debug_assert_eq!(written, header.arity());
+    }
+    Term::boxed_at(room.as_ptr())
+}
+
+/// Construction of every kind of term.
+pub trait Build: Allocate {
+    /// `[Head|Tail]`
+    #[inline]
+    fn cons(&mut self, head: Term, tail: Term) -> Term {
+        let room = self.allocate(2);
+        // SAFETY: room for two words.
+        unsafe {
+            *room.as_ptr() = head.word();
+            *room.as_ptr().add(1) = tail.word();
+        }
+        Term::cons_at(room.as_ptr())
+    }
+
+    /// A list of these elements that ends in `tail`.
+    fn list_with_tail<I>(&mut self, elements: I, tail: Term) -> Term
+    where
+        I: IntoIterator<Item = Term>,
+        I::IntoIter: DoubleEndedIterator,
+    {
+        elements.into_iter().rev().fold(tail, |list, element| self.cons(element, list))
+    }
+
+    /// A proper list of these elements.
+    fn list<I>(&mut self, elements: I) -> Term
+    where
+        I: IntoIterator<Item = Term>,
+        I::IntoIter: DoubleEndedIterator,
+    {
+        self.list_with_tail(elements, Term::NIL)
+    }
+
+    /// A tuple of these elements.
+    fn tuple(&mut self, elements: &[Term]) -> Term {
+        write(self, Header::new(Kind::Tuple, elements.len()), elements.iter().map(|term| term.word()))
+    }
+
+    /// A boxed object of a scanned kind from its words.
+    fn scanned_object(&mut self, kind: Kind, extra: u16, words: &[Term]) -> Term {
+        debug_assert!((kind as u8) < Kind::FIRST_OPAQUE);
+        write(self, Header::with_extra(kind, words.len(), extra), words.iter().map(|term| term.word()))
+    }
+
+    /// A float.
+    fn float(&mut self, value: f64) -> Term {
+        write(self, Header::new(Kind::Float, 1), [value.to_bits()])
+    }
+
+    /// An integer.
+    #[inline]
+    fn integer(&mut self, value: i64) -> Term {
+        match Term::try_small(value) {
+            Some(small) => small,
+            None => self.big_from_limbs(value < 0, &[value.unsigned_abs()]),
+        }
+    }
+
+    /// An integer without sign.
+    fn unsigned(&mut self, value: u64) -> Term {
+        if value <= SMALL_MAX as u64 { Term::small(value as i64) } else { self.big_from_limbs(false, &[value]) }
+    }
+
+    /// An integer from limbs of its magnitude, least significant first; high zero limbs and values that fit a small
+    /// integer are allowed.
+    fn big_from_limbs(&mut self, negative: bool, limbs: &[u64]) -> Term {
+        let length = limbs.iter().rposition(|limb| *limb != 0).map_or(0, |top| top + 1);
+        match limbs[..length] {
+            [] => return Term::small(0),
+            [limb] if !negative && limb <= SMALL_MAX as u64 => return Term::small(limb as i64),
+            [limb] if negative && limb <= SMALL_MIN.unsigned_abs() => {
+                return Term::small((limb as i64).wrapping_neg());
+            }
+            _ => {}
+        }
+        let kind = if negative { Kind::NegativeBig } else { Kind::PositiveBig };
+        write(self, Header::new(kind, length), limbs[..length].iter().copied())
+    }
+
+    /// An integer of any size.
+    fn bigint(&mut self, value: &BigInt) -> Term {
+        let limbs: Vec<u64> = value.iter_u64_digits().collect();
+        self.big_from_limbs(value.sign() == Sign::Minus, &limbs)
+    }
+
+    /// A binary with a copy of these bytes: inside the heap up to [`HEAP_BINARY_LIMIT`] bytes, else outside.
+    fn binary(&mut self, bytes: &[u8]) -> Term {
+        self.bitstring(bytes, bytes.len() * 8)
+    }
+
+    /// A bitstring with the first `bits` bits of these bytes.
+    fn bitstring(&mut self, bytes: &[u8], bits: usize) -> Term {
+        let bytes = &bytes[..bits.div_ceil(8)];
+        if bytes.len() <= HEAP_BINARY_LIMIT {
+            let term = self.heap_bits(bits);
+            // SAFETY: the new heap bits have room for these bytes; the term is not shared yet.
+            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), term.underlying_bytes().cast_mut(), bytes.len()) };
+            return term;
+        }
+        let handle = self.binary_handle(OffHeapBinary::from_bytes(bytes, bytes.len()));
+        if bits == bytes.len() * 8 { handle } else { self.sub_bits(handle, 0, bits) }
+    }
+
+    /// Heap bits of this length, zeroed; for callers that fill them before anybody else sees the term.
+    fn heap_bits(&mut self, bits: usize) -> Term {
+        let words = bits.div_ceil(64);
+        write(self, Header::new(Kind::HeapBits, words + 1), std::iter::once(bits as u64).chain((0..words).map(|_| 0)))
+    }
+
+    /// A handle of a binary outside of the heap; takes over one count of it.
+    fn binary_handle(&mut self, binary: NonNull<OffHeapBinary>) -> Term {
+        let term = write(self, Header::new(Kind::BinaryHandle, 2), [binary.as_ptr() as u64, 0]);
+        if let Some(object) = NonNull::new(term.pointer()) {
+            self.adopt(object);
+        }
+        term
+    }
+
+    /// Bits `start` to `end` of heap bits or of a handle (counted from the first bit of its data).
+    fn sub_bits(&mut self, underlying: Term, start: usize, end: usize) -> Term {
+        self.scanned_object(Kind::SubBits, 0, &[Term::small(start as i64), Term::small(end as i64), underlying])
+    }
+
+    /// Part of a bitstring, sharing its data: `length` bits from bit `from` (must lie inside).
+    fn part_of_bits(&mut self, bitstring: Term, from: usize, length: usize) -> Term {
+        let (underlying, start) = match bitstring.boxed_kind() {
+            Some(Kind::SubBits) => {
+                let words = bitstring.boxed_terms();
+                (words[2], words[0].small_value() as usize)
+            }
+            _ => (bitstring, 0),
+        };
+        self.sub_bits(underlying, start + from, start + from + length)
+    }
+
+    /// A fun.
+    fn fun(&mut self, entry: &'static FunEntry, free: &[Term]) -> Term {
+        let address = Term::small(std::ptr::from_ref(entry) as i64);
+        let words = std::iter::once(address).chain(free.iter().copied()).map(Term::word);
+        write(self, Header::new(Kind::Fun, 1 + free.len()), words)
+    }
+
+    /// `fun M:F/A`
+    fn external_fun(&mut self, export: &'static Export) -> Term {
+        self.scanned_object(Kind::ExternalFun, 0, &[Term::small(std::ptr::from_ref(export) as i64)])
+    }
+
+    /// A local reference; with `alias`, one that messages can be sent to.
+    fn reference(&mut self, numbers: [u32; 3], alias: Option<Term>) -> Term {
+        let low = u64::from(numbers[0]) | u64::from(numbers[1]) << 32;
+        let words = [low, u64::from(numbers[2]), alias.map_or(0, Term::word)];
+        write(self, Header::new(Kind::Reference, if alias.is_some() { 3 } else { 2 }), words)
+    }
+
+    /// A local reference that keeps a value of the machine alive.
+    fn magic_reference(&mut self, numbers: [u32; 3], value: Arc<MagicValue>) -> Term {
+        let low = u64::from(numbers[0]) | u64::from(numbers[1]) << 32;
+        let words = [low, u64::from(numbers[2]), Arc::into_raw(value) as u64, 0];
+        let term = write(self, Header::new(Kind::MagicReference, 4), words);
+        if let Some(object) = NonNull::new(term.pointer()) {
+            self.adopt(object);
+        }
+        term
+    }
+
+    /// An identifier of another node.
+    fn external(&mut self, kind: ExternalKind, node: Term, creation: u32, data: &[u64]) -> Term {
+        let words = [node.word(), u64::from(creation)].into_iter().chain(data.iter().copied());
+        write(self, Header::with_extra(Kind::External, 2 + data.len(), kind as u16), words)
+    }
+
+    /// A list of small integers or other terms from characters.
+    fn string(&mut self, text: &str) -> Term {
+        self.list(text.chars().map(|character| Term::small(i64::from(u32::from(character)))))
+    }
+}
+
+impl<H: Allocate + ?Sized> Build for H {}

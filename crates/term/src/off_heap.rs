@@ -1,0 +1,163 @@
+//! Large binaries: bytes outside of every heap, counted by the handles that point to them.
+
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::any::Any;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use crate::header::{Header, Kind};
+use crate::word::Word;
+
+/// Bytes of all binaries outside of heaps.
+static TOTAL_BYTES: AtomicUsize = AtomicUsize::new(0);
+
+/// A block of bytes with a count of owners. Bytes below `used` never change; those above belong to whoever
+/// claims them with [`OffHeapBinary::claim`], so one binary can be extended in place while older
+/// views of it stay valid, on any number of threads.
+#[repr(C)]
+#[derive(Debug)]
+pub struct OffHeapBinary {
+    owners: AtomicUsize,
+    capacity: usize,
+    used: AtomicU64,
+}
+
+const HEAD: usize = size_of::<OffHeapBinary>();
+
+impl OffHeapBinary {
+    fn layout(capacity: usize) -> Layout {
+        Layout::from_size_align(HEAD + capacity, 16).expect("a binary smaller than the address space")
+    }
+
+    /// A binary with `capacity` bytes of which `used` are about to be filled by the caller; one owner.
+    /// The bytes are zero.
+    pub fn new(capacity: usize, used: usize) -> NonNull<OffHeapBinary> {
+        debug_assert!(used <= capacity);
+        let layout = OffHeapBinary::layout(capacity);
+        // SAFETY: the layout is not empty.
+        let block = unsafe { std::alloc::alloc_zeroed(layout) }.cast::<OffHeapBinary>();
+        let Some(block) = NonNull::new(block) else { handle_alloc_error(layout) };
+        OffHeapBinary::initialise(block, capacity, used)
+    }
+
+    /// A binary that holds a copy of `bytes`; one owner.
+    pub fn from_bytes(bytes: &[u8], capacity: usize) -> NonNull<OffHeapBinary> {
+        let capacity = capacity.max(bytes.len());
+        let layout = OffHeapBinary::layout(capacity);
+        // SAFETY: the layout is not empty.
+        let block = unsafe { alloc(layout) }.cast::<OffHeapBinary>();
+        let Some(block) = NonNull::new(block) else { handle_alloc_error(layout) };
+        // SAFETY: the block has HEAD + capacity bytes, capacity >= bytes.len(), and nobody else knows it.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), block.as_ptr().cast::<u8>().add(HEAD), bytes.len()) };
+        OffHeapBinary::initialise(block, capacity, bytes.len())
+    }
+
+    fn initialise(block: NonNull<OffHeapBinary>, capacity: usize, used: usize) -> NonNull<OffHeapBinary> {
+        TOTAL_BYTES.fetch_add(HEAD + capacity, Ordering::Relaxed);
+        let head = OffHeapBinary { owners: AtomicUsize::new(1), capacity, used: AtomicU64::new(used as u64) };
+        // SAFETY: the block is large enough, aligned, and exclusively owned here.
+        unsafe { block.as_ptr().write(head) };
+        block
+    }
+
+    /// One more owner.
+    pub fn retain(&self) {
+        self.owners.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many owners there are.
+    pub fn owners(&self) -> usize {
+        self.owners.load(Ordering::Relaxed)
+    }
+
+    /// One owner less; the last one frees the bytes.
+    ///
+    /// # Safety
+    /// The caller owns one count of a live binary and does not use it any more.
+    pub unsafe fn release(binary: NonNull<OffHeapBinary>) {
+        // SAFETY: the caller's count keeps the binary alive.
+        let head = unsafe { binary.as_ref() };
+        if head.owners.fetch_sub(1, Ordering::Release) == 1 {
+            std::sync::atomic::fence(Ordering::Acquire);
+            let layout = OffHeapBinary::layout(head.capacity);
+            TOTAL_BYTES.fetch_sub(layout.size(), Ordering::Relaxed);
+            // SAFETY: that was the last count; the block came from the allocator with this layout.
+            unsafe { dealloc(binary.as_ptr().cast(), layout) };
+        }
+    }
+
+    /// Room in bytes.
+    pub fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// Bytes in use.
+    pub fn used(&self) -> usize {
+        self.used.load(Ordering::Acquire) as usize
+    }
+
+    /// Claims the bytes from `from` to `to` if `from` is where the used bytes end and there is room: then they
+    /// belong to the caller, and nobody else can claim them.
+    pub fn claim(&self, from: usize, to: usize) -> bool {
+        to <= self.capacity
+            && from <= to
+            && self.used.compare_exchange(from as u64, to as u64, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    }
+
+    /// The first byte.
+    pub fn data(&self) -> *mut u8 {
+        // SAFETY: every binary was allocated with its bytes right behind the head.
+        unsafe { std::ptr::from_ref(self).cast::<u8>().cast_mut().add(HEAD) }
+    }
+
+    /// Bytes of all binaries that live outside of heaps, with their heads.
+    pub fn total_bytes() -> usize {
+        TOTAL_BYTES.load(Ordering::Relaxed)
+    }
+}
+
+/// A value of the machine that a magic reference keeps alive (a table, an array of atomics, compiled code).
+pub struct MagicValue(pub Box<dyn Any + Send + Sync>);
+
+/// Gives back what an object with an off-heap part owns: a binary handle's or a magic reference's count.
+///
+/// # Safety
+/// `object` is the header of a whole such object, which is not used any more.
+pub unsafe fn release_off_heap_part(object: NonNull<Word>) {
+    // SAFETY: the caller vouches for a whole object; the pointer read is the count that it owns.
+    unsafe {
+        match Header::from_word(*object.as_ptr()).kind() {
+            Kind::BinaryHandle => {
+                if let Some(binary) = NonNull::new(*object.as_ptr().add(1) as *mut OffHeapBinary) {
+                    OffHeapBinary::release(binary);
+                }
+            }
+            Kind::MagicReference => drop(Arc::from_raw(*object.as_ptr().add(3) as *const MagicValue)),
+            _ => debug_assert!(false, "an object without an off-heap part on a list of such objects"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_can_be_claimed_once() {
+        let binary = OffHeapBinary::from_bytes(b"abc", 10);
+        // SAFETY: the one count is held until the release below.
+        let head = unsafe { binary.as_ref() };
+        assert!(head.claim(3, 5));
+        assert!(!head.claim(3, 5), "those bytes are taken");
+        assert!(!head.claim(5, 11), "over the capacity");
+        assert_eq!(head.used(), 5);
+        head.retain();
+        assert_eq!(head.owners(), 2);
+        // SAFETY: two counts were taken; the binary is not used after the second.
+        unsafe {
+            OffHeapBinary::release(binary);
+            OffHeapBinary::release(binary);
+        }
+    }
+}
