@@ -11,6 +11,16 @@ mod convert;
 mod dictionary;
 mod exit;
 mod guards;
+
+mod atomics;
+mod binary;
+mod binary_search;
+mod debug;
+mod display;
+mod etf;
+mod funs;
+mod hash;
+mod identifiers;
 mod iolist;
 mod link;
 mod lists;
@@ -26,6 +36,7 @@ mod spawn;
 mod support;
 mod time;
 mod tuples;
+mod unicode;
 
 pub use exit::{halt, install_halt};
 pub use process_info::answer_request;
@@ -51,6 +62,17 @@ const AREAS: &[&[BuiltIn]] = &[
     spawn::BUILT_INS,
     time::BUILT_INS,
     tuples::BUILT_INS,
+
+    unicode::BUILT_INS,
+    binary::BUILT_INS,
+    binary_search::BUILT_INS,
+    etf::BUILT_INS,
+    hash::BUILT_INS,
+    funs::BUILT_INS,
+    identifiers::BUILT_INS,
+    atomics::BUILT_INS,
+    debug::BUILT_INS,
+    display::BUILT_INS,
 ];
 
 /// All built-in functions of this machine.
