@@ -6,27 +6,73 @@ use std::sync::OnceLock;
 
 use atoll_process::BuiltIn;
 
+mod code;
 mod convert;
+mod dictionary;
+mod exit;
 mod guards;
-mod hooks;
+
+mod atomics;
+mod binary;
+mod binary_search;
+mod debug;
+mod display;
+mod etf;
+mod funs;
+mod hash;
+mod identifiers;
 mod iolist;
+mod link;
 mod lists;
 mod maps;
 mod math;
+mod monitor;
+mod process_flag;
+mod process_info;
+mod process_support;
+mod registry;
+mod send;
+mod spawn;
 mod support;
+mod time;
 mod tuples;
+mod unicode;
 
-pub use hooks::{answer_request, default_heap, halt, install_default_heap, install_halt};
+pub use exit::{halt, install_halt};
+pub use process_info::answer_request;
+pub use spawn::{default_heap, install_default_heap};
 
 /// The tables of all areas.
 const AREAS: &[&[BuiltIn]] = &[
-    guards::BUILT_INS,
-    lists::BUILT_INS,
-    tuples::BUILT_INS,
-    maps::BUILT_INS,
+    code::BUILT_INS,
     convert::BUILT_INS,
+    dictionary::BUILT_INS,
+    exit::BUILT_INS,
+    guards::BUILT_INS,
     iolist::BUILT_INS,
+    link::BUILT_INS,
+    lists::BUILT_INS,
+    maps::BUILT_INS,
     math::BUILT_INS,
+    monitor::BUILT_INS,
+    process_flag::BUILT_INS,
+    process_info::BUILT_INS,
+    registry::BUILT_INS,
+    send::BUILT_INS,
+    spawn::BUILT_INS,
+    time::BUILT_INS,
+    tuples::BUILT_INS,
+
+    unicode::BUILT_INS,
+    binary::BUILT_INS,
+    binary_search::BUILT_INS,
+    etf::BUILT_INS,
+    hash::BUILT_INS,
+    funs::BUILT_INS,
+    identifiers::BUILT_INS,
+    atomics::BUILT_INS,
+    debug::BUILT_INS,
+    display::BUILT_INS,
 ];
 
 /// All built-in functions of this machine.

@@ -43,6 +43,8 @@ pub struct Core {
     pub process: *const Process,
     /// State of the old binary construction instructions.
     pub building: Option<atoll_operations::bit_construct::Building>,
+    /// An arithmetic operation that leaves its fast path, with its operands.
+    pub pending: Option<(crate::handlers::arithmetic::Slow, Term, Term)>,
     /// Floating-point registers.
     pub floats: [f64; FLOAT_REGISTERS],
     /// Reductions of a full time slice.
@@ -63,6 +65,7 @@ impl Core {
             own: std::ptr::null_mut(),
             process: std::ptr::null(),
             building: None,
+            pending: None,
             floats: [0.0; FLOAT_REGISTERS],
             slice,
         })

@@ -2,7 +2,7 @@
 
 use atoll_heap::{Collection, architecture};
 use atoll_process::Process;
-use atoll_process::handle::{Fate, receive_signals};
+use atoll_process::handle::{Fate, collect_for_others, receive_signals};
 use atoll_term::Term;
 
 use crate::core::{Core, Exit, dispatch};
@@ -29,6 +29,10 @@ fn run_slice(core: &mut Core, process: &Process, own: &mut atoll_process::Own) -
         && let Fate::Dies(reason) = receive_signals(process, own, &mut requests::answer)
     {
         core.x[0] = reason;
+        return Exit::Ended;
+    }
+    if collect_for_others(own).is_err() {
+        core.x[0] = atoll_term::atoms::KILLED;
         return Exit::Ended;
     }
     if own.rare.as_ref().is_some_and(|rare| rare.suspended > 0) {

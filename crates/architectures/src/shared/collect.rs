@@ -8,7 +8,8 @@ use atoll_platform::clock::monotonic;
 use atoll_term::{Term, Word};
 
 use super::state::{Collector, Range, State};
-use super::{Shared, buffer, major, minor, send, verify};
+use super::{Shared, buffer, major, minor, parallel, send, verify};
+use crate::common::cheney::{Copier, Policy};
 use crate::common::report::Report;
 use crate::common::{blocks, fibonacci, stack};
 
@@ -130,6 +131,33 @@ fn collect_stopped(shared: &Shared, request: &Collection, own: &mut dyn RootSet,
     if VERIFY.load(Ordering::Relaxed) {
         verify::verify(shared, collector, &mut roots);
     }
+}
+
+/// Phases 3 and 4: copies all that the roots reach, on several threads if there is much; gives the new tops.
+///
+/// # Safety
+/// The world is stopped; the roots hold whole terms; the destinations have twice the room of what may be copied.
+pub(super) unsafe fn copy<P: Policy + Sync>(
+    shared: &Shared,
+    collector: &mut Collector,
+    roots: &mut Roots<'_>,
+    policy: P,
+    destinations: (*mut Word, *mut Word),
+    before: usize,
+) -> (*mut Word, *mut Word) {
+    let (young, old) = destinations;
+    if before > shared.parallel_above.load(Ordering::Relaxed) && shared.workers > 1 {
+        // SAFETY: as the caller's.
+        return unsafe { parallel::copy(collector, roots, &policy, young, old, shared.workers) };
+    }
+    let mut copier = Copier::new(policy, young, old);
+    roots.each_run(collector, &mut |start, words| {
+        // SAFETY: as the caller's.
+        unsafe { copier.visit_run(start, words) }
+    });
+    // SAFETY: as the caller's.
+    unsafe { copier.scan(young, old) };
+    (copier.young, copier.old)
 }
 
 /// Words in use in the old generation.

@@ -7,9 +7,9 @@ use atoll_heap::{link_off_heap, off_heap_bytes, world};
 use atoll_term::{WORD_BYTES, Word};
 
 use super::Shared;
-use super::collect::{Outcome, Roots, old_used, report, settle};
+use super::collect::{Outcome, Roots, copy, old_used, report, settle};
 use super::state::Collector;
-use crate::common::cheney::{Copier, Destination, Policy};
+use crate::common::cheney::{Destination, Policy};
 use crate::common::fragments::FragmentRanges;
 use crate::common::{blocks, fibonacci, off_heap, stack};
 
@@ -48,7 +48,7 @@ pub(super) fn collect(shared: &Shared, collector: &mut Collector, need: usize, r
     let before = used + old_used + fragment_words;
     let words = fibonacci::at_least((before + need).max(shared.floor.load(Ordering::Relaxed)));
     let to = collector.other().start();
-    collector.other().check_room(before + need);
+    collector.other().check_room(2 * before + need);
 
     let policy = Both {
         young: from as usize,
@@ -57,16 +57,12 @@ pub(super) fn collect(shared: &Shared, collector: &mut Collector, need: usize, r
         old_bytes: old_used * WORD_BYTES,
         fragments,
     };
-    let mut copier = Copier::new(policy, to, null_mut());
-    roots.each_run(collector, &mut |start, words| {
-        // SAFETY: the roots hold whole terms; the range has room for all that was in use.
-        unsafe { copier.visit_run(start, words) }
-    });
     let mut kept = null_mut();
     let mut bytes = 0;
-    // SAFETY: as above; the lists are the heap's own, all their objects lay in the collected ranges.
-    unsafe {
-        copier.scan(to, null_mut());
+    // SAFETY: the roots hold whole terms, and the range has room; the lists are the heap's own, all their objects lay in
+    // the collected generations.
+    let top = unsafe {
+        let (top, _) = copy(shared, collector, roots, policy, (to, null_mut()), before);
         let mut keep = |object| {
             bytes += off_heap_bytes(object);
             link_off_heap(&mut kept, object);
@@ -75,15 +71,16 @@ pub(super) fn collect(shared: &Shared, collector: &mut Collector, need: usize, r
         off_heap::sweep(collector.old_off_heap, &mut keep);
         collector.free_kept();
         collector.empty_old();
-    }
+        top
+    };
     collector.live_off_heap_bytes = bytes;
     collector.old_off_heap_bytes = 0;
     collector.young_off_heap = kept;
     collector.old_off_heap = null_mut();
     collector.minors = 0;
     shared.majors.fetch_add(1, Ordering::Release);
-    let live = blocks::words_between(to, copier.young);
-    let outcome = Outcome { top: copier.young, words, need, used_before: used };
+    let live = blocks::words_between(to, top);
+    let outcome = Outcome { top, words, need, used_before: used };
     // SAFETY: everything that lives has been copied.
     unsafe { settle(shared, collector, &outcome, SHRINK_FACTOR, started) };
     report(collector, true, started, before, live);

@@ -7,9 +7,9 @@ use atoll_heap::{link_off_heap, off_heap_bytes};
 use atoll_term::{WORD_BYTES, Word};
 
 use super::Shared;
-use super::collect::{Outcome, Roots, report, settle};
+use super::collect::{Outcome, Roots, copy, report, settle};
 use super::state::Collector;
-use crate::common::cheney::{Copier, Destination, Policy};
+use crate::common::cheney::{Destination, Policy};
 use crate::common::fragments::FragmentRanges;
 use crate::common::{blocks, fibonacci, off_heap};
 
@@ -59,38 +59,36 @@ pub(super) fn collect(
     if mature > 0 && collector.old_words == 0 {
         collector.old_words = fibonacci::at_least(mature + used);
     }
-    collector.old().check_room(collector.old_words);
+    collector.old().check_room(collector.old_words + 2 * mature);
     let to = collector.other().start();
-    collector.other().check_room(before + need);
+    collector.other().check_room(2 * before + need);
 
     let old_start = collector.old_top;
     let policy =
         Young { start: from as usize, mature_bytes: mature * WORD_BYTES, used_bytes: used * WORD_BYTES, fragments };
-    let mut copier = Copier::new(policy, to, old_start);
-    roots.each_run(collector, &mut |start, words| {
-        // SAFETY: the roots hold whole terms; the ranges have room for all that was in use.
-        unsafe { copier.visit_run(start, words) }
-    });
     let mut young_list = null_mut();
     let mut old_list = collector.old_off_heap;
-    // SAFETY: as above; the list is the heap's own, all its objects lay in the young range.
-    unsafe {
-        copier.scan(to, old_start);
+    // SAFETY: the roots hold whole terms, and the ranges have room; the list is the heap's own, all its objects lay in
+    // the young generation.
+    let (young_top, old_top) = unsafe {
+        let tops = copy(shared, collector, roots, policy, (to, old_start), before);
         off_heap::sweep(collector.young_off_heap, |object| {
-            let is_old = (object.as_ptr() as usize).wrapping_sub(old_start as usize) < mature * WORD_BYTES;
+            let is_old =
+                (object.as_ptr() as usize).wrapping_sub(old_start as usize) < (tops.1 as usize - old_start as usize);
             collector.old_off_heap_bytes += if is_old { off_heap_bytes(object) } else { 0 };
             link_off_heap(if is_old { &mut old_list } else { &mut young_list }, object);
         });
         collector.free_kept();
-    }
+        tops
+    };
     collector.young_off_heap = young_list;
     collector.old_off_heap = old_list;
-    collector.old_top = copier.old;
+    collector.old_top = old_top;
     collector.minors += 1;
-    let live = blocks::words_between(to, copier.young);
-    let outcome = Outcome { top: copier.young, words, need, used_before: used };
+    let live = blocks::words_between(to, young_top);
+    let outcome = Outcome { top: young_top, words, need, used_before: used };
     // SAFETY: everything that lives has been copied.
     unsafe { settle(shared, collector, &outcome, SHRINK_FACTOR, started) };
-    report(collector, false, started, before, live + blocks::words_between(old_start, copier.old));
+    report(collector, false, started, before, live + blocks::words_between(old_start, old_top));
     live + need <= words
 }

@@ -7,15 +7,15 @@
 //! The heap is three ranges of reserved addresses: two for the young generation, used in turn, and one for the old.
 //! Sizes are limits inside the ranges, so growing and shrinking copies nothing. Each scheduler thread has an
 //! allocation buffer in the young generation, which the process that runs on it borrows (`buffer.rs`). A collection
-//! begins when a buffer cannot be had below the limit. Its phases; all but 1 and 7 run on the thread that asked,
-//! while every other thread stands at a safepoint:
+//! begins when a buffer cannot be had below the limit. Its phases run on the thread that asked, while every other
+//! thread stands at a safepoint:
 //!
 //! 1. Stop the world. Whoever waited for another thread's collection looks first whether there is room now.
 //! 2. Decide: minor or major, as in `private`, over the whole heap.
 //! 3. Roots (§4.4): stack and live registers of the process that asked. Of a major, and of the first minor after it: the
 //!    stack of every live process; of other minors, the stacks of those that ran since the last major. Dictionaries,
 //!    messages and the terms of no process, always: a message may have come to a process that has not run since.
-//! 4. Cheney scan.
+//! 4. Cheney scan; above 2^18 words in use 3 and 4 are shared among threads (`parallel.rs`).
 //! 5. Off-heap lists of all processes join the heap's, and are swept.
 //! 6. Size: as in `private` (75% grows, 25% shrinks), and one step of the series more while collections take more
 //!    than an eighth of the time (not in the papers, which stop one processor, not all).
@@ -32,6 +32,7 @@ mod buffer;
 mod collect;
 mod major;
 mod minor;
+mod parallel;
 mod send;
 mod state;
 mod verify;
@@ -52,6 +53,11 @@ use state::{Collector, State};
 /// Words of the young generation before the first process (Wilhelmsson §6).
 pub const INITIAL_WORDS: usize = 10_946;
 
+/// Words in use above which it pays to start threads for a collection.
+const PARALLEL_ABOVE: usize = 1 << 18;
+/// Threads that collect at most.
+const MOST_WORKERS: usize = 8;
+
 /// The architecture with one heap for all processes.
 #[derive(Debug)]
 pub struct Shared {
@@ -70,6 +76,10 @@ pub struct Shared {
     floor: AtomicUsize,
     /// Bytes of new binaries outside of the heap with which one process may ask for a collection.
     off_heap_limit: AtomicUsize,
+    /// Words in use above which a collection is the work of several threads.
+    parallel_above: AtomicUsize,
+    /// Threads that collect then.
+    workers: usize,
     collector: Mutex<Collector>,
 }
 
@@ -88,8 +98,15 @@ impl Shared {
             majors: AtomicUsize::new(0),
             floor: AtomicUsize::new(INITIAL_WORDS),
             off_heap_limit: AtomicUsize::new(OFF_HEAP_BYTES_AT_LEAST),
+            parallel_above: AtomicUsize::new(PARALLEL_ABOVE),
+            workers: std::thread::available_parallelism().map_or(1, |threads| threads.get().min(MOST_WORKERS)),
             collector: Mutex::new(collector),
         }
+    }
+
+    /// Sets the number of words in use above which collections are the work of several threads.
+    pub fn set_parallel_above(&self, words: usize) {
+        self.parallel_above.store(words, Ordering::Relaxed);
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Collector> {
@@ -118,6 +135,7 @@ impl Architecture for Shared {
 
     fn destroy(&self, mutator: &mut Mutator) {
         send::flush_counters(mutator);
+        buffer::give_back(self, mutator);
         collect::adopt_off_heap(&mut self.lock(), mutator);
         stack::free(mutator);
         *mutator = Mutator::empty();

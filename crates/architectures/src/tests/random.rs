@@ -89,8 +89,12 @@ pub(crate) fn churn(architecture: &'static dyn Architecture, options: &HeapOptio
                 let index = random.below(process.roots.len());
                 stacked.push(known[index].hash);
                 process.push(process.roots[index]);
+                // A return address: any multiple of eight.
+                let address = Term::from_word(0x7000_0000_0000 + 8 * random.below(1 << 20) as u64);
+                stacked.push(contents(address));
+                process.push(address);
             }
-            4 => {
+            4 | 5 if !stacked.is_empty() && random.below(4) > 0 => {
                 if let Some(hash) = stacked.pop() {
                     assert_eq!(contents(process.pop()), hash);
                 }

@@ -34,6 +34,48 @@ fn random_graphs_on_several_threads() {
 }
 
 #[test]
+fn random_graphs_copied_in_parallel() {
+    let (_, _guard) = shared();
+    let architecture: &'static crate::Shared = Box::leak(Box::new(crate::Shared::new()));
+    architecture.set_parallel_above(0);
+    std::thread::scope(|scope| {
+        for seed in 0..2 {
+            scope.spawn(move || churn(architecture, &OPTIONS, 70 + seed, 10_000));
+        }
+    });
+    counts(architecture);
+    // Many threads on one shared structure: every object is copied once.
+    let _running = world::enter(architecture);
+    let mut process = Process::new(architecture, &OPTIONS, Term::NIL);
+    process.reserve(150_000);
+    let mut level: Vec<Term> = (0..5_000).map(|index| process.cons(Term::small(index), Term::NIL)).collect();
+    for _ in 0..8 {
+        level = (0..level.len())
+            .map(|index| process.tuple(&[level[index], level[(index * 7 + 1) % level.len()]]))
+            .collect();
+    }
+    let root = process.tuple(&level);
+    process.roots.push(root);
+    for (index, term) in level.iter().enumerate() {
+        process.push(*term);
+        process.push(Term::from_word(0x7000_0000_0000 + 8 * index as u64));
+    }
+    let words = real_words(root);
+    for major in [false, false, true, false, true] {
+        process.collect(Collection { major, ..Collection::default() }).unwrap();
+        let root = process.roots[1];
+        assert_eq!(real_words(root), words);
+        for (index, term) in root.boxed_terms().iter().enumerate().rev() {
+            let depth = 2 * (4_999 - index);
+            // SAFETY: the stack holds 10,000 words.
+            let (address, stacked) =
+                unsafe { (*process.mutator.stack.add(depth), *process.mutator.stack.add(depth + 1)) };
+            assert_eq!((address, stacked), (0x7000_0000_0000 + 8 * index as u64, term.word()));
+        }
+    }
+}
+
+#[test]
 fn counts_are_given_back() {
     let (architecture, _guard) = shared();
     counts(architecture);

@@ -34,7 +34,8 @@ pub unsafe fn add_subtract<const ADD: bool, S: Read, T: Read, D: Write>(
             }
         }
         let slow: Slow = if ADD { arithmetic::add } else { arithmetic::subtract };
-        slow_two::<D>(slow, left, right, ip, hp, e, reds, c)
+        set_slow(slow, left, right, c);
+        slow_two::<D>(ip, hp, e, reds, c)
     }
 }
 
@@ -49,7 +50,8 @@ pub unsafe fn multiply<D: Write>(ip: *const Word, hp: *mut Word, e: *mut Word, r
             D::write(*ip.add(4), Term::from_word(product as u64 | 0xf), e, c);
             return dispatch(ip.add(6), hp, e, reds, c);
         }
-        slow_two::<D>(arithmetic::multiply, left, right, ip, hp, e, reds, c)
+        set_slow(arithmetic::multiply, left, right, c);
+        slow_two::<D>(ip, hp, e, reds, c)
     }
 }
 
@@ -70,7 +72,8 @@ pub unsafe fn divide<const REMAINDER: bool, D: Write>(
             return dispatch(ip.add(6), hp, e, reds, c);
         }
         let slow: Slow = if REMAINDER { arithmetic::remainder } else { arithmetic::integer_divide };
-        slow_two::<D>(slow, left, right, ip, hp, e, reds, c)
+        set_slow(slow, left, right, c);
+        slow_two::<D>(ip, hp, e, reds, c)
     }
 }
 
@@ -100,7 +103,8 @@ pub unsafe fn bitwise<const OPERATION: u8, D: Write>(
             1 => arithmetic::bor,
             _ => arithmetic::bxor,
         };
-        slow_two::<D>(slow, left, right, ip, hp, e, reds, c)
+        set_slow(slow, left, right, c);
+        slow_two::<D>(ip, hp, e, reds, c)
     }
 }
 
@@ -132,24 +136,26 @@ pub unsafe fn shift<const RIGHT: bool, D: Write>(
             }
         }
         let slow: Slow = if RIGHT { arithmetic::bsr } else { arithmetic::bsl };
-        slow_two::<D>(slow, left, right, ip, hp, e, reds, c)
+        set_slow(slow, left, right, c);
+        slow_two::<D>(ip, hp, e, reds, c)
     }
+}
+
+/// Leaves an operation and its operands for [`slow_two`], which then has few enough arguments to be a jump.
+#[inline(always)]
+unsafe fn set_slow(operation: Slow, left: Term, right: Term, c: *mut Core) {
+    // SAFETY: the core is that of the running process.
+    unsafe { (*c).pending = Some((operation, left, right)) };
 }
 
 #[cold]
 #[inline(never)]
-unsafe fn slow_two<D: Write>(
-    operation: Slow,
-    left: Term,
-    right: Term,
-    ip: *const Word,
-    hp: *mut Word,
-    e: *mut Word,
-    reds: i64,
-    c: *mut Core,
-) -> Exit {
+unsafe fn slow_two<D: Write>(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: the process runs on this core.
     unsafe {
+        let Some((operation, left, right)) = (*c).pending.take() else {
+            return raise::plain(Exception::badarith(), ip, hp, e, reds, c);
+        };
         (*c).swap_out(hp, e);
         match operation(&mut *(*c).mutator, left, right) {
             Ok(result) => {
