@@ -1,6 +1,7 @@
-//! Output for debugging, straight to the standard output.
+//! Output for debugging, past the I/O system of OTP.
 
 use std::io::Write;
+use std::sync::OnceLock;
 
 use atoll_operations::{Exception, list};
 use atoll_process::{BuiltIn, Caller, Outcome};
@@ -16,6 +17,24 @@ pub const BUILT_INS: &[BuiltIn] = &[
     row("erlang", "display_string", 2, display_string_on),
 ];
 
+static PRINT: OnceLock<fn(&str)> = OnceLock::new();
+
+/// Sets who writes text to standard output, in order with the program's other output; the first call counts.
+pub fn install_print(print: fn(&str)) {
+    let _ = PRINT.set(print);
+}
+
+/// Writes text to standard output.
+pub fn print(text: &str) -> Outcome {
+    match PRINT.get() {
+        Some(print) => {
+            print(text);
+            Ok(atoms::TRUE)
+        }
+        None => put(&mut std::io::stdout(), text),
+    }
+}
+
 /// A full pipe or a closed terminal is no reason to fail: this output is for debugging only.
 fn put(out: &mut dyn Write, text: &str) -> Outcome {
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
@@ -25,11 +44,11 @@ fn put(out: &mut dyn Write, text: &str) -> Outcome {
 fn display(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let mut line = text::to_string(arguments[0]);
     line.push('\n');
-    put(&mut std::io::stdout(), &line)
+    print(&line)
 }
 
 fn display_nl(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
-    put(&mut std::io::stdout(), "\n")
+    print("\n")
 }
 
 /// The text in a list of code points.
@@ -40,14 +59,14 @@ fn characters(term: Term) -> Result<String, Exception> {
 }
 
 fn display_string(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    put(&mut std::io::stdout(), &characters(arguments[0])?)
+    print(&characters(arguments[0])?)
 }
 
 fn display_string_on(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let text = characters(arguments[1])?;
     match atoms::atom_name(arguments[0]) {
         _ if !arguments[0].is_atom() => Err(badarg()),
-        "stdout" => put(&mut std::io::stdout(), &text),
+        "stdout" => print(&text),
         "stderr" => put(&mut std::io::stderr(), &text),
         _ => Err(badarg()),
     }
