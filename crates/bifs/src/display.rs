@@ -1,4 +1,4 @@
-//! Output for debugging, straight to the standard output.
+//! Output for debugging, past all processes: terms on the standard output, text on the standard error.
 
 use std::io::Write;
 
@@ -24,12 +24,12 @@ fn put(out: &mut dyn Write, text: &str) -> Outcome {
 
 fn display(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let mut line = text::to_string(arguments[0]);
-    line.push('\n');
+    line.push_str("\r\n");
     put(&mut std::io::stdout(), &line)
 }
 
 fn display_nl(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
-    put(&mut std::io::stdout(), "\n")
+    put(&mut std::io::stderr(), "\r\n")
 }
 
 /// The text in a list of code points.
@@ -40,7 +40,7 @@ fn characters(term: Term) -> Result<String, Exception> {
 }
 
 fn display_string(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    put(&mut std::io::stdout(), &characters(arguments[0])?)
+    put(&mut std::io::stderr(), &characters(arguments[0])?)
 }
 
 fn display_string_on(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {

@@ -62,7 +62,6 @@ const AREAS: &[&[BuiltIn]] = &[
     spawn::BUILT_INS,
     time::BUILT_INS,
     tuples::BUILT_INS,
-
     unicode::BUILT_INS,
     binary::BUILT_INS,
     binary_search::BUILT_INS,
