@@ -1,8 +1,8 @@
 //! One time slice of one process.
 
 use atoll_heap::{Collection, architecture};
-use atoll_process::Process;
 use atoll_process::handle::{Fate, collect_for_others, receive_signals};
+use atoll_process::{Process, System};
 use atoll_term::Term;
 
 use crate::core::{Core, Exit, dispatch};
@@ -17,7 +17,10 @@ pub fn run(core: &mut Core, process: &Process) -> Exit {
     // SAFETY: this thread took the process out of the run queue, so it is the one that runs it.
     let own = unsafe { process.own_mut() };
     architecture().schedule_in(&mut own.mutator);
+    let before = own.reductions;
     let exit = run_slice(core, process, own);
+    let system = System::get();
+    system.reductions.add(system.schedule().current(), own.reductions - before);
     if exit != Exit::Ended {
         architecture().schedule_out(&mut own.mutator);
     }
@@ -44,7 +47,7 @@ fn run_slice(core: &mut Core, process: &Process, own: &mut atoll_process::Own) -
         }
         own.flags.hibernating = false;
     }
-    if !own.mutator.fragments.is_null() && architecture().wants_collection(&own.mutator) {
+    if !own.mutator.is_calm() && architecture().wants_collection(&own.mutator) {
         let request = Collection { stack_words: 1, ..Collection::default() };
         if own.collect(request, &mut []).is_err() {
             core.x[0] = atoll_term::atoms::KILLED;

@@ -1,7 +1,9 @@
 //! Looking at a process that does not run: its stack, and the blocks of its heap.
 
+use std::sync::Arc;
+
 use atoll_heap::architecture;
-use atoll_term::{Term, Word};
+use atoll_term::{MagicValue, Term, Word};
 
 use crate::process::Own;
 
@@ -44,4 +46,14 @@ pub fn messages(own: &mut Own) -> Vec<Term> {
         architecture().keep_fragment(mutator, copy);
     });
     terms
+}
+
+/// The value that a magic reference keeps alive, kept alive by the caller too.
+pub fn magic_value(term: Term) -> Option<Arc<MagicValue>> {
+    let value = std::ptr::from_ref(term.magic_value()?);
+    // SAFETY: the reference owns one count of the value, so it is alive; this takes another one.
+    unsafe {
+        Arc::increment_strong_count(value);
+        Some(Arc::from_raw(value))
+    }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ptr::NonNull;
 use std::sync::OnceLock;
-use std::sync::atomic::{Ordering, fence};
+use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use atoll_heap::{Fragment, Mutator, RootSet, World, architecture};
 use atoll_term::{Build, ScratchHeap, Term, Word, atoms};
@@ -48,6 +48,33 @@ unsafe impl Send for EntryPoints {}
 // SAFETY: as above.
 unsafe impl Sync for EntryPoints {}
 
+/// Reductions, counted by each scheduler for itself.
+pub struct Reductions(Box<[OwnCount]>);
+
+/// A counter in a cache line of its own.
+#[derive(Default)]
+#[repr(align(128))]
+struct OwnCount(AtomicU64);
+
+impl Reductions {
+    fn new(schedulers: usize) -> Reductions {
+        Reductions((0..schedulers.max(1)).map(|_| OwnCount::default()).collect())
+    }
+
+    /// Counts reductions of a slice that was run by this scheduler.
+    #[inline]
+    pub fn add(&self, scheduler: usize, reductions: u64) {
+        if let Some(count) = self.0.get(scheduler) {
+            count.0.fetch_add(reductions, Ordering::Relaxed);
+        }
+    }
+
+    /// All reductions so far.
+    pub fn total(&self) -> u64 {
+        self.0.iter().map(|count| count.0.load(Ordering::Relaxed)).sum()
+    }
+}
+
 /// The processes of the machine.
 pub struct System {
     /// All processes.
@@ -62,6 +89,8 @@ pub struct System {
     pub entry_points: OnceLock<EntryPoints>,
     /// Number of schedulers.
     pub schedulers: usize,
+    /// Reductions of slices that are over.
+    pub reductions: Reductions,
     /// Visitors of terms that belong to no process, such as tables: see [`World::each_global_slice`].
     pub global_roots: RwLock<Vec<GlobalRoots>>,
 }
@@ -81,6 +110,7 @@ impl System {
             schedule: OnceLock::new(),
             entry_points: OnceLock::new(),
             schedulers,
+            reductions: Reductions::new(schedulers),
             global_roots: RwLock::default(),
         })
     }
