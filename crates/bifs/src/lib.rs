@@ -21,7 +21,6 @@ mod atomics;
 mod binary;
 mod binary_search;
 mod debug;
-mod display;
 mod etf;
 mod funs;
 mod hash;
@@ -93,7 +92,6 @@ const AREAS: &[&[BuiltIn]] = &[
     identifiers::BUILT_INS,
     atomics::BUILT_INS,
     debug::BUILT_INS,
-    display::BUILT_INS,
 ];
 
 /// All built-in functions of this machine.
