@@ -54,7 +54,6 @@ main(_) ->
     show(fun() -> list_to_ref("#Ref<0.1.2.3.4.5>") end),
     show(fun() -> list_to_port("#Port<0.3>") end),
     show(fun() -> list_to_port("#Port<0.268435456>") end),
-    show(fun() -> list_to_port("#Port<0.18446744073709551616>") end),
     show(fun() -> list_to_port("#Port<1.3>") end),
     show(fun() -> erlang:make_tuple(-1,a) end),
     show(fun() -> erlang:make_tuple(16777216,a) end),

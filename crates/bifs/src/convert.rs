@@ -332,6 +332,5 @@ fn binary_to_atom(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 fn binary_to_existing_atom(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let name = name_of_binary(arguments)?;
-    existing(Ok(name))
+    existing(name_of_binary(arguments))
 }
