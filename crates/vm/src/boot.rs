@@ -128,8 +128,12 @@ pub fn run(options: &Options, program: &Program, arguments: &[String]) -> Result
     let texts: Vec<Term> = arguments.iter().map(|argument| scratch.string(argument)).collect();
     let list = scratch.list(texts);
     let start = scratch.list([module, main, list]);
-    let user = output::spawn_user(&process_options).ok_or_else(too_many)?;
-    System::get().names.write().insert(atoms::USER, user);
+    let user = output::spawn_server(atoms::STANDARD_IO, &process_options).ok_or_else(too_many)?;
+    let errors = output::spawn_server(atoms::STANDARD_ERROR, &process_options).ok_or_else(too_many)?;
+    for (name, pid) in [(atoms::USER, user), (atoms::STANDARD_ERROR, errors)] {
+        let registered = System::get().register(name, pid);
+        debug_assert!(registered.is_ok());
+    }
     let system = System::get();
     let starter = atoms::atom("atoll_main").map_err(|error| BootError::Module(error.to_string()))?;
     let start_name = atoms::atom("start").map_err(|error| BootError::Module(error.to_string()))?;
@@ -247,6 +251,10 @@ fn is_main(pid: Term) -> bool {
 }
 
 fn report_uncaught(pid: Term, class: Class, reason: Term) {
+    // As in OTP, a process that exits of its own accord is not worth a report; the program itself is.
+    if class == Class::Exit && !is_main(pid) {
+        return;
+    }
     output::flush();
     eprint!("{}", crate::output::report(pid, class, reason, is_main(pid)));
     if is_main(pid) {

@@ -14,10 +14,11 @@ use parking_lot::Mutex;
 
 /// What the I/O process runs.
 pub const BUILT_INS: &[BuiltIn] = &[
-    BuiltIn { module: "atoll_io", name: "loop", arity: 0, function: serve },
+    BuiltIn { module: "atoll_io", name: "loop", arity: 1, function: serve },
     BuiltIn { module: "atoll_io", name: "formatted", arity: 1, function: formatted },
 ];
 
+// What was written and not yet given to the system.
 static OUTPUT: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 const BUFFER: usize = 16 << 10;
 
@@ -46,6 +47,15 @@ fn is_utf8() -> bool {
     })
 }
 
+/// Writes text to a stream; standard error is not buffered.
+fn put_text_to(stream: Term, text: &str) {
+    if stream == atoms::STANDARD_ERROR {
+        eprint!("{text}");
+    } else {
+        put_text(text);
+    }
+}
+
 /// Writes text; characters that a Latin-1 terminal does not have are escaped, as OTP does.
 fn put_text(text: &str) {
     let mut buffer = OUTPUT.lock();
@@ -68,9 +78,11 @@ fn name(text: &str) -> Term {
     atoms::atom(text).unwrap_or(atoms::UNDEFINED)
 }
 
-/// Starts the I/O process; `None` if there can be no more processes.
-pub fn spawn_user(options: &SpawnOptions) -> Option<Term> {
-    spawn(None, (name("atoll_io"), name("loop")), Term::NIL, None, options).ok()
+/// Starts the I/O process of a stream, `standard_io` or `standard_error`; `None` if there can be no more processes.
+pub fn spawn_server(stream: Term, options: &SpawnOptions) -> Option<Term> {
+    let mut scratch = ScratchHeap::new();
+    let arguments = scratch.list([stream]);
+    spawn(None, (name("atoll_io"), name("loop")), arguments, None, options).ok()
 }
 
 /// Makes the I/O process the group leader of a process that has not run yet.
@@ -83,15 +95,16 @@ pub fn adopt(process: &Process, user: Term) {
 }
 
 /// Serves requests for ever.
-fn serve(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
+fn serve(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let stream = arguments[0];
     while let Some(message) = take_message(caller.own) {
         if let Some(&[tag, from, reply_as, request]) = message.tuple_elements()
             && tag == atoms::IO_REQUEST
         {
-            match carry_out(caller, request) {
+            match carry_out(caller, stream, request) {
                 Done::Reply(result) => reply(caller, from, reply_as, result),
                 Done::Format { function, arguments, latin1 } => {
-                    let remembered = caller.heap().tuple(&[from, reply_as, Term::boolean(latin1)]);
+                    let remembered = caller.heap().tuple(&[from, reply_as, Term::boolean(latin1), stream]);
                     caller.own.rare().dictionary.put(atoms::IO_REQUEST, remembered);
                     let then = registry().export(name("atoll_io"), name("formatted"), 1);
                     return Err(Interrupt::CallCatching(function, arguments, then));
@@ -100,18 +113,20 @@ fn serve(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
         }
     }
     flush();
-    Err(Interrupt::Wait(Vec::new()))
+    Err(Interrupt::Wait(vec![stream]))
 }
 
 /// The text that a request asked to be formatted has been made.
 fn formatted(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let remembered = caller.own.rare().dictionary.erase(atoms::IO_REQUEST);
-    if let Some(&[from, reply_as, latin1]) = remembered.and_then(Term::tuple_elements) {
+    let mut served = atoms::STANDARD_IO;
+    if let Some(&[from, reply_as, latin1, stream]) = remembered.and_then(Term::tuple_elements) {
         let encoding = if latin1 == atoms::TRUE { Encoding::Latin1 } else { Encoding::Utf8 };
-        let result = put_characters(caller, arguments[0], encoding);
+        let result = put_characters(caller, stream, arguments[0], encoding);
         reply(caller, from, reply_as, result);
+        served = stream;
     }
-    Err(Interrupt::Call(registry().export(name("atoll_io"), name("loop"), 0), Vec::new()))
+    Err(Interrupt::Call(registry().export(name("atoll_io"), name("loop"), 1), vec![served]))
 }
 
 fn reply(caller: &mut Caller<'_>, from: Term, reply_as: Term, result: Term) {
@@ -130,7 +145,7 @@ fn error(caller: &mut Caller<'_>, reason: &str) -> Term {
     caller.heap().tuple(&[atoms::ERROR, name(reason)])
 }
 
-fn carry_out(caller: &mut Caller<'_>, request: Term) -> Done {
+fn carry_out(caller: &mut Caller<'_>, stream: Term, request: Term) -> Done {
     if request == name("getopts") {
         let encoding = if is_utf8() { atoms::UNICODE } else { atoms::LATIN1 };
         let heap = caller.heap();
@@ -142,10 +157,10 @@ fn carry_out(caller: &mut Caller<'_>, request: Term) -> Done {
     match *elements {
         [tag, encoding, characters] if tag == atoms::PUT_CHARS => {
             let encoding = if encoding == atoms::LATIN1 { Encoding::Latin1 } else { Encoding::Utf8 };
-            Done::Reply(put_characters(caller, characters, encoding))
+            Done::Reply(put_characters(caller, stream, characters, encoding))
         }
         [tag, characters] if tag == atoms::PUT_CHARS => {
-            Done::Reply(put_characters(caller, characters, Encoding::Latin1))
+            Done::Reply(put_characters(caller, stream, characters, Encoding::Latin1))
         }
         [tag, encoding, module, function, arguments] if tag == atoms::PUT_CHARS => {
             format(caller, module, function, arguments, encoding == atoms::LATIN1)
@@ -156,7 +171,7 @@ fn carry_out(caller: &mut Caller<'_>, request: Term) -> Done {
         [tag, mut list] if tag == name("requests") => {
             let mut last = atoms::OK;
             while list.is_cons() {
-                match carry_out(caller, list.head()) {
+                match carry_out(caller, stream, list.head()) {
                     Done::Reply(result) => last = result,
                     // Formatting inside of a list of requests would need a state of its own; clients do not ask it.
                     Done::Format { .. } => return Done::Reply(error(caller, "enotsup")),
@@ -183,11 +198,11 @@ fn format(caller: &mut Caller<'_>, module: Term, function: Term, arguments: Term
     }
 }
 
-fn put_characters(caller: &mut Caller<'_>, characters: Term, encoding: Encoding) -> Term {
+fn put_characters(caller: &mut Caller<'_>, stream: Term, characters: Term, encoding: Encoding) -> Term {
     let converted = convert(characters, encoding, caller.heap());
     match converted {
         Ok(Converted::All(text)) => {
-            put_text(&text);
+            put_text_to(stream, &text);
             atoms::OK
         }
         Ok(_) | Err(Exception { .. }) => error(caller, "put_chars"),
