@@ -27,7 +27,7 @@ main(_) ->
     p(<<Shifted/bitstring, Shifted:40/bitstring>>),
     p(bit_size(<<Shifted/bitstring, 1:1>>)),
     p(<< <<X, Bits/bitstring>> || X <- [1, 2, 3] >>),
-    p(list_to_bitstring([1, <<1:1>>, [<<2:2>>, 255], "a" | <<7:4>>])),
+    p(list_to_bitstring(id([1, <<1:1>>, [<<2:2>>, 255], "a" | <<7:4>>]))),
     p(bitstring_to_list(<<1, 2, 3:5>>)),
     p(iolist_to_binary([B, [$x, "yz", [[]]] | B])),
     p(iolist_size([B, [1, 2], "abc" | <<>>])),

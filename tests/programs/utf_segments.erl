@@ -24,6 +24,7 @@ main(_) ->
     p([C || <<C/utf8>> <= <<"smörgås €😀"/utf8>>]),
     p(<< <<C/utf16>> || <<C/utf8>> <= <<"smörgås €😀"/utf8>> >>),
     p(skip(<<"aåb€"/utf8>>)),
+    p([skip_wide(X) || X <- [<<"aå"/utf16>>, <<16#10000/utf16, 1>>, <<16#D8, 0, 1, 1>>, <<"x"/utf32, 2>>, <<>>]]),
     p(lit(<<"åäö"/utf8>>)),
     p(count(<<"åäö😀"/utf8, 255, "abc">>, 0)).
 
@@ -35,6 +36,10 @@ skip(<<_/utf8, _/utf8, R/binary>>) -> skip16(R);
 skip(_) -> no.
 skip16(<<_/utf8, R/utf8>>) -> R;
 skip16(_) -> no.
+
+skip_wide(<<_/utf32, R/binary>>) -> {utf32, R};
+skip_wide(<<_/utf16, R/binary>>) -> {utf16, R};
+skip_wide(_) -> no.
 
 lit(<<"åä"/utf8, R/binary>>) -> R;
 lit(_) -> no.

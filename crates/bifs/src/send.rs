@@ -10,6 +10,7 @@ pub const BUILT_INS: &[BuiltIn] = &[
     BuiltIn { module: "erlang", name: "!", arity: 2, function: send },
     BuiltIn { module: "erlang", name: "send", arity: 2, function: send },
     BuiltIn { module: "erlang", name: "send", arity: 3, function: send_with },
+    BuiltIn { module: "net_kernel", name: "dflag_unicode_io", arity: 1, function: dflag_unicode_io },
 ];
 
 fn send(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
@@ -38,4 +39,9 @@ fn send_with(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     }
     atoll_process::send::send(caller.process.pid, caller.own, destination, arguments[1])?;
     Ok(atoms::OK)
+}
+
+/// Whether the I/O server of a process takes Unicode: every node since R13 does.
+fn dflag_unicode_io(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    if arguments[0].is_pid() { Ok(atoms::TRUE) } else { Err(atoll_operations::Exception::badarg().into()) }
 }

@@ -54,6 +54,7 @@ impl Translate for Translator {
                     let entered = function.checked_sub(1).map(|last| &linked.module.functions[last]);
                     if let Some(entered) = entered.filter(|entered| entered.entry == *label) {
                         writer.built_in_override(entered.name.0, entered.arity);
+                        writer.missing_built_in(entered.name.0, entered.arity, &code[index + 1..]);
                     }
                     index += 1;
                 }
@@ -131,6 +132,25 @@ impl Writer<'_> {
         if let Some(number) = registry().built_in_number(module, name, arity) {
             let export = registry().export(module, name, arity);
             self.emit(call::built_in_body, &[native_of(number), arity.into(), std::ptr::from_ref(export) as Word]);
+        }
+    }
+
+    /// A function of OTP's own modules whose body only says that it ought to be built in is one that this machine
+    /// does not have: it raises `undef` under its own name.
+    fn missing_built_in(&mut self, name: u32, arity: u8, body: &[Instruction]) {
+        let first_call = body.iter().find_map(|instruction| match instruction {
+            Instruction::CallExt { target, .. }
+            | Instruction::CallExtOnly { target, .. }
+            | Instruction::CallExtLast { target, .. } => Some(Some(target.0)),
+            Instruction::Move { source: Source::Atom(_), .. } | Instruction::Line(_) | Instruction::NifStart => None,
+            Instruction::Allocate { .. } | Instruction::Label(_) => None,
+            _ => Some(None),
+        });
+        let Some(Some(import)) = first_call else { return };
+        let called = self.linked.imports[import as usize];
+        if called.module == atoms::ERLANG && called.name == atoms::NIF_ERROR && called.arity == 1 {
+            let export = registry().export(self.linked.atoms[0], self.linked.atoms[name as usize], arity);
+            self.emit(call::missing_built_in, &[std::ptr::from_ref(export) as Word]);
         }
     }
 

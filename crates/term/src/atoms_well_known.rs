@@ -381,4 +381,5 @@ well_known! {
     UNDEFINED_FUNCTION = "undefined_function",
     UNDEFINED_LAMBDA = "undefined_lambda",
     HALT = "halt",
+    NIF_ERROR = "nif_error",
 }

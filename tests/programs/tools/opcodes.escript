@@ -6,6 +6,8 @@
 %% OPCODES.tsv has columns `name', `arity' and `status' in its header line; those with status `core' are what
 %% current compilers emit. The directories hold compiled modules. Exit status 1 if a core instruction is in none of them.
 
+-mode(compile).
+
 main([Table | Directories]) ->
     Core = core(Table),
     Files = lists:append([filelib:wildcard(filename:join(D, "*.beam")) || D <- Directories]),

@@ -20,7 +20,7 @@ const TIME_TO_GROW: i64 = 8;
 /// ... does not shrink while they take more than this part ...
 const TIME_TO_SHRINK: i64 = 32;
 /// ... and does not grow for that reason beyond this size.
-const LARGEST_FOR_TIME: usize = 4 << 20;
+const LARGEST_FOR_TIME: usize = 1 << 20;
 
 /// The roots of one collection.
 pub(super) struct Roots<'a> {
@@ -83,13 +83,14 @@ pub(super) fn collect(
     mutator.stack = mutator.stack.wrapping_sub(live.len());
     // SAFETY: the stack has room for the live registers.
     unsafe { std::ptr::copy_nonoverlapping(live.as_ptr().cast(), mutator.stack, live.len()) };
-    // The world hands this mutator out too, so from here on it is reached through an exposed pointer alone.
-    let address = std::ptr::from_mut(mutator).expose_provenance();
+    // The world hands this mutator out too, so from here on it is reached through a pointer alone of which the compiler
+    // must believe that the calls below know it.
+    let pointer = std::hint::black_box(std::ptr::from_mut(mutator));
     let epoch = shared.epoch.load(Ordering::Acquire);
     let started = monotonic();
     world().stop();
     // SAFETY: the caller's mutator; nobody else uses it between here and the return, but for the calls to the world.
-    let this = || unsafe { &mut *std::ptr::with_exposed_provenance_mut::<Mutator>(address) };
+    let this = || unsafe { &mut *pointer };
     let collected = shared.epoch.load(Ordering::Acquire) != epoch;
     if !(wants_room && collected && buffer::refill(shared, this(), request.heap_words)) {
         collect_stopped(shared, &request, roots, started);
@@ -146,9 +147,10 @@ pub(super) unsafe fn copy<P: Policy + Sync>(
     before: usize,
 ) -> (*mut Word, *mut Word) {
     let (young, old) = destinations;
-    if before > shared.parallel_above.load(Ordering::Relaxed) && shared.workers > 1 {
+    let workers = shared.workers.load(Ordering::Relaxed);
+    if before > shared.parallel_above.load(Ordering::Relaxed) && workers > 1 {
         // SAFETY: as the caller's.
-        return unsafe { parallel::copy(collector, roots, &policy, young, old, shared.workers) };
+        return unsafe { parallel::copy(collector, roots, &policy, young, old, workers) };
     }
     let mut copier = Copier::new(policy, young, old);
     roots.each_run(collector, &mut |start, words| {

@@ -2,7 +2,8 @@
 //! (Wilhelmsson §4, Johansson §4).
 //!
 //! What it cannot do: collect one process without stopping the others; free a process's data when it ends, before the
-//! next collection; bound one process's heap (`max_heap_size` and `hibernate` concern its stack alone).
+//! next collection; bound one process's heap (`max_heap_size` and `fullsweep_after` say nothing, `hibernate` concerns the
+//! stack).
 //!
 //! The heap is three ranges of reserved addresses: two for the young generation, used in turn, and one for the old.
 //! Sizes are limits inside the ranges, so growing and shrinking copies nothing. Each scheduler thread has an
@@ -15,7 +16,7 @@
 //! 3. Roots (§4.4): stack and live registers of the process that asked. Of a major, and of the first minor after it: the
 //!    stack of every live process; of other minors, the stacks of those that ran since the last major. Dictionaries,
 //!    messages and the terms of no process, always: a message may have come to a process that has not run since.
-//! 4. Cheney scan; above 2^18 words in use 3 and 4 are shared among threads (`parallel.rs`).
+//! 4. Cheney scan; above 2^18 words in use several threads do it (`parallel.rs`).
 //! 5. Off-heap lists of all processes join the heap's, and are swept.
 //! 6. Size: as in `private` (75% grows, 25% shrinks), and one step of the series more while collections take more
 //!    than an eighth of the time (not in the papers, which stop one processor, not all).
@@ -55,6 +56,8 @@ pub const INITIAL_WORDS: usize = 10_946;
 
 /// Words in use above which it pays to start threads for a collection.
 const PARALLEL_ABOVE: usize = 1 << 18;
+/// Hardware threads from which on collections are parallel: claiming each object costs half as much again.
+const FEWEST_THREADS: usize = 4;
 /// Threads that collect at most.
 const MOST_WORKERS: usize = 8;
 
@@ -79,7 +82,7 @@ pub struct Shared {
     /// Words in use above which a collection is the work of several threads.
     parallel_above: AtomicUsize,
     /// Threads that collect then.
-    workers: usize,
+    workers: AtomicUsize,
     collector: Mutex<Collector>,
 }
 
@@ -87,6 +90,7 @@ impl Shared {
     /// The architecture with its heap; ends the run when there are no addresses for it.
     pub fn new() -> Shared {
         let collector = Collector::new(INITIAL_WORDS);
+        let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let start = collector.young().start() as usize;
         let end = collector.young().end();
         Shared {
@@ -99,14 +103,15 @@ impl Shared {
             floor: AtomicUsize::new(INITIAL_WORDS),
             off_heap_limit: AtomicUsize::new(OFF_HEAP_BYTES_AT_LEAST),
             parallel_above: AtomicUsize::new(PARALLEL_ABOVE),
-            workers: std::thread::available_parallelism().map_or(1, |threads| threads.get().min(MOST_WORKERS)),
+            workers: AtomicUsize::new(if threads < FEWEST_THREADS { 1 } else { threads.min(MOST_WORKERS) }),
             collector: Mutex::new(collector),
         }
     }
 
-    /// Sets the number of words in use above which collections are the work of several threads.
-    pub fn set_parallel_above(&self, words: usize) {
-        self.parallel_above.store(words, Ordering::Relaxed);
+    /// Sets how many threads collect when more than `above` words are in use.
+    pub fn set_parallel(&self, workers: usize, above: usize) {
+        self.workers.store(workers.max(1), Ordering::Relaxed);
+        self.parallel_above.store(above, Ordering::Relaxed);
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Collector> {

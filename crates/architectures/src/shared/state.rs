@@ -104,9 +104,10 @@ unsafe impl Send for Collector {}
 
 impl Collector {
     pub(super) fn new(young_words: usize) -> Collector {
-        let reservation = Reservation::new(RESERVED_BYTES)
-            .or_else(|_| Reservation::new(RESERVED_BYTES >> 6))
-            .unwrap_or_else(|error| out_of_memory(error.bytes));
+        // Where the system limits addresses, what it gives.
+        let reservation = (0..12)
+            .find_map(|step| Reservation::new(RESERVED_BYTES >> step).ok())
+            .unwrap_or_else(|| out_of_memory(RESERVED_BYTES >> 12));
         let bytes = reservation.bytes() / 3 / 4096 * 4096;
         let start = reservation.start().as_ptr() as usize;
         let range = |number: usize| Range { start: start + number * bytes, bytes };

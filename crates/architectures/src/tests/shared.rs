@@ -1,6 +1,6 @@
 //! What is particular to the shared heap: one at a time, because its collections concern all.
 
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use atoll_heap::{Architecture, Collection, Fragment, HeapOptions};
 use atoll_term::{Build, Term};
@@ -36,8 +36,9 @@ fn random_graphs_on_several_threads() {
 #[test]
 fn random_graphs_copied_in_parallel() {
     let (_, _guard) = shared();
-    let architecture: &'static crate::Shared = Box::leak(Box::new(crate::Shared::new()));
-    architecture.set_parallel_above(0);
+    static PARALLEL: OnceLock<crate::Shared> = OnceLock::new();
+    let architecture = PARALLEL.get_or_init(crate::Shared::new);
+    architecture.set_parallel(3, 0);
     std::thread::scope(|scope| {
         for seed in 0..2 {
             scope.spawn(move || churn(architecture, &OPTIONS, 70 + seed, 10_000));

@@ -372,6 +372,18 @@ pub unsafe fn undefined_export(ip: *const Word, hp: *mut Word, e: *mut Word, red
     }
 }
 
+/// The body of a function that ought to be built in and is not. Operand: export.
+pub unsafe fn missing_built_in(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core; exports live for ever.
+    unsafe {
+        let export = &*(*ip.add(1) as *const Export);
+        let arity = usize::from(export.arity);
+        let mut values = [Term::NIL; 255];
+        values[..arity].copy_from_slice(&(&(*c).x)[..arity]);
+        raise::undefined(Exception::error(atoms::UNDEF), export, &values[..arity], hp, e, reds, c)
+    }
+}
+
 /// Stands at the address of a fun without code. Operand: entry. The fun itself is in the last X register.
 pub unsafe fn undefined_fun(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: the process runs on this core; entries live for ever.
