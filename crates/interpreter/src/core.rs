@@ -84,6 +84,19 @@ impl Core {
         }
     }
 
+    /// The heap top after something that may have allocated; the limit may have changed with it.
+    ///
+    /// # Safety
+    /// A process runs on this core.
+    #[inline(always)]
+    pub unsafe fn top(&mut self) -> *mut Word {
+        // SAFETY: the mutator is that of the running process.
+        unsafe {
+            self.heap_limit = (*self.mutator).limit;
+            (*self.mutator).top
+        }
+    }
+
     /// Reads the limits again after something that may have changed them; returns heap top and stack pointer.
     ///
     /// # Safety

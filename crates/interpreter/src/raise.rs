@@ -40,7 +40,7 @@ pub unsafe fn operator(
         (*c).swap_out(hp, e);
         let heap = &mut *(*c).mutator;
         let top = top_of(heap, atoms::ERLANG, Term::from_word(name), arguments, Term::NONE);
-        unwind(exception, top, ip.add(1), heap.top, e, reds, c)
+        unwind(exception, top, ip.add(1), (*c).top(), e, reds, c)
     }
 }
 
@@ -68,7 +68,7 @@ pub unsafe fn built_in(
             top_of(heap, export.module, export.name, arguments, exception.error_info)
         };
         let at = if ip.is_null() { std::ptr::null() } else { ip.add(1) };
-        unwind(exception, top, at, heap.top, e, reds, c)
+        unwind(exception, top, at, (*c).top(), e, reds, c)
     }
 }
 
@@ -103,7 +103,7 @@ pub unsafe fn function_clause(ip: *const Word, hp: *mut Word, e: *mut Word, reds
         let core = &*c;
         let arguments = heap.list(core.x[..arity].iter().copied());
         let top = heap.tuple(&[module, name, arguments, Term::NIL]);
-        unwind(Exception::error(atoms::FUNCTION_CLAUSE), top, ip.add(1), heap.top, e, reds, c)
+        unwind(Exception::error(atoms::FUNCTION_CLAUSE), top, ip.add(1), (*c).top(), e, reds, c)
     }
 }
 
@@ -140,7 +140,7 @@ unsafe fn unwind(
             core.x[1] = exception.class.atom();
             core.x[2] = exception.reason;
             core.x[3] = raw;
-            return dispatch(handler, own.mutator.top, frame, reds, c);
+            return dispatch(handler, (*c).top(), frame, reds, c);
         }
         let heap = &mut own.mutator;
         core.x[0] = match exception.class {
@@ -225,6 +225,6 @@ pub unsafe fn undefined(
         let heap = &mut *(*c).mutator;
         let list = heap.list(arguments.iter().copied());
         let top = heap.tuple(&[export.module, export.name, list, Term::NIL]);
-        unwind(exception, top, std::ptr::null(), heap.top, e, reds, c)
+        unwind(exception, top, std::ptr::null(), (*c).top(), e, reds, c)
     }
 }

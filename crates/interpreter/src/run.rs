@@ -47,7 +47,7 @@ fn run_slice(core: &mut Core, process: &Process, own: &mut atoll_process::Own) -
         }
         own.flags.hibernating = false;
     }
-    if !own.mutator.fragments.is_null() && architecture().wants_collection(&own.mutator) {
+    if !own.mutator.is_calm() && architecture().wants_collection(&own.mutator) {
         let request = Collection { stack_words: 1, ..Collection::default() };
         if own.collect(request, &mut []).is_err() {
             core.x[0] = atoll_term::atoms::KILLED;

@@ -3,7 +3,7 @@
 use std::ptr::NonNull;
 
 use atoll_heap::{Collection, Fragment, HeapFull, architecture};
-use atoll_term::{Build, Term, atoms};
+use atoll_term::{Build, ScratchHeap, Term, Word, atoms};
 
 use crate::process::{AliasKind, IncomingMonitor, Own, Process, Rare, WaitState};
 use crate::reference::ReferenceId;
@@ -290,4 +290,34 @@ pub fn reply(own: &mut Own, request: &Request, result: Term) {
     };
     let fragment = architecture().send(Some(&mut own.mutator), message);
     System::get().deliver_or_answer(request.from, fragment);
+}
+
+/// An exit signal that cannot be trapped.
+pub fn kill_signal(to: Term) -> NonNull<Fragment> {
+    let mut scratch = ScratchHeap::new();
+    let term = scratch.tuple(&[atoms::EXIT_UPPER, to, atoms::KILL]);
+    attach(architecture().send(None, term), Signal::Exit { from: to })
+}
+
+/// Processes whose stacks hold a code address, a return address among them, for which `inside` holds. The world is
+/// stopped meanwhile.
+pub fn processes_inside(inside: impl Fn(*const Word) -> bool) -> Vec<Term> {
+    let system = System::get();
+    system.schedule().stop_world();
+    let mut found = Vec::new();
+    system.table.each(|process| {
+        // SAFETY: the world is stopped.
+        let own = unsafe { process.own_mut() };
+        let words = own.mutator.stack_words();
+        let on_stack = (0..words).any(|index| {
+            // SAFETY: the word lies on the process's stack.
+            let word = Term::from_word(unsafe { *own.mutator.stack.add(index) });
+            word.is_header() && inside(word.word() as *const Word)
+        });
+        if on_stack || inside(own.address) {
+            found.push(process.pid);
+        }
+    });
+    system.schedule().resume_world();
+    found
 }

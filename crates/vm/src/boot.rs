@@ -18,6 +18,7 @@ use atoll_term::{Build, ScratchHeap, Term, atoms};
 use parking_lot::{Condvar, Mutex};
 use thiserror::Error;
 
+use crate::kernel;
 use crate::options::Options;
 use crate::output;
 use crate::path::{CodePath, find_otp};
@@ -177,7 +178,8 @@ fn install(options: &Options) -> Result<&'static Schedulers, BootError> {
     let table = ProcessTable::new(options.processes)?;
     let system = System::install(table, options.schedulers);
     atoll_heap::set_world(system);
-    let built_ins: &'static [BuiltIn] = Vec::leak([atoll_bifs::built_ins(), output::BUILT_INS, BUILT_INS].concat());
+    let built_ins: &'static [BuiltIn] =
+        Vec::leak([atoll_bifs::built_ins(), output::BUILT_INS, kernel::BUILT_INS, BUILT_INS].concat());
     interpreter::stubs::install_built_ins(built_ins);
     let numbered = built_ins.iter().enumerate().filter_map(|(number, row)| {
         let key = (atoms::atom(row.module).ok()?, atoms::atom(row.name).ok()?, row.arity);
@@ -216,7 +218,13 @@ fn load_module(name: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn autoload(module: Term) -> bool {
+/// The file of a module on the code path.
+pub(crate) fn find_module(name: &str) -> Option<std::path::PathBuf> {
+    PATH.get()?.find(name)
+}
+
+/// Loads a module if it is not loaded; returns whether it is now.
+pub(crate) fn autoload(module: Term) -> bool {
     static LOADING: Mutex<()> = Mutex::new(());
     let _one = LOADING.lock();
     if atoll_code::is_loaded(module) {

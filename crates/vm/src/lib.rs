@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod boot;
+mod kernel;
 mod options;
 mod output;
 mod path;

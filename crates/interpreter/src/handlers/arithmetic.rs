@@ -160,10 +160,10 @@ unsafe fn slow_two<D: Write>(ip: *const Word, hp: *mut Word, e: *mut Word, reds:
         match operation(&mut *(*c).mutator, left, right) {
             Ok(result) => {
                 D::write(*ip.add(4), result, e, c);
-                dispatch(ip.add(6), (*(*c).mutator).top, e, soon_if_full(reds, c), c)
+                dispatch(ip.add(6), (*c).top(), e, soon_if_full(reds, c), c)
             }
             Err(exception) => {
-                let hp = (*(*c).mutator).top;
+                let hp = (*c).top();
                 match *ip.add(1) {
                     0 => raise::operator(exception, *ip.add(5), &[left, right], ip, hp, e, reds, c),
                     fail => dispatch(fail as *const Word, hp, e, reds, c),
@@ -180,7 +180,7 @@ pub unsafe fn soon_if_full(reds: i64, c: *mut Core) -> i64 {
     // SAFETY: the process runs on this core.
     unsafe {
         let mutator = &*(*c).mutator;
-        if mutator.fragments.is_null() || !atoll_heap::architecture().wants_collection(mutator) {
+        if mutator.is_calm() || !atoll_heap::architecture().wants_collection(mutator) {
             return reds;
         }
         reds.min(1)
@@ -202,10 +202,10 @@ pub unsafe fn guard(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: 
         match function(&mut caller, &arguments[..arity]) {
             Ok(result) => {
                 Any::write(*ip.add(5 + arity), result, e, c);
-                dispatch(ip.add(6 + arity), (*(*c).mutator).top, e, soon_if_full(reds, c), c)
+                dispatch(ip.add(6 + arity), (*c).top(), e, soon_if_full(reds, c), c)
             }
             Err(interrupt) => {
-                let hp = (*(*c).mutator).top;
+                let hp = (*c).top();
                 if *ip.add(1) != 0 {
                     return dispatch(*ip.add(1) as *const Word, hp, e, reds, c);
                 }

@@ -77,7 +77,7 @@ unsafe fn store(
 ) -> Exit {
     // SAFETY: the process runs on this core; operands as the translation wrote them.
     unsafe {
-        let hp = (*(*c).mutator).top;
+        let hp = (*c).top();
         match result {
             Some(term) => {
                 Any::write(*ip.add(destination), term, e, c);
@@ -95,7 +95,7 @@ pub unsafe fn start_match(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i6
         (*c).swap_out(hp, e);
         let context = bit_match::start_match(&mut *(*c).mutator, any_at(ip, 2, e, c));
         if context.is_none() && *ip.add(1) == 0 {
-            return raise::plain(Exception::badarg(), ip, (*(*c).mutator).top, e, reds, c);
+            return raise::plain(Exception::badarg(), ip, (*c).top(), e, reds, c);
         }
         store(context, 3, ip, e, reds, c)
     }
@@ -256,7 +256,7 @@ pub unsafe fn match_(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c:
         let write = |register: Register, term: Term| Any::write(any_register(register), term, e, c);
         let truth = bit_match::run(&mut *heap, any_at(ip, 2, e, c), commands, write);
         let reds = soon_if_full(reds, c);
-        check(truth, 4, ip, (*(*c).mutator).top, e, reds, c)
+        check(truth, 4, ip, (*c).top(), e, reds, c)
     }
 }
 
@@ -280,8 +280,8 @@ pub unsafe fn create(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c:
         }
         match bit_construct::create(&mut *(*c).mutator, parts) {
             Ok(result) => store(Some(result), 3, ip, e, reds, c),
-            Err(_) if *ip.add(1) != 0 => fail(ip, (*(*c).mutator).top, e, reds, c),
-            Err(exception) => raise::plain(exception, ip, (*(*c).mutator).top, e, reds, c),
+            Err(_) if *ip.add(1) != 0 => fail(ip, (*c).top(), e, reds, c),
+            Err(exception) => raise::plain(exception, ip, (*c).top(), e, reds, c),
         }
     }
 }
@@ -320,7 +320,7 @@ pub unsafe fn init_writable(ip: *const Word, hp: *mut Word, e: *mut Word, reds: 
     unsafe {
         (*c).swap_out(hp, e);
         (*c).x[0] = bit_construct::init_writable(&mut *(*c).mutator, (*c).x[0]);
-        dispatch(ip.add(1), (*(*c).mutator).top, e, soon_if_full(reds, c), c)
+        dispatch(ip.add(1), (*c).top(), e, soon_if_full(reds, c), c)
     }
 }
 
@@ -328,7 +328,7 @@ pub unsafe fn init_writable(ip: *const Word, hp: *mut Word, e: *mut Word, reds: 
 unsafe fn refuse(exception: Exception, ip: *const Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: the process runs on this core.
     unsafe {
-        let hp = (*(*c).mutator).top;
+        let hp = (*c).top();
         if *ip.add(1) == 0 { raise::plain(exception, ip, hp, e, reds, c) } else { fail(ip, hp, e, reds, c) }
     }
 }
@@ -378,7 +378,7 @@ unsafe fn start_building(
         } else {
             (*c).building = Some(building);
         }
-        dispatch(ip.add(destination + 1), (*(*c).mutator).top, e, reds, c)
+        dispatch(ip.add(destination + 1), (*c).top(), e, reds, c)
     }
 }
 

@@ -60,7 +60,7 @@ pub unsafe fn call_fun(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, 
                 *e = ip.add(3) as Word;
                 enter(target, live as Word, hp, e, reds, c)
             }
-            Err(exception) => raise::plain(exception, ip, (*(*c).mutator).top, e, reds, c),
+            Err(exception) => raise::plain(exception, ip, (*c).top(), e, reds, c),
         }
     }
 }
@@ -74,9 +74,9 @@ pub unsafe fn apply(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: 
             Ok(target) => {
                 let e = e.sub(1);
                 *e = ip.add(2) as Word;
-                enter(target, arity as Word, (*(*c).mutator).top, e, reds, c)
+                enter(target, arity as Word, (*c).top(), e, reds, c)
             }
-            Err(exception) => raise::plain(exception, ip, (*(*c).mutator).top, e, reds, c),
+            Err(exception) => raise::plain(exception, ip, (*c).top(), e, reds, c),
         }
     }
 }
@@ -89,9 +89,9 @@ pub unsafe fn apply_last(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64
         match apply_target(arity, hp, e, c) {
             Ok(target) => {
                 let e = e.byte_add(*ip.add(2) as usize);
-                enter(target, arity as Word, (*(*c).mutator).top, e, reds, c)
+                enter(target, arity as Word, (*c).top(), e, reds, c)
             }
-            Err(exception) => raise::plain(exception, ip, (*(*c).mutator).top, e, reds, c),
+            Err(exception) => raise::plain(exception, ip, (*c).top(), e, reds, c),
         }
     }
 }
@@ -124,7 +124,7 @@ pub unsafe fn call_built_in(ip: *const Word, hp: *mut Word, e: *mut Word, reds: 
         match outcome {
             Ok(result) => {
                 core.x[0] = result;
-                dispatch(ip.add(4), (*core.mutator).top, e, soon_if_full(reds, c), c)
+                dispatch(ip.add(4), core.top(), e, soon_if_full(reds, c), c)
             }
             // A raising call may stand where there is no frame, and so no free word.
             Err(interrupt @ Interrupt::Raise(_)) => interrupted(interrupt, *ip.add(3) as *const Export, ip, e, reds, c),
@@ -151,7 +151,7 @@ pub unsafe fn built_in_body(ip: *const Word, hp: *mut Word, e: *mut Word, reds: 
         match outcome {
             Ok(result) => {
                 core.x[0] = result;
-                dispatch(*e as *const Word, (*core.mutator).top, e.add(1), soon_if_full(reds, c), c)
+                dispatch(*e as *const Word, core.top(), e.add(1), soon_if_full(reds, c), c)
             }
             Err(interrupt) => interrupted(interrupt, *ip.add(3) as *const Export, std::ptr::null(), e, reds, c),
         }
@@ -173,7 +173,7 @@ unsafe fn interrupted(
     // SAFETY: the process runs on this core.
     unsafe {
         let core = &mut *c;
-        let hp = (*core.mutator).top;
+        let hp = core.top();
         (*core.mutator).stack = e;
         match interrupt {
             Interrupt::Raise(exception) => {
@@ -190,7 +190,7 @@ unsafe fn interrupted(
             Interrupt::CallFun(fun, arguments) => {
                 core.x[..arguments.len()].copy_from_slice(&arguments);
                 match fun_target(fun, arguments.len(), c) {
-                    Ok((target, live)) => enter(target, live as Word, (*core.mutator).top, e, reds, c),
+                    Ok((target, live)) => enter(target, live as Word, core.top(), e, reds, c),
                     Err(exception) => {
                         raise::built_in(exception, &*export, &arguments, std::ptr::null(), hp, e, reds, c)
                     }
@@ -292,8 +292,8 @@ pub unsafe fn start(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: 
             if list.tail().tail().is_nil() && fun.is_fun() {
                 let arity = spread(arguments, core);
                 return match fun_target(fun, arity, c) {
-                    Ok((target, live)) => enter(target, live as Word, (*core.mutator).top, e, reds, c),
-                    Err(exception) => raise::plain(exception, ip, (*core.mutator).top, e, reds, c),
+                    Ok((target, live)) => enter(target, live as Word, core.top(), e, reds, c),
+                    Err(exception) => raise::plain(exception, ip, core.top(), e, reds, c),
                 };
             }
         }
@@ -349,7 +349,7 @@ pub unsafe fn undefined_export(ip: *const Word, hp: *mut Word, e: *mut Word, red
             && export.is_defined()
         {
             let address = export.address.load(std::sync::atomic::Ordering::Acquire);
-            return dispatch(address, (*core.mutator).top, e, reds, c);
+            return dispatch(address, core.top(), e, reds, c);
         }
         let own = &mut *core.own;
         let handler = own.rare.as_ref().and_then(|rare| rare.error_handler).unwrap_or(atoms::ERROR_HANDLER);
@@ -360,13 +360,13 @@ pub unsafe fn undefined_export(ip: *const Word, hp: *mut Word, e: *mut Word, red
             Some(handler) => {
                 (core.x[0], core.x[1], core.x[2]) = (export.module, export.name, arguments);
                 let address = handler.address.load(std::sync::atomic::Ordering::Acquire);
-                enter(address, 3, heap.top, e, reds, c)
+                enter(address, 3, (*c).top(), e, reds, c)
             }
             None => {
                 let mut values = [Term::NIL; 255];
                 values[..arity].copy_from_slice(&core.x[..arity]);
                 let exception = Exception::error(atoms::UNDEF);
-                raise::undefined(exception, export, &values[..arity], heap.top, e, reds, c)
+                raise::undefined(exception, export, &values[..arity], (*c).top(), e, reds, c)
             }
         }
     }
@@ -398,11 +398,11 @@ pub unsafe fn undefined_fun(ip: *const Word, hp: *mut Word, e: *mut Word, reds: 
         {
             let address = entry.address.load(std::sync::atomic::Ordering::Acquire);
             if !std::ptr::eq(address, ip) {
-                return dispatch(address, (*core.mutator).top, e, reds, c);
+                return dispatch(address, core.top(), e, reds, c);
             }
         }
         let exception = Exception::tagged(&mut *core.mutator, atoms::BADFUN, fun);
-        raise::plain(exception, ip, (*core.mutator).top, e, reds, c)
+        raise::plain(exception, ip, core.top(), e, reds, c)
     }
 }
 
@@ -413,6 +413,6 @@ pub unsafe fn unsupported(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i6
         (*c).swap_out(hp, e);
         let opcode = Term::small(*ip.add(1) as i64);
         let exception = Exception::tagged(&mut *(*c).mutator, atoms::UNSUPPORTED_INSTRUCTION, opcode);
-        raise::plain(exception, ip, (*(*c).mutator).top, e, reds, c)
+        raise::plain(exception, ip, (*c).top(), e, reds, c)
     }
 }

@@ -22,7 +22,7 @@ pub unsafe fn raise_tagged(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i
         (*c).swap_out(hp, e);
         let heap = &mut *(*c).mutator;
         let exception = Exception::tagged(heap, Term::from_word(*ip.add(1)), value);
-        raise::plain(exception, ip, heap.top, e, reds, c)
+        raise::plain(exception, ip, (*c).top(), e, reds, c)
     }
 }
 
@@ -66,7 +66,7 @@ pub unsafe fn catch_end(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64,
                     heap.tuple(&[atoms::EXIT_UPPER, inner])
                 }
             };
-            hp = heap.top;
+            hp = (*c).top();
         }
         dispatch(ip.add(2), hp, e, reds, c)
     }
@@ -116,7 +116,7 @@ pub unsafe fn build_stacktrace(ip: *const Word, hp: *mut Word, e: *mut Word, red
         core.swap_out(hp, e);
         let heap = &mut *core.mutator;
         core.x[0] = trace::to_list(core.x[0], heap);
-        dispatch(ip.add(1), heap.top, e, reds, c)
+        dispatch(ip.add(1), (*c).top(), e, reds, c)
     }
 }
 
@@ -131,7 +131,7 @@ pub unsafe fn raw_raise(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64,
                 let heap = &mut *core.mutator;
                 let raw = trace::with_class(core.x[2], class, heap);
                 let exception = Exception { trace: raw, ..Exception::new(class, core.x[1]) };
-                raise::plain(exception, ip, heap.top, e, reds, c)
+                raise::plain(exception, ip, (*c).top(), e, reds, c)
             }
             None => {
                 core.x[0] = atoms::BADARG;

@@ -50,10 +50,10 @@ pub unsafe fn put_map<const EXACT: bool>(
         match result {
             Ok(new) => {
                 Any::write(*ip.add(3), new, e, c);
-                dispatch(ip.add(5 + 2 * count), heap.top, e, soon_if_full(reds, c), c)
+                dispatch(ip.add(5 + 2 * count), (*c).top(), e, soon_if_full(reds, c), c)
             }
-            Err(_) if *ip.add(1) != 0 => dispatch(*ip.add(1) as *const Word, heap.top, e, reds, c),
-            Err(exception) => raise::plain(exception, ip, heap.top, e, reds, c),
+            Err(_) if *ip.add(1) != 0 => dispatch(*ip.add(1) as *const Word, (*c).top(), e, reds, c),
+            Err(exception) => raise::plain(exception, ip, (*c).top(), e, reds, c),
         }
     }
 }

@@ -37,11 +37,11 @@ pub unsafe fn send(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *
         match atoll_process::send::send(sender, &mut *core.own, destination, message) {
             Ok(()) => {
                 core.x[0] = message;
-                dispatch(ip.add(2), (*core.mutator).top, e, reds - 1, c)
+                dispatch(ip.add(2), core.top(), e, reds - 1, c)
             }
             Err(exception) => {
                 let export = &*(*ip.add(1) as *const Export);
-                raise::built_in(exception, export, &[destination, message], ip, (*core.mutator).top, e, reds, c)
+                raise::built_in(exception, export, &[destination, message], ip, core.top(), e, reds, c)
             }
         }
     }
@@ -54,7 +54,7 @@ unsafe fn take_signals(hp: *mut Word, e: *mut Word, c: *mut Core) -> Result<*mut
         let core = &mut *c;
         core.swap_out(hp, e);
         match receive_signals(&*core.process, &mut *core.own, &mut crate::requests::answer) {
-            Fate::Lives => Ok((*core.mutator).top),
+            Fate::Lives => Ok(core.top()),
             Fate::Dies(reason) => {
                 core.x[0] = reason;
                 Err(())
@@ -89,7 +89,7 @@ pub unsafe fn loop_rec(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, 
         if fragment.used() > 0 {
             core.swap_out(hp, e);
             architecture().receive(&mut own.mutator, fragment);
-            hp = own.mutator.top;
+            hp = (*c).top();
         }
         Any::write(*ip.add(2), fragment.term, e, c);
         dispatch(ip.add(3), hp, e, reds, c)
