@@ -198,6 +198,7 @@ fn install(options: &Options) -> Result<&'static Schedulers, BootError> {
     interpreter::autoload::install(autoload);
     interpreter::requests::install(atoll_bifs::answer_request);
     atoll_bifs::install_halt(finish);
+    atoll_bifs::install_print(output::print);
     atoll_bifs::install_default_heap(default_heap(options));
     let schedulers = Schedulers::new(options.schedulers, process_ended);
     let _ = system.schedule.set(schedulers);

@@ -74,6 +74,12 @@ fn put_text(text: &str) {
     }
 }
 
+/// Writes text past the I/O process, in order with what it has written.
+pub fn print(text: &str) {
+    put_text(text);
+    flush();
+}
+
 fn name(text: &str) -> Term {
     atoms::atom(text).unwrap_or(atoms::UNDEFINED)
 }
