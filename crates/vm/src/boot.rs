@@ -247,6 +247,10 @@ fn is_main(pid: Term) -> bool {
 }
 
 fn report_uncaught(pid: Term, class: Class, reason: Term) {
+    // As in OTP, a process that exits of its own accord is not worth a report; the program itself is.
+    if class == Class::Exit && !is_main(pid) {
+        return;
+    }
     output::flush();
     eprint!("{}", crate::output::report(pid, class, reason, is_main(pid)));
     if is_main(pid) {
