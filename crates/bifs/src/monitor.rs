@@ -83,9 +83,8 @@ fn monitor_process(caller: &mut Caller<'_>, target: Term, options: Options) -> O
         View::Atom(registered) => (system.whereis(registered).unwrap_or(Term::NONE), registered),
         View::Tuple(&[registered, node]) if registered.is_atom() && node.is_atom() => {
             if node != atoms::NONODE_NOHOST {
-                let reference = start(caller, Term::NONE, registered, &options);
-                missing(caller, reference, atoms::PROCESS, target, atoms::NOCONNECTION);
-                return Ok(term_of(caller, reference, &options));
+                // This machine is no distributed node.
+                return Err(badarg());
             }
             (system.whereis(registered).unwrap_or(Term::NONE), registered)
         }
