@@ -110,7 +110,9 @@ pub fn run(options: &Options, program: &Program, arguments: &[String]) -> Result
     }
     let mut folders: Vec<_> = program.folder.iter().cloned().collect();
     folders.extend(options.code_path.iter().cloned());
-    let _ = PATH.set(CodePath::new(folders, otp));
+    let path = CodePath::new(folders, otp);
+    output::set_encoding(path.release_of("kernel"));
+    let _ = PATH.set(path);
     let module = atoms::atom(&program.module).map_err(|error| BootError::Module(error.to_string()))?;
     load_module(&program.module).map_err(BootError::Module)?;
     let main = atoms::atom("main").map_err(|error| BootError::Module(error.to_string()))?;
@@ -128,8 +130,12 @@ pub fn run(options: &Options, program: &Program, arguments: &[String]) -> Result
     let texts: Vec<Term> = arguments.iter().map(|argument| scratch.string(argument)).collect();
     let list = scratch.list(texts);
     let start = scratch.list([module, main, list]);
-    let user = output::spawn_user(&process_options).ok_or_else(too_many)?;
-    System::get().names.write().insert(atoms::USER, user);
+    let user = output::spawn_server(atoms::STANDARD_IO, &process_options).ok_or_else(too_many)?;
+    let errors = output::spawn_server(atoms::STANDARD_ERROR, &process_options).ok_or_else(too_many)?;
+    for (name, pid) in [(atoms::USER, user), (atoms::STANDARD_ERROR, errors)] {
+        let registered = System::get().register(name, pid);
+        debug_assert!(registered.is_ok());
+    }
     let system = System::get();
     let starter = atoms::atom("atoll_main").map_err(|error| BootError::Module(error.to_string()))?;
     let start_name = atoms::atom("start").map_err(|error| BootError::Module(error.to_string()))?;
