@@ -184,7 +184,7 @@ fn yield_(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
 }
 
 fn bump_reductions(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let Some(count @ 1..) = arguments[0].as_small() else { return Err(badarg()) };
+    let Some(count @ 0..) = arguments[0].as_small() else { return Err(badarg()) };
     caller.reductions -= count.min(4_000);
     Ok(atoms::TRUE)
 }

@@ -9,7 +9,7 @@ use atoll_term::{Build, Term, atoms};
 use parking_lot::Mutex;
 
 use crate::process_flag::{BINARY_HEAP_WORDS, heap_limit_map};
-use crate::process_support::{badarg, name};
+use crate::process_support::{badarg, badopt, name};
 use crate::spawn::{
     HeapLimit, default_heap, default_heap_limit_flags, install_default_heap, set_default_heap_limit_flags, size,
 };
@@ -314,7 +314,7 @@ fn system_flag(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         "cpu_topology" => atoms::UNDEFINED,
         "time_offset" => name("final"),
         "trace_control_word" => Term::small(0),
-        _ => return Err(badarg()),
+        _ => return Err(badopt(caller)),
     };
     install_default_heap(defaults);
     Ok(old)

@@ -98,7 +98,10 @@ pub fn to_list(raw: Term, heap: &mut Mutator) -> Term {
         let location = if here { entries.remove(0).3 } else { Term::NIL };
         let location = if info.is_map() {
             let entry = heap.tuple(&[atoms::ERROR_INFO, info]);
-            heap.cons(entry, location)
+            match location.is_cons() {
+                true => heap.list([location.head(), location.tail().head(), entry]),
+                false => heap.list([entry]),
+            }
         } else {
             location
         };

@@ -38,7 +38,7 @@ pub fn terminate(process: NonNull<Process>, reason: Term) {
         }
     }
     architecture().destroy(&mut own.mutator);
-    own.saved = Vec::new();
+    own.saved = Default::default();
     own.mailbox = Mailbox::default();
     shared.end();
     drop(guard);

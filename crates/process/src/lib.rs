@@ -15,6 +15,7 @@ pub mod process;
 mod reference;
 pub mod send;
 pub mod signal;
+mod slab;
 pub mod spawn;
 pub mod system;
 pub mod table;

@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use atoll_heap::{Collection, HeapFull, HeapOptions, Mutator, RootSet, architecture};
 use atoll_term::{Export, Term, Word, atoms};
 
+use thin_vec::ThinVec;
+
 use crate::dictionary::Dictionary;
 use crate::handle::Request;
 use crate::inbox::Inbox;
@@ -86,11 +88,9 @@ pub struct Own {
     /// Where to go on.
     pub address: *const Word,
     /// Registers saved while it does not run.
-    pub saved: Vec<Term>,
+    pub saved: ThinVec<Term>,
     /// Messages that have arrived.
     pub mailbox: Mailbox,
-    /// Its pid.
-    pub pid: Term,
     /// Who spawned it (local pid), or `NONE`.
     pub parent: Term,
     /// The process that input and output go to (pid).
@@ -319,7 +319,7 @@ impl Own {
 
 /// The roots of a process beside its stack.
 struct Roots<'p> {
-    saved: &'p mut Vec<Term>,
+    saved: &'p mut ThinVec<Term>,
     mailbox: &'p Mailbox,
     rare: Option<&'p mut Rare>,
     inbox: Option<&'p Inbox>,
