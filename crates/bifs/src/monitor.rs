@@ -37,9 +37,9 @@ struct Options {
 fn read_options(list: Term) -> Option<Options> {
     let mut options = Options::default();
     for option in list_elements(list)? {
-        match option.tuple_elements()? {
-            &[atoms::ALIAS, kind] => options.alias = Some(alias_kind(kind)?),
-            &[tag, value] if tag == name("tag") => options.tag = Some(value),
+        match *option.tuple_elements()? {
+            [atoms::ALIAS, kind] => options.alias = Some(alias_kind(kind)?),
+            [tag, value] if tag == name("tag") => options.tag = Some(value),
             _ => return None,
         }
     }

@@ -227,9 +227,9 @@ fn read_option(requested: &mut Requested, option: Term, is_request: bool) -> Opt
         atoms::MONITOR => {
             requested.monitor = true;
             for option in list_elements(value)? {
-                match option.tuple_elements()? {
-                    &[atoms::ALIAS, kind] => requested.alias = Some(alias_kind(kind)?),
-                    &[tag, value] if tag == name("tag") => requested.tag = value,
+                match *option.tuple_elements()? {
+                    [atoms::ALIAS, kind] => requested.alias = Some(alias_kind(kind)?),
+                    [tag, value] if tag == name("tag") => requested.tag = value,
                     _ => return None,
                 }
             }

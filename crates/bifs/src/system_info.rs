@@ -123,6 +123,13 @@ fn words(item: &str) -> Option<Term> {
         "dist_ctrl" | "multi_scheduling_blockers" | "normal_multi_scheduling_blockers" | "taints" | "snifs" => {
             return Some(Term::NIL);
         }
+        "endian" => {
+            if cfg!(target_endian = "big") {
+                "big"
+            } else {
+                "little"
+            }
+        }
         "heap_type" => architecture().name(),
         "build_type" | "emu_type" => "opt",
         "emu_flavor" => "emu",

@@ -69,9 +69,9 @@ fn start(caller: &mut Caller<'_>, arguments: &[Term], wrapped: bool) -> Outcome 
 fn answer_options(options: Option<&Term>, may_be_silent: bool) -> Option<(bool, bool)> {
     let (mut asynchronous, mut told) = (false, true);
     for option in list_elements(options.copied().unwrap_or(Term::NIL))? {
-        match option.tuple_elements()? {
-            &[atoms::ASYNC, value] => asynchronous = boolean(value)?,
-            &[atoms::INFO, value] if may_be_silent => told = boolean(value)?,
+        match *option.tuple_elements()? {
+            [atoms::ASYNC, value] => asynchronous = boolean(value)?,
+            [atoms::INFO, value] if may_be_silent => told = boolean(value)?,
             _ => return None,
         }
     }
