@@ -14,6 +14,8 @@ mod copy;
 mod dictionary;
 mod display;
 mod erts_internal;
+mod ets;
+mod ets_info;
 mod exit;
 mod guards;
 
@@ -63,6 +65,7 @@ const AREAS: &[&[BuiltIn]] = &[
     dictionary::BUILT_INS,
     display::BUILT_INS,
     erts_internal::BUILT_INS,
+    ets::BUILT_INS,
     exit::BUILT_INS,
     guards::BUILT_INS,
     iolist::BUILT_INS,
