@@ -18,6 +18,16 @@ mod debug;
 mod dictionary;
 mod display;
 mod erts_internal;
+
+mod ets;
+mod ets_info;
+mod exit;
+mod guards;
+
+mod atomics;
+mod binary;
+mod binary_search;
+mod debug;
 mod etf;
 mod exit;
 mod funs;
@@ -67,6 +77,8 @@ const AREAS: &[&[BuiltIn]] = &[
     display::BUILT_INS,
     erts_internal::BUILT_INS,
     etf::BUILT_INS,
+
+    ets::BUILT_INS,
     exit::BUILT_INS,
     funs::BUILT_INS,
     guards::BUILT_INS,

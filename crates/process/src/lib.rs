@@ -27,4 +27,4 @@ pub use native::{BuiltIn, Caller, Interrupt, Native, Outcome};
 pub use process::{AliasKind, Flags, IncomingMonitor, OutgoingMonitor, Own, Priority, Process, Rare, WaitState, state};
 pub use reference::ReferenceId;
 pub use signal::{RequestKind, Signal};
-pub use system::{EntryPoints, GlobalRoots, NotRegistered, Reductions, Schedule, System};
+pub use system::{EntryPoints, ExitWork, GlobalRoots, NotRegistered, Reductions, Schedule, System};

@@ -70,6 +70,8 @@ pub struct Process {
     pub inbox: Inbox,
     /// Whether it was ever registered under a name: see [`crate::System::register`].
     pub registered: AtomicBool,
+    /// Whether its end concerns others than processes (it has owned a table): see [`crate::System::at_exit`].
+    pub has_exit_work: AtomicBool,
     state: AtomicU32,
     own: UnsafeCell<Own>,
 }
@@ -221,6 +223,7 @@ impl Process {
             pid,
             inbox: Inbox::default(),
             registered: AtomicBool::new(false),
+            has_exit_work: AtomicBool::new(false),
             state: AtomicU32::new(state::QUEUED),
             own: UnsafeCell::new(own),
         }
