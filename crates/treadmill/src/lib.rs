@@ -1,0 +1,21 @@
+//! A real-time, non-moving, memory-thrifty garbage-collected heap.
+mod area;
+pub mod config;
+mod copying;
+mod error;
+mod finalizers;
+mod heap;
+pub mod list_sizes;
+mod lists;
+mod paged;
+pub mod raw;
+mod roots;
+mod runtime;
+mod space;
+mod statistics;
+mod sync;
+mod world;
+
+pub use config::{Collector, Config, Preset};
+pub use error::{HeapError, OutOfMemory, Violation};
+pub use statistics::{Cause, Collection, Pause, Statistics, Times, Usage};
