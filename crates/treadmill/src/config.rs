@@ -95,7 +95,7 @@ impl Headers {
 pub enum ListSizes {
     /// Powers of two.
     PowersOfTwo,
-    /// Exactly these, in words, headers included, ascending; a page is added as the last if it is missing.
+    /// Exactly these, in words, headers included, ascending; sizes too short for a header and a word are left out, and a page is added as the last.
     /// [`crate::list_sizes::choose`] finds good ones from the state of a heap.
     Arbitrary(Vec<usize>),
 }
@@ -263,10 +263,8 @@ impl Config {
             if sizes.is_empty() || sizes.len() > 60 || !sizes.is_sorted_by(|a, b| a < b) {
                 return Err(HeapError::Settings("list sizes must ascend, 1 to 60 of them"));
             }
-            if !lists.page_migration || sizes[0] < lists.headers.words() + 1 {
-                return Err(HeapError::Settings(
-                    "arbitrary list sizes need page migration and room for a header and a word",
-                ));
+            if !lists.page_migration {
+                return Err(HeapError::Settings("arbitrary list sizes need page migration"));
             }
         }
         Ok(())

@@ -31,12 +31,15 @@ impl Lists {
         self.grey |= 1 << class;
         let page = self.page_of(node);
         self.pages.touch(page, self.cycle);
-        let block = match words {
-            0 => self.pages.get(page).run as usize * PAGE_WORDS,
-            words => words,
-        } as u64;
-        let header = self.header_words() as u64;
-        let padding = (info.padding as u64).min(block - header);
+        let (block, padding) = match words {
+            0 => {
+                let page = self.pages.get(page);
+                (page.run as usize * PAGE_WORDS, page.lost)
+            }
+            words => (words, info.padding),
+        };
+        let (block, header) = (block as u64, self.header_words() as u64);
+        let padding = (padding as u64).min(block - header);
         add(
             &mut self.marked,
             Tally {

@@ -121,7 +121,7 @@ impl Lists {
                 .collect(),
             ListSizes::Arbitrary(sizes) => sizes.clone(),
         };
-        sizes.retain(|words| *words < PAGE_WORDS);
+        sizes.retain(|words| (settings.headers.words() + 1..PAGE_WORDS).contains(words));
         sizes.push(PAGE_WORDS);
         let mut class_of = vec![0; PAGE_WORDS + 1];
         let mut class = 0;

@@ -22,6 +22,8 @@ pub(crate) struct Page {
     small: u32,
     /// Pages of the run that begins here, for large objects.
     pub(super) run: u32,
+    /// Words lost at the end of the large object that begins here.
+    pub(super) lost: u32,
 }
 
 const NONE: Page = Page {
@@ -31,6 +33,7 @@ const NONE: Page = Page {
     free: NOWHERE,
     small: NOWHERE,
     run: 0,
+    lost: 0,
 };
 
 /// The table of pages.
@@ -238,6 +241,7 @@ impl Lists {
         *self.pages.get_mut(page) = Page {
             class: class as u8,
             run: pages,
+            lost: (pages as usize * PAGE_WORDS - total) as u32,
             ..NONE
         };
         Some(Lists::first_node(page))

@@ -39,7 +39,7 @@ unsafe impl Runtime for Model {
     unsafe fn finalize(&self, object: NonNull<u64>, _: usize) {
         // SAFETY: the object is dead but not yet reclaimed.
         let id = unsafe { word(object, 1).load(Ordering::Relaxed) };
-        self.dead.lock().expect("no panic").push(id);
+        self.dead.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(id);
     }
 }
 
