@@ -14,8 +14,14 @@ mod runtime;
 mod space;
 mod statistics;
 mod sync;
+mod trace;
+mod typed;
 mod world;
 
 pub use config::{Collector, Config, Preset};
 pub use error::{HeapError, OutOfMemory, Violation};
 pub use statistics::{Cause, Collection, Pause, Statistics, Times, Usage};
+pub use trace::{Edge, EdgeVisitor, ForeignEdge, Trace};
+#[cfg(feature = "derive")]
+pub use treadmill_derive::Trace;
+pub use typed::{Global, Heap, Managed, Mutator, Root};

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 const FIRST: usize = 64;
-const CHUNKS: usize = 26;
+const CHUNKS: usize = 25;
 
 /// Slots in chunks of doubling length, which never move. A slot holds an object's address, or 0.
 #[derive(Debug)]
