@@ -3,6 +3,8 @@ mod area;
 pub mod config;
 mod copying;
 mod error;
+#[cfg(feature = "evaluation")]
+pub mod evaluation;
 mod finalizers;
 mod heap;
 pub mod list_sizes;

@@ -100,6 +100,8 @@ pub struct Statistics {
     pub finalized: u64,
     /// The longest pause.
     pub longest_pause: Duration,
+    /// The sum of all pauses: what collecting, and getting memory by the slow way, took from the program.
+    pub paused: Duration,
     /// Pauses above the bound.
     pub pauses_above_bound: u64,
     /// `histogram[n]` pauses took from 2^n up to 2^(n+1) nanoseconds.
@@ -114,6 +116,7 @@ const LOG: usize = 4096;
 struct Inner {
     pauses: Vec<Pause>,
     longest: Duration,
+    paused: Duration,
     above: u64,
     histogram: [u64; 40],
     collections: Vec<Collection>,
@@ -136,6 +139,7 @@ impl Log {
             inner: Mutex::new(Inner {
                 pauses: Vec::new(),
                 longest: Duration::ZERO,
+                paused: Duration::ZERO,
                 above: 0,
                 histogram: [0; 40],
                 collections: Vec::new(),
@@ -150,6 +154,7 @@ impl Log {
         let bucket = (length.as_nanos().max(1) as u64).ilog2() as usize;
         inner.histogram[bucket.min(39)] += 1;
         inner.longest = inner.longest.max(length);
+        inner.paused += length;
         if length > self.bound {
             inner.above += 1;
             if inner.pauses.len() < LOG {
@@ -182,6 +187,7 @@ impl Log {
         let inner = self.lock();
         statistics.collections = inner.finished;
         statistics.longest_pause = inner.longest;
+        statistics.paused = inner.paused;
         statistics.pauses_above_bound = inner.above;
         statistics.histogram = inner.histogram.to_vec();
     }

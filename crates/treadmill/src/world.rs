@@ -175,7 +175,7 @@ impl World {
 #[cfg(all(test, loom))]
 mod model {
     use super::*;
-    use crate::sync::AtomicUsize;
+    use loom::sync::atomic::AtomicUsize;
 
     /// W2: what a thread wrote before it polled in the new epoch is seen by whoever sees the handshake done.
     #[test]

@@ -185,10 +185,6 @@ impl Lists {
         self.space.area()
     }
 
-    pub(crate) fn is_marking(&self) -> bool {
-        self.marking
-    }
-
     fn header_words(&self) -> usize {
         self.settings.headers.words()
     }

@@ -2,7 +2,7 @@
 
 use super::marks::PAGE_WORDS;
 use super::meta::Meta;
-use super::{PAGE_BYTES, Paged};
+use super::Paged;
 use crate::error::OutOfMemory;
 use crate::heap::Context;
 use crate::statistics::Cause;

@@ -191,7 +191,8 @@ impl Queue {
 #[cfg(all(test, loom))]
 mod model {
     use super::*;
-    use crate::sync::{Arc, AtomicUsize};
+    use crate::sync::Arc;
+    use loom::sync::atomic::AtomicUsize;
 
     struct Shared {
         pages: [Marks; 2],
