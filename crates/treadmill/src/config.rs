@@ -152,7 +152,7 @@ pub struct Config {
     pub ratio: usize,
     /// The longest pause aimed at; longer ones are logged with their cause.
     pub pause_bound: Duration,
-    /// Collect (or run one increment) at every n-th allocation; 0 is off. For tests.
+    /// For tests: collect, or run one increment, at every n-th allocation; [`Collector::Paged`] begins a new cycle whenever the last has ended. 0 is off.
     pub stress: usize,
 }
 

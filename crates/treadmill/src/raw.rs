@@ -34,6 +34,17 @@ pub struct RawHeap {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RootSlot(u32);
 
+#[cfg(feature = "evaluation")]
+impl RootSlot {
+    pub(crate) fn number(self) -> usize {
+        self.0 as usize
+    }
+
+    pub(crate) fn from_number(number: usize) -> RootSlot {
+        RootSlot(number as u32)
+    }
+}
+
 /// A root slot of a heap, written by any mutator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct GlobalSlot(u32);

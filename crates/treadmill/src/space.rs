@@ -109,10 +109,6 @@ impl PageSpace {
         &self.area
     }
 
-    pub(crate) fn page_bytes(&self) -> usize {
-        self.page_bytes
-    }
-
     pub(crate) fn limit(&self) -> u32 {
         self.limit
     }

@@ -91,8 +91,6 @@ unsafe impl Runtime for Programs {
 pub(crate) struct Collected {
     pub(crate) heap: RawHeap,
     mutator: RawMutator,
-    slots: Vec<RootSlot>,
-    free_slots: Vec<usize>,
     every: u64,
     next_sample: u64,
     clock: u64,
@@ -106,8 +104,6 @@ impl Collected {
         Ok(Collected {
             heap,
             mutator,
-            slots: Vec::new(),
-            free_slots: Vec::new(),
             every: 0,
             next_sample: u64::MAX,
             clock: 0,
@@ -129,6 +125,7 @@ impl Collected {
         self.next_sample = self.clock + self.every;
     }
 
+    #[cfg(test)]
     pub(crate) fn verify(&self) -> Result<(), crate::Violation> {
         self.mutator.verify()
     }
@@ -155,29 +152,20 @@ impl Memory for Collected {
 
     #[inline]
     fn root(&mut self, object: Object) -> usize {
-        let Some(slot) = self.mutator.root(object) else {
-            unreachable!("the programs have a few thousand roots");
-        };
-        match self.free_slots.pop() {
-            Some(index) => {
-                self.slots[index] = slot;
-                index
-            }
-            None => {
-                self.slots.push(slot);
-                self.slots.len() - 1
-            }
+        match self.mutator.root(object) {
+            Some(slot) => slot.number(),
+            None => unreachable!("the programs have a few thousand roots"),
         }
     }
 
     #[inline]
     fn set_root(&mut self, root: usize, object: Object) {
-        self.mutator.set_root(self.slots[root], object);
+        self.mutator.set_root(RootSlot::from_number(root), object);
     }
 
     #[inline]
     fn rooted(&self, root: usize) -> Object {
-        match self.mutator.rooted(self.slots[root]) {
+        match self.mutator.rooted(RootSlot::from_number(root)) {
             Some(object) => object,
             None => unreachable!("a program's root refers to an object"),
         }
@@ -185,8 +173,7 @@ impl Memory for Collected {
 
     #[inline]
     fn unroot(&mut self, root: usize) {
-        self.mutator.unroot(self.slots[root]);
-        self.free_slots.push(root);
+        self.mutator.unroot(RootSlot::from_number(root));
     }
 
     #[inline]

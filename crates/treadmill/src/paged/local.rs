@@ -2,6 +2,7 @@
 
 use super::marks::PAGE_WORDS;
 use super::meta::Meta;
+use super::mark::Budget;
 use super::Paged;
 use crate::error::OutOfMemory;
 use crate::heap::Context;
@@ -155,6 +156,10 @@ impl Paged {
         self.count(local);
         self.poll(cx, local);
         let mut cause = self.pay(cx, local, since);
+        if self.stress > 0 {
+            // Each visit here is a page's worth of allocation: far more often than without stress, and in every phase.
+            self.work(cx, Some(local), Budget { words: 64 * self.stress as u64, deadline: None });
+        }
         let remapped = self.memory().space.remapped();
         let object = match self.try_allocate(local, words) {
             Some(object) => Ok(object),
@@ -238,6 +243,7 @@ impl Paged {
             // Black: marked, and not queued.
             meta.marks.claim(local.cycle.get());
             meta.marks.mark(0);
+            self.mark_tail(page, meta, local.cycle.get());
         }
         drop(memory);
         self.count_block(local, words);
@@ -284,12 +290,4 @@ impl Paged {
     pub(crate) fn add_finalizable(&self, object: usize) {
         self.lock_finalizers().add(object);
     }
-
-    /// Whether the next allocation must collect, under stress.
-    pub(crate) fn stressed(&self, local: &Local) -> bool {
-        self.stress > 0
-            && (local.objects.get() + self.counters.objects.load(Ordering::Relaxed))
-                .is_multiple_of(self.stress as u64)
-    }
-
 }

@@ -1,7 +1,7 @@
 //! Marking, by any number of threads at once.
 
 use super::meta::{Kind, Meta};
-use super::{Local, Paged};
+use super::{Local, PAGE_WORDS, Paged};
 use crate::runtime::{Runtime, Visitor};
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering;
@@ -55,10 +55,26 @@ impl Paged {
         let meta = self.table.get(page);
         meta.marks.claim(cycle);
         if meta.marks.mark(index) {
-            if meta.kind() == Kind::Large {
-                meta.rewind_portions();
-            }
-            self.enqueue(page, meta);
+            self.grey(page, meta, cycle);
+        }
+    }
+
+    /// Queues the page of an object that the caller has just marked.
+    fn grey(&self, page: u32, meta: &Meta, cycle: u32) {
+        if meta.kind() == Kind::Large {
+            meta.rewind_portions();
+            self.mark_tail(page, meta, cycle);
+        }
+        self.enqueue(page, meta);
+    }
+
+    /// Marks what stands for the end of a marked large object on a page that it shares.
+    pub(super) fn mark_tail(&self, page: u32, meta: &Meta, cycle: u32) {
+        if meta.shares_last_page() {
+            let last = page + meta.large_words().div_ceil(PAGE_WORDS) as u32 - 1;
+            let marks = &self.table.get(last).marks;
+            marks.claim(cycle);
+            marks.mark_and_take(0);
         }
     }
 
@@ -232,10 +248,7 @@ impl Slice<'_> {
                     *height += 1;
                 }
             } else if meta.marks.mark(index) {
-                if meta.kind() == Kind::Large {
-                    meta.rewind_portions();
-                }
-                paged.enqueue(page, meta);
+                paged.grey(page, meta, cycle);
             }
             reference
         };

@@ -7,6 +7,9 @@ use crate::space::PageSpace;
 /// Buckets: gaps of 2 to 15 words exactly, then eight a doubling, up to a whole page.
 const BUCKETS: usize = 57;
 
+/// A large object shares its last page if what would be lost is at least one part in so many of it.
+const SHARED_PART: usize = 8;
+
 /// The bucket of pages whose longest gap has this many words.
 fn bucket_of(gap: usize) -> usize {
     if gap < 16 {
@@ -183,14 +186,38 @@ impl Memory {
     }
 
     /// A run of pages for a large object of `words` words.
+    ///
+    /// Where much of its last page would be lost, small objects may lie there: the object's last words look like an object of their own then, which
+    /// is marked whenever the object is.
     pub(super) fn take_large(&mut self, words: usize) -> Option<u32> {
         let pages = words.div_ceil(PAGE_WORDS);
         let page = self.space.take_run(u32::try_from(pages).ok()?)?;
-        let meta = self.table.get(page);
-        meta.set_large(words);
+        let lost = pages * PAGE_WORDS - words;
+        let shares = lost > 8 && lost * SHARED_PART >= words;
+        self.table.get(page).set_large(words, shares);
         self.large.push(self.table, page);
-        self.large_padding += (pages * PAGE_WORDS - words) as u64;
+        if shares {
+            let last = page + pages as u32 - 1;
+            let gap = self.table.get(last).set_tail(PAGE_WORDS - lost);
+            self.give(last, gap);
+        } else {
+            self.large_padding += lost as u64;
+        }
         Some(page)
+    }
+
+    /// Gives the pages of a dead large object back; a shared last page is swept by itself.
+    fn give_large(&mut self, page: u32) {
+        let meta = self.table.get(page);
+        let words = meta.large_words();
+        let mut pages = words.div_ceil(PAGE_WORDS);
+        if meta.shares_last_page() {
+            pages -= 1;
+        } else {
+            self.large_padding -= (pages * PAGE_WORDS - words) as u64;
+        }
+        meta.set_kind(Kind::None);
+        self.space.give_run(page, pages as u32);
     }
 
     /// The end of a collection: every page on a list is to be looked at again. Constant time.
@@ -220,10 +247,7 @@ impl Memory {
                 self.swept_live += words as u64;
                 return true;
             }
-            let pages = words.div_ceil(PAGE_WORDS);
-            self.large_padding -= (pages * PAGE_WORDS - words) as u64;
-            meta.set_kind(Kind::None);
-            self.space.give_run(page, pages as u32);
+            self.give_large(page);
             return true;
         }
         let swept = meta.sweep(cycle);

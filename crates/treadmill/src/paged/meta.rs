@@ -13,7 +13,7 @@ pub(super) enum Kind {
     None,
     /// Objects up to a page.
     Small,
-    /// The first page of a large object.
+    /// The first page of a large object. Its last page may be a `Small` one.
     Large,
 }
 
@@ -177,10 +177,25 @@ impl Meta {
         self.starts[1].load(Ordering::Relaxed) as usize
     }
 
-    pub(super) fn set_large(&self, words: usize) {
+    /// Makes this the first page of a large object of `words` words, which shares its last page with small objects or not.
+    pub(super) fn set_large(&self, words: usize, shares: bool) {
         self.starts[1].store(words as u64, Ordering::Relaxed);
         self.starts[2].store(0, Ordering::Relaxed);
+        self.starts[3].store(shares as u64, Ordering::Relaxed);
         self.set_kind(Kind::Large);
+    }
+
+    /// Whether small objects may lie behind the end of the large object that begins on this page.
+    pub(super) fn shares_last_page(&self) -> bool {
+        self.starts[3].load(Ordering::Relaxed) == 1
+    }
+
+    /// Makes this the last page of a large object: its last `words` words look like an object of their own. The words of gap behind them.
+    pub(super) fn set_tail(&self, words: usize) -> usize {
+        self.format();
+        let (taken, rest) = Meta::fit(0, words.max(2), PAGE_WORDS);
+        self.place(0, taken, rest);
+        rest
     }
 
     /// Takes the next `portion` words of a large object to be scanned; its words from the result on.

@@ -5,37 +5,41 @@ use crate::error::OutOfMemory;
 use crate::evaluation::memory::Memory;
 
 const WIDTH: usize = 1024;
-const HEIGHT: usize = 814;
+/// The image is kept in strips of so many rows.
+const STRIP: usize = 42;
+const STRIPS: usize = 20;
+const HEIGHT: usize = STRIP * STRIPS;
 const DEPTH: usize = 3;
 const VOLUME: usize = 209_000_000;
 const UNDO_BYTES: usize = 1_800_000;
 
 pub(super) fn run<M: Memory>(memory: &mut M) -> Result<u64, OutOfMemory> {
     let mut numbers = Numbers::new(212);
-    let image = memory.allocate(0, WIDTH * HEIGHT * DEPTH)?;
-    fill(memory.data(image), 5);
+    let image = memory.allocate(STRIPS, 0)?;
     let image = memory.root(image);
+    for strip in 0..STRIPS {
+        let rows = memory.allocate(0, WIDTH * STRIP * DEPTH)?;
+        fill(memory.data(rows), strip as u64);
+        memory.link(memory.rooted(image), strip, Some(rows));
+    }
     let mut undo = Queue::new();
     let (mut kept, mut allocated) = (0, 0);
     while allocated < VOLUME {
-        let (width, height) = (numbers.size(4, 300), numbers.size(4, 200));
+        let (width, height) = (numbers.size(12, 190), numbers.size(12, 150));
         let (x, y) = (numbers.below(WIDTH - width), numbers.below(HEIGHT - height));
         let bytes = width * height * DEPTH;
         let copy = memory.allocate(0, 32 + bytes)?;
         let copy = memory.root(copy);
         let blurred = memory.allocate(0, bytes)?;
         for row in 0..height {
-            let from = ((y + row) * WIDTH + x) * DEPTH;
-            let source = memory.rooted(image);
-            let old = memory.data(source)[from..from + width * DEPTH].to_vec();
+            let old = pixels(memory, image, x, y + row, width).to_vec();
             let keep = memory.rooted(copy);
             memory.data(keep)[32 + row * width * DEPTH..][..width * DEPTH].copy_from_slice(&old);
             blur_row(&old, &mut memory.data(blurred)[row * width * DEPTH..][..width * DEPTH]);
         }
         for row in 0..height {
             let new = memory.data(blurred)[row * width * DEPTH..][..width * DEPTH].to_vec();
-            let target = memory.rooted(image);
-            memory.data(target)[((y + row) * WIDTH + x) * DEPTH..][..width * DEPTH].copy_from_slice(&new);
+            pixels(memory, image, x, y + row, width).copy_from_slice(&new);
         }
         memory.free(blurred);
         undo.push(memory, copy)?;
@@ -50,11 +54,25 @@ pub(super) fn run<M: Memory>(memory: &mut M) -> Result<u64, OutOfMemory> {
         }
     }
     undo.clear(memory);
+    let mut sum = 0;
+    for strip in 0..STRIPS {
+        if let Some(rows) = memory.follow(memory.rooted(image), strip) {
+            sum = mix(sum, memory.data(rows));
+            memory.free(rows);
+        }
+    }
     let object = memory.rooted(image);
-    let sum = mix(0, memory.data(object));
     memory.free(object);
     memory.unroot(image);
     Ok(sum)
+}
+
+/// Pixels of one row of the image.
+fn pixels<M: Memory>(memory: &mut M, image: usize, x: usize, y: usize, width: usize) -> &mut [u8] {
+    match memory.follow(memory.rooted(image), y / STRIP) {
+        Some(strip) => &mut memory.data(strip)[(y % STRIP * WIDTH + x) * DEPTH..][..width * DEPTH],
+        None => &mut [],
+    }
 }
 
 /// Each pixel becomes the mean of itself and its neighbours.

@@ -10,7 +10,7 @@ use crate::evaluation::memory::{Memory, Object, references_of};
 const FILES: usize = 65;
 const COPIES: usize = 14;
 const CLIENTS: usize = 10;
-const BLOCK: usize = 8000;
+const BLOCK: usize = 36_000;
 const HEADERS: usize = 9;
 
 pub(super) fn run<M: Memory>(memory: &mut M) -> Result<u64, OutOfMemory> {
@@ -69,7 +69,7 @@ pub(super) fn run<M: Memory>(memory: &mut M) -> Result<u64, OutOfMemory> {
 
 /// Few large files and many small ones, together 5 MB.
 fn file_sizes(numbers: &mut Numbers) -> Vec<usize> {
-    let mut sizes: Vec<usize> = (0..FILES).map(|_| numbers.size(2_000, 380_000)).collect();
+    let mut sizes: Vec<usize> = (0..FILES).map(|_| numbers.size(8_000, 300_000)).collect();
     let total: usize = sizes.iter().sum();
     for size in &mut sizes {
         *size = (*size as u64 * 4_800_000 / total as u64) as usize + 100;

@@ -9,7 +9,7 @@ use crate::evaluation::memory::Memory;
 
 const FILES: usize = 420;
 const OPERATIONS: usize = 1306;
-const BLOCK: usize = 4096;
+const BLOCK: usize = 4000;
 const SEGMENT: usize = 60_000;
 
 struct System {
@@ -87,17 +87,16 @@ impl System {
         Ok(())
     }
 
-    /// Writes a file: its blocks go into the segment, some stay in the cache.
+    /// Writes a file: its blocks come in buffers, go into the segment, and some stay in the cache.
     fn copy<M: Memory>(&mut self, memory: &mut M, file: usize, size: usize, seed: usize) -> Result<(), OutOfMemory> {
-        let buffer = memory.allocate(0, size)?;
-        let buffer = memory.root(buffer);
-        let object = memory.rooted(buffer);
-        fill(memory.data(object), seed as u64);
         let mut at = 0;
         while at < size {
             let length = BLOCK.min(size - at);
+            let buffer = memory.allocate(0, length)?;
+            fill(memory.data(buffer), (seed + at) as u64);
+            let bytes = memory.data(buffer).to_vec();
+            memory.free(buffer);
             let block = memory.allocate(0, length)?;
-            let bytes = memory.data(memory.rooted(buffer))[at..at + length].to_vec();
             memory.data(block).copy_from_slice(&bytes);
             let block = memory.root(block);
             self.append(memory, &bytes)?;
@@ -110,9 +109,6 @@ impl System {
             memory.unroot(block);
             at += length;
         }
-        let object = memory.rooted(buffer);
-        memory.free(object);
-        memory.unroot(buffer);
         self.write_inode(memory, file, seed as u64)
     }
 
@@ -133,25 +129,21 @@ impl System {
         Ok(())
     }
 
-    /// Reads a file whole into a buffer, through block-sized ones.
+    /// Reads a file: each block into a buffer of the system's, and from there into one of the program's.
     fn read<M: Memory>(&mut self, memory: &mut M, size: usize, seed: usize) -> Result<(), OutOfMemory> {
-        let buffer = memory.allocate(0, size)?;
-        let buffer = memory.root(buffer);
         let mut at = 0;
         while at < size {
-            let length = (2 * BLOCK).min(size - at);
+            let length = BLOCK.min(size - at);
             let block = memory.allocate(0, length)?;
             fill(memory.data(block), (seed + at) as u64);
             let bytes = memory.data(block).to_vec();
             memory.free(block);
-            let target = memory.rooted(buffer);
-            memory.data(target)[at..at + length].copy_from_slice(&bytes);
+            let buffer = memory.allocate(0, length)?;
+            memory.data(buffer).copy_from_slice(&bytes);
+            self.sum = mix(self.sum, &memory.data(buffer)[..length.min(64)]);
+            memory.free(buffer);
             at += length;
         }
-        let object = memory.rooted(buffer);
-        self.sum = mix(self.sum, &memory.data(object)[..size.min(1024)]);
-        memory.free(object);
-        memory.unroot(buffer);
         Ok(())
     }
 

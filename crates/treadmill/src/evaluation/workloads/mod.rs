@@ -164,6 +164,9 @@ impl Queue {
             }
         }
         self.length -= 1;
+        // A dead link must not hold on to those that follow it: mostly-copying collectors may keep the link.
+        memory.link(link, 0, None);
+        memory.link(link, 1, None);
         memory.free(link);
         object
     }

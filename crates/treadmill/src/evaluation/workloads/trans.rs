@@ -12,13 +12,14 @@ const SEGMENTS: usize = 40;
 const TRANSACTIONS: usize = 2365;
 const RANGES: usize = 4;
 const LOG_BUFFERS: usize = 20;
+const LOG_BYTES: usize = 32_000;
 
 pub(super) fn run<M: Memory>(memory: &mut M) -> Result<u64, OutOfMemory> {
     let mut numbers = Numbers::new(43);
     let table = memory.allocate(SEGMENTS, 0)?;
     let table = memory.root(table);
     for index in 0..SEGMENTS {
-        let segment = memory.allocate(0, 28_000 + index * 1700)?;
+        let segment = memory.allocate(0, 56_000 + index * 230)?;
         fill(memory.data(segment), index as u64);
         memory.link(memory.rooted(table), index, Some(segment));
     }
@@ -41,14 +42,15 @@ pub(super) fn run<M: Memory>(memory: &mut M) -> Result<u64, OutOfMemory> {
                 continue;
             }
             let record = memory.root(record);
+            let length = memory.bytes_of(memory.rooted(record)) - RECORD;
+            if pending_bytes + length > LOG_BYTES {
+                sum = flush(memory, &mut pending, &mut log, pending_bytes, sum)?;
+                pending_bytes = 0;
+            }
             pending_bytes += redo(memory, table, &mut pending, record)?;
             let done = memory.rooted(record);
             memory.free(done);
             memory.unroot(record);
-        }
-        if pending_bytes > 32_000 {
-            sum = flush(memory, &mut pending, &mut log, pending_bytes, sum)?;
-            pending_bytes = 0;
         }
         while log.length > LOG_BUFFERS {
             if let Some(applied) = log.pop(memory) {
