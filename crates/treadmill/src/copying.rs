@@ -18,7 +18,6 @@ use crate::space::PageSpace;
 use crate::statistics::{Cause, Statistics, Usage};
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::time::Instant;
 
 const PAGE_BYTES: usize = 8192;
 const PAGE_WORDS: usize = PAGE_BYTES / 8;
@@ -262,7 +261,7 @@ impl Copying {
 
     /// Collects with the world stopped.
     pub(crate) fn collect(&mut self, cx: &Context<'_>, cause: Cause) {
-        let since = Instant::now();
+        let since = cx.log.start();
         let before = self.usage();
         cx.world.stop(cx.me);
         self.cycle = self.cycle.wrapping_add(1).max(1);

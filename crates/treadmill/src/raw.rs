@@ -126,6 +126,11 @@ impl RawHeap {
         }
     }
 
+    /// Measures the processor time of pauses too (about 0.3 us per visit to the collector), for machines that are busy with other things.
+    pub fn measure_processor_time(&self, on: bool) {
+        self.inner.log.measure_processor_time(on);
+    }
+
     /// Lends the calling thread, which needs no mutator, to the collector for a while: it marks, sweeps, or does nothing if nothing is to be done.
     ///
     /// Returns whether it did anything. Only [`crate::Preset::Best`] takes such help.
@@ -356,7 +361,7 @@ impl RawMutator {
                     .collect(&cx, Cause::WholeCollection);
             }
             Engine::Paged(paged) => {
-                let since = Instant::now();
+                let since = cx.log.start();
                 paged.release(&self.local);
                 paged.poll(&cx, &self.local);
                 if paged.is_collecting(&cx) {

@@ -1,6 +1,7 @@
 //! Figures of a heap: what is in use for what, how long pauses were, what the collector did.
 
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// How the memory of a heap is used at one moment, in bytes.
@@ -20,6 +21,25 @@ pub struct Usage {
     pub in_use: u64,
     /// The heap's limit.
     pub limit: u64,
+}
+
+/// The processor time that the calling thread has used.
+pub(crate) fn processor_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+/// When a pause began.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Start {
+    wall: Instant,
+    processor: Option<Duration>,
+}
+
+impl Start {
+    pub(crate) fn wall(&self) -> Instant {
+        self.wall
+    }
 }
 
 /// Why the program had to wait.
@@ -48,6 +68,9 @@ pub struct Pause {
     pub at: Duration,
     /// How long it was.
     pub length: Duration,
+    /// The processor time of the waiting thread in it, where [`crate::raw::RawHeap::measure_processor_time`] was called: less than `length` if the operating
+    /// system ran something else meanwhile.
+    pub processor: Option<Duration>,
     /// What it was for.
     pub cause: Cause,
 }
@@ -100,6 +123,8 @@ pub struct Statistics {
     pub finalized: u64,
     /// The longest pause.
     pub longest_pause: Duration,
+    /// The most processor time in a pause, where [`crate::raw::RawHeap::measure_processor_time`] was called; zero otherwise.
+    pub longest_processor: Duration,
     /// The sum of all pauses: what collecting, and getting memory by the slow way, took from the program.
     pub paused: Duration,
     /// Pauses above the bound.
@@ -116,6 +141,7 @@ const LOG: usize = 4096;
 struct Inner {
     pauses: Vec<Pause>,
     longest: Duration,
+    longest_processor: Duration,
     paused: Duration,
     above: u64,
     histogram: [u64; 40],
@@ -128,6 +154,7 @@ struct Inner {
 pub(crate) struct Log {
     born: Instant,
     bound: Duration,
+    processor: AtomicBool,
     inner: Mutex<Inner>,
 }
 
@@ -136,9 +163,11 @@ impl Log {
         Log {
             born: Instant::now(),
             bound,
+            processor: AtomicBool::new(false),
             inner: Mutex::new(Inner {
                 pauses: Vec::new(),
                 longest: Duration::ZERO,
+                longest_processor: Duration::ZERO,
                 paused: Duration::ZERO,
                 above: 0,
                 histogram: [0; 40],
@@ -148,19 +177,31 @@ impl Log {
         }
     }
 
-    pub(crate) fn pause(&self, since: Instant, cause: Cause) {
-        let length = since.elapsed();
+    pub(crate) fn measure_processor_time(&self, on: bool) {
+        self.processor.store(on, Ordering::Relaxed);
+    }
+
+    pub(crate) fn start(&self) -> Start {
+        let processor = self.processor.load(Ordering::Relaxed).then(processor_time);
+        Start { wall: Instant::now(), processor }
+    }
+
+    pub(crate) fn pause(&self, since: Start, cause: Cause) {
+        let length = since.wall.elapsed();
+        let processor = since.processor.map(|before| processor_time().saturating_sub(before));
         let mut inner = self.lock();
         let bucket = (length.as_nanos().max(1) as u64).ilog2() as usize;
         inner.histogram[bucket.min(39)] += 1;
         inner.longest = inner.longest.max(length);
-        inner.paused += length;
+        inner.longest_processor = inner.longest_processor.max(processor.unwrap_or_default());
+        inner.paused += processor.unwrap_or(length);
         if length > self.bound {
             inner.above += 1;
             if inner.pauses.len() < LOG {
                 inner.pauses.push(Pause {
                     at: self.born.elapsed(),
                     length,
+                    processor,
                     cause,
                 });
             }
@@ -187,6 +228,7 @@ impl Log {
         let inner = self.lock();
         statistics.collections = inner.finished;
         statistics.longest_pause = inner.longest;
+        statistics.longest_processor = inner.longest_processor;
         statistics.paused = inner.paused;
         statistics.pauses_above_bound = inner.above;
         statistics.histogram = inner.histogram.to_vec();

@@ -194,6 +194,11 @@ impl Heap {
         self.raw.collections()
     }
 
+    /// Measures the processor time of pauses too. See [`RawHeap::measure_processor_time`].
+    pub fn measure_processor_time(&self, on: bool) {
+        self.raw.measure_processor_time(on);
+    }
+
     /// Lends the calling thread to the collector for a while; whether it did anything. See [`RawHeap::assist`].
     pub fn assist(&self, time: Duration) -> bool {
         self.raw.assist(time)

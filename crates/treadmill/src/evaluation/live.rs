@@ -12,6 +12,7 @@ const LISTS: usize = 1000;
 /// Fills the heap with `live` bytes of lists, then replaces lists until `churn` bytes were allocated on top.
 pub(super) fn run(config: &Config, live: usize, churn: usize) -> Option<Statistics> {
     let mut memory = Collected::new(config).ok()?;
+    memory.heap.measure_processor_time(true);
     fill(&mut memory, live, churn).ok()?;
     Some(memory.heap.statistics())
 }

@@ -5,8 +5,8 @@ use super::workloads::Workload;
 use crate::config::{Collector, Config, Headers, ListSettings, ListSizes, Preset};
 use crate::error::OutOfMemory;
 use crate::list_sizes;
-use crate::statistics::{Collection, Statistics, Usage};
-use std::time::{Duration, Instant};
+use crate::statistics::{Collection, Statistics, Usage, processor_time};
+use std::time::Duration;
 
 /// What one run of a program was like.
 #[derive(Clone, Debug)]
@@ -24,19 +24,22 @@ pub(super) struct Observe {
     pub(super) samples: Option<u64>,
     /// Switch the clocks of the collector on.
     pub(super) timing: bool,
+    /// Measure the processor time of pauses.
+    pub(super) pauses: bool,
 }
 
 /// Runs a program once; `None` if memory ran out, or no heap could be made.
 pub(super) fn run(config: &Config, workload: Workload, observe: Observe) -> Option<Run> {
     let mut memory = Collected::new(config).ok()?;
     memory.heap.set_timing(observe.timing);
+    memory.heap.measure_processor_time(observe.pauses);
     if let Some(every) = observe.samples {
         memory.sample_every(every);
     }
-    let since = Instant::now();
+    let since = processor_time();
     workload.run(&mut memory).ok()?;
     Some(Run {
-        time: since.elapsed(),
+        time: processor_time().saturating_sub(since),
         statistics: memory.heap.statistics(),
         collections: memory.heap.collections(),
         samples: std::mem::take(&mut memory.samples),
@@ -59,9 +62,9 @@ pub(super) fn warm(config: &Config, workload: Workload, repeats: usize) -> Optio
     let mut times = Vec::new();
     // The first run is not counted: it pays for the first touch of the memory.
     for _ in 0..=repeats.max(1) {
-        let since = Instant::now();
+        let since = processor_time();
         workload.run(&mut memory).ok()?;
-        times.push(since.elapsed());
+        times.push(processor_time().saturating_sub(since));
     }
     times.remove(0);
     times.sort();
@@ -73,10 +76,10 @@ pub(super) fn malloc<A: std::alloc::GlobalAlloc>(allocator: &A, workload: Worklo
     let mut times: Vec<Duration> = (0..repeats.max(1))
         .map(|_| {
             let mut memory = Malloc::new(allocator);
-            let since = Instant::now();
+            let since = processor_time();
             // A failure would only show as a short time, and there is none with the machine's memory behind it.
             let _ = workload.run(&mut memory);
-            since.elapsed()
+            processor_time().saturating_sub(since)
         })
         .collect();
     times.sort();

@@ -4,9 +4,8 @@ use super::header::Node;
 use super::{Lists, PAGE_WORDS, Tally, add};
 use crate::heap::Context;
 use crate::runtime::{Portion, Visitor};
-use crate::statistics::Cause;
+use crate::statistics::{Cause, Start};
 use std::ptr::NonNull;
-use std::time::Instant;
 
 /// Objects scanned at most in one increment, as in the paper.
 const INCREMENT_OBJECTS: usize = 1500;
@@ -118,7 +117,7 @@ impl Lists {
     pub(super) fn increment(&mut self, cx: &Context<'_>, total: usize) {
         if !self.marking {
             if self.start_is_due() {
-                let since = Instant::now();
+                let since = cx.log.start();
                 self.start(cx);
                 cx.log.pause(since, Cause::Start);
             }
@@ -129,7 +128,7 @@ impl Lists {
         if self.debt < 256 {
             return;
         }
-        let since = Instant::now();
+        let since = cx.log.start();
         let mut objects = 0;
         while self.debt > 0 && objects < INCREMENT_OBJECTS {
             let Some(words) = self.scan_one(cx) else {
@@ -143,7 +142,7 @@ impl Lists {
     }
 
     /// Scans one portion of the threads' roots; with the last, the collection ends.
-    fn finish_portion(&mut self, cx: &Context<'_>, since: Instant) {
+    fn finish_portion(&mut self, cx: &Context<'_>, since: Start) {
         self.debt = 0;
         let members = cx.world.members();
         let mut slots = 0;

@@ -313,7 +313,7 @@ impl Lists {
         class: usize,
         total: usize,
     ) -> Option<Node> {
-        let since = Instant::now();
+        let since = cx.log.start();
         let mut node = None;
         if self.marking {
             self.finish(cx);

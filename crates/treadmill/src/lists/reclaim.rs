@@ -6,7 +6,6 @@ use crate::heap::Context;
 use crate::statistics::Cause;
 use crate::sync::Ordering;
 use std::ptr::NonNull;
-use std::time::Instant;
 
 impl Lists {
     /// Switches marking on and greys the global roots, with the other threads stopped for that moment.
@@ -44,7 +43,7 @@ impl Lists {
 
     /// A whole collection with the world stopped.
     pub(crate) fn collect(&mut self, cx: &Context<'_>, cause: Cause) {
-        let since = Instant::now();
+        let since = cx.log.start();
         let collection = self.clock_start();
         if self.marking {
             self.finish(cx);

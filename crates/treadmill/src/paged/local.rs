@@ -10,7 +10,6 @@ use crate::statistics::Cause;
 use std::cell::Cell;
 use std::ptr::null;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
 
 /// Up to this many words, an object that does not fit the gap at hand makes the thread move on to the next gap or page.
 const SMALL_WORDS: usize = 64;
@@ -145,7 +144,7 @@ impl Paged {
         local: &Local,
         words: usize,
     ) -> Result<usize, OutOfMemory> {
-        let since = Instant::now();
+        let since = cx.log.start();
         let error = OutOfMemory {
             words,
             limit: self.limit,
@@ -155,7 +154,7 @@ impl Paged {
         }
         self.count(local);
         self.poll(cx, local);
-        let mut cause = self.pay(cx, local, since);
+        let mut cause = self.pay(cx, local, since.wall());
         if self.stress > 0 {
             // Each visit here is a page's worth of allocation: far more often than without stress, and in every phase.
             self.work(cx, Some(local), Budget { words: 64 * self.stress as u64, deadline: None });
