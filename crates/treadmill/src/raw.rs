@@ -21,7 +21,7 @@ use std::cell::{Cell, RefCell};
 use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// A heap, shared by all who clone it. Its memory is returned when the last clone, mutator and global root is gone.
@@ -32,16 +32,17 @@ pub struct RawHeap {
 
 /// A root slot of a mutator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct RootSlot(u32);
+pub struct RootSlot(NonNull<AtomicUsize>);
 
 #[cfg(feature = "evaluation")]
 impl RootSlot {
     pub(crate) fn number(self) -> usize {
-        self.0 as usize
+        self.0.as_ptr().expose_provenance()
     }
 
-    pub(crate) fn from_number(number: usize) -> RootSlot {
-        RootSlot(number as u32)
+    /// The slot of a number; `None` for 0, which no slot has.
+    pub(crate) fn from_number(number: usize) -> Option<RootSlot> {
+        NonNull::new(std::ptr::with_exposed_provenance_mut(number)).map(RootSlot)
     }
 }
 
@@ -156,7 +157,8 @@ pub struct RawMutator {
     pub(crate) inner: Arc<Inner>,
     member: Arc<Member>,
     local: Local,
-    free: RefCell<Vec<u32>>,
+    /// Slots to be used again.
+    free: RefCell<Vec<RootSlot>>,
     unused: Cell<u32>,
 }
 
@@ -224,14 +226,19 @@ impl RawMutator {
     /// collection is on. Also the barrier of publication, for runtimes that build objects before others can see them.
     #[inline]
     pub fn barrier(&self, object: NonNull<u64>) {
+        if self.is_marking() {
+            self.barrier_slowly(object);
+        }
+    }
+
+    #[cold]
+    fn barrier_slowly(&self, object: NonNull<u64>) {
         match &self.inner.engine {
             Engine::Paged(paged) => paged.barrier(&self.local, object.addr().get()),
             Engine::Lists(lists) => {
-                if self.inner.marking.load(Ordering::Acquire) {
-                    self.inner
-                        .lock(lists, Some(&self.member))
-                        .barrier(object.addr().get());
-                }
+                self.inner
+                    .lock(lists, Some(&self.member))
+                    .barrier(object.addr().get());
             }
             Engine::Copying(_) => {}
         }
@@ -255,41 +262,53 @@ impl RawMutator {
         let slot = match self.free.borrow_mut().pop() {
             Some(slot) => slot,
             None => {
-                let slot = self.unused.get();
-                self.member.roots.slot(slot as usize)?;
-                self.unused.set(slot + 1);
+                let index = self.unused.get();
+                let slot = RootSlot(NonNull::from(self.member.roots.claim(index as usize)?));
+                self.unused.set(index + 1);
                 slot
             }
         };
-        self.set_root(RootSlot(slot), object);
-        Some(RootSlot(slot))
+        // SAFETY: the slot is this mutator's, and in use from now on.
+        unsafe { self.set_root(slot, object) };
+        Some(slot)
     }
 
     /// Makes a root slot refer to another object.
+    ///
+    /// # Safety
+    /// The slot comes from [`RawMutator::root`] of this mutator, and was not given to [`RawMutator::unroot`] since.
     #[inline]
-    pub fn set_root(&self, slot: RootSlot, object: NonNull<u64>) {
-        self.member.roots.set(slot.0 as usize, object.addr().get());
-        if self.local.is_marking()
-            && let Engine::Paged(paged) = &self.inner.engine
-        {
-            paged.barrier(&self.local, object.addr().get());
+    pub unsafe fn set_root(&self, slot: RootSlot, object: NonNull<u64>) {
+        // SAFETY: slots never move, and live as long as the member.
+        unsafe { slot.0.as_ref() }.store(object.addr().get(), Ordering::Release);
+        self.member.roots.touch();
+        if self.local.is_marking() {
+            self.barrier_slowly(object);
         }
     }
 
     /// The object that a root slot refers to.
+    ///
+    /// # Safety
+    /// As for [`RawMutator::set_root`].
     #[inline]
-    pub fn rooted(&self, slot: RootSlot) -> Option<NonNull<u64>> {
-        match self.member.roots.get(slot.0 as usize) {
+    pub unsafe fn rooted(&self, slot: RootSlot) -> Option<NonNull<u64>> {
+        // SAFETY: slots never move, and live as long as the member.
+        match unsafe { slot.0.as_ref() }.load(Ordering::Relaxed) {
             0 => None,
             address => Some(self.pointer(address)),
         }
     }
 
-    /// Ends a root. The slot must not be used again.
+    /// Ends a root.
+    ///
+    /// # Safety
+    /// As for [`RawMutator::set_root`].
     #[inline]
-    pub fn unroot(&self, slot: RootSlot) {
-        self.member.roots.set(slot.0 as usize, 0);
-        self.free.borrow_mut().push(slot.0);
+    pub unsafe fn unroot(&self, slot: RootSlot) {
+        // SAFETY: slots never move, and live as long as the member.
+        unsafe { slot.0.as_ref() }.store(0, Ordering::Release);
+        self.free.borrow_mut().push(slot);
     }
 
     /// Makes a root that outlives the mutator; `None` when the two billion slots are used up.
@@ -339,7 +358,7 @@ impl RawMutator {
     /// Whether a collection is being made, so that barriers do something.
     #[inline]
     pub fn is_marking(&self) -> bool {
-        self.local.is_marking() || self.inner.marking.load(Ordering::Relaxed)
+        self.local.is_marking() || self.inner.marking.load(Ordering::Acquire)
     }
 
     /// Collects now and waits for it: ends the collection that is on, and makes a whole one.
@@ -429,6 +448,9 @@ impl RawMutator {
         }
     }
 }
+
+// SAFETY: the slots in `free` belong to the member, which the mutator keeps alive; everything else is `Send`.
+unsafe impl Send for RawMutator {}
 
 impl Drop for RawMutator {
     fn drop(&mut self) {

@@ -58,6 +58,19 @@ impl RootTable {
         true
     }
 
+    /// A slot that was never used, from now on among those that are scanned.
+    pub(crate) fn claim(&self, index: usize) -> Option<&AtomicUsize> {
+        let slot = self.slot(index)?;
+        self.used.fetch_max(index + 1, Ordering::AcqRel);
+        Some(slot)
+    }
+
+    /// Says that a slot was written.
+    #[inline]
+    pub(crate) fn touch(&self) {
+        self.touched.store(true, Ordering::Relaxed);
+    }
+
     #[inline]
     pub(crate) fn get(&self, index: usize) -> usize {
         self.slot(index).map_or(0, |slot| slot.load(Ordering::Acquire))

@@ -353,7 +353,8 @@ impl<T: ?Sized + Managed> Root<'_, T> {
     #[inline]
     pub fn replace(&mut self, by: &Root<'_, T>) {
         if self.mutator.contains(by.object.addr().get()) {
-            self.mutator.raw.set_root(self.slot, by.object);
+            // SAFETY: the slot is this root's, until it is dropped.
+            unsafe { self.mutator.raw.set_root(self.slot, by.object) };
             self.object = by.object;
         }
     }
@@ -372,7 +373,8 @@ impl<T: ?Sized + Managed> Deref for Root<'_, T> {
 impl<T: ?Sized + Managed> Drop for Root<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        self.mutator.raw.unroot(self.slot);
+        // SAFETY: the slot is this root's, which ends here.
+        unsafe { self.mutator.raw.unroot(self.slot) };
     }
 }
 

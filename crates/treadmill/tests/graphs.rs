@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Random, Shadow, allocate, heap, link};
+use common::{Random, Shadow, allocate, heap, link, rooted, unroot};
 use proptest::prelude::*;
 use treadmill::{Config, Preset};
 
@@ -45,7 +45,7 @@ fn run(config: &Config, ops: &[Op], exact: bool) {
                 let Ok(object) = allocate(&mutator, id, *refs, words, *finalizable) else {
                     let victim = count / 2;
                     for (slot, _) in shadow.roots.drain(..victim) {
-                        mutator.unroot(slot);
+                        unroot(&mutator, slot);
                     }
                     continue;
                 };
@@ -62,21 +62,21 @@ fn run(config: &Config, ops: &[Op], exact: bool) {
                 let fields = &mut shadow.objects.get_mut(&id).expect("known").0;
                 if *field < fields.len() {
                     fields[*field] = to.map(|(_, id)| id);
-                    let target = to.map(|(slot, _)| mutator.rooted(slot).expect("rooted"));
-                    link(&mutator, mutator.rooted(slot).expect("rooted"), *field, target);
+                    let target = to.map(|(slot, _)| rooted(&mutator, slot).expect("rooted"));
+                    link(&mutator, rooted(&mutator, slot).expect("rooted"), *field, target);
                 }
             }
             Op::Follow { from, field } if count > 0 => {
                 let (slot, id) = shadow.roots[from % count];
                 if let Some(Some(to)) = shadow.objects[&id].0.get(*field) {
-                    let object = mutator.rooted(slot).expect("rooted");
+                    let object = rooted(&mutator, slot).expect("rooted");
                     let found = common::reference(object, *field).expect("linked");
                     shadow.roots.push((mutator.root(found).expect("a slot"), *to));
                 }
             }
             Op::Drop { root } if count > 0 => {
                 let (slot, _) = shadow.roots.swap_remove(root % count);
-                mutator.unroot(slot);
+                unroot(&mutator, slot);
             }
             Op::Collect => mutator.collect(),
             Op::Verify => mutator.verify().expect("a sound heap"),
@@ -145,7 +145,7 @@ fn long_runs_keep_everything_reachable() {
             let words = words.max(refs + 2);
             while shadow.roots.len() > 150 {
                 let victim = random.below(shadow.roots.len());
-                mutator.unroot(shadow.roots.swap_remove(victim).0);
+                unroot(&mutator, shadow.roots.swap_remove(victim).0);
             }
             let object = allocate(&mutator, id, refs, words, false).expect("room");
             shadow.objects.insert(id, (vec![None; refs], words));
@@ -155,8 +155,8 @@ fn long_runs_keep_everything_reachable() {
                 let (slot, to) = shadow.roots[random.below(shadow.roots.len())];
                 if shadow.objects[&to].0.is_empty() {
                     let from = shadow.roots.last().expect("one").0;
-                    let target = mutator.rooted(slot);
-                    link(&mutator, mutator.rooted(from).expect("rooted"), field, target);
+                    let target = rooted(&mutator, slot);
+                    link(&mutator, rooted(&mutator, from).expect("rooted"), field, target);
                     shadow.objects.get_mut(&id).expect("known").0[field] = Some(to);
                 }
             }

@@ -131,6 +131,14 @@ impl Collected {
     }
 }
 
+#[inline]
+fn slot(number: usize) -> RootSlot {
+    match RootSlot::from_number(number) {
+        Some(slot) => slot,
+        None => unreachable!("a program's root has a number"),
+    }
+}
+
 impl Memory for Collected {
     #[inline]
     fn allocate(&mut self, references: usize, bytes: usize) -> Result<Object, OutOfMemory> {
@@ -160,12 +168,14 @@ impl Memory for Collected {
 
     #[inline]
     fn set_root(&mut self, root: usize, object: Object) {
-        self.mutator.set_root(RootSlot::from_number(root), object);
+        // SAFETY: the programs' roots are numbers from `root`, not used after `unroot`.
+        unsafe { self.mutator.set_root(slot(root), object) };
     }
 
     #[inline]
     fn rooted(&self, root: usize) -> Object {
-        match self.mutator.rooted(RootSlot::from_number(root)) {
+        // SAFETY: as above.
+        match unsafe { self.mutator.rooted(slot(root)) } {
             Some(object) => object,
             None => unreachable!("a program's root refers to an object"),
         }
@@ -173,7 +183,8 @@ impl Memory for Collected {
 
     #[inline]
     fn unroot(&mut self, root: usize) {
-        self.mutator.unroot(RootSlot::from_number(root));
+        // SAFETY: as above.
+        unsafe { self.mutator.unroot(slot(root)) };
     }
 
     #[inline]

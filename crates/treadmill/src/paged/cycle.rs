@@ -246,6 +246,7 @@ impl Paged {
                 let after = self.usage();
                 cx.log.collection(control.before, after);
                 control.completed += 1;
+                self.busy.store(false, Ordering::Relaxed);
                 control.state = State::Idle;
                 Step::Rest
             }
@@ -265,6 +266,7 @@ impl Paged {
 
     fn start(&self, control: &mut Control, cx: &Context<'_>, local: Option<&Local>) {
         control.before = self.usage();
+        self.busy.store(true, Ordering::Relaxed);
         control.cycle = (control.cycle + 1) & (u32::MAX >> 2);
         control.allocated_at_start = self.counters.allocated.load(Ordering::Relaxed);
         self.counters.marked.store(0, Ordering::Relaxed);

@@ -16,6 +16,9 @@ const SMALL_WORDS: usize = 64;
 /// A page is taken for small objects only if it has a gap as long as this, while free pages are left.
 const ROOMY: usize = 64;
 
+/// Words that a thread allocates, at most, between looks at whether a collection is due.
+const IDLE_WORDS: u64 = 2048;
+
 /// The thread's page, gap, and view of the phase.
 #[derive(Debug)]
 pub(crate) struct Local {
@@ -144,15 +147,28 @@ impl Paged {
         local: &Local,
         words: usize,
     ) -> Result<usize, OutOfMemory> {
-        let since = cx.log.start();
         let error = OutOfMemory {
             words,
             limit: self.limit,
         };
-        if words.div_ceil(PAGE_WORDS) > self.memory().space.limit() as usize {
+        if words.div_ceil(PAGE_WORDS) > self.limit_pages {
             return Err(error);
         }
         self.count(local);
+        // Between collections a look now and then suffices; that keeps this path short for objects that always take it.
+        let idle = !self.busy.load(Ordering::Relaxed) && local.debt.get() < IDLE_WORDS && self.stress == 0;
+        if idle
+            && words <= PAGE_WORDS
+            && !cx.me.is_some_and(|me| cx.world.wants(me))
+            && let Some(object) = self.try_allocate(local, words)
+        {
+            return Ok(object);
+        }
+        self.allocate_and_pay(cx, local, words).ok_or(error)
+    }
+
+    fn allocate_and_pay(&self, cx: &Context<'_>, local: &Local, words: usize) -> Option<usize> {
+        let since = cx.log.start();
         self.poll(cx, local);
         let mut cause = self.pay(cx, local, since.wall());
         if self.stress > 0 {
@@ -161,15 +177,17 @@ impl Paged {
         }
         let remapped = self.memory().space.remapped();
         let object = match self.try_allocate(local, words) {
-            Some(object) => Ok(object),
+            Some(object) => {
+                if self.memory().space.remapped() != remapped {
+                    cause = Cause::Remap;
+                }
+                Some(object)
+            }
             None => {
                 cause = Cause::Exhausted;
-                self.allocate_at_last(cx, local, words).ok_or(error)
+                self.allocate_at_last(cx, local, words)
             }
         };
-        if cause != Cause::Exhausted && self.memory().space.remapped() != remapped {
-            cause = Cause::Remap;
-        }
         cx.log.pause(since, cause);
         object
     }

@@ -40,7 +40,7 @@ use cycle::Control;
 use marks::{PAGE_WORDS, Queue};
 use memory::{Memory, Table};
 use meta::Meta;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -81,6 +81,9 @@ pub(crate) struct Paged {
     ratio: u64,
     stress: usize,
     limit: usize,
+    limit_pages: usize,
+    /// Whether a cycle is on, sweeping included.
+    busy: AtomicBool,
     /// The time that one allocation may spend on collecting.
     slice: Duration,
 }
@@ -112,6 +115,8 @@ impl Paged {
             ratio: config.ratio as u64,
             stress: config.stress,
             limit: config.limit,
+            limit_pages: limit,
+            busy: AtomicBool::new(false),
             slice: config.pause_bound.mul_f64(0.4),
         })
     }

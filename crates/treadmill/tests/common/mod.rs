@@ -98,6 +98,16 @@ pub fn reference(from: NonNull<u64>, index: usize) -> Option<NonNull<u64>> {
     NonNull::new(unsafe { word(from, 2 + index).load(Ordering::Acquire) } as *mut u64)
 }
 
+pub fn rooted(mutator: &RawMutator, slot: RootSlot) -> Option<NonNull<u64>> {
+    // SAFETY: the tests use each slot with its own mutator, until they end it.
+    unsafe { mutator.rooted(slot) }
+}
+
+pub fn unroot(mutator: &RawMutator, slot: RootSlot) {
+    // SAFETY: as above.
+    unsafe { mutator.unroot(slot) }
+}
+
 /// What the heap should contain.
 #[derive(Default)]
 pub struct Shadow {
@@ -124,7 +134,7 @@ impl Shadow {
         let mut grey: Vec<(NonNull<u64>, u64)> = self
             .roots
             .iter()
-            .map(|(slot, id)| (mutator.rooted(*slot).expect("rooted"), *id))
+            .map(|(slot, id)| (rooted(mutator, *slot).expect("rooted"), *id))
             .collect();
         while let Some((object, id)) = grey.pop() {
             if !seen.insert(id) {
