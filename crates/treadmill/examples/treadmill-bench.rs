@@ -1,4 +1,4 @@
-//! The paper's evaluation in one command: `treadmill-bench [--quick] [FOLDER]` prints the tables and writes them, with plots, into the folder.
+//! The paper's evaluation in one command: `treadmill-bench [--quick] [--no-...] [FOLDER]` prints the tables and writes them, with plots, into the folder.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -11,8 +11,11 @@ fn main() -> ExitCode {
         match argument.as_str() {
             "--quick" => options = Options::quick(),
             "--no-smallest" => options.smallest_heaps = false,
+            "--no-figures" => options.figures = false,
+            "--no-malloc" => options.malloc.clear(),
+            "--no-live" => options.live = 0,
             "--help" => {
-                println!("treadmill-bench [--quick] [--no-smallest] [FOLDER]");
+                println!("treadmill-bench [--quick] [--no-smallest] [--no-figures] [--no-malloc] [--no-live] [FOLDER]");
                 return ExitCode::SUCCESS;
             }
             _ => folder = PathBuf::from(argument),

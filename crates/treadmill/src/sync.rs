@@ -4,14 +4,16 @@
 pub(crate) use loom::{
     hint::spin_loop,
     sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
-    sync::{Arc, Condvar, Mutex, MutexGuard},
+    sync::{Condvar, Mutex, MutexGuard},
 };
 #[cfg(not(loom))]
 pub(crate) use std::{
     hint::spin_loop,
     sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
-    sync::{Arc, Condvar, Mutex, MutexGuard},
+    sync::{Condvar, Mutex, MutexGuard},
 };
+
+pub(crate) use std::sync::Arc;
 
 /// Locks a mutex and goes on with what it guards after another thread has panicked: every critical section of this crate
 /// leaves its data consistent at each step that could panic (only the runtime's own callbacks can).

@@ -45,18 +45,22 @@ pub struct Options {
     pub live: usize,
     /// Whether to look for the smallest heaps (Tables 2 and 7), which takes most of the time.
     pub smallest_heaps: bool,
+    /// Whether to make the other tables and the figures of the paper.
+    pub figures: bool,
+    /// The programs to run in the comparison with malloc; none leaves it out.
+    pub malloc: Vec<Workload>,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { repeats: 7, parts: 100, live: 1_000_000_000, smallest_heaps: true }
+        Options { repeats: 7, parts: 100, live: 1_000_000_000, smallest_heaps: true, figures: true, malloc: Workload::ALL.to_vec() }
     }
 }
 
 impl Options {
     /// A quick look: single runs, coarse sizes, little live data.
     pub fn quick() -> Options {
-        Options { repeats: 1, parts: 12, live: 20_000_000, smallest_heaps: true }
+        Options { repeats: 1, parts: 12, live: 20_000_000, ..Options::default() }
     }
 }
 
@@ -82,11 +86,15 @@ pub fn run(options: &Options) -> Report {
     if options.smallest_heaps {
         evaluation.smallest_heaps();
     }
-    evaluation.ample();
-    evaluation.times("figure-5", &published::TABLE_3, &KERNEL);
-    evaluation.times("figure-9", &published::TABLE_6, &USER);
-    evaluation.usage_figures();
-    evaluation.malloc();
+    if options.figures {
+        evaluation.ample();
+        evaluation.times("figure-5", &published::TABLE_3, &KERNEL);
+        evaluation.times("figure-9", &published::TABLE_6, &USER);
+        evaluation.usage_figures();
+    }
+    if !options.malloc.is_empty() {
+        evaluation.malloc();
+    }
     if options.live > 0 {
         evaluation.live();
     }
@@ -382,7 +390,7 @@ impl Evaluation<'_> {
     /// The same programs on malloc and free.
     fn malloc(&mut self) {
         let mut rows = Vec::new();
-        for workload in Workload::ALL {
+        for workload in self.options.malloc.iter().copied() {
             let config = measure::configure(Preset::Best, bytes(published::AMPLE), workload);
             // Short programs are run more often.
             let repeats = if matches!(workload, Workload::M3pp | Workload::M3 | Workload::Cube | Workload::Httpd) {
