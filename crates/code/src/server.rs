@@ -113,7 +113,8 @@ impl Prepared {
 pub fn prepare(bytes: &[u8]) -> Result<Prepared, CodeError> {
     let file = atoll_loader::load(bytes).map_err(CodeError::File)?;
     let atom_error = |error: atoms::AtomError| CodeError::Content(error.to_string());
-    let atom_terms = file.atoms.iter().map(|name| atoms::atom(name)).collect::<Result<Vec<_>, _>>().map_err(atom_error)?;
+    let atom_terms =
+        file.atoms.iter().map(|name| atoms::atom(name)).collect::<Result<Vec<_>, _>>().map_err(atom_error)?;
     let module = atom_terms[0];
     let (block, literals) = decode_literals(&file)?;
     let name = |index: atoll_loader::instruction::AtomIndex| atom_terms[index.0 as usize];

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use atoll_term::atoms::{AtomError, MAX_ATOM_CHARACTERS, atom, existing_atom};
-use atoll_term::{Allocate, Build, Export, FunEntry, MagicValue, Term};
+use atoll_term::{Allocate, Build, Export, FunEntry, MagicValue, Term, map};
 
 use crate::compressed::inflate;
 use crate::reader::Reader;
@@ -170,7 +170,13 @@ impl<H: Allocate + ?Sized> Decoder<'_, '_, H> {
                 Some((tail, elements)) => Ok(self.heap.list_with_tail(elements.iter().copied(), *tail)),
                 None => Err(DecodeError::Malformed),
             },
-            Composite::Map => Err(DecodeError::Malformed),
+            Composite::Map => {
+                let (pairs, _) = parts.as_chunks::<2>();
+                let pairs: Vec<(Term, Term)> = pairs.iter().map(|[key, value]| (*key, *value)).collect();
+                let map = map::from_pairs(self.heap, &pairs);
+                // A key that stands twice makes the map smaller than its bytes.
+                if map::map_size(map) == pairs.len() { Ok(map) } else { Err(DecodeError::Malformed) }
+            }
             Composite::Fun { module, unique, index, arity } => {
                 let (Some(&[old_index, old_unique, _creator]), Some(free)) =
                     (parts.first_chunk::<FUN_PARTS>(), parts.get(FUN_PARTS..))

@@ -1,7 +1,8 @@
 //! Terms to bytes, as OTP 25's `term_to_binary` writes them.
 
 use atoll_term::atoms::atom_name;
-use atoll_term::{Big, Bits, External, ExternalKind, Fun, Term, View};
+use atoll_term::map::{MapIter, is_flat, map_size};
+use atoll_term::{Big, Bits, External, ExternalKind, Fun, Term, View, compare_exact};
 
 use crate::compressed::deflate;
 use crate::identifier::{is_short_port, pid_parts};
@@ -71,8 +72,27 @@ enum Pending<'h> {
     Elements(std::slice::Iter<'h, Term>),
     /// The cells from here on, then the tail.
     Cells(Term),
+    /// Keys and values from here on; the value whose key was last, if it is not written yet.
+    Pairs(Pairs<'h>, Option<Term>),
     /// The size of the fun that began here.
     FunSize(usize),
+}
+
+/// The pairs of a map.
+enum Pairs<'h> {
+    Flat(Box<MapIter<'h>>),
+    Large(std::iter::Rev<std::vec::IntoIter<(Term, Term)>>),
+}
+
+impl Iterator for Pairs<'_> {
+    type Item = (Term, Term);
+
+    fn next(&mut self) -> Option<(Term, Term)> {
+        match self {
+            Pairs::Flat(pairs) => pairs.next(),
+            Pairs::Large(pairs) => pairs.next(),
+        }
+    }
 }
 
 /// Most elements of a list that is written as a string.
@@ -108,6 +128,11 @@ impl<S: Sink> Encoder<S> {
                     self.one(tail, &mut pending)?;
                     continue;
                 }
+                Pending::Pairs(_, value @ Some(_)) => value.take(),
+                Pending::Pairs(pairs, value) => pairs.next().map(|(key, its_value)| {
+                    *value = Some(its_value);
+                    key
+                }),
                 Pending::FunSize(start) => {
                     let size = length_field(self.sink.position() - *start)?;
                     self.sink.patch(*start, size);
@@ -151,7 +176,11 @@ impl<S: Sink> Encoder<S> {
                 }
                 pending.push(Pending::Elements(elements.iter()));
             }
-            View::Map(_) => return Err(EncodeError::NotATerm),
+            View::Map(map) => {
+                self.sink.put_u8(tags::MAP);
+                self.sink.put_u32(length_field(map_size(map))?);
+                pending.push(Pending::Pairs(self.pairs(map), None));
+            }
             View::Bits(bits) => self.bits(&bits)?,
             View::Fun(fun) => {
                 let size_at = self.fun(&fun);
@@ -308,6 +337,19 @@ impl<S: Sink> Encoder<S> {
             rest = rest.tail();
         }
         Ok(ListForm::String)
+    }
+
+    /// The pairs of a map in the order in which they are written.
+    fn pairs<'h>(&self, map: Term) -> Pairs<'h> {
+        if is_flat(map) {
+            return Pairs::Flat(Box::new(MapIter::new(map)));
+        }
+        // OTP walks a large map from its last pair to its first.
+        let mut pairs: Vec<(Term, Term)> = MapIter::new(map).collect();
+        if self.options.deterministic {
+            pairs.sort_unstable_by(|(one, _), (other, _)| compare_exact(*other, *one));
+        }
+        Pairs::Large(pairs.into_iter().rev())
     }
 
     fn bits(&mut self, bits: &Bits<'_>) -> Result<(), EncodeError> {

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use atoll_term::{Term, Word};
 
-use crate::fragment::Fragment;
+use crate::fragment::{Fragment, each_off_heap};
 use crate::mutator::Mutator;
 
 /// Where a process's stack is.
@@ -149,6 +149,13 @@ pub trait Architecture: Sync {
     /// Visits every block of memory where terms of this heap lie (first word, words in use): for the verifier and
     /// for code purging.
     fn each_block(&self, mutator: &Mutator, visit: &mut dyn FnMut(*mut Word, usize));
+
+    /// Visits the objects of this heap that have off-heap parts (binary handles, magic references), of every
+    /// generation: [`Mutator::off_heap`] alone may hold the young ones only.
+    fn each_off_heap(&self, mutator: &Mutator, visit: &mut dyn FnMut(NonNull<Word>)) {
+        // SAFETY: the list is the mutator's, its objects are whole.
+        unsafe { each_off_heap(mutator.off_heap, visit) }
+    }
 }
 
 static ARCHITECTURE: OnceLock<&'static dyn Architecture> = OnceLock::new();

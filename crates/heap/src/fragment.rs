@@ -1,6 +1,6 @@
 //! Fragments: blocks of words outside of any heap, linked, that a heap takes over as a whole.
 
-use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::alloc::{Layout, alloc, dealloc};
 use std::ptr::NonNull;
 
 use atoll_term::{Allocate, Term, WORD_BYTES, Word, release_off_heap_part};
@@ -24,6 +24,13 @@ pub struct Fragment {
 const HEAD: usize = size_of::<Fragment>();
 const _: () = assert!(HEAD.is_multiple_of(WORD_BYTES));
 
+/// Ends the run because the system gives no more memory for heaps.
+#[cold]
+pub fn out_of_memory(bytes: usize) -> ! {
+    eprintln!("atoll: cannot allocate {bytes} bytes of memory (heap)");
+    std::process::exit(1)
+}
+
 impl Fragment {
     fn layout(capacity: usize) -> Layout {
         Layout::from_size_align(HEAD + capacity * WORD_BYTES, WORD_BYTES).expect("a fragment within the address space")
@@ -31,10 +38,12 @@ impl Fragment {
 
     /// A fragment with room for `capacity` words (at most 2^32 - 1).
     pub fn new(capacity: usize) -> NonNull<Fragment> {
-        let counted = u32::try_from(capacity).expect("a fragment of less than 32 GB");
+        let Ok(counted) = u32::try_from(capacity) else { out_of_memory(capacity.saturating_mul(WORD_BYTES)) };
         let layout = Fragment::layout(capacity);
         // SAFETY: the layout is not empty.
-        let Some(block) = NonNull::new(unsafe { alloc(layout) }.cast::<Fragment>()) else { handle_alloc_error(layout) };
+        let Some(block) = NonNull::new(unsafe { alloc(layout) }.cast::<Fragment>()) else {
+            out_of_memory(layout.size())
+        };
         let head = Fragment {
             next: std::ptr::null_mut(),
             signal: std::ptr::null_mut(),
@@ -88,6 +97,13 @@ impl Fragment {
         self.capacity as usize
     }
 
+    /// Forgets the contents, because they have moved elsewhere: no words in use, no off-heap list.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.used = 0;
+        self.off_heap = std::ptr::null_mut();
+    }
+
     /// Room for `words` words if they still fit.
     #[inline]
     pub fn try_allocate(&mut self, words: usize) -> Option<NonNull<Word>> {
@@ -120,6 +136,15 @@ impl Allocate for Fragment {
 pub unsafe fn off_heap_link(object: *mut Word) -> *mut *mut Word {
     // SAFETY: the object is whole.
     unsafe { object.add(atoll_term::Header::from_word(*object).arity()).cast() }
+}
+
+/// Bytes that an object with an off-heap part keeps outside of the heap: those of a handle's binary.
+///
+/// # Safety
+/// `object` is the header of such an object.
+#[inline]
+pub unsafe fn off_heap_bytes(object: NonNull<Word>) -> usize {
+    Term::boxed_at(object.as_ptr()).off_heap_binary().map_or(0, atoll_term::OffHeapBinary::capacity)
 }
 
 /// Puts an object on a list of objects with off-heap parts.
@@ -157,5 +182,17 @@ pub unsafe fn release_off_heap_list(mut list: *mut Word) {
             list = *off_heap_link(object.as_ptr());
             release_off_heap_part(object);
         }
+    }
+}
+
+/// Visits the objects of a list of objects with off-heap parts.
+///
+/// # Safety
+/// The list's objects are whole.
+pub unsafe fn each_off_heap(mut list: *mut Word, visit: &mut dyn FnMut(NonNull<Word>)) {
+    while let Some(object) = NonNull::new(list) {
+        // SAFETY: the caller vouches for the list.
+        list = unsafe { *off_heap_link(object.as_ptr()) };
+        visit(object);
     }
 }

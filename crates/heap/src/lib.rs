@@ -16,5 +16,8 @@ pub use architecture::{
     Architecture, Collection, HeapFull, HeapOptions, HeapSizes, RootSet, StackPlacement, World, architecture, install,
     set_world, world,
 };
-pub use fragment::{Fragment, join_off_heap, link_off_heap, off_heap_link, release_off_heap_list};
-pub use mutator::{Mutator, STATE_WORDS};
+pub use fragment::{
+    Fragment, each_off_heap, join_off_heap, link_off_heap, off_heap_bytes, off_heap_link, out_of_memory,
+    release_off_heap_list,
+};
+pub use mutator::{Mutator, OFF_HEAP_BYTES_AT_LEAST, STATE_WORDS};

@@ -5,10 +5,13 @@ use std::ptr::NonNull;
 use atoll_term::{Allocate, Word};
 
 use crate::architecture::architecture;
-use crate::fragment::{Fragment, link_off_heap};
+use crate::fragment::{Fragment, link_off_heap, off_heap_bytes};
 
 /// Words that an architecture may keep in a mutator for itself.
 pub const STATE_WORDS: usize = 9;
+
+/// Bytes of new binaries outside of the heap up to which no collection is asked for because of them.
+pub const OFF_HEAP_BYTES_AT_LEAST: usize = 512 << 10;
 
 /// A process's heap and stack. While the process runs, the engine holds `top` and `stack` in registers and writes
 /// them back before it calls anything that takes the mutator.
@@ -30,6 +33,8 @@ pub struct Mutator {
     pub fragments: *mut Fragment,
     /// Words in those fragments.
     pub fragment_words: usize,
+    /// Bytes of binaries outside of the heap that were adopted since the last collection.
+    pub off_heap_bytes: usize,
     /// The architecture's own; see the `state` of its folder.
     pub state: [usize; STATE_WORDS],
 }
@@ -46,14 +51,15 @@ impl Mutator {
             off_heap: std::ptr::null_mut(),
             fragments: std::ptr::null_mut(),
             fragment_words: 0,
+            off_heap_bytes: 0,
             state: [0; STATE_WORDS],
         }
     }
 
-    /// End of the free heap words.
+    /// End of the free heap words. Where the stack is the limit, one word stays free for a return address.
     #[inline(always)]
     pub fn heap_limit(&self) -> *mut Word {
-        if self.limit.is_null() { self.stack } else { self.limit }
+        if self.limit.is_null() { self.stack.wrapping_sub(1) } else { self.limit }
     }
 
     /// Free heap words.
@@ -66,6 +72,13 @@ impl Mutator {
     #[inline]
     pub fn stack_words(&self) -> usize {
         (self.stack_base as usize - self.stack as usize) / atoll_term::WORD_BYTES
+    }
+
+    /// Whether so little has piled up outside of the heap that [`crate::Architecture::wants_collection`] need not be
+    /// asked.
+    #[inline(always)]
+    pub fn is_calm(&self) -> bool {
+        self.fragments.is_null() && self.off_heap_bytes < OFF_HEAP_BYTES_AT_LEAST
     }
 
     /// Hangs a fragment on this heap.
@@ -96,6 +109,9 @@ impl Allocate for Mutator {
 
     fn adopt(&mut self, object: NonNull<Word>) {
         // SAFETY: the object is new and lies on this heap.
-        unsafe { link_off_heap(&mut self.off_heap, object) }
+        unsafe {
+            self.off_heap_bytes += off_heap_bytes(object);
+            link_off_heap(&mut self.off_heap, object);
+        }
     }
 }

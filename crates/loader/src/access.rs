@@ -3,9 +3,7 @@
 //! Checks, analyses and translators ask here, so that the operands of each instruction are listed
 //! once.
 
-use crate::instruction::{
-    Instruction, Label, MatchCommand, Register, SegmentSize, SegmentValue, Source,
-};
+use crate::instruction::{Instruction, Label, MatchCommand, Register, SegmentSize, SegmentValue, Source};
 
 impl Instruction {
     /// Calls `visit` with every label that execution may go on at, other than the next instruction
@@ -49,10 +47,10 @@ impl Instruction {
             | I::BsUtfSize { fail, .. }
             | I::PutMap { fail, .. }
             | I::HasMapFields { fail, .. }
-            | I::GetMapElements { fail, .. } => {
-                if *fail != Label::NONE {
-                    visit(*fail);
-                }
+            | I::GetMapElements { fail, .. }
+                if *fail != Label::NONE =>
+            {
+                visit(*fail);
             }
             _ => {}
         }
@@ -125,9 +123,7 @@ impl Instruction {
                 visit(*value);
                 visit((*tuple).into());
             }
-            I::UpdateRecord {
-                source, updates, ..
-            } => {
+            I::UpdateRecord { source, updates, .. } => {
                 visit(*source);
                 updates.iter().for_each(|&(_, value)| visit(value));
             }
@@ -229,22 +225,15 @@ impl Instruction {
             | I::BsGetBinary { destination, .. }
             | I::BsGetTail { destination, .. }
             | I::BsGetPosition { destination, .. }
-            | I::BsGetUtf {
-                destination: Some(destination),
-                ..
-            }
+            | I::BsGetUtf { destination: Some(destination), .. }
             | I::BsCreateBin { destination, .. }
             | I::BsInit { destination, .. }
             | I::BsAppend { destination, .. }
             | I::BsAdd { destination, .. }
             | I::BsUtfSize { destination, .. }
             | I::PutMap { destination, .. }
-            | I::GetHead {
-                head: destination, ..
-            }
-            | I::GetTail {
-                tail: destination, ..
-            } => visit(*destination),
+            | I::GetHead { head: destination, .. }
+            | I::GetTail { tail: destination, .. } => visit(*destination),
             I::Swap { first, second } => {
                 visit(*first);
                 visit(*second);
@@ -254,9 +243,7 @@ impl Instruction {
                 visit(*tail);
             }
             I::GetMapElements { pairs, .. } => {
-                pairs
-                    .iter()
-                    .for_each(|&(_, destination)| visit(destination));
+                pairs.iter().for_each(|&(_, destination)| visit(destination));
             }
             I::BsMatch { commands, .. } => {
                 for command in commands {

@@ -40,16 +40,9 @@ impl Value<'_> {
                 if bytes[0] & 0x80 != 0 {
                     return None;
                 }
-                let start = bytes
-                    .iter()
-                    .position(|&byte| byte != 0)
-                    .unwrap_or(bytes.len());
+                let start = bytes.iter().position(|&byte| byte != 0).unwrap_or(bytes.len());
                 let digits = &bytes[start..];
-                (digits.len() <= 8).then(|| {
-                    digits
-                        .iter()
-                        .fold(0, |value, &byte| value << 8 | u64::from(byte))
-                })
+                (digits.len() <= 8).then(|| digits.iter().fold(0, |value, &byte| value << 8 | u64::from(byte)))
             }
         }
     }
@@ -60,16 +53,10 @@ impl Value<'_> {
             Value::Short(value) => i64::try_from(*value).ok(),
             Value::Long(bytes) => {
                 let sign = if bytes[0] & 0x80 != 0 { 0xff } else { 0 };
-                let start = bytes
-                    .iter()
-                    .position(|&byte| byte != sign)
-                    .unwrap_or(bytes.len());
+                let start = bytes.iter().position(|&byte| byte != sign).unwrap_or(bytes.len());
                 let digits = &bytes[start..];
                 let fill: i64 = if sign == 0 { 0 } else { -1 };
-                let value = digits
-                    .iter()
-                    .take(8)
-                    .fold(fill, |value, &byte| value << 8 | i64::from(byte));
+                let value = digits.iter().take(8).fold(fill, |value, &byte| value << 8 | i64::from(byte));
                 (digits.len() <= 8 && (value < 0) == (sign != 0)).then_some(value)
             }
         }
@@ -85,10 +72,7 @@ pub(crate) fn read<'a>(cursor: &mut Cursor<'a>) -> Result<(u8, Value<'a>)> {
     }
     if first & 0x10 == 0 {
         let next = cursor.byte()?;
-        return Ok((
-            tag,
-            Value::Short(u64::from(first & 0xe0) << 3 | u64::from(next)),
-        ));
+        return Ok((tag, Value::Short(u64::from(first & 0xe0) << 3 | u64::from(next))));
     }
     let length = match first >> 5 {
         7 => {
@@ -114,9 +98,7 @@ fn read_length(cursor: &mut Cursor<'_>) -> Result<u64> {
         0x08 => Ok(u64::from(first & 0xe0) << 3 | u64::from(cursor.byte()?)),
         0x18 => {
             let bytes = cursor.bytes(usize::from(first >> 5) + 2)?;
-            Value::Long(bytes)
-                .unsigned()
-                .ok_or_else(|| cursor.error("the length of a number is too large"))
+            Value::Long(bytes).unsigned().ok_or_else(|| cursor.error("the length of a number is too large"))
         }
         _ => Ok(u64::from(first >> 4)),
     }
@@ -125,9 +107,9 @@ fn read_length(cursor: &mut Cursor<'_>) -> Result<u64> {
 /// Reads an unsigned number.
 pub(crate) fn read_unsigned(cursor: &mut Cursor<'_>) -> Result<u64> {
     match read(cursor)? {
-        (TAG_UNSIGNED, value) => value
-            .unsigned()
-            .ok_or_else(|| cursor.error("an unsigned number is negative or above 64 bits")),
+        (TAG_UNSIGNED, value) => {
+            value.unsigned().ok_or_else(|| cursor.error("an unsigned number is negative or above 64 bits"))
+        }
         (tag, _) => Err(cursor.error(format!("an unsigned number is wanted, the tag is {tag}"))),
     }
 }
@@ -176,18 +158,10 @@ mod tests {
         assert_eq!(value(&[0xf1]), (TAG_INTEGER, Some(15), Some(15)));
         assert_eq!(value(&[0x09, 0x10]), (TAG_INTEGER, Some(16), Some(16)));
         assert_eq!(value(&[0xe8, 0xff]), (TAG_UNSIGNED, Some(2047), Some(2047)));
-        assert_eq!(
-            value(&[0x18, 0x08, 0x00]),
-            (TAG_UNSIGNED, Some(2048), Some(2048))
-        );
+        assert_eq!(value(&[0x18, 0x08, 0x00]), (TAG_UNSIGNED, Some(2048), Some(2048)));
         assert_eq!(value(&[0x19, 0xff, 0xff]), (TAG_INTEGER, None, Some(-1)));
-        assert_eq!(
-            value(&[0xd9, 0x80, 0, 0, 0, 0, 0, 0, 0]),
-            (TAG_INTEGER, None, Some(i64::MIN))
-        );
-        let nine = [
-            0xf8, 0x00, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
-        ];
+        assert_eq!(value(&[0xd9, 0x80, 0, 0, 0, 0, 0, 0, 0]), (TAG_INTEGER, None, Some(i64::MIN)));
+        let nine = [0xf8, 0x00, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff];
         assert_eq!(value(&nine), (TAG_UNSIGNED, Some(u64::MAX), None));
     }
 

@@ -26,19 +26,11 @@ pub(crate) fn unpack(bytes: &[u8]) -> Result<Cow<'_, [u8]>> {
 /// Unpacks zlib data that is known to give `size` bytes.
 pub(crate) fn inflate(chunk: &'static str, data: &[u8], size: usize) -> Result<Vec<u8>> {
     if size > data.len().saturating_mul(LARGEST_RATIO) || size > LARGEST_FILE {
-        return Err(LoadError::new(
-            chunk,
-            0,
-            format!("{} compressed bytes cannot hold {size} bytes", data.len()),
-        ));
+        return Err(LoadError::new(chunk, 0, format!("{} compressed bytes cannot hold {size} bytes", data.len())));
     }
     let unpacked = read_bounded(chunk, ZlibDecoder::new(data), size)?;
     if unpacked.len() != size {
-        return Err(LoadError::new(
-            chunk,
-            0,
-            format!("{size} bytes are announced and {} unpacked", unpacked.len()),
-        ));
+        return Err(LoadError::new(chunk, 0, format!("{size} bytes are announced and {} unpacked", unpacked.len())));
     }
     Ok(unpacked)
 }
@@ -48,15 +40,9 @@ fn read_bounded(chunk: &'static str, decoder: impl Read, limit: usize) -> Result
     decoder
         .take(limit as u64 + 1)
         .read_to_end(&mut unpacked)
-        .map_err(|error| {
-            LoadError::new(chunk, 0, format!("compressed data is damaged: {error}"))
-        })?;
+        .map_err(|error| LoadError::new(chunk, 0, format!("compressed data is damaged: {error}")))?;
     if unpacked.len() > limit {
-        return Err(LoadError::new(
-            chunk,
-            0,
-            format!("more than {limit} bytes when unpacked"),
-        ));
+        return Err(LoadError::new(chunk, 0, format!("more than {limit} bytes when unpacked")));
     }
     Ok(unpacked)
 }
@@ -91,10 +77,7 @@ impl<'a> Chunks<'a> {
         cursor.bytes(4)?;
         let size = cursor.u32()? as usize;
         if size < 4 || size > cursor.remaining() {
-            return Err(cursor.error(format!(
-                "the form is {size} bytes long and {} follow",
-                cursor.remaining()
-            )));
+            return Err(cursor.error(format!("the form is {size} bytes long and {} follow", cursor.remaining())));
         }
         let mut cursor = Cursor::new("file", &file[..8 + size]);
         cursor.bytes(12)?;
@@ -124,9 +107,7 @@ impl<'a> Chunks<'a> {
                 _ => continue,
             };
             if place.replace(data).is_some() {
-                return Err(
-                    start.error(format!("a second chunk {}", String::from_utf8_lossy(name)))
-                );
+                return Err(start.error(format!("a second chunk {}", String::from_utf8_lossy(name))));
             }
         }
         Ok(chunks)

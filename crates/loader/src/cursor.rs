@@ -14,11 +14,7 @@ pub(crate) struct Cursor<'a> {
 
 impl<'a> Cursor<'a> {
     pub(crate) fn new(chunk: &'static str, data: &'a [u8]) -> Self {
-        Cursor {
-            data,
-            position: 0,
-            chunk,
-        }
+        Cursor { data, position: 0, chunk }
     }
 
     pub(crate) fn position(&self) -> usize {
@@ -35,10 +31,7 @@ impl<'a> Cursor<'a> {
 
     pub(crate) fn bytes(&mut self, count: usize) -> Result<&'a [u8]> {
         if count > self.remaining() {
-            return Err(self.error(format!(
-                "{count} bytes are wanted and {} are left",
-                self.remaining()
-            )));
+            return Err(self.error(format!("{count} bytes are wanted and {} are left", self.remaining())));
         }
         let bytes = &self.data[self.position..self.position + count];
         self.position += count;
@@ -70,10 +63,7 @@ impl<'a> Cursor<'a> {
     /// Checks that `count` things of at least `size` bytes each can follow.
     pub(crate) fn fits(&self, count: usize, size: usize) -> Result<()> {
         if count > self.remaining() / size {
-            return Err(self.error(format!(
-                "{count} entries are announced and {} bytes are left",
-                self.remaining()
-            )));
+            return Err(self.error(format!("{count} entries are announced and {} bytes are left", self.remaining())));
         }
         Ok(())
     }

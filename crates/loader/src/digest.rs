@@ -8,14 +8,7 @@ use crate::container::Chunks;
 /// funs are taken as zero, because they were once computed from the digest.
 pub(crate) fn digest(chunks: &Chunks<'_>) -> [u8; 16] {
     let mut md5 = Md5::new();
-    let plain = [
-        chunks.latin1_atoms,
-        chunks.atoms,
-        chunks.code,
-        chunks.strings,
-        chunks.imports,
-        chunks.exports,
-    ];
+    let plain = [chunks.latin1_atoms, chunks.atoms, chunks.code, chunks.strings, chunks.imports, chunks.exports];
     for chunk in plain.into_iter().flatten() {
         md5.update(chunk);
     }

@@ -16,26 +16,14 @@ pub struct LoadError {
 }
 
 impl LoadError {
-    pub(crate) fn new(
-        chunk: &'static str,
-        offset: usize,
-        problem: impl Into<Cow<'static, str>>,
-    ) -> Self {
-        LoadError {
-            chunk,
-            offset,
-            problem: problem.into(),
-        }
+    pub(crate) fn new(chunk: &'static str, offset: usize, problem: impl Into<Cow<'static, str>>) -> Self {
+        LoadError { chunk, offset, problem: problem.into() }
     }
 }
 
 impl fmt::Display for LoadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} at byte {}: {}",
-            self.chunk, self.offset, self.problem
-        )
+        write!(f, "{} at byte {}: {}", self.chunk, self.offset, self.problem)
     }
 }
 

@@ -1,43 +1,34 @@
-//! The check that code keeps to its stack frame and to its function.
+//! The check that code keeps to its function, its stack frame and the registers that hold terms.
 //!
-//! A forward walk over each function carries the size of the frame and the slots that `catch` and
-//! `try` occupy. Where ways with different ones meet, only the slots that all of them have are
-//! known from there on, and only code that leaves the frame alone and ends by raising is accepted:
-//! compilers share such endings. Code that no way leads to is not looked at.
+//! A forward walk over each function carries the size of the frame, the slots that `catch` and
+//! `try` occupy, and the X registers and slots that hold terms. Where ways with different frames
+//! meet, only the slots that all of them have are known from there on, and only code that leaves
+//! the frame alone and ends by raising is accepted: compilers share such endings. Code that no way
+//! leads to is not looked at.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::fmt;
 
-use crate::decode::{Decoded, REGISTERS};
+use crate::catches::Catches;
+use crate::decode::{Decoded, EXCEPTION_REGISTERS};
 use crate::error::{LoadError, Result};
 use crate::instruction::{Instruction, Label, Register, Source};
 use crate::layout::{self, Layout};
 use crate::module::{Function, Import, Module};
+use crate::registers::{Registers, Set, implicit};
 
 /// Checks all functions.
-pub(crate) fn check(
-    decoded: &Decoded,
-    layout: &Layout,
-    atoms: &[Box<str>],
-    imports: &[Import],
-) -> Result<()> {
+pub(crate) fn check(decoded: &Decoded, layout: &Layout, atoms: &[Box<str>], imports: &[Import]) -> Result<()> {
     let mut checker = Checker {
         decoded,
         layout,
-        never_returns: imports
-            .iter()
-            .map(|import| import.never_returns(atoms))
-            .collect(),
+        never_returns: imports.iter().map(|import| import.never_returns(atoms)).collect(),
         states: vec![None; decoded.labels.len()],
         catches: Catches::default(),
         pending: Vec::new(),
         budget: decoded.code.len() * MOST_VISITS,
     };
-    layout
-        .functions
-        .iter()
-        .try_for_each(|function| checker.function(function))
+    layout.functions.iter().try_for_each(|function| checker.function(function))
 }
 
 /// What is known of the frame in front of an instruction.
@@ -47,8 +38,12 @@ enum Frame {
     Absent,
     /// It has this many slots.
     Slots(u16),
-    /// It depends on the way taken; there are at least this many slots that hold terms.
-    AtLeast(u16),
+    /// It depends on the way taken; there are at least so many slots that no catch occupies.
+    AtLeast {
+        slots: u16,
+        /// Every slot holds a term, whichever way was taken.
+        whole: bool,
+    },
 }
 
 impl fmt::Display for Frame {
@@ -56,11 +51,8 @@ impl fmt::Display for Frame {
         match self {
             Frame::Absent => f.write_str("no frame"),
             Frame::Slots(slots) => write!(f, "a frame of {slots}"),
-            Frame::AtLeast(slots) => {
-                write!(
-                    f,
-                    "a frame of at least {slots} that depends on the way taken"
-                )
+            Frame::AtLeast { slots, .. } => {
+                write!(f, "a frame of at least {slots} that depends on the way taken")
             }
         }
     }
@@ -73,86 +65,34 @@ struct State {
     /// Active `catch` and `try`, innermost first: an index into [`Catches`]. Empty if the frame
     /// depends on the way.
     catches: u32,
+    registers: Registers,
 }
 
 impl State {
-    const ENTRY: State = State {
-        frame: Frame::Absent,
-        catches: 0,
-    };
+    /// In front of a function of `arity` arguments.
+    fn entry(arity: u8) -> State {
+        State {
+            frame: Frame::Absent,
+            catches: Catches::NONE,
+            registers: Registers { x: Set::below(arity.into()), y: Set::EMPTY },
+        }
+    }
+
+    /// Whether every slot of the frame holds a term, as a collection wants.
+    fn whole(&self) -> bool {
+        match self.frame {
+            Frame::Absent => true,
+            Frame::Slots(slots) => self.registers.y.first_gap() >= slots,
+            Frame::AtLeast { whole, .. } => whole,
+        }
+    }
 
     /// Number of slots that may be named.
-    fn slots(self) -> u16 {
+    fn slots(&self) -> u16 {
         match self.frame {
-            Frame::Slots(slots) | Frame::AtLeast(slots) => slots,
+            Frame::Slots(slots) | Frame::AtLeast { slots, .. } => slots,
             Frame::Absent => 0,
         }
-    }
-}
-
-/// Stacks of active `catch` and `try`. Equal stacks have equal indices; 0 is the empty one.
-struct Catches {
-    nodes: Vec<CatchNode>,
-    known: HashMap<(u16, u32), u32>,
-}
-
-struct CatchNode {
-    slot: u16,
-    outer: u32,
-    /// One bit for each slot that is occupied here or further out.
-    occupied: [u64; REGISTERS as usize / 64],
-}
-
-impl Default for Catches {
-    fn default() -> Self {
-        let empty = CatchNode {
-            slot: 0,
-            outer: 0,
-            occupied: [0; _],
-        };
-        Catches {
-            nodes: vec![empty],
-            known: HashMap::new(),
-        }
-    }
-}
-
-impl Catches {
-    fn occupies(&self, stack: u32, slot: u16) -> bool {
-        let word = self.nodes[stack as usize].occupied[usize::from(slot / 64)];
-        word >> (slot % 64) & 1 != 0
-    }
-
-    /// How many slots, from the lowest on, hold terms.
-    fn free_slots(&self, state: State) -> u16 {
-        let occupied = &self.nodes[state.catches as usize].occupied;
-        let lowest = occupied
-            .iter()
-            .position(|&word| word != 0)
-            .map(|word| word as u16 * 64 + occupied[word].trailing_zeros() as u16);
-        state.slots().min(lowest.unwrap_or(u16::MAX))
-    }
-
-    fn push(&mut self, outer: u32, slot: u16) -> u32 {
-        if let Some(&stack) = self.known.get(&(slot, outer)) {
-            return stack;
-        }
-        let mut occupied = self.nodes[outer as usize].occupied;
-        occupied[usize::from(slot / 64)] |= 1 << (slot % 64);
-        let stack = self.nodes.len() as u32;
-        self.nodes.push(CatchNode {
-            slot,
-            outer,
-            occupied,
-        });
-        self.known.insert((slot, outer), stack);
-        stack
-    }
-
-    /// The innermost slot and the stack without it.
-    fn pop(&self, stack: u32) -> Option<(u16, u32)> {
-        let node = &self.nodes[stack as usize];
-        (stack != 0).then_some((node.slot, node.outer))
     }
 }
 
@@ -178,7 +118,7 @@ impl Checker<'_> {
     fn function(&mut self, function: &Function) -> Result<()> {
         self.catches = Catches::default();
         let start = function.start as usize;
-        self.reach(function, start, function.entry, State::ENTRY)?;
+        self.reach(function, start, function.entry, &State::entry(function.arity))?;
         while let Some(label) = self.pending.pop() {
             self.walk(function, label)?;
         }
@@ -191,13 +131,7 @@ impl Checker<'_> {
 
     /// Notes that execution can get to `label` with `state`, coming from the instruction at
     /// `index`.
-    fn reach(
-        &mut self,
-        function: &Function,
-        index: usize,
-        label: Label,
-        state: State,
-    ) -> Result<()> {
+    fn reach(&mut self, function: &Function, index: usize, label: Label, state: &State) -> Result<()> {
         let place = self.decoded.labels[label.0 as usize];
         if place == Module::NO_PLACE {
             return Err(self.error(index, format!("label {} is not defined", label.0)));
@@ -212,22 +146,29 @@ impl Checker<'_> {
     }
 
     /// True if what is known at the label changes.
-    fn merge(&mut self, label: Label, state: State) -> bool {
-        let known = &mut self.states[label.0 as usize];
-        let merged = match *known {
-            Some(other) if other != state => {
-                let slots = self
-                    .catches
-                    .free_slots(state)
-                    .min(self.catches.free_slots(other));
-                State {
-                    frame: Frame::AtLeast(slots),
-                    catches: 0,
-                }
-            }
-            _ => state,
+    fn merge(&mut self, label: Label, state: &State) -> bool {
+        let Some(known) = &self.states[label.0 as usize] else {
+            self.states[label.0 as usize] = Some(*state);
+            return true;
         };
-        known.replace(merged) != Some(merged)
+        let mut merged = *known;
+        merged.registers.x.intersect(&state.registers.x);
+        merged.registers.y.intersect(&state.registers.y);
+        if (known.frame, known.catches) != (state.frame, state.catches) {
+            let slots = self.free_slots(known).min(self.free_slots(state));
+            let whole = known.whole() && state.whole();
+            merged.frame = Frame::AtLeast { slots, whole };
+            merged.catches = Catches::NONE;
+        }
+        let changed = merged != *known;
+        self.states[label.0 as usize] = Some(merged);
+        changed
+    }
+
+    /// How many slots, from the lowest on, no catch occupies.
+    fn free_slots(&self, state: &State) -> u16 {
+        let taken = self.catches.occupied(state.catches).lowest();
+        state.slots().min(taken.unwrap_or(u16::MAX))
     }
 
     fn walk(&mut self, function: &Function, label: Label) -> Result<()> {
@@ -244,38 +185,75 @@ impl Checker<'_> {
             let instruction = &decoded.code[index];
             if let Instruction::Label(here) = *instruction {
                 if index != first {
-                    if !self.merge(here, state) {
+                    if !self.merge(here, &state) {
                         return Ok(());
                     }
                     state = self.states[here.0 as usize].unwrap_or(state);
                 }
                 continue;
             }
-            self.check_slots(index, instruction, state)?;
+            self.check_slots(index, instruction, &state)?;
+            let effect = implicit(instruction);
+            let before = state.registers.x;
+            self.check_reads(index, instruction, effect.reads, &state)?;
+            if let Some(kept) = effect.keeps {
+                if !state.whole() {
+                    return Err(self.error(index, "a slot of the frame holds no term"));
+                }
+                state.registers.x.keep_below(kept);
+            }
             let ends = self.step(function, index, instruction, &mut state)?;
+            let mut failed = state;
+            if effect.fails_first {
+                failed.registers.x = before;
+            }
+            if let Instruction::WaitTimeout { fail, time: Source::X(register) } = *instruction
+                && self.decoded.firsts[fail.0 as usize] as usize == index
+            {
+                // Woken by a message, it is run again with whatever the register then holds, and
+                // does not look at it because its timer is running.
+                failed.registers.x.insert(register);
+            }
             let mut result = Ok(());
             instruction.for_each_target(|target| {
                 if result.is_ok() {
-                    result = self.reach(function, index, target, state);
+                    result = self.reach(function, index, target, &failed);
                 }
             });
             result?;
             if ends {
                 return Ok(());
             }
+            state.registers.x.unite(&Set::below(effect.gives));
+            instruction.for_each_destination(|destination| state.registers.write(destination));
         }
-        Err(self.error(
-            function.end as usize - 1,
-            "execution falls off the end of a function",
-        ))
+        Err(self.error(function.end as usize - 1, "execution falls off the end of a function"))
     }
 
-    /// Checks that the slots an instruction names are in the frame and hold terms.
-    fn check_slots(&self, index: usize, instruction: &Instruction, state: State) -> Result<()> {
+    /// Checks that an instruction reads registers that hold terms: those it names, and the X
+    /// registers below `arguments`.
+    fn check_reads(&self, index: usize, instruction: &Instruction, arguments: u16, state: &State) -> Result<()> {
+        let gap = state.registers.x.first_gap();
+        let mut bad = (gap < arguments).then_some(Source::X(gap));
+        instruction.for_each_source(|source| {
+            if !state.registers.has(source) {
+                bad = Some(source);
+            }
+        });
+        match bad {
+            Some(Source::Y(slot)) => Err(self.error(index, format!("slot {slot} holds no term"))),
+            Some(Source::X(register)) => Err(self.error(index, format!("X register {register} holds no term"))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks that the slots an instruction names are in the frame and are no catch's.
+    fn check_slots(&self, index: usize, instruction: &Instruction, state: &State) -> Result<()> {
         let frame = state.slots();
+        let occupied = self.catches.occupied(state.catches);
         let mut bad = None;
         let mut slot = |slot: u16| {
-            if slot >= frame || self.catches.occupies(state.catches, slot) {
+            if slot >= frame || occupied.contains(slot) {
                 bad = Some(slot);
             }
         };
@@ -291,12 +269,8 @@ impl Checker<'_> {
         });
         match bad {
             None => Ok(()),
-            Some(slot) if slot < frame => {
-                Err(self.error(index, format!("slot {slot} belongs to a catch")))
-            }
-            Some(slot) => {
-                Err(self.error(index, format!("slot {slot} is used with {}", state.frame)))
-            }
+            Some(slot) if slot < frame => Err(self.error(index, format!("slot {slot} belongs to a catch"))),
+            Some(slot) => Err(self.error(index, format!("slot {slot} is used with {}", state.frame))),
         }
     }
 
@@ -311,66 +285,65 @@ impl Checker<'_> {
         use Instruction as I;
         match *instruction {
             I::Allocate { slots, .. } => {
-                self.expect_frame(index, *state, Frame::Absent)?;
+                self.expect_frame(index, state, Frame::Absent)?;
                 state.frame = Frame::Slots(slots);
+                state.registers.y = Set::EMPTY;
             }
             I::Deallocate { slots } => {
-                self.expect_frame(index, *state, Frame::Slots(slots))?;
+                self.expect_frame(index, state, Frame::Slots(slots))?;
                 state.frame = Frame::Absent;
             }
             I::Trim { slots, remaining } => {
-                self.expect_frame(index, *state, Frame::Slots(slots + remaining))?;
+                self.expect_frame(index, state, Frame::Slots(slots + remaining))?;
                 state.frame = Frame::Slots(remaining);
+                state.registers.y = state.registers.y.shifted_down(slots);
             }
             I::Call { arity, target } => {
                 self.check_call(index, arity, target)?;
-                self.need_frame(index, *state)?;
+                self.need_frame(index, state)?;
             }
             I::CallExt { target, .. } if self.never_returns[target.0 as usize] => return Ok(true),
             I::CallExt { .. } | I::CallFun { .. } | I::CallFun2 { .. } | I::Apply { .. } => {
-                self.need_frame(index, *state)?;
+                self.need_frame(index, state)?;
             }
-            I::CallLast {
-                arity,
-                target,
-                deallocate,
-            } => {
+            I::CallLast { arity, target, deallocate } => {
                 self.check_call(index, arity, target)?;
-                self.expect_frame(index, *state, Frame::Slots(deallocate))?;
+                self.expect_frame(index, state, Frame::Slots(deallocate))?;
             }
             I::CallExtLast { deallocate, .. } | I::ApplyLast { deallocate, .. } => {
-                self.expect_frame(index, *state, Frame::Slots(deallocate))?;
+                self.expect_frame(index, state, Frame::Slots(deallocate))?;
             }
             I::CallOnly { arity, target } => {
                 self.check_call(index, arity, target)?;
-                self.expect_frame(index, *state, Frame::Absent)?;
+                self.expect_frame(index, state, Frame::Absent)?;
             }
             I::CallExtOnly { .. } | I::Return | I::FuncInfo { .. } => {
-                self.expect_frame(index, *state, Frame::Absent)?;
+                self.expect_frame(index, state, Frame::Absent)?;
             }
             I::Catch { slot, handler } | I::Try { slot, handler } => {
-                if slot >= state.slots() || self.catches.occupies(state.catches, slot) {
+                if slot >= state.slots() || self.catches.occupied(state.catches).contains(slot) {
                     return Err(self.error(index, format!("slot {slot} is not free for a catch")));
                 }
                 state.catches = self.catches.push(state.catches, slot);
-                self.reach(function, index, handler, *state)?;
+                state.registers.y.insert(slot);
+                let mut raised = *state;
+                raised.registers.x = Set::below(EXCEPTION_REGISTERS);
+                self.reach(function, index, handler, &raised)?;
                 self.check_handler(index, instruction)?;
             }
-            I::CatchEnd { slot } | I::TryEnd { slot } | I::TryCase { slot } => {
-                match self.catches.pop(state.catches) {
-                    Some((innermost, outer)) if innermost == slot => state.catches = outer,
-                    _ => {
-                        let problem = format!("slot {slot} is not the innermost catch");
-                        return Err(self.error(index, problem));
-                    }
+            I::CatchEnd { slot } | I::TryEnd { slot } | I::TryCase { slot } => match self.catches.pop(state.catches) {
+                Some((innermost, outer)) if innermost == slot => state.catches = outer,
+                _ => {
+                    let problem = format!("slot {slot} is not the innermost catch");
+                    return Err(self.error(index, problem));
                 }
-            }
+            },
             _ => {}
         }
         Ok(instruction.ends_block())
     }
 
-    fn need_frame(&self, index: usize, state: State) -> Result<()> {
+    fn need_frame(&self, index: usize, state: &State) -> Result<()> {
         match state.frame {
             Frame::Slots(_) => Ok(()),
             other => Err(self.error(index, format!("a call with {other}"))),
@@ -378,12 +351,12 @@ impl Checker<'_> {
     }
 
     /// The frame must be this one, and no catch may be active, because it is about to change.
-    fn expect_frame(&self, index: usize, state: State, frame: Frame) -> Result<()> {
+    fn expect_frame(&self, index: usize, state: &State, frame: Frame) -> Result<()> {
         if state.frame != frame {
             let problem = format!("{frame} is wanted and there is {}", state.frame);
             return Err(self.error(index, problem));
         }
-        if state.catches != 0 {
+        if state.catches != Catches::NONE {
             return Err(self.error(index, "the frame changes while a catch is active"));
         }
         Ok(())
@@ -392,41 +365,29 @@ impl Checker<'_> {
     fn check_call(&self, index: usize, arity: u8, target: Label) -> Result<()> {
         match self.layout.entry(&self.decoded.labels, target) {
             Some(function) if function.arity == arity => Ok(()),
-            Some(function) => Err(self.error(
-                index,
-                format!("a function of {} arguments gets {arity}", function.arity),
-            )),
-            None => Err(self.error(
-                index,
-                format!("label {} is not a function's entry", target.0),
-            )),
+            Some(function) => {
+                Err(self.error(index, format!("a function of {} arguments gets {arity}", function.arity)))
+            }
+            None => Err(self.error(index, format!("label {} is not a function's entry", target.0))),
         }
     }
 
     /// A handler begins by giving its slot back.
     fn check_handler(&self, index: usize, instruction: &Instruction) -> Result<()> {
-        let (Instruction::Catch { handler, .. } | Instruction::Try { handler, .. }) = *instruction
-        else {
+        let (Instruction::Catch { handler, .. } | Instruction::Try { handler, .. }) = *instruction else {
             return Ok(());
         };
-        let place = self.decoded.labels[handler.0 as usize] as usize;
-        let first = self.decoded.code[place..]
-            .iter()
-            .find(|code| !matches!(code, Instruction::Label(_) | Instruction::Line(_)));
+        let first = self.decoded.firsts[handler.0 as usize] as usize;
+        let first = self.decoded.code.get(first);
         let matches = match (instruction, first) {
             (Instruction::Catch { slot, .. }, Some(Instruction::CatchEnd { slot: end }))
-            | (Instruction::Try { slot, .. }, Some(Instruction::TryCase { slot: end })) => {
-                slot == end
-            }
+            | (Instruction::Try { slot, .. }, Some(Instruction::TryCase { slot: end })) => slot == end,
             _ => false,
         };
         if matches {
             Ok(())
         } else {
-            Err(self.error(
-                index,
-                format!("no handler of this catch at label {}", handler.0),
-            ))
+            Err(self.error(index, format!("no handler of this catch at label {}", handler.0)))
         }
     }
 }

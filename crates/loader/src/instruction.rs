@@ -283,19 +283,12 @@ pub enum MatchCommand {
 
 /// One instruction. Field order follows the file's operand order, with the destination last.
 #[derive(Clone, Debug, PartialEq)]
-#[allow(
-    missing_docs,
-    reason = "a variant's text says what its fields are, in the file's order"
-)]
+#[allow(missing_docs, reason = "a variant's text says what its fields are, in the file's order")]
 pub enum Instruction {
     /// Marks the place of a label.
     Label(Label),
     /// Head of a function; reached when no clause matches (`function_clause`).
-    FuncInfo {
-        module: AtomIndex,
-        name: AtomIndex,
-        arity: u8,
-    },
+    FuncInfo { module: AtomIndex, name: AtomIndex, arity: u8 },
     /// Index into the line table; 0 is "no line". `executable_line` and `debug_line` become this.
     Line(u32),
     /// Native functions start with this; a loaded library may replace what follows.
@@ -306,21 +299,13 @@ pub enum Instruction {
     /// Call in the same module.
     Call { arity: u8, target: Label },
     /// Tail call that gives back a frame of `deallocate` slots first.
-    CallLast {
-        arity: u8,
-        target: Label,
-        deallocate: u16,
-    },
+    CallLast { arity: u8, target: Label, deallocate: u16 },
     /// Tail call without a frame.
     CallOnly { arity: u8, target: Label },
     /// Call through an import.
     CallExt { arity: u8, target: ImportIndex },
     /// Tail call through an import, with a frame to give back.
-    CallExtLast {
-        arity: u8,
-        target: ImportIndex,
-        deallocate: u16,
-    },
+    CallExtLast { arity: u8, target: ImportIndex, deallocate: u16 },
     /// Tail call through an import, without a frame.
     CallExtOnly { arity: u8, target: ImportIndex },
     /// Call the fun in X[arity] (`call_fun`).
@@ -334,12 +319,9 @@ pub enum Instruction {
     /// Return to the caller.
     Return,
 
-    /// New frame of `slots` (not initialised), and heap room if asked.
-    Allocate {
-        slots: u16,
-        need: HeapNeed,
-        live: u16,
-    },
+    /// New frame of `slots` (not initialised, but all are written before a collection can happen),
+    /// and heap room if asked.
+    Allocate { slots: u16, need: HeapNeed, live: u16 },
     /// Heap room.
     TestHeap { need: HeapNeed, live: u16 },
     /// Give the frame back.
@@ -350,121 +332,49 @@ pub enum Instruction {
     InitYregs(Box<[u16]>),
 
     /// Copy a value.
-    Move {
-        source: Source,
-        destination: Register,
-    },
+    Move { source: Source, destination: Register },
     /// Exchange two registers.
     Swap { first: Register, second: Register },
     /// Build a cons.
-    PutList {
-        head: Source,
-        tail: Source,
-        destination: Register,
-    },
+    PutList { head: Source, tail: Source, destination: Register },
     /// Build a tuple.
-    PutTuple {
-        destination: Register,
-        elements: Box<[Source]>,
-    },
+    PutTuple { destination: Register, elements: Box<[Source]> },
     /// Overwrite a tuple's element in place (`position` from 0).
-    SetTupleElement {
-        value: Source,
-        tuple: Register,
-        position: u32,
-    },
+    SetTupleElement { value: Source, tuple: Register, position: u32 },
     /// Copy a record with elements replaced (positions from 1).
-    UpdateRecord {
-        size: u32,
-        source: Source,
-        destination: Register,
-        updates: Box<[(u32, Source)]>,
-    },
+    UpdateRecord { size: u32, source: Source, destination: Register, updates: Box<[(u32, Source)]> },
     /// Head and tail of a cons.
-    GetList {
-        source: Register,
-        head: Register,
-        tail: Register,
-    },
+    GetList { source: Register, head: Register, tail: Register },
     /// Head of a cons.
     GetHead { source: Register, head: Register },
     /// Tail of a cons.
     GetTail { source: Register, tail: Register },
     /// Element of a tuple (`position` from 0).
-    GetTupleElement {
-        source: Register,
-        position: u32,
-        destination: Register,
-    },
+    GetTupleElement { source: Register, position: u32, destination: Register },
     /// Build a fun from its free variables.
-    MakeFun {
-        lambda: LambdaIndex,
-        destination: Register,
-        free: Box<[Source]>,
-    },
+    MakeFun { lambda: LambdaIndex, destination: Register, free: Box<[Source]> },
 
     /// Jump.
     Jump(Label),
     /// Type test.
-    Test {
-        fail: Label,
-        test: TypeTest,
-        value: Source,
-    },
+    Test { fail: Label, test: TypeTest, value: Source },
     /// Function of this arity.
-    TestFunctionArity {
-        fail: Label,
-        value: Source,
-        arity: Source,
-    },
+    TestFunctionArity { fail: Label, value: Source, arity: Source },
     /// Tuple of this arity; the value is known to be a tuple.
-    TestArity {
-        fail: Label,
-        value: Source,
-        arity: u32,
-    },
+    TestArity { fail: Label, value: Source, arity: u32 },
     /// Tuple of this arity whose first element is this atom.
-    TestTaggedTuple {
-        fail: Label,
-        value: Source,
-        arity: u32,
-        tag: AtomIndex,
-    },
+    TestTaggedTuple { fail: Label, value: Source, arity: u32, tag: AtomIndex },
     /// Comparison.
-    Compare {
-        fail: Label,
-        comparison: Comparison,
-        left: Source,
-        right: Source,
-    },
+    Compare { fail: Label, comparison: Comparison, left: Source, right: Source },
     /// Jump by value; the keys are constants, all atoms or all integers.
-    SelectValue {
-        value: Source,
-        fail: Label,
-        cases: Box<[(Source, Label)]>,
-    },
+    SelectValue { value: Source, fail: Label, cases: Box<[(Source, Label)]> },
     /// Jump by the arity of a tuple.
-    SelectTupleArity {
-        value: Source,
-        fail: Label,
-        cases: Box<[(u32, Label)]>,
-    },
+    SelectTupleArity { value: Source, fail: Label, cases: Box<[(u32, Label)]> },
 
     /// Guard BIF or operator without heap.
-    Bif {
-        fail: Label,
-        bif: ImportIndex,
-        arguments: Box<[Source]>,
-        destination: Register,
-    },
+    Bif { fail: Label, bif: ImportIndex, arguments: Box<[Source]>, destination: Register },
     /// Guard BIF or operator that may need heap.
-    GcBif {
-        fail: Label,
-        live: u16,
-        bif: ImportIndex,
-        arguments: Box<[Source]>,
-        destination: Register,
-    },
+    GcBif { fail: Label, live: u16, bif: ImportIndex, arguments: Box<[Source]>, destination: Register },
 
     /// Raise `{badmatch, Value}`.
     BadMatch(Source),
@@ -503,7 +413,9 @@ pub enum Instruction {
     RemoveMessage,
     /// Sleep until a message comes.
     Wait(Label),
-    /// Sleep until a message or the timeout (milliseconds or `infinity`).
+    /// Sleep until a message or the timeout (milliseconds or `infinity`). When a message comes,
+    /// execution goes on at `fail`, where this may be the next instruction: while the timer runs
+    /// `time` is not to be read, because X registers do not survive waiting.
     WaitTimeout { fail: Label, time: Source },
     /// The timeout has passed: start the mailbox afresh.
     Timeout,
@@ -523,22 +435,12 @@ pub enum Instruction {
     /// Convert a number.
     FloatConvert { source: Source, destination: u16 },
     /// Arithmetic; a result that is not finite raises `badarith`.
-    FloatArithmetic {
-        operation: FloatOperation,
-        left: u16,
-        right: u16,
-        destination: u16,
-    },
+    FloatArithmetic { operation: FloatOperation, left: u16, right: u16, destination: u16 },
     /// Negate.
     FloatNegate { source: u16, destination: u16 },
 
     /// Start a match; `fail` `NONE` raises (`{badmatch, _}` cannot happen: the value is known good).
-    BsStartMatch {
-        fail: Label,
-        live: u16,
-        value: Source,
-        destination: Register,
-    },
+    BsStartMatch { fail: Label, live: u16, value: Source, destination: Register },
     /// Integer segment of `size` units.
     BsGetInteger {
         fail: Label,
@@ -560,52 +462,19 @@ pub enum Instruction {
         destination: Register,
     },
     /// Binary segment; `size` `None` is `all`.
-    BsGetBinary {
-        fail: Label,
-        context: Register,
-        live: u16,
-        size: Option<Source>,
-        unit: u16,
-        destination: Register,
-    },
+    BsGetBinary { fail: Label, context: Register, live: u16, size: Option<Source>, unit: u16, destination: Register },
     /// Skip; `size` `None` is `all`.
-    BsSkipBits {
-        fail: Label,
-        context: Register,
-        size: Option<Source>,
-        unit: u16,
-    },
+    BsSkipBits { fail: Label, context: Register, size: Option<Source>, unit: u16 },
     /// Exactly this many bits remain.
-    BsTestTail {
-        fail: Label,
-        context: Register,
-        bits: u64,
-    },
+    BsTestTail { fail: Label, context: Register, bits: u64 },
     /// What remains is a multiple of `unit`.
-    BsTestUnit {
-        fail: Label,
-        context: Register,
-        unit: u16,
-    },
+    BsTestUnit { fail: Label, context: Register, unit: u16 },
     /// The next bits are these of the string table.
-    BsMatchString {
-        fail: Label,
-        context: Register,
-        bits: u64,
-        offset: u32,
-    },
+    BsMatchString { fail: Label, context: Register, bits: u64, offset: u32 },
     /// The rest as a bitstring.
-    BsGetTail {
-        context: Register,
-        live: u16,
-        destination: Register,
-    },
+    BsGetTail { context: Register, live: u16, destination: Register },
     /// Save the position.
-    BsGetPosition {
-        context: Register,
-        live: u16,
-        destination: Register,
-    },
+    BsGetPosition { context: Register, live: u16, destination: Register },
     /// Go back to a position.
     BsSetPosition { context: Register, position: Source },
     /// Decode a code point; `destination` `None` skips it.
@@ -617,32 +486,15 @@ pub enum Instruction {
         flags: BitFlags,
         destination: Option<Register>,
     },
-    /// Commands in one (OTP 26).
-    BsMatch {
-        fail: Label,
-        context: Register,
-        commands: Box<[MatchCommand]>,
-    },
+    /// Commands in one (OTP 26). When it jumps to `fail`, all X registers must be as they were,
+    /// those above the commands' `live` too: a collection has to wait for all the tests.
+    BsMatch { fail: Label, context: Register, commands: Box<[MatchCommand]> },
     /// Build a bitstring; `extra` heap words are wanted after it.
-    BsCreateBin {
-        fail: Label,
-        extra: u32,
-        live: u16,
-        unit: u16,
-        destination: Register,
-        segments: Box<[Segment]>,
-    },
+    BsCreateBin { fail: Label, extra: u32, live: u16, unit: u16, destination: Register, segments: Box<[Segment]> },
     /// X0 is a size in bytes: make a writable binary of that capacity in X0.
     BsInitWritable,
     /// Old construction (before OTP 25): start a bitstring of `size` (bits if `bits`, else bytes).
-    BsInit {
-        fail: Label,
-        size: Source,
-        bits: bool,
-        extra: u32,
-        live: u16,
-        destination: Register,
-    },
+    BsInit { fail: Label, size: Source, bits: bool, extra: u32, live: u16, destination: Register },
     /// Old construction: start by appending to `binary`; `private` when referenced from here alone.
     BsAppend {
         fail: Label,
@@ -657,44 +509,19 @@ pub enum Instruction {
     /// Old construction: write one segment into the bitstring that was started last.
     BsPut { fail: Label, segment: Segment },
     /// Old construction: `first + second * unit`, or `fail`.
-    BsAdd {
-        fail: Label,
-        first: Source,
-        second: Source,
-        unit: u16,
-        destination: Register,
-    },
+    BsAdd { fail: Label, first: Source, second: Source, unit: u16, destination: Register },
     /// Old construction: size of a code point in bytes.
-    BsUtfSize {
-        fail: Label,
-        encoding: SegmentType,
-        value: Source,
-        destination: Register,
-    },
+    BsUtfSize { fail: Label, encoding: SegmentType, value: Source, destination: Register },
 
     /// Put pairs into a map; `exact` when every key must be there already.
-    PutMap {
-        fail: Label,
-        exact: bool,
-        map: Source,
-        live: u16,
-        destination: Register,
-        pairs: Box<[(Source, Source)]>,
-    },
+    PutMap { fail: Label, exact: bool, map: Source, live: u16, destination: Register, pairs: Box<[(Source, Source)]> },
     /// All keys are there.
-    HasMapFields {
-        fail: Label,
-        map: Source,
-        keys: Box<[Source]>,
-    },
+    HasMapFields { fail: Label, map: Source, keys: Box<[Source]> },
     /// Fetch values, or fail.
-    GetMapElements {
-        fail: Label,
-        map: Source,
-        pairs: Box<[(Source, Register)]>,
-    },
+    GetMapElements { fail: Label, map: Source, pairs: Box<[(Source, Register)]> },
 
     /// OTP 29 native records and other instructions known by name that this release refuses to run:
-    /// raises `undef`-like `{unsupported_instruction, Name}` when reached.
+    /// raises `undef`-like `{unsupported_instruction, Name}` when reached. Also put in front of a
+    /// `try_case` that code would run into if a call returned that never does.
     Unsupported { opcode: u8 },
 }

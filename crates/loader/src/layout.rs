@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::decode::{Decoded, Header};
+use crate::decode::{Decoded, Header, is_mark};
 use crate::error::{LoadError, Result};
 use crate::instruction::{Instruction, Label};
 use crate::module::{Export, Function, Lambda, Module};
@@ -26,12 +26,7 @@ impl Layout {
                 continue;
             };
             let mut start = index;
-            while start > free
-                && matches!(
-                    code[start - 1],
-                    Instruction::Label(_) | Instruction::Line(_)
-                )
-            {
+            while start > free && is_mark(&code[start - 1]) {
                 start -= 1;
             }
             let Some(&Instruction::Label(entry)) = code.get(index + 1) else {
@@ -43,13 +38,7 @@ impl Layout {
                 None => return Err(error(decoded, 0, "code in front of the first function")),
             }
             let end = code.len() as u32;
-            functions.push(Function {
-                name,
-                arity,
-                entry,
-                start: start as u32,
-                end,
-            });
+            functions.push(Function { name, arity, entry, start: start as u32, end });
             free = index + 2;
         }
         if functions.is_empty() && !code.is_empty() {
@@ -59,11 +48,7 @@ impl Layout {
             return Err(LoadError::new(
                 "Code",
                 0,
-                format!(
-                    "{} functions are announced, {} found",
-                    header.functions,
-                    functions.len()
-                ),
+                format!("{} functions are announced, {} found", header.functions, functions.len()),
             ));
         }
         let on_load = find_on_load(decoded, &functions)?;
@@ -76,9 +61,7 @@ impl Layout {
         if place == Module::NO_PLACE {
             return None;
         }
-        let after = self
-            .functions
-            .partition_point(|function| function.start <= place);
+        let after = self.functions.partition_point(|function| function.start <= place);
         let function = &self.functions[after.checked_sub(1)?];
         (function.entry == label).then_some(function)
     }
@@ -106,10 +89,7 @@ impl Layout {
                 return Err(LoadError::new(
                     "FunT",
                     4 + 24 * index,
-                    format!(
-                        "label {} is not the entry of a function of {} arguments",
-                        lambda.label.0, lambda.arity
-                    ),
+                    format!("label {} is not the entry of a function of {} arguments", lambda.label.0, lambda.arity),
                 ));
             }
         }
@@ -129,25 +109,13 @@ fn find_on_load(decoded: &Decoded, functions: &[Function]) -> Result<Option<Labe
             return Err(error(decoded, index, "a second on_load"));
         }
         if function.arity != 0 {
-            return Err(error(
-                decoded,
-                index,
-                "on_load in a function with arguments",
-            ));
+            return Err(error(decoded, index, "on_load in a function with arguments"));
         }
     }
     Ok(found)
 }
 
 /// An error at an instruction.
-pub(crate) fn error(
-    decoded: &Decoded,
-    index: usize,
-    problem: impl Into<Cow<'static, str>>,
-) -> LoadError {
-    LoadError::new(
-        "Code",
-        decoded.offsets.get(index).map_or(0, |&at| at as usize),
-        problem,
-    )
+pub(crate) fn error(decoded: &Decoded, index: usize, problem: impl Into<Cow<'static, str>>) -> LoadError {
+    LoadError::new("Code", decoded.offsets.get(index).map_or(0, |&at| at as usize), problem)
 }

@@ -1,32 +1,31 @@
 //! Reads `.beam` files into validated code in one typed instruction form.
-<<<<<<< HEAD
-#![forbid(unsafe_code)]
-
-pub mod instruction;
-=======
 //!
 //! [`load`] takes the bytes of a file as a compiler of OTP 24 to 29 wrote it, compressed as a whole
 //! or not, and gives a [`Module`], or says why not. What it gives can be trusted by those who run
-//! it: every index is in range, every label has a place, and code stays within its function and
-//! its stack frame (see [`Module`]). Types of terms are not checked: an instruction that wants a
+//! it: every index is in range, every label has a place, and code stays within its function, its
+//! stack frame and the registers that hold terms (see [`Module`]). Types of terms are not checked: an instruction that wants a
 //! tuple may meet another term.
 
 #![forbid(unsafe_code)]
 
 mod access;
+mod catches;
 mod compact;
 mod container;
 mod cursor;
 mod decode;
 mod digest;
+mod disassemble;
 mod error;
 mod frames;
-mod instruction;
+pub mod instruction;
 mod layout;
 mod module;
 mod opcodes;
+mod registers;
 mod tables;
 
+pub use disassemble::disassemble;
 pub use error::LoadError;
 pub use instruction::*;
 pub use module::{Export, Function, Import, Lambda, LineTable, Module};
@@ -102,4 +101,3 @@ pub fn load(bytes: &[u8]) -> std::result::Result<Module, LoadError> {
 fn optional<T: Default>(data: Option<&[u8]>, read: impl FnOnce(&[u8]) -> Result<T>) -> Result<T> {
     data.map(read).transpose().map(Option::unwrap_or_default)
 }
->>>>>>> loader

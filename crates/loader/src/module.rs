@@ -7,7 +7,9 @@ use crate::instruction::{AtomIndex, Instruction, Label};
 /// Every index in it is in range. Of the code that can be reached, every label has a place in its
 /// function, execution leaves a function by calls and returns only, and no stack slot outside of
 /// the frame, or that a catch occupies, is touched. Local calls go to entries of functions with
-/// that many arguments.
+/// that many arguments. X registers and slots are read only after something was written to them
+/// that has been kept since, and where a collection may happen the live registers and the whole
+/// frame hold terms; for this, the end of a `catch` or `try` leaves a term in its slot.
 ///
 /// A call of a function that always raises ([`Import::never_returns`]) is always a plain
 /// [`Instruction::CallExt`], with or without a frame; nothing sensible follows it.
@@ -103,10 +105,7 @@ impl Import {
     pub fn never_returns(&self, atoms: &[Box<str>]) -> bool {
         let text = |index: AtomIndex| &*atoms[index.0 as usize];
         text(self.module) == "erlang"
-            && matches!(
-                (text(self.name), self.arity),
-                ("error", 1..=3) | ("exit" | "throw", 1)
-            )
+            && matches!((text(self.name), self.arity), ("error", 1..=3) | ("exit" | "throw", 1))
     }
 }
 

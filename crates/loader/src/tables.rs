@@ -20,11 +20,7 @@ pub(crate) fn atoms(data: &[u8]) -> Result<Vec<Box<str>>> {
     cursor.fits(count, 1)?;
     let mut atoms = Vec::with_capacity(count);
     for _ in 0..count {
-        let length = if compact_lengths {
-            compact::read_unsigned(&mut cursor)?
-        } else {
-            u64::from(cursor.byte()?)
-        };
+        let length = if compact_lengths { compact::read_unsigned(&mut cursor)? } else { u64::from(cursor.byte()?) };
         let length = usize::try_from(length).unwrap_or(usize::MAX);
         let start = cursor.clone();
         let text = std::str::from_utf8(cursor.bytes(length)?)
@@ -45,12 +41,7 @@ pub(crate) fn latin1_atoms(data: &[u8]) -> Result<Vec<Box<str>>> {
     let mut atoms = Vec::with_capacity(count);
     for _ in 0..count {
         let length = usize::from(cursor.byte()?);
-        let text: String = cursor
-            .bytes(length)?
-            .iter()
-            .copied()
-            .map(char::from)
-            .collect();
+        let text: String = cursor.bytes(length)?.iter().copied().map(char::from).collect();
         atoms.push(text.into());
     }
     end(&cursor)?;
@@ -65,11 +56,7 @@ pub(crate) fn imports(data: &[u8], atoms: usize) -> Result<Vec<Import>> {
     for _ in 0..count {
         let module = atom(&mut cursor, atoms)?;
         let name = atom(&mut cursor, atoms)?;
-        imports.push(Import {
-            module,
-            name,
-            arity: arity(&mut cursor)?,
-        });
+        imports.push(Import { module, name, arity: arity(&mut cursor)? });
     }
     end(&cursor)?;
     Ok(imports)
@@ -83,11 +70,7 @@ pub(crate) fn exports(data: &[u8], atoms: usize) -> Result<Vec<Export>> {
     for _ in 0..count {
         let name = atom(&mut cursor, atoms)?;
         let arity = arity(&mut cursor)?;
-        exports.push(Export {
-            name,
-            arity,
-            label: Label(cursor.u32()?),
-        });
+        exports.push(Export { name, arity, label: Label(cursor.u32()?) });
     }
     end(&cursor)?;
     Ok(exports)
@@ -105,19 +88,10 @@ pub(crate) fn lambdas(data: &[u8], atoms: usize) -> Result<Vec<Lambda>> {
         let index = cursor.u32()?;
         let free = cursor.u32()?;
         if free > u32::from(arity) {
-            return Err(cursor.error(format!(
-                "a fun of {arity} arguments has {free} free variables"
-            )));
+            return Err(cursor.error(format!("a fun of {arity} arguments has {free} free variables")));
         }
         let old_unique = cursor.u32()?;
-        lambdas.push(Lambda {
-            name,
-            arity,
-            label,
-            index,
-            free,
-            old_unique,
-        });
+        lambdas.push(Lambda { name, arity, label, index, free, old_unique });
     }
     end(&cursor)?;
     Ok(lambdas)

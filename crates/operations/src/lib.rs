@@ -1,5 +1,28 @@
 //! What instructions and guard functions mean, once for every engine.
+#![deny(unsafe_code)]
 
+pub mod arithmetic;
+pub mod bit_construct;
+pub mod bit_match;
+pub mod bit_part;
+mod bit_writer;
+mod bits;
 mod exception;
+pub mod float_math;
+pub mod float_text;
+pub mod guards;
+mod half;
+pub mod integer_text;
+pub mod iolist;
+pub mod list;
+pub mod number;
+#[cfg(test)]
+mod oracle;
+mod raw_bits;
+mod raw_math;
+pub mod unicode;
+pub mod utf;
 
+pub use bit_writer::{BitWriter, Fault};
 pub use exception::{Class, Exception};
+pub use number::to_float;

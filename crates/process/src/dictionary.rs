@@ -34,9 +34,8 @@ impl Dictionary {
         if self.entries.len() > LINEAR {
             for (position, (key, _)) in self.entries.iter().enumerate() {
                 let entries = &self.entries;
-                self.index.insert_unique(Self::hash(*key), position as u32, |other| {
-                    Self::hash(entries[*other as usize].0)
-                });
+                self.index
+                    .insert_unique(Self::hash(*key), position as u32, |other| Self::hash(entries[*other as usize].0));
             }
         }
     }

@@ -22,12 +22,10 @@ pub fn terminate(process: NonNull<Process>, reason: Term) {
         system.timers.cancel(own.timer);
     }
     let rare = own.rare.take();
-    if let Some(name) = rare.as_ref().and_then(|rare| rare.name) {
-        system.names.write().remove(&name);
-    }
     // From here on nobody finds it; what is in the inbox is answered below.
     // SAFETY: this thread runs the process and is pinned.
     unsafe { system.table.remove(process) };
+    system.forget_names(shared);
     if let Some(rare) = rare {
         tell_others(system, own, pid, reason, *rare);
     }
@@ -74,6 +72,11 @@ fn tell_others(system: &System, own: &mut Own, pid: Term, reason: Term, rare: cr
             if let Err(fragment) = system.deliver(monitor.target, signal) {
                 signal::discard(fragment);
             }
+        }
+    }
+    for suspended in &rare.suspending {
+        if let Err(fragment) = system.deliver(*suspended, signal::bare(Signal::Resume)) {
+            signal::discard(fragment);
         }
     }
     for (watcher, reference) in &rare.suspenders {

@@ -2,10 +2,10 @@
 
 use std::ptr::NonNull;
 
-use atoll_heap::{Fragment, architecture};
-use atoll_term::{Build, Term, atoms};
+use atoll_heap::{Collection, Fragment, HeapFull, architecture};
+use atoll_term::{Build, ScratchHeap, Term, Word, atoms};
 
-use crate::process::{AliasKind, IncomingMonitor, Own, Process, WaitState};
+use crate::process::{AliasKind, IncomingMonitor, Own, Process, Rare, WaitState};
 use crate::reference::ReferenceId;
 use crate::signal::{self, RequestKind, Signal, attach};
 use crate::system::System;
@@ -102,10 +102,15 @@ fn act(
             if let Some(rare) = &mut own.rare
                 && rare.monitoring.remove(&reference).is_some()
             {
+                let tag = take_tag(rare, reference);
                 if matches!(rare.aliases.get(&reference), Some(AliasKind::Demonitor | AliasKind::ReplyDemonitor)) {
                     rare.aliases.remove(&reference);
                 }
-                own.mailbox.push(fragment);
+                let message = match tag {
+                    Some(tag) => retag(own, fragment, tag),
+                    None => fragment,
+                };
+                own.mailbox.push(message);
                 keep = true;
             }
         }
@@ -159,6 +164,23 @@ fn act(
     fate
 }
 
+/// Head of the messages of a monitor that was made with the option `tag`; it is not needed any more.
+fn take_tag(rare: &mut Rare, reference: ReferenceId) -> Option<Term> {
+    let position = rare.tags.iter().position(|(own, _)| *own == reference)?;
+    Some(rare.tags.swap_remove(position).1)
+}
+
+/// A monitor's message with another head, which lies on the process's heap.
+fn retag(own: &mut Own, fragment: NonNull<Fragment>, tag: Term) -> NonNull<Fragment> {
+    let message = take_term(own, fragment);
+    let mut elements = message.tuple_elements().unwrap_or_default().to_vec();
+    if let Some(head) = elements.first_mut() {
+        *head = tag;
+    }
+    let message = own.mutator.tuple(&elements);
+    architecture().send(Some(&mut own.mutator), message)
+}
+
 /// Makes the term of a signal part of the process's heap.
 fn take_term(own: &mut Own, fragment: NonNull<Fragment>) -> Term {
     // SAFETY: the fragment is ours; its term stays valid where it is until the next collection.
@@ -191,10 +213,18 @@ fn is_self(own: &Own, from: Term) -> bool {
     own.pid == from
 }
 
+/// Takes the first message out of the mailbox, for built-in functions that receive. The term is on the heap afterwards.
+pub fn take_message(own: &mut Own) -> Option<Term> {
+    own.mailbox.restart();
+    let message = own.mailbox.take_current()?;
+    Some(take_term(own, message))
+}
+
 /// Ends a monitor of this process; returns whether there was one.
 pub fn demonitor(own: &mut Own, reference: ReferenceId) -> bool {
     let Some(rare) = &mut own.rare else { return false };
     let Some(monitor) = rare.monitoring.remove(&reference) else { return false };
+    take_tag(rare, reference);
     if matches!(rare.aliases.get(&reference), Some(AliasKind::Demonitor | AliasKind::ReplyDemonitor)) {
         rare.aliases.remove(&reference);
     }
@@ -205,10 +235,89 @@ pub fn demonitor(own: &mut Own, reference: ReferenceId) -> bool {
     true
 }
 
-/// Answers a request with `{Ref, Result}`; `result` lies on the answering process's heap.
+/// Takes the first message that `matches` accepts out of the mailbox, wherever it stands; its term is then part of
+/// the process's heap. Looks at messages that have arrived only; signals are not acted on.
+pub fn take_matching(own: &mut Own, mut matches: impl FnMut(Term) -> bool) -> Option<Term> {
+    own.mailbox.restart();
+    let mut found = None;
+    while let Some(message) = own.mailbox.current() {
+        // SAFETY: the message is in the mailbox.
+        if matches(unsafe { message.as_ref() }.term) {
+            found = own.mailbox.take_current();
+            break;
+        }
+        own.mailbox.skip();
+    }
+    own.mailbox.restart();
+    let mut message = found?;
+    // SAFETY: the message was taken out, so it is ours.
+    unsafe {
+        let done = message.as_ref().used() == 0 || architecture().receive(&mut own.mutator, message.as_mut());
+        let term = message.as_ref().term;
+        if done {
+            Fragment::free(message);
+        } else {
+            architecture().keep_fragment(&mut own.mutator, message);
+        }
+        Some(term)
+    }
+}
+
+/// Carries out the collections that others have asked for. No register holds a term.
+///
+/// # Errors
+/// The process has reached its maximum heap size.
+pub fn collect_for_others(own: &mut Own) -> Result<(), HeapFull> {
+    while let Some(request) = own.rare.as_ref().and_then(|rare| rare.collections.last()) {
+        let major = request.argument.tuple_elements().is_none_or(|task| task.get(2) != Some(&atoms::MINOR));
+        own.collect(Collection { major, stack_words: 1, ..Collection::default() }, &mut [])?;
+        if let Some(request) = own.rare().collections.pop() {
+            reply(own, &request, atoms::TRUE);
+        }
+    }
+    Ok(())
+}
+
+/// Answers a request: with `{Ref, Result}`, or `{Task, Id, Result}` for a task. `result` lies on the answering
+/// process's heap.
 pub fn reply(own: &mut Own, request: &Request, result: Term) {
-    let reference = request.reference.term(&mut own.mutator);
-    let message = own.mutator.tuple(&[reference, result]);
+    let message = match (request.kind.is_task(), request.argument.tuple_elements()) {
+        (true, Some(&[task, id, ..])) => own.mutator.tuple(&[task, id, result]),
+        _ => {
+            let reference = request.reference.term(&mut own.mutator);
+            own.mutator.tuple(&[reference, result])
+        }
+    };
     let fragment = architecture().send(Some(&mut own.mutator), message);
     System::get().deliver_or_answer(request.from, fragment);
+}
+
+/// An exit signal that cannot be trapped.
+pub fn kill_signal(to: Term) -> NonNull<Fragment> {
+    let mut scratch = ScratchHeap::new();
+    let term = scratch.tuple(&[atoms::EXIT_UPPER, to, atoms::KILL]);
+    attach(architecture().send(None, term), Signal::Exit { from: to })
+}
+
+/// Processes whose stacks hold a code address, a return address among them, for which `inside` holds. The world is
+/// stopped meanwhile.
+pub fn processes_inside(inside: impl Fn(*const Word) -> bool) -> Vec<Term> {
+    let system = System::get();
+    system.schedule().stop_world();
+    let mut found = Vec::new();
+    system.table.each(|process| {
+        // SAFETY: the world is stopped.
+        let own = unsafe { process.own_mut() };
+        let words = own.mutator.stack_words();
+        let on_stack = (0..words).any(|index| {
+            // SAFETY: the word lies on the process's stack.
+            let word = Term::from_word(unsafe { *own.mutator.stack.add(index) });
+            word.is_header() && inside(word.word() as *const Word)
+        });
+        if on_stack || inside(own.address) {
+            found.push(process.pid);
+        }
+    });
+    system.schedule().resume_world();
+    found
 }

@@ -8,9 +8,12 @@ pub mod dictionary;
 pub mod exit;
 pub mod handle;
 mod inbox;
+pub mod inspect;
 mod mailbox;
+pub mod native;
 pub mod process;
 mod reference;
+pub mod send;
 pub mod signal;
 pub mod spawn;
 pub mod system;
@@ -19,9 +22,8 @@ pub mod timers;
 
 pub use inbox::Inbox;
 pub use mailbox::Mailbox;
-pub use process::{
-    AliasKind, Flags, IncomingMonitor, OutgoingMonitor, Own, Priority, Process, Rare, WaitState, state,
-};
+pub use native::{BuiltIn, Caller, Interrupt, Native, Outcome};
+pub use process::{AliasKind, Flags, IncomingMonitor, OutgoingMonitor, Own, Priority, Process, Rare, WaitState, state};
 pub use reference::ReferenceId;
 pub use signal::{RequestKind, Signal};
-pub use system::{EntryPoints, GlobalRoots, Schedule, System};
+pub use system::{EntryPoints, GlobalRoots, NotRegistered, Reductions, Schedule, System};

@@ -3,12 +3,13 @@
 
 use std::cell::UnsafeCell;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use atoll_heap::{Collection, HeapFull, Mutator, RootSet, architecture};
 use atoll_term::{Export, Term, Word, atoms};
 
 use crate::dictionary::Dictionary;
+use crate::handle::Request;
 use crate::inbox::Inbox;
 use crate::mailbox::Mailbox;
 use crate::reference::ReferenceId;
@@ -65,6 +66,8 @@ pub struct Process {
     pub pid: Term,
     /// Signals on their way to it.
     pub inbox: Inbox,
+    /// Whether it was ever registered under a name: see [`crate::System::register`].
+    pub registered: AtomicBool,
     state: AtomicU32,
     own: UnsafeCell<Own>,
 }
@@ -189,12 +192,20 @@ pub struct Rare {
     pub aliases: HashMap<ReferenceId, AliasKind>,
     /// Process dictionary.
     pub dictionary: Dictionary,
-    /// Registered name, or `NONE`.
-    pub name: Option<Term>,
+    /// Heads of messages of monitors that were made with the option `tag`.
+    pub tags: Vec<(ReferenceId, Term)>,
+    /// Collections that others have asked for; done when no register holds a term.
+    pub collections: Vec<Request>,
     /// How often it is suspended.
     pub suspended: u32,
+    /// Processes that it has suspended, once for each time.
+    pub suspending: Vec<Term>,
     /// Who is to be told when it has stopped.
     pub suspenders: Vec<(Term, ReferenceId)>,
+    /// How often it has asked for news of nodes.
+    pub node_watches: u32,
+    /// `save_calls`
+    pub save_calls: u16,
     /// `error_handler` module if not the usual.
     pub error_handler: Option<Term>,
     /// The last exception's raw trace, arguments and so on, kept across a `raise`.
@@ -206,7 +217,13 @@ pub struct Rare {
 impl Process {
     /// A process that is not in the table yet; its state is `QUEUED`.
     pub fn new(pid: Term, own: Own) -> Process {
-        Process { pid, inbox: Inbox::default(), state: AtomicU32::new(state::QUEUED), own: UnsafeCell::new(own) }
+        Process {
+            pid,
+            inbox: Inbox::default(),
+            registered: AtomicBool::new(false),
+            state: AtomicU32::new(state::QUEUED),
+            own: UnsafeCell::new(own),
+        }
     }
 
     /// What belongs to whoever runs the process.
@@ -283,11 +300,6 @@ impl Own {
         self.rare.get_or_insert_default()
     }
 
-    /// The registered name.
-    pub fn name(&self) -> Option<Term> {
-        self.rare.as_ref().and_then(|rare| rare.name)
-    }
-
     /// Collects, and makes room. `live` are the registers in use.
     pub fn collect(&mut self, request: Collection, live: &mut [Term]) -> Result<(), HeapFull> {
         let Own { mutator, saved, mailbox, rare, .. } = self;
@@ -322,6 +334,12 @@ impl RootSet for Roots<'_> {
             visit(first, count);
             if let Some(trace) = &mut rare.exception_trace {
                 visit(trace, 1);
+            }
+            for (_, tag) in &mut rare.tags {
+                visit(tag, 1);
+            }
+            for request in &mut rare.collections {
+                visit(&raw mut request.argument, 1);
             }
         }
     }

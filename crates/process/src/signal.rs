@@ -95,12 +95,21 @@ pub enum Signal {
 /// What a process can be asked to do on its own behalf.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestKind {
-    /// `process_info`: the fragment's term is the item or list of items.
+    /// `process_info`: the fragment's term is `{Item or Items, Status}`.
     ProcessInfo,
-    /// `garbage_collect`: the fragment's term is `major` or `minor`.
+    /// A task: the fragment's term is `{garbage_collect, Id, major | minor}`.
     GarbageCollect,
-    /// `check_process_code`: the fragment's term is the module.
+    /// `is_process_alive`: answered with `true`.
+    IsAlive,
+    /// A task: the fragment's term is `{check_process_code, Id, Module}`.
     CheckProcessCode,
+}
+
+impl RequestKind {
+    /// Whether the answer is `{Task, Id, Result}`.
+    pub fn is_task(self) -> bool {
+        matches!(self, RequestKind::GarbageCollect | RequestKind::CheckProcessCode)
+    }
 }
 
 /// Puts a body into a fragment.

@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 use std::ptr::NonNull;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use atoll_heap::{Fragment, Mutator, RootSet, World, architecture};
 use atoll_term::{Build, ScratchHeap, Term, Word, atoms};
 use parking_lot::RwLock;
 
 use crate::process::Process;
-use crate::signal::{self, Signal, attach};
+use crate::signal::{self, RequestKind, Signal, attach};
 use crate::table::ProcessTable;
 use crate::timers::Timers;
 
@@ -23,6 +24,14 @@ pub trait Schedule: Sync {
     fn stop_world(&self);
     /// Lets them go on.
     fn resume_world(&self);
+    /// Processes in each run queue.
+    fn queue_lengths(&self) -> Vec<usize> {
+        vec![0]
+    }
+    /// Time slices run so far.
+    fn context_switches(&self) -> usize {
+        0
+    }
 }
 
 /// Addresses of code that every process needs.
@@ -39,6 +48,33 @@ unsafe impl Send for EntryPoints {}
 // SAFETY: as above.
 unsafe impl Sync for EntryPoints {}
 
+/// Reductions, counted by each scheduler for itself.
+pub struct Reductions(Box<[OwnCount]>);
+
+/// A counter in a cache line of its own.
+#[derive(Default)]
+#[repr(align(128))]
+struct OwnCount(AtomicU64);
+
+impl Reductions {
+    fn new(schedulers: usize) -> Reductions {
+        Reductions((0..schedulers.max(1)).map(|_| OwnCount::default()).collect())
+    }
+
+    /// Counts reductions of a slice that was run by this scheduler.
+    #[inline]
+    pub fn add(&self, scheduler: usize, reductions: u64) {
+        if let Some(count) = self.0.get(scheduler) {
+            count.0.fetch_add(reductions, Ordering::Relaxed);
+        }
+    }
+
+    /// All reductions so far.
+    pub fn total(&self) -> u64 {
+        self.0.iter().map(|count| count.0.load(Ordering::Relaxed)).sum()
+    }
+}
+
 /// The processes of the machine.
 pub struct System {
     /// All processes.
@@ -53,6 +89,8 @@ pub struct System {
     pub entry_points: OnceLock<EntryPoints>,
     /// Number of schedulers.
     pub schedulers: usize,
+    /// Reductions of slices that are over.
+    pub reductions: Reductions,
     /// Visitors of terms that belong to no process, such as tables: see [`World::each_global_slice`].
     pub global_roots: RwLock<Vec<GlobalRoots>>,
 }
@@ -72,6 +110,7 @@ impl System {
             schedule: OnceLock::new(),
             entry_points: OnceLock::new(),
             schedulers,
+            reductions: Reductions::new(schedulers),
             global_roots: RwLock::default(),
         })
     }
@@ -112,8 +151,17 @@ impl System {
     pub fn answer_for_missing(&self, pid: Term, mut fragment: NonNull<Fragment>) {
         // SAFETY: the fragment is ours.
         let body = signal::detach(unsafe { fragment.as_mut() });
-        signal::discard(fragment);
         let mut scratch = ScratchHeap::new();
+        if let Some(Signal::Request { from, kind, .. }) = body.as_deref()
+            // SAFETY: as above.
+            && let Some(&[task, id, ..]) = unsafe { fragment.as_ref() }.term.tuple_elements()
+            && kind.is_task()
+        {
+            let answer = architecture().send(None, scratch.tuple(&[task, id, atoms::FALSE]));
+            signal::discard(fragment);
+            return self.deliver_or_answer(*from, answer);
+        }
+        signal::discard(fragment);
         match body.as_deref() {
             Some(Signal::Link { from }) => {
                 let term = scratch.tuple(&[atoms::EXIT_UPPER, pid, atoms::NOPROC]);
@@ -127,9 +175,10 @@ impl System {
                 let answer = attach(architecture().send(None, term), Signal::Down { reference: *reference });
                 self.deliver_or_answer(*from, answer);
             }
-            Some(Signal::Request { from, reference, .. }) => {
+            Some(Signal::Request { from, reference, kind }) => {
                 let reference_term = reference.term(&mut scratch);
-                let term = scratch.tuple(&[reference_term, atoms::UNDEFINED]);
+                let result = if *kind == RequestKind::IsAlive { atoms::FALSE } else { atoms::UNDEFINED };
+                let term = scratch.tuple(&[reference_term, result]);
                 self.deliver_or_answer(*from, architecture().send(None, term));
             }
             _ => {}
@@ -140,6 +189,51 @@ impl System {
     pub fn whereis(&self, name: Term) -> Option<Term> {
         self.names.read().get(&name).copied()
     }
+
+    /// Registers a process under a name.
+    ///
+    /// # Errors
+    /// The name is taken, the process has one, or it does not exist (any more).
+    pub fn register(&self, name: Term, pid: Term) -> Result<(), NotRegistered> {
+        let mut names = self.names.write();
+        if names.contains_key(&name) || names.values().any(|other| *other == pid) {
+            return Err(NotRegistered::Taken);
+        }
+        // Either its end, which looks at the mark after it has left the table, sees the mark, or this sees that it
+        // is not in the table any more.
+        self.table.with(pid, |process| process.registered.store(true, Ordering::SeqCst));
+        fence(Ordering::SeqCst);
+        if !self.table.contains(pid) {
+            return Err(NotRegistered::NoProcess);
+        }
+        names.insert(name, pid);
+        Ok(())
+    }
+
+    /// Name under which a process is registered.
+    pub fn name_of(&self, process: &Process) -> Option<Term> {
+        if !process.registered.load(Ordering::Relaxed) {
+            return None;
+        }
+        self.names.read().iter().find(|(_, pid)| **pid == process.pid).map(|(name, _)| *name)
+    }
+
+    /// A process has left the table.
+    pub(crate) fn forget_names(&self, process: &Process) {
+        fence(Ordering::SeqCst);
+        if process.registered.load(Ordering::SeqCst) {
+            self.names.write().retain(|_, pid| *pid != process.pid);
+        }
+    }
+}
+
+/// Why a process could not be registered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotRegistered {
+    /// The name is in use, or the process has one already.
+    Taken,
+    /// There is no such process.
+    NoProcess,
 }
 
 /// How a `'DOWN'` message names what was watched: the pid, or `{Name, Node}`.

@@ -373,4 +373,13 @@ well_known! {
     CEIL = "ceil",
     FLOOR = "floor",
     SELF = "self",
+    RAISE = "raise",
+    UNSUPPORTED_INSTRUCTION = "unsupported_instruction",
+    ERL_ERTS_ERRORS = "erl_erts_errors",
+    ERL_STDLIB_ERRORS = "erl_stdlib_errors",
+    ERL_KERNEL_ERRORS = "erl_kernel_errors",
+    UNDEFINED_FUNCTION = "undefined_function",
+    UNDEFINED_LAMBDA = "undefined_lambda",
+    HALT = "halt",
+    NIF_ERROR = "nif_error",
 }

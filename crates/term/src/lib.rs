@@ -4,18 +4,30 @@
 
 pub mod atoms;
 mod build;
+mod compare;
 mod entry;
+mod equal;
+pub mod hash;
 mod header;
+pub mod map;
+mod node;
+mod number;
 mod off_heap;
 mod scratch;
+mod size;
+pub mod text;
 mod view;
 mod word;
 
 pub use build::{Allocate, Build, HEAP_BINARY_LIMIT};
+pub use compare::{compare, compare_exact};
 pub use entry::{Export, FunEntry};
+pub use equal::{equal, exactly_equal};
 pub use header::{Header, Kind, MAX_ARITY};
+pub use node::{set_this_node, this_node};
 pub use off_heap::{MagicValue, OffHeapBinary, release_off_heap_part};
 pub use scratch::ScratchHeap;
+pub use size::{flat_words, shared_words};
 pub use view::{Big, Bits, External, ExternalKind, Fun, Reference, View};
 pub use word::{SMALL_MAX, SMALL_MIN, Term, WORD_BYTES, Word};
 

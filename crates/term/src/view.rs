@@ -234,6 +234,14 @@ impl Term {
         Term::from_word(unsafe { *self.pointer().add(1) })
     }
 
+    /// Head and tail of a cons as they lie in memory (must be a cons).
+    #[inline(always)]
+    pub fn cons_cell<'h>(self) -> &'h [Term; 2] {
+        debug_assert!(self.is_cons());
+        // SAFETY: a cons term points to two words, and `Term` is a transparent wrapper of the word.
+        unsafe { &*self.pointer().cast::<[Term; 2]>() }
+    }
+
     /// Elements if this is a tuple.
     #[inline]
     pub fn tuple_elements<'h>(self) -> Option<&'h [Term]> {

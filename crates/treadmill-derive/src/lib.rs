@@ -33,9 +33,7 @@ pub fn derive_trace(input: TokenStream) -> TokenStream {
             quote! { match self { #(#arms)* } }
         }
         Data::Union(_) => {
-            return syn::Error::new_spanned(name, "Trace cannot be derived for a union")
-                .to_compile_error()
-                .into();
+            return syn::Error::new_spanned(name, "Trace cannot be derived for a union").to_compile_error().into();
         }
     };
     quote! {

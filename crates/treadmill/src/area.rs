@@ -35,17 +35,9 @@ impl Area {
                 MapFlags::PRIVATE | MapFlags::NORESERVE,
             )
         }
-        .map_err(|error| HeapError::Reserve {
-            bytes: mapped,
-            errno: error.raw_os_error(),
-        })?;
+        .map_err(|error| HeapError::Reserve { bytes: mapped, errno: error.raw_os_error() })?;
         let base = (mapping.addr() + align - 1) & !(align - 1);
-        Ok(Area {
-            mapping: mapping.cast(),
-            mapped,
-            base,
-            bytes,
-        })
+        Ok(Area { mapping: mapping.cast(), mapped, base, bytes })
     }
 
     /// The first address.
@@ -111,9 +103,6 @@ mod tests {
 
     #[test]
     fn an_impossible_reservation_is_an_error() {
-        assert!(matches!(
-            Area::reserve(1 << 60, 4096),
-            Err(HeapError::Reserve { .. })
-        ));
+        assert!(matches!(Area::reserve(1 << 60, 4096), Err(HeapError::Reserve { .. })));
     }
 }

@@ -171,24 +171,11 @@ impl Config {
             filling: Filling::Off,
         };
         let collector = match preset {
-            Preset::TmBl => Collector::Lists(ListSettings {
-                page_migration: false,
-                remapping: false,
-                ..base
-            }),
-            Preset::TmPm => Collector::Lists(ListSettings {
-                remapping: false,
-                ..base
-            }),
+            Preset::TmBl => Collector::Lists(ListSettings { page_migration: false, remapping: false, ..base }),
+            Preset::TmPm => Collector::Lists(ListSettings { remapping: false, ..base }),
             Preset::TmRm | Preset::Fls => Collector::Lists(base),
-            Preset::TmRt => Collector::Lists(ListSettings {
-                incremental: true,
-                ..base
-            }),
-            Preset::FlsPh => Collector::Lists(ListSettings {
-                headers: Headers::PackedOne,
-                ..base
-            }),
+            Preset::TmRt => Collector::Lists(ListSettings { incremental: true, ..base }),
+            Preset::FlsPh => Collector::Lists(ListSettings { headers: Headers::PackedOne, ..base }),
             Preset::Als => Collector::Lists(ListSettings {
                 sizes: ListSizes::Arbitrary(crate::list_sizes::DEFAULT.to_vec()),
                 ..base
@@ -198,14 +185,8 @@ impl Config {
                 sizes: ListSizes::Arbitrary(crate::list_sizes::DEFAULT.to_vec()),
                 ..base
             }),
-            Preset::FlsPf => Collector::Lists(ListSettings {
-                filling: Filling::Eager,
-                ..base
-            }),
-            Preset::FlsPf2 => Collector::Lists(ListSettings {
-                filling: Filling::Lazy,
-                ..base
-            }),
+            Preset::FlsPf => Collector::Lists(ListSettings { filling: Filling::Eager, ..base }),
+            Preset::FlsPf2 => Collector::Lists(ListSettings { filling: Filling::Lazy, ..base }),
             Preset::Cp => Collector::Copying,
             Preset::Best => Collector::Paged,
         };
@@ -213,13 +194,7 @@ impl Config {
             Preset::Best => Duration::from_micros(100),
             _ => Duration::from_millis(15),
         };
-        Config {
-            collector,
-            limit,
-            ratio: 4,
-            pause_bound,
-            stress: 0,
-        }
+        Config { collector, limit, ratio: 4, pause_bound, stress: 0 }
     }
 
     /// [`Preset::Best`] with a limit in bytes.
@@ -247,12 +222,8 @@ impl Config {
         if lists.remapping && !lists.page_migration {
             return Err(HeapError::Settings("remapping needs page migration"));
         }
-        if lists.filling != Filling::Off
-            && (!lists.page_migration || lists.headers == Headers::PackedOne)
-        {
-            return Err(HeapError::Settings(
-                "page filling needs page migration and headers with an information word",
-            ));
+        if lists.filling != Filling::Off && (!lists.page_migration || lists.headers == Headers::PackedOne) {
+            return Err(HeapError::Settings("page filling needs page migration and headers with an information word"));
         }
         if lists.headers == Headers::PackedOne && self.limit > 512 << 20 {
             return Err(HeapError::Settings(

@@ -109,16 +109,8 @@ impl Copying {
         page - self.page(page).back
     }
 
-    pub(crate) fn allocate(
-        &mut self,
-        cx: &Context<'_>,
-        words: usize,
-        finalizable: bool,
-    ) -> Result<usize, OutOfMemory> {
-        let error = OutOfMemory {
-            words,
-            limit: self.limit_bytes,
-        };
+    pub(crate) fn allocate(&mut self, cx: &Context<'_>, words: usize, finalizable: bool) -> Result<usize, OutOfMemory> {
+        let error = OutOfMemory { words, limit: self.limit_bytes };
         let words = words.max(1);
         if words >= self.space.limit() as usize * PAGE_WORDS {
             return Err(error);
@@ -168,12 +160,7 @@ impl Copying {
         }
         let page = if run == 1 { self.space.take_page() } else { self.space.take_run(run) }?;
         for back in 0..run {
-            *self.page(page + back) = Page {
-                space: self.cycle,
-                run,
-                back,
-                ..Page::default()
-            };
+            *self.page(page + back) = Page { space: self.cycle, run, back, ..Page::default() };
         }
         self.in_use.push(page);
         if run == 1 {
@@ -254,8 +241,7 @@ impl Copying {
         };
         // SAFETY: the object is reachable, or lies on a promoted page and was never reclaimed.
         unsafe {
-            cx.runtime
-                .describe(pointer, words, 0..words, &mut Visitor::new(&mut sink));
+            cx.runtime.describe(pointer, words, 0..words, &mut Visitor::new(&mut sink));
         }
     }
 
@@ -386,13 +372,7 @@ impl Copying {
 
     /// Checks CP1 to CP3. The world must be stopped.
     pub(crate) fn verify(&self) -> Result<(), Violation> {
-        let broken = |invariant, address, found: String| {
-            Err(Violation {
-                invariant,
-                address,
-                found,
-            })
-        };
+        let broken = |invariant, address, found: String| Err(Violation { invariant, address, found });
         for page in &self.in_use {
             let (info, base) = (self.table[*page as usize], self.space.address(*page));
             let mut at = 0;

@@ -13,11 +13,7 @@ pub struct OutOfMemory {
 
 impl fmt::Display for OutOfMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "no room for {} words in a heap limited to {} bytes",
-            self.words, self.limit
-        )
+        write!(f, "no room for {} words in a heap limited to {} bytes", self.words, self.limit)
     }
 }
 

@@ -55,10 +55,7 @@ unsafe impl Sync for Inner {}
 
 impl fmt::Debug for Inner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Heap")
-            .field("range", &self.range)
-            .field("limit", &self.limit)
-            .finish_non_exhaustive()
+        f.debug_struct("Heap").field("range", &self.range).field("limit", &self.limit).finish_non_exhaustive()
     }
 }
 
@@ -129,32 +126,13 @@ impl Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        let Inner {
-            engine,
-            runtime,
-            world,
-            globals,
-            marking,
-            log,
-            ..
-        } = self;
-        let cx = Context {
-            runtime: &**runtime,
-            world,
-            me: None,
-            globals,
-            marking,
-            log,
-        };
+        let Inner { engine, runtime, world, globals, marking, log, .. } = self;
+        let cx = Context { runtime: &**runtime, world, me: None, globals, marking, log };
         match engine {
-            Engine::Lists(lists) => lists
-                .get_mut()
-                .unwrap_or_else(|poisoned| poisoned.into_inner())
-                .finalize_all(&cx),
-            Engine::Copying(copying) => copying
-                .get_mut()
-                .unwrap_or_else(|poisoned| poisoned.into_inner())
-                .finalize_all(&cx),
+            Engine::Lists(lists) => lists.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner()).finalize_all(&cx),
+            Engine::Copying(copying) => {
+                copying.get_mut().unwrap_or_else(|poisoned| poisoned.into_inner()).finalize_all(&cx)
+            }
             Engine::Paged(paged) => paged.finalize_all(&**runtime),
         }
     }

@@ -2,8 +2,8 @@
 
 /// Sizes that suit programs with many small objects: dense below 16 words, then about eight percent apart.
 pub const DEFAULT: &[usize] = &[
-    3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 18, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 113, 128, 146,
-    170, 204, 256, 341, 512,
+    3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 18, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 113, 128, 146, 170, 204, 256,
+    341, 512,
 ];
 
 /// Chooses at most `lists` block sizes (in words, headers included) that lose the least to padding for these objects.
@@ -22,9 +22,7 @@ pub fn choose(histogram: &[u64], lists: usize) -> Vec<usize> {
         objects[i + 1] = objects[i] + histogram[*size];
     }
     // cost[k][j]: the least memory for the first j sizes in k+1 lists; each list spends its largest size on each object.
-    let mut cost: Vec<u64> = (0..=count)
-        .map(|j| if j == 0 { 0 } else { objects[j] * sizes[j - 1] as u64 })
-        .collect();
+    let mut cost: Vec<u64> = (0..=count).map(|j| if j == 0 { 0 } else { objects[j] * sizes[j - 1] as u64 }).collect();
     let mut splits = Vec::new();
     for _ in 1..lists {
         let mut next = cost.clone();
@@ -61,9 +59,7 @@ mod tests {
 
     fn memory(histogram: &[u64], lists: &[usize]) -> u64 {
         let fit = |n: usize| *lists.iter().find(|size| **size >= n).expect("fits") as u64;
-        (0..histogram.len())
-            .map(|n| if histogram[n] > 0 { histogram[n] * fit(n) } else { 0 })
-            .sum()
+        (0..histogram.len()).map(|n| if histogram[n] > 0 { histogram[n] * fit(n) } else { 0 }).sum()
     }
 
     #[test]

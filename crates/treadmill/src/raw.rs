@@ -56,9 +56,7 @@ impl RawHeap {
     /// # Errors
     /// [`HeapError`] for contradictory settings, or if the operating system refuses the address range.
     pub fn new(config: &Config, runtime: Box<dyn Runtime>) -> Result<RawHeap, HeapError> {
-        Ok(RawHeap {
-            inner: Inner::new(config, runtime)?,
-        })
+        Ok(RawHeap { inner: Inner::new(config, runtime)? })
     }
 
     /// All addresses that objects of this heap can ever have: one contiguous range, so that "is it in this heap" is a compare.
@@ -139,10 +137,7 @@ impl RawHeap {
         let Engine::Paged(paged) = &self.inner.engine else {
             return false;
         };
-        let budget = Budget {
-            deadline: Some(Instant::now() + time),
-            ..Budget::ALL
-        };
+        let budget = Budget { deadline: Some(Instant::now() + time), ..Budget::ALL };
         let cx = self.inner.context(None);
         paged.is_collecting(&cx) && paged.work(&cx, None, budget) > 0
     }
@@ -201,15 +196,11 @@ impl RawMutator {
         let address = match &self.inner.engine {
             Engine::Lists(lists) => {
                 self.inner.world.poll(&self.member);
-                self.inner
-                    .lock(lists, Some(&self.member))
-                    .allocate(&cx, words, finalizable)?
+                self.inner.lock(lists, Some(&self.member)).allocate(&cx, words, finalizable)?
             }
             Engine::Copying(copying) => {
                 self.inner.world.poll(&self.member);
-                self.inner
-                    .lock(copying, Some(&self.member))
-                    .allocate(&cx, words, finalizable)?
+                self.inner.lock(copying, Some(&self.member)).allocate(&cx, words, finalizable)?
             }
             Engine::Paged(paged) => {
                 let address = paged.allocate(&cx, &self.local, words)?;
@@ -236,9 +227,7 @@ impl RawMutator {
         match &self.inner.engine {
             Engine::Paged(paged) => paged.barrier(&self.local, object.addr().get()),
             Engine::Lists(lists) => {
-                self.inner
-                    .lock(lists, Some(&self.member))
-                    .barrier(object.addr().get());
+                self.inner.lock(lists, Some(&self.member)).barrier(object.addr().get());
             }
             Engine::Copying(_) => {}
         }
@@ -369,15 +358,11 @@ impl RawMutator {
         match &self.inner.engine {
             Engine::Lists(lists) => {
                 self.inner.world.poll(&self.member);
-                self.inner
-                    .lock(lists, Some(&self.member))
-                    .collect(&cx, Cause::WholeCollection);
+                self.inner.lock(lists, Some(&self.member)).collect(&cx, Cause::WholeCollection);
             }
             Engine::Copying(copying) => {
                 self.inner.world.poll(&self.member);
-                self.inner
-                    .lock(copying, Some(&self.member))
-                    .collect(&cx, Cause::WholeCollection);
+                self.inner.lock(copying, Some(&self.member)).collect(&cx, Cause::WholeCollection);
             }
             Engine::Paged(paged) => {
                 let since = cx.log.start();
@@ -436,9 +421,7 @@ impl RawMutator {
 
     /// The heap.
     pub fn heap(&self) -> RawHeap {
-        RawHeap {
-            inner: Arc::clone(&self.inner),
-        }
+        RawHeap { inner: Arc::clone(&self.inner) }
     }
 
     /// Brings [`RawHeap::usage`] and [`RawHeap::statistics`] up to date with what this mutator allocated from the page at its hands.
@@ -464,11 +447,7 @@ impl Drop for RawMutator {
 impl RawHeap {
     /// Ends a global root. The slot must not be used again.
     pub fn drop_global(&self, slot: GlobalSlot) {
-        let mut free = self
-            .inner
-            .free_globals
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut free = self.inner.free_globals.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         self.inner.globals.set(slot.0 as usize, 0);
         free.0.push(slot.0);
     }

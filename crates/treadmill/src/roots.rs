@@ -37,9 +37,7 @@ impl RootTable {
         let chunk_slots = self.chunks.get(chunk)?;
         let slots = match chunk_slots.get() {
             Some(slots) => slots,
-            None => chunk_slots.get_or_init(|| {
-                (0..FIRST << chunk).map(|_| AtomicUsize::new(0)).collect()
-            }),
+            None => chunk_slots.get_or_init(|| (0..FIRST << chunk).map(|_| AtomicUsize::new(0)).collect()),
         };
         slots.get(offset)
     }

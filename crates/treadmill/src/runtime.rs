@@ -53,13 +53,7 @@ pub unsafe trait Runtime: Send + Sync + 'static {
     ///
     /// # Safety
     /// `object` is the first word of a live object of this runtime.
-    unsafe fn describe(
-        &self,
-        object: NonNull<u64>,
-        words: usize,
-        portion: Range<usize>,
-        visitor: &mut Visitor<'_>,
-    );
+    unsafe fn describe(&self, object: NonNull<u64>, words: usize, portion: Range<usize>, visitor: &mut Visitor<'_>);
 
     /// Called once for an object from [`crate::raw::RawMutator::allocate_finalizable`] that has died, before its memory is used
     /// again, so that it can give back what it owns outside the heap. Its references must not be followed, and the heap must not be used.

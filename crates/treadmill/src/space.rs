@@ -81,13 +81,7 @@ pub(crate) struct PageSpace {
 impl PageSpace {
     /// `sharing`: single pages and runs may serve each other, through remapping; otherwise each keeps what it once had.
     /// `eager`: remapped pages are backed at once.
-    pub(crate) fn new(
-        area: Arc<Area>,
-        page_bytes: usize,
-        limit: u32,
-        sharing: bool,
-        eager: bool,
-    ) -> PageSpace {
+    pub(crate) fn new(area: Arc<Area>, page_bytes: usize, limit: u32, sharing: bool, eager: bool) -> PageSpace {
         let pages = (area.range().len() / page_bytes) as u32;
         let mut fresh = Runs::default();
         fresh.give(0, pages);
@@ -165,8 +159,7 @@ impl PageSpace {
         self.committed += pages;
         if over > 0 && self.eager {
             let address = self.address(start);
-            self.area
-                .populate(address, pages as usize * self.page_bytes);
+            self.area.populate(address, pages as usize * self.page_bytes);
         }
         Some(start)
     }
@@ -191,8 +184,7 @@ impl PageSpace {
             let address = self.address(start);
             // SAFETY: the pages are free (SP2), so nothing live is stored in them.
             unsafe {
-                self.area
-                    .decommit(address, length as usize * self.page_bytes);
+                self.area.decommit(address, length as usize * self.page_bytes);
             }
             self.fresh.give(start, length);
             self.committed -= length;
@@ -236,10 +228,7 @@ mod tests {
         let mut space = space(16, true);
         let pages: Vec<u32> = (0..16).map(|_| space.take_page().expect("page")).collect();
         assert_eq!(space.take_page(), None);
-        pages
-            .iter()
-            .step_by(2)
-            .for_each(|page| space.give_page(*page));
+        pages.iter().step_by(2).for_each(|page| space.give_page(*page));
         let run = space.take_run(8).expect("eight pages are free");
         assert_eq!((space.in_use(), space.available()), (16, 0));
         assert_eq!(space.remapped(), 8);

@@ -198,12 +198,7 @@ impl Log {
         if length > self.bound {
             inner.above += 1;
             if inner.pauses.len() < LOG {
-                inner.pauses.push(Pause {
-                    at: self.born.elapsed(),
-                    length,
-                    processor,
-                    cause,
-                });
+                inner.pauses.push(Pause { at: self.born.elapsed(), length, processor, cause });
             }
         }
     }
@@ -235,8 +230,6 @@ impl Log {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {
-        self.inner
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner())
+        self.inner.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }

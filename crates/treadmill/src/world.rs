@@ -39,10 +39,7 @@ pub(crate) struct World {
 impl World {
     pub(crate) fn new() -> World {
         World {
-            state: Mutex::new(State {
-                members: Vec::new(),
-                stopped: false,
-            }),
+            state: Mutex::new(State { members: Vec::new(), stopped: false }),
             changed: Condvar::new(),
             stopping: AtomicBool::new(false),
             epoch: AtomicU32::new(0),
@@ -76,10 +73,7 @@ impl World {
         state.members.retain(|other| !Arc::ptr_eq(other, member));
     }
 
-    fn wait<'a>(
-        &self,
-        guard: crate::sync::MutexGuard<'a, State>,
-    ) -> crate::sync::MutexGuard<'a, State> {
+    fn wait<'a>(&self, guard: crate::sync::MutexGuard<'a, State>) -> crate::sync::MutexGuard<'a, State> {
         match self.changed.wait(guard) {
             Ok(guard) => guard,
             Err(poisoned) => poisoned.into_inner(),
@@ -134,8 +128,7 @@ impl World {
     pub(crate) fn all_seen(&self, epoch: u32) -> bool {
         let state = lock(&self.state);
         state.members.iter().all(|member| {
-            member.parked.load(Ordering::Acquire)
-                || member.seen.load(Ordering::Acquire).wrapping_sub(epoch) as i32 >= 0
+            member.parked.load(Ordering::Acquire) || member.seen.load(Ordering::Acquire).wrapping_sub(epoch) as i32 >= 0
         })
     }
 
@@ -148,8 +141,7 @@ impl World {
         self.stopping.store(true, Ordering::Release);
         loop {
             let running = state.members.iter().any(|member| {
-                !own.is_some_and(|own| std::ptr::eq(own, &**member))
-                    && !member.parked.load(Ordering::Acquire)
+                !own.is_some_and(|own| std::ptr::eq(own, &**member)) && !member.parked.load(Ordering::Acquire)
             });
             if !running {
                 return;

@@ -101,7 +101,10 @@ fn run(config: &Config, ops: &[Op], exact: bool) {
         let useful = heap.usage().useful as usize / 8;
         // One-word headers round the padding of each object to an even number of words; padding within a page is estimated.
         let slack = reachable.len();
-        assert!(useful + slack >= words && useful <= words + words / 8 + slack + 64, "{useful} for {words}: {config:?}");
+        assert!(
+            useful + slack >= words && useful <= words + words / 8 + slack + 64,
+            "{useful} for {words}: {config:?}"
+        );
     }
 }
 

@@ -78,8 +78,7 @@ fn interleave(preset: Preset, seed: u64, limit: usize) {
                     })
                 })
                 .collect();
-            let live: Vec<HashSet<u64>> =
-                threads.into_iter().map(|thread| thread.join().expect("no panic")).collect();
+            let live: Vec<HashSet<u64>> = threads.into_iter().map(|thread| thread.join().expect("no panic")).collect();
             done.store(true, Ordering::Relaxed);
             helper.join().expect("no panic");
             let dead = dead.lock().expect("no panic");

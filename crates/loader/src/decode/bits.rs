@@ -2,8 +2,7 @@
 
 use crate::error::Result;
 use crate::instruction::{
-    BitFlags, Instruction, Label, LiteralIndex, MatchCommand, Segment, SegmentSize, SegmentType,
-    SegmentValue, Source,
+    BitFlags, Instruction, Label, LiteralIndex, MatchCommand, Segment, SegmentSize, SegmentType, SegmentValue, Source,
 };
 use crate::opcodes as op;
 
@@ -59,14 +58,7 @@ pub(super) fn decode(number: u8, operands: &mut Operands<'_>) -> Result<Option<I
             let unit = operands.unit()?;
             flags(operands)?;
             let destination = operands.register()?;
-            Instruction::BsGetBinary {
-                fail,
-                context,
-                live,
-                size,
-                unit,
-                destination,
-            }
+            Instruction::BsGetBinary { fail, context, live, size, unit, destination }
         }
         op::BS_SKIP_BITS2 => {
             let fail = operands.fail()?;
@@ -74,34 +66,20 @@ pub(super) fn decode(number: u8, operands: &mut Operands<'_>) -> Result<Option<I
             let size = size_or_all(operands)?;
             let unit = operands.unit()?;
             flags(operands)?;
-            Instruction::BsSkipBits {
-                fail,
-                context,
-                size,
-                unit,
-            }
+            Instruction::BsSkipBits { fail, context, size, unit }
         }
-        op::BS_TEST_TAIL2 => Instruction::BsTestTail {
-            fail: operands.fail()?,
-            context: operands.register()?,
-            bits: bits(operands)?,
-        },
-        op::BS_TEST_UNIT => Instruction::BsTestUnit {
-            fail: operands.fail()?,
-            context: operands.register()?,
-            unit: operands.unit()?,
-        },
+        op::BS_TEST_TAIL2 => {
+            Instruction::BsTestTail { fail: operands.fail()?, context: operands.register()?, bits: bits(operands)? }
+        }
+        op::BS_TEST_UNIT => {
+            Instruction::BsTestUnit { fail: operands.fail()?, context: operands.register()?, unit: operands.unit()? }
+        }
         op::BS_MATCH_STRING => {
             let fail = operands.fail()?;
             let context = operands.register()?;
             let bits = bits(operands)?;
             let offset = string(operands, bits.div_ceil(8))?;
-            Instruction::BsMatchString {
-                fail,
-                context,
-                bits,
-                offset,
-            }
+            Instruction::BsMatchString { fail, context, bits, offset }
         }
         op::BS_GET_TAIL => Instruction::BsGetTail {
             context: operands.register()?,
@@ -113,10 +91,9 @@ pub(super) fn decode(number: u8, operands: &mut Operands<'_>) -> Result<Option<I
             destination: operands.register()?,
             live: operands.live()?,
         },
-        op::BS_SET_POSITION => Instruction::BsSetPosition {
-            context: operands.register()?,
-            position: operands.source()?,
-        },
+        op::BS_SET_POSITION => {
+            Instruction::BsSetPosition { context: operands.register()?, position: operands.source()? }
+        }
         op::BS_GET_UTF8 | op::BS_GET_UTF16 | op::BS_GET_UTF32 => Instruction::BsGetUtf {
             fail: operands.fail()?,
             encoding: encoding(number),
@@ -156,14 +133,7 @@ pub(super) fn decode(number: u8, operands: &mut Operands<'_>) -> Result<Option<I
             flags(operands)?;
             let destination = operands.register()?;
             let bits = number == op::BS_INIT_BITS;
-            Instruction::BsInit {
-                fail,
-                size,
-                bits,
-                extra,
-                live,
-                destination,
-            }
+            Instruction::BsInit { fail, size, bits, extra, live, destination }
         }
         op::BS_APPEND => {
             let fail = operands.fail()?;
@@ -175,16 +145,7 @@ pub(super) fn decode(number: u8, operands: &mut Operands<'_>) -> Result<Option<I
             flags(operands)?;
             let destination = operands.register()?;
             let private = false;
-            Instruction::BsAppend {
-                fail,
-                size,
-                extra,
-                live,
-                unit,
-                binary,
-                private,
-                destination,
-            }
+            Instruction::BsAppend { fail, size, extra, live, unit, binary, private, destination }
         }
         op::BS_PRIVATE_APPEND => {
             let fail = operands.fail()?;
@@ -194,79 +155,40 @@ pub(super) fn decode(number: u8, operands: &mut Operands<'_>) -> Result<Option<I
             flags(operands)?;
             let destination = operands.register()?;
             let (extra, live, private) = (0, 0, true);
-            Instruction::BsAppend {
-                fail,
-                size,
-                extra,
-                live,
-                unit,
-                binary,
-                private,
-                destination,
-            }
+            Instruction::BsAppend { fail, size, extra, live, unit, binary, private, destination }
         }
         op::BS_PUT_INTEGER | op::BS_PUT_FLOAT | op::BS_PUT_BINARY => {
             let fail = operands.fail()?;
             let (kind, size) = match number {
-                op::BS_PUT_BINARY => (
-                    SegmentType::Binary,
-                    size_or_all(operands)?.map_or(SegmentSize::All, SegmentSize::Units),
-                ),
+                op::BS_PUT_BINARY => {
+                    (SegmentType::Binary, size_or_all(operands)?.map_or(SegmentSize::All, SegmentSize::Units))
+                }
                 op::BS_PUT_FLOAT => (SegmentType::Float, SegmentSize::Units(operands.size()?)),
                 _ => (SegmentType::Integer, SegmentSize::Units(operands.size()?)),
             };
             let unit = operands.unit()?;
             let flags = flags(operands)?;
             let value = SegmentValue::Term(operands.source()?);
-            Instruction::BsPut {
-                fail,
-                segment: Segment {
-                    kind,
-                    unit,
-                    flags,
-                    value,
-                    size,
-                    number: 0,
-                },
-            }
+            Instruction::BsPut { fail, segment: Segment { kind, unit, flags, value, size, number: 0 } }
         }
         op::BS_PUT_STRING => {
             let length = operands.u32()?;
             let offset = string(operands, u64::from(length))?;
-            Instruction::BsPut {
-                fail: Label::NONE,
-                segment: string_segment(offset, length, 0),
-            }
+            Instruction::BsPut { fail: Label::NONE, segment: string_segment(offset, length, 0) }
         }
         op::BS_PUT_UTF8 | op::BS_PUT_UTF16 | op::BS_PUT_UTF32 => {
             let fail = operands.fail()?;
             let flags = flags(operands)?;
             let value = SegmentValue::Term(operands.source()?);
             let (kind, size) = (encoding(number), SegmentSize::Undefined);
-            Instruction::BsPut {
-                fail,
-                segment: Segment {
-                    kind,
-                    unit: 0,
-                    flags,
-                    value,
-                    size,
-                    number: 0,
-                },
-            }
+            Instruction::BsPut { fail, segment: Segment { kind, unit: 0, flags, value, size, number: 0 } }
         }
         op::BS_ADD => {
             let fail = operands.fail()?;
             let first = operands.size()?;
             let second = operands.size()?;
             let unit = operands.unit()?;
-            Instruction::BsAdd {
-                fail,
-                first,
-                second,
-                unit,
-                destination: operands.register()?,
-            }
+            Instruction::BsAdd { fail, first, second, unit, destination: operands.register()? }
         }
         op::BS_UTF8_SIZE | op::BS_UTF16_SIZE => Instruction::BsUtfSize {
             fail: operands.fail()?,
@@ -280,31 +202,20 @@ pub(super) fn decode(number: u8, operands: &mut Operands<'_>) -> Result<Option<I
 
 fn encoding(number: u8) -> SegmentType {
     match number {
-        op::BS_GET_UTF8 | op::BS_SKIP_UTF8 | op::BS_PUT_UTF8 | op::BS_UTF8_SIZE => {
-            SegmentType::Utf8
-        }
-        op::BS_GET_UTF16 | op::BS_SKIP_UTF16 | op::BS_PUT_UTF16 | op::BS_UTF16_SIZE => {
-            SegmentType::Utf16
-        }
+        op::BS_GET_UTF8 | op::BS_SKIP_UTF8 | op::BS_PUT_UTF8 | op::BS_UTF8_SIZE => SegmentType::Utf8,
+        op::BS_GET_UTF16 | op::BS_SKIP_UTF16 | op::BS_PUT_UTF16 | op::BS_UTF16_SIZE => SegmentType::Utf16,
         _ => SegmentType::Utf32,
     }
 }
 
 fn bit_flags(little: bool, signed: bool, native: bool) -> BitFlags {
-    BitFlags {
-        little: little || (native && cfg!(target_endian = "little")),
-        signed,
-    }
+    BitFlags { little: little || (native && cfg!(target_endian = "little")), signed }
 }
 
 /// Flags as a number of bits.
 fn flags(operands: &mut Operands<'_>) -> Result<BitFlags> {
     let bits = operands.unsigned(0xff)?;
-    Ok(bit_flags(
-        bits & FLAG_LITTLE != 0,
-        bits & FLAG_SIGNED != 0,
-        bits & FLAG_NATIVE != 0,
-    ))
+    Ok(bit_flags(bits & FLAG_LITTLE != 0, bits & FLAG_SIGNED != 0, bits & FLAG_NATIVE != 0))
 }
 
 /// Flags as a list of atoms: nil or a literal.
@@ -328,9 +239,7 @@ fn external_flags(term: &[u8]) -> Option<BitFlags> {
         for _ in 0..u32::from_be_bytes([*a, *b, *c, *d]) {
             let (length, name) = match rest {
                 [115 | 119, length, name @ ..] => (usize::from(*length), name),
-                [100 | 118, high, low, name @ ..] => {
-                    (usize::from(u16::from_be_bytes([*high, *low])), name)
-                }
+                [100 | 118, high, low, name @ ..] => (usize::from(u16::from_be_bytes([*high, *low])), name),
                 _ => return None,
             };
             match name.get(..length)? {
@@ -429,14 +338,7 @@ fn segments(operands: &mut Operands<'_>) -> Result<Box<[Segment]>> {
             SegmentType::Utf8 | SegmentType::Utf16 | SegmentType::Utf32 => {
                 let value = SegmentValue::Term(operands.source()?);
                 operands.source()?;
-                Segment {
-                    kind,
-                    unit: 0,
-                    flags,
-                    value,
-                    size: SegmentSize::Undefined,
-                    number,
-                }
+                Segment { kind, unit: 0, flags, value, size: SegmentSize::Undefined, number }
             }
             _ => {
                 if unit == 0 {
@@ -448,14 +350,7 @@ fn segments(operands: &mut Operands<'_>) -> Result<Box<[Segment]>> {
                 if size == SegmentSize::All && !whole {
                     return Err(operands.error("a number has no size of `all`"));
                 }
-                Segment {
-                    kind,
-                    unit,
-                    flags,
-                    value,
-                    size,
-                    number,
-                }
+                Segment { kind, unit, flags, value, size, number }
             }
         });
     }
@@ -488,21 +383,12 @@ fn match_command(operands: &mut Operands<'_>, left: usize) -> Result<(usize, Mat
         return Err(operands.error(format!("the command {keyword} is cut short")));
     }
     let command = match &*keyword {
-        "ensure_exactly" => MatchCommand::EnsureExactly {
-            stride: bits(operands)?,
-        },
-        "skip" => MatchCommand::Skip {
-            stride: bits(operands)?,
-        },
-        "ensure_at_least" => MatchCommand::EnsureAtLeast {
-            stride: bits(operands)?,
-            unit: operands.unit()?,
-        },
-        "get_tail" => MatchCommand::GetTail {
-            live: operands.live()?,
-            unit: operands.unit()?,
-            destination: operands.register()?,
-        },
+        "ensure_exactly" => MatchCommand::EnsureExactly { stride: bits(operands)? },
+        "skip" => MatchCommand::Skip { stride: bits(operands)? },
+        "ensure_at_least" => MatchCommand::EnsureAtLeast { stride: bits(operands)?, unit: operands.unit()? },
+        "get_tail" => {
+            MatchCommand::GetTail { live: operands.live()?, unit: operands.unit()?, destination: operands.register()? }
+        }
         "=:=" => {
             let live = match operands.operand()? {
                 Operand::Source(Source::Nil) => 0,
@@ -521,23 +407,12 @@ fn match_command(operands: &mut Operands<'_>, left: usize) -> Result<(usize, Mat
             let flags = flag_list(operands)?;
             let size = bits(operands)?;
             let unit = operands.unit()?;
-            let bits = size
-                .checked_mul(u64::from(unit))
-                .ok_or_else(|| operands.error("too many bits"))?;
+            let bits = size.checked_mul(u64::from(unit)).ok_or_else(|| operands.error("too many bits"))?;
             let destination = operands.register()?;
             if keyword == "integer" {
-                MatchCommand::Integer {
-                    live,
-                    flags,
-                    bits,
-                    destination,
-                }
+                MatchCommand::Integer { live, flags, bits, destination }
             } else {
-                MatchCommand::Binary {
-                    live,
-                    bits,
-                    destination,
-                }
+                MatchCommand::Binary { live, bits, destination }
             }
         }
     };
@@ -551,13 +426,7 @@ mod tests {
     #[test]
     fn flags_in_external_format() {
         let little_signed = b"\x83l\0\0\0\x02w\x06littled\0\x06signedj";
-        assert_eq!(
-            external_flags(little_signed),
-            Some(BitFlags {
-                little: true,
-                signed: true
-            })
-        );
+        assert_eq!(external_flags(little_signed), Some(BitFlags { little: true, signed: true }));
         assert_eq!(external_flags(&[131, 106]), Some(BitFlags::default()));
         assert_eq!(external_flags(b"\x83l\0\0\0\x01w\x05wrongj"), None);
         assert_eq!(external_flags(b"\x83l\xff\xff\xff\xffw\x03bigj"), None);

@@ -1,26 +1,24 @@
 //! From the bytes of the `Code` chunk to typed instructions.
 
 mod bits;
+mod groups;
 mod operands;
 
 pub(crate) use operands::{REGISTERS, Tables};
 
 use crate::cursor::Cursor;
 use crate::error::Result;
-use crate::instruction::{
-    Comparison, FloatOperation, HeapNeed, ImportIndex, Instruction, Label, Register, Source,
-    TypeTest,
-};
+use crate::instruction::{HeapNeed, ImportIndex, Instruction, Label};
 use crate::module::Module;
 use crate::opcodes as op;
-use operands::{Operand, Operands};
+use operands::Operands;
 
 /// Chunks of code above this many bytes are refused, which bounds the memory that the typed form
 /// of a hostile file can take.
-const LARGEST_CODE: usize = 16 << 20;
+const LARGEST_CODE: usize = 8 << 20;
 
 /// Exceptions come in X0 to X3.
-const EXCEPTION_REGISTERS: u16 = 4;
+pub(crate) const EXCEPTION_REGISTERS: u16 = 4;
 
 /// The header of the `Code` chunk.
 pub(crate) struct Header {
@@ -46,20 +44,13 @@ impl Header {
         }
         let highest = header.u32()?;
         if highest > u32::from(op::HIGHEST) {
-            return Err(cursor.error(format!(
-                "opcodes up to {highest} are used; {} is the highest known",
-                op::HIGHEST
-            )));
+            return Err(cursor.error(format!("opcodes up to {highest} are used; {} is the highest known", op::HIGHEST)));
         }
         let labels = header.u32()?;
         let functions = header.u32()?;
         cursor.fits(labels as usize, 1)?;
         cursor.fits(functions as usize, 1)?;
-        Ok(Header {
-            labels,
-            functions,
-            start: cursor.position(),
-        })
+        Ok(Header { labels, functions, start: cursor.position() })
     }
 }
 
@@ -70,27 +61,18 @@ pub(crate) struct Decoded {
     pub(crate) offsets: Vec<u32>,
     /// Label number to index into `code`.
     pub(crate) labels: Vec<u32>,
+    /// Label number to index of the first instruction there that is no mark, or of the end.
+    pub(crate) firsts: Vec<u32>,
     pub(crate) literals: Vec<Box<[u8]>>,
     pub(crate) max_x: u16,
     pub(crate) max_float: u16,
 }
 
 /// Decodes all instructions.
-pub(crate) fn decode(
-    data: &[u8],
-    header: &Header,
-    tables: &Tables<'_>,
-    literals: Vec<Box<[u8]>>,
-) -> Result<Decoded> {
+pub(crate) fn decode(data: &[u8], header: &Header, tables: &Tables<'_>, literals: Vec<Box<[u8]>>) -> Result<Decoded> {
     let mut cursor = Cursor::new("Code", data);
     cursor.bytes(header.start)?;
-    let operands = Operands {
-        cursor,
-        tables,
-        literals,
-        max_x: EXCEPTION_REGISTERS,
-        max_float: 0,
-    };
+    let operands = Operands { cursor, tables, literals, max_x: EXCEPTION_REGISTERS, max_float: 0 };
     let mut decoder = Decoder {
         operands,
         code: Vec::new(),
@@ -98,10 +80,13 @@ pub(crate) fn decode(
         labels: vec![Module::NO_PLACE; header.labels as usize],
     };
     while decoder.step()? {}
+    let firsts = decoder.first_instructions();
+    decoder.guard_jumps(&firsts);
     Ok(Decoded {
         code: decoder.code,
         offsets: decoder.offsets,
         labels: decoder.labels,
+        firsts,
         literals: decoder.operands.literals,
         max_x: decoder.operands.max_x,
         max_float: decoder.operands.max_float,
@@ -136,14 +121,11 @@ impl Decoder<'_> {
             };
         }
         // An error inside of the instruction says where it starts, too.
-        self.instruction(number, opcode.arity)
-            .map_err(|mut error| {
-                error.problem =
-                    format!("{} at {}: {}", opcode.name, start.position(), error.problem).into();
-                error
-            })?;
-        self.offsets
-            .resize(self.code.len(), start.position() as u32);
+        self.instruction(number, opcode.arity).map_err(|mut error| {
+            error.problem = format!("{} at {}: {}", opcode.name, start.position(), error.problem).into();
+            error
+        })?;
+        self.offsets.resize(self.code.len(), start.position() as u32);
         Ok(true)
     }
 
@@ -153,17 +135,18 @@ impl Decoder<'_> {
             self.code.push(Instruction::Label(label));
             return Ok(());
         }
+        if number == op::TRY_CASE {
+            self.guard_handler();
+        }
         let operands = &mut self.operands;
         if let Some(instruction) = bits::decode(number, operands)? {
             self.code.push(instruction);
             return Ok(());
         }
         let instruction = match number {
-            op::FUNC_INFO => Instruction::FuncInfo {
-                module: operands.atom()?,
-                name: operands.atom()?,
-                arity: operands.arity()?,
-            },
+            op::FUNC_INFO => {
+                Instruction::FuncInfo { module: operands.atom()?, name: operands.atom()?, arity: operands.arity()? }
+            }
             op::LINE => Instruction::Line(operands.line()?),
             op::EXECUTABLE_LINE => {
                 let line = operands.line()?;
@@ -185,7 +168,7 @@ impl Decoder<'_> {
             | op::CALL_FUN
             | op::CALL_FUN2
             | op::APPLY
-            | op::APPLY_LAST => call(number, operands)?,
+            | op::APPLY_LAST => groups::call(number, operands)?,
             op::RETURN => Instruction::Return,
 
             op::ALLOCATE | op::ALLOCATE_ZERO | op::ALLOCATE_HEAP | op::ALLOCATE_HEAP_ZERO => {
@@ -201,35 +184,17 @@ impl Decoder<'_> {
                 }
                 Instruction::InitYregs((0..slots).collect())
             }
-            op::TEST_HEAP => Instruction::TestHeap {
-                need: operands.heap_need()?,
-                live: operands.live()?,
-            },
-            op::DEALLOCATE => Instruction::Deallocate {
-                slots: operands.slots()?,
-            },
-            op::TRIM => Instruction::Trim {
-                slots: operands.slots()?,
-                remaining: operands.slots()?,
-            },
+            op::TEST_HEAP => Instruction::TestHeap { need: operands.heap_need()?, live: operands.live()? },
+            op::DEALLOCATE => Instruction::Deallocate { slots: operands.slots()? },
+            op::TRIM => Instruction::Trim { slots: operands.slots()?, remaining: operands.slots()? },
             op::INIT => Instruction::InitYregs([operands.y_register()?].into()),
             op::INIT_YREGS => {
                 let count = operands.list(1)?;
-                Instruction::InitYregs(
-                    (0..count)
-                        .map(|_| operands.y_register())
-                        .collect::<Result<_>>()?,
-                )
+                Instruction::InitYregs((0..count).map(|_| operands.y_register()).collect::<Result<_>>()?)
             }
 
-            op::MOVE => Instruction::Move {
-                source: operands.source()?,
-                destination: operands.register()?,
-            },
-            op::SWAP => Instruction::Swap {
-                first: operands.register()?,
-                second: operands.register()?,
-            },
+            op::MOVE => Instruction::Move { source: operands.source()?, destination: operands.register()? },
+            op::SWAP => Instruction::Swap { first: operands.register()?, second: operands.register()? },
             op::PUT_LIST
             | op::PUT_TUPLE2
             | op::SET_TUPLE_ELEMENT
@@ -239,12 +204,12 @@ impl Decoder<'_> {
             | op::GET_TL
             | op::GET_TUPLE_ELEMENT
             | op::MAKE_FUN2
-            | op::MAKE_FUN3 => data(number, operands)?,
+            | op::MAKE_FUN3 => groups::data(number, operands)?,
 
             op::JUMP => Instruction::Jump(operands.label()?),
             op::IS_LT..=op::IS_NE_EXACT => Instruction::Compare {
                 fail: operands.label()?,
-                comparison: comparison(number),
+                comparison: groups::comparison(number),
                 left: operands.source()?,
                 right: operands.source()?,
             },
@@ -253,28 +218,26 @@ impl Decoder<'_> {
                 value: operands.source()?,
                 arity: operands.source()?,
             },
-            op::TEST_ARITY => Instruction::TestArity {
-                fail: operands.label()?,
-                value: operands.source()?,
-                arity: operands.u32()?,
-            },
+            op::TEST_ARITY => {
+                Instruction::TestArity { fail: operands.label()?, value: operands.source()?, arity: operands.u32()? }
+            }
             op::IS_TAGGED_TUPLE => Instruction::TestTaggedTuple {
                 fail: operands.label()?,
                 value: operands.source()?,
                 arity: operands.u32()?,
                 tag: operands.atom()?,
             },
-            op::SELECT_VAL | op::SELECT_TUPLE_ARITY => select(number, operands)?,
+            op::SELECT_VAL | op::SELECT_TUPLE_ARITY => groups::select(number, operands)?,
 
-            op::BIF0 => bif(operands, Label::NONE, None, 0)?,
+            op::BIF0 => groups::bif(operands, Label::NONE, None, 0)?,
             op::BIF1 | op::BIF2 | op::BIF3 => {
                 let fail = operands.fail()?;
-                bif(operands, fail, None, usize::from(arity) - 3)?
+                groups::bif(operands, fail, None, usize::from(arity) - 3)?
             }
             op::GC_BIF1 | op::GC_BIF2 | op::GC_BIF3 => {
                 let fail = operands.fail()?;
                 let live = operands.live()?;
-                bif(operands, fail, Some(live), usize::from(arity) - 4)?
+                groups::bif(operands, fail, Some(live), usize::from(arity) - 4)?
             }
 
             op::BADMATCH => Instruction::BadMatch(operands.source()?),
@@ -282,48 +245,26 @@ impl Decoder<'_> {
             op::CASE_END => Instruction::CaseEnd(operands.source()?),
             op::BADRECORD => Instruction::BadRecord(operands.source()?),
             op::TRY_CASE_END => Instruction::TryCaseEnd(operands.source()?),
-            op::CATCH => Instruction::Catch {
-                slot: operands.y_register()?,
-                handler: operands.label()?,
-            },
-            op::CATCH_END => Instruction::CatchEnd {
-                slot: operands.y_register()?,
-            },
-            op::TRY => Instruction::Try {
-                slot: operands.y_register()?,
-                handler: operands.label()?,
-            },
-            op::TRY_END => Instruction::TryEnd {
-                slot: operands.y_register()?,
-            },
-            op::TRY_CASE => Instruction::TryCase {
-                slot: operands.y_register()?,
-            },
-            op::RAISE => Instruction::Raise {
-                trace: operands.source()?,
-                reason: operands.source()?,
-            },
+            op::CATCH => Instruction::Catch { slot: operands.y_register()?, handler: operands.label()? },
+            op::CATCH_END => Instruction::CatchEnd { slot: operands.y_register()? },
+            op::TRY => Instruction::Try { slot: operands.y_register()?, handler: operands.label()? },
+            op::TRY_END => Instruction::TryEnd { slot: operands.y_register()? },
+            op::TRY_CASE => Instruction::TryCase { slot: operands.y_register()? },
+            op::RAISE => Instruction::Raise { trace: operands.source()?, reason: operands.source()? },
             op::BUILD_STACKTRACE => Instruction::BuildStacktrace,
             op::RAW_RAISE => Instruction::RawRaise,
 
             op::SEND => Instruction::Send,
-            op::LOOP_REC => Instruction::LoopRec {
-                fail: operands.label()?,
-                destination: operands.register()?,
-            },
+            op::LOOP_REC => Instruction::LoopRec { fail: operands.label()?, destination: operands.register()? },
             op::LOOP_REC_END => Instruction::LoopRecEnd(operands.label()?),
             op::REMOVE_MESSAGE => Instruction::RemoveMessage,
             op::WAIT => Instruction::Wait(operands.label()?),
-            op::WAIT_TIMEOUT => Instruction::WaitTimeout {
-                fail: operands.label()?,
-                time: operands.source()?,
-            },
+            op::WAIT_TIMEOUT => Instruction::WaitTimeout { fail: operands.label()?, time: operands.source()? },
             op::TIMEOUT => Instruction::Timeout,
             op::RECV_MARKER_RESERVE => Instruction::RecvMarkerReserve(operands.register()?),
-            op::RECV_MARKER_BIND => Instruction::RecvMarkerBind {
-                marker: operands.source()?,
-                reference: operands.source()?,
-            },
+            op::RECV_MARKER_BIND => {
+                Instruction::RecvMarkerBind { marker: operands.source()?, reference: operands.source()? }
+            }
             op::RECV_MARKER_CLEAR => Instruction::RecvMarkerClear(operands.source()?),
             op::RECV_MARKER_USE => Instruction::RecvMarkerUse(operands.source()?),
             // Hints of OTP 23 and before, and checks that have no meaning when every operation
@@ -334,29 +275,74 @@ impl Decoder<'_> {
             }
             op::FCLEARERROR => return Ok(()),
 
-            op::FMOVE..=op::FNEGATE => float(number, operands)?,
+            op::FMOVE..=op::FNEGATE => groups::float(number, operands)?,
 
             op::PUT_MAP_ASSOC | op::PUT_MAP_EXACT | op::HAS_MAP_FIELDS | op::GET_MAP_ELEMENTS => {
-                map(number, operands)?
+                groups::map(number, operands)?
             }
 
             op::IS_NATIVE_RECORD..=op::GET_RECORD_FIELD => {
                 for _ in 0..arity {
-                    skip(operands)?;
+                    groups::skip(operands)?;
                 }
                 Instruction::Unsupported { opcode: number }
             }
-            _ => match type_test(number) {
-                Some(test) => Instruction::Test {
-                    fail: operands.label()?,
-                    test,
-                    value: operands.source()?,
-                },
+            _ => match groups::type_test(number) {
+                Some(test) => Instruction::Test { fail: operands.label()?, test, value: operands.source()? },
                 None => return Err(operands.error("no rule for this opcode")),
             },
         };
         self.code.push(instruction);
         Ok(())
+    }
+
+    /// Makes sure that code cannot run into the handler that comes next, where it would take stale
+    /// registers for an exception. Compilers leave nothing behind a call in a `try` that, as they
+    /// know, never returns.
+    fn guard_handler(&mut self) {
+        let place = self.code.iter().rposition(|code| !is_mark(code)).map_or(0, |last| last + 1);
+        let open = match self.code[..place].last() {
+            Some(Instruction::CallExt { target, .. }) => !raises(&self.operands, *target),
+            Some(last) => !last.ends_block(),
+            None => false,
+        };
+        if !open || place == self.code.len() {
+            return;
+        }
+        for instruction in &self.code[place..] {
+            if let Instruction::Label(label) = instruction {
+                self.labels[label.0 as usize] += 1;
+            }
+        }
+        self.code.insert(place, Instruction::Unsupported { opcode: op::TRY_CASE });
+        self.offsets.insert(place, self.offsets[place]);
+    }
+
+    /// For each label, where the first instruction behind it is that does something.
+    fn first_instructions(&self) -> Vec<u32> {
+        let mut firsts = vec![Module::NO_PLACE; self.labels.len()];
+        let mut first = self.code.len() as u32;
+        for (index, instruction) in self.code.iter().enumerate().rev() {
+            if let Instruction::Label(label) = instruction {
+                firsts[label.0 as usize] = first;
+            } else if !is_mark(instruction) {
+                first = index as u32;
+            }
+        }
+        firsts
+    }
+
+    /// The same for jumps to handlers.
+    fn guard_jumps(&mut self, firsts: &[u32]) {
+        for index in 0..self.code.len() {
+            let Instruction::Jump(target) = self.code[index] else {
+                continue;
+            };
+            let first = self.code.get(firsts[target.0 as usize] as usize);
+            if matches!(first, Some(Instruction::TryCase { .. })) {
+                self.code[index] = Instruction::Unsupported { opcode: op::TRY_CASE };
+            }
+        }
     }
 
     fn place_label(&mut self) -> Result<Label> {
@@ -367,105 +353,10 @@ impl Decoder<'_> {
                 *slot = place;
                 Ok(Label(number))
             }
-            Some(_) if number != 0 => Err(self
-                .operands
-                .error(format!("label {number} is defined twice"))),
-            _ => Err(self
-                .operands
-                .error(format!("label {number} is out of range"))),
+            Some(_) if number != 0 => Err(self.operands.error(format!("label {number} is defined twice"))),
+            _ => Err(self.operands.error(format!("label {number} is out of range"))),
         }
     }
-}
-
-fn call(number: u8, operands: &mut Operands<'_>) -> Result<Instruction> {
-    let local = |operands: &mut Operands<'_>| -> Result<(u8, Label)> {
-        Ok((operands.arity()?, operands.label()?))
-    };
-    let external = |operands: &mut Operands<'_>| -> Result<_> {
-        let arity = operands.arity()?;
-        Ok((arity, operands.import(usize::from(arity))?))
-    };
-    Ok(match number {
-        op::CALL => {
-            let (arity, target) = local(operands)?;
-            Instruction::Call { arity, target }
-        }
-        op::CALL_LAST => {
-            let (arity, target) = local(operands)?;
-            Instruction::CallLast {
-                arity,
-                target,
-                deallocate: operands.slots()?,
-            }
-        }
-        op::CALL_ONLY => {
-            let (arity, target) = local(operands)?;
-            Instruction::CallOnly { arity, target }
-        }
-        op::CALL_EXT => {
-            let (arity, target) = external(operands)?;
-            Instruction::CallExt { arity, target }
-        }
-        op::CALL_EXT_LAST => {
-            let (arity, target) = external(operands)?;
-            let deallocate = operands.slots()?;
-            if raises(operands, target) {
-                Instruction::CallExt { arity, target }
-            } else {
-                Instruction::CallExtLast {
-                    arity,
-                    target,
-                    deallocate,
-                }
-            }
-        }
-        op::CALL_EXT_ONLY => {
-            let (arity, target) = external(operands)?;
-            if raises(operands, target) {
-                Instruction::CallExt { arity, target }
-            } else {
-                Instruction::CallExtOnly { arity, target }
-            }
-        }
-        op::CALL_FUN2 => {
-            // The tag says what the compiler knows; a number is that of the very fun.
-            let safe = match operands.operand()? {
-                Operand::Source(Source::Atom(atom)) => {
-                    match &*operands.tables.atoms[atom.0 as usize] {
-                        "safe" => true,
-                        "unsafe" => false,
-                        other => {
-                            return Err(operands.error(format!("the tag {other} is not known")));
-                        }
-                    }
-                }
-                Operand::Unsigned(index) if index < operands.tables.lambdas.len() as u64 => true,
-                _ => return Err(operands.error("a tag is wanted")),
-            };
-            Instruction::CallFun2 {
-                safe,
-                arity: operands.arity()?,
-                fun: operands.source()?,
-            }
-        }
-        op::CALL_FUN => {
-            let arity = operands.arity()?;
-            operands.touch_x(u16::from(arity) + 1);
-            Instruction::CallFun { arity }
-        }
-        _ => {
-            let arity = operands.arity()?;
-            operands.touch_x(u16::from(arity) + 2);
-            if number == op::APPLY {
-                Instruction::Apply { arity }
-            } else {
-                Instruction::ApplyLast {
-                    arity,
-                    deallocate: operands.slots()?,
-                }
-            }
-        }
-    })
 }
 
 /// A tail call of a function that always raises is none: compilers share it between ways with
@@ -474,281 +365,7 @@ fn raises(operands: &Operands<'_>, target: ImportIndex) -> bool {
     operands.tables.imports[target.0 as usize].never_returns(operands.tables.atoms)
 }
 
-fn data(number: u8, operands: &mut Operands<'_>) -> Result<Instruction> {
-    Ok(match number {
-        op::PUT_LIST => Instruction::PutList {
-            head: operands.source()?,
-            tail: operands.source()?,
-            destination: operands.register()?,
-        },
-        op::PUT_TUPLE2 => Instruction::PutTuple {
-            destination: operands.register()?,
-            elements: operands.sources()?,
-        },
-        op::SET_TUPLE_ELEMENT => Instruction::SetTupleElement {
-            value: operands.source()?,
-            tuple: operands.register()?,
-            position: operands.u32()?,
-        },
-        op::UPDATE_RECORD => {
-            // The hint allows to update in place what nobody else sees; a copy is always right.
-            operands.atom()?;
-            let size = operands.u32()?;
-            let source = operands.source()?;
-            let destination = operands.register()?;
-            let count = operands.list(2)?;
-            let mut updates = Vec::with_capacity(count);
-            for _ in 0..count {
-                let position = operands.u32()?;
-                if position == 0 || position > size {
-                    return Err(operands.error(format!(
-                        "element {position} of a tuple of {size} does not exist"
-                    )));
-                }
-                updates.push((position, operands.source()?));
-            }
-            Instruction::UpdateRecord {
-                size,
-                source,
-                destination,
-                updates: updates.into(),
-            }
-        }
-        op::GET_LIST => Instruction::GetList {
-            source: operands.register()?,
-            head: operands.register()?,
-            tail: operands.register()?,
-        },
-        op::GET_HD => Instruction::GetHead {
-            source: operands.register()?,
-            head: operands.register()?,
-        },
-        op::GET_TL => Instruction::GetTail {
-            source: operands.register()?,
-            tail: operands.register()?,
-        },
-        op::GET_TUPLE_ELEMENT => Instruction::GetTupleElement {
-            source: operands.register()?,
-            position: operands.u32()?,
-            destination: operands.register()?,
-        },
-        op::MAKE_FUN2 => {
-            let (index, lambda) = operands.lambda()?;
-            // At most 255, the arity of the body.
-            let free = lambda.free as u16;
-            operands.touch_x(free.max(1));
-            Instruction::MakeFun {
-                lambda: index,
-                destination: Register::X(0),
-                free: (0..free).map(Source::X).collect(),
-            }
-        }
-        _ => {
-            let (index, lambda) = operands.lambda()?;
-            let destination = operands.register()?;
-            let free = operands.sources()?;
-            if free.len() != lambda.free as usize {
-                return Err(operands.error(format!(
-                    "a fun of {} free variables gets {}",
-                    lambda.free,
-                    free.len()
-                )));
-            }
-            Instruction::MakeFun {
-                lambda: index,
-                destination,
-                free,
-            }
-        }
-    })
-}
-
-fn select(number: u8, operands: &mut Operands<'_>) -> Result<Instruction> {
-    let value = operands.source()?;
-    let fail = operands.label()?;
-    let count = operands.list(2)?;
-    if number == op::SELECT_TUPLE_ARITY {
-        let mut cases = Vec::with_capacity(count);
-        for _ in 0..count {
-            cases.push((operands.u32()?, operands.label()?));
-        }
-        return Ok(Instruction::SelectTupleArity {
-            value,
-            fail,
-            cases: cases.into(),
-        });
-    }
-    let mut cases = Vec::with_capacity(count);
-    for _ in 0..count {
-        let key = operands.source()?;
-        if matches!(key, Source::X(_) | Source::Y(_)) {
-            return Err(operands.error("a register is among the keys"));
-        }
-        let atom = matches!(key, Source::Atom(_) | Source::Nil);
-        if let Some(&(first, _)) = cases.first()
-            && atom != matches!(first, Source::Atom(_) | Source::Nil)
-        {
-            return Err(operands.error("atoms and numbers are mixed among the keys"));
-        }
-        cases.push((key, operands.label()?));
-    }
-    Ok(Instruction::SelectValue {
-        value,
-        fail,
-        cases: cases.into(),
-    })
-}
-
-fn bif(
-    operands: &mut Operands<'_>,
-    fail: Label,
-    live: Option<u16>,
-    arity: usize,
-) -> Result<Instruction> {
-    let bif = operands.import(arity)?;
-    let arguments = (0..arity)
-        .map(|_| operands.source())
-        .collect::<Result<_>>()?;
-    let destination = operands.register()?;
-    Ok(match live {
-        None => Instruction::Bif {
-            fail,
-            bif,
-            arguments,
-            destination,
-        },
-        Some(live) => Instruction::GcBif {
-            fail,
-            live,
-            bif,
-            arguments,
-            destination,
-        },
-    })
-}
-
-fn float(number: u8, operands: &mut Operands<'_>) -> Result<Instruction> {
-    Ok(match number {
-        op::FMOVE => match operands.operand()? {
-            Operand::FloatRegister(source) => Instruction::FloatStore {
-                source,
-                destination: operands.register()?,
-            },
-            Operand::Source(source) => Instruction::FloatLoad {
-                source,
-                destination: operands.float_register()?,
-            },
-            _ => return Err(operands.error("a value is wanted")),
-        },
-        op::FCONV => Instruction::FloatConvert {
-            source: operands.source()?,
-            destination: operands.float_register()?,
-        },
-        op::FNEGATE => {
-            operands.fail()?;
-            Instruction::FloatNegate {
-                source: operands.float_register()?,
-                destination: operands.float_register()?,
-            }
-        }
-        _ => {
-            operands.fail()?;
-            Instruction::FloatArithmetic {
-                operation: match number {
-                    op::FADD => FloatOperation::Add,
-                    op::FSUB => FloatOperation::Subtract,
-                    op::FMUL => FloatOperation::Multiply,
-                    _ => FloatOperation::Divide,
-                },
-                left: operands.float_register()?,
-                right: operands.float_register()?,
-                destination: operands.float_register()?,
-            }
-        }
-    })
-}
-
-fn map(number: u8, operands: &mut Operands<'_>) -> Result<Instruction> {
-    let fail = operands.fail()?;
-    let map = operands.source()?;
-    if matches!(number, op::HAS_MAP_FIELDS | op::GET_MAP_ELEMENTS) && fail == Label::NONE {
-        return Err(operands.error("a label is missing"));
-    }
-    Ok(match number {
-        op::HAS_MAP_FIELDS => Instruction::HasMapFields {
-            fail,
-            map,
-            keys: operands.sources()?,
-        },
-        op::GET_MAP_ELEMENTS => {
-            let count = operands.list(2)?;
-            let pairs = (0..count)
-                .map(|_| Ok((operands.source()?, operands.register()?)))
-                .collect::<Result<_>>()?;
-            Instruction::GetMapElements { fail, map, pairs }
-        }
-        _ => {
-            let destination = operands.register()?;
-            let live = operands.live()?;
-            let count = operands.list(2)?;
-            let pairs = (0..count)
-                .map(|_| Ok((operands.source()?, operands.source()?)))
-                .collect::<Result<_>>()?;
-            let exact = number == op::PUT_MAP_EXACT;
-            Instruction::PutMap {
-                fail,
-                exact,
-                map,
-                live,
-                destination,
-                pairs,
-            }
-        }
-    })
-}
-
-/// Steps over an operand of any kind, a list included.
-fn skip(operands: &mut Operands<'_>) -> Result<()> {
-    let before = operands.cursor.clone();
-    match operands.list(1) {
-        Ok(count) => (0..count).try_for_each(|_| operands.operand().map(drop)),
-        Err(_) => {
-            operands.cursor = before;
-            operands.operand().map(drop)
-        }
-    }
-}
-
-fn comparison(number: u8) -> Comparison {
-    match number {
-        op::IS_LT => Comparison::Less,
-        op::IS_GE => Comparison::GreaterOrEqual,
-        op::IS_EQ => Comparison::Equal,
-        op::IS_NE => Comparison::NotEqual,
-        op::IS_EQ_EXACT => Comparison::ExactlyEqual,
-        _ => Comparison::NotExactlyEqual,
-    }
-}
-
-fn type_test(number: u8) -> Option<TypeTest> {
-    Some(match number {
-        op::IS_INTEGER => TypeTest::Integer,
-        op::IS_FLOAT => TypeTest::Float,
-        op::IS_NUMBER => TypeTest::Number,
-        op::IS_ATOM => TypeTest::Atom,
-        op::IS_PID => TypeTest::Pid,
-        op::IS_REFERENCE => TypeTest::Reference,
-        op::IS_PORT => TypeTest::Port,
-        op::IS_NIL => TypeTest::Nil,
-        op::IS_BINARY => TypeTest::Binary,
-        op::IS_BITSTR => TypeTest::Bitstring,
-        op::IS_LIST => TypeTest::List,
-        op::IS_NONEMPTY_LIST => TypeTest::NonemptyList,
-        op::IS_TUPLE => TypeTest::Tuple,
-        op::IS_MAP => TypeTest::Map,
-        op::IS_FUNCTION => TypeTest::Function,
-        op::IS_BOOLEAN => TypeTest::Boolean,
-        op::IS_ANY_NATIVE_RECORD => TypeTest::NativeRecord,
-        _ => return None,
-    })
+/// Whether this marks a place only.
+pub(crate) fn is_mark(instruction: &Instruction) -> bool {
+    matches!(instruction, Instruction::Label(_) | Instruction::Line(_))
 }

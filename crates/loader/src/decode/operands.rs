@@ -3,9 +3,7 @@
 use crate::compact::{self, Value};
 use crate::cursor::Cursor;
 use crate::error::{LoadError, Result};
-use crate::instruction::{
-    AtomIndex, HeapNeed, ImportIndex, Label, LambdaIndex, LiteralIndex, Register, Source,
-};
+use crate::instruction::{AtomIndex, HeapNeed, ImportIndex, Label, LambdaIndex, LiteralIndex, Register, Source};
 use crate::module::{Import, Lambda};
 
 /// Number of X registers, of floating-point registers and of slots in a frame.
@@ -141,8 +139,7 @@ impl Operands<'_> {
     }
 
     fn add_literal(&mut self, term: Box<[u8]>) -> Result<Source> {
-        let index =
-            u32::try_from(self.literals.len()).map_err(|_| self.error("too many literals"))?;
+        let index = u32::try_from(self.literals.len()).map_err(|_| self.error("too many literals"))?;
         self.literals.push(term);
         Ok(Source::Literal(LiteralIndex(index)))
     }
@@ -201,9 +198,7 @@ impl Operands<'_> {
     pub(crate) fn size(&mut self) -> Result<Source> {
         match self.operand()? {
             Operand::Source(source) => Ok(source),
-            Operand::Unsigned(number) if number < 1 << (SMALL_BITS - 1) => {
-                Ok(Source::Small(number as i64))
-            }
+            Operand::Unsigned(number) if number < 1 << (SMALL_BITS - 1) => Ok(Source::Small(number as i64)),
             _ => Err(self.error("a size is wanted")),
         }
     }
@@ -264,10 +259,9 @@ impl Operands<'_> {
         let index = self.u32()?;
         match self.tables.imports.get(index as usize) {
             None => Err(self.error(format!("import {index} does not exist"))),
-            Some(import) if usize::from(import.arity) != arity => Err(self.error(format!(
-                "a function of {} arguments gets {arity}",
-                import.arity
-            ))),
+            Some(import) if usize::from(import.arity) != arity => {
+                Err(self.error(format!("a function of {} arguments gets {arity}", import.arity)))
+            }
             Some(_) => Ok(ImportIndex(index)),
         }
     }
@@ -299,9 +293,7 @@ impl Operands<'_> {
         let count = usize::try_from(self.unsigned(u64::MAX)?).unwrap_or(usize::MAX);
         self.cursor.fits(count, 1)?;
         if count % step != 0 {
-            return Err(self.error(format!(
-                "a list of {count} where groups of {step} are wanted"
-            )));
+            return Err(self.error(format!("a list of {count} where groups of {step} are wanted")));
         }
         Ok(count / step)
     }
@@ -318,10 +310,7 @@ impl Operands<'_> {
         let (tag, kind) = compact::read(&mut self.cursor)?;
         if tag != compact::TAG_EXTENDED {
             self.cursor = before;
-            return Ok(HeapNeed {
-                words: self.heap_words()?,
-                ..HeapNeed::default()
-            });
+            return Ok(HeapNeed { words: self.heap_words()?, ..HeapNeed::default() });
         }
         if kind.unsigned() != Some(compact::EXTENDED_ALLOCATION) {
             return Err(self.error("heap room is wanted"));

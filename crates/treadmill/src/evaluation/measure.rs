@@ -89,7 +89,8 @@ pub(super) fn malloc<A: std::alloc::GlobalAlloc>(allocator: &A, workload: Worklo
 /// The settings of a named collector for a program: arbitrary list sizes are chosen from the state of its heap.
 pub(super) fn configure(preset: Preset, limit: usize, workload: Workload) -> Config {
     let mut config = Config::preset(preset, limit);
-    if let Collector::Lists(ListSettings { sizes: sizes @ ListSizes::Arbitrary(_), headers, .. }) = &mut config.collector
+    if let Collector::Lists(ListSettings { sizes: sizes @ ListSizes::Arbitrary(_), headers, .. }) =
+        &mut config.collector
     {
         *sizes = ListSizes::Arbitrary(chosen_sizes(workload, *headers));
     }

@@ -101,14 +101,7 @@ impl Collected {
     pub(crate) fn new(config: &Config) -> Result<Collected, HeapError> {
         let heap = RawHeap::new(config, Box::new(Programs))?;
         let mutator = heap.mutator();
-        Ok(Collected {
-            heap,
-            mutator,
-            every: 0,
-            next_sample: u64::MAX,
-            clock: 0,
-            samples: Vec::new(),
-        })
+        Ok(Collected { heap, mutator, every: 0, next_sample: u64::MAX, clock: 0, samples: Vec::new() })
     }
 
     /// Takes a sample of the usage every so many bytes of allocation.

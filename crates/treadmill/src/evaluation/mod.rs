@@ -24,15 +24,8 @@ use svg::Bars;
 /// The collectors of the paper's kernel experiments, and `best`.
 const KERNEL: [Preset; 6] = [Preset::TmBl, Preset::TmPm, Preset::TmRm, Preset::TmRt, Preset::Cp, Preset::Best];
 /// Those of its user-level experiments, and `best`.
-const USER: [Preset; 7] = [
-    Preset::Fls,
-    Preset::FlsPh,
-    Preset::Als,
-    Preset::AlsPh,
-    Preset::FlsPf,
-    Preset::FlsPf2,
-    Preset::Best,
-];
+const USER: [Preset; 7] =
+    [Preset::Fls, Preset::FlsPh, Preset::Als, Preset::AlsPh, Preset::FlsPf, Preset::FlsPf2, Preset::Best];
 
 /// What to evaluate, and how thoroughly.
 #[derive(Clone, Debug)]
@@ -53,7 +46,14 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { repeats: 7, parts: 100, live: 1_000_000_000, smallest_heaps: true, figures: true, malloc: Workload::ALL.to_vec() }
+        Options {
+            repeats: 7,
+            parts: 100,
+            live: 1_000_000_000,
+            smallest_heaps: true,
+            figures: true,
+            malloc: Workload::ALL.to_vec(),
+        }
     }
 }
 
@@ -181,7 +181,8 @@ impl Evaluation<'_> {
         };
         let mut frequency = table("table-4", "collections per MB allocated in 22.7 MB, published / measured");
         let mut pauses = table("table-5", "longest pause in ms of processor time in 22.7 MB, published / measured");
-        let mut pages = table("utilisation", "pages in use at the beginning of collections, mean, in percent of the heap");
+        let mut pages =
+            table("utilisation", "pages in use at the beginning of collections, mean, in percent of the heap");
         for workload in Workload::ALL {
             let row = |rows: &[(&str, [f64; 5])], column: usize| {
                 let found = rows.iter().find(|(name, _)| *name == workload.name());
@@ -194,9 +195,8 @@ impl Evaluation<'_> {
                     .filter_map(|_| measure::run(&config, workload, Observe { pauses: true, ..Observe::default() }))
                     .collect();
                 let last = runs.last();
-                let per_megabyte = last.map(|run| {
-                    run.statistics.collections as f64 / (run.statistics.bytes as f64 / 1e6)
-                });
+                let per_megabyte =
+                    last.map(|run| run.statistics.collections as f64 / (run.statistics.bytes as f64 / 1e6));
                 let milliseconds = |time: Duration| time.as_secs_f64() * 1e3;
                 let mut each: Vec<f64> =
                     runs.iter().map(|run| milliseconds(run.statistics.longest_processor)).collect();
@@ -209,7 +209,8 @@ impl Evaluation<'_> {
                     && Workload::KERNEL.contains(&workload)
                     && let Some(share) = share
                 {
-                    let statement = format!("{}: above 95% of pages are in use at collections of TM_RM", workload.name());
+                    let statement =
+                        format!("{}: above 95% of pages are in use at collections of TM_RM", workload.name());
                     self.claim(statement, format!("{share:.1}%"), share > 95.0);
                 }
                 frequencies.push(Cell { published: row(&published::TABLE_4, column), measured: per_megabyte });
@@ -246,7 +247,8 @@ impl Evaluation<'_> {
         let parts = ["init", "getmem", "migration", "barrier", "collection"];
         let mut table = Table {
             name: "figure-8".into(),
-            title: "overhead of TM_BL, TM_PM, TM_RM, TM_RT in percent of the program's own time, with ample memory".into(),
+            title: "overhead of TM_BL, TM_PM, TM_RM, TM_RT in percent of the program's own time, with ample memory"
+                .into(),
             columns: parts.iter().map(|part| part.to_string()).collect(),
             rows: Vec::new(),
         };
@@ -259,20 +261,25 @@ impl Evaluation<'_> {
                 let shares = run.map(|run| {
                     let times = run.statistics.times;
                     let collecting = run.statistics.paused;
-                    let own = run.time.saturating_sub(collecting + times.init + times.getmem + times.migration + times.barrier);
+                    let own = run
+                        .time
+                        .saturating_sub(collecting + times.init + times.getmem + times.migration + times.barrier);
                     let percent = |time: Duration| 100.0 * time.as_secs_f64() / own.as_secs_f64().max(1e-9);
                     [times.init, times.getmem, times.migration, times.barrier, collecting].map(percent).to_vec()
                 });
                 let label = format!("{} {}", workload.name(), preset.name());
                 let cells = match &shares {
-                    Some(shares) => shares.iter().map(|share| Cell { published: None, measured: Some(*share) }).collect(),
+                    Some(shares) => {
+                        shares.iter().map(|share| Cell { published: None, measured: Some(*share) }).collect()
+                    }
                     None => vec![Cell::default(); parts.len()],
                 };
                 table.rows.push((label.clone(), cells));
                 groups.push(Bars { label, bars: vec![shares] });
             }
         }
-        let svg = svg::bars("Figure 8: overhead with ample memory", "percent of the program's own time", &parts, &groups);
+        let svg =
+            svg::bars("Figure 8: overhead with ample memory", "percent of the program's own time", &parts, &groups);
         self.report.plots.push(Plot { name: "figure-8".into(), svg });
         self.report.tables.push(table);
     }
@@ -349,7 +356,8 @@ impl Evaluation<'_> {
             .iter()
             .map(|(preset, usage)| {
                 let of = |part: fn(&Usage) -> u64| usage.as_ref().map(|usage| share(part(usage), usage));
-                let published = |value: fn(&(&str, f64, f64)) -> f64| quoted.filter(|_| *preset == Preset::Fls).map(value);
+                let published =
+                    |value: fn(&(&str, f64, f64)) -> f64| quoted.filter(|_| *preset == Preset::Fls).map(value);
                 let cells = vec![
                     Cell { published: published(|row| row.2), measured: of(|usage| usage.header) },
                     Cell { published: published(|row| row.1 - row.2), measured: of(|usage| usage.padding) },
@@ -447,9 +455,11 @@ impl Evaluation<'_> {
 
 /// Pages in use at the beginning of collections, in percent of the limit.
 fn page_share(run: &Run) -> Option<f64> {
-    mean(run.collections.iter().map(|collection| {
-        100.0 * collection.before.in_use as f64 / collection.before.limit.max(1) as f64
-    }))
+    mean(
+        run.collections
+            .iter()
+            .map(|collection| 100.0 * collection.before.in_use as f64 / collection.before.limit.max(1) as f64),
+    )
 }
 
 /// What of the pages in use is in no object, in percent of the limit, at the beginning of collections.

@@ -92,9 +92,8 @@ pub(super) fn usage(title: &str, samples: &[Usage]) -> String {
     let mut svg = begin(width, height, title);
     let (left, right, bottom) = (45.0, width - 15.0, 35.0 + PLOT_HEIGHT);
     let end = samples.last().map_or(1, |last| last.clock.max(1)) as f64;
-    let point = |clock: u64, share: f64| {
-        (left + (right - left) * clock as f64 / end, bottom - PLOT_HEIGHT * share.min(1.0))
-    };
+    let point =
+        |clock: u64, share: f64| (left + (right - left) * clock as f64 / end, bottom - PLOT_HEIGHT * share.min(1.0));
     rectangle(&mut svg, left, bottom - PLOT_HEIGHT, right - left, PLOT_HEIGHT, COLOURS[3]);
     let levels = |usage: &Usage| {
         let limit = usage.limit.max(1) as f64;

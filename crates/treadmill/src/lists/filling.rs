@@ -114,23 +114,11 @@ impl Lists {
         let node = run[0];
         access.set_info(
             node,
-            Info {
-                class: class as u8,
-                colour: FREE,
-                length: if whole { length } else { words } as u16,
-                padding: 0,
-            },
+            Info { class: class as u8, colour: FREE, length: if whole { length } else { words } as u16, padding: 0 },
         );
         if !whole {
-            access.set_info(
-                node + words as Node,
-                Info {
-                    class: FILLER,
-                    colour: FREE,
-                    length: rest as u16,
-                    padding: 0,
-                },
-            );
+            access
+                .set_info(node + words as Node, Info { class: FILLER, colour: FREE, length: rest as u16, padding: 0 });
         }
         self.pages.get_mut(page).mixed = true;
         node

@@ -110,20 +110,10 @@ impl Access {
             }
             Headers::Full | Headers::PackedTwo => {
                 let word = self.word(node, self.headers.words() - 1);
-                (
-                    word as u8,
-                    (word >> 8) as u8,
-                    (word >> 16) as u16,
-                    (word >> 32) as u32,
-                )
+                (word as u8, (word >> 8) as u8, (word >> 16) as u16, (word >> 32) as u32)
             }
         };
-        Info {
-            class,
-            colour,
-            length,
-            padding,
-        }
+        Info { class, colour, length, padding }
     }
 
     #[inline]

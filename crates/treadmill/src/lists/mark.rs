@@ -39,14 +39,7 @@ impl Lists {
         };
         let (block, header) = (block as u64, self.header_words() as u64);
         let padding = (padding as u64).min(block - header);
-        add(
-            &mut self.marked,
-            Tally {
-                useful: block - header - padding,
-                header,
-                padding,
-            },
-        );
+        add(&mut self.marked, Tally { useful: block - header - padding, header, padding });
     }
 
     /// Blackens one grey object by greying what it refers to; its words, or `None` if there is no grey object.
@@ -83,8 +76,7 @@ impl Lists {
         };
         // SAFETY: the object was reached from roots through references that the runtime reported.
         unsafe {
-            cx.runtime
-                .describe(pointer, words, 0..words, &mut Visitor::new(&mut sink));
+            cx.runtime.describe(pointer, words, 0..words, &mut Visitor::new(&mut sink));
         }
     }
 

@@ -107,18 +107,12 @@ impl Lists {
         let pages = (limit * factor).min(reach as usize / PAGE_WORDS).max(limit);
         let area = Area::reserve(pages * PAGE_BYTES, PAGE_BYTES)?;
         let access = Access::new(area.pointer(area.base()), settings.headers);
-        let space = PageSpace::new(
-            Arc::new(area),
-            PAGE_BYTES,
-            limit as u32,
-            settings.remapping,
-            !settings.lazy_remapping,
-        );
+        let space =
+            PageSpace::new(Arc::new(area), PAGE_BYTES, limit as u32, settings.remapping, !settings.lazy_remapping);
         let mut sizes = match &settings.sizes {
-            ListSizes::PowersOfTwo => (2..=PAGE_WORDS.ilog2())
-                .map(|n| 1 << n)
-                .filter(|words| *words > settings.headers.words())
-                .collect(),
+            ListSizes::PowersOfTwo => {
+                (2..=PAGE_WORDS.ilog2()).map(|n| 1 << n).filter(|words| *words > settings.headers.words()).collect()
+            }
             ListSizes::Arbitrary(sizes) => sizes.clone(),
         };
         sizes.retain(|words| (settings.headers.words() + 1..PAGE_WORDS).contains(words));
@@ -234,16 +228,8 @@ impl Lists {
     }
 
     /// Allocates an object of `words` words; returns its address.
-    pub(crate) fn allocate(
-        &mut self,
-        cx: &Context<'_>,
-        words: usize,
-        finalizable: bool,
-    ) -> Result<usize, OutOfMemory> {
-        let error = OutOfMemory {
-            words,
-            limit: self.limit_bytes,
-        };
+    pub(crate) fn allocate(&mut self, cx: &Context<'_>, words: usize, finalizable: bool) -> Result<usize, OutOfMemory> {
+        let error = OutOfMemory { words, limit: self.limit_bytes };
         let total = words.max(1).checked_add(self.header_words()).ok_or(error)?;
         if total > self.space.limit() as usize * PAGE_WORDS {
             return Err(error);
@@ -277,11 +263,7 @@ impl Lists {
         let list = if self.marking { &mut lists.black } else { &mut lists.ecru };
         list.push(access, node);
         self.pages.touch(self.page_of(node), self.cycle);
-        let tally = Tally {
-            useful: (total - self.header_words()) as u64,
-            header: self.header_words() as u64,
-            padding,
-        };
+        let tally = Tally { useful: (total - self.header_words()) as u64, header: self.header_words() as u64, padding };
         add(&mut self.tally, tally);
         if self.marking {
             add(&mut self.marked, tally);
@@ -307,12 +289,7 @@ impl Lists {
         }
     }
 
-    fn take_after_collecting(
-        &mut self,
-        cx: &Context<'_>,
-        class: usize,
-        total: usize,
-    ) -> Option<Node> {
+    fn take_after_collecting(&mut self, cx: &Context<'_>, class: usize, total: usize) -> Option<Node> {
         let since = cx.log.start();
         let mut node = None;
         if self.marking {
@@ -362,11 +339,7 @@ impl Lists {
         self.timing.then(Instant::now)
     }
 
-    fn clock_stop(
-        &mut self,
-        since: Option<Instant>,
-        which: impl Fn(&mut Times) -> &mut std::time::Duration,
-    ) {
+    fn clock_stop(&mut self, since: Option<Instant>, which: impl Fn(&mut Times) -> &mut std::time::Duration) {
         if let Some(since) = since {
             *which(&mut self.times) += since.elapsed();
         }
@@ -388,8 +361,7 @@ impl Lists {
             useful: self.tally.useful * 8,
             header: self.tally.header * 8 + pages * PAGE_META as u64,
             padding: self.tally.padding * 8,
-            in_use: pages * (PAGE_BYTES + PAGE_META) as u64
-                - self.pages.free_count() as u64 * PAGE_BYTES as u64,
+            in_use: pages * (PAGE_BYTES + PAGE_META) as u64 - self.pages.free_count() as u64 * PAGE_BYTES as u64,
             limit: self.limit_bytes as u64,
         }
     }

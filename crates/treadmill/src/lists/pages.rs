@@ -26,15 +26,7 @@ pub(crate) struct Page {
     pub(super) lost: u32,
 }
 
-const NONE: Page = Page {
-    class: NO_CLASS,
-    mixed: false,
-    epoch: 0,
-    free: NOWHERE,
-    small: NOWHERE,
-    run: 0,
-    lost: 0,
-};
+const NONE: Page = Page { class: NO_CLASS, mixed: false, epoch: 0, free: NOWHERE, small: NOWHERE, run: 0, lost: 0 };
 
 /// The table of pages.
 #[derive(Debug, Default)]
@@ -132,9 +124,7 @@ impl Lists {
         let first = Lists::first_node(page);
         let block = self.classes[info.class as usize].words;
         if !info.mixed {
-            return (0..PAGE_WORDS / block)
-                .map(|i| first + (i * block) as Node)
-                .collect();
+            return (0..PAGE_WORDS / block).map(|i| first + (i * block) as Node).collect();
         }
         let mut blocks = Vec::new();
         let mut node = first;
@@ -175,11 +165,7 @@ impl Lists {
         let Some(page) = self.space.take_run(pages) else {
             return false;
         };
-        *self.pages.get_mut(page) = Page {
-            class: class as u8,
-            run: pages,
-            ..NONE
-        };
+        *self.pages.get_mut(page) = Page { class: class as u8, run: pages, ..NONE };
         let access = self.access;
         self.classes[class].white.push(access, Lists::first_node(page));
         true
@@ -187,21 +173,13 @@ impl Lists {
 
     fn cut(&mut self, page: u32, class: usize) {
         let block = self.classes[class].words;
-        *self.pages.get_mut(page) = Page {
-            class: class as u8,
-            ..NONE
-        };
+        *self.pages.get_mut(page) = Page { class: class as u8, ..NONE };
         self.pages.add_small(page);
         let access = self.access;
         let first = Lists::first_node(page);
         for index in (0..PAGE_WORDS / block).rev() {
             let node = first + (index * block) as Node;
-            let info = Info {
-                class: class as u8,
-                colour: FREE,
-                length: block as u16,
-                padding: 0,
-            };
+            let info = Info { class: class as u8, colour: FREE, length: block as u16, padding: 0 };
             access.set_info(node, info);
             self.classes[class].white.push(access, node);
         }
@@ -238,12 +216,8 @@ impl Lists {
         let run = self.space.take_run(pages);
         self.clock_stop(migration, |times| &mut times.migration);
         let page = run?;
-        *self.pages.get_mut(page) = Page {
-            class: class as u8,
-            run: pages,
-            lost: (pages as usize * PAGE_WORDS - total) as u32,
-            ..NONE
-        };
+        *self.pages.get_mut(page) =
+            Page { class: class as u8, run: pages, lost: (pages as usize * PAGE_WORDS - total) as u32, ..NONE };
         Some(Lists::first_node(page))
     }
 

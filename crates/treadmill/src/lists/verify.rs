@@ -69,10 +69,6 @@ impl Lists {
     }
 
     fn broken(&self, invariant: &'static str, node: Node, found: String) -> Result<(), Violation> {
-        Err(Violation {
-            invariant,
-            address: self.object(node),
-            found,
-        })
+        Err(Violation { invariant, address: self.object(node), found })
     }
 }

@@ -34,7 +34,10 @@ enum State {
     /// Scanning.
     Marking,
     /// Nothing was grey; every thread must have polled in this epoch while nothing more was pushed.
-    Ending { epoch: u32, pushed: u64 },
+    Ending {
+        epoch: u32,
+        pushed: u64,
+    },
     Finalizing,
     Sweeping,
 }
@@ -85,10 +88,7 @@ impl Paged {
     pub(super) fn pay(&self, cx: &Context<'_>, local: &Local, since: Instant) -> Cause {
         let phase = self.phase.load(Ordering::Relaxed);
         let debt = local.debt.take();
-        let budget = Budget {
-            words: self.price(debt),
-            deadline: Some(since + self.slice),
-        };
+        let budget = Budget { words: self.price(debt), deadline: Some(since + self.slice) };
         let done = self.work(cx, Some(local), budget);
         // What the time did not suffice for is owed further, but not without end.
         let owed = (budget.words.saturating_sub(done) / self.ratio).min(64 * PAGE_WORDS as u64);
@@ -106,8 +106,7 @@ impl Paged {
     /// Words to mark for words allocated: by the ratio, or more where free memory would run out before the marking is done.
     fn price(&self, debt: u64) -> u64 {
         let free = self.memory().free_words().max(1);
-        let used = self.counters.base.load(Ordering::Relaxed)
-            + self.counters.allocated.load(Ordering::Relaxed)
+        let used = self.counters.base.load(Ordering::Relaxed) + self.counters.allocated.load(Ordering::Relaxed)
             - self.counters.at_flip.load(Ordering::Relaxed);
         let marked = self.counters.marked.load(Ordering::Relaxed);
         let needed = used.saturating_sub(marked) * 2 / free;
@@ -174,18 +173,10 @@ impl Paged {
     }
 
     fn lock_control(&self) -> std::sync::MutexGuard<'_, Control> {
-        self.control
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner())
+        self.control.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    fn step(
-        &self,
-        control: &mut Control,
-        cx: &Context<'_>,
-        local: Option<&Local>,
-        budget: &mut Budget,
-    ) -> Step {
+    fn step(&self, control: &mut Control, cx: &Context<'_>, local: Option<&Local>, budget: &mut Budget) -> Step {
         match &mut control.state {
             State::Idle => {
                 if !self.is_due() || !cx.world.all_seen(control.idle_epoch) {
@@ -199,18 +190,10 @@ impl Paged {
                     return Step::Waiting;
                 }
                 cx.runtime.begin_roots();
-                control.state = State::Roots {
-                    members: cx.world.members(),
-                    slot: 0,
-                    globals: 0,
-                };
+                control.state = State::Roots { members: cx.world.members(), slot: 0, globals: 0 };
                 Step::On
             }
-            State::Roots {
-                members,
-                slot,
-                globals,
-            } => {
+            State::Roots { members, slot, globals } => {
                 if !self.push_roots(cx, control.cycle, members, slot, globals, budget) {
                     return Step::Spent;
                 }
@@ -325,13 +308,7 @@ impl Paged {
         push(&mut Visitor::new(&mut sink))
     }
 
-    fn mark_step(
-        &self,
-        control: &mut Control,
-        cx: &Context<'_>,
-        local: Option<&Local>,
-        budget: &mut Budget,
-    ) -> Step {
+    fn mark_step(&self, control: &mut Control, cx: &Context<'_>, local: Option<&Local>, budget: &mut Budget) -> Step {
         let words = self.mark_slice(cx.runtime, *budget);
         budget.words = budget.words.saturating_sub(words);
         if !self.queue.is_empty() {

@@ -1,9 +1,9 @@
 //! One thread's way to allocate: a page of its own, whose gaps it fills from front to back.
 
+use super::Paged;
+use super::mark::Budget;
 use super::marks::PAGE_WORDS;
 use super::meta::Meta;
-use super::mark::Budget;
-use super::Paged;
 use crate::error::OutOfMemory;
 use crate::heap::Context;
 use crate::statistics::Cause;
@@ -141,16 +141,8 @@ impl Meta {
 impl Paged {
     /// Allocates what [`Local::allocate`] could not; pays a slice of the collection for it.
     #[cold]
-    pub(crate) fn allocate(
-        &self,
-        cx: &Context<'_>,
-        local: &Local,
-        words: usize,
-    ) -> Result<usize, OutOfMemory> {
-        let error = OutOfMemory {
-            words,
-            limit: self.limit,
-        };
+    pub(crate) fn allocate(&self, cx: &Context<'_>, local: &Local, words: usize) -> Result<usize, OutOfMemory> {
+        let error = OutOfMemory { words, limit: self.limit };
         if words.div_ceil(PAGE_WORDS) > self.limit_pages {
             return Err(error);
         }
@@ -238,9 +230,7 @@ impl Paged {
         let meta = self.table.get(page);
         let (index, end) = meta.gap_for(words)?;
         let (taken, rest) = Meta::fit(index, words, end - index);
-        local
-            .padding
-            .set(local.padding.get() + (taken - words) as u64);
+        local.padding.set(local.padding.get() + (taken - words) as u64);
         meta.place(index, taken, rest);
         if local.marking.get() {
             meta.marks.claim(local.cycle.get());
@@ -270,9 +260,7 @@ impl Paged {
     fn count_block(&self, local: &Local, words: usize) {
         local.objects.set(local.objects.get() + 1);
         local.debt.set(local.debt.get() + words as u64);
-        self.counters
-            .allocated
-            .fetch_add(words as u64, Ordering::Relaxed);
+        self.counters.allocated.fetch_add(words as u64, Ordering::Relaxed);
     }
 
     /// Adds what the thread allocated to the figures of the heap.
@@ -282,12 +270,8 @@ impl Paged {
         local.debt.set(local.debt.get() + words);
         let counters = &self.counters;
         counters.allocated.fetch_add(words, Ordering::Relaxed);
-        counters
-            .padding
-            .fetch_add(local.padding.take(), Ordering::Relaxed);
-        counters
-            .objects
-            .fetch_add(local.objects.take(), Ordering::Relaxed);
+        counters.padding.fetch_add(local.padding.take(), Ordering::Relaxed);
+        counters.objects.fetch_add(local.objects.take(), Ordering::Relaxed);
     }
 
     /// Brings a collection to its end, then another, until the object fits.

@@ -24,14 +24,10 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    pub(crate) const ALL: Budget = Budget {
-        words: u64::MAX,
-        deadline: None,
-    };
+    pub(crate) const ALL: Budget = Budget { words: u64::MAX, deadline: None };
 
     pub(super) fn is_over(&self) -> bool {
-        self.deadline
-            .is_some_and(|deadline| Instant::now() >= deadline)
+        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 }
 
@@ -254,8 +250,7 @@ impl Slice<'_> {
         };
         // SAFETY: the object is marked, so it was reached from roots through references that the runtime reported.
         unsafe {
-            self.runtime
-                .describe(pointer, words, portion, &mut Visitor::new(&mut sink));
+            self.runtime.describe(pointer, words, portion, &mut Visitor::new(&mut sink));
         }
     }
 }

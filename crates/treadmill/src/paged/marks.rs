@@ -28,11 +28,7 @@ pub(super) struct Marks {
 impl Marks {
     #[cfg(loom)]
     fn new() -> Marks {
-        Marks {
-            bits: std::array::from_fn(|_| AtomicU64::new(0)),
-            colour: AtomicU32::new(0),
-            link: AtomicU32::new(0),
-        }
+        Marks { bits: std::array::from_fn(|_| AtomicU64::new(0)), colour: AtomicU32::new(0), link: AtomicU32::new(0) }
     }
 
     /// Sees to it that the bits are of this collection.
@@ -51,10 +47,7 @@ impl Marks {
                 return;
             }
             if colour == CLEARING
-                || self
-                    .colour
-                    .compare_exchange(colour, CLEARING, Ordering::AcqRel, Ordering::Relaxed)
-                    .is_err()
+                || self.colour.compare_exchange(colour, CLEARING, Ordering::AcqRel, Ordering::Relaxed).is_err()
             {
                 spin_loop();
                 #[cfg(loom)]
@@ -86,8 +79,7 @@ impl Marks {
     pub(super) fn mark(&self, index: usize) -> bool {
         let bit = 1 << (index % 64);
         let bits = &self.bits[index / 64];
-        bits.load(Ordering::Relaxed) & bit == 0
-            && bits.fetch_or(bit, Ordering::AcqRel) & bit == 0
+        bits.load(Ordering::Relaxed) & bit == 0 && bits.fetch_or(bit, Ordering::AcqRel) & bit == 0
     }
 
     /// Takes the scanning of a marked object upon the caller; false if somebody else has.
@@ -136,9 +128,7 @@ pub(super) struct Queue {
 
 impl Queue {
     pub(super) fn new() -> Queue {
-        Queue {
-            head: AtomicU64::new(END as u64),
-        }
+        Queue { head: AtomicU64::new(END as u64) }
     }
 
     /// Queues a page unless it is; whether this call did.
@@ -150,10 +140,7 @@ impl Queue {
         loop {
             marks.link.store(QUEUED | head as u32, Ordering::Relaxed);
             let new = ((head >> 32).wrapping_add(1) << 32) | page as u64;
-            match self
-                .head
-                .compare_exchange_weak(head, new, Ordering::AcqRel, Ordering::Relaxed)
-            {
+            match self.head.compare_exchange_weak(head, new, Ordering::AcqRel, Ordering::Relaxed) {
                 Ok(_) => return true,
                 Err(other) => head = other,
             }
@@ -170,10 +157,7 @@ impl Queue {
             }
             let next = marks(page).link.load(Ordering::Relaxed) & !QUEUED;
             let new = ((head >> 32).wrapping_add(1) << 32) | next as u64;
-            match self
-                .head
-                .compare_exchange_weak(head, new, Ordering::AcqRel, Ordering::Acquire)
-            {
+            match self.head.compare_exchange_weak(head, new, Ordering::AcqRel, Ordering::Acquire) {
                 Ok(_) => {
                     marks(page).link.swap(0, Ordering::AcqRel);
                     return Some(page);

@@ -1,7 +1,7 @@
 //! The pages of the paged collector: which have room for what. Everything here is under one lock, held for a page's worth of work at a time.
 
-use super::meta::{Kind, Meta};
 use super::marks::PAGE_WORDS;
+use super::meta::{Kind, Meta};
 use crate::space::PageSpace;
 
 /// Buckets: gaps of 2 to 15 words exactly, then eight a doubling, up to a whole page.
@@ -147,9 +147,7 @@ impl Memory {
 
     /// A page with a gap of at least `words`: rather a half-empty one, then a free one, then any; the caller owns it.
     pub(super) fn take(&mut self, words: usize, roomy: usize) -> Option<u32> {
-        self.take_partial(words.max(roomy))
-            .or_else(|| self.take_free())
-            .or_else(|| self.take_partial(words))
+        self.take_partial(words.max(roomy)).or_else(|| self.take_free()).or_else(|| self.take_partial(words))
     }
 
     fn take_partial(&mut self, words: usize) -> Option<u32> {
@@ -268,10 +266,7 @@ impl Memory {
 
     /// Pages with gaps, by bucket.
     pub(super) fn partial(&self) -> Vec<u32> {
-        self.buckets
-            .iter()
-            .flat_map(|bucket| bucket.pages(self.table))
-            .collect()
+        self.buckets.iter().flat_map(|bucket| bucket.pages(self.table)).collect()
     }
 }
 

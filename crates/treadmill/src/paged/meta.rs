@@ -53,8 +53,7 @@ impl Meta {
     }
 
     pub(super) fn set_next(&self, page: Option<u32>) {
-        self.next
-            .store(page.map_or(0, |page| page + 1), Ordering::Relaxed);
+        self.next.store(page.map_or(0, |page| page + 1), Ordering::Relaxed);
     }
 
     pub(super) fn gap(&self) -> usize {
@@ -77,18 +76,12 @@ impl Meta {
     #[inline]
     fn set(&self, index: usize) {
         let bits = &self.starts[index / 64];
-        bits.store(
-            bits.load(Ordering::Relaxed) | 1 << (index % 64),
-            Ordering::Relaxed,
-        );
+        bits.store(bits.load(Ordering::Relaxed) | 1 << (index % 64), Ordering::Relaxed);
     }
 
     fn clear(&self, index: usize) {
         let bits = &self.starts[index / 64];
-        bits.store(
-            bits.load(Ordering::Relaxed) & !(1 << (index % 64)),
-            Ordering::Relaxed,
-        );
+        bits.store(bits.load(Ordering::Relaxed) & !(1 << (index % 64)), Ordering::Relaxed);
     }
 
     #[inline]
@@ -124,8 +117,7 @@ impl Meta {
         if group >= self.starts.len() {
             return PAGE_WORDS;
         }
-        let mut bits =
-            self.starts[group].load(Ordering::Relaxed) >> (from % 64) << (from % 64);
+        let mut bits = self.starts[group].load(Ordering::Relaxed) >> (from % 64) << (from % 64);
         while bits == 0 {
             group += 1;
             if group == self.starts.len() {

@@ -150,8 +150,7 @@ impl Paged {
         let counters = &self.counters;
         let allocated = counters.allocated.load(Ordering::Relaxed);
         let padding = counters.padding.load(Ordering::Relaxed);
-        let used = counters.base.load(Ordering::Relaxed) + allocated
-            - counters.at_flip.load(Ordering::Relaxed);
+        let used = counters.base.load(Ordering::Relaxed) + allocated - counters.at_flip.load(Ordering::Relaxed);
         let lost = used * padding / allocated.max(1);
         let pages = memory.space.in_use() as u64;
         Usage {
@@ -167,22 +166,16 @@ impl Paged {
     pub(crate) fn fill_statistics(&self, statistics: &mut Statistics) {
         let counters = &self.counters;
         statistics.objects = counters.objects.load(Ordering::Relaxed);
-        statistics.bytes = (counters.allocated.load(Ordering::Relaxed)
-            - counters.padding.load(Ordering::Relaxed))
-            * 8;
+        statistics.bytes = (counters.allocated.load(Ordering::Relaxed) - counters.padding.load(Ordering::Relaxed)) * 8;
         statistics.remapped_pages = self.memory().space.remapped();
         statistics.finalized = self.lock_finalizers().finalized();
     }
 
     fn memory(&self) -> std::sync::MutexGuard<'_, Memory> {
-        self.memory
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner())
+        self.memory.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     fn lock_finalizers(&self) -> std::sync::MutexGuard<'_, Finalizers> {
-        self.finalizers
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner())
+        self.finalizers.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }

@@ -2,7 +2,7 @@
 
 use super::marks::PAGE_WORDS;
 use super::meta::Kind;
-use super::{Paged, PAGE_BYTES};
+use super::{PAGE_BYTES, Paged};
 use crate::error::Violation;
 use crate::heap::Context;
 use std::collections::HashSet;
@@ -91,17 +91,7 @@ impl Paged {
         Ok(longest)
     }
 
-    fn broken(
-        &self,
-        invariant: &'static str,
-        page: u32,
-        index: usize,
-        found: String,
-    ) -> Result<(), Violation> {
-        Err(Violation {
-            invariant,
-            address: self.address(page, index),
-            found,
-        })
+    fn broken(&self, invariant: &'static str, page: u32, index: usize, found: String) -> Result<(), Violation> {
+        Err(Violation { invariant, address: self.address(page, index), found })
     }
 }

@@ -64,8 +64,7 @@ pub fn allocate(
     let words = words.max(2 + refs);
     // SAFETY: initialised at once; the callers root it.
     unsafe {
-        let object =
-            if finalizable { mutator.allocate_finalizable(words)? } else { mutator.allocate(words)? };
+        let object = if finalizable { mutator.allocate_finalizable(words)? } else { mutator.allocate(words)? };
         word(object, 0).store(refs as u64 | (words as u64) << 32, Ordering::Relaxed);
         word(object, 1).store(id, Ordering::Relaxed);
         for index in 2..2 + refs {
@@ -131,11 +130,8 @@ impl Shadow {
     /// Compares everything reachable with the heap.
     pub fn check(&self, mutator: &RawMutator) {
         let mut seen = HashSet::new();
-        let mut grey: Vec<(NonNull<u64>, u64)> = self
-            .roots
-            .iter()
-            .map(|(slot, id)| (rooted(mutator, *slot).expect("rooted"), *id))
-            .collect();
+        let mut grey: Vec<(NonNull<u64>, u64)> =
+            self.roots.iter().map(|(slot, id)| (rooted(mutator, *slot).expect("rooted"), *id)).collect();
         while let Some((object, id)) = grey.pop() {
             if !seen.insert(id) {
                 continue;

@@ -36,15 +36,8 @@ pub enum Workload {
 
 impl Workload {
     /// All seven, in the order of the paper's Table 1.
-    pub const ALL: [Workload; 7] = [
-        Workload::Trans,
-        Workload::Httpd,
-        Workload::Lfs,
-        Workload::Blur,
-        Workload::M3pp,
-        Workload::M3,
-        Workload::Cube,
-    ];
+    pub const ALL: [Workload; 7] =
+        [Workload::Trans, Workload::Httpd, Workload::Lfs, Workload::Blur, Workload::M3pp, Workload::M3, Workload::Cube];
 
     /// Those that ran in the kernel.
     pub const KERNEL: [Workload; 4] = [Workload::Trans, Workload::Httpd, Workload::Lfs, Workload::Blur];

@@ -3,8 +3,8 @@
 use super::Numbers;
 
 const WORDS: [&str; 24] = [
-    "count", "buffer", "index", "node", "left", "right", "Text", "Rd", "Wr", "thread", "mutex", "value", "key", "table", "size",
-    "list", "rest", "first", "event", "window", "color", "point", "path", "scale",
+    "count", "buffer", "index", "node", "left", "right", "Text", "Rd", "Wr", "thread", "mutex", "value", "key",
+    "table", "size", "list", "rest", "first", "event", "window", "color", "point", "path", "scale",
 ];
 
 /// Writes the next line of a module, without its end; `depth` follows the nesting.

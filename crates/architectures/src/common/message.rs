@@ -1,0 +1,101 @@
+//! Messages made of terms: one fragment of exact size, sharing kept, what is immovable left where it is.
+
+use std::ptr::NonNull;
+
+use atoll_heap::Fragment;
+use atoll_term::{Header, Term, WORD_BYTES, Word};
+
+use super::off_heap::adopt_copy;
+use super::sizing::unshared_words;
+use super::{Immovable, sharing};
+
+/// A fragment that brings a term as it is: an immediate, or a pointer that its receiver may hold.
+#[inline]
+pub(crate) fn by_reference(term: Term) -> NonNull<Fragment> {
+    let mut fragment = Fragment::new(0);
+    // SAFETY: the new fragment is ours alone.
+    unsafe { fragment.as_mut().term = term };
+    fragment
+}
+
+/// A fragment with a copy of the term. `own`: the term lies in memory that only this thread reads.
+///
+/// # Safety
+/// The term is whole; with `own`, nobody else reads its movable part meanwhile.
+#[inline]
+pub(crate) unsafe fn by_copy(term: Term, immovable: Immovable, own: bool) -> NonNull<Fragment> {
+    if !term.is_pointer() || immovable.contains(term) {
+        return by_reference(term);
+    }
+    // SAFETY: the caller vouches for the term; the fragment is of the size found.
+    unsafe {
+        match unshared_words(term, immovable) {
+            Some(words) => copy_unshared(term, immovable, words),
+            None => sharing::copy(term, immovable, own),
+        }
+    }
+}
+
+/// Copies a term of this size without looking for sharing: a Cheney copy that leaves no marks.
+unsafe fn copy_unshared(root: Term, immovable: Immovable, words: usize) -> NonNull<Fragment> {
+    let mut fragment = Fragment::new(words);
+    // SAFETY: the new fragment is ours alone and has room for the copy; each object of the term is met once.
+    unsafe {
+        let target = fragment.as_mut();
+        let base = target.words();
+        let filled = target.try_allocate(words);
+        debug_assert!(filled.is_some());
+        let mut off_heap = std::ptr::null_mut();
+        let mut top = base;
+        let term = copy_object(root, immovable, &mut top, &mut off_heap);
+        let mut place = base;
+        while place < top {
+            let word = Term::from_word(*place);
+            if word.is_header() {
+                let header = Header::from_word(word.word());
+                place = place.add(if header.is_opaque() { header.object_words() } else { 1 });
+                continue;
+            }
+            let copied = (word.pointer() as usize).wrapping_sub(base as usize) < words * WORD_BYTES;
+            if word.is_pointer() && !copied && !immovable.contains(word) {
+                *place = copy_object(word, immovable, &mut top, &mut off_heap).word();
+            }
+            place = place.add(1);
+        }
+        debug_assert_eq!(top, base.add(words));
+        target.term = term;
+        target.off_heap = off_heap;
+    }
+    fragment
+}
+
+/// Copies one object, or the spine of a list.
+#[inline(always)]
+unsafe fn copy_object(term: Term, immovable: Immovable, top: &mut *mut Word, off_heap: &mut *mut Word) -> Term {
+    // SAFETY: the term is whole, and there is room for its copy.
+    unsafe {
+        let start = *top;
+        let mut place = term.pointer();
+        if term.is_cons() {
+            loop {
+                let tail = Term::from_word(*place.add(1));
+                **top = *place;
+                let link = top.add(1);
+                *top = top.add(2);
+                if !tail.is_cons() || immovable.contains(tail) {
+                    *link = tail.word();
+                    return Term::cons_at(start);
+                }
+                *link = Term::cons_at(*top).word();
+                place = tail.pointer();
+            }
+        }
+        let header = Header::from_word(*place);
+        std::ptr::copy_nonoverlapping(place, start, header.object_words());
+        if header.has_off_heap_part() {
+            adopt_copy(off_heap, NonNull::new_unchecked(start));
+        }
+        *top = start.add(header.object_words());
+        Term::boxed_at(start)
+    }
+}

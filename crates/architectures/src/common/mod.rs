@@ -1,0 +1,38 @@
+//! What the architectures share: memory blocks, sizes, the Cheney copy, messages, the verifier's core.
+
+pub(crate) mod blocks;
+pub(crate) mod cheney;
+pub(crate) mod fibonacci;
+pub(crate) mod fragments;
+pub(crate) mod message;
+pub(crate) mod off_heap;
+pub(crate) mod relocate;
+pub(crate) mod report;
+pub(crate) mod sharing;
+pub(crate) mod sizing;
+pub(crate) mod stack;
+pub(crate) mod verify;
+
+use atoll_heap::immovable;
+use atoll_term::Term;
+
+/// The immovable range's bounds, kept by whoever asks often.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Immovable {
+    start: usize,
+    bytes: usize,
+}
+
+impl Immovable {
+    /// The range of this run.
+    pub(crate) fn of_this_run() -> Immovable {
+        let (start, bytes) = immovable::bounds();
+        Immovable { start, bytes }
+    }
+
+    /// Whether a pointer term leads into the range.
+    #[inline(always)]
+    pub(crate) fn contains(&self, term: Term) -> bool {
+        (term.pointer() as usize).wrapping_sub(self.start) < self.bytes
+    }
+}

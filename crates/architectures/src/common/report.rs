@@ -1,0 +1,47 @@
+//! What is reported of each collection.
+
+use std::sync::atomic::Ordering;
+
+use atoll_heap::statistics::{self, COUNTERS, TRACE};
+
+/// One collection, in words.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Report {
+    /// Name of the architecture.
+    pub(crate) architecture: &'static str,
+    /// Did it collect the old generation?
+    pub(crate) major: bool,
+    /// Clock when it began.
+    pub(crate) started: i64,
+    /// In use before: collected generations and fragments.
+    pub(crate) before: usize,
+    /// What survived.
+    pub(crate) live: usize,
+    /// Block of the young generation afterwards.
+    pub(crate) young_block: usize,
+    /// Block of the old generation afterwards.
+    pub(crate) old_block: usize,
+}
+
+impl Report {
+    /// Counts the collection, and prints its line if asked.
+    pub(crate) fn record(&self) {
+        let nanoseconds = (atoll_platform::clock::monotonic() - self.started).max(0) as u64;
+        statistics::record_collection(self.major, nanoseconds, self.live as u64);
+        if self.major {
+            COUNTERS.live_words.store(self.live as u64, Ordering::Relaxed);
+        }
+        if TRACE.load(Ordering::Relaxed) {
+            eprintln!(
+                "gc {} {}: {} words before, {} live, young block {}, old block {}, {} ns",
+                self.architecture,
+                if self.major { "major" } else { "minor" },
+                self.before,
+                self.live,
+                self.young_block,
+                self.old_block,
+                nanoseconds
+            );
+        }
+    }
+}

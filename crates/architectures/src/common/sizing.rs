@@ -1,0 +1,185 @@
+//! The size of a term that shares nothing inside itself, found without marking anything.
+//!
+//! A walk over the term notes the addresses of the objects that it meets as runs of adjacent objects. Objects are
+//! identical or apart; so if no two runs overlap, no object was met twice, and the flat size is the size. Terms
+//! that were built or collected together lie in few runs, so this costs a comparison or two an object. Where runs
+//! overlap, or there are too many, the answer is `None`, and [`super::sharing`] does the exact thing.
+
+use std::mem::MaybeUninit;
+
+use atoll_term::{Header, Term, WORD_BYTES, Word};
+
+use super::Immovable;
+
+/// Runs kept; more are an answer.
+const RUNS: usize = 256;
+/// Depth of nesting up to which the walk goes.
+const DEPTH: usize = 64;
+/// First number of runs at which they are compared with each other.
+const FIRST_CHECK: usize = 8;
+
+#[derive(Clone, Copy)]
+struct Run {
+    start: usize,
+    end: usize,
+}
+
+impl Run {
+    #[inline(always)]
+    fn extend(&mut self, start: usize, end: usize) -> bool {
+        if start == self.end {
+            self.end = end;
+        } else if end == self.start {
+            self.start = start;
+        } else {
+            return false;
+        }
+        true
+    }
+}
+
+const NO_RUN: Run = Run { start: 0, end: 0 };
+
+struct Runs {
+    /// The two that were extended last; two, because a list's cells and its elements are often built in two rows.
+    open: [Run; 2],
+    closed: [MaybeUninit<Run>; RUNS],
+    count: usize,
+    check_at: usize,
+}
+
+impl Runs {
+    #[inline(always)]
+    fn new() -> Runs {
+        Runs { open: [NO_RUN; 2], closed: [const { MaybeUninit::uninit() }; RUNS], count: 0, check_at: FIRST_CHECK }
+    }
+
+    /// Notes an object; false: it is not worth going on.
+    #[inline(always)]
+    fn note(&mut self, start: usize, words: usize) -> bool {
+        let end = start + words * WORD_BYTES;
+        if self.open[0].extend(start, end) || self.open[1].extend(start, end) {
+            return true;
+        }
+        let closing = self.open[1];
+        self.open[1] = self.open[0];
+        self.open[0] = Run { start, end };
+        closing.start == 0 || self.close(closing)
+    }
+
+    fn close(&mut self, run: Run) -> bool {
+        self.closed[self.count].write(run);
+        self.count += 1;
+        if self.count < self.check_at {
+            return true;
+        }
+        let before = self.count;
+        if !self.merge() || (before == RUNS && self.count > RUNS / 2) {
+            return false;
+        }
+        self.check_at = (self.count * 4).clamp(FIRST_CHECK, RUNS);
+        true
+    }
+
+    /// Joins runs that touch; false: two overlap.
+    fn merge(&mut self) -> bool {
+        // SAFETY: the first `count` runs are initialised.
+        let runs = unsafe { std::slice::from_raw_parts_mut(self.closed.as_mut_ptr().cast::<Run>(), self.count) };
+        runs.sort_unstable_by_key(|run| run.start);
+        let mut kept = 0;
+        for index in 1..runs.len() {
+            let run = runs[index];
+            if run.start < runs[kept].end {
+                return false;
+            }
+            if run.start == runs[kept].end {
+                runs[kept].end = run.end;
+            } else {
+                kept += 1;
+                runs[kept] = run;
+            }
+        }
+        self.count = self.count.min(kept + 1);
+        true
+    }
+
+    #[inline(always)]
+    fn disjoint(&mut self) -> bool {
+        if self.open[1].start == 0 {
+            return true;
+        }
+        for open in self.open {
+            if self.count == RUNS {
+                return false;
+            }
+            self.closed[self.count].write(open);
+            self.count += 1;
+        }
+        if let ([first, second], 2) = (self.open, self.count) {
+            return first.end <= second.start || second.end <= first.start;
+        }
+        self.merge()
+    }
+}
+
+/// Words of a boxed object or cons, and the part of it that holds terms (first word, words).
+///
+/// # Safety
+/// The term is a pointer to a whole object.
+#[inline(always)]
+pub(crate) unsafe fn extent(term: Term) -> (usize, *mut Word, usize) {
+    let place = term.pointer();
+    if term.is_cons() {
+        return (2, place, 2);
+    }
+    // SAFETY: a boxed term points to a header.
+    let header = Header::from_word(unsafe { *place });
+    (header.object_words(), place.wrapping_add(1), if header.is_opaque() { 0 } else { header.arity() })
+}
+
+/// Words that a copy of the term takes without the immovable part, if it certainly shares nothing inside.
+///
+/// # Safety
+/// The term is whole.
+pub(crate) unsafe fn unshared_words(root: Term, immovable: Immovable) -> Option<usize> {
+    let mut runs = Runs::new();
+    let mut pending = [const { MaybeUninit::<(*mut Word, *mut Word)>::uninit() }; DEPTH];
+    let mut depth = 0;
+    let mut total = 0;
+    let mut root = root.word();
+    let mut at: *mut Word = &raw mut root;
+    let mut end = at.wrapping_add(1);
+    loop {
+        while at < end {
+            // SAFETY: `at` is a term inside a whole object, or the root.
+            let term = Term::from_word(unsafe { *at });
+            at = at.wrapping_add(1);
+            if !term.is_pointer() || immovable.contains(term) {
+                continue;
+            }
+            // SAFETY: terms inside a whole term are whole.
+            let (words, fields, count) = unsafe { extent(term) };
+            if !runs.note(term.pointer() as usize, words) {
+                return None;
+            }
+            total += words;
+            if count > 0 {
+                if at < end {
+                    if depth == DEPTH {
+                        return None;
+                    }
+                    pending[depth].write((at, end));
+                    depth += 1;
+                }
+                at = fields;
+                end = fields.wrapping_add(count);
+            }
+        }
+        if depth == 0 {
+            return runs.disjoint().then_some(total);
+        }
+        depth -= 1;
+        // SAFETY: what lies below the depth was written.
+        (at, end) = unsafe { pending[depth].assume_init() };
+    }
+}

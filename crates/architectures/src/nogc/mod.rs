@@ -1,0 +1,120 @@
+//! `nogc`: bump allocation, never collects: the floor that every other architecture is measured against (Epsilon in
+//! the JVM). Heaps are chunks that nobody gives back, stacks lie apart, messages and spawn arguments pass pointers.
+//!
+//! What it cannot do: run for long. Nothing is freed but stacks: not heaps, not large binaries, not what is dead.
+//!
+//! A process takes a chunk when its last one is full; each is twice as large as the one before, up to a limit, so that
+//! a small process costs little and a large one seldom asks.
+//!
+//! Invariants: none of the heap's objects moves or goes away, so there is nothing to verify beyond the limits.
+
+mod send;
+mod state;
+
+use std::ptr::NonNull;
+
+use atoll_heap::{
+    Architecture, Collection, Fragment, HeapFull, HeapOptions, HeapSizes, Mutator, RootSet, StackPlacement,
+};
+use atoll_term::{Term, Word};
+
+use crate::common::{Immovable, stack};
+use state::State;
+
+/// The architecture that never collects.
+#[derive(Debug)]
+pub struct NoGc {
+    immovable: Immovable,
+}
+
+impl NoGc {
+    /// The architecture; reserves the immovable range if nobody has.
+    pub fn new() -> NoGc {
+        NoGc { immovable: Immovable::of_this_run() }
+    }
+}
+
+impl Default for NoGc {
+    fn default() -> NoGc {
+        NoGc::new()
+    }
+}
+
+impl Architecture for NoGc {
+    fn name(&self) -> &'static str {
+        "nogc"
+    }
+
+    fn stack_placement(&self) -> StackPlacement {
+        StackPlacement::Apart
+    }
+
+    fn create(&self, mutator: &mut Mutator, arguments: NonNull<Fragment>, options: &HeapOptions) -> Term {
+        send::create(mutator, arguments, options)
+    }
+
+    fn destroy(&self, mutator: &mut Mutator) {
+        stack::free(mutator);
+        *mutator = Mutator::empty();
+    }
+
+    fn collect(
+        &self,
+        mutator: &mut Mutator,
+        request: Collection,
+        _live: &mut [Term],
+        _roots: &mut dyn RootSet,
+    ) -> Result<(), HeapFull> {
+        stack::reserve(mutator, request.stack_words);
+        if mutator.free_words() < request.heap_words {
+            state::next_chunk(mutator, request.heap_words)?;
+        }
+        Ok(())
+    }
+
+    fn allocate_slow(&self, mutator: &mut Mutator, words: usize) -> NonNull<Word> {
+        send::allocate_slow(mutator, words)
+    }
+
+    fn send(&self, sender: Option<&mut Mutator>, term: Term) -> NonNull<Fragment> {
+        send::send(self, sender, term)
+    }
+
+    fn receive(&self, _receiver: &mut Mutator, message: &mut Fragment) -> bool {
+        message.used() == 0
+    }
+
+    fn keep_fragment(&self, receiver: &mut Mutator, message: NonNull<Fragment>) {
+        send::keep_fragment(receiver, message);
+    }
+
+    fn messages_are_roots(&self) -> bool {
+        false
+    }
+
+    fn wants_collection(&self, _mutator: &Mutator) -> bool {
+        false
+    }
+
+    fn set_options(&self, mutator: &mut Mutator, options: &HeapOptions) {
+        State::of_mut(mutator).options = *options;
+    }
+
+    fn options(&self, mutator: &Mutator) -> HeapOptions {
+        State::of(mutator).options
+    }
+
+    fn sizes(&self, mutator: &Mutator) -> HeapSizes {
+        let state = State::of(mutator);
+        HeapSizes {
+            young_block: state.allocated,
+            young_used: state.allocated - mutator.free_words(),
+            stack: mutator.stack_words(),
+            ..HeapSizes::default()
+        }
+    }
+
+    fn each_block(&self, mutator: &Mutator, visit: &mut dyn FnMut(*mut Word, usize)) {
+        state::each_chunk(mutator, visit);
+    }
+}

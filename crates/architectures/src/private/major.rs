@@ -1,0 +1,105 @@
+//! A major collection: both generations and the fragments into one new young generation (Wilhelmsson §3.2.3).
+
+use std::ptr::null_mut;
+
+use atoll_heap::{HeapFull, Mutator, link_off_heap, off_heap_bytes};
+use atoll_term::{WORD_BYTES, Word};
+
+use super::collect::{Need, Roots, check_limit, fragment_ranges, move_stack, replace_block, resize};
+use super::state::State;
+use crate::common::cheney::{Copier, Destination, Policy};
+use crate::common::fragments::FragmentRanges;
+use crate::common::report::Report;
+use crate::common::{blocks, fibonacci, off_heap};
+
+/// Shrinks to the series' next size above this times what is needed.
+pub(super) const SHRINK_FACTOR: usize = 2;
+
+struct Both {
+    young: usize,
+    young_bytes: usize,
+    old: usize,
+    old_bytes: usize,
+    fragments: FragmentRanges,
+}
+
+impl Policy for Both {
+    #[inline(always)]
+    fn destination(&self, place: *const Word) -> Destination {
+        let address = place as usize;
+        if address.wrapping_sub(self.young) < self.young_bytes
+            || address.wrapping_sub(self.old) < self.old_bytes
+            || self.fragments.contains(place)
+        {
+            Destination::Young
+        } else {
+            Destination::Stay
+        }
+    }
+}
+
+/// Collects everything. The new block has room for all that was in use, so the need is always met.
+pub(super) fn collect(mutator: &mut Mutator, need: Need, roots: &mut Roots<'_>, started: i64) -> Result<(), HeapFull> {
+    let state = State::of(mutator);
+    let (heap, block) = (state.heap, state.block_words(mutator));
+    let used = blocks::words_between(heap, mutator.top);
+    let (old_start, old_used) = state.old().map_or((null_mut(), 0), |old| (old.start, old.used()));
+    let before = used + old_used + mutator.fragment_words;
+    let most = before + mutator.stack_words() + need.words;
+    let wanted = match (need.exact, state.grow) {
+        (true, _) => most,
+        (false, true) => (most + most / 4).max(state.options().minimum_words),
+        (false, false) => most.max(state.options().minimum_words),
+    };
+    let new_words = fibonacci::at_least(wanted);
+    check_limit(mutator, new_words)?;
+
+    let fragments = fragment_ranges(mutator);
+    let block_start = move_stack(mutator, new_words);
+    let policy = Both {
+        young: heap as usize,
+        young_bytes: used * WORD_BYTES,
+        old: old_start as usize,
+        old_bytes: old_used * WORD_BYTES,
+        fragments,
+    };
+    let mut copier = Copier::new(policy, block_start, null_mut());
+    // SAFETY: phases 3 to 6: the roots hold whole terms; the new block has room for all that was in use; the lists
+    // are the process's own.
+    unsafe {
+        roots.each_run(mutator, |start, words| copier.visit_run(start, words));
+        copier.scan(block_start, null_mut());
+        let mut kept = null_mut();
+        let mut bytes = 0;
+        let mut keep = |object| {
+            bytes += off_heap_bytes(object);
+            link_off_heap(&mut kept, object);
+        };
+        off_heap::sweep(mutator.off_heap, &mut keep);
+        if let Some(old) = State::of_mut(mutator).take_old() {
+            off_heap::sweep(old.off_heap, &mut keep);
+            old.free();
+        }
+        mutator.off_heap = kept;
+        mutator.off_heap_bytes = 0;
+        State::of_mut(mutator).live_off_heap_bytes = bytes;
+        replace_block(mutator, block_start, block);
+    }
+    mutator.top = copier.young;
+    let state = State::of_mut(mutator);
+    state.high_water = copier.young;
+    state.minors = 0;
+    let live = blocks::words_between(block_start, copier.young);
+    resize(mutator, need, SHRINK_FACTOR, roots);
+    Report {
+        architecture: "private",
+        major: true,
+        started,
+        before,
+        live,
+        young_block: State::of(mutator).block_words(mutator),
+        old_block: 0,
+    }
+    .record();
+    Ok(())
+}

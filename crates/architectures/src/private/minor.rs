@@ -1,0 +1,116 @@
+//! A minor collection: the young generation and the fragments (Wilhelmsson §3.2.1 and §3.2.2).
+
+use std::ptr::null_mut;
+
+use atoll_heap::{HeapFull, Mutator, link_off_heap, off_heap_bytes};
+use atoll_term::{WORD_BYTES, Word};
+
+use super::collect::{Need, Roots, check_limit, fragment_ranges, move_stack, replace_block, resize};
+use super::state::{Old, State};
+use crate::common::cheney::{Copier, Destination, Policy};
+use crate::common::fragments::FragmentRanges;
+use crate::common::report::Report;
+use crate::common::{blocks, fibonacci, off_heap};
+
+/// Shrinks to the series' next size above this times what is needed.
+const SHRINK_FACTOR: usize = 3;
+
+struct Young {
+    start: usize,
+    mature_bytes: usize,
+    used_bytes: usize,
+    fragments: FragmentRanges,
+}
+
+impl Policy for Young {
+    #[inline(always)]
+    fn destination(&self, place: *const Word) -> Destination {
+        let offset = (place as usize).wrapping_sub(self.start);
+        if offset < self.used_bytes {
+            if offset < self.mature_bytes { Destination::Old } else { Destination::Young }
+        } else if self.fragments.contains(place) {
+            Destination::Young
+        } else {
+            Destination::Stay
+        }
+    }
+}
+
+/// Collects the young generation. False: that did not make enough room.
+pub(super) fn collect(
+    mutator: &mut Mutator,
+    need: Need,
+    roots: &mut Roots<'_>,
+    started: i64,
+) -> Result<bool, HeapFull> {
+    let state = State::of(mutator);
+    let (heap, block) = (state.heap, state.block_words(mutator));
+    let used = blocks::words_between(heap, mutator.top);
+    let mature = blocks::words_between(heap, state.high_water);
+    let before = used + mutator.fragment_words;
+    let most = before + mutator.stack_words();
+    let mut wanted = block.max(most).max(state.options().minimum_words);
+    if state.grow || need.words > wanted / 4 {
+        wanted = wanted.max(most + need.words);
+    }
+    let new_words = fibonacci::at_least(wanted);
+    let new_old = if mature > 0 && state.old().is_none() { fibonacci::at_least(mature + used) } else { 0 };
+    check_limit(mutator, new_words + new_old)?;
+
+    let fragments = fragment_ranges(mutator);
+    let block_start = move_stack(mutator, new_words);
+    let state = State::of_mut(mutator);
+    if new_old > 0 {
+        state.put_old(Old::new(new_old));
+    }
+    let old_top = state.old().map_or(null_mut(), |old| old.top);
+    let policy =
+        Young { start: heap as usize, mature_bytes: mature * WORD_BYTES, used_bytes: used * WORD_BYTES, fragments };
+    let mut copier = Copier::new(policy, block_start, old_top);
+    // SAFETY: phases 3 to 6: the roots hold whole terms; the new block has room for all that is young, the old
+    // generation for all that is mature; the lists are the process's own.
+    unsafe {
+        roots.each_run(mutator, |start, words| copier.visit_run(start, words));
+        copier.scan(block_start, old_top);
+        let list = std::mem::replace(&mut mutator.off_heap, null_mut());
+        let mut young_list = null_mut();
+        let mut old_list = State::of(mutator).old().map_or(null_mut(), |old| old.off_heap);
+        let mut old_bytes = 0;
+        off_heap::sweep(list, |object| {
+            let is_young = (object.as_ptr() as usize).wrapping_sub(block_start as usize) < new_words * WORD_BYTES;
+            old_bytes += if is_young { 0 } else { off_heap_bytes(object) };
+            link_off_heap(if is_young { &mut young_list } else { &mut old_list }, object);
+        });
+        mutator.off_heap = young_list;
+        mutator.off_heap_bytes = 0;
+        if let Some(old) = State::of_mut(mutator).old_mut() {
+            old.top = copier.old;
+            old.off_heap = old_list;
+            old.off_heap_bytes += old_bytes;
+        }
+        replace_block(mutator, block_start, block);
+    }
+    mutator.top = copier.young;
+    let state = State::of_mut(mutator);
+    state.high_water = copier.young;
+    state.minors += 1;
+
+    let live = blocks::words_between(block_start, copier.young);
+    let promoted = blocks::words_between(old_top, copier.old);
+    let enough = live + mutator.stack_words() + need.words <= new_words;
+    if enough {
+        resize(mutator, need, SHRINK_FACTOR, roots);
+    }
+    let state = State::of(mutator);
+    Report {
+        architecture: "private",
+        major: false,
+        started,
+        before,
+        live: live + promoted,
+        young_block: state.block_words(mutator),
+        old_block: state.old().map_or(0, |old| old.words),
+    }
+    .record();
+    Ok(enough)
+}

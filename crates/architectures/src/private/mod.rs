@@ -1,0 +1,178 @@
+//! `private`: a heap and a stack of its own for each process, in one block, growing towards each other; messages are
+//! copied (Wilhelmsson §3, Johansson §3). A process is collected by the thread that runs it, and by nobody else.
+//!
+//! What it cannot do: pass a term without copying it; collect a large heap in less than its length.
+//!
+//! A collection, in phases; all run on the process's own thread:
+//!
+//! 1. Decide (`collect.rs`): sizes of the new blocks, minor or major; the limit of the heap is checked here, before
+//!    anything has moved. A major one is chosen when it is asked for, when `fullsweep_after` minors have passed, or when
+//!    the data below the high-water mark does not fit the old generation (§3.2.1).
+//! 2. New block, and the stack copied to its upper end.
+//! 3. Roots: stack, live registers, and what the machine names (dictionary, messages looked at). Objects below the
+//!    high-water mark go to the old generation, others and those of fragments to the new block (§3.2.2); in a
+//!    major one all go to the new block (§3.2.3).
+//! 4. Cheney scan of both destinations until nothing is left.
+//! 5. Off-heap lists: copied handles are kept, others give up their count.
+//! 6. Old block and fragments are freed; the high-water mark is the new top.
+//! 7. Size: after a minor one, below 25% needed and over 8,000 words or over the old generation, the block shrinks to
+//!    the series' next above 3 x needed; after a major one below 25% to the next above 2 x needed. Above 75% the
+//!    next collection grows the block. When a minor one frees too little, a major one follows.
+//!
+//! Invariants (`verify.rs`):
+//! * P1: a pointer on the stack, in a root or in the young generation leads to the process's own generations or to
+//!   the immovable range.
+//! * P2: a pointer in the old generation leads to the old generation or to the immovable range.
+//! * P3: the block holds heap and stack apart, and as much free room between them as was asked for.
+//! * P4: the off-heap lists name each handle of the heap once.
+//! * P5: no fragments are left.
+
+mod collect;
+mod major;
+mod minor;
+mod send;
+mod state;
+mod verify;
+
+use std::ptr::NonNull;
+
+use atoll_heap::{
+    Architecture, Collection, Fragment, HeapFull, HeapOptions, HeapSizes, Mutator, RootSet, StackPlacement,
+    each_off_heap, release_off_heap_list,
+};
+use atoll_term::{Term, Word};
+
+use crate::common::{Immovable, blocks};
+use state::State;
+
+/// The architecture with private heaps.
+#[derive(Debug)]
+pub struct Private {
+    immovable: Immovable,
+}
+
+impl Private {
+    /// The architecture; reserves the immovable range if nobody has.
+    pub fn new() -> Private {
+        Private { immovable: Immovable::of_this_run() }
+    }
+}
+
+impl Default for Private {
+    fn default() -> Private {
+        Private::new()
+    }
+}
+
+impl Architecture for Private {
+    fn name(&self) -> &'static str {
+        "private"
+    }
+
+    fn stack_placement(&self) -> StackPlacement {
+        StackPlacement::United
+    }
+
+    fn create(&self, mutator: &mut Mutator, arguments: NonNull<Fragment>, options: &HeapOptions) -> Term {
+        send::create(mutator, arguments, options)
+    }
+
+    fn destroy(&self, mutator: &mut Mutator) {
+        send::flush_counters(mutator);
+        let state = State::of(mutator);
+        let (heap, words) = (state.heap, state.block_words(mutator));
+        // SAFETY: the process has ended: nobody uses its objects, blocks and fragments any more.
+        unsafe {
+            release_off_heap_list(mutator.off_heap);
+            if let Some(old) = State::of_mut(mutator).take_old() {
+                release_off_heap_list(old.off_heap);
+                old.free();
+            }
+            blocks::free(heap, words);
+            collect::free_fragments(mutator);
+        }
+        *mutator = Mutator::empty();
+    }
+
+    fn schedule_out(&self, mutator: &mut Mutator) {
+        send::flush_counters(mutator);
+    }
+
+    fn collect(
+        &self,
+        mutator: &mut Mutator,
+        request: Collection,
+        live: &mut [Term],
+        roots: &mut dyn RootSet,
+    ) -> Result<(), HeapFull> {
+        collect::collect(self, mutator, request, live, roots)
+    }
+
+    fn allocate_slow(&self, mutator: &mut Mutator, words: usize) -> NonNull<Word> {
+        send::allocate_slow(mutator, words)
+    }
+
+    fn send(&self, sender: Option<&mut Mutator>, term: Term) -> NonNull<Fragment> {
+        send::send(self, sender, term)
+    }
+
+    fn receive(&self, receiver: &mut Mutator, message: &mut Fragment) -> bool {
+        send::receive(receiver, message)
+    }
+
+    fn keep_fragment(&self, receiver: &mut Mutator, message: NonNull<Fragment>) {
+        send::keep_fragment(receiver, message);
+    }
+
+    fn messages_are_roots(&self) -> bool {
+        false
+    }
+
+    fn wants_collection(&self, mutator: &Mutator) -> bool {
+        let state = State::of(mutator);
+        mutator.fragment_words > state.block_words(mutator).max(collect::FRAGMENTS_AT_LEAST)
+            || mutator.off_heap_bytes > state.off_heap_limit()
+    }
+
+    fn set_options(&self, mutator: &mut Mutator, options: &HeapOptions) {
+        State::of_mut(mutator).set_options(options);
+    }
+
+    fn options(&self, mutator: &Mutator) -> HeapOptions {
+        State::of(mutator).options()
+    }
+
+    fn sizes(&self, mutator: &Mutator) -> HeapSizes {
+        let state = State::of(mutator);
+        let stack = mutator.stack_words();
+        let (old_block, old_used) = state.old().map_or((0, 0), |old| (old.words, old.used()));
+        HeapSizes {
+            young_block: state.block_words(mutator) - stack,
+            young_used: blocks::words_between(state.heap, mutator.top),
+            old_block,
+            old_used,
+            stack,
+            fragments: mutator.fragment_words,
+            minor_collections: usize::from(state.minors),
+        }
+    }
+
+    fn each_block(&self, mutator: &Mutator, visit: &mut dyn FnMut(*mut Word, usize)) {
+        let state = State::of(mutator);
+        visit(state.heap, blocks::words_between(state.heap, mutator.top));
+        if let Some(old) = state.old() {
+            visit(old.start, old.used());
+        }
+        collect::each_fragment(mutator, |fragment| visit(fragment.words(), fragment.used()));
+    }
+
+    fn each_off_heap(&self, mutator: &Mutator, visit: &mut dyn FnMut(NonNull<Word>)) {
+        // SAFETY: the lists are the process's own, their objects are whole.
+        unsafe {
+            each_off_heap(mutator.off_heap, visit);
+            if let Some(old) = State::of(mutator).old() {
+                each_off_heap(old.off_heap, visit);
+            }
+        }
+    }
+}

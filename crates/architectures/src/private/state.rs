@@ -1,0 +1,131 @@
+//! What `private` keeps in a mutator. A process that never had an old generation has no memory for one.
+
+use atoll_heap::{HeapOptions, Mutator, OFF_HEAP_BYTES_AT_LEAST, STATE_WORDS};
+use atoll_term::Word;
+
+use crate::common::blocks;
+
+/// The old generation of a process.
+pub(super) struct Old {
+    /// First word of its block.
+    pub(super) start: *mut Word,
+    /// Next free word.
+    pub(super) top: *mut Word,
+    /// Length of the block.
+    pub(super) words: usize,
+    /// Objects in it with off-heap parts.
+    pub(super) off_heap: *mut Word,
+    /// Bytes that these objects keep outside of heaps.
+    pub(super) off_heap_bytes: usize,
+}
+
+impl Old {
+    /// An empty one.
+    pub(super) fn new(words: usize) -> Old {
+        let start = blocks::allocate(words);
+        Old { start, top: start, words, off_heap: std::ptr::null_mut(), off_heap_bytes: 0 }
+    }
+
+    pub(super) fn used(&self) -> usize {
+        blocks::words_between(self.start, self.top)
+    }
+
+    pub(super) fn free_words(&self) -> usize {
+        self.words - self.used()
+    }
+
+    /// Gives the block back.
+    ///
+    /// # Safety
+    /// Nobody uses its objects any more.
+    pub(super) unsafe fn free(&self) {
+        // SAFETY: the block is this generation's.
+        unsafe { blocks::free(self.start, self.words) }
+    }
+}
+
+/// The overlay of `Mutator::state`.
+#[repr(C)]
+pub(super) struct State {
+    /// First word of the block; its end is the stack's base.
+    pub(super) heap: *mut Word,
+    /// Objects below survived the last collection.
+    pub(super) high_water: *mut Word,
+    old: *mut Old,
+    minimum_words: usize,
+    maximum_words: usize,
+    /// Bytes that the heap kept outside of itself after the last major collection.
+    pub(super) live_off_heap_bytes: usize,
+    full_sweep_after: u16,
+    /// Minor collections since the last major one.
+    pub(super) minors: u16,
+    /// More than 75% was needed at the end of the last collection.
+    pub(super) grow: bool,
+    /// Messages sent that are not counted yet, and their words.
+    pub(super) sent: u32,
+    pub(super) sent_words: u32,
+}
+
+const _: () = assert!(size_of::<State>() <= STATE_WORDS * size_of::<usize>());
+const _: () = assert!(align_of::<State>() <= align_of::<usize>());
+
+impl State {
+    #[inline(always)]
+    pub(super) fn of(mutator: &Mutator) -> &State {
+        // SAFETY: the state words are this architecture's; all zeros is a valid state.
+        unsafe { &*mutator.state.as_ptr().cast::<State>() }
+    }
+
+    #[inline(always)]
+    pub(super) fn of_mut(mutator: &mut Mutator) -> &mut State {
+        // SAFETY: as above.
+        unsafe { &mut *mutator.state.as_mut_ptr().cast::<State>() }
+    }
+
+    /// Words of the block of heap and stack.
+    #[inline]
+    pub(super) fn block_words(&self, mutator: &Mutator) -> usize {
+        blocks::words_between(self.heap, mutator.stack_base)
+    }
+
+    pub(super) fn old(&self) -> Option<&Old> {
+        // SAFETY: null, or a box that this state owns.
+        unsafe { self.old.as_ref() }
+    }
+
+    pub(super) fn old_mut(&mut self) -> Option<&mut Old> {
+        // SAFETY: as above.
+        unsafe { self.old.as_mut() }
+    }
+
+    pub(super) fn take_old(&mut self) -> Option<Box<Old>> {
+        let old = std::mem::replace(&mut self.old, std::ptr::null_mut());
+        // SAFETY: not null, it came from `Box::into_raw` and has no other owner now.
+        (!old.is_null()).then(|| unsafe { Box::from_raw(old) })
+    }
+
+    /// Sets the old generation of a process that has none.
+    pub(super) fn put_old(&mut self, old: Old) {
+        debug_assert!(self.old.is_null());
+        self.old = Box::into_raw(Box::new(old));
+    }
+
+    /// Bytes outside of the heap that are kept by the old generation, or new, at which a collection is due.
+    pub(super) fn off_heap_limit(&self) -> usize {
+        OFF_HEAP_BYTES_AT_LEAST + 2 * self.live_off_heap_bytes
+    }
+
+    pub(super) fn set_options(&mut self, options: &HeapOptions) {
+        self.minimum_words = options.minimum_words;
+        self.maximum_words = options.maximum_words;
+        self.full_sweep_after = options.full_sweep_after;
+    }
+
+    pub(super) fn options(&self) -> HeapOptions {
+        HeapOptions {
+            minimum_words: self.minimum_words,
+            full_sweep_after: self.full_sweep_after,
+            maximum_words: self.maximum_words,
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! The invariants P1 to P5 of `mod.rs`, checked on one process after a collection.
+
+use std::cell::Cell;
+
+use atoll_heap::{Mutator, each_off_heap};
+use atoll_term::{Header, WORD_BYTES, Word};
+
+use super::Private;
+use super::collect::{Need, Roots};
+use super::state::State;
+use crate::common::blocks::words_between;
+use crate::common::verify::{check_objects, check_run, violation};
+
+/// Checks the process. Live registers may hold a message that was looked at and not taken, so they are not
+/// checked.
+pub(super) fn verify(architecture: &Private, mutator: &mut Mutator, need: Need, roots: &mut Roots<'_>) {
+    let state = State::of(mutator);
+    let heap = (state.heap, words_between(state.heap, mutator.top));
+    let old = state.old().map_or((std::ptr::null_mut(), 0), |old| (old.start, old.used()));
+    let inside = |run: (*mut Word, usize), place: *const Word| {
+        (place as usize).wrapping_sub(run.0 as usize) < run.1 * WORD_BYTES
+    };
+    let immovable = |place: *const Word| architecture.immovable.contains(atoll_term::Term::boxed_at(place));
+    let own = |place: *const Word| inside(heap, place) || inside(old, place) || immovable(place);
+    let not_young = |place: *const Word| inside(old, place) || immovable(place);
+    const P1: &str = "P1 (pointers lead to own generations)";
+    const P2: &str = "P2 (the old generation does not point to the young one)";
+    // SAFETY: the process's own memory, which a collection has just left in order.
+    unsafe {
+        check_run(mutator.stack, mutator.stack_words(), P1, &own);
+        roots.set.each_slice(&mut |start, terms| check_run(start.cast(), terms, P1, &own));
+        let young_handles = check_objects(heap.0, heap.1, P1, &own);
+        let old_handles = check_objects(old.0, old.1, P2, &not_young);
+        let listed = Cell::new(0);
+        let count_listed = |run: (*mut Word, usize), list| {
+            listed.set(0);
+            each_off_heap(list, &mut |object| {
+                listed.set(listed.get() + 1);
+                let header = Header::from_word(*object.as_ptr());
+                if !inside(run, object.as_ptr()) || !header.has_off_heap_part() {
+                    violation("P4 (off-heap lists name the heap's handles)", object.as_ptr(), header.word());
+                }
+            });
+            listed.get()
+        };
+        let old_list = state.old().map_or(std::ptr::null_mut(), |old| old.off_heap);
+        // The old generation may hold handles of the same list that died since its last collection: all are listed.
+        if count_listed(heap, mutator.off_heap) != young_handles || count_listed(old, old_list) != old_handles {
+            violation("P4 (off-heap lists name each handle once)", heap.0, listed.get() as Word);
+        }
+    }
+    let free = words_between(mutator.top, mutator.stack.max(mutator.top));
+    if free < need.words || mutator.stack < mutator.top || mutator.stack > mutator.stack_base {
+        violation("P3 (the room that was asked for)", mutator.top, free as Word);
+    }
+    if !mutator.fragments.is_null() || mutator.fragment_words != 0 {
+        violation("P5 (no fragments are left)", mutator.fragments.cast(), mutator.fragment_words as Word);
+    }
+}

@@ -1,0 +1,229 @@
+//! Phases 1, 2, 3, 6 and 7, and what both kinds of collection share.
+
+use std::sync::atomic::Ordering;
+
+use atoll_heap::statistics::VERIFY;
+use atoll_heap::{Collection, Mutator, OFF_HEAP_BYTES_AT_LEAST, RootSet, join_off_heap, world};
+use atoll_platform::clock::monotonic;
+use atoll_term::{Term, Word};
+
+use super::state::{Collector, Range, State};
+use super::{Shared, buffer, major, minor, parallel, send, verify};
+use crate::common::cheney::{Copier, Policy};
+use crate::common::report::Report;
+use crate::common::{blocks, fibonacci, stack};
+
+/// Words up to which the young generation does not shrink in a minor collection, unless it is larger than the old.
+const SMALL: usize = 8_000;
+/// The young generation grows while collections take more than this part of the time ...
+const TIME_TO_GROW: i64 = 8;
+/// ... does not shrink while they take more than this part ...
+const TIME_TO_SHRINK: i64 = 32;
+/// ... and does not grow for that reason beyond this size.
+const LARGEST_FOR_TIME: usize = 1 << 20;
+
+/// The roots of one collection.
+pub(super) struct Roots<'a> {
+    /// The process that asked has its live registers on its stack; its other roots are these.
+    pub(super) own: &'a mut dyn RootSet,
+    /// Are the stacks of processes that did not run since the last major collection roots?
+    pub(super) all_stacks: bool,
+    pub(super) majors: usize,
+}
+
+impl Roots<'_> {
+    /// Phase 3, and the processes' part of 5: visits every root as a run of words. Takes allocation buffers away, and
+    /// off-heap lists over.
+    pub(super) fn each_run(&mut self, collector: &mut Collector, visit: &mut dyn FnMut(*mut Word, usize)) {
+        world().each_mutator(&mut |mutator, roots| {
+            buffer::clear(mutator);
+            adopt_off_heap(collector, mutator);
+            let state = State::of(mutator);
+            if self.all_stacks || state.running || state.ran_in == self.majors {
+                visit(mutator.stack, mutator.stack_words());
+            }
+            roots.each_slice(&mut |start, terms| visit(start.cast(), terms));
+        });
+        world().each_global_slice(&mut |start, terms| visit(start.cast(), terms));
+        self.own.each_slice(&mut |start, terms| visit(start.cast(), terms));
+    }
+}
+
+/// Joins a process's list of objects with off-heap parts to the heap's.
+pub(super) fn adopt_off_heap(collector: &mut Collector, mutator: &mut Mutator) {
+    let list = std::mem::replace(&mut mutator.off_heap, std::ptr::null_mut());
+    mutator.off_heap_bytes = 0;
+    // SAFETY: both lists consist of whole objects of the heap.
+    unsafe { join_off_heap(&mut collector.young_off_heap, list) }
+}
+
+pub(super) fn collect(
+    shared: &Shared,
+    mutator: &mut Mutator,
+    request: Collection,
+    live: &mut [Term],
+    roots: &mut dyn RootSet,
+) {
+    send::flush_counters(mutator);
+    let stack_room = blocks::words_between(mutator.stack_limit, mutator.stack);
+    let had_room = mutator.free_words() >= request.heap_words && stack_room >= request.stack_words;
+    stack::reserve(mutator, request.stack_words);
+    if request.hibernate {
+        stack::trim(mutator, request.stack_words);
+        return;
+    }
+    let wants_room = !request.major && !had_room;
+    if wants_room && (mutator.free_words() >= request.heap_words || buffer::refill(shared, mutator, request.heap_words))
+    {
+        return;
+    }
+
+    // While this thread waits, another may collect; then the live registers are found on the stack.
+    stack::reserve(mutator, live.len() + request.stack_words);
+    mutator.stack = mutator.stack.wrapping_sub(live.len());
+    // SAFETY: the stack has room for the live registers.
+    unsafe { std::ptr::copy_nonoverlapping(live.as_ptr().cast(), mutator.stack, live.len()) };
+    // The world hands this mutator out too, so from here on it is reached through a pointer alone of which the compiler
+    // must believe that the calls below know it.
+    let pointer = std::hint::black_box(std::ptr::from_mut(mutator));
+    let epoch = shared.epoch.load(Ordering::Acquire);
+    let started = monotonic();
+    world().stop();
+    // SAFETY: the caller's mutator; nobody else uses it between here and the return, but for the calls to the world.
+    let this = || unsafe { &mut *pointer };
+    let collected = shared.epoch.load(Ordering::Acquire) != epoch;
+    if !(wants_room && collected && buffer::refill(shared, this(), request.heap_words)) {
+        collect_stopped(shared, &request, roots, started);
+        if this().free_words() < request.heap_words {
+            let refilled = buffer::refill(shared, this(), request.heap_words);
+            debug_assert!(refilled, "a collection leaves the room that was asked for");
+        }
+    }
+    world().resume();
+    let mutator = this();
+    // SAFETY: the live registers lie on top of the stack.
+    unsafe { std::ptr::copy_nonoverlapping(mutator.stack, live.as_mut_ptr().cast(), live.len()) };
+    mutator.stack = mutator.stack.wrapping_add(live.len());
+    stack::reserve(mutator, request.stack_words);
+}
+
+/// Phases 2 to 7 in a stopped world.
+fn collect_stopped(shared: &Shared, request: &Collection, own: &mut dyn RootSet, started: i64) {
+    let collector = &mut *shared.lock();
+    let majors = shared.majors.load(Ordering::Relaxed);
+    let mature = blocks::words_between(collector.young().start(), collector.mark);
+    let old_free = collector.old_words.saturating_sub(old_used(collector));
+    let off_heap_limit = OFF_HEAP_BYTES_AT_LEAST + 2 * collector.live_off_heap_bytes;
+    let is_major = request.major
+        || (collector.old_words > 0 && mature > old_free)
+        || collector.old_off_heap_bytes > off_heap_limit;
+    let mut roots = Roots { own, all_stacks: is_major || collector.minors == 0, majors };
+    let need = request.heap_words;
+    let enough = !is_major && minor::collect(shared, collector, need, &mut roots, started);
+    if !enough {
+        let started = if is_major { started } else { monotonic() };
+        roots.all_stacks = true;
+        major::collect(shared, collector, need, &mut roots, started);
+    }
+    collector.ended = monotonic();
+    let limit = OFF_HEAP_BYTES_AT_LEAST + 2 * collector.live_off_heap_bytes;
+    shared.off_heap_limit.store(limit, Ordering::Relaxed);
+    shared.epoch.fetch_add(1, Ordering::Release);
+    if VERIFY.load(Ordering::Relaxed) {
+        verify::verify(shared, collector, &mut roots);
+    }
+}
+
+/// Phases 3 and 4: copies all that the roots reach, on several threads if there is much; gives the new tops.
+///
+/// # Safety
+/// The world is stopped; the roots hold whole terms; the destinations have twice the room of what may be copied.
+pub(super) unsafe fn copy<P: Policy + Sync>(
+    shared: &Shared,
+    collector: &mut Collector,
+    roots: &mut Roots<'_>,
+    policy: P,
+    destinations: (*mut Word, *mut Word),
+    before: usize,
+) -> (*mut Word, *mut Word) {
+    let (young, old) = destinations;
+    let workers = shared.workers.load(Ordering::Relaxed);
+    if before > shared.parallel_above.load(Ordering::Relaxed) && workers > 1 {
+        // SAFETY: as the caller's.
+        return unsafe { parallel::copy(collector, roots, &policy, young, old, workers) };
+    }
+    let mut copier = Copier::new(policy, young, old);
+    roots.each_run(collector, &mut |start, words| {
+        // SAFETY: as the caller's.
+        unsafe { copier.visit_run(start, words) }
+    });
+    // SAFETY: as the caller's.
+    unsafe { copier.scan(young, old) };
+    (copier.young, copier.old)
+}
+
+/// Words in use in the old generation.
+pub(super) fn old_used(collector: &Collector) -> usize {
+    blocks::words_between(collector.old().start(), collector.old_top)
+}
+
+/// What a collection leaves in the young generation.
+pub(super) struct Outcome {
+    /// Next free word.
+    pub(super) top: *mut Word,
+    /// Size before phase 6.
+    pub(super) words: usize,
+    /// Free words that were asked for.
+    pub(super) need: usize,
+    /// Words in use before.
+    pub(super) used_before: usize,
+}
+
+/// Phase 6: the other range becomes the young generation, with the size that the rules give. `factor`: when it
+/// shrinks, then to the series' next size above this times what is needed.
+///
+/// # Safety
+/// Everything that lives has left the range in use.
+pub(super) unsafe fn settle(
+    shared: &Shared,
+    collector: &mut Collector,
+    outcome: &Outcome,
+    factor: usize,
+    started: i64,
+) {
+    // SAFETY: as the caller's.
+    unsafe { collector.flip(outcome.used_before) };
+    let range: Range = collector.young();
+    let needed = blocks::words_between(range.start(), outcome.top) + outcome.need;
+    let pause = monotonic() - started;
+    let between = (started - collector.ended).max(0);
+    let is_minor = factor != major::SHRINK_FACTOR;
+    let slow = is_minor && pause * TIME_TO_GROW > between && outcome.words < LARGEST_FOR_TIME;
+    let mut words = outcome.words.max(needed);
+    collector.grow = needed * 4 > words * 3 || slow;
+    let large = !is_minor || words > SMALL || words > collector.old_words;
+    if needed * 4 < words && large && !(is_minor && pause * TIME_TO_SHRINK > between) {
+        words = words.min(fibonacci::at_least((factor * needed).max(shared.floor.load(Ordering::Relaxed))));
+    }
+    range.check_room(words);
+    collector.young_words = words;
+    collector.mark = outcome.top;
+    collector.report_size();
+    shared.young_top.store(outcome.top as usize, Ordering::Release);
+    shared.young_limit.store(range.start().wrapping_add(words) as usize, Ordering::Release);
+    shared.young_end.store(range.end(), Ordering::Release);
+}
+
+/// Counts a collection and prints its line if asked.
+pub(super) fn report(collector: &Collector, is_major: bool, started: i64, before: usize, live: usize) {
+    Report {
+        architecture: "shared",
+        major: is_major,
+        started,
+        before,
+        live,
+        young_block: collector.young_words,
+        old_block: collector.old_words,
+    }
+    .record();
+}

@@ -1,0 +1,219 @@
+//! `shared`: one heap for all processes, a stack apart for each; messages and spawn arguments pass pointers
+//! (Wilhelmsson §4, Johansson §4).
+//!
+//! What it cannot do: collect one process without stopping the others; free a process's data when it ends, before the
+//! next collection; bound one process's heap (`max_heap_size` and `fullsweep_after` say nothing, `hibernate` concerns the
+//! stack).
+//!
+//! The heap is three ranges of reserved addresses: two for the young generation, used in turn, and one for the old.
+//! Sizes are limits inside the ranges, so growing and shrinking copies nothing. Each scheduler thread has an
+//! allocation buffer in the young generation, which the process that runs on it borrows (`buffer.rs`). A collection
+//! begins when a buffer cannot be had below the limit. Its phases run on the thread that asked, while every other
+//! thread stands at a safepoint:
+//!
+//! 1. Stop the world. Whoever waited for another thread's collection looks first whether there is room now.
+//! 2. Decide: minor or major, as in `private`, over the whole heap.
+//! 3. Roots (§4.4): stack and live registers of the process that asked. Of a major, and of the first minor after it: the
+//!    stack of every live process; of other minors, the stacks of those that ran since the last major. Dictionaries,
+//!    messages and the terms of no process, always: a message may have come to a process that has not run since.
+//! 4. Cheney scan; above 2^18 words in use several threads do it (`parallel.rs`).
+//! 5. Off-heap lists of all processes join the heap's, and are swept.
+//! 6. Size: as in `private` (75% grows, 25% shrinks), and one step of the series more while collections take more
+//!    than an eighth of the time (not in the papers, which stop one processor, not all).
+//! 7. All allocation buffers are void; the world goes on.
+//!
+//! Invariants (`verify.rs`):
+//! * S1: a pointer on a stack, in a root or in the young generation leads to the young or old part in use, or to the
+//!   immovable range.
+//! * S2: a pointer in the old generation leads to the old generation or to the immovable range.
+//! * S3: no mutator has an allocation buffer right after a collection.
+//! * S4: the off-heap lists name each handle of the heap once.
+
+mod buffer;
+mod collect;
+mod major;
+mod minor;
+mod parallel;
+mod send;
+mod state;
+mod verify;
+
+use std::ptr::NonNull;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use atoll_heap::{
+    Architecture, Collection, Fragment, HeapFull, HeapOptions, HeapSizes, Mutator, OFF_HEAP_BYTES_AT_LEAST, RootSet,
+    StackPlacement,
+};
+use atoll_term::{Term, Word};
+
+use crate::common::{Immovable, blocks, stack};
+use state::{Collector, State};
+
+/// Words of the young generation before the first process (Wilhelmsson §6).
+pub const INITIAL_WORDS: usize = 10_946;
+
+/// Words in use above which it pays to start threads for a collection.
+const PARALLEL_ABOVE: usize = 1 << 18;
+/// Hardware threads from which on collections are parallel: claiming each object costs half as much again.
+const FEWEST_THREADS: usize = 4;
+/// Threads that collect at most.
+const MOST_WORKERS: usize = 8;
+
+/// The architecture with one heap for all processes.
+#[derive(Debug)]
+pub struct Shared {
+    immovable: Immovable,
+    /// Next free address of the young generation.
+    young_top: AtomicUsize,
+    /// Address at which a collection is due.
+    young_limit: AtomicUsize,
+    /// Where the young generation's range of addresses ends.
+    young_end: AtomicUsize,
+    /// Collections so far: allocation buffers of earlier ones are void.
+    epoch: AtomicUsize,
+    /// Major collections so far.
+    majors: AtomicUsize,
+    /// Smallest size of the young generation.
+    floor: AtomicUsize,
+    /// Bytes of new binaries outside of the heap with which one process may ask for a collection.
+    off_heap_limit: AtomicUsize,
+    /// Words in use above which a collection is the work of several threads.
+    parallel_above: AtomicUsize,
+    /// Threads that collect then.
+    workers: AtomicUsize,
+    collector: Mutex<Collector>,
+}
+
+impl Shared {
+    /// The architecture with its heap; ends the run when there are no addresses for it.
+    pub fn new() -> Shared {
+        let collector = Collector::new(INITIAL_WORDS);
+        let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let start = collector.young().start() as usize;
+        let end = collector.young().end();
+        Shared {
+            immovable: Immovable::of_this_run(),
+            young_top: AtomicUsize::new(start),
+            young_limit: AtomicUsize::new(start + INITIAL_WORDS * size_of::<Word>()),
+            young_end: AtomicUsize::new(end),
+            epoch: AtomicUsize::new(1),
+            majors: AtomicUsize::new(0),
+            floor: AtomicUsize::new(INITIAL_WORDS),
+            off_heap_limit: AtomicUsize::new(OFF_HEAP_BYTES_AT_LEAST),
+            parallel_above: AtomicUsize::new(PARALLEL_ABOVE),
+            workers: AtomicUsize::new(if threads < FEWEST_THREADS { 1 } else { threads.min(MOST_WORKERS) }),
+            collector: Mutex::new(collector),
+        }
+    }
+
+    /// Sets how many threads collect when more than `above` words are in use.
+    pub fn set_parallel(&self, workers: usize, above: usize) {
+        self.workers.store(workers.max(1), Ordering::Relaxed);
+        self.parallel_above.store(above, Ordering::Relaxed);
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Collector> {
+        self.collector.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+impl Default for Shared {
+    fn default() -> Shared {
+        Shared::new()
+    }
+}
+
+impl Architecture for Shared {
+    fn name(&self) -> &'static str {
+        "shared"
+    }
+
+    fn stack_placement(&self) -> StackPlacement {
+        StackPlacement::Apart
+    }
+
+    fn create(&self, mutator: &mut Mutator, arguments: NonNull<Fragment>, options: &HeapOptions) -> Term {
+        send::create(self, mutator, arguments, options)
+    }
+
+    fn destroy(&self, mutator: &mut Mutator) {
+        send::flush_counters(mutator);
+        buffer::give_back(self, mutator);
+        collect::adopt_off_heap(&mut self.lock(), mutator);
+        stack::free(mutator);
+        *mutator = Mutator::empty();
+    }
+
+    fn schedule_in(&self, mutator: &mut Mutator) {
+        buffer::take(self, mutator);
+        let state = State::of_mut(mutator);
+        state.running = true;
+        state.ran_in = self.majors.load(Ordering::Relaxed);
+    }
+
+    fn schedule_out(&self, mutator: &mut Mutator) {
+        send::flush_counters(mutator);
+        buffer::give_back(self, mutator);
+        let state = State::of_mut(mutator);
+        state.running = false;
+        state.ran_in = self.majors.load(Ordering::Relaxed);
+    }
+
+    fn collect(
+        &self,
+        mutator: &mut Mutator,
+        request: Collection,
+        live: &mut [Term],
+        roots: &mut dyn RootSet,
+    ) -> Result<(), HeapFull> {
+        collect::collect(self, mutator, request, live, roots);
+        Ok(())
+    }
+
+    fn allocate_slow(&self, mutator: &mut Mutator, words: usize) -> NonNull<Word> {
+        buffer::allocate_slow(self, mutator, words)
+    }
+
+    fn send(&self, sender: Option<&mut Mutator>, term: Term) -> NonNull<Fragment> {
+        send::send(self, sender, term)
+    }
+
+    fn receive(&self, receiver: &mut Mutator, message: &mut Fragment) -> bool {
+        send::receive(self, receiver, message)
+    }
+
+    fn keep_fragment(&self, receiver: &mut Mutator, message: NonNull<Fragment>) {
+        send::keep_fragment(self, receiver, message);
+    }
+
+    fn messages_are_roots(&self) -> bool {
+        true
+    }
+
+    fn wants_collection(&self, mutator: &Mutator) -> bool {
+        mutator.off_heap_bytes > self.off_heap_limit.load(Ordering::Relaxed)
+    }
+
+    fn set_options(&self, mutator: &mut Mutator, options: &HeapOptions) {
+        State::of_mut(mutator).options = *options;
+    }
+
+    fn options(&self, mutator: &Mutator) -> HeapOptions {
+        State::of(mutator).options
+    }
+
+    fn sizes(&self, mutator: &Mutator) -> HeapSizes {
+        HeapSizes { young_block: mutator.free_words(), stack: mutator.stack_words(), ..HeapSizes::default() }
+    }
+
+    /// The whole heap as the last collection left it: what was allocated since is not visited.
+    fn each_block(&self, _mutator: &Mutator, visit: &mut dyn FnMut(*mut Word, usize)) {
+        let collector = self.lock();
+        let start = collector.young().start();
+        visit(start, blocks::words_between(start, collector.mark));
+        let old = collector.old().start();
+        visit(old, blocks::words_between(old, collector.old_top));
+    }
+}

@@ -1,0 +1,213 @@
+//! What `shared` keeps: of a mutator, whether and when it ran; of the heap, its ranges and sizes.
+
+use std::ptr::NonNull;
+
+use atoll_heap::{Fragment, HeapOptions, Mutator, STATE_WORDS, out_of_memory, statistics};
+use atoll_platform::Reservation;
+use atoll_term::{WORD_BYTES, Word};
+
+use crate::common::fragments::FragmentRanges;
+
+/// Addresses reserved for the whole heap.
+const RESERVED_BYTES: usize = 192 << 30;
+/// Words of a range whose memory is kept when the range is emptied.
+const KEPT_WORDS: usize = 1 << 20;
+
+/// The overlay of `Mutator::state`.
+#[repr(C)]
+pub(super) struct State {
+    pub(super) options: HeapOptions,
+    /// Number of major collections when it ran last.
+    pub(super) ran_in: usize,
+    /// Messages sent that are not counted yet.
+    pub(super) sent: u32,
+    /// Does it run on a thread now?
+    pub(super) running: bool,
+}
+
+const _: () = assert!(size_of::<State>() <= STATE_WORDS * size_of::<usize>());
+const _: () = assert!(align_of::<State>() <= align_of::<usize>());
+
+impl State {
+    #[inline(always)]
+    pub(super) fn of(mutator: &Mutator) -> &State {
+        // SAFETY: the state words are this architecture's; all zeros is a valid state.
+        unsafe { &*mutator.state.as_ptr().cast::<State>() }
+    }
+
+    #[inline(always)]
+    pub(super) fn of_mut(mutator: &mut Mutator) -> &mut State {
+        // SAFETY: as above.
+        unsafe { &mut *mutator.state.as_mut_ptr().cast::<State>() }
+    }
+}
+
+/// A third of the reserved addresses.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Range {
+    start: usize,
+    bytes: usize,
+}
+
+impl Range {
+    pub(super) fn start(&self) -> *mut Word {
+        self.start as *mut Word
+    }
+
+    /// First address behind the range.
+    pub(super) fn end(&self) -> usize {
+        self.start + self.bytes
+    }
+
+    /// Ends the run when the range cannot hold this many words.
+    pub(super) fn check_room(&self, words: usize) {
+        if words > self.bytes / WORD_BYTES {
+            out_of_memory(words.saturating_mul(WORD_BYTES));
+        }
+    }
+}
+
+/// The heap as its collector sees it; changed only while the world is stopped, but for the off-heap list.
+#[derive(Debug)]
+pub(super) struct Collector {
+    reservation: Reservation,
+    young: [Range; 2],
+    old: Range,
+    /// Which of the young ranges is in use.
+    current: usize,
+    /// Size of the young generation.
+    pub(super) young_words: usize,
+    /// High-water mark: objects below survived the last collection.
+    pub(super) mark: *mut Word,
+    pub(super) old_top: *mut Word,
+    /// Size of the old generation; 0: there is none.
+    pub(super) old_words: usize,
+    pub(super) young_off_heap: *mut Word,
+    pub(super) old_off_heap: *mut Word,
+    /// Bytes that the old generation's objects keep outside of the heap.
+    pub(super) old_off_heap_bytes: usize,
+    /// Bytes that all objects kept outside of the heap after the last major collection.
+    pub(super) live_off_heap_bytes: usize,
+    /// Fragments outside of the ranges whose objects belong to the young generation.
+    pub(super) kept: Vec<NonNull<Fragment>>,
+    /// Minor collections since the last major one.
+    pub(super) minors: usize,
+    /// The next collection takes a larger young generation.
+    pub(super) grow: bool,
+    /// When the last collection ended.
+    pub(super) ended: i64,
+    reported: usize,
+}
+
+// SAFETY: the pointers lead into the reservation that the collector owns.
+unsafe impl Send for Collector {}
+
+impl Collector {
+    pub(super) fn new(young_words: usize) -> Collector {
+        // Where the system limits addresses, what it gives.
+        let reservation = (0..12)
+            .find_map(|step| Reservation::new(RESERVED_BYTES >> step).ok())
+            .unwrap_or_else(|| out_of_memory(RESERVED_BYTES >> 12));
+        let bytes = reservation.bytes() / 3 / 4096 * 4096;
+        let start = reservation.start().as_ptr() as usize;
+        let range = |number: usize| Range { start: start + number * bytes, bytes };
+        let mut collector = Collector {
+            reservation,
+            young: [range(0), range(1)],
+            old: range(2),
+            current: 0,
+            young_words,
+            mark: range(0).start(),
+            old_top: range(2).start(),
+            old_words: 0,
+            young_off_heap: std::ptr::null_mut(),
+            old_off_heap: std::ptr::null_mut(),
+            old_off_heap_bytes: 0,
+            live_off_heap_bytes: 0,
+            kept: Vec::new(),
+            minors: 0,
+            grow: false,
+            ended: atoll_platform::clock::monotonic(),
+            reported: 0,
+        };
+        collector.report_size();
+        collector
+    }
+
+    /// The range of the young generation.
+    pub(super) fn young(&self) -> Range {
+        self.young[self.current]
+    }
+
+    /// The range that survivors go to.
+    pub(super) fn other(&self) -> Range {
+        self.young[1 - self.current]
+    }
+
+    /// The range of the old generation.
+    pub(super) fn old(&self) -> Range {
+        self.old
+    }
+
+    /// Where the fragments of the young generation are, and their words.
+    pub(super) fn kept_ranges(&self) -> (FragmentRanges, usize) {
+        let mut ranges = FragmentRanges::default();
+        let mut words = 0;
+        for fragment in &self.kept {
+            // SAFETY: the fragments are the heap's own.
+            let fragment = unsafe { fragment.as_ref() };
+            ranges.add(fragment);
+            words += fragment.used();
+        }
+        (ranges.sort(), words)
+    }
+
+    /// Frees the fragments of the young generation.
+    ///
+    /// # Safety
+    /// Everything that lives has left them.
+    pub(super) unsafe fn free_kept(&mut self) {
+        for fragment in std::mem::take(&mut self.kept) {
+            // SAFETY: the fragments are the heap's own, and given up.
+            unsafe { Fragment::free(fragment) }
+        }
+    }
+
+    /// The other range is the young generation now; the memory of the one before is given back, but for a part.
+    ///
+    /// # Safety
+    /// Everything that lives has left the range in use, of which `used` words were in use.
+    pub(super) unsafe fn flip(&mut self, used: usize) {
+        let left = self.young();
+        self.current = 1 - self.current;
+        // SAFETY: the caller vouches that nothing in it is used.
+        unsafe { self.give_back(left, KEPT_WORDS.min(self.young_words), used) }
+    }
+
+    /// Empties the old generation.
+    ///
+    /// # Safety
+    /// Everything that lives has left it.
+    pub(super) unsafe fn empty_old(&mut self) {
+        let used = crate::common::blocks::words_between(self.old.start(), self.old_top);
+        self.old_top = self.old.start();
+        self.old_words = 0;
+        // SAFETY: the caller vouches that nothing in it is used.
+        unsafe { self.give_back(self.old, KEPT_WORDS, used) }
+    }
+
+    unsafe fn give_back(&self, range: Range, kept: usize, used: usize) {
+        if used > kept {
+            let offset = range.start - self.reservation.start().as_ptr() as usize + kept * WORD_BYTES;
+            // SAFETY: as the caller's.
+            unsafe { self.reservation.discard(offset, (used - kept) * WORD_BYTES) }
+        }
+    }
+
+    /// Tells the statistics how large the heap is.
+    pub(super) fn report_size(&mut self) {
+        let words = self.young_words + self.old_words;
+        statistics::heap_changed(words as i64 - self.reported as i64);
+        self.reported = words;
+    }
+}

@@ -1,0 +1,63 @@
+//! The invariants S1 to S4 of `mod.rs`, checked on the whole heap after a collection, in the stopped world.
+
+use atoll_heap::{each_off_heap, world};
+use atoll_term::{Header, Term, WORD_BYTES, Word};
+
+use super::collect::{Roots, old_used};
+use super::state::Collector;
+use super::{Shared, buffer};
+use crate::common::blocks::words_between;
+use crate::common::verify::{check_objects, check_run, violation};
+
+/// Checks the heap, all stacks and all roots: a process that was taken for inactive must be in order too.
+pub(super) fn verify(shared: &Shared, collector: &mut Collector, roots: &mut Roots<'_>) {
+    let start = collector.young().start();
+    let young = (start, words_between(start, collector.mark));
+    let old = (collector.old().start(), old_used(collector));
+    let inside = |run: (*mut Word, usize), place: *const Word| {
+        (place as usize).wrapping_sub(run.0 as usize) < run.1 * WORD_BYTES
+    };
+    let immovable = |place: *const Word| shared.immovable.contains(Term::boxed_at(place));
+    let heap = |place: *const Word| inside(young, place) || inside(old, place) || immovable(place);
+    let not_young = |place: *const Word| inside(old, place) || immovable(place);
+    const S1: &str = "S1 (pointers lead to the heap in use)";
+    const S2: &str = "S2 (the old generation does not point to the young one)";
+    // Messages that were never received lie in fragments outside of the heap.
+    let ranges = [collector.young(), collector.other(), collector.old()];
+    let reserved = move |place: *const Word| {
+        ranges.iter().any(|range| (range.start() as usize..range.end()).contains(&(place as usize)))
+    };
+    let root = |place: *const Word| heap(place) || !reserved(place);
+    world().each_mutator(&mut |mutator, _| {
+        if !buffer::is_clear(mutator) {
+            violation("S3 (no buffers after a collection)", mutator.top, mutator.limit as Word);
+        }
+        // SAFETY: the stack in use is readable.
+        unsafe { check_run(mutator.stack, mutator.stack_words(), S1, &heap) }
+    });
+    roots.all_stacks = true;
+    roots.each_run(collector, &mut |start, words| {
+        // SAFETY: roots are readable.
+        unsafe { check_run(start, words, S1, &root) }
+    });
+    // SAFETY: the generations consist of whole objects after a collection; the lists are the heap's own.
+    unsafe {
+        let young_handles = check_objects(young.0, young.1, S1, &heap);
+        let old_handles = check_objects(old.0, old.1, S2, &not_young);
+        for (run, list, handles) in
+            [(young, collector.young_off_heap, young_handles), (old, collector.old_off_heap, old_handles)]
+        {
+            let mut listed = 0;
+            each_off_heap(list, &mut |object| {
+                listed += 1;
+                let header = Header::from_word(*object.as_ptr());
+                if !inside(run, object.as_ptr()) || !header.has_off_heap_part() {
+                    violation("S4 (off-heap lists name the heap's handles)", object.as_ptr(), header.word());
+                }
+            });
+            if listed != handles {
+                violation("S4 (off-heap lists name each handle once)", run.0, listed as Word);
+            }
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Tests that every architecture must pass, with a process of their own making.
+
+mod messages;
+mod random;
+mod shared;
+mod world;
+
+use std::collections::HashSet;
+use std::ptr::NonNull;
+use std::sync::atomic::Ordering;
+
+use atoll_heap::statistics::VERIFY;
+use atoll_heap::{Architecture, Collection, Fragment, HeapFull, HeapOptions, Mutator, RootSet};
+use atoll_term::{Allocate, Header, Term, View, Word};
+
+use crate::common::verify::VIOLATIONS;
+
+/// Settings of a process as the machine's defaults are.
+pub(crate) const OPTIONS: HeapOptions = HeapOptions { minimum_words: 233, full_sweep_after: 65_535, maximum_words: 0 };
+
+/// A process: a mutator, and roots beside the stack.
+pub(crate) struct Process {
+    pub(crate) architecture: &'static dyn Architecture,
+    pub(crate) mutator: Box<Mutator>,
+    pub(crate) roots: Box<RootTable>,
+}
+
+/// A table of roots at an address that stays.
+pub(crate) type RootTable = Vec<Term>;
+
+/// Roots as the machine would name them.
+pub(crate) struct Roots<'a>(pub(crate) &'a mut [Term]);
+
+impl RootSet for Roots<'_> {
+    fn each_slice(&mut self, visit: &mut dyn FnMut(*mut Term, usize)) {
+        let (first, second) = self.0.split_at_mut(self.0.len() / 2);
+        visit(first.as_mut_ptr(), first.len());
+        visit(second.as_mut_ptr(), second.len());
+    }
+}
+
+impl Process {
+    /// A process with a term as its argument.
+    pub(crate) fn new(architecture: &'static dyn Architecture, options: &HeapOptions, argument: Term) -> Process {
+        VERIFY.store(true, Ordering::Relaxed);
+        let mut mutator = Box::new(Mutator::empty());
+        let arguments = architecture.send(None, argument);
+        let term = architecture.create(&mut mutator, arguments, options);
+        architecture.schedule_in(&mut mutator);
+        let mut process = Process { architecture, mutator, roots: Box::new(vec![term]) };
+        if world::concerns(architecture) {
+            world::register(&mut process.mutator, &mut process.roots);
+        }
+        process
+    }
+
+    /// Collects with all roots.
+    pub(crate) fn collect(&mut self, request: Collection) -> Result<(), HeapFull> {
+        let violations = VIOLATIONS.load(Ordering::Relaxed);
+        let result = self.architecture.collect(&mut self.mutator, request, &mut [], &mut Roots(&mut self.roots));
+        assert_eq!(VIOLATIONS.load(Ordering::Relaxed), violations, "the verifier found violations");
+        result
+    }
+
+    /// Makes room, collecting if there is none, as an engine does.
+    pub(crate) fn reserve(&mut self, words: usize) {
+        if world::concerns(self.architecture) {
+            world::safepoint();
+        }
+        if self.mutator.free_words() < words {
+            self.collect(Collection { heap_words: words, ..Collection::default() }).unwrap();
+        }
+    }
+
+    /// Pushes a term on the stack, collecting if there is no room.
+    pub(crate) fn push(&mut self, term: Term) {
+        let limit = if self.mutator.limit.is_null() { self.mutator.top } else { self.mutator.stack_limit };
+        if self.mutator.stack <= limit {
+            self.roots.push(term);
+            self.collect(Collection { stack_words: 8, ..Collection::default() }).unwrap();
+            let term = self.roots.pop().unwrap();
+            return self.push(term);
+        }
+        self.mutator.stack = self.mutator.stack.wrapping_sub(1);
+        // SAFETY: the limit was checked.
+        unsafe { *self.mutator.stack = term.word() };
+    }
+
+    /// Pops what was pushed last.
+    pub(crate) fn pop(&mut self) -> Term {
+        // SAFETY: the tests pop what they pushed.
+        let term = Term::from_word(unsafe { *self.mutator.stack });
+        self.mutator.stack = self.mutator.stack.wrapping_add(1);
+        term
+    }
+
+    /// Sends a term to another process, which takes it at once.
+    pub(crate) fn send_to(&mut self, receiver: &mut Process, term: Term) -> Term {
+        let mut message = self.architecture.send(Some(&mut self.mutator), term);
+        receiver.take(&mut message)
+    }
+
+    /// Takes a message as an engine does.
+    pub(crate) fn take(&mut self, message: &mut NonNull<Fragment>) -> Term {
+        // SAFETY: the message is ours.
+        let head = unsafe { message.as_mut() };
+        let moved = self.architecture.receive(&mut self.mutator, head);
+        let term = head.term;
+        if moved {
+            // SAFETY: its contents have moved.
+            unsafe { Fragment::free(*message) };
+        } else {
+            self.architecture.keep_fragment(&mut self.mutator, *message);
+        }
+        term
+    }
+}
+
+impl Allocate for Process {
+    fn allocate(&mut self, words: usize) -> NonNull<Word> {
+        if self.mutator.free_words() >= words {
+            return self.mutator.allocate(words);
+        }
+        self.architecture.allocate_slow(&mut self.mutator, words)
+    }
+
+    fn adopt(&mut self, object: NonNull<Word>) {
+        self.mutator.adopt(object);
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        world::unregister(&mut self.mutator);
+        self.architecture.schedule_out(&mut self.mutator);
+        self.architecture.destroy(&mut self.mutator);
+    }
+}
+
+fn mix(hash: u64, value: u64) -> u64 {
+    (hash ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
+}
+
+/// Hash of a term's contents, the same for equal terms. Lists may be long, nesting must not be deep.
+pub(crate) fn contents(term: Term) -> u64 {
+    match term.view() {
+        View::Cons(..) => {
+            let mut hash = 1;
+            let mut list = term;
+            while list.is_cons() {
+                hash = mix(hash, contents(list.head()));
+                list = list.tail();
+            }
+            mix(hash, contents(list))
+        }
+        View::Tuple(elements) => elements.iter().fold(2, |hash, element| mix(hash, contents(*element))),
+        View::Map(map) => map.boxed_terms().iter().fold(3, |hash, element| mix(hash, contents(*element))),
+        View::Bits(bits) => bits.to_bytes().iter().fold(4, |hash, byte| mix(hash, u64::from(*byte))),
+        View::Float(value) => mix(5, value.to_bits()),
+        View::Big(big) => big.limbs.iter().fold(6 + u64::from(big.negative), |hash, limb| mix(hash, *limb)),
+        View::Reference(reference) => mix(8, reference.words[0]),
+        _ => mix(9, term.word()),
+    }
+}
+
+/// Words of a term with each object counted once, the immovable ones too.
+pub(crate) fn real_words(term: Term) -> usize {
+    let mut seen = HashSet::new();
+    let mut pending = vec![term];
+    let mut words = 0;
+    while let Some(term) = pending.pop() {
+        if !term.is_pointer() || !seen.insert(term.word()) {
+            continue;
+        }
+        if term.is_cons() {
+            words += 2;
+            pending.extend([term.head(), term.tail()]);
+            continue;
+        }
+        let header: Header = term.header();
+        words += header.object_words();
+        if !header.is_opaque() {
+            pending.extend(term.boxed_terms());
+        }
+    }
+    words
+}

@@ -1,0 +1,257 @@
+//! What is particular to the shared heap: one at a time, because its collections concern all.
+
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+
+use atoll_heap::{Architecture, Collection, Fragment, HeapOptions};
+use atoll_term::{Build, Term};
+
+use super::random::{churn, counts, pressure};
+use super::{OPTIONS, Process, contents, real_words, world};
+
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+fn shared() -> (&'static dyn Architecture, MutexGuard<'static, ()>) {
+    let guard = ONE_AT_A_TIME.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    (crate::by_name("shared").unwrap(), guard)
+}
+
+#[test]
+fn random_graphs_on_one_thread() {
+    let (architecture, _guard) = shared();
+    for seed in 20..24 {
+        churn(architecture, &OPTIONS, seed, 20_000);
+    }
+}
+
+#[test]
+fn random_graphs_on_several_threads() {
+    let (architecture, _guard) = shared();
+    std::thread::scope(|scope| {
+        for seed in 0..4 {
+            scope.spawn(move || churn(architecture, &OPTIONS, 50 + seed, 10_000));
+        }
+    });
+}
+
+#[test]
+fn random_graphs_copied_in_parallel() {
+    let (_, _guard) = shared();
+    static PARALLEL: OnceLock<crate::Shared> = OnceLock::new();
+    let architecture = PARALLEL.get_or_init(crate::Shared::new);
+    architecture.set_parallel(3, 0);
+    std::thread::scope(|scope| {
+        for seed in 0..2 {
+            scope.spawn(move || churn(architecture, &OPTIONS, 70 + seed, 10_000));
+        }
+    });
+    counts(architecture);
+    // Many threads on one shared structure: every object is copied once.
+    let _running = world::enter(architecture);
+    let mut process = Process::new(architecture, &OPTIONS, Term::NIL);
+    process.reserve(150_000);
+    let mut level: Vec<Term> = (0..5_000).map(|index| process.cons(Term::small(index), Term::NIL)).collect();
+    for _ in 0..8 {
+        level = (0..level.len())
+            .map(|index| process.tuple(&[level[index], level[(index * 7 + 1) % level.len()]]))
+            .collect();
+    }
+    let root = process.tuple(&level);
+    process.roots.push(root);
+    for (index, term) in level.iter().enumerate() {
+        process.push(*term);
+        process.push(Term::from_word(0x7000_0000_0000 + 8 * index as u64));
+    }
+    let words = real_words(root);
+    for major in [false, false, true, false, true] {
+        process.collect(Collection { major, ..Collection::default() }).unwrap();
+        let root = process.roots[1];
+        assert_eq!(real_words(root), words);
+        for (index, term) in root.boxed_terms().iter().enumerate().rev() {
+            let depth = 2 * (4_999 - index);
+            // SAFETY: the stack holds 10,000 words.
+            let (address, stacked) =
+                unsafe { (*process.mutator.stack.add(depth), *process.mutator.stack.add(depth + 1)) };
+            assert_eq!((address, stacked), (0x7000_0000_0000 + 8 * index as u64, term.word()));
+        }
+    }
+}
+
+#[test]
+fn counts_are_given_back() {
+    let (architecture, _guard) = shared();
+    counts(architecture);
+}
+
+#[test]
+fn binaries_press() {
+    let (architecture, _guard) = shared();
+    pressure(architecture);
+}
+
+#[test]
+fn a_kept_fragment_is_young_until_the_next_collection() {
+    let (architecture, _guard) = shared();
+    let _running = world::enter(architecture);
+    let mut heap = atoll_term::ScratchHeap::new();
+    let binary = heap.binary(&[9; 1_000]);
+    let term = heap.tuple(&[binary, Term::small(1), binary]);
+    let mut process = Process::new(architecture, &OPTIONS, Term::NIL);
+    for major in [false, true] {
+        let signal = architecture.send(None, term);
+        // SAFETY: the fragment is ours until it is kept.
+        process.roots.push(unsafe { signal.as_ref().term });
+        architecture.keep_fragment(&mut process.mutator, signal);
+        process.collect(Collection { major, ..Collection::default() }).unwrap();
+    }
+    for root in &process.roots[1..] {
+        assert_eq!((contents(*root), real_words(*root)), (contents(term), real_words(term)));
+    }
+    assert_eq!(binary.off_heap_binary().unwrap().owners(), 3);
+}
+
+#[test]
+fn messages_are_pointers_and_roots() {
+    let (architecture, _guard) = shared();
+    let _running = world::enter(architecture);
+    let mut sender = Process::new(architecture, &OPTIONS, Term::NIL);
+    let mut receiver = Process::new(architecture, &OPTIONS, Term::NIL);
+    sender.reserve(2_000);
+    let term = sender.list((0..1_000).map(Term::small));
+    let hash = contents(term);
+    let received = sender.send_to(&mut receiver, term);
+    assert_eq!(received, term, "the same object");
+    receiver.roots.push(received);
+    drop(sender);
+    for major in [false, false, true, false, false] {
+        receiver.collect(Collection { major, ..Collection::default() }).unwrap();
+        assert_eq!(contents(receiver.roots[1]), hash);
+        assert_eq!(real_words(receiver.roots[1]), 2_000);
+    }
+}
+
+#[test]
+fn a_message_from_outside_is_moved_in() {
+    let (architecture, _guard) = shared();
+    let _running = world::enter(architecture);
+    let mut heap = atoll_term::ScratchHeap::new();
+    let binary = heap.binary(&[9; 1_000]);
+    let elements = vec![binary; 50];
+    let term = heap.tuple(&elements);
+    let mut receiver = Process::new(architecture, &OPTIONS, Term::NIL);
+    let mut message = architecture.send(None, term);
+    let received = receiver.take(&mut message);
+    assert_eq!((contents(received), real_words(received)), (contents(term), real_words(term)));
+    receiver.roots.push(received);
+    for major in [false, true] {
+        receiver.collect(Collection { major, ..Collection::default() }).unwrap();
+    }
+    assert_eq!(contents(receiver.roots[1]), contents(term));
+    assert_eq!(binary.off_heap_binary().unwrap().owners(), 2);
+}
+
+#[test]
+fn idle_processes_keep_what_they_had() {
+    let (architecture, _guard) = shared();
+    let _running = world::enter(architecture);
+    let mut worker = Process::new(architecture, &OPTIONS, Term::NIL);
+    let mut idle: Vec<(Process, u64)> = (0..50)
+        .map(|number| {
+            let mut process = Process::new(architecture, &OPTIONS, Term::NIL);
+            process.reserve(500);
+            let term = process.list((0..100 + number).map(Term::small));
+            process.push(term);
+            architecture.schedule_out(&mut process.mutator);
+            (process, contents(term))
+        })
+        .collect();
+    for round in 0..200 {
+        worker.reserve(3_000);
+        let term = worker.list((0..1_000).map(Term::small));
+        worker.roots.push(term);
+        worker.collect(Collection { major: round % 50 == 20, ..Collection::default() }).unwrap();
+        if round % 20 == 0 {
+            worker.roots.clear();
+        }
+    }
+    for (process, hash) in &mut idle {
+        architecture.schedule_in(&mut process.mutator);
+        assert_eq!(contents(process.pop()), *hash);
+    }
+}
+
+#[test]
+fn several_threads_send_and_collect() {
+    let (architecture, _guard) = shared();
+    let mailboxes: Arc<Vec<Mutex<Vec<Message>>>> = Arc::new((0..3).map(|_| Mutex::default()).collect());
+    std::thread::scope(|scope| {
+        for number in 0..3 {
+            let mailboxes = mailboxes.clone();
+            scope.spawn(move || {
+                let _running = world::enter(architecture);
+                let mut process = Process::new(architecture, &OPTIONS, Term::NIL);
+                for round in 0..3_000_i64 {
+                    process.reserve(80);
+                    let kept = process.roots.last().copied().unwrap_or(Term::NIL);
+                    let list = process.list((0..20).map(|index| Term::small(index * round)));
+                    let term = process.tuple(&[kept, list]);
+                    // Held in no mailbox while a collection can happen: there is no safepoint before it is taken.
+                    let mut inbox = mailboxes[number].lock().unwrap();
+                    for mut message in inbox.drain(..) {
+                        let received = process.take(&mut message.fragment);
+                        assert_eq!(contents(received), message.hash);
+                        process.roots.push(received);
+                    }
+                    drop(inbox);
+                    if process.roots.len() > 20 {
+                        process.roots.drain(..15);
+                    }
+                    // A message is a copy of hash and pointer; a scratch copy stays valid through collections.
+                    if round % 3 == 0 {
+                        let hash = contents(list);
+                        let fragment = architecture.send(None, list);
+                        mailboxes[(number + 1) % 3].lock().unwrap().push(Message { fragment, hash });
+                    }
+                    process.roots.push(if round % 50 == 0 { Term::NIL } else { term });
+                    if round % 10 == 0 {
+                        process.roots.truncate(5);
+                    }
+                }
+            });
+        }
+    });
+    for mailbox in mailboxes.iter() {
+        for message in mailbox.lock().unwrap().drain(..) {
+            // SAFETY: nobody takes it any more.
+            unsafe { Fragment::discard(message.fragment) };
+        }
+    }
+}
+
+struct Message {
+    fragment: std::ptr::NonNull<Fragment>,
+    hash: u64,
+}
+
+// SAFETY: a message that is on its way belongs to whoever takes it.
+unsafe impl Send for Message {}
+
+#[test]
+fn stacks_grow_and_give_memory_back() {
+    let (architecture, _guard) = shared();
+    let _running = world::enter(architecture);
+    let mut process = Process::new(architecture, &HeapOptions { minimum_words: 377, ..OPTIONS }, Term::NIL);
+    for number in 0..20_000 {
+        process.reserve(2);
+        let term = process.cons(Term::small(number), Term::NIL);
+        process.push(term);
+    }
+    for number in (10..20_000).rev() {
+        assert_eq!(process.pop().head(), Term::small(number));
+    }
+    process.collect(Collection { major: true, ..Collection::default() }).unwrap();
+    let block = crate::common::blocks::words_between(process.mutator.stack_limit, process.mutator.stack_base);
+    assert!(block < 100);
+    for number in (0..10).rev() {
+        assert_eq!(process.pop().head(), Term::small(number));
+    }
+}

@@ -1,0 +1,122 @@
+//! A world of the tests' processes: each test thread is a scheduler thread with safepoints of its own choice.
+
+use std::sync::{Condvar, Mutex, MutexGuard, Once};
+
+use atoll_heap::{Architecture, Mutator, RootSet, World};
+use atoll_term::Term;
+
+use super::{RootTable, Roots};
+
+#[derive(Default)]
+struct State {
+    running: usize,
+    stopped: bool,
+    processes: Vec<(*mut Mutator, *mut RootTable)>,
+}
+
+// SAFETY: the pointers are used in a stopped world, or by the thread that registered them.
+unsafe impl Send for State {}
+
+struct TestWorld {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+static WORLD: TestWorld = TestWorld {
+    state: Mutex::new(State { running: 0, stopped: false, processes: Vec::new() }),
+    changed: Condvar::new(),
+};
+
+impl TestWorld {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Waits, as a thread that does not run, until the world goes on.
+    fn pause<'a>(&'a self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        state.running -= 1;
+        self.changed.notify_all();
+        while state.stopped {
+            state = self.changed.wait(state).unwrap();
+        }
+        state.running += 1;
+        state
+    }
+}
+
+impl World for TestWorld {
+    fn stop(&self) {
+        let mut state = self.lock();
+        while state.stopped {
+            state = self.pause(state);
+        }
+        state.stopped = true;
+        while state.running > 1 {
+            state = self.changed.wait(state).unwrap();
+        }
+    }
+
+    fn resume(&self) {
+        self.lock().stopped = false;
+        self.changed.notify_all();
+    }
+
+    fn each_mutator(&self, visit: &mut dyn FnMut(&mut Mutator, &mut dyn RootSet)) {
+        let processes = self.lock().processes.clone();
+        for (mutator, roots) in processes {
+            // SAFETY: the world is stopped, and processes unregister before they end.
+            unsafe { visit(&mut *mutator, &mut Roots(&mut *roots)) }
+        }
+    }
+
+    fn each_global_slice(&self, _visit: &mut dyn FnMut(*mut Term, usize)) {}
+}
+
+/// This thread runs processes until the guard is dropped.
+pub(crate) struct Running(());
+
+/// Whether collections of this architecture concern more than one process.
+pub(crate) fn concerns(architecture: &dyn Architecture) -> bool {
+    architecture.name() == "shared"
+}
+
+/// Starts to run processes on this thread.
+pub(crate) fn enter(architecture: &dyn Architecture) -> Option<Running> {
+    if !concerns(architecture) {
+        return None;
+    }
+    static SET: Once = Once::new();
+    SET.call_once(|| atoll_heap::set_world(&WORLD));
+    let mut state = WORLD.lock();
+    while state.stopped {
+        state = WORLD.changed.wait(state).unwrap();
+    }
+    state.running += 1;
+    Some(Running(()))
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        WORLD.lock().running -= 1;
+        WORLD.changed.notify_all();
+    }
+}
+
+/// Stops here if the world is stopped.
+pub(crate) fn safepoint() {
+    let state = WORLD.lock();
+    if state.stopped {
+        drop(WORLD.pause(state));
+    }
+}
+
+/// Makes a process known.
+pub(crate) fn register(mutator: &mut Mutator, roots: &mut RootTable) {
+    WORLD.lock().processes.push((mutator, roots));
+}
+
+/// Forgets a process.
+pub(crate) fn unregister(mutator: &mut Mutator) {
+    let mutator: *mut Mutator = mutator;
+    WORLD.lock().processes.retain(|(known, _)| *known != mutator);
+}

@@ -1,0 +1,194 @@
+//! Module `atoll_heap`: the figures of Wilhelmsson's thesis (Appendix C), and its three functions that build messages.
+//!
+//! Times are `{Minutes, Seconds, Milliseconds, Microseconds}`. Sends and copies are timed only on demand (`--stats`);
+//! where a figure is not taken, the function returns `false`.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use atoll_heap::statistics::{COUNTERS, TIMED};
+use atoll_platform::clock;
+use atoll_process::{BuiltIn, Caller, Outcome, System};
+use atoll_term::{Build, Term, WORD_BYTES, atoms};
+
+use crate::process_support::{badarg, list_elements};
+use crate::statistics::start_time;
+
+/// What this file provides.
+pub const BUILT_INS: &[BuiltIn] = &[
+    BuiltIn { module: "atoll_heap", name: "system_timer_get", arity: 0, function: system_timer_get },
+    BuiltIn { module: "atoll_heap", name: "system_timer_clear", arity: 0, function: system_timer_clear },
+    BuiltIn { module: "atoll_heap", name: "gc_timer_get", arity: 0, function: gc_timer_get },
+    BuiltIn { module: "atoll_heap", name: "gc_timer_clear", arity: 0, function: gc_timer_clear },
+    BuiltIn { module: "atoll_heap", name: "send_timer_get", arity: 0, function: send_timer_get },
+    BuiltIn { module: "atoll_heap", name: "send_timer_clear", arity: 0, function: send_timer_clear },
+    BuiltIn { module: "atoll_heap", name: "copy_timer_get", arity: 0, function: copy_timer_get },
+    BuiltIn { module: "atoll_heap", name: "copy_timer_clear", arity: 0, function: copy_timer_clear },
+    BuiltIn { module: "atoll_heap", name: "gc_info", arity: 0, function: gc_info },
+    BuiltIn { module: "atoll_heap", name: "clear_gc_info", arity: 0, function: clear_gc_info },
+    BuiltIn { module: "atoll_heap", name: "bench_info", arity: 0, function: bench_info },
+    BuiltIn { module: "atoll_heap", name: "clear_bench_info", arity: 0, function: clear_bench_info },
+    BuiltIn { module: "atoll_heap", name: "message_info", arity: 0, function: message_info },
+    BuiltIn { module: "atoll_heap", name: "cons", arity: 2, function: cons },
+    BuiltIn { module: "atoll_heap", name: "tuple", arity: 1, function: tuple },
+    BuiltIn { module: "atoll_heap", name: "send", arity: 2, function: send },
+];
+
+/// A counter as it stood when it was last cleared.
+struct Since(AtomicU64);
+
+impl Since {
+    const fn start() -> Since {
+        Since(AtomicU64::new(0))
+    }
+
+    fn clear(&self, now: u64) {
+        self.0.store(now, Ordering::Relaxed);
+    }
+
+    fn difference(&self, now: u64) -> u64 {
+        now.saturating_sub(self.0.load(Ordering::Relaxed))
+    }
+}
+
+static SYSTEM: Since = Since::start();
+static MAJOR_TIME: Since = Since::start();
+static MINOR_TIME: Since = Since::start();
+static SEND_TIME: Since = Since::start();
+static COPY_TIME: Since = Since::start();
+static MAJORS: Since = Since::start();
+static MINORS: Since = Since::start();
+static SPAWNED: Since = Since::start();
+static MESSAGES: Since = Since::start();
+
+fn load(counter: &AtomicU64) -> u64 {
+    counter.load(Ordering::Relaxed)
+}
+
+/// `{Minutes, Seconds, Milliseconds, Microseconds}`
+fn time(caller: &mut Caller<'_>, nanoseconds: u64) -> Term {
+    let microseconds = nanoseconds / 1_000;
+    let parts =
+        [microseconds / 60_000_000, microseconds / 1_000_000 % 60, microseconds / 1_000 % 1_000, microseconds % 1_000];
+    caller.heap().tuple(&parts.map(|part| Term::small(part as i64)))
+}
+
+fn numbers(caller: &mut Caller<'_>, numbers: &[u64]) -> Outcome {
+    let terms: Vec<Term> = numbers.iter().map(|number| caller.heap().unsigned(*number)).collect();
+    Ok(caller.heap().tuple(&terms))
+}
+
+fn running() -> u64 {
+    (clock::monotonic() - start_time()).max(0) as u64
+}
+
+fn system_timer_get(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    Ok(time(caller, SYSTEM.difference(running())))
+}
+
+fn system_timer_clear(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    SYSTEM.clear(running());
+    Ok(atoms::TRUE)
+}
+
+/// `{Major, Minor, LongestMajor, LongestMinor}`
+fn gc_timer_get(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    let times = [
+        MAJOR_TIME.difference(load(&COUNTERS.major_time)),
+        MINOR_TIME.difference(load(&COUNTERS.minor_time)),
+        load(&COUNTERS.longest_major),
+        load(&COUNTERS.longest_minor),
+    ];
+    let times = times.map(|nanoseconds| time(caller, nanoseconds));
+    Ok(caller.heap().tuple(&times))
+}
+
+fn gc_timer_clear(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    MAJOR_TIME.clear(load(&COUNTERS.major_time));
+    MINOR_TIME.clear(load(&COUNTERS.minor_time));
+    COUNTERS.longest_major.store(0, Ordering::Relaxed);
+    COUNTERS.longest_minor.store(0, Ordering::Relaxed);
+    Ok(atoms::TRUE)
+}
+
+/// A time that is taken only when the run is timed.
+fn when_timed(caller: &mut Caller<'_>, nanoseconds: u64) -> Outcome {
+    if TIMED.load(Ordering::Relaxed) { Ok(time(caller, nanoseconds)) } else { Ok(atoms::FALSE) }
+}
+
+fn clear_when_timed(since: &Since, counter: &AtomicU64) -> Outcome {
+    since.clear(load(counter));
+    Ok(Term::boolean(TIMED.load(Ordering::Relaxed)))
+}
+
+fn send_timer_get(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    when_timed(caller, SEND_TIME.difference(load(&COUNTERS.send_time)))
+}
+
+fn send_timer_clear(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    clear_when_timed(&SEND_TIME, &COUNTERS.send_time)
+}
+
+fn copy_timer_get(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    when_timed(caller, COPY_TIME.difference(load(&COUNTERS.copy_time)))
+}
+
+fn copy_timer_clear(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    clear_when_timed(&COPY_TIME, &COUNTERS.copy_time)
+}
+
+/// `{MajorCollections, MinorCollections, LiveInMajor, LiveInMinor, PointersToOld, PointersToYoung}`: live words are
+/// those after the last major collection, and all that survived; pointers between generations are not counted.
+fn gc_info(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    let majors = MAJORS.difference(load(&COUNTERS.major_collections));
+    let minors = MINORS.difference(load(&COUNTERS.minor_collections));
+    numbers(caller, &[majors, minors, load(&COUNTERS.live_words), load(&COUNTERS.words_moved), 0, 0])
+}
+
+fn clear_gc_info(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    MAJORS.clear(load(&COUNTERS.major_collections));
+    MINORS.clear(load(&COUNTERS.minor_collections));
+    COUNTERS.words_moved.store(0, Ordering::Relaxed);
+    Ok(atoms::TRUE)
+}
+
+/// `{LiveProcesses, SpawnedProcesses, MessagesSent, CurrentHeap, CurrentAllocated, HighestHeap, HighestAllocated}`,
+/// heaps in words: in use is what is allocated, as far as it is known without stopping the processes.
+fn bench_info(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    let table = &System::get().table;
+    let spawned = SPAWNED.difference(table.spawned() as u64);
+    let messages = MESSAGES.difference(load(&COUNTERS.messages));
+    let (now, highest) = (load(&COUNTERS.heap_words), load(&COUNTERS.highest_heap_words));
+    numbers(caller, &[table.count() as u64, spawned, messages, now, now, highest, highest])
+}
+
+fn clear_bench_info(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    SPAWNED.clear(System::get().table.spawned() as u64);
+    MESSAGES.clear(load(&COUNTERS.messages));
+    COUNTERS.highest_heap_words.store(load(&COUNTERS.heap_words), Ordering::Relaxed);
+    Ok(atoms::TRUE)
+}
+
+/// Prints how many messages were sent, and how many bytes were copied for them.
+fn message_info(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    let messages = MESSAGES.difference(load(&COUNTERS.messages));
+    let bytes = load(&COUNTERS.words_copied) * WORD_BYTES as u64;
+    crate::display::print(&format!("messages: {messages}\nbytes copied: {bytes}\n"));
+    Ok(atoms::TRUE)
+}
+
+/// `cons(Head, Tail)`: a list that is going to be sent.
+fn cons(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    Ok(caller.heap().cons(arguments[0], arguments[1]))
+}
+
+/// `tuple(List)`: a tuple that is going to be sent.
+fn tuple(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let elements = list_elements(arguments[0]).ok_or_else(badarg)?;
+    Ok(caller.heap().tuple(&elements))
+}
+
+/// `send(Destination, Message)`
+fn send(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    atoll_process::send::send(caller.process.pid, caller.own, arguments[0], arguments[1])?;
+    Ok(arguments[1])
+}

@@ -1,0 +1,228 @@
+//! Searching binaries: `binary:match`, `matches`, `split` and `compile_pattern`.
+
+use std::sync::Arc;
+
+use aho_corasick::{AhoCorasick, MatchKind};
+use atoll_operations::{Exception, bit_part};
+use atoll_process::{BuiltIn, Caller, Outcome, ReferenceId};
+use atoll_term::{Bits, Build, MagicValue, Term, View, atoms};
+use memchr::memmem::Finder;
+
+use crate::support::{atom, badarg, charge_bytes, elements, row};
+
+/// What this file provides.
+pub const BUILT_INS: &[BuiltIn] = &[
+    row("binary", "compile_pattern", 1, compile_pattern),
+    row("binary", "match", 2, match_first),
+    row("binary", "match", 3, match_first),
+    row("binary", "matches", 2, matches),
+    row("binary", "matches", 3, matches),
+    row("binary", "split", 2, split),
+    row("binary", "split", 3, split),
+];
+
+/// What is searched for, ready to search with.
+enum Pattern {
+    /// One pattern of one byte.
+    Byte(u8),
+    /// One pattern.
+    One(Box<Finder<'static>>),
+    /// Several patterns; the longest of those that match at the same place counts.
+    Several(AhoCorasick),
+}
+
+/// A match: where it starts and how long it is, in bytes.
+type Found = (usize, usize);
+
+impl Pattern {
+    fn of_one(bytes: &[u8]) -> Result<Pattern, Exception> {
+        match bytes {
+            [] => Err(Exception::badarg()),
+            [byte] => Ok(Pattern::Byte(*byte)),
+            _ => Ok(Pattern::One(Box::new(Finder::new(bytes).into_owned()))),
+        }
+    }
+
+    /// Of a binary, or a list of binaries.
+    fn new(term: Term) -> Result<Pattern, Exception> {
+        if let View::Bits(bits) = term.view() {
+            return Pattern::of_one(&whole_bytes(&bits)?);
+        }
+        let mut patterns = Vec::new();
+        for element in elements(term)? {
+            let bits = element.bits().ok_or(Exception::badarg())?;
+            let bytes = whole_bytes(&bits)?;
+            if bytes.is_empty() {
+                return Err(Exception::badarg());
+            }
+            patterns.push(bytes);
+        }
+        match patterns.as_slice() {
+            [] => Err(Exception::badarg()),
+            [one] => Pattern::of_one(one),
+            _ => AhoCorasick::builder()
+                .match_kind(MatchKind::LeftmostLongest)
+                .build(&patterns)
+                .map(Pattern::Several)
+                .map_err(|_| Exception::system_limit()),
+        }
+    }
+
+    /// The tag of a compiled pattern, as in OTP.
+    fn tag(&self) -> &'static str {
+        match self {
+            Pattern::Byte(_) | Pattern::One(_) => "bm",
+            Pattern::Several(_) => "ac",
+        }
+    }
+
+    /// The first match.
+    fn find(&self, bytes: &[u8]) -> Option<Found> {
+        match self {
+            Pattern::Byte(byte) => memchr::memchr(*byte, bytes).map(|start| (start, 1)),
+            Pattern::One(finder) => finder.find(bytes).map(|start| (start, finder.needle().len())),
+            Pattern::Several(automaton) => automaton.find(bytes).map(|found| (found.start(), found.len())),
+        }
+    }
+
+    /// All matches that do not overlap.
+    fn find_all(&self, bytes: &[u8]) -> Vec<Found> {
+        match self {
+            Pattern::Byte(byte) => memchr::memchr_iter(*byte, bytes).map(|start| (start, 1)).collect(),
+            Pattern::One(finder) => {
+                let length = finder.needle().len();
+                finder.find_iter(bytes).map(|start| (start, length)).collect()
+            }
+            Pattern::Several(automaton) => {
+                automaton.find_iter(bytes).map(|found| (found.start(), found.len())).collect()
+            }
+        }
+    }
+}
+
+fn whole_bytes<'h>(bits: &Bits<'h>) -> Result<std::borrow::Cow<'h, [u8]>, Exception> {
+    if bits.is_binary() { Ok(bits.to_bytes()) } else { Err(Exception::badarg()) }
+}
+
+fn compile_pattern(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let pattern = Pattern::new(arguments[0])?;
+    let tag = atom(pattern.tag())?;
+    let heap = caller.heap();
+    let reference = heap.magic_reference(ReferenceId::fresh().0, Arc::new(MagicValue(Box::new(pattern))));
+    Ok(heap.tuple(&[tag, reference]))
+}
+
+/// The compiled pattern in a term, if it is one.
+fn compiled<'h>(term: Term) -> Option<&'h Pattern> {
+    let [tag, reference] = term.tuple_elements()? else { return None };
+    let pattern = reference.magic_value()?.0.downcast_ref::<Pattern>()?;
+    (tag.is_atom() && atoms::atom_name(*tag) == pattern.tag()).then_some(pattern)
+}
+
+/// Runs `search` with the pattern that a term is or describes.
+fn with_pattern<R>(term: Term, search: impl FnOnce(&Pattern) -> R) -> Result<R, Exception> {
+    match compiled(term) {
+        Some(pattern) => Ok(search(pattern)),
+        None => Ok(search(&Pattern::new(term)?)),
+    }
+}
+
+/// The options of the functions here.
+#[derive(Default)]
+struct Options {
+    /// Bytes to search in: first and count; `None` for all.
+    scope: Option<Found>,
+    global: bool,
+    trim: bool,
+    trim_all: bool,
+}
+
+/// The range that `{Position, Length}` stands for, in a binary of `size` bytes.
+fn scope(range: Term, size: usize) -> Option<Found> {
+    let [position, length] = range.tuple_elements()? else { return None };
+    let (position, length) = (position.as_small()?, length.as_small()?);
+    let end = position.checked_add(length)?;
+    let (from, to) = (usize::try_from(position.min(end)).ok()?, usize::try_from(position.max(end)).ok()?);
+    (to <= size).then_some((from, to - from))
+}
+
+/// Reads a list of options; as in OTP its tail is not looked at.
+fn options(list: Option<&Term>, size: usize, of_split: bool) -> Result<Options, Exception> {
+    let mut options = Options::default();
+    let Some(list) = list else { return Ok(options) };
+    if !list.is_list() {
+        return Err(Exception::badarg());
+    }
+    let mut rest = *list;
+    while let View::Cons(option, tail) = rest.view() {
+        rest = tail;
+        match option.view() {
+            View::Tuple([atoms::SCOPE, range]) => {
+                options.scope = Some(scope(*range, size).ok_or(Exception::badarg())?);
+            }
+            View::Atom(atoms::GLOBAL) if of_split => options.global = true,
+            View::Atom(atoms::TRIM) if of_split => options.trim = true,
+            View::Atom(atoms::TRIM_ALL) if of_split => options.trim_all = true,
+            _ => return Err(Exception::badarg()),
+        }
+    }
+    Ok(options)
+}
+
+/// The matches of a call, counted from the start of the subject, and its options.
+fn search(
+    caller: &mut Caller<'_>,
+    arguments: &[Term],
+    of_split: bool,
+    all: bool,
+) -> Result<(Vec<Found>, Options, usize), Exception> {
+    let bits = arguments[0].bits().ok_or(Exception::badarg())?;
+    let bytes = whole_bytes(&bits)?;
+    let options = options(arguments.get(2), bytes.len(), of_split)?;
+    let (from, length) = options.scope.unwrap_or((0, bytes.len()));
+    let searched = &bytes[from..from + length];
+    let mut found = with_pattern(arguments[1], |pattern| {
+        if all || options.global { pattern.find_all(searched) } else { pattern.find(searched).into_iter().collect() }
+    })?;
+    found.iter_mut().for_each(|(start, _)| *start += from);
+    let looked_at =
+        if all || options.global { length } else { found.first().map_or(length, |(start, _)| start - from) };
+    charge_bytes(caller, looked_at);
+    Ok((found, options, bytes.len()))
+}
+
+fn pair(caller: &mut Caller<'_>, (start, length): Found) -> Term {
+    caller.heap().tuple(&[Term::small(start as i64), Term::small(length as i64)])
+}
+
+fn match_first(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    match search(caller, arguments, false, false)?.0.first() {
+        Some(found) => Ok(pair(caller, *found)),
+        None => Ok(atom("nomatch")?),
+    }
+}
+
+fn matches(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let (found, ..) = search(caller, arguments, false, true)?;
+    let pairs: Vec<Term> = found.into_iter().map(|found| pair(caller, found)).collect();
+    Ok(caller.heap().list(pairs))
+}
+
+fn split(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let (found, options, size) = search(caller, arguments, true, false)?;
+    // The parts between the matches, from the last one on.
+    let mut end = size;
+    let mut parts = Term::NIL;
+    let gaps = found.iter().rev().map(|(start, length)| (start + length, Some(*start))).chain([(0, None)]);
+    for (start, next_end) in gaps {
+        let length = end - start;
+        let is_dropped = length == 0 && (options.trim_all || options.trim && parts.is_nil());
+        if !is_dropped {
+            let heap = caller.heap();
+            let part = bit_part::part(heap, arguments[0], start * 8, length * 8).ok_or_else(badarg)?;
+            parts = heap.cons(part, parts);
+        }
+        end = next_end.unwrap_or(0);
+    }
+    Ok(parts)
+}

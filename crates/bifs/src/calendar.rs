@@ -1,0 +1,119 @@
+//! Dates: local time and universal time, by the system's time zone.
+
+use atoll_process::{BuiltIn, Caller, Outcome};
+use atoll_term::{Build, Term, atoms};
+use jiff::civil::DateTime;
+use jiff::tz::{AmbiguousOffset, TimeZone};
+use jiff::{Timestamp, Zoned};
+
+use crate::process_support::badarg;
+use crate::time::system_nanoseconds;
+
+/// What this file provides.
+pub const BUILT_INS: &[BuiltIn] = &[
+    BuiltIn { module: "erlang", name: "date", arity: 0, function: date },
+    BuiltIn { module: "erlang", name: "time", arity: 0, function: time },
+    BuiltIn { module: "erlang", name: "localtime", arity: 0, function: localtime },
+    BuiltIn { module: "erlang", name: "universaltime", arity: 0, function: universaltime },
+    BuiltIn { module: "erlang", name: "localtime_to_universaltime", arity: 2, function: to_universal },
+    BuiltIn { module: "erlang", name: "universaltime_to_localtime", arity: 1, function: to_local },
+    BuiltIn { module: "erlang", name: "universaltime_to_posixtime", arity: 1, function: to_posix },
+    BuiltIn { module: "erlang", name: "posixtime_to_universaltime", arity: 1, function: from_posix },
+];
+
+fn zone() -> TimeZone {
+    TimeZone::system()
+}
+
+fn now() -> Timestamp {
+    Timestamp::from_nanosecond(system_nanoseconds().into()).unwrap_or(Timestamp::UNIX_EPOCH)
+}
+
+fn date_term(caller: &mut Caller<'_>, time: DateTime) -> Term {
+    let parts = [i64::from(time.year()), time.month().into(), time.day().into()];
+    caller.heap().tuple(&parts.map(Term::small))
+}
+
+fn time_term(caller: &mut Caller<'_>, time: DateTime) -> Term {
+    let parts = [i64::from(time.hour()), time.minute().into(), time.second().into()];
+    caller.heap().tuple(&parts.map(Term::small))
+}
+
+fn term(caller: &mut Caller<'_>, time: DateTime) -> Term {
+    let (date, time) = (date_term(caller, time), time_term(caller, time));
+    caller.heap().tuple(&[date, time])
+}
+
+/// `{{Year, Month, Day}, {Hour, Minute, Second}}`
+fn read(term: Term) -> Option<DateTime> {
+    let &[date, time] = term.tuple_elements()? else { return None };
+    let (&[year, month, day], &[hour, minute, second]) = (date.tuple_elements()?, time.tuple_elements()?) else {
+        return None;
+    };
+    let small = |term: Term| term.as_small();
+    let part = |term: Term| i8::try_from(small(term)?).ok();
+    let year = i16::try_from(small(year)?).ok()?;
+    DateTime::new(year, part(month)?, part(day)?, part(hour)?, part(minute)?, part(second)?, 0).ok()
+}
+
+fn local_now() -> DateTime {
+    Zoned::new(now(), zone()).datetime()
+}
+
+fn date(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    Ok(date_term(caller, local_now()))
+}
+
+fn time(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    Ok(time_term(caller, local_now()))
+}
+
+fn localtime(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    Ok(term(caller, local_now()))
+}
+
+fn universaltime(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    Ok(term(caller, TimeZone::UTC.to_datetime(now())))
+}
+
+/// `localtime_to_universaltime(DateTime, IsDaylightSaving)`: the flag chooses where a local time stands for two.
+fn to_universal(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let local = read(arguments[0]).ok_or_else(badarg)?;
+    let daylight = match arguments[1] {
+        atoms::TRUE => Some(true),
+        atoms::FALSE => Some(false),
+        atoms::UNDEFINED => None,
+        _ => return Err(badarg()),
+    };
+    let offset = match zone().to_ambiguous_timestamp(local).offset() {
+        AmbiguousOffset::Unambiguous { offset } => offset,
+        AmbiguousOffset::Gap { before, .. } => before,
+        AmbiguousOffset::Fold { before, after } => {
+            if daylight == Some(false) {
+                after
+            } else {
+                before
+            }
+        }
+    };
+    let time = offset.to_timestamp(local).map_err(|_| badarg())?;
+    Ok(term(caller, TimeZone::UTC.to_datetime(time)))
+}
+
+fn to_local(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let universal = read(arguments[0]).ok_or_else(badarg)?;
+    let time = TimeZone::UTC.to_timestamp(universal).map_err(|_| badarg())?;
+    Ok(term(caller, zone().to_datetime(time)))
+}
+
+fn to_posix(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let universal = read(arguments[0]).ok_or_else(badarg)?;
+    let time = TimeZone::UTC.to_timestamp(universal).map_err(|_| badarg())?;
+    Ok(caller.heap().integer(time.as_second()))
+}
+
+fn from_posix(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let seconds = arguments[0].to_i64().ok_or_else(badarg)?;
+    let time = Timestamp::from_second(seconds).map_err(|_| badarg())?;
+    Ok(term(caller, TimeZone::UTC.to_datetime(time)))
+}

@@ -1,0 +1,339 @@
+//! Loaded code: what there is, loading, purging.
+//!
+//! Code and literals of purged modules are kept for the rest of the run: a process can hold a literal, or be inside
+//! the code, long after its module was purged.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use atoll_code::{
+    CodeError, ModuleCode, Prepared, Resolver, delete_module, has_old_code, is_loaded, load, loaded_modules, module,
+    prepare, purge, registry,
+};
+use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, Own, ReferenceId, inspect};
+use atoll_term::{Build, MagicValue, Term, atoms};
+use parking_lot::Mutex;
+
+use crate::process_support::{badarg, list_elements, name, text};
+
+/// What this file provides.
+pub const BUILT_INS: &[BuiltIn] = &[
+    BuiltIn { module: "erlang", name: "module_loaded", arity: 1, function: module_loaded },
+    BuiltIn { module: "erlang", name: "loaded", arity: 0, function: loaded },
+    BuiltIn { module: "erlang", name: "pre_loaded", arity: 0, function: pre_loaded },
+    BuiltIn { module: "erlang", name: "function_exported", arity: 3, function: function_exported },
+    BuiltIn { module: "erlang", name: "get_module_info", arity: 1, function: get_module_info },
+    BuiltIn { module: "erlang", name: "get_module_info", arity: 2, function: get_module_info_item },
+    BuiltIn { module: "erts_internal", name: "prepare_loading", arity: 2, function: prepare_loading },
+    BuiltIn { module: "erlang", name: "has_prepared_code_on_load", arity: 1, function: has_prepared_code_on_load },
+    BuiltIn { module: "erlang", name: "finish_loading", arity: 1, function: finish_loading },
+    BuiltIn { module: "erlang", name: "call_on_load_function", arity: 1, function: call_on_load_function },
+    BuiltIn { module: "erlang", name: "finish_after_on_load", arity: 2, function: finish_after_on_load },
+    BuiltIn { module: "erlang", name: "delete_module", arity: 1, function: delete },
+    BuiltIn { module: "erlang", name: "check_old_code", arity: 1, function: check_old_code },
+    BuiltIn { module: "erlang", name: "purge_module", arity: 1, function: purge_module },
+    BuiltIn { module: "erts_internal", name: "purge_module", arity: 2, function: purge_step },
+    BuiltIn { module: "erts_internal", name: "check_process_code", arity: 1, function: check_process_code },
+    BuiltIn { module: "erts_internal", name: "beamfile_chunk", arity: 2, function: beamfile_chunk },
+    BuiltIn { module: "erts_internal", name: "beamfile_module_md5", arity: 1, function: beamfile_module_md5 },
+];
+
+/// Modules that OTP's runtime brings along.
+const PRE_LOADED: [&str; 21] = [
+    "persistent_term",
+    "counters",
+    "atomics",
+    "erts_dirty_process_signal_handler",
+    "erts_literal_area_collector",
+    "erl_tracer",
+    "erts_internal",
+    "erlang",
+    "erl_prim_loader",
+    "prim_zip",
+    "prim_net",
+    "prim_socket",
+    "socket_registry",
+    "zlib",
+    "prim_file",
+    "prim_inet",
+    "prim_eval",
+    "prim_buffer",
+    "init",
+    "erl_init",
+    "erts_code_purger",
+];
+
+static PURGED: Mutex<Vec<Arc<ModuleCode>>> = Mutex::new(Vec::new());
+
+fn module_name(term: Term) -> Result<Term, Interrupt> {
+    if term.is_atom() { Ok(term) } else { Err(badarg()) }
+}
+
+fn module_loaded(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    Ok(Term::boolean(is_loaded(module_name(arguments[0])?)))
+}
+
+fn loaded(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    Ok(caller.heap().list(loaded_modules()))
+}
+
+fn pre_loaded(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    Ok(caller.heap().list(PRE_LOADED.map(name)))
+}
+
+/// `function_exported(Module, Name, Arity)`: built-in functions count where a module is loaded or none is needed.
+fn function_exported(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let &[module, function, arity] = arguments else { return Err(badarg()) };
+    let Some(arity @ 0..) = arity.as_small() else { return Err(badarg()) };
+    if !module.is_atom() || !function.is_atom() {
+        return Err(badarg());
+    }
+    let Ok(arity) = u8::try_from(arity) else { return Ok(atoms::FALSE) };
+    let defined = registry().built_in_number(module, function, arity).is_some()
+        || registry().existing_export(module, function, arity).is_some_and(|export| export.is_defined());
+    Ok(Term::boolean(defined))
+}
+
+fn current(term: Term) -> Result<Arc<ModuleCode>, Interrupt> {
+    module(module_name(term)?).and_then(|module| module.current).ok_or_else(badarg)
+}
+
+fn get_module_info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let code = current(arguments[0])?;
+    let items = [atoms::MODULE, atoms::EXPORTS, atoms::ATTRIBUTES, atoms::COMPILE, atoms::MD5];
+    let mut pairs = Vec::with_capacity(items.len());
+    for item in items {
+        let value = module_item(caller, &code, item).ok_or_else(badarg)?;
+        pairs.push(caller.heap().tuple(&[item, value]));
+    }
+    Ok(caller.heap().list(pairs))
+}
+
+fn get_module_info_item(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let code = current(arguments[0])?;
+    module_item(caller, &code, arguments[1]).ok_or_else(badarg)
+}
+
+fn name_and_arity(caller: &mut Caller<'_>, functions: impl Iterator<Item = (Term, u8)>) -> Term {
+    let heap = caller.heap();
+    let pairs: Vec<Term> = functions.map(|(name, arity)| heap.tuple(&[name, Term::small(arity.into())])).collect();
+    heap.list(pairs)
+}
+
+fn module_item(caller: &mut Caller<'_>, code: &ModuleCode, item: Term) -> Option<Term> {
+    let decoded = |caller: &mut Caller<'_>, bytes: &Option<Box<[u8]>>| {
+        let Some(bytes) = bytes else { return Some(Term::NIL) };
+        let decoded = atoll_etf::decode(bytes, atoll_etf::DecodeOptions::default(), &mut Resolver, caller.heap());
+        decoded.ok().map(|(term, _)| term)
+    };
+    match item {
+        atoms::MODULE => Some(code.module),
+        atoms::EXPORTS => Some(name_and_arity(caller, code.exports.iter().map(|(name, arity, _)| (*name, *arity)))),
+        atoms::FUNCTIONS => Some(name_and_arity(caller, code.functions.iter().map(|(_, name, arity)| (*name, *arity)))),
+        atoms::ATTRIBUTES => decoded(caller, &code.attributes),
+        atoms::COMPILE => decoded(caller, &code.compile_info),
+        atoms::MD5 => Some(caller.heap().binary(&code.md5)),
+        atoms::NATIVE_ADDRESSES => Some(Term::NIL),
+        _ if item == name("nifs") => Some(Term::NIL),
+        _ => None,
+    }
+}
+
+type Slot = Mutex<Option<Prepared>>;
+
+/// `prepare_loading(Module, Binary)`: a reference that holds the prepared code, or `{error, badfile}`.
+fn prepare_loading(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let wanted = module_name(arguments[0])?;
+    let bits = arguments[1].bits().filter(|bits| bits.is_binary()).ok_or_else(badarg)?;
+    let prepared = prepare(&bits.to_bytes());
+    match prepared {
+        Ok(prepared) if prepared.module() == wanted => {
+            let slot: Slot = Mutex::new(Some(prepared));
+            let value = Arc::new(MagicValue(Box::new(slot)));
+            Ok(caller.heap().magic_reference(ReferenceId::fresh().0, value))
+        }
+        _ => Ok(caller.heap().tuple(&[atoms::ERROR, atoms::BADFILE])),
+    }
+}
+
+fn slot<'t>(term: Term) -> Option<&'t Slot> {
+    term.magic_value()?.0.downcast_ref::<Slot>()
+}
+
+fn has_prepared_code_on_load(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let slot = slot(arguments[0]).ok_or_else(badarg)?;
+    slot.lock().as_ref().map(|prepared| Term::boolean(prepared.has_on_load())).ok_or_else(badarg)
+}
+
+/// `finish_loading([Prepared])`: all or none. `ok`, or `{not_purged | on_load | duplicated, Modules}`.
+fn finish_loading(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let slots = list_elements(arguments[0]).ok_or_else(badarg)?;
+    let slots: Vec<&Slot> = slots.into_iter().map(slot).collect::<Option<_>>().ok_or_else(badarg)?;
+    let mut modules = Vec::with_capacity(slots.len());
+    let mut with_on_load = Vec::new();
+    for slot in &slots {
+        let prepared = slot.try_lock().ok_or_else(badarg)?;
+        let prepared = prepared.as_ref().ok_or_else(badarg)?;
+        modules.push(prepared.module());
+        if prepared.has_on_load() {
+            with_on_load.push(prepared.module());
+        }
+    }
+    let fail = |caller: &mut Caller<'_>, reason: &str, modules: Vec<Term>| {
+        let list = caller.heap().list(modules);
+        Ok(caller.heap().tuple(&[name(reason), list]))
+    };
+    let twice: Vec<Term> =
+        modules.iter().enumerate().filter(|(at, one)| modules[..*at].contains(one)).map(|(_, one)| *one).collect();
+    if !twice.is_empty() {
+        return fail(caller, "duplicated", twice);
+    }
+    if !with_on_load.is_empty() && modules.len() > 1 {
+        return fail(caller, "on_load", with_on_load);
+    }
+    let not_purged: Vec<Term> =
+        modules.iter().copied().filter(|module| is_loaded(*module) && has_old_code(*module)).collect();
+    if !not_purged.is_empty() {
+        return fail(caller, "not_purged", not_purged);
+    }
+    for slot in slots {
+        let Some(prepared) = slot.lock().take() else { return Err(badarg()) };
+        let module = prepared.module();
+        if let Err(CodeError::NotPurged) = load(prepared) {
+            return fail(caller, "not_purged", vec![module]);
+        }
+    }
+    if with_on_load.is_empty() { Ok(atoms::OK) } else { fail(caller, "on_load", with_on_load) }
+}
+
+/// `call_on_load_function(Module)`: goes on there.
+fn call_on_load_function(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let code = current(arguments[0])?;
+    let offset = code.on_load.ok_or_else(badarg)?;
+    // An export of a name that no program can write, so that the function need not be exported.
+    let export = registry().export(code.module, name("-on_load-"), 0);
+    export.address.store(code.address(offset), Ordering::Release);
+    Err(Interrupt::Call(export, Vec::new()))
+}
+
+/// `finish_after_on_load(Module, Keep)`: without `Keep` the module goes again.
+fn finish_after_on_load(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let code = current(arguments[0])?;
+    match arguments[1] {
+        atoms::TRUE => Ok(atoms::TRUE),
+        atoms::FALSE => {
+            if delete_module(code.module).is_none() {
+                purge_now(code.module);
+                delete_module(code.module);
+            }
+            purge_now(code.module);
+            Ok(atoms::TRUE)
+        }
+        _ => Err(badarg()),
+    }
+}
+
+/// `delete_module(Module)`: true, or `undefined` if there is no such module.
+fn delete(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    match delete_module(module_name(arguments[0])?) {
+        Some(true) => Ok(atoms::TRUE),
+        Some(false) => Ok(atoms::UNDEFINED),
+        None => Err(badarg()),
+    }
+}
+
+fn check_old_code(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    Ok(Term::boolean(has_old_code(module_name(arguments[0])?)))
+}
+
+fn purge_now(module: Term) -> bool {
+    match purge(module) {
+        Some(old) => {
+            PURGED.lock().push(old);
+            true
+        }
+        None => false,
+    }
+}
+
+/// `purge_module(Module)`: removes the old code.
+fn purge_module(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    if purge_now(module_name(arguments[0])?) { Ok(atoms::TRUE) } else { Err(badarg()) }
+}
+
+/// `erts_internal:purge_module(Module, prepare | prepare_on_load | abort | complete)`
+fn purge_step(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let module = module_name(arguments[0])?;
+    if !arguments[1].is_atom() {
+        return Err(badarg());
+    }
+    match atoms::atom_name(arguments[1]) {
+        "prepare" | "prepare_on_load" => Ok(Term::boolean(has_old_code(module))),
+        "abort" => Ok(Term::boolean(has_old_code(module))),
+        "complete" => Ok(Term::boolean(purge_now(module))),
+        _ => Err(badarg()),
+    }
+}
+
+/// `erts_internal:check_process_code(Module)`: whether the calling process uses the old code.
+fn check_process_code(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let module = module_name(arguments[0])?;
+    Ok(Term::boolean(runs_old_code(caller.own, module)))
+}
+
+/// Whether a process would go on in, or return to, the old code of a module. The caller runs the process.
+pub fn runs_old_code(own: &Own, name: Term) -> bool {
+    let Some(old) = module(name).and_then(|module| module.old) else { return false };
+    if old.contains(own.address) {
+        return true;
+    }
+    let mut found = false;
+    inspect::each_return_address(own, &mut |address| {
+        // A return address may stand right behind the last word of the code.
+        found = old.contains(address.wrapping_sub(1));
+        !found
+    });
+    found
+}
+
+/// The chunk of this name in a `.beam` file.
+fn chunk<'b>(file: &'b [u8], wanted: &[u8]) -> Option<&'b [u8]> {
+    let mut rest = file.strip_prefix(b"FOR1")?.get(4..)?.strip_prefix(b"BEAM")?;
+    while let Some((head, body)) = rest.split_at_checked(8) {
+        let length = u32::from_be_bytes(head[4..].try_into().ok()?) as usize;
+        let content = body.get(..length)?;
+        if &head[..4] == wanted {
+            return Some(content);
+        }
+        rest = body.get(length.next_multiple_of(4)..)?;
+    }
+    None
+}
+
+/// `beamfile_chunk(Binary, "Name")`
+fn beamfile_chunk(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let bits = arguments[0].bits().filter(|bits| bits.is_binary()).ok_or_else(badarg)?;
+    let wanted = text(arguments[1]).filter(|text| text.len() == 4).ok_or_else(badarg)?;
+    let bytes = bits.to_bytes();
+    match chunk(&bytes, wanted.as_bytes()) {
+        Some(content) => Ok(caller.heap().binary(content)),
+        None => Ok(atoms::UNDEFINED),
+    }
+}
+
+/// `beamfile_module_md5(Binary)`
+fn beamfile_module_md5(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let bits = arguments[0].bits().filter(|bits| bits.is_binary()).ok_or_else(badarg)?;
+    match atoll_loader::load(&bits.to_bytes()) {
+        Ok(module) => Ok(caller.heap().binary(&module.md5)),
+        Err(_) => Ok(atoms::UNDEFINED),
+    }
+}
+
+/// Bytes of the code and literals of all loaded modules.
+pub fn loaded_bytes() -> usize {
+    let versions = loaded_modules().into_iter().filter_map(module).flat_map(|module| [module.current, module.old]);
+    let words =
+        |code: Arc<ModuleCode>| code.words.len() + code.literals.as_ref().map_or(0, |literals| literals.words());
+    versions.flatten().map(words).sum::<usize>() * atoll_term::WORD_BYTES
+}

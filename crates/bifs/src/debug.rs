@@ -1,0 +1,117 @@
+//! Terms as the machine sees them: `erts_debug` and what `erts_internal` has of that kind.
+
+use std::cmp::Ordering;
+use std::collections::HashSet;
+
+use atoll_operations::Exception;
+use atoll_process::{BuiltIn, Caller, Outcome};
+use atoll_term::map::{self, MapIter};
+use atoll_term::{Build, ExternalKind, Kind, Term, View, compare_exact, exactly_equal};
+
+use crate::support::{atom, badarg, charge_elements, row};
+
+/// What this file provides.
+pub const BUILT_INS: &[BuiltIn] = &[
+    row("erts_debug", "same", 2, same),
+    row("erts_debug", "flat_size", 1, flat_size),
+    row("erts_debug", "size_shared", 1, size_shared),
+    row("erts_internal", "cmp_term", 2, cmp_term),
+    row("erts_internal", "map_to_tuple_keys", 1, map_to_tuple_keys),
+    row("erts_internal", "term_type", 1, term_type),
+];
+
+fn same(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    Ok(Term::boolean(arguments[0] == arguments[1]))
+}
+
+/// Words that a term takes in this machine, which are nearly those it takes in OTP; with `seen`, of what is shared
+/// only one copy counts.
+fn words(caller: &mut Caller<'_>, term: Term, mut seen: Option<HashSet<u64>>) -> Term {
+    let (mut words, mut objects) = (0, 0);
+    let mut open = vec![term];
+    while let Some(mut term) = open.pop() {
+        while term.is_pointer() {
+            if seen.as_mut().is_some_and(|seen| !seen.insert(term.word())) {
+                break;
+            }
+            objects += 1;
+            if term.is_cons() {
+                words += 2;
+                open.push(term.head());
+                term = term.tail();
+                continue;
+            }
+            let header = term.header();
+            if header.kind() == Kind::Tuple && header.arity() == 0 {
+                break;
+            }
+            words += header.object_words();
+            match term.view() {
+                View::Fun(fun) => open.extend_from_slice(fun.free),
+                _ if header.is_opaque() || header.kind() == Kind::ExternalFun => {}
+                _ => open.extend_from_slice(term.boxed_terms()),
+            }
+            break;
+        }
+    }
+    charge_elements(caller, objects);
+    Term::small(words as i64)
+}
+
+fn flat_size(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    Ok(words(caller, arguments[0], None))
+}
+
+fn size_shared(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    Ok(words(caller, arguments[0], Some(HashSet::new())))
+}
+
+fn cmp_term(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let order = if exactly_equal(arguments[0], arguments[1]) {
+        Ordering::Equal
+    } else {
+        compare_exact(arguments[0], arguments[1])
+    };
+    Ok(Term::small(order as i64))
+}
+
+fn map_to_tuple_keys(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let map = arguments[0];
+    if !map.is_map() || !map::is_flat(map) {
+        return Err(badarg());
+    }
+    let keys: Vec<Term> = MapIter::new(map).map(|(key, _)| key).collect();
+    Ok(caller.heap().tuple(&keys))
+}
+
+fn term_type(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let term = arguments[0];
+    let name = match term.view() {
+        View::Small(_) => "fixnum",
+        View::Big(_) => "bignum",
+        View::Float(_) => "hfloat",
+        View::Atom(_) => "atom",
+        View::Pid(_) => "pid",
+        View::Port(_) => "port",
+        View::External(external) => match external.kind {
+            ExternalKind::Pid => "external_pid",
+            ExternalKind::Port => "external_port",
+            ExternalKind::Reference => "external_reference",
+        },
+        View::Reference(_) => "reference",
+        View::Nil => "nil",
+        View::Cons(..) => "list",
+        View::Tuple(_) => "tuple",
+        View::Map(map) if map::is_flat(map) => "flatmap",
+        View::Map(_) => "hashmap",
+        View::Bits(_) => match term.boxed_kind() {
+            Some(Kind::HeapBits) => "heap_binary",
+            Some(Kind::SubBits) => "sub_binary",
+            _ => "refc_binary",
+        },
+        View::Fun(_) => "fun",
+        View::ExternalFun(_) => "export",
+        View::Internal => return Err(Exception::badarg().into()),
+    };
+    Ok(atom(name)?)
+}

@@ -1,0 +1,61 @@
+//! The process dictionary.
+
+use atoll_process::{BuiltIn, Caller, Outcome};
+use atoll_term::{Build, Term, atoms};
+
+/// What this file provides.
+pub const BUILT_INS: &[BuiltIn] = &[
+    BuiltIn { module: "erlang", name: "get", arity: 0, function: get_all },
+    BuiltIn { module: "erlang", name: "get", arity: 1, function: get },
+    BuiltIn { module: "erlang", name: "put", arity: 2, function: put },
+    BuiltIn { module: "erlang", name: "erase", arity: 0, function: erase_all },
+    BuiltIn { module: "erlang", name: "erase", arity: 1, function: erase },
+    BuiltIn { module: "erlang", name: "get_keys", arity: 0, function: keys },
+    BuiltIn { module: "erlang", name: "get_keys", arity: 1, function: keys_of },
+];
+
+fn entries(caller: &Caller<'_>) -> Vec<(Term, Term)> {
+    caller.own.rare.as_ref().map(|rare| rare.dictionary.entries().to_vec()).unwrap_or_default()
+}
+
+fn pairs(caller: &mut Caller<'_>, entries: &[(Term, Term)]) -> Term {
+    let heap = caller.heap();
+    let pairs: Vec<Term> = entries.iter().map(|(key, value)| heap.tuple(&[*key, *value])).collect();
+    heap.list(pairs)
+}
+
+fn get_all(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    let entries = entries(caller);
+    Ok(pairs(caller, &entries))
+}
+
+fn get(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let value = caller.own.rare.as_ref().and_then(|rare| rare.dictionary.get(arguments[0]));
+    Ok(value.unwrap_or(atoms::UNDEFINED))
+}
+
+fn put(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    Ok(caller.own.rare().dictionary.put(arguments[0], arguments[1]).unwrap_or(atoms::UNDEFINED))
+}
+
+fn erase_all(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    let entries = caller.own.rare.as_mut().map(|rare| rare.dictionary.erase_all()).unwrap_or_default();
+    Ok(pairs(caller, &entries))
+}
+
+fn erase(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let value = caller.own.rare.as_mut().and_then(|rare| rare.dictionary.erase(arguments[0]));
+    Ok(value.unwrap_or(atoms::UNDEFINED))
+}
+
+fn keys(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    let entries = entries(caller);
+    Ok(caller.heap().list(entries.into_iter().map(|(key, _)| key)))
+}
+
+fn keys_of(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let entries = entries(caller);
+    let same = |(_, value): &(Term, Term)| atoll_term::exactly_equal(*value, arguments[0]);
+    let keys: Vec<Term> = entries.into_iter().filter(same).map(|(key, _)| key).collect();
+    Ok(caller.heap().list(keys))
+}

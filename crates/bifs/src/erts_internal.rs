@@ -1,0 +1,178 @@
+//! Questions that OTP's own libraries ask of the runtime, and facilities that this machine answers for without
+//! having them: tracing, profiling, dynamic trace tags, native libraries.
+
+use atoll_process::{BuiltIn, Caller, Outcome, System};
+use atoll_term::{Build, Term, atoms};
+
+use crate::process_support::{badarg, list_elements, name};
+use crate::spawn::boolean;
+
+/// What this file provides.
+pub const BUILT_INS: &[BuiltIn] = &[
+    BuiltIn { module: "erts_internal", name: "get_dflags", arity: 0, function: get_dflags },
+    BuiltIn { module: "erts_internal", name: "get_creation", arity: 0, function: undefined },
+    BuiltIn { module: "erts_internal", name: "no_aux_work_threads", arity: 0, function: aux_work_threads },
+    BuiltIn { module: "erts_internal", name: "is_system_process", arity: 1, function: is_system_process },
+    BuiltIn { module: "erts_internal", name: "is_process_executing_dirty", arity: 1, function: not_a_process },
+    BuiltIn { module: "erts_internal", name: "dirty_process_handle_signals", arity: 1, function: not_dirty },
+    BuiltIn { module: "erts_internal", name: "check_dirty_process_code", arity: 2, function: not_a_process },
+    BuiltIn { module: "erts_internal", name: "scheduler_wall_time", arity: 1, function: switch },
+    BuiltIn { module: "erts_internal", name: "system_check", arity: 1, function: system_check },
+    BuiltIn { module: "erts_internal", name: "process_display", arity: 2, function: process_display },
+    BuiltIn { module: "erts_internal", name: "abort_pending_connection", arity: 2, function: never },
+    BuiltIn { module: "erts_literal_area_collector", name: "release_area_switch", arity: 0, function: never },
+    BuiltIn { module: "erlang", name: "load_nif", arity: 2, function: load_nif },
+    BuiltIn { module: "erlang", name: "system_monitor", arity: 0, function: undefined },
+    BuiltIn { module: "erlang", name: "system_monitor", arity: 1, function: set_system_monitor },
+    BuiltIn { module: "erlang", name: "system_monitor", arity: 2, function: set_system_monitor },
+    BuiltIn { module: "erlang", name: "system_profile", arity: 0, function: undefined },
+    BuiltIn { module: "erlang", name: "system_profile", arity: 2, function: set_system_profile },
+    BuiltIn { module: "erlang", name: "seq_trace_info", arity: 1, function: seq_trace_info },
+    BuiltIn { module: "erlang", name: "seq_trace_print", arity: 1, function: never },
+    BuiltIn { module: "erlang", name: "seq_trace_print", arity: 2, function: never },
+    BuiltIn { module: "erlang", name: "trace_info", arity: 2, function: trace_info },
+    BuiltIn { module: "erlang", name: "dt_get_tag", arity: 0, function: undefined },
+    BuiltIn { module: "erlang", name: "dt_get_tag_data", arity: 0, function: undefined },
+    BuiltIn { module: "erlang", name: "dt_put_tag", arity: 1, function: undefined },
+    BuiltIn { module: "erlang", name: "dt_spread_tag", arity: 1, function: always },
+    BuiltIn { module: "erlang", name: "dt_restore_tag", arity: 1, function: always },
+    BuiltIn { module: "erlang", name: "dt_append_vm_tag_data", arity: 1, function: same },
+    BuiltIn { module: "erlang", name: "dt_prepend_vm_tag_data", arity: 1, function: same },
+];
+
+fn undefined(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    Ok(atoms::UNDEFINED)
+}
+
+fn always(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    Ok(atoms::TRUE)
+}
+
+fn never(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    Ok(atoms::FALSE)
+}
+
+fn same(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    Ok(arguments[0])
+}
+
+/// The record of distribution flags that OTP 25 has; nothing is connected, but libraries read it at their start.
+fn get_dflags(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    const FLAGS: [i64; 5] = [55_966_662_588, 17_239_956, 55_966_662_588, 8_396_866, 8_192];
+    let mut record = vec![name("erts_dflags")];
+    record.extend(FLAGS.map(Term::small));
+    Ok(caller.heap().tuple(&record))
+}
+
+fn aux_work_threads(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    Ok(Term::small(System::get().schedulers as i64 + 1))
+}
+
+/// `is_system_process(Pid)`: of others it is not known without asking them, and none of this machine's is one that
+/// programs could meet.
+fn is_system_process(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    if !arguments[0].is_local_pid() {
+        return Err(badarg());
+    }
+    Ok(Term::boolean(arguments[0] == caller.process.pid && caller.own.flags.system))
+}
+
+/// No process runs native functions aside.
+fn not_a_process(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    if arguments[0].is_local_pid() { Ok(atoms::FALSE) } else { Err(badarg()) }
+}
+
+fn not_dirty(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    if arguments[0].is_local_pid() { Ok(name("normal")) } else { Ok(atoms::FALSE) }
+}
+
+/// A measurement that is off and stays off.
+fn switch(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    boolean(arguments[0]).map(|_| atoms::FALSE).ok_or_else(badarg)
+}
+
+fn system_check(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    if arguments[0] == atoms::SCHEDULERS { Ok(atoms::OK) } else { Err(badarg()) }
+}
+
+/// `process_display(Pid, backtrace)`: on standard error.
+fn process_display(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let pid = arguments[0];
+    if arguments[1] != atoms::BACKTRACE || !pid.is_local_pid() {
+        return Err(badarg());
+    }
+    if pid != caller.process.pid && !System::get().table.contains(pid) {
+        return Err(badarg());
+    }
+    eprintln!("=proc:{}", atoll_term::text::to_string(pid));
+    for address in atoll_process::inspect::return_addresses(caller.own, 64) {
+        if pid == caller.process.pid
+            && let Some(frame) = atoll_code::frame_of(address)
+        {
+            let (module, function) = (atoms::atom_name(frame.module), atoms::atom_name(frame.name));
+            eprintln!("Return addr ({module}:{function}/{})", frame.arity);
+        }
+    }
+    Ok(atoms::TRUE)
+}
+
+/// `load_nif(Path, Info)`: native libraries cannot be loaded.
+fn load_nif(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    if !arguments[0].is_list() {
+        return Err(badarg());
+    }
+    let heap = caller.heap();
+    let text = heap.string("Failed to load NIF library: this machine loads no native libraries");
+    let reason = heap.tuple(&[name("load_failed"), text]);
+    Ok(heap.tuple(&[atoms::ERROR, reason]))
+}
+
+/// Accepted and without effect: nothing is reported.
+fn set_system_monitor(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let valid = match arguments {
+        [undefined] if *undefined == atoms::UNDEFINED => true,
+        [pair] => matches!(pair.tuple_elements(), Some([pid, options]) if pid.is_pid() && options.is_list()),
+        [pid, options] => pid.is_pid() && list_elements(*options).is_some(),
+        _ => false,
+    };
+    if valid { Ok(atoms::UNDEFINED) } else { Err(badarg()) }
+}
+
+/// Accepted and without effect: nothing is reported.
+fn set_system_profile(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let valid = arguments[0] == atoms::UNDEFINED || arguments[0].is_pid() || arguments[0].is_port();
+    if valid && list_elements(arguments[1]).is_some() { Ok(atoms::UNDEFINED) } else { Err(badarg()) }
+}
+
+/// No message carries a trace token.
+fn seq_trace_info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let item = arguments[0];
+    if !item.is_atom() {
+        return Err(badarg());
+    }
+    match atoms::atom_name(item) {
+        "label" | "serial" => Ok(Term::NIL),
+        "send" | "receive" | "print" | "timestamp" | "monotonic_timestamp" | "strict_monotonic_timestamp" => {
+            Ok(caller.heap().tuple(&[item, atoms::FALSE]))
+        }
+        _ => Err(badarg()),
+    }
+}
+
+/// Nothing is traced.
+fn trace_info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let &[subject, item] = arguments else { return Err(badarg()) };
+    if !item.is_atom() {
+        return Err(badarg());
+    }
+    if subject.is_local_pid() && !System::get().table.contains(subject) {
+        return Ok(atoms::UNDEFINED);
+    }
+    let of_process = subject.is_pid() || subject.is_port() || subject == atoms::NEW || subject.is_atom();
+    let value = match atoms::atom_name(item) {
+        "flags" | "tracer" if of_process => Term::NIL,
+        "traced" | "match_spec" | "meta" | "meta_match_spec" | "call_count" | "call_time" | "all" => atoms::FALSE,
+        _ => return Err(badarg()),
+    };
+    Ok(caller.heap().tuple(&[item, value]))
+}

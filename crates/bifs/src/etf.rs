@@ -1,0 +1,105 @@
+//! The external term format.
+
+use atoll_code::Resolver;
+use atoll_etf::{DecodeError, DecodeOptions, EncodeError, EncodeOptions, decode, encode, encoded_size};
+use atoll_operations::Exception;
+use atoll_process::{BuiltIn, Caller, Interrupt, Outcome};
+use atoll_term::{Build, Term, View, atoms, this_node};
+
+use crate::support::{bad_option, badarg, charge_bytes, row};
+
+/// What this file provides.
+pub const BUILT_INS: &[BuiltIn] = &[
+    row("erlang", "term_to_binary", 1, term_to_binary),
+    row("erlang", "term_to_binary", 2, term_to_binary),
+    row("erlang", "term_to_iovec", 1, term_to_iovec),
+    row("erlang", "term_to_iovec", 2, term_to_iovec),
+    row("erlang", "external_size", 1, external_size),
+    row("erlang", "external_size", 2, external_size),
+    row("erlang", "binary_to_term", 1, binary_to_term),
+    row("erlang", "binary_to_term", 2, binary_to_term),
+];
+
+/// Level of `compressed` without a number.
+const DEFAULT_LEVEL: u32 = 6;
+
+/// The options of `term_to_binary/2`; those of `external_size/2` are fewer.
+fn encode_options(arguments: &[Term], only_version: bool) -> Result<EncodeOptions, Exception> {
+    let mut options = EncodeOptions::default();
+    let Some(mut rest) = arguments.get(1).copied() else { return Ok(options) };
+    while let View::Cons(option, tail) = rest.view() {
+        rest = tail;
+        match option.view() {
+            View::Atom(atoms::COMPRESSED) if !only_version => options.compressed = Some(DEFAULT_LEVEL),
+            View::Atom(atoms::DETERMINISTIC) if !only_version => options.deterministic = true,
+            View::Tuple([atoms::COMPRESSED, level]) if !only_version => {
+                options.compressed = Some(number_up_to(*level, 9)?.into());
+            }
+            View::Tuple([atoms::MINOR_VERSION, version]) => options.minor_version = number_up_to(*version, 2)?,
+            _ => return Err(Exception::badarg()),
+        }
+    }
+    if rest.is_nil() { Ok(options) } else { Err(Exception::badarg()) }
+}
+
+fn number_up_to(term: Term, limit: u8) -> Result<u8, Exception> {
+    let number = term.as_small().and_then(|number| u8::try_from(number).ok());
+    number.filter(|number| *number <= limit).ok_or(Exception::badarg())
+}
+
+fn encode_failure(error: EncodeError) -> Exception {
+    match error {
+        EncodeError::TooLarge => Exception::system_limit(),
+        EncodeError::NotATerm => Exception::badarg(),
+    }
+}
+
+fn term_to_binary(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let options = encode_options(arguments, false)?;
+    let bytes = encode(arguments[0], options, this_node()).map_err(encode_failure)?;
+    charge_bytes(caller, bytes.len());
+    Ok(caller.heap().binary(&bytes))
+}
+
+/// One binary; OTP's vector has the term's large binaries as elements of their own.
+fn term_to_iovec(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let binary = term_to_binary(caller, arguments)?;
+    Ok(caller.heap().list([binary]))
+}
+
+fn external_size(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let options = encode_options(arguments, true)?;
+    let size = encoded_size(arguments[0], options, this_node()).map_err(encode_failure)?;
+    charge_bytes(caller, size);
+    Ok(caller.heap().unsigned(size as u64))
+}
+
+/// Whether a list of options has `safe`, and `used`.
+fn decode_options(caller: &mut Caller<'_>, list: Term) -> Result<(DecodeOptions, bool), Interrupt> {
+    let (mut options, mut used, mut rest) = (DecodeOptions::default(), false, list);
+    while let View::Cons(option, tail) = rest.view() {
+        rest = tail;
+        match option {
+            atoms::SAFE => options.safe = true,
+            atoms::USED => used = true,
+            _ => return Err(bad_option(caller)),
+        }
+    }
+    if rest.is_nil() { Ok((options, used)) } else { Err(bad_option(caller)) }
+}
+
+fn binary_to_term(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let (options, used) = match arguments.get(1) {
+        Some(list) => decode_options(caller, *list)?,
+        None => Default::default(),
+    };
+    let bits = arguments[0].bits().filter(|bits| bits.is_binary()).ok_or(Exception::badarg())?;
+    let bytes = bits.to_bytes();
+    charge_bytes(caller, bytes.len());
+    let decoded = decode(&bytes, options, &mut Resolver, caller.heap());
+    let (term, length) = decoded.map_err(|error| match error {
+        DecodeError::TooManyAtoms => Exception::system_limit().into(),
+        DecodeError::Malformed | DecodeError::Unsafe => badarg(),
+    })?;
+    Ok(if used { caller.heap().tuple(&[term, Term::small(length as i64)]) } else { term })
+}

@@ -1,0 +1,171 @@
+//! Exceptions that programs raise, and the end of processes and of the machine.
+
+use std::sync::OnceLock;
+
+use atoll_heap::architecture;
+use atoll_operations::{Class, Exception};
+use atoll_process::handle::{Fate, receive_signals};
+use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, Signal, System, signal};
+use atoll_term::{Build, Term, View, atoms};
+
+use crate::process_info::answer_request;
+use crate::process_support::{badarg, list_elements, name, text};
+use crate::spawn::boolean;
+
+/// What this file provides.
+pub const BUILT_INS: &[BuiltIn] = &[
+    BuiltIn { module: "erlang", name: "error", arity: 1, function: error_1 },
+    BuiltIn { module: "erlang", name: "error", arity: 2, function: error_2 },
+    BuiltIn { module: "erlang", name: "error", arity: 3, function: error_3 },
+    BuiltIn { module: "erlang", name: "nif_error", arity: 1, function: error_1 },
+    BuiltIn { module: "erlang", name: "nif_error", arity: 2, function: error_2 },
+    BuiltIn { module: "erlang", name: "exit", arity: 1, function: exit_1 },
+    BuiltIn { module: "erlang", name: "exit", arity: 2, function: exit_2 },
+    BuiltIn { module: "erlang", name: "exit_signal", arity: 2, function: exit_2 },
+    BuiltIn { module: "erlang", name: "throw", arity: 1, function: throw },
+    BuiltIn { module: "erlang", name: "raise", arity: 3, function: raise },
+    BuiltIn { module: "erlang", name: "halt", arity: 0, function: halt_0 },
+    BuiltIn { module: "erlang", name: "halt", arity: 1, function: halt_1 },
+    BuiltIn { module: "erlang", name: "halt", arity: 2, function: halt_2 },
+];
+
+static HALT: OnceLock<fn(i32)> = OnceLock::new();
+
+/// Sets what ends the machine with an exit status; the first call counts. What the program has written is to be
+/// written out before. Until then, the machine ends by leaving the operating system's process.
+pub fn install_halt(halt: fn(i32)) {
+    let _ = HALT.set(halt);
+}
+
+/// Ends the machine with this exit status; what runs on this thread stands still until then.
+pub fn halt(status: i32) -> ! {
+    let Some(halt) = HALT.get() else { std::process::exit(status) };
+    halt(status);
+    loop {
+        std::thread::park();
+    }
+}
+
+fn error_1(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    Err(Exception::error(arguments[0]).into())
+}
+
+/// The arguments for the trace, `NONE` for `none`.
+fn given(arguments: Term) -> Term {
+    if arguments == atoms::NONE { Term::NONE } else { arguments }
+}
+
+fn error_2(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    Err(Exception { arguments: given(arguments[1]), ..Exception::error(arguments[0]) }.into())
+}
+
+fn error_3(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let mut exception = Exception { arguments: given(arguments[1]), ..Exception::error(arguments[0]) };
+    for option in list_elements(arguments[2]).ok_or_else(badarg)? {
+        match option.tuple_elements() {
+            Some(&[atoms::ERROR_INFO, info]) if info.is_map() => exception.error_info = info,
+            _ => return Err(badarg()),
+        }
+    }
+    // The information needs a place at the top of the trace, where the arity stands without arguments.
+    if !exception.error_info.is_none() && exception.arguments.is_none() {
+        exception.arguments = atoms::NONE;
+    }
+    Err(exception.into())
+}
+
+fn exit_1(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    Err(Exception::new(Class::Exit, arguments[0]).into())
+}
+
+fn throw(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    Err(Exception::new(Class::Throw, arguments[0]).into())
+}
+
+/// `raise(Class, Reason, Trace)`: gives `badarg` back when class or trace are none.
+fn raise(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let &[class, reason, trace] = arguments else { return Ok(atoms::BADARG) };
+    let (Some(class), true) = (Class::from_atom(class), is_trace(trace)) else { return Ok(atoms::BADARG) };
+    Err(Exception { trace, ..Exception::new(class, reason) }.into())
+}
+
+/// A list of `{Module, Function, ArityOrArguments}`, `{Fun, Arguments}`, each with or without a list of places.
+fn is_trace(trace: Term) -> bool {
+    let is_count = |term: Term| matches!(term.as_small(), Some(0..)) || term.is_list();
+    let Some(entries) = list_elements(trace) else { return false };
+    entries.into_iter().all(|entry| match entry.tuple_elements() {
+        Some([fun, arguments]) => fun.is_fun() && arguments.is_list(),
+        Some([fun, arguments, place]) if fun.is_fun() => arguments.is_list() && list_elements(*place).is_some(),
+        Some([module, function, count]) => module.is_atom() && function.is_atom() && is_count(*count),
+        Some([module, function, count, place]) => {
+            module.is_atom() && function.is_atom() && is_count(*count) && list_elements(*place).is_some()
+        }
+        _ => false,
+    })
+}
+
+/// Acts on the signals that have arrived at the running process, so that those it sent itself have had their effect.
+pub fn take_signals(caller: &mut Caller<'_>) -> Result<(), Interrupt> {
+    match receive_signals(caller.process, caller.own, &mut answer_request) {
+        Fate::Lives => Ok(()),
+        Fate::Dies(reason) => Err(Interrupt::Exit(reason)),
+    }
+}
+
+/// `exit(PidOrPort, Reason)`
+fn exit_2(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let &[target, reason] = arguments else { return Err(badarg()) };
+    if !target.is_local_pid() {
+        return match target.view() {
+            // Neither that port nor that node exists.
+            View::Port(_) => Ok(atoms::TRUE),
+            View::External(_) if target.is_pid() || target.is_port() => Ok(atoms::TRUE),
+            _ => Err(badarg()),
+        };
+    }
+    let from = caller.process.pid;
+    let heap = caller.heap();
+    let message = heap.tuple(&[atoms::EXIT_UPPER, from, reason]);
+    let fragment = architecture().send(Some(heap), message);
+    System::get().deliver_or_answer(target, signal::attach(fragment, Signal::Exit { from }));
+    if target == from {
+        take_signals(caller)?;
+    }
+    Ok(atoms::TRUE)
+}
+
+fn halt_0(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    halt(0)
+}
+
+fn halt_1(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    halt_2(caller, &[arguments[0], Term::NIL])
+}
+
+/// Longest slogan of `halt/1`, in characters.
+const LONGEST_SLOGAN: usize = 1_023;
+
+/// `halt(Status | abort | Slogan, [{flush, Bool}])`
+fn halt_2(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let mut flush = true;
+    for option in list_elements(arguments[1]).ok_or_else(badarg)? {
+        match option.tuple_elements() {
+            Some(&[atoms::FLUSH, value]) => flush = boolean(value).ok_or_else(badarg)?,
+            _ => return Err(badarg()),
+        }
+    }
+    let status = arguments[0];
+    if let Some(code @ 0..) = status.as_small() {
+        let code = (code & 0xff) as i32;
+        if flush { halt(code) } else { std::process::exit(code) }
+    }
+    if status == name("abort") {
+        std::process::abort()
+    }
+    let slogan = status.is_list().then(|| text(status)).flatten().ok_or_else(badarg)?;
+    if slogan.chars().count() > LONGEST_SLOGAN {
+        return Err(badarg());
+    }
+    eprintln!("{slogan}");
+    halt(1)
+}

@@ -1,0 +1,137 @@
+//! Hashes of terms, and checksums of bytes.
+
+use adler2::Adler32;
+use atoll_operations::{Exception, iolist};
+use atoll_process::{BuiltIn, Caller, Outcome};
+use atoll_term::{Build, Term, hash};
+use md5::digest::common::hazmat::{SerializableState, SerializedState};
+use md5::{Digest, Md5};
+
+use crate::support::{badarg, charge_bytes, row};
+
+/// What this file provides.
+pub const BUILT_INS: &[BuiltIn] = &[
+    row("erlang", "phash", 2, phash),
+    row("erlang", "phash2", 1, phash2),
+    row("erlang", "phash2", 2, phash2_range),
+    row("erlang", "md5", 1, md5),
+    row("erlang", "md5_init", 0, md5_init),
+    row("erlang", "md5_update", 2, md5_update),
+    row("erlang", "md5_final", 1, md5_final),
+    row("erlang", "crc32", 1, crc32),
+    row("erlang", "crc32", 2, crc32_from),
+    row("erlang", "crc32_combine", 3, crc32_combine),
+    row("erlang", "adler32", 1, adler32),
+    row("erlang", "adler32", 2, adler32_from),
+    row("erlang", "adler32_combine", 3, adler32_combine),
+];
+
+/// Largest range of a hash: 2^32.
+const MAX_RANGE: u64 = 1 << 32;
+
+fn range(term: Term) -> Result<u64, Exception> {
+    term.to_u64().filter(|range| (1..=MAX_RANGE).contains(range)).ok_or(Exception::badarg())
+}
+
+fn phash(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let value = hash::phash(arguments[0], range(arguments[1])?);
+    Ok(caller.heap().unsigned(value))
+}
+
+fn phash2(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    Ok(Term::small(hash::phash2(arguments[0]).into()))
+}
+
+fn phash2_range(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    Ok(Term::small(hash::phash2_range(arguments[0], range(arguments[1])?).into()))
+}
+
+/// The bytes of an I/O list, charged for.
+fn bytes(caller: &mut Caller<'_>, data: Term) -> Result<Vec<u8>, Exception> {
+    let bytes = iolist::iolist_bytes(data)?;
+    charge_bytes(caller, bytes.len());
+    Ok(bytes)
+}
+
+fn md5(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let digest = Md5::digest(bytes(caller, arguments[0])?);
+    Ok(caller.heap().binary(&digest))
+}
+
+/// The context of an MD5 in the making is a binary that only these functions understand.
+fn context(caller: &mut Caller<'_>, state: &Md5) -> Term {
+    caller.heap().binary(&state.serialize())
+}
+
+fn from_context(context: Term) -> Result<Md5, Exception> {
+    let bits = context.bits().filter(|bits| bits.is_binary()).ok_or(Exception::badarg())?;
+    let state = SerializedState::<Md5>::try_from(&bits.to_bytes()[..]).map_err(|_| Exception::badarg())?;
+    Md5::deserialize(&state).map_err(|_| Exception::badarg())
+}
+
+fn md5_init(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    Ok(context(caller, &Md5::new()))
+}
+
+fn md5_update(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let mut state = from_context(arguments[0])?;
+    state.update(bytes(caller, arguments[1])?);
+    Ok(context(caller, &state))
+}
+
+fn md5_final(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let digest = from_context(arguments[0])?.finalize();
+    Ok(caller.heap().binary(&digest))
+}
+
+/// A checksum that the caller gives.
+fn checksum(term: Term) -> Result<u32, Exception> {
+    term.to_u64().and_then(|sum| u32::try_from(sum).ok()).ok_or(Exception::badarg())
+}
+
+fn crc32(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    Ok(Term::small(crc32fast::hash(&bytes(caller, arguments[0])?).into()))
+}
+
+fn crc32_from(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let mut state = crc32fast::Hasher::new_with_initial(checksum(arguments[0])?);
+    state.update(&bytes(caller, arguments[1])?);
+    Ok(Term::small(state.finalize().into()))
+}
+
+fn crc32_combine(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let [first, second, length] = *arguments else { return Err(badarg()) };
+    let (first, second, length) = (checksum(first)?, checksum(second)?, length.to_u64().ok_or(Exception::badarg())?);
+    let mut state = crc32fast::Hasher::new_with_initial(first);
+    state.combine(&crc32fast::Hasher::new_with_initial_len(second, length));
+    Ok(Term::small(state.finalize().into()))
+}
+
+fn adler32(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    Ok(Term::small(adler2::adler32_slice(&bytes(caller, arguments[0])?).into()))
+}
+
+/// The sums of Adler-32 are remainders of this prime.
+const ADLER_MODULUS: u64 = 65_521;
+
+fn adler32_from(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let sum = checksum(arguments[0])?;
+    let data = bytes(caller, arguments[1])?;
+    let mut state = Adler32::from_checksum(sum);
+    state.write_slice(&data);
+    Ok(Term::small(state.checksum().into()))
+}
+
+/// The checksum of two runs of bytes after each other, from those of both and the second one's length: the first
+/// sum is 1 and all bytes, the second is the total of the first sums after each byte.
+fn adler32_combine(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let [first, second, length] = *arguments else { return Err(badarg()) };
+    let (first, second, length) = (checksum(first)?, checksum(second)?, length.to_u64().ok_or(Exception::badarg())?);
+    let halves = |sum: u32| (u64::from(sum & 0xffff), u64::from(sum >> 16));
+    let ((low1, high1), (low2, high2)) = (halves(first), halves(second));
+    let length = length % ADLER_MODULUS;
+    // The second run started from 1; every one of its steps counts the first run's low sum, less that 1, again.
+    let low = (low1 + low2 + ADLER_MODULUS - 1) % ADLER_MODULUS;
+    let high = (high1 + high2 + length * low1 + ADLER_MODULUS - length) % ADLER_MODULUS;
+    Ok(Term::small((high << 16 | low) as i64))
+}

@@ -1,0 +1,85 @@
+//! Pids, ports and references as text and back.
+
+use atoll_process::{BuiltIn, Caller, Outcome};
+use atoll_term::{Build, Term, text};
+
+use crate::support::{badarg, byte_list, row};
+
+/// What this file provides.
+pub const BUILT_INS: &[BuiltIn] = &[
+    row("erlang", "pid_to_list", 1, pid_to_list),
+    row("erlang", "port_to_list", 1, port_to_list),
+    row("erlang", "ref_to_list", 1, ref_to_list),
+    row("erlang", "list_to_pid", 1, list_to_pid),
+    row("erlang", "list_to_port", 1, list_to_port),
+    row("erlang", "list_to_ref", 1, list_to_ref),
+];
+
+fn to_list(caller: &mut Caller<'_>, term: Term, is_one: bool) -> Outcome {
+    if is_one { Ok(caller.heap().string(&text::to_string(term))) } else { Err(badarg()) }
+}
+
+fn pid_to_list(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    to_list(caller, arguments[0], arguments[0].is_pid())
+}
+
+fn port_to_list(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    to_list(caller, arguments[0], arguments[0].is_port())
+}
+
+fn ref_to_list(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    to_list(caller, arguments[0], arguments[0].is_reference())
+}
+
+/// Longest text that is looked at.
+const MAX_TEXT: usize = 100;
+
+/// The numbers of `<0.N.N>` behind a prefix, which must be of this node: those after the 0.
+fn numbers<const N: usize>(list: Term, prefix: &str) -> Option<[u64; N]> {
+    let bytes = byte_list(list, MAX_TEXT)?;
+    let inside = std::str::from_utf8(&bytes).ok()?.strip_prefix(prefix)?.strip_prefix('<')?.strip_suffix('>')?;
+    let mut parts = inside.split('.').map(|part| {
+        let is_number = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+        if is_number { part.parse::<u64>().ok() } else { None }
+    });
+    if parts.next()?? != 0 {
+        return None;
+    }
+    let mut found = [0; N];
+    for number in &mut found {
+        *number = parts.next()??;
+    }
+    parts.next().is_none().then_some(found)
+}
+
+/// Bits of a pid's number, and of the serial above it.
+const PID_NUMBER_BITS: u32 = 28;
+const PID_SERIAL_BITS: u32 = 13;
+
+fn list_to_pid(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    match numbers(arguments[0], "") {
+        Some([number, serial]) if number >> PID_NUMBER_BITS == 0 && serial >> PID_SERIAL_BITS == 0 => {
+            Ok(Term::pid(serial << PID_NUMBER_BITS | number))
+        }
+        _ => Err(badarg()),
+    }
+}
+
+/// Bits of a port's number.
+const PORT_BITS: u32 = 28;
+
+fn list_to_port(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    match numbers(arguments[0], "#Port") {
+        Some([number]) if number >> PORT_BITS == 0 => Ok(Term::port(number)),
+        _ => Err(badarg()),
+    }
+}
+
+fn list_to_ref(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let Some(numbers) = numbers::<3>(arguments[0], "#Ref") else { return Err(badarg()) };
+    // The text has the last number first.
+    match numbers.map(u32::try_from) {
+        [Ok(last), Ok(middle), Ok(first)] => Ok(caller.heap().reference([first, middle, last], None)),
+        _ => Err(badarg()),
+    }
+}

@@ -1,0 +1,103 @@
+//! Built-in functions, one file for each Erlang module or area. Each file has a table of what it provides; the
+//! machine's table is all of them, and a test holds it against the list of what OTP has.
+#![forbid(unsafe_code)]
+
+use std::sync::OnceLock;
+
+use atoll_process::BuiltIn;
+
+mod atoll_heap;
+mod calendar;
+mod code;
+mod convert;
+mod copy;
+mod dictionary;
+mod display;
+mod erts_internal;
+mod exit;
+mod guards;
+
+mod atomics;
+mod binary;
+mod binary_search;
+mod debug;
+mod display;
+mod etf;
+mod funs;
+mod hash;
+mod identifiers;
+mod iolist;
+mod link;
+mod lists;
+mod maps;
+mod math;
+mod monitor;
+mod os;
+mod persistent_term;
+mod process_flag;
+mod process_info;
+mod process_support;
+mod registry;
+mod send;
+mod spawn;
+mod statistics;
+mod support;
+mod system_info;
+mod time;
+mod timers;
+mod tuples;
+mod unicode;
+
+pub use display::install_print;
+pub use exit::{halt, install_halt};
+pub use os::environment;
+pub use process_info::answer_request;
+pub use spawn::{default_heap, install_default_heap};
+pub use system_info::{Release, install_release};
+
+/// The tables of all areas.
+const AREAS: &[&[BuiltIn]] = &[
+    atoll_heap::BUILT_INS,
+    calendar::BUILT_INS,
+    code::BUILT_INS,
+    convert::BUILT_INS,
+    dictionary::BUILT_INS,
+    display::BUILT_INS,
+    erts_internal::BUILT_INS,
+    exit::BUILT_INS,
+    guards::BUILT_INS,
+    iolist::BUILT_INS,
+    link::BUILT_INS,
+    lists::BUILT_INS,
+    maps::BUILT_INS,
+    math::BUILT_INS,
+    monitor::BUILT_INS,
+    os::BUILT_INS,
+    persistent_term::BUILT_INS,
+    process_flag::BUILT_INS,
+    process_info::BUILT_INS,
+    registry::BUILT_INS,
+    send::BUILT_INS,
+    spawn::BUILT_INS,
+    statistics::BUILT_INS,
+    system_info::BUILT_INS,
+    time::BUILT_INS,
+    timers::BUILT_INS,
+    tuples::BUILT_INS,
+    unicode::BUILT_INS,
+    binary::BUILT_INS,
+    binary_search::BUILT_INS,
+    etf::BUILT_INS,
+    hash::BUILT_INS,
+    funs::BUILT_INS,
+    identifiers::BUILT_INS,
+    atomics::BUILT_INS,
+    debug::BUILT_INS,
+    display::BUILT_INS,
+];
+
+/// All built-in functions of this machine.
+pub fn built_ins() -> &'static [BuiltIn] {
+    static ALL: OnceLock<Vec<BuiltIn>> = OnceLock::new();
+    ALL.get_or_init(|| AREAS.concat())
+}

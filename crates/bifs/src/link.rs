@@ -1,0 +1,66 @@
+//! Links.
+
+use atoll_heap::architecture;
+use atoll_process::{BuiltIn, Caller, Outcome, Signal, System, signal};
+use atoll_term::{Build, Term, View, atoms};
+
+use crate::exit::take_signals;
+use crate::process_support::badarg;
+
+/// What this file provides.
+pub const BUILT_INS: &[BuiltIn] = &[
+    BuiltIn { module: "erlang", name: "link", arity: 1, function: link },
+    BuiltIn { module: "erlang", name: "unlink", arity: 1, function: unlink },
+];
+
+fn link(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let target = arguments[0];
+    let me = caller.process.pid;
+    match target.view() {
+        View::Pid(_) => {
+            let links = &mut caller.own.rare().links;
+            if target == me || links.contains(&target) {
+                return Ok(atoms::TRUE);
+            }
+            links.push(target);
+            System::get().deliver_or_answer(target, signal::bare(Signal::Link { from: me }));
+        }
+        // Nobody is connected, and ports that do not exist answer as processes that do not.
+        View::External(_) if target.is_pid() => missing(caller, target, atoms::NOCONNECTION),
+        View::Port(_) => missing(caller, target, atoms::NOPROC),
+        _ => return Err(badarg()),
+    }
+    if !caller.own.flags.trap_exit && !caller.process.inbox.is_empty() {
+        take_signals(caller)?;
+    }
+    Ok(atoms::TRUE)
+}
+
+/// The exit signal of something that cannot be linked to.
+fn missing(caller: &mut Caller<'_>, target: Term, reason: Term) {
+    caller.own.rare().links.push(target);
+    let heap = caller.heap();
+    let message = heap.tuple(&[atoms::EXIT_UPPER, target, reason]);
+    let fragment = architecture().send(Some(heap), message);
+    let exit = signal::attach(fragment, Signal::LinkExit { from: target });
+    System::get().deliver_or_answer(caller.process.pid, exit);
+}
+
+fn unlink(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let target = arguments[0];
+    match target.view() {
+        View::Pid(_) => {
+            let from = caller.process.pid;
+            let Some(rare) = &mut caller.own.rare else { return Ok(atoms::TRUE) };
+            let before = rare.links.len();
+            rare.links.retain(|pid| *pid != target);
+            if rare.links.len() < before {
+                System::get().deliver_or_answer(target, signal::bare(Signal::Unlink { from }));
+            }
+            Ok(atoms::TRUE)
+        }
+        View::External(_) if target.is_pid() || target.is_port() => Ok(atoms::TRUE),
+        View::Port(_) => Ok(atoms::TRUE),
+        _ => Err(badarg()),
+    }
+}

@@ -1,0 +1,157 @@
+//! Maps.
+
+use atoll_operations::{Exception, guards};
+use atoll_process::{BuiltIn, Caller, Interrupt, Outcome};
+use atoll_term::map::{self, NextForm};
+use atoll_term::{Build, Term, atoms};
+
+use crate::support::{badarg, charge_elements, elements, row};
+
+/// What this file provides.
+pub const BUILT_INS: &[BuiltIn] = &[
+    row("maps", "find", 2, find),
+    row("maps", "get", 2, get),
+    row("maps", "from_list", 1, from_list),
+    row("maps", "from_keys", 2, from_keys),
+    row("maps", "is_key", 2, is_key),
+    row("maps", "keys", 1, keys),
+    row("maps", "values", 1, values),
+    row("maps", "merge", 2, merge),
+    row("maps", "put", 3, put),
+    row("maps", "remove", 2, remove),
+    row("maps", "take", 2, take),
+    row("maps", "update", 3, update),
+    row("erts_internal", "map_next", 3, map_next),
+];
+
+fn badmap(caller: &mut Caller<'_>, term: Term) -> Interrupt {
+    Exception::tagged(caller.heap(), atoms::BADMAP, term).into()
+}
+
+fn find(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let [key, map] = *arguments else { return Err(badarg()) };
+    if !map.is_map() {
+        return Err(badmap(caller, map));
+    }
+    Ok(match map::get(map, key) {
+        Some(value) => caller.heap().tuple(&[atoms::OK, value]),
+        None => atoms::ERROR,
+    })
+}
+
+fn get(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    Ok(guards::map_get(caller.heap(), arguments[0], arguments[1])?)
+}
+
+fn is_key(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    Ok(guards::is_map_key(caller.heap(), arguments[0], arguments[1])?)
+}
+
+fn from_list(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let pairs = elements(arguments[0])?
+        .into_iter()
+        .map(|element| match element.tuple_elements() {
+            Some([key, value]) => Ok((*key, *value)),
+            _ => Err(Exception::badarg()),
+        })
+        .collect::<Result<Vec<_>, _>>()?;
+    Ok(of_pairs(caller, &pairs))
+}
+
+fn from_keys(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let value = arguments[1];
+    let pairs: Vec<(Term, Term)> = elements(arguments[0])?.into_iter().map(|key| (key, value)).collect();
+    Ok(of_pairs(caller, &pairs))
+}
+
+fn of_pairs(caller: &mut Caller<'_>, pairs: &[(Term, Term)]) -> Term {
+    charge_elements(caller, pairs.len() * WORK_OF_HASHING);
+    map::from_pairs(caller.heap(), pairs)
+}
+
+/// What hashing a key and placing it costs, in elements of a list.
+const WORK_OF_HASHING: usize = 4;
+
+/// A function of a map that visits all of it.
+fn whole(caller: &mut Caller<'_>, arguments: &[Term], function: fn(&mut Caller<'_>, Term) -> Term) -> Outcome {
+    let map = arguments[0];
+    if !map.is_map() {
+        return Err(badmap(caller, map));
+    }
+    charge_elements(caller, map::map_size(map));
+    Ok(function(caller, map))
+}
+
+fn keys(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    whole(caller, arguments, |caller, map| map::keys(caller.heap(), map))
+}
+
+fn values(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    whole(caller, arguments, |caller, map| map::values(caller.heap(), map))
+}
+
+fn merge(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    if let Some(other) = arguments.iter().find(|argument| !argument.is_map()) {
+        return Err(badmap(caller, *other));
+    }
+    charge_elements(caller, (map::map_size(arguments[0]) + map::map_size(arguments[1])) * WORK_OF_HASHING);
+    Ok(map::merge(caller.heap(), arguments[0], arguments[1]))
+}
+
+fn put(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let [key, value, map] = *arguments else { return Err(badarg()) };
+    if !map.is_map() {
+        return Err(badmap(caller, map));
+    }
+    Ok(map::put(caller.heap(), map, key, value))
+}
+
+fn update(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let [key, value, map] = *arguments else { return Err(badarg()) };
+    if !map.is_map() {
+        return Err(badmap(caller, map));
+    }
+    match map::update(caller.heap(), map, key, value) {
+        Some(updated) => Ok(updated),
+        None => Err(Exception::tagged(caller.heap(), atoms::BADKEY, key).into()),
+    }
+}
+
+fn remove(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let [key, map] = *arguments else { return Err(badarg()) };
+    if !map.is_map() {
+        return Err(badmap(caller, map));
+    }
+    Ok(map::remove(caller.heap(), map, key).map_or(map, |(_, rest)| rest))
+}
+
+fn take(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let [key, map] = *arguments else { return Err(badarg()) };
+    if !map.is_map() {
+        return Err(badmap(caller, map));
+    }
+    Ok(match map::remove(caller.heap(), map, key) {
+        Some((value, rest)) => caller.heap().tuple(&[value, rest]),
+        None => atoms::ERROR,
+    })
+}
+
+/// Pairs that one step of an iterator takes, and one step of a list of all.
+const PAIRS_OF_ITERATOR: usize = 32;
+const PAIRS_OF_LIST: usize = 512;
+
+fn map_next(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let [path, map, form] = *arguments else { return Err(badarg()) };
+    if !map.is_map() {
+        return Err(badarg());
+    }
+    let (form, limit) = if form.is_atom() && atoms::atom_name(form) == "iterator" {
+        (NextForm::Iterator, PAIRS_OF_ITERATOR)
+    } else if form.is_list() {
+        (NextForm::List(form), PAIRS_OF_LIST)
+    } else {
+        return Err(badarg());
+    };
+    charge_elements(caller, limit.min(map::map_size(map)));
+    map::map_next(caller.heap(), map, path, form, limit).map_err(|_| badarg())
+}

@@ -1,0 +1,226 @@
+//! Monitors and aliases.
+
+use atoll_process::handle::{demonitor, take_matching};
+use atoll_process::{AliasKind, BuiltIn, Caller, Outcome, OutgoingMonitor, ReferenceId, Signal, System, signal};
+use atoll_term::{Term, View, atoms};
+
+use crate::exit::take_signals;
+use crate::process_support::{badarg, badopt, list_elements, name};
+
+/// What this file provides.
+pub const BUILT_INS: &[BuiltIn] = &[
+    BuiltIn { module: "erlang", name: "monitor", arity: 2, function: monitor_2 },
+    BuiltIn { module: "erlang", name: "monitor", arity: 3, function: monitor_3 },
+    BuiltIn { module: "erlang", name: "demonitor", arity: 1, function: demonitor_1 },
+    BuiltIn { module: "erlang", name: "demonitor", arity: 2, function: demonitor_2 },
+    BuiltIn { module: "erlang", name: "alias", arity: 0, function: alias_0 },
+    BuiltIn { module: "erlang", name: "alias", arity: 1, function: alias_1 },
+    BuiltIn { module: "erlang", name: "unalias", arity: 1, function: unalias },
+];
+
+/// The value of the option `alias` of a monitor.
+pub fn alias_kind(kind: Term) -> Option<AliasKind> {
+    match kind {
+        atoms::EXPLICIT_UNALIAS => Some(AliasKind::Explicit),
+        atoms::DEMONITOR => Some(AliasKind::Demonitor),
+        atoms::REPLY_DEMONITOR => Some(AliasKind::ReplyDemonitor),
+        _ => None,
+    }
+}
+
+#[derive(Default)]
+struct Options {
+    alias: Option<AliasKind>,
+    tag: Option<Term>,
+}
+
+fn read_options(list: Term) -> Option<Options> {
+    let mut options = Options::default();
+    for option in list_elements(list)? {
+        match option.tuple_elements()? {
+            &[atoms::ALIAS, kind] => options.alias = Some(alias_kind(kind)?),
+            &[tag, value] if tag == name("tag") => options.tag = Some(value),
+            _ => return None,
+        }
+    }
+    Some(options)
+}
+
+fn monitor_2(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    monitor(caller, arguments[0], arguments[1], Options::default())
+}
+
+fn monitor_3(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    match read_options(arguments[2]) {
+        Some(options) => monitor(caller, arguments[0], arguments[1], options),
+        None => Err(badopt(caller)),
+    }
+}
+
+fn monitor(caller: &mut Caller<'_>, kind: Term, target: Term, options: Options) -> Outcome {
+    match kind {
+        atoms::PROCESS => monitor_process(caller, target, options),
+        atoms::PORT if target.is_port() || target.is_atom() => {
+            let named = if target.is_atom() { target } else { Term::NONE };
+            let object = if target.is_atom() { Term::NONE } else { target };
+            let reference = start(caller, object, named, &options);
+            missing(caller, reference, atoms::PORT, target, atoms::NOPROC);
+            Ok(term_of(caller, reference, &options))
+        }
+        // The offset never changes: the machine's time does not warp.
+        atoms::TIME_OFFSET if target == name("clock_service") => {
+            let reference = start(caller, Term::NONE, Term::NONE, &options);
+            Ok(term_of(caller, reference, &options))
+        }
+        _ => Err(badarg()),
+    }
+}
+
+fn monitor_process(caller: &mut Caller<'_>, target: Term, options: Options) -> Outcome {
+    let system = System::get();
+    let (pid, named) = match target.view() {
+        View::Pid(_) => (target, Term::NONE),
+        View::Atom(registered) => (system.whereis(registered).unwrap_or(Term::NONE), registered),
+        View::Tuple(&[registered, node]) if registered.is_atom() && node.is_atom() => {
+            if node != atoms::NONODE_NOHOST {
+                let reference = start(caller, Term::NONE, registered, &options);
+                missing(caller, reference, atoms::PROCESS, target, atoms::NOCONNECTION);
+                return Ok(term_of(caller, reference, &options));
+            }
+            (system.whereis(registered).unwrap_or(Term::NONE), registered)
+        }
+        View::External(_) if target.is_pid() => {
+            let reference = start(caller, Term::NONE, Term::NONE, &options);
+            missing(caller, reference, atoms::PROCESS, target, atoms::NOCONNECTION);
+            return Ok(term_of(caller, reference, &options));
+        }
+        _ => return Err(badarg()),
+    };
+    let me = caller.process.pid;
+    if pid == me {
+        // Nobody learns of it: when this process ends, so does the monitor.
+        return Ok(term_of(caller, ReferenceId::fresh(), &options));
+    }
+    let reference = start(caller, pid, named, &options);
+    let signal = signal::bare(Signal::Monitor { from: me, reference, name: named, tag: atoms::DOWN });
+    system.deliver_or_answer(pid, signal);
+    Ok(term_of(caller, reference, &options))
+}
+
+/// Notes a monitor with this process.
+fn start(caller: &mut Caller<'_>, target: Term, named: Term, options: &Options) -> ReferenceId {
+    let reference = ReferenceId::fresh();
+    let rare = caller.own.rare();
+    rare.monitoring.insert(reference, OutgoingMonitor { target, name: named, tag: atoms::DOWN });
+    if let Some(tag) = options.tag {
+        rare.tags.push((reference, tag));
+    }
+    reference
+}
+
+/// The reference as the program gets it: an alias if it asked for one.
+fn term_of(caller: &mut Caller<'_>, reference: ReferenceId, options: &Options) -> Term {
+    let me = caller.process.pid;
+    match options.alias {
+        Some(kind) => {
+            caller.own.rare().aliases.insert(reference, kind);
+            reference.alias_term(caller.heap(), me)
+        }
+        None => reference.term(caller.heap()),
+    }
+}
+
+/// Sends this process the message that what it watches does not exist.
+fn missing(caller: &mut Caller<'_>, reference: ReferenceId, kind: Term, target: Term, reason: Term) {
+    use atoll_term::Build;
+    let pid = caller.process.pid;
+    let heap = caller.heap();
+    let reference_term = reference.term(heap);
+    let object = if target.is_atom() { heap.tuple(&[target, atoms::NONODE_NOHOST]) } else { target };
+    let message = heap.tuple(&[atoms::DOWN, reference_term, kind, object, reason]);
+    let fragment = atoll_heap::architecture().send(Some(heap), message);
+    System::get().deliver_or_answer(pid, signal::attach(fragment, Signal::Down { reference }));
+}
+
+fn reference_of(term: Term) -> Option<ReferenceId> {
+    ReferenceId::of(term)
+}
+
+/// Whether a reference is of a monitor that somebody else made.
+fn is_foreign(caller: &Caller<'_>, term: Term) -> bool {
+    matches!(term.view(), View::Reference(reference) if reference.alias_of().is_some_and(|pid| pid != caller.process.pid))
+}
+
+fn demonitor_1(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    stop(caller, arguments[0])?;
+    Ok(atoms::TRUE)
+}
+
+fn stop(caller: &mut Caller<'_>, reference: Term) -> Result<bool, atoll_process::Interrupt> {
+    if !reference.is_reference() {
+        return Err(badarg());
+    }
+    if is_foreign(caller, reference) {
+        return Err(badarg());
+    }
+    Ok(reference_of(reference).is_some_and(|reference| demonitor(caller.own, reference)))
+}
+
+fn demonitor_2(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let (mut flush, mut info) = (false, false);
+    let Some(options) = list_elements(arguments[1]) else { return Err(badopt(caller)) };
+    for option in options {
+        match option {
+            atoms::FLUSH => flush = true,
+            atoms::INFO => info = true,
+            _ => return Err(badopt(caller)),
+        }
+    }
+    let mut found = stop(caller, arguments[0])?;
+    if flush && !found {
+        take_signals(caller)?;
+        let reference = arguments[0];
+        let is_its_message = |message: Term| matches!(message.tuple_elements(), Some([_, own, _, _, _]) if atoll_term::exactly_equal(*own, reference));
+        // As documented: with `info`, false means that a message was taken out of the queue.
+        if take_matching(caller.own, is_its_message).is_some() {
+            found = false;
+        }
+    }
+    Ok(Term::boolean(found || !info))
+}
+
+fn alias_0(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    new_alias(caller, AliasKind::Explicit)
+}
+
+fn alias_1(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let mut kind = AliasKind::Explicit;
+    let Some(options) = list_elements(arguments[0]) else { return Err(badopt(caller)) };
+    for option in options {
+        kind = match option {
+            atoms::REPLY => AliasKind::Reply,
+            atoms::EXPLICIT_UNALIAS => AliasKind::Explicit,
+            _ => return Err(badopt(caller)),
+        };
+    }
+    new_alias(caller, kind)
+}
+
+fn new_alias(caller: &mut Caller<'_>, kind: AliasKind) -> Outcome {
+    let reference = ReferenceId::fresh();
+    let me = caller.process.pid;
+    caller.own.rare().aliases.insert(reference, kind);
+    Ok(reference.alias_term(caller.heap(), me))
+}
+
+fn unalias(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    if !arguments[0].is_reference() || is_foreign(caller, arguments[0]) {
+        return Err(badarg());
+    }
+    // A message that was sent before counts as received before.
+    take_signals(caller)?;
+    let removed = reference_of(arguments[0]).is_some_and(|reference| {
+        caller.own.rare.as_mut().is_some_and(|rare| rare.aliases.remove(&reference).is_some())
+    });
+    Ok(Term::boolean(removed))
+}

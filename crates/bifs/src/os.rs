@@ -1,0 +1,120 @@
+//! What the operating system tells: environment, number of its process.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+use atoll_process::{BuiltIn, Caller, Outcome};
+use atoll_term::{Build, Term, atoms};
+use parking_lot::RwLock;
+
+use crate::process_support::{badarg, list_elements};
+
+/// What this file provides.
+pub const BUILT_INS: &[BuiltIn] = &[
+    BuiltIn { module: "os", name: "getpid", arity: 0, function: getpid },
+    BuiltIn { module: "os", name: "getenv", arity: 0, function: getenv_all },
+    BuiltIn { module: "os", name: "getenv", arity: 1, function: getenv },
+    BuiltIn { module: "os", name: "env", arity: 0, function: env },
+    BuiltIn { module: "os", name: "putenv", arity: 2, function: putenv },
+    BuiltIn { module: "os", name: "unsetenv", arity: 1, function: unsetenv },
+    BuiltIn { module: "os", name: "set_signal", arity: 2, function: set_signal },
+];
+
+/// The environment as programs see and change it: a copy, since changing the process's own is not safe while other
+/// threads read it. Programs that ports start get this one.
+static ENVIRONMENT: RwLock<Option<Vec<(OsString, OsString)>>> = RwLock::new(None);
+
+/// The environment as programs have left it.
+pub fn environment() -> Vec<(OsString, OsString)> {
+    if let Some(environment) = &*ENVIRONMENT.read() {
+        return environment.clone();
+    }
+    std::env::vars_os().collect()
+}
+
+fn change(change: impl FnOnce(&mut Vec<(OsString, OsString)>)) {
+    let mut environment = ENVIRONMENT.write();
+    change(environment.get_or_insert_with(|| std::env::vars_os().collect()));
+}
+
+fn getpid(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    Ok(caller.heap().string(&std::process::id().to_string()))
+}
+
+/// A list of characters as the system's text (UTF-8); `None` if it is none, or has a zero in it.
+fn system_text(list: Term) -> Option<OsString> {
+    let mut text = String::new();
+    for one in list_elements(list)? {
+        text.push(char::from_u32(u32::try_from(one.as_small()?).ok()?).filter(|one| *one != '\0')?);
+    }
+    Some(OsString::from(text))
+}
+
+/// The system's text as a list of characters; bytes that are not UTF-8 stand for themselves.
+fn characters(caller: &mut Caller<'_>, text: &OsStr) -> Term {
+    match text.to_str() {
+        Some(text) => caller.heap().string(text),
+        None => caller.heap().list(text.as_bytes().iter().map(|byte| Term::small(i64::from(*byte)))),
+    }
+}
+
+fn getenv(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let key = system_text(arguments[0]).filter(|key| is_key(key)).ok_or_else(badarg)?;
+    match environment().into_iter().find(|(own, _)| *own == key) {
+        Some((_, value)) => Ok(characters(caller, &value)),
+        None => Ok(atoms::FALSE),
+    }
+}
+
+fn is_key(key: &OsStr) -> bool {
+    !key.as_bytes().contains(&b'=')
+}
+
+/// `["Key=Value"]`
+fn getenv_all(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    let mut lines = Vec::new();
+    for (key, value) in environment() {
+        let line = OsString::from_vec([key.as_bytes(), b"=", value.as_bytes()].concat());
+        lines.push(characters(caller, &line));
+    }
+    Ok(caller.heap().list(lines))
+}
+
+/// `[{Key, Value}]`
+fn env(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    let mut pairs = Vec::new();
+    for (key, value) in environment() {
+        let (key, value) = (characters(caller, &key), characters(caller, &value));
+        pairs.push(caller.heap().tuple(&[key, value]));
+    }
+    Ok(caller.heap().list(pairs))
+}
+
+fn putenv(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let key = system_text(arguments[0]).filter(|key| is_key(key)).ok_or_else(badarg)?;
+    let value = system_text(arguments[1]).ok_or_else(badarg)?;
+    change(|environment| match environment.iter_mut().find(|(own, _)| *own == key) {
+        Some((_, old)) => *old = value,
+        None => environment.push((key, value)),
+    });
+    Ok(atoms::TRUE)
+}
+
+fn unsetenv(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let key = system_text(arguments[0]).filter(|key| is_key(key)).ok_or_else(badarg)?;
+    change(|environment| environment.retain(|(own, _)| *own != key));
+    Ok(atoms::TRUE)
+}
+
+/// `os:set_signal(Signal, default | handle | ignore)`: signals keep what the system does with them.
+fn set_signal(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    const SIGNALS: [&str; 12] = [
+        "sighup", "sigquit", "sigabrt", "sigalrm", "sigterm", "sigusr1", "sigusr2", "sigchld", "sigstop", "sigtstp",
+        "sigcont", "sigwinch",
+    ];
+    let known = |term: Term, names: &[&str]| term.is_atom() && names.contains(&atoms::atom_name(term));
+    if known(arguments[0], &SIGNALS) && known(arguments[1], &["default", "handle", "ignore"]) {
+        return Ok(atoms::OK);
+    }
+    Err(badarg())
+}

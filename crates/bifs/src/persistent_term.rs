@@ -1,0 +1,127 @@
+//! `persistent_term`: values that every process reads without a copy. They lie in immovable blocks.
+//!
+//! A value that was replaced or erased may still be in use anywhere, so its block is kept for the rest of the run;
+//! what is kept so counts in `info/0`.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use atoll_heap::immovable::Block;
+use atoll_process::{BuiltIn, Caller, Outcome};
+use atoll_term::{Allocate, Build, ScratchHeap, Term, WORD_BYTES, Word, atoms, map};
+use parking_lot::RwLock;
+
+use crate::copy::copy;
+use crate::process_support::{badarg, name};
+
+/// What this file provides.
+pub const BUILT_INS: &[BuiltIn] = &[
+    BuiltIn { module: "persistent_term", name: "put", arity: 2, function: put },
+    BuiltIn { module: "persistent_term", name: "get", arity: 0, function: get_all },
+    BuiltIn { module: "persistent_term", name: "get", arity: 1, function: get },
+    BuiltIn { module: "persistent_term", name: "get", arity: 2, function: get_or },
+    BuiltIn { module: "persistent_term", name: "erase", arity: 1, function: erase },
+    BuiltIn { module: "persistent_term", name: "info", arity: 0, function: info },
+    BuiltIn { module: "erts_internal", name: "erase_persistent_terms", arity: 0, function: erase_all },
+];
+
+/// Key and value, both in immovable memory; those with the same hash in one list.
+type Entry = (Term, Term);
+
+static TERMS: RwLock<Option<HashMap<u32, Vec<Entry>>>> = RwLock::new(None);
+/// Words of all blocks.
+static WORDS: AtomicUsize = AtomicUsize::new(0);
+
+fn hash(key: Term) -> u32 {
+    atoll_term::hash::phash2(key)
+}
+
+fn find(key: Term) -> Option<Term> {
+    let terms = TERMS.read();
+    let entries = terms.as_ref()?.get(&hash(key))?;
+    entries.iter().find(|(own, _)| atoll_term::exactly_equal(*own, key)).map(|(_, value)| *value)
+}
+
+/// Counts words while it takes a copy.
+#[derive(Default)]
+struct Measure {
+    words: usize,
+    scratch: ScratchHeap,
+}
+
+impl Allocate for Measure {
+    fn allocate(&mut self, words: usize) -> std::ptr::NonNull<Word> {
+        self.words += words;
+        self.scratch.allocate(words)
+    }
+
+    fn adopt(&mut self, object: std::ptr::NonNull<Word>) {
+        self.scratch.adopt(object);
+    }
+}
+
+/// A copy in immovable memory.
+fn keep(term: Term) -> Term {
+    if term.is_immediate() || (term.is_pointer() && atoll_heap::immovable::contains(term)) {
+        return term;
+    }
+    let mut measure = Measure::default();
+    copy(term, &mut measure);
+    let mut block = Block::new(measure.words);
+    let kept = copy(term, &mut block);
+    WORDS.fetch_add(measure.words, Ordering::Relaxed);
+    std::mem::forget(block);
+    kept
+}
+
+fn put(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let &[key, value] = arguments else { return Err(badarg()) };
+    if find(key).is_some_and(|old| atoll_term::exactly_equal(old, value)) {
+        return Ok(atoms::OK);
+    }
+    let value = keep(value);
+    let mut terms = TERMS.write();
+    let entries = terms.get_or_insert_default().entry(hash(key)).or_default();
+    match entries.iter_mut().find(|(own, _)| atoll_term::exactly_equal(*own, key)) {
+        Some((_, old)) => *old = value,
+        None => entries.push((keep(key), value)),
+    }
+    Ok(atoms::OK)
+}
+
+fn get(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    find(arguments[0]).ok_or_else(badarg)
+}
+
+fn get_or(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    Ok(find(arguments[0]).unwrap_or(arguments[1]))
+}
+
+fn get_all(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    let entries: Vec<Entry> = TERMS.read().iter().flatten().flat_map(|(_, entries)| entries.clone()).collect();
+    let heap = caller.heap();
+    let pairs: Vec<Term> = entries.into_iter().map(|(key, value)| heap.tuple(&[key, value])).collect();
+    Ok(heap.list(pairs))
+}
+
+fn erase(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let key = arguments[0];
+    let mut terms = TERMS.write();
+    let Some(entries) = terms.get_or_insert_default().get_mut(&hash(key)) else { return Ok(atoms::FALSE) };
+    let before = entries.len();
+    entries.retain(|(own, _)| !atoll_term::exactly_equal(*own, key));
+    Ok(Term::boolean(entries.len() < before))
+}
+
+fn erase_all(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    TERMS.write().take();
+    Ok(atoms::TRUE)
+}
+
+/// `#{count => Number, memory => Bytes}`
+fn info(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    let count: usize = TERMS.read().iter().flatten().map(|(_, entries)| entries.len()).sum();
+    let bytes = WORDS.load(Ordering::Relaxed) * WORD_BYTES;
+    let pairs = [(name("count"), Term::small(count as i64)), (atoms::MEMORY, Term::small(bytes as i64))];
+    Ok(map::from_pairs(caller.heap(), &pairs))
+}

@@ -1,0 +1,299 @@
+//! Switches of processes, suspension, and calls that concern the running process.
+
+use atoll_heap::architecture;
+use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, Priority, ReferenceId, RequestKind, Signal, System, signal};
+use atoll_term::{Term, View, atoms, map};
+
+use crate::exit::take_signals;
+use crate::process_support::{badarg, badopt, list_elements, name};
+use crate::spawn::{HeapLimit, boolean, message_queue_data, size};
+
+/// What this file provides.
+pub const BUILT_INS: &[BuiltIn] = &[
+    BuiltIn { module: "erlang", name: "process_flag", arity: 2, function: process_flag },
+    BuiltIn { module: "erlang", name: "process_flag", arity: 3, function: process_flag_of },
+    BuiltIn { module: "erts_internal", name: "process_flag", arity: 3, function: process_flag_of },
+    BuiltIn { module: "erlang", name: "group_leader", arity: 0, function: group_leader },
+    BuiltIn { module: "erlang", name: "group_leader", arity: 2, function: set_group_leader },
+    BuiltIn { module: "erts_internal", name: "group_leader", arity: 2, function: set_group_leader },
+    BuiltIn { module: "erts_internal", name: "group_leader", arity: 3, function: set_group_leader },
+    BuiltIn { module: "erlang", name: "hibernate", arity: 3, function: hibernate },
+    BuiltIn { module: "erlang", name: "yield", arity: 0, function: yield_ },
+    BuiltIn { module: "erlang", name: "bump_reductions", arity: 1, function: bump_reductions },
+    BuiltIn { module: "erlang", name: "apply", arity: 2, function: apply_2 },
+    BuiltIn { module: "erlang", name: "apply", arity: 3, function: apply_3 },
+    BuiltIn { module: "erlang", name: "suspend_process", arity: 1, function: suspend_1 },
+    BuiltIn { module: "erlang", name: "suspend_process", arity: 2, function: suspend_2 },
+    BuiltIn { module: "erlang", name: "resume_process", arity: 1, function: resume },
+    BuiltIn { module: "erlang", name: "garbage_collect", arity: 0, function: garbage_collect },
+    BuiltIn { module: "erts_internal", name: "garbage_collect", arity: 1, function: collect_self },
+    BuiltIn { module: "erts_internal", name: "request_system_task", arity: 3, function: request_system_task },
+    BuiltIn { module: "erts_internal", name: "request_system_task", arity: 4, function: request_system_task_of },
+];
+
+/// `process_flag(Flag, Value)`: returns the old value.
+fn process_flag(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let &[flag, value] = arguments else { return Err(badarg()) };
+    let own = &mut *caller.own;
+    match flag {
+        atoms::TRAP_EXIT => {
+            let value = boolean(value).ok_or_else(badarg)?;
+            // What arrived before is still handled by the old setting.
+            take_signals(caller)?;
+            Ok(Term::boolean(std::mem::replace(&mut caller.own.flags.trap_exit, value)))
+        }
+        atoms::PRIORITY => {
+            let value = Priority::from_atom(value).ok_or_else(badarg)?;
+            Ok(std::mem::replace(&mut own.priority, value).atom())
+        }
+        atoms::SENSITIVE => {
+            let value = boolean(value).ok_or_else(badarg)?;
+            Ok(Term::boolean(std::mem::replace(&mut own.flags.sensitive, value)))
+        }
+        atoms::ERROR_HANDLER => {
+            if !value.is_atom() {
+                return Err(badarg());
+            }
+            Ok(own.rare().error_handler.replace(value).unwrap_or(name("error_handler")))
+        }
+        atoms::MESSAGE_QUEUE_DATA => {
+            let value = message_queue_data(value).ok_or_else(badarg)?;
+            let old = std::mem::replace(&mut own.flags.off_heap_messages, value);
+            Ok(if old { atoms::OFF_HEAP } else { atoms::ON_HEAP })
+        }
+        atoms::MIN_HEAP_SIZE => {
+            let mut options = architecture().options(&own.mutator);
+            let words = size(value).ok_or_else(badarg)?;
+            let old = std::mem::replace(&mut options.minimum_words, words);
+            architecture().set_options(&mut own.mutator, &options);
+            Ok(Term::small(old as i64))
+        }
+        atoms::MIN_BIN_VHEAP_SIZE => {
+            size(value).ok_or_else(badarg)?;
+            Ok(Term::small(BINARY_HEAP_WORDS))
+        }
+        atoms::MAX_HEAP_SIZE => {
+            let limit = HeapLimit::read(value).ok_or_else(badarg)?;
+            let minimum = architecture().options(&own.mutator).minimum_words;
+            if limit.words > 0 && limit.words < minimum {
+                return Err(badarg());
+            }
+            let old = max_heap_size(caller);
+            let own = &mut *caller.own;
+            limit.set_flags(&mut own.flags);
+            let mut options = architecture().options(&own.mutator);
+            options.maximum_words = limit.words;
+            architecture().set_options(&mut own.mutator, &options);
+            Ok(old)
+        }
+        atoms::FULLSWEEP_AFTER => {
+            let mut options = architecture().options(&own.mutator);
+            let after = u16::try_from(size(value).ok_or_else(badarg)?).unwrap_or(u16::MAX);
+            let old = std::mem::replace(&mut options.full_sweep_after, after);
+            architecture().set_options(&mut own.mutator, &options);
+            Ok(Term::small(i64::from(old)))
+        }
+        // Calls are not saved by this machine; `last_calls` is empty.
+        atoms::SAVE_CALLS => {
+            let Some(count @ 0..=10_000) = value.as_small() else { return Err(badarg()) };
+            let old = std::mem::replace(&mut own.rare().save_calls, count as u16);
+            Ok(Term::small(old.into()))
+        }
+        _ if flag == name("scheduler") => {
+            let number = size(value).ok_or_else(badarg)?;
+            if number > System::get().schedulers { Err(badarg()) } else { Ok(Term::small(0)) }
+        }
+        _ if is_node_watch(flag) => {
+            let on = boolean(value).ok_or_else(badarg)?;
+            let watches = &mut own.rare().node_watches;
+            let next = if on { watches.saturating_add(1) } else { 0 };
+            Ok(Term::small(std::mem::replace(watches, next).into()))
+        }
+        _ => Err(badopt(caller)),
+    }
+}
+
+/// `min_bin_vheap_size`: binaries outside of heaps do not have a heap size of their own here; this is OTP's value.
+pub const BINARY_HEAP_WORDS: i64 = 46_422;
+
+/// `monitor_nodes` and `{monitor_nodes, Options}`: accepted, as nodes never come or go.
+fn is_node_watch(flag: Term) -> bool {
+    let watch = name("monitor_nodes");
+    flag == watch
+        || matches!(flag.tuple_elements(), Some(&[tag, options]) if tag == watch && (options.is_map() || options.is_list()))
+}
+
+/// The value of `max_heap_size` of the running process.
+pub fn max_heap_size(caller: &mut Caller<'_>) -> Term {
+    let words = architecture().options(&caller.own.mutator).maximum_words;
+    let flags = caller.own.flags;
+    heap_limit_map(caller.heap(), words, flags.heap_limit_spares, flags.quiet_heap_limit)
+}
+
+/// `#{size, kill, error_logger}`
+pub fn heap_limit_map(heap: &mut atoll_heap::Mutator, words: usize, spares: bool, quiet: bool) -> Term {
+    let pairs = [
+        (atoms::SIZE, Term::small(words as i64)),
+        (atoms::KILL, Term::boolean(!spares)),
+        (atoms::ERROR_LOGGER, Term::boolean(!quiet)),
+    ];
+    map::from_pairs(heap, &pairs)
+}
+
+/// `process_flag(Pid, save_calls, N)`
+fn process_flag_of(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let &[pid, flag, value] = arguments else { return Err(badarg()) };
+    let count = matches!(value.as_small(), Some(0..=10_000));
+    if flag != atoms::SAVE_CALLS || !count || !pid.is_local_pid() || !System::get().table.contains(pid) {
+        return Err(badarg());
+    }
+    if pid == caller.process.pid { process_flag(caller, &[flag, value]) } else { Ok(Term::small(0)) }
+}
+
+fn group_leader(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    Ok(caller.own.group_leader)
+}
+
+/// `group_leader(Leader, Pid)`
+fn set_group_leader(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let (leader, pid) = (arguments[0], arguments[1]);
+    if !leader.is_pid() || !pid.is_local_pid() {
+        return Err(badarg());
+    }
+    if pid == caller.process.pid {
+        caller.own.group_leader = leader;
+        return Ok(atoms::TRUE);
+    }
+    if !System::get().table.contains(pid) {
+        return Err(badarg());
+    }
+    System::get().deliver_or_answer(pid, signal::bare(Signal::GroupLeader { leader }));
+    Ok(atoms::TRUE)
+}
+
+fn hibernate(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let &[module, function, list] = arguments else { return Err(badarg()) };
+    if !module.is_atom() || !function.is_atom() || list_elements(list).is_none_or(|list| list.len() > 255) {
+        return Err(badarg());
+    }
+    Err(Interrupt::Hibernate(module, function, list))
+}
+
+fn yield_(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    Err(Interrupt::Yield(atoms::TRUE))
+}
+
+fn bump_reductions(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let Some(count @ 1..) = arguments[0].as_small() else { return Err(badarg()) };
+    caller.reductions -= count.min(4_000);
+    Ok(atoms::TRUE)
+}
+
+fn apply_2(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let list = list_elements(arguments[1]).filter(|list| list.len() <= 255).ok_or_else(badarg)?;
+    Err(Interrupt::CallFun(arguments[0], list))
+}
+
+fn apply_3(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let &[module, function, list] = arguments else { return Err(badarg()) };
+    let list = list_elements(list).ok_or_else(badarg)?;
+    if list.len() > 255 {
+        return Err(crate::process_support::system_limit());
+    }
+    if !module.is_atom() || !function.is_atom() {
+        return Err(badarg());
+    }
+    let export = atoll_code::registry().export(module, function, list.len() as u8);
+    Err(Interrupt::Call(export, list))
+}
+
+fn suspend_1(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    suspend(caller, arguments[0], Term::NIL)
+}
+
+fn suspend_2(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    suspend(caller, arguments[0], arguments[1])
+}
+
+/// `suspend_process(Pid, Options)`: waits until the process has stopped unless it is told not to.
+fn suspend(caller: &mut Caller<'_>, pid: Term, options: Term) -> Outcome {
+    let (mut unless_suspending, mut wait) = (false, true);
+    let Some(options) = list_elements(options) else { return Err(badarg()) };
+    for option in options {
+        match option {
+            _ if option == name("unless_suspending") => unless_suspending = true,
+            _ if option == name("asynchronous") => wait = false,
+            _ => return Err(badarg()),
+        }
+    }
+    let me = caller.process.pid;
+    if !pid.is_local_pid() || pid == me || !System::get().table.contains(pid) {
+        return Err(badarg());
+    }
+    let suspending = &mut caller.own.rare().suspending;
+    let count = suspending.iter().filter(|other| **other == pid).count();
+    if unless_suspending && count > 0 {
+        return Ok(atoms::FALSE);
+    }
+    suspending.push(pid);
+    if !wait {
+        System::get().deliver_or_answer(pid, signal::bare(Signal::Suspend { from: me, reply: None }));
+        return Ok(atoms::TRUE);
+    }
+    let reference = ReferenceId::fresh();
+    System::get().deliver_or_answer(pid, signal::bare(Signal::Suspend { from: me, reply: Some(reference) }));
+    let reference = reference.term(caller.heap());
+    crate::process_support::go_on_in("atoll_internal", "await_suspended", vec![reference])
+}
+
+fn resume(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let pid = arguments[0];
+    if !pid.is_local_pid() {
+        return Err(badarg());
+    }
+    let suspending = &mut caller.own.rare().suspending;
+    let position = suspending.iter().position(|other| *other == pid).ok_or_else(badarg)?;
+    suspending.swap_remove(position);
+    System::get().deliver_or_answer(pid, signal::bare(Signal::Resume));
+    Ok(atoms::TRUE)
+}
+
+fn garbage_collect(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    Err(Interrupt::Collect(true, atoms::TRUE))
+}
+
+/// `erts_internal:garbage_collect(major | minor)`
+fn collect_self(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    match arguments[0] {
+        atoms::MAJOR => Err(Interrupt::Collect(true, atoms::TRUE)),
+        atoms::MINOR => Err(Interrupt::Collect(false, atoms::TRUE)),
+        _ => Err(badarg()),
+    }
+}
+
+/// `request_system_task(Pid, Priority, {Type, Id, …})`
+fn request_system_task(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    system_task(caller, caller.process.pid, arguments[0], arguments[2])
+}
+
+/// `request_system_task(Requester, Pid, Priority, {Type, Id, …})`
+fn request_system_task_of(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    system_task(caller, arguments[0], arguments[1], arguments[3])
+}
+
+/// Asks a process for a collection or a look at its code; the answer is the message `{Type, Id, Result}`.
+fn system_task(caller: &mut Caller<'_>, requester: Term, pid: Term, task: Term) -> Outcome {
+    if !matches!(pid.view(), View::Pid(_)) || !requester.is_local_pid() {
+        return Err(badarg());
+    }
+    let kind = match task.tuple_elements() {
+        Some(&[atoms::GARBAGE_COLLECT, _, atoms::MAJOR | atoms::MINOR]) => RequestKind::GarbageCollect,
+        Some(&[atoms::CHECK_PROCESS_CODE, _, module]) if module.is_atom() => RequestKind::CheckProcessCode,
+        _ => return Err(badarg()),
+    };
+    let heap = caller.heap();
+    let fragment = architecture().send(Some(heap), task);
+    let body = Signal::Request { from: requester, reference: ReferenceId::fresh(), kind };
+    System::get().deliver_or_answer(pid, signal::attach(fragment, body));
+    Ok(atoms::OK)
+}

@@ -1,0 +1,481 @@
+//! `process_info`, and what a process answers when another asks it for something.
+//!
+//! A process that is asked for something of another sends it a request and goes on in one of the `await_` functions
+//! here with the request's reference. That function takes the answer `{Reference, Result}` out of the mailbox,
+//! wherever it stands, or waits for a signal and looks again; nothing but the reference has to be remembered. The
+//! asked process answers when it next handles signals, between two slices or in a `receive`.
+
+use atoll_code::frame_of;
+use atoll_heap::architecture;
+use atoll_process::handle::{self, Request, take_matching};
+use atoll_process::{
+    BuiltIn, Caller, Interrupt, Outcome, Own, Process, ReferenceId, RequestKind, Signal, System, inspect, signal, state,
+};
+use atoll_term::{Build, Term, View, Word, atoms};
+
+use crate::exit::take_signals;
+use crate::process_flag::{BINARY_HEAP_WORDS, heap_limit_map};
+use crate::process_support::{Name, badarg, go_on_in, list_elements, name};
+
+/// What this file provides.
+pub const BUILT_INS: &[BuiltIn] = &[
+    BuiltIn { module: "erlang", name: "process_info", arity: 1, function: process_info_1 },
+    BuiltIn { module: "erlang", name: "process_info", arity: 2, function: process_info_2 },
+    BuiltIn { module: "erts_internal", name: "await_result", arity: 1, function: await_result },
+    BuiltIn { module: "atoll_internal", name: "await_alive", arity: 1, function: await_result },
+    BuiltIn { module: "atoll_internal", name: "await_suspended", arity: 1, function: await_suspended },
+    BuiltIn { module: "atoll_internal", name: "await_info", arity: 1, function: await_info },
+    BuiltIn { module: "atoll_internal", name: "own_info", arity: 1, function: own_info },
+];
+
+/// Sends a request to another process, and goes on in the function that waits for the answer.
+pub fn request(
+    caller: &mut Caller<'_>,
+    pid: Term,
+    kind: RequestKind,
+    argument: Term,
+    (module, function): (&str, &str),
+) -> Interrupt {
+    let reference = ReferenceId::fresh();
+    let from = caller.process.pid;
+    let fragment = architecture().send(Some(caller.heap()), argument);
+    System::get().deliver_or_answer(pid, signal::attach(fragment, Signal::Request { from, reference, kind }));
+    let reference = reference.term(caller.heap());
+    Interrupt::Call(crate::process_support::export(module, function, 1), vec![reference])
+}
+
+/// The answer to the request with this reference, if it has come.
+fn answer(caller: &mut Caller<'_>, reference: Term) -> Result<Option<Term>, Interrupt> {
+    let is_answer = |message: Term| matches!(message.tuple_elements(), Some([own, _]) if own.is_boxed() && atoll_term::exactly_equal(*own, reference));
+    if !caller.process.inbox.is_empty() {
+        take_signals(caller)?;
+    }
+    let message = take_matching(caller.own, is_answer);
+    Ok(message.and_then(|message| message.tuple_elements().map(|elements| elements[1])))
+}
+
+/// `await_result(Reference)`
+fn await_result(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    answer(caller, arguments[0])?.ok_or_else(|| Interrupt::Wait(arguments.to_vec()))
+}
+
+/// `await_suspended(Reference)`: `badarg` if the process has ended instead.
+fn await_suspended(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    match await_result(caller, arguments)? {
+        atoms::SUSPENDED => Ok(atoms::TRUE),
+        _ => Err(badarg()),
+    }
+}
+
+/// `await_info(Reference)`: `badarg` if an item was none.
+fn await_info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    match await_result(caller, arguments)? {
+        atoms::BADARG => Err(badarg()),
+        result => Ok(result),
+    }
+}
+
+/// Items of `process_info/1`, in its order.
+const STANDARD_ITEMS: [Term; 17] = [
+    atoms::REGISTERED_NAME,
+    atoms::CURRENT_FUNCTION,
+    atoms::INITIAL_CALL,
+    atoms::STATUS,
+    atoms::MESSAGE_QUEUE_LEN,
+    atoms::LINKS,
+    atoms::DICTIONARY,
+    atoms::TRAP_EXIT,
+    atoms::ERROR_HANDLER,
+    atoms::PRIORITY,
+    atoms::GROUP_LEADER,
+    atoms::TOTAL_HEAP_SIZE,
+    atoms::HEAP_SIZE,
+    atoms::STACK_SIZE,
+    atoms::REDUCTIONS,
+    atoms::GARBAGE_COLLECTION,
+    atoms::SUSPENDING,
+];
+
+fn process_info_1(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let items = caller.heap().list(STANDARD_ITEMS);
+    // As in a list of items, except that a name that there is not is left out, which the mark before it says.
+    let items = caller.heap().cons(atoms::ALL, items);
+    info(caller, arguments[0], items)
+}
+
+fn process_info_2(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let valid = match list_elements(arguments[1]) {
+        Some(items) => items.into_iter().all(is_item),
+        None => is_item(arguments[1]),
+    };
+    if !valid {
+        return Err(badarg());
+    }
+    info(caller, arguments[0], arguments[1])
+}
+
+fn info(caller: &mut Caller<'_>, pid: Term, items: Term) -> Outcome {
+    if !matches!(pid.view(), View::Pid(_)) {
+        return Err(badarg());
+    }
+    if pid == caller.process.pid {
+        // In a function of its own, so that the place of the call is on the stack.
+        return go_on_in("atoll_internal", "own_info", vec![items]);
+    }
+    let Some(state) = System::get().table.with(pid, Process::state) else { return Ok(atoms::UNDEFINED) };
+    let status = match state {
+        state::IDLE => atoms::WAITING,
+        state::QUEUED => atoms::RUNNABLE,
+        state::ENDED => atoms::EXITING,
+        _ => atoms::RUNNING,
+    };
+    let argument = caller.heap().tuple(&[items, status]);
+    Err(request(caller, pid, RequestKind::ProcessInfo, argument, ("atoll_internal", "await_info")))
+}
+
+fn own_info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    take_signals(caller)?;
+    let reductions = caller.reductions;
+    let subject =
+        Subject { process: caller.process, own: caller.own, status: atoms::RUNNING, running: Some(reductions) };
+    subject.items(arguments[0]).ok_or_else(badarg)
+}
+
+/// Answers what other processes ask of this one. Runs on the thread that runs the process.
+pub fn answer_request(process: &Process, own: &mut Own, request: Request) {
+    match request.kind {
+        RequestKind::IsAlive => handle::reply(own, &request, atoms::TRUE),
+        RequestKind::GarbageCollect => own.rare().collections.push(request),
+        RequestKind::CheckProcessCode => {
+            let module = request.argument.tuple_elements().map_or(Term::NIL, |task| task[2]);
+            let result = Term::boolean(crate::code::runs_old_code(own, module));
+            handle::reply(own, &request, result);
+        }
+        RequestKind::ProcessInfo => {
+            let Some(&[items, status]) = request.argument.tuple_elements() else { return };
+            let suspended = own.rare.as_ref().is_some_and(|rare| rare.suspended > 0);
+            let status = if suspended { atoms::SUSPENDED } else { status };
+            let subject = Subject { process, own, status, running: None };
+            let result = subject.items(items).unwrap_or(atoms::BADARG);
+            handle::reply(own, &request, result);
+        }
+    }
+}
+
+fn is_item(item: Term) -> bool {
+    STANDARD_ITEMS.contains(&item)
+        || matches!(
+            item,
+            atoms::MESSAGES
+                | atoms::MONITORS
+                | atoms::MONITORED_BY
+                | atoms::MEMORY
+                | atoms::CURRENT_LOCATION
+                | atoms::CURRENT_STACKTRACE
+                | atoms::BACKTRACE
+                | atoms::MESSAGE_QUEUE_DATA
+                | atoms::MIN_HEAP_SIZE
+                | atoms::MIN_BIN_VHEAP_SIZE
+                | atoms::MAX_HEAP_SIZE
+                | atoms::FULLSWEEP_AFTER
+                | atoms::CATCHLEVEL
+                | atoms::PARENT
+                | atoms::TRACE
+                | atoms::LAST_CALLS
+                | atoms::SEQUENTIAL_TRACE_TOKEN
+                | atoms::GARBAGE_COLLECTION_INFO
+                | atoms::BINARY
+        )
+        || item == MAGIC_REFERENCES.get()
+}
+
+static MAGIC_REFERENCES: Name = Name::new("magic_ref");
+
+/// Reductions of a time slice, of which a running process has counted down some.
+const SLICE: i64 = 4_000;
+/// Frames that `current_stacktrace` shows.
+const DEPTH: usize = 8;
+/// Bytes that a process takes beside its heap, as far as `memory` is concerned.
+const DESCRIPTOR_BYTES: usize = size_of::<Process>();
+
+/// The process that is described, and as what.
+struct Subject<'s> {
+    process: &'s Process,
+    own: &'s mut Own,
+    status: Term,
+    /// Reductions left of the present slice, if it runs.
+    running: Option<i64>,
+}
+
+impl Subject<'_> {
+    /// The answer for an item, a list of items, or the standard items (behind the mark `all`).
+    fn items(mut self, items: Term) -> Option<Term> {
+        if !items.is_list() {
+            let value = self.value(items)?;
+            if items == atoms::REGISTERED_NAME && value.is_nil() {
+                return Some(value);
+            }
+            return Some(self.own.mutator.tuple(&[items, value]));
+        }
+        let mut wanted = list_elements(items)?;
+        let standard = wanted.first() == Some(&atoms::ALL);
+        if standard {
+            wanted.remove(0);
+        }
+        let mut pairs = Vec::with_capacity(wanted.len());
+        for item in wanted {
+            let value = self.value(item)?;
+            if standard && item == atoms::REGISTERED_NAME && value.is_nil() {
+                continue;
+            }
+            pairs.push(self.own.mutator.tuple(&[item, value]));
+        }
+        Some(self.own.mutator.list(pairs))
+    }
+
+    fn value(&mut self, item: Term) -> Option<Term> {
+        let small = |number: usize| Term::small(number as i64);
+        let sizes = architecture().sizes(&self.own.mutator);
+        let options = architecture().options(&self.own.mutator);
+        let united = architecture().stack_placement() == atoll_heap::StackPlacement::United;
+        let block = sizes.young_block + if united { sizes.stack } else { 0 };
+        let value = match item {
+            atoms::REGISTERED_NAME => System::get().name_of(self.process).unwrap_or(Term::NIL),
+            atoms::STATUS => self.status,
+            atoms::TRAP_EXIT => Term::boolean(self.own.flags.trap_exit),
+            atoms::PRIORITY => self.own.priority.atom(),
+            atoms::GROUP_LEADER => self.own.group_leader,
+            atoms::MESSAGE_QUEUE_LEN => small(self.own.mailbox.len()),
+            atoms::ERROR_HANDLER => {
+                self.own.rare.as_ref().and_then(|rare| rare.error_handler).unwrap_or_else(|| name("error_handler"))
+            }
+            atoms::TOTAL_HEAP_SIZE => small(block + sizes.old_block + sizes.fragments),
+            atoms::HEAP_SIZE => small(block),
+            atoms::STACK_SIZE => small(sizes.stack),
+            atoms::MEMORY => small((block + sizes.old_block + sizes.fragments) * 8 + DESCRIPTOR_BYTES),
+            atoms::REDUCTIONS => {
+                let now = self.running.map_or(0, |left| (SLICE - left).max(0) as u64);
+                Term::small((self.own.reductions + now) as i64)
+            }
+            atoms::MIN_HEAP_SIZE => small(options.minimum_words),
+            atoms::MIN_BIN_VHEAP_SIZE => Term::small(BINARY_HEAP_WORDS),
+            atoms::MAX_HEAP_SIZE => self.heap_limit(),
+            atoms::FULLSWEEP_AFTER => Term::small(options.full_sweep_after.into()),
+            atoms::MESSAGE_QUEUE_DATA if self.own.flags.off_heap_messages => atoms::OFF_HEAP,
+            atoms::MESSAGE_QUEUE_DATA => atoms::ON_HEAP,
+            atoms::CATCHLEVEL => Term::small(self.own.catches.into()),
+            atoms::PARENT if self.own.parent.is_none() => atoms::UNDEFINED,
+            atoms::PARENT => self.own.parent,
+            atoms::TRACE => Term::small(0),
+            atoms::SEQUENTIAL_TRACE_TOKEN => Term::NIL,
+            atoms::LAST_CALLS => {
+                let saved = self.own.rare.as_ref().map_or(0, |rare| rare.save_calls);
+                if saved == 0 { atoms::FALSE } else { Term::NIL }
+            }
+            atoms::GARBAGE_COLLECTION => self.collection_settings(),
+            atoms::GARBAGE_COLLECTION_INFO => self.collection_info(block),
+            _ => return self.list_value(item),
+        };
+        Some(value)
+    }
+
+    fn list_value(&mut self, item: Term) -> Option<Term> {
+        let value = match item {
+            atoms::LINKS => {
+                let mut links = self.own.rare.as_ref().map(|rare| rare.links.clone()).unwrap_or_default();
+                links.sort_by(|a, b| atoll_term::compare(*a, *b));
+                self.own.mutator.list(links)
+            }
+            atoms::SUSPENDING => self.suspending(),
+            atoms::MONITORS => self.monitors(),
+            atoms::MONITORED_BY => {
+                let rare = self.own.rare.as_ref();
+                let mut monitors: Vec<_> =
+                    rare.iter().flat_map(|rare| &rare.monitored_by).map(|(id, one)| (*id, one.watcher)).collect();
+                monitors.sort_by_key(|(id, _)| *id);
+                self.own.mutator.list(monitors.into_iter().map(|(_, watcher)| watcher))
+            }
+            atoms::DICTIONARY => {
+                let entries = self.own.rare.as_ref().map(|rare| rare.dictionary.entries().to_vec()).unwrap_or_default();
+                let heap = &mut self.own.mutator;
+                let pairs: Vec<Term> = entries.iter().map(|(key, value)| heap.tuple(&[*key, *value])).collect();
+                heap.list(pairs)
+            }
+            atoms::MESSAGES => {
+                let messages = inspect::messages(self.own);
+                self.own.mutator.list(messages)
+            }
+            atoms::BINARY => self.binaries(),
+            atoms::INITIAL_CALL => match self.own.initial_call {
+                Some(export) => {
+                    let arity = Term::small(export.arity.into());
+                    self.own.mutator.tuple(&[export.module, export.name, arity])
+                }
+                None => atoms::UNDEFINED,
+            },
+            atoms::CURRENT_FUNCTION => match self.places(1).first() {
+                Some(place) => self.own.mutator.tuple(&[place.module, place.name, Term::small(place.arity.into())]),
+                None => atoms::UNDEFINED,
+            },
+            atoms::CURRENT_LOCATION => match self.places(1).first() {
+                Some(place) => place_term(&mut self.own.mutator, place),
+                None => atoms::UNDEFINED,
+            },
+            atoms::CURRENT_STACKTRACE => {
+                let places = if self.own.flags.hibernating { Vec::new() } else { self.places(DEPTH) };
+                let heap = &mut self.own.mutator;
+                let terms: Vec<Term> = places.iter().map(|place| place_term(heap, place)).collect();
+                heap.list(terms)
+            }
+            atoms::BACKTRACE => self.backtrace(),
+            _ if item == MAGIC_REFERENCES.get() => Term::NIL,
+            _ => return None,
+        };
+        Some(value)
+    }
+
+    fn heap_limit(&mut self) -> Term {
+        let words = architecture().options(&self.own.mutator).maximum_words;
+        let flags = self.own.flags;
+        heap_limit_map(&mut self.own.mutator, words, flags.heap_limit_spares, flags.quiet_heap_limit)
+    }
+
+    fn collection_settings(&mut self) -> Term {
+        let options = architecture().options(&self.own.mutator);
+        let minor = architecture().sizes(&self.own.mutator).minor_collections;
+        let pairs = [
+            (atoms::MAX_HEAP_SIZE, self.heap_limit()),
+            (atoms::MIN_BIN_VHEAP_SIZE, Term::small(BINARY_HEAP_WORDS)),
+            (atoms::MIN_HEAP_SIZE, Term::small(options.minimum_words as i64)),
+            (atoms::FULLSWEEP_AFTER, Term::small(options.full_sweep_after.into())),
+            (name("minor_gcs"), Term::small(minor as i64)),
+        ];
+        pairs_list(&mut self.own.mutator, &pairs)
+    }
+
+    fn collection_info(&mut self, block: usize) -> Term {
+        let sizes = architecture().sizes(&self.own.mutator);
+        let pairs = [
+            ("old_heap_block_size", sizes.old_block as i64),
+            ("heap_block_size", block as i64),
+            ("mbuf_size", sizes.fragments as i64),
+            ("recent_size", 0),
+            ("stack_size", sizes.stack as i64),
+            ("old_heap_size", sizes.old_used as i64),
+            ("heap_size", sizes.young_used as i64),
+            ("bin_vheap_size", 0),
+            ("bin_vheap_block_size", BINARY_HEAP_WORDS),
+            ("bin_old_vheap_size", 0),
+            ("bin_old_vheap_block_size", BINARY_HEAP_WORDS),
+        ];
+        let pairs = pairs.map(|(key, value)| (name(key), Term::small(value)));
+        pairs_list(&mut self.own.mutator, &pairs)
+    }
+
+    /// `[{Pid, ActiveCount, OutstandingCount}]`
+    fn suspending(&mut self) -> Term {
+        let suspending = self.own.rare.as_ref().map(|rare| rare.suspending.clone()).unwrap_or_default();
+        let mut counts: Vec<(Term, i64)> = Vec::new();
+        for pid in suspending {
+            match counts.iter_mut().find(|(other, _)| *other == pid) {
+                Some((_, count)) => *count += 1,
+                None => counts.push((pid, 1)),
+            }
+        }
+        let heap = &mut self.own.mutator;
+        let terms: Vec<Term> =
+            counts.iter().map(|(pid, count)| heap.tuple(&[*pid, Term::small(*count), Term::small(0)])).collect();
+        heap.list(terms)
+    }
+
+    fn monitors(&mut self) -> Term {
+        let rare = self.own.rare.as_ref();
+        let mut monitors: Vec<_> = rare.iter().flat_map(|rare| &rare.monitoring).map(|(id, one)| (*id, *one)).collect();
+        monitors.sort_by_key(|(id, _)| *id);
+        let heap = &mut self.own.mutator;
+        let mut terms = Vec::with_capacity(monitors.len());
+        for (_, monitor) in monitors {
+            let object =
+                if monitor.name.is_none() { monitor.target } else { heap.tuple(&[monitor.name, atoms::NONODE_NOHOST]) };
+            if !object.is_none() {
+                terms.push(heap.tuple(&[atoms::PROCESS, object]));
+            }
+        }
+        heap.list(terms)
+    }
+
+    /// `[{Address, Size, References}]` of the binaries outside of the heap.
+    fn binaries(&mut self) -> Term {
+        let mut found = Vec::new();
+        architecture().each_off_heap(&self.own.mutator, &mut |object| {
+            if let Some(binary) = Term::boxed_at(object.as_ptr()).off_heap_binary() {
+                found.push((std::ptr::from_ref(binary) as i64, binary.used() as i64, binary.owners() as i64));
+            }
+        });
+        let heap = &mut self.own.mutator;
+        let mut terms = Vec::with_capacity(found.len());
+        for (address, size, owners) in found {
+            let address = heap.integer(address);
+            terms.push(heap.tuple(&[address, Term::small(size), Term::small(owners)]));
+        }
+        heap.list(terms)
+    }
+
+    /// Where the process is, innermost first.
+    fn places(&self, depth: usize) -> Vec<Place> {
+        let mut places = Vec::new();
+        if self.running.is_none() {
+            if self.own.flags.hibernating {
+                return vec![Place { module: atoms::ERLANG, name: atoms::HIBERNATE, arity: 3, location: None }];
+            }
+            // The instruction to go on with; the frame is that of the word before the given address.
+            places.extend(place(self.own.address.wrapping_add(1)));
+            if places.is_empty()
+                && let [module, name, arguments] = self.own.saved[..]
+                && module.is_atom()
+                && name.is_atom()
+            {
+                let arity = list_elements(arguments).map_or(0, |list| list.len() as u8);
+                places.push(Place { module, name, arity, location: None });
+            }
+        }
+        let stack = inspect::return_addresses(self.own, depth + 1);
+        places.extend(stack.into_iter().filter_map(place));
+        places.truncate(depth);
+        places
+    }
+
+    fn backtrace(&mut self) -> Term {
+        let mut text = String::new();
+        for place in self.places(usize::from(u16::MAX)) {
+            let (module, name) = (atoms::atom_name(place.module), atoms::atom_name(place.name));
+            text.push_str(&format!("Return addr ({module}:{name}/{})\n", place.arity));
+        }
+        self.own.mutator.binary(text.as_bytes())
+    }
+}
+
+type Place = atoll_code::Frame;
+
+/// The function and line before an address, if there is code.
+fn place(address: *const Word) -> Option<Place> {
+    frame_of(address)
+}
+
+fn place_term(heap: &mut atoll_heap::Mutator, place: &Place) -> Term {
+    let location = match &place.location {
+        Some((file, line)) => {
+            let file = heap.string(file);
+            let file = heap.tuple(&[atoms::FILE, file]);
+            let line = heap.tuple(&[atoms::LINE, Term::small(i64::from(*line))]);
+            heap.list([file, line])
+        }
+        None => Term::NIL,
+    };
+    heap.tuple(&[place.module, place.name, Term::small(place.arity.into()), location])
+}
+
+fn pairs_list(heap: &mut atoll_heap::Mutator, pairs: &[(Term, Term)]) -> Term {
+    let terms: Vec<Term> = pairs.iter().map(|(key, value)| heap.tuple(&[*key, *value])).collect();
+    heap.list(terms)
+}

@@ -1,0 +1,84 @@
+//! Registered names, and what concerns all processes.
+
+use atoll_process::{BuiltIn, Caller, Interrupt, NotRegistered, Outcome, RequestKind, System};
+use atoll_term::{Build, Term, View, atoms};
+
+use crate::process_info::request;
+use crate::process_support::{badarg, error_with_cause, name};
+
+/// What this file provides.
+pub const BUILT_INS: &[BuiltIn] = &[
+    BuiltIn { module: "erlang", name: "register", arity: 2, function: register },
+    BuiltIn { module: "erlang", name: "unregister", arity: 1, function: unregister },
+    BuiltIn { module: "erlang", name: "whereis", arity: 1, function: whereis },
+    BuiltIn { module: "erlang", name: "registered", arity: 0, function: registered },
+    BuiltIn { module: "erlang", name: "processes", arity: 0, function: processes },
+    BuiltIn { module: "erlang", name: "is_process_alive", arity: 1, function: is_process_alive },
+];
+
+fn register(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let &[registered, target] = arguments else { return Err(badarg()) };
+    if !registered.is_atom() || registered == atoms::UNDEFINED {
+        return Err(badarg());
+    }
+    let system = System::get();
+    if target.is_local_port() {
+        return Err(error_with_cause(caller, atoms::BADARG, name("notalive")));
+    }
+    if !target.is_local_pid() {
+        return Err(badarg());
+    }
+    match system.register(registered, target) {
+        Ok(()) => Ok(atoms::TRUE),
+        Err(NotRegistered::Taken) => Err(error_with_cause(caller, atoms::BADARG, name("registered_name"))),
+        Err(NotRegistered::NoProcess) => Err(error_with_cause(caller, atoms::BADARG, name("notalive"))),
+    }
+}
+
+fn unregister(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    if !arguments[0].is_atom() {
+        return Err(badarg());
+    }
+    System::get().names.write().remove(&arguments[0]).ok_or_else(badarg)?;
+    Ok(atoms::TRUE)
+}
+
+fn whereis(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    if !arguments[0].is_atom() {
+        return Err(badarg());
+    }
+    Ok(System::get().whereis(arguments[0]).unwrap_or(atoms::UNDEFINED))
+}
+
+fn registered(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    let names: Vec<Term> = System::get().names.read().keys().copied().collect();
+    Ok(caller.heap().list(names))
+}
+
+fn processes(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    let pids = System::get().table.pids();
+    Ok(caller.heap().list(pids))
+}
+
+/// `is_process_alive(Pid)`: signals that the caller sent before count, so a process that has some is asked.
+fn is_process_alive(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let pid = arguments[0];
+    if !matches!(pid.view(), View::Pid(_)) {
+        return Err(badarg());
+    }
+    if pid == caller.process.pid {
+        return Ok(atoms::TRUE);
+    }
+    let idle = System::get()
+        .table
+        .with(pid, |process| process.state() == atoll_process::state::IDLE && process.inbox.is_empty());
+    match idle {
+        None => Ok(atoms::FALSE),
+        Some(true) => Ok(atoms::TRUE),
+        Some(false) => Err(ask_whether_alive(caller, pid)),
+    }
+}
+
+fn ask_whether_alive(caller: &mut Caller<'_>, pid: Term) -> Interrupt {
+    request(caller, pid, RequestKind::IsAlive, atoms::TRUE, ("atoll_internal", "await_alive"))
+}

@@ -1,0 +1,387 @@
+//! What the machine is: `system_info/1`, `system_flag/2`, and small questions of OTP's libraries.
+
+use std::sync::OnceLock;
+
+use atoll_heap::architecture;
+use atoll_platform::clock;
+use atoll_process::{BuiltIn, Caller, Outcome, System};
+use atoll_term::{Build, Term, atoms};
+use parking_lot::Mutex;
+
+use crate::process_flag::{BINARY_HEAP_WORDS, heap_limit_map};
+use crate::process_support::{badarg, name};
+use crate::spawn::{
+    HeapLimit, default_heap, default_heap_limit_flags, install_default_heap, set_default_heap_limit_flags, size,
+};
+use crate::statistics::start_time;
+
+/// What this file provides.
+pub const BUILT_INS: &[BuiltIn] = &[
+    BuiltIn { module: "erlang", name: "system_info", arity: 1, function: system_info },
+    BuiltIn { module: "erlang", name: "system_flag", arity: 2, function: system_flag },
+    BuiltIn { module: "erlang", name: "nodes", arity: 0, function: no_nodes },
+    BuiltIn { module: "erlang", name: "nodes", arity: 1, function: nodes },
+    BuiltIn { module: "erlang", name: "nodes", arity: 2, function: nodes },
+    BuiltIn { module: "erlang", name: "is_alive", arity: 0, function: is_alive },
+    BuiltIn { module: "erlang", name: "monitor_node", arity: 2, function: monitor_node },
+    BuiltIn { module: "erlang", name: "monitor_node", arity: 3, function: monitor_node },
+    BuiltIn { module: "net_kernel", name: "dflag_unicode_io", arity: 1, function: unicode_io },
+    BuiltIn { module: "io", name: "printable_range", arity: 0, function: printable_range },
+    BuiltIn { module: "file", name: "native_name_encoding", arity: 0, function: name_encoding },
+    BuiltIn { module: "error_logger", name: "warning_map", arity: 0, function: warning_map },
+];
+
+/// Release and version that programs see: those of the libraries that they run on.
+#[derive(Clone, Debug)]
+pub struct Release {
+    /// `otp_release`, as in `25`.
+    pub otp: String,
+    /// Version of the runtime, as in `13.1.5`.
+    pub runtime: String,
+}
+
+static RELEASE: OnceLock<Release> = OnceLock::new();
+
+/// Sets the release of the libraries; the first call counts. Without it, it is that of OTP 25.
+pub fn install_release(release: Release) {
+    let _ = RELEASE.set(release);
+}
+
+fn release() -> &'static Release {
+    RELEASE.get_or_init(|| Release { otp: "25".to_owned(), runtime: "13.1.5".to_owned() })
+}
+
+/// The process that gets the machine's log messages.
+static LOGGER: Mutex<Term> = Mutex::new(atoms::LOGGER);
+
+fn system_info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let item = arguments[0];
+    if item.is_atom() {
+        return by_name(caller, atoms::atom_name(item)).ok_or_else(badarg);
+    }
+    let Some(&[kind, which]) = item.tuple_elements() else { return Err(badarg()) };
+    match (kind, which) {
+        (atoms::WORDSIZE, atoms::EXTERNAL) => Ok(Term::small(8)),
+        (atoms::WORDSIZE, _) if which == name("internal") => Ok(Term::small(8)),
+        _ if kind == name("cpu_topology") && which.is_atom() => match atoms::atom_name(which) {
+            "defined" | "detected" | "used" => Ok(atoms::UNDEFINED),
+            _ => Err(badarg()),
+        },
+        _ if (kind == name("allocator") || kind == name("allocator_sizes")) && which.is_atom() => Ok(atoms::FALSE),
+        _ => Err(badarg()),
+    }
+}
+
+fn by_name(caller: &mut Caller<'_>, item: &str) -> Option<Term> {
+    numbers(item).map(|number| caller.heap().integer(number)).or_else(|| words(item)).or_else(|| built(caller, item))
+}
+
+fn numbers(item: &str) -> Option<i64> {
+    let system = System::get();
+    let (atom_limit, atom_count) = atoms::atom_limit_and_count();
+    let number = match item {
+        "process_count" => system.table.count(),
+        "process_limit" => system.table.limit(),
+        "port_count" => 0,
+        "port_limit" => 65_536,
+        "ets_limit" => 8_192,
+        "ets_count" => 0,
+        "atom_count" => atom_count,
+        "atom_limit" => atom_limit,
+        "schedulers"
+        | "schedulers_online"
+        | "logical_processors"
+        | "logical_processors_available"
+        | "logical_processors_online"
+        | "dirty_cpu_schedulers"
+        | "dirty_cpu_schedulers_online" => system.schedulers,
+        "dirty_io_schedulers" => 10,
+        "scheduler_id" => system.schedule().current() + 1,
+        "wordsize" => 8,
+        "creation" | "trace_control_word" => 0,
+        "compat_rel" => release().otp.parse().unwrap_or(25),
+        "thread_pool_size" => 1,
+        "dist_buf_busy_limit" => 1 << 20,
+        "delayed_node_table_gc" => 60,
+        "ethread_used_tse" => 0,
+        "start_time" => return Some(start_time()),
+        "end_time" => return Some(i64::MAX),
+        _ => return None,
+    };
+    Some(number as i64)
+}
+
+fn words(item: &str) -> Option<Term> {
+    let word = match item {
+        "smp_support" | "threads" | "kernel_poll" | "time_correction" | "eager_check_io" => return Some(atoms::TRUE),
+        "debug_compiled"
+        | "dynamic_trace_probes"
+        | "port_parallelism"
+        | "ets_realloc_moves"
+        | "break_ignored"
+        | "beam_jump_table" => return Some(atoms::FALSE),
+        "cpu_topology" | "modified_timing_level" => return Some(atoms::UNDEFINED),
+        "dist_ctrl" | "multi_scheduling_blockers" | "normal_multi_scheduling_blockers" | "taints" | "snifs" => {
+            return Some(Term::NIL);
+        }
+        "heap_type" => architecture().name(),
+        "build_type" | "emu_type" => "opt",
+        "emu_flavor" => "emu",
+        "dynamic_trace" => "none",
+        "message_queue_data" => "on_heap",
+        "multi_scheduling" | "tolerant_timeofday" => "enabled",
+        "scheduler_bind_type" => "unbound",
+        "time_offset" => "final",
+        "time_warp_mode" => "no_time_warp",
+        "update_cpu_info" => "unchanged",
+        "system_logger" => return Some(*LOGGER.lock()),
+        _ => return None,
+    };
+    Some(name(word))
+}
+
+fn os_version() -> [i64; 3] {
+    let text = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let number = |part: &str| part.chars().take_while(char::is_ascii_digit).collect::<String>().parse().unwrap_or(0);
+    let mut parts = text.trim().split('.').map(number);
+    std::array::from_fn(|_| parts.next().unwrap_or(0))
+}
+
+fn heap_option(caller: &mut Caller<'_>, item: &str, value: i64) -> Term {
+    caller.heap().tuple(&[name(item), Term::small(value)])
+}
+
+fn built(caller: &mut Caller<'_>, item: &str) -> Option<Term> {
+    let defaults = default_heap();
+    let (spares, quiet) = default_heap_limit_flags();
+    let threads = System::get().schedulers as i64;
+    let value = match item {
+        "otp_release" => caller.heap().string(&release().otp),
+        "version" => caller.heap().string(&release().runtime),
+        "machine" => caller.heap().string("BEAM"),
+        "nif_version" => caller.heap().string("2.16"),
+        "driver_version" => caller.heap().string("3.3"),
+        "system_architecture" => caller.heap().string(&architecture_text()),
+        "system_version" => {
+            let (otp, runtime) = (&release().otp, &release().runtime);
+            let version = env!("CARGO_PKG_VERSION");
+            let heap = architecture().name();
+            let text = format!(
+                "Atoll {version} [Erlang/OTP {otp}] [erts-{runtime}] [64-bit] [smp:{threads}:{threads}] [heap:{heap}]\n"
+            );
+            caller.heap().string(&text)
+        }
+        "os_type" => caller.heap().tuple(&[name("unix"), name("linux")]),
+        "os_version" => caller.heap().tuple(&os_version().map(Term::small)),
+        "c_compiler_used" => {
+            let version = caller.heap().tuple(&[0, 0, 0].map(Term::small));
+            caller.heap().tuple(&[name("rustc"), version])
+        }
+        "schedulers_state" => caller.heap().tuple(&[threads; 3].map(Term::small)),
+        "scheduler_bindings" => {
+            let unbound = vec![name("unbound"); threads as usize];
+            caller.heap().tuple(&unbound)
+        }
+        "min_heap_size" => heap_option(caller, item, defaults.minimum_words as i64),
+        "min_bin_vheap_size" => heap_option(caller, item, BINARY_HEAP_WORDS),
+        "fullsweep_after" => heap_option(caller, item, defaults.full_sweep_after.into()),
+        "max_heap_size" => heap_limit_map(caller.heap(), defaults.maximum_words, spares, quiet),
+        "sequential_tracer" => caller.heap().tuple(&[name(item), atoms::FALSE]),
+        "garbage_collection" => {
+            let limit = heap_limit_map(caller.heap(), defaults.maximum_words, spares, quiet);
+            let pairs = [
+                caller.heap().tuple(&[atoms::MAX_HEAP_SIZE, limit]),
+                heap_option(caller, "min_bin_vheap_size", BINARY_HEAP_WORDS),
+                heap_option(caller, "min_heap_size", defaults.minimum_words as i64),
+                heap_option(caller, "fullsweep_after", defaults.full_sweep_after.into()),
+            ];
+            caller.heap().list(pairs)
+        }
+        "os_monotonic_time_source" => clock_source(caller, "CLOCK_MONOTONIC", clock::monotonic()),
+        "os_system_time_source" => clock_source(caller, "CLOCK_REALTIME", clock::system()),
+        "info" | "loaded" | "procs" | "dist" => {
+            let text = report(item);
+            caller.heap().binary(text.as_bytes())
+        }
+        "emu_args" => {
+            let arguments: Vec<Term> = std::env::args().map(|argument| caller.heap().string(&argument)).collect();
+            caller.heap().list(arguments)
+        }
+        "allocator" => {
+            let heap = caller.heap();
+            heap.tuple(&[atoms::UNDEFINED, Term::NIL, Term::NIL, Term::NIL])
+        }
+        "alloc_util_allocators" => Term::NIL,
+        _ => return None,
+    };
+    Some(value)
+}
+
+fn architecture_text() -> String {
+    format!("{}-pc-linux-gnu", std::env::consts::ARCH)
+}
+
+fn clock_source(caller: &mut Caller<'_>, clock: &str, time: i64) -> Term {
+    let time = caller.heap().integer(time);
+    let pairs = [
+        ("function", name("clock_gettime")),
+        ("clock_id", name(clock)),
+        ("resolution", Term::small(1_000_000_000)),
+        ("used_resolution", Term::small(1_000_000_000)),
+        ("extended", name("no")),
+        ("parallel", name("yes")),
+        ("time", time),
+    ];
+    let heap = caller.heap();
+    let terms: Vec<Term> = pairs.iter().map(|(key, value)| heap.tuple(&[name(key), *value])).collect();
+    heap.list(terms)
+}
+
+/// The texts that crash dumps are made of.
+fn report(item: &str) -> String {
+    match item {
+        "loaded" => {
+            let modules = atoll_code::loaded_modules();
+            let names: Vec<&str> = modules.iter().map(|module| atoms::atom_name(*module)).collect();
+            format!("Current code: {}\n{}\n", crate::code::loaded_bytes(), names.join("\n"))
+        }
+        "procs" => {
+            let pids = System::get().table.pids();
+            pids.iter().map(|pid| format!("=proc:{}\n", atoll_term::text::to_string(*pid))).collect()
+        }
+        "dist" => "=node:'nonode@nohost'\n=no_distribution\n".to_owned(),
+        _ => format!("=memory\ntotal: {}\n", atoll_platform::resident_bytes()),
+    }
+}
+
+/// `system_flag(Flag, Value)`: returns the old value. What this machine does not have keeps its one setting.
+fn system_flag(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let &[flag, value] = arguments else { return Err(badarg()) };
+    if !flag.is_atom() {
+        return Err(badarg());
+    }
+    let mut defaults = default_heap();
+    let item = atoms::atom_name(flag);
+    let old = match item {
+        "fullsweep_after" => {
+            let new = u16::try_from(size(value).ok_or_else(badarg)?).unwrap_or(u16::MAX);
+            let old = std::mem::replace(&mut defaults.full_sweep_after, new);
+            Term::small(old.into())
+        }
+        "min_heap_size" => {
+            let old = std::mem::replace(&mut defaults.minimum_words, size(value).ok_or_else(badarg)?);
+            Term::small(old as i64)
+        }
+        "min_bin_vheap_size" => {
+            size(value).ok_or_else(badarg)?;
+            Term::small(BINARY_HEAP_WORDS)
+        }
+        "max_heap_size" => {
+            let limit = HeapLimit::read(value).ok_or_else(badarg)?;
+            if limit.words > 0 && limit.words < defaults.minimum_words {
+                return Err(badarg());
+            }
+            let (spares, quiet) = default_heap_limit_flags();
+            let old = heap_limit_map(caller.heap(), defaults.maximum_words, spares, quiet);
+            defaults.maximum_words = limit.words;
+            let spares = limit.kill.map_or(spares, |kill| !kill);
+            set_default_heap_limit_flags(spares, limit.log.map_or(quiet, |log| !log));
+            old
+        }
+        "system_logger" => {
+            if !value.is_local_pid() && value != atoms::LOGGER && value != atoms::UNDEFINED {
+                return Err(badarg());
+            }
+            return Ok(std::mem::replace(&mut *LOGGER.lock(), value));
+        }
+        "backtrace_depth" => {
+            size(value).ok_or_else(badarg)?;
+            Term::small(8)
+        }
+        "schedulers_online" | "dirty_cpu_schedulers_online" => {
+            let schedulers = System::get().schedulers;
+            if !matches!(size(value), Some(1..) if size(value) <= Some(schedulers)) {
+                return Err(badarg());
+            }
+            Term::small(schedulers as i64)
+        }
+        "multi_scheduling" => name("enabled"),
+        "scheduler_wall_time" | "microstate_accounting" => {
+            crate::spawn::boolean(value).ok_or_else(badarg)?;
+            atoms::FALSE
+        }
+        "scheduler_bind_type" => name("unbound"),
+        "cpu_topology" => atoms::UNDEFINED,
+        "time_offset" => name("final"),
+        "trace_control_word" => Term::small(0),
+        _ => return Err(badarg()),
+    };
+    install_default_heap(defaults);
+    Ok(old)
+}
+
+fn no_nodes(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    Ok(Term::NIL)
+}
+
+/// `nodes(Kind)`, `nodes(Kind, Options)`: this node alone.
+fn nodes(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let kinds = crate::process_support::list_elements(arguments[0]).unwrap_or_else(|| vec![arguments[0]]);
+    let mut this = false;
+    for kind in kinds {
+        if !kind.is_atom() {
+            return Err(badarg());
+        }
+        match atoms::atom_name(kind) {
+            "this" | "known" => this = true,
+            "visible" | "hidden" | "connected" => {}
+            _ => return Err(badarg()),
+        }
+    }
+    let with_information = match arguments.get(1) {
+        None => false,
+        Some(options) if options.is_map() => true,
+        Some(_) => return Err(badarg()),
+    };
+    if !this {
+        return Ok(Term::NIL);
+    }
+    let node = if with_information {
+        let information = atoll_term::map::empty(caller.heap());
+        caller.heap().tuple(&[atoms::NONODE_NOHOST, information])
+    } else {
+        atoms::NONODE_NOHOST
+    };
+    Ok(caller.heap().list([node]))
+}
+
+fn is_alive(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    Ok(atoms::FALSE)
+}
+
+/// `monitor_node(Node, Bool, …)`: this machine is not a distributed node, so other nodes cannot be watched.
+fn monitor_node(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    if !arguments[0].is_atom() || crate::spawn::boolean(arguments[1]).is_none() {
+        return Err(badarg());
+    }
+    if arguments[0] == atoms::NONODE_NOHOST {
+        return Ok(atoms::TRUE);
+    }
+    Err(crate::process_support::error_with_cause(caller, name("notalive"), name("notalive")))
+}
+
+fn unicode_io(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    if arguments[0].is_pid() { Ok(atoms::TRUE) } else { Err(badarg()) }
+}
+
+fn printable_range(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    Ok(atoms::LATIN1)
+}
+
+fn name_encoding(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    Ok(atoms::UTF8)
+}
+
+fn warning_map(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    Ok(name("warning"))
+}

@@ -1,0 +1,115 @@
+//! Timers that send messages.
+
+use atoll_heap::architecture;
+use atoll_platform::clock;
+use atoll_process::timers::Action;
+use atoll_process::{BuiltIn, Caller, Outcome, ReferenceId, System, signal};
+use atoll_term::{Build, Term, atoms};
+
+use crate::process_support::{badarg, list_elements, name};
+use crate::spawn::boolean;
+
+/// What this file provides.
+pub const BUILT_INS: &[BuiltIn] = &[
+    BuiltIn { module: "erlang", name: "send_after", arity: 3, function: send_after },
+    BuiltIn { module: "erlang", name: "send_after", arity: 4, function: send_after },
+    BuiltIn { module: "erlang", name: "start_timer", arity: 3, function: start_timer },
+    BuiltIn { module: "erlang", name: "start_timer", arity: 4, function: start_timer },
+    BuiltIn { module: "erlang", name: "cancel_timer", arity: 1, function: cancel_timer },
+    BuiltIn { module: "erlang", name: "cancel_timer", arity: 2, function: cancel_timer },
+    BuiltIn { module: "erlang", name: "read_timer", arity: 1, function: read_timer },
+    BuiltIn { module: "erlang", name: "read_timer", arity: 2, function: read_timer },
+];
+
+/// Nanoseconds in a millisecond.
+const MILLISECOND: i64 = 1_000_000;
+
+fn send_after(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    start(caller, arguments, false)
+}
+
+fn start_timer(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    start(caller, arguments, true)
+}
+
+/// Time, destination, message, and perhaps options. `wrapped`: the message is `{timeout, Reference, Message}`.
+fn start(caller: &mut Caller<'_>, arguments: &[Term], wrapped: bool) -> Outcome {
+    let (time, destination, message) = (arguments[0], arguments[1], arguments[2]);
+    let mut absolute = false;
+    for option in list_elements(arguments.get(3).copied().unwrap_or(Term::NIL)).ok_or_else(badarg)? {
+        match option.tuple_elements() {
+            Some(&[atoms::ABS, value]) => absolute = boolean(value).ok_or_else(badarg)?,
+            _ => return Err(badarg()),
+        }
+    }
+    if !destination.is_local_pid() && !destination.is_atom() {
+        return Err(badarg());
+    }
+    let milliseconds = time.as_small().filter(|time| absolute || *time >= 0).ok_or_else(badarg)?;
+    let distance = milliseconds.checked_mul(MILLISECOND).ok_or_else(badarg)?;
+    let start = if absolute { 0 } else { clock::monotonic() };
+    let due = start.checked_add(distance).ok_or_else(badarg)?;
+    let reference = ReferenceId::fresh();
+    let heap = caller.heap();
+    let reference_term = reference.term(heap);
+    let message = if wrapped { heap.tuple(&[atoms::TIMEOUT, reference_term, message]) } else { message };
+    let fragment = architecture().send(Some(heap), message);
+    let system = System::get();
+    let action = Action::Message { destination, fragment, reference };
+    system.timers.start(system.schedule().current(), due, action);
+    Ok(reference_term)
+}
+
+/// Whether the result comes as a message, and whether there is one at all.
+fn answer_options(options: Option<&Term>, may_be_silent: bool) -> Option<(bool, bool)> {
+    let (mut asynchronous, mut told) = (false, true);
+    for option in list_elements(options.copied().unwrap_or(Term::NIL))? {
+        match option.tuple_elements()? {
+            &[atoms::ASYNC, value] => asynchronous = boolean(value)?,
+            &[atoms::INFO, value] if may_be_silent => told = boolean(value)?,
+            _ => return None,
+        }
+    }
+    Some((asynchronous, told))
+}
+
+/// Gives a result to the caller, now or as the message `{Kind, Reference, Result}`.
+fn give(caller: &mut Caller<'_>, kind: &str, reference: Term, due: Option<i64>, how: (bool, bool)) -> Outcome {
+    let left = due.map(|due| (due - clock::monotonic()).max(0));
+    // Rounded up: a timer that has not come has some time left.
+    let result = left.map_or(atoms::FALSE, |left| Term::small((left + MILLISECOND - 1) / MILLISECOND));
+    match how {
+        (false, true) => Ok(result),
+        (_, false) => Ok(atoms::OK),
+        (true, true) => {
+            let me = caller.process.pid;
+            let message = caller.heap().tuple(&[name(kind), reference, result]);
+            atoll_process::send::send(me, caller.own, me, message)?;
+            Ok(atoms::OK)
+        }
+    }
+}
+
+fn cancel_timer(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let how = answer_options(arguments.get(1), true).ok_or_else(badarg)?;
+    if !arguments[0].is_reference() {
+        return Err(badarg());
+    }
+    let cancelled = ReferenceId::of(arguments[0]).and_then(|id| System::get().timers.cancel_reference(id));
+    let due = cancelled.map(|(due, action)| {
+        if let Action::Message { fragment, .. } = action {
+            signal::discard(fragment);
+        }
+        due
+    });
+    give(caller, "cancel_timer", arguments[0], due, how)
+}
+
+fn read_timer(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let how = answer_options(arguments.get(1), false).ok_or_else(badarg)?;
+    if !arguments[0].is_reference() {
+        return Err(badarg());
+    }
+    let due = ReferenceId::of(arguments[0]).and_then(|id| System::get().timers.time_of_reference(id));
+    give(caller, "read_timer", arguments[0], due, how)
+}

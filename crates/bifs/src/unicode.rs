@@ -1,0 +1,61 @@
+//! `unicode`, and which characters are printable.
+
+use atoll_code::registry;
+use atoll_operations::unicode::{self, Converted, Encoding};
+use atoll_process::{BuiltIn, Caller, Interrupt, Outcome};
+use atoll_term::{Term, atoms};
+
+use crate::support::{atom, badarg, charge_bytes, row};
+
+/// What this file provides.
+pub const BUILT_INS: &[BuiltIn] = &[
+    row("unicode", "bin_is_7bit", 1, bin_is_7bit),
+    row("unicode", "characters_to_binary", 2, characters_to_binary),
+    row("unicode", "characters_to_list", 2, characters_to_list),
+    row("io", "printable_range", 0, |_, _| Ok(atoms::LATIN1)),
+];
+
+fn bin_is_7bit(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    charge_bytes(caller, arguments[0].bits().map_or(0, |bits| bits.byte_length()));
+    Ok(Term::boolean(unicode::bin_is_7bit(arguments[0])))
+}
+
+/// The encoding that an argument names, if the machine knows it.
+fn encoding(term: Term) -> Option<Encoding> {
+    match term {
+        atoms::LATIN1 => Some(Encoding::Latin1),
+        atoms::UTF8 | atoms::UNICODE => Some(Encoding::Utf8),
+        _ => None,
+    }
+}
+
+/// Leaves the other encodings to the Erlang code of this name.
+fn in_erlang(name: &str, arguments: &[Term]) -> Interrupt {
+    match (atom("unicode"), atom(name)) {
+        (Ok(module), Ok(name)) => Interrupt::Call(registry().export(module, name, 2), arguments.to_vec()),
+        _ => badarg(),
+    }
+}
+
+fn charge(caller: &mut Caller<'_>, converted: &Converted) {
+    let (Converted::All(text) | Converted::Error(text, _) | Converted::Incomplete(text, _)) = converted;
+    charge_bytes(caller, text.len());
+}
+
+fn characters_to_binary(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let Some(encoding) = encoding(arguments[1]) else {
+        return Err(in_erlang("characters_to_binary_int", arguments));
+    };
+    let converted = unicode::convert(unicode::only_binary(arguments[0]), encoding, caller.heap())?;
+    charge(caller, &converted);
+    Ok(converted.to_binary(caller.heap())?)
+}
+
+fn characters_to_list(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let Some(encoding) = encoding(arguments[1]) else {
+        return Err(in_erlang("characters_to_list_int", arguments));
+    };
+    let converted = unicode::convert(arguments[0], encoding, caller.heap())?;
+    charge(caller, &converted);
+    Ok(converted.to_list(caller.heap())?)
+}

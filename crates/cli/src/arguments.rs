@@ -1,0 +1,171 @@
+//! The command line. Options that begin with `+` are the runtime's, as for `erl`; they are turned into long options
+//! before the rest is parsed.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// Runs Erlang and Elixir programs on the heap architecture of your choice.
+#[derive(Debug, Parser)]
+#[command(name = "atoll", version, about, propagate_version = true)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a program: calls main/1 with the arguments as strings.
+    ///
+    /// The exit status is 0 when main/1 returns, the program's own at halt(N), and 1, with a report on standard
+    /// error, when it fails.
+    Run(RunOptions),
+    /// Run a program on every architecture and on stock erl, and show what each costs.
+    Compare(CompareOptions),
+    /// Print the instructions of a .beam file.
+    Disasm {
+        /// The file.
+        file: PathBuf,
+    },
+}
+
+/// Options of the machine.
+#[derive(Clone, Debug, Args)]
+pub struct MachineOptions {
+    /// Number of schedulers (also: +S N) [default: the machine's processors]
+    #[arg(long = "schedulers", value_name = "N")]
+    pub schedulers: Option<usize>,
+    /// Initial heap of a process, in words (also: +hms W) [default: 233]
+    #[arg(long = "min-heap-size", value_name = "W")]
+    pub minimum_heap: Option<usize>,
+    /// Initial binary heap of a process, in words (also: +hmbs W)
+    #[arg(long = "min-bin-heap-size", value_name = "W")]
+    pub minimum_binary: Option<usize>,
+    /// Highest number of processes (also: +P N) [default: 262144]
+    #[arg(long = "max-processes", value_name = "N")]
+    pub processes: Option<usize>,
+    /// Folder to look for modules in before OTP's libraries (also: -pa DIR); may be given several times
+    #[arg(long = "path", value_name = "DIR")]
+    pub paths: Vec<PathBuf>,
+    /// Folder of OTP, the one that holds `lib` [default: ATOLL_OTP, the erl on PATH, /usr/lib/erlang]
+    #[arg(long, value_name = "DIR")]
+    pub otp: Option<PathBuf>,
+}
+
+/// `atoll run`
+#[derive(Clone, Debug, Args)]
+pub struct RunOptions {
+    /// Heap architecture: private, shared or nogc
+    #[arg(long, default_value = "private", value_name = "NAME")]
+    pub heap: String,
+    #[command(flatten)]
+    pub machine: MachineOptions,
+    /// Write what the run cost to this file, as JSON
+    #[arg(long, value_name = "FILE.json")]
+    pub stats: Option<PathBuf>,
+    /// Collect at every Nth allocation point: finds mistakes of the machine, slowly
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub gc_stress: u32,
+    /// Check the heap after every collection
+    #[arg(long)]
+    pub verify_heap: bool,
+    /// Print a line on standard error for every collection
+    #[arg(long)]
+    pub trace_gc: bool,
+    /// An .erl file, a .beam file, or the name of a module
+    pub program: String,
+    /// Given to main/1 as strings
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub arguments: Vec<String>,
+}
+
+/// `atoll compare`
+#[derive(Clone, Debug, Args)]
+pub struct CompareOptions {
+    /// Architectures to compare, with commas between them [default: all]
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    pub heaps: Vec<String>,
+    /// Runs of each
+    #[arg(long, default_value_t = 5, value_name = "N")]
+    pub runs: usize,
+    /// Leave stock erl out
+    #[arg(long)]
+    pub no_erl: bool,
+    #[command(flatten)]
+    pub machine: MachineOptions,
+    /// Longest time for one run, in seconds
+    #[arg(long, default_value_t = 600, value_name = "SECONDS")]
+    pub timeout: u64,
+    /// Write all figures to this file
+    #[arg(long, value_name = "FILE.json")]
+    pub json: Option<PathBuf>,
+    /// Draw the comparison into this file
+    #[arg(long, value_name = "FILE.svg")]
+    pub plot: Option<PathBuf>,
+    /// An .erl file, a .beam file, or the name of a module
+    pub program: String,
+    /// Given to main/1 as strings
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub arguments: Vec<String>,
+}
+
+/// Runtime options and the long options that they stand for.
+const RUNTIME: [(&str, &str); 4] =
+    [("+S", "--schedulers"), ("+hms", "--min-heap-size"), ("+hmbs", "--min-bin-heap-size"), ("+P", "--max-processes")];
+
+/// Turns `+X N` and `-pa DIR` in front of the program's name into long options.
+///
+/// # Errors
+/// An option that begins with `+` and is not known.
+pub fn split(words: impl Iterator<Item = String>) -> Result<Vec<String>, String> {
+    let mut words: Vec<String> = words.collect();
+    let mut index = 2;
+    while index < words.len() {
+        let word = words[index].clone();
+        if word == "-pa" {
+            words[index] = "--path".to_owned();
+            index += 2;
+        } else if word.starts_with('+') {
+            let known = RUNTIME.iter().find(|(short, _)| *short == word);
+            let Some((_, long)) = known else {
+                let names = RUNTIME.map(|(short, _)| short).join(", ");
+                return Err(format!("{word}: unknown runtime option; known are {names}"));
+            };
+            words[index] = (*long).to_owned();
+            index += 2;
+        } else if let Some(option) = word.strip_prefix("--") {
+            let flag = ["verify-heap", "trace-gc", "no-erl", "help", "version"].contains(&option);
+            index += if flag || option.contains('=') { 1 } else { 2 };
+        } else if word.starts_with('-') {
+            index += 1;
+        } else {
+            break;
+        }
+    }
+    Ok(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split_words(line: &str) -> Result<Vec<String>, String> {
+        split(line.split(' ').map(str::to_owned))
+    }
+
+    #[test]
+    fn runtime_options_stand_before_the_program_only() {
+        let words = split_words("atoll run --heap shared +S 2 -pa x prog.erl +S 9 -pa y").unwrap();
+        assert_eq!(words.join(" "), "atoll run --heap shared --schedulers 2 --path x prog.erl +S 9 -pa y");
+        let Command::Run(options) = Cli::parse_from(words).command else { panic!("not run") };
+        assert_eq!(options.machine.schedulers, Some(2));
+        assert_eq!(options.arguments, ["+S", "9", "-pa", "y"]);
+    }
+
+    #[test]
+    fn unknown_runtime_options_are_refused() {
+        assert!(split_words("atoll run +Q 3 p.erl").unwrap_err().contains("+Q"));
+    }
+}

@@ -1,0 +1,34 @@
+//! `atoll run`
+
+use atoll_vm::{Options, Program};
+
+use crate::arguments::{MachineOptions, RunOptions};
+
+/// The machine's options from the command line's.
+fn machine_options(machine: &MachineOptions) -> Result<Options, String> {
+    let mut options = Options::default();
+    if let Some(schedulers) = machine.schedulers {
+        if !(1..=1024).contains(&schedulers) {
+            return Err(format!("+S {schedulers}: give a number from 1 to 1024"));
+        }
+        options.schedulers = schedulers;
+    }
+    options.minimum_heap_words = machine.minimum_heap.unwrap_or(options.minimum_heap_words);
+    options.minimum_binary_words = machine.minimum_binary.unwrap_or(options.minimum_binary_words);
+    options.processes = machine.processes.unwrap_or(options.processes);
+    options.code_path.clone_from(&machine.paths);
+    options.otp.clone_from(&machine.otp);
+    Ok(options)
+}
+
+/// Runs a program; returns its exit status.
+pub fn run(run: &RunOptions) -> Result<i32, String> {
+    let mut options = machine_options(&run.machine)?;
+    options.heap.clone_from(&run.heap);
+    options.statistics.clone_from(&run.stats);
+    options.stress = run.gc_stress;
+    options.verify = run.verify_heap;
+    options.trace = run.trace_gc;
+    let program = Program::prepare(&run.program).map_err(|error| error.to_string())?;
+    atoll_vm::run(&options, &program, &run.arguments).map_err(|error| error.to_string())
+}

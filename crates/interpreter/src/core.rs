@@ -1,0 +1,131 @@
+//! The state of one running interpreter, and the words that its code is made of.
+//!
+//! Code is a run of words: an instruction's handler, then its operands. A handler does its work and calls the next
+//! handler as its last act, which the compiler turns into a jump, so the five values that every handler passes on
+//! stay in machine registers. Where it does not become a jump, the native stack grows until the time slice ends,
+//! which bounds it; schedulers have stacks that are large enough for that.
+
+use atoll_heap::{Mutator, architecture};
+use atoll_process::{Own, Process};
+use atoll_term::{Term, Word};
+
+/// Argument registers.
+pub const X_REGISTERS: usize = 1024;
+/// Floating-point registers.
+pub const FLOAT_REGISTERS: usize = 1024;
+
+/// Why the interpreter gave a process back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Exit {
+    /// Its time slice is used up; where to go on is saved.
+    Yield,
+    /// It waits for a signal; where to go on is saved.
+    Wait,
+    /// It has ended; the reason is in X0.
+    Ended,
+}
+
+/// Registers and links of a running process. `x` stands first, so an X register's operand is its offset in here.
+#[repr(C)]
+pub struct Core {
+    /// Argument registers.
+    pub x: [Term; X_REGISTERS],
+    /// End of the free heap words where stack and heap are apart.
+    pub heap_limit: *mut Word,
+    /// Lowest address for the stack where it is apart.
+    pub stack_limit: *mut Word,
+    /// The process's heap.
+    pub mutator: *mut Mutator,
+    /// What belongs to the process.
+    pub own: *mut Own,
+    /// The process.
+    pub process: *const Process,
+    /// State of the old binary construction instructions.
+    pub building: Option<atoll_operations::bit_construct::Building>,
+    /// An arithmetic operation that leaves its fast path, with its operands.
+    pub pending: Option<(crate::handlers::arithmetic::Slow, Term, Term)>,
+    /// Floating-point registers.
+    pub floats: [f64; FLOAT_REGISTERS],
+    /// Reductions of a full time slice.
+    pub slice: i64,
+}
+
+/// An instruction's code: instruction pointer, heap top, stack pointer, reductions left, state.
+pub type Handler = unsafe fn(*const Word, *mut Word, *mut Word, i64, *mut Core) -> Exit;
+
+impl Core {
+    /// Registers of an interpreter that runs nothing yet.
+    pub fn new(slice: i64) -> Box<Core> {
+        Box::new(Core {
+            x: [Term::NIL; X_REGISTERS],
+            heap_limit: std::ptr::null_mut(),
+            stack_limit: std::ptr::null_mut(),
+            mutator: std::ptr::null_mut(),
+            own: std::ptr::null_mut(),
+            process: std::ptr::null(),
+            building: None,
+            pending: None,
+            floats: [0.0; FLOAT_REGISTERS],
+            slice,
+        })
+    }
+
+    /// Writes the registers that handlers pass on back to the process.
+    ///
+    /// # Safety
+    /// A process runs on this core.
+    #[inline(always)]
+    pub unsafe fn swap_out(&mut self, hp: *mut Word, e: *mut Word) {
+        // SAFETY: the mutator is that of the running process.
+        unsafe {
+            (*self.mutator).top = hp;
+            (*self.mutator).stack = e;
+        }
+    }
+
+    /// The heap top after something that may have allocated; the limit may have changed with it.
+    ///
+    /// # Safety
+    /// A process runs on this core.
+    #[inline(always)]
+    pub unsafe fn top(&mut self) -> *mut Word {
+        // SAFETY: the mutator is that of the running process.
+        unsafe {
+            self.heap_limit = (*self.mutator).limit;
+            (*self.mutator).top
+        }
+    }
+
+    /// Reads the limits again after something that may have changed them; returns heap top and stack pointer.
+    ///
+    /// # Safety
+    /// A process runs on this core.
+    #[inline(always)]
+    pub unsafe fn swap_in(&mut self) -> (*mut Word, *mut Word) {
+        // SAFETY: the mutator is that of the running process.
+        unsafe {
+            self.heap_limit = (*self.mutator).limit;
+            self.stack_limit = (*self.mutator).stack_limit;
+            ((*self.mutator).top, (*self.mutator).stack)
+        }
+    }
+}
+
+/// Goes on with the instruction at `ip`.
+///
+/// # Safety
+/// `ip` is the address of an instruction in code that this crate made.
+#[inline(always)]
+pub unsafe fn dispatch(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: an instruction's first word is its handler.
+    unsafe {
+        let handler: Handler = std::mem::transmute::<Word, Handler>(*ip);
+        handler(ip, hp, e, reds, c)
+    }
+}
+
+/// Whether stack and heap of this run share a block.
+pub fn united() -> bool {
+    architecture().stack_placement() == atoll_heap::StackPlacement::United
+}

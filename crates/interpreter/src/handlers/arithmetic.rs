@@ -1,0 +1,320 @@
+//! Arithmetic with its fast paths, guard functions, floating-point registers.
+//!
+//! Operand 1 is the fail address, 0 where a failure raises.
+
+use atoll_operations::{Exception, arithmetic};
+use atoll_process::{Caller, Interrupt, Native};
+use atoll_term::{Export, Term, Word, atoms};
+
+use crate::core::{Core, Exit, dispatch};
+use crate::handlers::control::any_at;
+use crate::operand::{Any, Read, Write};
+use crate::raise;
+
+/// An operation of two operands that may need heap.
+pub type Slow = fn(&mut atoll_heap::Mutator, Term, Term) -> Result<Term, Exception>;
+
+/// `+` and `-`: fail, left, right, destination, name.
+pub unsafe fn add_subtract<const ADD: bool, S: Read, T: Read, D: Write>(
+    ip: *const Word,
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
+    // SAFETY: operands as the translation wrote them.
+    unsafe {
+        let (left, right) = (S::read(*ip.add(2), e, c), T::read(*ip.add(3), e, c));
+        if left.both_small(right) {
+            let (a, b) = (left.word() as i64, (right.word() & !0xf) as i64);
+            let (sum, overflow) = if ADD { a.overflowing_add(b) } else { a.overflowing_sub(b) };
+            if !overflow {
+                D::write(*ip.add(4), Term::from_word(sum as u64), e, c);
+                return dispatch(ip.add(6), hp, e, reds, c);
+            }
+        }
+        let slow: Slow = if ADD { arithmetic::add } else { arithmetic::subtract };
+        set_slow(slow, left, right, c);
+        slow_two::<D>(ip, hp, e, reds, c)
+    }
+}
+
+/// `*`: fail, left, right, destination, name.
+pub unsafe fn multiply<D: Write>(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: operands as the translation wrote them.
+    unsafe {
+        let (left, right) = (any_at(ip, 2, e, c), any_at(ip, 3, e, c));
+        if left.both_small(right)
+            && let Some(product) = ((left.word() & !0xf) as i64).checked_mul(right.small_value())
+        {
+            D::write(*ip.add(4), Term::from_word(product as u64 | 0xf), e, c);
+            return dispatch(ip.add(6), hp, e, reds, c);
+        }
+        set_slow(arithmetic::multiply, left, right, c);
+        slow_two::<D>(ip, hp, e, reds, c)
+    }
+}
+
+/// `div` and `rem`: fail, left, right, destination, name.
+pub unsafe fn divide<const REMAINDER: bool, D: Write>(
+    ip: *const Word,
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
+    // SAFETY: operands as the translation wrote them.
+    unsafe {
+        let (left, right) = (any_at(ip, 2, e, c), any_at(ip, 3, e, c));
+        if left.both_small(right) && right.small_value() > 0 {
+            let (a, b) = (left.small_value(), right.small_value());
+            D::write(*ip.add(4), Term::small(if REMAINDER { a % b } else { a / b }), e, c);
+            return dispatch(ip.add(6), hp, e, reds, c);
+        }
+        let slow: Slow = if REMAINDER { arithmetic::remainder } else { arithmetic::integer_divide };
+        set_slow(slow, left, right, c);
+        slow_two::<D>(ip, hp, e, reds, c)
+    }
+}
+
+/// `band` (0), `bor` (1), `bxor` (2): fail, left, right, destination, name.
+pub unsafe fn bitwise<const OPERATION: u8, D: Write>(
+    ip: *const Word,
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
+    // SAFETY: operands as the translation wrote them.
+    unsafe {
+        let (left, right) = (any_at(ip, 2, e, c), any_at(ip, 3, e, c));
+        if left.both_small(right) {
+            let (a, b) = (left.word(), right.word());
+            let result = match OPERATION {
+                0 => a & b,
+                1 => a | b,
+                _ => (a ^ b) | 0xf,
+            };
+            D::write(*ip.add(4), Term::from_word(result), e, c);
+            return dispatch(ip.add(6), hp, e, reds, c);
+        }
+        let slow: Slow = match OPERATION {
+            0 => arithmetic::band,
+            1 => arithmetic::bor,
+            _ => arithmetic::bxor,
+        };
+        set_slow(slow, left, right, c);
+        slow_two::<D>(ip, hp, e, reds, c)
+    }
+}
+
+/// `bsl` and `bsr` (`RIGHT`): fail, left, right, destination, name.
+pub unsafe fn shift<const RIGHT: bool, D: Write>(
+    ip: *const Word,
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
+    // SAFETY: operands as the translation wrote them.
+    unsafe {
+        let (left, right) = (any_at(ip, 2, e, c), any_at(ip, 3, e, c));
+        if left.both_small(right) {
+            let (value, count) = (left.small_value(), right.small_value());
+            let result = if RIGHT && count >= 0 {
+                Some(Term::small(value >> count.min(63)))
+            } else if !RIGHT && (0..60).contains(&count) {
+                // Shifting back shows whether a bit was lost.
+                let shifted = value << count;
+                if shifted >> count == value { Term::try_small(shifted) } else { None }
+            } else {
+                None
+            };
+            if let Some(result) = result {
+                D::write(*ip.add(4), result, e, c);
+                return dispatch(ip.add(6), hp, e, reds, c);
+            }
+        }
+        let slow: Slow = if RIGHT { arithmetic::bsr } else { arithmetic::bsl };
+        set_slow(slow, left, right, c);
+        slow_two::<D>(ip, hp, e, reds, c)
+    }
+}
+
+/// Leaves an operation and its operands for [`slow_two`], which then has few enough arguments to be a jump.
+#[inline(always)]
+unsafe fn set_slow(operation: Slow, left: Term, right: Term, c: *mut Core) {
+    // SAFETY: the core is that of the running process.
+    unsafe { (*c).pending = Some((operation, left, right)) };
+}
+
+#[cold]
+#[inline(never)]
+unsafe fn slow_two<D: Write>(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        let Some((operation, left, right)) = (*c).pending.take() else {
+            return raise::plain(Exception::badarith(), ip, hp, e, reds, c);
+        };
+        (*c).swap_out(hp, e);
+        match operation(&mut *(*c).mutator, left, right) {
+            Ok(result) => {
+                D::write(*ip.add(4), result, e, c);
+                dispatch(ip.add(6), (*c).top(), e, soon_if_full(reds, c), c)
+            }
+            Err(exception) => {
+                let hp = (*c).top();
+                match *ip.add(1) {
+                    0 => raise::operator(exception, *ip.add(5), &[left, right], ip, hp, e, reds, c),
+                    fail => dispatch(fail as *const Word, hp, e, reds, c),
+                }
+            }
+        }
+    }
+}
+
+/// When results have gone to fragments because the heap is full, ends the time slice at the next call, where the
+/// process is collected.
+#[inline(always)]
+pub unsafe fn soon_if_full(reds: i64, c: *mut Core) -> i64 {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        let mutator = &*(*c).mutator;
+        if mutator.is_calm() || !atoll_heap::architecture().wants_collection(mutator) {
+            return reds;
+        }
+        reds.min(1)
+    }
+}
+
+/// A guard function or an operator of one to three arguments: fail, function, export, arity, arguments…, destination.
+pub unsafe fn guard(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: operands as the translation wrote them; the function is a `Native`.
+    unsafe {
+        let function = std::mem::transmute::<Word, Native>(*ip.add(2));
+        let arity = *ip.add(4) as usize;
+        let mut arguments = [Term::NIL; 3];
+        for (index, argument) in arguments.iter_mut().enumerate().take(arity) {
+            *argument = any_at(ip, 5 + index, e, c);
+        }
+        (*c).swap_out(hp, e);
+        let mut caller = Caller { process: &*(*c).process, own: &mut *(*c).own, reductions: reds };
+        match function(&mut caller, &arguments[..arity]) {
+            Ok(result) => {
+                Any::write(*ip.add(5 + arity), result, e, c);
+                dispatch(ip.add(6 + arity), (*c).top(), e, soon_if_full(reds, c), c)
+            }
+            Err(interrupt) => {
+                let hp = (*c).top();
+                if *ip.add(1) != 0 {
+                    return dispatch(*ip.add(1) as *const Word, hp, e, reds, c);
+                }
+                let exception = match interrupt {
+                    Interrupt::Raise(exception) => exception,
+                    _ => Exception::badarg(),
+                };
+                let export = &*(*ip.add(3) as *const Export);
+                raise::built_in(exception, export, &arguments[..arity], ip, hp, e, reds, c)
+            }
+        }
+    }
+}
+
+/// `hd` and `tl`: word `N` of a cons; fail, source, destination, name.
+pub unsafe fn list_half<const N: usize, D: Write>(
+    ip: *const Word,
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
+    // SAFETY: operands as the translation wrote them.
+    unsafe {
+        let value = any_at(ip, 2, e, c);
+        if value.is_cons() {
+            D::write(*ip.add(3), Term::from_word(*value.pointer().add(N)), e, c);
+            return dispatch(ip.add(5), hp, e, reds, c);
+        }
+        match *ip.add(1) {
+            0 => raise::operator(Exception::badarg(), *ip.add(4), &[value], ip, hp, e, reds, c),
+            fail => dispatch(fail as *const Word, hp, e, reds, c),
+        }
+    }
+}
+
+/// `element`: fail, position, tuple, destination, name.
+pub unsafe fn element<D: Write>(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: operands as the translation wrote them.
+    unsafe {
+        let (position, tuple) = (any_at(ip, 2, e, c), any_at(ip, 3, e, c));
+        if let (Some(position), Some(elements)) = (position.as_small(), tuple.tuple_elements())
+            && let Some(value) = elements.get((position as usize).wrapping_sub(1))
+        {
+            D::write(*ip.add(4), *value, e, c);
+            return dispatch(ip.add(6), hp, e, reds, c);
+        }
+        match *ip.add(1) {
+            0 => raise::operator(Exception::badarg(), *ip.add(5), &[position, tuple], ip, hp, e, reds, c),
+            fail => dispatch(fail as *const Word, hp, e, reds, c),
+        }
+    }
+}
+
+/// `self/0`: destination.
+pub unsafe fn self_<D: Write>(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        D::write(*ip.add(1), (*(*c).process).pid, e, c);
+        dispatch(ip.add(2), hp, e, reds, c)
+    }
+}
+
+/// Arithmetic on floating-point registers: `+` (0), `-` (1), `*` (2), `/` (3); left, right, destination.
+pub unsafe fn float_arithmetic<const OPERATION: u8>(
+    ip: *const Word,
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
+    // SAFETY: the loader checked the registers.
+    unsafe {
+        let floats = &mut (*c).floats;
+        let (left, right) = (floats[*ip.add(1) as usize], floats[*ip.add(2) as usize]);
+        let result = match OPERATION {
+            0 => left + right,
+            1 => left - right,
+            2 => left * right,
+            _ => left / right,
+        };
+        if !result.is_finite() {
+            return raise::plain(Exception::error(atoms::BADARITH), ip, hp, e, reds, c);
+        }
+        floats[*ip.add(3) as usize] = result;
+        dispatch(ip.add(4), hp, e, reds, c)
+    }
+}
+
+/// `fnegate`: source, destination.
+pub unsafe fn float_negate(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the loader checked the registers.
+    unsafe {
+        let floats = &mut (*c).floats;
+        floats[*ip.add(2) as usize] = -floats[*ip.add(1) as usize];
+        dispatch(ip.add(3), hp, e, reds, c)
+    }
+}
+
+/// `fconv`: source, destination.
+pub unsafe fn float_convert(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: operands as the translation wrote them.
+    unsafe {
+        match atoll_operations::to_float(any_at(ip, 1, e, c)) {
+            Some(value) => {
+                (*c).floats[*ip.add(2) as usize] = value;
+                dispatch(ip.add(3), hp, e, reds, c)
+            }
+            None => raise::plain(Exception::error(atoms::BADARITH), ip, hp, e, reds, c),
+        }
+    }
+}

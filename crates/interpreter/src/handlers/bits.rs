@@ -1,0 +1,427 @@
+//! The bit syntax: fetches operands and leaves the meaning to `operations`.
+
+use atoll_loader::instruction::{BitFlags, MatchCommand, Register, Segment, SegmentSize, SegmentType, SegmentValue};
+use atoll_operations::bit_construct::{self, Part, PartSize, PartValue};
+use atoll_operations::{Exception, bit_match};
+use atoll_term::{Term, Word};
+
+use crate::core::{Core, Exit, dispatch};
+use crate::handlers::arithmetic::soon_if_full;
+use crate::handlers::control::any_at;
+use crate::operand::{Any, Write, any_register};
+use crate::raise;
+
+/// What does not fit plain operands, kept beside the code for as long as it lives.
+pub enum Table {
+    /// Commands of `bs_match`.
+    Commands(Box<[MatchCommand]>),
+    /// Segments of `bs_create_bin`, with the values' and sizes' operands for [`Any`].
+    Segments(Box<[PreparedSegment]>),
+    /// Bytes of `bs_match_string`.
+    Bytes(Box<[u8]>),
+}
+
+/// A segment whose operands are resolved.
+pub struct PreparedSegment {
+    /// The segment as in the file.
+    pub segment: Segment,
+    /// Operand of the value, if it is a term.
+    pub value: Word,
+    /// Operand of the size, if it has one.
+    pub size: Word,
+    /// The bytes, if it is a string.
+    pub bytes: Box<[u8]>,
+}
+
+/// Endianness and sign in an operand.
+pub fn flags_word(flags: BitFlags) -> Word {
+    u64::from(flags.little) | u64::from(flags.signed) << 1
+}
+
+fn flags_of(word: Word) -> BitFlags {
+    BitFlags { little: word & 1 != 0, signed: word & 2 != 0 }
+}
+
+/// Numbers of the UTF encodings in operands.
+pub fn encoding_word(encoding: SegmentType) -> Word {
+    match encoding {
+        SegmentType::Utf8 => 0,
+        SegmentType::Utf16 => 1,
+        _ => 2,
+    }
+}
+
+fn encoding_of(word: Word) -> SegmentType {
+    match word {
+        0 => SegmentType::Utf8,
+        1 => SegmentType::Utf16,
+        _ => SegmentType::Utf32,
+    }
+}
+
+#[inline(always)]
+unsafe fn fail(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the fail address is an instruction.
+    unsafe { dispatch(*ip.add(1) as *const Word, hp, e, reds, c) }
+}
+
+/// Goes on with a result, or at the fail address.
+#[inline(always)]
+unsafe fn store(
+    result: Option<Term>,
+    destination: usize,
+    ip: *const Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
+    // SAFETY: the process runs on this core; operands as the translation wrote them.
+    unsafe {
+        let hp = (*c).top();
+        match result {
+            Some(term) => {
+                Any::write(*ip.add(destination), term, e, c);
+                dispatch(ip.add(destination + 1), hp, e, soon_if_full(reds, c), c)
+            }
+            None => fail(ip, hp, e, reds, c),
+        }
+    }
+}
+
+/// `bs_start_match`: fail, value, destination.
+pub unsafe fn start_match(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        (*c).swap_out(hp, e);
+        let context = bit_match::start_match(&mut *(*c).mutator, any_at(ip, 2, e, c));
+        if context.is_none() && *ip.add(1) == 0 {
+            return raise::plain(Exception::badarg(), ip, (*c).top(), e, reds, c);
+        }
+        store(context, 3, ip, e, reds, c)
+    }
+}
+
+/// `bs_get_integer2`: fail, context, size, unit, flags, destination.
+pub unsafe fn get_integer(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        (*c).swap_out(hp, e);
+        let result = bit_match::segment_bits(any_at(ip, 3, e, c), *ip.add(4) as u16).and_then(|bits| {
+            bit_match::get_integer(&mut *(*c).mutator, any_at(ip, 2, e, c), bits, flags_of(*ip.add(5)))
+        });
+        store(result, 6, ip, e, reds, c)
+    }
+}
+
+/// `bs_get_float2`: operands as for [`get_integer`].
+pub unsafe fn get_float(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        (*c).swap_out(hp, e);
+        let result = bit_match::segment_bits(any_at(ip, 3, e, c), *ip.add(4) as u16)
+            .and_then(|bits| bit_match::get_float(&mut *(*c).mutator, any_at(ip, 2, e, c), bits, flags_of(*ip.add(5))));
+        store(result, 6, ip, e, reds, c)
+    }
+}
+
+/// `bs_get_binary2`: fail, context, size (0: all), unit, destination.
+pub unsafe fn get_binary(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        (*c).swap_out(hp, e);
+        let heap = &mut *(*c).mutator;
+        let (context, unit) = (any_at(ip, 2, e, c), *ip.add(4) as u16);
+        let result = bit_match::segment_bits(any_at(ip, 3, e, c), unit)
+            .and_then(|bits| bit_match::get_binary(heap, context, bits));
+        store(result, 5, ip, e, reds, c)
+    }
+}
+
+/// `bs_get_binary2` of all the rest: fail, context, unit, destination.
+pub unsafe fn get_binary_all(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        (*c).swap_out(hp, e);
+        let result = bit_match::get_binary_all(&mut *(*c).mutator, any_at(ip, 2, e, c), *ip.add(3) as u16);
+        store(result, 4, ip, e, reds, c)
+    }
+}
+
+#[inline(always)]
+unsafe fn check(
+    truth: bool,
+    length: usize,
+    ip: *const Word,
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
+    // SAFETY: both addresses are instructions.
+    unsafe { if truth { dispatch(ip.add(length), hp, e, reds, c) } else { fail(ip, hp, e, reds, c) } }
+}
+
+/// `bs_skip_bits2`: fail, context, size, unit.
+pub unsafe fn skip(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: operands as the translation wrote them.
+    unsafe {
+        let context = any_at(ip, 2, e, c);
+        let bits = bit_match::segment_bits(any_at(ip, 3, e, c), *ip.add(4) as u16);
+        check(bits.is_some_and(|bits| bit_match::skip(context, bits)), 5, ip, hp, e, reds, c)
+    }
+}
+
+/// `bs_skip_bits2` of all: fail, context, unit.
+pub unsafe fn skip_all(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: operands as the translation wrote them.
+    unsafe { check(bit_match::skip_all(any_at(ip, 2, e, c), *ip.add(3) as u16), 4, ip, hp, e, reds, c) }
+}
+
+/// `bs_test_tail2`: fail, context, bits.
+pub unsafe fn test_tail(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: operands as the translation wrote them.
+    unsafe { check(bit_match::test_tail(any_at(ip, 2, e, c), *ip.add(3)), 4, ip, hp, e, reds, c) }
+}
+
+/// `bs_test_unit`: fail, context, unit.
+pub unsafe fn test_unit(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: operands as the translation wrote them.
+    unsafe { check(bit_match::test_unit(any_at(ip, 2, e, c), *ip.add(3) as u16), 4, ip, hp, e, reds, c) }
+}
+
+/// `bs_match_string`: fail, context, bits, table.
+pub unsafe fn match_string(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: operands as the translation wrote them; tables live as long as the code.
+    unsafe {
+        let Table::Bytes(bytes) = &*(*ip.add(4) as *const Table) else { return fail(ip, hp, e, reds, c) };
+        check(bit_match::match_string(any_at(ip, 2, e, c), bytes, *ip.add(3) as usize), 5, ip, hp, e, reds, c)
+    }
+}
+
+/// `bs_get_tail`: no fail (0), context, destination.
+pub unsafe fn get_tail(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        (*c).swap_out(hp, e);
+        let result = bit_match::get_tail(&mut *(*c).mutator, any_at(ip, 2, e, c)).unwrap_or(Term::NIL);
+        store(Some(result), 3, ip, e, reds, c)
+    }
+}
+
+/// `bs_get_position`: context, destination.
+pub unsafe fn get_position(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: operands as the translation wrote them.
+    unsafe {
+        let position = bit_match::get_position(any_at(ip, 1, e, c)).unwrap_or(Term::small(0));
+        Any::write(*ip.add(2), position, e, c);
+        dispatch(ip.add(3), hp, e, reds, c)
+    }
+}
+
+/// `bs_set_position`: context, position.
+pub unsafe fn set_position(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: operands as the translation wrote them.
+    unsafe {
+        bit_match::set_position(any_at(ip, 1, e, c), any_at(ip, 2, e, c));
+        dispatch(ip.add(3), hp, e, reds, c)
+    }
+}
+
+/// `bs_get_utf*`: fail, context, encoding, flags, destination.
+pub unsafe fn get_utf(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        (*c).swap_out(hp, e);
+        let result = bit_match::get_utf(any_at(ip, 2, e, c), encoding_of(*ip.add(3)), flags_of(*ip.add(4)));
+        store(result, 5, ip, e, reds, c)
+    }
+}
+
+/// `bs_skip_utf*`: fail, context, encoding, flags.
+pub unsafe fn skip_utf(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: operands as the translation wrote them.
+    unsafe {
+        let result = bit_match::get_utf(any_at(ip, 2, e, c), encoding_of(*ip.add(3)), flags_of(*ip.add(4)));
+        check(result.is_some(), 5, ip, hp, e, reds, c)
+    }
+}
+
+/// `bs_match`: fail, context, table.
+pub unsafe fn match_(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core; tables live as long as the code.
+    unsafe {
+        (*c).swap_out(hp, e);
+        let Table::Commands(commands) = &*(*ip.add(3) as *const Table) else { return fail(ip, hp, e, reds, c) };
+        let heap = (*c).mutator;
+        let write = |register: Register, term: Term| Any::write(any_register(register), term, e, c);
+        let truth = bit_match::run(&mut *heap, any_at(ip, 2, e, c), commands, write);
+        let reds = soon_if_full(reds, c);
+        check(truth, 4, ip, (*c).top(), e, reds, c)
+    }
+}
+
+/// `bs_create_bin`: fail, table, destination.
+pub unsafe fn create(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core; tables live as long as the code.
+    unsafe {
+        (*c).swap_out(hp, e);
+        let Table::Segments(segments) = &*(*ip.add(2) as *const Table) else { return fail(ip, hp, e, reds, c) };
+        const FEW: usize = 8;
+        let mut few = [EMPTY; FEW];
+        let mut many = Vec::new();
+        let parts: &mut [Part<'_>] = if segments.len() <= FEW {
+            &mut few[..segments.len()]
+        } else {
+            many.resize(segments.len(), EMPTY);
+            &mut many
+        };
+        for (part, prepared) in parts.iter_mut().zip(segments) {
+            *part = fetch(prepared, e, c);
+        }
+        match bit_construct::create(&mut *(*c).mutator, parts) {
+            Ok(result) => store(Some(result), 3, ip, e, reds, c),
+            Err(_) if *ip.add(1) != 0 => fail(ip, (*c).top(), e, reds, c),
+            Err(exception) => raise::plain(exception, ip, (*c).top(), e, reds, c),
+        }
+    }
+}
+
+const EMPTY: Part<'static> = Part {
+    kind: SegmentType::Integer,
+    unit: 1,
+    flags: BitFlags { little: false, signed: false },
+    value: PartValue::Bytes(&[]),
+    size: PartSize::Undefined,
+    number: 0,
+};
+
+unsafe fn fetch<'t>(prepared: &'t PreparedSegment, e: *mut Word, c: *mut Core) -> Part<'t> {
+    use crate::operand::Read;
+    let segment = &prepared.segment;
+    // SAFETY: the operands were encoded for `Any`.
+    let (value, size) = unsafe {
+        let value = match segment.value {
+            SegmentValue::Term(_) => PartValue::Term(Any::read(prepared.value, e, c)),
+            SegmentValue::String { .. } => PartValue::Bytes(&prepared.bytes),
+        };
+        let size = match segment.size {
+            SegmentSize::All => PartSize::All,
+            SegmentSize::Undefined => PartSize::Undefined,
+            SegmentSize::Units(_) => PartSize::Units(Any::read(prepared.size, e, c)),
+        };
+        (value, size)
+    };
+    Part { kind: segment.kind, unit: segment.unit, flags: segment.flags, value, size, number: segment.number }
+}
+
+/// `bs_init_writable`
+pub unsafe fn init_writable(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        (*c).swap_out(hp, e);
+        (*c).x[0] = bit_construct::init_writable(&mut *(*c).mutator, (*c).x[0]);
+        dispatch(ip.add(1), (*c).top(), e, soon_if_full(reds, c), c)
+    }
+}
+
+/// Raises, or goes on at the fail address.
+unsafe fn refuse(exception: Exception, ip: *const Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        let hp = (*c).top();
+        if *ip.add(1) == 0 { raise::plain(exception, ip, hp, e, reds, c) } else { fail(ip, hp, e, reds, c) }
+    }
+}
+
+/// Old `bs_init2` and `bs_init_bits`: fail, size, unit, destination.
+pub unsafe fn old_init(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        (*c).swap_out(hp, e);
+        match bit_construct::size_in_bits(any_at(ip, 2, e, c), *ip.add(3) as u16) {
+            Ok(bits) => start_building(bit_construct::begin(&mut *(*c).mutator, bits), 4, ip, e, reds, c),
+            Err(exception) => refuse(exception, ip, e, reds, c),
+        }
+    }
+}
+
+/// Old `bs_append` and `bs_private_append`: fail, size in bits, unit, binary, private, destination.
+pub unsafe fn old_append(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        (*c).swap_out(hp, e);
+        let size = match bit_construct::size_in_bits(any_at(ip, 2, e, c), 1) {
+            Ok(bits) => bits,
+            Err(exception) => return refuse(exception, ip, e, reds, c),
+        };
+        let (unit, value, private) = (*ip.add(3) as u16, any_at(ip, 4, e, c), *ip.add(5) != 0);
+        match bit_construct::append(&mut *(*c).mutator, value, size, unit, private) {
+            Ok(building) => start_building(building, 6, ip, e, reds, c),
+            Err(_) => refuse(Exception::badarg(), ip, e, reds, c),
+        }
+    }
+}
+
+unsafe fn start_building(
+    building: bit_construct::Building,
+    destination: usize,
+    ip: *const Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        Any::write(*ip.add(destination), building.term(), e, c);
+        if building.writer.remaining() == 0 {
+            building.finish();
+        } else {
+            (*c).building = Some(building);
+        }
+        dispatch(ip.add(destination + 1), (*c).top(), e, reds, c)
+    }
+}
+
+/// Old `bs_put_*`: fail, table of one segment.
+pub unsafe fn old_put(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core; tables live as long as the code.
+    unsafe {
+        (*c).swap_out(hp, e);
+        let Table::Segments(segments) = &*(*ip.add(2) as *const Table) else { return fail(ip, hp, e, reds, c) };
+        let part = fetch(&segments[0], e, c);
+        let Some(building) = &mut (*c).building else { return refuse(Exception::badarg(), ip, e, reds, c) };
+        if bit_construct::write(&mut building.writer, &part).is_err() {
+            (*c).building = None;
+            return refuse(Exception::badarg(), ip, e, reds, c);
+        }
+        if building.writer.remaining() == 0
+            && let Some(building) = (*c).building.take()
+        {
+            building.finish();
+        }
+        dispatch(ip.add(3), hp, e, reds, c)
+    }
+}
+
+/// Old `bs_add`: fail, first, second, unit, destination.
+pub unsafe fn old_add(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        (*c).swap_out(hp, e);
+        let heap = &mut *(*c).mutator;
+        match bit_construct::add_sizes(heap, any_at(ip, 2, e, c), any_at(ip, 3, e, c), *ip.add(4) as u16) {
+            Ok(sum) => store(Some(sum), 5, ip, e, reds, c),
+            Err(exception) => refuse(exception, ip, e, reds, c),
+        }
+    }
+}
+
+/// Old `bs_utf8_size` and `bs_utf16_size`: value, encoding, destination.
+pub unsafe fn old_utf_size(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: operands as the translation wrote them.
+    unsafe {
+        let size = bit_construct::utf_size(any_at(ip, 1, e, c), encoding_of(*ip.add(2)));
+        Any::write(*ip.add(3), size, e, c);
+        dispatch(ip.add(4), hp, e, reds, c)
+    }
+}

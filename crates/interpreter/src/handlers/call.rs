@@ -1,0 +1,418 @@
+//! Calls whose target is known only when they happen: funs, `apply`, built-in functions, and what stands at the
+//! address of a function that has no code.
+
+use atoll_code::registry;
+use atoll_heap::Collection;
+use atoll_operations::Exception;
+use atoll_process::{Caller, Interrupt, Native};
+use atoll_term::{Build, Export, FunEntry, Term, View, Word, atoms};
+
+use crate::core::{Core, Exit, dispatch};
+use crate::handlers::arithmetic::soon_if_full;
+use crate::handlers::control::{any_at, collect, enter, yield_at};
+use crate::raise;
+use crate::stubs::stubs;
+
+/// Where to go to call `fun` with `arity` arguments: the free variables are in place behind them.
+unsafe fn fun_target(fun: Term, arity: usize, c: *mut Core) -> Result<(*const Word, usize), Exception> {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        let core = &mut *c;
+        match fun.view() {
+            View::Fun(local) => {
+                if usize::from(local.entry.arity) != arity {
+                    return Err(bad_arity(fun, arity, core));
+                }
+                core.x[arity..arity + local.free.len()].copy_from_slice(local.free);
+                // A fun without code needs itself to be known to the error handler.
+                core.x[crate::core::X_REGISTERS - 1] = fun;
+                let address = local.entry.address.load(std::sync::atomic::Ordering::Acquire);
+                Ok((address, arity + local.free.len()))
+            }
+            View::ExternalFun(export) => {
+                if usize::from(export.arity) != arity {
+                    return Err(bad_arity(fun, arity, core));
+                }
+                Ok((export.address.load(std::sync::atomic::Ordering::Acquire), arity))
+            }
+            _ => Err(Exception::tagged(&mut *core.mutator, atoms::BADFUN, fun)),
+        }
+    }
+}
+
+unsafe fn bad_arity(fun: Term, arity: usize, core: &mut Core) -> Exception {
+    // SAFETY: the mutator is that of the running process.
+    let heap = unsafe { &mut *core.mutator };
+    let arguments = heap.list(core.x[..arity].iter().copied());
+    let pair = heap.tuple(&[fun, arguments]);
+    Exception::tagged(heap, atoms::BADARITY, pair)
+}
+
+/// `call_fun2`: arity, fun.
+pub unsafe fn call_fun(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core; the word below the frame is free.
+    unsafe {
+        let (arity, fun) = (*ip.add(1) as usize, any_at(ip, 2, e, c));
+        (*c).swap_out(hp, e);
+        match fun_target(fun, arity, c) {
+            Ok((target, live)) => {
+                let e = e.sub(1);
+                *e = ip.add(3) as Word;
+                enter(target, live as Word, hp, e, reds, c)
+            }
+            Err(exception) => raise::plain(exception, ip, (*c).top(), e, reds, c),
+        }
+    }
+}
+
+/// `apply`: arity; X[arity] is the module, X[arity + 1] the function.
+pub unsafe fn apply(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core; the word below the frame is free.
+    unsafe {
+        let arity = *ip.add(1) as usize;
+        match apply_target(arity, hp, e, c) {
+            Ok(target) => {
+                let e = e.sub(1);
+                *e = ip.add(2) as Word;
+                enter(target, arity as Word, (*c).top(), e, reds, c)
+            }
+            Err(exception) => raise::plain(exception, ip, (*c).top(), e, reds, c),
+        }
+    }
+}
+
+/// `apply_last`: arity, frame in bytes.
+pub unsafe fn apply_last(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core; the loader checked the frame's size.
+    unsafe {
+        let arity = *ip.add(1) as usize;
+        match apply_target(arity, hp, e, c) {
+            Ok(target) => {
+                let e = e.byte_add(*ip.add(2) as usize);
+                enter(target, arity as Word, (*c).top(), e, reds, c)
+            }
+            Err(exception) => raise::plain(exception, ip, (*c).top(), e, reds, c),
+        }
+    }
+}
+
+unsafe fn apply_target(arity: usize, hp: *mut Word, e: *mut Word, c: *mut Core) -> Result<*const Word, Exception> {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        let core = &mut *c;
+        core.swap_out(hp, e);
+        let (module, name) = (core.x[arity], core.x[arity + 1]);
+        if !module.is_atom() || !name.is_atom() {
+            return Err(Exception::badarg());
+        }
+        let export = registry().export(module, name, arity as u8);
+        Ok(export.address.load(std::sync::atomic::Ordering::Acquire))
+    }
+}
+
+/// A call of a built-in function in the middle of a function: function, arity, export. The result goes to X0.
+pub unsafe fn call_built_in(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core; the function is a `Native`.
+    unsafe {
+        let core = &mut *c;
+        core.swap_out(hp, e);
+        let function = std::mem::transmute::<Word, Native>(*ip.add(1));
+        let arity = *ip.add(2) as usize;
+        let mut caller = Caller { process: &*core.process, own: &mut *core.own, reductions: reds - 1 };
+        let outcome = function(&mut caller, &core.x[..arity]);
+        let reds = caller.reductions;
+        match outcome {
+            Ok(result) => {
+                core.x[0] = result;
+                dispatch(ip.add(4), core.top(), e, soon_if_full(reds, c), c)
+            }
+            // A raising call may stand where there is no frame, and so no free word.
+            Err(interrupt @ Interrupt::Raise(_)) => interrupted(interrupt, *ip.add(3) as *const Export, ip, e, reds, c),
+            Err(interrupt) => {
+                let e = e.sub(1);
+                *e = ip.add(4) as Word;
+                interrupted(interrupt, *ip.add(3) as *const Export, ip, e, reds, c)
+            }
+        }
+    }
+}
+
+/// The code of a built-in function: function, arity, export. It was called, so its caller's address is on the stack.
+pub unsafe fn built_in_body(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core; the function is a `Native`.
+    unsafe {
+        let core = &mut *c;
+        core.swap_out(hp, e);
+        let function = std::mem::transmute::<Word, Native>(*ip.add(1));
+        let arity = *ip.add(2) as usize;
+        let mut caller = Caller { process: &*core.process, own: &mut *core.own, reductions: reds };
+        let outcome = function(&mut caller, &core.x[..arity]);
+        let reds = caller.reductions;
+        match outcome {
+            Ok(result) => {
+                core.x[0] = result;
+                dispatch(*e as *const Word, core.top(), e.add(1), soon_if_full(reds, c), c)
+            }
+            Err(interrupt) => interrupted(interrupt, *ip.add(3) as *const Export, std::ptr::null(), e, reds, c),
+        }
+    }
+}
+
+/// Does what a built-in function asks for instead of a result. The address to return to is on the stack; `ip` is
+/// the call if it stood in the middle of a function, else null.
+#[cold]
+#[inline(never)]
+unsafe fn interrupted(
+    interrupt: Interrupt,
+    export: *const Export,
+    ip: *const Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        let core = &mut *c;
+        let hp = core.top();
+        (*core.mutator).stack = e;
+        match interrupt {
+            Interrupt::Raise(exception) => {
+                let mut arguments = [Term::NIL; 255];
+                let arity = usize::from((*export).arity);
+                arguments[..arity].copy_from_slice(&core.x[..arity]);
+                raise::built_in(exception, &*export, &arguments[..arity], ip, hp, e, reds, c)
+            }
+            Interrupt::Call(target, arguments) => {
+                core.x[..arguments.len()].copy_from_slice(&arguments);
+                let address = target.address.load(std::sync::atomic::Ordering::Acquire);
+                enter(address, arguments.len() as Word, hp, e, reds, c)
+            }
+            Interrupt::CallFun(fun, arguments) => {
+                core.x[..arguments.len()].copy_from_slice(&arguments);
+                match fun_target(fun, arguments.len(), c) {
+                    Ok((target, live)) => enter(target, live as Word, core.top(), e, reds, c),
+                    Err(exception) => {
+                        raise::built_in(exception, &*export, &arguments, std::ptr::null(), hp, e, reds, c)
+                    }
+                }
+            }
+            Interrupt::CallThen(first, arguments, then) => {
+                core.x[..arguments.len()].copy_from_slice(&arguments);
+                let (hp, e) = match room_on_stack(arguments.len(), hp, e, c) {
+                    Some(registers) => registers,
+                    None => return raise::killed_by_heap_limit(c, reds),
+                };
+                // A frame of one slot holds where to go on with the first function's result.
+                let e = e.sub(1);
+                *e = then.address.load(std::sync::atomic::Ordering::Acquire) as Word;
+                let address = first.address.load(std::sync::atomic::Ordering::Acquire);
+                enter(address, arguments.len() as Word, hp, e, reds, c)
+            }
+            Interrupt::CallCatching(first, arguments, then) => {
+                core.x[..arguments.len()].copy_from_slice(&arguments);
+                let (hp, e) = match room_on_stack(arguments.len(), hp, e, c) {
+                    Some(registers) => registers,
+                    None => return raise::killed_by_heap_limit(c, reds),
+                };
+                // A frame with a catch mark; the first function returns to the code behind it either way.
+                let continuation = crate::stubs::catching(then);
+                let e = e.sub(2);
+                *e.add(1) = Term::catch_mark(continuation as u64).word();
+                *e = continuation as Word;
+                (*core.own).catches += 1;
+                let address = first.address.load(std::sync::atomic::Ordering::Acquire);
+                enter(address, arguments.len() as Word, hp, e, reds, c)
+            }
+            Interrupt::Again(arguments) => {
+                core.x[..arguments.len()].copy_from_slice(&arguments);
+                let address = (*export).address.load(std::sync::atomic::Ordering::Acquire);
+                yield_at(address, arguments.len(), hp, e, reds, c)
+            }
+            Interrupt::Wait(arguments) => {
+                core.x[..arguments.len()].copy_from_slice(&arguments);
+                let address = (*export).address.load(std::sync::atomic::Ordering::Acquire);
+                yield_at(address, arguments.len(), hp, e, reds, c);
+                Exit::Wait
+            }
+            Interrupt::Yield(result) => {
+                core.x[0] = result;
+                yield_at(stubs().return_, 1, hp, e, reds, c)
+            }
+            Interrupt::Collect(major, result) => {
+                core.x[0] = result;
+                let request = Collection { major, stack_words: 1, ..Collection::default() };
+                match collect(request, 1, hp, e, c) {
+                    Some((hp, e)) => dispatch(*e as *const Word, hp, e.add(1), reds, c),
+                    None => raise::killed_by_heap_limit(c, reds),
+                }
+            }
+            Interrupt::Hibernate(module, name, arguments) => {
+                let own = &mut *core.own;
+                // Only the last frame's return address stays.
+                let e = own.mutator.stack_base.sub(1);
+                own.mutator.stack = e;
+                own.catches = 0;
+                own.flags.hibernating = true;
+                (core.x[0], core.x[1], core.x[2]) = (module, name, arguments);
+                yield_at(stubs().start, 3, hp, e, reds, c);
+                Exit::Wait
+            }
+            Interrupt::Exit(reason) => {
+                core.x[0] = reason;
+                let own = &mut *core.own;
+                own.reductions += (core.slice - reds) as u64;
+                Exit::Ended
+            }
+        }
+    }
+}
+
+/// Makes sure that a frame of one slot fits below a pushed return address, collecting if needed.
+unsafe fn room_on_stack(live: usize, hp: *mut Word, e: *mut Word, c: *mut Core) -> Option<(*mut Word, *mut Word)> {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        let free = if (*c).stack_limit.is_null() { e.offset_from(hp) } else { e.offset_from((*c).stack_limit) };
+        if free >= 3 {
+            return Some((hp, e));
+        }
+        collect(Collection { stack_words: 4, ..Collection::default() }, live, hp, e, c)
+    }
+}
+
+/// Where a process starts: calls X0:X1 with the arguments in the list X2.
+pub unsafe fn start(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        let core = &mut *c;
+        core.swap_out(hp, e);
+        let (module, name, mut list) = (core.x[0], core.x[1], core.x[2]);
+        if module == atoms::ERLANG && name == atoms::APPLY && list.is_cons() && list.tail().is_cons() {
+            // `spawn(Fun)` is `apply(Fun, [])`.
+            let (fun, arguments) = (list.head(), list.tail().head());
+            if list.tail().tail().is_nil() && fun.is_fun() {
+                let arity = spread(arguments, core);
+                return match fun_target(fun, arity, c) {
+                    Ok((target, live)) => enter(target, live as Word, core.top(), e, reds, c),
+                    Err(exception) => raise::plain(exception, ip, core.top(), e, reds, c),
+                };
+            }
+        }
+        if !list.is_list() {
+            list = Term::NIL;
+        }
+        let arity = spread(list, core);
+        let export = registry().export(module, name, arity as u8);
+        enter(export.address.load(std::sync::atomic::Ordering::Acquire), arity as Word, hp, e, reds, c)
+    }
+}
+
+/// Puts the elements of a list into the X registers; returns how many there are (at most 255).
+fn spread(mut list: Term, core: &mut Core) -> usize {
+    let mut arity = 0;
+    while list.is_cons() && arity < 255 {
+        core.x[arity] = list.head();
+        list = list.tail();
+        arity += 1;
+    }
+    arity
+}
+
+/// `return` at an address of its own, for going on with a result after a pause.
+pub unsafe fn return_to(_ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the address to return to is on the stack.
+    unsafe { dispatch(*e as *const Word, hp, e.add(1), reds, c) }
+}
+
+/// The last frame returns here: the process ends normally.
+pub unsafe fn finish(_ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        let core = &mut *c;
+        core.swap_out(hp, e);
+        (*core.own).reductions += (core.slice - reds) as u64;
+        core.x[0] = atoms::NORMAL;
+        Exit::Ended
+    }
+}
+
+/// Stands at the address of an export without code: asks the error handler. Operand: export.
+pub unsafe fn undefined_export(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core; exports live for ever.
+    unsafe {
+        let core = &mut *c;
+        core.swap_out(hp, e);
+        let export = &*(*ip.add(1) as *const Export);
+        let arity = usize::from(export.arity);
+        // The machine itself may be able to load the module.
+        if let Some(load) = crate::autoload::loader()
+            && load(export.module)
+            && export.is_defined()
+        {
+            let address = export.address.load(std::sync::atomic::Ordering::Acquire);
+            return dispatch(address, core.top(), e, reds, c);
+        }
+        let own = &mut *core.own;
+        let handler = own.rare.as_ref().and_then(|rare| rare.error_handler).unwrap_or(atoms::ERROR_HANDLER);
+        let handler = registry().existing_export(handler, atoms::UNDEFINED_FUNCTION, 3).filter(|one| one.is_defined());
+        let heap = &mut *core.mutator;
+        let arguments = heap.list(core.x[..arity].iter().copied());
+        match handler {
+            Some(handler) => {
+                (core.x[0], core.x[1], core.x[2]) = (export.module, export.name, arguments);
+                let address = handler.address.load(std::sync::atomic::Ordering::Acquire);
+                enter(address, 3, (*c).top(), e, reds, c)
+            }
+            None => {
+                let mut values = [Term::NIL; 255];
+                values[..arity].copy_from_slice(&core.x[..arity]);
+                let exception = Exception::error(atoms::UNDEF);
+                raise::undefined(exception, export, &values[..arity], (*c).top(), e, reds, c)
+            }
+        }
+    }
+}
+
+/// The body of a function that ought to be built in and is not. Operand: export.
+pub unsafe fn missing_built_in(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core; exports live for ever.
+    unsafe {
+        let export = &*(*ip.add(1) as *const Export);
+        let arity = usize::from(export.arity);
+        let mut values = [Term::NIL; 255];
+        values[..arity].copy_from_slice(&(&(*c).x)[..arity]);
+        raise::undefined(Exception::error(atoms::UNDEF), export, &values[..arity], hp, e, reds, c)
+    }
+}
+
+/// Stands at the address of a fun without code. Operand: entry. The fun itself is in the last X register.
+pub unsafe fn undefined_fun(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core; entries live for ever.
+    unsafe {
+        let core = &mut *c;
+        core.swap_out(hp, e);
+        let entry = &*(*ip.add(1) as *const FunEntry);
+        let fun = core.x[crate::core::X_REGISTERS - 1];
+        if let Some(load) = crate::autoload::loader()
+            && !atoll_code::is_loaded(entry.module)
+            && load(entry.module)
+        {
+            let address = entry.address.load(std::sync::atomic::Ordering::Acquire);
+            if !std::ptr::eq(address, ip) {
+                return dispatch(address, core.top(), e, reds, c);
+            }
+        }
+        let exception = Exception::tagged(&mut *core.mutator, atoms::BADFUN, fun);
+        raise::plain(exception, ip, core.top(), e, reds, c)
+    }
+}
+
+/// An instruction of a later release that this machine does not run. Operand: opcode.
+pub unsafe fn unsupported(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        (*c).swap_out(hp, e);
+        let opcode = Term::small(*ip.add(1) as i64);
+        let exception = Exception::tagged(&mut *(*c).mutator, atoms::UNSUPPORTED_INSTRUCTION, opcode);
+        raise::plain(exception, ip, (*c).top(), e, reds, c)
+    }
+}

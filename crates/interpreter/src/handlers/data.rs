@@ -1,0 +1,229 @@
+//! Moving, building and taking apart.
+
+use atoll_term::{FunEntry, Header, Kind, Term, Word};
+
+use crate::core::{Core, Exit, dispatch};
+use crate::operand::{Any, Read, Write};
+
+/// `move Source, Destination`
+pub unsafe fn move_<S: Read, D: Write>(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: operands as the translation wrote them.
+    unsafe {
+        D::write(*ip.add(2), S::read(*ip.add(1), e, c), e, c);
+        dispatch(ip.add(3), hp, e, reds, c)
+    }
+}
+
+/// Two moves in one: the second may read what the first wrote.
+pub unsafe fn move_two<S: Read, D: Write, T: Read, U: Write>(
+    ip: *const Word,
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
+    // SAFETY: operands as the translation wrote them.
+    unsafe {
+        D::write(*ip.add(2), S::read(*ip.add(1), e, c), e, c);
+        U::write(*ip.add(4), T::read(*ip.add(3), e, c), e, c);
+        dispatch(ip.add(5), hp, e, reds, c)
+    }
+}
+
+/// `swap First, Second`
+pub unsafe fn swap(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: operands as the translation wrote them.
+    unsafe {
+        let (first, second) = (Any::read(*ip.add(1), e, c), Any::read(*ip.add(2), e, c));
+        Any::write(*ip.add(1), second, e, c);
+        Any::write(*ip.add(2), first, e, c);
+        dispatch(ip.add(3), hp, e, reds, c)
+    }
+}
+
+/// `get_list Source, Head, Tail`
+pub unsafe fn get_list<S: Read, H: Write, T: Write>(
+    ip: *const Word,
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
+    // SAFETY: the compiler has tested for a cons.
+    unsafe {
+        let cell = S::read(*ip.add(1), e, c).pointer();
+        let (head, tail) = (Term::from_word(*cell), Term::from_word(*cell.add(1)));
+        H::write(*ip.add(2), head, e, c);
+        T::write(*ip.add(3), tail, e, c);
+        dispatch(ip.add(4), hp, e, reds, c)
+    }
+}
+
+/// `is_nonempty_list` and `get_list` in one: fail label, source, head, tail.
+pub unsafe fn test_get_list<S: Read, H: Write, T: Write>(
+    ip: *const Word,
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
+    // SAFETY: operands as the translation wrote them.
+    unsafe {
+        let list = S::read(*ip.add(2), e, c);
+        if !list.is_cons() {
+            return dispatch(*ip.add(1) as *const Word, hp, e, reds, c);
+        }
+        let cell = list.pointer();
+        let (head, tail) = (Term::from_word(*cell), Term::from_word(*cell.add(1)));
+        H::write(*ip.add(3), head, e, c);
+        T::write(*ip.add(4), tail, e, c);
+        dispatch(ip.add(5), hp, e, reds, c)
+    }
+}
+
+/// `get_hd` and `get_tl`: word `N` of a cons.
+pub unsafe fn get_half<const N: usize, S: Read, D: Write>(
+    ip: *const Word,
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
+    // SAFETY: the compiler has tested for a cons.
+    unsafe {
+        let cell = S::read(*ip.add(1), e, c).pointer();
+        D::write(*ip.add(2), Term::from_word(*cell.add(N)), e, c);
+        dispatch(ip.add(3), hp, e, reds, c)
+    }
+}
+
+/// `get_tuple_element Source, Offset in bytes, Destination`
+pub unsafe fn get_tuple_element<S: Read, D: Write>(
+    ip: *const Word,
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
+    // SAFETY: the compiler has tested the tuple's arity.
+    unsafe {
+        let tuple = S::read(*ip.add(1), e, c).pointer();
+        D::write(*ip.add(3), Term::from_word(*tuple.byte_add(*ip.add(2) as usize)), e, c);
+        dispatch(ip.add(4), hp, e, reds, c)
+    }
+}
+
+/// Two neighbouring elements of one tuple: source, offset of the first, destinations.
+pub unsafe fn get_two_elements<S: Read, D: Write, U: Write>(
+    ip: *const Word,
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
+    // SAFETY: the compiler has tested the tuple's arity.
+    unsafe {
+        let tuple = S::read(*ip.add(1), e, c).pointer();
+        let place = tuple.byte_add(*ip.add(2) as usize);
+        let (first, second) = (Term::from_word(*place), Term::from_word(*place.add(1)));
+        D::write(*ip.add(3), first, e, c);
+        U::write(*ip.add(4), second, e, c);
+        dispatch(ip.add(5), hp, e, reds, c)
+    }
+}
+
+/// `set_tuple_element Value, Tuple, Offset in bytes`: the tuple is new and nobody else has it.
+pub unsafe fn set_tuple_element(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the compiler emits this on fresh tuples only.
+    unsafe {
+        let tuple = Any::read(*ip.add(2), e, c).pointer();
+        *tuple.byte_add(*ip.add(3) as usize) = Any::read(*ip.add(1), e, c).word();
+        dispatch(ip.add(4), hp, e, reds, c)
+    }
+}
+
+/// `put_list Head, Tail, Destination`; room was tested.
+pub unsafe fn put_list<H: Read, T: Read, D: Write>(
+    ip: *const Word,
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
+    // SAFETY: `test_heap` has made room.
+    unsafe {
+        *hp = H::read(*ip.add(1), e, c).word();
+        *hp.add(1) = T::read(*ip.add(2), e, c).word();
+        D::write(*ip.add(3), Term::cons_at(hp), e, c);
+        dispatch(ip.add(4), hp.add(2), e, reds, c)
+    }
+}
+
+/// `put_tuple2 Destination, Header, Elements…`; room was tested.
+pub unsafe fn put_tuple(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: `test_heap` has made room.
+    unsafe {
+        let header = *ip.add(2);
+        let arity = Header::from_word(header).arity();
+        *hp = header;
+        for index in 1..=arity {
+            *hp.add(index) = Any::read(*ip.add(2 + index), e, c).word();
+        }
+        Any::write(*ip.add(1), Term::boxed_at(hp), e, c);
+        dispatch(ip.add(3 + arity), hp.add(1 + arity), e, reds, c)
+    }
+}
+
+/// `update_record Source, Destination, Header, Updates, (Offset in words, Value)…`; room was tested.
+pub unsafe fn update_record(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the compiler has tested the record's size; `test_heap` has made room.
+    unsafe {
+        let source = Any::read(*ip.add(1), e, c).pointer();
+        let words = Header::from_word(*ip.add(3)).object_words();
+        let updates = *ip.add(4) as usize;
+        std::ptr::copy_nonoverlapping(source, hp, words);
+        for index in 0..updates {
+            let update = ip.add(5 + 2 * index);
+            *hp.add(*update as usize) = Any::read(*update.add(1), e, c).word();
+        }
+        Any::write(*ip.add(2), Term::boxed_at(hp), e, c);
+        dispatch(ip.add(5 + 2 * updates), hp.add(words), e, reds, c)
+    }
+}
+
+/// `make_fun3 Entry, Destination, Free variables…`; room was tested.
+pub unsafe fn make_fun(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: `test_heap` has made room; entries live for ever.
+    unsafe {
+        let entry = *ip.add(1) as *const FunEntry;
+        let free = (*entry).free as usize;
+        *hp = Header::new(Kind::Fun, 1 + free).word();
+        *hp.add(1) = Term::small(entry as i64).word();
+        for index in 0..free {
+            *hp.add(2 + index) = Any::read(*ip.add(3 + index), e, c).word();
+        }
+        Any::write(*ip.add(2), Term::boxed_at(hp), e, c);
+        dispatch(ip.add(3 + free), hp.add(2 + free), e, reds, c)
+    }
+}
+
+/// `fmove Source, FloatRegister`
+pub unsafe fn float_load(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the compiler has tested for a float.
+    unsafe {
+        let boxed = Any::read(*ip.add(1), e, c).pointer();
+        (*c).floats[*ip.add(2) as usize] = f64::from_bits(*boxed.add(1));
+        dispatch(ip.add(3), hp, e, reds, c)
+    }
+}
+
+/// `fmove FloatRegister, Destination`; room was tested.
+pub unsafe fn float_store(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: `test_heap` has made room.
+    unsafe {
+        *hp = Header::new(Kind::Float, 1).word();
+        *hp.add(1) = (*c).floats[*ip.add(1) as usize].to_bits();
+        Any::write(*ip.add(2), Term::boxed_at(hp), e, c);
+        dispatch(ip.add(3), hp.add(2), e, reds, c)
+    }
+}

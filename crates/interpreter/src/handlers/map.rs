@@ -1,0 +1,59 @@
+//! Making maps.
+
+use atoll_operations::Exception;
+use atoll_term::{Term, Word, atoms, map};
+
+use crate::core::{Core, Exit, dispatch};
+use crate::handlers::arithmetic::soon_if_full;
+use crate::handlers::control::any_at;
+use crate::operand::{Any, Write};
+use crate::raise;
+
+/// Pairs that are fetched without an allocation.
+const FEW: usize = 16;
+
+/// `put_map_assoc` and `put_map_exact` (`EXACT`): fail, map, destination, pairs, (key, value)….
+pub unsafe fn put_map<const EXACT: bool>(
+    ip: *const Word,
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
+    // SAFETY: the process runs on this core; operands as the translation wrote them.
+    unsafe {
+        (*c).swap_out(hp, e);
+        let heap = &mut *(*c).mutator;
+        let old = any_at(ip, 2, e, c);
+        let count = *ip.add(4) as usize;
+        let mut few = [(Term::NIL, Term::NIL); FEW];
+        let mut many = Vec::new();
+        let pairs: &mut [(Term, Term)] = if count <= FEW {
+            &mut few[..count]
+        } else {
+            many.resize(count, (Term::NIL, Term::NIL));
+            &mut many
+        };
+        for (index, pair) in pairs.iter_mut().enumerate() {
+            *pair = (any_at(ip, 5 + 2 * index, e, c), any_at(ip, 6 + 2 * index, e, c));
+        }
+        let result = if !old.is_map() {
+            Err(Exception::tagged(heap, atoms::BADMAP, old))
+        } else if EXACT {
+            map::update_many(heap, old, pairs).ok_or_else(|| {
+                let missing = pairs.iter().find(|(key, _)| map::get(old, *key).is_none());
+                Exception::tagged(heap, atoms::BADKEY, missing.map_or(Term::NIL, |(key, _)| *key))
+            })
+        } else {
+            Ok(map::put_many(heap, old, pairs))
+        };
+        match result {
+            Ok(new) => {
+                Any::write(*ip.add(3), new, e, c);
+                dispatch(ip.add(5 + 2 * count), (*c).top(), e, soon_if_full(reds, c), c)
+            }
+            Err(_) if *ip.add(1) != 0 => dispatch(*ip.add(1) as *const Word, (*c).top(), e, reds, c),
+            Err(exception) => raise::plain(exception, ip, (*c).top(), e, reds, c),
+        }
+    }
+}

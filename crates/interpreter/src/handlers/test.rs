@@ -1,0 +1,245 @@
+//! Tests: fall through when true, jump when false. Operand 1 is the fail address.
+
+use atoll_loader::instruction::TypeTest;
+use atoll_term::{Term, View, Word, atoms};
+
+use crate::core::{Core, Exit, dispatch};
+use crate::handlers::control::any_at;
+use crate::operand::Read;
+
+#[inline(always)]
+unsafe fn branch(
+    truth: bool,
+    length: usize,
+    ip: *const Word,
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
+    // SAFETY: the fail address is an instruction.
+    unsafe {
+        if truth {
+            dispatch(ip.add(length), hp, e, reds, c)
+        } else {
+            dispatch(*ip.add(1) as *const Word, hp, e, reds, c)
+        }
+    }
+}
+
+/// A test of one value, chosen at translation: the constants are the numbers of [`TypeTest`].
+pub unsafe fn type_test<const TEST: u8, S: Read>(
+    ip: *const Word,
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
+    // SAFETY: operands as the translation wrote them.
+    unsafe {
+        let value = S::read(*ip.add(2), e, c);
+        branch(holds(TEST, value), 3, ip, hp, e, reds, c)
+    }
+}
+
+#[inline(always)]
+fn holds(test: u8, value: Term) -> bool {
+    const INTEGER: u8 = TypeTest::Integer as u8;
+    const FLOAT: u8 = TypeTest::Float as u8;
+    const NUMBER: u8 = TypeTest::Number as u8;
+    const ATOM: u8 = TypeTest::Atom as u8;
+    const PID: u8 = TypeTest::Pid as u8;
+    const REFERENCE: u8 = TypeTest::Reference as u8;
+    const PORT: u8 = TypeTest::Port as u8;
+    const NIL: u8 = TypeTest::Nil as u8;
+    const BINARY: u8 = TypeTest::Binary as u8;
+    const BITSTRING: u8 = TypeTest::Bitstring as u8;
+    const LIST: u8 = TypeTest::List as u8;
+    const NONEMPTY_LIST: u8 = TypeTest::NonemptyList as u8;
+    const TUPLE: u8 = TypeTest::Tuple as u8;
+    const MAP: u8 = TypeTest::Map as u8;
+    const FUNCTION: u8 = TypeTest::Function as u8;
+    const BOOLEAN: u8 = TypeTest::Boolean as u8;
+    match test {
+        INTEGER => value.is_integer(),
+        FLOAT => value.is_float(),
+        NUMBER => value.is_integer() || value.is_float(),
+        ATOM => value.is_atom(),
+        PID => value.is_pid(),
+        REFERENCE => value.is_reference(),
+        PORT => value.is_port(),
+        NIL => value.is_nil(),
+        BINARY => value.is_binary(),
+        BITSTRING => value.is_bitstring(),
+        LIST => value.is_list(),
+        NONEMPTY_LIST => value.is_cons(),
+        TUPLE => value.is_tuple(),
+        MAP => value.is_map(),
+        FUNCTION => value.is_fun(),
+        BOOLEAN => value == atoms::TRUE || value == atoms::FALSE,
+        _ => false,
+    }
+}
+
+/// `test_arity`: value (a tuple), header.
+pub unsafe fn test_arity<S: Read>(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the compiler has tested for a tuple.
+    unsafe {
+        let value = S::read(*ip.add(2), e, c);
+        branch(*value.pointer() == *ip.add(3), 4, ip, hp, e, reds, c)
+    }
+}
+
+/// `is_tuple` and `test_arity` in one: value, header.
+pub unsafe fn is_tuple_of_arity<S: Read>(
+    ip: *const Word,
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
+    // SAFETY: a boxed term points to a header.
+    unsafe {
+        let value = S::read(*ip.add(2), e, c);
+        branch(value.is_boxed() && *value.pointer() == *ip.add(3), 4, ip, hp, e, reds, c)
+    }
+}
+
+/// `is_tagged_tuple`: value, header, tag.
+pub unsafe fn is_tagged_tuple<S: Read>(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: a boxed term points to a header; a tuple of this header has a first element.
+    unsafe {
+        let value = S::read(*ip.add(2), e, c);
+        let truth = value.is_boxed() && {
+            let object = value.pointer();
+            *object == *ip.add(3) && *object.add(1) == *ip.add(4)
+        };
+        branch(truth, 5, ip, hp, e, reds, c)
+    }
+}
+
+/// `is_function2`: value, arity.
+pub unsafe fn is_function_of_arity(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: operands as the translation wrote them.
+    unsafe {
+        let arity = any_at(ip, 3, e, c);
+        let own = match any_at(ip, 2, e, c).view() {
+            View::Fun(fun) => Some(fun.entry.arity),
+            View::ExternalFun(export) => Some(export.arity),
+            _ => None,
+        };
+        let truth = own.is_some_and(|own| arity == Term::small(i64::from(own)));
+        branch(truth, 4, ip, hp, e, reds, c)
+    }
+}
+
+/// Exact comparison with an immediate: value, immediate. `EQUAL` says which outcome falls through.
+pub unsafe fn compare_immediate<const EQUAL: bool, S: Read>(
+    ip: *const Word,
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
+    // SAFETY: operands as the translation wrote them.
+    unsafe {
+        let value = S::read(*ip.add(2), e, c);
+        branch((value.word() == *ip.add(3)) == EQUAL, 4, ip, hp, e, reds, c)
+    }
+}
+
+/// Exact comparison: left, right.
+pub unsafe fn compare_exact<const EQUAL: bool, S: Read, T: Read>(
+    ip: *const Word,
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
+    // SAFETY: operands as the translation wrote them.
+    unsafe {
+        let (left, right) = (S::read(*ip.add(2), e, c), T::read(*ip.add(3), e, c));
+        let same =
+            left == right || (!left.is_immediate() && !right.is_immediate() && atoll_term::exactly_equal(left, right));
+        branch(same == EQUAL, 4, ip, hp, e, reds, c)
+    }
+}
+
+/// `is_lt` (`LESS`) and `is_ge`: left, right.
+pub unsafe fn compare_order<const LESS: bool, S: Read, T: Read>(
+    ip: *const Word,
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
+    // SAFETY: operands as the translation wrote them.
+    unsafe {
+        let (left, right) = (S::read(*ip.add(2), e, c), T::read(*ip.add(3), e, c));
+        let less = if left.both_small(right) {
+            (left.word() as i64) < (right.word() as i64)
+        } else {
+            atoll_term::compare(left, right).is_lt()
+        };
+        branch(less == LESS, 4, ip, hp, e, reds, c)
+    }
+}
+
+/// `is_eq` (`EQUAL`) and `is_ne`: left, right.
+pub unsafe fn compare_equal<const EQUAL: bool>(
+    ip: *const Word,
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
+    // SAFETY: operands as the translation wrote them.
+    unsafe {
+        let (left, right) = (any_at(ip, 2, e, c), any_at(ip, 3, e, c));
+        branch(atoll_term::equal(left, right) == EQUAL, 4, ip, hp, e, reds, c)
+    }
+}
+
+/// `has_map_fields`: map, count, keys….
+pub unsafe fn has_map_fields(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: operands as the translation wrote them; the compiler has tested for a map.
+    unsafe {
+        let map = any_at(ip, 2, e, c);
+        let count = *ip.add(3) as usize;
+        let truth = (0..count).all(|index| atoll_term::map::get(map, any_at(ip, 4 + index, e, c)).is_some());
+        branch(truth, 4 + count, ip, hp, e, reds, c)
+    }
+}
+
+/// `get_map_elements`: map, count, (key, destination)…. A failure may leave some destinations written, as in OTP.
+pub unsafe fn get_map_elements(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    use crate::operand::{Any, Write};
+    // SAFETY: operands as the translation wrote them; the compiler has tested for a map.
+    unsafe {
+        let map = any_at(ip, 2, e, c);
+        let count = *ip.add(3) as usize;
+        for index in 0..count {
+            let pair = 4 + 2 * index;
+            match atoll_term::map::get(map, any_at(ip, pair, e, c)) {
+                Some(value) => Any::write(*ip.add(pair + 1), value, e, c),
+                None => return dispatch(*ip.add(1) as *const Word, hp, e, reds, c),
+            }
+        }
+        dispatch(ip.add(4 + 2 * count), hp, e, reds, c)
+    }
+}
+
+/// A case of a selection whose key is no immediate: jumps to operand 1 when equal, else falls through.
+pub unsafe fn compare_exact_jump<S: Read>(
+    ip: *const Word,
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
+    // SAFETY: operands as the translation wrote them.
+    unsafe {
+        let same = atoll_term::exactly_equal(S::read(*ip.add(2), e, c), Term::from_word(*ip.add(3)));
+        branch(!same, 4, ip, hp, e, reds, c)
+    }
+}

@@ -1,0 +1,230 @@
+//! Raising: find the handler on the stack, or end the process.
+
+use atoll_heap::Mutator;
+use atoll_operations::{Class, Exception};
+use atoll_term::{Build, Export, Term, Word, atoms};
+
+use crate::core::{Core, Exit, dispatch};
+use crate::trace;
+
+/// Raises an exception at the instruction `ip`.
+#[cold]
+#[inline(never)]
+pub unsafe fn plain(
+    exception: Exception,
+    ip: *const Word,
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe { unwind(exception, Term::NIL, ip.add(1), hp, e, reds, c) }
+}
+
+/// Raises from an operator or guard of `erlang` that was compiled into an instruction.
+#[cold]
+#[inline(never)]
+pub unsafe fn operator(
+    exception: Exception,
+    name: Word,
+    arguments: &[Term],
+    ip: *const Word,
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        (*c).swap_out(hp, e);
+        let heap = &mut *(*c).mutator;
+        let top = top_of(heap, atoms::ERLANG, Term::from_word(name), arguments, Term::NONE);
+        unwind(exception, top, ip.add(1), (*c).top(), e, reds, c)
+    }
+}
+
+/// Raises from a built-in function that was called with these arguments. `ip` is null if it was called in a tail
+/// position, so that its caller is not on the stack.
+#[cold]
+#[inline(never)]
+pub unsafe fn built_in(
+    exception: Exception,
+    export: &Export,
+    arguments: &[Term],
+    ip: *const Word,
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        (*c).swap_out(hp, e);
+        let heap = &mut *(*c).mutator;
+        let top = if is_raising_function(export) {
+            Term::NIL
+        } else {
+            top_of(heap, export.module, export.name, arguments, exception.error_info)
+        };
+        let at = if ip.is_null() { std::ptr::null() } else { ip.add(1) };
+        unwind(exception, top, at, (*c).top(), e, reds, c)
+    }
+}
+
+/// `error/1`, `exit/1`, `throw/1` and `raise/3` do not appear in traces themselves: their caller does.
+fn is_raising_function(export: &Export) -> bool {
+    export.module == atoms::ERLANG
+        && matches!(
+            (export.name, export.arity),
+            (atoms::ERROR | atoms::EXIT | atoms::THROW, 1) | (atoms::ERROR, 2 | 3) | (atoms::RAISE, 3)
+        )
+}
+
+fn top_of(heap: &mut Mutator, module: Term, name: Term, arguments: &[Term], error_info: Term) -> Term {
+    let arguments = heap.list(arguments.iter().copied());
+    let info = if !error_info.is_none() {
+        error_info
+    } else if let Some(explainer) = trace::explainer_of(module) {
+        trace::explained_by(explainer, heap)
+    } else {
+        Term::NIL
+    };
+    heap.tuple(&[module, name, arguments, info])
+}
+
+/// No clause of a function matched; `ip` is its `func_info`. The arguments are in the X registers.
+pub unsafe fn function_clause(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        let (module, name, arity) = (Term::from_word(*ip.add(1)), Term::from_word(*ip.add(2)), *ip.add(3) as usize);
+        (*c).swap_out(hp, e);
+        let heap = &mut *(*c).mutator;
+        let core = &*c;
+        let arguments = heap.list(core.x[..arity].iter().copied());
+        let top = heap.tuple(&[module, name, arguments, Term::NIL]);
+        unwind(Exception::error(atoms::FUNCTION_CLAUSE), top, ip.add(1), (*c).top(), e, reds, c)
+    }
+}
+
+/// Finds the innermost handler and goes on there, or ends the process.
+unsafe fn unwind(
+    exception: Exception,
+    top: Term,
+    at: *const Word,
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
+    // SAFETY: the process runs on this core; its stack lies between `e` and its base.
+    unsafe {
+        let core = &mut *c;
+        core.swap_out(hp, e);
+        let own = &mut *core.own;
+        let base = own.mutator.stack_base;
+        let raw = if !exception.trace.is_none() {
+            if is_raw(exception.trace) {
+                exception.trace
+            } else {
+                trace::given(exception.trace, exception.class, &mut own.mutator)
+            }
+        } else {
+            let top = explicit_top(&exception, top, at, &mut own.mutator);
+            trace::take(exception.class, top, at, e, base, &mut own.mutator)
+        };
+        if own.catches > 0
+            && let Some((frame, handler)) = find_handler(e, base)
+        {
+            core.x[0] = Term::NONE;
+            core.x[1] = exception.class.atom();
+            core.x[2] = exception.reason;
+            core.x[3] = raw;
+            return dispatch(handler, (*c).top(), frame, reds, c);
+        }
+        let heap = &mut own.mutator;
+        core.x[0] = match exception.class {
+            Class::Exit => exception.reason,
+            Class::Error => {
+                let list = trace::to_list(raw, heap);
+                heap.tuple(&[exception.reason, list])
+            }
+            Class::Throw => {
+                let list = trace::to_list(raw, heap);
+                let reason = heap.tuple(&[atoms::NOCATCH, exception.reason]);
+                heap.tuple(&[reason, list])
+            }
+        };
+        crate::report::uncaught(core, exception.class);
+        own.reductions += (core.slice - reds) as u64;
+        Exit::Ended
+    }
+}
+
+fn is_raw(trace: Term) -> bool {
+    matches!(trace.tuple_elements(), Some([class, _] | [class, _, _]) if Class::from_atom(*class).is_some())
+}
+
+/// `error/2,3` give the arguments, and the information, of the function that called them.
+fn explicit_top(exception: &Exception, top: Term, at: *const Word, heap: &mut Mutator) -> Term {
+    if exception.arguments.is_none() || !top.is_nil() {
+        return top;
+    }
+    let Some(frame) = (!at.is_null()).then(|| atoll_code::frame_of(at)).flatten() else { return top };
+    let arguments =
+        if exception.arguments.is_list() { exception.arguments } else { Term::small(i64::from(frame.arity)) };
+    let info = if exception.error_info.is_none() { Term::NIL } else { exception.error_info };
+    heap.tuple(&[frame.module, frame.name, arguments, info])
+}
+
+/// The innermost catch mark: its frame, and its handler.
+unsafe fn find_handler(stack: *mut Word, base: *mut Word) -> Option<(*mut Word, *const Word)> {
+    let mut frame = stack;
+    let mut word = stack;
+    while word < base {
+        // SAFETY: the word lies on the stack.
+        let content = Term::from_word(unsafe { *word });
+        word = word.wrapping_add(1);
+        if content.is_catch_mark() {
+            return Some((frame, content.catch_address() as *const Word));
+        }
+        if content.is_header() && !content.is_none() {
+            frame = word;
+        }
+    }
+    None
+}
+
+/// The process has reached `max_heap_size`.
+#[cold]
+#[inline(never)]
+pub unsafe fn killed_by_heap_limit(c: *mut Core, reds: i64) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        let core = &mut *c;
+        let own = &mut *core.own;
+        own.reductions += (core.slice - reds) as u64;
+        core.x[0] = atoms::KILLED;
+        Exit::Ended
+    }
+}
+
+/// A function that does not exist was called: it stands at the top of the trace with its arguments.
+pub unsafe fn undefined(
+    exception: Exception,
+    export: &Export,
+    arguments: &[Term],
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        (*c).swap_out(hp, e);
+        let heap = &mut *(*c).mutator;
+        let list = heap.list(arguments.iter().copied());
+        let top = heap.tuple(&[export.module, export.name, list, Term::NIL]);
+        unwind(exception, top, std::ptr::null(), (*c).top(), e, reds, c)
+    }
+}

@@ -1,0 +1,29 @@
+//! Reports of processes that end by an error nobody catches.
+
+use std::sync::OnceLock;
+
+use atoll_operations::Class;
+use atoll_term::Term;
+
+use crate::core::Core;
+
+/// Told of an uncaught exception: the process's pid, the class, the exit reason.
+pub type Reporter = fn(Term, Class, Term);
+
+static REPORTER: OnceLock<Reporter> = OnceLock::new();
+
+/// Sets who is told; the first call counts.
+pub fn install(reporter: Reporter) {
+    let _ = REPORTER.set(reporter);
+}
+
+/// Tells of the exception that ends the running process; its exit reason is in X0.
+///
+/// # Safety
+/// A process runs on this core.
+pub unsafe fn uncaught(core: &Core, class: Class) {
+    if let Some(reporter) = REPORTER.get() {
+        // SAFETY: the caller's obligation.
+        reporter(unsafe { (*core.process).pid }, class, core.x[0]);
+    }
+}

@@ -1,0 +1,83 @@
+//! One time slice of one process.
+
+use atoll_heap::{Collection, architecture};
+use atoll_process::handle::{Fate, collect_for_others, receive_signals};
+use atoll_process::{Process, System};
+use atoll_term::Term;
+
+use crate::core::{Core, Exit, dispatch};
+use crate::requests;
+
+/// Reductions of a time slice.
+pub const REDUCTIONS: i64 = 4000;
+
+/// Runs a process that this thread has taken out of a run queue, until it yields, waits or ends. The reason of
+/// its end is in X0.
+pub fn run(core: &mut Core, process: &Process) -> Exit {
+    // SAFETY: this thread took the process out of the run queue, so it is the one that runs it.
+    let own = unsafe { process.own_mut() };
+    architecture().schedule_in(&mut own.mutator);
+    let before = own.reductions;
+    let exit = run_slice(core, process, own);
+    let system = System::get();
+    system.reductions.add(system.schedule().current(), own.reductions - before);
+    if exit != Exit::Ended {
+        architecture().schedule_out(&mut own.mutator);
+    }
+    exit
+}
+
+fn run_slice(core: &mut Core, process: &Process, own: &mut atoll_process::Own) -> Exit {
+    if !process.inbox.is_empty()
+        && let Fate::Dies(reason) = receive_signals(process, own, &mut requests::answer)
+    {
+        core.x[0] = reason;
+        return Exit::Ended;
+    }
+    if collect_for_others(own).is_err() {
+        core.x[0] = atoll_term::atoms::KILLED;
+        return Exit::Ended;
+    }
+    if own.rare.as_ref().is_some_and(|rare| rare.suspended > 0) {
+        return suspended(own);
+    }
+    if own.flags.hibernating {
+        if own.mailbox.is_empty() {
+            return Exit::Wait;
+        }
+        own.flags.hibernating = false;
+    }
+    if !own.mutator.is_calm() && architecture().wants_collection(&own.mutator) {
+        let request = Collection { stack_words: 1, ..Collection::default() };
+        if own.collect(request, &mut []).is_err() {
+            core.x[0] = atoll_term::atoms::KILLED;
+            return Exit::Ended;
+        }
+    }
+    core.own = own;
+    core.process = process;
+    core.mutator = &raw mut own.mutator;
+    let live = own.saved.len();
+    core.x[..live].copy_from_slice(&own.saved);
+    own.saved.clear();
+    // SAFETY: the process was left in this state by `yield_at`, `sleep` or `spawn`.
+    unsafe {
+        let (hp, e) = core.swap_in();
+        dispatch(own.address, hp, e, core.slice, core)
+    }
+}
+
+/// A suspended process takes part in signals only; whoever suspended it is told.
+fn suspended(own: &mut atoll_process::Own) -> Exit {
+    let waiting = own.rare.as_mut().map(|rare| std::mem::take(&mut rare.suspenders)).unwrap_or_default();
+    for (from, reference) in waiting {
+        let request = atoll_process::handle::Request {
+            from,
+            reference,
+            kind: atoll_process::RequestKind::ProcessInfo,
+            argument: Term::NIL,
+        };
+        atoll_process::handle::reply(own, &request, atoll_term::atoms::SUSPENDED);
+    }
+    Exit::Wait
+}

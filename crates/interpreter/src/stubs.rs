@@ -1,0 +1,108 @@
+//! Code that the machine itself provides: where processes start and end, and what stands at the addresses of
+//! functions that are built in or missing.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use atoll_code::Stubs;
+use atoll_operations::Exception;
+use atoll_process::{BuiltIn, Caller, EntryPoints, Native, Outcome};
+use atoll_term::{Export, FunEntry, Term, Word};
+use parking_lot::Mutex;
+
+use crate::core::Handler;
+use crate::handlers::{call, control, exception};
+use crate::translate::handler;
+
+/// Addresses of small pieces of code.
+#[derive(Clone, Copy, Debug)]
+pub struct StubAddresses {
+    /// See [`call::start`].
+    pub start: *const Word,
+    /// See [`call::finish`].
+    pub finish: *const Word,
+    /// See [`call::return_to`].
+    pub return_: *const Word,
+}
+
+// SAFETY: addresses of code that is never freed.
+unsafe impl Send for StubAddresses {}
+// SAFETY: as above.
+unsafe impl Sync for StubAddresses {}
+
+static ADDRESSES: OnceLock<StubAddresses> = OnceLock::new();
+static BUILT_INS: OnceLock<&'static [BuiltIn]> = OnceLock::new();
+
+fn code(instruction: Handler, operands: &[Word]) -> *mut Word {
+    let mut words = vec![handler(instruction)];
+    words.extend_from_slice(operands);
+    Box::leak(words.into_boxed_slice()).as_mut_ptr()
+}
+
+/// The pieces of code.
+pub fn stubs() -> StubAddresses {
+    *ADDRESSES.get_or_init(|| StubAddresses {
+        start: code(call::start, &[]),
+        finish: code(call::finish, &[]),
+        return_: code(call::return_to, &[]),
+    })
+}
+
+/// Where processes start and end.
+pub fn entry_points() -> EntryPoints {
+    EntryPoints { start: stubs().start, finish: stubs().finish }
+}
+
+/// Code that ends a `catch` in a frame of one slot, gives the frame back, and calls `then` with X0.
+pub fn catching(then: &'static Export) -> *const Word {
+    static MADE: Mutex<BTreeMap<usize, usize>> = Mutex::new(BTreeMap::new());
+    let export = std::ptr::from_ref(then) as usize;
+    let address = *MADE.lock().entry(export).or_insert_with(|| {
+        let words = [0, handler(control::call_ext_last), export as Word, 1, 8];
+        code(exception::catch_end, &words) as usize
+    });
+    address as *const Word
+}
+
+/// Sets the table of built-in functions; the first call counts.
+pub fn install_built_ins(table: &'static [BuiltIn]) {
+    let _ = BUILT_INS.set(table);
+}
+
+/// The built-in functions.
+pub fn built_ins() -> &'static [BuiltIn] {
+    BUILT_INS.get().copied().unwrap_or_default()
+}
+
+/// Address of the built-in function with this number, as a code word.
+pub fn native_of(number: u32) -> Word {
+    built_ins()[number as usize].function as usize as Word
+}
+
+fn missing(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    Err(Exception::error(atoll_term::atoms::UNDEF).into())
+}
+
+/// Address of a guard function that this machine does not have: it raises `undef`.
+pub fn missing_guard() -> Word {
+    let function: Native = missing;
+    function as usize as Word
+}
+
+/// Makes the code of exports and funs without code.
+pub struct InterpreterStubs;
+
+impl Stubs for InterpreterStubs {
+    fn undefined_export(&self, export: &'static Export) -> *mut Word {
+        code(call::undefined_export, &[std::ptr::from_ref(export) as Word])
+    }
+
+    fn built_in(&self, export: &'static Export, number: u32) -> *mut Word {
+        let operands = [native_of(number), export.arity.into(), std::ptr::from_ref(export) as Word];
+        code(call::built_in_body, &operands)
+    }
+
+    fn undefined_fun(&self, entry: &'static FunEntry) -> *mut Word {
+        code(call::undefined_fun, &[std::ptr::from_ref(entry) as Word])
+    }
+}

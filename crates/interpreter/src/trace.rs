@@ -1,0 +1,122 @@
+//! Stack traces. While an exception travels its trace is raw: a tuple
+//! `{Class, Top, Addresses}` where `Top` is `[]` or `{Module, Name, ArityOrArguments, ErrorInfo | []}`, and
+//! `Addresses` is a list of code addresses as small integers; or `{Class, List}` for a trace that the program gave.
+
+use atoll_code::frame_of;
+use atoll_heap::Mutator;
+use atoll_operations::Class;
+use atoll_term::{Build, Term, Word, atoms, map};
+
+/// Frames that a trace keeps (`backtrace_depth`).
+pub const DEPTH: usize = 8;
+
+/// A raw trace of the present stack. `at` is the address after the failing instruction, null if `top` stands for it.
+///
+/// # Safety
+/// `stack..base` are the words of the process's stack.
+pub unsafe fn take(
+    class: Class,
+    top: Term,
+    at: *const Word,
+    stack: *const Word,
+    base: *const Word,
+    heap: &mut Mutator,
+) -> Term {
+    let mut addresses = Vec::with_capacity(DEPTH + 1);
+    if !at.is_null() {
+        addresses.push(Term::small(at as i64));
+    }
+    let mut word = stack;
+    while word < base && addresses.len() < DEPTH + usize::from(!at.is_null()) {
+        // SAFETY: the word lies on the stack.
+        let content = Term::from_word(unsafe { *word });
+        if content.is_header() && !content.is_none() {
+            addresses.push(Term::small(content.word() as i64));
+        }
+        word = word.wrapping_add(1);
+    }
+    let addresses = heap.list(addresses);
+    heap.tuple(&[class.atom(), top, addresses])
+}
+
+/// The class that a raw trace was taken for.
+pub fn class_of(raw: Term) -> Class {
+    raw.tuple_elements().and_then(|elements| Class::from_atom(*elements.first()?)).unwrap_or(Class::Error)
+}
+
+/// The same trace for another class.
+pub fn with_class(raw: Term, class: Class, heap: &mut Mutator) -> Term {
+    match raw.tuple_elements() {
+        Some([_, top, addresses]) => {
+            let (top, addresses) = (*top, *addresses);
+            heap.tuple(&[class.atom(), top, addresses])
+        }
+        Some([_, list]) => {
+            let list = *list;
+            heap.tuple(&[class.atom(), list])
+        }
+        _ => given(raw, class, heap),
+    }
+}
+
+/// A raw trace that holds a list given by the program.
+pub fn given(list: Term, class: Class, heap: &mut Mutator) -> Term {
+    heap.tuple(&[class.atom(), list])
+}
+
+/// The list `[{Module, Name, Arity, [{file, F}, {line, L}]}, …]` of a raw trace.
+pub fn to_list(raw: Term, heap: &mut Mutator) -> Term {
+    let (top, addresses) = match raw.tuple_elements() {
+        Some([_, top, addresses]) => (*top, *addresses),
+        Some([_, list]) => return *list,
+        _ => return Term::NIL,
+    };
+    let mut entries = Vec::new();
+    let mut at = addresses;
+    while at.is_cons() {
+        let address = at.head().small_value() as *const Word;
+        at = at.tail();
+        if let Some(frame) = frame_of(address) {
+            let location = match &frame.location {
+                Some((file, line)) => {
+                    let file = heap.string(file);
+                    let file = heap.tuple(&[atoms::FILE, file]);
+                    let line = heap.tuple(&[atoms::LINE, Term::small(i64::from(*line))]);
+                    heap.list([file, line])
+                }
+                None => Term::NIL,
+            };
+            entries.push((frame.module, frame.name, Term::small(i64::from(frame.arity)), location));
+        }
+    }
+    if let Some(&[module, name, arguments, info]) = top.tuple_elements() {
+        // The first address, if it lies in the function named at the top, gives its line.
+        let here = entries.first().is_some_and(|(m, n, ..)| *m == module && *n == name);
+        let location = if here { entries.remove(0).3 } else { Term::NIL };
+        let location = if info.is_map() {
+            let entry = heap.tuple(&[atoms::ERROR_INFO, info]);
+            heap.cons(entry, location)
+        } else {
+            location
+        };
+        entries.insert(0, (module, name, arguments, location));
+    }
+    entries.truncate(DEPTH);
+    let list: Vec<Term> = entries.iter().map(|(m, n, a, l)| heap.tuple(&[*m, *n, *a, *l])).collect();
+    heap.list(list)
+}
+
+/// The map `#{module => Module}` that says who explains a failing built-in function.
+pub fn explained_by(module: Term, heap: &mut Mutator) -> Term {
+    map::from_pairs(heap, &[(atoms::MODULE, module)])
+}
+
+/// The module that explains why a built-in function of `module` failed, as OTP's libraries provide.
+pub fn explainer_of(module: Term) -> Option<Term> {
+    match atoms::atom_name(module) {
+        "erlang" | "atomics" | "counters" | "persistent_term" | "erts_internal" => Some(atoms::ERL_ERTS_ERRORS),
+        "binary" | "ets" | "lists" | "maps" | "math" | "re" | "unicode" | "io" => Some(atoms::ERL_STDLIB_ERRORS),
+        "os" | "code" => Some(atoms::ERL_KERNEL_ERRORS),
+        _ => None,
+    }
+}

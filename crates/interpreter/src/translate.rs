@@ -1,0 +1,802 @@
+//! From the typed form to code words.
+
+use atoll_code::{Linked, Translate, Translated, registry};
+use atoll_loader::instruction::{
+    Comparison, FloatOperation, HeapNeed, Instruction, Label, Register, Segment, SegmentSize, SegmentValue, Source,
+    TypeTest,
+};
+use atoll_term::{Export, Header, Kind, Term, Word, atoms};
+
+use crate::core::Handler;
+use crate::handlers::{arithmetic, bits, call, control, data, exception, map, receive, test};
+use crate::operand::{Operand, any_register, offset, resolve};
+use crate::pick::{
+    by_arithmetic, by_destination, by_flag_destination, by_flag_source, by_half, by_list, by_source,
+    by_source_destination, by_two_moves, by_two_sources, by_two_sources_destination,
+};
+use crate::stubs::native_of;
+
+/// Words of a boxed float.
+const FLOAT_WORDS: u32 = 2;
+/// Words of a fun without its free variables.
+const FUN_WORDS: u32 = 2;
+
+/// How allocation points are translated.
+#[derive(Clone, Copy, Debug)]
+pub struct Translator {
+    /// Stack and heap share a block.
+    pub united: bool,
+    /// Collect at allocation points (`--gc-stress`).
+    pub stress: bool,
+}
+
+impl Translate for Translator {
+    fn translate(&self, linked: &Linked<'_>) -> Translated {
+        let code = &linked.module.code;
+        let mut writer =
+            Writer { linked, translator: *self, words: Vec::with_capacity(code.len() * 4), fixes: Vec::new() };
+        let mut labels = vec![u32::MAX; linked.module.labels.len()];
+        let mut lines = Vec::new();
+        let mut starts = vec![0; linked.module.functions.len()];
+        let mut function = 0;
+        let mut index = 0;
+        while index < code.len() {
+            while function < starts.len() && linked.module.functions[function].start as usize <= index {
+                starts[function] = writer.words.len() as u32;
+                function += 1;
+            }
+            let here = writer.words.len() as u32;
+            match &code[index] {
+                Instruction::Label(label) => {
+                    if let Some(place) = labels.get_mut(label.0 as usize) {
+                        *place = here;
+                    }
+                    let entered = function.checked_sub(1).map(|last| &linked.module.functions[last]);
+                    if let Some(entered) = entered.filter(|entered| entered.entry == *label) {
+                        writer.built_in_override(entered.name.0, entered.arity);
+                        writer.missing_built_in(entered.name.0, entered.arity, &code[index + 1..]);
+                    }
+                    index += 1;
+                }
+                Instruction::Line(line) => {
+                    lines.push((here, *line));
+                    index += 1;
+                }
+                _ => index += writer.instruction(&code[index..]),
+            }
+        }
+        let Writer { words, fixes, .. } = writer;
+        let mut words = words.into_boxed_slice();
+        let start = words.as_ptr() as Word;
+        for (place, label) in fixes {
+            let target = labels.get(label.0 as usize).copied().filter(|target| *target != u32::MAX).unwrap_or(0);
+            words[place] = start + Word::from(target) * 8;
+        }
+        Translated { words, labels, functions: starts, lines }
+    }
+}
+
+struct Writer<'l> {
+    linked: &'l Linked<'l>,
+    translator: Translator,
+    words: Vec<Word>,
+    /// Words that become the address of a label.
+    fixes: Vec<(usize, Label)>,
+}
+
+/// The address of a handler as a code word.
+pub fn handler(handler: Handler) -> Word {
+    handler as usize as Word
+}
+
+impl Writer<'_> {
+    fn emit(&mut self, instruction: Handler, operands: &[Word]) {
+        self.words.push(handler(instruction));
+        self.words.extend_from_slice(operands);
+    }
+
+    /// The next operand is the address of a label; 0 for none.
+    fn label(&mut self, label: Label) {
+        if label != Label::NONE {
+            self.fixes.push((self.words.len(), label));
+        }
+        self.words.push(0);
+    }
+
+    /// An instruction whose first operand is a label.
+    fn emit_with_label(&mut self, instruction: Handler, label: Label, operands: &[Word]) {
+        self.words.push(handler(instruction));
+        self.label(label);
+        self.words.extend_from_slice(operands);
+    }
+
+    fn operand(&self, source: Source) -> Operand {
+        resolve(source, &self.linked.atoms, &self.linked.literals)
+    }
+
+    fn register(&self, register: Register) -> Operand {
+        self.operand(register.into())
+    }
+
+    fn any(&self, source: Source) -> Word {
+        self.operand(source).any()
+    }
+
+    fn need_words(need: HeapNeed) -> Word {
+        Word::from(need.words) + Word::from(need.floats * FLOAT_WORDS) + Word::from(need.funs * FUN_WORDS)
+    }
+
+    /// At the entry of a function that is built in, its body is the built-in function.
+    fn built_in_override(&mut self, name: u32, arity: u8) {
+        let (module, name) = (self.linked.atoms[0], self.linked.atoms[name as usize]);
+        if let Some(number) = registry().built_in_number(module, name, arity) {
+            let export = registry().export(module, name, arity);
+            self.emit(call::built_in_body, &[native_of(number), arity.into(), std::ptr::from_ref(export) as Word]);
+        }
+    }
+
+    /// A function of OTP's own modules whose body only says that it ought to be built in is one that this machine
+    /// does not have: it raises `undef` under its own name.
+    fn missing_built_in(&mut self, name: u32, arity: u8, body: &[Instruction]) {
+        let first_call = body.iter().find_map(|instruction| match instruction {
+            Instruction::CallExt { target, .. }
+            | Instruction::CallExtOnly { target, .. }
+            | Instruction::CallExtLast { target, .. } => Some(Some(target.0)),
+            Instruction::Move { source: Source::Atom(_), .. } | Instruction::Line(_) | Instruction::NifStart => None,
+            Instruction::Allocate { .. } | Instruction::Label(_) => None,
+            _ => Some(None),
+        });
+        let Some(Some(import)) = first_call else { return };
+        let called = self.linked.imports[import as usize];
+        if called.module == atoms::ERLANG && called.name == atoms::NIF_ERROR && called.arity == 1 {
+            let export = registry().export(self.linked.atoms[0], self.linked.atoms[name as usize], arity);
+            self.emit(call::missing_built_in, &[std::ptr::from_ref(export) as Word]);
+        }
+    }
+
+    /// Translates the first instruction, or several that make one; returns how many.
+    fn instruction(&mut self, code: &[Instruction]) -> usize {
+        if let Some(taken) = self.fused(code) {
+            return taken;
+        }
+        match &code[0] {
+            Instruction::Label(_) | Instruction::Line(_) | Instruction::NifStart | Instruction::OnLoad => {}
+            Instruction::FuncInfo { module, name, arity } => {
+                let atoms = &self.linked.atoms;
+                let operands = [atoms[module.0 as usize].word(), atoms[name.0 as usize].word(), (*arity).into()];
+                self.emit(exception::func_info, &operands);
+            }
+            Instruction::Unsupported { opcode } => self.emit(call::unsupported, &[(*opcode).into()]),
+            other => {
+                if !(self.control(other) || self.data(other) || self.test(other) || self.exception(other)) {
+                    let done = self.receive(other) || self.float(other) || self.bits(other) || self.old_bits(other);
+                    debug_assert!(done, "no translation of {other:?}");
+                }
+            }
+        }
+        1
+    }
+
+    /// Common sequences that one handler does.
+    fn fused(&mut self, code: &[Instruction]) -> Option<usize> {
+        match code {
+            [
+                Instruction::Test { fail, test: TypeTest::NonemptyList, value },
+                Instruction::GetList { source, head, tail },
+                ..,
+            ] if *value == Source::from(*source) => {
+                let (s, h, t) = (self.register(*source), self.register(*head), self.register(*tail));
+                let chosen = by_list!(data::test_get_list, s, h, t);
+                self.emit_with_label(chosen, *fail, &[s.word(), h.word(), t.word()]);
+                Some(2)
+            }
+            [
+                Instruction::Test { fail, test: TypeTest::Tuple, value },
+                Instruction::TestArity { fail: second_fail, value: second, arity },
+                ..,
+            ] if value == second && fail == second_fail => {
+                let s = self.operand(*value);
+                let chosen = by_source!(test::is_tuple_of_arity, s);
+                self.emit_with_label(chosen, *fail, &[s.word(), control::tuple_header(*arity)]);
+                Some(2)
+            }
+            [
+                Instruction::Move { source, destination: Register::X(0) },
+                Instruction::Deallocate { slots },
+                Instruction::Return,
+                ..,
+            ] => {
+                let s = self.operand(*source);
+                self.emit(by_source!(control::move_return, s), &[s.word(), offset(*slots)]);
+                Some(3)
+            }
+            [Instruction::Move { source, destination: Register::X(0) }, Instruction::Return, ..] => {
+                let s = self.operand(*source);
+                self.emit(by_source!(control::move_return, s), &[s.word(), 0]);
+                Some(2)
+            }
+            [Instruction::Deallocate { slots }, Instruction::Return, ..] => {
+                self.emit(control::deallocate_return, &[offset(*slots)]);
+                Some(2)
+            }
+            [
+                Instruction::Move { source, destination },
+                Instruction::Move { source: second, destination: second_destination },
+                ..,
+            ] => {
+                let (s, d) = (self.operand(*source), self.register(*destination));
+                let (t, u) = (self.operand(*second), self.register(*second_destination));
+                let chosen = by_two_moves!(data::move_two, s, d, t, u);
+                self.emit(chosen, &[s.word(), d.word(), t.word(), u.word()]);
+                Some(2)
+            }
+            [
+                Instruction::GetTupleElement { source, position, destination },
+                Instruction::GetTupleElement { source: second, position: next, destination: second_destination },
+                ..,
+            ] if source == second && destination != source && *next == position + 1 => {
+                let (s, d) = (self.register(*source), self.register(*destination));
+                let u = self.register(*second_destination);
+                let chosen = by_list!(data::get_two_elements, s, d, u);
+                self.emit(chosen, &[s.word(), (u64::from(*position) + 1) * 8, d.word(), u.word()]);
+                Some(2)
+            }
+            _ => None,
+        }
+    }
+
+    fn control(&mut self, instruction: &Instruction) -> bool {
+        match instruction {
+            Instruction::Call { arity, target } => self.emit_with_label(control::call, *target, &[(*arity).into()]),
+            Instruction::CallOnly { arity, target } => {
+                self.emit_with_label(control::call_only, *target, &[(*arity).into()]);
+            }
+            Instruction::CallLast { arity, target, deallocate } => {
+                self.emit_with_label(control::call_last, *target, &[(*arity).into(), offset(*deallocate)]);
+            }
+            Instruction::CallExt { arity, target } => self.call_ext(*arity, target.0, None),
+            Instruction::CallExtOnly { arity, target } => self.call_ext(*arity, target.0, Some(0)),
+            Instruction::CallExtLast { arity, target, deallocate } => {
+                self.call_ext(*arity, target.0, Some(*deallocate));
+            }
+            Instruction::CallFun { arity } => {
+                self.emit(call::call_fun, &[(*arity).into(), Operand::X((*arity).into()).any()]);
+            }
+            Instruction::CallFun2 { arity, fun, .. } => self.emit(call::call_fun, &[(*arity).into(), self.any(*fun)]),
+            Instruction::Apply { arity } => self.emit(call::apply, &[(*arity).into()]),
+            Instruction::ApplyLast { arity, deallocate } => {
+                self.emit(call::apply_last, &[(*arity).into(), offset(*deallocate)]);
+            }
+            Instruction::Return => self.emit(control::return_, &[]),
+            Instruction::Allocate { slots, need, live } => {
+                let room = (Self::need_words(*need) + Word::from(*slots) + 1) * 8;
+                let chosen: Handler = match (self.translator.stress, self.translator.united) {
+                    (false, true) => control::allocate::<true>,
+                    (false, false) => control::allocate::<false>,
+                    (true, true) => control::allocate_stress::<true>,
+                    (true, false) => control::allocate_stress::<false>,
+                };
+                self.emit(chosen, &[offset(*slots), room, (*live).into()]);
+            }
+            Instruction::TestHeap { need, live } => {
+                let room = (Self::need_words(*need) + 1) * 8;
+                let chosen: Handler = match (self.translator.stress, self.translator.united) {
+                    (false, true) => control::test_heap::<true>,
+                    (false, false) => control::test_heap::<false>,
+                    (true, true) => control::test_heap_stress::<true>,
+                    (true, false) => control::test_heap_stress::<false>,
+                };
+                self.emit(chosen, &[room, (*live).into()]);
+            }
+            Instruction::Deallocate { slots } | Instruction::Trim { slots, .. } => {
+                self.emit(control::deallocate, &[offset(*slots)]);
+            }
+            Instruction::InitYregs(slots) => {
+                self.emit(control::init_yregs, &[slots.len() as Word]);
+                self.words.extend(slots.iter().map(|slot| offset(*slot)));
+            }
+            Instruction::Jump(target) => self.emit_with_label(control::jump, *target, &[]),
+            Instruction::SelectValue { value, fail, cases } => self.select_value(*value, *fail, cases),
+            Instruction::SelectTupleArity { value, fail, cases } => {
+                let s = self.operand(*value);
+                self.emit(by_source!(control::select_tuple_arity, s), &[s.word()]);
+                self.label(*fail);
+                self.words.push(cases.len() as Word);
+                for (arity, target) in cases {
+                    self.words.push(control::tuple_header(*arity));
+                    self.label(*target);
+                }
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// A remote call; `tail` is the frame to give back.
+    fn call_ext(&mut self, arity: u8, import: u32, tail: Option<u16>) {
+        let export = self.linked.imports[import as usize];
+        let address = std::ptr::from_ref(export) as Word;
+        let number = registry().built_in_number(export.module, export.name, export.arity);
+        match (tail, number) {
+            (None, Some(number)) => self.emit(call::call_built_in, &[native_of(number), arity.into(), address]),
+            (None, None) => self.emit(control::call_ext, &[address, arity.into()]),
+            (Some(frame), _) => self.emit(control::call_ext_last, &[address, arity.into(), offset(frame)]),
+        }
+    }
+
+    fn select_value(&mut self, value: Source, fail: Label, cases: &[(Source, Label)]) {
+        const FEW: usize = 6;
+        let s = self.operand(value);
+        let mut keys: Vec<(Term, Label)> = Vec::with_capacity(cases.len());
+        for (key, label) in cases {
+            if let Operand::K(term) = self.operand(*key) {
+                keys.push((term, *label));
+            }
+        }
+        // Big integers and floats as keys need a comparison by value, one after the other.
+        if keys.iter().any(|(key, _)| !key.is_immediate()) {
+            for (key, label) in keys {
+                let chosen = by_source!(test::compare_exact_jump, s);
+                self.emit_with_label(chosen, label, &[s.word(), key.word()]);
+            }
+            self.emit_with_label(control::jump, fail, &[]);
+            return;
+        }
+        if keys.iter().all(|(key, _)| key.is_small()) && !keys.is_empty() {
+            let first = keys.iter().map(|(key, _)| key.small_value()).min().unwrap_or(0);
+            let last = keys.iter().map(|(key, _)| key.small_value()).max().unwrap_or(0);
+            let span = last.wrapping_sub(first).wrapping_add(1);
+            if span > 0 && span as usize <= keys.len() * 3 + 4 {
+                self.emit(by_source!(control::select_table, s), &[s.word()]);
+                self.label(fail);
+                self.words.extend_from_slice(&[first as Word, span as Word]);
+                for value in first..=last {
+                    let target = keys.iter().find(|(key, _)| key.small_value() == value);
+                    self.label(target.map_or(fail, |(_, label)| *label));
+                }
+                return;
+            }
+        }
+        let chosen = if keys.len() <= FEW {
+            by_source!(control::select_linear, s)
+        } else {
+            keys.sort_by_key(|(key, _)| key.word());
+            by_source!(control::select_sorted, s)
+        };
+        self.emit(chosen, &[s.word()]);
+        self.label(fail);
+        self.words.push(keys.len() as Word);
+        for (key, label) in keys {
+            self.words.push(key.word());
+            self.label(label);
+        }
+    }
+
+    fn data(&mut self, instruction: &Instruction) -> bool {
+        match instruction {
+            Instruction::Move { source, destination } => {
+                let (s, d) = (self.operand(*source), self.register(*destination));
+                self.emit(by_source_destination!(data::move_, s, d), &[s.word(), d.word()]);
+            }
+            Instruction::Swap { first, second } => {
+                self.emit(data::swap, &[any_register(*first), any_register(*second)]);
+            }
+            Instruction::PutList { head, tail, destination } => {
+                let (h, t, d) = (self.operand(*head), self.operand(*tail), self.register(*destination));
+                let chosen = by_two_sources_destination!(data::put_list, h, t, d);
+                self.emit(chosen, &[h.word(), t.word(), d.word()]);
+            }
+            Instruction::PutTuple { destination, elements } => {
+                let header = Header::new(Kind::Tuple, elements.len()).word();
+                self.emit(data::put_tuple, &[any_register(*destination), header]);
+                for element in elements {
+                    self.words.push(self.any(*element));
+                }
+            }
+            Instruction::SetTupleElement { value, tuple, position } => {
+                let place = (u64::from(*position) + 1) * 8;
+                self.emit(data::set_tuple_element, &[self.any(*value), any_register(*tuple), place]);
+            }
+            Instruction::UpdateRecord { size, source, destination, updates } => {
+                let header = Header::new(Kind::Tuple, *size as usize).word();
+                let operands = [self.any(*source), any_register(*destination), header, updates.len() as Word];
+                self.emit(data::update_record, &operands);
+                for (position, value) in updates {
+                    self.words.extend_from_slice(&[u64::from(*position), self.any(*value)]);
+                }
+            }
+            Instruction::GetList { source, head, tail } => {
+                let (s, h, t) = (self.register(*source), self.register(*head), self.register(*tail));
+                self.emit(by_list!(data::get_list, s, h, t), &[s.word(), h.word(), t.word()]);
+            }
+            Instruction::GetHead { source, head } => {
+                let (s, d) = (self.register(*source), self.register(*head));
+                self.emit(by_half!(0, s, d), &[s.word(), d.word()]);
+            }
+            Instruction::GetTail { source, tail } => {
+                let (s, d) = (self.register(*source), self.register(*tail));
+                self.emit(by_half!(1, s, d), &[s.word(), d.word()]);
+            }
+            Instruction::GetTupleElement { source, position, destination } => {
+                let (s, d) = (self.register(*source), self.register(*destination));
+                let chosen = by_source_destination!(data::get_tuple_element, s, d);
+                self.emit(chosen, &[s.word(), (u64::from(*position) + 1) * 8, d.word()]);
+            }
+            Instruction::MakeFun { lambda, destination, free } => {
+                let entry = std::ptr::from_ref(self.linked.lambdas[lambda.0 as usize]) as Word;
+                self.emit(data::make_fun, &[entry, any_register(*destination)]);
+                for variable in free {
+                    self.words.push(self.any(*variable));
+                }
+            }
+            Instruction::PutMap { fail, exact, map: old, destination, pairs, .. } => {
+                let chosen: Handler = if *exact { map::put_map::<true> } else { map::put_map::<false> };
+                let operands = [self.any(*old), any_register(*destination), pairs.len() as Word];
+                self.emit_with_label(chosen, *fail, &operands);
+                for (key, value) in pairs {
+                    self.words.extend_from_slice(&[self.any(*key), self.any(*value)]);
+                }
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    fn test(&mut self, instruction: &Instruction) -> bool {
+        match instruction {
+            Instruction::Test { fail, test, value } => {
+                let s = self.operand(*value);
+                let chosen = crate::pick::type_test(*test, s);
+                self.emit_with_label(chosen, *fail, &[s.word()]);
+            }
+            Instruction::TestFunctionArity { fail, value, arity } => {
+                self.emit_with_label(test::is_function_of_arity, *fail, &[self.any(*value), self.any(*arity)]);
+            }
+            Instruction::TestArity { fail, value, arity } => {
+                let s = self.operand(*value);
+                let chosen = by_source!(test::test_arity, s);
+                self.emit_with_label(chosen, *fail, &[s.word(), control::tuple_header(*arity)]);
+            }
+            Instruction::TestTaggedTuple { fail, value, arity, tag } => {
+                let s = self.operand(*value);
+                let tag = self.linked.atoms[tag.0 as usize].word();
+                let chosen = by_source!(test::is_tagged_tuple, s);
+                self.emit_with_label(chosen, *fail, &[s.word(), control::tuple_header(*arity), tag]);
+            }
+            Instruction::Compare { fail, comparison, left, right } => {
+                self.compare(*fail, *comparison, *left, *right);
+            }
+            Instruction::HasMapFields { fail, map, keys } => {
+                self.emit_with_label(test::has_map_fields, *fail, &[self.any(*map), keys.len() as Word]);
+                for key in keys {
+                    self.words.push(self.any(*key));
+                }
+            }
+            Instruction::GetMapElements { fail, map, pairs } => {
+                self.emit_with_label(test::get_map_elements, *fail, &[self.any(*map), pairs.len() as Word]);
+                for (key, destination) in pairs {
+                    self.words.extend_from_slice(&[self.any(*key), any_register(*destination)]);
+                }
+            }
+            Instruction::Bif { fail, bif, arguments, destination }
+            | Instruction::GcBif { fail, bif, arguments, destination, .. } => {
+                let export = self.linked.imports[bif.0 as usize];
+                self.guard(*fail, export, arguments, *destination);
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    fn compare(&mut self, fail: Label, comparison: Comparison, left: Source, right: Source) {
+        let (mut a, mut b) = (self.operand(left), self.operand(right));
+        let symmetric = !matches!(comparison, Comparison::Less | Comparison::GreaterOrEqual);
+        if symmetric && matches!(a, Operand::K(_)) {
+            std::mem::swap(&mut a, &mut b);
+        }
+        let immediate = matches!(b, Operand::K(term) if term.is_immediate());
+        let chosen = match comparison {
+            Comparison::ExactlyEqual if immediate => by_flag_source!(test::compare_immediate, true, a),
+            Comparison::NotExactlyEqual if immediate => by_flag_source!(test::compare_immediate, false, a),
+            Comparison::ExactlyEqual => by_two_sources!(test::compare_exact, true, a, b),
+            Comparison::NotExactlyEqual => by_two_sources!(test::compare_exact, false, a, b),
+            Comparison::Less => by_two_sources!(test::compare_order, true, a, b),
+            Comparison::GreaterOrEqual => by_two_sources!(test::compare_order, false, a, b),
+            Comparison::Equal | Comparison::NotEqual => {
+                let chosen: Handler = match comparison {
+                    Comparison::Equal => test::compare_equal::<true>,
+                    _ => test::compare_equal::<false>,
+                };
+                return self.emit_with_label(chosen, fail, &[a.any(), b.any()]);
+            }
+        };
+        self.emit_with_label(chosen, fail, &[a.word(), b.word()]);
+    }
+
+    /// A guard function or operator: the common ones have handlers of their own.
+    fn guard(&mut self, fail: Label, export: &'static Export, arguments: &[Source], destination: Register) {
+        let d = self.register(destination);
+        let name = export.name;
+        let erlang = export.module == atoms::ERLANG;
+        if erlang && name == atoms::SELF && arguments.is_empty() {
+            return self.emit(by_destination!(arithmetic::self_, d), &[d.word()]);
+        }
+        if let (true, [left, right]) = (erlang, arguments) {
+            let (a, b) = (self.operand(*left), self.operand(*right));
+            let specialised = match name {
+                atoms::OP_PLUS => Some(by_arithmetic!(true, a, b, d)),
+                atoms::OP_MINUS => Some(by_arithmetic!(false, a, b, d)),
+                _ => None,
+            };
+            if let Some(chosen) = specialised {
+                return self.emit_with_label(chosen, fail, &[a.word(), b.word(), d.word(), name.word()]);
+            }
+            let general = match name {
+                atoms::OP_TIMES => Some(by_destination!(arithmetic::multiply, d)),
+                atoms::DIV => Some(by_flag_destination!(arithmetic::divide, false, d)),
+                atoms::REM => Some(by_flag_destination!(arithmetic::divide, true, d)),
+                atoms::BAND => Some(by_flag_destination!(arithmetic::bitwise, 0, d)),
+                atoms::BOR => Some(by_flag_destination!(arithmetic::bitwise, 1, d)),
+                atoms::BXOR => Some(by_flag_destination!(arithmetic::bitwise, 2, d)),
+                atoms::BSL => Some(by_flag_destination!(arithmetic::shift, false, d)),
+                atoms::BSR => Some(by_flag_destination!(arithmetic::shift, true, d)),
+                atoms::ELEMENT => Some(by_destination!(arithmetic::element, d)),
+                _ => None,
+            };
+            if let Some(chosen) = general {
+                return self.emit_with_label(chosen, fail, &[a.any(), b.any(), d.word(), name.word()]);
+            }
+        }
+        if let (true, [list]) = (erlang, arguments) {
+            let chosen = match name {
+                atoms::HD => Some(by_flag_destination!(arithmetic::list_half, 0, d)),
+                atoms::TL => Some(by_flag_destination!(arithmetic::list_half, 1, d)),
+                _ => None,
+            };
+            if let Some(chosen) = chosen {
+                return self.emit_with_label(chosen, fail, &[self.any(*list), d.word(), name.word()]);
+            }
+        }
+        let number = registry().built_in_number(export.module, export.name, export.arity);
+        let function = number.map_or_else(crate::stubs::missing_guard, native_of);
+        let address = std::ptr::from_ref(export) as Word;
+        self.emit_with_label(arithmetic::guard, fail, &[function, address, arguments.len() as Word]);
+        for argument in arguments {
+            self.words.push(self.any(*argument));
+        }
+        self.words.push(any_register(destination));
+    }
+
+    fn exception(&mut self, instruction: &Instruction) -> bool {
+        let tagged = |tag: Term, value: &Source| (tag, *value);
+        let (tag, value) = match instruction {
+            Instruction::BadMatch(value) => tagged(atoms::BADMATCH, value),
+            Instruction::CaseEnd(value) => tagged(atoms::CASE_CLAUSE, value),
+            Instruction::TryCaseEnd(value) => tagged(atoms::TRY_CLAUSE, value),
+            Instruction::BadRecord(value) => tagged(atoms::BADRECORD, value),
+            Instruction::IfEnd => {
+                self.emit(exception::if_end, &[]);
+                return true;
+            }
+            Instruction::Catch { slot, handler: at } | Instruction::Try { slot, handler: at } => {
+                self.emit(exception::catch, &[offset(*slot)]);
+                self.label(*at);
+                return true;
+            }
+            Instruction::CatchEnd { slot } => {
+                self.emit(exception::catch_end, &[offset(*slot)]);
+                return true;
+            }
+            Instruction::TryEnd { slot } => {
+                self.emit(exception::try_end, &[offset(*slot)]);
+                return true;
+            }
+            Instruction::TryCase { slot } => {
+                self.emit(exception::try_case, &[offset(*slot)]);
+                return true;
+            }
+            Instruction::Raise { trace, reason } => {
+                self.emit(exception::raise_again, &[self.any(*trace), self.any(*reason)]);
+                return true;
+            }
+            Instruction::BuildStacktrace => {
+                self.emit(exception::build_stacktrace, &[]);
+                return true;
+            }
+            Instruction::RawRaise => {
+                self.emit(exception::raw_raise, &[]);
+                return true;
+            }
+            _ => return false,
+        };
+        self.emit(exception::raise_tagged, &[tag.word(), self.any(value)]);
+        true
+    }
+
+    fn receive(&mut self, instruction: &Instruction) -> bool {
+        match instruction {
+            Instruction::Send => {
+                let export = registry().export(atoms::ERLANG, atoms::SEND_OPERATOR, 2);
+                self.emit(receive::send, &[std::ptr::from_ref(export) as Word]);
+            }
+            Instruction::LoopRec { fail, destination } => {
+                self.emit_with_label(receive::loop_rec, *fail, &[any_register(*destination)]);
+            }
+            Instruction::LoopRecEnd(target) => self.emit_with_label(receive::loop_rec_end, *target, &[]),
+            Instruction::RemoveMessage => self.emit(receive::remove_message, &[]),
+            Instruction::Wait(target) => self.emit_with_label(receive::wait, *target, &[]),
+            Instruction::WaitTimeout { fail, time } => {
+                self.emit_with_label(receive::wait_timeout, *fail, &[self.any(*time)]);
+            }
+            Instruction::Timeout => self.emit(receive::timeout, &[]),
+            Instruction::RecvMarkerReserve(destination) => {
+                self.emit(receive::marker_reserve, &[any_register(*destination)]);
+            }
+            Instruction::RecvMarkerBind { marker, reference } => {
+                self.emit(receive::marker_bind, &[self.any(*marker), self.any(*reference)]);
+            }
+            Instruction::RecvMarkerClear(which) => self.emit(receive::marker_clear, &[self.any(*which)]),
+            Instruction::RecvMarkerUse(reference) => self.emit(receive::marker_use, &[self.any(*reference)]),
+            _ => return false,
+        }
+        true
+    }
+
+    fn float(&mut self, instruction: &Instruction) -> bool {
+        match instruction {
+            Instruction::FloatLoad { source, destination } => {
+                self.emit(data::float_load, &[self.any(*source), (*destination).into()]);
+            }
+            Instruction::FloatStore { source, destination } => {
+                self.emit(data::float_store, &[(*source).into(), any_register(*destination)]);
+            }
+            Instruction::FloatConvert { source, destination } => {
+                self.emit(arithmetic::float_convert, &[self.any(*source), (*destination).into()]);
+            }
+            Instruction::FloatArithmetic { operation, left, right, destination } => {
+                let chosen: Handler = match operation {
+                    FloatOperation::Add => arithmetic::float_arithmetic::<0>,
+                    FloatOperation::Subtract => arithmetic::float_arithmetic::<1>,
+                    FloatOperation::Multiply => arithmetic::float_arithmetic::<2>,
+                    FloatOperation::Divide => arithmetic::float_arithmetic::<3>,
+                };
+                self.emit(chosen, &[(*left).into(), (*right).into(), (*destination).into()]);
+            }
+            Instruction::FloatNegate { source, destination } => {
+                self.emit(arithmetic::float_negate, &[(*source).into(), (*destination).into()]);
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    fn bits(&mut self, instruction: &Instruction) -> bool {
+        match instruction {
+            Instruction::BsStartMatch { fail, value, destination, .. } => {
+                self.emit_with_label(bits::start_match, *fail, &[self.any(*value), any_register(*destination)]);
+            }
+            Instruction::BsGetInteger { fail, context, size, unit, flags, destination, .. } => {
+                let operands = self.sized(*context, *size, *unit, bits::flags_word(*flags), *destination);
+                self.emit_with_label(bits::get_integer, *fail, &operands);
+            }
+            Instruction::BsGetFloat { fail, context, size, unit, flags, destination, .. } => {
+                let operands = self.sized(*context, *size, *unit, bits::flags_word(*flags), *destination);
+                self.emit_with_label(bits::get_float, *fail, &operands);
+            }
+            Instruction::BsGetBinary { fail, context, size: Some(size), unit, destination, .. } => {
+                let operands = [any_register(*context), self.any(*size), (*unit).into(), any_register(*destination)];
+                self.emit_with_label(bits::get_binary, *fail, &operands);
+            }
+            Instruction::BsGetBinary { fail, context, size: None, unit, destination, .. } => {
+                let operands = [any_register(*context), (*unit).into(), any_register(*destination)];
+                self.emit_with_label(bits::get_binary_all, *fail, &operands);
+            }
+            Instruction::BsSkipBits { fail, context, size: Some(size), unit } => {
+                let operands = [any_register(*context), self.any(*size), (*unit).into()];
+                self.emit_with_label(bits::skip, *fail, &operands);
+            }
+            Instruction::BsSkipBits { fail, context, size: None, unit } => {
+                self.emit_with_label(bits::skip_all, *fail, &[any_register(*context), (*unit).into()]);
+            }
+            Instruction::BsTestTail { fail, context, bits: tail } => {
+                self.emit_with_label(bits::test_tail, *fail, &[any_register(*context), *tail]);
+            }
+            Instruction::BsTestUnit { fail, context, unit } => {
+                self.emit_with_label(bits::test_unit, *fail, &[any_register(*context), (*unit).into()]);
+            }
+            Instruction::BsMatchString { fail, context, bits: length, offset } => {
+                let bytes = self.string(*offset, length.div_ceil(8) as usize);
+                let table = keep(bits::Table::Bytes(bytes));
+                self.emit_with_label(bits::match_string, *fail, &[any_register(*context), *length, table]);
+            }
+            Instruction::BsGetTail { context, destination, .. } => {
+                self.emit(bits::get_tail, &[0, any_register(*context), any_register(*destination)]);
+            }
+            Instruction::BsGetPosition { context, destination, .. } => {
+                self.emit(bits::get_position, &[any_register(*context), any_register(*destination)]);
+            }
+            Instruction::BsSetPosition { context, position } => {
+                self.emit(bits::set_position, &[any_register(*context), self.any(*position)]);
+            }
+            Instruction::BsGetUtf { fail, encoding, context, flags, destination, .. } => {
+                let mut operands =
+                    vec![any_register(*context), bits::encoding_word(*encoding), bits::flags_word(*flags)];
+                let chosen: Handler = match destination {
+                    Some(destination) => {
+                        operands.push(any_register(*destination));
+                        bits::get_utf
+                    }
+                    None => bits::skip_utf,
+                };
+                self.emit_with_label(chosen, *fail, &operands);
+            }
+            Instruction::BsMatch { fail, context, commands } => {
+                let table = keep(bits::Table::Commands(commands.clone()));
+                self.emit_with_label(bits::match_, *fail, &[any_register(*context), table]);
+            }
+            Instruction::BsCreateBin { fail, destination, segments, .. } => {
+                let prepared = segments.iter().map(|segment| self.prepare(segment)).collect();
+                let table = keep(bits::Table::Segments(prepared));
+                self.emit_with_label(bits::create, *fail, &[table, any_register(*destination)]);
+            }
+            Instruction::BsInitWritable => self.emit(bits::init_writable, &[]),
+            _ => return false,
+        }
+        true
+    }
+
+    fn sized(&self, context: Register, size: Source, unit: u16, flags: Word, destination: Register) -> [Word; 5] {
+        [any_register(context), self.any(size), unit.into(), flags, any_register(destination)]
+    }
+
+    fn string(&self, offset: u32, length: usize) -> Box<[u8]> {
+        let strings = &self.linked.module.strings;
+        let from = (offset as usize).min(strings.len());
+        strings[from..(from + length).min(strings.len())].into()
+    }
+
+    fn prepare(&self, segment: &Segment) -> bits::PreparedSegment {
+        let (value, bytes) = match segment.value {
+            SegmentValue::Term(source) => (self.any(source), Box::default()),
+            SegmentValue::String { offset, length } => (0, self.string(offset, length as usize)),
+        };
+        let size = match segment.size {
+            SegmentSize::Units(source) => self.any(source),
+            SegmentSize::All | SegmentSize::Undefined => 0,
+        };
+        bits::PreparedSegment { segment: *segment, value, size, bytes }
+    }
+
+    fn old_bits(&mut self, instruction: &Instruction) -> bool {
+        match instruction {
+            Instruction::BsInit { fail, size, bits: in_bits, destination, .. } => {
+                let unit = if *in_bits { 1 } else { 8 };
+                self.emit_with_label(bits::old_init, *fail, &[self.any(*size), unit, any_register(*destination)]);
+            }
+            Instruction::BsAppend { fail, size, unit, binary, private, destination, .. } => {
+                let operands =
+                    [self.any(*size), (*unit).into(), self.any(*binary), (*private).into(), any_register(*destination)];
+                self.emit_with_label(bits::old_append, *fail, &operands);
+            }
+            Instruction::BsPut { fail, segment } => {
+                let table = keep(bits::Table::Segments(Box::new([self.prepare(segment)])));
+                self.emit_with_label(bits::old_put, *fail, &[table]);
+            }
+            Instruction::BsAdd { fail, first, second, unit, destination } => {
+                let operands = [self.any(*first), self.any(*second), (*unit).into(), any_register(*destination)];
+                self.emit_with_label(bits::old_add, *fail, &operands);
+            }
+            Instruction::BsUtfSize { encoding, value, destination, .. } => {
+                let operands = [self.any(*value), bits::encoding_word(*encoding), any_register(*destination)];
+                self.emit(bits::old_utf_size, &operands);
+            }
+            _ => return false,
+        }
+        true
+    }
+}
+
+/// Keeps a table for as long as the machine runs: code may be purged while a copy of its words is still being run.
+fn keep(table: bits::Table) -> Word {
+    std::ptr::from_ref(Box::leak(Box::new(table))) as Word
+}

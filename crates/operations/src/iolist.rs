@@ -1,0 +1,258 @@
+//! Bytes out of nested lists, and lists of bytes.
+
+use atoll_term::{Allocate, Bits, Build, Term, View};
+
+use crate::{Exception, bit_construct};
+
+/// What an I/O list is made of, in order.
+#[derive(Clone, Copy)]
+pub enum Piece<'h> {
+    /// An integer from 0 to 255.
+    Byte(u8),
+    /// A bitstring.
+    Bits(Bits<'h>),
+}
+
+/// Visits the pieces of a list or bitstring in order, without recursion.
+///
+/// # Errors
+/// `badarg`: something else is in it, or `visit` refuses a piece
+pub fn visit<'h>(term: Term, mut visit: impl FnMut(Piece<'h>) -> Option<()>) -> Result<(), Exception> {
+    let mut later: Vec<Term> = Vec::new();
+    let mut current = Some(term);
+    while let Some(mut term) = current {
+        // Along the tails; of the heads only lists are put off, with the tail that follows them.
+        while let View::Cons(head, tail) = term.view() {
+            let piece = match head.view() {
+                View::Small(byte @ 0..=255) => Piece::Byte(byte as u8),
+                View::Bits(bits) => Piece::Bits(bits),
+                View::Nil => {
+                    term = tail;
+                    continue;
+                }
+                View::Cons(..) => {
+                    later.push(tail);
+                    term = head;
+                    continue;
+                }
+                _ => return Err(Exception::badarg()),
+            };
+            visit(piece).ok_or(Exception::badarg())?;
+            term = tail;
+        }
+        match term.view() {
+            View::Nil => {}
+            View::Bits(bits) => visit(Piece::Bits(bits)).ok_or(Exception::badarg())?,
+            _ => return Err(Exception::badarg()),
+        }
+        current = later.pop();
+    }
+    Ok(())
+}
+
+/// Bits of a list whose pieces may be bitstrings.
+fn size_in_bits(term: Term, whole_bytes: bool) -> Result<usize, Exception> {
+    let mut size = 0usize;
+    visit(term, |piece| {
+        size += match piece {
+            Piece::Byte(_) => 8,
+            Piece::Bits(bits) if whole_bytes && !bits.is_binary() => return None,
+            Piece::Bits(bits) => bits.length,
+        };
+        Some(())
+    })?;
+    Ok(size)
+}
+
+/// `iolist_size(Term)`, in bytes.
+///
+/// # Errors
+/// `badarg`
+pub fn iolist_size(term: Term) -> Result<usize, Exception> {
+    Ok(size_in_bits(term, true)? / 8)
+}
+
+/// The bytes of an I/O list, outside of any heap.
+///
+/// # Errors
+/// `badarg`
+pub fn iolist_bytes(term: Term) -> Result<Vec<u8>, Exception> {
+    let mut bytes = Vec::new();
+    visit(term, |piece| {
+        match piece {
+            Piece::Byte(byte) => bytes.push(byte),
+            Piece::Bits(bits) if bits.is_binary() => bytes.extend_from_slice(&bits.to_bytes()),
+            Piece::Bits(_) => return None,
+        }
+        Some(())
+    })?;
+    Ok(bytes)
+}
+
+fn gather<H: Allocate + ?Sized>(heap: &mut H, term: Term, whole_bytes: bool) -> Result<Term, Exception> {
+    let bits = size_in_bits(term, whole_bytes)?;
+    if bits > bit_construct::MAX_BITS {
+        return Err(Exception::system_limit());
+    }
+    let mut building = bit_construct::begin(heap, bits);
+    visit(term, |piece| match piece {
+        Piece::Byte(byte) => building.writer.byte(byte),
+        Piece::Bits(bits) => building.writer.put_run(bits),
+    })?;
+    Ok(building.finish())
+}
+
+/// `iolist_to_binary(Term)`
+///
+/// # Errors
+/// `badarg`, `system_limit`
+pub fn iolist_to_binary<H: Allocate + ?Sized>(heap: &mut H, term: Term) -> Result<Term, Exception> {
+    if term.is_binary() { Ok(term) } else { gather(heap, term, true) }
+}
+
+/// `list_to_binary(List)`
+///
+/// # Errors
+/// `badarg`, `system_limit`
+pub fn list_to_binary<H: Allocate + ?Sized>(heap: &mut H, list: Term) -> Result<Term, Exception> {
+    if list.is_list() { gather(heap, list, true) } else { Err(Exception::badarg()) }
+}
+
+/// `list_to_bitstring(List)`
+///
+/// # Errors
+/// `badarg`, `system_limit`
+pub fn list_to_bitstring<H: Allocate + ?Sized>(heap: &mut H, list: Term) -> Result<Term, Exception> {
+    if list.is_list() { gather(heap, list, false) } else { Err(Exception::badarg()) }
+}
+
+fn list_of_bytes<H: Allocate + ?Sized>(heap: &mut H, bits: Bits<'_>, tail: Term) -> Term {
+    heap.list_with_tail(bits.to_bytes().iter().map(|byte| Term::small((*byte).into())), tail)
+}
+
+/// `binary_to_list(Binary)`
+///
+/// # Errors
+/// `badarg`
+pub fn binary_to_list<H: Allocate + ?Sized>(heap: &mut H, binary: Term) -> Result<Term, Exception> {
+    let bits = binary.bits().filter(|bits| bits.is_binary()).ok_or(Exception::badarg())?;
+    Ok(list_of_bytes(heap, bits, Term::NIL))
+}
+
+/// `binary_to_list(Binary, Start, Stop)`: bytes from 1 on, both ends included.
+///
+/// # Errors
+/// `badarg`
+pub fn binary_part_to_list<H: Allocate + ?Sized>(
+    heap: &mut H,
+    binary: Term,
+    start: Term,
+    stop: Term,
+) -> Result<Term, Exception> {
+    let bits = binary.bits().ok_or(Exception::badarg())?;
+    let position = |term: Term| {
+        let position = usize::try_from(term.as_small()?).ok()?;
+        (1..=bits.length / 8).contains(&position).then_some(position)
+    };
+    match (position(start), position(stop)) {
+        (Some(start), Some(stop)) if start <= stop => {
+            Ok(list_of_bytes(heap, bits.slice((start - 1) * 8, (stop - start + 1) * 8), Term::NIL))
+        }
+        _ => Err(Exception::badarg()),
+    }
+}
+
+/// `bitstring_to_list(Bitstring)`: bits that fill no byte come last, as a bitstring.
+///
+/// # Errors
+/// `badarg`
+pub fn bitstring_to_list<H: Allocate + ?Sized>(heap: &mut H, bitstring: Term) -> Result<Term, Exception> {
+    let bits = bitstring.bits().ok_or(Exception::badarg())?;
+    let (whole, rest) = (bits.length / 8 * 8, bits.length % 8);
+    let tail = if rest == 0 {
+        Term::NIL
+    } else {
+        let last = heap.bitstring(&bits.slice(whole, rest).to_bytes(), rest);
+        heap.cons(last, Term::NIL)
+    };
+    Ok(list_of_bytes(heap, bits.slice(0, whole), tail))
+}
+
+#[cfg(test)]
+mod tests {
+    use atoll_term::{ScratchHeap, atoms};
+
+    use super::*;
+    use crate::oracle::{Oracle, Random};
+
+    fn nested(random: &mut Random, heap: &mut ScratchHeap, depth: u32) -> Term {
+        let kind = random.below(if depth == 0 { 8 } else { 12 });
+        match kind {
+            0..=2 => Term::small(random.below(256) as i64),
+            3 | 4 => {
+                let length = random.below(20) as usize;
+                heap.binary(&random.bytes(length))
+            }
+            5 if random.below(3) == 0 => {
+                let length = random.below(30) as usize;
+                let bytes = random.bytes(length / 8 + 1);
+                heap.bitstring(&bytes, length)
+            }
+            6 if random.below(8) == 0 => [atoms::OK, Term::small(256), Term::small(-1)][random.below(3) as usize],
+            _ => {
+                let count = random.below(6);
+                let elements: Vec<Term> = (0..count).map(|_| nested(random, heap, depth.saturating_sub(1))).collect();
+                let tail = match random.below(6) {
+                    0 => {
+                        let length = random.below(9) as usize;
+                        heap.binary(&random.bytes(length))
+                    }
+                    1 if random.below(9) == 0 => Term::small(1),
+                    _ => Term::NIL,
+                };
+                heap.list_with_tail(elements, tail)
+            }
+        }
+    }
+
+    #[test]
+    fn nested_lists_as_on_stock() {
+        type Function = fn(&mut ScratchHeap, Term) -> Result<Term, Exception>;
+        const FUNCTIONS: [(&str, Function); 6] = [
+            ("iolist_to_binary", iolist_to_binary),
+            ("list_to_binary", list_to_binary),
+            ("list_to_bitstring", list_to_bitstring),
+            ("iolist_size", |heap, term| iolist_size(term).map(|size| heap.integer(size as i64))),
+            ("binary_to_list", binary_to_list),
+            ("bitstring_to_list", bitstring_to_list),
+        ];
+        let (mut oracle, mut random) = (Oracle::default(), Random(31));
+        for _ in 0..400 {
+            let term = nested(&mut random, &mut oracle.heap, 3);
+            for (name, function) in FUNCTIONS {
+                let result = function(&mut oracle.heap, term);
+                oracle.expect(name, &[term], result);
+            }
+            let bytes = iolist_bytes(term).map(|bytes| oracle.heap.binary(&bytes));
+            oracle.expect("iolist_to_binary", &[term], bytes);
+            let ends = [random.below(8) as i64, random.below(12) as i64].map(Term::small);
+            let result = binary_part_to_list(&mut oracle.heap, term, ends[0], ends[1]);
+            oracle.expect("binary_to_list", &[term, ends[0], ends[1]], result);
+        }
+        oracle.check();
+    }
+
+    #[test]
+    fn deep_lists_take_no_stack() {
+        let heap = &mut ScratchHeap::new();
+        let (mut left, mut right) = (Term::NIL, Term::NIL);
+        for _ in 0..300_000 {
+            let pair = heap.cons(Term::small(1), Term::NIL);
+            left = heap.cons(left, pair);
+            right = heap.cons(right, Term::NIL);
+        }
+        assert_eq!(iolist_size(left).unwrap(), 300_000);
+        assert_eq!(iolist_size(right).unwrap(), 0);
+        assert_eq!(iolist_bytes(left).unwrap().len(), 300_000);
+    }
+}

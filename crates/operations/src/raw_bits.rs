@@ -1,0 +1,60 @@
+//! The two places where operations change what a term points to: the words of a match context or of a binary that
+//! is being built, and the bytes of fresh bitstrings. Everything that needs raw pointers is here.
+#![allow(unsafe_code)]
+
+use std::ptr::NonNull;
+
+use atoll_term::{Kind, OffHeapBinary, Term};
+
+/// Overwrites word `index` of a scanned object with a small integer. The object must be one that only its owner
+/// can see: a match context, or the sub-binary of a private append.
+#[inline]
+pub(crate) fn set_small(object: Term, index: usize, value: usize) {
+    assert!(matches!(object.boxed_kind(), Some(Kind::MatchContext | Kind::SubBits)) && index < object.header().arity());
+    // SAFETY: the object has more than `index` words after its header, and one owner, who is running this.
+    unsafe { *object.word_pointer(index) = Term::small(value as i64).word() };
+}
+
+/// Bytes that may be written: those of fresh heap bits or of the claimed end of a binary outside of the heap.
+#[derive(Debug)]
+pub(crate) struct Room {
+    first: NonNull<u8>,
+    length: usize,
+}
+
+impl Room {
+    /// No bytes.
+    pub(crate) const EMPTY: Room = Room { first: NonNull::dangling(), length: 0 };
+
+    /// The bytes of heap bits that nobody else has seen yet.
+    pub(crate) fn of_fresh_heap_bits(term: Term) -> Room {
+        if term.boxed_kind() != Some(Kind::HeapBits) {
+            return Room::EMPTY;
+        }
+        let length = term.bits().map_or(0, |bits| bits.byte_length());
+        NonNull::new(term.underlying_bytes().cast_mut()).map_or(Room::EMPTY, |first| Room { first, length })
+    }
+
+    /// The first `length` bytes of a binary of which the caller owns those that it is going to write.
+    pub(crate) fn of_claimed(binary: &OffHeapBinary, length: usize) -> Room {
+        match NonNull::new(binary.data()) {
+            Some(first) if length <= binary.capacity() => Room { first, length },
+            _ => Room::EMPTY,
+        }
+    }
+
+    /// The bytes from `from` to `to`; the caller says which of them it owns, and touches no others.
+    #[inline]
+    pub(crate) fn range(&mut self, from: usize, to: usize) -> &mut [u8] {
+        assert!(from <= to && to <= self.length);
+        // SAFETY: the room lies inside a live object of at least `length` bytes; `range` is given to their one
+        // writer, and readers of the same object look only at bytes below those that the writer owns.
+        unsafe { std::slice::from_raw_parts_mut(self.first.as_ptr().add(from), to - from) }
+    }
+}
+
+/// The head of a binary that was just made.
+pub(crate) fn fresh<'h>(binary: NonNull<OffHeapBinary>) -> &'h OffHeapBinary {
+    // SAFETY: the caller has just made the binary and is about to hand its one count to a handle on the heap.
+    unsafe { binary.as_ref() }
+}

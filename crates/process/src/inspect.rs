@@ -1,0 +1,59 @@
+//! Looking at a process that does not run: its stack, and the blocks of its heap.
+
+use std::sync::Arc;
+
+use atoll_heap::architecture;
+use atoll_term::{MagicValue, Term, Word};
+
+use crate::process::Own;
+
+/// The newest return addresses on the stack, at most `depth`. The caller runs the process.
+pub fn return_addresses(own: &Own, depth: usize) -> Vec<*const Word> {
+    let mut addresses = Vec::new();
+    each_return_address(own, &mut |address| {
+        addresses.push(address);
+        addresses.len() < depth
+    });
+    addresses
+}
+
+/// Calls `visit` with the return addresses on the stack, newest first, until it returns false.
+pub fn each_return_address(own: &Own, visit: &mut dyn FnMut(*const Word) -> bool) {
+    let mut word = own.mutator.stack.cast_const();
+    while word < own.mutator.stack_base.cast_const() {
+        // SAFETY: the word lies on the stack of a process that the caller holds.
+        let content = Term::from_word(unsafe { *word });
+        if content.is_header() && !content.is_none() && !visit(content.word() as *const Word) {
+            return;
+        }
+        word = word.wrapping_add(1);
+    }
+}
+
+/// The messages in the mailbox, in order, as terms on the process's heap. The caller runs the process.
+pub fn messages(own: &mut Own) -> Vec<Term> {
+    let Own { mailbox, mutator, .. } = own;
+    let mut terms = Vec::with_capacity(mailbox.len());
+    mailbox.each(|message| {
+        if message.used() == 0 {
+            terms.push(message.term);
+            return;
+        }
+        // It lies in its fragment still, and may leave it at any collection: what is shown is a copy.
+        let copy = architecture().send(Some(mutator), message.term);
+        // SAFETY: the copy is ours.
+        terms.push(unsafe { copy.as_ref() }.term);
+        architecture().keep_fragment(mutator, copy);
+    });
+    terms
+}
+
+/// The value that a magic reference keeps alive, kept alive by the caller too.
+pub fn magic_value(term: Term) -> Option<Arc<MagicValue>> {
+    let value = std::ptr::from_ref(term.magic_value()?);
+    // SAFETY: the reference owns one count of the value, so it is alive; this takes another one.
+    unsafe {
+        Arc::increment_strong_count(value);
+        Some(Arc::from_raw(value))
+    }
+}

@@ -1,0 +1,77 @@
+//! Built-in functions: what one gets, and what it can give back.
+
+use atoll_heap::Mutator;
+use atoll_operations::Exception;
+use atoll_term::{Export, Term};
+
+use crate::process::{Own, Process};
+
+/// Who calls a built-in function: the process that runs, on this thread.
+pub struct Caller<'c> {
+    /// The process as others see it.
+    pub process: &'c Process,
+    /// What belongs to it. Its heap can be allocated from; nothing is collected before the function returns.
+    pub own: &'c mut Own,
+    /// Reductions left; a function that works long takes some away.
+    pub reductions: i64,
+}
+
+impl Caller<'_> {
+    /// The heap for results.
+    pub fn heap(&mut self) -> &mut Mutator {
+        &mut self.own.mutator
+    }
+}
+
+/// What a built-in function gives back instead of a result.
+#[derive(Clone, Debug)]
+pub enum Interrupt {
+    /// An exception.
+    Raise(Exception),
+    /// Go on in this function, with these arguments, as a tail call.
+    Call(&'static Export, Vec<Term>),
+    /// Go on in this fun, as a tail call.
+    CallFun(Term, Vec<Term>),
+    /// Call this function, and give its result to the built-in function's caller after going on with `then`: the
+    /// second function gets the first one's result as its only argument.
+    CallThen(&'static Export, Vec<Term>, &'static Export),
+    /// As [`Interrupt::CallThen`], but an exception in the first function is caught, and gives `{'EXIT', Reason}`.
+    CallCatching(&'static Export, Vec<Term>, &'static Export),
+    /// Let others run, then call the same function again with these arguments.
+    Again(Vec<Term>),
+    /// Wait for a signal, then call the same function again with these arguments.
+    Wait(Vec<Term>),
+    /// `hibernate/3`: drop the stack, wait for a message, then call module, function with the arguments in the list.
+    Hibernate(Term, Term, Term),
+    /// Collect (the old generation too if true), then go on with this result.
+    Collect(bool, Term),
+    /// Let others run, then go on with this result.
+    Yield(Term),
+    /// The process ends at once with this reason, whatever it catches.
+    Exit(Term),
+}
+
+impl From<Exception> for Interrupt {
+    fn from(exception: Exception) -> Self {
+        Interrupt::Raise(exception)
+    }
+}
+
+/// What a built-in function returns.
+pub type Outcome = Result<Term, Interrupt>;
+
+/// A built-in function. The arguments are as many as its arity says.
+pub type Native = fn(&mut Caller<'_>, &[Term]) -> Outcome;
+
+/// A row of the table of built-in functions.
+#[derive(Clone, Copy)]
+pub struct BuiltIn {
+    /// Module.
+    pub module: &'static str,
+    /// Function.
+    pub name: &'static str,
+    /// Arity.
+    pub arity: u8,
+    /// The function.
+    pub function: Native,
+}

@@ -1,0 +1,75 @@
+//! Sending: `!`, and what timers send.
+
+use atoll_heap::architecture;
+use atoll_operations::Exception;
+use atoll_term::{Term, View, atoms};
+
+use crate::process::Own;
+use crate::reference::ReferenceId;
+use crate::signal::{self, Signal, attach};
+use crate::system::System;
+use crate::timers::Action;
+
+/// Sends `message`, which lies on the sender's heap, to a pid, a registered name, `{Name, Node}` or an alias.
+///
+/// # Errors
+/// `badarg` if the destination is none of these, or a name that is not registered.
+pub fn send(sender: Term, own: &mut Own, destination: Term, message: Term) -> Result<(), Exception> {
+    debug_assert!(sender.is_local_pid());
+    let system = System::get();
+    let pid = if destination.is_local_pid() {
+        destination
+    } else {
+        match destination.view() {
+            View::Atom(name) => system.whereis(name).ok_or(Exception::badarg())?,
+            View::Reference(reference) => {
+                if let Some(pid) = reference.alias_of() {
+                    let reference = ReferenceId(reference.numbers());
+                    let fragment = architecture().send(Some(&mut own.mutator), message);
+                    let to_alias = attach(fragment, Signal::ToAlias { reference });
+                    if let Err(fragment) = system.deliver(pid, to_alias) {
+                        signal::discard(fragment);
+                    }
+                }
+                return Ok(());
+            }
+            View::Tuple([name, node]) if name.is_atom() && node.is_atom() => {
+                // Other nodes do not exist for this machine: a message there is lost, as one to a node that is down.
+                match system.whereis(*name) {
+                    Some(pid) if *node == atoms::NONODE_NOHOST => pid,
+                    _ => return Ok(()),
+                }
+            }
+            View::External(_) | View::Port(_) => return Ok(()),
+            _ => return Err(Exception::badarg()),
+        }
+    };
+    if pid.is_local_port() {
+        return Ok(());
+    }
+    let fragment = architecture().send(Some(&mut own.mutator), message);
+    if let Err(fragment) = system.deliver(pid, fragment) {
+        signal::discard(fragment);
+    }
+    Ok(())
+}
+
+/// Does what a timer was set for; for the scheduler that keeps it.
+pub fn expire(number: u64, action: Action) {
+    match action {
+        Action::Wait { pid } => {
+            let signal = crate::signal::bare(Signal::Timeout { wait: number });
+            System::get().deliver_or_answer(pid, signal);
+        }
+        Action::Message { destination, fragment, .. } => {
+            let pid = if destination.is_atom() { System::get().whereis(destination) } else { Some(destination) };
+            let undelivered = match pid {
+                Some(pid) => System::get().deliver(pid, fragment).err(),
+                None => Some(fragment),
+            };
+            if let Some(fragment) = undelivered {
+                crate::signal::discard(fragment);
+            }
+        }
+    }
+}

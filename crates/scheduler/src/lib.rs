@@ -1,0 +1,11 @@
+//! Schedulers: threads that take runnable processes out of run queues and run them for a time slice each.
+//!
+//! * [`queue`]: one run queue for each scheduler, by priority
+//! * [`world`]: safepoints, for collectors that stop everybody
+//! * [`Schedulers`]: the threads, work stealing, sleeping and waking, timers
+
+mod queue;
+mod schedulers;
+mod world;
+
+pub use schedulers::{Engine, Schedulers, Slice};

@@ -1,0 +1,106 @@
+//! A run queue: processes that want to run, by priority, first come first served within one.
+
+use std::collections::VecDeque;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use atoll_process::{Priority, Process};
+use parking_lot::Mutex;
+
+/// Of this many turns of `normal` processes, one goes to a `low` one.
+const TURNS_FOR_LOW: u32 = 8;
+
+#[derive(Default)]
+struct Queues {
+    by_priority: [VecDeque<Entry>; 4],
+    low_turn: u32,
+}
+
+struct Entry(NonNull<Process>);
+
+// SAFETY: a queued process belongs to the queue that holds it.
+unsafe impl Send for Entry {}
+
+/// One scheduler's run queue.
+#[derive(Default)]
+pub struct RunQueue {
+    queues: Mutex<Queues>,
+    length: AtomicUsize,
+}
+
+impl Queues {
+    fn pop(&mut self) -> Option<NonNull<Process>> {
+        for priority in [Priority::Max, Priority::High] {
+            if let Some(entry) = self.by_priority[priority as usize].pop_front() {
+                return Some(entry.0);
+            }
+        }
+        let [.., normal, low] = &mut self.by_priority;
+        self.low_turn += 1;
+        let low_first = !low.is_empty() && self.low_turn >= TURNS_FOR_LOW;
+        let entry = if low_first {
+            self.low_turn = 0;
+            low.pop_front()
+        } else {
+            normal.pop_front().or_else(|| low.pop_front())
+        };
+        entry.map(|entry| entry.0)
+    }
+}
+
+impl RunQueue {
+    /// Adds a process; returns how many there are now.
+    #[inline]
+    pub fn push(&self, process: NonNull<Process>, priority: Priority) -> usize {
+        let mut queues = self.queues.lock();
+        queues.by_priority[priority as usize].push_back(Entry(process));
+        self.length.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// Takes the process whose turn it is.
+    #[inline]
+    pub fn pop(&self) -> Option<NonNull<Process>> {
+        if self.len() == 0 {
+            return None;
+        }
+        let process = self.queues.lock().pop()?;
+        self.length.fetch_sub(1, Ordering::Relaxed);
+        Some(process)
+    }
+
+    /// Number of processes.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.length.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn process(number: usize) -> NonNull<Process> {
+        NonNull::new(std::ptr::without_provenance_mut(number * 8)).unwrap()
+    }
+
+    #[test]
+    fn priorities_come_in_order_and_low_is_not_starved() {
+        let queue = RunQueue::default();
+        queue.push(process(1), Priority::Normal);
+        queue.push(process(2), Priority::Max);
+        queue.push(process(3), Priority::High);
+        assert_eq!(queue.pop(), Some(process(2)));
+        assert_eq!(queue.pop(), Some(process(3)));
+        queue.push(process(9), Priority::Low);
+        let mut turns = 0;
+        loop {
+            turns += 1;
+            queue.push(process(1), Priority::Normal);
+            if queue.pop() == Some(process(9)) {
+                break;
+            }
+            assert!(turns <= TURNS_FOR_LOW);
+        }
+        assert_eq!(queue.len(), 2);
+    }
+}

@@ -1,0 +1,158 @@
+//! Equality of terms: `==` and `=:=`. Cheaper than the order, because shapes must agree as well.
+
+use smallvec::SmallVec;
+
+use crate::compare::compare_bits;
+use crate::header::Kind;
+use crate::number::compare_numbers;
+use crate::view::{External, ExternalKind, View};
+use crate::word::Term;
+
+/// `A == B`: integers and floats of the same value are equal (not as keys of maps).
+#[inline]
+pub fn equal(a: Term, b: Term) -> bool {
+    a == b || !(a.is_immediate() && b.is_immediate()) && same(a, b, Mode::ByValue)
+}
+
+/// `A =:= B`: integers and floats differ; `0.0` and `-0.0` do not.
+#[inline]
+pub fn exactly_equal(a: Term, b: Term) -> bool {
+    a == b || a.is_pointer() && b.is_pointer() && same(a, b, Mode::Exact)
+}
+
+/// How the terms of a slice are to be the same.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Exact,
+    ByValue,
+    /// Children of a node of a hashed map: keys exactly, values by value.
+    MapChildren,
+}
+
+/// Terms that wait to be compared.
+type Waiting<'h> = (&'h [Term], &'h [Term], Mode);
+
+enum Relation<'h> {
+    Same,
+    Different,
+    /// As the terms inside them.
+    Inside(&'h [Term], &'h [Term], Mode),
+}
+
+#[inline(never)]
+fn same(a: Term, b: Term, mode: Mode) -> bool {
+    let (a, b) = ([a], [b]);
+    let mut pending: SmallVec<[Waiting; 8]> = SmallVec::new();
+    let (mut left, mut right, mut mode) = (&a[..], &b[..], mode);
+    loop {
+        while let ([a, rest_left @ ..], [b, rest_right @ ..]) = (left, right) {
+            (left, right) = (rest_left, rest_right);
+            if a == b {
+                continue;
+            }
+            match relation(*a, *b, mode) {
+                Relation::Same => {}
+                Relation::Different => return false,
+                Relation::Inside(inner_left, inner_right, inner_mode) => {
+                    if inner_left.len() != inner_right.len() {
+                        return false;
+                    }
+                    if !left.is_empty() {
+                        pending.push((left, right, mode));
+                    }
+                    (left, right, mode) = (inner_left, inner_right, inner_mode);
+                }
+            }
+        }
+        match pending.pop() {
+            Some(next) => (left, right, mode) = next,
+            None => return true,
+        }
+    }
+}
+
+/// The relation of two terms with different words.
+fn relation<'h>(a: Term, b: Term, mode: Mode) -> Relation<'h> {
+    if a.is_cons() && b.is_cons() {
+        let (a, b) = (a.cons_cell(), b.cons_cell());
+        if mode == Mode::MapChildren {
+            // Exact comparison never comes back here, so this call is not a step of a deep recursion.
+            return if exactly_equal(a[0], b[0]) {
+                Relation::Inside(&a[1..], &b[1..], Mode::ByValue)
+            } else {
+                Relation::Different
+            };
+        }
+        return Relation::Inside(a, b, mode);
+    }
+    let (Some(kind), Some(kind_of_b)) = (a.boxed_kind(), b.boxed_kind()) else {
+        return if mode == Mode::ByValue { same_value(a, b) } else { Relation::Different };
+    };
+    let is = |condition| if condition { Relation::Same } else { Relation::Different };
+    match (kind, kind_of_b) {
+        (Kind::Tuple, Kind::Tuple) => Relation::Inside(a.boxed_terms(), b.boxed_terms(), mode),
+        (Kind::FlatMap, Kind::FlatMap) => {
+            let (a, b) = (a.boxed_terms(), b.boxed_terms());
+            match mode {
+                Mode::Exact => Relation::Inside(a, b, mode),
+                _ if exactly_equal(a[0], b[0]) => Relation::Inside(&a[1..], &b[1..], mode),
+                _ => Relation::Different,
+            }
+        }
+        (Kind::HashMapRoot, Kind::HashMapRoot) | (Kind::HashMapNode, Kind::HashMapNode) => {
+            let inner = if mode == Mode::Exact { mode } else { Mode::MapChildren };
+            match a.header() == b.header() {
+                true => Relation::Inside(a.boxed_terms(), b.boxed_terms(), inner),
+                false => Relation::Different,
+            }
+        }
+        (Kind::HeapBits | Kind::SubBits | Kind::BinaryHandle, Kind::HeapBits | Kind::SubBits | Kind::BinaryHandle) => {
+            match (a.bits(), b.bits()) {
+                (Some(a), Some(b)) => is(a.length == b.length && compare_bits(a, b).is_eq()),
+                _ => Relation::Different,
+            }
+        }
+        (Kind::PositiveBig, Kind::PositiveBig) | (Kind::NegativeBig, Kind::NegativeBig) => {
+            is(a.as_big().map(|big| big.limbs) == b.as_big().map(|big| big.limbs))
+        }
+        (Kind::Float, Kind::Float) => is(a.as_float() == b.as_float()),
+        (Kind::Float, _) | (_, Kind::Float) if mode == Mode::ByValue => same_value(a, b),
+        _ => match (a.view(), b.view()) {
+            (View::Fun(a), View::Fun(b)) => {
+                let (entry, other) = (a.entry, b.entry);
+                let same_code = std::ptr::eq(entry, other)
+                    || entry.module == other.module
+                        && entry.index == other.index
+                        && entry.old_unique == other.old_unique;
+                if same_code { Relation::Inside(a.free, b.free, mode) } else { Relation::Different }
+            }
+            (View::ExternalFun(a), View::ExternalFun(b)) => {
+                is(a.module == b.module && a.name == b.name && a.arity == b.arity)
+            }
+            (View::Reference(a), View::Reference(b)) => is(a.numbers() == b.numbers()),
+            (View::External(a), View::External(b)) => is(same_external(a, b)),
+            _ => Relation::Different,
+        },
+    }
+}
+
+fn same_value<'h>(a: Term, b: Term) -> Relation<'h> {
+    match compare_numbers(a.view(), b.view()) {
+        Some(order) if order.is_eq() => Relation::Same,
+        _ => Relation::Different,
+    }
+}
+
+fn same_external(a: External, b: External) -> bool {
+    a.kind == b.kind
+        && a.node == b.node
+        && a.creation == b.creation
+        && match a.kind {
+            // Missing numbers of a reference count as zero.
+            ExternalKind::Reference => {
+                let number = |data: &[u64], index| data.get(index).copied().unwrap_or(0);
+                (0..a.data.len().max(b.data.len())).all(|index| number(a.data, index) == number(b.data, index))
+            }
+            _ => a.data == b.data,
+        }
+}

@@ -1,0 +1,23 @@
+//! Hashes of terms: `erlang:phash2`, `erlang:phash`, and the hash that places keys in large maps.
+
+mod internal;
+mod legacy;
+mod mix;
+mod portable;
+
+pub use internal::{map_hash, map_hash_below};
+pub use legacy::{phash, phash_unbounded};
+pub use portable::{atom_hash, hash2};
+
+use crate::word::Term;
+
+/// `erlang:phash2(Term)`: 27 bits.
+pub fn phash2(term: Term) -> u32 {
+    hash2(term) & ((1 << 27) - 1)
+}
+
+/// `erlang:phash2(Term, Range)`: below `range`, which lies between 1 and 2^32 (0 counts as 2^32).
+pub fn phash2_range(term: Term, range: u64) -> u32 {
+    let hash = u64::from(hash2(term));
+    hash.checked_rem(range).unwrap_or(hash) as u32
+}

@@ -1,0 +1,87 @@
+//! Bob Jenkins' mixing of 1996 ("Hash functions", Dr. Dobb's Journal, September 1997), on which the hashes are built.
+
+use crate::view::Bits;
+
+/// The golden ratio as a fraction of 2^32.
+const GOLDEN: u32 = 0x9e37_79b9;
+
+/// Multiple number `n` of the golden ratio: each type of term adds its own, so that types hash apart.
+pub(super) const fn salt(n: u32) -> u32 {
+    GOLDEN.wrapping_mul(n)
+}
+
+const SALT_BYTES: u32 = salt(13);
+const SALT_LAST_BITS: u32 = salt(15);
+
+/// A hash in the making.
+#[derive(Clone, Copy)]
+pub(super) struct Mixer(pub u32);
+
+impl Mixer {
+    /// Mixes in two words.
+    #[inline]
+    pub fn pair(&mut self, x: u32, y: u32, salt: u32) {
+        self.0 = mix([salt.wrapping_add(x), salt.wrapping_add(y), self.0])[2];
+    }
+
+    /// Mixes in one word.
+    #[inline]
+    pub fn one(&mut self, x: u32, salt: u32) {
+        self.pair(x, 0, salt);
+    }
+
+    /// Mixes in the limbs of a large integer.
+    pub fn limbs(&mut self, negative: bool, limbs: &[u64]) {
+        let salt = if negative { salt(10) } else { salt(11) };
+        for limb in limbs {
+            self.pair(*limb as u32, (limb >> 32) as u32, salt);
+        }
+    }
+
+    /// Mixes in a bitstring.
+    pub fn bits(&mut self, bits: Bits) {
+        let start = self.0.wrapping_add(SALT_BYTES);
+        if bits.length == 0 {
+            self.0 = start;
+            return;
+        }
+        let whole = bits.length / 8;
+        self.0 = match bits.aligned_bytes() {
+            Some(bytes) => block(&bytes[..whole], start),
+            None => block(&bits.slice(0, whole * 8).to_bytes(), start),
+        };
+        let rest = bits.length % 8;
+        if rest > 0 {
+            self.pair(rest as u32, u32::from(bits.byte(whole) >> (8 - rest)), SALT_LAST_BITS);
+        }
+    }
+}
+
+#[inline]
+fn mix([mut a, mut b, mut c]: [u32; 3]) -> [u32; 3] {
+    for (first, second, third) in [(13, 8, 13), (12, 16, 5), (3, 10, 15)] {
+        a = a.wrapping_sub(b).wrapping_sub(c) ^ (c >> first);
+        b = b.wrapping_sub(c).wrapping_sub(a) ^ (a << second);
+        c = c.wrapping_sub(a).wrapping_sub(b) ^ (b >> third);
+    }
+    [a, b, c]
+}
+
+/// The hash of bytes: twelve at a time, then the rest with the length.
+fn block(bytes: &[u8], start: u32) -> u32 {
+    let mut state = [GOLDEN, GOLDEN, start];
+    let (chunks, rest) = bytes.as_chunks::<12>();
+    for chunk in chunks {
+        for (word, bytes) in state.iter_mut().zip(chunk.as_chunks::<4>().0) {
+            *word = word.wrapping_add(u32::from_le_bytes(*bytes));
+        }
+        state = mix(state);
+    }
+    state[2] = state[2].wrapping_add(bytes.len() as u32);
+    for (index, byte) in rest.iter().enumerate() {
+        // The lowest byte of the third word is taken by the length.
+        let place = if index < 8 { index } else { index + 1 };
+        state[place / 4] = state[place / 4].wrapping_add(u32::from(*byte) << (place % 4 * 8));
+    }
+    mix(state)[2]
+}

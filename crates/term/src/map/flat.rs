@@ -1,0 +1,119 @@
+//! Flat maps: `[Keys, Value...]` with the keys' tuple in the order of `compare_exact`.
+
+use smallvec::SmallVec;
+
+use super::bulk;
+use crate::FLAT_MAP_LIMIT;
+use crate::build::{Allocate, Build};
+use crate::compare::compare_exact;
+use crate::equal::exactly_equal;
+use crate::header::Kind;
+use crate::word::Term;
+
+/// Room for the words of any flat map.
+type Words = SmallVec<[Term; FLAT_MAP_LIMIT + 1]>;
+
+/// The keys in their order.
+#[inline]
+pub(super) fn keys<'h>(map: Term) -> &'h [Term] {
+    map.boxed_terms()[0].boxed_terms()
+}
+
+/// The values in the order of the keys.
+#[inline]
+pub(super) fn values<'h>(map: Term) -> &'h [Term] {
+    &map.boxed_terms()[1..]
+}
+
+#[inline]
+fn place_of(map: Term, key: Term) -> Option<usize> {
+    let keys = keys(map);
+    if let Some(place) = keys.iter().position(|candidate| *candidate == key) {
+        return Some(place);
+    }
+    if key.is_immediate() {
+        return None;
+    }
+    keys.iter().position(|candidate| exactly_equal(*candidate, key))
+}
+
+#[inline]
+pub(super) fn get(map: Term, key: Term) -> Option<Term> {
+    place_of(map, key).map(|place| values(map)[place])
+}
+
+/// Where the key is, or where it would go.
+pub(super) fn find(map: Term, key: Term) -> Result<usize, usize> {
+    place_of(map, key).ok_or_else(|| keys(map).partition_point(|other| compare_exact(*other, key).is_lt()))
+}
+
+/// The map with another value at a place; itself if that value is there already.
+pub(super) fn replace<H: Allocate + ?Sized>(heap: &mut H, map: Term, place: usize, value: Term) -> Term {
+    if values(map)[place] == value {
+        return map;
+    }
+    let mut words = Words::from_slice(map.boxed_terms());
+    words[1 + place] = value;
+    heap.scanned_object(Kind::FlatMap, 0, &words)
+}
+
+/// The map with a new pair at a place; it must have room for it.
+pub(super) fn insert<H: Allocate + ?Sized>(heap: &mut H, map: Term, place: usize, key: Term, value: Term) -> Term {
+    let mut new_keys = Words::from_slice(keys(map));
+    new_keys.insert(place, key);
+    let mut words = Words::from_slice(map.boxed_terms());
+    words.insert(1 + place, value);
+    words[0] = heap.tuple(&new_keys);
+    heap.scanned_object(Kind::FlatMap, 0, &words)
+}
+
+/// The map without the pair at a place.
+pub(super) fn remove<H: Allocate + ?Sized>(heap: &mut H, map: Term, place: usize) -> Term {
+    let mut new_keys = Words::from_slice(keys(map));
+    new_keys.remove(place);
+    let mut words = Words::from_slice(map.boxed_terms());
+    words.remove(1 + place);
+    words[0] = heap.tuple(&new_keys);
+    heap.scanned_object(Kind::FlatMap, 0, &words)
+}
+
+/// A map of at most [`FLAT_MAP_LIMIT`] pairs, the last one of each key.
+pub(super) fn from_pairs<H: Allocate + ?Sized>(heap: &mut H, pairs: &[(Term, Term)]) -> Term {
+    let (mut keys, mut words) = (Words::new(), Words::new());
+    words.push(Term::NIL);
+    for (key, value) in pairs {
+        // Keys mostly come in order: look at the last one first.
+        let place = match keys.last() {
+            Some(last) if compare_exact(*last, *key).is_ge() => {
+                keys.partition_point(|other| compare_exact(*other, *key).is_lt())
+            }
+            _ => keys.len(),
+        };
+        if keys.get(place).is_some_and(|other| exactly_equal(*other, *key)) {
+            words[1 + place] = *value;
+        } else {
+            keys.insert(place, *key);
+            words.insert(1 + place, *value);
+        }
+    }
+    words[0] = heap.tuple(&keys);
+    heap.scanned_object(Kind::FlatMap, 0, &words)
+}
+
+/// A flat map with several pairs put; the result is flat if it can be. Keys that are there already cost no new tuple.
+pub(super) fn put_many<H: Allocate + ?Sized>(heap: &mut H, map: Term, pairs: &[(Term, Term)]) -> Term {
+    let mut words = Words::from_slice(map.boxed_terms());
+    let mut new_pairs: SmallVec<[(Term, Term); 16]> = SmallVec::new();
+    for (key, value) in pairs {
+        match place_of(map, *key) {
+            Some(place) => words[1 + place] = *value,
+            None => new_pairs.push((*key, *value)),
+        }
+    }
+    if new_pairs.is_empty() {
+        return if words[..] == *map.boxed_terms() { map } else { heap.scanned_object(Kind::FlatMap, 0, &words) };
+    }
+    let mut all: Vec<(Term, Term)> = keys(map).iter().copied().zip(words[1..].iter().copied()).collect();
+    all.extend(new_pairs);
+    if all.len() <= FLAT_MAP_LIMIT { from_pairs(heap, &all) } else { bulk::from_pairs(heap, &all) }
+}

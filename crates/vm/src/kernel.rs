@@ -1,0 +1,138 @@
+//! What OTP's kernel would answer, while it is not running: loading code, and log events that nobody takes. These
+//! stand in for functions of `code` and `logger` in `atoll run` only.
+
+use std::path::PathBuf;
+
+use atoll_process::{BuiltIn, Caller, Outcome, System, handle};
+use atoll_term::{Build, Term, View, atoms};
+
+use crate::boot::{autoload, find_module};
+
+/// The functions that stand in.
+pub const BUILT_INS: &[BuiltIn] = &[
+    BuiltIn { module: "code", name: "ensure_loaded", arity: 1, function: ensure_loaded },
+    BuiltIn { module: "code", name: "load_file", arity: 1, function: ensure_loaded },
+    BuiltIn { module: "code", name: "ensure_modules_loaded", arity: 1, function: ensure_modules_loaded },
+    BuiltIn { module: "code", name: "load_binary", arity: 3, function: load_binary },
+    BuiltIn { module: "code", name: "is_loaded", arity: 1, function: is_loaded },
+    BuiltIn { module: "code", name: "which", arity: 1, function: which },
+    BuiltIn { module: "code", name: "delete", arity: 1, function: delete },
+    BuiltIn { module: "code", name: "purge", arity: 1, function: purge },
+    BuiltIn { module: "code", name: "soft_purge", arity: 1, function: soft_purge },
+    BuiltIn { module: "logger", name: "allow", arity: 2, function: never },
+    BuiltIn { module: "logger", name: "set_primary_config", arity: 2, function: accept },
+    BuiltIn { module: "logger", name: "set_primary_config", arity: 1, function: accept },
+    BuiltIn { module: "logger", name: "set_handler_config", arity: 3, function: accept },
+];
+
+fn never(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    Ok(atoms::FALSE)
+}
+
+fn accept(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    Ok(atoms::OK)
+}
+
+fn name(text: &str) -> Term {
+    atoms::atom(text).unwrap_or(atoms::UNDEFINED)
+}
+
+fn badarg() -> Outcome {
+    Err(atoll_operations::Exception::badarg().into())
+}
+
+fn ensure_loaded(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let module = arguments[0];
+    if !module.is_atom() {
+        return badarg();
+    }
+    let heap = caller.heap();
+    Ok(if autoload(module) {
+        heap.tuple(&[atoms::MODULE, module])
+    } else {
+        heap.tuple(&[atoms::ERROR, name("nofile")])
+    })
+}
+
+fn ensure_modules_loaded(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let mut list = arguments[0];
+    while list.is_cons() {
+        if list.head().is_atom() {
+            autoload(list.head());
+        }
+        list = list.tail();
+    }
+    Ok(atoms::OK)
+}
+
+fn load_binary(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let [module, _, binary] = *arguments else { return badarg() };
+    let View::Bits(bits) = binary.view() else { return badarg() };
+    let result = atoll_code::prepare(&bits.to_bytes()).map_err(|_| "badfile").and_then(|prepared| {
+        if prepared.module() != module {
+            return Err("badfile");
+        }
+        purge_old(module, true);
+        atoll_code::load(prepared).map_err(|_| "not_purged")
+    });
+    let heap = caller.heap();
+    Ok(match result {
+        Ok(_) => heap.tuple(&[atoms::MODULE, module]),
+        Err(reason) => heap.tuple(&[atoms::ERROR, name(reason)]),
+    })
+}
+
+fn is_loaded(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    if !atoll_code::is_loaded(arguments[0]) {
+        return Ok(atoms::FALSE);
+    }
+    let file = file_of(caller, arguments[0]);
+    Ok(caller.heap().tuple(&[atoms::FILE, file]))
+}
+
+fn which(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    Ok(match find_module(atoms::atom_name(arguments[0])) {
+        Some(_) => file_of(caller, arguments[0]),
+        None => name("non_existing"),
+    })
+}
+
+fn file_of(caller: &mut Caller<'_>, module: Term) -> Term {
+    let file: PathBuf = find_module(atoms::atom_name(module)).unwrap_or_default();
+    caller.heap().string(&file.to_string_lossy())
+}
+
+fn delete(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    Ok(Term::boolean(atoll_code::delete_module(arguments[0]) == Some(true)))
+}
+
+fn purge(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    Ok(Term::boolean(purge_old(arguments[0], true) == Purged::Killed))
+}
+
+fn soft_purge(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    Ok(Term::boolean(purge_old(arguments[0], false) != Purged::InUse))
+}
+
+#[derive(PartialEq)]
+enum Purged {
+    Clean,
+    Killed,
+    InUse,
+}
+
+/// Takes a module's old code out. Processes that still run it are ended, or keep it if `kill` is false. The code's
+/// memory stays, because such a process may take a while to end.
+fn purge_old(module: Term, kill: bool) -> Purged {
+    let Some(old) = atoll_code::module(module).and_then(|versions| versions.old) else { return Purged::Clean };
+    let users = handle::processes_inside(|address| old.contains(address));
+    if !users.is_empty() && !kill {
+        return Purged::InUse;
+    }
+    let killed = !users.is_empty();
+    for pid in users {
+        System::get().deliver_or_answer(pid, handle::kill_signal(pid));
+    }
+    std::mem::forget(atoll_code::purge(module));
+    if killed { Purged::Killed } else { Purged::Clean }
+}

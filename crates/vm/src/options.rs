@@ -1,0 +1,58 @@
+//! What a user can choose for a run.
+
+use std::path::PathBuf;
+
+use atoll_process::table::DEFAULT_PROCESSES;
+
+/// Options of one run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// `--heap`: name of the architecture.
+    pub heap: String,
+    /// `+S`: schedulers.
+    pub schedulers: usize,
+    /// `+P`: process limit.
+    pub processes: usize,
+    /// `+hms`: `min_heap_size` in words.
+    pub minimum_heap_words: usize,
+    /// `+hmbs`: `min_bin_vheap_size` in words.
+    pub minimum_binary_words: usize,
+    /// `+t`: atom limit.
+    pub atoms: Option<usize>,
+    /// `-pa`: folders searched for modules first.
+    pub code_path: Vec<PathBuf>,
+    /// `--otp`: OTP's root, the folder with `lib`.
+    pub otp: Option<PathBuf>,
+    /// `--stats`: where to write what the run cost.
+    pub statistics: Option<PathBuf>,
+    /// `--gc-stress`: collect at every Nth allocation point; 0 is off.
+    pub stress: u32,
+    /// `--verify-heap`: check heaps after every collection.
+    pub verify: bool,
+    /// `--trace-gc`: a line for every collection.
+    pub trace: bool,
+}
+
+/// Default `min_heap_size` in words.
+const MINIMUM_HEAP: usize = 233;
+/// Default `min_bin_vheap_size` in words.
+const MINIMUM_BINARY: usize = 46_422;
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            heap: atoll_architectures::NAMES[0].to_owned(),
+            schedulers: std::thread::available_parallelism().map_or(1, usize::from),
+            processes: DEFAULT_PROCESSES,
+            minimum_heap_words: MINIMUM_HEAP,
+            minimum_binary_words: MINIMUM_BINARY,
+            atoms: None,
+            code_path: Vec::new(),
+            otp: None,
+            statistics: None,
+            stress: 0,
+            verify: false,
+            trace: false,
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! Input and output without OTP's kernel: a process that speaks the I/O protocol, as the group leader of the program,
+//! and reports of programs that fail.
+
+use std::io::{BufRead, Read, Write};
+
+use atoll_code::registry;
+use atoll_operations::unicode::{Converted, Encoding, convert};
+use atoll_operations::{Class, Exception};
+use atoll_process::handle::take_message;
+use atoll_process::spawn::{SpawnOptions, spawn};
+use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, Process};
+use atoll_term::{Build, ScratchHeap, Term, View, atoms, text as term_text};
+use parking_lot::Mutex;
+
+/// What the I/O process runs.
+pub const BUILT_INS: &[BuiltIn] = &[
+    BuiltIn { module: "atoll_io", name: "loop", arity: 0, function: serve },
+    BuiltIn { module: "atoll_io", name: "formatted", arity: 1, function: formatted },
+];
+
+static OUTPUT: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+const BUFFER: usize = 16 << 10;
+
+/// Writes out what is still buffered.
+pub fn flush() {
+    let mut buffer = OUTPUT.lock();
+    write_out(&mut buffer);
+}
+
+fn write_out(buffer: &mut Vec<u8>) {
+    let mut out = std::io::stdout().lock();
+    if let Err(error) = out.write_all(buffer).and_then(|()| out.flush()) {
+        eprintln!("atoll: cannot write to standard output: {error}");
+        std::process::exit(1);
+    }
+    buffer.clear();
+}
+
+/// Whether the terminal takes UTF-8, as OTP decides it.
+fn is_utf8() -> bool {
+    let locale =
+        ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| std::env::var(name).ok().filter(|v| !v.is_empty()));
+    locale.is_some_and(|locale| {
+        let locale = locale.to_ascii_lowercase();
+        locale.contains("utf-8") || locale.contains("utf8")
+    })
+}
+
+/// Writes text; characters that a Latin-1 terminal does not have are escaped, as OTP does.
+fn put_text(text: &str) {
+    let mut buffer = OUTPUT.lock();
+    if is_utf8() {
+        buffer.extend_from_slice(text.as_bytes());
+    } else {
+        for character in text.chars() {
+            match u8::try_from(u32::from(character)) {
+                Ok(byte) => buffer.push(byte),
+                Err(_) => buffer.extend_from_slice(format!("\\x{{{:X}}}", u32::from(character)).as_bytes()),
+            }
+        }
+    }
+    if buffer.len() >= BUFFER {
+        write_out(&mut buffer);
+    }
+}
+
+fn name(text: &str) -> Term {
+    atoms::atom(text).unwrap_or(atoms::UNDEFINED)
+}
+
+/// Starts the I/O process; `None` if there can be no more processes.
+pub fn spawn_user(options: &SpawnOptions) -> Option<Term> {
+    spawn(None, (name("atoll_io"), name("loop")), Term::NIL, None, options).ok()
+}
+
+/// Makes the I/O process the group leader of a process that has not run yet.
+#[expect(clippy::missing_panics_doc, reason = "cannot panic")]
+pub fn adopt(process: &Process, user: Term) {
+    let leader = atoll_process::signal::bare(atoll_process::Signal::GroupLeader { leader: user });
+    if let Err(refused) = process.inbox.push(leader) {
+        atoll_process::signal::discard(refused);
+    }
+}
+
+/// Serves requests for ever.
+fn serve(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    while let Some(message) = take_message(caller.own) {
+        if let Some(&[tag, from, reply_as, request]) = message.tuple_elements()
+            && tag == atoms::IO_REQUEST
+        {
+            match carry_out(caller, request) {
+                Done::Reply(result) => reply(caller, from, reply_as, result),
+                Done::Format { function, arguments, latin1 } => {
+                    let remembered = caller.heap().tuple(&[from, reply_as, Term::boolean(latin1)]);
+                    caller.own.rare().dictionary.put(atoms::IO_REQUEST, remembered);
+                    let then = registry().export(name("atoll_io"), name("formatted"), 1);
+                    return Err(Interrupt::CallCatching(function, arguments, then));
+                }
+            }
+        }
+    }
+    flush();
+    Err(Interrupt::Wait(Vec::new()))
+}
+
+/// The text that a request asked to be formatted has been made.
+fn formatted(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let remembered = caller.own.rare().dictionary.erase(atoms::IO_REQUEST);
+    if let Some(&[from, reply_as, latin1]) = remembered.and_then(Term::tuple_elements) {
+        let encoding = if latin1 == atoms::TRUE { Encoding::Latin1 } else { Encoding::Utf8 };
+        let result = put_characters(caller, arguments[0], encoding);
+        reply(caller, from, reply_as, result);
+    }
+    Err(Interrupt::Call(registry().export(name("atoll_io"), name("loop"), 0), Vec::new()))
+}
+
+fn reply(caller: &mut Caller<'_>, from: Term, reply_as: Term, result: Term) {
+    let message = caller.heap().tuple(&[atoms::IO_REPLY, reply_as, result]);
+    let own = caller.process.pid;
+    // A client that has gone needs no answer.
+    let _ = atoll_process::send::send(own, caller.own, from, message);
+}
+
+enum Done {
+    Reply(Term),
+    Format { function: &'static atoll_term::Export, arguments: Vec<Term>, latin1: bool },
+}
+
+fn error(caller: &mut Caller<'_>, reason: &str) -> Term {
+    caller.heap().tuple(&[atoms::ERROR, name(reason)])
+}
+
+fn carry_out(caller: &mut Caller<'_>, request: Term) -> Done {
+    if request == name("getopts") {
+        let encoding = if is_utf8() { atoms::UNICODE } else { atoms::LATIN1 };
+        let heap = caller.heap();
+        let binary = heap.tuple(&[atoms::BINARY, atoms::FALSE]);
+        let encoding = heap.tuple(&[name("encoding"), encoding]);
+        return Done::Reply(heap.list([binary, encoding]));
+    }
+    let Some(elements) = request.tuple_elements() else { return Done::Reply(error(caller, "request")) };
+    match *elements {
+        [tag, encoding, characters] if tag == atoms::PUT_CHARS => {
+            let encoding = if encoding == atoms::LATIN1 { Encoding::Latin1 } else { Encoding::Utf8 };
+            Done::Reply(put_characters(caller, characters, encoding))
+        }
+        [tag, characters] if tag == atoms::PUT_CHARS => {
+            Done::Reply(put_characters(caller, characters, Encoding::Latin1))
+        }
+        [tag, encoding, module, function, arguments] if tag == atoms::PUT_CHARS => {
+            format(caller, module, function, arguments, encoding == atoms::LATIN1)
+        }
+        [tag, module, function, arguments] if tag == atoms::PUT_CHARS => {
+            format(caller, module, function, arguments, true)
+        }
+        [tag, mut list] if tag == name("requests") => {
+            let mut last = atoms::OK;
+            while list.is_cons() {
+                match carry_out(caller, list.head()) {
+                    Done::Reply(result) => last = result,
+                    // Formatting inside of a list of requests would need a state of its own; clients do not ask it.
+                    Done::Format { .. } => return Done::Reply(error(caller, "enotsup")),
+                }
+                list = list.tail();
+            }
+            Done::Reply(last)
+        }
+        [tag, _, prompt] if tag == atoms::GET_LINE => Done::Reply(get_line(caller, prompt)),
+        [tag, prompt] if tag == atoms::GET_LINE => Done::Reply(get_line(caller, prompt)),
+        [tag, _, prompt, count] if tag == atoms::GET_CHARS => Done::Reply(get_characters(caller, prompt, count)),
+        [tag, _] if tag == name("setopts") => Done::Reply(atoms::OK),
+        _ => Done::Reply(error(caller, "enotsup")),
+    }
+}
+
+fn format(caller: &mut Caller<'_>, module: Term, function: Term, arguments: Term, latin1: bool) -> Done {
+    match atoll_operations::list::elements(arguments) {
+        Some(arguments) if module.is_atom() && function.is_atom() && arguments.len() < 255 => {
+            let function = registry().export(module, function, arguments.len() as u8);
+            Done::Format { function, arguments, latin1 }
+        }
+        _ => Done::Reply(error(caller, "request")),
+    }
+}
+
+fn put_characters(caller: &mut Caller<'_>, characters: Term, encoding: Encoding) -> Term {
+    let converted = convert(characters, encoding, caller.heap());
+    match converted {
+        Ok(Converted::All(text)) => {
+            put_text(&text);
+            atoms::OK
+        }
+        Ok(_) | Err(Exception { .. }) => error(caller, "put_chars"),
+    }
+}
+
+fn prompt(caller: &mut Caller<'_>, prompt: Term) {
+    if prompt.is_atom() {
+        put_text(atoms::atom_name(prompt));
+    } else if let Ok(Converted::All(text)) = convert(prompt, Encoding::Utf8, caller.heap()) {
+        put_text(&text);
+    }
+    flush();
+}
+
+fn get_line(caller: &mut Caller<'_>, text: Term) -> Term {
+    prompt(caller, text);
+    let mut line = Vec::new();
+    match std::io::stdin().lock().read_until(b'\n', &mut line) {
+        Ok(0) => name("eof"),
+        Ok(_) => input_text(caller, &line),
+        Err(_) => error(caller, "terminated"),
+    }
+}
+
+fn get_characters(caller: &mut Caller<'_>, text: Term, count: Term) -> Term {
+    prompt(caller, text);
+    let Some(count @ 0..=0x10_0000) = count.as_small() else { return error(caller, "request") };
+    let mut bytes = Vec::new();
+    match std::io::stdin().lock().take(count as u64).read_to_end(&mut bytes) {
+        Ok(0) if count > 0 => name("eof"),
+        Ok(_) => input_text(caller, &bytes),
+        Err(_) => error(caller, "terminated"),
+    }
+}
+
+fn input_text(caller: &mut Caller<'_>, bytes: &[u8]) -> Term {
+    match std::str::from_utf8(bytes) {
+        Ok(text) if is_utf8() => caller.heap().string(text),
+        _ => caller.heap().list(bytes.iter().map(|byte| Term::small(i64::from(*byte)))),
+    }
+}
+
+/// A term as text.
+pub fn text(term: Term) -> String {
+    term_text::to_string(term)
+}
+
+/// What a user reads when a process ends by an exception that nobody caught.
+pub fn report(pid: Term, class: Class, reason: Term, main: bool) -> String {
+    let mut out = String::new();
+    let (what, trace) = match reason.view() {
+        View::Tuple([what, trace]) if class != Class::Exit && trace.is_list() => (*what, *trace),
+        _ => (reason, Term::NIL),
+    };
+    let who = if main { "the program".to_owned() } else { format!("process {}", text(pid)) };
+    let kind = match class {
+        Class::Error => "error",
+        Class::Exit => "exit",
+        Class::Throw => "throw",
+    };
+    out.push_str(&format!("atoll: {who} failed: {kind} {}\n", text(what)));
+    let mut at = trace;
+    while at.is_cons() {
+        if let Some(&[module, function, arity, location]) = at.head().tuple_elements() {
+            out.push_str(&frame(module, function, arity, location));
+        }
+        at = at.tail();
+    }
+    out
+}
+
+fn frame(module: Term, function: Term, arity: Term, location: Term) -> String {
+    let arguments = if arity.is_list() {
+        let arguments = atoll_operations::list::elements(arity).unwrap_or_default();
+        format!("({})", arguments.iter().map(|one| text(*one)).collect::<Vec<_>>().join(", "))
+    } else {
+        format!("/{}", text(arity))
+    };
+    let (mut file, mut line) = (None, None);
+    let mut at = location;
+    while at.is_cons() {
+        if let Some(&[key, value]) = at.head().tuple_elements() {
+            match key {
+                atoms::FILE => file = characters(value),
+                atoms::LINE => line = value.as_small(),
+                _ => {}
+            }
+        }
+        at = at.tail();
+    }
+    let place = match (file, line) {
+        (Some(file), Some(line)) => format!("  ({file}:{line})"),
+        _ => String::new(),
+    };
+    format!("  in {}:{}{arguments}{place}\n", text(module), text(function))
+}
+
+fn characters(list: Term) -> Option<String> {
+    let mut scratch = ScratchHeap::new();
+    match convert(list, Encoding::Utf8, &mut scratch).ok()? {
+        Converted::All(text) => Some(text),
+        _ => None,
+    }
+}

@@ -1,0 +1,56 @@
+//! The record of what a run cost (`--stats`).
+
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use atoll_heap::statistics::{COUNTERS, pauses};
+use atoll_platform::clock;
+use atoll_process::System;
+use atoll_scheduler::Schedulers;
+use atoll_statistics::{Histogram, RunStatistics};
+
+use crate::options::Options;
+
+fn read(counter: &AtomicU64) -> u64 {
+    counter.load(Ordering::Relaxed)
+}
+
+/// Writes the record; `started` is the monotonic time of the run's start.
+pub fn write(file: &Path, options: &Options, schedulers: &Schedulers, started: i64) -> io::Result<()> {
+    let counters = &COUNTERS;
+    let total = (clock::monotonic() - started) as u64;
+    let collecting = read(&counters.minor_time) + read(&counters.major_time);
+    let sending = read(&counters.send_time) + read(&counters.copy_time);
+    let mut histogram = Histogram::new();
+    for (nanoseconds, _) in pauses() {
+        histogram.record(nanoseconds);
+    }
+    let table = &System::get().table;
+    let record = RunStatistics {
+        heap: options.heap.clone(),
+        schedulers: options.schedulers as u32,
+        total_ns: total,
+        mutator_ns: Some((clock::process_cpu() as u64).saturating_sub(collecting + sending)),
+        send_ns: Some(read(&counters.send_time)),
+        copy_ns: Some(read(&counters.copy_time)),
+        minor_gc_ns: Some(read(&counters.minor_time)),
+        major_gc_ns: Some(read(&counters.major_time)),
+        minor_collections: read(&counters.minor_collections),
+        major_collections: read(&counters.major_collections),
+        longest_minor_pause_ns: Some(read(&counters.longest_minor)),
+        longest_major_pause_ns: Some(read(&counters.longest_major)),
+        pause_histogram: Some(histogram),
+        messages: Some(read(&counters.messages)),
+        words_copied_messages: Some(read(&counters.words_copied)),
+        spawned_processes: Some(table.spawned() as u64),
+        highest_process_count: Some(table.highest_count() as u64),
+        live_words: Some(read(&counters.live_words)),
+        heap_words_allocated_highest: Some(read(&counters.highest_heap_words)),
+        peak_rss_bytes: Some(atoll_platform::peak_resident_bytes()),
+        context_switches: Some(schedulers.context_switches() as u64),
+        ..RunStatistics::default()
+    };
+    let text = serde_json::to_string_pretty(&record).map_err(io::Error::other)?;
+    std::fs::write(file, text + "\n")
+}

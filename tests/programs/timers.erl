@@ -1,0 +1,57 @@
+%% send_after, start_timer, cancel_timer, read_timer, absolute times, names as targets.
+-module(timers).
+-export([main/1]).
+
+main(_) ->
+    Self = self(),
+    erlang:send_after(5, Self, after5),
+    p(receive M -> M after 500 -> none end),
+    R = erlang:start_timer(5, Self, payload),
+    p(receive {timeout, R, M2} -> M2 after 500 -> none end),
+    R2 = erlang:send_after(10000, Self, never),
+    Left = erlang:read_timer(R2),
+    p(Left > 5000 andalso Left =< 10000),
+    Left2 = erlang:cancel_timer(R2),
+    p(Left2 > 5000 andalso Left2 =< 10000),
+    p(erlang:cancel_timer(R2)),
+    p(erlang:read_timer(R2)),
+    p(receive never -> never after 10 -> cancelled end),
+    [erlang:send_after(N * 4, Self, {n, N}) || N <- [5, 3, 1, 4, 2]],
+    p([receive {n, N} -> N end || _ <- lists:seq(1, 5)]),
+    register(timer_target, self()),
+    erlang:send_after(1, timer_target, by_name),
+    p(receive M3 -> M3 after 500 -> none end),
+    erlang:send_after(1, no_such_target, lost),
+    Now = erlang:monotonic_time(millisecond),
+    erlang:send_after(Now + 10, Self, absolute, [{abs, true}]),
+    p(receive M4 -> M4 after 500 -> none end),
+    R5 = erlang:start_timer(10000, Self, x),
+    p(erlang:cancel_timer(R5, [{info, false}])),
+    R6 = erlang:start_timer(10000, Self, x),
+    p(erlang:cancel_timer(R6, [{async, true}, {info, false}])),
+    R7 = erlang:start_timer(10000, Self, x),
+    ok = erlang:cancel_timer(R7, [{async, true}]),
+    p(receive {cancel_timer, R7, T} -> is_integer(T) after 500 -> none end),
+    R8 = erlang:start_timer(10000, Self, x),
+    ok = erlang:read_timer(R8, [{async, true}]),
+    p(receive {read_timer, R8, T8} -> is_integer(T8) after 500 -> none end),
+    erlang:send_after(0, Self, zero),
+    p(receive M9 -> M9 after 500 -> none end),
+    p([bad(F) || F <- [fun() -> erlang:send_after(-1, Self, x) end, fun() -> erlang:send_after(a, Self, x) end,
+                       fun() -> erlang:send_after(1, 1, x) end, fun() -> erlang:cancel_timer(x) end,
+                       fun() -> erlang:start_timer(1, Self, x, [bad]) end, fun() -> erlang:send_after(1 bsl 70, Self, x) end]]),
+    p(erlang:cancel_timer(make_ref())),
+    Big = lists:seq(1, 100),
+    erlang:send_after(2, Self, {big, Big}),
+    erlang:garbage_collect(),
+    p(receive {big, B} -> B =:= Big after 500 -> none end),
+    Refs = [erlang:start_timer(3 + N rem 7, Self, N) || N <- lists:seq(1, 500)],
+    p(lists:sum([receive {timeout, Ref, N} -> N after 1000 -> 0 end || Ref <- Refs])),
+    {P, Mon} = spawn_monitor(fun() -> erlang:send_after(5, self(), too_late) end),
+    receive {'DOWN', Mon, process, P, normal} -> ok end,
+    receive after 10 -> ok end,
+    p(receive M10 -> M10 after 0 -> empty end).
+
+bad(F) -> try F() catch C:R -> {C, R} end.
+
+p(X) -> io:format("~w~n", [X]).
