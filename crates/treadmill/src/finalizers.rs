@@ -60,7 +60,7 @@ mod tests {
         (1..=10).for_each(|object| finalizers.add(object));
         let mut told = Vec::new();
         let mut judge = |object: usize| {
-            if object % 2 == 0 {
+            if object.is_multiple_of(2) {
                 told.push(object);
                 return None;
             }

@@ -28,9 +28,9 @@ pub(crate) struct Context<'a> {
 /// The collector of a heap.
 #[derive(Debug)]
 pub(crate) enum Engine {
-    Lists(Mutex<Lists>),
-    Copying(Mutex<Copying>),
-    Paged(Paged),
+    Lists(Box<Mutex<Lists>>),
+    Copying(Box<Mutex<Copying>>),
+    Paged(Box<Paged>),
 }
 
 /// A heap.
@@ -66,19 +66,19 @@ impl Inner {
             Collector::Lists(settings) => {
                 let lists = Lists::new(config, settings)?;
                 let (range, base) = (lists.area().range(), lists.area().pointer(lists.area().base()));
-                (Engine::Lists(Mutex::new(lists)), range, base)
+                (Engine::Lists(Box::new(Mutex::new(lists))), range, base)
             }
             Collector::Copying => {
                 let copying = Copying::new(config)?;
                 let area = copying.area();
                 let (range, base) = (area.range(), area.pointer(area.base()));
-                (Engine::Copying(Mutex::new(copying)), range, base)
+                (Engine::Copying(Box::new(Mutex::new(copying))), range, base)
             }
             Collector::Paged => {
                 let paged = Paged::new(config)?;
                 let area = paged.area();
                 let (range, base) = (area.range(), area.pointer(area.base()));
-                (Engine::Paged(paged), range, base)
+                (Engine::Paged(Box::new(paged)), range, base)
             }
         };
         Ok(Arc::new(Inner {

@@ -69,7 +69,7 @@ mod tests {
             let chosen = choose(&histogram, lists);
             assert!(chosen.len() <= lists && chosen.last() == Some(&8));
             let best = (0u32..1 << 7)
-                .filter(|mask| mask.count_ones() as usize + 1 <= lists)
+                .filter(|mask| (mask.count_ones() as usize) < lists)
                 .map(|mask| {
                     let mut sizes: Vec<usize> = (1..8).filter(|n| mask >> (n - 1) & 1 == 1).collect();
                     sizes.push(8);

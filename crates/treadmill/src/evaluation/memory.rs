@@ -34,7 +34,7 @@ pub(crate) trait Memory {
     }
 
     /// The data of an object.
-    fn data<'a>(&'a mut self, object: Object) -> &'a mut [u8] {
+    fn data(&mut self, object: Object) -> &mut [u8] {
         // SAFETY: the header says how much there is; the borrow of the memory keeps it where it is.
         unsafe {
             let header = object.as_ptr().read();

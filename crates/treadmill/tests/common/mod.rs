@@ -19,6 +19,7 @@ unsafe fn word(object: NonNull<u64>, index: usize) -> &'static AtomicU64 {
     unsafe { AtomicU64::from_ptr(object.as_ptr().add(index)) }
 }
 
+// SAFETY: reports all references that the first word counts.
 unsafe impl Runtime for Model {
     unsafe fn describe(&self, object: NonNull<u64>, _: usize, portion: Range<usize>, visitor: &mut Visitor<'_>) {
         // SAFETY: the collector passes live objects of this model.
