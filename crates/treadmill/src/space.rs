@@ -107,6 +107,12 @@ impl PageSpace {
         self.limit
     }
 
+    /// Changes the limit. Where it falls, pages that are free already must make up for it; their memory is given back.
+    pub(crate) fn set_limit(&mut self, pages: u32) {
+        self.limit = pages;
+        self.unback(self.committed.saturating_sub(pages));
+    }
+
     pub(crate) fn remapped(&self) -> u64 {
         self.remapped
     }

@@ -28,8 +28,17 @@ pub(super) struct Observe {
     pub(super) pauses: bool,
 }
 
-/// Runs a program once; `None` if memory ran out, or no heap could be made.
+/// Runs one of the seven programs once; `None` if memory ran out, or no heap could be made.
 pub(super) fn run(config: &Config, workload: Workload, observe: Observe) -> Option<Run> {
+    run_program(config, observe, |memory| workload.run(memory).map(|_| ()))
+}
+
+/// Runs a program once.
+pub(super) fn run_program(
+    config: &Config,
+    observe: Observe,
+    program: impl FnOnce(&mut Collected) -> Result<(), OutOfMemory>,
+) -> Option<Run> {
     let mut memory = Collected::new(config).ok()?;
     memory.heap.set_timing(observe.timing);
     memory.heap.measure_processor_time(observe.pauses);
@@ -37,7 +46,7 @@ pub(super) fn run(config: &Config, workload: Workload, observe: Observe) -> Opti
         memory.sample_every(every);
     }
     let since = processor_time();
-    workload.run(&mut memory).ok()?;
+    program(&mut memory).ok()?;
     Some(Run {
         time: processor_time().saturating_sub(since),
         statistics: memory.heap.statistics(),

@@ -3,6 +3,7 @@
 //! [`run`] does all of it. Sizes are in megabytes of 1,000,000 bytes. What was measured on a 266 MHz Alpha in a kernel cannot be compared in seconds;
 //! ratios between collectors can, and sizes.
 
+mod fragment;
 mod live;
 mod measure;
 mod memory;
@@ -376,20 +377,24 @@ impl Evaluation<'_> {
 
     /// Figure 11: what is neither in an object nor on a free page when a collection begins.
     fn external(&mut self) {
+        const LIMIT: f64 = 1.2;
         let mut rows = Vec::new();
         for (column, preset) in [Preset::Fls, Preset::FlsPf, Preset::FlsPf2, Preset::Best].into_iter().enumerate() {
-            let workload = Workload::Cube;
-            let limit = 0.9;
-            self.usage_figure("figure-11", preset, workload, limit);
-            let config = measure::configure(preset, bytes(limit), workload);
-            let run = measure::run(&config, workload, Observe::default());
+            let config = crate::Config::preset(preset, bytes(LIMIT));
+            let observe = Observe { samples: Some(20_000), ..Observe::default() };
+            let run = measure::run_program(&config, observe, fragment::run);
             let external = run.as_ref().and_then(sub_page_share);
             let published = published::FIGURE_11.get(column).map(|(_, percent)| *percent);
             rows.push((preset.name().to_string(), vec![Cell { published, measured: external }]));
+            if let Some(run) = run {
+                let title = format!("figure-11: {} in {LIMIT} MB", preset.name());
+                let svg = svg::usage(&title, &run.samples);
+                self.report.plots.push(Plot { name: format!("figure-11-{}", preset.name()), svg });
+            }
         }
         self.report.tables.push(Table {
             name: "figure-11".into(),
-            title: "sub-page external fragmentation at collections of CUBE in 0.9 MB, in percent of the heap".into(),
+            title: format!("sub-page external fragmentation at collections in {LIMIT} MB, in percent of the heap"),
             columns: vec!["external".into()],
             rows,
         });

@@ -123,6 +123,10 @@ pub(super) struct Memory {
     pub(super) unswept: PageList,
     /// Sum of the longest gaps of the pages in buckets, in words.
     pub(super) gap_words: u64,
+    /// The limit in bytes, for pages and their metadata.
+    limit: usize,
+    /// Pages inside large objects, which need no metadata.
+    pub(super) inner: usize,
     /// Words lost at the ends of large objects.
     pub(super) large_padding: u64,
     /// Live words that sweeping has found since the last collection's end.
@@ -130,8 +134,10 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    pub(super) fn new(space: PageSpace, table: Table) -> Memory {
+    pub(super) fn new(space: PageSpace, table: Table, limit: usize) -> Memory {
         Memory {
+            limit,
+            inner: 0,
             space,
             table,
             buckets: [PageList::default(); BUCKETS],
@@ -194,6 +200,7 @@ impl Memory {
         let shares = lost > 8 && lost * SHARED_PART >= words;
         self.table.get(page).set_large(words, shares);
         self.large.push(self.table, page);
+        self.count_inner(self.inner + pages - 1 - usize::from(shares));
         if shares {
             let last = page + pages as u32 - 1;
             let gap = self.table.get(last).set_tail(PAGE_WORDS - lost);
@@ -216,6 +223,14 @@ impl Memory {
         }
         meta.set_kind(Kind::None);
         self.space.give_run(page, pages as u32);
+        self.count_inner(self.inner + 1 - pages);
+    }
+
+    /// Pages without metadata leave room for more pages.
+    fn count_inner(&mut self, inner: usize) {
+        self.inner = inner;
+        let bytes = self.limit + inner * size_of::<Meta>();
+        self.space.set_limit((bytes / (PAGE_WORDS * 8 + size_of::<Meta>())) as u32);
     }
 
     /// The end of a collection: every page on a list is to be looked at again. Constant time.

@@ -104,7 +104,7 @@ impl Paged {
             area,
             _metadata: metadata,
             table,
-            memory: Mutex::new(Memory::new(space, table)),
+            memory: Mutex::new(Memory::new(space, table, config.limit)),
             control: Mutex::new(Control::default()),
             finalizers: Mutex::new(Finalizers::default()),
             queue: Queue::new(),
@@ -115,7 +115,7 @@ impl Paged {
             ratio: config.ratio as u64,
             stress: config.stress,
             limit: config.limit,
-            limit_pages: limit,
+            limit_pages: config.limit / PAGE_BYTES,
             busy: AtomicBool::new(false),
             slice: config.pause_bound.mul_f64(0.4),
         })
@@ -153,12 +153,13 @@ impl Paged {
         let used = counters.base.load(Ordering::Relaxed) + allocated - counters.at_flip.load(Ordering::Relaxed);
         let lost = used * padding / allocated.max(1);
         let pages = memory.space.in_use() as u64;
+        let metadata = (pages - memory.inner as u64) * size_of::<Meta>() as u64;
         Usage {
             clock: (allocated - padding) * 8,
             useful: (used - lost) * 8,
-            header: pages * size_of::<Meta>() as u64,
+            header: metadata,
             padding: (lost + memory.large_padding) * 8,
-            in_use: pages * (PAGE_BYTES + size_of::<Meta>()) as u64,
+            in_use: pages * PAGE_BYTES as u64 + metadata,
             limit: self.limit as u64,
         }
     }

@@ -49,7 +49,8 @@ impl Paged {
                 self.check_blocks(*page)?;
             }
         }
-        let used = memory.space.in_use() as usize * (PAGE_BYTES + size_of::<super::meta::Meta>());
+        let pages = memory.space.in_use() as usize;
+        let used = pages * PAGE_BYTES + (pages - memory.inner) * size_of::<super::meta::Meta>();
         if memory.space.in_use() > memory.space.limit() || used > self.limit {
             return self.broken("PG3", 0, 0, format!("{used} bytes"));
         }
