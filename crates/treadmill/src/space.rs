@@ -63,6 +63,47 @@ impl Runs {
     }
 }
 
+/// The unit in which the operating system backs memory.
+const OS_PAGE: usize = 4096;
+
+/// A table with an entry for each page of a space, backed only where pages are.
+#[derive(Debug)]
+pub(crate) struct Metadata {
+    area: Arc<Area>,
+    entry: usize,
+    /// Backed pages whose entries lie, in part or whole, in each unit of the table.
+    backed: Vec<u16>,
+}
+
+impl Metadata {
+    /// A table of zeroed entries of `entry` bytes.
+    pub(crate) fn new(area: Arc<Area>, entry: usize) -> Metadata {
+        let units = area.range().len().div_ceil(OS_PAGE);
+        Metadata { area, entry, backed: vec![0; units] }
+    }
+
+    fn units(&self, page: u32) -> std::ops::RangeInclusive<usize> {
+        let first = page as usize * self.entry;
+        first / OS_PAGE..=(first + self.entry - 1) / OS_PAGE
+    }
+
+    fn back(&mut self, page: u32) {
+        for unit in self.units(page) {
+            self.backed[unit] += 1;
+        }
+    }
+
+    fn unback(&mut self, page: u32) {
+        for unit in self.units(page) {
+            self.backed[unit] -= 1;
+            if self.backed[unit] == 0 {
+                // SAFETY: none of the pages whose entries are here is in use, and an entry of zeros is that of such a page.
+                unsafe { self.area.decommit(self.area.base() + unit * OS_PAGE, OS_PAGE) };
+            }
+        }
+    }
+}
+
 /// The pages of a heap.
 #[derive(Debug)]
 pub(crate) struct PageSpace {
@@ -76,6 +117,7 @@ pub(crate) struct PageSpace {
     sharing: bool,
     eager: bool,
     remapped: u64,
+    metadata: Option<Metadata>,
 }
 
 impl PageSpace {
@@ -96,6 +138,20 @@ impl PageSpace {
             sharing,
             eager,
             remapped: 0,
+            metadata: None,
+        }
+    }
+
+    /// Keeps a table of metadata backed as far as the pages are. For a space of which nothing was handed out yet.
+    pub(crate) fn with_metadata(self, metadata: Metadata) -> PageSpace {
+        PageSpace { metadata: Some(metadata), ..self }
+    }
+
+    /// Counts fresh pages as backed from now on.
+    fn commit(&mut self, start: u32, pages: u32) {
+        self.committed += pages;
+        if let Some(metadata) = &mut self.metadata {
+            (start..start + pages).for_each(|page| metadata.back(page));
         }
     }
 
@@ -141,7 +197,7 @@ impl PageSpace {
             return None;
         }
         let page = self.fresh.take(1)?;
-        self.committed += 1;
+        self.commit(page, 1);
         Some(page)
     }
 
@@ -162,7 +218,7 @@ impl PageSpace {
             self.unback(over as u32);
         }
         let start = self.fresh.take(pages)?;
-        self.committed += pages;
+        self.commit(start, pages);
         if over > 0 && self.eager {
             let address = self.address(start);
             self.area.populate(address, pages as usize * self.page_bytes);
@@ -191,6 +247,9 @@ impl PageSpace {
             // SAFETY: the pages are free (SP2), so nothing live is stored in them.
             unsafe {
                 self.area.decommit(address, length as usize * self.page_bytes);
+            }
+            if let Some(metadata) = &mut self.metadata {
+                (start..start + length).for_each(|page| metadata.unback(page));
             }
             self.fresh.give(start, length);
             self.committed -= length;

@@ -377,7 +377,7 @@ impl Evaluation<'_> {
 
     /// Figure 11: what is neither in an object nor on a free page when a collection begins.
     fn external(&mut self) {
-        const LIMIT: f64 = 1.2;
+        const LIMIT: f64 = 1.6;
         let mut rows = Vec::new();
         for (column, preset) in [Preset::Fls, Preset::FlsPf, Preset::FlsPf2, Preset::Best].into_iter().enumerate() {
             let config = crate::Config::preset(preset, bytes(LIMIT));

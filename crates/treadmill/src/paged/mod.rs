@@ -34,7 +34,7 @@ use crate::area::Area;
 use crate::config::Config;
 use crate::error::HeapError;
 use crate::finalizers::Finalizers;
-use crate::space::PageSpace;
+use crate::space::{Metadata, PageSpace};
 use crate::statistics::{Statistics, Usage};
 use cycle::Control;
 use marks::{PAGE_WORDS, Queue};
@@ -66,7 +66,7 @@ struct Counters {
 pub(crate) struct Paged {
     area: Arc<Area>,
     /// Backs `table`.
-    _metadata: Area,
+    _metadata: Arc<Area>,
     table: Table,
     memory: Mutex<Memory>,
     control: Mutex<Control>,
@@ -96,10 +96,11 @@ impl Paged {
             return Err(HeapError::Settings("the limit is too high"));
         }
         let area = Arc::new(Area::reserve(pages * PAGE_BYTES, PAGE_BYTES)?);
-        let metadata = Area::reserve(pages * size_of::<Meta>(), 64)?;
+        let metadata = Arc::new(Area::reserve(pages * size_of::<Meta>(), PAGE_BYTES)?);
         // SAFETY: fresh anonymous memory is zero, which is a valid `Meta`; it lives in the same struct as the table.
         let table = unsafe { Table::new(metadata.pointer(metadata.base()).cast(), pages) };
         let space = PageSpace::new(Arc::clone(&area), PAGE_BYTES, limit as u32, true, false);
+        let space = space.with_metadata(Metadata::new(Arc::clone(&metadata), size_of::<Meta>()));
         Ok(Paged {
             area,
             _metadata: metadata,
