@@ -63,6 +63,9 @@ impl Runs {
     }
 }
 
+/// Single pages put among the runs at once, to bound the time it takes.
+const COALESCED: usize = 64;
+
 /// The unit in which the operating system backs memory.
 const OS_PAGE: usize = 4096;
 
@@ -207,7 +210,7 @@ impl PageSpace {
 
     /// Hands out `pages` contiguous pages; their old content is undefined.
     pub(crate) fn take_run(&mut self, pages: u32) -> Option<u32> {
-        if let Some(start) = self.runs.take(pages) {
+        if let Some(start) = self.runs.take(pages).or_else(|| self.take_coalesced(pages)) {
             return Some(start);
         }
         let over = (self.committed as u64 + pages as u64).saturating_sub(self.limit as u64);
@@ -224,6 +227,18 @@ impl PageSpace {
             self.area.populate(address, pages as usize * self.page_bytes);
         }
         Some(start)
+    }
+
+    /// Puts some single pages among the runs, where they may join: far cheaper than remapping them.
+    fn take_coalesced(&mut self, pages: u32) -> Option<u32> {
+        if !self.sharing {
+            return None;
+        }
+        for _ in 0..COALESCED {
+            let Some(page) = self.pool.pop() else { break };
+            self.runs.give(page, 1);
+        }
+        self.runs.take(pages)
     }
 
     pub(crate) fn give_run(&mut self, start: u32, pages: u32) {
