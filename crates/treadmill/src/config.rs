@@ -210,8 +210,8 @@ impl Config {
         if self.limit < MIN_LIMIT {
             return Err(HeapError::Settings("the limit is below 64 KiB"));
         }
-        if self.limit > 1 << 40 {
-            return Err(HeapError::Settings("the limit is above 1 TiB"));
+        if self.limit > 128 << 30 {
+            return Err(HeapError::Settings("the limit is above 128 GiB"));
         }
         if self.ratio == 0 {
             return Err(HeapError::Settings("the ratio is 0"));
@@ -230,6 +230,11 @@ impl Config {
                 "one-word headers reach 1 GiB of addresses: the limit must be at most 512 MiB",
             ));
         }
+        if lists.headers == Headers::PackedTwo && self.limit > 16 << 30 {
+            return Err(HeapError::Settings(
+                "two-word headers reach 32 GiB of addresses: the limit must be at most 16 GiB",
+            ));
+        }
         if let ListSizes::Arbitrary(sizes) = &lists.sizes {
             if sizes.is_empty() || sizes.len() > 60 || !sizes.is_sorted_by(|a, b| a < b) {
                 return Err(HeapError::Settings("list sizes must ascend, 1 to 60 of them"));
@@ -239,5 +244,27 @@ impl Config {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn presets_pass_and_contradictions_do_not() {
+        for preset in Preset::ALL {
+            assert_eq!(Config::preset(preset, 1 << 20).check(), Ok(()), "{}", preset.name());
+            assert!(Config::preset(preset, 1 << 10).check().is_err());
+            assert!(Config::preset(preset, usize::MAX).check().is_err());
+        }
+        assert!(Config::preset(Preset::FlsPh, 1 << 30).check().is_err());
+        let mut config = Config::preset(Preset::FlsPf, 1 << 20);
+        if let Collector::Lists(lists) = &mut config.collector {
+            lists.headers = Headers::PackedOne;
+        }
+        assert!(config.check().is_err());
+        config = Config { ratio: 0, ..Config::best(1 << 20) };
+        assert!(config.check().is_err());
     }
 }

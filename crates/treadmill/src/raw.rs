@@ -108,7 +108,7 @@ impl RawHeap {
         statistics
     }
 
-    /// The pauses above the bound, in the order in which they ended: the first 4,096.
+    /// The pauses above the bound, in the order in which they ended: the 4,096 longest.
     pub fn pauses(&self) -> Vec<Pause> {
         self.inner.log.pauses()
     }

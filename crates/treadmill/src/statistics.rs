@@ -75,6 +75,13 @@ pub struct Pause {
     pub cause: Cause,
 }
 
+impl Pause {
+    /// What decides whether a full log keeps it.
+    fn weight(&self) -> Duration {
+        self.processor.unwrap_or(self.length)
+    }
+}
+
 /// One collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Collection {
@@ -149,7 +156,7 @@ struct Inner {
     finished: u64,
 }
 
-/// The log of pauses and collections. Keeps the first few thousand entries of each; counts all.
+/// The log of pauses and collections. Keeps the longest pauses and the first collections, a few thousand each; counts all.
 #[derive(Debug)]
 pub(crate) struct Log {
     born: Instant,
@@ -197,8 +204,13 @@ impl Log {
         inner.paused += processor.unwrap_or(length);
         if length > self.bound {
             inner.above += 1;
+            let pause = Pause { at: self.born.elapsed(), length, processor, cause };
             if inner.pauses.len() < LOG {
-                inner.pauses.push(Pause { at: self.born.elapsed(), length, processor, cause });
+                inner.pauses.push(pause);
+            } else if let Some(shortest) = inner.pauses.iter_mut().min_by_key(|pause| pause.weight())
+                && shortest.weight() < pause.weight()
+            {
+                *shortest = pause;
             }
         }
     }
@@ -212,7 +224,9 @@ impl Log {
     }
 
     pub(crate) fn pauses(&self) -> Vec<Pause> {
-        self.lock().pauses.clone()
+        let mut pauses = self.lock().pauses.clone();
+        pauses.sort_by_key(|pause| pause.at);
+        pauses
     }
 
     pub(crate) fn collections(&self) -> Vec<Collection> {
