@@ -25,6 +25,7 @@ mod spread;
 mod svg;
 mod table;
 
+pub use child::{End, Limits, Measured, run as measure};
 pub use compare::compare;
 pub use comparison::{Comparison, ContenderResult, Failure, Machine, Run, Summary};
 pub use contender::ContenderKind;

@@ -1,10 +1,11 @@
-//! Output for debugging, straight to the standard output.
+//! Output for debugging, past the I/O system of OTP: terms on the standard output, text on the standard error.
 
 use std::io::Write;
+use std::sync::OnceLock;
 
 use atoll_operations::{Exception, list};
 use atoll_process::{BuiltIn, Caller, Outcome};
-use atoll_term::{Term, atoms, text};
+use atoll_term::{Build, Term, atoms, text};
 
 use crate::support::{badarg, row};
 
@@ -12,9 +13,28 @@ use crate::support::{badarg, row};
 pub const BUILT_INS: &[BuiltIn] = &[
     row("erlang", "display", 1, display),
     row("erlang", "display_nl", 0, display_nl),
+    row("erts_debug", "display", 1, display_and_return),
     row("erlang", "display_string", 1, display_string),
     row("erlang", "display_string", 2, display_string_on),
 ];
+
+static PRINT: OnceLock<fn(&str)> = OnceLock::new();
+
+/// Sets who writes text to standard output, in order with the program's other output; the first call counts.
+pub fn install_print(print: fn(&str)) {
+    let _ = PRINT.set(print);
+}
+
+/// Writes text to standard output.
+pub fn print(text: &str) -> Outcome {
+    match PRINT.get() {
+        Some(print) => {
+            print(text);
+            Ok(atoms::TRUE)
+        }
+        None => put(&mut std::io::stdout(), text),
+    }
+}
 
 /// A full pipe or a closed terminal is no reason to fail: this output is for debugging only.
 fn put(out: &mut dyn Write, text: &str) -> Outcome {
@@ -24,12 +44,20 @@ fn put(out: &mut dyn Write, text: &str) -> Outcome {
 
 fn display(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let mut line = text::to_string(arguments[0]);
+    line.push_str("\r\n");
+    print(&line)
+}
+
+/// The text is the result too.
+fn display_and_return(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let mut line = text::to_string(arguments[0]);
     line.push('\n');
-    put(&mut std::io::stdout(), &line)
+    print(&line)?;
+    Ok(caller.heap().string(&line))
 }
 
 fn display_nl(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
-    put(&mut std::io::stdout(), "\n")
+    put(&mut std::io::stderr(), "\r\n")
 }
 
 /// The text in a list of code points.
@@ -40,53 +68,15 @@ fn characters(term: Term) -> Result<String, Exception> {
 }
 
 fn display_string(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    put(&mut std::io::stdout(), &characters(arguments[0])?)
+    put(&mut std::io::stderr(), &characters(arguments[0])?)
 }
 
 fn display_string_on(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let text = characters(arguments[1])?;
     match atoms::atom_name(arguments[0]) {
         _ if !arguments[0].is_atom() => Err(badarg()),
-        "stdout" => put(&mut std::io::stdout(), &text),
+        "stdout" => print(&text),
         "stderr" => put(&mut std::io::stderr(), &text),
         _ => Err(badarg()),
     }
-
-//! Output for debugging, past the I/O system of OTP.
-
-use std::sync::OnceLock;
-
-use atoll_term::{Term, atoms, text as term_text};
-
-use crate::process_support::{badarg, text};
-
-    BuiltIn { module: "erlang", name: "display", arity: 1, function: display },
-    BuiltIn { module: "erlang", name: "display_string", arity: 1, function: display_string },
-    BuiltIn { module: "erlang", name: "display_nl", arity: 0, function: display_nl },
-    BuiltIn { module: "erts_debug", name: "display", arity: 1, function: display },
-
-static PRINT: OnceLock<fn(&str)> = OnceLock::new();
-
-/// Sets who writes text to standard output, in order with the program's other output; the first call counts.
-pub fn install_print(print: fn(&str)) {
-    let _ = PRINT.set(print);
-
-/// Writes text to standard output.
-pub fn print(text: &str) {
-    match PRINT.get() {
-        Some(print) => print(text),
-        None => {
-            let mut out = std::io::stdout().lock();
-            // There is nobody to tell of a closed output.
-            let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-        }
-
-    let mut line = term_text::to_string(arguments[0]);
-    print(&line);
-
-    if !arguments[0].is_list() {
-        return Err(badarg());
-    print(&text(arguments[0]).ok_or_else(badarg)?);
-
-    print("\n");
 }

@@ -7,23 +7,21 @@ use std::sync::OnceLock;
 use atoll_process::BuiltIn;
 
 mod atoll_heap;
+mod atomics;
+mod binary;
+mod binary_search;
 mod calendar;
 mod code;
 mod convert;
 mod copy;
+mod debug;
 mod dictionary;
 mod display;
 mod erts_internal;
-mod exit;
-mod guards;
-
-mod atomics;
-mod binary;
-mod binary_search;
-mod debug;
-mod display;
 mod etf;
+mod exit;
 mod funs;
+mod guards;
 mod hash;
 mod identifiers;
 mod iolist;
@@ -58,14 +56,22 @@ pub use system_info::{Release, install_release};
 /// The tables of all areas.
 const AREAS: &[&[BuiltIn]] = &[
     atoll_heap::BUILT_INS,
+    atomics::BUILT_INS,
+    binary::BUILT_INS,
+    binary_search::BUILT_INS,
     calendar::BUILT_INS,
     code::BUILT_INS,
     convert::BUILT_INS,
+    debug::BUILT_INS,
     dictionary::BUILT_INS,
     display::BUILT_INS,
     erts_internal::BUILT_INS,
+    etf::BUILT_INS,
     exit::BUILT_INS,
+    funs::BUILT_INS,
     guards::BUILT_INS,
+    hash::BUILT_INS,
+    identifiers::BUILT_INS,
     iolist::BUILT_INS,
     link::BUILT_INS,
     lists::BUILT_INS,
@@ -85,15 +91,6 @@ const AREAS: &[&[BuiltIn]] = &[
     timers::BUILT_INS,
     tuples::BUILT_INS,
     unicode::BUILT_INS,
-    binary::BUILT_INS,
-    binary_search::BUILT_INS,
-    etf::BUILT_INS,
-    hash::BUILT_INS,
-    funs::BUILT_INS,
-    identifiers::BUILT_INS,
-    atomics::BUILT_INS,
-    debug::BUILT_INS,
-    display::BUILT_INS,
 ];
 
 /// All built-in functions of this machine.

@@ -734,10 +734,11 @@ impl Writer<'_> {
                 let table = keep(bits::Table::Commands(commands.clone()));
                 self.emit_with_label(bits::match_, *fail, &[any_register(*context), table]);
             }
-            Instruction::BsCreateBin { fail, destination, segments, .. } => {
+            Instruction::BsCreateBin { fail, extra, live, destination, segments, .. } => {
                 let prepared = segments.iter().map(|segment| self.prepare(segment)).collect();
                 let table = keep(bits::Table::Segments(prepared));
-                self.emit_with_label(bits::create, *fail, &[table, any_register(*destination)]);
+                let operands = [(*extra).into(), (*live).into(), table, any_register(*destination)];
+                self.emit_with_label(bits::create, *fail, &operands);
             }
             Instruction::BsInitWritable => self.emit(bits::init_writable, &[]),
             _ => return false,
@@ -769,13 +770,21 @@ impl Writer<'_> {
 
     fn old_bits(&mut self, instruction: &Instruction) -> bool {
         match instruction {
-            Instruction::BsInit { fail, size, bits: in_bits, destination, .. } => {
+            Instruction::BsInit { fail, size, bits: in_bits, extra, live, destination } => {
                 let unit = if *in_bits { 1 } else { 8 };
-                self.emit_with_label(bits::old_init, *fail, &[self.any(*size), unit, any_register(*destination)]);
+                let operands = [self.any(*size), unit, (*extra).into(), (*live).into(), any_register(*destination)];
+                self.emit_with_label(bits::old_init, *fail, &operands);
             }
-            Instruction::BsAppend { fail, size, unit, binary, private, destination, .. } => {
-                let operands =
-                    [self.any(*size), (*unit).into(), self.any(*binary), (*private).into(), any_register(*destination)];
+            Instruction::BsAppend { fail, size, extra, live, unit, binary, private, destination } => {
+                let operands = [
+                    self.any(*size),
+                    (*unit).into(),
+                    self.any(*binary),
+                    (*private).into(),
+                    (*extra).into(),
+                    (*live).into(),
+                    any_register(*destination),
+                ];
                 self.emit_with_label(bits::old_append, *fail, &operands);
             }
             Instruction::BsPut { fail, segment } => {

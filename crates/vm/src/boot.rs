@@ -110,7 +110,9 @@ pub fn run(options: &Options, program: &Program, arguments: &[String]) -> Result
     }
     let mut folders: Vec<_> = program.folder.iter().cloned().collect();
     folders.extend(options.code_path.iter().cloned());
-    let _ = PATH.set(CodePath::new(folders, otp));
+    let path = CodePath::new(folders, otp);
+    output::set_encoding(path.release_of("kernel"));
+    let _ = PATH.set(path);
     let module = atoms::atom(&program.module).map_err(|error| BootError::Module(error.to_string()))?;
     load_module(&program.module).map_err(BootError::Module)?;
     let main = atoms::atom("main").map_err(|error| BootError::Module(error.to_string()))?;
@@ -128,8 +130,12 @@ pub fn run(options: &Options, program: &Program, arguments: &[String]) -> Result
     let texts: Vec<Term> = arguments.iter().map(|argument| scratch.string(argument)).collect();
     let list = scratch.list(texts);
     let start = scratch.list([module, main, list]);
-    let user = output::spawn_user(&process_options).ok_or_else(too_many)?;
-    System::get().names.write().insert(atoms::USER, user);
+    let user = output::spawn_server(atoms::STANDARD_IO, &process_options).ok_or_else(too_many)?;
+    let errors = output::spawn_server(atoms::STANDARD_ERROR, &process_options).ok_or_else(too_many)?;
+    for (name, pid) in [(atoms::USER, user), (atoms::STANDARD_ERROR, errors)] {
+        let registered = System::get().register(name, pid);
+        debug_assert!(registered.is_ok());
+    }
     let system = System::get();
     let starter = atoms::atom("atoll_main").map_err(|error| BootError::Module(error.to_string()))?;
     let start_name = atoms::atom("start").map_err(|error| BootError::Module(error.to_string()))?;
@@ -194,6 +200,7 @@ fn install(options: &Options) -> Result<&'static Schedulers, BootError> {
     interpreter::autoload::install(autoload);
     interpreter::requests::install(atoll_bifs::answer_request);
     atoll_bifs::install_halt(finish);
+    atoll_bifs::install_print(output::print);
     atoll_bifs::install_default_heap(default_heap(options));
     let schedulers = Schedulers::new(options.schedulers, process_ended);
     let _ = system.schedule.set(schedulers);
@@ -247,6 +254,10 @@ fn is_main(pid: Term) -> bool {
 }
 
 fn report_uncaught(pid: Term, class: Class, reason: Term) {
+    // As in OTP, a process that exits of its own accord is not worth a report; the program itself is.
+    if class == Class::Exit && !is_main(pid) {
+        return;
+    }
     output::flush();
     eprint!("{}", crate::output::report(pid, class, reason, is_main(pid)));
     if is_main(pid) {

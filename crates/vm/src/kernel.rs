@@ -19,11 +19,29 @@ pub const BUILT_INS: &[BuiltIn] = &[
     BuiltIn { module: "code", name: "delete", arity: 1, function: delete },
     BuiltIn { module: "code", name: "purge", arity: 1, function: purge },
     BuiltIn { module: "code", name: "soft_purge", arity: 1, function: soft_purge },
+    BuiltIn { module: "init", name: "get_arguments", arity: 0, function: nothing },
+    BuiltIn { module: "init", name: "get_plain_arguments", arity: 0, function: nothing },
+    BuiltIn { module: "init", name: "get_argument", arity: 1, function: no_argument },
+    BuiltIn { module: "init", name: "stop", arity: 0, function: stop },
+    BuiltIn { module: "init", name: "stop", arity: 1, function: stop },
     BuiltIn { module: "logger", name: "allow", arity: 2, function: never },
     BuiltIn { module: "logger", name: "set_primary_config", arity: 2, function: accept },
     BuiltIn { module: "logger", name: "set_primary_config", arity: 1, function: accept },
     BuiltIn { module: "logger", name: "set_handler_config", arity: 3, function: accept },
 ];
+
+fn nothing(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    Ok(Term::NIL)
+}
+
+fn no_argument(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    Ok(atoms::ERROR)
+}
+
+fn stop(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let status = arguments.first().and_then(|status| status.as_small()).unwrap_or(0);
+    atoll_bifs::halt(status as i32)
+}
 
 fn never(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
     Ok(atoms::FALSE)

@@ -2,6 +2,7 @@
 //! and reports of programs that fail.
 
 use std::io::{BufRead, Read, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use atoll_code::registry;
 use atoll_operations::unicode::{Converted, Encoding, convert};
@@ -14,10 +15,11 @@ use parking_lot::Mutex;
 
 /// What the I/O process runs.
 pub const BUILT_INS: &[BuiltIn] = &[
-    BuiltIn { module: "atoll_io", name: "loop", arity: 0, function: serve },
+    BuiltIn { module: "atoll_io", name: "loop", arity: 1, function: serve },
     BuiltIn { module: "atoll_io", name: "formatted", arity: 1, function: formatted },
 ];
 
+// What was written and not yet given to the system.
 static OUTPUT: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 const BUFFER: usize = 16 << 10;
 
@@ -36,14 +38,27 @@ fn write_out(buffer: &mut Vec<u8>) {
     buffer.clear();
 }
 
-/// Whether the terminal takes UTF-8, as OTP decides it.
+/// First release of the `kernel` library that writes UTF-8 without a shell (OTP 26).
+const UTF8_KERNEL: u32 = 9;
+
+static UTF8: AtomicBool = AtomicBool::new(false);
+
+/// Takes over what the libraries' own I/O server would do: before OTP 26 it writes Latin-1 when there is no shell.
+pub fn set_encoding(kernel_release: Option<u32>) {
+    UTF8.store(kernel_release.is_none_or(|release| release >= UTF8_KERNEL), Ordering::Relaxed);
+}
+
 fn is_utf8() -> bool {
-    let locale =
-        ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| std::env::var(name).ok().filter(|v| !v.is_empty()));
-    locale.is_some_and(|locale| {
-        let locale = locale.to_ascii_lowercase();
-        locale.contains("utf-8") || locale.contains("utf8")
-    })
+    UTF8.load(Ordering::Relaxed)
+}
+
+/// Writes text to a stream; standard error is not buffered.
+fn put_text_to(stream: Term, text: &str) {
+    if stream == atoms::STANDARD_ERROR {
+        eprint!("{text}");
+    } else {
+        put_text(text);
+    }
 }
 
 /// Writes text; characters that a Latin-1 terminal does not have are escaped, as OTP does.
@@ -64,13 +79,21 @@ fn put_text(text: &str) {
     }
 }
 
+/// Writes text past the I/O process, in order with what it has written.
+pub fn print(text: &str) {
+    put_text(text);
+    flush();
+}
+
 fn name(text: &str) -> Term {
     atoms::atom(text).unwrap_or(atoms::UNDEFINED)
 }
 
-/// Starts the I/O process; `None` if there can be no more processes.
-pub fn spawn_user(options: &SpawnOptions) -> Option<Term> {
-    spawn(None, (name("atoll_io"), name("loop")), Term::NIL, None, options).ok()
+/// Starts the I/O process of a stream, `standard_io` or `standard_error`; `None` if there can be no more processes.
+pub fn spawn_server(stream: Term, options: &SpawnOptions) -> Option<Term> {
+    let mut scratch = ScratchHeap::new();
+    let arguments = scratch.list([stream]);
+    spawn(None, (name("atoll_io"), name("loop")), arguments, None, options).ok()
 }
 
 /// Makes the I/O process the group leader of a process that has not run yet.
@@ -83,15 +106,16 @@ pub fn adopt(process: &Process, user: Term) {
 }
 
 /// Serves requests for ever.
-fn serve(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
+fn serve(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let stream = arguments[0];
     while let Some(message) = take_message(caller.own) {
         if let Some(&[tag, from, reply_as, request]) = message.tuple_elements()
             && tag == atoms::IO_REQUEST
         {
-            match carry_out(caller, request) {
+            match carry_out(caller, stream, request) {
                 Done::Reply(result) => reply(caller, from, reply_as, result),
                 Done::Format { function, arguments, latin1 } => {
-                    let remembered = caller.heap().tuple(&[from, reply_as, Term::boolean(latin1)]);
+                    let remembered = caller.heap().tuple(&[from, reply_as, Term::boolean(latin1), stream]);
                     caller.own.rare().dictionary.put(atoms::IO_REQUEST, remembered);
                     let then = registry().export(name("atoll_io"), name("formatted"), 1);
                     return Err(Interrupt::CallCatching(function, arguments, then));
@@ -100,18 +124,20 @@ fn serve(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
         }
     }
     flush();
-    Err(Interrupt::Wait(Vec::new()))
+    Err(Interrupt::Wait(vec![stream]))
 }
 
 /// The text that a request asked to be formatted has been made.
 fn formatted(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let remembered = caller.own.rare().dictionary.erase(atoms::IO_REQUEST);
-    if let Some(&[from, reply_as, latin1]) = remembered.and_then(Term::tuple_elements) {
+    let mut served = atoms::STANDARD_IO;
+    if let Some(&[from, reply_as, latin1, stream]) = remembered.and_then(Term::tuple_elements) {
         let encoding = if latin1 == atoms::TRUE { Encoding::Latin1 } else { Encoding::Utf8 };
-        let result = put_characters(caller, arguments[0], encoding);
+        let result = put_characters(caller, stream, arguments[0], encoding);
         reply(caller, from, reply_as, result);
+        served = stream;
     }
-    Err(Interrupt::Call(registry().export(name("atoll_io"), name("loop"), 0), Vec::new()))
+    Err(Interrupt::Call(registry().export(name("atoll_io"), name("loop"), 1), vec![served]))
 }
 
 fn reply(caller: &mut Caller<'_>, from: Term, reply_as: Term, result: Term) {
@@ -130,7 +156,7 @@ fn error(caller: &mut Caller<'_>, reason: &str) -> Term {
     caller.heap().tuple(&[atoms::ERROR, name(reason)])
 }
 
-fn carry_out(caller: &mut Caller<'_>, request: Term) -> Done {
+fn carry_out(caller: &mut Caller<'_>, stream: Term, request: Term) -> Done {
     if request == name("getopts") {
         let encoding = if is_utf8() { atoms::UNICODE } else { atoms::LATIN1 };
         let heap = caller.heap();
@@ -142,10 +168,10 @@ fn carry_out(caller: &mut Caller<'_>, request: Term) -> Done {
     match *elements {
         [tag, encoding, characters] if tag == atoms::PUT_CHARS => {
             let encoding = if encoding == atoms::LATIN1 { Encoding::Latin1 } else { Encoding::Utf8 };
-            Done::Reply(put_characters(caller, characters, encoding))
+            Done::Reply(put_characters(caller, stream, characters, encoding))
         }
         [tag, characters] if tag == atoms::PUT_CHARS => {
-            Done::Reply(put_characters(caller, characters, Encoding::Latin1))
+            Done::Reply(put_characters(caller, stream, characters, Encoding::Latin1))
         }
         [tag, encoding, module, function, arguments] if tag == atoms::PUT_CHARS => {
             format(caller, module, function, arguments, encoding == atoms::LATIN1)
@@ -156,7 +182,7 @@ fn carry_out(caller: &mut Caller<'_>, request: Term) -> Done {
         [tag, mut list] if tag == name("requests") => {
             let mut last = atoms::OK;
             while list.is_cons() {
-                match carry_out(caller, list.head()) {
+                match carry_out(caller, stream, list.head()) {
                     Done::Reply(result) => last = result,
                     // Formatting inside of a list of requests would need a state of its own; clients do not ask it.
                     Done::Format { .. } => return Done::Reply(error(caller, "enotsup")),
@@ -183,11 +209,11 @@ fn format(caller: &mut Caller<'_>, module: Term, function: Term, arguments: Term
     }
 }
 
-fn put_characters(caller: &mut Caller<'_>, characters: Term, encoding: Encoding) -> Term {
+fn put_characters(caller: &mut Caller<'_>, stream: Term, characters: Term, encoding: Encoding) -> Term {
     let converted = convert(characters, encoding, caller.heap());
     match converted {
         Ok(Converted::All(text)) => {
-            put_text(&text);
+            put_text_to(stream, &text);
             atoms::OK
         }
         Ok(_) | Err(Exception { .. }) => error(caller, "put_chars"),

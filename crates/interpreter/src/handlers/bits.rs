@@ -1,5 +1,6 @@
 //! The bit syntax: fetches operands and leaves the meaning to `operations`.
 
+use atoll_heap::Collection;
 use atoll_loader::instruction::{BitFlags, MatchCommand, Register, Segment, SegmentSize, SegmentType, SegmentValue};
 use atoll_operations::bit_construct::{self, Part, PartSize, PartValue};
 use atoll_operations::{Exception, bit_match};
@@ -7,7 +8,7 @@ use atoll_term::{Term, Word};
 
 use crate::core::{Core, Exit, dispatch};
 use crate::handlers::arithmetic::soon_if_full;
-use crate::handlers::control::any_at;
+use crate::handlers::control::{self, any_at};
 use crate::operand::{Any, Write, any_register};
 use crate::raise;
 
@@ -260,12 +261,32 @@ pub unsafe fn match_(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c:
     }
 }
 
-/// `bs_create_bin`: fail, table, destination.
+/// Most words that the beginning of a bitstring takes: a handle and a view of it, or a binary on the heap.
+const MOST_WORDS: usize = 16;
+
+/// Makes room for what the following instructions build; `kept` is a term beside the live registers. Returns the stack
+/// pointer, or `None` when the process has reached its heap limit.
+unsafe fn make_room(words: usize, live: usize, kept: &mut Term, e: *mut Word, c: *mut Core) -> Option<*mut Word> {
+    // SAFETY: the process runs on this core; its registers are in the mutator.
+    unsafe {
+        let core = &mut *c;
+        if words == 0 || (*core.mutator).free_words() >= words && !control::stress_is_due() {
+            return Some(e);
+        }
+        core.x[live] = *kept;
+        let request = Collection { heap_words: words, stack_words: 1, ..Collection::default() };
+        let (_, e) = control::collect(request, live + 1, core.top(), e, c)?;
+        *kept = (*c).x[live];
+        Some(e)
+    }
+}
+
+/// `bs_create_bin`: fail, words to make room for, live registers, table, destination.
 pub unsafe fn create(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: the process runs on this core; tables live as long as the code.
     unsafe {
         (*c).swap_out(hp, e);
-        let Table::Segments(segments) = &*(*ip.add(2) as *const Table) else { return fail(ip, hp, e, reds, c) };
+        let Table::Segments(segments) = &*(*ip.add(4) as *const Table) else { return fail(ip, hp, e, reds, c) };
         const FEW: usize = 8;
         let mut few = [EMPTY; FEW];
         let mut many = Vec::new();
@@ -279,7 +300,10 @@ pub unsafe fn create(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c:
             *part = fetch(prepared, e, c);
         }
         match bit_construct::create(&mut *(*c).mutator, parts) {
-            Ok(result) => store(Some(result), 3, ip, e, reds, c),
+            Ok(mut result) => match make_room(*ip.add(2) as usize, *ip.add(3) as usize, &mut result, e, c) {
+                Some(e) => store(Some(result), 5, ip, e, reds, c),
+                None => raise::killed_by_heap_limit(c, reds),
+            },
             Err(_) if *ip.add(1) != 0 => fail(ip, (*c).top(), e, reds, c),
             Err(exception) => raise::plain(exception, ip, (*c).top(), e, reds, c),
         }
@@ -333,19 +357,29 @@ unsafe fn refuse(exception: Exception, ip: *const Word, e: *mut Word, reds: i64,
     }
 }
 
-/// Old `bs_init2` and `bs_init_bits`: fail, size, unit, destination.
+/// Old `bs_init2` and `bs_init_bits`: fail, size, unit, words to make room for, live registers, destination.
 pub unsafe fn old_init(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: the process runs on this core.
     unsafe {
         (*c).swap_out(hp, e);
+        let mut nothing = Term::NIL;
         match bit_construct::size_in_bits(any_at(ip, 2, e, c), *ip.add(3) as u16) {
-            Ok(bits) => start_building(bit_construct::begin(&mut *(*c).mutator, bits), 4, ip, e, reds, c),
+            Ok(bits) => match make_room(old_room(*ip.add(4)), *ip.add(5) as usize, &mut nothing, e, c) {
+                Some(e) => start_building(bit_construct::begin(&mut *(*c).mutator, bits), 6, ip, e, reds, c),
+                None => raise::killed_by_heap_limit(c, reds),
+            },
             Err(exception) => refuse(exception, ip, e, reds, c),
         }
     }
 }
 
-/// Old `bs_append` and `bs_private_append`: fail, size in bits, unit, binary, private, destination.
+/// With the bitstring's own words, which are taken first: once it has begun, it must not move.
+fn old_room(extra: Word) -> usize {
+    if extra == 0 { 0 } else { extra as usize + MOST_WORDS }
+}
+
+/// Old `bs_append` and `bs_private_append`: fail, size in bits, unit, binary, private, words to make room for, live
+/// registers, destination.
 pub unsafe fn old_append(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: the process runs on this core.
     unsafe {
@@ -354,9 +388,12 @@ pub unsafe fn old_append(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64
             Ok(bits) => bits,
             Err(exception) => return refuse(exception, ip, e, reds, c),
         };
-        let (unit, value, private) = (*ip.add(3) as u16, any_at(ip, 4, e, c), *ip.add(5) != 0);
+        let (unit, mut value, private) = (*ip.add(3) as u16, any_at(ip, 4, e, c), *ip.add(5) != 0);
+        let Some(e) = make_room(old_room(*ip.add(6)), *ip.add(7) as usize, &mut value, e, c) else {
+            return raise::killed_by_heap_limit(c, reds);
+        };
         match bit_construct::append(&mut *(*c).mutator, value, size, unit, private) {
-            Ok(building) => start_building(building, 6, ip, e, reds, c),
+            Ok(building) => start_building(building, 8, ip, e, reds, c),
             Err(_) => refuse(Exception::badarg(), ip, e, reds, c),
         }
     }

@@ -198,10 +198,13 @@ pub unsafe fn test_heap_slow(ip: *const Word, hp: *mut Word, e: *mut Word, reds:
 }
 
 /// Counts allocation points for `--gc-stress`: true at every Nth.
-fn stress_is_due() -> bool {
+pub fn stress_is_due() -> bool {
     use std::sync::atomic::Ordering::Relaxed;
     thread_local! { static COUNT: std::cell::Cell<u32> = const { std::cell::Cell::new(0) } }
-    let every = atoll_heap::statistics::STRESS.load(Relaxed).max(1);
+    let every = atoll_heap::statistics::STRESS.load(Relaxed);
+    if every == 0 {
+        return false;
+    }
     COUNT.with(|count| {
         count.set(count.get() + 1);
         count.get().is_multiple_of(every)

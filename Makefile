@@ -1,0 +1,40 @@
+# `make help` lists what there is. Every target sets the machine up first: see scripts/setup.
+
+CARGO ?= cargo
+# The program that `make run` compares, its arguments, and the runs of each contender.
+PROGRAM ?= bench/application/netsim.erl
+ARGS ?= all 20 100
+RUNS ?= 5
+# Options of `make bench`: --only NAME, --runs N, --heaps NAMES (see README.md).
+BENCH ?=
+# How long `make fuzz` runs, in seconds.
+SECONDS_OF_FUZZING ?= 60
+
+.PHONY: help run test bench asan fuzz clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: ## Compare a real program on every heap architecture and on stock erl; a table and a plot
+	@scripts/setup run
+	@scripts/run $(PROGRAM) $(RUNS) $(ARGS)
+
+test: ## Run every check and test; the last line is "N passed, N failed"
+	@scripts/setup test
+	@scripts/test
+
+bench: ## Measure the benchmarks beside stock erl (about half an hour; BENCH="--only ring --runs 3")
+	@scripts/setup run
+	@scripts/bench $(BENCH)
+
+asan: ## Run the tests of the crates with raw memory under AddressSanitizer (needs a nightly toolchain)
+	@scripts/setup test
+	@scripts/asan
+
+fuzz: ## Feed the loader damaged files for a minute (SECONDS_OF_FUZZING=600)
+	@scripts/setup test
+	ATOLL_FUZZ_SECONDS=$(SECONDS_OF_FUZZING) $(CARGO) test --release -p atoll-loader --test mutation -- --nocapture
+
+clean: ## Remove what was built and measured
+	$(CARGO) clean
+	rm -rf out

@@ -1,0 +1,110 @@
+//! Every program of `tests/programs` on every heap, held against stock `erl`: one test for each program and heap, eight
+//! runs in each.
+//!
+//! `known_differences.txt` beside the programs lists those that are known to differ. They are shown as ignored, with
+//! the reason, and a test of their own fails as soon as they pass.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use atoll_differential::{
+    Atoll, Configuration, End, Finished, KnownDifferences, Program, Stock, compile, is_newer, matrix, programs,
+};
+use libtest_mimic::{Arguments, Failed, Trial};
+
+/// What all tests share.
+struct Suite {
+    atoll: Atoll,
+    stock: Stock,
+    folder: PathBuf,
+    /// Stock's result for each module, made by whichever test needs it first.
+    expected: Mutex<HashMap<String, Arc<OnceLock<Result<Finished, String>>>>>,
+}
+
+impl Suite {
+    fn expected(&self, program: &Program) -> Result<Finished, String> {
+        let mut all = self.expected.lock().map_err(|error| error.to_string())?;
+        let cell = Arc::clone(all.entry(program.module.clone()).or_default());
+        drop(all);
+        cell.get_or_init(|| {
+            let finished = self.stock.run(&self.folder, &program.module, program.timeout);
+            let finished = finished.map_err(|error| format!("stock erl: {error}"))?;
+            match finished.end {
+                End::Exited(_) => Ok(finished),
+                end => Err(format!("stock erl: {end}")),
+            }
+        })
+        .clone()
+    }
+
+    fn check(&self, program: &Program, configurations: &[Configuration]) -> Result<(), String> {
+        let expected = self.expected(program)?;
+        for configuration in configurations {
+            self.atoll.check(configuration, &self.folder, &program.module, program.timeout, &expected)?;
+        }
+        Ok(())
+    }
+}
+
+/// Compiles what has changed since the last run.
+fn compile_changed(programs: &[Program], folder: &Path) -> Result<(), String> {
+    let changed: Vec<PathBuf> = programs
+        .iter()
+        .filter(|program| is_newer(&program.source, &folder.join(&program.module).with_extension("beam")))
+        .map(|program| program.source.clone())
+        .collect();
+    compile(&changed, folder).map_err(|error| error.to_string())
+}
+
+fn trials(suite: &Arc<Suite>, program: &Program, heap: &'static str, known: &KnownDifferences) -> Vec<Trial> {
+    let name = format!("{}/{heap}", program.module);
+    let configurations = matrix(heap, program.stress);
+    let (suite, program) = (Arc::clone(suite), program.clone());
+    let check = move || suite.check(&program, &configurations);
+    match known.reason(name.split('/').next().unwrap_or_default(), heap) {
+        None => vec![Trial::test(name, move || check().map_err(Failed::from))],
+        Some(reason) => {
+            let still = check.clone();
+            let shown = Trial::test(name.clone(), move || check().map_err(Failed::from));
+            let guard = Trial::test(format!("{name} still differs"), move || match still() {
+                Err(_) => Ok(()),
+                Ok(()) => Err("it passes: remove it from tests/programs/known_differences.txt".into()),
+            });
+            vec![shown.with_kind(format!("known difference: {reason}")).with_ignored_flag(true), guard]
+        }
+    }
+}
+
+fn suite() -> Result<Vec<Trial>, String> {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/programs");
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("differential");
+    let folder = target.join("programs");
+    let all = programs(&sources)?;
+    let list = sources.join("known_differences.txt");
+    let text = std::fs::read_to_string(&list).map_err(|error| format!("{}: {error}", list.display()))?;
+    let known = KnownDifferences::parse(&text)?;
+    let stale = known.stale(&all);
+    if !stale.is_empty() {
+        return Err(format!("{}: there is no {}", list.display(), stale.join(", ")));
+    }
+    compile_changed(&all, &folder)?;
+    let stock = Stock::find(&target.join("stock")).map_err(|error| format!("cannot run erl: {error}"))?;
+    let atoll = Atoll { executable: env!("CARGO_BIN_EXE_atoll").into() };
+    let suite = Arc::new(Suite { atoll, stock, folder, expected: Mutex::default() });
+    let pairs = all.iter().flat_map(|program| atoll_vm::architectures().iter().map(move |heap| (program, *heap)));
+    let wanted = pairs.filter(|(program, heap)| !(program.allocates && *heap == "nogc"));
+    Ok(wanted.flat_map(|(program, heap)| trials(&suite, program, heap, &known)).collect())
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    match suite() {
+        Ok(trials) => libtest_mimic::run(&arguments, trials).exit_code(),
+        Err(error) => {
+            eprintln!("differential: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

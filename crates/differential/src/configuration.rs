@@ -1,0 +1,61 @@
+//! The ways in which Atoll runs each program.
+
+use std::fmt;
+
+/// One way to run a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Configuration {
+    /// `--heap`
+    pub heap: String,
+    /// `+S`
+    pub schedulers: usize,
+    /// `--gc-stress`; 0 is none.
+    pub stress: u32,
+    /// `--verify-heap`
+    pub verify: bool,
+}
+
+impl Configuration {
+    /// The options of `atoll run`.
+    pub fn options(&self) -> Vec<String> {
+        let mut options = vec!["--heap".to_owned(), self.heap.clone(), "+S".to_owned(), self.schedulers.to_string()];
+        if self.stress > 0 {
+            options.extend(["--gc-stress".to_owned(), self.stress.to_string()]);
+        }
+        if self.verify {
+            options.push("--verify-heap".to_owned());
+        }
+        options
+    }
+}
+
+impl fmt::Display for Configuration {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.options().join(" "))
+    }
+}
+
+/// Every configuration of a heap: plain, with stress, verified, with both; on one and on two schedulers.
+pub fn matrix(heap: &str, stress: u32) -> Vec<Configuration> {
+    let mut all = Vec::new();
+    for (stress, verify) in [(0, false), (stress, false), (0, true), (stress, true)] {
+        for schedulers in [1, 2] {
+            all.push(Configuration { heap: heap.to_owned(), schedulers, stress, verify });
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_matrix_is_whole_and_without_repetition() {
+        let mut texts: Vec<String> = matrix("private", 3).iter().map(ToString::to_string).collect();
+        assert!(texts.contains(&"--heap private +S 2 --gc-stress 3 --verify-heap".to_owned()), "{texts:?}");
+        texts.sort();
+        texts.dedup();
+        assert_eq!(texts.len(), 8);
+    }
+}

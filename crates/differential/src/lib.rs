@@ -1,0 +1,22 @@
+//! Runs the same programs on stock `erl` and on Atoll and compares what they print and how they end.
+//!
+//! * `program`: the programs in a folder, their directives, and the list of known differences;
+//! * `compile`: one `erlc` for many files;
+//! * `stock`: what stock `erl` does, remembered between runs;
+//! * `configuration`: the ways in which Atoll runs each program;
+//! * `check`: one program in one configuration, and the report when it differs;
+#![forbid(unsafe_code)]
+
+mod check;
+mod compile;
+mod configuration;
+mod program;
+mod run;
+mod stock;
+
+pub use check::{Atoll, difference};
+pub use compile::{CompileError, compile, is_newer};
+pub use configuration::{Configuration, matrix};
+pub use program::{KnownDifferences, Program, programs};
+pub use run::{End, Finished, run};
+pub use stock::Stock;
