@@ -24,14 +24,8 @@ mod ets_info;
 mod exit;
 mod guards;
 
-mod atomics;
-mod binary;
-mod binary_search;
-mod debug;
 mod etf;
-mod exit;
 mod funs;
-mod guards;
 mod hash;
 mod identifiers;
 mod iolist;
@@ -77,7 +71,6 @@ const AREAS: &[&[BuiltIn]] = &[
     display::BUILT_INS,
     erts_internal::BUILT_INS,
     etf::BUILT_INS,
-
     ets::BUILT_INS,
     exit::BUILT_INS,
     funs::BUILT_INS,

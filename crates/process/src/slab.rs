@@ -3,12 +3,14 @@
 
 use std::ptr::NonNull;
 
+use atoll_heap::out_of_memory;
+use atoll_platform::Reservation;
 use parking_lot::Mutex;
 
 use crate::process::Process;
 
-/// Processes whose memory is asked of the system at once.
-const CHUNK: usize = 256;
+/// Bytes whose addresses are asked of the system at once; memory is used as processes are placed.
+const CHUNK_BYTES: usize = 4 << 20;
 
 struct Free(Vec<NonNull<Process>>);
 
@@ -21,8 +23,11 @@ static FREE: Mutex<Free> = Mutex::new(Free(Vec::new()));
 pub fn place(process: Process) -> NonNull<Process> {
     let mut free = FREE.lock();
     if free.0.is_empty() {
-        let chunk: &'static mut [std::mem::MaybeUninit<Process>] = Box::leak(Box::new_uninit_slice(CHUNK));
-        free.0.extend(chunk.iter_mut().rev().map(|block| NonNull::from(block).cast::<Process>()));
+        let chunk = Reservation::new(CHUNK_BYTES).unwrap_or_else(|error| out_of_memory(error.bytes));
+        let first = chunk.start().cast::<Process>();
+        std::mem::forget(chunk);
+        // SAFETY: the blocks lie in the chunk, which is never given back.
+        free.0.extend((0..CHUNK_BYTES / size_of::<Process>()).rev().map(|index| unsafe { first.add(index) }));
     }
     let Some(block) = free.0.pop() else { unreachable!("a chunk was just added") };
     drop(free);
@@ -40,3 +45,6 @@ pub unsafe fn release(process: NonNull<Process>) {
     unsafe { std::ptr::drop_in_place(process.as_ptr()) };
     FREE.lock().0.push(process);
 }
+
+/// A process that waits shall fit into a few hundred bytes, its first heap block included.
+const _: () = assert!(size_of::<Process>() <= 288);
