@@ -24,7 +24,7 @@ pub const BUILT_INS: &[BuiltIn] = &[
     row("erts_internal", "counters_new", 1, counters_new),
     row("erts_internal", "counters_get", 2, get),
     row("erts_internal", "counters_put", 3, put),
-    row("erts_internal", "counters_add", 3, counters_add),
+    row("erts_internal", "counters_add", 3, add),
     row("erts_internal", "counters_info", 1, counters_info),
 ];
 
@@ -113,12 +113,6 @@ fn add_get(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let increment = increment(arguments[2])?;
     let sum = cell.fetch_add(increment, Ordering::SeqCst).wrapping_add(increment);
     Ok(array.term(caller, sum))
-}
-
-fn counters_add(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let (array, cell) = cell(arguments)?;
-    cell.fetch_add(array.bits(arguments[2])?, Ordering::Relaxed);
-    Ok(atoms::OK)
 }
 
 fn exchange(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {

@@ -2,11 +2,11 @@
 
 use atoll_operations::float_text::{self, FloatFormat};
 use atoll_operations::{Exception, integer_text};
-use atoll_process::{BuiltIn, Caller, Interrupt, Outcome};
+use atoll_process::{BuiltIn, Caller, Outcome};
 use atoll_term::atoms::{self, MAX_ATOM_CHARACTERS, atom_name};
 use atoll_term::{Build, Term, View};
 
-use crate::support::{atom, bad_option, badarg, byte_list, charge_bytes, row, text_list};
+use crate::support::{atom, badarg, byte_list, charge_bytes, row, text_list};
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
@@ -16,10 +16,10 @@ pub const BUILT_INS: &[BuiltIn] = &[
     row("erlang", "integer_to_binary", 2, integer_to_binary),
     row("erlang", "list_to_integer", 1, list_to_integer),
     row("erlang", "list_to_integer", 2, list_to_integer),
-    row("erts_internal", "list_to_integer", 2, list_to_integer_or_class),
+    row("erts_internal", "list_to_integer", 2, list_to_integer_or_reason),
     row("erlang", "binary_to_integer", 1, binary_to_integer),
     row("erlang", "binary_to_integer", 2, binary_to_integer),
-    row("erts_internal", "binary_to_integer", 2, binary_to_integer_or_class),
+    row("erts_internal", "binary_to_integer", 2, binary_to_integer_or_reason),
     row("string", "list_to_integer", 1, string_to_integer),
     row("string", "list_to_float", 1, string_to_float),
     row("erlang", "float_to_list", 1, float_to_list),
@@ -95,33 +95,50 @@ fn binary_to_integer(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     Ok(integer_of(caller, &text, base)?)
 }
 
-/// What OTP 27's Erlang code of `binary_to_integer/2` expects: the integer, or an atom that says what went wrong.
-fn or_reason(result: Result<Term, Exception>) -> Outcome {
-    result.or_else(|exception| Ok(exception.reason))
+/// The atom by which OTP 27's Erlang code learns why there is no integer.
+fn reason_of(exception: Exception) -> Outcome {
+    Ok(if exception.reason == atoms::SYSTEM_LIMIT { atom("big")? } else { atoms::BADARG })
 }
 
-fn list_to_integer_or_class(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let read = || Ok((base(arguments)?, bytes_of_list(arguments[0])?));
-    or_reason(read().and_then(|(base, text)| integer_of(caller, &text, base)))
-}
-
-fn binary_to_integer_or_class(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+fn binary_to_integer_or_reason(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let read = || Ok((base(arguments)?, bytes_of_binary(arguments[0])?));
-    or_reason(read().and_then(|(base, text)| integer_of(caller, &text, base)))
+    read().and_then(|(base, text)| integer_of(caller, &text, base)).or_else(reason_of)
 }
 
-/// The bytes at the start of a list that can be part of a number, and whether the term is a list at all.
-fn number_prefix(list: Term) -> Vec<u8> {
+fn list_to_integer_or_reason(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let (list, base) = (arguments[0], base(arguments));
+    if !list.is_list() {
+        return Ok(atom("not_a_list")?);
+    }
+    let base = match base {
+        Ok(base) => base,
+        Err(exception) => return reason_of(exception),
+    };
+    let text = prefix(list, |byte| byte.is_ascii_alphanumeric() || b"+-".contains(&byte));
+    let Some((_, length)) = integer_text::integer_prefix(&text, base) else { return Ok(atom("no_integer")?) };
+    match integer_of(caller, &text[..length], base) {
+        Ok(value) => number_and_rest(caller, value, list, length),
+        Err(exception) => reason_of(exception),
+    }
+}
+
+/// The longest start of a list that consists of such bytes.
+fn prefix(list: Term, belongs: impl Fn(u8) -> bool) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut rest = list;
     while rest.is_cons()
         && let Some(byte) = rest.head().as_small().and_then(|byte| u8::try_from(byte).ok())
-        && (byte.is_ascii_digit() || b"+-.,eE".contains(&byte))
+        && belongs(byte)
     {
         bytes.push(byte);
         rest = rest.tail();
     }
     bytes
+}
+
+/// The longest start of a list that may be part of a decimal number.
+fn number_prefix(list: Term) -> Vec<u8> {
+    prefix(list, |byte| byte.is_ascii_digit() || b"+-.,eE".contains(&byte))
 }
 
 fn error_pair(caller: &mut Caller<'_>, reason: &str) -> Outcome {
@@ -194,23 +211,22 @@ fn float_format(options: Term) -> Option<FloatFormat> {
     rest.is_nil().then_some(format)
 }
 
-fn text_of_float(caller: &mut Caller<'_>, arguments: &[Term]) -> Result<String, Interrupt> {
+fn text_of_float(arguments: &[Term]) -> Result<String, Exception> {
     let format = match arguments.get(1) {
         Some(options) => float_format(*options),
         None => Some(FloatFormat::DEFAULT),
     };
     let value = arguments[0].as_float().ok_or(Exception::badarg())?;
-    let Some(format) = format else { return Err(bad_option(caller)) };
-    float_text::float_text(value, format).ok_or_else(badarg)
+    format.and_then(|format| float_text::float_text(value, format)).ok_or(Exception::badarg())
 }
 
 fn float_to_list(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let text = text_of_float(caller, arguments)?;
+    let text = text_of_float(arguments)?;
     Ok(text_list(caller, &text))
 }
 
 fn float_to_binary(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let text = text_of_float(caller, arguments)?;
+    let text = text_of_float(arguments)?;
     Ok(caller.heap().binary(text.as_bytes()))
 }
 
@@ -290,32 +306,31 @@ fn atom_to_binary(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         return Err(badarg());
     }
     let name = atom_name(arguments[0]);
-    if !is_latin1(arguments).map_err(|_| bad_option(caller))? {
+    if !is_latin1(arguments)? {
         return Ok(caller.heap().binary(name.as_bytes()));
     }
     let bytes: Option<Vec<u8>> = name.chars().map(|character| u8::try_from(u32::from(character)).ok()).collect();
     Ok(caller.heap().binary(&bytes.ok_or(Exception::badarg())?))
 }
 
-fn name_of_binary(caller: &mut Caller<'_>, arguments: &[Term]) -> Result<String, Interrupt> {
+fn name_of_binary(arguments: &[Term]) -> Result<String, Exception> {
     let bytes = bytes_of_binary(arguments[0])?;
-    if is_latin1(arguments).map_err(|_| bad_option(caller))? {
+    if is_latin1(arguments)? {
         return if bytes.len() > MAX_ATOM_CHARACTERS {
-            Err(Exception::system_limit().into())
+            Err(Exception::system_limit())
         } else {
             Ok(bytes.into_iter().map(char::from).collect())
         };
     }
     let name = String::from_utf8(bytes).map_err(|_| Exception::badarg())?;
-    if name.chars().count() > MAX_ATOM_CHARACTERS { Err(Exception::system_limit().into()) } else { Ok(name) }
+    if name.chars().count() > MAX_ATOM_CHARACTERS { Err(Exception::system_limit()) } else { Ok(name) }
 }
 
-fn binary_to_atom(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let name = name_of_binary(caller, arguments)?;
+fn binary_to_atom(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let name = name_of_binary(arguments)?;
     Ok(atom(&name)?)
 }
 
-fn binary_to_existing_atom(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let name = name_of_binary(caller, arguments)?;
-    existing(Ok(name))
+fn binary_to_existing_atom(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    existing(name_of_binary(arguments))
 }

@@ -1,11 +1,11 @@
-//! Output for debugging, past the I/O system of OTP.
+//! Output for debugging, past the I/O system of OTP: terms on the standard output, text on the standard error.
 
 use std::io::Write;
 use std::sync::OnceLock;
 
 use atoll_operations::{Exception, list};
 use atoll_process::{BuiltIn, Caller, Outcome};
-use atoll_term::{Term, atoms, text};
+use atoll_term::{Build, Term, atoms, text};
 
 use crate::support::{badarg, row};
 
@@ -13,6 +13,7 @@ use crate::support::{badarg, row};
 pub const BUILT_INS: &[BuiltIn] = &[
     row("erlang", "display", 1, display),
     row("erlang", "display_nl", 0, display_nl),
+    row("erts_debug", "display", 1, display_and_return),
     row("erlang", "display_string", 1, display_string),
     row("erlang", "display_string", 2, display_string_on),
 ];
@@ -43,12 +44,20 @@ fn put(out: &mut dyn Write, text: &str) -> Outcome {
 
 fn display(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let mut line = text::to_string(arguments[0]);
-    line.push('\n');
+    line.push_str("\r\n");
     print(&line)
 }
 
+/// The text is the result too.
+fn display_and_return(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let mut line = text::to_string(arguments[0]);
+    line.push('\n');
+    print(&line)?;
+    Ok(caller.heap().string(&line))
+}
+
 fn display_nl(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
-    print("\n")
+    put(&mut std::io::stderr(), "\r\n")
 }
 
 /// The text in a list of code points.
@@ -59,7 +68,7 @@ fn characters(term: Term) -> Result<String, Exception> {
 }
 
 fn display_string(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    print(&characters(arguments[0])?)
+    put(&mut std::io::stderr(), &characters(arguments[0])?)
 }
 
 fn display_string_on(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {

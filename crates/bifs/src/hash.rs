@@ -131,7 +131,14 @@ fn adler32_combine(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let ((low1, high1), (low2, high2)) = (halves(first), halves(second));
     let length = length % ADLER_MODULUS;
     // The second run started from 1; every one of its steps counts the first run's low sum, less that 1, again.
-    let low = (low1 + low2 + ADLER_MODULUS - 1) % ADLER_MODULUS;
-    let high = (high1 + high2 + length * low1 + ADLER_MODULUS - length) % ADLER_MODULUS;
-    Ok(Term::small((high << 16 | low) as i64))
+    let low = less_once(less_once(low1 + low2 + ADLER_MODULUS - 1, ADLER_MODULUS), ADLER_MODULUS);
+    let high = high1 + high2 + length * low1 % ADLER_MODULUS + ADLER_MODULUS - length;
+    let high = less_once(less_once(high, 2 * ADLER_MODULUS), ADLER_MODULUS);
+    // Of sums that no bytes have, what is beyond the modulus spills over, as in OTP.
+    Ok(Term::small(((high << 16 | low) & u64::from(u32::MAX)) as i64))
+}
+
+/// The sum less the subtrahend if it is not below that.
+fn less_once(sum: u64, subtrahend: u64) -> u64 {
+    if sum >= subtrahend { sum - subtrahend } else { sum }
 }

@@ -7,20 +7,23 @@ use std::sync::OnceLock;
 use atoll_process::BuiltIn;
 
 mod atoll_heap;
+mod atomics;
+mod binary;
+mod binary_search;
 mod calendar;
 mod code;
 mod convert;
 mod copy;
+mod debug;
 mod dictionary;
 mod display;
 mod erts_internal;
+
+mod ets;
+mod ets_info;
 mod exit;
 mod guards;
 
-mod atomics;
-mod binary;
-mod binary_search;
-mod debug;
 mod etf;
 mod funs;
 mod hash;
@@ -57,14 +60,23 @@ pub use system_info::{Release, install_release};
 /// The tables of all areas.
 const AREAS: &[&[BuiltIn]] = &[
     atoll_heap::BUILT_INS,
+    atomics::BUILT_INS,
+    binary::BUILT_INS,
+    binary_search::BUILT_INS,
     calendar::BUILT_INS,
     code::BUILT_INS,
     convert::BUILT_INS,
+    debug::BUILT_INS,
     dictionary::BUILT_INS,
     display::BUILT_INS,
     erts_internal::BUILT_INS,
+    etf::BUILT_INS,
+    ets::BUILT_INS,
     exit::BUILT_INS,
+    funs::BUILT_INS,
     guards::BUILT_INS,
+    hash::BUILT_INS,
+    identifiers::BUILT_INS,
     iolist::BUILT_INS,
     link::BUILT_INS,
     lists::BUILT_INS,
@@ -84,14 +96,6 @@ const AREAS: &[&[BuiltIn]] = &[
     timers::BUILT_INS,
     tuples::BUILT_INS,
     unicode::BUILT_INS,
-    binary::BUILT_INS,
-    binary_search::BUILT_INS,
-    etf::BUILT_INS,
-    hash::BUILT_INS,
-    funs::BUILT_INS,
-    identifiers::BUILT_INS,
-    atomics::BUILT_INS,
-    debug::BUILT_INS,
 ];
 
 /// All built-in functions of this machine.

@@ -272,6 +272,14 @@ fn expire_timers(index: usize) {
 }
 
 impl Schedule for Schedulers {
+    fn queue_lengths(&self) -> Vec<usize> {
+        self.schedulers.iter().map(|scheduler| scheduler.queue.len()).collect()
+    }
+
+    fn context_switches(&self) -> usize {
+        Schedulers::context_switches(self)
+    }
+
     #[inline]
     fn enqueue(&self, process: NonNull<Process>) {
         let current = CURRENT.get();

@@ -124,13 +124,27 @@ pub fn read(path: &str) -> String {
 
 /// The crates of the workspace.
 pub fn packages() -> Vec<Package> {
+    metadata(&["--no-deps"])
+}
+
+/// All libraries that the workspace needs on this system, indirect ones included, and the workspace itself.
+pub fn libraries() -> Vec<Package> {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(rustc).arg("-vV").output().expect("rustc is installed");
+    let version = String::from_utf8_lossy(&output.stdout).into_owned();
+    let host = version.lines().find_map(|line| line.strip_prefix("host: ")).expect("rustc names its host");
+    metadata(&["--filter-platform", host])
+}
+
+fn metadata(options: &[&str]) -> Vec<Package> {
     #[derive(Deserialize)]
     struct Metadata {
         packages: Vec<Package>,
     }
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
-        .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
+        .args(["metadata", "--format-version", "1", "--offline"])
+        .args(options)
         .current_dir(root())
         .output()
         .expect("cargo runs this test");

@@ -124,3 +124,33 @@ fn every_crate_takes_the_lints_of_the_workspace() {
     }
     report("[lints] workspace = true", &broken);
 }
+
+/// Whether an SPDX expression offers, for each of its parts, a licence that agrees with Apache-2.0.
+fn agrees(licence: &str) -> bool {
+    let fine = ["Apache-2.0", "MIT", "0BSD", "Zlib", "BSD-2-Clause", "BSD-3-Clause", "ISC", "BSL-1.0", "Unlicense"];
+    let flat = licence.replace(['(', ')'], "").replace('/', " OR ");
+    flat.split(" AND ").all(|part| {
+        let mut offers = part.split(" OR ").map(|one| one.split(" WITH ").next().unwrap_or(one).trim());
+        offers.any(|one| fine.contains(&one) || one.starts_with("Unicode"))
+    })
+}
+
+#[test]
+fn licences_of_libraries_agree_with_ours() {
+    let mut broken = Vec::new();
+    let libraries = atoll_tidy::libraries();
+    for library in &libraries {
+        let licence = library.license.as_deref().unwrap_or("none");
+        if !agrees(licence) {
+            broken.push(format!("{}: {licence}", library.name));
+        }
+    }
+    assert!(libraries.len() > 20, "{} libraries", libraries.len());
+    report("licences agree with Apache-2.0", &broken);
+}
+
+#[test]
+fn offers_and_demands_of_licences_are_told_apart() {
+    assert!(agrees("GPL-3.0 OR MIT") && agrees("MIT/Apache-2.0") && agrees("(MIT OR Apache-2.0) AND Unicode-3.0"));
+    assert!(!agrees("GPL-3.0") && !agrees("MIT AND GPL-2.0") && !agrees("none"));
+}

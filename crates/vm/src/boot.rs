@@ -110,7 +110,9 @@ pub fn run(options: &Options, program: &Program, arguments: &[String]) -> Result
     }
     let mut folders: Vec<_> = program.folder.iter().cloned().collect();
     folders.extend(options.code_path.iter().cloned());
-    let _ = PATH.set(CodePath::new(folders, otp));
+    let path = CodePath::new(folders, otp);
+    output::set_encoding(path.release_of("kernel"));
+    let _ = PATH.set(path);
     let module = atoms::atom(&program.module).map_err(|error| BootError::Module(error.to_string()))?;
     load_module(&program.module).map_err(BootError::Module)?;
     let main = atoms::atom("main").map_err(|error| BootError::Module(error.to_string()))?;
@@ -198,6 +200,7 @@ fn install(options: &Options) -> Result<&'static Schedulers, BootError> {
     interpreter::autoload::install(autoload);
     interpreter::requests::install(atoll_bifs::answer_request);
     atoll_bifs::install_halt(finish);
+    atoll_bifs::install_print(output::print);
     atoll_bifs::install_default_heap(default_heap(options));
     let schedulers = Schedulers::new(options.schedulers, process_ended);
     let _ = system.schedule.set(schedulers);

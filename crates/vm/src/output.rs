@@ -2,6 +2,7 @@
 //! and reports of programs that fail.
 
 use std::io::{BufRead, Read, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use atoll_code::registry;
 use atoll_operations::unicode::{Converted, Encoding, convert};
@@ -37,14 +38,18 @@ fn write_out(buffer: &mut Vec<u8>) {
     buffer.clear();
 }
 
-/// Whether the terminal takes UTF-8, as OTP decides it.
+/// First release of the `kernel` library that writes UTF-8 without a shell (OTP 26).
+const UTF8_KERNEL: u32 = 9;
+
+static UTF8: AtomicBool = AtomicBool::new(false);
+
+/// Takes over what the libraries' own I/O server would do: before OTP 26 it writes Latin-1 when there is no shell.
+pub fn set_encoding(kernel_release: Option<u32>) {
+    UTF8.store(kernel_release.is_none_or(|release| release >= UTF8_KERNEL), Ordering::Relaxed);
+}
+
 fn is_utf8() -> bool {
-    let locale =
-        ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| std::env::var(name).ok().filter(|v| !v.is_empty()));
-    locale.is_some_and(|locale| {
-        let locale = locale.to_ascii_lowercase();
-        locale.contains("utf-8") || locale.contains("utf8")
-    })
+    UTF8.load(Ordering::Relaxed)
 }
 
 /// Writes text to a stream; standard error is not buffered.
@@ -72,6 +77,12 @@ fn put_text(text: &str) {
     if buffer.len() >= BUFFER {
         write_out(&mut buffer);
     }
+}
+
+/// Writes text past the I/O process, in order with what it has written.
+pub fn print(text: &str) {
+    put_text(text);
+    flush();
 }
 
 fn name(text: &str) -> Term {

@@ -36,6 +36,15 @@ impl CodePath {
         self.otp.as_deref()
     }
 
+    /// First number of a library's version, from the name of its folder.
+    pub fn release_of(&self, library: &str) -> Option<u32> {
+        let folders = folders_in(&self.otp.as_ref()?.join("lib"));
+        folders.iter().find_map(|folder| {
+            let version = folder.file_name()?.to_str()?.strip_prefix(library)?.strip_prefix('-')?.to_owned();
+            version.split('.').next()?.parse().ok()
+        })
+    }
+
     fn libraries(&self) -> &HashMap<String, PathBuf> {
         self.libraries.get_or_init(|| {
             let mut modules = HashMap::new();
