@@ -16,6 +16,7 @@ mod display;
 mod erts_internal;
 mod ets;
 mod ets_info;
+mod ets_select;
 mod exit;
 mod guards;
 
@@ -66,6 +67,7 @@ const AREAS: &[&[BuiltIn]] = &[
     display::BUILT_INS,
     erts_internal::BUILT_INS,
     ets::BUILT_INS,
+    ets_select::BUILT_INS,
     exit::BUILT_INS,
     guards::BUILT_INS,
     iolist::BUILT_INS,
