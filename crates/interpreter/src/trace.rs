@@ -27,10 +27,13 @@ pub unsafe fn take(
         addresses.push(Term::small(at as i64));
     }
     let mut word = stack;
+    let mut last = Term::NONE;
     while word < base && addresses.len() < DEPTH + usize::from(!at.is_null()) {
         // SAFETY: the word lies on the stack.
         let content = Term::from_word(unsafe { *word });
-        if content.is_header() && !content.is_none() {
+        // Recursion leaves the same address many times in a row; it is told once, as in OTP.
+        if content.is_header() && !content.is_none() && content != last {
+            last = content;
             addresses.push(Term::small(content.word() as i64));
         }
         word = word.wrapping_add(1);

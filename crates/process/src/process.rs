@@ -302,18 +302,17 @@ impl Own {
 
     /// Collects, and makes room. `live` are the registers in use.
     pub fn collect(&mut self, request: Collection, live: &mut [Term]) -> Result<(), HeapFull> {
-        let spares = self.flags.heap_limit_spares;
-        let Own { mutator, saved, mailbox, rare, .. } = self;
+        let Own { mutator, saved, mailbox, rare, flags, .. } = self;
         let mut roots = Roots { saved, mailbox, rare: rare.as_deref_mut(), inbox: None };
         let result = architecture().collect(mutator, request, live, &mut roots);
-        if result.is_ok() || !spares {
+        if result.is_err() && flags.heap_limit_spares {
+            // The limit is only to be reported: do without it this time.
+            let options = architecture().options(mutator);
+            architecture().set_options(mutator, &HeapOptions { maximum_words: 0, ..options });
+            let result = architecture().collect(mutator, request, live, &mut roots);
+            architecture().set_options(mutator, &options);
             return result;
         }
-        // Reaching the maximum is of no consequence for this process: once more without it.
-        let options = architecture().options(mutator);
-        architecture().set_options(mutator, &HeapOptions { maximum_words: 0, ..options });
-        let result = architecture().collect(mutator, request, live, &mut roots);
-        architecture().set_options(mutator, &options);
         result
     }
 }
