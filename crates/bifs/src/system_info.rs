@@ -25,7 +25,6 @@ pub const BUILT_INS: &[BuiltIn] = &[
     BuiltIn { module: "erlang", name: "is_alive", arity: 0, function: is_alive },
     BuiltIn { module: "erlang", name: "monitor_node", arity: 2, function: monitor_node },
     BuiltIn { module: "erlang", name: "monitor_node", arity: 3, function: monitor_node },
-    BuiltIn { module: "net_kernel", name: "dflag_unicode_io", arity: 1, function: unicode_io },
     BuiltIn { module: "io", name: "printable_range", arity: 0, function: printable_range },
     BuiltIn { module: "file", name: "native_name_encoding", arity: 0, function: name_encoding },
     BuiltIn { module: "error_logger", name: "warning_map", arity: 0, function: warning_map },
@@ -375,10 +374,6 @@ fn monitor_node(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         return Ok(atoms::TRUE);
     }
     Err(crate::process_support::error_with_cause(caller, name("notalive"), name("notalive")))
-}
-
-fn unicode_io(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    if arguments[0].is_pid() { Ok(atoms::TRUE) } else { Err(badarg()) }
 }
 
 fn printable_range(_: &mut Caller<'_>, _: &[Term]) -> Outcome {

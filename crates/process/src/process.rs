@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use atoll_heap::{Collection, HeapFull, HeapOptions, Mutator, RootSet, architecture};
 use atoll_term::{Export, Term, Word, atoms};
 
+use thin_vec::ThinVec;
+
 use crate::dictionary::Dictionary;
 use crate::handle::Request;
 use crate::inbox::Inbox;
@@ -68,6 +70,8 @@ pub struct Process {
     pub inbox: Inbox,
     /// Whether it was ever registered under a name: see [`crate::System::register`].
     pub registered: AtomicBool,
+    /// Whether its end concerns others than processes (it has owned a table): see [`crate::System::at_exit`].
+    pub has_exit_work: AtomicBool,
     state: AtomicU32,
     own: UnsafeCell<Own>,
 }
@@ -86,11 +90,9 @@ pub struct Own {
     /// Where to go on.
     pub address: *const Word,
     /// Registers saved while it does not run.
-    pub saved: Vec<Term>,
+    pub saved: ThinVec<Term>,
     /// Messages that have arrived.
     pub mailbox: Mailbox,
-    /// Its pid.
-    pub pid: Term,
     /// Who spawned it (local pid), or `NONE`.
     pub parent: Term,
     /// The process that input and output go to (pid).
@@ -221,6 +223,7 @@ impl Process {
             pid,
             inbox: Inbox::default(),
             registered: AtomicBool::new(false),
+            has_exit_work: AtomicBool::new(false),
             state: AtomicU32::new(state::QUEUED),
             own: UnsafeCell::new(own),
         }
@@ -319,7 +322,7 @@ impl Own {
 
 /// The roots of a process beside its stack.
 struct Roots<'p> {
-    saved: &'p mut Vec<Term>,
+    saved: &'p mut ThinVec<Term>,
     mailbox: &'p Mailbox,
     rare: Option<&'p mut Rare>,
     inbox: Option<&'p Inbox>,
