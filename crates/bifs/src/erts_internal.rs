@@ -4,7 +4,7 @@
 use atoll_process::{BuiltIn, Caller, Outcome, System};
 use atoll_term::{Build, Term, atoms};
 
-use crate::process_support::{badarg, list_elements, name};
+use crate::process_support::{badarg, badopt, list_elements, name};
 use crate::spawn::boolean;
 
 /// What this file provides.
@@ -19,6 +19,7 @@ pub const BUILT_INS: &[BuiltIn] = &[
     BuiltIn { module: "erts_internal", name: "scheduler_wall_time", arity: 1, function: switch },
     BuiltIn { module: "erts_internal", name: "system_check", arity: 1, function: system_check },
     BuiltIn { module: "erts_internal", name: "process_display", arity: 2, function: process_display },
+    BuiltIn { module: "erlang", name: "process_display", arity: 2, function: process_display },
     BuiltIn { module: "erts_internal", name: "abort_pending_connection", arity: 2, function: never },
     BuiltIn { module: "erts_literal_area_collector", name: "release_area_switch", arity: 0, function: never },
     BuiltIn { module: "erlang", name: "load_nif", arity: 2, function: load_nif },
@@ -98,7 +99,10 @@ fn system_check(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 /// `process_display(Pid, backtrace)`: on standard error.
 fn process_display(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let pid = arguments[0];
-    if arguments[1] != atoms::BACKTRACE || !pid.is_local_pid() {
+    if arguments[1] != atoms::BACKTRACE {
+        return Err(badopt(caller));
+    }
+    if !pid.is_local_pid() {
         return Err(badarg());
     }
     if pid != caller.process.pid && !System::get().table.contains(pid) {

@@ -9,7 +9,7 @@ use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, Signal, System, signal}
 use atoll_term::{Build, Term, View, atoms};
 
 use crate::process_info::answer_request;
-use crate::process_support::{badarg, list_elements, name, text};
+use crate::process_support::{badarg, badopt, list_elements, name, text};
 use crate::spawn::boolean;
 
 /// What this file provides.
@@ -61,10 +61,12 @@ fn error_2(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 fn error_3(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let mut exception = Exception { arguments: given(arguments[1]), ..Exception::error(arguments[0]) };
-    for option in list_elements(arguments[2]).ok_or_else(badarg)? {
-        match option.tuple_elements() {
-            Some(&[atoms::ERROR_INFO, info]) if info.is_map() => exception.error_info = info,
-            _ => return Err(badarg()),
+    // What is no such option is ignored, as in OTP.
+    for option in list_elements(arguments[2]).unwrap_or_default() {
+        if let Some(&[atoms::ERROR_INFO, info]) = option.tuple_elements()
+            && info.is_map()
+        {
+            exception.error_info = info;
         }
     }
     // The information needs a place at the top of the trace, where the arity stands without arguments.
@@ -146,12 +148,13 @@ fn halt_1(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 const LONGEST_SLOGAN: usize = 1_023;
 
 /// `halt(Status | abort | Slogan, [{flush, Bool}])`
-fn halt_2(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+fn halt_2(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let mut flush = true;
-    for option in list_elements(arguments[1]).ok_or_else(badarg)? {
+    let Some(options) = list_elements(arguments[1]) else { return Err(badopt(caller)) };
+    for option in options {
         match option.tuple_elements() {
-            Some(&[atoms::FLUSH, value]) => flush = boolean(value).ok_or_else(badarg)?,
-            _ => return Err(badarg()),
+            Some(&[atoms::FLUSH, value]) if boolean(value).is_some() => flush = value == atoms::TRUE,
+            _ => return Err(badopt(caller)),
         }
     }
     let status = arguments[0];

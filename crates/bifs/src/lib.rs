@@ -18,10 +18,15 @@ mod debug;
 mod dictionary;
 mod display;
 mod erts_internal;
-mod etf;
+
+mod ets;
+mod ets_info;
+mod ets_select;
 mod exit;
-mod funs;
 mod guards;
+
+mod etf;
+mod funs;
 mod hash;
 mod identifiers;
 mod iolist;
@@ -67,6 +72,8 @@ const AREAS: &[&[BuiltIn]] = &[
     display::BUILT_INS,
     erts_internal::BUILT_INS,
     etf::BUILT_INS,
+    ets::BUILT_INS,
+    ets_select::BUILT_INS,
     exit::BUILT_INS,
     funs::BUILT_INS,
     guards::BUILT_INS,

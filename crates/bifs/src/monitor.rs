@@ -5,7 +5,7 @@ use atoll_process::{AliasKind, BuiltIn, Caller, Outcome, OutgoingMonitor, Refere
 use atoll_term::{Term, View, atoms};
 
 use crate::exit::take_signals;
-use crate::process_support::{badarg, badopt, list_elements, name};
+use crate::process_support::{badarg, badopt, error_with_cause, list_elements, name};
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
@@ -37,9 +37,9 @@ struct Options {
 fn read_options(list: Term) -> Option<Options> {
     let mut options = Options::default();
     for option in list_elements(list)? {
-        match option.tuple_elements()? {
-            &[atoms::ALIAS, kind] => options.alias = Some(alias_kind(kind)?),
-            &[tag, value] if tag == name("tag") => options.tag = Some(value),
+        match *option.tuple_elements()? {
+            [atoms::ALIAS, kind] => options.alias = Some(alias_kind(kind)?),
+            [tag, value] if tag == name("tag") => options.tag = Some(value),
             _ => return None,
         }
     }
@@ -72,7 +72,7 @@ fn monitor(caller: &mut Caller<'_>, kind: Term, target: Term, options: Options) 
             let reference = start(caller, Term::NONE, Term::NONE, &options);
             Ok(term_of(caller, reference, &options))
         }
-        _ => Err(badarg()),
+        _ => Err(error_with_cause(caller, atoms::BADARG, name("badtype"))),
     }
 }
 
@@ -83,9 +83,8 @@ fn monitor_process(caller: &mut Caller<'_>, target: Term, options: Options) -> O
         View::Atom(registered) => (system.whereis(registered).unwrap_or(Term::NONE), registered),
         View::Tuple(&[registered, node]) if registered.is_atom() && node.is_atom() => {
             if node != atoms::NONODE_NOHOST {
-                let reference = start(caller, Term::NONE, registered, &options);
-                missing(caller, reference, atoms::PROCESS, target, atoms::NOCONNECTION);
-                return Ok(term_of(caller, reference, &options));
+                // This machine is no distributed node.
+                return Err(badarg());
             }
             (system.whereis(registered).unwrap_or(Term::NONE), registered)
         }
@@ -168,12 +167,11 @@ fn stop(caller: &mut Caller<'_>, reference: Term) -> Result<bool, atoll_process:
 
 fn demonitor_2(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let (mut flush, mut info) = (false, false);
-    let Some(options) = list_elements(arguments[1]) else { return Err(badopt(caller)) };
-    for option in options {
+    for option in list_elements(arguments[1]).ok_or_else(badarg)? {
         match option {
             atoms::FLUSH => flush = true,
             atoms::INFO => info = true,
-            _ => return Err(badopt(caller)),
+            _ => return Err(badarg()),
         }
     }
     let mut found = stop(caller, arguments[0])?;
@@ -195,12 +193,11 @@ fn alias_0(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
 
 fn alias_1(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let mut kind = AliasKind::Explicit;
-    let Some(options) = list_elements(arguments[0]) else { return Err(badopt(caller)) };
-    for option in options {
+    for option in list_elements(arguments[0]).ok_or_else(badarg)? {
         kind = match option {
             atoms::REPLY => AliasKind::Reply,
             atoms::EXPLICIT_UNALIAS => AliasKind::Explicit,
-            _ => return Err(badopt(caller)),
+            _ => return Err(badarg()),
         };
     }
     new_alias(caller, kind)

@@ -5,7 +5,7 @@ use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, Priority, ReferenceId, 
 use atoll_term::{Term, View, atoms, map};
 
 use crate::exit::take_signals;
-use crate::process_support::{badarg, badopt, list_elements, name};
+use crate::process_support::{badarg, badopt, error_with_cause, list_elements, name};
 use crate::spawn::{HeapLimit, boolean, message_queue_data, size};
 
 /// What this file provides.
@@ -95,7 +95,9 @@ fn process_flag(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         }
         // Calls are not saved by this machine; `last_calls` is empty.
         atoms::SAVE_CALLS => {
-            let Some(count @ 0..=10_000) = value.as_small() else { return Err(badarg()) };
+            let Some(count @ 0..=10_000) = value.as_small() else {
+                return Err(error_with_cause(caller, atoms::BADARG, atoms::NONE));
+            };
             let old = std::mem::replace(&mut own.rare().save_calls, count as u16);
             Ok(Term::small(old.into()))
         }
@@ -184,7 +186,7 @@ fn yield_(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
 }
 
 fn bump_reductions(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let Some(count @ 1..) = arguments[0].as_small() else { return Err(badarg()) };
+    let Some(count @ 0..) = arguments[0].as_small() else { return Err(badarg()) };
     caller.reductions -= count.min(4_000);
     Ok(atoms::TRUE)
 }

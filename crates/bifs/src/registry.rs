@@ -18,16 +18,11 @@ pub const BUILT_INS: &[BuiltIn] = &[
 
 fn register(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let &[registered, target] = arguments else { return Err(badarg()) };
-    if !registered.is_atom() || registered == atoms::UNDEFINED {
-        return Err(badarg());
+    let is_name = registered.is_atom() && registered != atoms::UNDEFINED;
+    if !is_name || !(target.is_local_pid() || target.is_local_port()) {
+        return Err(error_with_cause(caller, atoms::BADARG, atoms::NONE));
     }
     let system = System::get();
-    if target.is_local_port() {
-        return Err(error_with_cause(caller, atoms::BADARG, name("notalive")));
-    }
-    if !target.is_local_pid() {
-        return Err(badarg());
-    }
     match system.register(registered, target) {
         Ok(()) => Ok(atoms::TRUE),
         Err(NotRegistered::Taken) => Err(error_with_cause(caller, atoms::BADARG, name("registered_name"))),

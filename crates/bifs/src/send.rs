@@ -3,7 +3,7 @@
 use atoll_process::{BuiltIn, Caller, Outcome};
 use atoll_term::{Term, atoms};
 
-use crate::process_support::{badarg, list_elements};
+use crate::process_support::{badopt, list_elements};
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
@@ -21,11 +21,12 @@ fn send(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 /// `send(Destination, Message, [nosuspend | noconnect])`
 fn send_with(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let mut connect = true;
-    for option in list_elements(arguments[2]).ok_or_else(badarg)? {
+    let Some(options) = list_elements(arguments[2]) else { return Err(badopt(caller)) };
+    for option in options {
         match option {
             atoms::NOSUSPEND => {}
             atoms::NOCONNECT => connect = false,
-            _ => return Err(badarg()),
+            _ => return Err(badopt(caller)),
         }
     }
     let destination = arguments[0];

@@ -4,7 +4,9 @@ use atoll_code::registry;
 use atoll_heap::HeapOptions;
 use atoll_operations::Exception;
 use atoll_process::spawn::{SpawnMonitor, SpawnOptions};
-use atoll_process::{AliasKind, BuiltIn, Caller, Flags, Outcome, Priority, ReferenceId, Signal, System, signal};
+use atoll_process::{
+    AliasKind, BuiltIn, Caller, Flags, Interrupt, Outcome, Priority, ReferenceId, Signal, System, signal,
+};
 use atoll_term::{Build, Term, atoms};
 use parking_lot::RwLock;
 
@@ -31,6 +33,7 @@ pub const BUILT_INS: &[BuiltIn] = &[
     BuiltIn { module: "erlang", name: "spawn_opt", arity: 5, function: spawn_opt_5 },
     BuiltIn { module: "erlang", name: "spawn_request_abandon", arity: 1, function: spawn_request_abandon },
     BuiltIn { module: "erts_internal", name: "spawn_request", arity: 4, function: spawn_request },
+    BuiltIn { module: "erts_internal", name: "dist_spawn_request", arity: 4, function: dist_spawn_request },
     BuiltIn { module: "erts_internal", name: "spawn_system_process", arity: 3, function: spawn_system_process },
 ];
 
@@ -224,9 +227,9 @@ fn read_option(requested: &mut Requested, option: Term, is_request: bool) -> Opt
         atoms::MONITOR => {
             requested.monitor = true;
             for option in list_elements(value)? {
-                match option.tuple_elements()? {
-                    &[atoms::ALIAS, kind] => requested.alias = Some(alias_kind(kind)?),
-                    &[tag, value] if tag == name("tag") => requested.tag = value,
+                match *option.tuple_elements()? {
+                    [atoms::ALIAS, kind] => requested.alias = Some(alias_kind(kind)?),
+                    [tag, value] if tag == name("tag") => requested.tag = value,
                     _ => return None,
                 }
             }
@@ -329,7 +332,8 @@ fn read_options(options: Term, is_request: bool) -> Option<Requested> {
     for option in list_elements(options)? {
         read_option(&mut requested, option, is_request)?;
     }
-    Some(requested)
+    let heap = requested.spawn.heap;
+    (heap.maximum_words == 0 || heap.maximum_words >= heap.minimum_words).then_some(requested)
 }
 
 fn start_with(caller: &mut Caller<'_>, work: Option<Work>, options: Term) -> Outcome {
@@ -347,7 +351,7 @@ fn start_requested(
     work: Option<Work>,
     requested: &Requested,
     reference: ReferenceId,
-) -> Result<(Term, Term), atoll_process::Interrupt> {
+) -> Result<(Term, Term), Interrupt> {
     let mut spawn = requested.spawn;
     if requested.monitor {
         spawn.monitor = Some(SpawnMonitor { reference, tag: atoms::DOWN });
@@ -388,27 +392,61 @@ fn spawn_opt_5(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 /// `spawn_request(Module, Function, Arguments, Options)`: the result comes as a message. Returns the request's
-/// reference, or `badarg` or `badopt` instead of raising them.
+/// reference, or `badarg` instead of raising it.
 fn spawn_request(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let Some(work) = function_work(&arguments[..3]) else { return Ok(atoms::BADARG) };
-    let Some(requested) = read_options(arguments[3], true) else { return Ok(atoms::BADOPT) };
     let reference = ReferenceId::fresh();
+    let Some(requested) = read_options(arguments[3], true) else {
+        if list_elements(arguments[3]).is_none() {
+            return Ok(atoms::BADARG);
+        }
+        let request = reference.term(caller.heap());
+        tell(caller, reference, [atoms::SPAWN_REPLY, request, atoms::ERROR, atoms::BADOPT]);
+        return Ok(request);
+    };
     let (result, value, request, told) = match start_requested(caller, Some(work), &requested, reference) {
         Ok((pid, term)) => (atoms::OK, pid, term, requested.reply_ok),
-        Err(atoll_process::Interrupt::Raise(Exception { reason, .. })) => {
+        Err(Interrupt::Raise(Exception { reason, .. })) => {
             (atoms::ERROR, reason, reference.term(caller.heap()), requested.reply_error)
         }
         Err(other) => return Err(other),
     };
     if told {
-        caller.own.rare().spawn_requests.push(reference);
-        let heap = caller.heap();
-        let message = heap.tuple(&[requested.reply_tag, request, result, value]);
-        let fragment = atoll_heap::architecture().send(Some(heap), message);
-        let reply = signal::attach(fragment, Signal::SpawnReply { reference });
-        System::get().deliver_or_answer(caller.process.pid, reply);
+        tell(caller, reference, [requested.reply_tag, request, result, value]);
     }
     Ok(request)
+}
+
+/// `dist_spawn_request(Node, {Module, Function, Arguments} | Fun, Options, Kind)`: no other node can be reached.
+fn dist_spawn_request(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let &[node, _, options, kind] = arguments else { return Err(badarg()) };
+    if !node.is_atom() || list_elements(options).is_none() {
+        return Ok(atoms::BADARG);
+    }
+    let reference = ReferenceId::fresh();
+    let request = reference.term(caller.heap());
+    let (reply_tag, told) = match read_options(options, true) {
+        Some(requested) => (requested.reply_tag, requested.reply_error),
+        None if kind == atoms::SPAWN_REQUEST => {
+            tell(caller, reference, [atoms::SPAWN_REPLY, request, atoms::ERROR, atoms::BADOPT]);
+            return Ok(request);
+        }
+        None => return Ok(atoms::BADOPT),
+    };
+    if told {
+        tell(caller, reference, [reply_tag, request, atoms::ERROR, atoms::NOCONNECTION]);
+    }
+    Ok(request)
+}
+
+/// Sends the caller the result of a request.
+fn tell(caller: &mut Caller<'_>, reference: ReferenceId, message: [Term; 4]) {
+    caller.own.rare().spawn_requests.push(reference);
+    let heap = caller.heap();
+    let message = heap.tuple(&message);
+    let fragment = atoll_heap::architecture().send(Some(heap), message);
+    let reply = signal::attach(fragment, Signal::SpawnReply { reference });
+    System::get().deliver_or_answer(caller.process.pid, reply);
 }
 
 /// `spawn_request_abandon(Reference)`: whether the process will not be made.

@@ -9,7 +9,7 @@ use atoll_term::{Build, Term, atoms};
 use parking_lot::Mutex;
 
 use crate::process_flag::{BINARY_HEAP_WORDS, heap_limit_map};
-use crate::process_support::{badarg, name};
+use crate::process_support::{badarg, badopt, name};
 use crate::spawn::{
     HeapLimit, default_heap, default_heap_limit_flags, install_default_heap, set_default_heap_limit_flags, size,
 };
@@ -25,7 +25,6 @@ pub const BUILT_INS: &[BuiltIn] = &[
     BuiltIn { module: "erlang", name: "is_alive", arity: 0, function: is_alive },
     BuiltIn { module: "erlang", name: "monitor_node", arity: 2, function: monitor_node },
     BuiltIn { module: "erlang", name: "monitor_node", arity: 3, function: monitor_node },
-    BuiltIn { module: "net_kernel", name: "dflag_unicode_io", arity: 1, function: unicode_io },
     BuiltIn { module: "io", name: "printable_range", arity: 0, function: printable_range },
     BuiltIn { module: "file", name: "native_name_encoding", arity: 0, function: name_encoding },
     BuiltIn { module: "error_logger", name: "warning_map", arity: 0, function: warning_map },
@@ -123,6 +122,13 @@ fn words(item: &str) -> Option<Term> {
         "cpu_topology" | "modified_timing_level" => return Some(atoms::UNDEFINED),
         "dist_ctrl" | "multi_scheduling_blockers" | "normal_multi_scheduling_blockers" | "taints" | "snifs" => {
             return Some(Term::NIL);
+        }
+        "endian" => {
+            if cfg!(target_endian = "big") {
+                "big"
+            } else {
+                "little"
+            }
         }
         "heap_type" => architecture().name(),
         "build_type" | "emu_type" => "opt",
@@ -314,7 +320,7 @@ fn system_flag(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         "cpu_topology" => atoms::UNDEFINED,
         "time_offset" => name("final"),
         "trace_control_word" => Term::small(0),
-        _ => return Err(badarg()),
+        _ => return Err(badopt(caller)),
     };
     install_default_heap(defaults);
     Ok(old)
@@ -368,10 +374,6 @@ fn monitor_node(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         return Ok(atoms::TRUE);
     }
     Err(crate::process_support::error_with_cause(caller, name("notalive"), name("notalive")))
-}
-
-fn unicode_io(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    if arguments[0].is_pid() { Ok(atoms::TRUE) } else { Err(badarg()) }
 }
 
 fn printable_range(_: &mut Caller<'_>, _: &[Term]) -> Outcome {

@@ -6,7 +6,7 @@ use atoll_process::timers::Action;
 use atoll_process::{BuiltIn, Caller, Outcome, ReferenceId, System, signal};
 use atoll_term::{Build, Term, atoms};
 
-use crate::process_support::{badarg, list_elements, name};
+use crate::process_support::{badarg, badopt, error_with_cause, list_elements, name};
 use crate::spawn::boolean;
 
 /// What this file provides.
@@ -36,19 +36,24 @@ fn start_timer(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 fn start(caller: &mut Caller<'_>, arguments: &[Term], wrapped: bool) -> Outcome {
     let (time, destination, message) = (arguments[0], arguments[1], arguments[2]);
     let mut absolute = false;
-    for option in list_elements(arguments.get(3).copied().unwrap_or(Term::NIL)).ok_or_else(badarg)? {
+    let Some(options) = list_elements(arguments.get(3).copied().unwrap_or(Term::NIL)) else {
+        return Err(badopt(caller));
+    };
+    for option in options {
         match option.tuple_elements() {
-            Some(&[atoms::ABS, value]) => absolute = boolean(value).ok_or_else(badarg)?,
-            _ => return Err(badarg()),
+            Some(&[atoms::ABS, value]) if boolean(value).is_some() => absolute = value == atoms::TRUE,
+            _ => return Err(badopt(caller)),
         }
     }
     if !destination.is_local_pid() && !destination.is_atom() {
         return Err(badarg());
     }
-    let milliseconds = time.as_small().filter(|time| absolute || *time >= 0).ok_or_else(badarg)?;
-    let distance = milliseconds.checked_mul(MILLISECOND).ok_or_else(badarg)?;
     let start = if absolute { 0 } else { clock::monotonic() };
-    let due = start.checked_add(distance).ok_or_else(badarg)?;
+    let milliseconds = time.as_small().filter(|time| absolute || *time >= 0);
+    let distance = milliseconds.and_then(|milliseconds| milliseconds.checked_mul(MILLISECOND));
+    let Some(due) = distance.and_then(|distance| start.checked_add(distance)) else {
+        return Err(error_with_cause(caller, atoms::BADARG, name("time")));
+    };
     let reference = ReferenceId::fresh();
     let heap = caller.heap();
     let reference_term = reference.term(heap);
@@ -64,9 +69,9 @@ fn start(caller: &mut Caller<'_>, arguments: &[Term], wrapped: bool) -> Outcome 
 fn answer_options(options: Option<&Term>, may_be_silent: bool) -> Option<(bool, bool)> {
     let (mut asynchronous, mut told) = (false, true);
     for option in list_elements(options.copied().unwrap_or(Term::NIL))? {
-        match option.tuple_elements()? {
-            &[atoms::ASYNC, value] => asynchronous = boolean(value)?,
-            &[atoms::INFO, value] if may_be_silent => told = boolean(value)?,
+        match *option.tuple_elements()? {
+            [atoms::ASYNC, value] => asynchronous = boolean(value)?,
+            [atoms::INFO, value] if may_be_silent => told = boolean(value)?,
             _ => return None,
         }
     }

@@ -1,4 +1,4 @@
-//! `unicode`, and which characters are printable.
+//! `unicode`.
 
 use atoll_code::registry;
 use atoll_operations::unicode::{self, Converted, Encoding};
@@ -12,7 +12,6 @@ pub const BUILT_INS: &[BuiltIn] = &[
     row("unicode", "bin_is_7bit", 1, bin_is_7bit),
     row("unicode", "characters_to_binary", 2, characters_to_binary),
     row("unicode", "characters_to_list", 2, characters_to_list),
-    row("io", "printable_range", 0, |_, _| Ok(atoms::LATIN1)),
 ];
 
 fn bin_is_7bit(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {

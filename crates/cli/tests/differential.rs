@@ -29,7 +29,7 @@ impl Suite {
         let cell = Arc::clone(all.entry(program.module.clone()).or_default());
         drop(all);
         cell.get_or_init(|| {
-            let finished = self.stock.run(&self.folder, &program.module, program.timeout);
+            let finished = self.stock.run_once(&self.folder, &program.module, program.timeout);
             let finished = finished.map_err(|error| format!("stock erl: {error}"))?;
             match finished.end {
                 End::Exited(_) => Ok(finished),

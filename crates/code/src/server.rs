@@ -153,7 +153,7 @@ pub fn prepare(bytes: &[u8]) -> Result<Prepared, CodeError> {
     let exports = file
         .exports
         .iter()
-        .map(|export| (linked.atoms[export.name.0 as usize], export.arity as u8, label(export.label)))
+        .map(|export| (linked.atoms[export.name.0 as usize], export.arity, label(export.label)))
         .collect();
     let lambda_places =
         linked.lambdas.iter().zip(&file.lambdas).map(|(entry, lambda)| (*entry, label(lambda.label))).collect();

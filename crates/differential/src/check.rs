@@ -9,6 +9,8 @@ use crate::run::{Finished, run};
 
 const SHOWN_LINES: usize = 4;
 const SHOWN_BYTES: usize = 400;
+/// Bytes of a long line that are shown before the first difference.
+const SHOWN_BEFORE: usize = 100;
 const SHOWN_ERRORS: usize = 1500;
 
 /// The command under test.
@@ -57,9 +59,15 @@ pub fn difference(expected: &Finished, actual: &Finished) -> Option<String> {
         let (stock, atoll) = (lines(&expected.stdout), lines(&actual.stdout));
         let same = stock.iter().zip(&atoll).take_while(|(stock, atoll)| stock == atoll).count();
         report.push(format!("standard output differs from line {} on", same + 1));
+        let column = match (stock.get(same), atoll.get(same)) {
+            (Some(stock), Some(atoll)) => stock.iter().zip(atoll).take_while(|(stock, atoll)| stock == atoll).count(),
+            _ => 0,
+        };
         for (name, lines) in [("stock", &stock), ("atoll", &atoll)] {
-            for line in lines.iter().skip(same).take(SHOWN_LINES) {
-                report.push(format!("  {name}: {}", excerpt(line, SHOWN_BYTES)));
+            for (number, line) in lines.iter().skip(same).take(SHOWN_LINES).enumerate() {
+                let from = if number == 0 { column.saturating_sub(SHOWN_BEFORE) } else { 0 };
+                let cut = if from > 0 { "... " } else { "" };
+                report.push(format!("  {name}: {cut}{}", excerpt(&line[from..], SHOWN_BYTES)));
             }
             if lines.len() <= same {
                 report.push(format!("  {name}: (ends here)"));

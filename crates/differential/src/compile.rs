@@ -36,7 +36,7 @@ pub fn compile(sources: &[PathBuf], folder: &Path) -> Result<(), CompileError> {
     }
     fs::create_dir_all(folder).map_err(CompileError::Start)?;
     let mut command = Command::new("erlc");
-    command.args(["+deterministic", "+nowarn", "-o"]).arg(folder).args(sources).stdin(Stdio::null());
+    command.args(["-W0", "+deterministic", "-o"]).arg(folder).args(sources).stdin(Stdio::null());
     let output = command.output().map_err(CompileError::Start)?;
     if output.status.success() {
         return Ok(());

@@ -5,11 +5,13 @@
 //! * `stock`: what stock `erl` does, remembered between runs;
 //! * `configuration`: the ways in which Atoll runs each program;
 //! * `check`: one program in one configuration, and the report when it differs;
+//! * `generate`: random programs from a seed.
 #![forbid(unsafe_code)]
 
 mod check;
 mod compile;
 mod configuration;
+pub mod generate;
 mod program;
 mod run;
 mod stock;

@@ -30,21 +30,29 @@ impl Stock {
     }
 
     /// Runs `main([])` of a module in `folder`. It ends with 0 if the function returns and with 1 if it fails, as
-    /// `atoll run` does.
+    /// `atoll run` does, and prints UTF-8, which `-noshell` does not do by itself.
+    ///
+    /// # Errors
+    /// `erl` cannot be started.
+    pub fn run(&self, folder: &Path, module: &str, timeout: Duration) -> io::Result<Finished> {
+        let mut command = Command::new("erl");
+        command.args(["-noshell", "-noinput", "-pa"]).arg(folder).args(["-eval", &expression(module)]);
+        run(&mut command, timeout)
+    }
+
+    /// As [`Stock::run`], but not again for a module that has not changed.
     ///
     /// # Errors
     /// A file cannot be read or written, or `erl` cannot be started.
-    pub fn run(&self, folder: &Path, module: &str, timeout: Duration) -> io::Result<Finished> {
-        let expression = format!("try '{module}':main([]) of _ -> halt(0) catch _:_ -> halt(1) end.");
+    pub fn run_once(&self, folder: &Path, module: &str, timeout: Duration) -> io::Result<Finished> {
+        let expression = expression(module);
         let mut hash = DefaultHasher::new();
         (&self.version, &expression, fs::read(folder.join(module).with_extension("beam"))?).hash(&mut hash);
         let file = self.cache.join(format!("{module}-{:016x}", hash.finish()));
         if let Some(remembered) = fs::read(&file).ok().and_then(|bytes| decode(&bytes)) {
             return Ok(remembered);
         }
-        let mut command = Command::new("erl");
-        command.args(["-noshell", "-noinput", "-pa"]).arg(folder).args(["-eval", &expression]);
-        let finished = run(&mut command, timeout)?;
+        let finished = self.run(folder, module, timeout)?;
         if let End::Exited(status) = finished.end {
             let made = file.with_extension(std::process::id().to_string());
             fs::write(&made, encode(status, &finished.stdout))?;
@@ -52,6 +60,10 @@ impl Stock {
         }
         Ok(finished)
     }
+}
+
+fn expression(module: &str) -> String {
+    format!("io:setopts([{{encoding, unicode}}]), try '{module}':main([]) of _ -> halt(0) catch _:_ -> halt(1) end.")
 }
 
 fn encode(status: i64, stdout: &[u8]) -> Vec<u8> {

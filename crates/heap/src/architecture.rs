@@ -131,6 +131,29 @@ pub trait Architecture: Sync {
     /// Takes over a fragment whose term the process has taken.
     fn keep_fragment(&self, receiver: &mut Mutator, message: NonNull<Fragment>);
 
+    /// Keeps a term that lives on `owner`'s heap outside of every process: see [`crate::Stored`]. The fragment's term is
+    /// a root unless it points into the fragment.
+    fn store(&self, owner: &mut Mutator, term: Term) -> NonNull<Fragment> {
+        self.send(Some(owner), term)
+    }
+
+    /// What a process gets that reads `part` of a stored term, which may be the whole. As it is, unless the architecture
+    /// keeps heaps apart.
+    fn fetch(&self, _reader: &mut Mutator, _stored: &Fragment, part: Term) -> Term {
+        part
+    }
+
+    /// Whether [`Architecture::fetch`] copies, so that nobody holds pointers into what is stored.
+    fn fetches_copies(&self) -> bool {
+        false
+    }
+
+    /// Frees what [`Architecture::store`] made.
+    fn discard_stored(&self, stored: NonNull<Fragment>) {
+        // SAFETY: the caller gives the fragment up; readers have copies, or pointers out of it.
+        unsafe { Fragment::discard(stored) }
+    }
+
     /// Whether messages in a mailbox that were never received point into collected memory, so that they are roots.
     fn messages_are_roots(&self) -> bool;
 

@@ -32,6 +32,9 @@ pub fn out_of_memory(bytes: usize) -> ! {
 }
 
 impl Fragment {
+    /// Words of the head.
+    pub const HEAD_WORDS: usize = HEAD / WORD_BYTES;
+
     fn layout(capacity: usize) -> Layout {
         Layout::from_size_align(HEAD + capacity * WORD_BYTES, WORD_BYTES).expect("a fragment within the address space")
     }

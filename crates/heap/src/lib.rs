@@ -4,6 +4,7 @@
 //! * [`Architecture`] is what an architecture implements.
 //! * [`RootSet`] and [`World`] are what the machine gives a collector.
 //! * [`Fragment`] is a block of words on its way: a message, or what a built-in function made when the heap was full.
+//! * [`Stored`] is a term that belongs to no process: a row of a table.
 //! * [`immovable`] is the range of addresses that no collector moves: literals, and later the message area.
 
 mod architecture;
@@ -11,6 +12,7 @@ mod fragment;
 pub mod immovable;
 mod mutator;
 pub mod statistics;
+mod stored;
 
 pub use architecture::{
     Architecture, Collection, HeapFull, HeapOptions, HeapSizes, RootSet, StackPlacement, World, architecture, install,
@@ -21,3 +23,4 @@ pub use fragment::{
     release_off_heap_list,
 };
 pub use mutator::{Mutator, OFF_HEAP_BYTES_AT_LEAST, STATE_WORDS};
+pub use stored::Stored;

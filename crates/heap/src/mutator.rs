@@ -8,7 +8,7 @@ use crate::architecture::architecture;
 use crate::fragment::{Fragment, link_off_heap, off_heap_bytes};
 
 /// Words that an architecture may keep in a mutator for itself.
-pub const STATE_WORDS: usize = 9;
+pub const STATE_WORDS: usize = 7;
 
 /// Bytes of new binaries outside of the heap up to which no collection is asked for because of them.
 pub const OFF_HEAP_BYTES_AT_LEAST: usize = 512 << 10;

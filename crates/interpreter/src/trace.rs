@@ -27,10 +27,13 @@ pub unsafe fn take(
         addresses.push(Term::small(at as i64));
     }
     let mut word = stack;
+    let mut last = Term::NONE;
     while word < base && addresses.len() < DEPTH + usize::from(!at.is_null()) {
         // SAFETY: the word lies on the stack.
         let content = Term::from_word(unsafe { *word });
-        if content.is_header() && !content.is_none() {
+        // Recursion leaves the same address many times in a row; it is told once, as in OTP.
+        if content.is_header() && !content.is_none() && content != last {
+            last = content;
             addresses.push(Term::small(content.word() as i64));
         }
         word = word.wrapping_add(1);
@@ -95,7 +98,10 @@ pub fn to_list(raw: Term, heap: &mut Mutator) -> Term {
         let location = if here { entries.remove(0).3 } else { Term::NIL };
         let location = if info.is_map() {
             let entry = heap.tuple(&[atoms::ERROR_INFO, info]);
-            heap.cons(entry, location)
+            match location.is_cons() {
+                true => heap.list([location.head(), location.tail().head(), entry]),
+                false => heap.list([entry]),
+            }
         } else {
             location
         };

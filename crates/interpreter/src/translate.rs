@@ -616,7 +616,9 @@ impl Writer<'_> {
     fn receive(&mut self, instruction: &Instruction) -> bool {
         match instruction {
             Instruction::Send => {
-                let export = registry().export(atoms::ERLANG, atoms::SEND_OPERATOR, 2);
+                // As OTP does, errors of `!` name `send`.
+                let name = atoms::atom("send").unwrap_or(atoms::SEND_OPERATOR);
+                let export = registry().export(atoms::ERLANG, name, 2);
                 self.emit(receive::send, &[std::ptr::from_ref(export) as Word]);
             }
             Instruction::LoopRec { fail, destination } => {

@@ -1,6 +1,7 @@
 //! The end of a process: whoever is linked to it or watches it learns of it, and everything is given back.
 
 use std::ptr::NonNull;
+use std::sync::atomic::Ordering;
 
 use atoll_heap::architecture;
 use atoll_term::{Build, Term, atoms};
@@ -26,6 +27,12 @@ pub fn terminate(process: NonNull<Process>, reason: Term) {
     // SAFETY: this thread runs the process and is pinned.
     unsafe { system.table.remove(process) };
     system.forget_names(shared);
+    // After the table, as with names: either this sees the mark, or whoever set it finds no process.
+    if shared.has_exit_work.load(Ordering::SeqCst)
+        && let Some(work) = system.at_exit.get()
+    {
+        work(pid, own);
+    }
     if let Some(rare) = rare {
         tell_others(system, own, pid, reason, *rare);
     }
@@ -38,7 +45,7 @@ pub fn terminate(process: NonNull<Process>, reason: Term) {
         }
     }
     architecture().destroy(&mut own.mutator);
-    own.saved = Vec::new();
+    own.saved = Default::default();
     own.mailbox = Mailbox::default();
     shared.end();
     drop(guard);

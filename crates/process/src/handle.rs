@@ -86,10 +86,10 @@ fn act(
                 rare.links.len() < before
             });
             if linked {
-                (fate, keep) = exit_signal(own, fragment, false);
+                (fate, keep) = exit_signal(process.pid, own, fragment, false);
             }
         }
-        Signal::Exit { .. } => (fate, keep) = exit_signal(own, fragment, true),
+        Signal::Exit { .. } => (fate, keep) = exit_signal(process.pid, own, fragment, true),
         Signal::Monitor { from, reference, name, tag } => {
             own.rare().monitored_by.insert(reference, IncomingMonitor { watcher: from, name, tag });
         }
@@ -190,7 +190,7 @@ fn take_term(own: &mut Own, fragment: NonNull<Fragment>) -> Term {
 }
 
 /// An exit signal: `{'EXIT', From, Reason}`. `explicit` when it came from `exit/2`. Returns whether the fragment was used.
-fn exit_signal(own: &mut Own, fragment: NonNull<Fragment>, explicit: bool) -> (Fate, bool) {
+fn exit_signal(pid: Term, own: &mut Own, fragment: NonNull<Fragment>, explicit: bool) -> (Fate, bool) {
     // SAFETY: the fragment is ours.
     let message = unsafe { fragment.as_ref() }.term;
     let Some(&[_, from, reason]) = message.tuple_elements() else { return (Fate::Lives, false) };
@@ -202,15 +202,11 @@ fn exit_signal(own: &mut Own, fragment: NonNull<Fragment>, explicit: bool) -> (F
         return (Fate::Lives, true);
     }
     // `exit(self(), normal)` is the one `normal` that ends its receiver; the sender marks it by its pid.
-    if reason == atoms::NORMAL && !(explicit && is_self(own, from)) {
+    if reason == atoms::NORMAL && !(explicit && from == pid) {
         return (Fate::Lives, false);
     }
     let reason = take_term(own, fragment).tuple_elements().map_or(atoms::KILLED, |elements| elements[2]);
     (Fate::Dies(reason), true)
-}
-
-fn is_self(own: &Own, from: Term) -> bool {
-    own.pid == from
 }
 
 /// Takes the first message out of the mailbox, for built-in functions that receive. The term is on the heap afterwards.

@@ -5,8 +5,10 @@ use std::cell::UnsafeCell;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use atoll_heap::{Collection, HeapFull, Mutator, RootSet, architecture};
+use atoll_heap::{Collection, HeapFull, HeapOptions, Mutator, RootSet, architecture};
 use atoll_term::{Export, Term, Word, atoms};
+
+use thin_vec::ThinVec;
 
 use crate::dictionary::Dictionary;
 use crate::handle::Request;
@@ -68,6 +70,8 @@ pub struct Process {
     pub inbox: Inbox,
     /// Whether it was ever registered under a name: see [`crate::System::register`].
     pub registered: AtomicBool,
+    /// Whether its end concerns others than processes (it has owned a table): see [`crate::System::at_exit`].
+    pub has_exit_work: AtomicBool,
     state: AtomicU32,
     own: UnsafeCell<Own>,
 }
@@ -86,11 +90,9 @@ pub struct Own {
     /// Where to go on.
     pub address: *const Word,
     /// Registers saved while it does not run.
-    pub saved: Vec<Term>,
+    pub saved: ThinVec<Term>,
     /// Messages that have arrived.
     pub mailbox: Mailbox,
-    /// Its pid.
-    pub pid: Term,
     /// Who spawned it (local pid), or `NONE`.
     pub parent: Term,
     /// The process that input and output go to (pid).
@@ -221,6 +223,7 @@ impl Process {
             pid,
             inbox: Inbox::default(),
             registered: AtomicBool::new(false),
+            has_exit_work: AtomicBool::new(false),
             state: AtomicU32::new(state::QUEUED),
             own: UnsafeCell::new(own),
         }
@@ -302,15 +305,24 @@ impl Own {
 
     /// Collects, and makes room. `live` are the registers in use.
     pub fn collect(&mut self, request: Collection, live: &mut [Term]) -> Result<(), HeapFull> {
-        let Own { mutator, saved, mailbox, rare, .. } = self;
+        let Own { mutator, saved, mailbox, rare, flags, .. } = self;
         let mut roots = Roots { saved, mailbox, rare: rare.as_deref_mut(), inbox: None };
-        architecture().collect(mutator, request, live, &mut roots)
+        let result = architecture().collect(mutator, request, live, &mut roots);
+        if result.is_err() && flags.heap_limit_spares {
+            // The limit is only to be reported: do without it this time.
+            let options = architecture().options(mutator);
+            architecture().set_options(mutator, &HeapOptions { maximum_words: 0, ..options });
+            let result = architecture().collect(mutator, request, live, &mut roots);
+            architecture().set_options(mutator, &options);
+            return result;
+        }
+        result
     }
 }
 
 /// The roots of a process beside its stack.
 struct Roots<'p> {
-    saved: &'p mut Vec<Term>,
+    saved: &'p mut ThinVec<Term>,
     mailbox: &'p Mailbox,
     rare: Option<&'p mut Rare>,
     inbox: Option<&'p Inbox>,

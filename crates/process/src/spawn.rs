@@ -82,10 +82,9 @@ pub fn spawn(
     let own = Own {
         mutator,
         address: entry.start,
-        saved: vec![function.0, function.1, arguments],
+        saved: thin_vec::thin_vec![function.0, function.1, arguments],
         mailbox: Mailbox::default(),
         group_leader: leader,
-        pid,
         parent: parent_pid,
         reductions: 0,
         catches: 0,
@@ -96,7 +95,7 @@ pub fn spawn(
         timer: 0,
         wait: WaitState::None,
     };
-    let process = system.table.publish(Box::new(Process::new(pid, own)));
+    let process = system.table.publish(Process::new(pid, own));
     system.schedule().enqueue(process);
     Ok(pid)
 }

@@ -9,7 +9,7 @@ use atoll_heap::{Fragment, Mutator, RootSet, World, architecture};
 use atoll_term::{Build, ScratchHeap, Term, Word, atoms};
 use parking_lot::RwLock;
 
-use crate::process::Process;
+use crate::process::{Own, Process};
 use crate::signal::{self, RequestKind, Signal, attach};
 use crate::table::ProcessTable;
 use crate::timers::Timers;
@@ -93,7 +93,13 @@ pub struct System {
     pub reductions: Reductions,
     /// Visitors of terms that belong to no process, such as tables: see [`World::each_global_slice`].
     pub global_roots: RwLock<Vec<GlobalRoots>>,
+    /// Called at the end of each process that has [`Process::has_exit_work`] set: it is in the table no more, whoever
+    /// watches it knows nothing yet.
+    pub at_exit: OnceLock<ExitWork>,
 }
+
+/// What is done at the end of a process with this pid, for other parts of the machine.
+pub type ExitWork = fn(pid: Term, own: &mut Own);
 
 /// Visits terms that belong to no process.
 pub type GlobalRoots = Box<dyn Fn(&mut dyn FnMut(*mut Term, usize)) + Send + Sync>;
@@ -112,6 +118,7 @@ impl System {
             schedulers,
             reductions: Reductions::new(schedulers),
             global_roots: RwLock::default(),
+            at_exit: OnceLock::new(),
         })
     }
 

@@ -9,6 +9,7 @@ use atoll_term::Term;
 use parking_lot::Mutex;
 
 use crate::process::Process;
+use crate::slab;
 
 /// Bits of a pid's data that are the table index.
 const INDEX_BITS: u32 = 28;
@@ -104,9 +105,9 @@ impl ProcessTable {
     }
 
     /// Makes a process known under its pid, which came from [`ProcessTable::reserve`].
-    pub fn publish(&self, process: Box<Process>) -> NonNull<Process> {
+    pub fn publish(&self, process: Process) -> NonNull<Process> {
         let index = index_of(process.pid);
-        let process = NonNull::from(Box::leak(process));
+        let process = slab::place(process);
         self.slot(index).store(process.as_ptr(), Ordering::Release);
         let count = self.count.fetch_add(1, Ordering::Relaxed) + 1;
         self.highest.fetch_max(count, Ordering::Relaxed);
@@ -146,10 +147,10 @@ impl ProcessTable {
         self.serial(index).fetch_add(1, Ordering::Relaxed);
         self.count.fetch_sub(1, Ordering::Relaxed);
         self.free.lock().indices.push(index as u32);
-        let address = process.as_ptr() as usize;
+        let block = Unused(process);
         let guard = crossbeam_epoch::pin();
         // SAFETY: it is in no slot any more, so threads that pin from now on cannot find it.
-        unsafe { guard.defer_unchecked(move || drop(Box::from_raw(address as *mut Process))) };
+        unsafe { guard.defer_unchecked(move || block.release()) };
     }
 
     /// Calls `visit` with every process that is in the table while this runs.
@@ -171,6 +172,19 @@ impl ProcessTable {
         let mut pids = Vec::with_capacity(self.count());
         self.each(|process| pids.push(process.pid));
         pids
+    }
+}
+
+/// A process that is in no table any more.
+struct Unused(NonNull<Process>);
+
+// SAFETY: whoever holds it is the last user of the process.
+unsafe impl Send for Unused {}
+
+impl Unused {
+    fn release(self) {
+        // SAFETY: called when no thread can hold the process any more.
+        unsafe { slab::release(self.0) }
     }
 }
 

@@ -30,6 +30,9 @@ impl Immovable {
         Immovable { start, bytes }
     }
 
+    /// No range: everything moves, or may go away.
+    pub(crate) const NONE: Immovable = Immovable { start: 0, bytes: 0 };
+
     /// Whether a pointer term leads into the range.
     #[inline(always)]
     pub(crate) fn contains(&self, term: Term) -> bool {

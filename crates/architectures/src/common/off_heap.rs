@@ -46,11 +46,11 @@ pub(crate) unsafe fn each_moved(mut list: *mut Word, moving: &Move, mut moved: i
     }
 }
 
-/// Takes one more count of what a fresh copy of an object with an off-heap part refers to, and lists the copy.
+/// Takes one more count of what a fresh copy of an object with an off-heap part refers to.
 ///
 /// # Safety
 /// `object` is a whole copy of such an object that lives.
-pub(crate) unsafe fn adopt_copy(list: &mut *mut Word, object: NonNull<Word>) {
+pub(crate) unsafe fn retain(object: NonNull<Word>) {
     // SAFETY: the original owns a count, so what it refers to lives.
     unsafe {
         match Header::from_word(*object.as_ptr()).kind() {
@@ -61,6 +61,17 @@ pub(crate) unsafe fn adopt_copy(list: &mut *mut Word, object: NonNull<Word>) {
             }
             _ => Arc::increment_strong_count(*object.as_ptr().add(3) as *const MagicValue),
         }
+    }
+}
+
+/// Takes one more count of what a fresh copy of an object with an off-heap part refers to, and lists the copy.
+///
+/// # Safety
+/// `object` is a whole copy of such an object that lives.
+pub(crate) unsafe fn adopt_copy(list: &mut *mut Word, object: NonNull<Word>) {
+    // SAFETY: as the caller's; a fresh copy is on no list.
+    unsafe {
+        retain(object);
         link_off_heap(list, object);
     }
 }

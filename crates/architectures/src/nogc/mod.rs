@@ -18,7 +18,7 @@ use atoll_heap::{
 };
 use atoll_term::{Term, Word};
 
-use crate::common::{Immovable, stack};
+use crate::common::{Immovable, message, stack};
 use state::State;
 
 /// The architecture that never collects.
@@ -86,6 +86,10 @@ impl Architecture for NoGc {
 
     fn keep_fragment(&self, receiver: &mut Mutator, message: NonNull<Fragment>) {
         send::keep_fragment(receiver, message);
+    }
+
+    fn store(&self, _owner: &mut Mutator, term: Term) -> NonNull<Fragment> {
+        message::by_reference(term)
     }
 
     fn messages_are_roots(&self) -> bool {

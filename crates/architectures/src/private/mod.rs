@@ -32,6 +32,7 @@ mod major;
 mod minor;
 mod send;
 mod state;
+mod stored;
 mod verify;
 
 use std::ptr::NonNull;
@@ -122,6 +123,18 @@ impl Architecture for Private {
 
     fn keep_fragment(&self, receiver: &mut Mutator, message: NonNull<Fragment>) {
         send::keep_fragment(receiver, message);
+    }
+
+    fn store(&self, _owner: &mut Mutator, term: Term) -> NonNull<Fragment> {
+        stored::store(term)
+    }
+
+    fn fetch(&self, reader: &mut Mutator, stored: &Fragment, part: Term) -> Term {
+        stored::fetch(reader, stored, part)
+    }
+
+    fn fetches_copies(&self) -> bool {
+        true
     }
 
     fn messages_are_roots(&self) -> bool {

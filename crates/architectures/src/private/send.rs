@@ -14,7 +14,7 @@ use crate::common::relocate::Move;
 use crate::common::{blocks, message, off_heap};
 
 /// Words that a new process's block has beside its arguments: a process that soon waits needs no more.
-const FIRST_SLACK: usize = 20;
+const FIRST_SLACK: usize = 6;
 /// Largest message that is moved into the receiver's heap before a collection (Wilhelmsson §3.1).
 const SMALL_MESSAGE: usize = 64;
 /// Smallest fragment for built-in functions.

@@ -52,8 +52,8 @@ pub(super) struct State {
     /// Objects below survived the last collection.
     pub(super) high_water: *mut Word,
     old: *mut Old,
-    minimum_words: usize,
-    maximum_words: usize,
+    minimum_words: u32,
+    maximum_words: u32,
     /// Bytes that the heap kept outside of itself after the last major collection.
     pub(super) live_off_heap_bytes: usize,
     full_sweep_after: u16,
@@ -68,6 +68,11 @@ pub(super) struct State {
 
 const _: () = assert!(size_of::<State>() <= STATE_WORDS * size_of::<usize>());
 const _: () = assert!(align_of::<State>() <= align_of::<usize>());
+
+/// Sizes in options are kept short, because every process has them; larger ones (32 GB) mean the largest.
+fn in_32_bits(words: usize) -> u32 {
+    u32::try_from(words).unwrap_or(u32::MAX)
+}
 
 impl State {
     #[inline(always)]
@@ -116,16 +121,16 @@ impl State {
     }
 
     pub(super) fn set_options(&mut self, options: &HeapOptions) {
-        self.minimum_words = options.minimum_words;
-        self.maximum_words = options.maximum_words;
+        self.minimum_words = in_32_bits(options.minimum_words);
+        self.maximum_words = in_32_bits(options.maximum_words);
         self.full_sweep_after = options.full_sweep_after;
     }
 
     pub(super) fn options(&self) -> HeapOptions {
         HeapOptions {
-            minimum_words: self.minimum_words,
+            minimum_words: self.minimum_words as usize,
             full_sweep_after: self.full_sweep_after,
-            maximum_words: self.maximum_words,
+            maximum_words: self.maximum_words as usize,
         }
     }
 }

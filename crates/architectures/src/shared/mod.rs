@@ -48,7 +48,7 @@ use atoll_heap::{
 };
 use atoll_term::{Term, Word};
 
-use crate::common::{Immovable, blocks, stack};
+use crate::common::{Immovable, blocks, message, stack};
 use state::{Collector, State};
 
 /// Words of the young generation before the first process (Wilhelmsson §6).
@@ -186,6 +186,10 @@ impl Architecture for Shared {
 
     fn keep_fragment(&self, receiver: &mut Mutator, message: NonNull<Fragment>) {
         send::keep_fragment(self, receiver, message);
+    }
+
+    fn store(&self, _owner: &mut Mutator, term: Term) -> NonNull<Fragment> {
+        message::by_reference(term)
     }
 
     fn messages_are_roots(&self) -> bool {

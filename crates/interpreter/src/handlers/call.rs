@@ -255,7 +255,8 @@ unsafe fn interrupted(
                 own.flags.hibernating = true;
                 (core.x[0], core.x[1], core.x[2]) = (module, name, arguments);
                 yield_at(stubs().start, 3, hp, e, reds, c);
-                Exit::Wait
+                // A message that is there already wakes it at once.
+                if (*core.own).mailbox.is_empty() { Exit::Wait } else { Exit::Yield }
             }
             Interrupt::Exit(reason) => {
                 core.x[0] = reason;

@@ -149,7 +149,7 @@ unsafe fn sleep(address: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c:
         core.swap_out(hp, e);
         let own = &mut *core.own;
         own.address = address;
-        own.saved = Vec::new();
+        own.saved = Default::default();
         own.reductions += (core.slice - reds) as u64;
         Exit::Wait
     }

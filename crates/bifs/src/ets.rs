@@ -1,0 +1,396 @@
+//! `ets`: tables, and rows by their keys. Traversals are in `ets_select`.
+
+use ::atoll_heap::{Mutator, architecture};
+use atoll_ets::{Access, Fault, Handle, Kind, Options, Protection, Table, WriteConcurrency};
+use atoll_operations::{Exception, list};
+use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, ReferenceId, System};
+use atoll_term::{Build, Term, atoms};
+
+use crate::ets_info;
+use crate::process_support::{Name, name};
+use crate::support::{badarg, badarg_because, row};
+
+/// What this file provides.
+pub const BUILT_INS: &[BuiltIn] = &[
+    row("ets", "new", 2, new),
+    row("ets", "delete", 1, delete),
+    row("ets", "delete", 2, delete_key),
+    row("ets", "delete_object", 2, delete_object),
+    row("ets", "insert", 2, insert),
+    row("ets", "insert_new", 2, insert_new),
+    row("ets", "lookup", 2, lookup),
+    row("ets", "lookup_element", 3, lookup_element),
+    row("ets", "member", 2, member),
+    row("ets", "take", 2, take),
+    row("ets", "update_counter", 3, update_counter),
+    row("ets", "update_counter", 4, update_counter),
+    row("ets", "update_element", 3, update_element),
+    row("ets", "first", 1, first),
+    row("ets", "last", 1, last),
+    row("ets", "next", 2, next),
+    row("ets", "prev", 2, previous),
+    row("ets", "slot", 2, slot),
+    row("ets", "safe_fixtable", 2, safe_fixtable),
+    row("ets", "rename", 2, rename),
+    row("ets", "whereis", 1, whereis),
+    row("ets", "give_away", 3, give_away),
+    row("ets", "setopts", 2, setopts),
+    row("ets", "info", 1, ets_info::info_1),
+    row("ets", "info", 2, ets_info::info_2),
+    row("ets", "internal_request_all", 0, internal_request_all),
+    row("ets", "internal_delete_all", 2, internal_delete_all),
+];
+
+static END_OF_TABLE: Name = Name::new("$end_of_table");
+static NAMED_TABLE: Name = Name::new("named_table");
+static PUBLIC: Name = Name::new("public");
+static PROTECTED: Name = Name::new("protected");
+static KEYPOS: Name = Name::new("keypos");
+static HEIR: Name = Name::new("heir");
+static READ_CONCURRENCY: Name = Name::new("read_concurrency");
+static WRITE_CONCURRENCY: Name = Name::new("write_concurrency");
+static DECENTRALIZED_COUNTERS: Name = Name::new("decentralized_counters");
+static AUTO: Name = Name::new("auto");
+static PROTECTION: Name = Name::new("protection");
+
+/// The exception for a fault.
+pub fn raise(caller: &mut Caller<'_>, fault: Fault) -> Interrupt {
+    match fault.cause() {
+        Some(cause) => badarg_because(caller, atoms::ERL_STDLIB_ERRORS, name(cause)),
+        None => badarg(),
+    }
+}
+
+/// `'$end_of_table'`
+pub fn end_of_table() -> Term {
+    END_OF_TABLE.get()
+}
+
+/// The table that an argument stands for.
+///
+/// # Errors
+/// `badarg`: there is none, or it is not open to the caller
+pub fn table<'h>(caller: &mut Caller<'_>, term: Term, access: Access) -> Result<Handle<'h>, Interrupt> {
+    atoll_ets::find(term, caller.process.pid, access).map_err(|fault| raise(caller, fault))
+}
+
+fn boolean(term: Term) -> Option<bool> {
+    atoll_operations::guards::as_boolean(term)
+}
+
+fn elements(term: Term) -> Result<Vec<Term>, Exception> {
+    list::elements(term).ok_or(Exception::badarg())
+}
+
+/// The protection of this name.
+fn protection(term: Term) -> Option<Protection> {
+    match term {
+        atoms::PRIVATE => Some(Protection::Private),
+        _ if term == PUBLIC.get() => Some(Protection::Public),
+        _ if term == PROTECTED.get() => Some(Protection::Protected),
+        _ => None,
+    }
+}
+
+/// Reads one option of `ets:new/2`.
+fn option(options: &mut Options, heir: &mut Option<(Term, Term)>, option: Term) -> Option<()> {
+    match option.tuple_elements() {
+        None => match option {
+            atoms::SET => options.kind = Kind::Set,
+            atoms::ORDERED_SET => options.kind = Kind::OrderedSet,
+            atoms::BAG => options.kind = Kind::Bag,
+            atoms::DUPLICATE_BAG => options.kind = Kind::DuplicateBag,
+            atoms::COMPRESSED => options.compressed = true,
+            _ if option == NAMED_TABLE.get() => options.named = true,
+            _ => options.protection = protection(option)?,
+        },
+        Some(&[key, value]) if key == KEYPOS.get() => {
+            options.position =
+                value.as_small().and_then(|value| usize::try_from(value).ok()).filter(|value| *value > 0)?;
+        }
+        Some(&[key, value]) if key == WRITE_CONCURRENCY.get() => {
+            options.write_concurrency = match boolean(value) {
+                Some(true) => WriteConcurrency::On,
+                Some(false) => WriteConcurrency::Off,
+                None if value == AUTO.get() => WriteConcurrency::Auto,
+                None => return None,
+            }
+        }
+        Some(&[key, value]) if key == READ_CONCURRENCY.get() => options.read_concurrency = boolean(value)?,
+        Some(&[key, value]) if key == DECENTRALIZED_COUNTERS.get() => {
+            options.decentralized_counters = Some(boolean(value)?);
+        }
+        Some(_) => *heir = heir_of(option)?,
+    }
+    Some(())
+}
+
+/// The heir that `{heir, Pid, Data}` or `{heir, none}` says.
+fn heir_of(option: Term) -> Option<Option<(Term, Term)>> {
+    match *option.tuple_elements()? {
+        [key, atoms::NONE] if key == HEIR.get() => Some(None),
+        [key, pid, data] if key == HEIR.get() && pid.is_local_pid() => Some(Some((pid, data))),
+        _ => None,
+    }
+}
+
+fn new(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let &[table_name, list] = arguments else { return Err(badarg()) };
+    if !table_name.is_atom() {
+        return Err(badarg());
+    }
+    let mut options = Options::default();
+    let mut heir = None;
+    for one in elements(list)? {
+        option(&mut options, &mut heir, one).ok_or_else(badarg)?;
+    }
+    let table = match atoll_ets::create(caller.process, table_name, options) {
+        Ok(table) => table,
+        Err(fault) => return Err(raise(caller, fault)),
+    };
+    table.set_heir(caller.heap(), heir);
+    Ok(atoll_ets::identifier(caller.heap(), &table))
+}
+
+/// Rows whose work costs a reduction.
+const ROWS: usize = 8;
+
+/// Charges for work on so many rows.
+pub fn charge_rows(caller: &mut Caller<'_>, rows: usize) {
+    caller.reductions -= (rows / ROWS) as i64;
+}
+
+fn delete(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let table = table(caller, arguments[0], Access::Write)?;
+    let rows = atoll_ets::delete(&table);
+    charge_rows(caller, rows);
+    Ok(atoms::TRUE)
+}
+
+fn internal_delete_all(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let table = table(caller, arguments[0], Access::Write)?;
+    let rows = table.clear();
+    charge_rows(caller, rows);
+    Ok(Term::small(rows as i64))
+}
+
+fn delete_key(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    table(caller, arguments[0], Access::Write)?.delete_key(arguments[1]);
+    Ok(atoms::TRUE)
+}
+
+fn delete_object(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let table = table(caller, arguments[0], Access::Write)?;
+    if !table.accepts(arguments[1]) {
+        return Err(badarg());
+    }
+    table.delete_object(arguments[1]);
+    Ok(atoms::TRUE)
+}
+
+fn insert_rows(caller: &mut Caller<'_>, arguments: &[Term], only_new: bool) -> Result<bool, Interrupt> {
+    let table = table(caller, arguments[0], Access::Write)?;
+    let rows = arguments[1];
+    let result = if rows.is_list() {
+        let rows = elements(rows)?;
+        if !rows.iter().all(|row| table.accepts(*row)) {
+            return Err(badarg());
+        }
+        charge_rows(caller, rows.len());
+        if rows.is_empty() { Ok(true) } else { table.insert(caller.heap(), &rows, only_new) }
+    } else if table.accepts(rows) {
+        table.insert(caller.heap(), &[rows], only_new)
+    } else {
+        Err(Fault::Argument)
+    };
+    result.map_err(|fault| raise(caller, fault))
+}
+
+fn insert(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    insert_rows(caller, arguments, false)?;
+    Ok(atoms::TRUE)
+}
+
+fn insert_new(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    Ok(Term::boolean(insert_rows(caller, arguments, true)?))
+}
+
+fn lookup(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let table = table(caller, arguments[0], Access::Read)?;
+    Ok(table.lookup(caller.heap(), arguments[1]))
+}
+
+fn lookup_element(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let table = table(caller, arguments[0], Access::Read)?;
+    let position = arguments[2].as_small().and_then(|position| usize::try_from(position).ok());
+    let position = position.filter(|position| *position > 0).ok_or_else(badarg)?;
+    table.lookup_element(caller.heap(), arguments[1], position).map_err(|fault| raise(caller, fault))
+}
+
+fn member(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    Ok(Term::boolean(table(caller, arguments[0], Access::Read)?.contains(arguments[1])))
+}
+
+fn take(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let table = table(caller, arguments[0], Access::Write)?;
+    Ok(table.take(caller.heap(), arguments[1]))
+}
+
+/// `update_counter(Table, Key, Operation | [Operation] | Increment)` and with a default row.
+fn update_counter(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let table = table(caller, arguments[0], Access::Write)?;
+    let (key, operation) = (arguments[1], arguments[2]);
+    if !table.kind().is_set() {
+        return Err(raise(caller, Fault::TableType));
+    }
+    let operations = if operation.is_list() {
+        elements(operation)?
+    } else if operation.is_integer() {
+        let position = Term::small(table.position() as i64 + 1);
+        vec![caller.heap().tuple(&[position, operation])]
+    } else {
+        vec![operation]
+    };
+    let counted = table.update_counter(caller.heap(), key, &operations, arguments.get(3).copied());
+    match counted {
+        Ok(values) if operation.is_list() => Ok(caller.heap().list(values)),
+        Ok(values) => Ok(values.first().copied().unwrap_or(Term::NIL)),
+        Err(fault) => Err(raise(caller, fault)),
+    }
+}
+
+fn update_element(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let table = table(caller, arguments[0], Access::Write)?;
+    let operation = arguments[2];
+    let operations = if operation.is_list() { list::elements(operation) } else { Some(vec![operation]) };
+    let updated = table.update_element(caller.heap(), arguments[1], operations.as_deref());
+    updated.map(Term::boolean).map_err(|fault| raise(caller, fault))
+}
+
+fn first(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let table = table(caller, arguments[0], Access::Read)?;
+    Ok(table.edge(caller.heap(), false).unwrap_or_else(end_of_table))
+}
+
+fn last(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let table = table(caller, arguments[0], Access::Read)?;
+    Ok(table.edge(caller.heap(), true).unwrap_or_else(end_of_table))
+}
+
+fn neighbour(caller: &mut Caller<'_>, arguments: &[Term], before: bool) -> Outcome {
+    let table = table(caller, arguments[0], Access::Read)?;
+    match table.neighbour(caller.heap(), arguments[1], before) {
+        Ok(key) => Ok(key.unwrap_or_else(end_of_table)),
+        Err(fault) => Err(raise(caller, fault)),
+    }
+}
+
+fn next(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    neighbour(caller, arguments, false)
+}
+
+fn previous(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    neighbour(caller, arguments, true)
+}
+
+fn slot(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let table = table(caller, arguments[0], Access::Read)?;
+    let number = arguments[1].as_small().and_then(|number| usize::try_from(number).ok()).ok_or_else(badarg)?;
+    match table.slot(caller.heap(), number) {
+        Ok(rows) => Ok(rows.unwrap_or_else(end_of_table)),
+        Err(fault) => Err(raise(caller, fault)),
+    }
+}
+
+fn safe_fixtable(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let table = table(caller, arguments[0], Access::Read)?;
+    match boolean(arguments[1]).ok_or_else(badarg)? {
+        true => table.fix(caller.process.pid),
+        false => table.release(caller.process.pid, false),
+    }
+    Ok(atoms::TRUE)
+}
+
+fn rename(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let table = table(caller, arguments[0], Access::Write)?;
+    if !arguments[1].is_atom() {
+        return Err(badarg());
+    }
+    atoll_ets::rename(&table, arguments[1]).map_err(|fault| raise(caller, fault))?;
+    Ok(if table.options().named { arguments[1] } else { arguments[0] })
+}
+
+fn whereis(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    if !arguments[0].is_atom() {
+        return Err(badarg());
+    }
+    Ok(match atoll_ets::named(arguments[0]) {
+        Some(table) => atoll_ets::reference(caller.heap(), &table),
+        None => atoms::UNDEFINED,
+    })
+}
+
+fn owned<'h>(caller: &mut Caller<'_>, table: &Handle<'h>) -> Result<(), Interrupt> {
+    if table.owner() == caller.process.pid { Ok(()) } else { Err(raise(caller, Fault::NotOwner)) }
+}
+
+fn give_away(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let table = table(caller, arguments[0], Access::Write)?;
+    let &[_, to, data] = arguments else { return Err(badarg()) };
+    if !to.is_local_pid() {
+        return Err(badarg());
+    }
+    owned(caller, &table)?;
+    if to == caller.process.pid {
+        return Err(raise(caller, Fault::Owner));
+    }
+    match atoll_ets::give_away(&table, caller.own, to, data) {
+        Ok(()) => Ok(atoms::TRUE),
+        Err(fault) => Err(raise(caller, fault)),
+    }
+}
+
+fn setopts(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let table = table(caller, arguments[0], Access::Write)?;
+    let options = if arguments[1].is_list() { elements(arguments[1])? } else { vec![arguments[1]] };
+    let (mut heir, mut new_protection) = (None, None);
+    for option in options {
+        let twice = match option.tuple_elements() {
+            Some(&[key, value]) if key == PROTECTION.get() => {
+                new_protection.replace(protection(value).ok_or_else(badarg)?).is_some()
+            }
+            _ => heir.replace(heir_of(option).ok_or_else(badarg)?).is_some(),
+        };
+        if twice {
+            return Err(badarg());
+        }
+    }
+    owned(caller, &table)?;
+    if let Some(heir) = heir {
+        table.set_heir(caller.heap(), heir);
+    }
+    if let Some(protection) = new_protection {
+        table.set_protection(protection);
+    }
+    Ok(atoms::TRUE)
+}
+
+/// Sends the caller a list of tables for each scheduler; all of them are in the first list.
+fn internal_request_all(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    let pid = caller.process.pid;
+    let heap = caller.heap();
+    let request = ReferenceId::fresh().term(heap);
+    let tables: Vec<Term> = atoll_ets::all().iter().map(|table| identifier(heap, table)).collect();
+    let tables = heap.list(tables);
+    let system = System::get();
+    for scheduler in 0..system.schedulers {
+        let message = heap.tuple(&[request, if scheduler == 0 { tables } else { Term::NIL }]);
+        let fragment = architecture().send(Some(heap), message);
+        system.deliver_or_answer(pid, fragment);
+    }
+    Ok(request)
+}
+
+fn identifier(heap: &mut Mutator, table: &Table) -> Term {
+    atoll_ets::identifier(heap, table)
+}

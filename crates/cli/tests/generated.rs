@@ -1,0 +1,112 @@
+//! Random programs on every heap, held against stock `erl`. The seed is printed; `ATOLL_SEED=N` repeats it, and
+//! `ATOLL_PROGRAMS=N` makes more or fewer programs of each kind.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use atoll_differential::{Atoll, Configuration, End, Finished, Stock, compile, generate};
+use libtest_mimic::{Arguments, Failed, Trial};
+
+const TIMEOUT: Duration = Duration::from_secs(120);
+const PROGRAMS: u64 = 30;
+/// Collecting everywhere would take long for what it finds; over many seeds, every place has its turn.
+const STRESS: u32 = 13;
+
+/// A number from the environment.
+fn number(name: &str) -> Result<Option<u64>, String> {
+    match std::env::var(name) {
+        Err(_) => Ok(None),
+        Ok(text) => text.parse().map(Some).map_err(|_| format!("{name}={text}: give a number")),
+    }
+}
+
+fn configurations(heap: &str) -> Vec<Configuration> {
+    let make = |(schedulers, stress, verify)| Configuration { heap: heap.to_owned(), schedulers, stress, verify };
+    [(1, 0, false), (2, 0, false), (1, STRESS, true), (2, STRESS, true)].map(make).into()
+}
+
+struct Batch {
+    name: &'static str,
+    seed: u64,
+    folder: std::path::PathBuf,
+    expected: Finished,
+    atoll: Atoll,
+}
+
+impl Batch {
+    /// Writes, compiles and runs on stock `erl`.
+    fn make(
+        name: &'static str,
+        module: fn(&str, u64) -> String,
+        seed: u64,
+        programs: u64,
+        target: &Path,
+    ) -> Result<Batch, String> {
+        let folder = target.join(name);
+        std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        let names: Vec<String> = (0..programs).map(|number| format!("{name}_{number}")).collect();
+        let mut texts: Vec<(String, String)> = Vec::new();
+        for (number, program) in (0..).zip(&names) {
+            texts.push((program.clone(), module(program, seed.wrapping_add(number))));
+        }
+        texts.push((name.to_owned(), generate::batch(name, &names)));
+        let mut sources = Vec::new();
+        for (program, text) in texts {
+            let source = folder.join(program).with_extension("erl");
+            std::fs::write(&source, text).map_err(|error| format!("{}: {error}", source.display()))?;
+            sources.push(source);
+        }
+        compile(&sources, &folder).map_err(|error| error.to_string())?;
+        let stock = Stock::find(&folder.join("stock")).map_err(|error| format!("cannot run erl: {error}"))?;
+        let expected = stock.run(&folder, name, TIMEOUT).map_err(|error| format!("cannot run erl: {error}"))?;
+        if expected.end != End::Exited(0) {
+            return Err(format!("stock erl, seed {seed}: {}", expected.end));
+        }
+        Ok(Batch { name, seed, folder, expected, atoll: Atoll { executable: env!("CARGO_BIN_EXE_atoll").into() } })
+    }
+
+    fn check(&self, heap: &str) -> Result<(), Failed> {
+        for configuration in configurations(heap) {
+            self.atoll
+                .check(&configuration, &self.folder, self.name, TIMEOUT, &self.expected)
+                .map_err(|report| format!("repeat with ATOLL_SEED={}\n{report}", self.seed))?;
+        }
+        Ok(())
+    }
+}
+
+fn trials(seed: u64, programs: u64) -> Result<Vec<Trial>, String> {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("generated");
+    let mut trials = Vec::new();
+    let kinds: [(&'static str, fn(&str, u64) -> String); 2] =
+        [("sequential", generate::sequential), ("concurrent", generate::concurrent)];
+    for (name, module) in kinds {
+        let batch = Arc::new(Batch::make(name, module, seed, programs, &target)?);
+        for heap in atoll_vm::architectures() {
+            let batch = Arc::clone(&batch);
+            trials.push(Trial::test(format!("{name}/{heap}"), move || batch.check(heap)));
+        }
+    }
+    Ok(trials)
+}
+
+fn seed() -> Result<u64, String> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis() as u64);
+    Ok(number("ATOLL_SEED")?.unwrap_or(now))
+}
+
+fn run(arguments: &Arguments) -> Result<ExitCode, String> {
+    let seed = seed()?;
+    let programs = number("ATOLL_PROGRAMS")?.unwrap_or(PROGRAMS);
+    println!("generated programs: ATOLL_SEED={seed} ATOLL_PROGRAMS={programs}");
+    Ok(libtest_mimic::run(arguments, trials(seed, programs)?).exit_code())
+}
+
+fn main() -> ExitCode {
+    run(&Arguments::from_args()).unwrap_or_else(|error| {
+        eprintln!("generated: {error}");
+        ExitCode::FAILURE
+    })
+}

@@ -1,0 +1,61 @@
+//! Random programs whose output is the same on every correct machine. The same seed gives the same program.
+
+mod concurrent;
+mod expression;
+mod literal;
+mod sequential;
+
+use fastrand::Rng;
+
+/// A module that evaluates random expressions and prints what they give.
+pub fn sequential(name: &str, seed: u64) -> String {
+    sequential::module(name, Rng::with_seed(seed))
+}
+
+/// A module that runs a random tree of processes and prints what they computed together.
+pub fn concurrent(name: &str, seed: u64) -> String {
+    concurrent::module(name, Rng::with_seed(seed))
+}
+
+/// A module that runs others, one after the other.
+pub fn batch(name: &str, modules: &[String]) -> String {
+    let calls: Vec<String> =
+        modules.iter().map(|module| format!("    io:format(\"== {module}~n\"), {module}:main([])")).collect();
+    format!("-module({name}).\n-export([main/1]).\nmain(_) ->\n{}.\n", calls.join(",\n"))
+}
+
+/// One of some.
+fn pick<T: Copy>(random: &mut Rng, from: &[T]) -> T {
+    from[random.usize(..from.len())]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_gives_one_program() {
+        assert_eq!(sequential("m", 7), sequential("m", 7));
+        assert_ne!(sequential("m", 7), sequential("m", 8));
+        assert_eq!(concurrent("m", 7), concurrent("m", 7));
+        assert_ne!(concurrent("m", 7), concurrent("m", 8));
+    }
+
+    #[test]
+    fn generated_programs_compile() {
+        let folder = std::env::temp_dir().join(format!("atoll-generate-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let mut sources = Vec::new();
+        for seed in 0..25 {
+            for (kind, text) in [("s", sequential as fn(&str, u64) -> String), ("c", concurrent)] {
+                let name = format!("{kind}{seed}");
+                let source = folder.join(&name).with_extension("erl");
+                std::fs::write(&source, text(&name, seed)).unwrap();
+                sources.push(source);
+            }
+        }
+        let result = crate::compile(&sources, &folder);
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert!(result.is_ok(), "{}", result.unwrap_err());
+    }
+}

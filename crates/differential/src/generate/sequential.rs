@@ -1,0 +1,75 @@
+//! Modules of random functions without processes.
+
+use fastrand::Rng;
+
+use super::expression::{Generator, Type};
+use super::literal;
+
+const FUNCTIONS: usize = 12;
+
+/// What all modules share. `n/1` replaces what prints differently from run to run: funs, and the order of large maps,
+/// which with atoms in their keys depends on when each atom was first seen.
+const SUPPORT: &str = r#"
+t(Number, F) ->
+    try F() of V -> io:format("~w: ~w~n", [Number, n(V)])
+    catch C:R -> io:format("~w! ~w ~w~n", [Number, C, n(R)])
+    end.
+
+n(F) when is_function(F) -> {a_fun, element(2, erlang:fun_info(F, arity))};
+n([H | T]) -> [n(H) | n(T)];
+n(T) when is_tuple(T) -> list_to_tuple(n(tuple_to_list(T)));
+n(M) when map_size(M) > 32 -> {large_map, n(pairs(M))};
+n(M) when is_map(M) -> maps:from_list([{n(K), n(V)} || {K, V} <- maps:to_list(M)]);
+n(T) -> T.
+
+pairs(M) -> lists:sort(maps:to_list(M)).
+
+id(X) -> X.
+
+up(N, N, _, Acc) -> Acc;
+up(I, N, F, Acc) -> up(I + 1, N, F, erlang:phash2({F(I), Acc})).
+
+down(0, _) -> [];
+down(N, F) -> [F(N) | down(N - 1, F)].
+"#;
+
+/// A module with this name.
+pub fn module(name: &str, random: Rng) -> String {
+    let mut g = Generator::new(random);
+    let mut text = format!("-module({name}).\n-export([main/1, id/1]).\n\nmain(_) ->\n");
+    let calls: Vec<String> = (0..FUNCTIONS).map(|number| format!("    t({number}, fun f{number}/0)")).collect();
+    text += &calls.join(",\n");
+    text += ".\n";
+    text += SUPPORT;
+    for number in 0..FUNCTIONS {
+        text += &function(number, &mut g);
+    }
+    text
+}
+
+fn function(number: usize, g: &mut Generator) -> String {
+    let mut lines = Vec::new();
+    // The first variables hold what the compiler cannot know, so that it does not evaluate everything itself.
+    for kind in Type::ALL {
+        let value = match kind {
+            Type::Int => literal::integer(&mut g.random),
+            Type::Float => literal::float(&mut g.random),
+            Type::Atom => literal::atom(&mut g.random).to_owned(),
+            Type::Bool => (if g.random.bool() { "true" } else { "false" }).to_owned(),
+            Type::Bits => literal::bits(&mut g.random),
+            Type::Ints => format!("[{}, {}, 3]", literal::integer(&mut g.random), literal::integer(&mut g.random)),
+            Type::List => format!("[{} | {}]", literal::term(&mut g.random, 2), "[x, 1]"),
+            Type::Tuple => format!("{{{}, {}}}", literal::term(&mut g.random, 1), literal::atom(&mut g.random)),
+            Type::Map => format!("#{{a => {}, 1 => b}}", literal::term(&mut g.random, 1)),
+            Type::Any => literal::term(&mut g.random, 3),
+        };
+        lines.push(format!("    {} = id({value})", g.bind(kind)));
+    }
+    for _ in 0..g.random.usize(2..6) {
+        let kind = Type::ALL[g.random.usize(..Type::ALL.len())];
+        let value = g.expression(kind, 4);
+        lines.push(format!("    {} = {value}", g.bind(kind)));
+    }
+    let all: Vec<String> = g.forget();
+    format!("\nf{number}() ->\n{},\n    {{{}}}.\n", lines.join(",\n"), all.join(", "))
+}

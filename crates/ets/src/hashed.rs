@@ -1,0 +1,410 @@
+//! Hashed tables: `set`, `bag` and `duplicate_bag`. Several segments, each under a lock that readers share, so that
+//! writers of different rows seldom meet.
+
+use atoll_heap::Stored;
+use atoll_term::{Term, exactly_equal, hash};
+use parking_lot::{RwLock, RwLockWriteGuard};
+
+use crate::segment::{Entry, Rows, Segment, key_of};
+use crate::status::{Gone, Status};
+use crate::traversal::Fate;
+
+#[repr(align(64))]
+struct Padded(RwLock<Segment>);
+
+/// How rows with the same key are treated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Duplicates {
+    /// The new one takes the old one's place.
+    Replace,
+    /// Both stay, unless they are the same.
+    Different,
+    /// Both stay.
+    All,
+}
+
+/// The rows of a hashed table.
+pub(crate) struct Hashed {
+    segments: Box<[Padded]>,
+    segment_bits: u32,
+    position: usize,
+    duplicates: Duplicates,
+}
+
+fn hash_of(key: Term) -> u32 {
+    // The mixing of the map's hash is even in its lower bits; here the highest choose.
+    let mut mixed = hash::map_hash(key);
+    mixed ^= mixed >> 16;
+    mixed = mixed.wrapping_mul(0x9e37_79b1);
+    mixed ^ mixed >> 15
+}
+
+impl Hashed {
+    /// An empty table with two to the power of `segment_bits` segments.
+    pub(crate) fn new(segment_bits: u32, position: usize, duplicates: Duplicates) -> Hashed {
+        let segments = (0..1 << segment_bits).map(|_| Padded(RwLock::new(Segment::new(segment_bits)))).collect();
+        Hashed { segments, segment_bits, position, duplicates }
+    }
+
+    fn index(&self, hash: u32) -> usize {
+        (u64::from(hash) >> (u32::BITS - self.segment_bits)) as usize
+    }
+
+    fn segment(&self, hash: u32) -> &RwLock<Segment> {
+        &self.segments[self.index(hash)].0
+    }
+
+    /// Calls `look` with the rows of a key.
+    pub(crate) fn with_key<R>(&self, key: Term, look: impl FnOnce(&[Stored]) -> R) -> R {
+        let hash = hash_of(key);
+        let segment = self.segment(hash).read();
+        match segment.find(hash, key, self.position) {
+            Ok(place) => look(segment.entry(place).map_or(&[], Entry::live)),
+            Err(_) => look(&[]),
+        }
+    }
+
+    /// Inserts rows, all or none as others see it; `only_new`: none if one of the keys is there. Returns whether they
+    /// were inserted, and what they have replaced.
+    pub(crate) fn insert(
+        &self,
+        status: &Status,
+        rows: Vec<Stored>,
+        only_new: bool,
+    ) -> Result<(bool, Vec<Stored>), Gone> {
+        let hashed: Vec<(u32, Stored)> =
+            rows.into_iter().map(|row| (hash_of(key_of(row.term(), self.position)), row)).collect();
+        let mut indices: Vec<usize> = hashed.iter().map(|(hash, _)| self.index(*hash)).collect();
+        indices.sort_unstable();
+        indices.dedup();
+        let mut guards: Vec<(usize, RwLockWriteGuard<'_, Segment>)> =
+            indices.into_iter().map(|index| (index, self.segments[index].0.write())).collect();
+        if !status.is_alive() {
+            return Err(Gone);
+        }
+        let guard_of = |guards: &[(usize, RwLockWriteGuard<'_, Segment>)], hash: u32| {
+            guards.binary_search_by_key(&self.index(hash), |(index, _)| *index).unwrap_or(0)
+        };
+        if only_new {
+            for (hash, row) in &hashed {
+                let segment = &guards[guard_of(&guards, *hash)].1;
+                let found = segment.find(*hash, key_of(row.term(), self.position), self.position);
+                if found.is_ok_and(|place| segment.entry(place).is_some_and(|entry| !entry.dead)) {
+                    return Ok((false, Vec::new()));
+                }
+            }
+        }
+        let mut replaced = Vec::new();
+        for (hash, row) in hashed {
+            let guard = guard_of(&guards, hash);
+            self.put(&mut guards[guard].1, hash, row, &mut replaced);
+        }
+        drop(guards);
+        Ok((true, replaced))
+    }
+
+    fn put(&self, segment: &mut Segment, hash: u32, row: Stored, replaced: &mut Vec<Stored>) {
+        let words = row.words();
+        let place = match segment.find(hash, key_of(row.term(), self.position), self.position) {
+            Err(_) => {
+                segment.add(Entry { hash, dead: false, rows: Rows::One(row) });
+                segment.rows += 1;
+                segment.words += words;
+                return;
+            }
+            Ok(place) => place,
+        };
+        let Some(entry) = segment.entry_mut(place) else { return };
+        let was_dead = std::mem::replace(&mut entry.dead, false);
+        if was_dead || self.duplicates == Duplicates::Replace {
+            let old = std::mem::replace(&mut entry.rows, Rows::One(row));
+            let old = Entry { hash, dead: false, rows: old }.into_rows();
+            let lost: usize = if was_dead { 0 } else { old.iter().map(Stored::words).sum() };
+            segment.rows += usize::from(was_dead);
+            segment.words = segment.words + words - lost;
+            replaced.extend(old);
+            return;
+        }
+        if self.duplicates == Duplicates::Different
+            && entry.live().iter().any(|other| exactly_equal(other.term(), row.term()))
+        {
+            replaced.push(row);
+            return;
+        }
+        match &mut entry.rows {
+            Rows::Many(rows) => rows.push(row),
+            rows => {
+                if let Rows::One(first) = std::mem::replace(rows, Rows::Many(Vec::new())) {
+                    *rows = Rows::Many(vec![first, row]);
+                }
+            }
+        }
+        segment.rows += 1;
+        segment.words += words;
+    }
+
+    /// Takes out the rows of a key. While the table is fixed the key stays, and `keep` rows are looked at only.
+    pub(crate) fn remove<R>(&self, status: &Status, key: Term, look: impl FnOnce(&[Stored]) -> R) -> (R, Vec<Stored>) {
+        let hash = hash_of(key);
+        let mut segment = self.segment(hash).write();
+        let Ok(place) = segment.find(hash, key, self.position) else { return (look(&[]), Vec::new()) };
+        let Some(entry) = segment.entry_mut(place).filter(|entry| !entry.dead) else { return (look(&[]), Vec::new()) };
+        let result = look(entry.live());
+        let (rows, words) = (entry.live().len(), entry.live().iter().map(Stored::words).sum::<usize>());
+        segment.rows -= rows;
+        segment.words -= words;
+        (result, bury(&mut segment, place, status))
+    }
+
+    /// Takes out the rows that are the same as this one.
+    pub(crate) fn remove_object(&self, status: &Status, object: Term) -> Vec<Stored> {
+        let key = key_of(object, self.position);
+        let hash = hash_of(key);
+        let mut segment = self.segment(hash).write();
+        let Ok(place) = segment.find(hash, key, self.position) else { return Vec::new() };
+        remove_rows(&mut segment, place, status, &mut |row| {
+            if exactly_equal(row.term(), object) { Fate::Delete } else { Fate::Keep }
+        })
+    }
+
+    /// Calls `change` with the row of a key, or without one; what it gives is put in its place, or added. For sets.
+    pub(crate) fn update<R>(
+        &self,
+        status: &Status,
+        key: Term,
+        change: impl FnOnce(Option<&mut Stored>) -> (R, Option<Stored>),
+    ) -> Result<(R, Vec<Stored>), Gone> {
+        let hash = hash_of(key);
+        let mut segment = self.segment(hash).write();
+        if !status.is_alive() {
+            return Err(Gone);
+        }
+        let row = match segment.find(hash, key, self.position) {
+            Ok(place) => segment.entry_mut(place).filter(|entry| !entry.dead).and_then(|entry| match &mut entry.rows {
+                Rows::One(row) => Some(row),
+                Rows::Many(rows) => rows.first_mut(),
+            }),
+            Err(_) => None,
+        };
+        let (result, new) = change(row);
+        let mut replaced = Vec::new();
+        if let Some(new) = new {
+            let new_hash = hash_of(key_of(new.term(), self.position));
+            debug_assert_eq!(new_hash, hash);
+            self.put(&mut segment, new_hash, new, &mut replaced);
+        }
+        drop(segment);
+        Ok((result, replaced))
+    }
+
+    /// Visits the rows of keys in the order of their hashes, from the first above `after` on, until `visit` returns false;
+    /// the keys with the same hash are visited then too. Returns the hash to go on after; `None`: all were visited.
+    pub(crate) fn scan(&self, after: Option<u32>, mut visit: impl FnMut(&[Stored]) -> bool) -> Option<u32> {
+        let first = after.map_or(0, |hash| self.index(hash));
+        let mut stop = None;
+        for (number, segment) in self.segments.iter().enumerate().skip(first) {
+            let segment = segment.0.read();
+            for entry in segment.entries_after(after.filter(|_| number == first)) {
+                if stop.is_some_and(|hash| hash != entry.hash) {
+                    return stop;
+                }
+                if !entry.dead && !visit(entry.live()) {
+                    stop = Some(entry.hash);
+                }
+            }
+        }
+        stop
+    }
+
+    /// Decides of every row what becomes of it. Returns those that are not in the table any more.
+    pub(crate) fn change_all(&self, status: &Status, decide: &mut dyn FnMut(&Stored) -> Fate) -> Vec<Stored> {
+        let mut gone = Vec::new();
+        for segment in &self.segments {
+            let mut segment = segment.0.write();
+            let mut changed = Vec::new();
+            for entry in segment.entries_after(None).filter(|entry| !entry.dead) {
+                let fates: Vec<Fate> = entry.live().iter().map(&mut *decide).collect();
+                if fates.iter().any(|fate| !matches!(fate, Fate::Keep)) {
+                    changed.push((entry.hash, entry.key(self.position), fates));
+                }
+            }
+            for (hash, key, fates) in changed {
+                let Ok(place) = segment.find(hash, key, self.position) else { continue };
+                let mut fates = fates.into_iter();
+                gone.extend(remove_rows(&mut segment, place, status, &mut |_| fates.next().unwrap_or(Fate::Keep)));
+            }
+        }
+        gone
+    }
+
+    /// As [`Hashed::change_all`] for the rows of one key.
+    pub(crate) fn change_key(
+        &self,
+        status: &Status,
+        key: Term,
+        decide: &mut dyn FnMut(&Stored) -> Fate,
+    ) -> Vec<Stored> {
+        let hash = hash_of(key);
+        let mut segment = self.segment(hash).write();
+        match segment.find(hash, key, self.position) {
+            Ok(place) => remove_rows(&mut segment, place, status, decide),
+            Err(_) => Vec::new(),
+        }
+    }
+
+    /// The key that comes first in the table's order.
+    pub(crate) fn first<R>(&self, found: impl FnOnce(&Stored) -> R) -> Option<R> {
+        self.first_after(0, None, found)
+    }
+
+    fn first_after<R>(&self, from: usize, after: Option<u32>, found: impl FnOnce(&Stored) -> R) -> Option<R> {
+        for (number, segment) in self.segments.iter().enumerate().skip(from) {
+            let segment = segment.0.read();
+            let mut entries = segment.entries_after(after.filter(|_| number == from));
+            if let Some(row) = entries.find_map(|entry| entry.live().first()) {
+                return Some(found(row));
+            }
+        }
+        None
+    }
+
+    /// The row after those of this key. `Err` if the key is not in the table.
+    pub(crate) fn next<R>(&self, key: Term, found: impl FnOnce(&Stored) -> R) -> Result<Option<R>, ()> {
+        let hash = hash_of(key);
+        {
+            let segment = self.segment(hash).read();
+            let place = segment.find(hash, key, self.position).map_err(|_| ())?;
+            // Others with the same hash stand right behind.
+            let same = (place + 1..).map_while(|place| segment.entry(place)).take_while(|entry| entry.hash == hash);
+            if let Some(row) = same.filter_map(|entry| entry.live().first()).next() {
+                return Ok(Some(found(row)));
+            }
+        }
+        Ok(self.first_after(self.index(hash), Some(hash), found))
+    }
+
+    /// Takes everything out; keys too, whether the table is fixed or not. Returns how many rows there were.
+    pub(crate) fn clear(&self, status: &Status) -> usize {
+        let mut count = 0;
+        for segment in &self.segments {
+            let mut segment = segment.0.write();
+            count += segment.rows;
+            if status.is_fixed() && status.is_alive() {
+                let Segment { rows, words, .. } = &mut *segment;
+                (*rows, *words) = (0, 0);
+                let hashes: Vec<u32> =
+                    segment.entries_after(None).filter(|one| !one.dead).map(|one| one.hash).collect();
+                segment.died.extend(hashes);
+                segment.retain(|entry| {
+                    entry.dead = true;
+                    true
+                });
+            } else {
+                let old = std::mem::replace(&mut *segment, Segment::new(self.segment_bits));
+                drop(segment);
+                drop(old);
+            }
+        }
+        count
+    }
+
+    /// The table is not fixed any more: takes out the keys that were kept.
+    pub(crate) fn unfixed(&self, status: &Status) {
+        for segment in &self.segments {
+            let mut segment = segment.0.write();
+            if segment.died.is_empty() || status.is_fixed() {
+                continue;
+            }
+            segment.died = Vec::new();
+            let removed = segment.retain(|entry| !entry.dead);
+            drop(segment);
+            drop(removed);
+        }
+    }
+
+    /// Rows, and the words that they keep outside of collected heaps.
+    pub(crate) fn size(&self) -> (usize, usize) {
+        self.segments.iter().fold((0, 0), |(rows, words), segment| {
+            let segment = segment.0.read();
+            let places = segment.places() * size_of::<Option<Entry>>() / size_of::<Term>();
+            (rows + segment.rows, words + segment.words + places)
+        })
+    }
+
+    /// Bits of the hash that number the slots of `ets:slot/2`.
+    pub(crate) fn slot_bits(&self) -> u32 {
+        let most = self.segments.iter().map(|segment| segment.0.read().bits()).max().unwrap_or(0);
+        self.segment_bits + most
+    }
+
+    /// Visits the rows of a slot.
+    pub(crate) fn slot(&self, number: u32, bits: u32, mut visit: impl FnMut(&[Stored])) {
+        let first = ((u64::from(number)) << (u32::BITS - bits)) as u32;
+        let in_slot = |hash: u32| u64::from(hash) >> (u32::BITS - bits) == u64::from(number);
+        let segment = self.segment(first).read();
+        let entries =
+            segment.entries_after(first.checked_sub(1).filter(|before| self.index(*before) == self.index(first)));
+        entries.take_while(|entry| in_slot(entry.hash)).for_each(|entry| visit(entry.live()));
+    }
+
+    /// Visits the terms of all rows, while the world is stopped.
+    pub(crate) fn each_root(&self, visit: &mut dyn FnMut(*mut Term, usize)) {
+        for segment in &self.segments {
+            for entry in segment.0.read().entries_after(None) {
+                entry.each_root(visit);
+            }
+        }
+    }
+}
+
+/// An entry has lost its rows: it goes, or stays for its key's sake. Returns the rows that are not needed.
+fn bury(segment: &mut Segment, place: usize, status: &Status) -> Vec<Stored> {
+    if !status.is_fixed() {
+        return segment.remove(place).map(Entry::into_rows).unwrap_or_default();
+    }
+    let Some(entry) = segment.entry_mut(place) else { return Vec::new() };
+    entry.dead = true;
+    let hash = entry.hash;
+    let others = match &mut entry.rows {
+        Rows::Many(rows) => rows.split_off(1),
+        Rows::One(_) => Vec::new(),
+    };
+    segment.died.push(hash);
+    others
+}
+
+/// Decides of the rows of an entry what becomes of them.
+fn remove_rows(
+    segment: &mut Segment,
+    place: usize,
+    status: &Status,
+    decide: &mut dyn FnMut(&Stored) -> Fate,
+) -> Vec<Stored> {
+    let Some(entry) = segment.entry_mut(place).filter(|entry| !entry.dead) else { return Vec::new() };
+    let fates: Vec<Fate> = entry.live().iter().map(decide).collect();
+    let deleted: Vec<bool> = fates.iter().map(|fate| matches!(fate, Fate::Delete)).collect();
+    let count = deleted.iter().filter(|deleted| **deleted).count();
+    let words_before: usize = entry.live().iter().map(Stored::words).sum();
+    let mut gone = Vec::new();
+    let rows: &mut [Stored] = match &mut entry.rows {
+        Rows::One(row) => std::slice::from_mut(row),
+        Rows::Many(rows) => rows,
+    };
+    for (row, fate) in rows.iter_mut().zip(fates) {
+        if let Fate::Replace(new) = fate {
+            gone.push(std::mem::replace(row, new));
+        }
+    }
+    let all = count == deleted.len();
+    if !all && let Rows::Many(rows) = &mut entry.rows {
+        let mut deleted = deleted.iter();
+        gone.extend(rows.extract_if(.., |_| deleted.next().copied().unwrap_or(false)));
+    }
+    let words_after: usize = if all { 0 } else { entry.live().iter().map(Stored::words).sum() };
+    segment.rows -= count;
+    segment.words = segment.words + words_after - words_before;
+    if all {
+        gone.extend(bury(segment, place, status));
+    }
+    gone
+}

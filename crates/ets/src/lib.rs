@@ -1,0 +1,28 @@
+//! ETS: tables that processes share, and match specifications.
+//!
+//! * [`create`], [`find`], [`delete`] and their like: all tables, by name, reference and owner.
+//! * [`Table`]: rows by key; traversals.
+//!
+//! Rows are [`atoll_heap::Stored`] terms: what storing one and handing it out costs is the architecture's business. Hashed
+//! tables are segments with a lock each, ordered ones a B-tree under one lock; readers share locks, so readers never wait
+//! for each other. No lock is held when a built-in function returns, so the world is never stopped while one is held.
+#![forbid(unsafe_code)]
+
+mod fault;
+mod fixation;
+mod hashed;
+pub mod match_spec;
+mod ordered;
+mod partial;
+mod registry;
+mod segment;
+mod status;
+mod table;
+mod traversal;
+mod update;
+
+pub use fault::Fault;
+pub use fixation::Since;
+pub use registry::{Access, Handle, all, create, delete, find, give_away, identifier, named, reference, rename};
+pub use table::{Kind, Options, Protection, Table, WriteConcurrency};
+pub use traversal::{Cursor, Portion};

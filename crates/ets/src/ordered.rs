@@ -1,0 +1,321 @@
+//! Tables in the order of their keys: `ordered_set`. A B-tree under a lock that readers share.
+
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
+use std::ops::Bound;
+
+use atoll_heap::Stored;
+use atoll_term::{Term, compare, exactly_equal};
+use parking_lot::RwLock;
+
+use crate::partial::{PartialKey, compare_partial};
+use crate::segment::key_of;
+use crate::status::{Gone, Status};
+use crate::traversal::Fate;
+
+/// A place in the order of keys.
+#[derive(Clone, Copy)]
+pub(crate) enum Place {
+    /// That of a key.
+    Key(Term),
+    /// Before all keys that a partially bound key may match.
+    Before(PartialKey),
+    /// Behind them.
+    Behind(PartialKey),
+}
+
+trait Placed {
+    fn place(&self) -> Place;
+}
+
+impl Placed for Place {
+    fn place(&self) -> Place {
+        *self
+    }
+}
+
+struct Row {
+    stored: Stored,
+    position: usize,
+}
+
+impl Row {
+    fn key(&self) -> Term {
+        key_of(self.stored.term(), self.position)
+    }
+}
+
+impl Placed for Row {
+    fn place(&self) -> Place {
+        Place::Key(self.key())
+    }
+}
+
+impl Ord for dyn Placed + '_ {
+    fn cmp(&self, other: &Self) -> Ordering {
+        match (self.place(), other.place()) {
+            (Place::Key(one), Place::Key(other)) => compare(one, other),
+            (Place::Key(key), Place::Before(pattern)) => {
+                compare_partial(pattern, key).reverse().then(Ordering::Greater)
+            }
+            (Place::Key(key), Place::Behind(pattern)) => compare_partial(pattern, key).reverse().then(Ordering::Less),
+            (Place::Before(pattern), Place::Key(key)) => compare_partial(pattern, key).then(Ordering::Less),
+            (Place::Behind(pattern), Place::Key(key)) => compare_partial(pattern, key).then(Ordering::Greater),
+            // Bounds are made in pairs of the same pattern.
+            (Place::Before(_), Place::Behind(_)) => Ordering::Less,
+            (Place::Behind(_), Place::Before(_)) => Ordering::Greater,
+            _ => Ordering::Equal,
+        }
+    }
+}
+
+impl PartialOrd for dyn Placed + '_ {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for dyn Placed + '_ {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for dyn Placed + '_ {}
+
+impl Ord for Row {
+    fn cmp(&self, other: &Self) -> Ordering {
+        compare(self.key(), other.key())
+    }
+}
+
+impl PartialOrd for Row {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Row {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Row {}
+
+impl<'p> std::borrow::Borrow<dyn Placed + 'p> for Row {
+    fn borrow(&self) -> &(dyn Placed + 'p) {
+        self
+    }
+}
+
+#[derive(Default)]
+struct Tree {
+    rows: BTreeSet<Row>,
+    words: usize,
+}
+
+impl Tree {
+    fn get(&self, key: Term) -> Option<&Row> {
+        self.rows.get(&Place::Key(key) as &dyn Placed)
+    }
+
+    fn take(&mut self, key: Term) -> Option<Stored> {
+        let stored = self.rows.take(&Place::Key(key) as &dyn Placed)?.stored;
+        self.words -= stored.words();
+        Some(stored)
+    }
+
+    fn put(&mut self, stored: Stored, position: usize) -> Option<Stored> {
+        self.words += stored.words();
+        let old = self.rows.replace(Row { stored, position })?.stored;
+        self.words -= old.words();
+        Some(old)
+    }
+}
+
+/// The rows of an ordered table.
+pub(crate) struct Ordered {
+    tree: RwLock<Tree>,
+    position: usize,
+}
+
+/// A run of keys.
+#[derive(Clone, Copy)]
+pub(crate) struct Span {
+    /// Where it starts.
+    pub(crate) from: Bound<Place>,
+    /// Where it ends.
+    pub(crate) to: Bound<Place>,
+}
+
+impl Span {
+    /// All keys.
+    pub(crate) const ALL: Span = Span { from: Bound::Unbounded, to: Bound::Unbounded };
+
+    /// All keys behind a place, or before it.
+    pub(crate) fn beside(place: Place, before: bool) -> Span {
+        match before {
+            true => Span { from: Bound::Unbounded, to: Bound::Excluded(place) },
+            false => Span { from: Bound::Excluded(place), to: Bound::Unbounded },
+        }
+    }
+
+    /// Whether no key can lie in it; a search for such a run would not be allowed.
+    fn is_empty(&self) -> bool {
+        let (Bound::Included(from) | Bound::Excluded(from), Bound::Included(to) | Bound::Excluded(to)) =
+            (&self.from, &self.to)
+        else {
+            return false;
+        };
+        let excluded = matches!(self.from, Bound::Excluded(_)) || matches!(self.to, Bound::Excluded(_));
+        let order = (from as &dyn Placed).cmp(to as &dyn Placed);
+        order.is_gt() || order.is_eq() && excluded
+    }
+}
+
+fn as_placed<'b>(bound: &'b Bound<Place>) -> Bound<&'b (dyn Placed + 'b)> {
+    match bound {
+        Bound::Included(place) => Bound::Included(place),
+        Bound::Excluded(place) => Bound::Excluded(place),
+        Bound::Unbounded => Bound::Unbounded,
+    }
+}
+
+impl Ordered {
+    /// An empty table.
+    pub(crate) fn new(position: usize) -> Ordered {
+        Ordered { tree: RwLock::default(), position }
+    }
+
+    /// Calls `look` with the row of a key, if there is one.
+    pub(crate) fn with_key<R>(&self, key: Term, look: impl FnOnce(&[Stored]) -> R) -> R {
+        let tree = self.tree.read();
+        look(tree.get(key).map_or(&[], |row| std::slice::from_ref(&row.stored)))
+    }
+
+    /// As [`crate::hashed::Hashed::insert`].
+    pub(crate) fn insert(
+        &self,
+        status: &Status,
+        rows: Vec<Stored>,
+        only_new: bool,
+    ) -> Result<(bool, Vec<Stored>), Gone> {
+        let mut tree = self.tree.write();
+        if !status.is_alive() {
+            return Err(Gone);
+        }
+        if only_new && rows.iter().any(|row| tree.get(key_of(row.term(), self.position)).is_some()) {
+            return Ok((false, rows));
+        }
+        Ok((true, rows.into_iter().filter_map(|row| tree.put(row, self.position)).collect()))
+    }
+
+    /// Takes out the row of a key.
+    pub(crate) fn remove<R>(&self, key: Term, look: impl FnOnce(&[Stored]) -> R) -> (R, Vec<Stored>) {
+        let taken = self.tree.write().take(key);
+        (look(taken.as_slice()), taken.into_iter().collect())
+    }
+
+    /// Takes out the row that is the same as this one.
+    pub(crate) fn remove_object(&self, object: Term) -> Vec<Stored> {
+        let key = key_of(object, self.position);
+        let mut tree = self.tree.write();
+        match tree.get(key) {
+            Some(row) if exactly_equal(row.stored.term(), object) => tree.take(key).into_iter().collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// As [`crate::hashed::Hashed::update`].
+    pub(crate) fn update<R>(
+        &self,
+        status: &Status,
+        key: Term,
+        change: impl FnOnce(Option<&mut Stored>) -> (R, Option<Stored>),
+    ) -> Result<(R, Vec<Stored>), Gone> {
+        let mut tree = self.tree.write();
+        if !status.is_alive() {
+            return Err(Gone);
+        }
+        let mut row = tree.take(key);
+        let (result, new) = change(row.as_mut());
+        let replaced = match new {
+            Some(new) => {
+                let twin = tree.put(new, self.position);
+                row.into_iter().chain(twin).collect()
+            }
+            None => row.and_then(|row| tree.put(row, self.position)).into_iter().collect(),
+        };
+        Ok((result, replaced))
+    }
+
+    /// Visits the rows of a run of keys in their order, or backwards, until `visit` returns false.
+    pub(crate) fn scan(&self, span: &Span, backwards: bool, mut visit: impl FnMut(&Stored) -> bool) {
+        if span.is_empty() {
+            return;
+        }
+        let tree = self.tree.read();
+        let mut rows = tree.rows.range::<dyn Placed, _>((as_placed(&span.from), as_placed(&span.to)));
+        while let Some(row) = if backwards { rows.next_back() } else { rows.next() } {
+            if !visit(&row.stored) {
+                return;
+            }
+        }
+    }
+
+    /// Decides of the rows of a run of keys what becomes of them. Returns those that are not in the table any more.
+    pub(crate) fn change(&self, span: &Span, decide: &mut dyn FnMut(&Stored) -> Fate) -> Vec<Stored> {
+        if span.is_empty() {
+            return Vec::new();
+        }
+        let mut tree = self.tree.write();
+        let mut changes = Vec::new();
+        for row in tree.rows.range::<dyn Placed, _>((as_placed(&span.from), as_placed(&span.to))) {
+            match decide(&row.stored) {
+                Fate::Keep => {}
+                Fate::Delete => changes.push((row.key(), None)),
+                Fate::Replace(new) => changes.push((row.key(), Some(new))),
+            }
+        }
+        let mut gone = Vec::with_capacity(changes.len());
+        for (key, new) in changes {
+            gone.extend(match new {
+                Some(new) => tree.put(new, self.position),
+                None => tree.take(key),
+            });
+        }
+        gone
+    }
+
+    /// The row with the first key, or the last.
+    pub(crate) fn edge<R>(&self, last: bool, found: impl FnOnce(&Stored) -> R) -> Option<R> {
+        let tree = self.tree.read();
+        let row = if last { tree.rows.last() } else { tree.rows.first() };
+        row.map(|row| found(&row.stored))
+    }
+
+    /// The row number `number` in the order of keys.
+    pub(crate) fn nth<R>(&self, number: usize, found: impl FnOnce(&Stored) -> R) -> Option<R> {
+        self.tree.read().rows.iter().nth(number).map(|row| found(&row.stored))
+    }
+
+    /// Takes everything out. Returns how many rows there were.
+    pub(crate) fn clear(&self) -> usize {
+        let old = std::mem::take(&mut *self.tree.write());
+        old.rows.len()
+    }
+
+    /// Rows, and the words that they keep outside of collected heaps.
+    pub(crate) fn size(&self) -> (usize, usize) {
+        let tree = self.tree.read();
+        (tree.rows.len(), tree.words + tree.rows.len() * (size_of::<Row>() / size_of::<Term>()))
+    }
+
+    /// Visits the terms of all rows, while the world is stopped.
+    pub(crate) fn each_root(&self, visit: &mut dyn FnMut(*mut Term, usize)) {
+        for row in &self.tree.read().rows {
+            visit(row.stored.root(), 1);
+        }
+    }
+}

@@ -1,0 +1,399 @@
+//! A table: what is known of it, and the operations on rows by their keys.
+
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+
+use atoll_heap::{Mutator, Stored};
+use atoll_process::ReferenceId;
+use atoll_term::{Build, Term};
+use parking_lot::Mutex;
+
+use crate::fault::Fault;
+use crate::fixation::Fixations;
+use crate::hashed::{Duplicates, Hashed};
+use crate::ordered::{Ordered, Place, Span};
+use crate::segment::key_of;
+use crate::status::Status;
+
+/// Type of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `set`
+    Set,
+    /// `ordered_set`
+    OrderedSet,
+    /// `bag`
+    Bag,
+    /// `duplicate_bag`
+    DuplicateBag,
+}
+
+impl Kind {
+    /// Whether each key has one row at most.
+    pub fn is_set(self) -> bool {
+        matches!(self, Kind::Set | Kind::OrderedSet)
+    }
+}
+
+/// Who may do what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Protection {
+    /// Everybody everything.
+    Public = 0,
+    /// Everybody reads, the owner writes.
+    Protected = 1,
+    /// The owner alone.
+    Private = 2,
+}
+
+/// `write_concurrency`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WriteConcurrency {
+    /// `false`
+    Off,
+    /// `true`
+    On,
+    /// `auto`
+    Auto,
+}
+
+/// Options of a new table. Concurrency needs none; they are kept for `ets:info`.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Type.
+    pub kind: Kind,
+    /// Protection.
+    pub protection: Protection,
+    /// Position of the key, from 1.
+    pub position: usize,
+    /// Whether the table is found by its name.
+    pub named: bool,
+    /// `compressed`
+    pub compressed: bool,
+    /// `read_concurrency`
+    pub read_concurrency: bool,
+    /// `write_concurrency`
+    pub write_concurrency: WriteConcurrency,
+    /// `decentralized_counters`, if it was said.
+    pub decentralized_counters: Option<bool>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            kind: Kind::Set,
+            protection: Protection::Protected,
+            position: 1,
+            named: false,
+            compressed: false,
+            read_concurrency: false,
+            write_concurrency: WriteConcurrency::Off,
+            decentralized_counters: None,
+        }
+    }
+}
+
+/// Who gets a table when its owner ends, and with which data.
+pub(crate) struct Heir {
+    pub(crate) pid: Term,
+    pub(crate) data: Stored,
+}
+
+pub(crate) enum Rows {
+    Hashed(Hashed),
+    Ordered(Ordered),
+}
+
+/// A table.
+pub struct Table {
+    pub(crate) id: u64,
+    pub(crate) reference: ReferenceId,
+    name: AtomicU64,
+    owner: AtomicU64,
+    protection: AtomicU8,
+    options: Options,
+    pub(crate) heir: Mutex<Option<Heir>>,
+    pub(crate) status: Status,
+    pub(crate) fixations: Mutex<Fixations>,
+    pub(crate) rows: Rows,
+}
+
+/// Segments of tables that several processes may write to, as a power of two.
+const MANY_SEGMENTS: u32 = 6;
+/// Segments of others.
+const FEW_SEGMENTS: u32 = 4;
+
+impl Table {
+    pub(crate) fn new(id: u64, name: Term, owner: Term, options: Options) -> Table {
+        let position = options.position;
+        let segments = if options.protection == Protection::Public { MANY_SEGMENTS } else { FEW_SEGMENTS };
+        let rows = match options.kind {
+            Kind::Set => Rows::Hashed(Hashed::new(segments, position, Duplicates::Replace)),
+            Kind::Bag => Rows::Hashed(Hashed::new(segments, position, Duplicates::Different)),
+            Kind::DuplicateBag => Rows::Hashed(Hashed::new(segments, position, Duplicates::All)),
+            Kind::OrderedSet => Rows::Ordered(Ordered::new(position)),
+        };
+        Table {
+            id,
+            reference: ReferenceId::fresh(),
+            name: AtomicU64::new(name.word()),
+            owner: AtomicU64::new(owner.word()),
+            protection: AtomicU8::new(options.protection as u8),
+            options,
+            heir: Mutex::default(),
+            status: Status::default(),
+            fixations: Mutex::default(),
+            rows,
+        }
+    }
+
+    /// Its name (atom), by which it is found if it is a named one.
+    pub fn name(&self) -> Term {
+        Term::from_word(self.name.load(Ordering::Acquire))
+    }
+
+    pub(crate) fn set_name(&self, name: Term) {
+        self.name.store(name.word(), Ordering::Release);
+    }
+
+    /// Its owner's pid.
+    pub fn owner(&self) -> Term {
+        Term::from_word(self.owner.load(Ordering::Acquire))
+    }
+
+    pub(crate) fn set_owner(&self, owner: Term) {
+        self.owner.store(owner.word(), Ordering::Release);
+    }
+
+    /// Its protection.
+    pub fn protection(&self) -> Protection {
+        [Protection::Public, Protection::Protected, Protection::Private]
+            [usize::from(self.protection.load(Ordering::Acquire))]
+    }
+
+    /// Changes its protection.
+    pub fn set_protection(&self, protection: Protection) {
+        self.protection.store(protection as u8, Ordering::Release);
+    }
+
+    /// The options that it was made with.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Its type.
+    pub fn kind(&self) -> Kind {
+        self.options.kind
+    }
+
+    /// Position of the key, from 1.
+    pub fn position(&self) -> usize {
+        self.options.position
+    }
+
+    /// The heir's pid.
+    pub fn heir(&self) -> Option<Term> {
+        self.heir.lock().as_ref().map(|heir| heir.pid)
+    }
+
+    /// Sets the heir, with data that lie on the owner's heap.
+    pub fn set_heir(&self, owner: &mut Mutator, heir: Option<(Term, Term)>) {
+        let heir = heir.map(|(pid, data)| Heir { pid, data: Stored::new(owner, data) });
+        let old = std::mem::replace(&mut *self.heir.lock(), heir);
+        drop(old);
+    }
+
+    /// Rows, and the words that they keep outside of collected heaps.
+    pub fn size(&self) -> (usize, usize) {
+        match &self.rows {
+            Rows::Hashed(rows) => rows.size(),
+            Rows::Ordered(rows) => rows.size(),
+        }
+    }
+
+    fn with_key<R>(&self, key: Term, look: impl FnOnce(&[Stored]) -> R) -> R {
+        match &self.rows {
+            Rows::Hashed(rows) => rows.with_key(key, look),
+            Rows::Ordered(rows) => rows.with_key(key, look),
+        }
+    }
+
+    /// Whether the term can be a row: a tuple that has a key.
+    pub fn accepts(&self, row: Term) -> bool {
+        !key_of(row, self.position()).is_none()
+    }
+
+    /// Inserts rows, which lie on the heap and have keys. Returns false, and inserts nothing, if only new ones are wanted
+    /// and a key is there.
+    ///
+    /// # Errors
+    /// [`Fault::Id`]: the table was deleted
+    pub fn insert(&self, heap: &mut Mutator, rows: &[Term], only_new: bool) -> Result<bool, Fault> {
+        let stored = rows.iter().map(|row| Stored::new(heap, *row)).collect();
+        let (inserted, replaced) = match &self.rows {
+            Rows::Hashed(rows) => rows.insert(&self.status, stored, only_new)?,
+            Rows::Ordered(rows) => rows.insert(&self.status, stored, only_new)?,
+        };
+        drop(replaced);
+        Ok(inserted)
+    }
+
+    /// The rows with this key, as a list.
+    pub fn lookup(&self, heap: &mut Mutator, key: Term) -> Term {
+        self.with_key(key, |rows| fetch_all(heap, rows))
+    }
+
+    /// Whether a row has this key.
+    pub fn contains(&self, key: Term) -> bool {
+        self.with_key(key, |rows| !rows.is_empty())
+    }
+
+    /// The elements at `position` (from 1) of the rows with this key: one, or a list for bags.
+    ///
+    /// # Errors
+    /// [`Fault::BadKey`], [`Fault::Argument`]: a row is too short
+    pub fn lookup_element(&self, heap: &mut Mutator, key: Term, position: usize) -> Result<Term, Fault> {
+        self.with_key(key, |rows| {
+            if rows.is_empty() {
+                return Err(Fault::BadKey);
+            }
+            let element = |row: &Stored| match key_of(row.term(), position) {
+                element if element.is_none() => Err(Fault::Argument),
+                element => Ok(element),
+            };
+            let elements = rows.iter().map(element).collect::<Result<Vec<Term>, Fault>>()?;
+            if let ([row], [element], true) = (rows, &*elements, self.kind().is_set()) {
+                return Ok(row.fetch_part(heap, *element));
+            }
+            let fetched: Vec<Term> =
+                rows.iter().zip(elements).map(|(row, element)| row.fetch_part(heap, element)).collect();
+            Ok(heap.list(fetched))
+        })
+    }
+
+    /// Takes out the rows with this key; returns them as a list.
+    pub fn take(&self, heap: &mut Mutator, key: Term) -> Term {
+        self.remove(key, |rows| fetch_all(heap, rows))
+    }
+
+    /// Takes out the rows with this key.
+    pub fn delete_key(&self, key: Term) {
+        self.remove(key, |_| ());
+    }
+
+    fn remove<R>(&self, key: Term, look: impl FnOnce(&[Stored]) -> R) -> R {
+        let (result, removed) = match &self.rows {
+            Rows::Hashed(rows) => rows.remove(&self.status, key, look),
+            Rows::Ordered(rows) => rows.remove(key, look),
+        };
+        drop(removed);
+        result
+    }
+
+    /// Takes out the rows that are the same as this one, which has a key.
+    pub fn delete_object(&self, object: Term) {
+        let removed = match &self.rows {
+            Rows::Hashed(rows) => rows.remove_object(&self.status, object),
+            Rows::Ordered(rows) => rows.remove_object(object),
+        };
+        drop(removed);
+    }
+
+    /// Takes out everything. Returns how many rows there were.
+    pub fn clear(&self) -> usize {
+        match &self.rows {
+            Rows::Hashed(rows) => rows.clear(&self.status),
+            Rows::Ordered(rows) => rows.clear(),
+        }
+    }
+
+    pub(crate) fn update<R>(
+        &self,
+        key: Term,
+        change: impl FnOnce(Option<&mut Stored>) -> (R, Option<Stored>),
+    ) -> Result<R, Fault> {
+        let (result, replaced) = match &self.rows {
+            Rows::Hashed(rows) => rows.update(&self.status, key, change)?,
+            Rows::Ordered(rows) => rows.update(&self.status, key, change)?,
+        };
+        drop(replaced);
+        Ok(result)
+    }
+
+    /// The first key of the table's order, or the last.
+    pub fn edge(&self, heap: &mut Mutator, last: bool) -> Option<Term> {
+        let key = |row: &Stored| row.fetch_part(heap, key_of(row.term(), self.position()));
+        match &self.rows {
+            Rows::Hashed(rows) => rows.first(key),
+            Rows::Ordered(rows) => rows.edge(last, key),
+        }
+    }
+
+    /// The key behind this one in the table's order, or before it. Hashed tables have one order, whichever is asked for.
+    ///
+    /// # Errors
+    /// [`Fault::Argument`]: the key is not in a hashed table
+    pub fn neighbour(&self, heap: &mut Mutator, key: Term, before: bool) -> Result<Option<Term>, Fault> {
+        let mut found = |row: &Stored| row.fetch_part(heap, key_of(row.term(), self.position()));
+        match &self.rows {
+            Rows::Hashed(rows) => rows.next(key, found).map_err(|()| Fault::Argument),
+            Rows::Ordered(rows) => {
+                let mut neighbour = None;
+                rows.scan(&Span::beside(Place::Key(key), before), before, |row| {
+                    neighbour = Some(found(row));
+                    false
+                });
+                Ok(neighbour)
+            }
+        }
+    }
+
+    /// The rows of slot number `number`; `None`: that is the number of slots.
+    ///
+    /// # Errors
+    /// [`Fault::Argument`]: the number is higher
+    pub fn slot(&self, heap: &mut Mutator, number: usize) -> Result<Option<Term>, Fault> {
+        match &self.rows {
+            Rows::Ordered(rows) => match rows.nth(number, |row| row.fetch(heap)) {
+                Some(row) => Ok(Some(heap.list([row]))),
+                None if number == rows.size().0 => Ok(None),
+                None => Err(Fault::Argument),
+            },
+            Rows::Hashed(rows) => {
+                let bits = rows.slot_bits();
+                let slots = 1u64 << bits;
+                if number as u64 >= slots {
+                    return if number as u64 == slots { Ok(None) } else { Err(Fault::Argument) };
+                }
+                let mut found = Vec::new();
+                rows.slot(number as u32, bits, |rows| found.extend(rows.iter().map(|row| row.fetch(heap))));
+                Ok(Some(heap.list(found)))
+            }
+        }
+    }
+
+    /// Visits the terms of all rows and of the heir, while the world is stopped.
+    pub(crate) fn each_root(&self, visit: &mut dyn FnMut(*mut Term, usize)) {
+        if let Some(heir) = &*self.heir.lock() {
+            visit(heir.data.root(), 1);
+        }
+        match &self.rows {
+            Rows::Hashed(rows) => rows.each_root(visit),
+            Rows::Ordered(rows) => rows.each_root(visit),
+        }
+    }
+}
+
+fn fetch_all(heap: &mut Mutator, rows: &[Stored]) -> Term {
+    match rows {
+        [] => Term::NIL,
+        [row] => {
+            let row = row.fetch(heap);
+            heap.cons(row, Term::NIL)
+        }
+        _ => {
+            let fetched: Vec<Term> = rows.iter().map(|row| row.fetch(heap)).collect();
+            heap.list(fetched)
+        }
+    }
+}

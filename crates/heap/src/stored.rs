@@ -1,0 +1,83 @@
+//! Terms that belong to no process: rows of tables, and what compiled match specifications hold.
+
+use std::ptr::NonNull;
+
+use atoll_term::Term;
+
+use crate::architecture::architecture;
+use crate::fragment::Fragment;
+use crate::mutator::Mutator;
+
+/// A term kept outside of every process, until it is dropped. What keeping and handing out cost is the architecture's
+/// business: a copy, or a pointer.
+///
+/// Whoever owns one gives [`Stored::root`] to the collectors, see [`crate::World::each_global_slice`].
+pub struct Stored(NonNull<Fragment>);
+
+// SAFETY: a stored term is immutable while it is borrowed, and nothing of it is tied to a thread.
+unsafe impl Send for Stored {}
+// SAFETY: as above.
+unsafe impl Sync for Stored {}
+
+impl Stored {
+    /// Keeps a term that lies on `owner`'s heap.
+    pub fn new(owner: &mut Mutator, term: Term) -> Stored {
+        Stored(architecture().store(owner, term))
+    }
+
+    /// The term, to be looked at while this is borrowed and nothing is collected. What a process is to keep goes through
+    /// [`Stored::fetch`] or [`Stored::fetch_part`].
+    #[inline(always)]
+    pub fn term(&self) -> Term {
+        // SAFETY: the fragment is this value's own.
+        unsafe { self.0.as_ref().term }
+    }
+
+    /// The term, for a process to keep.
+    pub fn fetch(&self, reader: &mut Mutator) -> Term {
+        // SAFETY: as in `term`.
+        let stored = unsafe { self.0.as_ref() };
+        architecture().fetch(reader, stored, stored.term)
+    }
+
+    /// A part of the term, for a process to keep.
+    #[inline]
+    pub fn fetch_part(&self, reader: &mut Mutator, part: Term) -> Term {
+        if part.is_immediate() {
+            return part;
+        }
+        // SAFETY: as in `term`.
+        architecture().fetch(reader, unsafe { self.0.as_ref() }, part)
+    }
+
+    /// Writes an immediate over an immediate element of a tuple, if nobody can hold a pointer to that tuple. Returns
+    /// whether it was done. `index` counts from 0.
+    pub fn replace_element(&mut self, index: usize, value: Term) -> bool {
+        let Some(elements) = self.term().tuple_elements() else { return false };
+        let simple = |term: &Term| term.is_immediate();
+        if !architecture().fetches_copies() || !simple(&value) || !elements.get(index).is_some_and(simple) {
+            return false;
+        }
+        // SAFETY: the element exists, and readers borrow this value, so there is none.
+        unsafe { *self.term().word_pointer(index) = value.word() };
+        true
+    }
+
+    /// Words that are kept outside of the collected heaps for it.
+    pub fn words(&self) -> usize {
+        // SAFETY: as in `term`.
+        Fragment::HEAD_WORDS + unsafe { self.0.as_ref() }.capacity()
+    }
+
+    /// Where the term stands, for collectors, while the world is stopped.
+    pub fn root(&self) -> *mut Term {
+        // SAFETY: the fragment is this value's own; only the address is taken.
+        unsafe { &raw mut (*self.0.as_ptr()).term }
+    }
+}
+
+impl Drop for Stored {
+    fn drop(&mut self) {
+        architecture().discard_stored(self.0);
+    }
+}

@@ -1,0 +1,108 @@
+//! The one contiguous address range of a heap, reserved at once and backed by memory only where it is touched.
+//!
+//! This is the only module that calls the operating system. "Remapping" pages, as the paper does, is here: giving the
+//! memory of free pages back ([`Area::decommit`]) and touching as many others, which lets the kernel move page frames
+//! between addresses without a mapping of their own for each page.
+
+use crate::error::HeapError;
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
+use std::ops::Range;
+
+/// A reserved range of addresses. Zeroed wherever it was not written since it was reserved or decommitted.
+#[derive(Debug)]
+pub(crate) struct Area {
+    mapping: *mut u8,
+    mapped: usize,
+    base: usize,
+    bytes: usize,
+}
+
+// SAFETY: an `Area` only owns addresses; who may touch which of them is the business of its users.
+unsafe impl Send for Area {}
+// SAFETY: as above; the methods of a shared `Area` change nothing but the backing of pages their caller owns.
+unsafe impl Sync for Area {}
+
+impl Area {
+    /// Reserves `bytes` of addresses, aligned to `align` (a power of two).
+    pub(crate) fn reserve(bytes: usize, align: usize) -> Result<Area, HeapError> {
+        let mapped = bytes + align;
+        // SAFETY: a fresh anonymous mapping at an address of the kernel's choice overlaps nothing.
+        let mapping = unsafe {
+            mmap_anonymous(
+                std::ptr::null_mut(),
+                mapped,
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::PRIVATE | MapFlags::NORESERVE,
+            )
+        }
+        .map_err(|error| HeapError::Reserve { bytes: mapped, errno: error.raw_os_error() })?;
+        let base = (mapping.addr() + align - 1) & !(align - 1);
+        Ok(Area { mapping: mapping.cast(), mapped, base, bytes })
+    }
+
+    /// The first address.
+    pub(crate) fn base(&self) -> usize {
+        self.base
+    }
+
+    /// All addresses.
+    pub(crate) fn range(&self) -> Range<usize> {
+        self.base..self.base + self.bytes
+    }
+
+    /// A pointer to an address of the range.
+    #[inline]
+    pub(crate) fn pointer(&self, address: usize) -> *mut u64 {
+        self.mapping.with_addr(address).cast()
+    }
+
+    /// Gives the memory behind whole pages back to the operating system; they read as zero afterwards.
+    ///
+    /// # Safety
+    /// Nothing live may be stored in `address..address + bytes`, which lies in the range, in units of 4 KiB.
+    pub(crate) unsafe fn decommit(&self, address: usize, bytes: usize) {
+        let start = self.mapping.with_addr(address);
+        // SAFETY: the caller owns these pages and keeps nothing in them.
+        let result = unsafe { madvise(start.cast(), bytes, Advice::LinuxDontNeed) };
+        debug_assert!(result.is_ok(), "madvise on our own mapping");
+    }
+
+    /// Backs whole pages with memory now, instead of at their first touch.
+    pub(crate) fn populate(&self, address: usize, bytes: usize) {
+        let start = self.mapping.with_addr(address);
+        // SAFETY: populating changes no content. Where the kernel does not know the advice, the first touch does it.
+        let _ = unsafe { madvise(start.cast(), bytes, Advice::LinuxPopulateWrite) };
+    }
+}
+
+impl Drop for Area {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is ours, and whoever drops the area has no pointer into it left.
+        let result = unsafe { munmap(self.mapping.cast(), self.mapped) };
+        debug_assert!(result.is_ok(), "munmap of our own mapping");
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decommitted_pages_read_as_zero() {
+        let area = Area::reserve(1 << 20, 8192).expect("reserve 1 MiB");
+        let pointer = area.pointer(area.base() + 8192);
+        assert_eq!(area.base() % 8192, 0);
+        // SAFETY: the page is ours and not shared with anybody.
+        unsafe {
+            pointer.write(7);
+            assert_eq!(pointer.read(), 7);
+            area.decommit(area.base() + 8192, 8192);
+            assert_eq!(pointer.read(), 0);
+        }
+    }
+
+    #[test]
+    fn an_impossible_reservation_is_an_error() {
+        assert!(matches!(Area::reserve(1 << 60, 4096), Err(HeapError::Reserve { .. })));
+    }
+}

@@ -1,0 +1,218 @@
+//! Single measurements: a program on a heap, on malloc, the smallest heap that it survives in.
+
+use super::memory::{Collected, Malloc, Memory, Object};
+use super::workloads::Workload;
+use crate::config::{Collector, Config, Headers, ListSettings, ListSizes, Preset};
+use crate::error::OutOfMemory;
+use crate::list_sizes;
+use crate::statistics::{Collection, Statistics, Usage, processor_time};
+use std::time::Duration;
+
+/// What one run of a program was like.
+#[derive(Clone, Debug)]
+pub(super) struct Run {
+    pub(super) time: Duration,
+    pub(super) statistics: Statistics,
+    pub(super) collections: Vec<Collection>,
+    pub(super) samples: Vec<Usage>,
+}
+
+/// What to observe in a run.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Observe {
+    /// Take samples of the usage every so many bytes.
+    pub(super) samples: Option<u64>,
+    /// Switch the clocks of the collector on.
+    pub(super) timing: bool,
+    /// Measure the processor time of pauses.
+    pub(super) pauses: bool,
+}
+
+/// Runs one of the seven programs once; `None` if memory ran out, or no heap could be made.
+pub(super) fn run(config: &Config, workload: Workload, observe: Observe) -> Option<Run> {
+    run_program(config, observe, |memory| workload.run(memory).map(|_| ()))
+}
+
+/// Runs a program once.
+pub(super) fn run_program(
+    config: &Config,
+    observe: Observe,
+    program: impl FnOnce(&mut Collected) -> Result<(), OutOfMemory>,
+) -> Option<Run> {
+    let mut memory = Collected::new(config).ok()?;
+    memory.heap.set_timing(observe.timing);
+    memory.heap.measure_processor_time(observe.pauses);
+    if let Some(every) = observe.samples {
+        memory.sample_every(every);
+    }
+    let since = processor_time();
+    program(&mut memory).ok()?;
+    Some(Run {
+        time: processor_time().saturating_sub(since),
+        statistics: memory.heap.statistics(),
+        collections: memory.heap.collections(),
+        samples: std::mem::take(&mut memory.samples),
+    })
+}
+
+/// Runs a program several times; the run with the median time.
+pub(super) fn median(config: &Config, workload: Workload, observe: Observe, repeats: usize) -> Option<Run> {
+    let mut runs = Vec::new();
+    for _ in 0..repeats.max(1) {
+        runs.push(run(config, workload, observe)?);
+    }
+    runs.sort_by_key(|run| run.time);
+    Some(runs.swap_remove(runs.len() / 2))
+}
+
+/// The median time of a program that is run again and again on one heap, as malloc is.
+pub(super) fn warm(config: &Config, workload: Workload, repeats: usize) -> Option<Duration> {
+    let mut memory = Collected::new(config).ok()?;
+    let mut times = Vec::new();
+    // The first run is not counted: it pays for the first touch of the memory.
+    for _ in 0..=repeats.max(1) {
+        let since = processor_time();
+        workload.run(&mut memory).ok()?;
+        times.push(processor_time().saturating_sub(since));
+    }
+    times.remove(0);
+    times.sort();
+    Some(times[times.len() / 2])
+}
+
+/// The median time of a program on malloc and free.
+pub(super) fn malloc<A: std::alloc::GlobalAlloc>(allocator: &A, workload: Workload, repeats: usize) -> Duration {
+    let mut times: Vec<Duration> = (0..repeats.max(1))
+        .map(|_| {
+            let mut memory = Malloc::new(allocator);
+            let since = processor_time();
+            // A failure would only show as a short time, and there is none with the machine's memory behind it.
+            let _ = workload.run(&mut memory);
+            processor_time().saturating_sub(since)
+        })
+        .collect();
+    times.sort();
+    times[times.len() / 2]
+}
+
+/// The settings of a named collector for a program: arbitrary list sizes are chosen from the state of its heap.
+pub(super) fn configure(preset: Preset, limit: usize, workload: Workload) -> Config {
+    let mut config = Config::preset(preset, limit);
+    if let Collector::Lists(ListSettings { sizes: sizes @ ListSizes::Arbitrary(_), headers, .. }) =
+        &mut config.collector
+    {
+        *sizes = ListSizes::Arbitrary(chosen_sizes(workload, *headers));
+    }
+    config
+}
+
+/// The list sizes for a program, from its live objects when most was live.
+fn chosen_sizes(workload: Workload, headers: Headers) -> Vec<usize> {
+    let mut profile = Profile {
+        malloc: Malloc::new(&std::alloc::System),
+        live: vec![0; PAGE_WORDS + 1],
+        live_words: 0,
+        peak_words: 0,
+        peak: Vec::new(),
+    };
+    let _ = workload.run(&mut profile);
+    let mut histogram = vec![0; PAGE_WORDS + 1];
+    for (words, count) in profile.peak.iter().enumerate() {
+        let total = words + headers.words();
+        if total < histogram.len() {
+            histogram[total] = *count;
+        }
+    }
+    let mut sizes = list_sizes::choose(&histogram, LISTS);
+    if sizes.is_empty() {
+        sizes = list_sizes::DEFAULT.to_vec();
+    }
+    // Sizes that were not live then must not cost a whole page each.
+    for size in [8, 16, 32, 64, 128, 256, 512] {
+        if !sizes.contains(&size) {
+            sizes.push(size);
+        }
+    }
+    sizes.sort_unstable();
+    sizes
+}
+
+/// As many lists as are chosen.
+const LISTS: usize = 16;
+const PAGE_WORDS: usize = 1024;
+
+/// Malloc that knows which sizes were live when most was.
+struct Profile {
+    malloc: Malloc<'static, std::alloc::System>,
+    live: Vec<u64>,
+    live_words: usize,
+    peak_words: usize,
+    peak: Vec<u64>,
+}
+
+impl Memory for Profile {
+    fn allocate(&mut self, references: usize, bytes: usize) -> Result<Object, OutOfMemory> {
+        let words = 1 + references + bytes.div_ceil(8);
+        self.live_words += words;
+        self.live[words.min(PAGE_WORDS)] += 1;
+        // Looked at as the peak grows by a percent.
+        if self.live_words > self.peak_words + self.peak_words / 100 {
+            self.peak_words = self.live_words;
+            self.peak.clone_from(&self.live);
+        }
+        self.malloc.allocate(references, bytes)
+    }
+
+    fn free(&mut self, object: Object) {
+        let words = 1 + super::memory::references_of(object) + self.malloc.bytes_of(object).div_ceil(8);
+        self.live_words -= words;
+        self.live[words.min(PAGE_WORDS)] -= 1;
+        self.malloc.free(object);
+    }
+
+    fn root(&mut self, object: Object) -> usize {
+        self.malloc.root(object)
+    }
+
+    fn set_root(&mut self, root: usize, object: Object) {
+        self.malloc.set_root(root, object);
+    }
+
+    fn rooted(&self, root: usize) -> Object {
+        self.malloc.rooted(root)
+    }
+
+    fn unroot(&mut self, root: usize) {
+        self.malloc.unroot(root);
+    }
+
+    fn link(&mut self, from: Object, index: usize, to: Option<Object>) {
+        self.malloc.link(from, index, to);
+    }
+}
+
+/// The smallest limit in bytes, within a part in `parts`, in which the program survives.
+pub(super) fn smallest_heap(preset: Preset, workload: Workload, parts: usize) -> Option<usize> {
+    let mut config = configure(preset, 1 << 20, workload);
+    let mut survives = |limit: usize| {
+        config.limit = limit;
+        run(&config, workload, Observe::default()).is_some()
+    };
+    let mut high = 128 << 10;
+    while !survives(high) {
+        high *= 2;
+        if high > 1 << 30 {
+            return None;
+        }
+    }
+    let mut low = high / 2;
+    while high - low > (high / parts).max(4096) {
+        let middle = low + (high - low) / 2;
+        if survives(middle) {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    Some(high)
+}

@@ -1,0 +1,398 @@
+//! The phases of a cycle, and who advances them: whoever allocates or lends its time, one at a time, for a slice.
+
+use super::mark::Budget;
+use super::{Local, PAGE_WORDS, Paged};
+use crate::heap::Context;
+use crate::runtime::{Portion, Runtime, Visitor};
+use crate::statistics::{Cause, Usage};
+use crate::world::Member;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+/// Root slots scanned between looks at the clock.
+const SLOTS: usize = 256;
+/// Pages swept between looks at the clock.
+const PAGES: usize = 8;
+/// Finalizable objects looked at between looks at the clock.
+const OBJECTS: usize = 64;
+
+#[derive(Debug, Default)]
+enum State {
+    /// No collection, and nothing to sweep.
+    #[default]
+    Idle,
+    /// Marking is on; every thread must have noticed in this epoch.
+    Starting(u32),
+    /// Pushing roots.
+    Roots {
+        members: Vec<Arc<Member>>,
+        slot: usize,
+        globals: usize,
+    },
+    /// Scanning.
+    Marking,
+    /// Nothing was grey; every thread must have polled in this epoch while nothing more was pushed.
+    Ending {
+        epoch: u32,
+        pushed: u64,
+    },
+    Finalizing,
+    Sweeping,
+}
+
+/// The cycle's state, under its lock.
+#[derive(Debug, Default)]
+pub(super) struct Control {
+    state: State,
+    cycle: u32,
+    /// The epoch in which marking was last switched off.
+    idle_epoch: u32,
+    completed: u64,
+    before: Usage,
+    allocated_at_start: u64,
+}
+
+/// What a step came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    /// The next phase has begun.
+    On,
+    /// The time or the words are used up.
+    Spent,
+    /// Other threads have yet to poll, or to finish their slices.
+    Waiting,
+    /// No collection is due.
+    Rest,
+}
+
+impl Paged {
+    /// Lets the collector know that this thread is between two accesses of the heap.
+    #[inline]
+    pub(crate) fn poll(&self, cx: &Context<'_>, local: &Local) {
+        if let Some(member) = cx.me {
+            cx.world.poll(member);
+        }
+        self.view(local);
+    }
+
+    /// Takes over the phase.
+    pub(crate) fn view(&self, local: &Local) {
+        let phase = self.phase.load(Ordering::Acquire);
+        local.marking.set(phase & 1 == 1);
+        local.cycle.set(phase >> 1);
+    }
+
+    /// Pays for what was allocated: a slice of whatever is to be done.
+    pub(super) fn pay(&self, cx: &Context<'_>, local: &Local, since: Instant) -> Cause {
+        let phase = self.phase.load(Ordering::Relaxed);
+        let debt = local.debt.take();
+        let budget = Budget { words: self.price(debt), deadline: Some(since + self.slice) };
+        let done = self.work(cx, Some(local), budget);
+        // What the time did not suffice for is owed further, but not without end.
+        let owed = (budget.words.saturating_sub(done) / self.ratio).min(64 * PAGE_WORDS as u64);
+        if self.phase.load(Ordering::Relaxed) & 1 == 1 {
+            local.debt.set(owed);
+        }
+        match (phase & 1, self.phase.load(Ordering::Relaxed) & 1) {
+            (0, 1) => Cause::Start,
+            (1, 1) => Cause::Increment,
+            (1, 0) => Cause::Finish,
+            _ => Cause::Memory,
+        }
+    }
+
+    /// Words to mark for words allocated: by the ratio, or more where free memory would run out before the marking is done.
+    fn price(&self, debt: u64) -> u64 {
+        let free = self.memory().free_words().max(1);
+        let used = self.counters.base.load(Ordering::Relaxed) + self.counters.allocated.load(Ordering::Relaxed)
+            - self.counters.at_flip.load(Ordering::Relaxed);
+        let marked = self.counters.marked.load(Ordering::Relaxed);
+        let needed = used.saturating_sub(marked) * 2 / free;
+        debt.max(64) * self.ratio.max(needed)
+    }
+
+    /// Works on the cycle within the budget; the words scanned. Any thread may call it; without `local` it is a helper's.
+    pub(crate) fn work(&self, cx: &Context<'_>, local: Option<&Local>, budget: Budget) -> u64 {
+        let Ok(mut control) = self.control.try_lock() else {
+            return self.mark_slice(cx.runtime, budget);
+        };
+        let mut left = budget;
+        loop {
+            let before = left.words;
+            let step = self.step(&mut control, cx, local, &mut left);
+            if step != Step::On || left.words == 0 && before == 0 || budget.is_over() {
+                break;
+            }
+        }
+        budget.words - left.words
+    }
+
+    /// Works until a collection that began after, or was on at, the call has ended and everything is swept.
+    pub(crate) fn complete(&self, cx: &Context<'_>, local: &Local) {
+        let target = self.park_for_control(cx).completed + 1;
+        loop {
+            let mut control = self.park_for_control(cx);
+            self.view(local);
+            if control.completed >= target && matches!(control.state, State::Idle) {
+                return;
+            }
+            let step = if !matches!(control.state, State::Idle) {
+                let mut budget = Budget::ALL;
+                self.step(&mut control, cx, Some(local), &mut budget)
+            } else if cx.world.all_seen(control.idle_epoch) {
+                self.start(&mut control, cx, Some(local));
+                Step::On
+            } else {
+                Step::Waiting
+            };
+            drop(control);
+            if step == Step::Waiting {
+                self.poll(cx, local);
+                std::thread::yield_now();
+            }
+        }
+    }
+
+    /// The control's lock, waited for parked.
+    pub(super) fn park_for_control(&self, cx: &Context<'_>) -> std::sync::MutexGuard<'_, Control> {
+        if let Some(member) = cx.me {
+            cx.world.park(member);
+        }
+        let control = self.lock_control();
+        if let Some(member) = cx.me {
+            cx.world.unpark(member);
+        }
+        control
+    }
+
+    /// Whether a cycle is on, sweeping included.
+    pub(crate) fn is_collecting(&self, cx: &Context<'_>) -> bool {
+        !matches!(self.park_for_control(cx).state, State::Idle)
+    }
+
+    fn lock_control(&self) -> std::sync::MutexGuard<'_, Control> {
+        self.control.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn step(&self, control: &mut Control, cx: &Context<'_>, local: Option<&Local>, budget: &mut Budget) -> Step {
+        match &mut control.state {
+            State::Idle => {
+                if !self.is_due() || !cx.world.all_seen(control.idle_epoch) {
+                    return Step::Rest;
+                }
+                self.start(control, cx, local);
+                Step::On
+            }
+            State::Starting(epoch) => {
+                if !cx.world.all_seen(*epoch) {
+                    return Step::Waiting;
+                }
+                cx.runtime.begin_roots();
+                control.state = State::Roots { members: cx.world.members(), slot: 0, globals: 0 };
+                Step::On
+            }
+            State::Roots { members, slot, globals } => {
+                if !self.push_roots(cx, control.cycle, members, slot, globals, budget) {
+                    return Step::Spent;
+                }
+                control.state = State::Marking;
+                Step::On
+            }
+            State::Marking => self.mark_step(control, cx, local, budget),
+            State::Ending { epoch, pushed } => {
+                let (epoch, pushed) = (*epoch, *pushed);
+                let seen = cx.world.all_seen(epoch);
+                if !self.is_quiescent() || self.pushed.load(Ordering::Acquire) != pushed {
+                    control.state = State::Marking;
+                    return Step::On;
+                }
+                if !seen {
+                    return Step::Waiting;
+                }
+                self.lock_finalizers().rewind();
+                control.state = State::Finalizing;
+                Step::On
+            }
+            State::Finalizing => {
+                if !self.finalize(cx.runtime, control.cycle, budget) {
+                    return Step::Spent;
+                }
+                self.flip(control, cx, local);
+                Step::On
+            }
+            State::Sweeping => {
+                if !self.sweep(control.cycle, budget) {
+                    return Step::Spent;
+                }
+                let after = self.usage();
+                cx.log.collection(control.before, after);
+                control.completed += 1;
+                self.busy.store(false, Ordering::Relaxed);
+                control.state = State::Idle;
+                Step::Rest
+            }
+        }
+    }
+
+    /// Whether the free memory just lasts for a collection.
+    fn is_due(&self) -> bool {
+        if self.stress > 0 {
+            return true;
+        }
+        let memory = self.memory();
+        let limit = memory.space.limit() as u64 * PAGE_WORDS as u64;
+        let used = limit - memory.space.available() as u64 * PAGE_WORDS as u64;
+        memory.free_words() <= (used / self.ratio).max(limit / 32)
+    }
+
+    fn start(&self, control: &mut Control, cx: &Context<'_>, local: Option<&Local>) {
+        control.before = self.usage();
+        self.busy.store(true, Ordering::Relaxed);
+        control.cycle = (control.cycle + 1) & (u32::MAX >> 2);
+        control.allocated_at_start = self.counters.allocated.load(Ordering::Relaxed);
+        self.counters.marked.store(0, Ordering::Relaxed);
+        self.discard_queue();
+        self.phase.store(control.cycle << 1 | 1, Ordering::Release);
+        let epoch = cx.world.advance();
+        control.state = State::Starting(epoch);
+        if let Some(local) = local {
+            self.poll(cx, local);
+        }
+    }
+
+    fn push_roots(
+        &self,
+        cx: &Context<'_>,
+        cycle: u32,
+        members: &mut Vec<Arc<Member>>,
+        slot: &mut usize,
+        globals: &mut usize,
+        budget: &Budget,
+    ) -> bool {
+        let mut shade = |object| self.shade(object, cycle);
+        while *globals < cx.globals.len() {
+            cx.globals.scan(*globals, *globals + SLOTS, &mut shade);
+            *globals += SLOTS;
+            if budget.is_over() {
+                return false;
+            }
+        }
+        while let Some(member) = members.last() {
+            if *slot >= member.roots.len() {
+                members.pop();
+                *slot = 0;
+                continue;
+            }
+            member.roots.scan(*slot, *slot + SLOTS, &mut shade);
+            *slot += SLOTS;
+            if budget.is_over() {
+                return false;
+            }
+        }
+        loop {
+            match self.push_portion(cycle, |visitor| cx.runtime.push_roots(SLOTS, visitor)) {
+                Portion::Done => return true,
+                Portion::More if budget.is_over() => return false,
+                Portion::More => {}
+            }
+        }
+    }
+
+    fn push_portion(&self, cycle: u32, push: impl Fn(&mut Visitor<'_>) -> Portion) -> Portion {
+        let mut sink = |reference: NonNull<u64>| {
+            self.shade(reference.addr().get(), cycle);
+            reference
+        };
+        push(&mut Visitor::new(&mut sink))
+    }
+
+    fn mark_step(&self, control: &mut Control, cx: &Context<'_>, local: Option<&Local>, budget: &mut Budget) -> Step {
+        let words = self.mark_slice(cx.runtime, *budget);
+        budget.words = budget.words.saturating_sub(words);
+        if !self.queue.is_empty() {
+            return Step::Spent;
+        }
+        if !self.is_quiescent() {
+            return Step::Waiting;
+        }
+        let pushed = self.pushed.load(Ordering::Acquire);
+        let push = |visitor: &mut Visitor<'_>| cx.runtime.push_changed_roots(SLOTS, visitor);
+        while self.push_portion(control.cycle, push) == Portion::More {
+            if budget.is_over() {
+                return Step::Spent;
+            }
+        }
+        if self.pushed.load(Ordering::Acquire) != pushed {
+            return Step::On;
+        }
+        let epoch = cx.world.advance();
+        control.state = State::Ending { epoch, pushed };
+        if let Some(local) = local {
+            self.poll(cx, local);
+        }
+        Step::On
+    }
+
+    fn finalize(&self, runtime: &dyn Runtime, cycle: u32, budget: &Budget) -> bool {
+        loop {
+            let done = self.lock_finalizers().step(OBJECTS, |object| {
+                if self.is_marked(object, cycle) {
+                    return Some(object);
+                }
+                self.finalize_one(runtime, object);
+                None
+            });
+            if done || budget.is_over() {
+                return done;
+            }
+        }
+    }
+
+    fn finalize_one(&self, runtime: &dyn Runtime, object: usize) {
+        if let Some(pointer) = NonNull::new(self.area.pointer(object)) {
+            // SAFETY: the object is dead, and its page is neither swept nor anybody's to allocate on.
+            unsafe { runtime.finalize(pointer, self.words_of(object)) };
+        }
+    }
+
+    /// Finalizes everything: the heap ends.
+    pub(crate) fn finalize_all(&self, runtime: &dyn Runtime) {
+        for object in self.lock_finalizers().take_all() {
+            self.finalize_one(runtime, object);
+        }
+    }
+
+    /// Marking is over: what is unmarked is garbage from here on.
+    fn flip(&self, control: &mut Control, cx: &Context<'_>, local: Option<&Local>) {
+        let counters = &self.counters;
+        let allocated = counters.allocated.load(Ordering::Relaxed);
+        let live = counters.marked.load(Ordering::Relaxed) + allocated - control.allocated_at_start;
+        counters.base.store(live, Ordering::Relaxed);
+        counters.at_flip.store(allocated, Ordering::Relaxed);
+        self.memory().flip();
+        self.phase.store(control.cycle << 1, Ordering::Release);
+        control.idle_epoch = cx.world.advance();
+        control.state = State::Sweeping;
+        if let Some(local) = local {
+            self.poll(cx, local);
+        }
+    }
+
+    fn sweep(&self, cycle: u32, budget: &mut Budget) -> bool {
+        loop {
+            let mut memory = self.memory();
+            for _ in 0..PAGES {
+                if !memory.sweep_one(cycle) {
+                    return true;
+                }
+            }
+            // A swept page costs about as much as scanning a few dozen words.
+            budget.words = budget.words.saturating_sub(32 * PAGES as u64);
+            if budget.words == 0 || budget.is_over() {
+                return false;
+            }
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! One thread's way to allocate: a page of its own, whose gaps it fills from front to back.
+
+use super::Paged;
+use super::mark::Budget;
+use super::marks::PAGE_WORDS;
+use super::meta::Meta;
+use crate::error::OutOfMemory;
+use crate::heap::Context;
+use crate::statistics::Cause;
+use std::cell::Cell;
+use std::ptr::null;
+use std::sync::atomic::Ordering;
+
+/// Up to this many words, an object that does not fit the gap at hand makes the thread move on to the next gap or page.
+const SMALL_WORDS: usize = 64;
+/// A page is taken for small objects only if it has a gap as long as this, while free pages are left.
+const ROOMY: usize = 64;
+
+/// Words that a thread allocates, at most, between looks at whether a collection is due.
+const IDLE_WORDS: u64 = 2048;
+
+/// The thread's page, gap, and view of the phase.
+#[derive(Debug)]
+pub(crate) struct Local {
+    bump: Cell<usize>,
+    end: Cell<usize>,
+    page: Cell<Option<u32>>,
+    meta: Cell<*const Meta>,
+    /// Address of the page.
+    base: Cell<usize>,
+    pub(super) marking: Cell<bool>,
+    pub(super) cycle: Cell<u32>,
+    /// Words since the last visit to the slow path: where counting began in the gap.
+    counted: Cell<usize>,
+    padding: Cell<u64>,
+    objects: Cell<u64>,
+    /// Words that this thread has yet to mark.
+    pub(super) debt: Cell<u64>,
+}
+
+// SAFETY: the pointer leads to the metadata of a page that this thread owns, in memory shared by all threads.
+unsafe impl Send for Local {}
+
+impl Local {
+    pub(crate) fn new() -> Local {
+        Local {
+            bump: Cell::new(0),
+            end: Cell::new(0),
+            page: Cell::new(None),
+            meta: Cell::new(null()),
+            base: Cell::new(0),
+            marking: Cell::new(false),
+            cycle: Cell::new(0),
+            counted: Cell::new(0),
+            padding: Cell::new(0),
+            objects: Cell::new(0),
+            debt: Cell::new(0),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn is_marking(&self) -> bool {
+        self.marking.get()
+    }
+
+    /// An object of `words` words out of the gap at hand, if it fits.
+    #[inline]
+    pub(crate) fn allocate(&self, words: usize) -> Option<usize> {
+        let start = self.bump.get();
+        let left = (self.end.get() - start) / 8;
+        if words.max(2) > left {
+            return None;
+        }
+        let index = (start - self.base.get()) / 8;
+        let (taken, rest) = Meta::fit(index, words.max(2), left);
+        if taken != words {
+            self.padding.set(self.padding.get() + (taken - words) as u64);
+        }
+        self.bump.set(start + taken * 8);
+        self.objects.set(self.objects.get() + 1);
+        // SAFETY: a gap is at hand, so `meta` leads to the metadata of the page that this thread owns.
+        let meta = unsafe { &*self.meta.get() };
+        meta.place(index, taken, rest);
+        if self.marking.get() {
+            meta.marks.claim(self.cycle.get());
+            meta.marks.mark_and_take(index);
+        }
+        Some(start)
+    }
+
+    /// Moves on to the next gap of at least `words` words on the page, at or behind word `from`.
+    fn advance(&self, from: usize, words: usize) -> bool {
+        if self.page.get().is_none() {
+            return false;
+        }
+        // SAFETY: there is a page, so `meta` leads to its metadata.
+        let meta = unsafe { &*self.meta.get() };
+        let mut at = from;
+        while at < PAGE_WORDS {
+            let end = meta.end_of(at);
+            if !meta.is_object(at) && end - at >= words {
+                self.bump.set(self.base.get() + at * 8);
+                self.counted.set(self.bump.get());
+                self.end.set(self.base.get() + end * 8);
+                return true;
+            }
+            at = end;
+        }
+        false
+    }
+}
+
+impl Meta {
+    /// The longest gap of a small page, in words.
+    pub(super) fn longest_gap(&self) -> usize {
+        let (mut at, mut longest) = (0, 0);
+        while at < PAGE_WORDS {
+            let end = self.end_of(at);
+            if !self.is_object(at) {
+                longest = longest.max(end - at);
+            }
+            at = end;
+        }
+        longest
+    }
+
+    /// The first gap of at least `words` words.
+    fn gap_for(&self, words: usize) -> Option<(usize, usize)> {
+        let mut at = 0;
+        while at < PAGE_WORDS {
+            let end = self.end_of(at);
+            if !self.is_object(at) && end - at >= words {
+                return Some((at, end));
+            }
+            at = end;
+        }
+        None
+    }
+}
+
+impl Paged {
+    /// Allocates what [`Local::allocate`] could not; pays a slice of the collection for it.
+    #[cold]
+    pub(crate) fn allocate(&self, cx: &Context<'_>, local: &Local, words: usize) -> Result<usize, OutOfMemory> {
+        let error = OutOfMemory { words, limit: self.limit };
+        if words.div_ceil(PAGE_WORDS) > self.limit_pages {
+            return Err(error);
+        }
+        self.count(local);
+        // Between collections a look now and then suffices; that keeps this path short for objects that always take it.
+        let idle = !self.busy.load(Ordering::Relaxed) && local.debt.get() < IDLE_WORDS && self.stress == 0;
+        if idle
+            && words <= PAGE_WORDS
+            && !cx.me.is_some_and(|me| cx.world.wants(me))
+            && let Some(object) = self.try_allocate(local, words)
+        {
+            return Ok(object);
+        }
+        self.allocate_and_pay(cx, local, words).ok_or(error)
+    }
+
+    fn allocate_and_pay(&self, cx: &Context<'_>, local: &Local, words: usize) -> Option<usize> {
+        let since = cx.log.start();
+        self.poll(cx, local);
+        let mut cause = self.pay(cx, local, since.wall());
+        if self.stress > 0 {
+            // Each visit here is a page's worth of allocation: far more often than without stress, and in every phase.
+            self.work(cx, Some(local), Budget { words: 64 * self.stress as u64, deadline: None });
+        }
+        let remapped = self.memory().space.remapped();
+        let object = match self.try_allocate(local, words) {
+            Some(object) => {
+                if self.memory().space.remapped() != remapped {
+                    cause = Cause::Remap;
+                }
+                Some(object)
+            }
+            None => {
+                cause = Cause::Exhausted;
+                self.allocate_at_last(cx, local, words)
+            }
+        };
+        cx.log.pause(since, cause);
+        object
+    }
+
+    fn try_allocate(&self, local: &Local, words: usize) -> Option<usize> {
+        let taken = words.max(2);
+        if taken > PAGE_WORDS {
+            return self.allocate_large(local, words);
+        }
+        if taken > SMALL_WORDS {
+            return self.allocate_medium(local, words);
+        }
+        let from = (local.end.get() - local.base.get()) / 8;
+        if !local.advance(from, taken) {
+            self.release(local);
+            self.acquire(local, taken)?;
+        }
+        let object = local.allocate(words)?;
+        Some(object)
+    }
+
+    /// Takes a page whose gaps the thread fills from now on.
+    fn acquire(&self, local: &Local, words: usize) -> Option<()> {
+        let page = self.memory().take(words, ROOMY)?;
+        local.page.set(Some(page));
+        local.meta.set(self.table.pointer(page));
+        local.base.set(self.address(page, 0));
+        local.debt.set(local.debt.get() + PAGE_WORDS as u64 / 4);
+        local.advance(0, words).then_some(())
+    }
+
+    /// Gives the thread's page back to all.
+    pub(crate) fn release(&self, local: &Local) {
+        self.count(local);
+        if let Some(page) = local.page.take() {
+            let gap = self.table.get(page).longest_gap();
+            self.memory().give(page, gap);
+        }
+        local.bump.set(0);
+        local.end.set(0);
+        local.base.set(0);
+        local.counted.set(0);
+    }
+
+    fn allocate_medium(&self, local: &Local, words: usize) -> Option<usize> {
+        let mut memory = self.memory();
+        let page = memory.take(words, 0)?;
+        let meta = self.table.get(page);
+        let (index, end) = meta.gap_for(words)?;
+        let (taken, rest) = Meta::fit(index, words, end - index);
+        local.padding.set(local.padding.get() + (taken - words) as u64);
+        meta.place(index, taken, rest);
+        if local.marking.get() {
+            meta.marks.claim(local.cycle.get());
+            meta.marks.mark_and_take(index);
+        }
+        memory.give(page, meta.longest_gap());
+        drop(memory);
+        self.count_block(local, taken);
+        Some(self.address(page, index))
+    }
+
+    fn allocate_large(&self, local: &Local, words: usize) -> Option<usize> {
+        let mut memory = self.memory();
+        let page = memory.take_large(words)?;
+        let meta = self.table.get(page);
+        if local.marking.get() {
+            // Black: marked, and not queued.
+            meta.marks.claim(local.cycle.get());
+            meta.marks.mark(0);
+            self.mark_tail(page, meta, local.cycle.get());
+        }
+        drop(memory);
+        self.count_block(local, words);
+        Some(self.address(page, 0))
+    }
+
+    fn count_block(&self, local: &Local, words: usize) {
+        local.objects.set(local.objects.get() + 1);
+        local.debt.set(local.debt.get() + words as u64);
+        self.counters.allocated.fetch_add(words as u64, Ordering::Relaxed);
+    }
+
+    /// Adds what the thread allocated to the figures of the heap.
+    pub(crate) fn count(&self, local: &Local) {
+        let words = ((local.bump.get() - local.counted.get()) / 8) as u64;
+        local.counted.set(local.bump.get());
+        local.debt.set(local.debt.get() + words);
+        let counters = &self.counters;
+        counters.allocated.fetch_add(words, Ordering::Relaxed);
+        counters.padding.fetch_add(local.padding.take(), Ordering::Relaxed);
+        counters.objects.fetch_add(local.objects.take(), Ordering::Relaxed);
+    }
+
+    /// Brings a collection to its end, then another, until the object fits.
+    fn allocate_at_last(&self, cx: &Context<'_>, local: &Local, words: usize) -> Option<usize> {
+        // The first round ends what is going on, or collects; the second finds what died while the first marked.
+        for _ in 0..2 {
+            self.release(local);
+            self.complete(cx, local);
+            if let Some(object) = self.try_allocate(local, words) {
+                return Some(object);
+            }
+        }
+        None
+    }
+
+    /// Registers a finalizable object.
+    pub(crate) fn add_finalizable(&self, object: usize) {
+        self.lock_finalizers().add(object);
+    }
+}

@@ -1,0 +1,256 @@
+//! Marking, by any number of threads at once.
+
+use super::meta::{Kind, Meta};
+use super::{Local, PAGE_WORDS, Paged};
+use crate::runtime::{Runtime, Visitor};
+use std::ptr::NonNull;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+/// Words of a large object scanned at once.
+const PORTION: usize = 512;
+/// Objects that a thread keeps for itself to scan before it queues pages for all.
+const STACK: usize = 128;
+/// Objects scanned between looks at the clock.
+const BETWEEN_LOOKS: u32 = 32;
+
+/// How much a slice may do.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Budget {
+    /// Words to scan.
+    pub(crate) words: u64,
+    /// When to stop.
+    pub(crate) deadline: Option<Instant>,
+}
+
+impl Budget {
+    pub(crate) const ALL: Budget = Budget { words: u64::MAX, deadline: None };
+
+    pub(super) fn is_over(&self) -> bool {
+        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+}
+
+/// One thread's slice of marking.
+struct Slice<'a> {
+    paged: &'a Paged,
+    runtime: &'a dyn Runtime,
+    cycle: u32,
+    stack: [usize; STACK],
+    height: usize,
+    words: u64,
+    since_look: u32,
+    over: bool,
+    budget: Budget,
+}
+
+impl Paged {
+    /// Greys an object for anybody to scan.
+    pub(crate) fn shade(&self, object: usize, cycle: u32) {
+        let (page, index) = self.place_of(object);
+        let meta = self.table.get(page);
+        meta.marks.claim(cycle);
+        if meta.marks.mark(index) {
+            self.grey(page, meta, cycle);
+        }
+    }
+
+    /// Queues the page of an object that the caller has just marked.
+    fn grey(&self, page: u32, meta: &Meta, cycle: u32) {
+        if meta.kind() == Kind::Large {
+            meta.rewind_portions();
+            self.mark_tail(page, meta, cycle);
+        }
+        self.enqueue(page, meta);
+    }
+
+    /// Marks what stands for the end of a marked large object on a page that it shares.
+    pub(super) fn mark_tail(&self, page: u32, meta: &Meta, cycle: u32) {
+        if meta.shares_last_page() {
+            let last = page + meta.large_words().div_ceil(PAGE_WORDS) as u32 - 1;
+            let marks = &self.table.get(last).marks;
+            marks.claim(cycle);
+            marks.mark_and_take(0);
+        }
+    }
+
+    /// The write barrier of a thread.
+    #[inline]
+    pub(crate) fn barrier(&self, local: &Local, object: usize) {
+        if local.marking.get() {
+            self.shade(object, local.cycle.get());
+        }
+    }
+
+    pub(super) fn is_marked(&self, object: usize, cycle: u32) -> bool {
+        let (page, index) = self.place_of(object);
+        let marks = &self.table.get(page).marks;
+        marks.is_of(cycle) && marks.is_marked(index)
+    }
+
+    fn enqueue(&self, page: u32, meta: &Meta) {
+        // Counted first, so that what is queued never looks completed.
+        self.pushed.fetch_add(1, Ordering::AcqRel);
+        if !self.queue.push(page, &meta.marks) {
+            self.completed.fetch_add(1, Ordering::AcqRel);
+        }
+    }
+
+    /// Whether nothing was queued or being scanned at some moment during the call.
+    pub(super) fn is_quiescent(&self) -> bool {
+        let completed = self.completed.load(Ordering::Acquire);
+        self.pushed.load(Ordering::Acquire) == completed
+    }
+
+    /// Empties the queue without scanning.
+    pub(super) fn discard_queue(&self) {
+        while self.queue.pop(|page| &self.table.get(page).marks).is_some() {
+            self.completed.fetch_add(1, Ordering::AcqRel);
+        }
+    }
+
+    /// Scans grey objects; the words scanned. Any thread may call it at any time.
+    pub(crate) fn mark_slice(&self, runtime: &dyn Runtime, budget: Budget) -> u64 {
+        let phase = self.phase.load(Ordering::Acquire);
+        if phase & 1 == 0 || self.queue.is_empty() {
+            return 0;
+        }
+        self.pushed.fetch_add(1, Ordering::AcqRel);
+        // The slice is counted now, so the cycle cannot end; but it may have ended before.
+        let words = if self.phase.load(Ordering::Acquire) == phase {
+            let mut slice = Slice {
+                paged: self,
+                runtime,
+                cycle: phase >> 1,
+                stack: [0; STACK],
+                height: 0,
+                words: 0,
+                since_look: 0,
+                over: false,
+                budget,
+            };
+            slice.run();
+            slice.words
+        } else {
+            0
+        };
+        self.counters.marked.fetch_add(words, Ordering::Relaxed);
+        self.completed.fetch_add(1, Ordering::AcqRel);
+        words
+    }
+}
+
+impl Slice<'_> {
+    fn run(&mut self) {
+        let paged = self.paged;
+        let marks_of = |page| &paged.table.get(page).marks;
+        while !self.is_over() {
+            let Some(page) = paged.queue.pop(marks_of) else {
+                return;
+            };
+            let meta = paged.table.get(page);
+            match meta.kind() {
+                Kind::Large => self.scan_portion(page, meta),
+                _ => self.scan_page(page, meta),
+            }
+            paged.completed.fetch_add(1, Ordering::AcqRel);
+        }
+    }
+
+    fn is_over(&mut self) -> bool {
+        self.since_look += 1;
+        if self.words >= self.budget.words {
+            self.over = true;
+        } else if self.since_look >= BETWEEN_LOOKS {
+            self.since_look = 0;
+            self.over |= self.budget.is_over();
+        }
+        self.over
+    }
+
+    fn scan_portion(&mut self, page: u32, meta: &Meta) {
+        let words = meta.large_words();
+        let from = meta.take_portion(PORTION);
+        if from >= words {
+            return;
+        }
+        let to = (from + PORTION).min(words);
+        if to < words {
+            self.paged.enqueue(page, meta);
+        }
+        self.scan(self.paged.address(page, 0), words, from..to);
+        self.since_look += BETWEEN_LOOKS / 4;
+        self.scan_stack();
+    }
+
+    fn scan_page(&mut self, page: u32, meta: &Meta) {
+        let mut at = 0;
+        while let Some((index, scanned)) = meta.marks.next_marked(at) {
+            at = index + 2;
+            if scanned || !meta.marks.take_scan(index) {
+                continue;
+            }
+            let words = meta.end_of(index) - index;
+            self.scan(self.paged.address(page, index), words, 0..words);
+            if !self.scan_stack() {
+                self.paged.enqueue(page, meta);
+                return;
+            }
+        }
+    }
+
+    /// Scans what this thread keeps for itself; gives the rest to all and says false when the slice is over.
+    fn scan_stack(&mut self) -> bool {
+        loop {
+            if self.is_over() {
+                self.give_stack_back();
+                return false;
+            }
+            let Some(height) = self.height.checked_sub(1) else {
+                return true;
+            };
+            self.height = height;
+            let object = self.stack[height];
+            let words = self.paged.words_of(object);
+            self.scan(object, words, 0..words);
+        }
+    }
+
+    fn give_stack_back(&mut self) {
+        for object in &self.stack[..self.height] {
+            let (page, index) = self.paged.place_of(*object);
+            let meta = self.paged.table.get(page);
+            meta.marks.give_scan_back(index);
+            self.paged.enqueue(page, meta);
+        }
+        self.height = 0;
+    }
+
+    fn scan(&mut self, object: usize, words: usize, portion: std::ops::Range<usize>) {
+        self.words += portion.len() as u64;
+        let Some(pointer) = NonNull::new(self.paged.area.pointer(object)) else {
+            return;
+        };
+        let (paged, cycle) = (self.paged, self.cycle);
+        let (stack, height) = (&mut self.stack, &mut self.height);
+        let mut sink = |reference: NonNull<u64>| {
+            let child = reference.addr().get();
+            let (page, index) = paged.place_of(child);
+            let meta = paged.table.get(page);
+            meta.marks.claim(cycle);
+            if *height < STACK && meta.kind() == Kind::Small {
+                if meta.marks.mark_and_take(index) {
+                    stack[*height] = child;
+                    *height += 1;
+                }
+            } else if meta.marks.mark(index) {
+                paged.grey(page, meta, cycle);
+            }
+            reference
+        };
+        // SAFETY: the object is marked, so it was reached from roots through references that the runtime reported.
+        unsafe {
+            self.runtime.describe(pointer, words, portion, &mut Visitor::new(&mut sink));
+        }
+    }
+}

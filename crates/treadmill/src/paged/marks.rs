@@ -1,0 +1,275 @@
+//! The mark bits of a page, and the stack of pages that hold grey objects.
+//!
+//! An object of a small page owns two bits: the one of its first word says *marked*, that of its second *scanned*; objects are at least two words
+//! long, and none begins at the last word that a group of bits is for, so that one operation reaches both. Bits count only while the page's colour is the number of the collection; whoever marks first on a page in a collection clears them. A page
+//! with a marked object that nobody has taken up for scanning is *queued*.
+//!
+//! Invariants, model-checked below: MK1 of all threads that mark one object, exactly one is told so; MK2 after a thread has marked an object for
+//! others to scan, its page is queued, or being taken off the queue by somebody who will see the mark; MK3 each queued page is popped exactly once.
+
+use crate::sync::{AtomicU32, AtomicU64, Ordering, spin_loop};
+
+/// Words of a page.
+pub(super) const PAGE_WORDS: usize = 512;
+const BITMAP: usize = PAGE_WORDS / 64;
+const CLEARING: u32 = u32::MAX;
+const QUEUED: u32 = 1 << 31;
+const END: u32 = QUEUED - 1;
+
+/// Mark bits, their colour, and the link of the queue.
+#[derive(Debug)]
+#[repr(C)]
+pub(super) struct Marks {
+    bits: [AtomicU64; BITMAP],
+    colour: AtomicU32,
+    link: AtomicU32,
+}
+
+impl Marks {
+    #[cfg(loom)]
+    fn new() -> Marks {
+        Marks { bits: std::array::from_fn(|_| AtomicU64::new(0)), colour: AtomicU32::new(0), link: AtomicU32::new(0) }
+    }
+
+    /// Sees to it that the bits are of this collection.
+    #[inline]
+    pub(super) fn claim(&self, cycle: u32) {
+        if self.colour.load(Ordering::Acquire) != cycle {
+            self.claim_slowly(cycle);
+        }
+    }
+
+    #[cold]
+    fn claim_slowly(&self, cycle: u32) {
+        loop {
+            let colour = self.colour.load(Ordering::Acquire);
+            if colour == cycle {
+                return;
+            }
+            if colour == CLEARING
+                || self.colour.compare_exchange(colour, CLEARING, Ordering::AcqRel, Ordering::Relaxed).is_err()
+            {
+                spin_loop();
+                #[cfg(loom)]
+                loom::thread::yield_now();
+                continue;
+            }
+            for bits in &self.bits {
+                bits.store(0, Ordering::Relaxed);
+            }
+            self.colour.store(cycle, Ordering::Release);
+            return;
+        }
+    }
+
+    /// Whether anything on the page was marked in this collection.
+    #[inline]
+    pub(super) fn is_of(&self, cycle: u32) -> bool {
+        self.colour.load(Ordering::Acquire) == cycle
+    }
+
+    /// Whether the object at word `index` is marked; the bits must be of this collection.
+    #[inline]
+    pub(super) fn is_marked(&self, index: usize) -> bool {
+        self.bits[index / 64].load(Ordering::Relaxed) >> (index % 64) & 1 == 1
+    }
+
+    /// Marks the object at word `index`; whether this call was the one that did.
+    #[inline]
+    pub(super) fn mark(&self, index: usize) -> bool {
+        let bit = 1 << (index % 64);
+        let bits = &self.bits[index / 64];
+        bits.load(Ordering::Relaxed) & bit == 0 && bits.fetch_or(bit, Ordering::AcqRel) & bit == 0
+    }
+
+    /// Takes the scanning of a marked object upon the caller; false if somebody else has.
+    #[inline]
+    pub(super) fn take_scan(&self, index: usize) -> bool {
+        let bit = 2 << (index % 64);
+        self.bits[index / 64].fetch_or(bit, Ordering::AcqRel) & bit == 0
+    }
+
+    /// Marks the object at word `index` and takes its scanning upon the caller; false if somebody else has or had it.
+    #[inline]
+    pub(super) fn mark_and_take(&self, index: usize) -> bool {
+        if self.is_marked(index) {
+            return false;
+        }
+        let bits = 3 << (index % 64);
+        // What counts is the scanned bit: whoever sets it scans, also what another thread has just marked for others.
+        self.bits[index / 64].fetch_or(bits, Ordering::AcqRel) >> (index % 64) & 2 == 0
+    }
+
+    /// Gives a scan taken upon oneself back; the page must be queued afterwards.
+    pub(super) fn give_scan_back(&self, index: usize) {
+        let bit = 2 << (index % 64);
+        self.bits[index / 64].fetch_and(!bit, Ordering::AcqRel);
+    }
+
+    /// The first marked object at or behind word `from`, and whether it is scanned.
+    pub(super) fn next_marked(&self, from: usize) -> Option<(usize, bool)> {
+        let mut group = from / 64;
+        let mut bits = self.bits.get(group)?.load(Ordering::Acquire) >> (from % 64) << (from % 64);
+        while bits == 0 {
+            group += 1;
+            bits = self.bits.get(group)?.load(Ordering::Acquire);
+        }
+        let bit = bits.trailing_zeros() as usize;
+        Some((group * 64 + bit, bits >> bit & 2 == 2))
+    }
+}
+
+/// The stack of queued pages, through links in their marks. The upper half of the head counts changes, against a page that was popped and pushed
+/// again while somebody looked.
+#[derive(Debug)]
+pub(super) struct Queue {
+    head: AtomicU64,
+}
+
+impl Queue {
+    pub(super) fn new() -> Queue {
+        Queue { head: AtomicU64::new(END as u64) }
+    }
+
+    /// Queues a page unless it is; whether this call did.
+    pub(super) fn push(&self, page: u32, marks: &Marks) -> bool {
+        if marks.link.fetch_or(QUEUED, Ordering::AcqRel) & QUEUED != 0 {
+            return false;
+        }
+        let mut head = self.head.load(Ordering::Relaxed);
+        loop {
+            marks.link.store(QUEUED | head as u32, Ordering::Relaxed);
+            let new = ((head >> 32).wrapping_add(1) << 32) | page as u64;
+            match self.head.compare_exchange_weak(head, new, Ordering::AcqRel, Ordering::Relaxed) {
+                Ok(_) => return true,
+                Err(other) => head = other,
+            }
+        }
+    }
+
+    /// Takes a page off the queue; what was marked on it before it was last queued is visible to the caller.
+    pub(super) fn pop<'a>(&self, marks: impl Fn(u32) -> &'a Marks) -> Option<u32> {
+        let mut head = self.head.load(Ordering::Acquire);
+        loop {
+            let page = head as u32;
+            if page == END {
+                return None;
+            }
+            let next = marks(page).link.load(Ordering::Relaxed) & !QUEUED;
+            let new = ((head >> 32).wrapping_add(1) << 32) | next as u64;
+            match self.head.compare_exchange_weak(head, new, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) => {
+                    marks(page).link.swap(0, Ordering::AcqRel);
+                    return Some(page);
+                }
+                Err(other) => head = other,
+            }
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.head.load(Ordering::Acquire) as u32 == END
+    }
+}
+
+#[cfg(all(test, loom))]
+mod model {
+    use super::*;
+    use crate::sync::Arc;
+    use loom::sync::atomic::AtomicUsize;
+
+    struct Shared {
+        pages: [Marks; 2],
+        queue: Queue,
+        told: AtomicUsize,
+        scanned: AtomicUsize,
+    }
+
+    impl Shared {
+        fn new() -> Arc<Shared> {
+            Arc::new(Shared {
+                pages: [Marks::new(), Marks::new()],
+                queue: Queue::new(),
+                told: AtomicUsize::new(0),
+                scanned: AtomicUsize::new(0),
+            })
+        }
+
+        fn shade(&self, page: u32, index: usize) {
+            let marks = &self.pages[page as usize];
+            marks.claim(7);
+            if marks.mark(index) {
+                self.told.fetch_add(1, Ordering::Relaxed);
+                self.queue.push(page, marks);
+            }
+        }
+
+        fn scan(&self) {
+            while let Some(page) = self.queue.pop(|page| &self.pages[page as usize]) {
+                let marks = &self.pages[page as usize];
+                let mut at = 0;
+                while let Some((index, scanned)) = marks.next_marked(at) {
+                    if !scanned && marks.take_scan(index) {
+                        self.scanned.fetch_add(1, Ordering::Relaxed);
+                    }
+                    at = index + 2;
+                }
+            }
+        }
+    }
+
+    /// MK1: two threads mark the same object on a page of an older colour.
+    #[test]
+    fn one_of_two_marks_wins() {
+        loom::model(|| {
+            let shared = Shared::new();
+            let other = shared.clone();
+            let thread = loom::thread::spawn(move || other.shade(0, 4));
+            shared.shade(0, 4);
+            thread.join().expect("the thread ends");
+            shared.scan();
+            assert_eq!(shared.told.load(Ordering::Relaxed), 1);
+            assert_eq!(shared.scanned.load(Ordering::Relaxed), 1);
+        });
+    }
+
+    /// MK2, MK3: a thread marks while another scans; in the end everything marked was scanned once.
+    #[test]
+    fn nothing_marked_stays_unscanned() {
+        let mut model = loom::model::Builder::new();
+        model.preemption_bound = Some(3);
+        model.check(|| {
+            let shared = Shared::new();
+            shared.shade(0, 0);
+            let other = shared.clone();
+            let thread = loom::thread::spawn(move || {
+                other.shade(0, 2);
+                other.shade(1, 0);
+            });
+            shared.scan();
+            thread.join().expect("the thread ends");
+            shared.scan();
+            assert!(shared.queue.is_empty());
+            assert_eq!(shared.told.load(Ordering::Relaxed), 3);
+            assert_eq!(shared.scanned.load(Ordering::Relaxed), 3);
+        });
+    }
+
+    /// MK3 with two scanners.
+    #[test]
+    fn two_scanners_share_the_work() {
+        let mut model = loom::model::Builder::new();
+        model.preemption_bound = Some(3);
+        model.check(|| {
+            let shared = Shared::new();
+            shared.shade(0, 0);
+            shared.shade(1, 0);
+            let other = shared.clone();
+            let thread = loom::thread::spawn(move || other.scan());
+            shared.scan();
+            thread.join().expect("the thread ends");
+            assert!(shared.queue.is_empty());
+            assert_eq!(shared.scanned.load(Ordering::Relaxed), 2);
+        });
+    }
+}

@@ -1,0 +1,304 @@
+//! The pages of the paged collector: which have room for what. Everything here is under one lock, held for a page's worth of work at a time.
+
+use super::marks::PAGE_WORDS;
+use super::meta::{Kind, Meta};
+use crate::space::PageSpace;
+
+/// Buckets: gaps of 2 to 15 words exactly, then eight a doubling, up to a whole page.
+const BUCKETS: usize = 57;
+
+/// A large object shares its last page if what would be lost is at least one part in so many of it.
+const SHARED_PART: usize = 8;
+
+/// The bucket of pages whose longest gap has this many words.
+fn bucket_of(gap: usize) -> usize {
+    if gap < 16 {
+        return gap;
+    }
+    let log = gap.ilog2() as usize;
+    16 + (log - 4) * 8 + (gap >> (log - 3) & 7)
+}
+
+/// The first bucket all of whose pages have a gap of at least `words`.
+fn bucket_for(words: usize) -> usize {
+    let bucket = bucket_of(words);
+    if words < 16 {
+        return bucket;
+    }
+    let log = words.ilog2() as usize;
+    let exact = words & ((1 << (log - 3)) - 1) == 0;
+    bucket + usize::from(!exact)
+}
+
+/// A singly-linked list of pages, through their metadata.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct PageList {
+    head: Option<u32>,
+    tail: Option<u32>,
+    pub(super) length: u32,
+}
+
+/// Access to the metadata of all pages.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Table {
+    first: *const Meta,
+    pages: usize,
+}
+
+// SAFETY: the table is memory that lives as long as the collector, and `Meta` is made of atomics.
+unsafe impl Send for Table {}
+// SAFETY: as above.
+unsafe impl Sync for Table {}
+
+impl Table {
+    /// # Safety
+    /// `first` points to `pages` zeroed or initialised [`Meta`]s that outlive the table.
+    pub(super) unsafe fn new(first: *const Meta, pages: usize) -> Table {
+        Table { first, pages }
+    }
+
+    #[inline]
+    pub(super) fn get(&self, page: u32) -> &Meta {
+        assert!((page as usize) < self.pages);
+        // SAFETY: in bounds, and by the contract of `new` initialised; all-zero is a valid `Meta`.
+        unsafe { &*self.first.add(page as usize) }
+    }
+
+    pub(super) fn pointer(&self, page: u32) -> *const Meta {
+        self.get(page)
+    }
+}
+
+impl PageList {
+    pub(super) fn push(&mut self, table: Table, page: u32) {
+        table.get(page).set_next(self.head);
+        if self.head.is_none() {
+            self.tail = Some(page);
+        }
+        self.head = Some(page);
+        self.length += 1;
+    }
+
+    pub(super) fn pop(&mut self, table: Table) -> Option<u32> {
+        let page = self.head?;
+        self.head = table.get(page).next();
+        if self.head.is_none() {
+            self.tail = None;
+        }
+        self.length -= 1;
+        Some(page)
+    }
+
+    fn append(&mut self, table: Table, other: PageList) {
+        let Some(head) = other.head else { return };
+        match self.tail {
+            Some(tail) => table.get(tail).set_next(Some(head)),
+            None => self.head = Some(head),
+        }
+        self.tail = other.tail;
+        self.length += other.length;
+    }
+
+    pub(super) fn pages(&self, table: Table) -> Vec<u32> {
+        let mut pages = Vec::new();
+        let mut next = self.head;
+        while let Some(page) = next {
+            pages.push(page);
+            next = table.get(page).next();
+        }
+        pages
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Memory {
+    pub(super) space: PageSpace,
+    table: Table,
+    buckets: [PageList; BUCKETS],
+    /// Bit n: bucket n has pages.
+    occupied: u64,
+    pub(super) full: PageList,
+    pub(super) large: PageList,
+    /// Pages of before the last collection's end, not yet looked at.
+    pub(super) unswept: PageList,
+    /// Sum of the longest gaps of the pages in buckets, in words.
+    pub(super) gap_words: u64,
+    /// The limit in bytes, for pages and their metadata.
+    limit: usize,
+    /// Pages inside large objects, which need no metadata.
+    pub(super) inner: usize,
+    /// Words lost at the ends of large objects.
+    pub(super) large_padding: u64,
+    /// Live words that sweeping has found since the last collection's end.
+    pub(super) swept_live: u64,
+}
+
+impl Memory {
+    pub(super) fn new(space: PageSpace, table: Table, limit: usize) -> Memory {
+        Memory {
+            limit,
+            inner: 0,
+            space,
+            table,
+            buckets: [PageList::default(); BUCKETS],
+            occupied: 0,
+            full: PageList::default(),
+            large: PageList::default(),
+            unswept: PageList::default(),
+            gap_words: 0,
+            large_padding: 0,
+            swept_live: 0,
+        }
+    }
+
+    /// A page with a gap of at least `words`: rather a half-empty one, then a free one, then any; the caller owns it.
+    pub(super) fn take(&mut self, words: usize, roomy: usize) -> Option<u32> {
+        self.take_partial(words.max(roomy)).or_else(|| self.take_free()).or_else(|| self.take_partial(words))
+    }
+
+    fn take_partial(&mut self, words: usize) -> Option<u32> {
+        let fitting = self.occupied & (u64::MAX << bucket_for(words));
+        if fitting == 0 {
+            return None;
+        }
+        let bucket = fitting.trailing_zeros() as usize;
+        let page = self.buckets[bucket].pop(self.table)?;
+        if self.buckets[bucket].length == 0 {
+            self.occupied &= !(1 << bucket);
+        }
+        self.gap_words -= self.table.get(page).gap() as u64;
+        Some(page)
+    }
+
+    fn take_free(&mut self) -> Option<u32> {
+        let page = self.space.take_page()?;
+        self.table.get(page).format();
+        Some(page)
+    }
+
+    /// Takes a page back whose longest gap is known.
+    pub(super) fn give(&mut self, page: u32, gap: usize) {
+        self.table.get(page).set_gap(gap);
+        if gap < 2 {
+            self.full.push(self.table, page);
+            return;
+        }
+        let bucket = bucket_of(gap);
+        self.buckets[bucket].push(self.table, page);
+        self.occupied |= 1 << bucket;
+        self.gap_words += gap as u64;
+    }
+
+    /// A run of pages for a large object of `words` words.
+    ///
+    /// Where much of its last page would be lost, small objects may lie there: the object's last words look like an object of their own then, which
+    /// is marked whenever the object is.
+    pub(super) fn take_large(&mut self, words: usize) -> Option<u32> {
+        let pages = words.div_ceil(PAGE_WORDS);
+        let page = self.space.take_run(u32::try_from(pages).ok()?)?;
+        let lost = pages * PAGE_WORDS - words;
+        let shares = lost > 8 && lost * SHARED_PART >= words;
+        self.table.get(page).set_large(words, shares);
+        self.large.push(self.table, page);
+        self.count_inner(self.inner + pages - 1 - usize::from(shares));
+        if shares {
+            let last = page + pages as u32 - 1;
+            let gap = self.table.get(last).set_tail(PAGE_WORDS - lost);
+            self.give(last, gap);
+        } else {
+            self.large_padding += lost as u64;
+        }
+        Some(page)
+    }
+
+    /// Gives the pages of a dead large object back; a shared last page is swept by itself.
+    fn give_large(&mut self, page: u32) {
+        let meta = self.table.get(page);
+        let words = meta.large_words();
+        let mut pages = words.div_ceil(PAGE_WORDS);
+        if meta.shares_last_page() {
+            pages -= 1;
+        } else {
+            self.large_padding -= (pages * PAGE_WORDS - words) as u64;
+        }
+        meta.set_kind(Kind::None);
+        self.space.give_run(page, pages as u32);
+        self.count_inner(self.inner + 1 - pages);
+    }
+
+    /// Pages without metadata leave room for more pages.
+    fn count_inner(&mut self, inner: usize) {
+        self.inner = inner;
+        let bytes = self.limit + inner * size_of::<Meta>();
+        self.space.set_limit((bytes / (PAGE_WORDS * 8 + size_of::<Meta>())) as u32);
+    }
+
+    /// The end of a collection: every page on a list is to be looked at again. Constant time.
+    pub(super) fn flip(&mut self) {
+        let table = self.table;
+        for bucket in &mut self.buckets {
+            self.unswept.append(table, std::mem::take(bucket));
+        }
+        self.unswept.append(table, std::mem::take(&mut self.full));
+        self.unswept.append(table, std::mem::take(&mut self.large));
+        self.occupied = 0;
+        self.gap_words = 0;
+        self.swept_live = 0;
+    }
+
+    /// Looks at one page that the collection `cycle` left; whether there was one.
+    pub(super) fn sweep_one(&mut self, cycle: u32) -> bool {
+        let Some(page) = self.unswept.pop(self.table) else {
+            return false;
+        };
+        let table = self.table;
+        let meta = table.get(page);
+        if meta.kind() == Kind::Large {
+            let words = meta.large_words();
+            if meta.marks.is_of(cycle) && meta.marks.is_marked(0) {
+                self.large.push(table, page);
+                self.swept_live += words as u64;
+                return true;
+            }
+            self.give_large(page);
+            return true;
+        }
+        let swept = meta.sweep(cycle);
+        self.swept_live += swept.live as u64;
+        if swept.live == 0 {
+            meta.set_kind(Kind::None);
+            self.space.give_page(page);
+        } else {
+            self.give(page, swept.gap);
+        }
+        true
+    }
+
+    /// Free words: of free pages, and what the longest gaps of partly filled ones promise.
+    pub(super) fn free_words(&self) -> u64 {
+        self.space.available() as u64 * PAGE_WORDS as u64 + self.gap_words * 3 / 4
+    }
+
+    /// Pages with gaps, by bucket.
+    pub(super) fn partial(&self) -> Vec<u32> {
+        self.buckets.iter().flat_map(|bucket| bucket.pages(self.table)).collect()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_page_of_the_bucket_found_is_long_enough() {
+        for gap in 2..=PAGE_WORDS {
+            assert!(bucket_of(gap) < BUCKETS);
+            for words in 2..=PAGE_WORDS {
+                if bucket_of(gap) >= bucket_for(words) {
+                    assert!(gap >= words, "gap {gap} for {words} words");
+                }
+            }
+            assert!(bucket_for(gap) <= bucket_of(gap) + 1);
+        }
+    }
+}

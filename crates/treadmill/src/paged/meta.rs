@@ -1,0 +1,208 @@
+//! What is kept beside each page: where its blocks begin, which are objects, which are marked.
+//!
+//! A block's first word has its bit set in `starts`; the bit of its second word says whether the block is an object or a gap. All blocks are
+//! at least two words long, so the bits never collide. Only the thread that owns the page, or holds the lock of the memory, writes them; markers read them.
+
+use super::marks::{Marks, PAGE_WORDS};
+use crate::sync::{AtomicU32, AtomicU64, Ordering};
+
+/// What a page is used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Nothing, or the inside of a large object.
+    None,
+    /// Objects up to a page.
+    Small,
+    /// The first page of a large object. Its last page may be a `Small` one.
+    Large,
+}
+
+/// The metadata of one page. All zero is a page used for nothing.
+#[derive(Debug)]
+#[repr(C)]
+pub(super) struct Meta {
+    starts: [AtomicU64; PAGE_WORDS / 64],
+    pub(super) marks: Marks,
+    kind: AtomicU32,
+    /// The next page of the list that this one is on, plus one.
+    next: AtomicU32,
+    /// The longest gap in words, of a page on a list.
+    gap: AtomicU32,
+}
+
+impl Meta {
+    pub(super) fn kind(&self) -> Kind {
+        match self.kind.load(Ordering::Relaxed) {
+            1 => Kind::Small,
+            2 => Kind::Large,
+            _ => Kind::None,
+        }
+    }
+
+    pub(super) fn set_kind(&self, kind: Kind) {
+        let number = match kind {
+            Kind::None => 0,
+            Kind::Small => 1,
+            Kind::Large => 2,
+        };
+        self.kind.store(number, Ordering::Relaxed);
+    }
+
+    pub(super) fn next(&self) -> Option<u32> {
+        self.next.load(Ordering::Relaxed).checked_sub(1)
+    }
+
+    pub(super) fn set_next(&self, page: Option<u32>) {
+        self.next.store(page.map_or(0, |page| page + 1), Ordering::Relaxed);
+    }
+
+    pub(super) fn gap(&self) -> usize {
+        self.gap.load(Ordering::Relaxed) as usize
+    }
+
+    pub(super) fn set_gap(&self, words: usize) {
+        self.gap.store(words as u32, Ordering::Relaxed);
+    }
+
+    /// Makes one gap of the whole page.
+    pub(super) fn format(&self) {
+        self.starts[0].store(1, Ordering::Relaxed);
+        for bits in &self.starts[1..] {
+            bits.store(0, Ordering::Relaxed);
+        }
+        self.set_kind(Kind::Small);
+    }
+
+    #[inline]
+    fn set(&self, index: usize) {
+        let bits = &self.starts[index / 64];
+        bits.store(bits.load(Ordering::Relaxed) | 1 << (index % 64), Ordering::Relaxed);
+    }
+
+    fn clear(&self, index: usize) {
+        let bits = &self.starts[index / 64];
+        bits.store(bits.load(Ordering::Relaxed) & !(1 << (index % 64)), Ordering::Relaxed);
+    }
+
+    #[inline]
+    fn test(&self, index: usize) -> bool {
+        self.starts[index / 64].load(Ordering::Relaxed) >> (index % 64) & 1 == 1
+    }
+
+    /// Turns the front of the gap at `index`, of which `words` words are wanted, into an object; `rest` words of gap stay behind it.
+    #[inline]
+    pub(super) fn place(&self, index: usize, words: usize, rest: usize) {
+        self.set(index + 1);
+        if rest > 0 {
+            self.set(index + words);
+        }
+    }
+
+    /// How an object of `words` words lies in a gap of `gap` words at `index`: the words it takes, and those of gap behind it. No block is one word
+    /// long, and none begins at the last word of a group of 64.
+    #[inline]
+    pub(super) fn fit(index: usize, words: usize, gap: usize) -> (usize, usize) {
+        let taken = words + usize::from((index + words) % 64 == 63);
+        match gap - taken {
+            1 => (gap, 0),
+            rest => (taken, rest),
+        }
+    }
+
+    /// Where the block that begins at `index` ends.
+    #[inline]
+    pub(super) fn end_of(&self, index: usize) -> usize {
+        let from = index + 2;
+        let mut group = from / 64;
+        if group >= self.starts.len() {
+            return PAGE_WORDS;
+        }
+        let mut bits = self.starts[group].load(Ordering::Relaxed) >> (from % 64) << (from % 64);
+        while bits == 0 {
+            group += 1;
+            if group == self.starts.len() {
+                return PAGE_WORDS;
+            }
+            bits = self.starts[group].load(Ordering::Relaxed);
+        }
+        group * 64 + bits.trailing_zeros() as usize
+    }
+
+    /// Whether the block that begins at `index` is an object.
+    #[inline]
+    pub(super) fn is_object(&self, index: usize) -> bool {
+        self.test(index + 1)
+    }
+
+    /// Whether a block begins here; only meaningful where no block's second word is.
+    pub(super) fn is_start(&self, index: usize) -> bool {
+        self.test(index)
+    }
+
+    /// Makes gaps of all objects that `cycle` left unmarked; the words of those that stay, and the longest gap.
+    pub(super) fn sweep(&self, cycle: u32) -> Swept {
+        if !self.marks.is_of(cycle) {
+            return Swept { live: 0, gap: PAGE_WORDS };
+        }
+        let (mut live, mut longest) = (0, 0);
+        let (mut at, mut gap_start) = (0, None);
+        while at < PAGE_WORDS {
+            let end = self.end_of(at);
+            if self.is_object(at) && self.marks.is_marked(at) {
+                live += end - at;
+                gap_start = None;
+            } else {
+                self.clear(at + 1);
+                let start = *gap_start.get_or_insert(at);
+                if start != at {
+                    self.clear(at);
+                }
+                longest = longest.max(end - start);
+            }
+            at = end;
+        }
+        Swept { live, gap: longest }
+    }
+
+    /// The length in words of the large object that begins on this page.
+    pub(super) fn large_words(&self) -> usize {
+        self.starts[1].load(Ordering::Relaxed) as usize
+    }
+
+    /// Makes this the first page of a large object of `words` words, which shares its last page with small objects or not.
+    pub(super) fn set_large(&self, words: usize, shares: bool) {
+        self.starts[1].store(words as u64, Ordering::Relaxed);
+        self.starts[2].store(0, Ordering::Relaxed);
+        self.starts[3].store(shares as u64, Ordering::Relaxed);
+        self.set_kind(Kind::Large);
+    }
+
+    /// Whether small objects may lie behind the end of the large object that begins on this page.
+    pub(super) fn shares_last_page(&self) -> bool {
+        self.starts[3].load(Ordering::Relaxed) == 1
+    }
+
+    /// Makes this the last page of a large object: its last `words` words look like an object of their own. The words of gap behind them.
+    pub(super) fn set_tail(&self, words: usize) -> usize {
+        self.format();
+        let (taken, rest) = Meta::fit(0, words.max(2), PAGE_WORDS);
+        self.place(0, taken, rest);
+        rest
+    }
+
+    /// Takes the next `portion` words of a large object to be scanned; its words from the result on.
+    pub(super) fn take_portion(&self, portion: usize) -> usize {
+        self.starts[2].fetch_add(portion as u64, Ordering::AcqRel) as usize
+    }
+
+    pub(super) fn rewind_portions(&self) {
+        self.starts[2].store(0, Ordering::Release);
+    }
+}
+
+/// What sweeping a page found.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Swept {
+    pub(super) live: usize,
+    pub(super) gap: usize,
+}

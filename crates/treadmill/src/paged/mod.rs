@@ -1,0 +1,183 @@
+//! `best`: pages with side metadata, in which objects of any size lie side by side without headers; marked by any thread while others run.
+//!
+//! An object has no header: a bitmap beside its page says where blocks begin and which are objects, another which are marked ([`meta`],
+//! [`marks`]). Objects up to a page fill the gaps of partly filled pages, found by size in constant time ([`memory`]); longer ones have pages of
+//! their own, remapped where they must be contiguous. A collection is a *cycle* of phases, each advanced in slices by whichever thread
+//! allocates or lends itself ([`cycle`]); nobody waits for anybody:
+//!
+//! 1. *starting*: marking is switched on; a handshake waits until every thread has noticed. From then on each reference stored into an
+//!    object or a root greys its referent, and new objects are black.
+//! 2. *roots*: the slots of all threads, the global ones and the runtime's, in portions.
+//! 3. *marking* ([`mark`]): grey objects are scanned by any number of threads.
+//! 4. *ending*: nothing is grey; changed roots are asked for, then a second handshake shows that no thread was about to grey something.
+//! 5. *finalizing*: dead finalizable objects are told.
+//! 6. *sweeping*: the lists of pages are put onto the list of unswept ones in constant time; each page is swept by its bitmaps, a bounded
+//!    number at each page's worth of allocation. What nobody marked on is a free page.
+//!
+//! Invariants, checked by [`verify`]: PG1 the blocks of a page follow each other from its first word to its last, each two words at least;
+//! PG2 a listed page's gap is the longest that it has; PG3 pages in use and their metadata stay within the limit; PG4 only objects are marked;
+//! PG5 outside marking nothing is queued; PG6 a page is on one list at most. And by argument: PG7 from the end of *starting* to the end of
+//! *ending*, no black object and no root refers to a white object, except through a store that has not yet returned.
+
+mod cycle;
+mod local;
+mod mark;
+mod marks;
+mod memory;
+mod meta;
+mod verify;
+
+pub(crate) use local::Local;
+pub(crate) use mark::Budget;
+
+use crate::area::Area;
+use crate::config::Config;
+use crate::error::HeapError;
+use crate::finalizers::Finalizers;
+use crate::space::{Metadata, PageSpace};
+use crate::statistics::{Statistics, Usage};
+use cycle::Control;
+use marks::{PAGE_WORDS, Queue};
+use memory::{Memory, Table};
+use meta::Meta;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+const PAGE_BYTES: usize = PAGE_WORDS * 8;
+/// Addresses reserved for each byte of the limit: enough that no fragmentation of addresses keeps a run of free pages from being made.
+const ADDRESS_FACTOR: usize = 32;
+
+/// Cells shared by all threads, changed at most once a page.
+#[derive(Debug, Default)]
+struct Counters {
+    /// Words of blocks handed to objects.
+    allocated: AtomicU64,
+    padding: AtomicU64,
+    objects: AtomicU64,
+    /// Words of blocks in use at the last collection's end, and `allocated` then.
+    base: AtomicU64,
+    at_flip: AtomicU64,
+    /// Words found live in the collection that is on.
+    marked: AtomicU64,
+}
+
+#[derive(Debug)]
+pub(crate) struct Paged {
+    area: Arc<Area>,
+    /// Backs `table`.
+    _metadata: Arc<Area>,
+    table: Table,
+    memory: Mutex<Memory>,
+    control: Mutex<Control>,
+    finalizers: Mutex<Finalizers>,
+    queue: Queue,
+    /// The number of the collection, times two, plus one while marking is on.
+    phase: AtomicU32,
+    /// Pages queued and slices begun; and those done with. Equal when nothing is grey.
+    pushed: AtomicU64,
+    completed: AtomicU64,
+    counters: Counters,
+    ratio: u64,
+    stress: usize,
+    limit: usize,
+    limit_pages: usize,
+    /// Whether a cycle is on, sweeping included.
+    busy: AtomicBool,
+    /// The time that one allocation may spend on collecting.
+    slice: Duration,
+}
+
+impl Paged {
+    pub(crate) fn new(config: &Config) -> Result<Paged, HeapError> {
+        let limit = config.limit / (PAGE_BYTES + size_of::<Meta>());
+        let pages = limit * ADDRESS_FACTOR;
+        if pages >= 1 << 30 {
+            return Err(HeapError::Settings("the limit is too high"));
+        }
+        let area = Arc::new(Area::reserve(pages * PAGE_BYTES, PAGE_BYTES)?);
+        let metadata = Arc::new(Area::reserve(pages * size_of::<Meta>(), PAGE_BYTES)?);
+        // SAFETY: fresh anonymous memory is zero, which is a valid `Meta`; it lives in the same struct as the table.
+        let table = unsafe { Table::new(metadata.pointer(metadata.base()).cast(), pages) };
+        let space = PageSpace::new(Arc::clone(&area), PAGE_BYTES, limit as u32, true, false);
+        let space = space.with_metadata(Metadata::new(Arc::clone(&metadata), size_of::<Meta>()));
+        Ok(Paged {
+            area,
+            _metadata: metadata,
+            table,
+            memory: Mutex::new(Memory::new(space, table, config.limit)),
+            control: Mutex::new(Control::default()),
+            finalizers: Mutex::new(Finalizers::default()),
+            queue: Queue::new(),
+            phase: AtomicU32::new(0),
+            pushed: AtomicU64::new(0),
+            completed: AtomicU64::new(0),
+            counters: Counters::default(),
+            ratio: config.ratio as u64,
+            stress: config.stress,
+            limit: config.limit,
+            limit_pages: config.limit / PAGE_BYTES,
+            busy: AtomicBool::new(false),
+            slice: config.pause_bound.mul_f64(0.4),
+        })
+    }
+
+    pub(crate) fn area(&self) -> &Area {
+        &self.area
+    }
+
+    #[inline]
+    fn place_of(&self, object: usize) -> (u32, usize) {
+        let offset = object - self.area.base();
+        ((offset / PAGE_BYTES) as u32, offset % PAGE_BYTES / 8)
+    }
+
+    fn address(&self, page: u32, index: usize) -> usize {
+        self.area.base() + page as usize * PAGE_BYTES + index * 8
+    }
+
+    /// The words of an object's block.
+    pub(crate) fn words_of(&self, object: usize) -> usize {
+        let (page, index) = self.place_of(object);
+        let meta = self.table.get(page);
+        match meta.kind() {
+            meta::Kind::Large => meta.large_words(),
+            _ => meta.end_of(index) - index,
+        }
+    }
+
+    pub(crate) fn usage(&self) -> Usage {
+        let memory = self.memory();
+        let counters = &self.counters;
+        let allocated = counters.allocated.load(Ordering::Relaxed);
+        let padding = counters.padding.load(Ordering::Relaxed);
+        let used = counters.base.load(Ordering::Relaxed) + allocated - counters.at_flip.load(Ordering::Relaxed);
+        let lost = used * padding / allocated.max(1);
+        let pages = memory.space.in_use() as u64;
+        let metadata = (pages - memory.inner as u64) * size_of::<Meta>() as u64;
+        Usage {
+            clock: (allocated - padding) * 8,
+            useful: (used - lost) * 8,
+            header: metadata,
+            padding: (lost + memory.large_padding) * 8,
+            in_use: pages * PAGE_BYTES as u64 + metadata,
+            limit: self.limit as u64,
+        }
+    }
+
+    pub(crate) fn fill_statistics(&self, statistics: &mut Statistics) {
+        let counters = &self.counters;
+        statistics.objects = counters.objects.load(Ordering::Relaxed);
+        statistics.bytes = (counters.allocated.load(Ordering::Relaxed) - counters.padding.load(Ordering::Relaxed)) * 8;
+        statistics.remapped_pages = self.memory().space.remapped();
+        statistics.finalized = self.lock_finalizers().finalized();
+    }
+
+    fn memory(&self) -> std::sync::MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn lock_finalizers(&self) -> std::sync::MutexGuard<'_, Finalizers> {
+        self.finalizers.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}

@@ -1,0 +1,454 @@
+//! The raw interface, for language runtimes: words instead of types, roots by slots or from the runtime, explicit barriers.
+//!
+//! The rules that its callers keep, and the collectors rely on:
+//!
+//! * A reference is the address of an object's first word. One that is held across an allocation, [`RawMutator::poll`],
+//!   [`RawMutator::collect`] or [`RawMutator::park`] of its thread must be reachable: from a root slot, from a global root, from an object that is,
+//!   or from what the [`Runtime`] pushes.
+//! * A new object is initialised before its thread's next such call.
+//! * Each reference that is stored into an object, initialising stores included, goes through [`RawMutator::barrier`] (or
+//!   [`RawMutator::store`]), before or after the store but before the thread's next such call. While nothing is being marked that is one test.
+//! * Objects never move, except by [`crate::Preset::Cp`], which leaves those that a root slot refers to in place.
+
+use crate::config::Config;
+use crate::error::{HeapError, OutOfMemory, Violation};
+use crate::heap::{Engine, Inner};
+use crate::paged::{Budget, Local};
+pub use crate::runtime::{Portion, Runtime, Visitor};
+use crate::statistics::{Cause, Collection, Pause, Statistics, Usage};
+use crate::world::Member;
+use std::cell::{Cell, RefCell};
+use std::ops::Range;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// A heap, shared by all who clone it. Its memory is returned when the last clone, mutator and global root is gone.
+#[derive(Clone, Debug)]
+pub struct RawHeap {
+    pub(crate) inner: Arc<Inner>,
+}
+
+/// A root slot of a mutator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RootSlot(NonNull<AtomicUsize>);
+
+#[cfg(feature = "evaluation")]
+impl RootSlot {
+    pub(crate) fn number(self) -> usize {
+        self.0.as_ptr().expose_provenance()
+    }
+
+    /// The slot of a number; `None` for 0, which no slot has.
+    pub(crate) fn from_number(number: usize) -> Option<RootSlot> {
+        NonNull::new(std::ptr::with_exposed_provenance_mut(number)).map(RootSlot)
+    }
+}
+
+/// A root slot of a heap, written by any mutator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct GlobalSlot(u32);
+
+impl RawHeap {
+    /// Makes a heap for the objects of `runtime`.
+    ///
+    /// # Errors
+    /// [`HeapError`] for contradictory settings, or if the operating system refuses the address range.
+    pub fn new(config: &Config, runtime: Box<dyn Runtime>) -> Result<RawHeap, HeapError> {
+        Ok(RawHeap { inner: Inner::new(config, runtime)? })
+    }
+
+    /// All addresses that objects of this heap can ever have: one contiguous range, so that "is it in this heap" is a compare.
+    pub fn range(&self) -> Range<usize> {
+        self.inner.range.clone()
+    }
+
+    /// The limit in bytes.
+    pub fn limit(&self) -> usize {
+        self.inner.limit
+    }
+
+    /// Adds the calling thread. Each thread that touches objects has a mutator of its own.
+    pub fn mutator(&self) -> RawMutator {
+        let member = self.inner.world.join();
+        let local = Local::new();
+        if let Engine::Paged(paged) = &self.inner.engine {
+            paged.view(&local);
+        }
+        RawMutator {
+            inner: Arc::clone(&self.inner),
+            member,
+            local,
+            free: RefCell::new(Vec::new()),
+            unused: Cell::new(0),
+        }
+    }
+
+    /// How the memory is used now.
+    pub fn usage(&self) -> Usage {
+        match &self.inner.engine {
+            Engine::Lists(lists) => self.inner.lock(lists, None).usage(),
+            Engine::Copying(copying) => self.inner.lock(copying, None).usage(),
+            Engine::Paged(paged) => paged.usage(),
+        }
+    }
+
+    /// The counters since the heap was made.
+    pub fn statistics(&self) -> Statistics {
+        let mut statistics = Statistics::default();
+        self.inner.log.fill(&mut statistics);
+        match &self.inner.engine {
+            Engine::Lists(lists) => self.inner.lock(lists, None).fill_statistics(&mut statistics),
+            Engine::Copying(copying) => {
+                self.inner.lock(copying, None).fill_statistics(&mut statistics);
+            }
+            Engine::Paged(paged) => paged.fill_statistics(&mut statistics),
+        }
+        statistics
+    }
+
+    /// The pauses above the bound, in the order in which they ended: the 4,096 longest.
+    pub fn pauses(&self) -> Vec<Pause> {
+        self.inner.log.pauses()
+    }
+
+    /// The collections in their order: the first 4,096.
+    pub fn collections(&self) -> Vec<Collection> {
+        self.inner.log.collections()
+    }
+
+    /// Switches on (or off) the clocks behind [`Statistics::times`], which cost about 50 ns per allocation. List collectors only.
+    pub fn set_timing(&self, on: bool) {
+        if let Engine::Lists(lists) = &self.inner.engine {
+            self.inner.lock(lists, None).timing = on;
+        }
+    }
+
+    /// Measures the processor time of pauses too (about 0.3 us per visit to the collector), for machines that are busy with other things.
+    pub fn measure_processor_time(&self, on: bool) {
+        self.inner.log.measure_processor_time(on);
+    }
+
+    /// Lends the calling thread, which needs no mutator, to the collector for a while: it marks, sweeps, or does nothing if nothing is to be done.
+    ///
+    /// Returns whether it did anything. Only [`crate::Preset::Best`] takes such help.
+    pub fn assist(&self, time: Duration) -> bool {
+        let Engine::Paged(paged) = &self.inner.engine else {
+            return false;
+        };
+        let budget = Budget { deadline: Some(Instant::now() + time), ..Budget::ALL };
+        let cx = self.inner.context(None);
+        paged.is_collecting(&cx) && paged.work(&cx, None, budget) > 0
+    }
+}
+
+/// One thread's access to a heap.
+///
+/// It can be sent to another thread, but not be used by two at once. While it exists and is not parked, its thread must come by
+/// now and then: by allocating, or by [`RawMutator::poll`]; others may wait for it when memory is exhausted.
+#[derive(Debug)]
+pub struct RawMutator {
+    pub(crate) inner: Arc<Inner>,
+    member: Arc<Member>,
+    local: Local,
+    /// Slots to be used again.
+    free: RefCell<Vec<RootSlot>>,
+    unused: Cell<u32>,
+}
+
+impl RawMutator {
+    /// Allocates an object of `words` words (of 8 bytes; at least one), aligned to 8 bytes. Its content is undefined.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`] if it does not fit into the limit, even after a whole collection.
+    ///
+    /// # Safety
+    /// The rules of this [module](self).
+    #[inline]
+    pub unsafe fn allocate(&self, words: usize) -> Result<NonNull<u64>, OutOfMemory> {
+        match self.local.allocate(words) {
+            Some(address) => Ok(self.pointer(address)),
+            None => self.allocate_slowly(words, false),
+        }
+    }
+
+    /// As [`RawMutator::allocate`], for an object whose death [`Runtime::finalize`] is told.
+    ///
+    /// # Errors
+    /// As [`RawMutator::allocate`].
+    ///
+    /// # Safety
+    /// The rules of this [module](self).
+    pub unsafe fn allocate_finalizable(&self, words: usize) -> Result<NonNull<u64>, OutOfMemory> {
+        self.allocate_slowly(words, true)
+    }
+
+    #[inline]
+    fn pointer(&self, address: usize) -> NonNull<u64> {
+        // SAFETY: an address of the area, which never begins at 0.
+        unsafe { NonNull::new_unchecked(self.inner.base.with_addr(address)) }
+    }
+
+    #[cold]
+    fn allocate_slowly(&self, words: usize, finalizable: bool) -> Result<NonNull<u64>, OutOfMemory> {
+        let cx = self.inner.context(Some(&self.member));
+        let address = match &self.inner.engine {
+            Engine::Lists(lists) => {
+                self.inner.world.poll(&self.member);
+                self.inner.lock(lists, Some(&self.member)).allocate(&cx, words, finalizable)?
+            }
+            Engine::Copying(copying) => {
+                self.inner.world.poll(&self.member);
+                self.inner.lock(copying, Some(&self.member)).allocate(&cx, words, finalizable)?
+            }
+            Engine::Paged(paged) => {
+                let address = paged.allocate(&cx, &self.local, words)?;
+                if finalizable {
+                    paged.add_finalizable(address);
+                }
+                address
+            }
+        };
+        Ok(self.pointer(address))
+    }
+
+    /// Tells the collector that a reference to `object` was or will be stored where the collector may already have looked: greys it while a
+    /// collection is on. Also the barrier of publication, for runtimes that build objects before others can see them.
+    #[inline]
+    pub fn barrier(&self, object: NonNull<u64>) {
+        if self.is_marking() {
+            self.barrier_slowly(object);
+        }
+    }
+
+    #[cold]
+    fn barrier_slowly(&self, object: NonNull<u64>) {
+        match &self.inner.engine {
+            Engine::Paged(paged) => paged.barrier(&self.local, object.addr().get()),
+            Engine::Lists(lists) => {
+                self.inner.lock(lists, Some(&self.member)).barrier(object.addr().get());
+            }
+            Engine::Copying(_) => {}
+        }
+    }
+
+    /// Stores a reference into word `index` of an object, with the barrier.
+    ///
+    /// # Safety
+    /// The rules of this [module](self); `index` is within the object, and `value` an object of this heap.
+    #[inline]
+    pub unsafe fn store(&self, object: NonNull<u64>, index: usize, value: NonNull<u64>) {
+        // SAFETY: the caller says that the word is the object's; atomic, for markers may read it now.
+        let word = unsafe { std::sync::atomic::AtomicU64::from_ptr(object.as_ptr().add(index)) };
+        word.store(value.addr().get() as u64, Ordering::Release);
+        self.barrier(value);
+    }
+
+    /// Makes a root of an object; `None` when the two billion slots are used up.
+    #[inline]
+    pub fn root(&self, object: NonNull<u64>) -> Option<RootSlot> {
+        let slot = match self.free.borrow_mut().pop() {
+            Some(slot) => slot,
+            None => {
+                let index = self.unused.get();
+                let slot = RootSlot(NonNull::from(self.member.roots.claim(index as usize)?));
+                self.unused.set(index + 1);
+                slot
+            }
+        };
+        // SAFETY: the slot is this mutator's, and in use from now on.
+        unsafe { self.set_root(slot, object) };
+        Some(slot)
+    }
+
+    /// Makes a root slot refer to another object.
+    ///
+    /// # Safety
+    /// The slot comes from [`RawMutator::root`] of this mutator, and was not given to [`RawMutator::unroot`] since.
+    #[inline]
+    pub unsafe fn set_root(&self, slot: RootSlot, object: NonNull<u64>) {
+        // SAFETY: slots never move, and live as long as the member.
+        unsafe { slot.0.as_ref() }.store(object.addr().get(), Ordering::Release);
+        self.member.roots.touch();
+        if self.local.is_marking() {
+            self.barrier_slowly(object);
+        }
+    }
+
+    /// The object that a root slot refers to.
+    ///
+    /// # Safety
+    /// As for [`RawMutator::set_root`].
+    #[inline]
+    pub unsafe fn rooted(&self, slot: RootSlot) -> Option<NonNull<u64>> {
+        // SAFETY: slots never move, and live as long as the member.
+        match unsafe { slot.0.as_ref() }.load(Ordering::Relaxed) {
+            0 => None,
+            address => Some(self.pointer(address)),
+        }
+    }
+
+    /// Ends a root.
+    ///
+    /// # Safety
+    /// As for [`RawMutator::set_root`].
+    #[inline]
+    pub unsafe fn unroot(&self, slot: RootSlot) {
+        // SAFETY: slots never move, and live as long as the member.
+        unsafe { slot.0.as_ref() }.store(0, Ordering::Release);
+        self.free.borrow_mut().push(slot);
+    }
+
+    /// Makes a root that outlives the mutator; `None` when the two billion slots are used up.
+    pub fn global_root(&self, object: NonNull<u64>) -> Option<GlobalSlot> {
+        let mut free = self.inner.lock(&self.inner.free_globals, Some(&self.member));
+        let slot = match free.0.pop() {
+            Some(slot) => slot,
+            None => {
+                let slot = free.1;
+                self.inner.globals.slot(slot as usize)?;
+                free.1 += 1;
+                slot
+            }
+        };
+        self.inner.globals.set(slot as usize, object.addr().get());
+        drop(free);
+        if let Engine::Paged(paged) = &self.inner.engine {
+            // Waiting for the lock may have been a poll.
+            paged.view(&self.local);
+        }
+        self.barrier(object);
+        Some(GlobalSlot(slot))
+    }
+
+    /// The object of a global root.
+    pub fn global(&self, slot: GlobalSlot) -> Option<NonNull<u64>> {
+        match self.inner.globals.get(slot.0 as usize) {
+            0 => None,
+            address => Some(self.pointer(address)),
+        }
+    }
+
+    /// Comes by: lets a stopping thread go on, and takes note of the collector's phase.
+    #[inline]
+    pub fn poll(&self) {
+        if !self.inner.world.wants(&self.member) {
+            return;
+        }
+        match &self.inner.engine {
+            Engine::Paged(paged) => paged.poll(&self.inner.context(Some(&self.member)), &self.local),
+            _ => {
+                self.inner.world.poll(&self.member);
+            }
+        }
+    }
+
+    /// Whether a collection is being made, so that barriers do something.
+    #[inline]
+    pub fn is_marking(&self) -> bool {
+        self.local.is_marking() || self.inner.marking.load(Ordering::Acquire)
+    }
+
+    /// Collects now and waits for it: ends the collection that is on, and makes a whole one.
+    ///
+    /// Waits until all other mutators have polled or are parked.
+    pub fn collect(&self) {
+        let cx = self.inner.context(Some(&self.member));
+        match &self.inner.engine {
+            Engine::Lists(lists) => {
+                self.inner.world.poll(&self.member);
+                self.inner.lock(lists, Some(&self.member)).collect(&cx, Cause::WholeCollection);
+            }
+            Engine::Copying(copying) => {
+                self.inner.world.poll(&self.member);
+                self.inner.lock(copying, Some(&self.member)).collect(&cx, Cause::WholeCollection);
+            }
+            Engine::Paged(paged) => {
+                let since = cx.log.start();
+                paged.release(&self.local);
+                paged.poll(&cx, &self.local);
+                if paged.is_collecting(&cx) {
+                    paged.complete(&cx, &self.local);
+                }
+                paged.complete(&cx, &self.local);
+                cx.log.pause(since, Cause::WholeCollection);
+            }
+        }
+    }
+
+    /// Runs something long that does not touch the heap, while nobody waits for this thread.
+    pub fn park<R>(&mut self, what: impl FnOnce() -> R) -> R {
+        self.inner.world.park(&self.member);
+        let result = what();
+        self.inner.world.unpark(&self.member);
+        if let Engine::Paged(paged) = &self.inner.engine {
+            paged.view(&self.local);
+        }
+        result
+    }
+
+    /// Stops the other mutators and checks the invariants of the collector.
+    ///
+    /// # Errors
+    /// The first [`Violation`] found.
+    pub fn verify(&self) -> Result<(), Violation> {
+        let world = &self.inner.world;
+        let me = Some(&*self.member);
+        world.poll(&self.member);
+        match &self.inner.engine {
+            Engine::Lists(lists) => {
+                let lists = self.inner.lock(lists, me);
+                world.stop(me);
+                let result = lists.verify();
+                world.resume();
+                result
+            }
+            Engine::Copying(copying) => {
+                let copying = self.inner.lock(copying, me);
+                world.stop(me);
+                let result = copying.verify();
+                world.resume();
+                result
+            }
+            Engine::Paged(paged) => {
+                let result = paged.verify_stopped(&self.inner.context(me));
+                paged.view(&self.local);
+                result
+            }
+        }
+    }
+
+    /// The heap.
+    pub fn heap(&self) -> RawHeap {
+        RawHeap { inner: Arc::clone(&self.inner) }
+    }
+
+    /// Brings [`RawHeap::usage`] and [`RawHeap::statistics`] up to date with what this mutator allocated from the page at its hands.
+    pub fn publish_counts(&self) {
+        if let Engine::Paged(paged) = &self.inner.engine {
+            paged.count(&self.local);
+        }
+    }
+}
+
+// SAFETY: the slots in `free` belong to the member, which the mutator keeps alive; everything else is `Send`.
+unsafe impl Send for RawMutator {}
+
+impl Drop for RawMutator {
+    fn drop(&mut self) {
+        if let Engine::Paged(paged) = &self.inner.engine {
+            paged.release(&self.local);
+        }
+        self.inner.world.leave(&self.member);
+    }
+}
+
+impl RawHeap {
+    /// Ends a global root. The slot must not be used again.
+    pub fn drop_global(&self, slot: GlobalSlot) {
+        let mut free = self.inner.free_globals.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        self.inner.globals.set(slot.0 as usize, 0);
+        free.0.push(slot.0);
+    }
+}

@@ -1,0 +1,326 @@
+//! Pages of an [`Area`]: which are free, which are backed by memory, and how they move between addresses.
+//!
+//! Invariants: SP1 the pages backed by memory or handed out never exceed the limit; SP2 a page is in exactly one of
+//! handed out, pool, runs and fresh.
+
+use crate::area::Area;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// Free runs of pages, coalesced, found by best fit in logarithmic time.
+#[derive(Debug, Default)]
+pub(crate) struct Runs {
+    by_start: BTreeMap<u32, u32>,
+    by_length: BTreeSet<(u32, u32)>,
+    total: u32,
+}
+
+impl Runs {
+    fn insert(&mut self, start: u32, length: u32) {
+        self.by_start.insert(start, length);
+        self.by_length.insert((length, start));
+    }
+
+    fn remove(&mut self, start: u32, length: u32) {
+        self.by_start.remove(&start);
+        self.by_length.remove(&(length, start));
+    }
+
+    pub(crate) fn total(&self) -> u32 {
+        self.total
+    }
+
+    pub(crate) fn give(&mut self, mut start: u32, mut length: u32) {
+        self.total += length;
+        let before = self.by_start.range(..start).next_back();
+        if let Some((&left, &left_length)) = before.filter(|(s, l)| **s + **l == start) {
+            self.remove(left, left_length);
+            start = left;
+            length += left_length;
+        }
+        if let Some(&right_length) = self.by_start.get(&(start + length)) {
+            self.remove(start + length, right_length);
+            length += right_length;
+        }
+        self.insert(start, length);
+    }
+
+    pub(crate) fn take(&mut self, pages: u32) -> Option<u32> {
+        let &(length, start) = self.by_length.range((pages, 0)..).next()?;
+        self.remove(start, length);
+        if length > pages {
+            self.insert(start + pages, length - pages);
+        }
+        self.total -= pages;
+        Some(start)
+    }
+
+    /// Takes at most `pages` pages from the shortest run: those that serve large objects least.
+    fn take_some(&mut self, pages: u32) -> Option<(u32, u32)> {
+        let &(length, _) = self.by_length.first()?;
+        let taken = length.min(pages);
+        self.take(taken).map(|start| (start, taken))
+    }
+}
+
+/// Single pages put among the runs at once, to bound the time it takes.
+const COALESCED: usize = 64;
+
+/// The unit in which the operating system backs memory.
+const OS_PAGE: usize = 4096;
+
+/// A table with an entry for each page of a space, backed only where pages are.
+#[derive(Debug)]
+pub(crate) struct Metadata {
+    area: Arc<Area>,
+    entry: usize,
+    /// Backed pages whose entries lie, in part or whole, in each unit of the table.
+    backed: Vec<u16>,
+}
+
+impl Metadata {
+    /// A table of zeroed entries of `entry` bytes.
+    pub(crate) fn new(area: Arc<Area>, entry: usize) -> Metadata {
+        let units = area.range().len().div_ceil(OS_PAGE);
+        Metadata { area, entry, backed: vec![0; units] }
+    }
+
+    fn units(&self, page: u32) -> std::ops::RangeInclusive<usize> {
+        let first = page as usize * self.entry;
+        first / OS_PAGE..=(first + self.entry - 1) / OS_PAGE
+    }
+
+    fn back(&mut self, page: u32) {
+        for unit in self.units(page) {
+            self.backed[unit] += 1;
+        }
+    }
+
+    fn unback(&mut self, page: u32) {
+        for unit in self.units(page) {
+            self.backed[unit] -= 1;
+            if self.backed[unit] == 0 {
+                // SAFETY: none of the pages whose entries are here is in use, and an entry of zeros is that of such a page.
+                unsafe { self.area.decommit(self.area.base() + unit * OS_PAGE, OS_PAGE) };
+            }
+        }
+    }
+}
+
+/// The pages of a heap.
+#[derive(Debug)]
+pub(crate) struct PageSpace {
+    area: Arc<Area>,
+    page_bytes: usize,
+    limit: u32,
+    committed: u32,
+    pool: Vec<u32>,
+    runs: Runs,
+    fresh: Runs,
+    sharing: bool,
+    eager: bool,
+    remapped: u64,
+    metadata: Option<Metadata>,
+}
+
+impl PageSpace {
+    /// `sharing`: single pages and runs may serve each other, through remapping; otherwise each keeps what it once had.
+    /// `eager`: remapped pages are backed at once.
+    pub(crate) fn new(area: Arc<Area>, page_bytes: usize, limit: u32, sharing: bool, eager: bool) -> PageSpace {
+        let pages = (area.range().len() / page_bytes) as u32;
+        let mut fresh = Runs::default();
+        fresh.give(0, pages);
+        PageSpace {
+            area,
+            page_bytes,
+            limit,
+            committed: 0,
+            pool: Vec::new(),
+            runs: Runs::default(),
+            fresh,
+            sharing,
+            eager,
+            remapped: 0,
+            metadata: None,
+        }
+    }
+
+    /// Keeps a table of metadata backed as far as the pages are. For a space of which nothing was handed out yet.
+    pub(crate) fn with_metadata(self, metadata: Metadata) -> PageSpace {
+        PageSpace { metadata: Some(metadata), ..self }
+    }
+
+    /// Counts fresh pages as backed from now on.
+    fn commit(&mut self, start: u32, pages: u32) {
+        self.committed += pages;
+        if let Some(metadata) = &mut self.metadata {
+            (start..start + pages).for_each(|page| metadata.back(page));
+        }
+    }
+
+    pub(crate) fn area(&self) -> &Area {
+        &self.area
+    }
+
+    pub(crate) fn limit(&self) -> u32 {
+        self.limit
+    }
+
+    /// Changes the limit. Where it falls, pages that are free already must make up for it; their memory is given back.
+    pub(crate) fn set_limit(&mut self, pages: u32) {
+        self.limit = pages;
+        self.unback(self.committed.saturating_sub(pages));
+    }
+
+    pub(crate) fn remapped(&self) -> u64 {
+        self.remapped
+    }
+
+    /// Pages that may still be handed out, whatever for.
+    pub(crate) fn available(&self) -> u32 {
+        self.limit - self.in_use()
+    }
+
+    /// Pages handed out.
+    pub(crate) fn in_use(&self) -> u32 {
+        self.committed - self.pool.len() as u32 - self.runs.total()
+    }
+
+    /// Hands out one page; its old content is undefined.
+    pub(crate) fn take_page(&mut self) -> Option<u32> {
+        if let Some(page) = self.pool.pop() {
+            return Some(page);
+        }
+        if self.sharing
+            && let Some((page, _)) = self.runs.take_some(1)
+        {
+            return Some(page);
+        }
+        if self.committed == self.limit {
+            return None;
+        }
+        let page = self.fresh.take(1)?;
+        self.commit(page, 1);
+        Some(page)
+    }
+
+    pub(crate) fn give_page(&mut self, page: u32) {
+        self.pool.push(page);
+    }
+
+    /// Hands out `pages` contiguous pages; their old content is undefined.
+    pub(crate) fn take_run(&mut self, pages: u32) -> Option<u32> {
+        if let Some(start) = self.runs.take(pages).or_else(|| self.take_coalesced(pages)) {
+            return Some(start);
+        }
+        let over = (self.committed as u64 + pages as u64).saturating_sub(self.limit as u64);
+        if over > 0 {
+            if !self.sharing || over > (self.pool.len() as u64 + self.runs.total() as u64) {
+                return None;
+            }
+            self.unback(over as u32);
+        }
+        let start = self.fresh.take(pages)?;
+        self.commit(start, pages);
+        if over > 0 && self.eager {
+            let address = self.address(start);
+            self.area.populate(address, pages as usize * self.page_bytes);
+        }
+        Some(start)
+    }
+
+    /// Puts some single pages among the runs, where they may join: far cheaper than remapping them.
+    fn take_coalesced(&mut self, pages: u32) -> Option<u32> {
+        if !self.sharing {
+            return None;
+        }
+        for _ in 0..COALESCED {
+            let Some(page) = self.pool.pop() else { break };
+            self.runs.give(page, 1);
+        }
+        self.runs.take(pages)
+    }
+
+    pub(crate) fn give_run(&mut self, start: u32, pages: u32) {
+        if pages == 1 && self.sharing {
+            self.pool.push(start);
+        } else {
+            self.runs.give(start, pages);
+        }
+    }
+
+    fn unback(&mut self, mut pages: u32) {
+        self.remapped += pages as u64;
+        while pages > 0 {
+            let Some((start, length)) = (match self.pool.pop() {
+                Some(page) => Some((page, 1)),
+                None => self.runs.take_some(pages),
+            }) else {
+                return;
+            };
+            let address = self.address(start);
+            // SAFETY: the pages are free (SP2), so nothing live is stored in them.
+            unsafe {
+                self.area.decommit(address, length as usize * self.page_bytes);
+            }
+            if let Some(metadata) = &mut self.metadata {
+                (start..start + length).for_each(|page| metadata.unback(page));
+            }
+            self.fresh.give(start, length);
+            self.committed -= length;
+            pages -= length;
+        }
+    }
+
+    pub(crate) fn address(&self, page: u32) -> usize {
+        self.area.base() + page as usize * self.page_bytes
+    }
+
+    pub(crate) fn page_of(&self, address: usize) -> u32 {
+        ((address - self.area.base()) / self.page_bytes) as u32
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    fn space(limit: u32, sharing: bool) -> PageSpace {
+        let area = Area::reserve(32 * limit as usize * 4096, 4096).expect("reserve");
+        PageSpace::new(Arc::new(area), 4096, limit, sharing, true)
+    }
+
+    #[test]
+    fn runs_coalesce_and_split() {
+        let mut runs = Runs::default();
+        runs.give(4, 4);
+        runs.give(12, 4);
+        runs.give(8, 4);
+        assert_eq!(runs.take(12), Some(4));
+        assert_eq!(runs.take(1), None);
+        runs.give(4, 6);
+        assert_eq!(runs.take(2), Some(4));
+        assert_eq!(runs.total(), 4);
+    }
+
+    #[test]
+    fn scattered_pages_are_remapped_into_a_run_within_the_limit() {
+        let mut space = space(16, true);
+        let pages: Vec<u32> = (0..16).map(|_| space.take_page().expect("page")).collect();
+        assert_eq!(space.take_page(), None);
+        pages.iter().step_by(2).for_each(|page| space.give_page(*page));
+        let run = space.take_run(8).expect("eight pages are free");
+        assert_eq!((space.in_use(), space.available()), (16, 0));
+        assert_eq!(space.remapped(), 8);
+        assert!(!pages.iter().skip(1).step_by(2).any(|p| (run..run + 8).contains(p)));
+        assert_eq!(space.take_run(1), None);
+    }
+
+    #[test]
+    fn without_sharing_a_page_stays_what_it_was() {
+        let mut space = space(4, false);
+        let pages: Vec<u32> = (0..4).map(|_| space.take_page().expect("page")).collect();
+        pages.iter().for_each(|page| space.give_page(*page));
+        assert_eq!(space.take_run(2), None);
+    }
+}

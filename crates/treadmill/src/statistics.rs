@@ -1,0 +1,249 @@
+//! Figures of a heap: what is in use for what, how long pauses were, what the collector did.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How the memory of a heap is used at one moment, in bytes.
+///
+/// `useful + header + padding` is internal to objects; what is missing up to `limit` is external fragmentation and free memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Bytes allocated since the heap was made (the allocation clock), as asked for.
+    pub clock: u64,
+    /// Asked for and not yet reclaimed.
+    pub useful: u64,
+    /// Headers and side metadata of the pages in use.
+    pub header: u64,
+    /// Lost to rounding sizes up.
+    pub padding: u64,
+    /// Pages in use.
+    pub in_use: u64,
+    /// The heap's limit.
+    pub limit: u64,
+}
+
+/// The processor time that the calling thread has used.
+pub(crate) fn processor_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+/// When a pause began.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Start {
+    wall: Instant,
+    processor: Option<Duration>,
+}
+
+impl Start {
+    pub(crate) fn wall(&self) -> Instant {
+        self.wall
+    }
+}
+
+/// Why the program had to wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Cause {
+    /// A whole collection with the program stopped.
+    WholeCollection,
+    /// The beginning of an incremental collection.
+    Start,
+    /// An increment of marking.
+    Increment,
+    /// The end of an incremental collection.
+    Finish,
+    /// An allocation that found no memory and had to bring a collection to its end.
+    Exhausted,
+    /// A large object: pages were remapped.
+    Remap,
+    /// Getting memory without collecting.
+    Memory,
+}
+
+/// One pause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pause {
+    /// When it ended, since the heap was made.
+    pub at: Duration,
+    /// How long it was.
+    pub length: Duration,
+    /// The processor time of the waiting thread in it, where [`crate::raw::RawHeap::measure_processor_time`] was called: less than `length` if the operating
+    /// system ran something else meanwhile.
+    pub processor: Option<Duration>,
+    /// What it was for.
+    pub cause: Cause,
+}
+
+impl Pause {
+    /// What decides whether a full log keeps it.
+    fn weight(&self) -> Duration {
+        self.processor.unwrap_or(self.length)
+    }
+}
+
+/// One collection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Collection {
+    /// The heap when it was found necessary.
+    pub before: Usage,
+    /// The heap when it was over.
+    pub after: Usage,
+}
+
+/// Where time went, where [`crate::raw::RawHeap::set_timing`] switched the clocks on; zero otherwise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Times {
+    /// Initialising blocks and pages.
+    pub init: Duration,
+    /// Taking free memory from its list.
+    pub getmem: Duration,
+    /// Migrating and remapping pages.
+    pub migration: Duration,
+    /// In the write barrier.
+    pub barrier: Duration,
+    /// Collecting.
+    pub collection: Duration,
+}
+
+impl Times {
+    /// All of it.
+    pub fn total(&self) -> Duration {
+        self.init + self.getmem + self.migration + self.barrier + self.collection
+    }
+}
+
+/// The counters of a heap since it was made.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Collections finished.
+    pub collections: u64,
+    /// Objects allocated.
+    pub objects: u64,
+    /// Bytes allocated, as asked for.
+    pub bytes: u64,
+    /// Pages that changed their list.
+    pub migrated_pages: u64,
+    /// Pages that were remapped.
+    pub remapped_pages: u64,
+    /// Objects finalized.
+    pub finalized: u64,
+    /// The longest pause.
+    pub longest_pause: Duration,
+    /// The most processor time in a pause, where [`crate::raw::RawHeap::measure_processor_time`] was called; zero otherwise.
+    pub longest_processor: Duration,
+    /// The sum of all pauses: what collecting, and getting memory by the slow way, took from the program.
+    pub paused: Duration,
+    /// Pauses above the bound.
+    pub pauses_above_bound: u64,
+    /// `histogram[n]` pauses took from 2^n up to 2^(n+1) nanoseconds.
+    pub histogram: Vec<u64>,
+    /// Where time went.
+    pub times: Times,
+}
+
+const LOG: usize = 4096;
+
+#[derive(Debug)]
+struct Inner {
+    pauses: Vec<Pause>,
+    longest: Duration,
+    longest_processor: Duration,
+    paused: Duration,
+    above: u64,
+    histogram: [u64; 40],
+    collections: Vec<Collection>,
+    finished: u64,
+}
+
+/// The log of pauses and collections. Keeps the longest pauses and the first collections, a few thousand each; counts all.
+#[derive(Debug)]
+pub(crate) struct Log {
+    born: Instant,
+    bound: Duration,
+    processor: AtomicBool,
+    inner: Mutex<Inner>,
+}
+
+impl Log {
+    pub(crate) fn new(bound: Duration) -> Log {
+        Log {
+            born: Instant::now(),
+            bound,
+            processor: AtomicBool::new(false),
+            inner: Mutex::new(Inner {
+                pauses: Vec::new(),
+                longest: Duration::ZERO,
+                longest_processor: Duration::ZERO,
+                paused: Duration::ZERO,
+                above: 0,
+                histogram: [0; 40],
+                collections: Vec::new(),
+                finished: 0,
+            }),
+        }
+    }
+
+    pub(crate) fn measure_processor_time(&self, on: bool) {
+        self.processor.store(on, Ordering::Relaxed);
+    }
+
+    pub(crate) fn start(&self) -> Start {
+        let processor = self.processor.load(Ordering::Relaxed).then(processor_time);
+        Start { wall: Instant::now(), processor }
+    }
+
+    pub(crate) fn pause(&self, since: Start, cause: Cause) {
+        let length = since.wall.elapsed();
+        let processor = since.processor.map(|before| processor_time().saturating_sub(before));
+        let mut inner = self.lock();
+        let bucket = (length.as_nanos().max(1) as u64).ilog2() as usize;
+        inner.histogram[bucket.min(39)] += 1;
+        inner.longest = inner.longest.max(length);
+        inner.longest_processor = inner.longest_processor.max(processor.unwrap_or_default());
+        inner.paused += processor.unwrap_or(length);
+        if length > self.bound {
+            inner.above += 1;
+            let pause = Pause { at: self.born.elapsed(), length, processor, cause };
+            if inner.pauses.len() < LOG {
+                inner.pauses.push(pause);
+            } else if let Some(shortest) = inner.pauses.iter_mut().min_by_key(|pause| pause.weight())
+                && shortest.weight() < pause.weight()
+            {
+                *shortest = pause;
+            }
+        }
+    }
+
+    pub(crate) fn collection(&self, before: Usage, after: Usage) {
+        let mut inner = self.lock();
+        inner.finished += 1;
+        if inner.collections.len() < LOG {
+            inner.collections.push(Collection { before, after });
+        }
+    }
+
+    pub(crate) fn pauses(&self) -> Vec<Pause> {
+        let mut pauses = self.lock().pauses.clone();
+        pauses.sort_by_key(|pause| pause.at);
+        pauses
+    }
+
+    pub(crate) fn collections(&self) -> Vec<Collection> {
+        self.lock().collections.clone()
+    }
+
+    pub(crate) fn fill(&self, statistics: &mut Statistics) {
+        let inner = self.lock();
+        statistics.collections = inner.finished;
+        statistics.longest_pause = inner.longest;
+        statistics.longest_processor = inner.longest_processor;
+        statistics.paused = inner.paused;
+        statistics.pauses_above_bound = inner.above;
+        statistics.histogram = inner.histogram.to_vec();
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}

@@ -1,0 +1,173 @@
+//! Random graphs on every configuration: what is reachable keeps its content, what is not is reclaimed within two collections.
+#![cfg(not(loom))]
+
+mod common;
+
+use common::{Random, Shadow, allocate, heap, link, rooted, unroot};
+use proptest::prelude::*;
+use treadmill::{Config, Preset};
+
+#[derive(Clone, Debug)]
+enum Op {
+    Allocate { refs: usize, words: usize, finalizable: bool },
+    Link { from: usize, field: usize, to: Option<usize> },
+    Follow { from: usize, field: usize },
+    Drop { root: usize },
+    Collect,
+    Verify,
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    let size = prop_oneof![20 => 1usize..12, 6 => 12usize..120, 3 => 120usize..1100, 1 => 1100usize..6000];
+    prop_oneof![
+        12 => (0usize..5, size, any::<bool>())
+            .prop_map(|(refs, words, finalizable)| Op::Allocate { refs, words, finalizable }),
+        8 => (any::<usize>(), 0usize..5, proptest::option::of(any::<usize>()))
+            .prop_map(|(from, field, to)| Op::Link { from, field, to }),
+        3 => (any::<usize>(), 0usize..5).prop_map(|(from, field)| Op::Follow { from, field }),
+        6 => any::<usize>().prop_map(|root| Op::Drop { root }),
+        1 => Just(Op::Collect),
+        1 => Just(Op::Verify),
+    ]
+}
+
+fn run(config: &Config, ops: &[Op], exact: bool) {
+    let (heap, dead) = heap(config);
+    let mutator = heap.mutator();
+    let mut shadow = Shadow::default();
+    let mut next_id = 1;
+    for op in ops {
+        let count = shadow.roots.len();
+        match op {
+            Op::Allocate { refs, words, finalizable } => {
+                let id = next_id;
+                let words = (*words).max(refs + 2);
+                let Ok(object) = allocate(&mutator, id, *refs, words, *finalizable) else {
+                    let victim = count / 2;
+                    for (slot, _) in shadow.roots.drain(..victim) {
+                        unroot(&mutator, slot);
+                    }
+                    continue;
+                };
+                next_id += 1;
+                shadow.objects.insert(id, (vec![None; *refs], words));
+                if *finalizable {
+                    shadow.finalizable.insert(id);
+                }
+                shadow.roots.push((mutator.root(object).expect("a slot"), id));
+            }
+            Op::Link { from, field, to } if count > 0 => {
+                let (slot, id) = shadow.roots[from % count];
+                let to = to.map(|to| shadow.roots[to % count]);
+                let fields = &mut shadow.objects.get_mut(&id).expect("known").0;
+                if *field < fields.len() {
+                    fields[*field] = to.map(|(_, id)| id);
+                    let target = to.map(|(slot, _)| rooted(&mutator, slot).expect("rooted"));
+                    link(&mutator, rooted(&mutator, slot).expect("rooted"), *field, target);
+                }
+            }
+            Op::Follow { from, field } if count > 0 => {
+                let (slot, id) = shadow.roots[from % count];
+                if let Some(Some(to)) = shadow.objects[&id].0.get(*field) {
+                    let object = rooted(&mutator, slot).expect("rooted");
+                    let found = common::reference(object, *field).expect("linked");
+                    shadow.roots.push((mutator.root(found).expect("a slot"), *to));
+                }
+            }
+            Op::Drop { root } if count > 0 => {
+                let (slot, _) = shadow.roots.swap_remove(root % count);
+                unroot(&mutator, slot);
+            }
+            Op::Collect => mutator.collect(),
+            Op::Verify => mutator.verify().expect("a sound heap"),
+            _ => {}
+        }
+        let usage = heap.usage();
+        assert!(usage.in_use <= usage.limit, "{usage:?}");
+    }
+    shadow.check(&mutator);
+    mutator.collect();
+    mutator.collect();
+    mutator.verify().expect("a sound heap");
+    shadow.check(&mutator);
+    let reachable = shadow.reachable();
+    let dead = dead.lock().expect("no panic");
+    assert!(dead.iter().all(|id| !reachable.contains(id)), "a live object was finalized");
+    if exact {
+        let expected = shadow.finalizable.difference(&reachable).count();
+        assert_eq!(dead.len(), expected, "every unreachable object is reclaimed");
+        mutator.publish_counts();
+        let words: usize = reachable.iter().map(|id| shadow.objects[id].1).sum();
+        let useful = heap.usage().useful as usize / 8;
+        // One-word headers round the padding of each object to an even number of words; padding within a page is estimated.
+        let slack = reachable.len();
+        assert!(
+            useful + slack >= words && useful <= words + words / 8 + slack + 64,
+            "{useful} for {words}: {config:?}"
+        );
+    }
+}
+
+fn all(ops: &[Op], limit: usize, stress: usize) {
+    for preset in Preset::ALL {
+        let mut config = Config::preset(preset, limit);
+        config.stress = stress;
+        run(&config, ops, preset != Preset::Cp);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn graphs_survive(ops in proptest::collection::vec(op(), 1..600)) {
+        all(&ops, 4 << 20, 0);
+    }
+
+    #[test]
+    fn graphs_survive_stress(ops in proptest::collection::vec(op(), 1..200)) {
+        all(&ops, 4 << 20, 3);
+    }
+
+    #[test]
+    fn graphs_survive_in_tiny_heaps(ops in proptest::collection::vec(op(), 1..600)) {
+        all(&ops, 192 << 10, 0);
+    }
+}
+
+/// Long runs that pass through many collections.
+#[test]
+fn long_runs_keep_everything_reachable() {
+    for preset in Preset::ALL {
+        let (heap, _) = heap(&Config::preset(preset, 2 << 20));
+        let mutator = heap.mutator();
+        let mut shadow = Shadow::default();
+        let mut random = Random(preset as u64 + 77);
+        for id in 1..60_000 {
+            let (refs, words) = (random.below(4), 2 + random.below(30) + 400 * usize::from(random.below(50) == 0));
+            let words = words.max(refs + 2);
+            while shadow.roots.len() > 150 {
+                let victim = random.below(shadow.roots.len());
+                unroot(&mutator, shadow.roots.swap_remove(victim).0);
+            }
+            let object = allocate(&mutator, id, refs, words, false).expect("room");
+            shadow.objects.insert(id, (vec![None; refs], words));
+            shadow.roots.push((mutator.root(object).expect("a slot"), id));
+            // Shallow links keep the live data bounded: only to young objects without references.
+            for field in 0..refs {
+                let (slot, to) = shadow.roots[random.below(shadow.roots.len())];
+                if shadow.objects[&to].0.is_empty() {
+                    let from = shadow.roots.last().expect("one").0;
+                    let target = rooted(&mutator, slot);
+                    link(&mutator, rooted(&mutator, from).expect("rooted"), field, target);
+                    shadow.objects.get_mut(&id).expect("known").0[field] = Some(to);
+                }
+            }
+            if id % 10_000 == 0 {
+                shadow.check(&mutator);
+                mutator.verify().expect("a sound heap");
+            }
+        }
+        assert!(heap.statistics().collections > 3, "{}: {:?}", preset.name(), heap.statistics());
+    }
+}
