@@ -21,6 +21,7 @@ mod erts_internal;
 
 mod ets;
 mod ets_info;
+mod ets_select;
 mod exit;
 mod guards;
 
@@ -72,6 +73,7 @@ const AREAS: &[&[BuiltIn]] = &[
     erts_internal::BUILT_INS,
     etf::BUILT_INS,
     ets::BUILT_INS,
+    ets_select::BUILT_INS,
     exit::BUILT_INS,
     funs::BUILT_INS,
     guards::BUILT_INS,

@@ -24,10 +24,31 @@ pub enum Command {
     Run(RunOptions),
     /// Run a program on every architecture and on stock erl, and show what each costs.
     Compare(CompareOptions),
+    /// Reproduce a published evaluation.
+    Bench {
+        /// Which one.
+        #[command(subcommand)]
+        evaluation: Evaluation,
+    },
     /// Print the instructions of a .beam file.
     Disasm {
         /// The file.
         file: PathBuf,
+    },
+}
+
+/// Published evaluations.
+#[derive(Debug, Subcommand)]
+pub enum Evaluation {
+    /// The tables and figures of Lim, Pardyak and Bershad (ISMM 1998) over the collectors of the treadmill crate,
+    /// published figures beside measured ones. The whole takes several minutes.
+    Treadmill {
+        /// A short run of everything, about half a minute
+        #[arg(long)]
+        quick: bool,
+        /// Where to write tables (CSV) and plots (SVG)
+        #[arg(long, default_value = "out/treadmill", value_name = "DIR")]
+        out: PathBuf,
     },
 }
 

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 mod arguments;
+mod bench;
 mod compare;
 mod disasm;
 mod run;
@@ -21,6 +22,7 @@ fn main() -> ExitCode {
     let result = match command {
         arguments::Command::Run(options) => run::run(&options),
         arguments::Command::Compare(options) => compare::compare(&options),
+        arguments::Command::Bench { evaluation } => bench::bench(&evaluation),
         arguments::Command::Disasm { file } => disasm::disasm(&file),
     };
     match result {

@@ -198,7 +198,7 @@ impl Hashed {
     }
 
     /// Visits the rows of keys in the order of their hashes, from the first above `after` on, until `visit` returns false;
-    /// the keys with the same hash are visited then too. Returns the hash to go on after; `None` at the end.
+    /// the keys with the same hash are visited then too. Returns the hash to go on after; `None`: all were visited.
     pub(crate) fn scan(&self, after: Option<u32>, mut visit: impl FnMut(&[Stored]) -> bool) -> Option<u32> {
         let first = after.map_or(0, |hash| self.index(hash));
         let mut stop = None;
@@ -213,7 +213,7 @@ impl Hashed {
                 }
             }
         }
-        None
+        stop
     }
 
     /// Decides of every row what becomes of it. Returns those that are not in the table any more.

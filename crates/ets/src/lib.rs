@@ -11,6 +11,7 @@
 mod fault;
 mod fixation;
 mod hashed;
+pub mod match_spec;
 mod ordered;
 mod partial;
 mod registry;
@@ -24,3 +25,4 @@ pub use fault::Fault;
 pub use fixation::Since;
 pub use registry::{Access, Handle, all, create, delete, find, give_away, identifier, named, reference, rename};
 pub use table::{Kind, Options, Protection, Table, WriteConcurrency};
+pub use traversal::{Cursor, Portion};

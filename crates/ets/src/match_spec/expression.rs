@@ -1,0 +1,202 @@
+//! Guards and bodies: from terms to steps of a stack machine.
+
+use std::collections::BTreeMap;
+
+use atoll_term::{Term, View, atoms, map};
+
+use super::compile::{Context, first_open};
+use super::functions::find_function;
+use super::{Action, Dialect, Operation};
+use crate::partial::variable;
+
+/// What a list of expressions is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Expressions {
+    /// Each must be `true`.
+    Guards,
+    /// The last one's value counts.
+    Body,
+}
+
+enum Task {
+    Expression(Term),
+    Emit(Operation),
+    /// A short cut to a label.
+    ShortCut(bool, usize),
+    Label(usize),
+}
+
+pub(super) fn compile_expressions(
+    context: &mut Context,
+    places: &BTreeMap<u32, usize>,
+    expressions: &[Term],
+    use_of: Expressions,
+) -> Vec<Operation> {
+    let mut compiler = Compiler { context, places, operations: Vec::new(), labels: Vec::new(), use_of };
+    for (number, expression) in expressions.iter().enumerate() {
+        compiler.expression(*expression);
+        match use_of {
+            Expressions::Guards => compiler.operations.push(Operation::Require),
+            Expressions::Body if number + 1 < expressions.len() => compiler.operations.push(Operation::Drop),
+            Expressions::Body => {}
+        }
+    }
+    let Compiler { mut operations, labels, .. } = compiler;
+    for operation in &mut operations {
+        if let Operation::ShortCut(_, target) = operation {
+            *target = labels[*target];
+        }
+    }
+    operations
+}
+
+struct Compiler<'c> {
+    context: &'c mut Context,
+    places: &'c BTreeMap<u32, usize>,
+    operations: Vec<Operation>,
+    /// The step that each label stands for.
+    labels: Vec<usize>,
+    use_of: Expressions,
+}
+
+impl Compiler<'_> {
+    fn expression(&mut self, expression: Term) {
+        let mut tasks = vec![Task::Expression(expression)];
+        while let Some(task) = tasks.pop() {
+            match task {
+                Task::Emit(operation) => self.operations.push(operation),
+                Task::ShortCut(on, label) => self.operations.push(Operation::ShortCut(on, label)),
+                Task::Label(label) => self.labels[label] = self.operations.len(),
+                Task::Expression(term) => self.one(term, &mut tasks),
+            }
+        }
+    }
+
+    fn one(&mut self, term: Term, tasks: &mut Vec<Task>) {
+        let operation = match term.view() {
+            View::Atom(atoms::DOLLAR_UNDERSCORE) => Operation::Object,
+            View::Atom(_) if atoms::atom_name(term) == "$$" => Operation::AllVariables,
+            View::Atom(_) => match variable(term) {
+                Some(number) => match self.places.get(&number) {
+                    Some(place) => Operation::Variable(*place),
+                    None => return self.context.fault(format!("Variable ${number} is unbound.")),
+                },
+                None => Operation::Immediate(term),
+            },
+            View::Cons(..) => return self.list(term, tasks),
+            View::Tuple(elements) => return self.tuple(term, elements, tasks),
+            View::Map(map) => {
+                let pairs: Vec<(Term, Term)> = map::MapIter::new(map).collect();
+                tasks.push(Task::Emit(Operation::Map(pairs.len())));
+                tasks.extend(pairs.iter().rev().flat_map(|(key, value)| [*value, *key]).map(Task::Expression));
+                return;
+            }
+            _ if term.is_immediate() => Operation::Immediate(term),
+            _ => Operation::Constant(self.context.constant(term)),
+        };
+        self.operations.push(operation);
+    }
+
+    fn list(&mut self, list: Term, tasks: &mut Vec<Task>) {
+        let mut elements = Vec::new();
+        let mut rest = list;
+        while rest.is_cons() {
+            elements.push(rest.head());
+            rest = rest.tail();
+        }
+        let plain = |term: &Term| term.is_immediate() && !(term.is_atom() && is_special(*term));
+        if elements.iter().chain([&rest]).all(plain) {
+            let constant = self.context.constant(list);
+            return self.operations.push(Operation::Constant(constant));
+        }
+        tasks.push(Task::Emit(Operation::List(elements.len())));
+        tasks.push(Task::Expression(rest));
+        tasks.extend(elements.into_iter().rev().map(Task::Expression));
+    }
+
+    fn tuple(&mut self, term: Term, elements: &[Term], tasks: &mut Vec<Task>) {
+        if let [inner] = elements
+            && let Some(parts) = inner.tuple_elements()
+        {
+            tasks.push(Task::Emit(Operation::Tuple(parts.len())));
+            tasks.extend(parts.iter().rev().copied().map(Task::Expression));
+            return;
+        }
+        let Some((name, arguments)) = elements.split_first().filter(|(name, _)| name.is_atom() && !is_special(**name))
+        else {
+            return self.context.fault_in(term, |term| {
+                format!("{term} is neither a function call, nor a tuple (tuples are written {{{{ ... }}}}).")
+            });
+        };
+        let name = atoms::atom_name(*name);
+        match (name, arguments) {
+            ("const", [constant]) => {
+                let operation = match constant.is_immediate() {
+                    true => Operation::Immediate(*constant),
+                    false => Operation::Constant(self.context.constant(*constant)),
+                };
+                self.operations.push(operation);
+            }
+            ("const", _) => {
+                let how = if arguments.is_empty() { "without" } else { "with more than one" };
+                let what = if arguments.is_empty() { "arguments" } else { "argument" };
+                self.context.fault_in(term, |term| format!("Special form 'const' called {how} {what} in {term}."));
+            }
+            ("and" | "or" | "andalso" | "orelse", []) => {
+                self.context.fault_in(term, |term| format!("Special form '{name}' called without arguments in {term}."))
+            }
+            ("and" | "or", _) => {
+                let operator: fn(bool, bool) -> bool = if name == "and" { |a, b| a && b } else { |a, b| a || b };
+                tasks.push(Task::Emit(Operation::Logical(arguments.len(), operator)));
+                tasks.extend(arguments.iter().rev().copied().map(Task::Expression));
+            }
+            ("andalso" | "orelse", [others @ .., last]) => {
+                let label = self.labels.len();
+                self.labels.push(0);
+                tasks.extend([Task::Label(label), Task::Expression(*last)]);
+                for argument in others.iter().rev() {
+                    tasks.push(Task::ShortCut(name == "orelse", label));
+                    tasks.push(Task::Expression(*argument));
+                }
+            }
+            ("message" | "return_trace" | "exception_trace", _) => self.action(name, term, arguments, tasks),
+            _ => match find_function(name, arguments.len()) {
+                Some(function) => {
+                    tasks.push(Task::Emit(Operation::Call(function)));
+                    tasks.extend(arguments.iter().rev().copied().map(Task::Expression));
+                }
+                None => self.context.fault(format!("Function {name}/{} does_not_exist.", arguments.len())),
+            },
+        }
+    }
+
+    fn action(&mut self, name: &str, term: Term, arguments: &[Term], tasks: &mut Vec<Task>) {
+        if self.context.dialect != Dialect::Trace {
+            return self.context.fault(format!("Special form '{name}' used in wrong dialect."));
+        }
+        if self.use_of == Expressions::Guards {
+            return self.context.fault(format!("Special form '{name}' cannot be used in guards."));
+        }
+        let (action, count) = match name {
+            "message" => (Action::Message, 1),
+            "return_trace" => (Action::ReturnTrace, 0),
+            _ => (Action::ExceptionTrace, 0),
+        };
+        if arguments.len() != count {
+            let how = if count == 0 { "with arguments" } else { "with wrong number of arguments" };
+            return self.context.fault_in(term, |term| format!("Special form '{name}' called {how} in {term}."));
+        }
+        tasks.push(Task::Emit(Operation::Act(action)));
+        tasks.extend(arguments.iter().copied().map(Task::Expression));
+    }
+}
+
+/// Whether an atom does not stand for itself in an expression.
+fn is_special(atom: Term) -> bool {
+    variable(atom).is_some() || atom == atoms::DOLLAR_UNDERSCORE || atoms::atom_name(atom) == "$$"
+}
+
+/// Whether the term, as a pattern, matches itself only.
+pub(super) fn is_constant_pattern(term: Term) -> bool {
+    first_open(term).is_none()
+}

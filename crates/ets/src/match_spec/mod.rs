@@ -1,0 +1,138 @@
+//! Match specifications: compiled to programs of typed operations for two small machines, one that takes a term apart
+//! along a pattern, one that evaluates guards and bodies on a stack. Neither recurses on the native stack.
+
+mod compile;
+mod expression;
+mod functions;
+mod keep_key;
+mod run;
+
+use atoll_heap::Mutator;
+use atoll_term::{Build, Term};
+
+use crate::registry::Constants;
+pub use compile::compile;
+pub(crate) use keep_key::keeps_key;
+pub use run::{Matcher, Object};
+
+use functions::Function;
+
+/// What a specification is for: it decides which functions there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// Rows of tables.
+    Table,
+    /// Arguments of traced calls.
+    Trace,
+}
+
+/// What a trace specification asks its user to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// `message`: say this in the message; `false`: send none.
+    Message,
+    /// `return_trace`
+    ReturnTrace,
+    /// `exception_trace`
+    ExceptionTrace,
+}
+
+/// One step of taking a term apart. Terms wait on a stack, the next to be looked at on top.
+#[derive(Clone, Debug, PartialEq)]
+enum PatternOperation {
+    /// A tuple of this size; its elements wait.
+    Tuple(usize),
+    /// A cons; its head and tail wait.
+    Cons,
+    /// A map with these keys (constants); their values wait.
+    Map(Vec<usize>),
+    /// Anything.
+    Any,
+    /// Anything; a variable has that value from now on.
+    Bind(usize),
+    /// The value of a variable.
+    Same(usize),
+    /// This immediate.
+    Immediate(Term),
+    /// A float with these bits.
+    Float(u64),
+    /// A constant.
+    Constant(usize),
+}
+
+/// One step of an expression. Values are on a stack.
+#[derive(Clone, Debug)]
+enum Operation {
+    Immediate(Term),
+    Constant(usize),
+    Variable(usize),
+    /// `'$_'`
+    Object,
+    /// `'$$'`
+    AllVariables,
+    Tuple(usize),
+    /// A list of so many elements, and below... its tail on top.
+    List(usize),
+    /// A map of so many pairs.
+    Map(usize),
+    Call(&'static Function),
+    /// `'and'` and `'or'` of so many values.
+    Logical(usize, fn(bool, bool) -> bool),
+    /// If the value is this one, the result is that value: go on at the step. If it is the other boolean, drop it.
+    ShortCut(bool, usize),
+    /// An action with its argument.
+    Act(Action),
+    /// The value must be `true`.
+    Require,
+    /// The value is not needed.
+    Drop,
+}
+
+#[derive(Clone, Debug)]
+struct Clause {
+    pattern: Vec<PatternOperation>,
+    guards: Vec<Operation>,
+    body: Vec<Operation>,
+    /// Places of the variables, in the order of their numbers.
+    variables: Vec<usize>,
+}
+
+/// A compiled specification.
+#[derive(Clone, Debug)]
+pub struct Program {
+    clauses: Vec<Clause>,
+    dialect: Dialect,
+}
+
+/// A specification as the compiler leaves it: its constants lie where the specification lies.
+pub struct Compiled {
+    /// The program.
+    pub program: Program,
+    /// What it refers to.
+    pub constants: Vec<Term>,
+}
+
+/// A compiled specification that outlives the call in which it was compiled.
+pub struct KeptProgram {
+    pub(crate) program: Program,
+    constants: Constants,
+}
+
+impl KeptProgram {
+    /// Keeps a compiled specification; it lies on the heap.
+    pub fn new(heap: &mut Mutator, specification: Term, compiled: Compiled) -> KeptProgram {
+        let constants = heap.tuple(&compiled.constants);
+        let kept = heap.tuple(&[specification, constants]);
+        KeptProgram { program: compiled.program, constants: Constants::new(heap, kept) }
+    }
+
+    fn part(&self, index: usize) -> Term {
+        let parts = self.constants.stored.term().tuple_elements().unwrap_or_default();
+        parts.get(index).copied().unwrap_or(Term::NIL)
+    }
+
+    /// The specification, to be looked at.
+    pub fn specification(&self) -> Term {
+        self.part(0)
+    }
+}
