@@ -108,7 +108,7 @@ counters(Type) ->
 elements() ->
     T = ets:new(t, [{keypos, 2}]),
     ets:insert(T, {a, k, 1, [x], {y}}),
-    p([ets:update_element(T, k, Op) || Op <- [{1, b}, {3, [1, 2]}, [{4, 1}, {5, <<0:800>>}], [{1, c}, {1, d}], []]]),
+    p([ets:update_element(T, k, Op) || Op <- [{1, b}, {3, [1, 2]}, [{4, 1}, {5, "text"}], [{1, c}, {1, d}], []]]),
     p(ets:lookup(T, k)),
     p([catch_(fun() -> ets:update_element(T, k, Op) end) || Op <- [{2, x}, {0, x}, {6, x}, [{1, x}, {9, x}]]]),
     p(ets:lookup(T, k)).
