@@ -346,15 +346,6 @@ impl Hashed {
             segment.entries_after(first.checked_sub(1).filter(|before| self.index(*before) == self.index(first)));
         entries.take_while(|entry| in_slot(entry.hash)).for_each(|entry| visit(entry.live()));
     }
-
-    /// Visits the terms of all rows, while the world is stopped.
-    pub(crate) fn each_root(&self, visit: &mut dyn FnMut(*mut Term, usize)) {
-        for segment in &self.segments {
-            for entry in segment.0.read().entries_after(None) {
-                entry.each_root(visit);
-            }
-        }
-    }
 }
 
 /// An entry has lost its rows: it goes, or stays for its key's sake. Returns the rows that are not needed.

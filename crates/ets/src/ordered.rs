@@ -311,11 +311,4 @@ impl Ordered {
         let tree = self.tree.read();
         (tree.rows.len(), tree.words + tree.rows.len() * (size_of::<Row>() / size_of::<Term>()))
     }
-
-    /// Visits the terms of all rows, while the world is stopped.
-    pub(crate) fn each_root(&self, visit: &mut dyn FnMut(*mut Term, usize)) {
-        for row in &self.tree.read().rows {
-            visit(row.stored.root(), 1);
-        }
-    }
 }

@@ -1,10 +1,10 @@
-//! All tables: by name, by owner, and as roots of collections.
+//! All tables: by name, and by owner.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::sync::{Arc, LazyLock, Once};
 
-use atoll_heap::{Mutator, Stored, architecture};
+use atoll_heap::{Mutator, architecture};
 use atoll_process::{Own, Process, System, signal};
 use atoll_term::{Build, MagicValue, Term, atoms};
 use parking_lot::{Mutex, RwLock};
@@ -22,8 +22,6 @@ struct Registry {
     tables: RwLock<BTreeMap<u64, Arc<Table>>>,
     owned: TableIds,
     fixed: TableIds,
-    /// What compiled match specifications hold.
-    constants: Mutex<HashMap<u64, Arc<Stored>>>,
     next: AtomicU64,
 }
 
@@ -32,7 +30,6 @@ static REGISTRY: LazyLock<Registry> = LazyLock::new(|| Registry {
     tables: RwLock::default(),
     owned: Mutex::default(),
     fixed: Mutex::default(),
-    constants: Mutex::default(),
     next: AtomicU64::new(1),
 });
 
@@ -69,23 +66,12 @@ pub enum Access {
     Write,
 }
 
-/// Tells collectors and the ends of processes about tables; the first call counts.
+/// Lets the ends of processes concern tables; the first call counts.
 fn install() {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {
-        let system = System::get();
-        system.global_roots.write().push(Box::new(each_root));
-        let _ = system.at_exit.set(process_ended);
+        let _ = System::get().at_exit.set(process_ended);
     });
-}
-
-fn each_root(visit: &mut dyn FnMut(*mut Term, usize)) {
-    for table in REGISTRY.tables.read().values() {
-        table.each_root(visit);
-    }
-    for stored in REGISTRY.constants.lock().values() {
-        visit(stored.root(), 1);
-    }
 }
 
 fn names(name: Term) -> &'static RwLock<HashMap<Term, Arc<Table>>> {
@@ -201,7 +187,6 @@ pub fn delete(table: &Table) -> usize {
     let count = table.clear();
     let heir = table.heir.lock().take();
     drop(heir);
-    // Last: until here collectors have to know the rows.
     let registered = REGISTRY.tables.write().remove(&table.id);
     drop(registered);
     count
@@ -301,29 +286,5 @@ fn process_ended(pid: Term, own: &mut Own) {
                 delete(&table);
             }
         }
-    }
-}
-
-/// Constants of a compiled match specification; collectors know them as long as this lives.
-pub(crate) struct Constants {
-    id: u64,
-    pub(crate) stored: Arc<Stored>,
-}
-
-impl Constants {
-    /// Keeps a term that lies on the heap.
-    pub(crate) fn new(heap: &mut Mutator, term: Term) -> Constants {
-        install();
-        let id = REGISTRY.next.fetch_add(1, Ordering::Relaxed);
-        let stored = Arc::new(Stored::new(heap, term));
-        REGISTRY.constants.lock().insert(id, Arc::clone(&stored));
-        Constants { id, stored }
-    }
-}
-
-impl Drop for Constants {
-    fn drop(&mut self) {
-        let stored = REGISTRY.constants.lock().remove(&self.id);
-        drop(stored);
     }
 }

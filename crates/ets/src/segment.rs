@@ -41,13 +41,6 @@ impl Entry {
         }
     }
 
-    /// The rows, deleted or not.
-    pub(crate) fn each_root(&self, visit: &mut dyn FnMut(*mut Term, usize)) {
-        for row in self.all() {
-            visit(row.root(), 1);
-        }
-    }
-
     /// The key.
     pub(crate) fn key(&self, position: usize) -> Term {
         self.all().first().map_or(Term::NONE, |row| key_of(row.term(), position))

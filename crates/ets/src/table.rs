@@ -371,17 +371,6 @@ impl Table {
             }
         }
     }
-
-    /// Visits the terms of all rows and of the heir, while the world is stopped.
-    pub(crate) fn each_root(&self, visit: &mut dyn FnMut(*mut Term, usize)) {
-        if let Some(heir) = &*self.heir.lock() {
-            visit(heir.data.root(), 1);
-        }
-        match &self.rows {
-            Rows::Hashed(rows) => rows.each_root(visit),
-            Rows::Ordered(rows) => rows.each_root(visit),
-        }
-    }
 }
 
 fn fetch_all(heap: &mut Mutator, rows: &[Stored]) -> Term {

@@ -92,13 +92,15 @@ impl Table {
         if !self.kind().is_set() {
             return Err(Fault::TableType);
         }
+        if default.is_some_and(|default| !self.accepts(default)) {
+            return Err(Fault::Argument);
+        }
         let position = self.position();
         self.update(key, |row| {
             let base = match (&row, default) {
                 (Some(row), _) => row.term(),
                 (None, None) => return (Err(Fault::BadKey), None),
-                (None, Some(default)) if self.accepts(default) => default,
-                (None, Some(_)) => return (Err(Fault::Argument), None),
+                (None, Some(default)) => default,
             };
             let mut changes = Changes::new();
             let elements = base.tuple_elements().unwrap_or_default();

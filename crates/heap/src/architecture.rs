@@ -131,15 +131,13 @@ pub trait Architecture: Sync {
     /// Takes over a fragment whose term the process has taken.
     fn keep_fragment(&self, receiver: &mut Mutator, message: NonNull<Fragment>);
 
-    /// Keeps a term that lives on `owner`'s heap outside of every process: see [`crate::Stored`]. The fragment's term is
-    /// a root unless it points into the fragment.
-    fn store(&self, owner: &mut Mutator, term: Term) -> NonNull<Fragment> {
-        self.send(Some(owner), term)
-    }
+    /// Keeps a term that lies on `owner`'s heap outside of every process: see [`crate::Stored`]. Until it is discarded the
+    /// architecture sees to it that the fragment's term stays valid.
+    fn store(&self, owner: &mut Mutator, term: Term) -> NonNull<Fragment>;
 
     /// What a process gets that reads `part` of a stored term, which may be the whole. As it is, unless the architecture
     /// keeps heaps apart.
-    fn fetch(&self, _reader: &mut Mutator, _stored: &Fragment, part: Term) -> Term {
+    fn fetch(&self, _reader: &mut Mutator, _stored: NonNull<Fragment>, part: Term) -> Term {
         part
     }
 

@@ -100,6 +100,15 @@ impl Fragment {
         self.capacity as usize
     }
 
+    /// [`Fragment::capacity`] of a fragment of which others may be changing the links.
+    ///
+    /// # Safety
+    /// The fragment lives.
+    pub unsafe fn capacity_at(fragment: NonNull<Fragment>) -> usize {
+        // SAFETY: as the caller's; the capacity never changes.
+        unsafe { (*fragment.as_ptr()).capacity as usize }
+    }
+
     /// Forgets the contents, because they have moved elsewhere: no words in use, no off-heap list.
     #[inline]
     pub fn clear(&mut self) {

@@ -9,9 +9,7 @@ use crate::fragment::Fragment;
 use crate::mutator::Mutator;
 
 /// A term kept outside of every process, until it is dropped. What keeping and handing out cost is the architecture's
-/// business: a copy, or a pointer.
-///
-/// Whoever owns one gives [`Stored::root`] to the collectors, see [`crate::World::each_global_slice`].
+/// business: a copy, or a pointer that is a root.
 pub struct Stored(NonNull<Fragment>);
 
 // SAFETY: a stored term is immutable while it is borrowed, and nothing of it is tied to a thread.
@@ -29,15 +27,13 @@ impl Stored {
     /// [`Stored::fetch`] or [`Stored::fetch_part`].
     #[inline(always)]
     pub fn term(&self) -> Term {
-        // SAFETY: the fragment is this value's own.
-        unsafe { self.0.as_ref().term }
+        // SAFETY: the fragment is this value's own. Only its term is read: the architecture may use the rest meanwhile.
+        unsafe { (*self.0.as_ptr()).term }
     }
 
     /// The term, for a process to keep.
     pub fn fetch(&self, reader: &mut Mutator) -> Term {
-        // SAFETY: as in `term`.
-        let stored = unsafe { self.0.as_ref() };
-        architecture().fetch(reader, stored, stored.term)
+        architecture().fetch(reader, self.0, self.term())
     }
 
     /// A part of the term, for a process to keep.
@@ -46,8 +42,7 @@ impl Stored {
         if part.is_immediate() {
             return part;
         }
-        // SAFETY: as in `term`.
-        architecture().fetch(reader, unsafe { self.0.as_ref() }, part)
+        architecture().fetch(reader, self.0, part)
     }
 
     /// Writes an immediate over an immediate element of a tuple, if nobody can hold a pointer to that tuple. Returns
@@ -65,14 +60,8 @@ impl Stored {
 
     /// Words that are kept outside of the collected heaps for it.
     pub fn words(&self) -> usize {
-        // SAFETY: as in `term`.
-        Fragment::HEAD_WORDS + unsafe { self.0.as_ref() }.capacity()
-    }
-
-    /// Where the term stands, for collectors, while the world is stopped.
-    pub fn root(&self) -> *mut Term {
-        // SAFETY: the fragment is this value's own; only the address is taken.
-        unsafe { &raw mut (*self.0.as_ptr()).term }
+        // SAFETY: the fragment is this value's own.
+        Fragment::HEAD_WORDS + unsafe { Fragment::capacity_at(self.0) }
     }
 }
 

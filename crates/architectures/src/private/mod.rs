@@ -129,8 +129,9 @@ impl Architecture for Private {
         stored::store(term)
     }
 
-    fn fetch(&self, reader: &mut Mutator, stored: &Fragment, part: Term) -> Term {
-        stored::fetch(reader, stored, part)
+    fn fetch(&self, reader: &mut Mutator, stored: NonNull<Fragment>, part: Term) -> Term {
+        // SAFETY: here nobody changes a stored fragment before it is discarded.
+        stored::fetch(reader, unsafe { stored.as_ref() }, part)
     }
 
     fn fetches_copies(&self) -> bool {

@@ -8,6 +8,7 @@ use atoll_platform::clock::monotonic;
 use atoll_term::{Term, Word};
 
 use super::state::{Collector, Range, State};
+use super::stored::StoredTerms;
 use super::{Shared, buffer, major, minor, parallel, send, verify};
 use crate::common::cheney::{Copier, Policy};
 use crate::common::report::Report;
@@ -26,7 +27,8 @@ const LARGEST_FOR_TIME: usize = 1 << 20;
 pub(super) struct Roots<'a> {
     /// The process that asked has its live registers on its stack; its other roots are these.
     pub(super) own: &'a mut dyn RootSet,
-    /// Are the stacks of processes that did not run since the last major collection roots?
+    pub(super) stored: &'a StoredTerms,
+    /// Are the stacks of processes that did not run since the last major collection roots, and stored terms that are old?
     pub(super) all_stacks: bool,
     pub(super) majors: usize,
 }
@@ -45,6 +47,7 @@ impl Roots<'_> {
             roots.each_slice(&mut |start, terms| visit(start.cast(), terms));
         });
         world().each_global_slice(&mut |start, terms| visit(start.cast(), terms));
+        self.stored.each(self.all_stacks, &mut |term| visit(term.cast(), 1));
         self.own.each_slice(&mut |start, terms| visit(start.cast(), terms));
     }
 }
@@ -117,7 +120,7 @@ fn collect_stopped(shared: &Shared, request: &Collection, own: &mut dyn RootSet,
     let is_major = request.major
         || (collector.old_words > 0 && mature > old_free)
         || collector.old_off_heap_bytes > off_heap_limit;
-    let mut roots = Roots { own, all_stacks: is_major || collector.minors == 0, majors };
+    let mut roots = Roots { own, stored: &shared.stored, all_stacks: is_major || collector.minors == 0, majors };
     let need = request.heap_words;
     let enough = !is_major && minor::collect(shared, collector, need, &mut roots, started);
     if !enough {
@@ -125,6 +128,11 @@ fn collect_stopped(shared: &Shared, request: &Collection, own: &mut dyn RootSet,
         roots.all_stacks = true;
         major::collect(shared, collector, need, &mut roots, started);
     }
+    let old = blocks::words_between(collector.old().start(), collector.old_top) * size_of::<Word>();
+    let old_start = collector.old().start() as usize;
+    shared.stored.sort(!enough, |term| {
+        !shared.immovable.contains(term) && (term.pointer() as usize).wrapping_sub(old_start) >= old
+    });
     collector.ended = monotonic();
     let limit = OFF_HEAP_BYTES_AT_LEAST + 2 * collector.live_off_heap_bytes;
     shared.off_heap_limit.store(limit, Ordering::Relaxed);

@@ -15,7 +15,7 @@
 //! 2. Decide: minor or major, as in `private`, over the whole heap.
 //! 3. Roots (§4.4): stack and live registers of the process that asked. Of a major, and of the first minor after it: the
 //!    stack of every live process; of other minors, the stacks of those that ran since the last major. Dictionaries,
-//!    messages and the terms of no process, always: a message may have come to a process that has not run since.
+//!    messages and the terms of no process, always (of stored terms in minors those that were new: `stored.rs`): a message may have come to a process that has not run since.
 //! 4. Cheney scan; above 2^18 words in use several threads do it (`parallel.rs`).
 //! 5. Off-heap lists of all processes join the heap's, and are swept.
 //! 6. Size: as in `private` (75% grows, 25% shrinks), and one step of the series more while collections take more
@@ -36,6 +36,7 @@ mod minor;
 mod parallel;
 mod send;
 mod state;
+mod stored;
 mod verify;
 
 use std::ptr::NonNull;
@@ -48,8 +49,9 @@ use atoll_heap::{
 };
 use atoll_term::{Term, Word};
 
-use crate::common::{Immovable, blocks, message, stack};
+use crate::common::{Immovable, blocks, stack};
 use state::{Collector, State};
+use stored::StoredTerms;
 
 /// Words of the young generation before the first process (Wilhelmsson §6).
 pub const INITIAL_WORDS: usize = 10_946;
@@ -84,6 +86,7 @@ pub struct Shared {
     /// Threads that collect then.
     workers: AtomicUsize,
     collector: Mutex<Collector>,
+    stored: StoredTerms,
 }
 
 impl Shared {
@@ -105,6 +108,7 @@ impl Shared {
             parallel_above: AtomicUsize::new(PARALLEL_ABOVE),
             workers: AtomicUsize::new(if threads < FEWEST_THREADS { 1 } else { threads.min(MOST_WORKERS) }),
             collector: Mutex::new(collector),
+            stored: StoredTerms::new(),
         }
     }
 
@@ -189,7 +193,12 @@ impl Architecture for Shared {
     }
 
     fn store(&self, _owner: &mut Mutator, term: Term) -> NonNull<Fragment> {
-        message::by_reference(term)
+        self.stored.store(term)
+    }
+
+    fn discard_stored(&self, stored: NonNull<Fragment>) {
+        // SAFETY: the caller gives it up.
+        unsafe { self.stored.discard(stored) }
     }
 
     fn messages_are_roots(&self) -> bool {

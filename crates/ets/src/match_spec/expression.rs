@@ -138,9 +138,9 @@ impl Compiler<'_> {
                 self.operations.push(operation);
             }
             ("const", _) => {
-                let how = if arguments.is_empty() { "without" } else { "with more than one" };
-                let what = if arguments.is_empty() { "arguments" } else { "argument" };
-                self.context.fault_in(term, |term| format!("Special form 'const' called {how} {what} in {term}."));
+                self.context.fault_in(term, |term| {
+                    format!("Special form 'const' called with more than one argument in {term}.")
+                });
             }
             ("and" | "or" | "andalso" | "orelse", []) => {
                 self.context.fault_in(term, |term| format!("Special form '{name}' called without arguments in {term}."))

@@ -7,10 +7,9 @@ mod functions;
 mod keep_key;
 mod run;
 
-use atoll_heap::Mutator;
+use atoll_heap::{Mutator, Stored};
 use atoll_term::{Build, Term};
 
-use crate::registry::Constants;
 pub use compile::compile;
 pub(crate) use keep_key::keeps_key;
 pub use run::{Matcher, Object};
@@ -115,7 +114,8 @@ pub struct Compiled {
 /// A compiled specification that outlives the call in which it was compiled.
 pub struct KeptProgram {
     pub(crate) program: Program,
-    constants: Constants,
+    /// The specification, and a tuple of its constants.
+    stored: Stored,
 }
 
 impl KeptProgram {
@@ -123,11 +123,11 @@ impl KeptProgram {
     pub fn new(heap: &mut Mutator, specification: Term, compiled: Compiled) -> KeptProgram {
         let constants = heap.tuple(&compiled.constants);
         let kept = heap.tuple(&[specification, constants]);
-        KeptProgram { program: compiled.program, constants: Constants::new(heap, kept) }
+        KeptProgram { program: compiled.program, stored: Stored::new(heap, kept) }
     }
 
     fn part(&self, index: usize) -> Term {
-        let parts = self.constants.stored.term().tuple_elements().unwrap_or_default();
+        let parts = self.stored.term().tuple_elements().unwrap_or_default();
         parts.get(index).copied().unwrap_or(Term::NIL)
     }
 

@@ -119,7 +119,7 @@ impl<'p> Matcher<'p> {
         match (object, &self.source) {
             _ if !value.foreign || value.term.is_immediate() => value.term,
             (Object::Stored(stored), _) => stored.fetch_part(heap, value.term),
-            (Object::Own(_), Source::Kept(kept)) => kept.constants.stored.fetch_part(heap, value.term),
+            (Object::Own(_), Source::Kept(kept)) => kept.stored.fetch_part(heap, value.term),
             (Object::Own(_), Source::Own(_)) => value.term,
         }
     }

@@ -1,0 +1,143 @@
+//! Terms that belong to no process (rows of tables): a fragment with a pointer for each, which is a root. Those whose
+//! terms the next minor collection does not concern are kept apart, so that it does not look at them: a table that does
+//! not change costs minor collections nothing.
+//!
+//! A fragment without words has no use for its link and its signal: they are the links of its list. There are several
+//! pairs of lists, chosen by the fragment's address, so that threads seldom meet at a lock.
+
+use std::ptr::{NonNull, null_mut};
+use std::sync::{Mutex, MutexGuard};
+
+use atoll_heap::Fragment;
+use atoll_term::Term;
+
+use crate::common::message;
+
+const SHARDS: usize = 64;
+
+struct Lists {
+    /// Those that the next minor collection visits.
+    young: *mut Fragment,
+    /// Others.
+    old: *mut Fragment,
+}
+
+// SAFETY: the fragments are reached under the lists' lock alone, or by the one owner of each, who reads its term.
+unsafe impl Send for Lists {}
+
+/// The roots that stored terms are.
+pub(super) struct StoredTerms([Mutex<Lists>; SHARDS]);
+
+impl std::fmt::Debug for StoredTerms {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("StoredTerms")
+    }
+}
+
+fn lock(lists: &Mutex<Lists>) -> MutexGuard<'_, Lists> {
+    lists.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+fn previous(fragment: *mut Fragment) -> *mut Fragment {
+    // SAFETY: callers pass a fragment of a list whose lock they hold.
+    unsafe { (*fragment).signal.cast() }
+}
+
+/// Puts a fragment that is on no list at the head of one.
+///
+/// # Safety
+/// The caller holds the list's lock, and the fragment lives.
+unsafe fn link(head: &mut *mut Fragment, fragment: *mut Fragment) {
+    // SAFETY: as the caller's.
+    unsafe {
+        (*fragment).next = *head;
+        (*fragment).signal = null_mut();
+        if !(*head).is_null() {
+            (**head).signal = fragment.cast();
+        }
+    }
+    *head = fragment;
+}
+
+impl StoredTerms {
+    pub(super) fn new() -> StoredTerms {
+        StoredTerms([const { Mutex::new(Lists { young: null_mut(), old: null_mut() }) }; SHARDS])
+    }
+
+    fn lists(&self, fragment: *const Fragment) -> MutexGuard<'_, Lists> {
+        let mixed = (fragment as usize >> 4).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        lock(&self.0[mixed >> 58 & (SHARDS - 1)])
+    }
+
+    /// Keeps a term.
+    pub(super) fn store(&self, term: Term) -> NonNull<Fragment> {
+        let fragment = message::by_reference(term);
+        if term.is_pointer() {
+            let mut lists = self.lists(fragment.as_ptr());
+            // SAFETY: the new fragment is ours, the lists are locked.
+            unsafe { link(&mut lists.young, fragment.as_ptr()) };
+        }
+        fragment
+    }
+
+    /// Frees what [`StoredTerms::store`] made.
+    ///
+    /// # Safety
+    /// Nobody uses it any more.
+    pub(super) unsafe fn discard(&self, stored: NonNull<Fragment>) {
+        let fragment = stored.as_ptr();
+        let mut lists = self.lists(fragment);
+        // SAFETY: the caller gives the fragment up; its neighbours are on the same list, which is locked. One on no list has
+        // no neighbours and is no head.
+        unsafe {
+            let (before, behind) = (previous(fragment), (*fragment).next);
+            if !behind.is_null() {
+                (*behind).signal = before.cast();
+            }
+            if !before.is_null() {
+                (*before).next = behind;
+            } else if lists.young == fragment {
+                lists.young = behind;
+            } else if lists.old == fragment {
+                lists.old = behind;
+            }
+            drop(lists);
+            Fragment::free(stored);
+        }
+    }
+
+    /// Visits the terms that a minor collection concerns, or all. The world is stopped.
+    pub(super) fn each(&self, all: bool, visit: &mut dyn FnMut(*mut Term)) {
+        for lists in &self.0 {
+            let lists = lock(lists);
+            for head in [Some(lists.young), all.then_some(lists.old)].into_iter().flatten() {
+                let mut next = head;
+                // SAFETY: the fragments of a locked list live.
+                while let Some(fragment) = unsafe { next.as_mut() } {
+                    visit(&raw mut fragment.term);
+                    next = fragment.next;
+                }
+            }
+        }
+    }
+
+    /// After a collection: sorts the terms anew. `is_young`: whether a minor collection concerns a term. `all`: those that
+    /// the last minor collection did not concern may be young now.
+    pub(super) fn sort(&self, all: bool, is_young: impl Fn(Term) -> bool) {
+        for lists in &self.0 {
+            let mut lists = lock(lists);
+            let mut young = std::mem::replace(&mut lists.young, null_mut());
+            let mut old = if all { std::mem::replace(&mut lists.old, null_mut()) } else { null_mut() };
+            for next in [&mut young, &mut old] {
+                // SAFETY: the fragments of a locked list live; each is taken off one list before it is put on another.
+                while let Some(fragment) = unsafe { next.as_mut() } {
+                    *next = fragment.next;
+                    let Lists { young, old } = &mut *lists;
+                    let head = if is_young(fragment.term) { young } else { old };
+                    // SAFETY: as above.
+                    unsafe { link(head, fragment) };
+                }
+            }
+        }
+    }
+}
