@@ -126,26 +126,16 @@ pub unsafe fn call_built_in(ip: *const Word, hp: *mut Word, e: *mut Word, reds: 
 /// A call of a built-in function in a tail position: function, arity, export, frame in bytes. The caller is in the
 /// trace if the function raises, as nothing but the function itself takes its place.
 pub unsafe fn built_in_last(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
-    // SAFETY: the process runs on this core; the function is a `Native`; the loader checked the frame's size.
+    // SAFETY: the process runs on this core; the loader checked the frame's size.
     unsafe {
-        let core = &mut *c;
         let e = e.byte_add(*ip.add(4) as usize);
-        core.swap_out(hp, e);
-        let function = std::mem::transmute::<Word, Native>(*ip.add(1));
-        let arity = *ip.add(2) as usize;
-        let mut caller = Caller { process: &*core.process, own: &mut *core.own, reductions: reds - 1 };
-        let outcome = function(&mut caller, &core.x[..arity]);
-        let reds = caller.reductions;
-        match outcome {
-            Ok(result) => {
-                core.x[0] = result;
-                dispatch(*e as *const Word, core.top(), e.add(1), soon_if_full(reds, c), c)
-            }
-            Err(interrupt) => {
-                let at = if matches!(interrupt, Interrupt::Raise(_)) { ip } else { std::ptr::null() };
-                interrupted(interrupt, *ip.add(3) as *const Export, at, e, reds, c)
-            }
+        (*c).swap_out(hp, e);
+        let reds = invoke(ip, reds - 1, c);
+        if let Some(interrupt) = &(*c).interrupt {
+            let at = if matches!(interrupt, Interrupt::Raise(_)) { ip } else { std::ptr::null() };
+            return interrupted(*ip.add(3) as *const Export, at, e, reds, c);
         }
+        dispatch(*e as *const Word, (*c).top(), e.add(1), soon_if_full(reds, c), c)
     }
 }
 
