@@ -16,7 +16,7 @@ main(_) ->
     order("strings", [integer_to_list(N) || N <- Ns]),
     order("tuples", [{N, N rem 3} || N <- Ns]),
     order("nested", [{[N], #{N => N}, <<N>>} || N <- Ns]),
-    order("maps", [#{N => 1, x => y} || N <- Ns]),
+    order("maps", [#{N => 1, 0 => 2} || N <- Ns]),
     order("large maps", [maps:from_list([{I, N} || I <- lists:seq(1, 40)]) || N <- lists:seq(1, 40)]),
     order("improper", [[N | N] || N <- Ns]),
     order("mixed", lists:flatten([[N, N * 1.0, {N}, <<N>>] || N <- lists:seq(1, 20)])),

@@ -23,7 +23,7 @@ main(_) ->
     show(fun() -> lists:map(fun(X) -> 1 div X end, [1, 0]) end),
     show(fun() -> erlang:raise(error, given, [{m, f, 2, [{file, "m.erl"}, {line, 7}]}]) end),
     io:format("~w~n", [deep_length()]),
-    io:format("~p~n", [try id(a) + 1 catch _:_:S -> {M, F, A, L} = hd(S), {M, F, A, proplists:get_value(line, L)} end]),
+    io:format("~p~n", [try id(a) + id(1) catch _:_:S -> {M, F, A, L} = hd(S), {M, F, A, proplists:get_value(line, L)} end]),
     {'EXIT', {boom, Stack}} = (catch error(boom)),
     io:format("~p~n", [frames(Stack)]).
 

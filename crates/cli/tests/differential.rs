@@ -14,13 +14,16 @@ use atoll_differential::{
 };
 use libtest_mimic::{Arguments, Failed, Trial};
 
+/// What stock printed, once it has run.
+type Expected = Arc<OnceLock<Result<Finished, String>>>;
+
 /// What all tests share.
 struct Suite {
     atoll: Atoll,
     stock: Stock,
     folder: PathBuf,
     /// Stock's result for each module, made by whichever test needs it first.
-    expected: Mutex<HashMap<String, Arc<OnceLock<Result<Finished, String>>>>>,
+    expected: Mutex<HashMap<String, Expected>>,
 }
 
 impl Suite {

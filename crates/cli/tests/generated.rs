@@ -77,10 +77,13 @@ impl Batch {
     }
 }
 
+/// Writes a module of this name from a seed.
+type Generator = fn(&str, u64) -> String;
+
 fn trials(seed: u64, programs: u64) -> Result<Vec<Trial>, String> {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("generated");
     let mut trials = Vec::new();
-    let kinds: [(&'static str, fn(&str, u64) -> String); 2] =
+    let kinds: [(&'static str, Generator); 2] =
         [("sequential", generate::sequential), ("concurrent", generate::concurrent)];
     for (name, module) in kinds {
         let batch = Arc::new(Batch::make(name, module, seed, programs, &target)?);

@@ -30,13 +30,16 @@ impl Stock {
     }
 
     /// Runs `main([])` of a module in `folder`. It ends with 0 if the function returns and with 1 if it fails, as
-    /// `atoll run` does, and prints UTF-8, which `-noshell` does not do by itself.
+    /// `atoll run` does.
     ///
     /// # Errors
     /// `erl` cannot be started.
     pub fn run(&self, folder: &Path, module: &str, timeout: Duration) -> io::Result<Finished> {
         let mut command = Command::new("erl");
-        command.args(["-noshell", "-noinput", "-pa"]).arg(folder).args(["-eval", &expression(module)]);
+        command
+            .args(["-noshell", "-noinput", "-kernel", "logger_level", "none", "-pa"])
+            .arg(folder)
+            .args(["-eval", &expression(module)]);
         run(&mut command, timeout)
     }
 
@@ -62,8 +65,13 @@ impl Stock {
     }
 }
 
+/// The program runs in a process of its own, with nothing below `main/1` on its stack: that of `-eval` traps exits, is
+/// linked, and evaluates.
 fn expression(module: &str) -> String {
-    format!("io:setopts([{{encoding, unicode}}]), try '{module}':main([]) of _ -> halt(0) catch _:_ -> halt(1) end.")
+    format!(
+        "{{_, Ref}} = spawn_monitor('{module}', main, [[]]), \
+         receive {{'DOWN', Ref, _, _, normal}} -> halt(0); {{'DOWN', Ref, _, _, _}} -> halt(1) end."
+    )
 }
 
 fn encode(status: i64, stdout: &[u8]) -> Vec<u8> {

@@ -6,7 +6,8 @@
 //! which bounds it; schedulers have stacks that are large enough for that.
 
 use atoll_heap::{Mutator, architecture};
-use atoll_process::{Own, Process};
+use atoll_operations::Exception;
+use atoll_process::{Interrupt, Own, Process};
 use atoll_term::{Term, Word};
 
 /// Argument registers.
@@ -45,6 +46,11 @@ pub struct Core {
     pub building: Option<atoll_operations::bit_construct::Building>,
     /// An arithmetic operation that leaves its fast path, with its operands.
     pub pending: Option<(crate::handlers::arithmetic::Slow, Term, Term)>,
+    /// The exception of an operation that has failed. Operations leave it here and give back [`Term::NONE`], because a
+    /// result that is returned through memory would keep a handler from jumping to the next one.
+    pub failure: Option<Exception>,
+    /// What a built-in function asks for instead of a result; left here for the same reason.
+    pub interrupt: Option<Interrupt>,
     /// Floating-point registers.
     pub floats: [f64; FLOAT_REGISTERS],
     /// Reductions of a full time slice.
@@ -66,9 +72,25 @@ impl Core {
             process: std::ptr::null(),
             building: None,
             pending: None,
+            failure: None,
+            interrupt: None,
             floats: [0.0; FLOAT_REGISTERS],
             slice,
         })
+    }
+
+    /// The value of an operation, or [`Term::NONE`] with the exception left in `failure`.
+    #[inline(always)]
+    pub fn settle(&mut self, result: Result<Term, Exception>) -> Term {
+        result.unwrap_or_else(|exception| {
+            self.failure = Some(exception);
+            Term::NONE
+        })
+    }
+
+    /// The exception that an operation has left.
+    pub fn take_failure(&mut self) -> Exception {
+        self.failure.take().unwrap_or(Exception::badarg())
     }
 
     /// Writes the registers that handlers pass on back to the process.

@@ -2,9 +2,12 @@
 //! receiver takes all of it at once and turns it round, so the order of arrival is kept and no lock is ever held.
 
 use std::ptr::NonNull;
+#[cfg(not(loom))]
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use atoll_heap::Fragment;
+#[cfg(loom)]
+use loom::sync::atomic::{AtomicPtr, Ordering};
 
 /// A many-producer, single-consumer queue of fragments that can be closed for good.
 #[derive(Debug)]
@@ -86,7 +89,7 @@ fn turn_round(mut top: *mut Fragment) -> *mut Fragment {
     chain
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
     use atoll_term::Term;
@@ -128,5 +131,84 @@ mod tests {
         let refused = inbox.push(Fragment::new(0)).unwrap_err();
         // SAFETY: it was given back.
         unsafe { Fragment::free(refused) };
+    }
+}
+
+#[cfg(all(test, loom))]
+mod loom_model {
+    use super::*;
+    use atoll_term::Term;
+    use loom::sync::Arc;
+
+    fn fragment(number: i64) -> NonNull<Fragment> {
+        let mut fragment = Fragment::new(0);
+        // SAFETY: the fragment is new.
+        unsafe { fragment.as_mut().term = Term::small(number) };
+        fragment
+    }
+
+    /// The numbers in a chain, which is freed.
+    fn numbers(mut chain: *mut Fragment) -> Vec<i64> {
+        let mut all = Vec::new();
+        while let Some(fragment) = NonNull::new(chain) {
+            // SAFETY: taken fragments are ours.
+            unsafe {
+                chain = fragment.as_ref().next;
+                all.push(fragment.as_ref().term.small_value());
+                Fragment::free(fragment);
+            }
+        }
+        all
+    }
+
+    /// Whether each sender's numbers (tens: sender) come in order.
+    fn in_order(numbers: &[i64]) -> bool {
+        (0..3).all(|sender| numbers.iter().filter(|number| **number / 10 == sender).is_sorted())
+    }
+
+    #[test]
+    fn nothing_is_lost_and_order_is_kept() {
+        loom::model(|| {
+            let inbox = Arc::new(Inbox::default());
+            let senders = [1, 2].map(|sender| {
+                let inbox = Arc::clone(&inbox);
+                loom::thread::spawn(move || {
+                    for number in 0..2 {
+                        assert!(inbox.push(fragment(sender * 10 + number)).is_ok());
+                    }
+                })
+            });
+            let mut taken = numbers(inbox.take());
+            taken.extend(numbers(inbox.take()));
+            for sender in senders {
+                sender.join().unwrap();
+            }
+            taken.extend(numbers(inbox.take()));
+            assert!(in_order(&taken), "{taken:?}");
+            taken.sort_unstable();
+            assert_eq!(taken, [10, 11, 20, 21]);
+        });
+    }
+
+    #[test]
+    fn what_a_closed_inbox_does_not_return_it_refuses() {
+        loom::model(|| {
+            let inbox = Arc::new(Inbox::default());
+            let senders = [1, 2].map(|sender| {
+                let inbox = Arc::clone(&inbox);
+                loom::thread::spawn(move || match inbox.push(fragment(sender)) {
+                    Ok(()) => 0,
+                    Err(refused) => {
+                        // SAFETY: it was given back.
+                        unsafe { Fragment::free(refused) };
+                        1
+                    }
+                })
+            });
+            let kept = numbers(inbox.close()).len();
+            let refused: usize = senders.into_iter().map(|sender| sender.join().unwrap()).sum();
+            assert_eq!(kept + refused, 2);
+            assert!(inbox.close().is_null() && inbox.take().is_null());
+        });
     }
 }

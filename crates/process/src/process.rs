@@ -3,7 +3,7 @@
 
 use std::cell::UnsafeCell;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use atoll_heap::{Collection, HeapFull, HeapOptions, Mutator, RootSet, architecture};
 use atoll_term::{Export, Term, Word, atoms};
@@ -15,20 +15,7 @@ use crate::handle::Request;
 use crate::inbox::Inbox;
 use crate::mailbox::Mailbox;
 use crate::reference::ReferenceId;
-
-/// What a scheduler knows of a process. See [`Process::wake`] for the transitions.
-pub mod state {
-    /// Waits; whoever sends a signal puts it into a run queue.
-    pub const IDLE: u32 = 0;
-    /// Is in a run queue.
-    pub const QUEUED: u32 = 1;
-    /// Runs on a scheduler.
-    pub const RUNNING: u32 = 2;
-    /// Runs, and a signal has come since it was last looked for.
-    pub const RUNNING_PENDING: u32 = 3;
-    /// Has ended.
-    pub const ENDED: u32 = 4;
-}
+use crate::run_state::RunState;
 
 /// Priority of a process; the order is that of the run queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -72,7 +59,7 @@ pub struct Process {
     pub registered: AtomicBool,
     /// Whether its end concerns others than processes (it has owned a table): see [`crate::System::at_exit`].
     pub has_exit_work: AtomicBool,
-    state: AtomicU32,
+    state: RunState,
     own: UnsafeCell<Own>,
 }
 
@@ -224,7 +211,7 @@ impl Process {
             inbox: Inbox::default(),
             registered: AtomicBool::new(false),
             has_exit_work: AtomicBool::new(false),
-            state: AtomicU32::new(state::QUEUED),
+            state: RunState::queued(),
             own: UnsafeCell::new(own),
         }
     }
@@ -243,57 +230,36 @@ impl Process {
 
     /// The scheduling state, for information.
     pub fn state(&self) -> u32 {
-        self.state.load(Ordering::Acquire)
+        self.state.get()
     }
 
-    /// A signal has been pushed: returns whether the caller must put the process into a run queue.
-    ///
-    /// ```text
-    ///   IDLE -> QUEUED (caller enqueues)     RUNNING -> RUNNING_PENDING     others: nothing
-    /// ```
+    /// See [`RunState::wake`].
     #[inline]
     pub fn wake(&self) -> bool {
-        let mut now = self.state.load(Ordering::Acquire);
-        loop {
-            let next = match now {
-                state::IDLE => state::QUEUED,
-                state::RUNNING => state::RUNNING_PENDING,
-                _ => return false,
-            };
-            match self.state.compare_exchange_weak(now, next, Ordering::AcqRel, Ordering::Acquire) {
-                Ok(_) => return next == state::QUEUED,
-                Err(other) => now = other,
-            }
-        }
+        self.state.wake()
     }
 
-    /// A scheduler has taken the process out of its run queue.
+    /// See [`RunState::start_running`].
     #[inline]
     pub fn start_running(&self) {
-        self.state.store(state::RUNNING, Ordering::Release);
+        self.state.start_running();
     }
 
-    /// The process waits: returns whether it may sleep. If not, a signal has come and it runs on.
+    /// See [`RunState::try_sleep`].
     #[inline]
     pub fn try_sleep(&self) -> bool {
-        match self.state.compare_exchange(state::RUNNING, state::IDLE, Ordering::AcqRel, Ordering::Acquire) {
-            Ok(_) => true,
-            Err(_) => {
-                self.state.store(state::RUNNING, Ordering::Release);
-                false
-            }
-        }
+        self.state.try_sleep()
     }
 
-    /// The process has used its time slice, and goes to a run queue.
+    /// See [`RunState::requeue`].
     #[inline]
     pub fn requeue(&self) {
-        self.state.store(state::QUEUED, Ordering::Release);
+        self.state.requeue();
     }
 
-    /// The process has ended.
+    /// See [`RunState::end`].
     pub fn end(&self) {
-        self.state.store(state::ENDED, Ordering::Release);
+        self.state.end();
     }
 }
 

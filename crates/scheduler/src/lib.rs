@@ -6,6 +6,7 @@
 
 mod queue;
 mod schedulers;
+mod sync;
 mod world;
 
 pub use schedulers::{Engine, Schedulers, Slice};

@@ -2,13 +2,17 @@
 //! somebody wants the world to stop; between two processes it looks whether that is so.
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use parking_lot::{Condvar, Mutex};
+use crate::sync::{AtomicBool, AtomicUsize, Condvar, Mutex, Ordering};
 
+#[cfg(not(loom))]
 thread_local! {
     /// Whether this thread is counted as being in the world.
     static INSIDE: Cell<bool> = const { Cell::new(false) };
+}
+#[cfg(loom)]
+loom::thread_local! {
+    static INSIDE: Cell<bool> = Cell::new(false);
 }
 
 /// Who is in the world, and whether it is stopped.
@@ -34,20 +38,20 @@ impl Gate {
             self.changed.wait(&mut state);
         }
         self.inside.fetch_add(1, Ordering::AcqRel);
-        INSIDE.set(true);
+        INSIDE.with(|inside| inside.set(true));
     }
 
     /// Leaves the world.
     pub fn leave(&self) {
         let _state = self.state.lock();
         self.inside.fetch_sub(1, Ordering::AcqRel);
-        INSIDE.set(false);
+        INSIDE.with(|inside| inside.set(false));
         self.changed.notify_all();
     }
 
     /// Returns when no other thread is in the world. If another thread is stopping it, waits for that one first.
     pub fn stop(&self) {
-        let own = usize::from(INSIDE.get());
+        let own = usize::from(INSIDE.with(Cell::get));
         let mut state = self.state.lock();
         if self.stopping.load(Ordering::Acquire) {
             // Being in the world, this thread would keep the other from going on.
@@ -72,7 +76,7 @@ impl Gate {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
     use std::sync::atomic::AtomicU64;
@@ -106,5 +110,77 @@ mod tests {
         });
         assert_eq!(gate.inside.load(Ordering::Relaxed), 0);
         assert_eq!(shared.load(Ordering::Relaxed), 400);
+    }
+}
+
+#[cfg(all(test, loom))]
+mod loom_model {
+    use super::*;
+    use loom::sync::Arc;
+
+    #[derive(Default)]
+    struct World {
+        gate: Gate,
+        running: AtomicUsize,
+    }
+
+    impl World {
+        /// Runs one process, with a safepoint behind it.
+        fn work(&self) {
+            self.gate.enter();
+            self.running.fetch_add(1, Ordering::Relaxed);
+            self.running.fetch_sub(1, Ordering::Relaxed);
+            if self.gate.is_stopping() {
+                self.gate.leave();
+                self.gate.enter();
+            }
+            self.running.fetch_add(1, Ordering::Relaxed);
+            self.running.fetch_sub(1, Ordering::Relaxed);
+            self.gate.leave();
+        }
+
+        /// Stops the world for a moment in which nobody runs.
+        fn collect(&self) {
+            self.gate.stop();
+            assert_eq!(self.running.load(Ordering::Relaxed), 0);
+            loom::thread::yield_now();
+            assert_eq!(self.running.load(Ordering::Relaxed), 0);
+            self.gate.resume();
+        }
+    }
+
+    fn model(check: fn()) {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = Some(3);
+        builder.check(check);
+    }
+
+    #[test]
+    fn nobody_runs_while_the_world_is_stopped_from_outside() {
+        model(|| {
+            let world = Arc::new(World::default());
+            let other = Arc::clone(&world);
+            let thread = loom::thread::spawn(move || other.work());
+            world.collect();
+            thread.join().unwrap();
+            assert_eq!(world.gate.inside.load(Ordering::Relaxed), 0);
+        });
+    }
+
+    #[test]
+    fn two_inside_that_stop_the_world_take_turns() {
+        model(|| {
+            let world = Arc::new(World::default());
+            let other = Arc::clone(&world);
+            let collecting = |world: &World| {
+                world.gate.enter();
+                world.collect();
+                world.gate.leave();
+            };
+            let thread = loom::thread::spawn(move || collecting(&other));
+            collecting(&world);
+            thread.join().unwrap();
+            assert_eq!(world.gate.inside.load(Ordering::Relaxed), 0);
+        });
     }
 }

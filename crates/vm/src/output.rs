@@ -97,7 +97,6 @@ pub fn spawn_server(stream: Term, options: &SpawnOptions) -> Option<Term> {
 }
 
 /// Makes the I/O process the group leader of a process that has not run yet.
-#[expect(clippy::missing_panics_doc, reason = "cannot panic")]
 pub fn adopt(process: &Process, user: Term) {
     let leader = atoll_process::signal::bare(atoll_process::Signal::GroupLeader { leader: user });
     if let Err(refused) = process.inbox.push(leader) {

@@ -153,22 +153,42 @@ unsafe fn set_slow(operation: Slow, left: Term, right: Term, c: *mut Core) {
 unsafe fn slow_two<D: Write>(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: the process runs on this core.
     unsafe {
-        let Some((operation, left, right)) = (*c).pending.take() else {
-            return raise::plain(Exception::badarith(), ip, hp, e, reds, c);
-        };
         (*c).swap_out(hp, e);
-        match operation(&mut *(*c).mutator, left, right) {
-            Ok(result) => {
-                D::write(*ip.add(4), result, e, c);
-                dispatch(ip.add(6), (*c).top(), e, soon_if_full(reds, c), c)
+        let result = run_pending(c);
+        if result.is_none() {
+            return slow_failed(ip, (*c).top(), e, reds, c);
+        }
+        D::write(*ip.add(4), result, e, c);
+        dispatch(ip.add(6), (*c).top(), e, soon_if_full(reds, c), c)
+    }
+}
+
+/// Carries out the operation that [`set_slow`] has left; `NONE` if it fails.
+#[inline(never)]
+unsafe fn run_pending(c: *mut Core) -> Term {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        let core = &mut *c;
+        match core.pending {
+            Some((operation, left, right)) => {
+                let result = operation(&mut *core.mutator, left, right);
+                core.settle(result)
             }
-            Err(exception) => {
-                let hp = (*c).top();
-                match *ip.add(1) {
-                    0 => raise::operator(exception, *ip.add(5), &[left, right], ip, hp, e, reds, c),
-                    fail => dispatch(fail as *const Word, hp, e, reds, c),
-                }
-            }
+            None => Term::NONE,
+        }
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe fn slow_failed(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        let exception = (*c).take_failure();
+        match (*ip.add(1), (*c).pending) {
+            (0, Some((_, left, right))) => raise::operator(exception, *ip.add(5), &[left, right], ip, hp, e, reds, c),
+            (0, None) => raise::plain(exception, ip, hp, e, reds, c),
+            (fail, _) => dispatch(fail as *const Word, hp, e, reds, c),
         }
     }
 }
@@ -189,34 +209,60 @@ pub unsafe fn soon_if_full(reds: i64, c: *mut Core) -> i64 {
 
 /// A guard function or an operator of one to three arguments: fail, function, export, arity, arguments…, destination.
 pub unsafe fn guard(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
-    // SAFETY: operands as the translation wrote them; the function is a `Native`.
+    // SAFETY: operands as the translation wrote them.
     unsafe {
-        let function = std::mem::transmute::<Word, Native>(*ip.add(2));
+        (*c).swap_out(hp, e);
+        let result = call_guard(ip, e, reds, c);
+        if result.is_none() {
+            return guard_failed(ip, (*c).top(), e, reds, c);
+        }
+        let arity = *ip.add(4) as usize;
+        Any::write(*ip.add(5 + arity), result, e, c);
+        dispatch(ip.add(6 + arity), (*c).top(), e, soon_if_full(reds, c), c)
+    }
+}
+
+unsafe fn guard_arguments(ip: *const Word, e: *mut Word, c: *mut Core) -> ([Term; 3], usize) {
+    // SAFETY: operands as the translation wrote them.
+    unsafe {
         let arity = *ip.add(4) as usize;
         let mut arguments = [Term::NIL; 3];
         for (index, argument) in arguments.iter_mut().enumerate().take(arity) {
             *argument = any_at(ip, 5 + index, e, c);
         }
-        (*c).swap_out(hp, e);
-        let mut caller = Caller { process: &*(*c).process, own: &mut *(*c).own, reductions: reds };
-        match function(&mut caller, &arguments[..arity]) {
-            Ok(result) => {
-                Any::write(*ip.add(5 + arity), result, e, c);
-                dispatch(ip.add(6 + arity), (*c).top(), e, soon_if_full(reds, c), c)
-            }
-            Err(interrupt) => {
-                let hp = (*c).top();
-                if *ip.add(1) != 0 {
-                    return dispatch(*ip.add(1) as *const Word, hp, e, reds, c);
-                }
-                let exception = match interrupt {
-                    Interrupt::Raise(exception) => exception,
-                    _ => Exception::badarg(),
-                };
-                let export = &*(*ip.add(3) as *const Export);
-                raise::built_in(exception, export, &arguments[..arity], ip, hp, e, reds, c)
-            }
+        (arguments, arity)
+    }
+}
+
+/// The value of a guard function; `NONE` if it fails.
+#[inline(never)]
+unsafe fn call_guard(ip: *const Word, e: *mut Word, reds: i64, c: *mut Core) -> Term {
+    // SAFETY: operands as the translation wrote them; the function is a `Native`.
+    unsafe {
+        let function = std::mem::transmute::<Word, Native>(*ip.add(2));
+        let (arguments, arity) = guard_arguments(ip, e, c);
+        let core = &mut *c;
+        let mut caller = Caller { process: &*core.process, own: &mut *core.own, reductions: reds };
+        let result = function(&mut caller, &arguments[..arity]).map_err(|interrupt| match interrupt {
+            Interrupt::Raise(exception) => exception,
+            _ => Exception::badarg(),
+        });
+        core.settle(result)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe fn guard_failed(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: operands as the translation wrote them.
+    unsafe {
+        let exception = (*c).take_failure();
+        if *ip.add(1) != 0 {
+            return dispatch(*ip.add(1) as *const Word, hp, e, reds, c);
         }
+        let export = &*(*ip.add(3) as *const Export);
+        let (arguments, arity) = guard_arguments(ip, e, c);
+        raise::built_in(exception, export, &arguments[..arity], ip, hp, e, reds, c)
     }
 }
 

@@ -60,6 +60,18 @@ fn encoding_of(word: Word) -> SegmentType {
     }
 }
 
+/// Runs an operation in a native frame of its own, which is gone when the handler jumps on.
+/// The operation must capture nothing: what it captured would have to lie in the handler's frame.
+#[inline(never)]
+fn apart<T>(
+    operation: impl FnOnce(*const Word, *mut Word, *mut Core) -> T,
+    ip: *const Word,
+    e: *mut Word,
+    c: *mut Core,
+) -> T {
+    operation(ip, e, c)
+}
+
 #[inline(always)]
 unsafe fn fail(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: the fail address is an instruction.
@@ -94,7 +106,7 @@ pub unsafe fn start_match(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i6
     // SAFETY: the process runs on this core.
     unsafe {
         (*c).swap_out(hp, e);
-        let context = bit_match::start_match(&mut *(*c).mutator, any_at(ip, 2, e, c));
+        let context = apart(|ip, e, c| bit_match::start_match(&mut *(*c).mutator, any_at(ip, 2, e, c)), ip, e, c);
         if context.is_none() && *ip.add(1) == 0 {
             return raise::plain(Exception::badarg(), ip, (*c).top(), e, reds, c);
         }
@@ -107,9 +119,15 @@ pub unsafe fn get_integer(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i6
     // SAFETY: the process runs on this core.
     unsafe {
         (*c).swap_out(hp, e);
-        let result = bit_match::segment_bits(any_at(ip, 3, e, c), *ip.add(4) as u16).and_then(|bits| {
-            bit_match::get_integer(&mut *(*c).mutator, any_at(ip, 2, e, c), bits, flags_of(*ip.add(5)))
-        });
+        let result = apart(
+            |ip, e, c| {
+                let bits = bit_match::segment_bits(any_at(ip, 3, e, c), *ip.add(4) as u16)?;
+                bit_match::get_integer(&mut *(*c).mutator, any_at(ip, 2, e, c), bits, flags_of(*ip.add(5)))
+            },
+            ip,
+            e,
+            c,
+        );
         store(result, 6, ip, e, reds, c)
     }
 }
@@ -119,8 +137,15 @@ pub unsafe fn get_float(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64,
     // SAFETY: the process runs on this core.
     unsafe {
         (*c).swap_out(hp, e);
-        let result = bit_match::segment_bits(any_at(ip, 3, e, c), *ip.add(4) as u16)
-            .and_then(|bits| bit_match::get_float(&mut *(*c).mutator, any_at(ip, 2, e, c), bits, flags_of(*ip.add(5))));
+        let result = apart(
+            |ip, e, c| {
+                let bits = bit_match::segment_bits(any_at(ip, 3, e, c), *ip.add(4) as u16)?;
+                bit_match::get_float(&mut *(*c).mutator, any_at(ip, 2, e, c), bits, flags_of(*ip.add(5)))
+            },
+            ip,
+            e,
+            c,
+        );
         store(result, 6, ip, e, reds, c)
     }
 }
@@ -130,10 +155,15 @@ pub unsafe fn get_binary(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64
     // SAFETY: the process runs on this core.
     unsafe {
         (*c).swap_out(hp, e);
-        let heap = &mut *(*c).mutator;
-        let (context, unit) = (any_at(ip, 2, e, c), *ip.add(4) as u16);
-        let result = bit_match::segment_bits(any_at(ip, 3, e, c), unit)
-            .and_then(|bits| bit_match::get_binary(heap, context, bits));
+        let result = apart(
+            |ip, e, c| {
+                let bits = bit_match::segment_bits(any_at(ip, 3, e, c), *ip.add(4) as u16)?;
+                bit_match::get_binary(&mut *(*c).mutator, any_at(ip, 2, e, c), bits)
+            },
+            ip,
+            e,
+            c,
+        );
         store(result, 5, ip, e, reds, c)
     }
 }
@@ -143,7 +173,12 @@ pub unsafe fn get_binary_all(ip: *const Word, hp: *mut Word, e: *mut Word, reds:
     // SAFETY: the process runs on this core.
     unsafe {
         (*c).swap_out(hp, e);
-        let result = bit_match::get_binary_all(&mut *(*c).mutator, any_at(ip, 2, e, c), *ip.add(3) as u16);
+        let result = apart(
+            |ip, e, c| bit_match::get_binary_all(&mut *(*c).mutator, any_at(ip, 2, e, c), *ip.add(3) as u16),
+            ip,
+            e,
+            c,
+        );
         store(result, 4, ip, e, reds, c)
     }
 }
@@ -166,16 +201,40 @@ unsafe fn check(
 pub unsafe fn skip(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: operands as the translation wrote them.
     unsafe {
-        let context = any_at(ip, 2, e, c);
-        let bits = bit_match::segment_bits(any_at(ip, 3, e, c), *ip.add(4) as u16);
-        check(bits.is_some_and(|bits| bit_match::skip(context, bits)), 5, ip, hp, e, reds, c)
+        check(
+            apart(
+                |ip, e, c| {
+                    let bits = bit_match::segment_bits(any_at(ip, 3, e, c), *ip.add(4) as u16);
+                    bits.is_some_and(|bits| bit_match::skip(any_at(ip, 2, e, c), bits))
+                },
+                ip,
+                e,
+                c,
+            ),
+            5,
+            ip,
+            hp,
+            e,
+            reds,
+            c,
+        )
     }
 }
 
 /// `bs_skip_bits2` of all: fail, context, unit.
 pub unsafe fn skip_all(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: operands as the translation wrote them.
-    unsafe { check(bit_match::skip_all(any_at(ip, 2, e, c), *ip.add(3) as u16), 4, ip, hp, e, reds, c) }
+    unsafe {
+        check(
+            apart(|ip, e, c| bit_match::skip_all(any_at(ip, 2, e, c), *ip.add(3) as u16), ip, e, c),
+            4,
+            ip,
+            hp,
+            e,
+            reds,
+            c,
+        )
+    }
 }
 
 /// `bs_test_tail2`: fail, context, bits.
@@ -194,8 +253,16 @@ pub unsafe fn test_unit(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64,
 pub unsafe fn match_string(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: operands as the translation wrote them; tables live as long as the code.
     unsafe {
-        let Table::Bytes(bytes) = &*(*ip.add(4) as *const Table) else { return fail(ip, hp, e, reds, c) };
-        check(bit_match::match_string(any_at(ip, 2, e, c), bytes, *ip.add(3) as usize), 5, ip, hp, e, reds, c)
+        let truth = apart(
+            |ip, e, c| match &*(*ip.add(4) as *const Table) {
+                Table::Bytes(bytes) => bit_match::match_string(any_at(ip, 2, e, c), bytes, *ip.add(3) as usize),
+                _ => false,
+            },
+            ip,
+            e,
+            c,
+        );
+        check(truth, 5, ip, hp, e, reds, c)
     }
 }
 
@@ -204,7 +271,12 @@ pub unsafe fn get_tail(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, 
     // SAFETY: the process runs on this core.
     unsafe {
         (*c).swap_out(hp, e);
-        let result = bit_match::get_tail(&mut *(*c).mutator, any_at(ip, 2, e, c)).unwrap_or(Term::NIL);
+        let result = apart(
+            |ip, e, c| bit_match::get_tail(&mut *(*c).mutator, any_at(ip, 2, e, c)).unwrap_or(Term::NIL),
+            ip,
+            e,
+            c,
+        );
         store(Some(result), 3, ip, e, reds, c)
     }
 }
@@ -233,7 +305,12 @@ pub unsafe fn get_utf(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c
     // SAFETY: the process runs on this core.
     unsafe {
         (*c).swap_out(hp, e);
-        let result = bit_match::get_utf(any_at(ip, 2, e, c), encoding_of(*ip.add(3)), flags_of(*ip.add(4)));
+        let result = apart(
+            |ip, e, c| bit_match::get_utf(any_at(ip, 2, e, c), encoding_of(*ip.add(3)), flags_of(*ip.add(4))),
+            ip,
+            e,
+            c,
+        );
         store(result, 5, ip, e, reds, c)
     }
 }
@@ -242,7 +319,12 @@ pub unsafe fn get_utf(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c
 pub unsafe fn skip_utf(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: operands as the translation wrote them.
     unsafe {
-        let result = bit_match::get_utf(any_at(ip, 2, e, c), encoding_of(*ip.add(3)), flags_of(*ip.add(4)));
+        let result = apart(
+            |ip, e, c| bit_match::get_utf(any_at(ip, 2, e, c), encoding_of(*ip.add(3)), flags_of(*ip.add(4))),
+            ip,
+            e,
+            c,
+        );
         check(result.is_some(), 5, ip, hp, e, reds, c)
     }
 }
@@ -252,10 +334,17 @@ pub unsafe fn match_(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c:
     // SAFETY: the process runs on this core; tables live as long as the code.
     unsafe {
         (*c).swap_out(hp, e);
-        let Table::Commands(commands) = &*(*ip.add(3) as *const Table) else { return fail(ip, hp, e, reds, c) };
-        let heap = (*c).mutator;
-        let write = |register: Register, term: Term| Any::write(any_register(register), term, e, c);
-        let truth = bit_match::run(&mut *heap, any_at(ip, 2, e, c), commands, write);
+        let truth = apart(
+            |ip, e, c| {
+                let Table::Commands(commands) = &*(*ip.add(3) as *const Table) else { return false };
+                let heap = (*c).mutator;
+                let write = |register: Register, term: Term| Any::write(any_register(register), term, e, c);
+                bit_match::run(&mut *heap, any_at(ip, 2, e, c), commands, write)
+            },
+            ip,
+            e,
+            c,
+        );
         let reds = soon_if_full(reds, c);
         check(truth, 4, ip, (*c).top(), e, reds, c)
     }
@@ -283,11 +372,46 @@ unsafe fn make_room(words: usize, live: usize, kept: &mut Term, e: *mut Word, c:
 
 /// `bs_create_bin`: fail, words to make room for, live registers, table, destination.
 pub unsafe fn create(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
-    // SAFETY: the process runs on this core; tables live as long as the code.
+    // SAFETY: the process runs on this core.
     unsafe {
         (*c).swap_out(hp, e);
-        let Table::Segments(segments) = &*(*ip.add(4) as *const Table) else { return fail(ip, hp, e, reds, c) };
-        const FEW: usize = 8;
+        let result = build(ip, e, c);
+        if result.is_none() {
+            return build_failed(ip, e, reds, c);
+        }
+        if *ip.add(2) == 0 {
+            return store(Some(result), 5, ip, e, reds, c);
+        }
+        let live = *ip.add(3) as usize;
+        (*c).x[live] = result;
+        let e = room_after(*ip.add(2) as usize, live, e, c);
+        if e.is_null() {
+            return raise::killed_by_heap_limit(c, reds);
+        }
+        store(Some((*c).x[live]), 5, ip, e, reds, c)
+    }
+}
+
+/// Makes room behind a term in X[live]; returns the stack pointer, null when the process has reached its heap limit.
+#[inline(never)]
+unsafe fn room_after(words: usize, live: usize, e: *mut Word, c: *mut Core) -> *mut Word {
+    // SAFETY: the process runs on this core; its registers are in the mutator.
+    unsafe {
+        let mut kept = (*c).x[live];
+        let e = make_room(words, live, &mut kept, e, c);
+        (*c).x[live] = kept;
+        e.unwrap_or(std::ptr::null_mut())
+    }
+}
+
+/// The new bitstring; `NONE` if a segment is not as it ought to be.
+#[inline(never)]
+unsafe fn build(ip: *const Word, e: *mut Word, c: *mut Core) -> Term {
+    /// Segments that are fetched without an allocation.
+    const FEW: usize = 8;
+    // SAFETY: the process runs on this core; tables live as long as the code.
+    unsafe {
+        let Table::Segments(segments) = &*(*ip.add(4) as *const Table) else { return Term::NONE };
         let mut few = [EMPTY; FEW];
         let mut many = Vec::new();
         let parts: &mut [Part<'_>] = if segments.len() <= FEW {
@@ -299,14 +423,19 @@ pub unsafe fn create(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c:
         for (part, prepared) in parts.iter_mut().zip(segments) {
             *part = fetch(prepared, e, c);
         }
-        match bit_construct::create(&mut *(*c).mutator, parts) {
-            Ok(mut result) => match make_room(*ip.add(2) as usize, *ip.add(3) as usize, &mut result, e, c) {
-                Some(e) => store(Some(result), 5, ip, e, reds, c),
-                None => raise::killed_by_heap_limit(c, reds),
-            },
-            Err(_) if *ip.add(1) != 0 => fail(ip, (*c).top(), e, reds, c),
-            Err(exception) => raise::plain(exception, ip, (*c).top(), e, reds, c),
-        }
+        let core = &mut *c;
+        let result = bit_construct::create(&mut *core.mutator, parts);
+        core.settle(result)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe fn build_failed(ip: *const Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        let exception = (*c).take_failure();
+        refuse(exception, ip, e, reds, c)
     }
 }
 

@@ -112,49 +112,63 @@ unsafe fn apply_target(arity: usize, hp: *mut Word, e: *mut Word, c: *mut Core) 
 
 /// A call of a built-in function in the middle of a function: function, arity, export. The result goes to X0.
 pub unsafe fn call_built_in(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
-    // SAFETY: the process runs on this core; the function is a `Native`.
+    // SAFETY: the process runs on this core.
     unsafe {
-        let core = &mut *c;
-        core.swap_out(hp, e);
-        let function = std::mem::transmute::<Word, Native>(*ip.add(1));
-        let arity = *ip.add(2) as usize;
-        let mut caller = Caller { process: &*core.process, own: &mut *core.own, reductions: reds - 1 };
-        let outcome = function(&mut caller, &core.x[..arity]);
-        let reds = caller.reductions;
-        match outcome {
-            Ok(result) => {
-                core.x[0] = result;
-                dispatch(ip.add(4), core.top(), e, soon_if_full(reds, c), c)
-            }
-            // A raising call may stand where there is no frame, and so no free word.
-            Err(interrupt @ Interrupt::Raise(_)) => interrupted(interrupt, *ip.add(3) as *const Export, ip, e, reds, c),
-            Err(interrupt) => {
-                let e = e.sub(1);
-                *e = ip.add(4) as Word;
-                interrupted(interrupt, *ip.add(3) as *const Export, ip, e, reds, c)
-            }
+        (*c).swap_out(hp, e);
+        let reds = invoke(ip, reds - 1, c);
+        if (*c).interrupt.is_some() {
+            return interrupted_in_body(ip, e, reds, c);
         }
+        dispatch(ip.add(4), (*c).top(), e, soon_if_full(reds, c), c)
     }
 }
 
 /// The code of a built-in function: function, arity, export. It was called, so its caller's address is on the stack.
 pub unsafe fn built_in_body(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        (*c).swap_out(hp, e);
+        let reds = invoke(ip, reds, c);
+        if (*c).interrupt.is_some() {
+            return interrupted(*ip.add(3) as *const Export, std::ptr::null(), e, reds, c);
+        }
+        dispatch(*e as *const Word, (*c).top(), e.add(1), soon_if_full(reds, c), c)
+    }
+}
+
+/// Calls the built-in function of an instruction; the result goes to X0, or what it asks for to `interrupt`.
+/// Returns the reductions left.
+#[inline(never)]
+unsafe fn invoke(ip: *const Word, reds: i64, c: *mut Core) -> i64 {
     // SAFETY: the process runs on this core; the function is a `Native`.
     unsafe {
         let core = &mut *c;
-        core.swap_out(hp, e);
         let function = std::mem::transmute::<Word, Native>(*ip.add(1));
         let arity = *ip.add(2) as usize;
         let mut caller = Caller { process: &*core.process, own: &mut *core.own, reductions: reds };
         let outcome = function(&mut caller, &core.x[..arity]);
-        let reds = caller.reductions;
+        let left = caller.reductions;
         match outcome {
-            Ok(result) => {
-                core.x[0] = result;
-                dispatch(*e as *const Word, core.top(), e.add(1), soon_if_full(reds, c), c)
-            }
-            Err(interrupt) => interrupted(interrupt, *ip.add(3) as *const Export, std::ptr::null(), e, reds, c),
+            Ok(result) => core.x[0] = result,
+            Err(interrupt) => core.interrupt = Some(interrupt),
         }
+        left
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe fn interrupted_in_body(ip: *const Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        let export = *ip.add(3) as *const Export;
+        // A raising call may stand where there is no frame, and so no free word.
+        if matches!((*c).interrupt, Some(Interrupt::Raise(_))) {
+            return interrupted(export, ip, e, reds, c);
+        }
+        let e = e.sub(1);
+        *e = ip.add(4) as Word;
+        interrupted(export, ip, e, reds, c)
     }
 }
 
@@ -162,19 +176,13 @@ pub unsafe fn built_in_body(ip: *const Word, hp: *mut Word, e: *mut Word, reds: 
 /// the call if it stood in the middle of a function, else null.
 #[cold]
 #[inline(never)]
-unsafe fn interrupted(
-    interrupt: Interrupt,
-    export: *const Export,
-    ip: *const Word,
-    e: *mut Word,
-    reds: i64,
-    c: *mut Core,
-) -> Exit {
+unsafe fn interrupted(export: *const Export, ip: *const Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: the process runs on this core.
     unsafe {
         let core = &mut *c;
         let hp = core.top();
         (*core.mutator).stack = e;
+        let Some(interrupt) = core.interrupt.take() else { return Exit::Yield };
         match interrupt {
             Interrupt::Raise(exception) => {
                 let mut arguments = [Term::NIL; 255];

@@ -23,7 +23,27 @@ pub unsafe fn put_map<const EXACT: bool>(
     // SAFETY: the process runs on this core; operands as the translation wrote them.
     unsafe {
         (*c).swap_out(hp, e);
-        let heap = &mut *(*c).mutator;
+        let new = make::<EXACT>(ip, e, c);
+        if new.is_none() {
+            let exception = (*c).take_failure();
+            return match *ip.add(1) {
+                0 => raise::plain(exception, ip, (*c).top(), e, reds, c),
+                fail => dispatch(fail as *const Word, (*c).top(), e, reds, c),
+            };
+        }
+        Any::write(*ip.add(3), new, e, c);
+        let count = *ip.add(4) as usize;
+        dispatch(ip.add(5 + 2 * count), (*c).top(), e, soon_if_full(reds, c), c)
+    }
+}
+
+/// The new map; `NONE` if it cannot be made.
+#[inline(never)]
+unsafe fn make<const EXACT: bool>(ip: *const Word, e: *mut Word, c: *mut Core) -> Term {
+    // SAFETY: the process runs on this core; operands as the translation wrote them.
+    unsafe {
+        let core = &mut *c;
+        let heap = &mut *core.mutator;
         let old = any_at(ip, 2, e, c);
         let count = *ip.add(4) as usize;
         let mut few = [(Term::NIL, Term::NIL); FEW];
@@ -47,13 +67,6 @@ pub unsafe fn put_map<const EXACT: bool>(
         } else {
             Ok(map::put_many(heap, old, pairs))
         };
-        match result {
-            Ok(new) => {
-                Any::write(*ip.add(3), new, e, c);
-                dispatch(ip.add(5 + 2 * count), (*c).top(), e, soon_if_full(reds, c), c)
-            }
-            Err(_) if *ip.add(1) != 0 => dispatch(*ip.add(1) as *const Word, (*c).top(), e, reds, c),
-            Err(exception) => raise::plain(exception, ip, (*c).top(), e, reds, c),
-        }
+        core.settle(result)
     }
 }

@@ -1,0 +1,217 @@
+//! Who has a process: nobody, a run queue, or a scheduler; and how a sleeping one is woken.
+
+#[cfg(loom)]
+use loom::sync::atomic::{AtomicU32, Ordering};
+#[cfg(not(loom))]
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// What a scheduler knows of a process. See [`RunState::wake`] for the transitions.
+pub mod state {
+    /// Waits; whoever sends a signal puts it into a run queue.
+    pub const IDLE: u32 = 0;
+    /// Is in a run queue.
+    pub const QUEUED: u32 = 1;
+    /// Runs on a scheduler.
+    pub const RUNNING: u32 = 2;
+    /// Runs, and a signal has come since it was last looked for.
+    pub const RUNNING_PENDING: u32 = 3;
+    /// Has ended.
+    pub const ENDED: u32 = 4;
+}
+
+/// One of [`state`].
+#[derive(Debug)]
+pub struct RunState(AtomicU32);
+
+impl RunState {
+    /// `QUEUED`
+    pub fn queued() -> RunState {
+        RunState(AtomicU32::new(state::QUEUED))
+    }
+
+    /// The state, for information.
+    pub fn get(&self) -> u32 {
+        self.0.load(Ordering::Acquire)
+    }
+
+    /// A signal has been pushed: returns whether the caller must put the process into a run queue.
+    ///
+    /// ```text
+    ///   IDLE -> QUEUED (caller enqueues)     RUNNING -> RUNNING_PENDING     others: nothing
+    /// ```
+    ///
+    /// The state is written even where it stays the same, and whoever takes the process on exchanges it: so either the
+    /// signal is seen by what runs next, or its sender sees `RUNNING` or `IDLE`. With plain loads and stores, each
+    /// could miss the other's write.
+    #[inline]
+    pub fn wake(&self) -> bool {
+        let mut now = self.0.load(Ordering::Acquire);
+        loop {
+            let next = match now {
+                state::IDLE => state::QUEUED,
+                state::RUNNING => state::RUNNING_PENDING,
+                state::ENDED => return false,
+                same => same,
+            };
+            match self.0.compare_exchange_weak(now, next, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) => return now == state::IDLE,
+                Err(other) => now = other,
+            }
+        }
+    }
+
+    /// A scheduler has taken the process out of its run queue.
+    #[inline]
+    pub fn start_running(&self) {
+        self.0.swap(state::RUNNING, Ordering::AcqRel);
+    }
+
+    /// The process waits: returns whether it may sleep. If not, a signal has come and it runs on.
+    #[inline]
+    pub fn try_sleep(&self) -> bool {
+        match self.0.compare_exchange(state::RUNNING, state::IDLE, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => true,
+            Err(_) => {
+                self.0.swap(state::RUNNING, Ordering::AcqRel);
+                false
+            }
+        }
+    }
+
+    /// The process has used its time slice, and goes to a run queue.
+    #[inline]
+    pub fn requeue(&self) {
+        self.0.swap(state::QUEUED, Ordering::AcqRel);
+    }
+
+    /// The process has ended.
+    pub fn end(&self) {
+        self.0.store(state::ENDED, Ordering::Release);
+    }
+}
+
+#[cfg(all(test, loom))]
+mod loom_model {
+    use std::ptr::NonNull;
+
+    use atoll_heap::Fragment;
+    use loom::sync::Arc;
+
+    use super::*;
+    use crate::inbox::Inbox;
+
+    /// A process's inbox and state, and a run queue with room for it alone.
+    struct Small {
+        inbox: Inbox,
+        state: RunState,
+        queue: AtomicU32,
+    }
+
+    impl Small {
+        fn new() -> Arc<Small> {
+            Arc::new(Small { inbox: Inbox::default(), state: RunState::queued(), queue: AtomicU32::new(1) })
+        }
+
+        fn send(&self) {
+            assert!(self.inbox.push(Fragment::new(0)).is_ok());
+            if self.state.wake() {
+                self.enqueue();
+            }
+        }
+
+        fn enqueue(&self) {
+            assert_eq!(self.queue.swap(1, Ordering::AcqRel), 0, "queued twice");
+        }
+
+        /// What a scheduler does until the process sleeps, or has used a slice; returns how many messages it took.
+        fn run(&self, yields: bool) -> usize {
+            self.state.start_running();
+            let mut taken = 0;
+            loop {
+                let mut chain = self.inbox.take();
+                while let Some(fragment) = NonNull::new(chain) {
+                    // SAFETY: taken fragments are ours.
+                    unsafe {
+                        chain = fragment.as_ref().next;
+                        Fragment::free(fragment);
+                    }
+                    taken += 1;
+                }
+                if yields {
+                    self.state.requeue();
+                    self.enqueue();
+                    return taken;
+                }
+                if self.state.try_sleep() {
+                    return taken;
+                }
+            }
+        }
+
+        /// Runs it as often as it is in the queue.
+        fn run_all(&self) -> usize {
+            let mut taken = 0;
+            while self.queue.swap(0, Ordering::AcqRel) == 1 {
+                taken += self.run(false);
+            }
+            taken
+        }
+    }
+
+    fn model(check: fn()) {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = Some(3);
+        builder.check(check);
+    }
+
+    #[test]
+    fn no_wake_up_is_lost() {
+        model(|| {
+            let process = Small::new();
+            let sender = Arc::clone(&process);
+            let thread = loom::thread::spawn(move || sender.send());
+            let mut taken = process.run_all();
+            thread.join().unwrap();
+            taken += process.run_all();
+            assert_eq!(taken, 1);
+        });
+    }
+
+    #[test]
+    fn no_wake_up_is_lost_between_two_senders() {
+        model(|| {
+            let process = Small::new();
+            let senders = [(); 2].map(|()| {
+                let sender = Arc::clone(&process);
+                loom::thread::spawn(move || sender.send())
+            });
+            let mut taken = process.run_all();
+            for sender in senders {
+                sender.join().unwrap();
+            }
+            taken += process.run_all();
+            assert_eq!(taken, 2);
+        });
+    }
+
+    /// A slice ends while a signal comes, and another scheduler goes on.
+    #[test]
+    fn no_wake_up_is_lost_when_a_slice_ends() {
+        model(|| {
+            let process = Small::new();
+            let (sender, other) = (Arc::clone(&process), Arc::clone(&process));
+            let sending = loom::thread::spawn(move || sender.send());
+            let first =
+                loom::thread::spawn(
+                    move || {
+                        if other.queue.swap(0, Ordering::AcqRel) == 1 { other.run(true) } else { 0 }
+                    },
+                );
+            let mut taken = process.run_all();
+            sending.join().unwrap();
+            taken += first.join().unwrap();
+            taken += process.run_all();
+            assert_eq!(taken, 1);
+        });
+    }
+}

@@ -1,0 +1,41 @@
+//! Locks and atomics for [`crate::world`]; under `--cfg loom` those of the model checker, in parking_lot's form.
+
+#[cfg(not(loom))]
+pub use parking_lot::{Condvar, Mutex};
+#[cfg(not(loom))]
+pub use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+#[cfg(loom)]
+pub use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+#[cfg(loom)]
+pub use model::{Condvar, Mutex};
+
+#[cfg(loom)]
+mod model {
+    use loom::sync;
+
+    #[derive(Default)]
+    pub struct Mutex<T>(sync::Mutex<T>);
+
+    /// Empty only while its thread waits.
+    pub struct Guard<'a, T>(Option<sync::MutexGuard<'a, T>>);
+
+    impl<T> Mutex<T> {
+        pub fn lock(&self) -> Guard<'_, T> {
+            Guard(self.0.lock().ok())
+        }
+    }
+
+    #[derive(Default)]
+    pub struct Condvar(sync::Condvar);
+
+    impl Condvar {
+        pub fn wait<T>(&self, guard: &mut Guard<'_, T>) {
+            guard.0 = guard.0.take().and_then(|guard| self.0.wait(guard).ok());
+        }
+
+        pub fn notify_all(&self) {
+            self.0.notify_all();
+        }
+    }
+}
