@@ -18,6 +18,8 @@ mod registry;
 mod segment;
 mod status;
 mod table;
+#[cfg(test)]
+mod tests;
 mod traversal;
 mod update;
 

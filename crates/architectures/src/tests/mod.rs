@@ -3,6 +3,7 @@
 mod messages;
 mod random;
 mod shared;
+mod stored;
 mod world;
 
 use std::collections::HashSet;

@@ -1,0 +1,70 @@
+//! Stored terms: what is stored comes back, for every architecture, whatever is collected in between.
+
+use std::ptr::NonNull;
+
+use atoll_heap::{Architecture, Collection, Fragment};
+use atoll_term::{Build, Term};
+
+use super::{OPTIONS, Process, contents, world};
+
+fn row(process: &mut Process, number: i64) -> Term {
+    process.reserve(200);
+    let list = process.list((0..20).map(|place| Term::small(number * 100 + place)));
+    let binary = process.binary(&vec![number as u8; 100]);
+    process.tuple(&[Term::small(number), list, binary, list])
+}
+
+/// Stores rows, discards some, collects now and then; what is left must read as it was written.
+fn stored_terms_stay(architecture: &'static dyn Architecture) {
+    let _thread = world::enter(architecture);
+    let mut process = Process::new(architecture, &OPTIONS, Term::NIL);
+    let mut stored: Vec<(u64, NonNull<Fragment>)> = Vec::new();
+    for number in 0..400 {
+        let term = row(&mut process, number);
+        stored.push((contents(term), architecture.store(&mut process.mutator, term)));
+        if number % 3 == 2 {
+            let (_, discarded) = stored.swap_remove(number as usize * 7 % stored.len());
+            architecture.discard_stored(discarded);
+        }
+        if number % 20 == 0 {
+            let major = number % 100 == 0;
+            process.collect(Collection { heap_words: 100, major, ..Collection::default() }).unwrap();
+        }
+        for (hash, fragment) in stored.iter().rev().take(5) {
+            // SAFETY: the fragment is the test's own.
+            let term = unsafe { (*fragment.as_ptr()).term };
+            assert_eq!(contents(term), *hash, "{} at {number}", architecture.name());
+        }
+    }
+    process.collect(Collection { major: true, ..Collection::default() }).unwrap();
+    process.collect(Collection::default()).unwrap();
+    for (hash, fragment) in stored {
+        process.reserve(200);
+        // SAFETY: as above.
+        let term = unsafe { (*fragment.as_ptr()).term };
+        let fetched = architecture.fetch(&mut process.mutator, fragment, term);
+        assert_eq!(contents(fetched), hash);
+        let part = term.tuple_elements().unwrap()[1];
+        let fetched_part = architecture.fetch(&mut process.mutator, fragment, part);
+        assert_eq!(contents(fetched_part), contents(part));
+        assert_eq!(fetched == term, !architecture.fetches_copies());
+        process.roots.extend([fetched, fetched_part]);
+        architecture.discard_stored(fragment);
+        if architecture.fetches_copies() {
+            process.collect(Collection::default()).unwrap();
+            let last = process.roots.len() - 2;
+            assert_eq!(contents(process.roots[last]), hash);
+        }
+    }
+}
+
+#[test]
+fn stored_terms_stay_in_private() {
+    stored_terms_stay(crate::by_name("private").unwrap());
+}
+
+#[test]
+fn stored_terms_stay_in_shared() {
+    let (architecture, _guard) = super::shared::shared();
+    stored_terms_stay(architecture);
+}
