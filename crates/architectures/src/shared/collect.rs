@@ -37,9 +37,12 @@ impl Roots<'_> {
     /// Phase 3, and the processes' part of 5: visits every root as a run of words. Takes allocation buffers away, and
     /// off-heap lists over.
     pub(super) fn each_run(&mut self, collector: &mut Collector, visit: &mut dyn FnMut(*mut Word, usize)) {
-        world().each_mutator(&mut |mutator, roots| {
+        // All lists first: their links cannot be read any more when a root of another process has moved an object.
+        world().each_mutator(&mut |mutator, _| {
             buffer::clear(mutator);
             adopt_off_heap(collector, mutator);
+        });
+        world().each_mutator(&mut |mutator, roots| {
             let state = State::of(mutator);
             if self.all_stacks || state.running || state.ran_in == self.majors {
                 visit(mutator.stack, mutator.stack_words());
