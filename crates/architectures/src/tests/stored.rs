@@ -10,7 +10,7 @@ use super::{OPTIONS, Process, contents, world};
 fn row(process: &mut Process, number: i64) -> Term {
     process.reserve(200);
     let list = process.list((0..20).map(|place| Term::small(number * 100 + place)));
-    let binary = process.binary(&vec![number as u8; 100]);
+    let binary = process.binary(&[number as u8; 100]);
     process.tuple(&[Term::small(number), list, binary, list])
 }
 
