@@ -40,7 +40,7 @@ impl Program {
             source: source.to_owned(),
             stress: 1,
             allocates: false,
-            timeout: Duration::from_secs(60),
+            timeout: Duration::from_secs(240),
         };
         let comment = text.lines().take_while(|line| line.starts_with('%'));
         for word in comment.filter_map(|line| line.strip_prefix(DIRECTIVE)).flat_map(str::split_whitespace) {

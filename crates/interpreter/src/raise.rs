@@ -165,9 +165,10 @@ fn is_raw(trace: Term) -> bool {
     matches!(trace.tuple_elements(), Some([class, _] | [class, _, _]) if Class::from_atom(*class).is_some())
 }
 
-/// `error/2,3` give the arguments, and the information, of the function that called them.
+/// `error/2,3` give the arguments, and the information, of the function that called them; the construction of a
+/// bitstring gives information.
 fn explicit_top(exception: &Exception, top: Term, at: *const Word, heap: &mut Mutator) -> Term {
-    if exception.arguments.is_none() || !top.is_nil() {
+    if exception.arguments.is_none() && exception.error_info.is_none() || !top.is_nil() {
         return top;
     }
     let Some(frame) = (!at.is_null()).then(|| atoll_code::frame_of(at)).flatten() else { return top };

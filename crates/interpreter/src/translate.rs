@@ -320,7 +320,10 @@ impl Writer<'_> {
         match (tail, number) {
             (None, Some(number)) => self.emit(call::call_built_in, &[native_of(number), arity.into(), address]),
             (None, None) => self.emit(control::call_ext, &[address, arity.into()]),
-            (Some(frame), _) => self.emit(control::call_ext_last, &[address, arity.into(), offset(frame)]),
+            (Some(frame), Some(number)) => {
+                self.emit(call::built_in_last, &[native_of(number), arity.into(), address, offset(frame)]);
+            }
+            (Some(frame), None) => self.emit(control::call_ext_last, &[address, arity.into(), offset(frame)]),
         }
     }
 

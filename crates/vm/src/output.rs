@@ -79,9 +79,10 @@ fn put_text(text: &str) {
     }
 }
 
-/// Writes text past the I/O process, in order with what it has written.
+/// Writes text past the I/O process, in order with what it has written, and always in UTF-8, as `erlang:display/1`
+/// does.
 pub fn print(text: &str) {
-    put_text(text);
+    OUTPUT.lock().extend_from_slice(text.as_bytes());
     flush();
 }
 

@@ -123,6 +123,22 @@ pub unsafe fn call_built_in(ip: *const Word, hp: *mut Word, e: *mut Word, reds: 
     }
 }
 
+/// A call of a built-in function in a tail position: function, arity, export, frame in bytes. The caller is in the
+/// trace if the function raises, as nothing but the function itself takes its place.
+pub unsafe fn built_in_last(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core; the loader checked the frame's size.
+    unsafe {
+        let e = e.byte_add(*ip.add(4) as usize);
+        (*c).swap_out(hp, e);
+        let reds = invoke(ip, reds - 1, c);
+        if let Some(interrupt) = &(*c).interrupt {
+            let at = if matches!(interrupt, Interrupt::Raise(_)) { ip } else { std::ptr::null() };
+            return interrupted(*ip.add(3) as *const Export, at, e, reds, c);
+        }
+        dispatch(*e as *const Word, (*c).top(), e.add(1), soon_if_full(reds, c), c)
+    }
+}
+
 /// The code of a built-in function: function, arity, export. It was called, so its caller's address is on the stack.
 pub unsafe fn built_in_body(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: the process runs on this core.
