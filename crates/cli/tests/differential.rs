@@ -10,7 +10,8 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use atoll_differential::{
-    Atoll, Configuration, End, Finished, KnownDifferences, Program, Stock, compile, is_newer, matrix, quick_matrix, programs,
+    Atoll, Configuration, End, Finished, KnownDifferences, Program, Stock, compile, is_newer, matrix, programs,
+    quick_matrix,
 };
 use libtest_mimic::{Arguments, Failed, Trial};
 
@@ -65,8 +66,7 @@ fn trials(suite: &Arc<Suite>, program: &Program, heap: &'static str, known: &Kno
     let name = format!("{}/{heap}", program.module);
     // The whole matrix takes about an hour on two cores: ATOLL_MATRIX=full.
     let full = std::env::var_os("ATOLL_MATRIX").is_some_and(|value| value == "full");
-    let configurations =
-        if full { matrix(heap, program.stress) } else { quick_matrix(heap, program.stress) };
+    let configurations = if full { matrix(heap, program.stress) } else { quick_matrix(heap, program.stress) };
     let (suite, program) = (Arc::clone(suite), program.clone());
     let check = move || suite.check(&program, &configurations);
     match known.reason(name.split('/').next().unwrap_or_default(), heap) {
