@@ -81,11 +81,11 @@ rows_outlive() ->
     _ = [lists:seq(1, 1000) || _ <- lists:seq(1, 200)],
     p(lists:all(fun(N) -> ets:lookup(T, N) =:= [{N, lists:seq(1, 200), <<N:8000>>, #{n => N, l => [N, {N}]}}] end, lists:seq(1, 50))).
 
-%% Runs a function in so many processes; gives their results, in order.
+%% Runs a function in so many processes; gives their results, in order, when they have ended.
 all(Count, F) ->
     Self = self(),
-    Ps = [spawn_link(fun() -> receive go -> ok end, Self ! {self(), F(N)} end) || N <- lists:seq(1, Count)],
-    [P ! go || P <- Ps],
-    [receive {P, R} -> R end || P <- Ps].
+    Ps = [spawn_opt(fun() -> receive go -> ok end, Self ! {self(), F(N)} end, [link, monitor]) || N <- lists:seq(1, Count)],
+    [P ! go || {P, _} <- Ps],
+    [receive {P, R} -> receive {'DOWN', M, _, _, _} -> R end end || {P, M} <- Ps].
 
 p(X) -> io:format("~p~n", [X]).

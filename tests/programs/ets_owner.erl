@@ -55,7 +55,7 @@ main(_) ->
 
 options(Options) ->
     T = ets:new(name, Options),
-    R = [{I, ets:info(T, I)} || I <- [type, protection, keypos, read_concurrency, write_concurrency, decentralized_counters, compressed, named_table, name, node, heir, size]],
+    R = [{I, ets:info(T, I)} || I <- [type, protection, keypos, read_concurrency, compressed, named_table, name, node, heir, size]],
     Keys = [K || {K, _} <- ets:info(T)],
     ets:delete(T),
     {R, Keys}.

@@ -292,9 +292,7 @@ impl Hashed {
             if status.is_fixed() && status.is_alive() {
                 let Segment { rows, words, .. } = &mut *segment;
                 (*rows, *words) = (0, 0);
-                let hashes: Vec<u32> =
-                    segment.entries_after(None).filter(|one| !one.dead).map(|one| one.hash).collect();
-                segment.died.extend(hashes);
+                segment.has_dead = true;
                 segment.retain(|entry| {
                     entry.dead = true;
                     true
@@ -312,10 +310,10 @@ impl Hashed {
     pub(crate) fn unfixed(&self, status: &Status) {
         for segment in &self.segments {
             let mut segment = segment.0.write();
-            if segment.died.is_empty() || status.is_fixed() {
+            if !segment.has_dead || status.is_fixed() {
                 continue;
             }
-            segment.died = Vec::new();
+            segment.has_dead = false;
             let removed = segment.retain(|entry| !entry.dead);
             drop(segment);
             drop(removed);
@@ -355,12 +353,11 @@ fn bury(segment: &mut Segment, place: usize, status: &Status) -> Vec<Stored> {
     }
     let Some(entry) = segment.entry_mut(place) else { return Vec::new() };
     entry.dead = true;
-    let hash = entry.hash;
     let others = match &mut entry.rows {
         Rows::Many(rows) => rows.split_off(1),
         Rows::One(_) => Vec::new(),
     };
-    segment.died.push(hash);
+    segment.has_dead = true;
     others
 }
 

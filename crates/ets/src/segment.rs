@@ -70,8 +70,8 @@ pub(crate) struct Segment {
     entries: usize,
     /// Highest bits of each hash, which choose the segment and say nothing here.
     skip: u32,
-    /// Hashes of entries that died since the table was fixed.
-    pub(crate) died: Vec<u32>,
+    /// Whether entries died since the table was fixed.
+    pub(crate) has_dead: bool,
     /// Rows that are not deleted.
     pub(crate) rows: usize,
     /// Words that they keep outside of collected heaps.
