@@ -1,3 +1,4 @@
+%% differential: allocates
 %% Long live lists while much garbage is made; sums checked against closed forms.
 -module(gc_lists).
 -export([main/1, id/1]).
