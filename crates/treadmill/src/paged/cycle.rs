@@ -241,6 +241,14 @@ impl Paged {
         if self.stress > 0 {
             return true;
         }
+        if let Some(least) = &self.least_growth {
+            let base = self.counters.base.load(Ordering::Relaxed);
+            let allocated = self.counters.allocated.load(Ordering::Relaxed);
+            let grown = allocated - self.counters.at_flip.load(Ordering::Relaxed);
+            if grown * 8 >= least.load(Ordering::Relaxed).max(base * 8) {
+                return true;
+            }
+        }
         let memory = self.memory();
         let limit = memory.space.limit() as u64 * PAGE_WORDS as u64;
         let used = limit - memory.space.available() as u64 * PAGE_WORDS as u64;
@@ -293,7 +301,7 @@ impl Paged {
         }
         loop {
             match self.push_portion(cycle, |visitor| cx.runtime.push_roots(SLOTS, visitor)) {
-                Portion::Done => return true,
+                Portion::Done | Portion::Waiting => return true,
                 Portion::More if budget.is_over() => return false,
                 Portion::More => {}
             }
@@ -319,9 +327,12 @@ impl Paged {
         }
         let pushed = self.pushed.load(Ordering::Acquire);
         let push = |visitor: &mut Visitor<'_>| cx.runtime.push_changed_roots(SLOTS, visitor);
-        while self.push_portion(control.cycle, push) == Portion::More {
-            if budget.is_over() {
-                return Step::Spent;
+        loop {
+            match self.push_portion(control.cycle, push) {
+                Portion::Done => break,
+                Portion::Waiting => return Step::Waiting,
+                Portion::More if budget.is_over() => return Step::Spent,
+                Portion::More => {}
             }
         }
         if self.pushed.load(Ordering::Acquire) != pushed {
