@@ -15,7 +15,7 @@ pub mod statistics;
 mod stored;
 
 pub use architecture::{
-    Architecture, Collection, HeapFull, HeapOptions, HeapSizes, RootSet, StackPlacement, World, architecture, install,
+    Architecture, Claim, Collection, HeapFull, HeapOptions, HeapSizes, RootSet, StackPlacement, World, architecture, install,
     set_world, world,
 };
 pub use fragment::{

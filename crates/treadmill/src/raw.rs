@@ -121,6 +121,14 @@ impl RawHeap {
         }
     }
 
+    /// Whether a collection is on, its sweeping included: whether [`RawHeap::assist`] may have something to do.
+    pub fn is_collecting(&self) -> bool {
+        match &self.inner.engine {
+            Engine::Paged(paged) => paged.is_busy(),
+            _ => false,
+        }
+    }
+
     /// How the memory is used now.
     pub fn usage(&self) -> Usage {
         match &self.inner.engine {

@@ -27,11 +27,11 @@
 //! * P4: the off-heap lists name each handle of the heap once.
 //! * P5: no fragments are left.
 
-mod collect;
+pub(crate) mod collect;
 mod major;
 mod minor;
-mod send;
-mod state;
+pub(crate) mod send;
+pub(crate) mod state;
 mod stored;
 mod verify;
 
@@ -49,7 +49,7 @@ use state::State;
 /// The architecture with private heaps.
 #[derive(Debug)]
 pub struct Private {
-    immovable: Immovable,
+    pub(crate) immovable: Immovable,
 }
 
 impl Private {
@@ -106,7 +106,7 @@ impl Architecture for Private {
         live: &mut [Term],
         roots: &mut dyn RootSet,
     ) -> Result<(), HeapFull> {
-        collect::collect(self, mutator, request, live, roots)
+        collect::collect(self, mutator, request, live, roots, &mut Vec::new())
     }
 
     fn allocate_slow(&self, mutator: &mut Mutator, words: usize) -> NonNull<Word> {
@@ -172,12 +172,7 @@ impl Architecture for Private {
     }
 
     fn each_block(&self, mutator: &Mutator, visit: &mut dyn FnMut(*mut Word, usize)) {
-        let state = State::of(mutator);
-        visit(state.heap, blocks::words_between(state.heap, mutator.top));
-        if let Some(old) = state.old() {
-            visit(old.start, old.used());
-        }
-        collect::each_fragment(mutator, |fragment| visit(fragment.words(), fragment.used()));
+        collect::each_block(mutator, visit);
     }
 
     fn each_off_heap(&self, mutator: &Mutator, visit: &mut dyn FnMut(NonNull<Word>)) {

@@ -167,6 +167,11 @@ impl Paged {
         control
     }
 
+    /// Whether a cycle is on, without a lock.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.busy.load(Ordering::Relaxed)
+    }
+
     /// Whether a cycle is on, sweeping included.
     pub(crate) fn is_collecting(&self, cx: &Context<'_>) -> bool {
         !matches!(self.park_for_control(cx).state, State::Idle)
