@@ -57,12 +57,7 @@ impl Bounds {
     ///
     /// # Safety
     /// The run consists of whole objects.
-    pub(super) unsafe fn each_in_objects(
-        self,
-        start: *const Word,
-        words: usize,
-        visit: &mut dyn FnMut(NonNull<Word>),
-    ) {
+    pub(super) unsafe fn each_in_objects(self, start: *const Word, words: usize, visit: &mut dyn FnMut(NonNull<Word>)) {
         let mut index = 0;
         while index < words {
             // SAFETY: the index stays inside the run, at a term or a header.
@@ -84,8 +79,6 @@ pub(super) struct Area {
     heap: RawHeap,
     pub(super) bounds: Bounds,
     pub(super) finder: Arc<Finder>,
-    /// Whether every allocation is to be a step of a cycle, for tests.
-    stressed: bool,
     /// Bytes of growth at which cycles begin now.
     least_growth: AtomicUsize,
 }
@@ -115,17 +108,12 @@ impl Area {
         // SAFETY: the range was reserved for this, once, for the rest of the run.
         let heap = unsafe { RawHeap::new_in(&config, Box::new(runtime), start, bytes) };
         match heap {
-            Ok(heap) => Area { heap, bounds, finder, stressed: stress > 0, least_growth: AtomicUsize::new(LEAST_GROWTH) },
+            Ok(heap) => Area { heap, bounds, finder, least_growth: AtomicUsize::new(LEAST_GROWTH) },
             Err(error) => {
                 eprintln!("atoll: no message area: {error}");
                 std::process::exit(1)
             }
         }
-    }
-
-    /// The heap, for its figures.
-    pub(super) fn heap(&self) -> &RawHeap {
-        &self.heap
     }
 
     /// Whether a live object begins at this place of the area.
@@ -183,12 +171,6 @@ impl Area {
             Err(_) => out_of_memory(words * WORD_BYTES),
         }
     }
-
-    /// Whether tests want a step of a cycle everywhere.
-    pub(super) fn is_stressed(&self) -> bool {
-        self.stressed
-    }
-
 }
 
 /// What the collector has to know of terms.

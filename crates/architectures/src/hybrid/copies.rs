@@ -120,13 +120,7 @@ fn address(mutator: &Mutator) -> usize {
 
 /// # Safety
 /// The term is whole.
-unsafe fn replace(
-    pairs: &[Pair],
-    heap: &mut Mutator,
-    term: Term,
-    immovable: Immovable,
-    depth: usize,
-) -> Option<Term> {
+unsafe fn replace(pairs: &[Pair], heap: &mut Mutator, term: Term, immovable: Immovable, depth: usize) -> Option<Term> {
     if !term.is_pointer() || immovable.contains(term) {
         return None;
     }

@@ -11,7 +11,7 @@ use atoll_term::{Header, Term, Word};
 use treadmill::raw::RawMutator;
 
 use super::area::Area;
-use crate::common::sizing::unshared_words;
+use crate::common::sizing::unshared;
 use crate::common::{Immovable, off_heap};
 
 /// Copies of objects that were met before.
@@ -79,7 +79,7 @@ pub(super) unsafe fn copy(area: &Area, mutator: &RawMutator, root: Term, immovab
     let mut pending = PENDING.take();
     // SAFETY: the caller vouches for the term.
     let result = unsafe {
-        if unshared_words(root, immovable).is_some() {
+        if unshared(root, immovable).is_some() {
             Copy { area, mutator, immovable, met: Never, pending: &mut pending, words: 0 }.run(root)
         } else {
             let mut marked = MARKED.take();

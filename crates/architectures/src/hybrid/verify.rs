@@ -9,8 +9,8 @@ use atoll_heap::{Mutator, RootSet};
 use atoll_term::{Term, Word};
 
 use super::area::Area;
-use crate::common::verify::violation;
 use crate::common::Immovable;
+use crate::common::verify::violation;
 use crate::private::collect::each_block;
 
 /// A2: called for each field of an object of the area that does not refer to the area.
