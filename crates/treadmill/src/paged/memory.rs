@@ -125,8 +125,8 @@ pub(super) struct Memory {
     pub(super) gap_words: u64,
     /// The limit in bytes, for pages and their metadata.
     limit: usize,
-    /// Pages inside large objects, which need no metadata.
-    pub(super) inner: usize,
+    /// Pages in use that need metadata: all but those inside large objects.
+    pub(super) described: usize,
     /// Words lost at the ends of large objects.
     pub(super) large_padding: u64,
     /// Live words that sweeping has found since the last collection's end.
@@ -137,7 +137,7 @@ impl Memory {
     pub(super) fn new(space: PageSpace, table: Table, limit: usize) -> Memory {
         Memory {
             limit,
-            inner: 0,
+            described: 0,
             space,
             table,
             buckets: [PageList::default(); BUCKETS],
@@ -171,7 +171,11 @@ impl Memory {
     }
 
     fn take_free(&mut self) -> Option<u32> {
-        let page = self.space.take_page()?;
+        self.count_metadata(1);
+        let Some(page) = self.space.take_page() else {
+            self.count_metadata(-1);
+            return None;
+        };
         self.table.get(page).format();
         Some(page)
     }
@@ -195,12 +199,17 @@ impl Memory {
     /// is marked whenever the object is.
     pub(super) fn take_large(&mut self, words: usize) -> Option<u32> {
         let pages = words.div_ceil(PAGE_WORDS);
-        let page = self.space.take_run(u32::try_from(pages).ok()?)?;
+        let run = u32::try_from(pages).ok()?;
         let lost = pages * PAGE_WORDS - words;
         let shares = lost > 8 && lost * SHARED_PART >= words;
+        let with_metadata = 1 + i64::from(shares);
+        self.count_metadata(with_metadata);
+        let Some(page) = self.space.take_run(run) else {
+            self.count_metadata(-with_metadata);
+            return None;
+        };
         self.table.get(page).set_large(words, shares);
         self.large.push(self.table, page);
-        self.count_inner(self.inner + pages - 1 - usize::from(shares));
         if shares {
             let last = page + pages as u32 - 1;
             let gap = self.table.get(last).set_tail(PAGE_WORDS - lost);
@@ -223,14 +232,14 @@ impl Memory {
         }
         meta.set_kind(Kind::None);
         self.space.give_run(page, pages as u32);
-        self.count_inner(self.inner + 1 - pages);
+        self.count_metadata(-1);
     }
 
-    /// Pages without metadata leave room for more pages.
-    fn count_inner(&mut self, inner: usize) {
-        self.inner = inner;
-        let bytes = self.limit + inner * size_of::<Meta>();
-        self.space.set_limit((bytes / (PAGE_WORDS * 8 + size_of::<Meta>())) as u32);
+    /// Changes the number of pages in use that need metadata, and with it how many pages the limit has room for.
+    fn count_metadata(&mut self, more: i64) {
+        self.described = self.described.saturating_add_signed(more as isize);
+        let bytes = self.limit.saturating_sub(self.described * size_of::<Meta>());
+        self.space.set_limit((bytes / (PAGE_WORDS * 8)) as u32);
     }
 
     /// The end of a collection: every page on a list is to be looked at again. Constant time.
@@ -268,6 +277,7 @@ impl Memory {
         if swept.live == 0 {
             meta.set_kind(Kind::None);
             self.space.give_page(page);
+            self.count_metadata(-1);
         } else {
             self.give(page, swept.gap);
         }

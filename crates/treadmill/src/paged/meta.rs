@@ -28,9 +28,16 @@ pub(super) struct Meta {
     next: AtomicU32,
     /// The longest gap in words, of a page on a list.
     gap: AtomicU32,
+    /// Whether the page is the first or the last of a free run; `starts` then holds the run's tags.
+    run: AtomicU32,
 }
 
 impl Meta {
+    /// Where the words that blocks are noted in begin, in bytes.
+    pub(super) const BLOCKS: usize = std::mem::offset_of!(Meta, starts);
+    /// Where it is noted whether the page begins or ends a free run, in bytes.
+    pub(super) const RUN: usize = std::mem::offset_of!(Meta, run);
+
     pub(super) fn kind(&self) -> Kind {
         match self.kind.load(Ordering::Relaxed) {
             1 => Kind::Small,

@@ -34,7 +34,7 @@ use crate::area::Area;
 use crate::config::Config;
 use crate::error::HeapError;
 use crate::finalizers::Finalizers;
-use crate::space::{Metadata, PageSpace};
+use crate::space::{Metadata, PageSpace, Tags};
 use crate::statistics::{Statistics, Usage};
 use cycle::Control;
 use marks::{PAGE_WORDS, Queue};
@@ -99,7 +99,9 @@ impl Paged {
         let metadata = Arc::new(Area::reserve(pages * size_of::<Meta>(), PAGE_BYTES)?);
         // SAFETY: fresh anonymous memory is zero, which is a valid `Meta`; it lives in the same struct as the table.
         let table = unsafe { Table::new(metadata.pointer(metadata.base()).cast(), pages) };
-        let space = PageSpace::new(Arc::clone(&area), PAGE_BYTES, limit as u32, true, false);
+        // SAFETY: fresh memory is zero; nobody else writes the flags, and the blocks of a free page are nobody's.
+        let tags = unsafe { Tags::within(Arc::clone(&metadata), size_of::<Meta>(), Meta::BLOCKS, Meta::RUN) };
+        let space = PageSpace::with_tags(Arc::clone(&area), PAGE_BYTES, limit as u32, true, false, tags);
         let space = space.with_metadata(Metadata::new(Arc::clone(&metadata), size_of::<Meta>()));
         Ok(Paged {
             area,
@@ -154,7 +156,7 @@ impl Paged {
         let used = counters.base.load(Ordering::Relaxed) + allocated - counters.at_flip.load(Ordering::Relaxed);
         let lost = used * padding / allocated.max(1);
         let pages = memory.space.in_use() as u64;
-        let metadata = (pages - memory.inner as u64) * size_of::<Meta>() as u64;
+        let metadata = memory.described as u64 * size_of::<Meta>() as u64;
         Usage {
             clock: (allocated - padding) * 8,
             useful: (used - lost) * 8,
