@@ -229,6 +229,7 @@ impl Paged {
                 let after = self.usage();
                 cx.log.collection(control.before, after);
                 control.completed += 1;
+                self.judge_worth();
                 self.busy.store(false, Ordering::Relaxed);
                 control.state = State::Idle;
                 Step::Rest
@@ -236,9 +237,22 @@ impl Paged {
         }
     }
 
+    /// When to collect next even though there is memory left.
+    fn judge_worth(&self) {
+        let k: u64 = std::env::var("TMK").ok().and_then(|x| x.parse().ok()).unwrap_or(64);
+        let f: u64 = std::env::var("TMF").ok().and_then(|x| x.parse().ok()).unwrap_or(1 << 17);
+        let looks = self.counters.looks.load(Ordering::Relaxed) + 4 * self.memory().looked_at;
+        self.counters.worthwhile.store((looks * k).max(f), Ordering::Relaxed);
+    }
+
     /// Whether the free memory just lasts for a collection.
     fn is_due(&self) -> bool {
         if self.stress > 0 {
+            return true;
+        }
+        let counters = &self.counters;
+        let since = counters.allocated.load(Ordering::Relaxed) - counters.at_flip.load(Ordering::Relaxed);
+        if since >= counters.worthwhile.load(Ordering::Relaxed) {
             return true;
         }
         let memory = self.memory();
@@ -253,6 +267,7 @@ impl Paged {
         control.cycle = (control.cycle + 1) & (u32::MAX >> 2);
         control.allocated_at_start = self.counters.allocated.load(Ordering::Relaxed);
         self.counters.marked.store(0, Ordering::Relaxed);
+        self.counters.looks.store(0, Ordering::Relaxed);
         self.discard_queue();
         self.phase.store(control.cycle << 1 | 1, Ordering::Release);
         let epoch = cx.world.advance();

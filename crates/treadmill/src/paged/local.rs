@@ -36,6 +36,9 @@ pub(crate) struct Local {
     objects: Cell<u64>,
     /// Words that this thread has yet to mark.
     pub(super) debt: Cell<u64>,
+    /// The longest gap left behind on the page, and whether the whole page was gone through.
+    skipped: Cell<usize>,
+    searched: Cell<bool>,
 }
 
 // SAFETY: the pointer leads to the metadata of a page that this thread owns, in memory shared by all threads.
@@ -55,6 +58,8 @@ impl Local {
             padding: Cell::new(0),
             objects: Cell::new(0),
             debt: Cell::new(0),
+            skipped: Cell::new(0),
+            searched: Cell::new(false),
         }
     }
 
@@ -88,7 +93,7 @@ impl Local {
         Some(start)
     }
 
-    /// Moves on to the next gap of at least `words` words on the page, at or behind word `from`.
+    /// Moves on to the next gap of at least `words` words on the page, at or behind word `from`; remembers the longest of those left behind.
     fn advance(&self, from: usize, words: usize) -> bool {
         if self.page.get().is_none() {
             return false;
@@ -98,15 +103,24 @@ impl Local {
         let mut at = from;
         while at < PAGE_WORDS {
             let end = meta.end_of(at);
-            if !meta.is_object(at) && end - at >= words {
-                self.bump.set(self.base.get() + at * 8);
-                self.counted.set(self.bump.get());
-                self.end.set(self.base.get() + end * 8);
-                return true;
+            if !meta.is_object(at) {
+                if end - at >= words {
+                    self.bump.set(self.base.get() + at * 8);
+                    self.counted.set(self.bump.get());
+                    self.end.set(self.base.get() + end * 8);
+                    return true;
+                }
+                self.skip(end - at);
             }
             at = end;
         }
+        self.searched.set(true);
         false
+    }
+
+    /// Leaves a gap of the page behind.
+    fn skip(&self, words: usize) {
+        self.skipped.set(self.skipped.get().max(words));
     }
 }
 
@@ -167,10 +181,11 @@ impl Paged {
             // Each visit here is a page's worth of allocation: far more often than without stress, and in every phase.
             self.work(cx, Some(local), Budget { words: 64 * self.stress as u64, deadline: None });
         }
-        let remapped = self.memory().space.remapped();
+        let may_remap = words > PAGE_WORDS;
+        let remapped = if may_remap { self.memory().space.remapped() } else { 0 };
         let object = match self.try_allocate(local, words) {
             Some(object) => {
-                if self.memory().space.remapped() != remapped {
+                if may_remap && self.memory().space.remapped() != remapped {
                     cause = Cause::Remap;
                 }
                 Some(object)
@@ -193,6 +208,11 @@ impl Paged {
             return self.allocate_medium(local, words);
         }
         let from = (local.end.get() - local.base.get()) / 8;
+        self.count(local);
+        local.skip((local.end.get() - local.bump.get()) / 8);
+        // Nothing is left of the gap at hand, for a release to look at.
+        local.bump.set(local.end.get());
+        local.counted.set(local.end.get());
         if !local.advance(from, taken) {
             self.release(local);
             self.acquire(local, taken)?;
@@ -208,6 +228,8 @@ impl Paged {
         local.meta.set(self.table.pointer(page));
         local.base.set(self.address(page, 0));
         local.debt.set(local.debt.get() + PAGE_WORDS as u64 / 4);
+        local.skipped.set(0);
+        local.searched.set(false);
         local.advance(0, words).then_some(())
     }
 
@@ -215,7 +237,7 @@ impl Paged {
     pub(crate) fn release(&self, local: &Local) {
         self.count(local);
         if let Some(page) = local.page.take() {
-            let gap = self.table.get(page).longest_gap();
+            let gap = if local.searched.get() { local.skipped.get() } else { self.table.get(page).longest_gap() };
             self.memory().give(page, gap);
         }
         local.bump.set(0);
@@ -269,9 +291,15 @@ impl Paged {
         local.counted.set(local.bump.get());
         local.debt.set(local.debt.get() + words);
         let counters = &self.counters;
-        counters.allocated.fetch_add(words, Ordering::Relaxed);
-        counters.padding.fetch_add(local.padding.take(), Ordering::Relaxed);
-        counters.objects.fetch_add(local.objects.take(), Ordering::Relaxed);
+        for (cell, more) in [
+            (&counters.allocated, words),
+            (&counters.padding, local.padding.take()),
+            (&counters.objects, local.objects.take()),
+        ] {
+            if more > 0 {
+                cell.fetch_add(more, Ordering::Relaxed);
+            }
+        }
     }
 
     /// Brings a collection to its end, then another, until the object fits.

@@ -11,6 +11,8 @@ use std::time::Instant;
 const PORTION: usize = 512;
 /// Objects that a thread keeps for itself to scan before it queues pages for all.
 const STACK: usize = 128;
+/// Objects fetched into the cache ahead of their scanning.
+const AHEAD: usize = 8;
 /// Objects scanned between looks at the clock.
 const BETWEEN_LOOKS: u32 = 32;
 
@@ -38,7 +40,13 @@ struct Slice<'a> {
     cycle: u32,
     stack: [usize; STACK],
     height: usize,
+    /// Objects off the stack that are being fetched; the oldest is scanned next.
+    fetched: [usize; AHEAD],
+    oldest: usize,
+    fetching: usize,
     words: u64,
+    /// Objects and references looked at: what marking costs, where words are what it is paid by.
+    looks: u64,
     since_look: u32,
     over: bool,
     budget: Budget,
@@ -124,12 +132,17 @@ impl Paged {
                 cycle: phase >> 1,
                 stack: [0; STACK],
                 height: 0,
+                fetched: [0; AHEAD],
+                oldest: 0,
+                fetching: 0,
                 words: 0,
+                looks: 0,
                 since_look: 0,
                 over: false,
                 budget,
             };
             slice.run();
+            self.counters.looks.fetch_add(slice.looks, Ordering::Relaxed);
             slice.words
         } else {
             0
@@ -206,24 +219,42 @@ impl Slice<'_> {
                 self.give_stack_back();
                 return false;
             }
-            let Some(height) = self.height.checked_sub(1) else {
+            let Some(object) = self.next_object() else {
                 return true;
             };
-            self.height = height;
-            let object = self.stack[height];
             let words = self.paged.words_of(object);
             self.scan(object, words, 0..words);
         }
     }
 
+    /// The object to scan next: one whose content has had time to arrive.
+    #[inline]
+    fn next_object(&mut self) -> Option<usize> {
+        while self.fetching < AHEAD
+            && let Some(height) = self.height.checked_sub(1)
+        {
+            self.height = height;
+            let object = self.stack[height];
+            self.paged.area.prefetch(object);
+            self.fetched[(self.oldest + self.fetching) % AHEAD] = object;
+            self.fetching += 1;
+        }
+        self.fetching = self.fetching.checked_sub(1)?;
+        let object = self.fetched[self.oldest];
+        self.oldest = (self.oldest + 1) % AHEAD;
+        Some(object)
+    }
+
     fn give_stack_back(&mut self) {
-        for object in &self.stack[..self.height] {
-            let (page, index) = self.paged.place_of(*object);
+        let fetched = (0..self.fetching).map(|at| self.fetched[(self.oldest + at) % AHEAD]);
+        for object in fetched.chain(self.stack[..self.height].iter().copied()) {
+            let (page, index) = self.paged.place_of(object);
             let meta = self.paged.table.get(page);
             meta.marks.give_scan_back(index);
             self.paged.enqueue(page, meta);
         }
         self.height = 0;
+        self.fetching = 0;
     }
 
     fn scan(&mut self, object: usize, words: usize, portion: std::ops::Range<usize>) {
@@ -232,8 +263,10 @@ impl Slice<'_> {
             return;
         };
         let (paged, cycle) = (self.paged, self.cycle);
-        let (stack, height) = (&mut self.stack, &mut self.height);
+        let (stack, height, looks) = (&mut self.stack, &mut self.height, &mut self.looks);
+        *looks += 1;
         let mut sink = |reference: NonNull<u64>| {
+            *looks += 1;
             let child = reference.addr().get();
             let (page, index) = paged.place_of(child);
             let meta = paged.table.get(page);

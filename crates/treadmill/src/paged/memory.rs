@@ -131,6 +131,8 @@ pub(super) struct Memory {
     pub(super) large_padding: u64,
     /// Live words that sweeping has found since the last collection's end.
     pub(super) swept_live: u64,
+    /// Pages that sweeping has looked at since then.
+    pub(super) looked_at: u64,
 }
 
 impl Memory {
@@ -148,6 +150,7 @@ impl Memory {
             gap_words: 0,
             large_padding: 0,
             swept_live: 0,
+            looked_at: 0,
         }
     }
 
@@ -253,6 +256,7 @@ impl Memory {
         self.occupied = 0;
         self.gap_words = 0;
         self.swept_live = 0;
+        self.looked_at = 0;
     }
 
     /// Looks at one page that the collection `cycle` left; whether there was one.
@@ -260,6 +264,7 @@ impl Memory {
         let Some(page) = self.unswept.pop(self.table) else {
             return false;
         };
+        self.looked_at += 1;
         let table = self.table;
         let meta = table.get(page);
         if meta.kind() == Kind::Large {

@@ -60,6 +60,10 @@ struct Counters {
     at_flip: AtomicU64,
     /// Words found live in the collection that is on.
     marked: AtomicU64,
+    /// Objects and references looked at in the collection that is on, or was last.
+    looks: AtomicU64,
+    /// Words to be allocated after a collection's end before another is worth its while.
+    worthwhile: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -114,7 +118,7 @@ impl Paged {
             phase: AtomicU32::new(0),
             pushed: AtomicU64::new(0),
             completed: AtomicU64::new(0),
-            counters: Counters::default(),
+            counters: Counters { worthwhile: AtomicU64::new(1 << 17), ..Counters::default() },
             ratio: config.ratio as u64,
             stress: config.stress,
             limit: config.limit,
