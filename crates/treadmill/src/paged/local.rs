@@ -18,6 +18,8 @@ const ROOMY: usize = 64;
 
 /// Words that a thread allocates, at most, between looks at whether a collection is due.
 const IDLE_WORDS: u64 = 2048;
+/// The same while one is on.
+const BUSY_WORDS: u64 = 512;
 
 /// The thread's page, gap, and view of the phase.
 #[derive(Debug)]
@@ -36,6 +38,8 @@ pub(crate) struct Local {
     objects: Cell<u64>,
     /// Words that this thread has yet to mark.
     pub(super) debt: Cell<u64>,
+    /// The newest object of more than [`SMALL_WORDS`] words, while it is neither rooted nor stored; 0 for none.
+    unclaimed: Cell<usize>,
     /// The longest gap left behind on the page, and whether the whole page was gone through.
     skipped: Cell<usize>,
     searched: Cell<bool>,
@@ -58,6 +62,7 @@ impl Local {
             padding: Cell::new(0),
             objects: Cell::new(0),
             debt: Cell::new(0),
+            unclaimed: Cell::new(0),
             skipped: Cell::new(0),
             searched: Cell::new(false),
         }
@@ -66,6 +71,22 @@ impl Local {
     #[inline]
     pub(crate) fn is_marking(&self) -> bool {
         self.marking.get()
+    }
+
+    /// Takes the phase over. An object of before a collection may be gone after it, so none stays unclaimed.
+    pub(super) fn see(&self, marking: bool, cycle: u32) {
+        self.marking.set(marking);
+        if self.cycle.replace(cycle) != cycle {
+            self.unclaimed.set(0);
+        }
+    }
+
+    /// Takes note that a reference to an object was rooted or stored.
+    #[inline]
+    pub(crate) fn claim(&self, object: usize) {
+        if self.unclaimed.get() == object {
+            self.unclaimed.set(0);
+        }
     }
 
     /// An object of `words` words out of the gap at hand, if it fits.
@@ -161,8 +182,12 @@ impl Paged {
             return Err(error);
         }
         self.count(local);
-        // Between collections a look now and then suffices; that keeps this path short for objects that always take it.
-        let idle = !self.busy.load(Ordering::Relaxed) && local.debt.get() < IDLE_WORDS && self.stress == 0;
+        if let Some(object) = self.reuse(local, words) {
+            return Ok(object);
+        }
+        // A look now and then suffices; that keeps this path short for objects that always take it.
+        let patience = if self.busy.load(Ordering::Relaxed) { BUSY_WORDS } else { IDLE_WORDS };
+        let idle = local.debt.get() < patience && self.stress == 0;
         if idle
             && words <= PAGE_WORDS
             && !cx.me.is_some_and(|me| cx.world.wants(me))
@@ -171,6 +196,25 @@ impl Paged {
             return Ok(object);
         }
         self.allocate_and_pay(cx, local, words).ok_or(error)
+    }
+
+    /// The block of the newest medium or large object, if that object is dead by the rules: the thread allocates, and has neither rooted nor stored it.
+    fn reuse(&self, local: &Local, words: usize) -> Option<usize> {
+        if words <= SMALL_WORDS {
+            return None;
+        }
+        let object = Some(local.unclaimed.take()).filter(|object| *object != 0 && !local.marking.get())?;
+        let block = self.words_of(object);
+        if block < words || block - words > words / 8 {
+            return None;
+        }
+        local.unclaimed.set(object);
+        local.objects.set(local.objects.get() + 1);
+        local.debt.set(local.debt.get() + words as u64 / 8);
+        // Both, for no memory was used.
+        self.counters.allocated.fetch_add(words as u64, Ordering::Relaxed);
+        self.counters.at_flip.fetch_add(words as u64, Ordering::Relaxed);
+        Some(object)
     }
 
     fn allocate_and_pay(&self, cx: &Context<'_>, local: &Local, words: usize) -> Option<usize> {
@@ -261,7 +305,7 @@ impl Paged {
         memory.give(page, meta.longest_gap());
         drop(memory);
         self.count_block(local, taken);
-        Some(self.address(page, index))
+        Some(self.note(local, self.address(page, index)))
     }
 
     fn allocate_large(&self, local: &Local, words: usize) -> Option<usize> {
@@ -276,7 +320,13 @@ impl Paged {
         }
         drop(memory);
         self.count_block(local, words);
-        Some(self.address(page, 0))
+        Some(self.note(local, self.address(page, 0)))
+    }
+
+    /// Remembers a new object that nobody has claimed yet.
+    fn note(&self, local: &Local, object: usize) -> usize {
+        local.unclaimed.set(if self.recycles { object } else { 0 });
+        object
     }
 
     fn count_block(&self, local: &Local, words: usize) {

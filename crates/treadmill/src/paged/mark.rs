@@ -7,8 +7,11 @@ use std::ptr::NonNull;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-/// Words of a large object scanned at once.
+/// Words of a large object scanned at once: at first, and where no references were found among so many before.
 const PORTION: usize = 512;
+const LONGEST_PORTION: usize = 8192;
+/// Words without references are charged as one in so many.
+const BARE_PART: u64 = 8;
 /// Objects that a thread keeps for itself to scan before it queues pages for all.
 const STACK: usize = 128;
 /// Objects fetched into the cache ahead of their scanning.
@@ -44,7 +47,9 @@ struct Slice<'a> {
     fetched: [usize; AHEAD],
     oldest: usize,
     fetching: usize,
+    /// Words found live, and how many of them the budget is charged with.
     words: u64,
+    charged: u64,
     /// Objects and references looked at: what marking costs, where words are what it is paid by.
     looks: u64,
     since_look: u32,
@@ -117,7 +122,7 @@ impl Paged {
         }
     }
 
-    /// Scans grey objects; the words scanned. Any thread may call it at any time.
+    /// Scans grey objects; what is charged for it, in words. Any thread may call it at any time.
     pub(crate) fn mark_slice(&self, runtime: &dyn Runtime, budget: Budget) -> u64 {
         let phase = self.phase.load(Ordering::Acquire);
         if phase & 1 == 0 || self.queue.is_empty() {
@@ -125,7 +130,7 @@ impl Paged {
         }
         self.pushed.fetch_add(1, Ordering::AcqRel);
         // The slice is counted now, so the cycle cannot end; but it may have ended before.
-        let words = if self.phase.load(Ordering::Acquire) == phase {
+        let (words, charged) = if self.phase.load(Ordering::Acquire) == phase {
             let mut slice = Slice {
                 paged: self,
                 runtime,
@@ -136,6 +141,7 @@ impl Paged {
                 oldest: 0,
                 fetching: 0,
                 words: 0,
+                charged: 0,
                 looks: 0,
                 since_look: 0,
                 over: false,
@@ -143,13 +149,13 @@ impl Paged {
             };
             slice.run();
             self.counters.looks.fetch_add(slice.looks, Ordering::Relaxed);
-            slice.words
+            (slice.words, slice.charged)
         } else {
-            0
+            (0, 0)
         };
         self.counters.marked.fetch_add(words, Ordering::Relaxed);
         self.completed.fetch_add(1, Ordering::AcqRel);
-        words
+        charged
     }
 }
 
@@ -172,7 +178,7 @@ impl Slice<'_> {
 
     fn is_over(&mut self) -> bool {
         self.since_look += 1;
-        if self.words >= self.budget.words {
+        if self.charged >= self.budget.words {
             self.over = true;
         } else if self.since_look >= BETWEEN_LOOKS {
             self.since_look = 0;
@@ -183,15 +189,25 @@ impl Slice<'_> {
 
     fn scan_portion(&mut self, page: u32, meta: &Meta) {
         let words = meta.large_words();
-        let from = meta.take_portion(PORTION);
-        if from >= words {
-            return;
+        let mut portion = PORTION;
+        loop {
+            let from = meta.take_portion(portion);
+            if from >= words {
+                return;
+            }
+            let to = (from + portion).min(words);
+            let looks = self.looks;
+            self.scan(self.paged.address(page, 0), words, from..to);
+            if to == words {
+                break;
+            }
+            // Data without references passes quickly; what leads elsewhere is left for others to share.
+            if self.looks > looks + 1 || portion == LONGEST_PORTION {
+                self.paged.enqueue(page, meta);
+                break;
+            }
+            portion *= 2;
         }
-        let to = (from + PORTION).min(words);
-        if to < words {
-            self.paged.enqueue(page, meta);
-        }
-        self.scan(self.paged.address(page, 0), words, from..to);
         self.since_look += BETWEEN_LOOKS / 4;
         self.scan_stack();
     }
@@ -258,7 +274,8 @@ impl Slice<'_> {
     }
 
     fn scan(&mut self, object: usize, words: usize, portion: std::ops::Range<usize>) {
-        self.words += portion.len() as u64;
+        let (length, before) = (portion.len() as u64, self.looks);
+        self.words += length;
         let Some(pointer) = NonNull::new(self.paged.area.pointer(object)) else {
             return;
         };
@@ -285,5 +302,8 @@ impl Slice<'_> {
         unsafe {
             self.runtime.describe(pointer, words, portion, &mut Visitor::new(&mut sink));
         }
+        // Data without references takes little time.
+        let bare = self.looks == before + 1;
+        self.charged += if bare { length.div_ceil(BARE_PART) } else { length };
     }
 }

@@ -13,6 +13,7 @@
 //! 5. *finalizing*: dead finalizable objects are told.
 //! 6. *sweeping*: the lists of pages are put onto the list of unswept ones in constant time; each page is swept by its bitmaps, a bounded
 //!    number at each page's worth of allocation. What nobody marked on is a free page.
+//! 7. *returning*: far more free memory than the next cycle will need goes back to the operating system, a bounded number of pages at a time.
 //!
 //! Invariants, checked by [`verify`]: PG1 the blocks of a page follow each other from its first word to its last, each two words at least;
 //! PG2 a listed page's gap is the longest that it has; PG3 pages in use and their metadata stay within the limit; PG4 only objects are marked;
@@ -86,6 +87,8 @@ pub(crate) struct Paged {
     stress: usize,
     limit: usize,
     limit_pages: usize,
+    /// Whether objects that their thread has not claimed are used again at once.
+    recycles: bool,
     /// Whether a cycle is on, sweeping included.
     busy: AtomicBool,
     /// The time that one allocation may spend on collecting.
@@ -93,7 +96,7 @@ pub(crate) struct Paged {
 }
 
 impl Paged {
-    pub(crate) fn new(config: &Config) -> Result<Paged, HeapError> {
+    pub(crate) fn new(config: &Config, recycles: bool) -> Result<Paged, HeapError> {
         let limit = config.limit / (PAGE_BYTES + size_of::<Meta>());
         let pages = limit * ADDRESS_FACTOR;
         if pages >= 1 << 30 {
@@ -118,11 +121,12 @@ impl Paged {
             phase: AtomicU32::new(0),
             pushed: AtomicU64::new(0),
             completed: AtomicU64::new(0),
-            counters: Counters { worthwhile: AtomicU64::new(1 << 17), ..Counters::default() },
+            counters: Counters { worthwhile: AtomicU64::new(cycle::LEAST_WORDS), ..Counters::default() },
             ratio: config.ratio as u64,
             stress: config.stress,
             limit: config.limit,
             limit_pages: config.limit / PAGE_BYTES,
+            recycles,
             busy: AtomicBool::new(false),
             slice: config.pause_bound.mul_f64(0.4),
         })
@@ -175,7 +179,10 @@ impl Paged {
         let counters = &self.counters;
         statistics.objects = counters.objects.load(Ordering::Relaxed);
         statistics.bytes = (counters.allocated.load(Ordering::Relaxed) - counters.padding.load(Ordering::Relaxed)) * 8;
-        statistics.remapped_pages = self.memory().space.remapped();
+        let memory = self.memory();
+        statistics.remapped_pages = memory.space.remapped();
+        statistics.returned_pages = memory.space.returned();
+        drop(memory);
         statistics.finalized = self.lock_finalizers().finalized();
     }
 

@@ -109,6 +109,7 @@ pub(crate) struct PageSpace {
     sharing: bool,
     eager: bool,
     remapped: u64,
+    returned: u64,
     metadata: Option<Metadata>,
 }
 
@@ -149,6 +150,7 @@ impl PageSpace {
             sharing,
             eager,
             remapped: 0,
+            returned: 0,
             metadata: None,
         }
     }
@@ -254,18 +256,42 @@ impl PageSpace {
             }) else {
                 return;
             };
-            let address = self.address(start);
-            // SAFETY: the pages are free (SP2), so nothing live is stored in them.
-            unsafe {
-                self.area.decommit(address, length as usize * self.page_bytes);
-            }
-            if let Some(metadata) = &mut self.metadata {
-                (start..start + length).for_each(|page| metadata.unback(page));
-            }
-            self.fresh.give(start, length);
-            self.committed -= length;
+            self.unback_run(start, length);
             pages -= length;
         }
+    }
+
+    /// Gives the memory behind free pages, which are on no list any more, back to the operating system.
+    fn unback_run(&mut self, start: u32, length: u32) {
+        let address = self.address(start);
+        // SAFETY: the pages are free (SP2), so nothing live is stored in them.
+        unsafe {
+            self.area.decommit(address, length as usize * self.page_bytes);
+        }
+        if let Some(metadata) = &mut self.metadata {
+            (start..start + length).for_each(|page| metadata.unback(page));
+        }
+        self.fresh.give(start, length);
+        self.committed -= length;
+    }
+
+    /// Free pages that memory backs.
+    pub(crate) fn idle(&self) -> u32 {
+        self.committed - self.in_use()
+    }
+
+    /// Gives at most `pages` free pages back to the operating system; how many.
+    pub(crate) fn give_back(&mut self, pages: u32) -> u32 {
+        let Some((start, length)) = self.runs.take_of_long(pages) else {
+            return 0;
+        };
+        self.unback_run(start, length);
+        self.returned += length as u64;
+        length
+    }
+
+    pub(crate) fn returned(&self) -> u64 {
+        self.returned
     }
 
     pub(crate) fn address(&self, page: u32) -> usize {
@@ -297,6 +323,16 @@ mod tests {
         assert_eq!(space.remapped(), 8);
         assert!(!pages.iter().skip(1).step_by(2).any(|p| (run..run + 8).contains(p)));
         assert_eq!(space.take_run(1), None);
+    }
+
+    #[test]
+    fn memory_given_back_is_taken_again_where_needed() {
+        let mut space = space(64, true);
+        let run = space.take_run(40).expect("room");
+        space.give_run(run, 40);
+        assert_eq!((space.idle(), space.give_back(30), space.idle(), space.returned()), (40, 30, 10, 30));
+        assert!(space.take_run(64).is_some());
+        assert_eq!((space.in_use(), space.idle()), (64, 0));
     }
 
     #[test]

@@ -213,6 +213,15 @@ impl FreeRuns {
         Some(self.cut(start, pages))
     }
 
+    /// Takes at most `pages` pages from one of the longest runs.
+    pub(crate) fn take_of_long(&mut self, pages: u32) -> Option<(u32, u32)> {
+        let group = self.occupied.iter().rposition(|bits| *bits != 0)?;
+        let bin = group * 64 + self.occupied[group].ilog2() as usize;
+        let start = self.heads[bin].checked_sub(1)?;
+        let taken = pages.min(self.tags.length(start).load(Ordering::Relaxed));
+        Some((self.cut(start, taken), taken))
+    }
+
     /// Takes at most `pages` pages from one of the shortest runs: those that serve large objects least.
     pub(crate) fn take_some(&mut self, pages: u32) -> Option<(u32, u32)> {
         let start = self.heads[self.occupied_from(0)?].checked_sub(1)?;
