@@ -182,7 +182,7 @@ fn delayed_close(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 /// `file_desc_to_ref_nif(Descriptor)`: takes over a descriptor that is open.
 fn from_descriptor(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    match atoll_platform::descriptors::adopt(int(arguments[0])?) {
+    match atoll_platform::descriptor::adopt(int(arguments[0])?) {
         Ok(descriptor) => own(caller, descriptor),
         Err(error) => posix_error(caller, error),
     }

@@ -1,19 +1,25 @@
-//! Descriptors that a program names by number.
+//! File descriptors that a program knows by their numbers.
 
 use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 use rustix::io::Errno;
+
+/// The descriptor of this number, if it is open. Whoever closes it meanwhile makes its users' next calls fail.
+pub fn borrow(number: RawFd) -> Option<BorrowedFd<'static>> {
+    if number < 0 {
+        return None;
+    }
+    // SAFETY: the number is no -1; that it is open is asked next, and system calls on a closed one only fail.
+    let descriptor = unsafe { BorrowedFd::borrow_raw(number) };
+    rustix::io::fcntl_getfd(descriptor).ok().map(|_| descriptor)
+}
 
 /// Takes over an open descriptor, which is closed with the value.
 ///
 /// # Errors
 /// `EBADF`: it is not open
 pub fn adopt(number: RawFd) -> Result<OwnedFd, Errno> {
-    if number < 0 {
-        return Err(Errno::BADF);
-    }
-    // SAFETY: only asks whether a descriptor of this number is open; that is checked by the system.
-    rustix::fs::fcntl_getfl(unsafe { BorrowedFd::borrow_raw(number) })?;
+    borrow(number).ok_or(Errno::BADF)?;
     // SAFETY: the descriptor is open; the program that names it gives it away.
     Ok(unsafe { OwnedFd::from_raw_fd(number) })
 }
