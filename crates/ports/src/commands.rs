@@ -35,7 +35,10 @@ enum Command {
 pub fn write(port: &Port, data: Vec<u8>) -> bool {
     port.with(|port, state, driver| {
         let length = data.len() as u64;
-        let Some(data) = framed(port.settings.framing, data) else { return false };
+        let Some(data) = framed(port.settings.framing, data) else {
+            port.end_with(state, driver, rustix::io::Errno::INVAL);
+            return true;
+        };
         state.output += length;
         if let Err(error) = driver.output(port, state, data) {
             port.end_with(state, driver, error);
