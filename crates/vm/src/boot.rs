@@ -186,10 +186,19 @@ fn install(options: &Options) -> Result<&'static Schedulers, BootError> {
     atoll_heap::install(architecture);
     let table = ProcessTable::new(options.processes)?;
     let system = System::install(table, options.schedulers);
+    atoll_natives::set_encoding(atoll_natives::Encoding::of_environment());
     atoll_heap::set_world(system);
     atoll_ports::install();
     let built_ins: &'static [BuiltIn] = Vec::leak(
-        [atoll_bifs::built_ins(), &atoll_ports::built_ins(), output::BUILT_INS, kernel::BUILT_INS, BUILT_INS].concat(),
+        [
+            atoll_bifs::built_ins(),
+            &atoll_ports::built_ins(),
+            atoll_natives::built_ins(),
+            output::BUILT_INS,
+            kernel::BUILT_INS,
+            BUILT_INS,
+        ]
+        .concat(),
     );
     interpreter::stubs::install_built_ins(built_ins);
     let numbered = built_ins.iter().enumerate().filter_map(|(number, row)| {
