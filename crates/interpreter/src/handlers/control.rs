@@ -46,12 +46,20 @@ pub unsafe fn call_only(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64,
 pub unsafe fn enter(target: *const Word, arity: Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: the target is a function's first instruction.
     unsafe {
-        let reds = reds - 1;
-        if reds <= 0 {
-            return yield_at(target, arity as usize, hp, e, reds, c);
+        if reds <= 1 {
+            (*c).live = arity;
+            return yield_entering(target, hp, e, reds - 1, c);
         }
-        dispatch(target, hp, e, reds, c)
+        dispatch(target, hp, e, reds - 1, c)
     }
+}
+
+/// As [`yield_at`], with a handler's arguments: whoever jumps here need not move its registers about.
+#[cold]
+#[inline(never)]
+unsafe fn yield_entering(target: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: as for the caller.
+    unsafe { std::hint::black_box(yield_at(target, (*c).live as usize, hp, e, reds, c)) }
 }
 
 /// Saves where to go on and the registers in use, and gives the process back.

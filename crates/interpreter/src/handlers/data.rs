@@ -206,24 +206,3 @@ pub unsafe fn make_fun(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, 
         dispatch(ip.add(3 + free), hp.add(2 + free), e, reds, c)
     }
 }
-
-/// `fmove Source, FloatRegister`
-pub unsafe fn float_load(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
-    // SAFETY: the compiler has tested for a float.
-    unsafe {
-        let boxed = Any::read(*ip.add(1), e, c).pointer();
-        (*c).floats[*ip.add(2) as usize] = f64::from_bits(*boxed.add(1));
-        dispatch(ip.add(3), hp, e, reds, c)
-    }
-}
-
-/// `fmove FloatRegister, Destination`; room was tested.
-pub unsafe fn float_store(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
-    // SAFETY: `test_heap` has made room.
-    unsafe {
-        *hp = Header::new(Kind::Float, 1).word();
-        *hp.add(1) = (*c).floats[*ip.add(1) as usize].to_bits();
-        Any::write(*ip.add(2), Term::boxed_at(hp), e, c);
-        dispatch(ip.add(3), hp.add(2), e, reds, c)
-    }
-}

@@ -9,6 +9,7 @@ pub mod call;
 pub mod control;
 pub mod data;
 pub mod exception;
+pub mod float;
 pub mod map;
 pub mod receive;
 pub mod test;
