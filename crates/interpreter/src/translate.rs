@@ -1,18 +1,13 @@
 //! From the typed form to code words.
 
 use atoll_code::{Linked, Translate, Translated, registry};
-use atoll_loader::instruction::{
-    HeapNeed, Instruction, Label, Register, Source,
-};
+use atoll_loader::instruction::{HeapNeed, Instruction, Label, Register, Source};
 use atoll_term::{Header, Kind, Term, Word, atoms};
 
 use crate::core::Handler;
 use crate::handlers::{call, control, data, exception, map, receive, test};
 use crate::operand::{Operand, any_register, offset, resolve};
-use crate::pick::{
-    by_half, by_list, by_source,
-    by_source_destination, by_two_sources_destination,
-};
+use crate::pick::{by_half, by_list, by_source, by_source_destination, by_two_sources_destination};
 use crate::stubs::native_of;
 
 mod bits;

@@ -4,6 +4,7 @@
 //! the loader has checked, the registers of the process that runs on the core, and that core.
 
 pub mod arithmetic;
+pub mod bit_match;
 pub mod bits;
 pub mod call;
 pub mod control;

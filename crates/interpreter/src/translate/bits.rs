@@ -1,61 +1,83 @@
 //! The bit syntax, and the tables that its instructions need.
 
-use atoll_loader::instruction::{Instruction, Register, Segment, SegmentSize, SegmentValue, Source};
+use atoll_loader::instruction::{BitFlags, Instruction, Label, Register, Segment, SegmentSize, SegmentValue, Source};
 use atoll_term::Word;
 
 use super::Writer;
 use crate::core::Handler;
-use crate::handlers::bits;
-use crate::operand::any_register;
+use crate::handlers::{bit_match, bits};
+use crate::operand::{Any, Operand, X, any_register};
+
+/// Most bits of an integer segment that is read at once, and always a small integer.
+const MOST_SMALL_BITS: u64 = 56;
 
 impl Writer<'_> {
     pub(super) fn bits(&mut self, instruction: &Instruction) -> bool {
         match instruction {
             Instruction::BsStartMatch { fail, value, destination, .. } => {
-                self.emit_with_label(bits::start_match, *fail, &[self.any(*value), any_register(*destination)]);
+                let (s, d) = (self.operand(*value), self.register(*destination));
+                let (chosen, [s, d]) = match (s, d) {
+                    (Operand::X(_), Operand::X(_)) => (bit_match::start_match::<X, X> as Handler, [s.word(), d.word()]),
+                    _ => (bit_match::start_match::<Any, Any> as Handler, [s.any(), d.any()]),
+                };
+                self.emit_with_label(chosen, *fail, &[s, d]);
             }
+            Instruction::BsGetInteger {
+                fail, context, size: Source::Small(size), unit, flags, destination, ..
+            } if self.small_segment(*fail, *context, *size, *unit, *flags, *destination) => {}
             Instruction::BsGetInteger { fail, context, size, unit, flags, destination, .. } => {
                 let operands = self.sized(*context, *size, *unit, bits::flags_word(*flags), *destination);
-                self.emit_with_label(bits::get_integer, *fail, &operands);
+                self.emit_with_label(bit_match::get_integer, *fail, &operands);
             }
             Instruction::BsGetFloat { fail, context, size, unit, flags, destination, .. } => {
                 let operands = self.sized(*context, *size, *unit, bits::flags_word(*flags), *destination);
-                self.emit_with_label(bits::get_float, *fail, &operands);
+                self.emit_with_label(bit_match::get_float, *fail, &operands);
             }
             Instruction::BsGetBinary { fail, context, size: Some(size), unit, destination, .. } => {
                 let operands = [any_register(*context), self.any(*size), (*unit).into(), any_register(*destination)];
-                self.emit_with_label(bits::get_binary, *fail, &operands);
+                self.emit_with_label(bit_match::get_binary, *fail, &operands);
             }
             Instruction::BsGetBinary { fail, context, size: None, unit, destination, .. } => {
                 let operands = [any_register(*context), (*unit).into(), any_register(*destination)];
-                self.emit_with_label(bits::get_binary_all, *fail, &operands);
+                self.emit_with_label(bit_match::get_binary_all, *fail, &operands);
+            }
+            Instruction::BsSkipBits { fail, context, size: Some(Source::Small(size @ 0..=0xffff_ffff)), unit } => {
+                let bits = *size as Word * Word::from(*unit);
+                self.emit_with_label(bit_match::skip_constant, *fail, &[any_register(*context), bits]);
             }
             Instruction::BsSkipBits { fail, context, size: Some(size), unit } => {
                 let operands = [any_register(*context), self.any(*size), (*unit).into()];
-                self.emit_with_label(bits::skip, *fail, &operands);
+                self.emit_with_label(bit_match::skip, *fail, &operands);
             }
             Instruction::BsSkipBits { fail, context, size: None, unit } => {
-                self.emit_with_label(bits::skip_all, *fail, &[any_register(*context), (*unit).into()]);
+                self.emit_with_label(bit_match::skip_all, *fail, &[any_register(*context), (*unit).into()]);
             }
             Instruction::BsTestTail { fail, context, bits: tail } => {
-                self.emit_with_label(bits::test_tail, *fail, &[any_register(*context), *tail]);
+                self.emit_with_label(bit_match::test_tail, *fail, &[any_register(*context), *tail]);
             }
             Instruction::BsTestUnit { fail, context, unit } => {
-                self.emit_with_label(bits::test_unit, *fail, &[any_register(*context), (*unit).into()]);
+                self.emit_with_label(bit_match::test_unit, *fail, &[any_register(*context), (*unit).into()]);
             }
             Instruction::BsMatchString { fail, context, bits: length, offset } => {
                 let bytes = self.string(*offset, length.div_ceil(8) as usize);
+                if (1..=MOST_SMALL_BITS).contains(length) && bytes.len() as u64 == length.div_ceil(8) {
+                    let whole = bytes.iter().fold(0, |word, byte| word << 8 | Word::from(*byte));
+                    let expected = whole >> (bytes.len() as u64 * 8 - length);
+                    let operands = [any_register(*context), *length, expected];
+                    self.emit_with_label(bit_match::match_small, *fail, &operands);
+                    return true;
+                }
                 let table = keep(bits::Table::Bytes(bytes));
-                self.emit_with_label(bits::match_string, *fail, &[any_register(*context), *length, table]);
+                self.emit_with_label(bit_match::match_string, *fail, &[any_register(*context), *length, table]);
             }
             Instruction::BsGetTail { context, destination, .. } => {
-                self.emit(bits::get_tail, &[0, any_register(*context), any_register(*destination)]);
+                self.emit(bit_match::get_tail, &[0, any_register(*context), any_register(*destination)]);
             }
             Instruction::BsGetPosition { context, destination, .. } => {
-                self.emit(bits::get_position, &[any_register(*context), any_register(*destination)]);
+                self.emit(bit_match::get_position, &[any_register(*context), any_register(*destination)]);
             }
             Instruction::BsSetPosition { context, position } => {
-                self.emit(bits::set_position, &[any_register(*context), self.any(*position)]);
+                self.emit(bit_match::set_position, &[any_register(*context), self.any(*position)]);
             }
             Instruction::BsGetUtf { fail, encoding, context, flags, destination, .. } => {
                 let mut operands =
@@ -63,15 +85,15 @@ impl Writer<'_> {
                 let chosen: Handler = match destination {
                     Some(destination) => {
                         operands.push(any_register(*destination));
-                        bits::get_utf
+                        bit_match::get_utf
                     }
-                    None => bits::skip_utf,
+                    None => bit_match::skip_utf,
                 };
                 self.emit_with_label(chosen, *fail, &operands);
             }
             Instruction::BsMatch { fail, context, commands } => {
                 let table = keep(bits::Table::Commands(commands.clone()));
-                self.emit_with_label(bits::match_, *fail, &[any_register(*context), table]);
+                self.emit_with_label(bit_match::match_, *fail, &[any_register(*context), table]);
             }
             Instruction::BsCreateBin { fail, extra, live, destination, segments, .. } => {
                 let prepared = segments.iter().map(|segment| self.prepare(segment)).collect();
@@ -82,6 +104,38 @@ impl Writer<'_> {
             Instruction::BsInitWritable => self.emit(bits::init_writable, &[]),
             _ => return false,
         }
+        true
+    }
+
+    /// An integer segment of a constant size that always gives a small integer; false if it is none.
+    fn small_segment(
+        &mut self,
+        fail: Label,
+        context: Register,
+        size: i64,
+        unit: u16,
+        flags: BitFlags,
+        destination: Register,
+    ) -> bool {
+        let bits = u64::try_from(size).unwrap_or(0).saturating_mul(unit.into());
+        let little = flags.little && bits > 8;
+        if !(1..=MOST_SMALL_BITS).contains(&bits) || little && bits % 8 != 0 {
+            return false;
+        }
+        let (s, d) = (self.register(context), self.register(destination));
+        let both_x = matches!((s, d), (Operand::X(_), Operand::X(_)));
+        let chosen: Handler = match (little, flags.signed, both_x) {
+            (false, false, true) => bit_match::get_small::<false, false, X, X>,
+            (true, false, true) => bit_match::get_small::<true, false, X, X>,
+            (false, true, true) => bit_match::get_small::<false, true, X, X>,
+            (true, true, true) => bit_match::get_small::<true, true, X, X>,
+            (false, false, false) => bit_match::get_small::<false, false, Any, Any>,
+            (true, false, false) => bit_match::get_small::<true, false, Any, Any>,
+            (false, true, false) => bit_match::get_small::<false, true, Any, Any>,
+            (true, true, false) => bit_match::get_small::<true, true, Any, Any>,
+        };
+        let [s, d] = if both_x { [s.word(), d.word()] } else { [s.any(), d.any()] };
+        self.emit_with_label(chosen, fail, &[s, bits, d]);
         true
     }
 

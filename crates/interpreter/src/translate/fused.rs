@@ -3,8 +3,8 @@
 use atoll_loader::instruction::{Instruction, Register, Source, TypeTest};
 
 use super::Writer;
-use crate::handlers::{control, data, test};
 use crate::core::Handler;
+use crate::handlers::{control, data, test};
 use crate::operand::{Operand, offset};
 use crate::pick::{by_list, by_source, by_two_moves};
 

@@ -8,9 +8,7 @@ use super::Writer;
 use crate::core::{Core, Handler};
 use crate::handlers::{arithmetic, float, test};
 use crate::operand::{Any, Operand, X, any_register};
-use crate::pick::{
-    by_arithmetic, by_destination, by_flag_destination, by_flag_source, by_source, by_two_sources,
-};
+use crate::pick::{by_arithmetic, by_destination, by_flag_destination, by_flag_source, by_source, by_two_sources};
 use crate::stubs::native_of;
 
 /// The operand of a floating-point register: its offset.
