@@ -40,6 +40,9 @@ mod persistent_term;
 mod process_flag;
 mod process_info;
 mod process_support;
+mod re;
+mod re_options;
+mod re_pattern;
 mod registry;
 mod send;
 mod spawn;
@@ -89,6 +92,7 @@ const AREAS: &[&[BuiltIn]] = &[
     persistent_term::BUILT_INS,
     process_flag::BUILT_INS,
     process_info::BUILT_INS,
+    re::BUILT_INS,
     registry::BUILT_INS,
     send::BUILT_INS,
     spawn::BUILT_INS,

@@ -1,6 +1,7 @@
 //! The operating system, as the machine sees it: reserved address ranges, clocks, resident memory.
 
 pub mod clock;
+pub mod descriptor;
 mod memory;
 
 pub use memory::{OutOfMemory, Reservation};

@@ -6,7 +6,8 @@ use atoll_heap::Fragment;
 use atoll_term::{Header, Term, WORD_BYTES, Word};
 
 use super::off_heap::adopt_copy;
-use super::sizing::unshared_words;
+use super::relocate::{self, Move};
+use super::sizing::{Run, unshared};
 use super::{Immovable, sharing};
 
 /// A fragment that brings a term as it is: an immediate, or a pointer that its receiver may hold.
@@ -29,11 +30,37 @@ pub(crate) unsafe fn by_copy(term: Term, immovable: Immovable, own: bool) -> Non
     }
     // SAFETY: the caller vouches for the term; the fragment is of the size found.
     unsafe {
-        match unshared_words(term, immovable) {
-            Some(words) => copy_unshared(term, immovable, words),
+        match unshared(term, immovable) {
+            Some(found) => match found.runs {
+                Some(runs) => copy_runs(term, runs, found.words),
+                None => copy_unshared(term, immovable, found.words),
+            },
             None => sharing::copy(term, immovable, own),
         }
     }
+}
+
+/// Copies a term that is nothing but these runs, word by word: no object in them is opaque, so each word is a term or
+/// a header.
+unsafe fn copy_runs(root: Term, runs: [Run; 2], words: usize) -> NonNull<Fragment> {
+    let mut fragment = Fragment::new(words);
+    // SAFETY: the new fragment is ours alone and has room for the runs, which are readable.
+    unsafe {
+        let target = fragment.as_mut();
+        let filled = target.try_allocate(words);
+        debug_assert!(filled.is_some());
+        let to = target.words();
+        let [first, second] = runs.map(|run| (run.end - run.start) / WORD_BYTES);
+        debug_assert_eq!(first + second, words);
+        let moves = [
+            Move { from: runs[0].start as *const Word, words: first, to },
+            Move { from: runs[1].start as *const Word, words: second, to: to.add(first) },
+        ];
+        relocate::copy_plain(&moves);
+        let other = moves[1].shifted(root.word());
+        target.term = Term::from_word(if other == root.word() { moves[0].shifted(other) } else { other });
+    }
+    fragment
 }
 
 /// Copies a term of this size without looking for sharing: a Cheney copy that leaves no marks.

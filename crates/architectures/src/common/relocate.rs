@@ -71,3 +71,52 @@ impl Move {
         }
     }
 }
+
+/// Copies two runs of words that are terms and headers alone to their new places. Pointers into either are shifted.
+///
+/// # Safety
+/// The runs are readable, and there is room at the new places, which do not overlap with them.
+pub(crate) unsafe fn copy_plain(moves: &[Move; 2]) {
+    #[cfg(target_arch = "x86_64")]
+    if moves[0].words + moves[1].words >= WIDE_ABOVE && std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: as the caller's; the processor has what is needed.
+        return unsafe { copy_plain_wide(moves) };
+    }
+    // SAFETY: as the caller's.
+    unsafe { copy_plain_words(moves) }
+}
+
+/// Words from which on a test for wide registers pays.
+#[cfg(target_arch = "x86_64")]
+const WIDE_ABOVE: usize = 32;
+
+/// The same in wide registers, which the compiler makes of it.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+unsafe fn copy_plain_wide(moves: &[Move; 2]) {
+    // SAFETY: as the caller's.
+    unsafe { copy_plain_words(moves) }
+}
+
+#[inline(always)]
+unsafe fn copy_plain_words(moves: &[Move; 2]) {
+    let [first, second] = *moves;
+    let distance = |moving: &Move| (moving.to as u64).wrapping_sub(moving.from as u64);
+    let (first_distance, second_distance) = (distance(&first), distance(&second));
+    let inside = |word: Word, moving: &Move| word.wrapping_sub(moving.from as u64) < (moving.words * WORD_BYTES) as u64;
+    for moving in moves.iter().filter(|moving| moving.words > 0) {
+        // SAFETY: the caller vouches for both runs.
+        let (from, to) = unsafe {
+            (
+                std::slice::from_raw_parts(moving.from, moving.words),
+                std::slice::from_raw_parts_mut(moving.to, moving.words),
+            )
+        };
+        for (word, place) in from.iter().zip(to) {
+            // Without branches. The tag bits do not carry an address out of its run.
+            let distance = if inside(*word, &first) { first_distance } else { 0 }
+                | if inside(*word, &second) { second_distance } else { 0 };
+            *place = word.wrapping_add(if Term::from_word(*word).is_pointer() { distance } else { 0 });
+        }
+    }
+}

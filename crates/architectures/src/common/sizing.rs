@@ -18,10 +18,21 @@ const DEPTH: usize = 64;
 /// First number of runs at which they are compared with each other.
 const FIRST_CHECK: usize = 8;
 
-#[derive(Clone, Copy)]
-struct Run {
-    start: usize,
-    end: usize,
+/// A run of adjacent objects: its first address, and the one behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Run {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+}
+
+/// What is known of a term that shares nothing inside itself.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Unshared {
+    /// Words that a copy takes.
+    pub(crate) words: usize,
+    /// The runs that the term consists of, if they are two at most and no object in them is opaque. The second may be
+    /// empty.
+    pub(crate) runs: Option<[Run; 2]>,
 }
 
 impl Run {
@@ -137,32 +148,55 @@ pub(crate) unsafe fn extent(term: Term) -> (usize, *mut Word, usize) {
     (header.object_words(), place.wrapping_add(1), if header.is_opaque() { 0 } else { header.arity() })
 }
 
-/// Words that a copy of the term takes without the immovable part, if it certainly shares nothing inside.
+/// The size of a copy of the term without the immovable part, if it certainly shares nothing inside.
 ///
 /// # Safety
 /// The term is whole.
-pub(crate) unsafe fn unshared_words(root: Term, immovable: Immovable) -> Option<usize> {
+pub(crate) unsafe fn unshared(root: Term, immovable: Immovable) -> Option<Unshared> {
     let mut runs = Runs::new();
     let mut pending = [const { MaybeUninit::<(*mut Word, *mut Word)>::uninit() }; DEPTH];
     let mut depth = 0;
-    let mut total = 0;
+    let mut words = 0;
+    let mut plain = true;
     let mut root = root.word();
     let mut at: *mut Word = &raw mut root;
     let mut end = at.wrapping_add(1);
     loop {
         while at < end {
             // SAFETY: `at` is a term inside a whole object, or the root.
-            let term = Term::from_word(unsafe { *at });
+            let mut term = Term::from_word(unsafe { *at });
             at = at.wrapping_add(1);
             if !term.is_pointer() || immovable.contains(term) {
                 continue;
             }
-            // SAFETY: terms inside a whole term are whole.
-            let (words, fields, count) = unsafe { extent(term) };
-            if !runs.note(term.pointer() as usize, words) {
-                return None;
+            if term.is_cons() {
+                // The spine of a list in one go, up to a head that is an object.
+                loop {
+                    let cell = term.pointer();
+                    if !runs.note(cell as usize, 2) {
+                        return None;
+                    }
+                    words += 2;
+                    // SAFETY: terms inside a whole term are whole.
+                    let (head, tail) = unsafe { (Term::from_word(*cell), Term::from_word(*cell.add(1))) };
+                    if head.is_pointer() && !immovable.contains(head) || !tail.is_cons() || immovable.contains(tail) {
+                        break;
+                    }
+                    term = tail;
+                }
             }
-            total += words;
+            let (fields, count) = if term.is_cons() {
+                (term.pointer(), 2)
+            } else {
+                // SAFETY: terms inside a whole term are whole.
+                let (size, fields, count) = unsafe { extent(term) };
+                if !runs.note(term.pointer() as usize, size) {
+                    return None;
+                }
+                words += size;
+                plain &= count + 1 == size;
+                (fields, count)
+            };
             if count > 0 {
                 if at < end {
                     if depth == DEPTH {
@@ -176,7 +210,8 @@ pub(crate) unsafe fn unshared_words(root: Term, immovable: Immovable) -> Option<
             }
         }
         if depth == 0 {
-            return runs.disjoint().then_some(total);
+            let two = (plain && runs.count == 0).then_some(runs.open);
+            return runs.disjoint().then_some(Unshared { words, runs: two });
         }
         depth -= 1;
         // SAFETY: what lies below the depth was written.

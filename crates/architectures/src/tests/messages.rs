@@ -191,3 +191,33 @@ fn generations_and_sizes_follow_the_rules() {
     let sizes = private().sizes(&process.mutator);
     assert_eq!((sizes.old_block, sizes.minor_collections, sizes.young_used), (0, 0, 100));
 }
+
+#[test]
+fn messages_in_one_run_two_runs_and_many_are_whole() {
+    let mut heap = ScratchHeap::new();
+    for size in [0, 1, 2, 5, 15, 16, 17, 40, 1000] {
+        let mut elements = Vec::new();
+        for index in 0..size {
+            elements.push(heap.tuple(&[Term::small(index), Term::NIL]));
+        }
+        let cells = heap.list(elements.clone());
+        let numbers = heap.list((0..size).map(Term::small).collect::<Vec<_>>());
+        let floats: Vec<Term> = (0..size).map(|index| heap.float(index as f64)).collect();
+        let opaque = heap.tuple(&floats);
+        let both = heap.tuple(&[cells, numbers, opaque]);
+        for term in [cells, numbers, opaque, both] {
+            let mut sender = Process::new(private(), &OPTIONS, term);
+            let mut receiver = Process::new(private(), &OPTIONS, Term::NIL);
+            let own = sender.roots[0];
+            // First what a process was made with, then what the copy of that has become.
+            let received = sender.send_to(&mut receiver, own);
+            let again = receiver.send_to(&mut sender, received);
+            for copy in [received, again] {
+                assert_eq!((contents(copy), real_words(copy)), (contents(term), real_words(term)), "{size}");
+            }
+            receiver.roots.push(received);
+            receiver.collect(Collection { major: true, ..Collection::default() }).unwrap();
+            assert_eq!(contents(receiver.roots[1]), contents(term));
+        }
+    }
+}
