@@ -184,7 +184,7 @@ pub fn quick_part<const ADVANCE: bool>(context: Term, bits: usize) -> Option<Par
 pub fn rest_in_units(context: Term, unit: u16) -> Option<usize> {
     let rest = Context::of(context)?.remaining();
     // The unit is nearly always 8 or 1, and a division takes long.
-    let whole = if unit == 8 { rest % 8 == 0 } else { rest.is_multiple_of(unit.into()) };
+    let whole = if unit == 8 { rest.is_multiple_of(8) } else { rest.is_multiple_of(unit.into()) };
     whole.then_some(rest)
 }
 

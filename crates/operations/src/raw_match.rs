@@ -128,7 +128,7 @@ pub(crate) fn part_object(context: Context, bits: usize) -> Option<PartObject> {
         let header = Header::new(Kind::SubBits, 3).word();
         return (position > 0).then_some(([header, start, end, context.underlying().word()], 4));
     }
-    if (position | bits) % 8 != 0 || cfg!(target_endian = "big") {
+    if !(position | bits).is_multiple_of(8) || cfg!(target_endian = "big") {
         return None;
     }
     let words = bits.div_ceil(64);

@@ -2,8 +2,8 @@
 
 use atoll_heap::Collection;
 use atoll_loader::instruction::{BitFlags, MatchCommand, Segment, SegmentSize, SegmentType, SegmentValue};
-use atoll_operations::bit_construct::{self, Part, PartSize, PartValue};
 use atoll_operations::Exception;
+use atoll_operations::bit_construct::{self, Part, PartSize, PartValue};
 use atoll_term::{Term, Word};
 
 use crate::core::{Core, Exit, dispatch};
