@@ -6,7 +6,7 @@ use atoll_term::{Header, Kind, Term, Word, atoms};
 
 use crate::core::Handler;
 use crate::handlers::{call, control, data, exception, map, receive, test};
-use crate::operand::{Operand, any_register, offset, resolve};
+use crate::operand::{Any, Operand, X, any_register, offset, resolve};
 use crate::pick::{by_half, by_list, by_source, by_source_destination, by_two_sources_destination};
 use crate::stubs::native_of;
 
@@ -124,6 +124,11 @@ impl Writer<'_> {
         Word::from(need.words) + Word::from(need.floats * FLOAT_WORDS) + Word::from(need.funs * FUN_WORDS)
     }
 
+    /// Bytes of a frame, of what is wanted with it, and of the word below it.
+    fn frame_room(slots: u16, need: HeapNeed) -> Word {
+        (Self::need_words(need) + Word::from(slots) + 1) * 8
+    }
+
     /// At the entry of a function that is built in, its body is the built-in function.
     fn built_in_override(&mut self, name: u32, arity: u8) {
         let (module, name) = (self.linked.atoms[0], self.linked.atoms[name as usize]);
@@ -199,7 +204,7 @@ impl Writer<'_> {
             }
             Instruction::Return => self.emit(control::return_, &[]),
             Instruction::Allocate { slots, need, live } => {
-                let room = (Self::need_words(*need) + Word::from(*slots) + 1) * 8;
+                let room = Self::frame_room(*slots, *need);
                 let chosen: Handler = match (self.translator.stress, self.translator.united) {
                     (false, true) => control::allocate::<true>,
                     (false, false) => control::allocate::<false>,
@@ -221,6 +226,7 @@ impl Writer<'_> {
             Instruction::Deallocate { slots } | Instruction::Trim { slots, .. } => {
                 self.emit(control::deallocate, &[offset(*slots)]);
             }
+            Instruction::InitYregs(slots) if slots.len() == 1 => self.emit(control::init_one, &[offset(slots[0])]),
             Instruction::InitYregs(slots) => {
                 self.emit(control::init_yregs, &[slots.len() as Word]);
                 self.words.extend(slots.iter().map(|slot| offset(*slot)));
@@ -312,12 +318,21 @@ impl Writer<'_> {
                 self.emit(by_source_destination!(data::move_, s, d), &[s.word(), d.word()]);
             }
             Instruction::Swap { first, second } => {
-                self.emit(data::swap, &[any_register(*first), any_register(*second)]);
+                let (s, t) = (self.register(*first), self.register(*second));
+                match (s, t) {
+                    (Operand::X(_), Operand::X(_)) => self.emit(data::swap::<X, X>, &[s.word(), t.word()]),
+                    _ => self.emit(data::swap::<Any, Any>, &[s.any(), t.any()]),
+                }
             }
             Instruction::PutList { head, tail, destination } => {
                 let (h, t, d) = (self.operand(*head), self.operand(*tail), self.register(*destination));
                 let chosen = by_two_sources_destination!(data::put_list, h, t, d);
                 self.emit(chosen, &[h.word(), t.word(), d.word()]);
+            }
+            Instruction::PutTuple { destination, elements } if elements.len() == 2 => {
+                let (s, t, d) = (self.operand(elements[0]), self.operand(elements[1]), self.register(*destination));
+                let chosen = by_two_sources_destination!(data::put_pair, s, t, d);
+                self.emit(chosen, &[d.word(), s.word(), t.word()]);
             }
             Instruction::PutTuple { destination, elements } => {
                 let header = Header::new(Kind::Tuple, elements.len()).word();

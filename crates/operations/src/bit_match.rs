@@ -40,30 +40,33 @@ pub fn new_context(value: Term) -> Option<[Term; CONTEXT_ARITY]> {
     Some([start, start, end, underlying])
 }
 
-/// Integer segment of 1 to 56 bits, which is always a small integer; little-endian ones are of whole bytes.
+/// Integer segment of 1 to 56 bits, which is always a small integer; little-endian ones are of whole bytes. The caller has
+/// seen that so many bits remain. `None` is for [`get_integer`] to find out.
 #[inline(always)]
-pub fn get_small<const LITTLE: bool, const SIGNED: bool>(context: Term, bits: usize) -> Option<Term> {
-    let context = Context::of(context)?;
-    if bits > context.remaining() {
-        return None;
-    }
-    let read = context.peek(bits);
+pub fn get_small<const LITTLE: bool, const SIGNED: bool>(context: Context, bits: usize) -> Option<Term> {
+    let read = context.peek(bits)?;
     let value = if LITTLE { read.swap_bytes() >> (64 - bits) } else { read };
     context.advance(bits);
     let value = if SIGNED { ((value << (64 - bits)) as i64) >> (64 - bits) } else { value as i64 };
     Some(Term::small(value))
 }
 
-/// Whether the next 1 to 56 bits are these; if so, skips them.
+/// As [`get_small`], of 8 bits without sign.
 #[inline(always)]
-pub fn match_small(context: Term, bits: usize, expected: u64) -> bool {
-    match Context::of(context) {
-        Some(context) if bits <= context.remaining() && context.peek(bits) == expected => {
-            context.advance(bits);
-            true
-        }
-        _ => false,
+pub fn get_byte(context: Context) -> Option<Term> {
+    let byte = context.peek_byte()?;
+    context.advance(8);
+    Some(Term::small(byte.into()))
+}
+
+/// Whether the next 1 to 56 bits, which remain, are these; if so, skips them. `None` is for [`match_string`] to find out.
+#[inline(always)]
+pub fn match_small(context: Context, bits: usize, expected: u64) -> Option<bool> {
+    let same = context.peek(bits)? == expected;
+    if same {
+        context.advance(bits);
     }
+    Some(same)
 }
 
 /// Integer segment.

@@ -78,38 +78,27 @@ impl Context {
         unsafe { *self.object.add(POSITION) = Term::small(position as i64).word() };
     }
 
-    /// The next 1 to 56 bits, most significant first; the caller has seen that so many remain.
+    /// The next 1 to 56 bits, most significant first, of which the caller has seen that they remain; `None` where the
+    /// whole is too short for a load of eight bytes.
     #[inline(always)]
-    pub(crate) fn peek(&self, bits: usize) -> u64 {
+    pub(crate) fn peek(&self, bits: usize) -> Option<u64> {
         debug_assert!((1..=56).contains(&bits) && bits <= self.remaining());
-        let (position, end) = (self.position(), self.end());
-        let (index, offset) = (position / 8, position % 8);
+        let position = self.position();
+        let last = self.end().div_ceil(8).checked_sub(8)?;
+        // Near the end the load ends with the last byte.
+        let first = (position / 8).min(last);
         // SAFETY: the bytes up to the end of the match are there; see `bytes`.
-        unsafe {
-            let first = self.underlying().underlying_bytes().add(index);
-            if bits == 8 && offset == 0 {
-                return (*first).into();
-            }
-            let word = if index + 8 <= end.div_ceil(8) {
-                u64::from_be_bytes(*first.cast::<[u8; 8]>())
-            } else {
-                last_bytes(first, (offset + bits).div_ceil(8))
-            };
-            (word << offset) >> (64 - bits)
-        }
+        let word = unsafe { *self.underlying().underlying_bytes().add(first).cast::<[u8; 8]>() };
+        Some((u64::from_be_bytes(word) << (position - first * 8)) >> (64 - bits))
     }
-}
 
-/// The first `count` (at most 8) bytes as the high ones of a word.
-///
-/// # Safety
-/// So many bytes are there.
-#[inline(never)]
-unsafe fn last_bytes(first: *const u8, count: usize) -> u64 {
-    let mut bytes = [0; 8];
-    // SAFETY: the caller says so.
-    unsafe { std::ptr::copy_nonoverlapping(first, bytes.as_mut_ptr(), count) };
-    u64::from_be_bytes(bytes)
+    /// The byte at the position, of which the caller has seen that it remains; `None` where no byte begins.
+    #[inline(always)]
+    pub(crate) fn peek_byte(&self) -> Option<u8> {
+        let position = self.position();
+        // SAFETY: the bytes up to the end of the match are there; see `bytes`.
+        position.is_multiple_of(8).then(|| unsafe { *self.underlying().underlying_bytes().add(position / 8) })
+    }
 }
 
 /// The object of a binary segment: its words, and how many of them.

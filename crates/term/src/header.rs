@@ -152,10 +152,11 @@ mod tests {
 
     #[test]
     fn kinds_and_sizes_come_back() {
-        for (number, kind) in KINDS.iter().enumerate() {
-            assert_eq!(*kind as usize, number);
-            let header = Header::with_extra(*kind, 12_345, 0xbeef);
-            assert_eq!((header.kind(), header.arity(), header.extra()), (*kind, 12_345, 0xbeef));
+        for number in 0..16 {
+            let kind = Header::from_word(number << 2).kind();
+            assert_eq!(kind as u64, number);
+            let header = Header::with_extra(kind, 12_345, 0xbeef);
+            assert_eq!((header.kind(), header.arity(), header.extra()), (kind, 12_345, 0xbeef));
             assert_eq!(header.is_opaque(), number >= 8);
             assert_eq!(header.word() & 3, 0);
         }

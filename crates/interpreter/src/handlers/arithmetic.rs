@@ -9,7 +9,7 @@ use atoll_term::{Export, Kind, Term, Word};
 use crate::core::{Core, Exit, dispatch};
 use crate::handlers::control::any_at;
 use crate::handlers::float::on_floats;
-use crate::operand::{Any, Read, Write};
+use crate::operand::{Any, Read, Write, both_small};
 use crate::raise;
 
 /// An operation of two operands that may need heap.
@@ -26,7 +26,7 @@ pub unsafe fn add_subtract<const ADD: bool, S: Read, T: Read, D: Write>(
     // SAFETY: operands as the translation wrote them.
     unsafe {
         let (left, right) = (S::read(*ip.add(2), e, c), T::read(*ip.add(3), e, c));
-        if left.both_small(right) {
+        if both_small::<S, T>(left, right) {
             let (a, b) = (left.word() as i64, (right.word() & !0xf) as i64);
             let (sum, overflow) = if ADD { a.overflowing_add(b) } else { a.overflowing_sub(b) };
             if !overflow {
@@ -50,7 +50,7 @@ pub unsafe fn multiply<S: Read, T: Read, D: Write>(
     // SAFETY: operands as the translation wrote them.
     unsafe {
         let (left, right) = (S::read(*ip.add(2), e, c), T::read(*ip.add(3), e, c));
-        if left.both_small(right)
+        if both_small::<S, T>(left, right)
             && let Some(product) = ((left.word() & !0xf) as i64).checked_mul(right.small_value())
         {
             D::write(*ip.add(4), Term::from_word(product as u64 | 0xf), e, c);
@@ -87,7 +87,7 @@ pub unsafe fn divide<const REMAINDER: bool, S: Read, T: Read, D: Write>(
     // SAFETY: operands as the translation wrote them.
     unsafe {
         let (left, right) = (S::read(*ip.add(2), e, c), T::read(*ip.add(3), e, c));
-        if left.both_small(right) && right.small_value() > 0 {
+        if both_small::<S, T>(left, right) && right.small_value() > 0 {
             let (a, b) = (left.small_value(), right.small_value());
             D::write(*ip.add(4), Term::small(if REMAINDER { a % b } else { a / b }), e, c);
             return dispatch(ip.add(6), hp, e, reds, c);
@@ -109,7 +109,7 @@ pub unsafe fn bitwise<const OPERATION: u8, S: Read, T: Read, D: Write>(
     // SAFETY: operands as the translation wrote them.
     unsafe {
         let (left, right) = (S::read(*ip.add(2), e, c), T::read(*ip.add(3), e, c));
-        if left.both_small(right) {
+        if both_small::<S, T>(left, right) {
             let (a, b) = (left.word(), right.word());
             let result = match OPERATION {
                 0 => a & b,
@@ -140,7 +140,7 @@ pub unsafe fn shift<const RIGHT: bool, S: Read, T: Read, D: Write>(
     // SAFETY: operands as the translation wrote them.
     unsafe {
         let (left, right) = (S::read(*ip.add(2), e, c), T::read(*ip.add(3), e, c));
-        if left.both_small(right) {
+        if both_small::<S, T>(left, right) {
             let (value, count) = (left.small_value(), right.small_value());
             let result = if RIGHT && count >= 0 {
                 Some(Term::small(value >> count.min(63)))

@@ -1,7 +1,7 @@
 //! Matching bitstrings: what common compilers emit most is done here, the rest fetches operands and leaves the meaning to
 //! `operations`.
 
-use atoll_loader::instruction::Register;
+use atoll_loader::instruction::{BitFlags, Register};
 use atoll_operations::{Exception, bit_match};
 use atoll_term::{Header, Kind, Term, Word};
 
@@ -116,7 +116,60 @@ pub unsafe fn get_small<const LITTLE: bool, const SIGNED: bool, S: Read, D: Writ
 ) -> Exit {
     // SAFETY: operands as the translation wrote them.
     unsafe {
-        match bit_match::get_small::<LITTLE, SIGNED>(S::read(*ip.add(2), e, c), *ip.add(3) as usize) {
+        let bits = *ip.add(3) as usize;
+        let context = match bit_match::Context::of(S::read(*ip.add(2), e, c)) {
+            Some(context) if bits <= context.remaining() => context,
+            _ => return fail(ip, hp, e, reds, c),
+        };
+        match bit_match::get_small::<LITTLE, SIGNED>(context, bits) {
+            Some(value) => {
+                D::write(*ip.add(4), value, e, c);
+                dispatch(ip.add(5), hp, e, reds, c)
+            }
+            None => get_small_slow::<LITTLE, SIGNED, S, D>(ip, hp, e, reds, c),
+        }
+    }
+}
+
+/// `bs_get_integer2` of 8 bits: operands as for [`get_small`].
+pub unsafe fn get_byte<S: Read, D: Write>(
+    ip: *const Word,
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
+    // SAFETY: operands as the translation wrote them.
+    unsafe {
+        let context = match bit_match::Context::of(S::read(*ip.add(2), e, c)) {
+            Some(context) if context.remaining() >= 8 => context,
+            _ => return fail(ip, hp, e, reds, c),
+        };
+        match bit_match::get_byte(context) {
+            Some(value) => {
+                D::write(*ip.add(4), value, e, c);
+                dispatch(ip.add(5), hp, e, reds, c)
+            }
+            None => get_small::<false, false, S, D>(ip, hp, e, reds, c),
+        }
+    }
+}
+
+/// As [`get_small`], in any bitstring.
+#[cold]
+#[inline(never)]
+unsafe fn get_small_slow<const LITTLE: bool, const SIGNED: bool, S: Read, D: Write>(
+    ip: *const Word,
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
+    // SAFETY: the process runs on this core; a small integer takes no heap.
+    unsafe {
+        let flags = BitFlags { little: LITTLE, signed: SIGNED };
+        let context = S::read(*ip.add(2), e, c);
+        match bit_match::get_integer(&mut *(*c).mutator, context, *ip.add(3) as usize, flags) {
             Some(value) => {
                 D::write(*ip.add(4), value, e, c);
                 dispatch(ip.add(5), hp, e, reds, c)
@@ -126,18 +179,26 @@ pub unsafe fn get_small<const LITTLE: bool, const SIGNED: bool, S: Read, D: Writ
     }
 }
 
-/// `bs_match_string` of 1 to 56 bits: fail, context, bits, what they are.
+/// `bs_match_string` of 1 to 56 bits: fail, context, bits, table, what they are.
 pub unsafe fn match_small(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: operands as the translation wrote them.
     unsafe {
-        check(bit_match::match_small(any_at(ip, 2, e, c), *ip.add(3) as usize, *ip.add(4)), 5, ip, hp, e, reds, c)
+        let bits = *ip.add(3) as usize;
+        let context = match bit_match::Context::of(any_at(ip, 2, e, c)) {
+            Some(context) if bits <= context.remaining() => context,
+            _ => return fail(ip, hp, e, reds, c),
+        };
+        match bit_match::match_small(context, bits, *ip.add(5)) {
+            Some(same) => check(same, 6, ip, hp, e, reds, c),
+            None => match_string(ip, hp, e, reds, c),
+        }
     }
 }
 
 /// `bs_skip_bits2` of a constant size: fail, context, bits.
-pub unsafe fn skip_constant(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+pub unsafe fn skip_constant<S: Read>(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: operands as the translation wrote them.
-    unsafe { check(bit_match::skip(any_at(ip, 2, e, c), *ip.add(3) as usize), 4, ip, hp, e, reds, c) }
+    unsafe { check(bit_match::skip(S::read(*ip.add(2), e, c), *ip.add(3) as usize), 4, ip, hp, e, reds, c) }
 }
 
 /// Writes a part's object to the heap, which has room for it; returns the new heap top.
@@ -308,18 +369,18 @@ pub unsafe fn skip_all(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, 
 }
 
 /// `bs_test_tail2`: fail, context, bits.
-pub unsafe fn test_tail(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+pub unsafe fn test_tail<S: Read>(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: operands as the translation wrote them.
-    unsafe { check(bit_match::test_tail(any_at(ip, 2, e, c), *ip.add(3)), 4, ip, hp, e, reds, c) }
+    unsafe { check(bit_match::test_tail(S::read(*ip.add(2), e, c), *ip.add(3)), 4, ip, hp, e, reds, c) }
 }
 
 /// `bs_test_unit`: fail, context, unit.
-pub unsafe fn test_unit(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+pub unsafe fn test_unit<S: Read>(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: operands as the translation wrote them.
-    unsafe { check(bit_match::test_unit(any_at(ip, 2, e, c), *ip.add(3) as u16), 4, ip, hp, e, reds, c) }
+    unsafe { check(bit_match::test_unit(S::read(*ip.add(2), e, c), *ip.add(3) as u16), 4, ip, hp, e, reds, c) }
 }
 
-/// `bs_match_string`: fail, context, bits, table.
+/// `bs_match_string`: fail, context, bits, table, and what [`match_small`] needs.
 pub unsafe fn match_string(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: operands as the translation wrote them; tables live as long as the code.
     unsafe {
@@ -332,7 +393,7 @@ pub unsafe fn match_string(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i
             e,
             c,
         );
-        check(truth, 5, ip, hp, e, reds, c)
+        check(truth, 6, ip, hp, e, reds, c)
     }
 }
 
@@ -369,20 +430,32 @@ unsafe fn get_tail_slow(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64,
 }
 
 /// `bs_get_position`: context, destination.
-pub unsafe fn get_position(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+pub unsafe fn get_position<S: Read, D: Write>(
+    ip: *const Word,
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
     // SAFETY: operands as the translation wrote them.
     unsafe {
-        let position = bit_match::get_position(any_at(ip, 1, e, c)).unwrap_or(Term::small(0));
-        Any::write(*ip.add(2), position, e, c);
+        let position = bit_match::get_position(S::read(*ip.add(1), e, c)).unwrap_or(Term::small(0));
+        D::write(*ip.add(2), position, e, c);
         dispatch(ip.add(3), hp, e, reds, c)
     }
 }
 
 /// `bs_set_position`: context, position.
-pub unsafe fn set_position(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+pub unsafe fn set_position<S: Read, T: Read>(
+    ip: *const Word,
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
     // SAFETY: operands as the translation wrote them.
     unsafe {
-        bit_match::set_position(any_at(ip, 1, e, c), any_at(ip, 2, e, c));
+        bit_match::set_position(S::read(*ip.add(1), e, c), T::read(*ip.add(2), e, c));
         dispatch(ip.add(3), hp, e, reds, c)
     }
 }

@@ -6,7 +6,7 @@ use atoll_term::{Term, View, Word, atoms};
 use crate::core::{Core, Exit, dispatch};
 use crate::handlers::control::any_at;
 use crate::handlers::float::boxed_float;
-use crate::operand::Read;
+use crate::operand::{Read, both_small};
 
 #[inline(always)]
 unsafe fn branch(
@@ -198,7 +198,7 @@ pub unsafe fn compare_order<const LESS: bool, S: Read, T: Read>(
     // SAFETY: operands as the translation wrote them.
     unsafe {
         let (left, right) = (S::read(*ip.add(2), e, c), T::read(*ip.add(3), e, c));
-        if left.both_small(right) {
+        if both_small::<S, T>(left, right) {
             return branch(((left.word() as i64) < (right.word() as i64)) == LESS, 4, ip, hp, e, reds, c);
         }
         (*c).operands = [left, right];
@@ -238,6 +238,34 @@ unsafe fn compare_order_slow<const LESS: bool>(
     unsafe {
         let [left, right] = (*c).operands;
         branch(atoll_term::compare(left, right).is_lt() == LESS, 4, ip, hp, e, reds, c)
+    }
+}
+
+/// `is_ge Value, From` and `is_ge To, Value` in one, both limits small: value, from, to - from (untagged).
+pub unsafe fn in_range<S: Read>(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: operands as the translation wrote them.
+    unsafe {
+        let value = S::read(*ip.add(2), e, c);
+        let from = *ip.add(3);
+        if value.is_small() {
+            return branch(value.word().wrapping_sub(from) <= *ip.add(4), 5, ip, hp, e, reds, c);
+        }
+        (*c).operands[0] = value;
+        in_range_slow(ip, hp, e, reds, c)
+    }
+}
+
+/// As [`in_range`], of the value that is left in [`Core`].
+#[cold]
+#[inline(never)]
+unsafe fn in_range_slow(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: operands as the translation wrote them.
+    unsafe {
+        let (value, from) = ((*c).operands[0], *ip.add(3));
+        let to = Term::from_word(from + *ip.add(4));
+        let inside =
+            atoll_term::compare(value, Term::from_word(from)).is_ge() && atoll_term::compare(to, value).is_ge();
+        branch(inside, 5, ip, hp, e, reds, c)
     }
 }
 

@@ -11,16 +11,34 @@ use crate::operand::{Any, Operand, X, any_register};
 /// Most bits of an integer segment that is read at once, and always a small integer.
 const MOST_SMALL_BITS: u64 = 56;
 
+/// The handler for a context in an X register, or in any, with its operand.
+macro_rules! by_context {
+    ($handler:ident, $context:expr) => {{
+        let context = $context;
+        match context {
+            Operand::X(_) => (bit_match::$handler::<X> as Handler, context.word()),
+            _ => (bit_match::$handler::<Any> as Handler, context.any()),
+        }
+    }};
+}
+
+/// As `by_context`, with a second operand.
+macro_rules! by_two {
+    ($handler:ident, $context:expr, $other:expr) => {{
+        let (context, other) = ($context, $other);
+        match (context, other) {
+            (Operand::X(_), Operand::X(_)) => (bit_match::$handler::<X, X> as Handler, [context.word(), other.word()]),
+            _ => (bit_match::$handler::<Any, Any> as Handler, [context.any(), other.any()]),
+        }
+    }};
+}
+
 impl Writer<'_> {
     pub(super) fn bits(&mut self, instruction: &Instruction) -> bool {
         match instruction {
             Instruction::BsStartMatch { fail, value, destination, .. } => {
-                let (s, d) = (self.operand(*value), self.register(*destination));
-                let (chosen, [s, d]) = match (s, d) {
-                    (Operand::X(_), Operand::X(_)) => (bit_match::start_match::<X, X> as Handler, [s.word(), d.word()]),
-                    _ => (bit_match::start_match::<Any, Any> as Handler, [s.any(), d.any()]),
-                };
-                self.emit_with_label(chosen, *fail, &[s, d]);
+                let (chosen, operands) = by_two!(start_match, self.operand(*value), self.register(*destination));
+                self.emit_with_label(chosen, *fail, &operands);
             }
             Instruction::BsGetInteger {
                 fail, context, size: Source::Small(size), unit, flags, destination, ..
@@ -43,7 +61,8 @@ impl Writer<'_> {
             }
             Instruction::BsSkipBits { fail, context, size: Some(Source::Small(size @ 0..=0xffff_ffff)), unit } => {
                 let bits = *size as Word * Word::from(*unit);
-                self.emit_with_label(bit_match::skip_constant, *fail, &[any_register(*context), bits]);
+                let (chosen, s) = by_context!(skip_constant, self.register(*context));
+                self.emit_with_label(chosen, *fail, &[s, bits]);
             }
             Instruction::BsSkipBits { fail, context, size: Some(size), unit } => {
                 let operands = [any_register(*context), self.any(*size), (*unit).into()];
@@ -53,31 +72,34 @@ impl Writer<'_> {
                 self.emit_with_label(bit_match::skip_all, *fail, &[any_register(*context), (*unit).into()]);
             }
             Instruction::BsTestTail { fail, context, bits: tail } => {
-                self.emit_with_label(bit_match::test_tail, *fail, &[any_register(*context), *tail]);
+                let (chosen, s) = by_context!(test_tail, self.register(*context));
+                self.emit_with_label(chosen, *fail, &[s, *tail]);
             }
             Instruction::BsTestUnit { fail, context, unit } => {
-                self.emit_with_label(bit_match::test_unit, *fail, &[any_register(*context), (*unit).into()]);
+                let (chosen, s) = by_context!(test_unit, self.register(*context));
+                self.emit_with_label(chosen, *fail, &[s, (*unit).into()]);
             }
             Instruction::BsMatchString { fail, context, bits: length, offset } => {
                 let bytes = self.string(*offset, length.div_ceil(8) as usize);
-                if (1..=MOST_SMALL_BITS).contains(length) && bytes.len() as u64 == length.div_ceil(8) {
-                    let whole = bytes.iter().fold(0, |word, byte| word << 8 | Word::from(*byte));
-                    let expected = whole >> (bytes.len() as u64 * 8 - length);
-                    let operands = [any_register(*context), *length, expected];
-                    self.emit_with_label(bit_match::match_small, *fail, &operands);
-                    return true;
-                }
+                // A string that is short, and not cut off, is compared as a number.
+                let padded = bytes.len() as u64 * 8;
+                let short = (1..=MOST_SMALL_BITS).contains(length) && (*length..*length + 8).contains(&padded);
+                let number = if short { bytes.iter().fold(0, |word, byte| word << 8 | Word::from(*byte)) } else { 0 };
                 let table = keep(bits::Table::Bytes(bytes));
-                self.emit_with_label(bit_match::match_string, *fail, &[any_register(*context), *length, table]);
+                let operands = [any_register(*context), *length, table, number >> (padded.wrapping_sub(*length) & 7)];
+                let chosen: Handler = if short { bit_match::match_small } else { bit_match::match_string };
+                self.emit_with_label(chosen, *fail, &operands);
             }
             Instruction::BsGetTail { context, destination, .. } => {
                 self.emit(bit_match::get_tail, &[0, any_register(*context), any_register(*destination)]);
             }
             Instruction::BsGetPosition { context, destination, .. } => {
-                self.emit(bit_match::get_position, &[any_register(*context), any_register(*destination)]);
+                let (chosen, operands) = by_two!(get_position, self.register(*context), self.register(*destination));
+                self.emit(chosen, &operands);
             }
             Instruction::BsSetPosition { context, position } => {
-                self.emit(bit_match::set_position, &[any_register(*context), self.any(*position)]);
+                let (chosen, operands) = by_two!(set_position, self.register(*context), self.operand(*position));
+                self.emit(chosen, &operands);
             }
             Instruction::BsGetUtf { fail, encoding, context, flags, destination, .. } => {
                 let mut operands =
@@ -125,6 +147,7 @@ impl Writer<'_> {
         let (s, d) = (self.register(context), self.register(destination));
         let both_x = matches!((s, d), (Operand::X(_), Operand::X(_)));
         let chosen: Handler = match (little, flags.signed, both_x) {
+            (false, false, true) if bits == 8 => bit_match::get_byte::<X, X>,
             (false, false, true) => bit_match::get_small::<false, false, X, X>,
             (true, false, true) => bit_match::get_small::<true, false, X, X>,
             (false, true, true) => bit_match::get_small::<false, true, X, X>,

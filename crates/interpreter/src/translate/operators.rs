@@ -8,7 +8,9 @@ use super::Writer;
 use crate::core::{Core, Handler};
 use crate::handlers::{arithmetic, float, test};
 use crate::operand::{Any, Operand, X, any_register};
-use crate::pick::{by_arithmetic, by_destination, by_flag_destination, by_flag_source, by_source, by_two_sources};
+use crate::pick::{
+    by_arithmetic, by_destination, by_flag_destination, by_flag_source, by_order, by_source, by_two_sources,
+};
 use crate::stubs::native_of;
 
 /// The operand of a floating-point register: its offset.
@@ -75,8 +77,8 @@ impl Writer<'_> {
             Comparison::NotExactlyEqual if immediate => by_flag_source!(test::compare_immediate, false, a),
             Comparison::ExactlyEqual => by_two_sources!(test::compare_exact, true, a, b),
             Comparison::NotExactlyEqual => by_two_sources!(test::compare_exact, false, a, b),
-            Comparison::Less => by_two_sources!(test::compare_order, true, a, b),
-            Comparison::GreaterOrEqual => by_two_sources!(test::compare_order, false, a, b),
+            Comparison::Less => by_order!(true, a, b),
+            Comparison::GreaterOrEqual => by_order!(false, a, b),
             Comparison::Equal | Comparison::NotEqual => {
                 let chosen: Handler = match comparison {
                     Comparison::Equal => test::compare_equal::<true>,
@@ -98,7 +100,9 @@ impl Writer<'_> {
         }
         if let (true, [left, right]) = (erlang, arguments) {
             let (a, b) = (self.operand(*left), self.operand(*right));
+            let no_small = |operand| matches!(operand, Operand::K(term) if !term.is_small());
             let specialised = match name {
+                _ if no_small(a) || no_small(b) => None,
                 atoms::OP_PLUS => Some(by_arithmetic!(true, a, b, d)),
                 atoms::OP_MINUS => Some(by_arithmetic!(false, a, b, d)),
                 _ => None,
@@ -107,6 +111,8 @@ impl Writer<'_> {
                 return self.emit_with_label(chosen, fail, &[a.word(), b.word(), d.word(), name.word()]);
             }
             let general = match name {
+                atoms::OP_PLUS => Some(by_common_operands!(add_subtract, [true], a, b, d)),
+                atoms::OP_MINUS => Some(by_common_operands!(add_subtract, [false], a, b, d)),
                 atoms::OP_TIMES => Some(by_common_operands!(multiply, [], a, b, d)),
                 atoms::OP_DIVIDE => Some(by_common_operands!(divide_floats, [], a, b, d)),
                 atoms::DIV => Some(by_common_operands!(divide, [false], a, b, d)),
