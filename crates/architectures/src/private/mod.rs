@@ -28,9 +28,13 @@
 //! * P5: no fragments are left.
 
 mod collect;
+mod cycle;
+mod live_map;
 mod major;
 mod minor;
+mod old;
 mod send;
+mod sliced;
 mod state;
 mod stored;
 mod verify;
@@ -50,12 +54,19 @@ use state::State;
 #[derive(Debug)]
 pub struct Private {
     immovable: Immovable,
+    sliced: sliced::Settings,
 }
 
 impl Private {
     /// The architecture; reserves the immovable range if nobody has.
     pub fn new() -> Private {
-        Private { immovable: Immovable::of_this_run() }
+        Private { immovable: Immovable::of_this_run(), sliced: sliced::Settings::usual() }
+    }
+
+    /// Sets above how many words the old generation is collected in slices, for how many nanoseconds each lasts, and after
+    /// how many words of work it looks at the clock.
+    pub fn set_slices(&self, above: usize, nanoseconds: i64, step: usize) {
+        self.sliced.set(above, nanoseconds, step);
     }
 }
 
@@ -87,6 +98,7 @@ impl Architecture for Private {
             release_off_heap_list(mutator.off_heap);
             if let Some(old) = State::of_mut(mutator).take_old() {
                 release_off_heap_list(old.off_heap);
+                release_off_heap_list(old.cycle.as_ref().map_or(std::ptr::null_mut(), |cycle| cycle.off_heap()));
                 old.free();
             }
             blocks::free(heap, words);
@@ -159,7 +171,7 @@ impl Architecture for Private {
     fn sizes(&self, mutator: &Mutator) -> HeapSizes {
         let state = State::of(mutator);
         let stack = mutator.stack_words();
-        let (old_block, old_used) = state.old().map_or((0, 0), |old| (old.words, old.used()));
+        let (old_block, old_used) = state.old().map_or((0, 0), |old| (old.words(), old.used()));
         HeapSizes {
             young_block: state.block_words(mutator) - stack,
             young_used: blocks::words_between(state.heap, mutator.top),
@@ -175,7 +187,7 @@ impl Architecture for Private {
         let state = State::of(mutator);
         visit(state.heap, blocks::words_between(state.heap, mutator.top));
         if let Some(old) = state.old() {
-            visit(old.start, old.used());
+            old.each_block(|block| visit(block.start, block.used()));
         }
         collect::each_fragment(mutator, |fragment| visit(fragment.words(), fragment.used()));
     }
@@ -186,6 +198,7 @@ impl Architecture for Private {
             each_off_heap(mutator.off_heap, visit);
             if let Some(old) = State::of(mutator).old() {
                 each_off_heap(old.off_heap, visit);
+                each_off_heap(old.cycle.as_ref().map_or(std::ptr::null_mut(), |cycle| cycle.off_heap()), visit);
             }
         }
     }
