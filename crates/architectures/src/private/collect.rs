@@ -175,6 +175,18 @@ pub(super) fn resize(mutator: &mut Mutator, need: Need, factor: usize, roots: &m
     }
 }
 
+/// Phase 7 in a large heap: the young generation shall have this room.
+pub(super) fn resize_large(mutator: &mut Mutator, need: Need, nursery: usize, roots: &mut Roots<'_>) {
+    let state = State::of(mutator);
+    let block = state.block_words(mutator);
+    let used = blocks::words_between(state.heap, mutator.top) + mutator.stack_words();
+    let wanted = fibonacci::at_least((used + nursery.max(need.words)).max(state.options().minimum_words));
+    State::of_mut(mutator).grow = block < used + nursery / 2;
+    if wanted < block / 2 {
+        shrink(mutator, block, wanted, roots);
+    }
+}
+
 fn shrink(mutator: &mut Mutator, block: usize, wanted: usize, roots: &mut Roots<'_>) {
     let state = State::of(mutator);
     let heap = state.heap;

@@ -5,7 +5,7 @@ use std::ptr::null_mut;
 use atoll_heap::{HeapFull, Mutator, link_off_heap, off_heap_bytes};
 use atoll_term::{WORD_BYTES, Word};
 
-use super::collect::{Need, Roots, check_limit, fragment_ranges, move_stack, replace_block, resize};
+use super::collect::{Need, Roots, check_limit, fragment_ranges, move_stack, replace_block, resize, resize_large};
 use super::old::Block;
 use super::state::State;
 use crate::common::cheney::{Copier, Destination, Policy};
@@ -39,8 +39,10 @@ impl Policy for Young {
 
 /// Sizes in a large heap.
 pub(super) struct Large {
-    /// Words of the young generation that shall be free afterwards.
+    /// Words of the young generation that shall be free afterwards, if it can be.
     pub(super) nursery: usize,
+    /// Whether what is needed must be free.
+    pub(super) must: bool,
     /// Length of a new block for what becomes old, if there is to be one.
     pub(super) target: Option<usize>,
 }
@@ -59,11 +61,13 @@ pub(super) fn collect(
     let mature = blocks::words_between(heap, state.high_water);
     let before = used + mutator.fragment_words;
     let most = before + mutator.stack_words();
-    let mut wanted = block.max(most).max(state.options().minimum_words);
-    if let Some(large) = &large {
-        wanted = (most - mature + large.nursery).max(state.options().minimum_words);
-    } else if state.grow || need.words > wanted / 4 {
-        wanted = wanted.max(most + need.words);
+    let most_young = if large.is_some() { most - mature } else { most };
+    let mut wanted = block.max(most_young).max(state.options().minimum_words);
+    match &large {
+        Some(large) if large.must || need.words > wanted / 4 => wanted = wanted.max(most_young + need.words),
+        Some(large) if state.grow => wanted = wanted.max(most_young + large.nursery),
+        None if state.grow || need.words > wanted / 4 => wanted = wanted.max(most + need.words),
+        _ => {}
     }
     let new_words = fibonacci::at_least(wanted);
     let new_old = match &large {
@@ -114,10 +118,10 @@ pub(super) fn collect(
     let live = blocks::words_between(block_start, copier.young);
     let promoted = blocks::words_between(old_top, copier.old);
     let enough = live + mutator.stack_words() + need.words <= new_words;
-    if large.is_some() {
-        State::of_mut(mutator).grow = false;
-    } else if enough {
-        resize(mutator, need, SHRINK_FACTOR, roots);
+    match large {
+        Some(large) if enough => resize_large(mutator, need, large.nursery, roots),
+        None if enough => resize(mutator, need, SHRINK_FACTOR, roots),
+        _ => {}
     }
     let state = State::of(mutator);
     Report {

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 
 use atoll_heap::{HeapFull, Mutator, each_off_heap, join_off_heap, off_heap_bytes, off_heap_link, statistics};
 use atoll_platform::clock::monotonic;
+use atoll_term::Word;
 
 use super::collect::{Need, Roots, each_fragment, move_stack};
 use super::cycle::{Cycle, Slice};
@@ -16,11 +17,13 @@ use crate::common::report::Report;
 use crate::common::{blocks, fibonacci};
 
 /// Words of the young generation that are free after a minor collection of a large heap, if the stack is not larger.
-const NURSERY: usize = 121_393;
+const NURSERY: usize = 46_368;
 /// Words to be done in a cycle for each word that survives into the old generation meanwhile.
 const PACE: usize = 4;
 /// Least part of the heap that a block for survivors during a cycle has.
 const EXTENSION_PART: usize = 8;
+/// Words of a block above which it is given back by another thread.
+const FREED_APART: usize = 1 << 19;
 /// Heaps with more words than this have no cycles: the counts of live words are short.
 const TOO_LARGE: usize = u32::MAX as usize;
 
@@ -127,8 +130,16 @@ pub(super) fn collect(
             (true, true) => Some(mature),
             (true, false) => Some(mature.max(before.0 / EXTENSION_PART).max(nursery)),
         };
-        let enough = minor::collect(mutator, need, roots, started, Some(minor::Large { nursery, target }))?;
-        debug_assert!(enough);
+        let large = minor::Large { nursery, must: false, target };
+        if !minor::collect(mutator, need, roots, started, Some(large))? {
+            // A second one leaves nothing in the young generation.
+            let state = State::of(mutator);
+            let young = blocks::words_between(state.heap, state.high_water);
+            let full = state.old().is_none_or(|old| young > old.target.free_words());
+            let large = minor::Large { nursery, must: true, target: full.then_some(young) };
+            let enough = minor::collect(mutator, need, roots, monotonic(), Some(large))?;
+            debug_assert!(enough);
+        }
     }
     let old = State::of_mut(mutator).some_old();
     let promoted = old.used() - before.0 + old.off_heap_bytes.saturating_sub(before.1) / size_of::<usize>();
@@ -226,12 +237,9 @@ fn end(mutator: &mut Mutator, roots: &mut Roots<'_>, cycle: Cycle, started: i64)
         each_fragment(mutator, |fragment| cycle.update_objects(fragment.words(), fragment.used()));
     }
     let outcome = cycle.end();
-    let mut before = 0;
-    for block in outcome.freed {
-        before += block.used();
-        // SAFETY: no pointer to its objects is left.
-        unsafe { block.free() }
-    }
+    let before = outcome.freed.iter().map(Block::used).sum();
+    // SAFETY: no pointer to their objects is left.
+    unsafe { free(outcome.freed) }
     let state = State::of_mut(mutator);
     state.minors = 0;
     state.live_off_heap_bytes = outcome.off_heap_bytes;
@@ -249,6 +257,32 @@ fn end(mutator: &mut Mutator, roots: &mut Roots<'_>, cycle: Cycle, started: i64)
         old.aim_at(outcome.target);
     }
     report(mutator, true, started, before, live);
+}
+
+/// Gives blocks back. What is large is given back by a thread of its own: the system takes milliseconds for it.
+///
+/// # Safety
+/// Nobody uses their objects any more.
+unsafe fn free(blocks: Vec<Block>) {
+    let (large, small): (Vec<Block>, Vec<Block>) = blocks.into_iter().partition(|block| block.words > FREED_APART);
+    for block in small {
+        // SAFETY: as the caller's.
+        unsafe { block.free() }
+    }
+    if large.is_empty() {
+        return;
+    }
+    let large: Vec<(usize, usize)> = large.iter().map(|block| (block.start as usize, block.words)).collect();
+    let free = |blocks: &[(usize, usize)]| {
+        for (start, words) in blocks {
+            // SAFETY: as the caller's; addresses of blocks and their lengths.
+            unsafe { blocks::free(*start as *mut Word, *words) }
+        }
+    };
+    let theirs = large.clone();
+    if std::thread::Builder::new().name("memory".into()).spawn(move || free(&theirs)).is_err() {
+        free(&large);
+    }
 }
 
 fn report(mutator: &Mutator, major: bool, started: i64, before: usize, live: usize) {
