@@ -1,7 +1,7 @@
 //! `private`: a heap and a stack of its own for each process, in one block, growing towards each other; messages are
 //! copied (Wilhelmsson §3, Johansson §3). A process is collected by the thread that runs it, and by nobody else.
 //!
-//! What it cannot do: pass a term without copying it; collect a large heap in less than its length.
+//! What it cannot do: pass a term without copying it.
 //!
 //! A collection, in phases; all run on the process's own thread:
 //!
@@ -19,6 +19,8 @@
 //!    the series' next above 3 x needed; after a major one below 25% to the next above 2 x needed. Above 75% the
 //!    next collection grows the block. When a minor one frees too little, a major one follows.
 //!
+//! Large heaps (`sliced.rs`) have minor collections only, each followed by a slice of a cycle (`cycle.rs`) if one is under way.
+//!
 //! Invariants (`verify.rs`):
 //! * P1: a pointer on the stack, in a root or in the young generation leads to the process's own generations or to
 //!   the immovable range.
@@ -26,6 +28,7 @@
 //! * P3: the block holds heap and stack apart, and as much free room between them as was asked for.
 //! * P4: the off-heap lists name each handle of the heap once.
 //! * P5: no fragments are left.
+//! * P6: what is in use is marked when a cycle has marked everything.
 
 mod collect;
 mod cycle;

@@ -51,11 +51,11 @@ impl Settings {
         self.step.store(step.max(1), Ordering::Relaxed);
     }
 
-    /// Words of a large heap. Under `--gc-stress`, so few that most programs have large heaps.
+    /// Words of a large heap. Under `--gc-stress`, so few that many programs have large heaps.
     pub(super) fn above(&self) -> usize {
         let stressed = statistics::STRESS.load(Ordering::Relaxed) > 0;
         let above = self.above.load(Ordering::Relaxed);
-        if stressed { above.min(512) } else { above }
+        if stressed { above.min(8_192) } else { above }
     }
 
     fn slice(&self, owed: usize) -> Slice {
