@@ -4,6 +4,7 @@ mod hybrid;
 mod messages;
 mod random;
 mod shared;
+mod slices;
 mod stored;
 mod world;
 
