@@ -117,10 +117,9 @@ pub fn take_signals(caller: &mut Caller<'_>) -> Result<(), Interrupt> {
 /// `exit(PidOrPort, Reason)`
 fn exit_2(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let &[target, reason] = arguments else { return Err(badarg()) };
-    if !target.is_local_pid() {
+    if !target.is_local_pid() && !target.is_local_port() {
         return match target.view() {
-            // Neither that port nor that node exists.
-            View::Port(_) => Ok(atoms::TRUE),
+            // That node does not exist.
             View::External(_) if target.is_pid() || target.is_port() => Ok(atoms::TRUE),
             _ => Err(badarg()),
         };

@@ -17,7 +17,7 @@ fn link(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let target = arguments[0];
     let me = caller.process.pid;
     match target.view() {
-        View::Pid(_) => {
+        View::Pid(_) | View::Port(_) => {
             let links = &mut caller.own.rare().links;
             if target == me || links.contains(&target) {
                 return Ok(atoms::TRUE);
@@ -25,9 +25,8 @@ fn link(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
             links.push(target);
             System::get().deliver_or_answer(target, signal::bare(Signal::Link { from: me }));
         }
-        // Nobody is connected, and ports that do not exist answer as processes that do not.
+        // Nobody is connected.
         View::External(_) if target.is_pid() => missing(caller, target, atoms::NOCONNECTION),
-        View::Port(_) => missing(caller, target, atoms::NOPROC),
         _ => return Err(badarg()),
     }
     if !caller.own.flags.trap_exit && !caller.process.inbox.is_empty() {
@@ -49,7 +48,7 @@ fn missing(caller: &mut Caller<'_>, target: Term, reason: Term) {
 fn unlink(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let target = arguments[0];
     match target.view() {
-        View::Pid(_) => {
+        View::Pid(_) | View::Port(_) => {
             let from = caller.process.pid;
             let Some(rare) = &mut caller.own.rare else { return Ok(atoms::TRUE) };
             let before = rare.links.len();
@@ -60,7 +59,6 @@ fn unlink(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
             Ok(atoms::TRUE)
         }
         View::External(_) if target.is_pid() || target.is_port() => Ok(atoms::TRUE),
-        View::Port(_) => Ok(atoms::TRUE),
         _ => Err(badarg()),
     }
 }

@@ -60,13 +60,7 @@ fn monitor_3(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 fn monitor(caller: &mut Caller<'_>, kind: Term, target: Term, options: Options) -> Outcome {
     match kind {
         atoms::PROCESS => monitor_process(caller, target, options),
-        atoms::PORT if target.is_port() || target.is_atom() => {
-            let named = if target.is_atom() { target } else { Term::NONE };
-            let object = if target.is_atom() { Term::NONE } else { target };
-            let reference = start(caller, object, named, &options);
-            missing(caller, reference, atoms::PORT, target, atoms::NOPROC);
-            Ok(term_of(caller, reference, &options))
-        }
+        atoms::PORT if target.is_port() || target.is_atom() => monitor_port(caller, target, &options),
         // The offset never changes: the machine's time does not warp.
         atoms::TIME_OFFSET if target == name("clock_service") => {
             let reference = start(caller, Term::NONE, Term::NONE, &options);
@@ -74,6 +68,21 @@ fn monitor(caller: &mut Caller<'_>, kind: Term, target: Term, options: Options) 
         }
         _ => Err(error_with_cause(caller, atoms::BADARG, name("badtype"))),
     }
+}
+
+fn monitor_port(caller: &mut Caller<'_>, target: Term, options: &Options) -> Outcome {
+    let system = System::get();
+    let named = if target.is_atom() { target } else { Term::NONE };
+    let port = if target.is_atom() { system.whereis(target).unwrap_or(Term::NONE) } else { target };
+    let reference = start(caller, port, named, options);
+    if port.is_local_port() {
+        let from = caller.process.pid;
+        let signal = signal::bare(Signal::Monitor { from, reference, name: named, tag: atoms::DOWN });
+        system.deliver_or_answer(port, signal);
+    } else {
+        missing(caller, reference, atoms::PORT, target, atoms::NOPROC);
+    }
+    Ok(term_of(caller, reference, options))
 }
 
 fn monitor_process(caller: &mut Caller<'_>, target: Term, options: Options) -> Outcome {

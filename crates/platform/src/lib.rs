@@ -1,6 +1,9 @@
 //! The operating system, as the machine sees it: reserved address ranges, clocks, resident memory.
 
 pub mod clock;
+pub mod descriptor;
+pub mod environment;
+pub mod errors;
 mod memory;
 
 pub use memory::{OutOfMemory, Reservation};

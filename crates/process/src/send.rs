@@ -40,11 +40,15 @@ pub fn send(sender: Term, own: &mut Own, destination: Term, message: Term) -> Re
                     _ => return Ok(()),
                 }
             }
-            View::External(_) | View::Port(_) => return Ok(()),
+            View::Port(_) => destination,
+            View::External(_) => return Ok(()),
             _ => return Err(Exception::badarg()),
         }
     };
     if pid.is_local_port() {
+        if let Some(ports) = system.ports.get() {
+            ports.message(sender, own, pid, message);
+        }
         return Ok(());
     }
     let fragment = architecture().send(Some(&mut own.mutator), message);

@@ -139,3 +139,19 @@ pub fn discard(mut fragment: NonNull<Fragment>) {
         Fragment::discard(fragment);
     }
 }
+
+/// Takes the body out of a fragment that the caller owns, if it has one.
+pub fn take_body(fragment: &mut NonNull<Fragment>) -> Option<Box<Signal>> {
+    // SAFETY: the caller owns the fragment.
+    detach(unsafe { fragment.as_mut() })
+}
+
+/// The reason in an exit signal that the caller owns; `kill` if it is none.
+pub fn exit_reason(fragment: &NonNull<Fragment>) -> Term {
+    // SAFETY: the caller owns the fragment.
+    let term = unsafe { fragment.as_ref() }.term;
+    match term.tuple_elements() {
+        Some(&[_, _, reason]) => reason,
+        _ => atoll_term::atoms::KILL,
+    }
+}

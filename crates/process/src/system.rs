@@ -9,6 +9,7 @@ use atoll_heap::{Fragment, Mutator, RootSet, World, architecture};
 use atoll_term::{Build, ScratchHeap, Term, Word, atoms};
 use parking_lot::RwLock;
 
+use crate::ports::Ports;
 use crate::process::{Own, Process};
 use crate::signal::{self, RequestKind, Signal, attach};
 use crate::table::ProcessTable;
@@ -93,9 +94,9 @@ pub struct System {
     pub reductions: Reductions,
     /// Visitors of terms that belong to no process, such as tables: see [`World::each_global_slice`].
     pub global_roots: RwLock<Vec<GlobalRoots>>,
-    /// Called at the end of each process that has [`Process::has_exit_work`] set: it is in the table no more, whoever
-    /// watches it knows nothing yet.
-    pub at_exit: OnceLock<ExitWork>,
+    at_exit: RwLock<Vec<ExitWork>>,
+    /// The ports.
+    pub ports: OnceLock<&'static dyn Ports>,
 }
 
 /// What is done at the end of a process with this pid, for other parts of the machine.
@@ -118,7 +119,8 @@ impl System {
             schedulers,
             reductions: Reductions::new(schedulers),
             global_roots: RwLock::default(),
-            at_exit: OnceLock::new(),
+            at_exit: RwLock::default(),
+            ports: OnceLock::new(),
         })
     }
 
@@ -128,13 +130,27 @@ impl System {
         SYSTEM.get().expect("the machine is set up before its first process")
     }
 
+    /// Has this called at the end of each process that has [`Process::has_exit_work`] set: it is in the table no more,
+    /// whoever watches it knows nothing yet.
+    pub fn on_exit(&self, work: ExitWork) {
+        self.at_exit.write().push(work);
+    }
+
+    /// What is done at the end of a process with exit work.
+    pub(crate) fn exit_work(&self, pid: Term, own: &mut Own) {
+        let all = self.at_exit.read().clone();
+        for work in all {
+            work(pid, own);
+        }
+    }
+
     /// The run queues.
     #[inline]
     pub fn schedule(&self) -> &'static dyn Schedule {
         *self.schedule.get().expect("schedulers are registered before the first process")
     }
 
-    /// Sends a fragment to a process; it comes back if there is no such process.
+    /// Sends a fragment to a process, or a signal to a port; it comes back if there is none.
     #[inline]
     pub fn deliver(&self, pid: Term, fragment: NonNull<Fragment>) -> Result<(), NonNull<Fragment>> {
         let delivered = self.table.with(pid, |process| {
@@ -144,7 +160,11 @@ impl System {
             }
             Ok(())
         });
-        delivered.unwrap_or(Err(fragment))
+        match (delivered, self.ports.get()) {
+            (Some(result), _) => result,
+            (None, Some(ports)) if pid.is_local_port() => ports.signal(pid, fragment),
+            (None, _) => Err(fragment),
+        }
     }
 
     /// Sends a fragment to a process, or answers for one that does not exist.
@@ -178,7 +198,8 @@ impl System {
             Some(Signal::Monitor { from, reference, name, tag }) => {
                 let reference_term = reference.term(&mut scratch);
                 let object = monitored_object(&mut scratch, pid, *name);
-                let term = scratch.tuple(&[*tag, reference_term, atoms::PROCESS, object, atoms::NOPROC]);
+                let kind = if pid.is_local_port() { atoms::PORT } else { atoms::PROCESS };
+                let term = scratch.tuple(&[*tag, reference_term, kind, object, atoms::NOPROC]);
                 let answer = attach(architecture().send(None, term), Signal::Down { reference: *reference });
                 self.deliver_or_answer(*from, answer);
             }
@@ -197,7 +218,7 @@ impl System {
         self.names.read().get(&name).copied()
     }
 
-    /// Registers a process under a name.
+    /// Registers a process or a port under a name.
     ///
     /// # Errors
     /// The name is taken, the process has one, or it does not exist (any more).
@@ -210,7 +231,7 @@ impl System {
         // is not in the table any more.
         self.table.with(pid, |process| process.registered.store(true, Ordering::SeqCst));
         fence(Ordering::SeqCst);
-        if !self.table.contains(pid) {
+        if !self.table.contains(pid) && !self.ports.get().is_some_and(|ports| ports.exists(pid)) {
             return Err(NotRegistered::NoProcess);
         }
         names.insert(name, pid);

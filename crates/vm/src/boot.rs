@@ -146,6 +146,7 @@ pub fn run(options: &Options, program: &Program, arguments: &[String]) -> Result
         .start(|| Box::new(Interpreter { core: Core::new(interpreter::REDUCTIONS) }))
         .map_err(|error| BootError::Threads(options.schedulers, error))?;
     let status = wait_for_end();
+    atoll_ports::flush_all();
     schedulers.halt();
     output::flush();
     if let Some(file) = &options.statistics {
@@ -183,9 +184,20 @@ fn install(options: &Options) -> Result<&'static Schedulers, BootError> {
     statistics::TIMED.store(options.statistics.is_some(), Ordering::Relaxed);
     let table = ProcessTable::new(options.processes)?;
     let system = System::install(table, options.schedulers);
+    atoll_natives::set_encoding(atoll_natives::Encoding::of_environment());
     atoll_heap::set_world(system);
-    let built_ins: &'static [BuiltIn] =
-        Vec::leak([atoll_bifs::built_ins(), output::BUILT_INS, kernel::BUILT_INS, BUILT_INS].concat());
+    atoll_ports::install();
+    let built_ins: &'static [BuiltIn] = Vec::leak(
+        [
+            atoll_bifs::built_ins(),
+            &atoll_ports::built_ins(),
+            atoll_natives::built_ins(),
+            output::BUILT_INS,
+            kernel::BUILT_INS,
+            BUILT_INS,
+        ]
+        .concat(),
+    );
     interpreter::stubs::install_built_ins(built_ins);
     let numbered = built_ins.iter().enumerate().filter_map(|(number, row)| {
         let key = (atoms::atom(row.module).ok()?, atoms::atom(row.name).ok()?, row.arity);

@@ -1,0 +1,154 @@
+//! What processes ask ports to do by functions. Each returns what the function of the same name in `erlang` expects:
+//! a result, or the atom of the error that it raises.
+
+use atoll_heap::Stored;
+use atoll_operations::iolist::iolist_bytes;
+use atoll_operations::list::elements;
+use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, Signal, System, signal};
+use atoll_term::{Build, Term, atoms};
+
+use crate::driver::Failure;
+use crate::framing::framed;
+use crate::names::{error_name, name};
+use crate::port::Port;
+use crate::table::{find, find_or_name};
+
+/// What this file provides.
+pub const BUILT_INS: &[BuiltIn] = &[
+    BuiltIn { module: "erts_internal", name: "port_command", arity: 3, function: port_command },
+    BuiltIn { module: "erts_internal", name: "port_control", arity: 3, function: port_control },
+    BuiltIn { module: "erts_internal", name: "port_call", arity: 3, function: port_call },
+    BuiltIn { module: "erts_internal", name: "port_close", arity: 1, function: port_close },
+    BuiltIn { module: "erts_internal", name: "port_connect", arity: 2, function: port_connect },
+    BuiltIn { module: "erlang", name: "port_set_data", arity: 2, function: port_set_data },
+    BuiltIn { module: "erlang", name: "port_get_data", arity: 1, function: port_get_data },
+];
+
+/// What came of a command.
+enum Command {
+    Done,
+    Busy,
+    Refused,
+}
+
+/// Writes data to a port, with the head that its framing asks for.
+pub fn write(port: &Port, data: Vec<u8>) -> bool {
+    port.with(|port, state, driver| {
+        let length = data.len() as u64;
+        let Some(data) = framed(port.settings.framing, data) else {
+            port.end_with(state, driver, rustix::io::Errno::INVAL);
+            return true;
+        };
+        state.output += length;
+        if let Err(error) = driver.output(port, state, data) {
+            port.end_with(state, driver, error);
+        }
+        true
+    })
+    .unwrap_or(false)
+}
+
+/// `port_command(Port, Data, [force | nosuspend])`
+fn port_command(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let (mut force, mut suspend) = (false, true);
+    for option in elements(arguments[2]).unwrap_or_else(|| vec![Term::NIL]) {
+        match option {
+            _ if option == name("force") => force = true,
+            atoms::NOSUSPEND => suspend = false,
+            _ => return Ok(atoms::BADARG),
+        }
+    }
+    let Some(port) = find_or_name(arguments[0]) else { return Ok(atoms::BADARG) };
+    let Ok(data) = iolist_bytes(arguments[1]) else { return Ok(atoms::BADARG) };
+    caller.reductions -= data.len() as i64 / 100;
+    let me = caller.process.pid;
+    let done = port.with(|_, state, driver| {
+        if !driver.takes_output() || state.closing {
+            return Command::Refused;
+        }
+        if Port::is_busy(driver) && !force {
+            if suspend {
+                state.suspended.push(me);
+            }
+            return Command::Busy;
+        }
+        Command::Done
+    });
+    match done {
+        Some(Command::Done) => Ok(if write(&port, data) { atoms::TRUE } else { atoms::BADARG }),
+        Some(Command::Busy) if suspend => Err(Interrupt::Wait(arguments.to_vec())),
+        Some(Command::Busy) => Ok(atoms::FALSE),
+        Some(Command::Refused) | None => Ok(atoms::BADARG),
+    }
+}
+
+/// `port_control(Port, Operation, Data)`
+fn port_control(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let operation = arguments[1].as_small().and_then(|operation| u32::try_from(operation).ok());
+    let (Some(port), Some(operation)) = (find_or_name(arguments[0]), operation) else { return Ok(atoms::BADARG) };
+    let Ok(data) = iolist_bytes(arguments[2]) else { return Ok(atoms::BADARG) };
+    let answer = port.with(|port, state, driver| {
+        let answer = driver.control(port, state, operation, &data);
+        answer.map(|answer| (answer, driver.answers_in_binaries()))
+    });
+    Ok(match answer {
+        Some(Ok((bytes, true))) => caller.heap().binary(&bytes),
+        Some(Ok((bytes, false))) => caller.heap().list(bytes.iter().map(|byte| Term::small(i64::from(*byte)))),
+        Some(Err(Failure::BadArgument)) | None => atoms::BADARG,
+        Some(Err(Failure::System(error))) => error_name(error),
+    })
+}
+
+/// `port_call(Port, Operation, Term)`: no driver of this machine has such operations.
+fn port_call(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    Ok(atoms::BADARG)
+}
+
+/// `port_close(Port)`
+fn port_close(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let Some(port) = find_or_name(arguments[0]) else { return Ok(atoms::BADARG) };
+    port.close();
+    Ok(atoms::TRUE)
+}
+
+/// `port_connect(Port, Pid)`: the new owner is linked, the old one stays so.
+fn port_connect(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let Some(port) = find_or_name(arguments[0]) else { return Ok(atoms::BADARG) };
+    let done = arguments[1].is_local_pid() && connect(&port, arguments[1]);
+    Ok(if done { atoms::TRUE } else { atoms::BADARG })
+}
+
+/// Makes a process the owner, if it lives.
+pub fn connect(port: &Port, pid: Term) -> bool {
+    if System::get().deliver(pid, signal::bare(Signal::Link { from: port.id })).map_err(signal::discard).is_err() {
+        return false;
+    }
+    let connected = port.with(|port, state, _| {
+        port.set_connected(state, pid);
+        if !state.links.contains(&pid) {
+            state.links.push(pid);
+        }
+    });
+    connected.is_some()
+}
+
+/// `port_set_data(Port, Term)`
+fn port_set_data(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let stored = Stored::new(caller.heap(), arguments[1]);
+    let port = find(arguments[0]).or_else(|| find_or_name(arguments[0]));
+    match port.and_then(|port| port.with(|_, state, _| state.data = Some(stored))) {
+        Some(()) => Ok(atoms::TRUE),
+        None => Err(atoll_operations::Exception::badarg().into()),
+    }
+}
+
+/// `port_get_data(Port)`
+fn port_get_data(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let heap = caller.heap();
+    let data = find_or_name(arguments[0])
+        .and_then(|port| port.with(|_, state, _| state.data.as_ref().map(|stored| stored.fetch(heap))));
+    match data {
+        Some(data) => Ok(data.unwrap_or(atoms::UNDEFINED)),
+        None => Err(atoll_operations::Exception::badarg().into()),
+    }
+}

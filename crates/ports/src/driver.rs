@@ -1,0 +1,139 @@
+//! What a driver does for its port, and which drivers there are.
+
+use std::ffi::OsString;
+
+use atoll_term::Term;
+use rustix::io::Errno;
+
+use crate::open::Settings;
+use crate::port::{Port, State};
+use crate::{fd, program};
+
+/// What a file descriptor that a driver waits for is ready for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// Something can be read, or the end was reached.
+    Input,
+    /// Something can be written.
+    Output,
+}
+
+/// Why a driver cannot do what it is asked.
+#[derive(Clone, Copy, Debug)]
+pub enum Failure {
+    /// The command is not one of this driver's, or its data make no sense.
+    BadArgument,
+    /// The operating system refused.
+    System(Errno),
+}
+
+/// The work of one port. All calls come with the port's lock held; `state` is what the lock guards, the driver aside.
+pub trait Driver: Send {
+    /// The port is in the table: from now on file descriptors can be waited for.
+    ///
+    /// # Errors
+    /// The port ends with the error as its reason.
+    fn start(&mut self, port: &Port, state: &mut State) -> Result<(), Errno>;
+
+    /// Data that the owner wants written.
+    ///
+    /// # Errors
+    /// The port ends with the error as its reason.
+    fn output(&mut self, port: &Port, state: &mut State, data: Vec<u8>) -> Result<(), Errno>;
+
+    /// A file descriptor that was asked for with [`Port::wait_for`] is ready.
+    ///
+    /// # Errors
+    /// The port ends with the error as its reason.
+    fn ready(&mut self, port: &Port, state: &mut State, event: Event) -> Result<(), Errno>;
+
+    /// `port_control`: returns the answer's bytes.
+    ///
+    /// # Errors
+    /// The caller gets `badarg`.
+    fn control(&mut self, port: &Port, state: &mut State, operation: u32, data: &[u8]) -> Result<Vec<u8>, Failure> {
+        let _ = (port, state, operation, data);
+        Err(Failure::BadArgument)
+    }
+
+    /// Whether [`Driver::control`]'s answers are binaries rather than lists.
+    fn answers_in_binaries(&self) -> bool {
+        false
+    }
+
+    /// Bytes that are not written yet.
+    fn pending(&self) -> usize {
+        0
+    }
+
+    /// Process of the operating system that the port speaks to.
+    fn os_pid(&self) -> Option<u32> {
+        None
+    }
+
+    /// Whether the owner's commands are data to be written (`Port ! {Owner, {command, Data}}`).
+    fn takes_output(&self) -> bool {
+        true
+    }
+
+    /// The port closes: give everything back. Nothing of this driver is called afterwards.
+    fn stop(&mut self, port: &Port);
+}
+
+/// First argument of `open_port/2`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PortName {
+    /// `{spawn, Command}`
+    Spawn(OsString),
+    /// `{spawn_driver, Command}`
+    SpawnDriver(OsString),
+    /// `{spawn_executable, File}`
+    SpawnExecutable(OsString),
+    /// `{fd, In, Out}`
+    Descriptors(i32, i32),
+}
+
+/// A driver that was just opened, and the name of its port.
+pub struct Opened {
+    /// The driver.
+    pub driver: Box<dyn Driver>,
+    /// What `port_info(Port, name)` shows.
+    pub name: String,
+}
+
+/// Opens a linked-in driver: gets the command behind `spawn_driver`.
+pub type Open = fn(command: &str, settings: &Settings) -> Result<Opened, Failure>;
+
+/// Drivers that are opened by name.
+const BY_NAME: &[(&str, Open)] = &[];
+
+/// The driver whose name is the first word of a command.
+fn named(command: &OsString) -> Option<(Open, &str)> {
+    let command = command.to_str()?;
+    let first = command.split(' ').next()?;
+    BY_NAME.iter().find(|(name, _)| *name == first).map(|(_, open)| (*open, command))
+}
+
+/// Opens what a port's name says.
+///
+/// # Errors
+/// There is no such driver (`badarg`) or program, or it cannot be started.
+pub fn open(name: &PortName, settings: &Settings) -> Result<Opened, Failure> {
+    match name {
+        PortName::Descriptors(input, output) => fd::open(*input, *output, settings),
+        PortName::Spawn(command) | PortName::SpawnDriver(command) => match (named(command), name) {
+            (Some((open, command)), _) => open(command, settings),
+            (None, PortName::SpawnDriver(_)) => Err(Failure::BadArgument),
+            (None, _) => program::open_command(command, settings),
+        },
+        PortName::SpawnExecutable(file) => program::open_file(file, settings),
+    }
+}
+
+/// A failure as `open_port` tells it.
+pub fn reason(failure: Failure) -> Term {
+    match failure {
+        Failure::BadArgument => atoll_term::atoms::BADARG,
+        Failure::System(error) => crate::names::error_name(error),
+    }
+}

@@ -1,0 +1,37 @@
+//! Ports: how processes speak to what is outside of the machine. A [`Port`] is known by its term, belongs to a
+//! process, and has a [`Driver`] that does the work; one thread waits for all file descriptors ([`poller`]).
+//!
+//! A signal or command to a port is carried out by the thread that sends it, under the port's own lock; what a port
+//! sends to processes goes through their inboxes like everything else.
+#![forbid(unsafe_code)]
+
+mod commands;
+mod driver;
+mod fd;
+mod framing;
+mod information;
+mod names;
+mod open;
+mod output;
+pub mod poller;
+mod port;
+mod program;
+mod signals;
+mod table;
+
+use atoll_process::{BuiltIn, System};
+
+pub use driver::{Driver, Event, Failure, Opened, PortName};
+pub use open::Settings;
+pub use port::{Port, State};
+pub use table::flush_all;
+
+/// Connects ports and processes; once, before the first process starts.
+pub fn install() {
+    let _ = System::get().ports.set(&signals::AllPorts);
+}
+
+/// The functions of all files here.
+pub fn built_ins() -> Vec<BuiltIn> {
+    [open::BUILT_INS, commands::BUILT_INS, information::BUILT_INS].concat()
+}

@@ -1,0 +1,254 @@
+//! A port: who owns it, who is linked to it and watches it, and its end.
+
+use std::os::fd::BorrowedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use atoll_heap::{Stored, architecture};
+use atoll_process::{ReferenceId, Signal, System, signal};
+use atoll_term::{Build, ScratchHeap, Term, atoms};
+use parking_lot::Mutex;
+use rustix::io::Errno;
+
+use crate::driver::{Driver, Event};
+use crate::names::{error_name, name};
+use crate::open::Settings;
+use crate::poller::{self, Target};
+use crate::table;
+
+/// Bytes waiting to be written from which on a port is busy, and those at which it is not any more.
+const BUSY: usize = 8192;
+const NOT_BUSY: usize = 4096;
+
+/// A monitor on a port.
+#[derive(Clone, Copy, Debug)]
+pub struct Monitor {
+    /// The monitor.
+    pub reference: ReferenceId,
+    /// Pid of the watcher.
+    pub watcher: Term,
+    /// Name by which it watches, or `NONE`.
+    pub name: Term,
+    /// Head of its message.
+    pub tag: Term,
+}
+
+/// What a port's lock guards beside the driver.
+pub struct State {
+    /// The owner (local pid).
+    pub connected: Term,
+    /// Pids linked to it.
+    pub links: Vec<Term>,
+    /// Monitors on it.
+    pub monitors: Vec<Monitor>,
+    /// Bytes received so far.
+    pub input: u64,
+    /// Bytes sent so far.
+    pub output: u64,
+    /// `port_set_data`
+    pub data: Option<Stored>,
+    /// Processes that wait until the port is not busy any more.
+    pub suspended: Vec<Term>,
+    /// Closing was asked for; what is not written yet is written first.
+    pub closing: bool,
+}
+
+/// A port.
+pub struct Port {
+    /// Its term (local).
+    pub id: Term,
+    /// What it was opened with.
+    pub name: String,
+    /// How it was opened.
+    pub settings: Settings,
+    /// Whether it is open.
+    open: AtomicBool,
+    /// The owner's pid, for a look without the lock.
+    owner: AtomicU64,
+    inside: Mutex<(State, Box<dyn Driver>)>,
+}
+
+impl Port {
+    /// A port that is in no table yet.
+    pub fn new(id: Term, name: String, settings: Settings, connected: Term, driver: Box<dyn Driver>) -> Port {
+        let state = State {
+            connected,
+            links: vec![connected],
+            monitors: Vec::new(),
+            input: 0,
+            output: 0,
+            data: None,
+            suspended: Vec::new(),
+            closing: false,
+        };
+        Port {
+            id,
+            name,
+            settings,
+            open: AtomicBool::new(true),
+            owner: AtomicU64::new(connected.word()),
+            inside: Mutex::new((state, driver)),
+        }
+    }
+
+    /// Whether it is open.
+    pub fn is_open(&self) -> bool {
+        self.open.load(Ordering::Acquire)
+    }
+
+    /// The owner.
+    pub fn connected(&self) -> Term {
+        Term::from_word(self.owner.load(Ordering::Acquire))
+    }
+
+    /// Calls `work` with the port's state and driver, if it is open.
+    pub fn with<R>(&self, work: impl FnOnce(&Port, &mut State, &mut dyn Driver) -> R) -> Option<R> {
+        let mut inside = self.inside.lock();
+        if !self.is_open() {
+            return None;
+        }
+        let (state, driver) = &mut *inside;
+        let result = work(self, state, &mut **driver);
+        if driver.pending() <= NOT_BUSY {
+            wake(&mut state.suspended);
+            if state.closing && driver.pending() == 0 {
+                self.end(state, &mut **driver, atoms::NORMAL);
+            }
+        }
+        Some(result)
+    }
+
+    /// Whether more is waiting to be written than there should be.
+    pub fn is_busy(driver: &dyn Driver) -> bool {
+        driver.pending() > BUSY
+    }
+
+    /// Makes another process the owner.
+    pub fn set_connected(&self, state: &mut State, pid: Term) {
+        state.connected = pid;
+        self.owner.store(pid.word(), Ordering::Release);
+    }
+
+    /// Closes: at once, or when everything is written.
+    pub fn close(&self) {
+        self.with(|port, state, driver| {
+            if driver.pending() == 0 {
+                port.end(state, driver, atoms::NORMAL);
+            } else {
+                state.closing = true;
+            }
+        });
+    }
+
+    /// Ends with a reason, whatever is left to be written.
+    pub fn end_now(&self, reason: Term) {
+        self.with(|port, state, driver| port.end(state, driver, reason));
+    }
+
+    /// The end: everything is given back, then others learn of it. `reason` is an immediate term.
+    pub fn end(&self, state: &mut State, driver: &mut dyn Driver, reason: Term) {
+        if !self.open.swap(false, Ordering::AcqRel) {
+            return;
+        }
+        poller::forget(self.id);
+        driver.stop(self);
+        table::remove(self.id);
+        wake(&mut state.suspended);
+        let mut scratch = ScratchHeap::new();
+        for linked in std::mem::take(&mut state.links) {
+            let message = scratch.tuple(&[atoms::EXIT_UPPER, self.id, reason]);
+            let fragment = architecture().send(None, message);
+            deliver(linked, signal::attach(fragment, Signal::LinkExit { from: self.id }));
+        }
+        for monitor in std::mem::take(&mut state.monitors) {
+            let reference = monitor.reference.term(&mut scratch);
+            let object = atoll_process::system::monitored_object(&mut scratch, self.id, monitor.name);
+            let message = scratch.tuple(&[monitor.tag, reference, atoms::PORT, object, reason]);
+            let fragment = architecture().send(None, message);
+            deliver(monitor.watcher, signal::attach(fragment, Signal::Down { reference: monitor.reference }));
+        }
+    }
+
+    /// Sends the owner `{Port, What}`.
+    pub fn tell_owner(&self, state: &State, what: impl FnOnce(&mut ScratchHeap) -> Term) {
+        let mut scratch = ScratchHeap::new();
+        let what = what(&mut scratch);
+        let message = scratch.tuple(&[self.id, what]);
+        deliver(state.connected, architecture().send(None, message));
+    }
+
+    /// Sends the owner received bytes, framed as the settings say.
+    pub fn tell_data(&self, state: &mut State, bytes: &[u8]) {
+        state.input += bytes.len() as u64;
+        self.tell_owner(state, |heap| {
+            let data = self.bytes_term(heap, bytes);
+            heap.tuple(&[name("data"), data])
+        });
+    }
+
+    /// Bytes as this port's owner wants them.
+    pub fn bytes_term(&self, heap: &mut ScratchHeap, bytes: &[u8]) -> Term {
+        if self.settings.binary {
+            heap.binary(bytes)
+        } else {
+            heap.list(bytes.iter().map(|byte| Term::small(i64::from(*byte))))
+        }
+    }
+
+    /// The other side has nothing more to say.
+    pub fn reached_end(&self, state: &mut State, driver: &mut dyn Driver) {
+        if self.settings.eof {
+            self.tell_owner(state, |_| name("eof"));
+        } else {
+            self.end(state, driver, atoms::NORMAL);
+        }
+    }
+
+    /// Asks for [`Driver::ready`] to be called when a file descriptor is ready; each time until
+    /// [`Port::stop_waiting`]. The descriptor stays open until then, or until [`Driver::stop`].
+    ///
+    /// # Errors
+    /// It cannot be waited for.
+    pub fn wait_for(&self, descriptor: BorrowedFd<'_>, event: Event) -> Result<(), Errno> {
+        poller::add(Target::Port(self.id), descriptor, event)
+    }
+
+    /// Takes a wish back.
+    pub fn stop_waiting(&self, descriptor: BorrowedFd<'_>, event: Event) {
+        poller::remove(&Target::Port(self.id), descriptor, event);
+    }
+
+    /// A file descriptor is ready; called by the poller.
+    pub fn ready(self: &Arc<Port>, event: Event) {
+        self.with(|port, state, driver| {
+            if let Err(error) = driver.ready(port, state, event) {
+                port.end_with(state, driver, error);
+            } else if state.closing && driver.pending() == 0 {
+                port.end(state, driver, atoms::NORMAL);
+            }
+        });
+    }
+
+    /// The end because of an error.
+    pub fn end_with(&self, state: &mut State, driver: &mut dyn Driver, error: Errno) {
+        self.end(state, driver, error_name(error));
+    }
+}
+
+fn deliver(pid: Term, fragment: std::ptr::NonNull<atoll_heap::Fragment>) {
+    if let Err(fragment) = System::get().deliver(pid, fragment) {
+        signal::discard(fragment);
+    }
+}
+
+/// Lets processes look again whether the port is busy.
+fn wake(suspended: &mut Vec<Term>) {
+    let system = System::get();
+    for pid in suspended.drain(..) {
+        system.table.with(pid, |process| {
+            if process.wake() {
+                system.schedule().enqueue(std::ptr::NonNull::from(process));
+            }
+        });
+    }
+}

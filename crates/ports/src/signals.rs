@@ -1,0 +1,118 @@
+//! What processes send to ports: commands as messages, links, monitors, exits.
+
+use std::ptr::NonNull;
+
+use atoll_heap::{Fragment, architecture};
+use atoll_operations::iolist::iolist_bytes;
+use atoll_process::{Own, Ports, Signal, System, signal};
+use atoll_term::{Build, Term, atoms};
+
+use crate::commands;
+use crate::names::name;
+use crate::port::{Monitor, Port};
+use crate::table::find;
+
+/// The ports as processes see them.
+pub struct AllPorts;
+
+impl Ports for AllPorts {
+    fn exists(&self, port: Term) -> bool {
+        find(port).is_some()
+    }
+
+    fn signal(&self, port: Term, fragment: NonNull<Fragment>) -> Result<(), NonNull<Fragment>> {
+        let Some(port) = find(port) else { return Err(fragment) };
+        let mut fragment = fragment;
+        let Some(body) = signal::take_body(&mut fragment) else {
+            signal::discard(fragment);
+            return Ok(());
+        };
+        let known = port.with(|_, state, _| match *body {
+            Signal::Link { from } | Signal::Unlink { from } => {
+                state.links.retain(|pid| *pid != from);
+                if matches!(*body, Signal::Link { .. }) {
+                    state.links.push(from);
+                }
+            }
+            Signal::Monitor { from, reference, name, tag } => {
+                state.monitors.push(Monitor { reference, watcher: from, name, tag });
+            }
+            Signal::Demonitor { reference } => state.monitors.retain(|monitor| monitor.reference != reference),
+            _ => {}
+        });
+        if known.is_none() {
+            return Err(signal::attach(fragment, *body));
+        }
+        match *body {
+            Signal::LinkExit { from } => {
+                let was_linked = port.with(|_, state, _| {
+                    let before = state.links.len();
+                    state.links.retain(|pid| *pid != from);
+                    state.links.len() < before || state.connected == from
+                });
+                if was_linked == Some(true) {
+                    exit(&port, from, signal::exit_reason(&fragment));
+                }
+            }
+            Signal::Exit { from } => exit(&port, from, signal::exit_reason(&fragment)),
+            _ => {}
+        }
+        signal::discard(fragment);
+        Ok(())
+    }
+
+    fn message(&self, sender: Term, own: &mut Own, port: Term, message: Term) {
+        let Some(port) = find(port) else { return };
+        if command(&port, own, message).is_none() {
+            let heap = &mut own.mutator;
+            let exit = heap.tuple(&[atoms::EXIT_UPPER, port.id, name("badsig")]);
+            let fragment = architecture().send(Some(heap), exit);
+            let signal = signal::attach(fragment, Signal::Exit { from: port.id });
+            System::get().deliver_or_answer(sender, signal);
+        }
+    }
+}
+
+/// An exit signal: a port ends by any, except `normal` from somebody else than its owner.
+fn exit(port: &Port, from: Term, reason: Term) {
+    if reason == atoms::NORMAL && from != port.connected() {
+        return;
+    }
+    let reason = if reason == atoms::KILL { atoms::KILLED } else { reason };
+    // A reason that is no atom would have to outlive its sender: those linked to the port learn less.
+    port.end_now(if reason.is_atom() { reason } else { atoms::ERROR });
+}
+
+/// `{Owner, {command, Data} | {connect, Pid} | close}`; `None` if it is none of these.
+fn command(port: &Port, own: &mut Own, message: Term) -> Option<()> {
+    let &[owner, command] = message.tuple_elements()? else { return None };
+    if owner != port.connected() {
+        return None;
+    }
+    if command == name("close") {
+        let closed = own.mutator.tuple(&[port.id, name("closed")]);
+        port.close();
+        answer(own, owner, closed);
+        return Some(());
+    }
+    let &[what, argument] = command.tuple_elements()? else { return None };
+    if what == name("command") {
+        let data = iolist_bytes(argument).ok()?;
+        commands::write(port, data);
+        Some(())
+    } else if what == name("connect") && argument.is_local_pid() {
+        if !commands::connect(port, argument) {
+            return None;
+        }
+        let connected = own.mutator.tuple(&[port.id, name("connected")]);
+        answer(own, owner, connected);
+        Some(())
+    } else {
+        None
+    }
+}
+
+fn answer(own: &mut Own, to: Term, message: Term) {
+    let fragment = architecture().send(Some(&mut own.mutator), message);
+    System::get().deliver_or_answer(to, fragment);
+}

@@ -1,0 +1,69 @@
+//! All open ports.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use atoll_process::System;
+use atoll_term::Term;
+use parking_lot::RwLock;
+
+use crate::port::Port;
+
+/// Highest number of ports, as in OTP 25.
+pub const LIMIT: usize = 65_536;
+
+static PORTS: RwLock<BTreeMap<u64, Arc<Port>>> = RwLock::new(BTreeMap::new());
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
+/// A term for a new port; `None` when there are too many.
+pub fn reserve() -> Option<Term> {
+    (PORTS.read().len() < LIMIT).then(|| Term::port(NEXT.fetch_add(1, Ordering::Relaxed)))
+}
+
+/// Makes a port known.
+pub fn insert(port: Port) -> Arc<Port> {
+    let port = Arc::new(port);
+    PORTS.write().insert(port.id.immediate_data(), port.clone());
+    port
+}
+
+/// The port of a term, if it is open.
+pub fn find(term: Term) -> Option<Arc<Port>> {
+    if !term.is_local_port() {
+        return None;
+    }
+    PORTS.read().get(&term.immediate_data()).cloned()
+}
+
+/// The port of a term, or of a registered name.
+pub fn find_or_name(term: Term) -> Option<Arc<Port>> {
+    if term.is_atom() { find(System::get().whereis(term)?) } else { find(term) }
+}
+
+/// Terms of all open ports.
+pub fn all() -> Vec<Term> {
+    PORTS.read().values().map(|port| port.id).collect()
+}
+
+/// Takes a port that has ended out.
+pub fn remove(id: Term) {
+    PORTS.write().remove(&id.immediate_data());
+    System::get().names.write().retain(|_, holder| *holder != id);
+}
+
+/// How long the machine's end waits for what is not written yet.
+const LONGEST_FLUSH: Duration = Duration::from_secs(60);
+
+/// Waits until everything that was given to ports is written, for the end of the machine.
+pub fn flush_all() {
+    let started = Instant::now();
+    let pending = || {
+        let ports: Vec<_> = PORTS.read().values().cloned().collect();
+        ports.iter().any(|port| port.with(|_, _, driver| driver.pending() > 0) == Some(true))
+    };
+    while pending() && started.elapsed() < LONGEST_FLUSH {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}

@@ -1,0 +1,24 @@
+//! What processes see of ports. Signals to a port are acted on by whoever sends them, at once, so that their order is
+//! kept without an inbox.
+
+use std::ptr::NonNull;
+
+use atoll_heap::Fragment;
+use atoll_term::Term;
+
+use crate::process::Own;
+
+/// The machine's ports.
+pub trait Ports: Sync {
+    /// Whether a port is open.
+    fn exists(&self, port: Term) -> bool;
+
+    /// Acts on a signal that is no message: links, monitors, exits.
+    ///
+    /// # Errors
+    /// There is no such port: the signal comes back.
+    fn signal(&self, port: Term, signal: NonNull<Fragment>) -> Result<(), NonNull<Fragment>>;
+
+    /// Acts on a message from `sender`; one that is no command ends the sender.
+    fn message(&self, sender: Term, own: &mut Own, port: Term, message: Term);
+}
