@@ -103,6 +103,11 @@ pub fn repeat(workload: Workload, source: Source, runs: usize) -> Option<Statist
     }
 }
 
+/// The smallest limit in bytes, within one part in `parts`, in which a program survives; `None` if there is none below a gigabyte.
+pub fn smallest_heap(workload: Workload, preset: Preset, parts: usize) -> Option<usize> {
+    measure::smallest_heap(preset, workload, parts)
+}
+
 /// Runs the evaluation.
 pub fn run(options: &Options) -> Report {
     let mut evaluation = Evaluation { options, report: Report::default() };
