@@ -243,17 +243,18 @@ impl Log {
     }
 
     pub(crate) fn start(&self) -> Start {
+        let wall = Instant::now();
         let measured = self.processor.load(Ordering::Relaxed);
         let effort = measured.then(|| Effort { disturbances: Disturbances::now(), processor: processor_time() });
-        Start { wall: Instant::now(), effort }
+        Start { wall, effort }
     }
 
     pub(crate) fn pause(&self, since: Start, cause: Cause) {
-        let length = since.wall.elapsed();
         let effort = since.effort.map(|before| Effort {
             processor: processor_time().saturating_sub(before.processor),
             disturbances: Disturbances::now().since(before.disturbances),
         });
+        let length = since.wall.elapsed();
         let mut inner = self.lock();
         let bucket = (length.as_nanos().max(1) as u64).ilog2() as usize;
         inner.histogram[bucket.min(39)] += 1;
