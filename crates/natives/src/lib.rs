@@ -12,12 +12,13 @@ mod files;
 mod posix;
 mod support;
 mod tracer;
+mod zlib;
 
 pub use files::names::{Encoding, set_encoding};
 pub use posix::error_name;
 
 /// Modules whose native functions are part of the machine: `erlang:load_nif/2` has nothing left to do for them.
-pub const MODULES: &[&str] = &["prim_file", "prim_buffer", "erl_tracer"];
+pub const MODULES: &[&str] = &["prim_file", "prim_buffer", "erl_tracer", "zlib"];
 
 /// The tables of all areas.
 const AREAS: &[&[BuiltIn]] = &[
@@ -28,6 +29,7 @@ const AREAS: &[&[BuiltIn]] = &[
     files::names::BUILT_INS,
     files::transfer::BUILT_INS,
     tracer::BUILT_INS,
+    zlib::BUILT_INS,
 ];
 
 /// All native functions.
