@@ -286,7 +286,7 @@ impl World for System {
 
     fn each_active(&self, visit: &mut dyn FnMut(&mut Mutator, &mut dyn RootSet)) {
         // SAFETY: the world is stopped, as the trait says.
-        self.table.each_active(|process| unsafe { process.visit_stopped(visit) });
+        self.table.each_active(|process| unsafe { process.visit_held(visit) });
     }
 
     fn forget_activity(&self) {
