@@ -53,9 +53,9 @@ mod unicode;
 
 pub use display::install_print;
 pub use exit::{halt, install_halt};
-pub use os::environment;
+pub use os::{environment, set_variable};
 pub use process_info::answer_request;
-pub use spawn::{default_heap, install_default_heap};
+pub use spawn::{default_heap, default_options, install_default_heap};
 pub use system_info::{Release, install_release};
 
 /// The tables of all areas.

@@ -37,6 +37,14 @@ fn change(change: impl FnOnce(&mut Vec<(OsString, OsString)>)) {
     change(environment.get_or_insert_with(|| std::env::vars_os().collect()));
 }
 
+/// Sets a variable as a program would.
+pub fn set_variable(name: OsString, value: OsString) {
+    change(|environment| match environment.iter_mut().find(|(own, _)| *own == name) {
+        Some((_, old)) => *old = value,
+        None => environment.push((name, value)),
+    });
+}
+
 fn getpid(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
     Ok(caller.heap().string(&std::process::id().to_string()))
 }
@@ -93,10 +101,7 @@ fn env(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
 fn putenv(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let key = system_text(arguments[0]).filter(|key| is_key(key)).ok_or_else(badarg)?;
     let value = system_text(arguments[1]).ok_or_else(badarg)?;
-    change(|environment| match environment.iter_mut().find(|(own, _)| *own == key) {
-        Some((_, old)) => *old = value,
-        None => environment.push((key, value)),
-    });
+    set_variable(key, value);
     Ok(atoms::TRUE)
 }
 
