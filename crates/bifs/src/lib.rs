@@ -40,6 +40,9 @@ mod persistent_term;
 mod process_flag;
 mod process_info;
 mod process_support;
+mod re;
+mod re_options;
+mod re_pattern;
 mod registry;
 mod send;
 mod spawn;
@@ -52,6 +55,7 @@ mod tuples;
 mod unicode;
 
 pub use display::install_print;
+pub use erts_internal::install_native_modules;
 pub use exit::{halt, install_halt};
 pub use os::{environment, set_variable};
 pub use process_info::answer_request;
@@ -89,6 +93,7 @@ const AREAS: &[&[BuiltIn]] = &[
     persistent_term::BUILT_INS,
     process_flag::BUILT_INS,
     process_info::BUILT_INS,
+    re::BUILT_INS,
     registry::BUILT_INS,
     send::BUILT_INS,
     spawn::BUILT_INS,

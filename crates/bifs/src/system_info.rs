@@ -26,7 +26,6 @@ pub const BUILT_INS: &[BuiltIn] = &[
     BuiltIn { module: "erlang", name: "monitor_node", arity: 2, function: monitor_node },
     BuiltIn { module: "erlang", name: "monitor_node", arity: 3, function: monitor_node },
     BuiltIn { module: "io", name: "printable_range", arity: 0, function: printable_range },
-    BuiltIn { module: "file", name: "native_name_encoding", arity: 0, function: name_encoding },
     BuiltIn { module: "error_logger", name: "warning_map", arity: 0, function: warning_map },
 ];
 
@@ -378,10 +377,6 @@ fn monitor_node(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 fn printable_range(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
     Ok(atoms::LATIN1)
-}
-
-fn name_encoding(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
-    Ok(atoms::UTF8)
 }
 
 fn warning_map(_: &mut Caller<'_>, _: &[Term]) -> Outcome {

@@ -66,11 +66,11 @@ pub enum Access {
     Write,
 }
 
-/// Lets the ends of processes concern tables; the first call counts.
+/// Lets the ends of processes concern tables.
 fn install() {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {
-        let _ = System::get().at_exit.set(process_ended);
+        System::get().on_exit(process_ended);
     });
 }
 

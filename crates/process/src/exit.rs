@@ -28,10 +28,8 @@ pub fn terminate(process: NonNull<Process>, reason: Term) {
     unsafe { system.table.remove(process) };
     system.forget_names(shared);
     // After the table, as with names: either this sees the mark, or whoever set it finds no process.
-    if shared.has_exit_work.load(Ordering::SeqCst)
-        && let Some(work) = system.at_exit.get()
-    {
-        work(pid, own);
+    if shared.has_exit_work.load(Ordering::SeqCst) {
+        system.exit_work(pid, own);
     }
     if let Some(rare) = rare {
         tell_others(system, own, pid, reason, *rare);

@@ -57,7 +57,7 @@ pub struct Process {
     pub inbox: Inbox,
     /// Whether it was ever registered under a name: see [`crate::System::register`].
     pub registered: AtomicBool,
-    /// Whether its end concerns others than processes (it has owned a table): see [`crate::System::at_exit`].
+    /// Whether its end concerns others than processes (it has owned a table, a file): see [`crate::System::on_exit`].
     pub has_exit_work: AtomicBool,
     state: RunState,
     own: UnsafeCell<Own>,

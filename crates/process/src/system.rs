@@ -94,9 +94,7 @@ pub struct System {
     pub reductions: Reductions,
     /// Visitors of terms that belong to no process, such as tables: see [`World::each_global_slice`].
     pub global_roots: RwLock<Vec<GlobalRoots>>,
-    /// Called at the end of each process that has [`Process::has_exit_work`] set: it is in the table no more, whoever
-    /// watches it knows nothing yet.
-    pub at_exit: OnceLock<ExitWork>,
+    at_exit: RwLock<Vec<ExitWork>>,
     /// The ports.
     pub ports: OnceLock<&'static dyn Ports>,
 }
@@ -121,7 +119,7 @@ impl System {
             schedulers,
             reductions: Reductions::new(schedulers),
             global_roots: RwLock::default(),
-            at_exit: OnceLock::new(),
+            at_exit: RwLock::default(),
             ports: OnceLock::new(),
         })
     }
@@ -130,6 +128,20 @@ impl System {
     #[inline]
     pub fn get() -> &'static System {
         SYSTEM.get().expect("the machine is set up before its first process")
+    }
+
+    /// Has this called at the end of each process that has [`Process::has_exit_work`] set: it is in the table no more,
+    /// whoever watches it knows nothing yet.
+    pub fn on_exit(&self, work: ExitWork) {
+        self.at_exit.write().push(work);
+    }
+
+    /// What is done at the end of a process with exit work.
+    pub(crate) fn exit_work(&self, pid: Term, own: &mut Own) {
+        let all = self.at_exit.read().clone();
+        for work in all {
+            work(pid, own);
+        }
     }
 
     /// The run queues.

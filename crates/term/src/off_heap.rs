@@ -53,6 +53,30 @@ impl OffHeapBinary {
         OffHeapBinary::initialise(block, capacity, bytes.len())
     }
 
+    /// A binary of at most `capacity` bytes, as many as `fill` says it has written, which gets that many zeros; one owner.
+    /// `None`: no memory for that many bytes.
+    ///
+    /// # Errors
+    /// Those of `fill`
+    pub fn filled<E>(
+        capacity: usize,
+        fill: impl FnOnce(&mut [u8]) -> Result<usize, E>,
+    ) -> Option<Result<NonNull<OffHeapBinary>, E>> {
+        let layout = Layout::from_size_align(HEAD.checked_add(capacity)?, 16).ok()?;
+        // SAFETY: the layout is not empty.
+        let block = NonNull::new(unsafe { std::alloc::alloc_zeroed(layout) }.cast::<OffHeapBinary>())?;
+        // SAFETY: HEAD + capacity zeroed bytes, which nobody else knows.
+        let room = unsafe { std::slice::from_raw_parts_mut(block.as_ptr().cast::<u8>().add(HEAD), capacity) };
+        match fill(room) {
+            Ok(used) => Some(Ok(OffHeapBinary::initialise(block, capacity, used.min(capacity)))),
+            Err(error) => {
+                // SAFETY: the block came from the allocator with this layout.
+                unsafe { dealloc(block.as_ptr().cast(), layout) };
+                Some(Err(error))
+            }
+        }
+    }
+
     fn initialise(block: NonNull<OffHeapBinary>, capacity: usize, used: usize) -> NonNull<OffHeapBinary> {
         TOTAL_BYTES.fetch_add(HEAD + capacity, Ordering::Relaxed);
         let head = OffHeapBinary { owners: AtomicUsize::new(1), capacity, used: AtomicU64::new(used as u64) };

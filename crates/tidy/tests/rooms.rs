@@ -3,7 +3,7 @@
 use atoll_tidy::{Package, packages, read, report};
 
 /// Crates that handle raw memory or threads of their own; all others forbid `unsafe`.
-const LOW_LEVEL: [&str; 10] = [
+const LOW_LEVEL: [&str; 11] = [
     "architectures",
     "code",
     "heap",
@@ -11,6 +11,7 @@ const LOW_LEVEL: [&str; 10] = [
     "operations",
     "platform",
     "process",
+    "regex",
     "scheduler",
     "term",
     "treadmill",

@@ -131,10 +131,13 @@ pub fn install(options: &Options, way: Use) -> Result<&'static Schedulers, BootE
     statistics::TIMED.store(options.statistics.is_some(), Ordering::Relaxed);
     let table = ProcessTable::new(options.processes)?;
     let system = System::install(table, options.schedulers);
+    atoll_natives::set_encoding(atoll_natives::Encoding::of_environment());
     atoll_heap::set_world(system);
     atoll_ports::install();
-    let built_ins: &'static [BuiltIn] =
-        Vec::leak([atoll_bifs::built_ins(), &atoll_ports::built_ins(), &way.built_ins].concat());
+    let built_ins: &'static [BuiltIn] = Vec::leak(
+        [atoll_bifs::built_ins(), &atoll_ports::built_ins(), atoll_natives::built_ins(), &way.built_ins].concat(),
+    );
+    atoll_bifs::install_native_modules(atoll_natives::MODULES);
     interpreter::stubs::install_built_ins(built_ins);
     let numbered = built_ins.iter().enumerate().filter_map(|(number, row)| {
         let key = (atoms::atom(row.module).ok()?, atoms::atom(row.name).ok()?, row.arity);

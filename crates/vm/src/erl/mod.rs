@@ -42,6 +42,9 @@ const PRELOADED: [&str; 21] = [
     "erts_code_purger",
 ];
 
+/// Those that are there only with natives for sockets.
+const SOCKETS: [&str; 3] = ["prim_net", "prim_socket", "socket_registry"];
+
 /// Processes that the machine starts beside the first one: module, priority.
 const SYSTEM_PROCESSES: [(&str, Priority); 5] = [
     ("erts_code_purger", Priority::High),
@@ -66,7 +69,9 @@ fn preloaded_folder(root: &Path) -> Option<PathBuf> {
 
 fn load_preloaded(root: &Path) -> Result<(), BootError> {
     let folder = preloaded_folder(root).ok_or(BootError::NoOtp)?;
-    for module in PRELOADED {
+    // As a runtime that was built without them.
+    let sockets = atoll_natives::MODULES.contains(&"prim_socket");
+    for module in PRELOADED.into_iter().filter(|module| sockets || !SOCKETS.contains(module)) {
         let file = folder.join(module).with_extension("beam");
         let failed = |error: &dyn std::fmt::Display| BootError::Module(format!("{}: {error}", file.display()));
         let bytes = std::fs::read(&file).map_err(|error| failed(&error))?;

@@ -1,0 +1,162 @@
+//! Folders and links, and the folder in which the machine works.
+
+use std::ffi::CStr;
+
+use atoll_process::{BuiltIn, Caller, Outcome};
+use atoll_term::{Build, Term};
+use rustix::fs::{Dir, Mode, OFlags};
+use rustix::io::Errno;
+
+use crate::files::names::path;
+use crate::support::{done, int, ok, posix_error, row};
+
+/// What this file provides.
+pub const BUILT_INS: &[BuiltIn] = &[
+    row("prim_file", "list_dir_nif", 1, list),
+    row("prim_file", "make_dir_nif", 1, make),
+    row("prim_file", "del_dir_nif", 1, remove),
+    row("prim_file", "del_file_nif", 1, remove_file),
+    row("prim_file", "rename_nif", 2, rename),
+    row("prim_file", "make_hard_link_nif", 2, make_hard_link),
+    row("prim_file", "make_soft_link_nif", 2, make_soft_link),
+    row("prim_file", "read_link_nif", 1, read_link),
+    row("prim_file", "get_cwd_nif", 0, get_working),
+    row("prim_file", "set_cwd_nif", 1, set_working),
+    row("prim_file", "get_device_cwd_nif", 1, get_working_of_device),
+    row("prim_file", "altname_nif", 1, other_name),
+];
+
+/// `{ok, Term}` or `{error, Reason}`.
+fn answer(caller: &mut Caller<'_>, result: Result<Term, Errno>) -> Outcome {
+    match result {
+        Ok(term) => ok(caller, term),
+        Err(error) => posix_error(caller, error),
+    }
+}
+
+fn entries(path: &CStr) -> Result<Vec<Vec<u8>>, Errno> {
+    let folder = rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+    let mut names = Vec::new();
+    for entry in Dir::new(folder)? {
+        let entry = entry?;
+        let name = entry.file_name().to_bytes();
+        if name != b"." && name != b".." {
+            names.push(name.to_vec());
+        }
+    }
+    Ok(names)
+}
+
+/// The names in a folder, last first.
+fn list(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let result = path(arguments[0]).and_then(|path| entries(&path)).map(|names| {
+        let heap = caller.heap();
+        names.iter().fold(Term::NIL, |list, name| {
+            let name = heap.binary(name);
+            heap.cons(name, list)
+        })
+    });
+    answer(caller, result)
+}
+
+fn make(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let result = path(arguments[0]).and_then(|path| rustix::fs::mkdir(&path, Mode::from_raw_mode(0o777)));
+    done(caller, result)
+}
+
+/// Whether this is the folder in which the machine works.
+fn is_working(path: &CStr) -> bool {
+    match (rustix::fs::stat(path), rustix::fs::stat(c".")) {
+        (Ok(one), Ok(other)) => (one.st_ino, one.st_dev) == (other.st_ino, other.st_dev),
+        _ => false,
+    }
+}
+
+/// Programs know a folder that is not empty as one that exists, and the one they work in as a wrong argument.
+fn remove(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let result = path(arguments[0]).and_then(|path| {
+        rustix::fs::rmdir(&path).map_err(|error| match error {
+            Errno::NOTEMPTY | Errno::EXIST if is_working(&path) => Errno::INVAL,
+            Errno::NOTEMPTY => Errno::EXIST,
+            other => other,
+        })
+    });
+    done(caller, result)
+}
+
+/// Folders are removed by [`remove`] only: `EPERM`, as POSIX says.
+fn remove_file(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let result = path(arguments[0]).and_then(|path| {
+        rustix::fs::unlink(&path).map_err(|error| if error == Errno::ISDIR { Errno::PERM } else { error })
+    });
+    done(caller, result)
+}
+
+fn rename(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let result = path(arguments[0]).and_then(|old| {
+        let new = path(arguments[1])?;
+        rustix::fs::rename(&old, &new).map_err(|error| match error {
+            Errno::NOTEMPTY => Errno::EXIST,
+            _ if *old == *c"/" => Errno::INVAL,
+            other => other,
+        })
+    });
+    done(caller, result)
+}
+
+fn make_hard_link(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let result = path(arguments[0]).and_then(|old| rustix::fs::link(&old, &path(arguments[1])?));
+    done(caller, result)
+}
+
+fn make_soft_link(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let result = path(arguments[0]).and_then(|old| rustix::fs::symlink(&old, &path(arguments[1])?));
+    done(caller, result)
+}
+
+fn read_link(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let result = path(arguments[0]).and_then(|path| rustix::fs::readlink(&path, Vec::new()));
+    let result = result.map(|name| caller.heap().binary(name.as_bytes()));
+    answer(caller, result)
+}
+
+fn get_working(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    let result = rustix::process::getcwd(Vec::new()).map(|name| caller.heap().binary(name.as_bytes()));
+    answer(caller, result)
+}
+
+fn set_working(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let result = path(arguments[0]).and_then(|path| rustix::process::chdir(&path));
+    done(caller, result)
+}
+
+/// Devices have no working folder of their own on this system.
+fn get_working_of_device(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    int(arguments[0])?;
+    posix_error(caller, Errno::NOTSUP)
+}
+
+/// Files have no second name on this system.
+fn other_name(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let error = path(arguments[0]).err().unwrap_or(Errno::NOTSUP);
+    posix_error(caller, error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_lists_what_is_in_it_and_not_itself() {
+        let mut names = entries(c"src").expect("the sources are there");
+        names.sort();
+        assert!(names.contains(&b"lib.rs".to_vec()) && names.contains(&b"files".to_vec()));
+        assert!(!names.contains(&b"..".to_vec()));
+        assert_eq!(entries(c"no such folder").err(), Some(Errno::NOENT));
+    }
+
+    #[test]
+    fn the_working_folder_is_known() {
+        assert!(is_working(c".") && !is_working(c"src"));
+    }
+}

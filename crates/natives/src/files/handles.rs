@@ -1,0 +1,197 @@
+//! Open files: a reference holds one open until it is closed, until the process that opened it ends, or until nobody
+//! has the reference any more.
+
+use std::collections::HashMap;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, LazyLock, Weak};
+
+use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, Own, ReferenceId, System};
+use atoll_term::{Build, MagicValue, Term, atoms};
+use parking_lot::{Mutex, RwLock};
+use rustix::fs::{FileType, Mode, OFlags};
+use rustix::io::Errno;
+
+use crate::files::names::path;
+use crate::support::{Name, badarg, done, int, ok, posix_error, row};
+
+/// What this file provides.
+pub const BUILT_INS: &[BuiltIn] = &[
+    row("prim_file", "open_nif", 2, open),
+    row("prim_file", "close_nif", 1, close),
+    row("prim_file", "delayed_close_nif", 1, delayed_close),
+    row("prim_file", "file_desc_to_ref_nif", 1, from_descriptor),
+    row("prim_file", "get_handle_nif", 1, get_handle),
+];
+
+static APPEND: Name = Name::new("append");
+static DIRECTORY: Name = Name::new("directory");
+static EXCLUSIVE: Name = Name::new("exclusive");
+static READ: Name = Name::new("read");
+static SKIP_TYPE_CHECK: Name = Name::new("skip_type_check");
+static SYNC: Name = Name::new("sync");
+static WRITE: Name = Name::new("write");
+
+/// A file that is open, or was.
+pub struct File {
+    descriptor: RwLock<Option<OwnedFd>>,
+}
+
+impl File {
+    /// Closes it, waiting for what is being done with it; an error if it was closed before.
+    fn close(&self) -> Result<(), Errno> {
+        match self.descriptor.write().take() {
+            Some(descriptor) => {
+                drop(descriptor);
+                Ok(())
+            }
+            None => Err(Errno::INVAL),
+        }
+    }
+}
+
+/// Files that are open, by the process that opened them.
+type Owned = HashMap<Term, Vec<Weak<File>>>;
+
+static OWNED: LazyLock<Mutex<Owned>> = LazyLock::new(|| {
+    System::get().on_exit(close_all_of);
+    Mutex::default()
+});
+
+/// Closes the files of a process that has ended.
+fn close_all_of(owner: Term, _: &mut Own) {
+    let files = OWNED.lock().remove(&owner).unwrap_or_default();
+    for file in files.into_iter().filter_map(|file| file.upgrade()) {
+        let _ = file.close();
+    }
+}
+
+/// Makes a reference that the calling process owns.
+fn own(caller: &mut Caller<'_>, descriptor: OwnedFd) -> Outcome {
+    let file = Arc::new(File { descriptor: RwLock::new(Some(descriptor)) });
+    {
+        let mut owned = OWNED.lock();
+        let files = owned.entry(caller.process.pid).or_default();
+        if files.len() == files.capacity() {
+            files.retain(|file| file.strong_count() > 0);
+        }
+        files.push(Arc::downgrade(&file));
+    }
+    caller.process.has_exit_work.store(true, Ordering::SeqCst);
+    let reference = caller.heap().magic_reference(ReferenceId::fresh().0, Arc::new(MagicValue(Box::new(file))));
+    ok(caller, reference)
+}
+
+fn file<'h>(reference: Term) -> Result<&'h Arc<File>, Interrupt> {
+    reference.magic_value().and_then(|value| value.0.downcast_ref::<Arc<File>>()).ok_or_else(badarg)
+}
+
+/// Does something with an open file; `EINVAL` if it is closed.
+///
+/// # Errors
+/// `badarg`: no reference to a file
+pub fn with_file<T>(
+    reference: Term,
+    act: impl FnOnce(BorrowedFd<'_>) -> Result<T, Errno>,
+) -> Result<Result<T, Errno>, Interrupt> {
+    use std::os::fd::AsFd;
+    let descriptor = file(reference)?.descriptor.read();
+    Ok(descriptor.as_ref().ok_or(Errno::INVAL).and_then(|descriptor| act(descriptor.as_fd())))
+}
+
+/// What a list of modes asks for.
+struct Modes {
+    flags: OFlags,
+    /// Folders are opened, if asked for or if the type does not matter.
+    directory: bool,
+    any_type: bool,
+}
+
+fn modes(list: Term) -> Modes {
+    let mut rest = list;
+    let has = |wanted: &Name| {
+        rest = list;
+        while rest.is_cons() {
+            if rest.head() == wanted.get() {
+                return true;
+            }
+            rest = rest.tail();
+        }
+        false
+    };
+    let [append, exclusive, read, write, sync, directory, any_type] =
+        [&APPEND, &EXCLUSIVE, &READ, &WRITE, &SYNC, &DIRECTORY, &SKIP_TYPE_CHECK].map(has);
+    let write = write || append || exclusive;
+    let mut flags = match (read || !write, write) {
+        (true, false) => OFlags::RDONLY,
+        (true, true) => OFlags::RDWR | OFlags::CREATE,
+        (false, _) => OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC,
+    };
+    if append {
+        flags = (flags - OFlags::TRUNC) | OFlags::APPEND;
+    }
+    flags.set(OFlags::EXCL, exclusive);
+    flags.set(OFlags::SYNC, sync);
+    flags.set(OFlags::DIRECTORY, directory);
+    Modes { flags: flags | OFlags::CLOEXEC, directory, any_type }
+}
+
+fn open_path(name: Term, modes: &Modes) -> Result<OwnedFd, Errno> {
+    let path = path(name)?;
+    let mode = Mode::from_raw_mode(if modes.directory { 0o777 } else { 0o666 });
+    let descriptor = rustix::io::retry_on_intr(|| rustix::fs::open(&path, modes.flags, mode))?;
+    if !modes.any_type
+        && !modes.directory
+        && rustix::fs::fstat(&descriptor).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode).is_dir())
+    {
+        return Err(Errno::ISDIR);
+    }
+    Ok(descriptor)
+}
+
+/// A file to read from.
+///
+/// # Errors
+/// The system's; `EISDIR` for folders
+pub fn open_to_read(name: Term) -> Result<OwnedFd, Errno> {
+    open_path(name, &Modes { flags: OFlags::RDONLY | OFlags::CLOEXEC, directory: false, any_type: false })
+}
+
+/// `open_nif(Path, Modes)`
+fn open(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    if !arguments[1].is_list() {
+        return Err(badarg());
+    }
+    match open_path(arguments[0], &modes(arguments[1])) {
+        Ok(descriptor) => own(caller, descriptor),
+        Err(error) => posix_error(caller, error),
+    }
+}
+
+fn close(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let file = file(arguments[0])?;
+    let result = file.close();
+    done(caller, result)
+}
+
+/// What OTP's janitor does with files whose owner has ended; here they are closed already.
+fn delayed_close(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let _ = file(arguments[0])?.close();
+    Ok(atoms::OK)
+}
+
+/// `file_desc_to_ref_nif(Descriptor)`: takes over a descriptor that is open.
+fn from_descriptor(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    match atoll_platform::descriptor::adopt(int(arguments[0])?) {
+        Ok(descriptor) => own(caller, descriptor),
+        Err(error) => posix_error(caller, error),
+    }
+}
+
+/// The descriptor's number, as a C program would store it.
+fn get_handle(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    match with_file(arguments[0], |descriptor| Ok(descriptor.as_raw_fd()))? {
+        Ok(number) => Ok(caller.heap().binary(&number.to_ne_bytes())),
+        Err(error) => posix_error(caller, error),
+    }
+}

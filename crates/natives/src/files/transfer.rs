@@ -1,0 +1,328 @@
+//! Reading from and writing to open files.
+
+use std::borrow::Cow;
+use std::io::IoSlice;
+use std::os::fd::BorrowedFd;
+
+use atoll_process::{BuiltIn, Caller, Interrupt, Outcome};
+use atoll_term::{Build, OffHeapBinary, Term, atoms};
+use rustix::fs::{Advice, FallocateFlags, SeekFrom};
+use rustix::io::Errno;
+
+use crate::files::handles::{open_to_read, with_file};
+use crate::support::{Name, badarg, done, int, ok, position, posix_error, row};
+
+/// What this file provides.
+pub const BUILT_INS: &[BuiltIn] = &[
+    row("prim_file", "read_nif", 2, read),
+    row("prim_file", "write_nif", 2, write),
+    row("prim_file", "pread_nif", 3, pread),
+    row("prim_file", "pwrite_nif", 3, pwrite),
+    row("prim_file", "seek_nif", 3, seek),
+    row("prim_file", "sync_nif", 2, sync),
+    row("prim_file", "truncate_nif", 1, truncate),
+    row("prim_file", "allocate_nif", 3, allocate),
+    row("prim_file", "advise_nif", 4, advise),
+    row("prim_file", "ipread_s32bu_p32bu_nif", 3, read_indirect),
+    row("prim_file", "read_file_nif", 1, read_file),
+];
+
+/// Bytes up to which data is read into memory of this thread first.
+const SMALL_READ: usize = 16 << 10;
+/// Pieces that one call writes; the program calls again for more.
+const PIECES: usize = 64;
+/// First guess at the size of a file that does not tell it.
+const UNKNOWN_SIZE: usize = 16 << 10;
+
+static BOF: Name = Name::new("bof");
+static CONTINUE: Name = Name::new("continue");
+static CUR: Name = Name::new("cur");
+static EOF: Name = Name::new("eof");
+
+/// Reads until the room is full or the file ends.
+fn fill(mut room: &mut [u8], mut read: impl FnMut(&mut [u8], u64) -> Result<usize, Errno>) -> Result<usize, Errno> {
+    let mut total = 0;
+    while !room.is_empty() {
+        let count = rustix::io::retry_on_intr(|| read(room, total as u64))?;
+        if count == 0 {
+            break;
+        }
+        total += count;
+        room = &mut room[count..];
+    }
+    Ok(total)
+}
+
+/// A binary of what is read, at most `limit` bytes; `None` at the end of the file.
+fn read_binary(
+    caller: &mut Caller<'_>,
+    limit: usize,
+    read: impl FnMut(&mut [u8], u64) -> Result<usize, Errno>,
+) -> Result<Option<Term>, Errno> {
+    if limit <= SMALL_READ {
+        let mut bytes = vec![0; limit];
+        let count = fill(&mut bytes, read)?;
+        return Ok((count > 0).then(|| caller.heap().binary(&bytes[..count])));
+    }
+    let mut small = None;
+    let mut count = 0;
+    let filled = OffHeapBinary::filled(limit, |room| {
+        count = fill(room, read)?;
+        if count < limit / 2 {
+            small = Some(room[..count].to_vec());
+            count = 0;
+            // Much of the room would be wasted: the data is copied.
+            return Err(None);
+        }
+        Ok(count)
+    });
+    match (filled, small) {
+        (None, _) => Err(Errno::NOMEM),
+        (Some(Err(Some(error))), _) => Err(error),
+        (Some(Ok(binary)), _) => Ok(Some(caller.heap().binary_handle(binary))),
+        (Some(Err(None)), small) => {
+            let bytes = small.unwrap_or_default();
+            Ok((!bytes.is_empty()).then(|| caller.heap().binary(&bytes)))
+        }
+    }
+}
+
+/// `{ok, Binary}`, `eof` or `{error, Reason}`.
+fn answer(caller: &mut Caller<'_>, result: Result<Option<Term>, Errno>) -> Outcome {
+    match result {
+        Ok(Some(binary)) => ok(caller, binary),
+        Ok(None) => Ok(EOF.get()),
+        Err(error) => posix_error(caller, error),
+    }
+}
+
+fn read(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let limit = position(arguments[1])?;
+    let result =
+        with_file(arguments[0], |file| read_binary(caller, limit? as usize, |room, _| rustix::io::read(file, room)))?;
+    answer(caller, result)
+}
+
+fn pread(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let (offset, limit) = (position(arguments[1])?, position(arguments[2])?);
+    let result = with_file(arguments[0], |file| {
+        let offset = offset?;
+        read_binary(caller, limit? as usize, |room, done| rustix::io::pread(file, room, offset + done))
+    })?;
+    answer(caller, result)
+}
+
+/// Bytes of binaries.
+type Pieces<'h> = Vec<Cow<'h, [u8]>>;
+
+/// The first binaries of a list, and the rest of it.
+fn pieces<'h>(mut list: Term) -> Result<(Pieces<'h>, Term), Interrupt> {
+    let mut pieces = Vec::new();
+    while list.is_cons() && pieces.len() < PIECES {
+        let bits = list.head().bits().filter(|bits| bits.is_binary()).ok_or_else(badarg)?;
+        pieces.push(bits.to_bytes());
+        list = list.tail();
+    }
+    if list.is_list() { Ok((pieces, list)) } else { Err(badarg()) }
+}
+
+/// Writes all of the pieces; returns how many bytes they have.
+fn write_all(
+    pieces: &[Cow<'_, [u8]>],
+    mut write: impl FnMut(&[IoSlice<'_>], u64) -> Result<usize, Errno>,
+) -> Result<u64, Errno> {
+    let mut slices: Vec<IoSlice<'_>> = pieces.iter().map(|piece| IoSlice::new(piece)).collect();
+    let mut left = &mut slices[..];
+    IoSlice::advance_slices(&mut left, 0);
+    let mut total = 0;
+    while !left.is_empty() {
+        let count = rustix::io::retry_on_intr(|| write(left, total))?;
+        if count == 0 {
+            return Err(Errno::IO);
+        }
+        total += count as u64;
+        IoSlice::advance_slices(&mut left, count);
+    }
+    Ok(total)
+}
+
+fn write(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let (pieces, rest) = pieces(arguments[1])?;
+    let result = with_file(arguments[0], |file| write_all(&pieces, |slices, _| rustix::io::writev(file, slices)))?;
+    match result {
+        Ok(_) if rest.is_nil() => Ok(atoms::OK),
+        Ok(_) => Ok(caller.heap().tuple(&[CONTINUE.get(), rest])),
+        Err(error) => posix_error(caller, error),
+    }
+}
+
+fn pwrite(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let offset = position(arguments[1])?;
+    let (pieces, rest) = pieces(arguments[2])?;
+    let result = with_file(arguments[0], |file| {
+        let offset = offset?;
+        write_all(&pieces, |slices, done| rustix::io::pwritev(file, slices, offset + done))
+    })?;
+    match result {
+        Ok(_) if rest.is_nil() => Ok(atoms::OK),
+        Ok(written) => Ok(caller.heap().tuple(&[CONTINUE.get(), Term::small(written as i64), rest])),
+        Err(error) => posix_error(caller, error),
+    }
+}
+
+/// `seek_nif(File, bof | cur | eof, Offset)`
+fn seek(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let offset = arguments[2].to_i64().ok_or_else(badarg)?;
+    let mark = arguments[1];
+    let target = match u64::try_from(offset) {
+        Ok(offset) if mark == BOF.get() => Ok(SeekFrom::Start(offset)),
+        Err(_) if mark == BOF.get() => Err(Errno::INVAL),
+        _ if mark == CUR.get() => Ok(SeekFrom::Current(offset)),
+        _ if mark == EOF.get() => Ok(SeekFrom::End(offset)),
+        _ => return Err(badarg()),
+    };
+    match with_file(arguments[0], |file| rustix::fs::seek(file, target?))? {
+        Ok(position) => {
+            let position = caller.heap().unsigned(position);
+            ok(caller, position)
+        }
+        Err(error) => posix_error(caller, error),
+    }
+}
+
+fn sync(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let data_only = int(arguments[1])? != 0;
+    let result = with_file(arguments[0], |file| match data_only {
+        true => rustix::fs::fdatasync(file),
+        false => rustix::fs::fsync(file),
+    })?;
+    done(caller, result)
+}
+
+/// Cuts the file off where it is read and written next.
+fn truncate(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let result = with_file(arguments[0], |file| rustix::fs::ftruncate(file, rustix::fs::tell(file)?))?;
+    done(caller, result)
+}
+
+fn allocate(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let (offset, length) = (position(arguments[1])?, position(arguments[2])?);
+    let result = with_file(arguments[0], |file| {
+        let (offset, length) = (offset?, length?);
+        rustix::io::retry_on_intr(|| rustix::fs::fallocate(file, FallocateFlags::empty(), offset, length))
+    })?;
+    done(caller, result)
+}
+
+fn advise(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let (offset, length) = (position(arguments[1])?, position(arguments[2])?);
+    let name = if arguments[3].is_atom() { atoms::atom_name(arguments[3]) } else { "" };
+    let advice = match name {
+        "normal" => Ok(Advice::Normal),
+        "random" => Ok(Advice::Random),
+        "sequential" => Ok(Advice::Sequential),
+        "will_need" => Ok(Advice::WillNeed),
+        "dont_need" => Ok(Advice::DontNeed),
+        "no_reuse" => Ok(Advice::NoReuse),
+        _ => Err(Errno::INVAL),
+    };
+    let result = with_file(arguments[0], |file| {
+        // What the system says to the advice does not matter, but whether the file is open does.
+        let (offset, length, advice) = (offset?, length?, advice?);
+        let _ = rustix::fs::fadvise(file, offset, std::num::NonZeroU64::new(length), advice);
+        Ok(())
+    })?;
+    done(caller, result)
+}
+
+/// Largest size that `ipread_s32bu_p32bu_nif` may be asked for.
+const MAX_INDIRECT: i64 = 1 << 31;
+
+/// `ipread_s32bu_p32bu_nif(File, Offset, MaxSize)`: reads size and position (32 bits each), then what is there.
+fn read_indirect(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let offset = position(arguments[1])?;
+    if !arguments[2].is_integer() && !arguments[2].is_float() {
+        return Err(badarg());
+    }
+    let limit = arguments[2].to_i64().filter(|limit| *limit < MAX_INDIRECT).ok_or(Errno::INVAL);
+    let result = with_file(arguments[0], |file| {
+        let (offset, limit) = (offset?, limit?);
+        let Some((size, place)) = read_pointer(file, offset)? else { return Ok(None) };
+        if i64::from(size) > limit {
+            return Ok(None);
+        }
+        let read = |room: &mut [u8], done| rustix::io::pread(file, room, u64::from(place) + done);
+        let data = read_binary(caller, size as usize, read)?.unwrap_or(EOF.get());
+        let parts = [Term::small(i64::from(size)), Term::small(i64::from(place)), data];
+        Ok(Some(caller.heap().tuple(&parts)))
+    })?;
+    answer(caller, result)
+}
+
+/// Two big-endian numbers, unless the file ends before.
+fn read_pointer(file: BorrowedFd<'_>, offset: u64) -> Result<Option<(u32, u32)>, Errno> {
+    let mut pointer = [0; 8];
+    let count = fill(&mut pointer, |room, done| rustix::io::pread(file, room, offset + done))?;
+    let [a, b, c, d, e, f, g, h] = pointer;
+    let numbers = (u32::from_be_bytes([a, b, c, d]), u32::from_be_bytes([e, f, g, h]));
+    Ok((count == pointer.len()).then_some(numbers))
+}
+
+/// `read_file_nif(Path)`: all of a file, also of one that has no size, as those of `/proc`.
+fn read_file(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let result = open_to_read(arguments[0]).and_then(|file| {
+        let size = rustix::fs::fstat(&file).map_or(0, |stat| usize::try_from(stat.st_size).unwrap_or(0));
+        if size > 0 {
+            return read_binary(caller, size, |room, _| rustix::io::read(&file, room));
+        }
+        let mut bytes = Vec::new();
+        loop {
+            let start = bytes.len();
+            bytes.resize((start * 2).max(UNKNOWN_SIZE), 0);
+            let count = fill(&mut bytes[start..], |room, _| rustix::io::read(&file, room))?;
+            bytes.truncate(start + count);
+            if bytes.len() < (start * 2).max(UNKNOWN_SIZE) {
+                return Ok((!bytes.is_empty()).then(|| caller.heap().binary(&bytes)));
+            }
+        }
+    });
+    let nothing_as_empty = match result {
+        Ok(None) => Ok(Some(caller.heap().binary(&[]))),
+        other => other,
+    };
+    answer(caller, nothing_as_empty)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reading_goes_on_until_the_end_or_the_room_is_full() {
+        let mut parts = vec![3, 1, 0].into_iter();
+        let mut room = [0; 8];
+        let count = fill(&mut room, |_, _| Ok(parts.next().unwrap_or(0)));
+        assert_eq!(count, Ok(4));
+        let mut places = Vec::new();
+        let full = fill(&mut room, |room, done| {
+            places.push(done);
+            Ok(room.len().min(5))
+        });
+        assert_eq!((full, places), (Ok(8), vec![0, 5]));
+    }
+
+    #[test]
+    fn writing_goes_on_where_the_system_stopped() {
+        let pieces = [b"abc"[..].into(), b""[..].into(), b"defgh"[..].into()];
+        let mut written = Vec::new();
+        let total = write_all(&pieces, |slices, done| {
+            assert_eq!(done as usize, written.len());
+            let first = slices.iter().find(|slice| !slice.is_empty()).expect("something is left");
+            let count = first.len().min(2);
+            written.extend_from_slice(&first[..count]);
+            Ok(count)
+        });
+        assert_eq!(total, Ok(8));
+        assert_eq!(written, b"abcdefgh");
+    }
+}

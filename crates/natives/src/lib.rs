@@ -1,0 +1,37 @@
+//! Native functions: what OTP's own modules (`prim_file`, `prim_buffer`, ...) expect in the place of functions whose
+//! body only says that it is not loaded. They have the shape of built-in functions, and take the place of the
+//! bodies when their module is loaded.
+#![forbid(unsafe_code)]
+
+use std::sync::OnceLock;
+
+use atoll_process::BuiltIn;
+
+mod buffers;
+mod files;
+mod posix;
+mod support;
+mod tracer;
+
+pub use files::names::{Encoding, set_encoding};
+pub use posix::error_name;
+
+/// Modules whose native functions are part of the machine: `erlang:load_nif/2` has nothing left to do for them.
+pub const MODULES: &[&str] = &["prim_file", "prim_buffer", "erl_tracer", "zlib"];
+
+/// The tables of all areas.
+const AREAS: &[&[BuiltIn]] = &[
+    buffers::BUILT_INS,
+    files::directories::BUILT_INS,
+    files::handles::BUILT_INS,
+    files::information::BUILT_INS,
+    files::names::BUILT_INS,
+    files::transfer::BUILT_INS,
+    tracer::BUILT_INS,
+];
+
+/// All native functions.
+pub fn built_ins() -> &'static [BuiltIn] {
+    static ALL: OnceLock<Vec<BuiltIn>> = OnceLock::new();
+    ALL.get_or_init(|| AREAS.concat())
+}
