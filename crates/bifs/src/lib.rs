@@ -60,7 +60,7 @@ pub use exit::{halt, install_halt};
 pub use os::{environment, set_variable};
 pub use process_info::answer_request;
 pub use spawn::{default_heap, default_options, install_default_heap};
-pub use system_info::{Release, install_release};
+pub use system_info::{Release, install_release, set_printable_unicode, set_warning_map};
 
 /// The tables of all areas.
 const AREAS: &[&[BuiltIn]] = &[

@@ -131,7 +131,6 @@ pub fn install(options: &Options, way: Use) -> Result<&'static Schedulers, BootE
     statistics::TIMED.store(options.statistics.is_some(), Ordering::Relaxed);
     let table = ProcessTable::new(options.processes)?;
     let system = System::install(table, options.schedulers);
-    atoll_natives::set_encoding(atoll_natives::Encoding::of_environment());
     atoll_heap::set_world(system);
     atoll_ports::install();
     let built_ins: &'static [BuiltIn] = Vec::leak(

@@ -45,6 +45,7 @@ fn main_finished(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
 /// What keeps the run from starting.
 pub fn run(options: &Options, program: &Program, arguments: &[String]) -> Result<i32, BootError> {
     let started = clock::monotonic();
+    atoll_natives::set_encoding(atoll_natives::Encoding::of_environment());
     if let Some(limit) = options.atoms {
         atoms::set_atom_limit(limit);
     }

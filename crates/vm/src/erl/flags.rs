@@ -30,6 +30,17 @@ pub fn apply(options: &mut Options, flag: &str, value: Option<&str>) -> Result<(
         "t" => options.atoms = Some(number("atom table size", value, 8192, 2_147_483_647)?),
         "Q" => drop(number("number of ports", value, 1024, 134_217_727)?),
         "A" => drop(number("number of async threads", value, 0, 1024)?),
+        "pc" => match value {
+            "latin1" => atoll_bifs::set_printable_unicode(false),
+            "unicode" => atoll_bifs::set_printable_unicode(true),
+            _ => return Err(format!("bad range of printable characters {value}")),
+        },
+        "We" => atoll_bifs::set_warning_map("error"),
+        "Wi" => atoll_bifs::set_warning_map("info"),
+        "fnl" => atoll_natives::set_encoding(atoll_natives::Encoding::Latin1),
+        "fnu" | "fnuw" => atoll_natives::set_encoding(atoll_natives::Encoding::Warn),
+        "fnui" => atoll_natives::set_encoding(atoll_natives::Encoding::Ignore),
+        "fnue" => atoll_natives::set_encoding(atoll_natives::Encoding::Error),
         _ => {}
     }
     Ok(())

@@ -75,7 +75,8 @@ fn load_preloaded(root: &Path) -> Result<(), BootError> {
         let file = folder.join(module).with_extension("beam");
         let failed = |error: &dyn std::fmt::Display| BootError::Module(format!("{}: {error}", file.display()));
         let bytes = std::fs::read(&file).map_err(|error| failed(&error))?;
-        let prepared = atoll_code::prepare(&bytes).map_err(|error| failed(&error))?;
+        // OTP's runtime has them without lines.
+        let prepared = atoll_code::prepare_without_lines(&bytes).map_err(|error| failed(&error))?;
         atoll_code::load(prepared).map_err(|error| failed(&error))?;
     }
     Ok(())
@@ -111,6 +112,7 @@ fn init_arguments(root: &Path, line: Vec<OsString>) -> Vec<OsString> {
 pub fn run(mut options: Options, words: Vec<OsString>) -> Result<i32, BootError> {
     let line = command_line::parse(words, |name| std::env::var_os(name)).map_err(BootError::Option)?;
     let root = find_otp(options.otp.as_deref()).ok_or(BootError::NoOtp)?;
+    atoll_natives::set_encoding(atoll_natives::Encoding::of_environment());
     let mut boot_module = "init".to_owned();
     for (flag, value) in &line.machine {
         flags::apply(&mut options, flag, value.as_deref()).map_err(BootError::Option)?;
