@@ -3,9 +3,9 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
+use atoll_platform::environment::{self, all as environment};
 use atoll_process::{BuiltIn, Caller, Outcome};
 use atoll_term::{Build, Term, atoms};
-use parking_lot::RwLock;
 
 use crate::process_support::{badarg, list_elements};
 
@@ -19,31 +19,6 @@ pub const BUILT_INS: &[BuiltIn] = &[
     BuiltIn { module: "os", name: "unsetenv", arity: 1, function: unsetenv },
     BuiltIn { module: "os", name: "set_signal", arity: 2, function: set_signal },
 ];
-
-/// The environment as programs see and change it: a copy, since changing the process's own is not safe while other
-/// threads read it. Programs that ports start get this one.
-static ENVIRONMENT: RwLock<Option<Vec<(OsString, OsString)>>> = RwLock::new(None);
-
-/// The environment as programs have left it.
-pub fn environment() -> Vec<(OsString, OsString)> {
-    if let Some(environment) = &*ENVIRONMENT.read() {
-        return environment.clone();
-    }
-    std::env::vars_os().collect()
-}
-
-fn change(change: impl FnOnce(&mut Vec<(OsString, OsString)>)) {
-    let mut environment = ENVIRONMENT.write();
-    change(environment.get_or_insert_with(|| std::env::vars_os().collect()));
-}
-
-/// Sets a variable as a program would.
-pub fn set_variable(name: OsString, value: OsString) {
-    change(|environment| match environment.iter_mut().find(|(own, _)| *own == name) {
-        Some((_, old)) => *old = value,
-        None => environment.push((name, value)),
-    });
-}
 
 fn getpid(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
     Ok(caller.heap().string(&std::process::id().to_string()))
@@ -101,13 +76,13 @@ fn env(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
 fn putenv(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let key = system_text(arguments[0]).filter(|key| is_key(key)).ok_or_else(badarg)?;
     let value = system_text(arguments[1]).ok_or_else(badarg)?;
-    set_variable(key, value);
+    environment::set(key, value);
     Ok(atoms::TRUE)
 }
 
 fn unsetenv(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let key = system_text(arguments[0]).filter(|key| is_key(key)).ok_or_else(badarg)?;
-    change(|environment| environment.retain(|(own, _)| *own != key));
+    environment::change(|environment| environment.retain(|(own, _)| *own != key));
     Ok(atoms::TRUE)
 }
 

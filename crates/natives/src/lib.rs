@@ -9,12 +9,10 @@ use atoll_process::BuiltIn;
 
 mod buffers;
 mod files;
-mod posix;
 mod support;
 mod tracer;
 
 pub use files::names::{Encoding, set_encoding};
-pub use posix::error_name;
 
 /// Modules whose native functions are part of the machine: `erlang:load_nif/2` has nothing left to do for them.
 pub const MODULES: &[&str] = &["prim_file", "prim_buffer", "erl_tracer", "zlib"];

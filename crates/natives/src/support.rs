@@ -3,11 +3,10 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use atoll_operations::Exception;
+use atoll_platform::errors;
 use atoll_process::{BuiltIn, Caller, Interrupt, Native, Outcome};
 use atoll_term::{Build, Term, atoms};
 use rustix::io::Errno;
-
-use crate::posix::error_name;
 
 /// A row of a table of native functions.
 pub const fn row(module: &'static str, name: &'static str, arity: u8, function: Native) -> BuiltIn {
@@ -52,7 +51,7 @@ impl Name {
 
 /// `{error, Name}`
 pub fn posix_error(caller: &mut Caller<'_>, error: Errno) -> Outcome {
-    let name = atom(error_name(error));
+    let name = atom(errors::name(error));
     Ok(caller.heap().tuple(&[atoms::ERROR, name]))
 }
 

@@ -2,6 +2,8 @@
 
 pub mod clock;
 pub mod descriptor;
+pub mod environment;
+pub mod errors;
 mod memory;
 
 pub use memory::{OutOfMemory, Reservation};

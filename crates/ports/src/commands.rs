@@ -34,8 +34,12 @@ enum Command {
 /// Writes data to a port, with the head that its framing asks for.
 pub fn write(port: &Port, data: Vec<u8>) -> bool {
     port.with(|port, state, driver| {
-        let Some(data) = framed(port.settings.framing, data) else { return false };
-        state.output += data.len() as u64;
+        let length = data.len() as u64;
+        let Some(data) = framed(port.settings.framing, data) else {
+            port.end_with(state, driver, rustix::io::Errno::INVAL);
+            return true;
+        };
+        state.output += length;
         if let Err(error) = driver.output(port, state, data) {
             port.end_with(state, driver, error);
         }

@@ -5,9 +5,9 @@ use std::ffi::OsString;
 use atoll_term::Term;
 use rustix::io::Errno;
 
-use crate::fd;
 use crate::open::Settings;
 use crate::port::{Port, State};
+use crate::{fd, program};
 
 /// What a file descriptor that a driver waits for is ready for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,10 @@ pub enum Failure {
 /// The work of one port. All calls come with the port's lock held; `state` is what the lock guards, the driver aside.
 pub trait Driver: Send {
     /// The port is in the table: from now on file descriptors can be waited for.
-    fn start(&mut self, port: &Port);
+    ///
+    /// # Errors
+    /// The port ends with the error as its reason.
+    fn start(&mut self, port: &Port, state: &mut State) -> Result<(), Errno>;
 
     /// Data that the owner wants written.
     ///
@@ -121,9 +124,9 @@ pub fn open(name: &PortName, settings: &Settings) -> Result<Opened, Failure> {
         PortName::Spawn(command) | PortName::SpawnDriver(command) => match (named(command), name) {
             (Some((open, command)), _) => open(command, settings),
             (None, PortName::SpawnDriver(_)) => Err(Failure::BadArgument),
-            (None, _) => Err(Failure::System(Errno::NOENT)),
+            (None, _) => program::open_command(command, settings),
         },
-        PortName::SpawnExecutable(_) => Err(Failure::System(Errno::NOENT)),
+        PortName::SpawnExecutable(file) => program::open_file(file, settings),
     }
 }
 

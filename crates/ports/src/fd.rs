@@ -40,10 +40,8 @@ pub fn open(input: i32, output: i32, settings: &Settings) -> Result<Opened, Fail
 }
 
 impl Driver for Descriptors {
-    fn start(&mut self, port: &Port) {
-        if let Some(input) = self.input {
-            port.wait_for(input, Event::Input);
-        }
+    fn start(&mut self, port: &Port, _: &mut State) -> Result<(), Errno> {
+        self.input.map_or(Ok(()), |input| port.wait_for(input, Event::Input))
     }
 
     fn output(&mut self, port: &Port, _: &mut State, data: Vec<u8>) -> Result<(), Errno> {
@@ -51,7 +49,7 @@ impl Driver for Descriptors {
         self.queue.push(data);
         self.queue.write(output)?;
         if self.queue.bytes() > 0 {
-            port.wait_for(output, Event::Output);
+            port.wait_for(output, Event::Output)?;
         }
         Ok(())
     }

@@ -13,8 +13,9 @@ mod information;
 mod names;
 mod open;
 mod output;
-mod poller;
+pub mod poller;
 mod port;
+mod program;
 mod signals;
 mod table;
 

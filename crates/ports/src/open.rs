@@ -172,6 +172,10 @@ fn open(caller: &mut Caller<'_>, port_name: &PortName, settings: Settings) -> Re
     let owner = caller.process.pid;
     let port = table::insert(Port::new(id, opened.name, settings, owner, opened.driver));
     caller.own.rare().links.push(id);
-    port.with(|port, _, driver| driver.start(port));
+    port.with(|port, state, driver| {
+        if let Err(error) = driver.start(port, state) {
+            port.end_with(state, driver, error);
+        }
+    });
     Ok(id)
 }

@@ -16,9 +16,16 @@ pub struct Queue {
     /// Bytes of the first piece that are written.
     written: usize,
     bytes: usize,
+    /// Writing never blocks: nobody else depends on the descriptor's mode.
+    never_blocks: bool,
 }
 
 impl Queue {
+    /// A queue for a descriptor in the mode in which writing does not block.
+    pub fn of_nonblocking() -> Queue {
+        Queue { never_blocks: true, ..Queue::default() }
+    }
+
     /// Bytes that are not written yet.
     pub fn bytes(&self) -> usize {
         self.bytes
@@ -38,11 +45,12 @@ impl Queue {
     /// What the operating system says.
     pub fn write(&mut self, descriptor: BorrowedFd<'_>) -> Result<(), Errno> {
         while let Some(first) = self.pieces.front() {
-            if !is_ready(descriptor)? {
+            if !self.never_blocks && !is_ready(descriptor)? {
                 return Ok(());
             }
             let rest = &first[self.written..];
-            match rustix::io::write(descriptor, &rest[..rest.len().min(PIECE)]) {
+            let piece = if self.never_blocks { rest } else { &rest[..rest.len().min(PIECE)] };
+            match rustix::io::write(descriptor, piece) {
                 Ok(count) => {
                     self.bytes -= count;
                     self.written += count;

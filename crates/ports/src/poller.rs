@@ -1,94 +1,285 @@
-//! One thread that waits for the file descriptors of all ports.
+//! One thread that waits for file descriptors, of ports and of whoever else has to wait for some.
 
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::OnceLock;
+use std::collections::HashMap;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::sync::{Arc, OnceLock};
 
+use atoll_platform::descriptor;
 use atoll_term::Term;
 use parking_lot::Mutex;
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::event::{EventfdFlags, Timespec};
 use rustix::io::Errno;
 
 use crate::driver::Event;
 use crate::table;
 
-struct Wish {
-    port: Term,
-    descriptor: BorrowedFd<'static>,
-    event: Event,
+/// Who is told that a descriptor is ready.
+pub trait Waiter: Send + Sync {
+    /// It is, and is so as long as the wish stands: what is done about it must not block.
+    fn ready(self: Arc<Self>, event: Event);
 }
 
-static WISHES: Mutex<Vec<Wish>> = Mutex::new(Vec::new());
-/// Both ends of a pipe that ends the thread's wait.
-static BELL: OnceLock<Option<(OwnedFd, OwnedFd)>> = OnceLock::new();
+/// Who waits.
+#[derive(Clone)]
+pub enum Target {
+    /// A port, by its term.
+    Port(Term),
+    /// Somebody else.
+    Other(Arc<dyn Waiter>),
+}
 
-/// Wakes the thread, which is started if there is none.
-fn ring() {
-    let bell = BELL.get_or_init(|| {
-        let flags = rustix::pipe::PipeFlags::CLOEXEC | rustix::pipe::PipeFlags::NONBLOCK;
-        let pipe = rustix::pipe::pipe_with(flags).ok()?;
-        std::thread::Builder::new().name("poller".to_owned()).stack_size(256 << 10).spawn(work).ok()?;
-        Some(pipe)
-    });
-    if let Some((_, ring)) = bell {
-        // A full pipe has woken the thread already.
-        let _ = rustix::io::write(ring, &[0]);
+impl Target {
+    fn is(&self, other: &Target) -> bool {
+        match (self, other) {
+            (Target::Port(one), Target::Port(other)) => one == other,
+            (Target::Other(one), Target::Other(other)) => Arc::ptr_eq(one, other),
+            _ => false,
+        }
+    }
+
+    fn tell(&self, event: Event) {
+        match self {
+            Target::Port(port) => {
+                if let Some(port) = table::find(*port) {
+                    port.ready(event);
+                }
+            }
+            Target::Other(waiter) => waiter.clone().ready(event),
+        }
     }
 }
 
-/// Adds a wish, unless it is there.
-pub fn add(port: Term, descriptor: BorrowedFd<'static>, event: Event) {
-    use std::os::fd::AsRawFd;
-    let mut wishes = WISHES.lock();
-    let same =
-        |wish: &Wish| wish.port == port && wish.event == event && wish.descriptor.as_raw_fd() == descriptor.as_raw_fd();
-    if !wishes.iter().any(same) {
-        wishes.push(Wish { port, descriptor, event });
-        drop(wishes);
-        ring();
+struct Wish {
+    target: Target,
+    event: Event,
+}
+
+/// A descriptor that is waited for.
+struct Watched {
+    wishes: Vec<Wish>,
+    /// Ordinary files cannot be waited for: they are always ready.
+    always: bool,
+}
+
+impl Watched {
+    fn flags(&self) -> EventFlags {
+        self.wishes.iter().fold(EventFlags::empty(), |flags, wish| match wish.event {
+            Event::Input => flags | EventFlags::IN,
+            Event::Output => flags | EventFlags::OUT,
+        })
+    }
+}
+
+#[derive(Default)]
+struct State {
+    watched: HashMap<RawFd, Watched>,
+    /// Descriptors of each port, by the port's word.
+    of_ports: HashMap<u64, Vec<RawFd>>,
+}
+
+struct Poller {
+    epoll: OwnedFd,
+    /// Ends the thread's wait when a descriptor is added that is always ready.
+    bell: OwnedFd,
+    state: Mutex<State>,
+}
+
+/// Events taken at once.
+const EVENTS: usize = 128;
+
+fn poller() -> Option<&'static Poller> {
+    static POLLER: OnceLock<Option<Poller>> = OnceLock::new();
+    static THREAD: OnceLock<bool> = OnceLock::new();
+    let made = POLLER.get_or_init(|| {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).ok()?;
+        let bell = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).ok()?;
+        epoll::add(&epoll, &bell, EventData::new_u64(bell.as_raw_fd() as u64), EventFlags::IN).ok()?;
+        Some(Poller { epoll, bell, state: Mutex::default() })
+    });
+    let poller = made.as_ref()?;
+    let start =
+        || std::thread::Builder::new().name("poller".to_owned()).stack_size(1 << 20).spawn(|| poller.work()).is_ok();
+    THREAD.get_or_init(start).then_some(poller)
+}
+
+/// Adds a wish, unless it is there. It stands until it is taken back; the descriptor stays open until then.
+///
+/// # Errors
+/// What the system says: there are too many descriptors, or this one cannot be waited for.
+pub fn add(target: Target, descriptor: BorrowedFd<'_>, event: Event) -> Result<(), Errno> {
+    let poller = poller().ok_or(Errno::NOMEM)?;
+    let mut state = poller.state.lock();
+    let number = descriptor.as_raw_fd();
+    if let Target::Port(port) = &target {
+        let own = state.of_ports.entry(port.word()).or_default();
+        if !own.contains(&number) {
+            own.push(number);
+        }
+    }
+    let is_new = !state.watched.contains_key(&number);
+    let watched = state.watched.entry(number).or_insert_with(|| Watched { wishes: Vec::new(), always: false });
+    if watched.wishes.iter().any(|wish| wish.event == event && wish.target.is(&target)) {
+        return Ok(());
+    }
+    watched.wishes.push(Wish { target, event });
+    if watched.always {
+        return Ok(());
+    }
+    let (data, flags) = (EventData::new_u64(number as u64), watched.flags());
+    let result = match is_new {
+        true => epoll::add(&poller.epoll, descriptor, data, flags),
+        false => epoll::modify(&poller.epoll, descriptor, data, flags),
+    };
+    match result {
+        Err(Errno::PERM) if is_new => {
+            watched.always = true;
+            let _ = rustix::io::write(&poller.bell, &1u64.to_ne_bytes());
+            Ok(())
+        }
+        Err(error) => {
+            watched.wishes.pop();
+            if watched.wishes.is_empty() {
+                state.watched.remove(&number);
+            }
+            Err(error)
+        }
+        Ok(()) => Ok(()),
+    }
+}
+
+impl Poller {
+    /// Takes out the wishes for a descriptor that are `unwanted`.
+    fn retract(&self, state: &mut State, number: RawFd, unwanted: impl Fn(&Wish) -> bool) {
+        let Some(watched) = state.watched.get_mut(&number) else { return };
+        let before = watched.flags();
+        watched.wishes.retain(|wish| !unwanted(wish));
+        let after = watched.flags();
+        if before != after
+            && !watched.always
+            && let Some(descriptor) = descriptor::borrow(number)
+        {
+            // A descriptor that was closed meanwhile is not waited for any more anyway.
+            let _ = match after.is_empty() {
+                true => epoll::delete(&self.epoll, descriptor),
+                false => epoll::modify(&self.epoll, descriptor, EventData::new_u64(number as u64), after),
+            };
+        }
+        if watched.wishes.is_empty() {
+            state.watched.remove(&number);
+        }
+    }
+
+    fn work(&self) {
+        let mut events = Vec::with_capacity(EVENTS);
+        loop {
+            let some_are_always = self.state.lock().watched.values().any(|watched| watched.always);
+            let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+            events.clear();
+            let room = rustix::buffer::spare_capacity(&mut events);
+            match epoll::wait(&self.epoll, room, some_are_always.then_some(&at_once)) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(_) => std::thread::yield_now(),
+            }
+            for event in &events {
+                let (number, flags) = (event.data.u64() as RawFd, event.flags);
+                if number == self.bell.as_raw_fd() {
+                    let _ = rustix::io::read(self.bell.as_fd(), &mut [0; 8]);
+                    continue;
+                }
+                let broken = flags.intersects(EventFlags::HUP | EventFlags::ERR | EventFlags::RDHUP);
+                self.tell(number, |event| match event {
+                    Event::Input => broken || flags.contains(EventFlags::IN),
+                    Event::Output => broken || flags.contains(EventFlags::OUT),
+                });
+            }
+            if some_are_always {
+                let state = self.state.lock();
+                let ready: Vec<RawFd> =
+                    state.watched.iter().filter(|(_, watched)| watched.always).map(|(number, _)| *number).collect();
+                drop(state);
+                ready.into_iter().for_each(|number| self.tell(number, |_| true));
+            }
+        }
+    }
+
+    /// Tells those who wait for one of these events.
+    fn tell(&self, number: RawFd, is_ready: impl Fn(Event) -> bool) {
+        let told: Vec<(Target, Event)> = match self.state.lock().watched.get(&number) {
+            Some(watched) => watched.wishes.iter().map(|wish| (wish.target.clone(), wish.event)).collect(),
+            None => return,
+        };
+        for (target, event) in told.into_iter().filter(|(_, event)| is_ready(*event)) {
+            target.tell(event);
+        }
     }
 }
 
 /// Takes a wish back.
-pub fn remove(port: Term, descriptor: BorrowedFd<'static>, event: Event) {
-    use std::os::fd::AsRawFd;
-    let number = descriptor.as_raw_fd();
-    let is_it = |wish: &Wish| wish.port == port && wish.event == event && wish.descriptor.as_raw_fd() == number;
-    WISHES.lock().retain(|wish| !is_it(wish));
-}
-
-/// Takes all wishes of a port back.
-pub fn forget(port: Term) {
-    WISHES.lock().retain(|wish| wish.port != port);
-}
-
-fn work() {
-    while BELL.get().is_none() {
-        std::thread::yield_now();
+pub fn remove(target: &Target, descriptor: BorrowedFd<'_>, event: Event) {
+    if let Some(poller) = poller() {
+        let unwanted = |wish: &Wish| wish.event == event && wish.target.is(target);
+        poller.retract(&mut poller.state.lock(), descriptor.as_raw_fd(), unwanted);
     }
-    let Some(Some((bell, _))) = BELL.get() else { return };
-    loop {
-        let wanted: Vec<(Term, BorrowedFd<'static>, Event)> =
-            WISHES.lock().iter().map(|wish| (wish.port, wish.descriptor, wish.event)).collect();
-        let mut descriptors = vec![PollFd::new(bell, PollFlags::IN)];
-        descriptors.extend(wanted.iter().map(|(_, descriptor, event)| {
-            let flags = if *event == Event::Input { PollFlags::IN } else { PollFlags::OUT };
-            PollFd::from_borrowed_fd(descriptor.as_fd(), flags)
-        }));
-        match poll(&mut descriptors, None) {
-            Err(Errno::INTR) => continue,
-            Err(_) => std::thread::yield_now(),
-            Ok(_) => {}
+}
+
+/// Takes all wishes of a port back, before its descriptors are closed.
+pub fn forget(port: Term) {
+    let Some(poller) = poller() else { return };
+    let mut state = poller.state.lock();
+    for number in state.of_ports.remove(&port.word()).unwrap_or_default() {
+        poller.retract(&mut state, number, |wish| wish.target.is(&Target::Port(port)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Count(AtomicUsize);
+
+    impl Waiter for Count {
+        fn ready(self: Arc<Self>, _: Event) {
+            self.0.fetch_add(1, Ordering::SeqCst);
         }
-        let ready: Vec<bool> = descriptors.iter().map(|one| !one.revents().is_empty()).collect();
-        drop(descriptors);
-        if ready[0] {
-            let mut bytes = [0; 64];
-            while matches!(rustix::io::read(bell, &mut bytes), Ok(1..)) {}
+    }
+
+    fn reaches(count: &Count, least: usize) -> bool {
+        let started = Instant::now();
+        while count.0.load(Ordering::SeqCst) < least && started.elapsed() < Duration::from_secs(10) {
+            std::thread::sleep(Duration::from_millis(1));
         }
-        for ((port, _, event), _) in wanted.iter().zip(&ready[1..]).filter(|(_, ready)| **ready) {
-            if let Some(port) = table::find(*port) {
-                port.ready(*event);
-            }
-        }
+        count.0.load(Ordering::SeqCst) >= least
+    }
+
+    #[test]
+    fn a_wish_is_told_until_it_is_taken_back() {
+        let (read, write) = rustix::pipe::pipe().expect("a pipe");
+        let count = Arc::new(Count::default());
+        let target = Target::Other(count.clone());
+        add(target.clone(), read.as_fd(), Event::Input).expect("a pipe can be waited for");
+        std::thread::sleep(Duration::from_millis(20));
+        assert_eq!(count.0.load(Ordering::SeqCst), 0, "nothing is there yet");
+        rustix::io::write(&write, b"x").expect("room in the pipe");
+        assert!(reaches(&count, 2), "nobody reads what is there");
+        remove(&target, read.as_fd(), Event::Input);
+        std::thread::sleep(Duration::from_millis(20));
+        let last = count.0.load(Ordering::SeqCst);
+        std::thread::sleep(Duration::from_millis(20));
+        assert_eq!(count.0.load(Ordering::SeqCst), last);
+    }
+
+    #[test]
+    fn ordinary_files_are_always_ready() {
+        let file = std::fs::File::open("Cargo.toml").expect("the manifest");
+        let count = Arc::new(Count::default());
+        let target = Target::Other(count.clone());
+        add(target.clone(), file.as_fd(), Event::Input).expect("files are ready at once");
+        assert!(reaches(&count, 2));
+        remove(&target, file.as_fd(), Event::Input);
     }
 }

@@ -13,7 +13,8 @@ use rustix::io::Errno;
 use crate::driver::{Driver, Event};
 use crate::names::{error_name, name};
 use crate::open::Settings;
-use crate::{poller, table};
+use crate::poller::{self, Target};
+use crate::table;
 
 /// Bytes waiting to be written from which on a port is busy, and those at which it is not any more.
 const BUSY: usize = 8192;
@@ -204,14 +205,17 @@ impl Port {
     }
 
     /// Asks for [`Driver::ready`] to be called when a file descriptor is ready; each time until
-    /// [`Port::stop_waiting`].
-    pub fn wait_for(&self, descriptor: BorrowedFd<'static>, event: Event) {
-        poller::add(self.id, descriptor, event);
+    /// [`Port::stop_waiting`]. The descriptor stays open until then, or until [`Driver::stop`].
+    ///
+    /// # Errors
+    /// It cannot be waited for.
+    pub fn wait_for(&self, descriptor: BorrowedFd<'_>, event: Event) -> Result<(), Errno> {
+        poller::add(Target::Port(self.id), descriptor, event)
     }
 
     /// Takes a wish back.
-    pub fn stop_waiting(&self, descriptor: BorrowedFd<'static>, event: Event) {
-        poller::remove(self.id, descriptor, event);
+    pub fn stop_waiting(&self, descriptor: BorrowedFd<'_>, event: Event) {
+        poller::remove(&Target::Port(self.id), descriptor, event);
     }
 
     /// A file descriptor is ready; called by the poller.

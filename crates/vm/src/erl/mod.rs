@@ -9,6 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use atoll_operations::Class;
+use atoll_platform::environment;
 use atoll_process::spawn::spawn;
 use atoll_process::{Flags, Priority, System};
 use atoll_term::{Build, ScratchHeap, Term, atoms};
@@ -137,13 +138,13 @@ pub fn run(mut options: Options, words: Vec<OsString>) -> Result<i32, BootError>
     let way = Use { built_ins: Vec::new(), report: report_uncaught, ended: process_ended, autoload: None };
     let schedulers = install(&options, way)?;
     for (name, value) in [("ROOTDIR", root.clone()), ("BINDIR", program_folder(&root))] {
-        atoll_bifs::set_variable(name.into(), value.into());
+        environment::set(name.into(), value.into());
     }
     for (name, value) in [("EMU", "beam"), ("PROGNAME", "erl")] {
-        atoll_bifs::set_variable(name.into(), value.into());
+        environment::set(name.into(), value.into());
     }
     for (name, value) in line.environment {
-        atoll_bifs::set_variable(name, value);
+        environment::set(name, value);
     }
     load_preloaded(&root)?;
     start_processes(&boot_module, &arguments)?;

@@ -127,7 +127,7 @@ const NAMES: &[(i32, &str)] = &[
 ];
 
 /// The atom's name of an error; `unknown` for a number that has none.
-pub fn error_name(error: Errno) -> &'static str {
+pub fn name(error: Errno) -> &'static str {
     let number = error.raw_os_error();
     NAMES.iter().find(|(own, _)| *own == number).map_or("unknown", |(_, name)| name)
 }
@@ -138,9 +138,9 @@ mod tests {
 
     #[test]
     fn errors_have_the_names_that_programs_know() {
-        assert_eq!(error_name(Errno::NOENT), "enoent");
-        assert_eq!(error_name(Errno::NOTSUP), "enotsup");
-        assert_eq!(error_name(Errno::WOULDBLOCK), "eagain");
-        assert_eq!(error_name(Errno::from_raw_os_error(4000)), "unknown");
+        assert_eq!(name(Errno::NOENT), "enoent");
+        assert_eq!(name(Errno::NOTSUP), "enotsup");
+        assert_eq!(name(Errno::WOULDBLOCK), "eagain");
+        assert_eq!(name(Errno::from_raw_os_error(4000)), "unknown");
     }
 }
