@@ -31,6 +31,7 @@ pub enum Command {
         #[command(subcommand)]
         evaluation: Evaluation,
     },
+<<<<<<< HEAD
     /// Boot OTP itself: takes all options of `erl`. --heap NAME and --otp DIR may stand in front of them, and
     /// ATOLL_HEAP names an architecture too.
     #[command(disable_help_flag = true)]
@@ -41,6 +42,17 @@ pub enum Command {
     /// Run an Erlang script: takes all options of `escript`, as `atoll erl` does.
     #[command(disable_help_flag = true)]
     Escript(OtpOptions),
+=======
+    /// Say which OTP was found, and what of it this machine does not have yet.
+    Doctor {
+        /// Folder of OTP, the one that holds `lib` [default: ATOLL_OTP, the erl on PATH, /usr/lib/erlang]
+        #[arg(long, value_name = "DIR")]
+        otp: Option<PathBuf>,
+        /// Print only the missing functions of all known releases, one a line
+        #[arg(long)]
+        list: bool,
+    },
+>>>>>>> main
     /// Print the instructions of a .beam file.
     Disasm {
         /// The file.
