@@ -11,6 +11,7 @@ mod buffers;
 mod files;
 mod support;
 mod tracer;
+mod zlib;
 
 pub use files::names::{Encoding, set_encoding};
 
@@ -26,6 +27,7 @@ const AREAS: &[&[BuiltIn]] = &[
     files::names::BUILT_INS,
     files::transfer::BUILT_INS,
     tracer::BUILT_INS,
+    zlib::BUILT_INS,
 ];
 
 /// All native functions.
