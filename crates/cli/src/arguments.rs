@@ -31,7 +31,6 @@ pub enum Command {
         #[command(subcommand)]
         evaluation: Evaluation,
     },
-<<<<<<< HEAD
     /// Boot OTP itself: takes all options of `erl`. --heap NAME and --otp DIR may stand in front of them, and
     /// ATOLL_HEAP names an architecture too.
     #[command(disable_help_flag = true)]
@@ -42,7 +41,6 @@ pub enum Command {
     /// Run an Erlang script: takes all options of `escript`, as `atoll erl` does.
     #[command(disable_help_flag = true)]
     Escript(OtpOptions),
-=======
     /// Say which OTP was found, and what of it this machine does not have yet.
     Doctor {
         /// Folder of OTP, the one that holds `lib` [default: ATOLL_OTP, the erl on PATH, /usr/lib/erlang]
@@ -52,7 +50,6 @@ pub enum Command {
         #[arg(long)]
         list: bool,
     },
->>>>>>> main
     /// Print the instructions of a .beam file.
     Disasm {
         /// The file.

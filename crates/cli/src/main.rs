@@ -9,13 +9,10 @@ mod arguments;
 mod bench;
 mod compare;
 mod disasm;
-<<<<<<< HEAD
+mod doctor;
 mod erl;
 mod erlc;
 mod escript;
-=======
-mod doctor;
->>>>>>> main
 mod run;
 
 #[global_allocator]
@@ -39,13 +36,10 @@ fn main() -> ExitCode {
         arguments::Command::Run(options) => run::run(&options),
         arguments::Command::Compare(options) => compare::compare(&options),
         arguments::Command::Bench { evaluation } => bench::bench(&evaluation),
-<<<<<<< HEAD
+        arguments::Command::Doctor { otp, list } => doctor::doctor(otp.as_deref(), list),
         arguments::Command::Erl(options) => erl::erl(options.words),
         arguments::Command::Erlc(options) => erlc::erlc(options.words),
         arguments::Command::Escript(options) => escript::escript(options.words),
-=======
-        arguments::Command::Doctor { otp, list } => doctor::doctor(otp.as_deref(), list),
->>>>>>> main
         arguments::Command::Disasm { file } => disasm::disasm(&file),
     };
     end(result)

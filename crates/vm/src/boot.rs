@@ -15,11 +15,7 @@ use atoll_term::{Term, atoms};
 use parking_lot::{Condvar, Mutex};
 use thiserror::Error;
 
-<<<<<<< HEAD
-=======
 use crate::functions::machine_functions;
-use crate::kernel;
->>>>>>> main
 use crate::options::Options;
 
 /// Why a run cannot start.
@@ -138,15 +134,8 @@ pub fn install(options: &Options, way: Use) -> Result<&'static Schedulers, BootE
     let system = System::install(table, options.schedulers);
     atoll_heap::set_world(system);
     atoll_ports::install();
-<<<<<<< HEAD
-    let built_ins: &'static [BuiltIn] = Vec::leak(
-        [atoll_bifs::built_ins(), &atoll_ports::built_ins(), atoll_natives::built_ins(), &way.built_ins].concat(),
-    );
+    let built_ins: &'static [BuiltIn] = Vec::leak([machine_functions().as_slice(), &way.built_ins].concat());
     atoll_bifs::install_native_modules(atoll_natives::MODULES);
-=======
-    let built_ins: &'static [BuiltIn] =
-        Vec::leak([machine_functions().as_slice(), output::BUILT_INS, kernel::BUILT_INS, BUILT_INS].concat());
->>>>>>> main
     interpreter::stubs::install_built_ins(built_ins);
     let numbered = built_ins.iter().enumerate().filter_map(|(number, row)| {
         let key = (atoms::atom(row.module).ok()?, atoms::atom(row.name).ok()?, row.arity);

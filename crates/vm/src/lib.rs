@@ -2,11 +2,8 @@
 #![forbid(unsafe_code)]
 
 mod boot;
-<<<<<<< HEAD
 pub mod erl;
-=======
 mod functions;
->>>>>>> main
 mod kernel;
 mod options;
 mod output;
@@ -15,12 +12,8 @@ mod program;
 mod run;
 mod statistics;
 
-<<<<<<< HEAD
 pub use boot::BootError;
-=======
-pub use boot::{BootError, run};
 pub use functions::{known_functions, machine_functions, missing_functions};
->>>>>>> main
 pub use options::Options;
 pub use run::run;
 
