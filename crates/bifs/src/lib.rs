@@ -36,6 +36,7 @@ mod maps;
 mod math;
 mod monitor;
 mod os;
+mod packets;
 mod persistent_term;
 mod process_flag;
 mod process_info;
@@ -88,6 +89,7 @@ const AREAS: &[&[BuiltIn]] = &[
     math::BUILT_INS,
     monitor::BUILT_INS,
     os::BUILT_INS,
+    packets::BUILT_INS,
     persistent_term::BUILT_INS,
     process_flag::BUILT_INS,
     process_info::BUILT_INS,
