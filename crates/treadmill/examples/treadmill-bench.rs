@@ -2,12 +2,36 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use treadmill::evaluation::{Options, run};
+use treadmill::Preset;
+use treadmill::evaluation::{Options, Source, Workload, repeat, run};
+
+/// One program on one source of memory, for a profiler: `--only PROGRAM (COLLECTOR|mimalloc) RUNS KILOBYTES`.
+fn only(arguments: &[String]) -> Option<ExitCode> {
+    let [program, source, runs, kilobytes] = arguments else { return None };
+    let workload = Workload::ALL.into_iter().find(|workload| workload.name() == program)?;
+    let limit = kilobytes.parse::<usize>().ok()? * 1000;
+    let source = match source.as_str() {
+        "mimalloc" => Source::Mimalloc,
+        name => Source::Heap(Preset::ALL.into_iter().find(|preset| preset.name() == name)?, limit),
+    };
+    match repeat(workload, source, runs.parse().ok()?) {
+        Some(statistics) => println!("{statistics:#?}"),
+        None => println!("out of memory"),
+    }
+    Some(ExitCode::SUCCESS)
+}
 
 fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments.first().is_some_and(|first| first == "--only") {
+        return only(&arguments[1..]).unwrap_or_else(|| {
+            eprintln!("treadmill-bench --only PROGRAM (COLLECTOR|mimalloc) RUNS KILOBYTES");
+            ExitCode::FAILURE
+        });
+    }
     let mut options = Options::default();
     let mut folder = PathBuf::from("treadmill-report");
-    for argument in std::env::args().skip(1) {
+    for argument in arguments {
         match argument.as_str() {
             "--quick" => options = Options::quick(),
             "--no-smallest" => options.smallest_heaps = false,
@@ -16,6 +40,7 @@ fn main() -> ExitCode {
             "--no-live" => options.live = 0,
             "--help" => {
                 println!("treadmill-bench [--quick] [--no-smallest] [--no-figures] [--no-malloc] [--no-live] [FOLDER]");
+                println!("treadmill-bench --only PROGRAM (COLLECTOR|mimalloc) RUNS KILOBYTES");
                 return ExitCode::SUCCESS;
             }
             _ => folder = PathBuf::from(argument),

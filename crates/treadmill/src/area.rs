@@ -56,6 +56,18 @@ impl Area {
         self.mapping.with_addr(address).cast()
     }
 
+    /// Asks the processor to fetch what is at an address of the range, without waiting for it.
+    #[inline]
+    pub(crate) fn prefetch(&self, address: usize) {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: prefetching has no effect that a program could see, whatever the address.
+        unsafe {
+            std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(self.pointer(address).cast());
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = address;
+    }
+
     /// Gives the memory behind whole pages back to the operating system; they read as zero afterwards.
     ///
     /// # Safety

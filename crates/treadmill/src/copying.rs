@@ -67,7 +67,7 @@ impl Copying {
         Ok(Copying {
             stress: config.stress,
             limit_bytes: config.limit,
-            space: PageSpace::new(Arc::new(area), PAGE_BYTES, limit as u32, true, true),
+            space: PageSpace::new(Arc::new(area), PAGE_BYTES, limit as u32, true, true)?,
             table: Vec::new(),
             in_use: Vec::new(),
             current: None,

@@ -75,7 +75,7 @@ impl Inner {
                 (Engine::Copying(Box::new(Mutex::new(copying))), range, base)
             }
             Collector::Paged => {
-                let paged = Paged::new(config)?;
+                let paged = Paged::new(config, !runtime.has_roots())?;
                 let area = paged.area();
                 let (range, base) = (area.range(), area.pointer(area.base()));
                 (Engine::Paged(Box::new(paged)), range, base)

@@ -205,6 +205,7 @@ impl RawMutator {
             Engine::Paged(paged) => {
                 let address = paged.allocate(&cx, &self.local, words)?;
                 if finalizable {
+                    self.local.claim(address);
                     paged.add_finalizable(address);
                 }
                 address
@@ -217,6 +218,7 @@ impl RawMutator {
     /// collection is on. Also the barrier of publication, for runtimes that build objects before others can see them.
     #[inline]
     pub fn barrier(&self, object: NonNull<u64>) {
+        self.local.claim(object.addr().get());
         if self.is_marking() {
             self.barrier_slowly(object);
         }
@@ -270,6 +272,7 @@ impl RawMutator {
     pub unsafe fn set_root(&self, slot: RootSlot, object: NonNull<u64>) {
         // SAFETY: slots never move, and live as long as the member.
         unsafe { slot.0.as_ref() }.store(object.addr().get(), Ordering::Release);
+        self.local.claim(object.addr().get());
         self.member.roots.touch();
         if self.local.is_marking() {
             self.barrier_slowly(object);

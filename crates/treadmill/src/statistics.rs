@@ -126,6 +126,8 @@ pub struct Statistics {
     pub migrated_pages: u64,
     /// Pages that were remapped.
     pub remapped_pages: u64,
+    /// Pages whose memory went back to the operating system because the heap did not need it.
+    pub returned_pages: u64,
     /// Objects finalized.
     pub finalized: u64,
     /// The longest pause.

@@ -125,6 +125,10 @@ unsafe impl Runtime for Typed {
         }
     }
 
+    fn has_roots(&self) -> bool {
+        false
+    }
+
     unsafe fn finalize(&self, object: NonNull<u64>, _: usize) {
         // SAFETY: the object is dead, and each of its values is dropped once. Their edges are made null first, for what they lead to may be dead too.
         unsafe {

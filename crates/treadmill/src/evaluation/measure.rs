@@ -80,6 +80,15 @@ pub(super) fn warm(config: &Config, workload: Workload, repeats: usize) -> Optio
     Some(times[times.len() / 2])
 }
 
+/// Runs a program again and again on one heap; what the heap counted.
+pub(super) fn repeat(config: &Config, workload: Workload, runs: usize) -> Option<Statistics> {
+    let mut memory = Collected::new(config).ok()?;
+    for _ in 0..runs.max(1) {
+        workload.run(&mut memory).ok()?;
+    }
+    Some(memory.heap.statistics())
+}
+
 /// The median time of a program on malloc and free.
 pub(super) fn malloc<A: std::alloc::GlobalAlloc>(allocator: &A, workload: Workload, repeats: usize) -> Duration {
     let mut times: Vec<Duration> = (0..repeats.max(1))

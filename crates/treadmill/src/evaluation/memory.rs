@@ -85,6 +85,10 @@ unsafe impl Runtime for Programs {
             }
         }
     }
+
+    fn has_roots(&self) -> bool {
+        false
+    }
 }
 
 /// A heap of this crate.

@@ -16,7 +16,7 @@ pub use report::{Cell, Claim, Plot, Report, Table};
 pub use workloads::Workload;
 
 use crate::config::Preset;
-use crate::statistics::Usage;
+use crate::statistics::{Statistics, Usage};
 use measure::{Observe, Run};
 use mimalloc::MiMalloc;
 use std::time::Duration;
@@ -79,6 +79,28 @@ fn names(presets: &[Preset]) -> Vec<String> {
 
 fn workload(name: &str) -> Option<Workload> {
     Workload::ALL.into_iter().find(|workload| workload.name() == name)
+}
+
+/// Where a program gets its memory from in [`repeat`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A heap of this crate of so many bytes.
+    Heap(Preset, usize),
+    /// mimalloc and free.
+    Mimalloc,
+}
+
+/// Runs one program several times in a row on one heap, or on malloc and free, for a profiler: what the heap counted.
+///
+/// `None` if memory ran out.
+pub fn repeat(workload: Workload, source: Source, runs: usize) -> Option<Statistics> {
+    match source {
+        Source::Heap(preset, limit) => measure::repeat(&measure::configure(preset, limit, workload), workload, runs),
+        Source::Mimalloc => {
+            measure::malloc(&MiMalloc, workload, runs);
+            Some(Statistics::default())
+        }
+    }
 }
 
 /// Runs the evaluation.

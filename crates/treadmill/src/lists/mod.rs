@@ -108,7 +108,7 @@ impl Lists {
         let area = Area::reserve(pages * PAGE_BYTES, PAGE_BYTES)?;
         let access = Access::new(area.pointer(area.base()), settings.headers);
         let space =
-            PageSpace::new(Arc::new(area), PAGE_BYTES, limit as u32, settings.remapping, !settings.lazy_remapping);
+            PageSpace::new(Arc::new(area), PAGE_BYTES, limit as u32, settings.remapping, !settings.lazy_remapping)?;
         let mut sizes = match &settings.sizes {
             ListSizes::PowersOfTwo => {
                 (2..=PAGE_WORDS.ilog2()).map(|n| 1 << n).filter(|words| *words > settings.headers.words()).collect()

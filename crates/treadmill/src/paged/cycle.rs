@@ -15,6 +15,16 @@ use std::time::Instant;
 const SLOTS: usize = 256;
 /// Pages swept between looks at the clock.
 const PAGES: usize = 8;
+/// Words allocated between collections for each object or reference that marking looks at: about what it costs to touch them for the first time.
+const WORDS_PER_LOOK: u64 = 64;
+/// What sweeping a page costs, in looks.
+const PAGE_LOOKS: u64 = 4;
+/// Words allocated between collections at least, while there is memory: 2 MiB.
+pub(super) const LEAST_WORDS: u64 = 1 << 18;
+/// And at most, unless more is live: 32 MiB. What is free beyond that goes back to the system.
+const MOST_WORDS: u64 = 1 << 22;
+/// Pages given back to the system between looks at the clock.
+const RETURNED: u32 = 32;
 /// Finalizable objects looked at between looks at the clock.
 const OBJECTS: usize = 64;
 
@@ -40,6 +50,8 @@ enum State {
     },
     Finalizing,
     Sweeping,
+    /// Giving so many pages back to the system.
+    Returning(u32),
 }
 
 /// The cycle's state, under its lock.
@@ -80,8 +92,7 @@ impl Paged {
     /// Takes over the phase.
     pub(crate) fn view(&self, local: &Local) {
         let phase = self.phase.load(Ordering::Acquire);
-        local.marking.set(phase & 1 == 1);
-        local.cycle.set(phase >> 1);
+        local.see(phase & 1 == 1, phase >> 1);
     }
 
     /// Pays for what was allocated: a slice of whatever is to be done.
@@ -226,6 +237,19 @@ impl Paged {
                 if !self.sweep(control.cycle, budget) {
                     return Step::Spent;
                 }
+                self.judge_worth();
+                control.state = State::Returning(self.excess());
+                Step::On
+            }
+            State::Returning(pages) => {
+                while *pages > 0 {
+                    let given = self.memory().space.give_back((*pages).min(RETURNED));
+                    *pages = if given == 0 { 0 } else { *pages - given };
+                    budget.words = budget.words.saturating_sub(PAGE_LOOKS * given as u64);
+                    if budget.words == 0 || budget.is_over() {
+                        return Step::Spent;
+                    }
+                }
                 let after = self.usage();
                 cx.log.collection(control.before, after);
                 control.completed += 1;
@@ -236,9 +260,32 @@ impl Paged {
         }
     }
 
-    /// Whether the free memory just lasts for a collection.
+    /// Free pages backed by memory beyond what will be allocated before the next collection.
+    fn excess(&self) -> u32 {
+        let memory = self.memory();
+        let live = self.counters.base.load(Ordering::Relaxed);
+        let wanted = live.max(MOST_WORDS) / PAGE_WORDS as u64 * 5 / 4;
+        (memory.space.idle() as u64).saturating_sub(wanted) as u32
+    }
+
+    /// When to collect next even though there is memory left: once so much was allocated that collecting costs less than going on through memory
+    /// that is not in the cache; and where the limit is far away, once as much was as is live.
+    fn judge_worth(&self) {
+        let counters = &self.counters;
+        let cost = counters.looks.load(Ordering::Relaxed) + PAGE_LOOKS * self.memory().looked_at;
+        let live = counters.base.load(Ordering::Relaxed);
+        let worthwhile = (cost * WORDS_PER_LOOK).clamp(LEAST_WORDS, live.max(MOST_WORDS));
+        counters.worthwhile.store(worthwhile, Ordering::Relaxed);
+    }
+
+    /// Whether a collection is worth its while, or the free memory just lasts for it.
     fn is_due(&self) -> bool {
         if self.stress > 0 {
+            return true;
+        }
+        let counters = &self.counters;
+        let since = counters.allocated.load(Ordering::Relaxed) - counters.at_flip.load(Ordering::Relaxed);
+        if since >= counters.worthwhile.load(Ordering::Relaxed) {
             return true;
         }
         let memory = self.memory();
@@ -253,6 +300,7 @@ impl Paged {
         control.cycle = (control.cycle + 1) & (u32::MAX >> 2);
         control.allocated_at_start = self.counters.allocated.load(Ordering::Relaxed);
         self.counters.marked.store(0, Ordering::Relaxed);
+        self.counters.looks.store(0, Ordering::Relaxed);
         self.discard_queue();
         self.phase.store(control.cycle << 1 | 1, Ordering::Release);
         let epoch = cx.world.advance();

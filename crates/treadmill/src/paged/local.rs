@@ -18,6 +18,8 @@ const ROOMY: usize = 64;
 
 /// Words that a thread allocates, at most, between looks at whether a collection is due.
 const IDLE_WORDS: u64 = 2048;
+/// The same while one is on.
+const BUSY_WORDS: u64 = 512;
 
 /// The thread's page, gap, and view of the phase.
 #[derive(Debug)]
@@ -36,6 +38,11 @@ pub(crate) struct Local {
     objects: Cell<u64>,
     /// Words that this thread has yet to mark.
     pub(super) debt: Cell<u64>,
+    /// The newest object of more than [`SMALL_WORDS`] words, while it is neither rooted nor stored; 0 for none.
+    unclaimed: Cell<usize>,
+    /// The longest gap left behind on the page, and whether the whole page was gone through.
+    skipped: Cell<usize>,
+    searched: Cell<bool>,
 }
 
 // SAFETY: the pointer leads to the metadata of a page that this thread owns, in memory shared by all threads.
@@ -55,12 +62,31 @@ impl Local {
             padding: Cell::new(0),
             objects: Cell::new(0),
             debt: Cell::new(0),
+            unclaimed: Cell::new(0),
+            skipped: Cell::new(0),
+            searched: Cell::new(false),
         }
     }
 
     #[inline]
     pub(crate) fn is_marking(&self) -> bool {
         self.marking.get()
+    }
+
+    /// Takes the phase over. An object of before a collection may be gone after it, so none stays unclaimed.
+    pub(super) fn see(&self, marking: bool, cycle: u32) {
+        self.marking.set(marking);
+        if self.cycle.replace(cycle) != cycle {
+            self.unclaimed.set(0);
+        }
+    }
+
+    /// Takes note that a reference to an object was rooted or stored.
+    #[inline]
+    pub(crate) fn claim(&self, object: usize) {
+        if self.unclaimed.get() == object {
+            self.unclaimed.set(0);
+        }
     }
 
     /// An object of `words` words out of the gap at hand, if it fits.
@@ -88,7 +114,7 @@ impl Local {
         Some(start)
     }
 
-    /// Moves on to the next gap of at least `words` words on the page, at or behind word `from`.
+    /// Moves on to the next gap of at least `words` words on the page, at or behind word `from`; remembers the longest of those left behind.
     fn advance(&self, from: usize, words: usize) -> bool {
         if self.page.get().is_none() {
             return false;
@@ -98,15 +124,24 @@ impl Local {
         let mut at = from;
         while at < PAGE_WORDS {
             let end = meta.end_of(at);
-            if !meta.is_object(at) && end - at >= words {
-                self.bump.set(self.base.get() + at * 8);
-                self.counted.set(self.bump.get());
-                self.end.set(self.base.get() + end * 8);
-                return true;
+            if !meta.is_object(at) {
+                if end - at >= words {
+                    self.bump.set(self.base.get() + at * 8);
+                    self.counted.set(self.bump.get());
+                    self.end.set(self.base.get() + end * 8);
+                    return true;
+                }
+                self.skip(end - at);
             }
             at = end;
         }
+        self.searched.set(true);
         false
+    }
+
+    /// Leaves a gap of the page behind.
+    fn skip(&self, words: usize) {
+        self.skipped.set(self.skipped.get().max(words));
     }
 }
 
@@ -147,8 +182,12 @@ impl Paged {
             return Err(error);
         }
         self.count(local);
-        // Between collections a look now and then suffices; that keeps this path short for objects that always take it.
-        let idle = !self.busy.load(Ordering::Relaxed) && local.debt.get() < IDLE_WORDS && self.stress == 0;
+        if let Some(object) = self.reuse(local, words) {
+            return Ok(object);
+        }
+        // A look now and then suffices; that keeps this path short for objects that always take it.
+        let patience = if self.busy.load(Ordering::Relaxed) { BUSY_WORDS } else { IDLE_WORDS };
+        let idle = local.debt.get() < patience && self.stress == 0;
         if idle
             && words <= PAGE_WORDS
             && !cx.me.is_some_and(|me| cx.world.wants(me))
@@ -159,6 +198,25 @@ impl Paged {
         self.allocate_and_pay(cx, local, words).ok_or(error)
     }
 
+    /// The block of the newest medium or large object, if that object is dead by the rules: the thread allocates, and has neither rooted nor stored it.
+    fn reuse(&self, local: &Local, words: usize) -> Option<usize> {
+        if words <= SMALL_WORDS {
+            return None;
+        }
+        let object = Some(local.unclaimed.take()).filter(|object| *object != 0 && !local.marking.get())?;
+        let block = self.words_of(object);
+        if block < words || block - words > words / 8 {
+            return None;
+        }
+        local.unclaimed.set(object);
+        local.objects.set(local.objects.get() + 1);
+        local.debt.set(local.debt.get() + words as u64 / 8);
+        // Both, for no memory was used.
+        self.counters.allocated.fetch_add(words as u64, Ordering::Relaxed);
+        self.counters.at_flip.fetch_add(words as u64, Ordering::Relaxed);
+        Some(object)
+    }
+
     fn allocate_and_pay(&self, cx: &Context<'_>, local: &Local, words: usize) -> Option<usize> {
         let since = cx.log.start();
         self.poll(cx, local);
@@ -167,10 +225,11 @@ impl Paged {
             // Each visit here is a page's worth of allocation: far more often than without stress, and in every phase.
             self.work(cx, Some(local), Budget { words: 64 * self.stress as u64, deadline: None });
         }
-        let remapped = self.memory().space.remapped();
+        let may_remap = words > PAGE_WORDS;
+        let remapped = if may_remap { self.memory().space.remapped() } else { 0 };
         let object = match self.try_allocate(local, words) {
             Some(object) => {
-                if self.memory().space.remapped() != remapped {
+                if may_remap && self.memory().space.remapped() != remapped {
                     cause = Cause::Remap;
                 }
                 Some(object)
@@ -193,6 +252,11 @@ impl Paged {
             return self.allocate_medium(local, words);
         }
         let from = (local.end.get() - local.base.get()) / 8;
+        self.count(local);
+        local.skip((local.end.get() - local.bump.get()) / 8);
+        // Nothing is left of the gap at hand, for a release to look at.
+        local.bump.set(local.end.get());
+        local.counted.set(local.end.get());
         if !local.advance(from, taken) {
             self.release(local);
             self.acquire(local, taken)?;
@@ -208,6 +272,8 @@ impl Paged {
         local.meta.set(self.table.pointer(page));
         local.base.set(self.address(page, 0));
         local.debt.set(local.debt.get() + PAGE_WORDS as u64 / 4);
+        local.skipped.set(0);
+        local.searched.set(false);
         local.advance(0, words).then_some(())
     }
 
@@ -215,7 +281,7 @@ impl Paged {
     pub(crate) fn release(&self, local: &Local) {
         self.count(local);
         if let Some(page) = local.page.take() {
-            let gap = self.table.get(page).longest_gap();
+            let gap = if local.searched.get() { local.skipped.get() } else { self.table.get(page).longest_gap() };
             self.memory().give(page, gap);
         }
         local.bump.set(0);
@@ -239,7 +305,7 @@ impl Paged {
         memory.give(page, meta.longest_gap());
         drop(memory);
         self.count_block(local, taken);
-        Some(self.address(page, index))
+        Some(self.note(local, self.address(page, index)))
     }
 
     fn allocate_large(&self, local: &Local, words: usize) -> Option<usize> {
@@ -254,7 +320,13 @@ impl Paged {
         }
         drop(memory);
         self.count_block(local, words);
-        Some(self.address(page, 0))
+        Some(self.note(local, self.address(page, 0)))
+    }
+
+    /// Remembers a new object that nobody has claimed yet.
+    fn note(&self, local: &Local, object: usize) -> usize {
+        local.unclaimed.set(if self.recycles { object } else { 0 });
+        object
     }
 
     fn count_block(&self, local: &Local, words: usize) {
@@ -269,9 +341,15 @@ impl Paged {
         local.counted.set(local.bump.get());
         local.debt.set(local.debt.get() + words);
         let counters = &self.counters;
-        counters.allocated.fetch_add(words, Ordering::Relaxed);
-        counters.padding.fetch_add(local.padding.take(), Ordering::Relaxed);
-        counters.objects.fetch_add(local.objects.take(), Ordering::Relaxed);
+        for (cell, more) in [
+            (&counters.allocated, words),
+            (&counters.padding, local.padding.take()),
+            (&counters.objects, local.objects.take()),
+        ] {
+            if more > 0 {
+                cell.fetch_add(more, Ordering::Relaxed);
+            }
+        }
     }
 
     /// Brings a collection to its end, then another, until the object fits.

@@ -7,10 +7,15 @@ use std::ptr::NonNull;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-/// Words of a large object scanned at once.
+/// Words of a large object scanned at once: at first, and where no references were found among so many before.
 const PORTION: usize = 512;
+const LONGEST_PORTION: usize = 8192;
+/// Words without references are charged as one in so many.
+const BARE_PART: u64 = 8;
 /// Objects that a thread keeps for itself to scan before it queues pages for all.
 const STACK: usize = 128;
+/// Objects fetched into the cache ahead of their scanning.
+const AHEAD: usize = 8;
 /// Objects scanned between looks at the clock.
 const BETWEEN_LOOKS: u32 = 32;
 
@@ -38,7 +43,15 @@ struct Slice<'a> {
     cycle: u32,
     stack: [usize; STACK],
     height: usize,
+    /// Objects off the stack that are being fetched; the oldest is scanned next.
+    fetched: [usize; AHEAD],
+    oldest: usize,
+    fetching: usize,
+    /// Words found live, and how many of them the budget is charged with.
     words: u64,
+    charged: u64,
+    /// Objects and references looked at: what marking costs, where words are what it is paid by.
+    looks: u64,
     since_look: u32,
     over: bool,
     budget: Budget,
@@ -109,7 +122,7 @@ impl Paged {
         }
     }
 
-    /// Scans grey objects; the words scanned. Any thread may call it at any time.
+    /// Scans grey objects; what is charged for it, in words. Any thread may call it at any time.
     pub(crate) fn mark_slice(&self, runtime: &dyn Runtime, budget: Budget) -> u64 {
         let phase = self.phase.load(Ordering::Acquire);
         if phase & 1 == 0 || self.queue.is_empty() {
@@ -117,26 +130,32 @@ impl Paged {
         }
         self.pushed.fetch_add(1, Ordering::AcqRel);
         // The slice is counted now, so the cycle cannot end; but it may have ended before.
-        let words = if self.phase.load(Ordering::Acquire) == phase {
+        let (words, charged) = if self.phase.load(Ordering::Acquire) == phase {
             let mut slice = Slice {
                 paged: self,
                 runtime,
                 cycle: phase >> 1,
                 stack: [0; STACK],
                 height: 0,
+                fetched: [0; AHEAD],
+                oldest: 0,
+                fetching: 0,
                 words: 0,
+                charged: 0,
+                looks: 0,
                 since_look: 0,
                 over: false,
                 budget,
             };
             slice.run();
-            slice.words
+            self.counters.looks.fetch_add(slice.looks, Ordering::Relaxed);
+            (slice.words, slice.charged)
         } else {
-            0
+            (0, 0)
         };
         self.counters.marked.fetch_add(words, Ordering::Relaxed);
         self.completed.fetch_add(1, Ordering::AcqRel);
-        words
+        charged
     }
 }
 
@@ -159,7 +178,7 @@ impl Slice<'_> {
 
     fn is_over(&mut self) -> bool {
         self.since_look += 1;
-        if self.words >= self.budget.words {
+        if self.charged >= self.budget.words {
             self.over = true;
         } else if self.since_look >= BETWEEN_LOOKS {
             self.since_look = 0;
@@ -170,15 +189,25 @@ impl Slice<'_> {
 
     fn scan_portion(&mut self, page: u32, meta: &Meta) {
         let words = meta.large_words();
-        let from = meta.take_portion(PORTION);
-        if from >= words {
-            return;
+        let mut portion = PORTION;
+        loop {
+            let from = meta.take_portion(portion);
+            if from >= words {
+                return;
+            }
+            let to = (from + portion).min(words);
+            let looks = self.looks;
+            self.scan(self.paged.address(page, 0), words, from..to);
+            if to == words {
+                break;
+            }
+            // Data without references passes quickly; what leads elsewhere is left for others to share.
+            if self.looks > looks + 1 || portion == LONGEST_PORTION {
+                self.paged.enqueue(page, meta);
+                break;
+            }
+            portion *= 2;
         }
-        let to = (from + PORTION).min(words);
-        if to < words {
-            self.paged.enqueue(page, meta);
-        }
-        self.scan(self.paged.address(page, 0), words, from..to);
         self.since_look += BETWEEN_LOOKS / 4;
         self.scan_stack();
     }
@@ -206,34 +235,55 @@ impl Slice<'_> {
                 self.give_stack_back();
                 return false;
             }
-            let Some(height) = self.height.checked_sub(1) else {
+            let Some(object) = self.next_object() else {
                 return true;
             };
-            self.height = height;
-            let object = self.stack[height];
             let words = self.paged.words_of(object);
             self.scan(object, words, 0..words);
         }
     }
 
+    /// The object to scan next: one whose content has had time to arrive.
+    #[inline]
+    fn next_object(&mut self) -> Option<usize> {
+        while self.fetching < AHEAD
+            && let Some(height) = self.height.checked_sub(1)
+        {
+            self.height = height;
+            let object = self.stack[height];
+            self.paged.area.prefetch(object);
+            self.fetched[(self.oldest + self.fetching) % AHEAD] = object;
+            self.fetching += 1;
+        }
+        self.fetching = self.fetching.checked_sub(1)?;
+        let object = self.fetched[self.oldest];
+        self.oldest = (self.oldest + 1) % AHEAD;
+        Some(object)
+    }
+
     fn give_stack_back(&mut self) {
-        for object in &self.stack[..self.height] {
-            let (page, index) = self.paged.place_of(*object);
+        let fetched = (0..self.fetching).map(|at| self.fetched[(self.oldest + at) % AHEAD]);
+        for object in fetched.chain(self.stack[..self.height].iter().copied()) {
+            let (page, index) = self.paged.place_of(object);
             let meta = self.paged.table.get(page);
             meta.marks.give_scan_back(index);
             self.paged.enqueue(page, meta);
         }
         self.height = 0;
+        self.fetching = 0;
     }
 
     fn scan(&mut self, object: usize, words: usize, portion: std::ops::Range<usize>) {
-        self.words += portion.len() as u64;
+        let (length, before) = (portion.len() as u64, self.looks);
+        self.words += length;
         let Some(pointer) = NonNull::new(self.paged.area.pointer(object)) else {
             return;
         };
         let (paged, cycle) = (self.paged, self.cycle);
-        let (stack, height) = (&mut self.stack, &mut self.height);
+        let (stack, height, looks) = (&mut self.stack, &mut self.height, &mut self.looks);
+        *looks += 1;
         let mut sink = |reference: NonNull<u64>| {
+            *looks += 1;
             let child = reference.addr().get();
             let (page, index) = paged.place_of(child);
             let meta = paged.table.get(page);
@@ -252,5 +302,8 @@ impl Slice<'_> {
         unsafe {
             self.runtime.describe(pointer, words, portion, &mut Visitor::new(&mut sink));
         }
+        // Data without references takes little time.
+        let bare = self.looks == before + 1;
+        self.charged += if bare { length.div_ceil(BARE_PART) } else { length };
     }
 }

@@ -82,6 +82,11 @@ impl Marks {
         bits.load(Ordering::Relaxed) & bit == 0 && bits.fetch_or(bit, Ordering::AcqRel) & bit == 0
     }
 
+    /// The bits of 64 words.
+    pub(super) fn group(&self, group: usize) -> u64 {
+        self.bits[group].load(Ordering::Relaxed)
+    }
+
     /// Takes the scanning of a marked object upon the caller; false if somebody else has.
     #[inline]
     pub(super) fn take_scan(&self, index: usize) -> bool {

@@ -125,19 +125,21 @@ pub(super) struct Memory {
     pub(super) gap_words: u64,
     /// The limit in bytes, for pages and their metadata.
     limit: usize,
-    /// Pages inside large objects, which need no metadata.
-    pub(super) inner: usize,
+    /// Pages in use that need metadata: all but those inside large objects.
+    pub(super) described: usize,
     /// Words lost at the ends of large objects.
     pub(super) large_padding: u64,
     /// Live words that sweeping has found since the last collection's end.
     pub(super) swept_live: u64,
+    /// Pages that sweeping has looked at since then.
+    pub(super) looked_at: u64,
 }
 
 impl Memory {
     pub(super) fn new(space: PageSpace, table: Table, limit: usize) -> Memory {
         Memory {
             limit,
-            inner: 0,
+            described: 0,
             space,
             table,
             buckets: [PageList::default(); BUCKETS],
@@ -148,6 +150,7 @@ impl Memory {
             gap_words: 0,
             large_padding: 0,
             swept_live: 0,
+            looked_at: 0,
         }
     }
 
@@ -171,7 +174,11 @@ impl Memory {
     }
 
     fn take_free(&mut self) -> Option<u32> {
-        let page = self.space.take_page()?;
+        self.count_metadata(1);
+        let Some(page) = self.space.take_page() else {
+            self.count_metadata(-1);
+            return None;
+        };
         self.table.get(page).format();
         Some(page)
     }
@@ -195,12 +202,17 @@ impl Memory {
     /// is marked whenever the object is.
     pub(super) fn take_large(&mut self, words: usize) -> Option<u32> {
         let pages = words.div_ceil(PAGE_WORDS);
-        let page = self.space.take_run(u32::try_from(pages).ok()?)?;
+        let run = u32::try_from(pages).ok()?;
         let lost = pages * PAGE_WORDS - words;
         let shares = lost > 8 && lost * SHARED_PART >= words;
+        let with_metadata = 1 + i64::from(shares);
+        self.count_metadata(with_metadata);
+        let Some(page) = self.space.take_run(run) else {
+            self.count_metadata(-with_metadata);
+            return None;
+        };
         self.table.get(page).set_large(words, shares);
         self.large.push(self.table, page);
-        self.count_inner(self.inner + pages - 1 - usize::from(shares));
         if shares {
             let last = page + pages as u32 - 1;
             let gap = self.table.get(last).set_tail(PAGE_WORDS - lost);
@@ -223,14 +235,14 @@ impl Memory {
         }
         meta.set_kind(Kind::None);
         self.space.give_run(page, pages as u32);
-        self.count_inner(self.inner + 1 - pages);
+        self.count_metadata(-1);
     }
 
-    /// Pages without metadata leave room for more pages.
-    fn count_inner(&mut self, inner: usize) {
-        self.inner = inner;
-        let bytes = self.limit + inner * size_of::<Meta>();
-        self.space.set_limit((bytes / (PAGE_WORDS * 8 + size_of::<Meta>())) as u32);
+    /// Changes the number of pages in use that need metadata, and with it how many pages the limit has room for.
+    fn count_metadata(&mut self, more: i64) {
+        self.described = self.described.saturating_add_signed(more as isize);
+        let bytes = self.limit.saturating_sub(self.described * size_of::<Meta>());
+        self.space.set_limit((bytes / (PAGE_WORDS * 8)) as u32);
     }
 
     /// The end of a collection: every page on a list is to be looked at again. Constant time.
@@ -244,6 +256,7 @@ impl Memory {
         self.occupied = 0;
         self.gap_words = 0;
         self.swept_live = 0;
+        self.looked_at = 0;
     }
 
     /// Looks at one page that the collection `cycle` left; whether there was one.
@@ -251,6 +264,7 @@ impl Memory {
         let Some(page) = self.unswept.pop(self.table) else {
             return false;
         };
+        self.looked_at += 1;
         let table = self.table;
         let meta = table.get(page);
         if meta.kind() == Kind::Large {
@@ -268,6 +282,7 @@ impl Memory {
         if swept.live == 0 {
             meta.set_kind(Kind::None);
             self.space.give_page(page);
+            self.count_metadata(-1);
         } else {
             self.give(page, swept.gap);
         }

@@ -28,9 +28,47 @@ pub(super) struct Meta {
     next: AtomicU32,
     /// The longest gap in words, of a page on a list.
     gap: AtomicU32,
+    /// Whether the page is the first or the last of a free run; `starts` then holds the run's tags.
+    run: AtomicU32,
+}
+
+const GROUPS: usize = PAGE_WORDS / 64;
+
+/// The bits of first words among those of a group, where that of a second word follows the one of its first.
+///
+/// No block is one word long, so in each run of ones first and second words take turns, and no block begins at a group's last word, so no
+/// run goes on in the next group.
+fn first_words(bits: u64) -> u64 {
+    const EVEN: u64 = 0x5555_5555_5555_5555;
+    let run_starts = bits & !(bits << 1);
+    // Adding the start of a run of ones clears it all, by the carry.
+    let from_even = bits & !bits.wrapping_add(run_starts & EVEN);
+    from_even & EVEN | bits & !from_even & !EVEN
+}
+
+/// The first bit at or behind `from`, or the number of bits.
+fn next_bit(groups: &[u64; GROUPS], from: usize) -> usize {
+    let mut group = from / 64;
+    if group >= GROUPS {
+        return PAGE_WORDS;
+    }
+    let mut bits = groups[group] >> (from % 64) << (from % 64);
+    while bits == 0 {
+        group += 1;
+        if group == GROUPS {
+            return PAGE_WORDS;
+        }
+        bits = groups[group];
+    }
+    group * 64 + bits.trailing_zeros() as usize
 }
 
 impl Meta {
+    /// Where the words that blocks are noted in begin, in bytes.
+    pub(super) const BLOCKS: usize = std::mem::offset_of!(Meta, starts);
+    /// Where it is noted whether the page begins or ends a free run, in bytes.
+    pub(super) const RUN: usize = std::mem::offset_of!(Meta, run);
+
     pub(super) fn kind(&self) -> Kind {
         match self.kind.load(Ordering::Relaxed) {
             1 => Kind::Small,
@@ -79,11 +117,6 @@ impl Meta {
         bits.store(bits.load(Ordering::Relaxed) | 1 << (index % 64), Ordering::Relaxed);
     }
 
-    fn clear(&self, index: usize) {
-        let bits = &self.starts[index / 64];
-        bits.store(bits.load(Ordering::Relaxed) & !(1 << (index % 64)), Ordering::Relaxed);
-    }
-
     #[inline]
     fn test(&self, index: usize) -> bool {
         self.starts[index / 64].load(Ordering::Relaxed) >> (index % 64) & 1 == 1
@@ -92,9 +125,16 @@ impl Meta {
     /// Turns the front of the gap at `index`, of which `words` words are wanted, into an object; `rest` words of gap stay behind it.
     #[inline]
     pub(super) fn place(&self, index: usize, words: usize, rest: usize) {
-        self.set(index + 1);
+        let (object, gap) = (index + 1, index + words);
+        let in_group = |at: usize| 1u64 << (at % 64);
+        if rest > 0 && gap / 64 == object / 64 {
+            let bits = &self.starts[object / 64];
+            bits.store(bits.load(Ordering::Relaxed) | in_group(object) | in_group(gap), Ordering::Relaxed);
+            return;
+        }
+        self.set(object);
         if rest > 0 {
-            self.set(index + words);
+            self.set(gap);
         }
     }
 
@@ -144,22 +184,27 @@ impl Meta {
         if !self.marks.is_of(cycle) {
             return Swept { live: 0, gap: PAGE_WORDS };
         }
-        let (mut live, mut longest) = (0, 0);
-        let (mut at, mut gap_start) = (0, None);
+        let (mut starts, mut kept, mut dead) = ([0; GROUPS], [0; GROUPS], [0; GROUPS]);
+        for group in 0..GROUPS {
+            starts[group] = first_words(self.starts[group].load(Ordering::Relaxed));
+            // An object that lives has both of its bits, here as there; whether it was scanned does not matter any more.
+            let marked = self.marks.group(group) & starts[group];
+            kept[group] = marked | marked << 1;
+            dead[group] = starts[group] & !marked;
+        }
+        let (mut live, mut longest, mut at) = (0, 0, 0);
         while at < PAGE_WORDS {
-            let end = self.end_of(at);
-            if self.is_object(at) && self.marks.is_marked(at) {
-                live += end - at;
-                gap_start = None;
-            } else {
-                self.clear(at + 1);
-                let start = *gap_start.get_or_insert(at);
-                if start != at {
-                    self.clear(at);
-                }
-                longest = longest.max(end - start);
+            // A gap from here to the next object that lives, then those that lie side by side, up to the next block that is none.
+            let object = next_bit(&kept, at);
+            if object > at {
+                kept[at / 64] |= 1 << (at % 64);
+                longest = longest.max(object - at);
             }
-            at = end;
+            at = next_bit(&dead, object);
+            live += at - object;
+        }
+        for (bits, new) in self.starts.iter().zip(kept) {
+            bits.store(new, Ordering::Relaxed);
         }
         Swept { live, gap: longest }
     }
@@ -205,4 +250,61 @@ impl Meta {
 pub(super) struct Swept {
     pub(super) live: usize,
     pub(super) gap: usize,
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// Sweeping by whole groups of bits finds what going from block to block finds.
+    #[test]
+    fn sweeping_keeps_the_marked_and_joins_the_rest() {
+        let mut seed = 11u64;
+        let mut random = |limit: u64| {
+            seed ^= seed << 13;
+            seed ^= seed >> 7;
+            seed ^= seed << 17;
+            (seed >> 8) % limit
+        };
+        for round in 0..3000 {
+            // SAFETY: all zero is a valid `Meta`.
+            let meta: Meta = unsafe { std::mem::zeroed() };
+            meta.format();
+            meta.marks.claim(5);
+            let (mut at, mut blocks) = (0, Vec::new());
+            let longest = [3, 12, 60, 500][round % 4];
+            while at < PAGE_WORDS {
+                let gap = PAGE_WORDS - at;
+                let words = 2 + random(longest) as usize;
+                if words + 2 > gap {
+                    break;
+                }
+                let (taken, rest) = Meta::fit(at, words, gap);
+                meta.place(at, taken, rest);
+                let marked = random(3) > 0;
+                if marked {
+                    meta.marks.mark_and_take(at);
+                }
+                blocks.push((at, at + taken, marked));
+                at += taken;
+            }
+            let live: usize = blocks.iter().filter(|block| block.2).map(|block| block.1 - block.0).sum();
+            let swept = meta.sweep(5);
+            assert_eq!(swept.live, live);
+            let (mut at, mut found, mut gaps) = (0, Vec::new(), Vec::new());
+            while at < PAGE_WORDS {
+                let end = meta.end_of(at);
+                if meta.is_object(at) {
+                    found.push((at, end, true));
+                } else {
+                    gaps.push((at, end));
+                }
+                at = end;
+            }
+            assert!(gaps.windows(2).all(|pair| pair[0].1 < pair[1].0), "neighbours are joined");
+            assert_eq!(swept.gap, gaps.iter().map(|gap| gap.1 - gap.0).max().unwrap_or(0));
+            blocks.retain(|block| block.2);
+            assert_eq!(found, blocks);
+        }
+    }
 }

@@ -13,6 +13,7 @@
 //! 5. *finalizing*: dead finalizable objects are told.
 //! 6. *sweeping*: the lists of pages are put onto the list of unswept ones in constant time; each page is swept by its bitmaps, a bounded
 //!    number at each page's worth of allocation. What nobody marked on is a free page.
+//! 7. *returning*: far more free memory than the next cycle will need goes back to the operating system, a bounded number of pages at a time.
 //!
 //! Invariants, checked by [`verify`]: PG1 the blocks of a page follow each other from its first word to its last, each two words at least;
 //! PG2 a listed page's gap is the longest that it has; PG3 pages in use and their metadata stay within the limit; PG4 only objects are marked;
@@ -34,7 +35,7 @@ use crate::area::Area;
 use crate::config::Config;
 use crate::error::HeapError;
 use crate::finalizers::Finalizers;
-use crate::space::{Metadata, PageSpace};
+use crate::space::{Metadata, PageSpace, Tags};
 use crate::statistics::{Statistics, Usage};
 use cycle::Control;
 use marks::{PAGE_WORDS, Queue};
@@ -60,6 +61,10 @@ struct Counters {
     at_flip: AtomicU64,
     /// Words found live in the collection that is on.
     marked: AtomicU64,
+    /// Objects and references looked at in the collection that is on, or was last.
+    looks: AtomicU64,
+    /// Words to be allocated after a collection's end before another is worth its while.
+    worthwhile: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -82,6 +87,8 @@ pub(crate) struct Paged {
     stress: usize,
     limit: usize,
     limit_pages: usize,
+    /// Whether objects that their thread has not claimed are used again at once.
+    recycles: bool,
     /// Whether a cycle is on, sweeping included.
     busy: AtomicBool,
     /// The time that one allocation may spend on collecting.
@@ -89,7 +96,7 @@ pub(crate) struct Paged {
 }
 
 impl Paged {
-    pub(crate) fn new(config: &Config) -> Result<Paged, HeapError> {
+    pub(crate) fn new(config: &Config, recycles: bool) -> Result<Paged, HeapError> {
         let limit = config.limit / (PAGE_BYTES + size_of::<Meta>());
         let pages = limit * ADDRESS_FACTOR;
         if pages >= 1 << 30 {
@@ -99,7 +106,9 @@ impl Paged {
         let metadata = Arc::new(Area::reserve(pages * size_of::<Meta>(), PAGE_BYTES)?);
         // SAFETY: fresh anonymous memory is zero, which is a valid `Meta`; it lives in the same struct as the table.
         let table = unsafe { Table::new(metadata.pointer(metadata.base()).cast(), pages) };
-        let space = PageSpace::new(Arc::clone(&area), PAGE_BYTES, limit as u32, true, false);
+        // SAFETY: fresh memory is zero; nobody else writes the flags, and the blocks of a free page are nobody's.
+        let tags = unsafe { Tags::within(Arc::clone(&metadata), size_of::<Meta>(), Meta::BLOCKS, Meta::RUN) };
+        let space = PageSpace::with_tags(Arc::clone(&area), PAGE_BYTES, limit as u32, true, false, tags);
         let space = space.with_metadata(Metadata::new(Arc::clone(&metadata), size_of::<Meta>()));
         Ok(Paged {
             area,
@@ -112,11 +121,12 @@ impl Paged {
             phase: AtomicU32::new(0),
             pushed: AtomicU64::new(0),
             completed: AtomicU64::new(0),
-            counters: Counters::default(),
+            counters: Counters { worthwhile: AtomicU64::new(cycle::LEAST_WORDS), ..Counters::default() },
             ratio: config.ratio as u64,
             stress: config.stress,
             limit: config.limit,
             limit_pages: config.limit / PAGE_BYTES,
+            recycles,
             busy: AtomicBool::new(false),
             slice: config.pause_bound.mul_f64(0.4),
         })
@@ -154,7 +164,7 @@ impl Paged {
         let used = counters.base.load(Ordering::Relaxed) + allocated - counters.at_flip.load(Ordering::Relaxed);
         let lost = used * padding / allocated.max(1);
         let pages = memory.space.in_use() as u64;
-        let metadata = (pages - memory.inner as u64) * size_of::<Meta>() as u64;
+        let metadata = memory.described as u64 * size_of::<Meta>() as u64;
         Usage {
             clock: (allocated - padding) * 8,
             useful: (used - lost) * 8,
@@ -169,7 +179,10 @@ impl Paged {
         let counters = &self.counters;
         statistics.objects = counters.objects.load(Ordering::Relaxed);
         statistics.bytes = (counters.allocated.load(Ordering::Relaxed) - counters.padding.load(Ordering::Relaxed)) * 8;
-        statistics.remapped_pages = self.memory().space.remapped();
+        let memory = self.memory();
+        statistics.remapped_pages = memory.space.remapped();
+        statistics.returned_pages = memory.space.returned();
+        drop(memory);
         statistics.finalized = self.lock_finalizers().finalized();
     }
 

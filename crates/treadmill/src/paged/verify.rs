@@ -50,7 +50,7 @@ impl Paged {
             }
         }
         let pages = memory.space.in_use() as usize;
-        let used = pages * PAGE_BYTES + (pages - memory.inner) * size_of::<super::meta::Meta>();
+        let used = pages * PAGE_BYTES + memory.described * size_of::<super::meta::Meta>();
         if memory.space.in_use() > memory.space.limit() || used > self.limit {
             return self.broken("PG3", 0, 0, format!("{used} bytes"));
         }

@@ -1,21 +1,26 @@
 //! Pages of an [`Area`]: which are free, which are backed by memory, and how they move between addresses.
 //!
 //! Invariants: SP1 the pages backed by memory or handed out never exceed the limit; SP2 a page is in exactly one of
-//! handed out, pool, runs and fresh.
+//! handed out, pool, runs and fresh. The pool is for spaces without sharing; elsewhere single pages are runs.
+
+mod runs;
+
+pub(crate) use runs::Tags;
 
 use crate::area::Area;
+use crate::error::HeapError;
+use runs::FreeRuns;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Free runs of pages, coalesced, found by best fit in logarithmic time.
+/// Runs of pages that memory does not back, coalesced, found by best fit in logarithmic time.
 #[derive(Debug, Default)]
-pub(crate) struct Runs {
+struct Fresh {
     by_start: BTreeMap<u32, u32>,
     by_length: BTreeSet<(u32, u32)>,
-    total: u32,
 }
 
-impl Runs {
+impl Fresh {
     fn insert(&mut self, start: u32, length: u32) {
         self.by_start.insert(start, length);
         self.by_length.insert((length, start));
@@ -26,12 +31,7 @@ impl Runs {
         self.by_length.remove(&(length, start));
     }
 
-    pub(crate) fn total(&self) -> u32 {
-        self.total
-    }
-
-    pub(crate) fn give(&mut self, mut start: u32, mut length: u32) {
-        self.total += length;
+    fn give(&mut self, mut start: u32, mut length: u32) {
         let before = self.by_start.range(..start).next_back();
         if let Some((&left, &left_length)) = before.filter(|(s, l)| **s + **l == start) {
             self.remove(left, left_length);
@@ -45,26 +45,15 @@ impl Runs {
         self.insert(start, length);
     }
 
-    pub(crate) fn take(&mut self, pages: u32) -> Option<u32> {
+    fn take(&mut self, pages: u32) -> Option<u32> {
         let &(length, start) = self.by_length.range((pages, 0)..).next()?;
         self.remove(start, length);
         if length > pages {
             self.insert(start + pages, length - pages);
         }
-        self.total -= pages;
         Some(start)
     }
-
-    /// Takes at most `pages` pages from the shortest run: those that serve large objects least.
-    fn take_some(&mut self, pages: u32) -> Option<(u32, u32)> {
-        let &(length, _) = self.by_length.first()?;
-        let taken = length.min(pages);
-        self.take(taken).map(|start| (start, taken))
-    }
 }
-
-/// Single pages put among the runs at once, to bound the time it takes.
-const COALESCED: usize = 64;
 
 /// The unit in which the operating system backs memory.
 const OS_PAGE: usize = 4096;
@@ -115,20 +104,40 @@ pub(crate) struct PageSpace {
     limit: u32,
     committed: u32,
     pool: Vec<u32>,
-    runs: Runs,
-    fresh: Runs,
+    runs: FreeRuns,
+    fresh: Fresh,
     sharing: bool,
     eager: bool,
     remapped: u64,
+    returned: u64,
     metadata: Option<Metadata>,
 }
 
 impl PageSpace {
     /// `sharing`: single pages and runs may serve each other, through remapping; otherwise each keeps what it once had.
     /// `eager`: remapped pages are backed at once.
-    pub(crate) fn new(area: Arc<Area>, page_bytes: usize, limit: u32, sharing: bool, eager: bool) -> PageSpace {
+    pub(crate) fn new(
+        area: Arc<Area>,
+        page_bytes: usize,
+        limit: u32,
+        sharing: bool,
+        eager: bool,
+    ) -> Result<PageSpace, HeapError> {
+        let tags = Tags::new((area.range().len() / page_bytes) as u32)?;
+        Ok(PageSpace::with_tags(area, page_bytes, limit, sharing, eager, tags))
+    }
+
+    /// As [`PageSpace::new`], with the tags of free pages somewhere else.
+    pub(crate) fn with_tags(
+        area: Arc<Area>,
+        page_bytes: usize,
+        limit: u32,
+        sharing: bool,
+        eager: bool,
+        tags: Tags,
+    ) -> PageSpace {
         let pages = (area.range().len() / page_bytes) as u32;
-        let mut fresh = Runs::default();
+        let mut fresh = Fresh::default();
         fresh.give(0, pages);
         PageSpace {
             area,
@@ -136,11 +145,12 @@ impl PageSpace {
             limit,
             committed: 0,
             pool: Vec::new(),
-            runs: Runs::default(),
+            runs: FreeRuns::new(tags),
             fresh,
             sharing,
             eager,
             remapped: 0,
+            returned: 0,
             metadata: None,
         }
     }
@@ -178,7 +188,7 @@ impl PageSpace {
 
     /// Pages that may still be handed out, whatever for.
     pub(crate) fn available(&self) -> u32 {
-        self.limit - self.in_use()
+        self.limit.saturating_sub(self.in_use())
     }
 
     /// Pages handed out.
@@ -192,11 +202,11 @@ impl PageSpace {
             return Some(page);
         }
         if self.sharing
-            && let Some((page, _)) = self.runs.take_some(1)
+            && let Some(page) = self.runs.take(1)
         {
             return Some(page);
         }
-        if self.committed == self.limit {
+        if self.committed >= self.limit {
             return None;
         }
         let page = self.fresh.take(1)?;
@@ -205,17 +215,21 @@ impl PageSpace {
     }
 
     pub(crate) fn give_page(&mut self, page: u32) {
-        self.pool.push(page);
+        if self.sharing {
+            self.runs.give(page, 1);
+        } else {
+            self.pool.push(page);
+        }
     }
 
     /// Hands out `pages` contiguous pages; their old content is undefined.
     pub(crate) fn take_run(&mut self, pages: u32) -> Option<u32> {
-        if let Some(start) = self.runs.take(pages).or_else(|| self.take_coalesced(pages)) {
+        if let Some(start) = self.runs.take(pages) {
             return Some(start);
         }
         let over = (self.committed as u64 + pages as u64).saturating_sub(self.limit as u64);
         if over > 0 {
-            if !self.sharing || over > (self.pool.len() as u64 + self.runs.total() as u64) {
+            if !self.sharing || over > self.runs.total() as u64 {
                 return None;
             }
             self.unback(over as u32);
@@ -229,24 +243,8 @@ impl PageSpace {
         Some(start)
     }
 
-    /// Puts some single pages among the runs, where they may join: far cheaper than remapping them.
-    fn take_coalesced(&mut self, pages: u32) -> Option<u32> {
-        if !self.sharing {
-            return None;
-        }
-        for _ in 0..COALESCED {
-            let Some(page) = self.pool.pop() else { break };
-            self.runs.give(page, 1);
-        }
-        self.runs.take(pages)
-    }
-
     pub(crate) fn give_run(&mut self, start: u32, pages: u32) {
-        if pages == 1 && self.sharing {
-            self.pool.push(start);
-        } else {
-            self.runs.give(start, pages);
-        }
+        self.runs.give(start, pages);
     }
 
     fn unback(&mut self, mut pages: u32) {
@@ -258,18 +256,42 @@ impl PageSpace {
             }) else {
                 return;
             };
-            let address = self.address(start);
-            // SAFETY: the pages are free (SP2), so nothing live is stored in them.
-            unsafe {
-                self.area.decommit(address, length as usize * self.page_bytes);
-            }
-            if let Some(metadata) = &mut self.metadata {
-                (start..start + length).for_each(|page| metadata.unback(page));
-            }
-            self.fresh.give(start, length);
-            self.committed -= length;
+            self.unback_run(start, length);
             pages -= length;
         }
+    }
+
+    /// Gives the memory behind free pages, which are on no list any more, back to the operating system.
+    fn unback_run(&mut self, start: u32, length: u32) {
+        let address = self.address(start);
+        // SAFETY: the pages are free (SP2), so nothing live is stored in them.
+        unsafe {
+            self.area.decommit(address, length as usize * self.page_bytes);
+        }
+        if let Some(metadata) = &mut self.metadata {
+            (start..start + length).for_each(|page| metadata.unback(page));
+        }
+        self.fresh.give(start, length);
+        self.committed -= length;
+    }
+
+    /// Free pages that memory backs.
+    pub(crate) fn idle(&self) -> u32 {
+        self.committed - self.in_use()
+    }
+
+    /// Gives at most `pages` free pages back to the operating system; how many.
+    pub(crate) fn give_back(&mut self, pages: u32) -> u32 {
+        let Some((start, length)) = self.runs.take_of_long(pages) else {
+            return 0;
+        };
+        self.unback_run(start, length);
+        self.returned += length as u64;
+        length
+    }
+
+    pub(crate) fn returned(&self) -> u64 {
+        self.returned
     }
 
     pub(crate) fn address(&self, page: u32) -> usize {
@@ -287,20 +309,7 @@ mod tests {
 
     fn space(limit: u32, sharing: bool) -> PageSpace {
         let area = Area::reserve(32 * limit as usize * 4096, 4096).expect("reserve");
-        PageSpace::new(Arc::new(area), 4096, limit, sharing, true)
-    }
-
-    #[test]
-    fn runs_coalesce_and_split() {
-        let mut runs = Runs::default();
-        runs.give(4, 4);
-        runs.give(12, 4);
-        runs.give(8, 4);
-        assert_eq!(runs.take(12), Some(4));
-        assert_eq!(runs.take(1), None);
-        runs.give(4, 6);
-        assert_eq!(runs.take(2), Some(4));
-        assert_eq!(runs.total(), 4);
+        PageSpace::new(Arc::new(area), 4096, limit, sharing, true).expect("tags")
     }
 
     #[test]
@@ -314,6 +323,16 @@ mod tests {
         assert_eq!(space.remapped(), 8);
         assert!(!pages.iter().skip(1).step_by(2).any(|p| (run..run + 8).contains(p)));
         assert_eq!(space.take_run(1), None);
+    }
+
+    #[test]
+    fn memory_given_back_is_taken_again_where_needed() {
+        let mut space = space(64, true);
+        let run = space.take_run(40).expect("room");
+        space.give_run(run, 40);
+        assert_eq!((space.idle(), space.give_back(30), space.idle(), space.returned()), (40, 30, 10, 30));
+        assert!(space.take_run(64).is_some());
+        assert_eq!((space.in_use(), space.idle()), (64, 0));
     }
 
     #[test]
