@@ -21,6 +21,7 @@ pub mod number;
 mod oracle;
 pub mod packets;
 mod raw_bits;
+mod raw_match;
 mod raw_math;
 pub mod unicode;
 pub mod utf;
