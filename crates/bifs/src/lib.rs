@@ -57,11 +57,12 @@ mod tuples;
 mod unicode;
 
 pub use display::install_print;
+pub use erts_internal::install_native_modules;
 pub use exit::{halt, install_halt};
 pub use otp::{OtpFunction, missing_from, otp_functions};
 pub use process_info::answer_request;
-pub use spawn::{default_heap, install_default_heap};
-pub use system_info::{Release, install_release};
+pub use spawn::{default_heap, default_options, install_default_heap};
+pub use system_info::{Release, install_release, set_printable_unicode, set_warning_map};
 
 /// The tables of all areas.
 const AREAS: &[&[BuiltIn]] = &[
