@@ -37,6 +37,7 @@ mod math;
 mod monitor;
 mod os;
 mod otp;
+mod packets;
 mod persistent_term;
 mod process_flag;
 mod process_info;
@@ -91,6 +92,7 @@ const AREAS: &[&[BuiltIn]] = &[
     math::BUILT_INS,
     monitor::BUILT_INS,
     os::BUILT_INS,
+    packets::BUILT_INS,
     persistent_term::BUILT_INS,
     process_flag::BUILT_INS,
     process_info::BUILT_INS,
