@@ -36,6 +36,7 @@ mod maps;
 mod math;
 mod monitor;
 mod os;
+mod otp;
 mod persistent_term;
 mod process_flag;
 mod process_info;
@@ -56,6 +57,7 @@ mod unicode;
 
 pub use display::install_print;
 pub use exit::{halt, install_halt};
+pub use otp::{OtpFunction, missing_from, otp_functions};
 pub use process_info::answer_request;
 pub use spawn::{default_heap, install_default_heap};
 pub use system_info::{Release, install_release};

@@ -30,6 +30,15 @@ pub enum Command {
         #[command(subcommand)]
         evaluation: Evaluation,
     },
+    /// Say which OTP was found, and what of it this machine does not have yet.
+    Doctor {
+        /// Folder of OTP, the one that holds `lib` [default: ATOLL_OTP, the erl on PATH, /usr/lib/erlang]
+        #[arg(long, value_name = "DIR")]
+        otp: Option<PathBuf>,
+        /// Print only the missing functions of all known releases, one a line
+        #[arg(long)]
+        list: bool,
+    },
     /// Print the instructions of a .beam file.
     Disasm {
         /// The file.

@@ -9,6 +9,7 @@ mod arguments;
 mod bench;
 mod compare;
 mod disasm;
+mod doctor;
 mod run;
 
 #[global_allocator]
@@ -23,6 +24,7 @@ fn main() -> ExitCode {
         arguments::Command::Run(options) => run::run(&options),
         arguments::Command::Compare(options) => compare::compare(&options),
         arguments::Command::Bench { evaluation } => bench::bench(&evaluation),
+        arguments::Command::Doctor { otp, list } => doctor::doctor(otp.as_deref(), list),
         arguments::Command::Disasm { file } => disasm::disasm(&file),
     };
     match result {

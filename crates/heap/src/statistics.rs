@@ -77,6 +77,18 @@ pub fn record_collection(major: bool, nanoseconds: u64, moved: u64) {
     time.fetch_add(nanoseconds, Ordering::Relaxed);
     longest.fetch_max(nanoseconds, Ordering::Relaxed);
     COUNTERS.words_moved.fetch_add(moved, Ordering::Relaxed);
+    record_pause(major, nanoseconds);
+}
+
+/// Counts a slice of a major collection that is not the last: how long it took, and how long mutators stood still, which is
+/// longer when another collection came right before it.
+pub fn record_slice(nanoseconds: u64, pause: u64) {
+    COUNTERS.major_time.fetch_add(nanoseconds, Ordering::Relaxed);
+    COUNTERS.longest_major.fetch_max(pause, Ordering::Relaxed);
+    record_pause(true, nanoseconds);
+}
+
+fn record_pause(major: bool, nanoseconds: u64) {
     if TIMED.load(Ordering::Relaxed) {
         let mut pauses = PAUSES.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if pauses.len() < PAUSES_KEPT {

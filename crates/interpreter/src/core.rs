@@ -42,10 +42,15 @@ pub struct Core {
     pub own: *mut Own,
     /// The process.
     pub process: *const Process,
+    /// Live registers of the function that [`crate::handlers::control::enter`] could not enter.
+    pub live: Word,
+    /// The operands that a handler leaves for its slow path, so that the two have the same arguments and the one can
+    /// jump to the other.
+    pub operands: [Term; 2],
     /// State of the old binary construction instructions.
     pub building: Option<atoll_operations::bit_construct::Building>,
-    /// An arithmetic operation that leaves its fast path, with its operands.
-    pub pending: Option<(crate::handlers::arithmetic::Slow, Term, Term)>,
+    /// An arithmetic operation that leaves its fast path; its operands are in `operands`.
+    pub pending: Option<crate::handlers::arithmetic::Slow>,
     /// The exception of an operation that has failed. Operations leave it here and give back [`Term::NONE`], because a
     /// result that is returned through memory would keep a handler from jumping to the next one.
     pub failure: Option<Exception>,
@@ -70,6 +75,8 @@ impl Core {
             mutator: std::ptr::null_mut(),
             own: std::ptr::null_mut(),
             process: std::ptr::null(),
+            live: 0,
+            operands: [Term::NIL; 2],
             building: None,
             pending: None,
             failure: None,
@@ -145,6 +152,19 @@ pub unsafe fn dispatch(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, 
         let handler: Handler = std::mem::transmute::<Word, Handler>(*ip);
         handler(ip, hp, e, reds, c)
     }
+}
+
+/// Whether so many words are free on the heap.
+///
+/// # Safety
+/// A process runs on this core, `hp` and `e` are its heap top and stack pointer.
+#[inline(always)]
+pub unsafe fn fits(words: usize, hp: *mut Word, e: *mut Word, c: *mut Core) -> bool {
+    // SAFETY: a process runs on this core; addresses are compared only.
+    let limit = unsafe { (*c).heap_limit };
+    // Where the stack is the limit, one word stays free for a return address.
+    let limit = if limit.is_null() { e.wrapping_sub(1) } else { limit };
+    hp.wrapping_add(words) <= limit
 }
 
 /// Whether stack and heap of this run share a block.

@@ -12,6 +12,9 @@ use crate::core::Core;
 
 /// A way to read an operand.
 pub trait Read {
+    /// Whether the value is known to be a small integer.
+    const SMALL: bool = false;
+
     /// The operand's value.
     ///
     /// # Safety
@@ -34,6 +37,8 @@ pub struct X;
 pub struct Y;
 /// Constants.
 pub struct K;
+/// Constants that are small integers.
+pub struct Small;
 /// Whatever the word says.
 pub struct Any;
 
@@ -73,6 +78,25 @@ impl Read for K {
     #[inline(always)]
     unsafe fn read(word: Word, _e: *mut Word, _c: *mut Core) -> Term {
         Term::from_word(word)
+    }
+}
+
+impl Read for Small {
+    const SMALL: bool = true;
+
+    #[inline(always)]
+    unsafe fn read(word: Word, _e: *mut Word, _c: *mut Core) -> Term {
+        Term::from_word(word)
+    }
+}
+
+/// Whether two operands are small integers; what is known of one need not be tested.
+#[inline(always)]
+pub fn both_small<S: Read, T: Read>(left: Term, right: Term) -> bool {
+    match (S::SMALL, T::SMALL) {
+        (false, true) => left.is_small(),
+        (true, false) => right.is_small(),
+        _ => left.both_small(right),
     }
 }
 

@@ -82,6 +82,24 @@ macro_rules! by_two_sources {
     }};
 }
 
+/// Two sources.
+macro_rules! by_sources {
+    ($($handler:ident)::+, $s:expr, $t:expr) => {{
+        use crate::operand::{K, X, Y};
+        match ($s, $t) {
+            (Operand::X(_), Operand::X(_)) => $($handler)::+::<X, X> as Handler,
+            (Operand::X(_), Operand::Y(_)) => $($handler)::+::<X, Y> as Handler,
+            (Operand::X(_), Operand::K(_)) => $($handler)::+::<X, K> as Handler,
+            (Operand::Y(_), Operand::X(_)) => $($handler)::+::<Y, X> as Handler,
+            (Operand::Y(_), Operand::Y(_)) => $($handler)::+::<Y, Y> as Handler,
+            (Operand::Y(_), Operand::K(_)) => $($handler)::+::<Y, K> as Handler,
+            (Operand::K(_), Operand::X(_)) => $($handler)::+::<K, X> as Handler,
+            (Operand::K(_), Operand::Y(_)) => $($handler)::+::<K, Y> as Handler,
+            (Operand::K(_), Operand::K(_)) => $($handler)::+::<K, K> as Handler,
+        }
+    }};
+}
+
 /// Two sources, one destination.
 macro_rules! by_two_sources_destination {
     ($($handler:ident)::+, $s:expr, $t:expr, $d:expr) => {{
@@ -109,30 +127,78 @@ macro_rules! by_two_sources_destination {
     }};
 }
 
-/// `+` and `-`.
+/// `+` and `-`; constants are small integers.
 macro_rules! by_arithmetic {
     ($add:literal, $s:expr, $t:expr, $d:expr) => {{
         use crate::handlers::arithmetic::add_subtract;
-        use crate::operand::{K, X, Y};
+        use crate::operand::{K, Small, X, Y};
         match ($s, $t, matches!($d, Operand::Y(_))) {
             (Operand::X(_), Operand::X(_), false) => add_subtract::<$add, X, X, X> as Handler,
             (Operand::X(_), Operand::Y(_), false) => add_subtract::<$add, X, Y, X> as Handler,
-            (Operand::X(_), Operand::K(_), false) => add_subtract::<$add, X, K, X> as Handler,
+            (Operand::X(_), Operand::K(_), false) => add_subtract::<$add, X, Small, X> as Handler,
             (Operand::Y(_), Operand::X(_), false) => add_subtract::<$add, Y, X, X> as Handler,
             (Operand::Y(_), Operand::Y(_), false) => add_subtract::<$add, Y, Y, X> as Handler,
-            (Operand::Y(_), Operand::K(_), false) => add_subtract::<$add, Y, K, X> as Handler,
-            (Operand::K(_), Operand::X(_), false) => add_subtract::<$add, K, X, X> as Handler,
-            (Operand::K(_), Operand::Y(_), false) => add_subtract::<$add, K, Y, X> as Handler,
-            (Operand::K(_), Operand::K(_), false) => add_subtract::<$add, K, K, X> as Handler,
+            (Operand::Y(_), Operand::K(_), false) => add_subtract::<$add, Y, Small, X> as Handler,
+            (Operand::K(_), Operand::X(_), false) => add_subtract::<$add, Small, X, X> as Handler,
+            (Operand::K(_), Operand::Y(_), false) => add_subtract::<$add, Small, Y, X> as Handler,
             (Operand::X(_), Operand::X(_), true) => add_subtract::<$add, X, X, Y> as Handler,
             (Operand::X(_), Operand::Y(_), true) => add_subtract::<$add, X, Y, Y> as Handler,
-            (Operand::X(_), Operand::K(_), true) => add_subtract::<$add, X, K, Y> as Handler,
+            (Operand::X(_), Operand::K(_), true) => add_subtract::<$add, X, Small, Y> as Handler,
             (Operand::Y(_), Operand::X(_), true) => add_subtract::<$add, Y, X, Y> as Handler,
             (Operand::Y(_), Operand::Y(_), true) => add_subtract::<$add, Y, Y, Y> as Handler,
-            (Operand::Y(_), Operand::K(_), true) => add_subtract::<$add, Y, K, Y> as Handler,
-            (Operand::K(_), Operand::X(_), true) => add_subtract::<$add, K, X, Y> as Handler,
-            (Operand::K(_), Operand::Y(_), true) => add_subtract::<$add, K, Y, Y> as Handler,
+            (Operand::Y(_), Operand::K(_), true) => add_subtract::<$add, Y, Small, Y> as Handler,
+            (Operand::K(_), Operand::X(_), true) => add_subtract::<$add, Small, X, Y> as Handler,
+            (Operand::K(_), Operand::Y(_), true) => add_subtract::<$add, Small, Y, Y> as Handler,
+            (Operand::K(_), Operand::K(_), false) => add_subtract::<$add, K, K, X> as Handler,
             (Operand::K(_), Operand::K(_), true) => add_subtract::<$add, K, K, Y> as Handler,
+        }
+    }};
+}
+
+/// `is_lt` and `is_ge` with a small constant on one side.
+macro_rules! by_order {
+    ($less:literal, $s:expr, $t:expr) => {{
+        use crate::handlers::test::compare_order;
+        use crate::operand::{Small, X, Y};
+        match ($s, $t) {
+            (Operand::X(_), Operand::K(k)) if k.is_small() => compare_order::<$less, X, Small> as Handler,
+            (Operand::Y(_), Operand::K(k)) if k.is_small() => compare_order::<$less, Y, Small> as Handler,
+            (Operand::K(k), Operand::X(_)) if k.is_small() => compare_order::<$less, Small, X> as Handler,
+            (Operand::K(k), Operand::Y(_)) if k.is_small() => compare_order::<$less, Small, Y> as Handler,
+            (s, t) => by_two_sources!(test::compare_order, $less, s, t),
+        }
+    }};
+}
+
+/// Moves all from one kind of place to one kind of place: 3, or 4.
+macro_rules! by_moves {
+    ($four:expr, $from_y:expr, $to_y:expr) => {{
+        use crate::handlers::data::move_many;
+        use crate::operand::{X, Y};
+        match ($four, $from_y, $to_y) {
+            (false, false, false) => move_many::<3, X, X> as Handler,
+            (false, false, true) => move_many::<3, X, Y> as Handler,
+            (false, true, false) => move_many::<3, Y, X> as Handler,
+            (false, true, true) => move_many::<3, Y, Y> as Handler,
+            (true, false, false) => move_many::<4, X, X> as Handler,
+            (true, false, true) => move_many::<4, X, Y> as Handler,
+            (true, true, false) => move_many::<4, Y, X> as Handler,
+            (true, true, true) => move_many::<4, Y, Y> as Handler,
+        }
+    }};
+}
+
+/// A test for a cons, a frame, and the cons taken apart.
+macro_rules! by_list_frame {
+    ($united:literal, $h:expr, $t:expr) => {{
+        use crate::handlers::data::list_frame;
+        use crate::operand::{X, Y};
+        let y = |operand: Operand| matches!(operand, Operand::Y(_));
+        match (y($h), y($t)) {
+            (false, false) => list_frame::<$united, X, X> as Handler,
+            (false, true) => list_frame::<$united, X, Y> as Handler,
+            (true, false) => list_frame::<$united, Y, X> as Handler,
+            (true, true) => list_frame::<$united, Y, Y> as Handler,
         }
     }};
 }
@@ -215,8 +281,8 @@ macro_rules! by_two_moves {
 }
 
 pub(crate) use {
-    by_arithmetic, by_destination, by_flag_destination, by_flag_source, by_half, by_list, by_source,
-    by_source_destination, by_two_moves, by_two_sources, by_two_sources_destination,
+    by_arithmetic, by_destination, by_flag_destination, by_flag_source, by_half, by_list, by_list_frame, by_moves,
+    by_order, by_source, by_source_destination, by_sources, by_two_moves, by_two_sources, by_two_sources_destination,
 };
 
 /// The handler of a type test.

@@ -1,20 +1,18 @@
 //! From the typed form to code words.
 
 use atoll_code::{Linked, Translate, Translated, registry};
-use atoll_loader::instruction::{
-    Comparison, FloatOperation, HeapNeed, Instruction, Label, Register, Segment, SegmentSize, SegmentValue, Source,
-    TypeTest,
-};
-use atoll_term::{Export, Header, Kind, Term, Word, atoms};
+use atoll_loader::instruction::{HeapNeed, Instruction, Label, Register, Source};
+use atoll_term::{Header, Kind, Term, Word, atoms};
 
 use crate::core::Handler;
-use crate::handlers::{arithmetic, bits, call, control, data, exception, map, receive, test};
-use crate::operand::{Operand, any_register, offset, resolve};
-use crate::pick::{
-    by_arithmetic, by_destination, by_flag_destination, by_flag_source, by_half, by_list, by_source,
-    by_source_destination, by_two_moves, by_two_sources, by_two_sources_destination,
-};
+use crate::handlers::{call, control, data, exception, map, receive, test};
+use crate::operand::{Any, Operand, X, any_register, offset, resolve};
+use crate::pick::{by_half, by_list, by_source, by_source_destination, by_two_sources_destination};
 use crate::stubs::native_of;
+
+mod bits;
+mod fused;
+mod operators;
 
 /// Words of a boxed float.
 const FLOAT_WORDS: u32 = 2;
@@ -126,6 +124,11 @@ impl Writer<'_> {
         Word::from(need.words) + Word::from(need.floats * FLOAT_WORDS) + Word::from(need.funs * FUN_WORDS)
     }
 
+    /// Bytes of a frame, of what is wanted with it, and of the word below it.
+    fn frame_room(slots: u16, need: HeapNeed) -> Word {
+        (Self::need_words(need) + Word::from(slots) + 1) * 8
+    }
+
     /// At the entry of a function that is built in, its body is the built-in function.
     fn built_in_override(&mut self, name: u32, arity: u8) {
         let (module, name) = (self.linked.atoms[0], self.linked.atoms[name as usize]);
@@ -177,74 +180,6 @@ impl Writer<'_> {
         1
     }
 
-    /// Common sequences that one handler does.
-    fn fused(&mut self, code: &[Instruction]) -> Option<usize> {
-        match code {
-            [
-                Instruction::Test { fail, test: TypeTest::NonemptyList, value },
-                Instruction::GetList { source, head, tail },
-                ..,
-            ] if *value == Source::from(*source) => {
-                let (s, h, t) = (self.register(*source), self.register(*head), self.register(*tail));
-                let chosen = by_list!(data::test_get_list, s, h, t);
-                self.emit_with_label(chosen, *fail, &[s.word(), h.word(), t.word()]);
-                Some(2)
-            }
-            [
-                Instruction::Test { fail, test: TypeTest::Tuple, value },
-                Instruction::TestArity { fail: second_fail, value: second, arity },
-                ..,
-            ] if value == second && fail == second_fail => {
-                let s = self.operand(*value);
-                let chosen = by_source!(test::is_tuple_of_arity, s);
-                self.emit_with_label(chosen, *fail, &[s.word(), control::tuple_header(*arity)]);
-                Some(2)
-            }
-            [
-                Instruction::Move { source, destination: Register::X(0) },
-                Instruction::Deallocate { slots },
-                Instruction::Return,
-                ..,
-            ] => {
-                let s = self.operand(*source);
-                self.emit(by_source!(control::move_return, s), &[s.word(), offset(*slots)]);
-                Some(3)
-            }
-            [Instruction::Move { source, destination: Register::X(0) }, Instruction::Return, ..] => {
-                let s = self.operand(*source);
-                self.emit(by_source!(control::move_return, s), &[s.word(), 0]);
-                Some(2)
-            }
-            [Instruction::Deallocate { slots }, Instruction::Return, ..] => {
-                self.emit(control::deallocate_return, &[offset(*slots)]);
-                Some(2)
-            }
-            [
-                Instruction::Move { source, destination },
-                Instruction::Move { source: second, destination: second_destination },
-                ..,
-            ] => {
-                let (s, d) = (self.operand(*source), self.register(*destination));
-                let (t, u) = (self.operand(*second), self.register(*second_destination));
-                let chosen = by_two_moves!(data::move_two, s, d, t, u);
-                self.emit(chosen, &[s.word(), d.word(), t.word(), u.word()]);
-                Some(2)
-            }
-            [
-                Instruction::GetTupleElement { source, position, destination },
-                Instruction::GetTupleElement { source: second, position: next, destination: second_destination },
-                ..,
-            ] if source == second && destination != source && *next == position + 1 => {
-                let (s, d) = (self.register(*source), self.register(*destination));
-                let u = self.register(*second_destination);
-                let chosen = by_list!(data::get_two_elements, s, d, u);
-                self.emit(chosen, &[s.word(), (u64::from(*position) + 1) * 8, d.word(), u.word()]);
-                Some(2)
-            }
-            _ => None,
-        }
-    }
-
     fn control(&mut self, instruction: &Instruction) -> bool {
         match instruction {
             Instruction::Call { arity, target } => self.emit_with_label(control::call, *target, &[(*arity).into()]),
@@ -269,7 +204,7 @@ impl Writer<'_> {
             }
             Instruction::Return => self.emit(control::return_, &[]),
             Instruction::Allocate { slots, need, live } => {
-                let room = (Self::need_words(*need) + Word::from(*slots) + 1) * 8;
+                let room = Self::frame_room(*slots, *need);
                 let chosen: Handler = match (self.translator.stress, self.translator.united) {
                     (false, true) => control::allocate::<true>,
                     (false, false) => control::allocate::<false>,
@@ -291,6 +226,7 @@ impl Writer<'_> {
             Instruction::Deallocate { slots } | Instruction::Trim { slots, .. } => {
                 self.emit(control::deallocate, &[offset(*slots)]);
             }
+            Instruction::InitYregs(slots) if slots.len() == 1 => self.emit(control::init_one, &[offset(slots[0])]),
             Instruction::InitYregs(slots) => {
                 self.emit(control::init_yregs, &[slots.len() as Word]);
                 self.words.extend(slots.iter().map(|slot| offset(*slot)));
@@ -382,12 +318,21 @@ impl Writer<'_> {
                 self.emit(by_source_destination!(data::move_, s, d), &[s.word(), d.word()]);
             }
             Instruction::Swap { first, second } => {
-                self.emit(data::swap, &[any_register(*first), any_register(*second)]);
+                let (s, t) = (self.register(*first), self.register(*second));
+                match (s, t) {
+                    (Operand::X(_), Operand::X(_)) => self.emit(data::swap::<X, X>, &[s.word(), t.word()]),
+                    _ => self.emit(data::swap::<Any, Any>, &[s.any(), t.any()]),
+                }
             }
             Instruction::PutList { head, tail, destination } => {
                 let (h, t, d) = (self.operand(*head), self.operand(*tail), self.register(*destination));
                 let chosen = by_two_sources_destination!(data::put_list, h, t, d);
                 self.emit(chosen, &[h.word(), t.word(), d.word()]);
+            }
+            Instruction::PutTuple { destination, elements } if elements.len() == 2 => {
+                let (s, t, d) = (self.operand(elements[0]), self.operand(elements[1]), self.register(*destination));
+                let chosen = by_two_sources_destination!(data::put_pair, s, t, d);
+                self.emit(chosen, &[d.word(), s.word(), t.word()]);
             }
             Instruction::PutTuple { destination, elements } => {
                 let header = Header::new(Kind::Tuple, elements.len()).word();
@@ -491,85 +436,6 @@ impl Writer<'_> {
         true
     }
 
-    fn compare(&mut self, fail: Label, comparison: Comparison, left: Source, right: Source) {
-        let (mut a, mut b) = (self.operand(left), self.operand(right));
-        let symmetric = !matches!(comparison, Comparison::Less | Comparison::GreaterOrEqual);
-        if symmetric && matches!(a, Operand::K(_)) {
-            std::mem::swap(&mut a, &mut b);
-        }
-        let immediate = matches!(b, Operand::K(term) if term.is_immediate());
-        let chosen = match comparison {
-            Comparison::ExactlyEqual if immediate => by_flag_source!(test::compare_immediate, true, a),
-            Comparison::NotExactlyEqual if immediate => by_flag_source!(test::compare_immediate, false, a),
-            Comparison::ExactlyEqual => by_two_sources!(test::compare_exact, true, a, b),
-            Comparison::NotExactlyEqual => by_two_sources!(test::compare_exact, false, a, b),
-            Comparison::Less => by_two_sources!(test::compare_order, true, a, b),
-            Comparison::GreaterOrEqual => by_two_sources!(test::compare_order, false, a, b),
-            Comparison::Equal | Comparison::NotEqual => {
-                let chosen: Handler = match comparison {
-                    Comparison::Equal => test::compare_equal::<true>,
-                    _ => test::compare_equal::<false>,
-                };
-                return self.emit_with_label(chosen, fail, &[a.any(), b.any()]);
-            }
-        };
-        self.emit_with_label(chosen, fail, &[a.word(), b.word()]);
-    }
-
-    /// A guard function or operator: the common ones have handlers of their own.
-    fn guard(&mut self, fail: Label, export: &'static Export, arguments: &[Source], destination: Register) {
-        let d = self.register(destination);
-        let name = export.name;
-        let erlang = export.module == atoms::ERLANG;
-        if erlang && name == atoms::SELF && arguments.is_empty() {
-            return self.emit(by_destination!(arithmetic::self_, d), &[d.word()]);
-        }
-        if let (true, [left, right]) = (erlang, arguments) {
-            let (a, b) = (self.operand(*left), self.operand(*right));
-            let specialised = match name {
-                atoms::OP_PLUS => Some(by_arithmetic!(true, a, b, d)),
-                atoms::OP_MINUS => Some(by_arithmetic!(false, a, b, d)),
-                _ => None,
-            };
-            if let Some(chosen) = specialised {
-                return self.emit_with_label(chosen, fail, &[a.word(), b.word(), d.word(), name.word()]);
-            }
-            let general = match name {
-                atoms::OP_TIMES => Some(by_destination!(arithmetic::multiply, d)),
-                atoms::DIV => Some(by_flag_destination!(arithmetic::divide, false, d)),
-                atoms::REM => Some(by_flag_destination!(arithmetic::divide, true, d)),
-                atoms::BAND => Some(by_flag_destination!(arithmetic::bitwise, 0, d)),
-                atoms::BOR => Some(by_flag_destination!(arithmetic::bitwise, 1, d)),
-                atoms::BXOR => Some(by_flag_destination!(arithmetic::bitwise, 2, d)),
-                atoms::BSL => Some(by_flag_destination!(arithmetic::shift, false, d)),
-                atoms::BSR => Some(by_flag_destination!(arithmetic::shift, true, d)),
-                atoms::ELEMENT => Some(by_destination!(arithmetic::element, d)),
-                _ => None,
-            };
-            if let Some(chosen) = general {
-                return self.emit_with_label(chosen, fail, &[a.any(), b.any(), d.word(), name.word()]);
-            }
-        }
-        if let (true, [list]) = (erlang, arguments) {
-            let chosen = match name {
-                atoms::HD => Some(by_flag_destination!(arithmetic::list_half, 0, d)),
-                atoms::TL => Some(by_flag_destination!(arithmetic::list_half, 1, d)),
-                _ => None,
-            };
-            if let Some(chosen) = chosen {
-                return self.emit_with_label(chosen, fail, &[self.any(*list), d.word(), name.word()]);
-            }
-        }
-        let number = registry().built_in_number(export.module, export.name, export.arity);
-        let function = number.map_or_else(crate::stubs::missing_guard, native_of);
-        let address = std::ptr::from_ref(export) as Word;
-        self.emit_with_label(arithmetic::guard, fail, &[function, address, arguments.len() as Word]);
-        for argument in arguments {
-            self.words.push(self.any(*argument));
-        }
-        self.words.push(any_register(destination));
-    }
-
     fn exception(&mut self, instruction: &Instruction) -> bool {
         let tagged = |tag: Term, value: &Source| (tag, *value);
         let (tag, value) = match instruction {
@@ -646,171 +512,4 @@ impl Writer<'_> {
         }
         true
     }
-
-    fn float(&mut self, instruction: &Instruction) -> bool {
-        match instruction {
-            Instruction::FloatLoad { source, destination } => {
-                self.emit(data::float_load, &[self.any(*source), (*destination).into()]);
-            }
-            Instruction::FloatStore { source, destination } => {
-                self.emit(data::float_store, &[(*source).into(), any_register(*destination)]);
-            }
-            Instruction::FloatConvert { source, destination } => {
-                self.emit(arithmetic::float_convert, &[self.any(*source), (*destination).into()]);
-            }
-            Instruction::FloatArithmetic { operation, left, right, destination } => {
-                let chosen: Handler = match operation {
-                    FloatOperation::Add => arithmetic::float_arithmetic::<0>,
-                    FloatOperation::Subtract => arithmetic::float_arithmetic::<1>,
-                    FloatOperation::Multiply => arithmetic::float_arithmetic::<2>,
-                    FloatOperation::Divide => arithmetic::float_arithmetic::<3>,
-                };
-                self.emit(chosen, &[(*left).into(), (*right).into(), (*destination).into()]);
-            }
-            Instruction::FloatNegate { source, destination } => {
-                self.emit(arithmetic::float_negate, &[(*source).into(), (*destination).into()]);
-            }
-            _ => return false,
-        }
-        true
-    }
-
-    fn bits(&mut self, instruction: &Instruction) -> bool {
-        match instruction {
-            Instruction::BsStartMatch { fail, value, destination, .. } => {
-                self.emit_with_label(bits::start_match, *fail, &[self.any(*value), any_register(*destination)]);
-            }
-            Instruction::BsGetInteger { fail, context, size, unit, flags, destination, .. } => {
-                let operands = self.sized(*context, *size, *unit, bits::flags_word(*flags), *destination);
-                self.emit_with_label(bits::get_integer, *fail, &operands);
-            }
-            Instruction::BsGetFloat { fail, context, size, unit, flags, destination, .. } => {
-                let operands = self.sized(*context, *size, *unit, bits::flags_word(*flags), *destination);
-                self.emit_with_label(bits::get_float, *fail, &operands);
-            }
-            Instruction::BsGetBinary { fail, context, size: Some(size), unit, destination, .. } => {
-                let operands = [any_register(*context), self.any(*size), (*unit).into(), any_register(*destination)];
-                self.emit_with_label(bits::get_binary, *fail, &operands);
-            }
-            Instruction::BsGetBinary { fail, context, size: None, unit, destination, .. } => {
-                let operands = [any_register(*context), (*unit).into(), any_register(*destination)];
-                self.emit_with_label(bits::get_binary_all, *fail, &operands);
-            }
-            Instruction::BsSkipBits { fail, context, size: Some(size), unit } => {
-                let operands = [any_register(*context), self.any(*size), (*unit).into()];
-                self.emit_with_label(bits::skip, *fail, &operands);
-            }
-            Instruction::BsSkipBits { fail, context, size: None, unit } => {
-                self.emit_with_label(bits::skip_all, *fail, &[any_register(*context), (*unit).into()]);
-            }
-            Instruction::BsTestTail { fail, context, bits: tail } => {
-                self.emit_with_label(bits::test_tail, *fail, &[any_register(*context), *tail]);
-            }
-            Instruction::BsTestUnit { fail, context, unit } => {
-                self.emit_with_label(bits::test_unit, *fail, &[any_register(*context), (*unit).into()]);
-            }
-            Instruction::BsMatchString { fail, context, bits: length, offset } => {
-                let bytes = self.string(*offset, length.div_ceil(8) as usize);
-                let table = keep(bits::Table::Bytes(bytes));
-                self.emit_with_label(bits::match_string, *fail, &[any_register(*context), *length, table]);
-            }
-            Instruction::BsGetTail { context, destination, .. } => {
-                self.emit(bits::get_tail, &[0, any_register(*context), any_register(*destination)]);
-            }
-            Instruction::BsGetPosition { context, destination, .. } => {
-                self.emit(bits::get_position, &[any_register(*context), any_register(*destination)]);
-            }
-            Instruction::BsSetPosition { context, position } => {
-                self.emit(bits::set_position, &[any_register(*context), self.any(*position)]);
-            }
-            Instruction::BsGetUtf { fail, encoding, context, flags, destination, .. } => {
-                let mut operands =
-                    vec![any_register(*context), bits::encoding_word(*encoding), bits::flags_word(*flags)];
-                let chosen: Handler = match destination {
-                    Some(destination) => {
-                        operands.push(any_register(*destination));
-                        bits::get_utf
-                    }
-                    None => bits::skip_utf,
-                };
-                self.emit_with_label(chosen, *fail, &operands);
-            }
-            Instruction::BsMatch { fail, context, commands } => {
-                let table = keep(bits::Table::Commands(commands.clone()));
-                self.emit_with_label(bits::match_, *fail, &[any_register(*context), table]);
-            }
-            Instruction::BsCreateBin { fail, extra, live, destination, segments, .. } => {
-                let prepared = segments.iter().map(|segment| self.prepare(segment)).collect();
-                let table = keep(bits::Table::Segments(prepared));
-                let operands = [(*extra).into(), (*live).into(), table, any_register(*destination)];
-                self.emit_with_label(bits::create, *fail, &operands);
-            }
-            Instruction::BsInitWritable => self.emit(bits::init_writable, &[]),
-            _ => return false,
-        }
-        true
-    }
-
-    fn sized(&self, context: Register, size: Source, unit: u16, flags: Word, destination: Register) -> [Word; 5] {
-        [any_register(context), self.any(size), unit.into(), flags, any_register(destination)]
-    }
-
-    fn string(&self, offset: u32, length: usize) -> Box<[u8]> {
-        let strings = &self.linked.module.strings;
-        let from = (offset as usize).min(strings.len());
-        strings[from..(from + length).min(strings.len())].into()
-    }
-
-    fn prepare(&self, segment: &Segment) -> bits::PreparedSegment {
-        let (value, bytes) = match segment.value {
-            SegmentValue::Term(source) => (self.any(source), Box::default()),
-            SegmentValue::String { offset, length } => (0, self.string(offset, length as usize)),
-        };
-        let size = match segment.size {
-            SegmentSize::Units(source) => self.any(source),
-            SegmentSize::All | SegmentSize::Undefined => 0,
-        };
-        bits::PreparedSegment { segment: *segment, value, size, bytes }
-    }
-
-    fn old_bits(&mut self, instruction: &Instruction) -> bool {
-        match instruction {
-            Instruction::BsInit { fail, size, bits: in_bits, extra, live, destination } => {
-                let unit = if *in_bits { 1 } else { 8 };
-                let operands = [self.any(*size), unit, (*extra).into(), (*live).into(), any_register(*destination)];
-                self.emit_with_label(bits::old_init, *fail, &operands);
-            }
-            Instruction::BsAppend { fail, size, extra, live, unit, binary, private, destination } => {
-                let operands = [
-                    self.any(*size),
-                    (*unit).into(),
-                    self.any(*binary),
-                    (*private).into(),
-                    (*extra).into(),
-                    (*live).into(),
-                    any_register(*destination),
-                ];
-                self.emit_with_label(bits::old_append, *fail, &operands);
-            }
-            Instruction::BsPut { fail, segment } => {
-                let table = keep(bits::Table::Segments(Box::new([self.prepare(segment)])));
-                self.emit_with_label(bits::old_put, *fail, &[table]);
-            }
-            Instruction::BsAdd { fail, first, second, unit, destination } => {
-                let operands = [self.any(*first), self.any(*second), (*unit).into(), any_register(*destination)];
-                self.emit_with_label(bits::old_add, *fail, &operands);
-            }
-            Instruction::BsUtfSize { encoding, value, destination, .. } => {
-                let operands = [self.any(*value), bits::encoding_word(*encoding), any_register(*destination)];
-                self.emit(bits::old_utf_size, &operands);
-            }
-            _ => return false,
-        }
-        true
-    }
-}
-
-/// Keeps a table for as long as the machine runs: code may be purged while a copy of its words is still being run.
-fn keep(table: bits::Table) -> Word {
-    std::ptr::from_ref(Box::leak(Box::new(table))) as Word
 }

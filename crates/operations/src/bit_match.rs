@@ -7,59 +7,9 @@ use atoll_term::{Allocate, Build, Kind, Term};
 use crate::bit_part;
 use crate::bits;
 use crate::number::MAX_LIMBS;
-use crate::raw_bits::set_small;
+use crate::raw_match::{CONTEXT_ARITY, part_object};
+pub use crate::raw_match::{Context, PartObject};
 use crate::utf;
-
-const POSITION: usize = 1;
-const END: usize = 2;
-const UNDERLYING: usize = 3;
-
-/// A match context taken apart.
-#[derive(Clone, Copy)]
-pub struct Context {
-    term: Term,
-    position: usize,
-    end: usize,
-    underlying: Term,
-}
-
-impl Context {
-    /// The context in a register; `None` if the term is something else.
-    #[inline]
-    pub fn of(term: Term) -> Option<Context> {
-        if term.boxed_kind() != Some(Kind::MatchContext) {
-            return None;
-        }
-        let words = term.boxed_terms();
-        let (position, end) = (words[POSITION].small_value() as usize, words[END].small_value() as usize);
-        Some(Context { term, position, end, underlying: words[UNDERLYING] })
-    }
-
-    /// Bits from the start of the underlying data.
-    #[inline]
-    pub fn position(&self) -> usize {
-        self.position
-    }
-
-    /// Bits left.
-    #[inline]
-    pub fn remaining(&self) -> usize {
-        self.end - self.position
-    }
-
-    /// The underlying bytes up to the end of the match.
-    #[inline]
-    fn bytes<'h>(&self) -> &'h [u8] {
-        self.underlying.bits().map_or(&[], |bits| bits.slice(0, self.end).touched().0)
-    }
-
-    /// Moves on; the caller has seen that so many bits remain.
-    #[inline]
-    fn advance(&mut self, bits: usize) {
-        self.position += bits;
-        set_small(self.term, POSITION, self.position);
-    }
-}
 
 /// Bits of a segment of `size` units; `None` if the size is no integer from 0 to the most that a term can have.
 #[inline]
@@ -70,28 +20,65 @@ pub fn segment_bits(size: Term, unit: u16) -> Option<usize> {
 /// Starts a match: a new context at the start of a bitstring. A context stays what it is.
 #[inline]
 pub fn start_match<H: Allocate + ?Sized>(heap: &mut H, value: Term) -> Option<Term> {
+    if Context::of(value).is_some() {
+        return Some(value);
+    }
+    Some(heap.scanned_object(Kind::MatchContext, 0, &new_context(value)?))
+}
+
+/// The words of a new context at the start of a bitstring; `None` if the term is none.
+#[inline(always)]
+pub fn new_context(value: Term) -> Option<[Term; CONTEXT_ARITY]> {
     let (start, end, underlying) = match value.boxed_kind()? {
-        Kind::MatchContext => return Some(value),
-        Kind::SubBits => {
-            let words = value.boxed_terms();
-            (words[0], words[1], words[2])
-        }
+        Kind::SubBits => match *value.boxed_terms() {
+            [start, end, underlying] => (start, end, underlying),
+            _ => return None,
+        },
         Kind::HeapBits | Kind::BinaryHandle => (Term::small(0), Term::small(value.bits()?.length as i64), value),
         _ => return None,
     };
-    Some(heap.scanned_object(Kind::MatchContext, 0, &[start, start, end, underlying]))
+    Some([start, start, end, underlying])
+}
+
+/// Integer segment of 1 to 56 bits, which is always a small integer; little-endian ones are of whole bytes. The caller has
+/// seen that so many bits remain. `None` is for [`get_integer`] to find out.
+#[inline(always)]
+pub fn get_small<const LITTLE: bool, const SIGNED: bool>(context: Context, bits: usize) -> Option<Term> {
+    let read = context.peek(bits)?;
+    let value = if LITTLE { read.swap_bytes() >> (64 - bits) } else { read };
+    context.advance(bits);
+    let value = if SIGNED { ((value << (64 - bits)) as i64) >> (64 - bits) } else { value as i64 };
+    Some(Term::small(value))
+}
+
+/// As [`get_small`], of 8 bits without sign.
+#[inline(always)]
+pub fn get_byte(context: Context) -> Option<Term> {
+    let byte = context.peek_byte()?;
+    context.advance(8);
+    Some(Term::small(byte.into()))
+}
+
+/// Whether the next 1 to 56 bits, which remain, are these; if so, skips them. `None` is for [`match_string`] to find out.
+#[inline(always)]
+pub fn match_small(context: Context, bits: usize, expected: u64) -> Option<bool> {
+    let same = context.peek(bits)? == expected;
+    if same {
+        context.advance(bits);
+    }
+    Some(same)
 }
 
 /// Integer segment.
 #[inline]
 pub fn get_integer<H: Allocate + ?Sized>(heap: &mut H, context: Term, bits: usize, flags: BitFlags) -> Option<Term> {
-    let mut context = Context::of(context)?;
+    let context = Context::of(context)?;
     if bits > context.remaining() {
         return None;
     }
     let integer = match bits {
         0..=64 => {
-            let value = ordered(bits::read(context.bytes(), context.position, bits), bits, flags);
+            let value = ordered(bits::read(context.bytes(), context.position(), bits), bits, flags);
             match flags.signed {
                 true => heap.integer(sign_extended(value, bits)),
                 false => heap.unsigned(value),
@@ -127,8 +114,8 @@ fn large_integer<H: Allocate + ?Sized>(heap: &mut H, context: &Context, bits: us
     let limb = |index: usize| {
         let length = (bits - index * 64).min(64);
         match flags.little {
-            true => ordered(bits::read(bytes, context.position + index * 64, length), length, flags),
-            false => bits::read(bytes, context.position + bits - index * 64 - length, length),
+            true => ordered(bits::read(bytes, context.position() + index * 64, length), length, flags),
+            false => bits::read(bytes, context.position() + bits - index * 64 - length, length),
         }
     };
     let mut limbs: Vec<u64> = (0..bits.div_ceil(64)).map(limb).collect();
@@ -150,11 +137,11 @@ fn large_integer<H: Allocate + ?Sized>(heap: &mut H, context: &Context, bits: us
 /// Float segment of 0, 16, 32 or 64 bits; a value that is not finite does not match.
 #[inline]
 pub fn get_float<H: Allocate + ?Sized>(heap: &mut H, context: Term, bits: usize, flags: BitFlags) -> Option<Term> {
-    let mut context = Context::of(context)?;
+    let context = Context::of(context)?;
     if bits > context.remaining() || !matches!(bits, 0 | 16 | 32 | 64) {
         return None;
     }
-    let word = ordered(bits::read(context.bytes(), context.position, bits), bits, flags);
+    let word = ordered(bits::read(context.bytes(), context.position(), bits), bits, flags);
     let value = match bits {
         64 => f64::from_bits(word),
         32 => f32::from_bits(word as u32).into(),
@@ -171,34 +158,57 @@ pub fn get_float<H: Allocate + ?Sized>(heap: &mut H, context: Term, bits: usize,
 /// Binary segment of so many bits.
 #[inline]
 pub fn get_binary<H: Allocate + ?Sized>(heap: &mut H, context: Term, bits: usize) -> Option<Term> {
-    let mut context = Context::of(context)?;
+    let context = Context::of(context)?;
     if bits > context.remaining() {
         return None;
     }
-    let part = bit_part::of_underlying(heap, context.underlying, context.position, bits);
+    let part = bit_part::of_underlying(heap, context.underlying(), context.position(), bits);
     context.advance(bits);
     Some(part)
+}
+
+/// The object of a binary segment of so many bits, moving on if `ADVANCE`; `None` if there are not so many, or for
+/// [`get_binary`] and [`get_tail`] to find out.
+#[inline(always)]
+pub fn quick_part<const ADVANCE: bool>(context: Term, bits: usize) -> Option<PartObject> {
+    let context = Context::of(context)?;
+    if bits > context.remaining() {
+        return None;
+    }
+    let object = part_object(context, bits)?;
+    if ADVANCE {
+        context.advance(bits);
+    }
+    Some(object)
+}
+
+/// Bits that are left, if they are a multiple of `unit`.
+#[inline(always)]
+pub fn rest_in_units(context: Term, unit: u16) -> Option<usize> {
+    let rest = Context::of(context)?.remaining();
+    // The unit is nearly always 8 or 1, and a division takes long.
+    let whole = if unit == 8 { rest.is_multiple_of(8) } else { rest.is_multiple_of(unit.into()) };
+    whole.then_some(rest)
 }
 
 /// Binary segment that takes all the rest, which must be a multiple of `unit`.
 #[inline]
 pub fn get_binary_all<H: Allocate + ?Sized>(heap: &mut H, context: Term, unit: u16) -> Option<Term> {
-    let rest = Context::of(context)?.remaining();
-    if rest.is_multiple_of(unit.into()) { get_binary(heap, context, rest) } else { None }
+    get_binary(heap, context, rest_in_units(context, unit)?)
 }
 
 /// The rest as a bitstring; the position stays.
 #[inline]
 pub fn get_tail<H: Allocate + ?Sized>(heap: &mut H, context: Term) -> Option<Term> {
     let context = Context::of(context)?;
-    Some(bit_part::of_underlying(heap, context.underlying, context.position, context.remaining()))
+    Some(bit_part::of_underlying(heap, context.underlying(), context.position(), context.remaining()))
 }
 
 /// Skips so many bits.
 #[inline]
 pub fn skip(context: Term, bits: usize) -> bool {
     match Context::of(context) {
-        Some(mut context) if bits <= context.remaining() => {
+        Some(context) if bits <= context.remaining() => {
             context.advance(bits);
             true
         }
@@ -221,16 +231,16 @@ pub fn test_tail(context: Term, bits: u64) -> bool {
 /// Whether what remains is a multiple of `unit` bits.
 #[inline]
 pub fn test_unit(context: Term, unit: u16) -> bool {
-    Context::of(context).is_some_and(|context| context.remaining().is_multiple_of(unit.into()))
+    rest_in_units(context, unit).is_some()
 }
 
 /// Whether the next `bits` bits are those of `string`; if so, skips them.
 #[inline]
 pub fn match_string(context: Term, string: &[u8], bits: usize) -> bool {
-    let Some(mut context) = Context::of(context) else { return false };
+    let Some(context) = Context::of(context) else { return false };
     if bits > context.remaining()
         || bits > string.len() * 8
-        || !bits::same(context.bytes(), context.position, string, 0, bits)
+        || !bits::same(context.bytes(), context.position(), string, 0, bits)
     {
         return false;
     }
@@ -241,7 +251,7 @@ pub fn match_string(context: Term, string: &[u8], bits: usize) -> bool {
 /// The position, for [`set_position`].
 #[inline]
 pub fn get_position(context: Term) -> Option<Term> {
-    Context::of(context).map(|context| Term::small(context.position as i64))
+    Context::of(context).map(|context| Term::small(context.position() as i64))
 }
 
 /// Goes back to a position of the same context.
@@ -249,17 +259,17 @@ pub fn get_position(context: Term) -> Option<Term> {
 pub fn set_position(context: Term, position: Term) {
     if let (Some(context), Some(position)) = (Context::of(context), position.as_small())
         && let Ok(position) = usize::try_from(position)
-        && position <= context.end
+        && position <= context.end()
     {
-        set_small(context.term, POSITION, position);
+        context.set_position(position);
     }
 }
 
 /// UTF segment: the code point.
 #[inline]
 pub fn get_utf(context: Term, encoding: SegmentType, flags: BitFlags) -> Option<Term> {
-    let mut context = Context::of(context)?;
-    let (value, bits) = utf::decode(context.bytes(), context.position, context.end, encoding, flags)?;
+    let context = Context::of(context)?;
+    let (value, bits) = utf::decode(context.bytes(), context.position(), context.end(), encoding, flags)?;
     context.advance(bits);
     Some(Term::small(value.into()))
 }
@@ -297,8 +307,8 @@ fn step<H: Allocate + ?Sized>(
         MatchCommand::EnsureExactly { stride } => return remaining == stride,
         MatchCommand::Skip { stride } => return skip(context, stride as usize),
         MatchCommand::ExactlyEqual { bits, value, .. } => {
-            let Some(mut context) = Context::of(context).filter(|_| bits <= 64.min(remaining)) else { return false };
-            let found = bits::read(context.bytes(), context.position, bits as usize);
+            let Some(context) = Context::of(context).filter(|_| bits <= 64.min(remaining)) else { return false };
+            let found = bits::read(context.bytes(), context.position(), bits as usize);
             context.advance(bits as usize);
             return found == value;
         }

@@ -19,6 +19,7 @@ pub mod number;
 #[cfg(test)]
 mod oracle;
 mod raw_bits;
+mod raw_match;
 mod raw_math;
 pub mod unicode;
 pub mod utf;

@@ -1,5 +1,5 @@
-//! The two places where operations change what a term points to: the words of a match context or of a binary that
-//! is being built, and the bytes of fresh bitstrings. Everything that needs raw pointers is here.
+//! Two of the places where operations change what a term points to: the words of a binary that is being built, and the
+//! bytes of fresh bitstrings.
 #![allow(unsafe_code)]
 
 use std::ptr::NonNull;
@@ -7,10 +7,10 @@ use std::ptr::NonNull;
 use atoll_term::{Kind, OffHeapBinary, Term};
 
 /// Overwrites word `index` of a scanned object with a small integer. The object must be one that only its owner
-/// can see: a match context, or the sub-binary of a private append.
+/// can see: the sub-binary of a private append.
 #[inline]
 pub(crate) fn set_small(object: Term, index: usize, value: usize) {
-    assert!(matches!(object.boxed_kind(), Some(Kind::MatchContext | Kind::SubBits)) && index < object.header().arity());
+    assert!(object.boxed_kind() == Some(Kind::SubBits) && index < object.header().arity());
     // SAFETY: the object has more than `index` words after its header, and one owner, who is running this.
     unsafe { *object.word_pointer(index) = Term::small(value as i64).word() };
 }

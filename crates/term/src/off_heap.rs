@@ -112,11 +112,13 @@ impl OffHeapBinary {
     }
 
     /// Room in bytes.
+    #[inline]
     pub fn capacity(&self) -> usize {
         self.capacity
     }
 
     /// Bytes in use.
+    #[inline]
     pub fn used(&self) -> usize {
         self.used.load(Ordering::Acquire) as usize
     }
@@ -130,6 +132,7 @@ impl OffHeapBinary {
     }
 
     /// The first byte.
+    #[inline]
     pub fn data(&self) -> *mut u8 {
         // SAFETY: every binary was allocated with its bytes right behind the head.
         unsafe { std::ptr::from_ref(self).cast::<u8>().cast_mut().add(HEAD) }

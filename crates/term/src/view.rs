@@ -385,7 +385,8 @@ impl Term {
     pub fn underlying_bytes(self) -> *const u8 {
         match self.off_heap_binary() {
             Some(binary) => binary.data(),
-            None => object(self).1[1..].as_ptr().cast(),
+            // SAFETY: heap bits have their length behind the header, then the bytes.
+            None => unsafe { self.pointer().add(2).cast() },
         }
     }
 
@@ -396,7 +397,7 @@ impl Term {
             return None;
         }
         // SAFETY: a handle owns a count of its binary.
-        Some(unsafe { &*(object(self).1[0] as *const OffHeapBinary) })
+        Some(unsafe { &*(*self.pointer().add(1) as *const OffHeapBinary) })
     }
 
     /// The value that a magic reference keeps alive, if this is one.

@@ -18,6 +18,7 @@ use atoll_term::{Build, ScratchHeap, Term, atoms};
 use parking_lot::{Condvar, Mutex};
 use thiserror::Error;
 
+use crate::functions::machine_functions;
 use crate::kernel;
 use crate::options::Options;
 use crate::output;
@@ -187,17 +188,8 @@ fn install(options: &Options) -> Result<&'static Schedulers, BootError> {
     atoll_natives::set_encoding(atoll_natives::Encoding::of_environment());
     atoll_heap::set_world(system);
     atoll_ports::install();
-    let built_ins: &'static [BuiltIn] = Vec::leak(
-        [
-            atoll_bifs::built_ins(),
-            &atoll_ports::built_ins(),
-            atoll_natives::built_ins(),
-            output::BUILT_INS,
-            kernel::BUILT_INS,
-            BUILT_INS,
-        ]
-        .concat(),
-    );
+    let built_ins: &'static [BuiltIn] =
+        Vec::leak([machine_functions().as_slice(), output::BUILT_INS, kernel::BUILT_INS, BUILT_INS].concat());
     interpreter::stubs::install_built_ins(built_ins);
     let numbered = built_ins.iter().enumerate().filter_map(|(number, row)| {
         let key = (atoms::atom(row.module).ok()?, atoms::atom(row.name).ok()?, row.arity);

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod boot;
+mod functions;
 mod kernel;
 mod options;
 mod output;
@@ -10,6 +11,7 @@ mod program;
 mod statistics;
 
 pub use boot::{BootError, run};
+pub use functions::{known_functions, machine_functions, missing_functions};
 pub use options::Options;
 
 /// Names of the heap architectures, the default first.

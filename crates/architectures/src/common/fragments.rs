@@ -13,6 +13,11 @@ impl FragmentRanges {
         self.0.push((fragment.words() as usize, fragment.used() * WORD_BYTES));
     }
 
+    /// Adds a run of words that is to be treated as a fragment is.
+    pub(crate) fn add_run(&mut self, start: *const Word, words: usize) {
+        self.0.push((start as usize, words * WORD_BYTES));
+    }
+
     /// Makes the ranges ready for questions.
     pub(crate) fn sort(mut self) -> FragmentRanges {
         self.0.sort_unstable();

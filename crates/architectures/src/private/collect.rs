@@ -9,7 +9,7 @@ use atoll_platform::clock::monotonic;
 use atoll_term::{Term, Word};
 
 use super::state::State;
-use super::{Private, major, minor, send, verify};
+use super::{Private, major, minor, send, sliced, verify};
 use crate::common::fragments::FragmentRanges;
 use crate::common::relocate::Move;
 use crate::common::{blocks, fibonacci, off_heap};
@@ -56,9 +56,14 @@ pub(super) fn collect(
     let spare = usize::from(!request.hibernate);
     let need = Need { words: request.heap_words + request.stack_words + spare, exact: request.hibernate };
     let mut roots = Roots { live, set: roots };
-    let enough = wants_minor(mutator, &request) && minor::collect(mutator, need, &mut roots, monotonic())?;
-    if !enough {
-        major::collect(mutator, need, &mut roots, monotonic())?;
+    let settings = &architecture.sliced;
+    if !request.major && !request.hibernate && sliced::concerns(settings, mutator) {
+        sliced::collect(settings, mutator, need, &mut roots)?;
+    } else {
+        let enough = wants_minor(mutator, &request) && minor::collect(mutator, need, &mut roots, monotonic(), None)?;
+        if !enough {
+            major::collect(settings, mutator, need, &mut roots, monotonic())?;
+        }
     }
     if VERIFY.load(Ordering::Relaxed) {
         verify::verify(architecture, mutator, need, &mut roots);
@@ -73,7 +78,7 @@ fn wants_minor(mutator: &Mutator, request: &Collection) -> bool {
         return false;
     }
     let mature = blocks::words_between(state.heap, state.high_water);
-    state.old().is_none_or(|old| mature <= old.free_words() && old.off_heap_bytes <= state.off_heap_limit())
+    state.old().is_none_or(|old| mature <= old.target.free_words() && old.off_heap_bytes <= state.off_heap_limit())
 }
 
 /// Phase 1: the limit of the heap counts what is there and what would be allocated for the collection.
@@ -84,7 +89,7 @@ pub(super) fn check_limit(mutator: &Mutator, new_words: usize) -> Result<(), Hea
         return Ok(());
     }
     let young = blocks::words_between(state.heap, mutator.top) + mutator.fragment_words;
-    let words = young + state.old().map_or(0, |old| old.words) + new_words;
+    let words = young + state.old().map_or(0, |old| old.words()) + new_words;
     if words > maximum { Err(HeapFull { words }) } else { Ok(()) }
 }
 
@@ -131,11 +136,11 @@ pub(super) unsafe fn free_fragments(mutator: &mut Mutator) {
     }
 }
 
-/// Where a process's fragments are.
+/// Where a process's fragments are, to be sorted.
 pub(super) fn fragment_ranges(mutator: &Mutator) -> FragmentRanges {
     let mut ranges = FragmentRanges::default();
     each_fragment(mutator, |fragment| ranges.add(fragment));
-    ranges.sort()
+    ranges
 }
 
 /// Visits a process's fragments.
@@ -155,7 +160,7 @@ pub(super) fn resize(mutator: &mut Mutator, need: Need, factor: usize, roots: &m
     let block = state.block_words(mutator);
     let used = blocks::words_between(state.heap, mutator.top) + mutator.stack_words();
     let needed = used + need.words;
-    let old_words = state.old().map_or(0, |old| old.words);
+    let old_words = state.old().map_or(0, |old| old.words());
     let minimum = state.options().minimum_words;
     State::of_mut(mutator).grow = needed * 4 > block * 3;
     let wanted = if need.exact {
@@ -166,6 +171,18 @@ pub(super) fn resize(mutator: &mut Mutator, need: Need, factor: usize, roots: &m
         return;
     };
     if wanted < block {
+        shrink(mutator, block, wanted, roots);
+    }
+}
+
+/// Phase 7 in a large heap: the young generation shall have this room.
+pub(super) fn resize_large(mutator: &mut Mutator, need: Need, nursery: usize, roots: &mut Roots<'_>) {
+    let state = State::of(mutator);
+    let block = state.block_words(mutator);
+    let used = blocks::words_between(state.heap, mutator.top) + mutator.stack_words();
+    let wanted = fibonacci::at_least((used + nursery.max(need.words)).max(state.options().minimum_words));
+    State::of_mut(mutator).grow = block < used + nursery / 2;
+    if wanted < block / 2 {
         shrink(mutator, block, wanted, roots);
     }
 }

@@ -6,6 +6,8 @@ use atoll_heap::{HeapFull, Mutator, link_off_heap, off_heap_bytes};
 use atoll_term::{WORD_BYTES, Word};
 
 use super::collect::{Need, Roots, check_limit, fragment_ranges, move_stack, replace_block, resize};
+use super::old::Block;
+use super::sliced::{self, Settings};
 use super::state::State;
 use crate::common::cheney::{Copier, Destination, Policy};
 use crate::common::fragments::FragmentRanges;
@@ -20,6 +22,7 @@ struct Both {
     young_bytes: usize,
     old: usize,
     old_bytes: usize,
+    /// And other blocks of the old generation.
     fragments: FragmentRanges,
 }
 
@@ -39,12 +42,19 @@ impl Policy for Both {
 }
 
 /// Collects everything. The new block has room for all that was in use, so the need is always met.
-pub(super) fn collect(mutator: &mut Mutator, need: Need, roots: &mut Roots<'_>, started: i64) -> Result<(), HeapFull> {
+pub(super) fn collect(
+    settings: &Settings,
+    mutator: &mut Mutator,
+    need: Need,
+    roots: &mut Roots<'_>,
+    started: i64,
+) -> Result<(), HeapFull> {
+    sliced::leave_cycle(settings, mutator, roots);
     let state = State::of(mutator);
     let (heap, block) = (state.heap, state.block_words(mutator));
     let used = blocks::words_between(heap, mutator.top);
-    let (old_start, old_used) = state.old().map_or((null_mut(), 0), |old| (old.start, old.used()));
-    let before = used + old_used + mutator.fragment_words;
+    let target = state.old().map_or(Block::NONE, |old| old.target);
+    let before = used + state.old().map_or(0, |old| old.used()) + mutator.fragment_words;
     let most = before + mutator.stack_words() + need.words;
     let wanted = match (need.exact, state.grow) {
         (true, _) => most,
@@ -54,13 +64,17 @@ pub(super) fn collect(mutator: &mut Mutator, need: Need, roots: &mut Roots<'_>, 
     let new_words = fibonacci::at_least(wanted);
     check_limit(mutator, new_words)?;
 
-    let fragments = fragment_ranges(mutator);
+    let mut fragments = fragment_ranges(mutator);
+    for block in state.old().iter().flat_map(|old| &old.others) {
+        fragments.add_run(block.start, block.used());
+    }
+    let fragments = fragments.sort();
     let block_start = move_stack(mutator, new_words);
     let policy = Both {
         young: heap as usize,
         young_bytes: used * WORD_BYTES,
-        old: old_start as usize,
-        old_bytes: old_used * WORD_BYTES,
+        old: target.start as usize,
+        old_bytes: target.used() * WORD_BYTES,
         fragments,
     };
     let mut copier = Copier::new(policy, block_start, null_mut());
@@ -90,7 +104,9 @@ pub(super) fn collect(mutator: &mut Mutator, need: Need, roots: &mut Roots<'_>, 
     state.high_water = copier.young;
     state.minors = 0;
     let live = blocks::words_between(block_start, copier.young);
-    resize(mutator, need, SHRINK_FACTOR, roots);
+    if !sliced::settle(settings, mutator, need) {
+        resize(mutator, need, SHRINK_FACTOR, roots);
+    }
     Report {
         architecture: "private",
         major: true,
@@ -98,7 +114,7 @@ pub(super) fn collect(mutator: &mut Mutator, need: Need, roots: &mut Roots<'_>, 
         before,
         live,
         young_block: State::of(mutator).block_words(mutator),
-        old_block: 0,
+        old_block: State::of(mutator).old().map_or(0, |old| old.words()),
     }
     .record();
     Ok(())

@@ -5,8 +5,9 @@ use std::ptr::null_mut;
 use atoll_heap::{HeapFull, Mutator, link_off_heap, off_heap_bytes};
 use atoll_term::{WORD_BYTES, Word};
 
-use super::collect::{Need, Roots, check_limit, fragment_ranges, move_stack, replace_block, resize};
-use super::state::{Old, State};
+use super::collect::{Need, Roots, check_limit, fragment_ranges, move_stack, replace_block, resize, resize_large};
+use super::old::Block;
+use super::state::State;
 use crate::common::cheney::{Copier, Destination, Policy};
 use crate::common::fragments::FragmentRanges;
 use crate::common::report::Report;
@@ -36,12 +37,23 @@ impl Policy for Young {
     }
 }
 
+/// Sizes in a large heap.
+pub(super) struct Large {
+    /// Words of the young generation that shall be free afterwards, if it can be.
+    pub(super) nursery: usize,
+    /// Whether what is needed must be free.
+    pub(super) must: bool,
+    /// Length of a new block for what becomes old, if there is to be one.
+    pub(super) target: Option<usize>,
+}
+
 /// Collects the young generation. False: that did not make enough room.
 pub(super) fn collect(
     mutator: &mut Mutator,
     need: Need,
     roots: &mut Roots<'_>,
     started: i64,
+    large: Option<Large>,
 ) -> Result<bool, HeapFull> {
     let state = State::of(mutator);
     let (heap, block) = (state.heap, state.block_words(mutator));
@@ -49,21 +61,29 @@ pub(super) fn collect(
     let mature = blocks::words_between(heap, state.high_water);
     let before = used + mutator.fragment_words;
     let most = before + mutator.stack_words();
-    let mut wanted = block.max(most).max(state.options().minimum_words);
-    if state.grow || need.words > wanted / 4 {
-        wanted = wanted.max(most + need.words);
+    let most_young = if large.is_some() { most - mature } else { most };
+    let mut wanted = block.max(most_young).max(state.options().minimum_words);
+    match &large {
+        Some(large) if large.must || need.words > wanted / 4 => wanted = wanted.max(most_young + need.words),
+        Some(large) if state.grow => wanted = wanted.max(most_young + large.nursery),
+        None if state.grow || need.words > wanted / 4 => wanted = wanted.max(most + need.words),
+        _ => {}
     }
     let new_words = fibonacci::at_least(wanted);
-    let new_old = if mature > 0 && state.old().is_none() { fibonacci::at_least(mature + used) } else { 0 };
+    let new_old = match &large {
+        Some(large) => large.target.unwrap_or(0),
+        None if mature > 0 && state.old().is_none() => fibonacci::at_least(mature + used),
+        None => 0,
+    };
     check_limit(mutator, new_words + new_old)?;
 
-    let fragments = fragment_ranges(mutator);
+    let fragments = fragment_ranges(mutator).sort();
     let block_start = move_stack(mutator, new_words);
     let state = State::of_mut(mutator);
     if new_old > 0 {
-        state.put_old(Old::new(new_old));
+        state.some_old().aim_at(Block::new(new_old));
     }
-    let old_top = state.old().map_or(null_mut(), |old| old.top);
+    let old_top = state.old().map_or(null_mut(), |old| old.target.top);
     let policy =
         Young { start: heap as usize, mature_bytes: mature * WORD_BYTES, used_bytes: used * WORD_BYTES, fragments };
     let mut copier = Copier::new(policy, block_start, old_top);
@@ -84,7 +104,7 @@ pub(super) fn collect(
         mutator.off_heap = young_list;
         mutator.off_heap_bytes = 0;
         if let Some(old) = State::of_mut(mutator).old_mut() {
-            old.top = copier.old;
+            old.target.top = copier.old;
             old.off_heap = old_list;
             old.off_heap_bytes += old_bytes;
         }
@@ -93,13 +113,15 @@ pub(super) fn collect(
     mutator.top = copier.young;
     let state = State::of_mut(mutator);
     state.high_water = copier.young;
-    state.minors += 1;
+    state.minors = state.minors.saturating_add(1);
 
     let live = blocks::words_between(block_start, copier.young);
     let promoted = blocks::words_between(old_top, copier.old);
     let enough = live + mutator.stack_words() + need.words <= new_words;
-    if enough {
-        resize(mutator, need, SHRINK_FACTOR, roots);
+    match large {
+        Some(large) if enough => resize_large(mutator, need, large.nursery, roots),
+        None if enough => resize(mutator, need, SHRINK_FACTOR, roots),
+        _ => {}
     }
     let state = State::of(mutator);
     Report {
@@ -109,7 +131,7 @@ pub(super) fn collect(
         before,
         live: live + promoted,
         young_block: state.block_words(mutator),
-        old_block: state.old().map_or(0, |old| old.words),
+        old_block: state.old().map_or(0, |old| old.words()),
     }
     .record();
     Ok(enough)

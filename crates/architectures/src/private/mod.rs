@@ -1,7 +1,7 @@
 //! `private`: a heap and a stack of its own for each process, in one block, growing towards each other; messages are
 //! copied (Wilhelmsson §3, Johansson §3). A process is collected by the thread that runs it, and by nobody else.
 //!
-//! What it cannot do: pass a term without copying it; collect a large heap in less than its length.
+//! What it cannot do: pass a term without copying it.
 //!
 //! A collection, in phases; all run on the process's own thread:
 //!
@@ -19,6 +19,8 @@
 //!    the series' next above 3 x needed; after a major one below 25% to the next above 2 x needed. Above 75% the
 //!    next collection grows the block. When a minor one frees too little, a major one follows.
 //!
+//! Large heaps (`sliced.rs`) have minor collections only, each followed by a slice of a cycle (`cycle.rs`) if one is under way.
+//!
 //! Invariants (`verify.rs`):
 //! * P1: a pointer on the stack, in a root or in the young generation leads to the process's own generations or to
 //!   the immovable range.
@@ -26,11 +28,16 @@
 //! * P3: the block holds heap and stack apart, and as much free room between them as was asked for.
 //! * P4: the off-heap lists name each handle of the heap once.
 //! * P5: no fragments are left.
+//! * P6: what is in use is marked when a cycle has marked everything.
 
 mod collect;
+mod cycle;
+mod live_map;
 mod major;
 mod minor;
+mod old;
 mod send;
+mod sliced;
 mod state;
 mod stored;
 mod verify;
@@ -50,12 +57,19 @@ use state::State;
 #[derive(Debug)]
 pub struct Private {
     immovable: Immovable,
+    sliced: sliced::Settings,
 }
 
 impl Private {
     /// The architecture; reserves the immovable range if nobody has.
     pub fn new() -> Private {
-        Private { immovable: Immovable::of_this_run() }
+        Private { immovable: Immovable::of_this_run(), sliced: sliced::Settings::usual() }
+    }
+
+    /// Sets above how many words the old generation is collected in slices, for how many nanoseconds each lasts, and after
+    /// how many words of work it looks at the clock.
+    pub fn set_slices(&self, above: usize, nanoseconds: i64, step: usize) {
+        self.sliced.set(above, nanoseconds, step);
     }
 }
 
@@ -87,6 +101,7 @@ impl Architecture for Private {
             release_off_heap_list(mutator.off_heap);
             if let Some(old) = State::of_mut(mutator).take_old() {
                 release_off_heap_list(old.off_heap);
+                release_off_heap_list(old.cycle.as_ref().map_or(std::ptr::null_mut(), |cycle| cycle.off_heap()));
                 old.free();
             }
             blocks::free(heap, words);
@@ -159,7 +174,7 @@ impl Architecture for Private {
     fn sizes(&self, mutator: &Mutator) -> HeapSizes {
         let state = State::of(mutator);
         let stack = mutator.stack_words();
-        let (old_block, old_used) = state.old().map_or((0, 0), |old| (old.words, old.used()));
+        let (old_block, old_used) = state.old().map_or((0, 0), |old| (old.words(), old.used()));
         HeapSizes {
             young_block: state.block_words(mutator) - stack,
             young_used: blocks::words_between(state.heap, mutator.top),
@@ -175,7 +190,7 @@ impl Architecture for Private {
         let state = State::of(mutator);
         visit(state.heap, blocks::words_between(state.heap, mutator.top));
         if let Some(old) = state.old() {
-            visit(old.start, old.used());
+            old.each_block(|block| visit(block.start, block.used()));
         }
         collect::each_fragment(mutator, |fragment| visit(fragment.words(), fragment.used()));
     }
@@ -186,6 +201,7 @@ impl Architecture for Private {
             each_off_heap(mutator.off_heap, visit);
             if let Some(old) = State::of(mutator).old() {
                 each_off_heap(old.off_heap, visit);
+                each_off_heap(old.cycle.as_ref().map_or(std::ptr::null_mut(), |cycle| cycle.off_heap()), visit);
             }
         }
     }

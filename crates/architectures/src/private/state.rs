@@ -3,46 +3,8 @@
 use atoll_heap::{HeapOptions, Mutator, OFF_HEAP_BYTES_AT_LEAST, STATE_WORDS};
 use atoll_term::Word;
 
+use super::old::{Block, Old};
 use crate::common::blocks;
-
-/// The old generation of a process.
-pub(super) struct Old {
-    /// First word of its block.
-    pub(super) start: *mut Word,
-    /// Next free word.
-    pub(super) top: *mut Word,
-    /// Length of the block.
-    pub(super) words: usize,
-    /// Objects in it with off-heap parts.
-    pub(super) off_heap: *mut Word,
-    /// Bytes that these objects keep outside of heaps.
-    pub(super) off_heap_bytes: usize,
-}
-
-impl Old {
-    /// An empty one.
-    pub(super) fn new(words: usize) -> Old {
-        let start = blocks::allocate(words);
-        Old { start, top: start, words, off_heap: std::ptr::null_mut(), off_heap_bytes: 0 }
-    }
-
-    pub(super) fn used(&self) -> usize {
-        blocks::words_between(self.start, self.top)
-    }
-
-    pub(super) fn free_words(&self) -> usize {
-        self.words - self.used()
-    }
-
-    /// Gives the block back.
-    ///
-    /// # Safety
-    /// Nobody uses its objects any more.
-    pub(super) unsafe fn free(&self) {
-        // SAFETY: the block is this generation's.
-        unsafe { blocks::free(self.start, self.words) }
-    }
-}
 
 /// The overlay of `Mutator::state`.
 #[repr(C)]
@@ -103,16 +65,19 @@ impl State {
         unsafe { self.old.as_mut() }
     }
 
+    /// The old generation, which is there afterwards.
+    pub(super) fn some_old(&mut self) -> &mut Old {
+        if self.old.is_null() {
+            self.old = Box::into_raw(Box::new(Old::new(Block::NONE)));
+        }
+        // SAFETY: not null, and this state's own.
+        unsafe { &mut *self.old }
+    }
+
     pub(super) fn take_old(&mut self) -> Option<Box<Old>> {
         let old = std::mem::replace(&mut self.old, std::ptr::null_mut());
         // SAFETY: not null, it came from `Box::into_raw` and has no other owner now.
         (!old.is_null()).then(|| unsafe { Box::from_raw(old) })
-    }
-
-    /// Sets the old generation of a process that has none.
-    pub(super) fn put_old(&mut self, old: Old) {
-        debug_assert!(self.old.is_null());
-        self.old = Box::into_raw(Box::new(old));
     }
 
     /// Bytes outside of the heap that are kept by the old generation, or new, at which a collection is due.

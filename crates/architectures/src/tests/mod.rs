@@ -3,6 +3,7 @@
 mod messages;
 mod random;
 mod shared;
+mod slices;
 mod stored;
 mod world;
 

@@ -1,14 +1,15 @@
-//! Arithmetic with its fast paths, guard functions, floating-point registers.
+//! Arithmetic with its fast paths, guard functions, built-in operators.
 //!
 //! Operand 1 is the fail address, 0 where a failure raises.
 
 use atoll_operations::{Exception, arithmetic};
 use atoll_process::{Caller, Interrupt, Native};
-use atoll_term::{Export, Term, Word, atoms};
+use atoll_term::{Export, Kind, Term, Word};
 
 use crate::core::{Core, Exit, dispatch};
 use crate::handlers::control::any_at;
-use crate::operand::{Any, Read, Write};
+use crate::handlers::float::on_floats;
+use crate::operand::{Any, Read, Write, both_small};
 use crate::raise;
 
 /// An operation of two operands that may need heap.
@@ -25,7 +26,7 @@ pub unsafe fn add_subtract<const ADD: bool, S: Read, T: Read, D: Write>(
     // SAFETY: operands as the translation wrote them.
     unsafe {
         let (left, right) = (S::read(*ip.add(2), e, c), T::read(*ip.add(3), e, c));
-        if left.both_small(right) {
+        if both_small::<S, T>(left, right) {
             let (a, b) = (left.word() as i64, (right.word() & !0xf) as i64);
             let (sum, overflow) = if ADD { a.overflowing_add(b) } else { a.overflowing_sub(b) };
             if !overflow {
@@ -33,30 +34,13 @@ pub unsafe fn add_subtract<const ADD: bool, S: Read, T: Read, D: Write>(
                 return dispatch(ip.add(6), hp, e, reds, c);
             }
         }
-        let slow: Slow = if ADD { arithmetic::add } else { arithmetic::subtract };
-        set_slow(slow, left, right, c);
-        slow_two::<D>(ip, hp, e, reds, c)
+        (*c).operands = [left, right];
+        if ADD { on_floats::<0, D>(ip, hp, e, reds, c) } else { on_floats::<1, D>(ip, hp, e, reds, c) }
     }
 }
 
 /// `*`: fail, left, right, destination, name.
-pub unsafe fn multiply<D: Write>(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
-    // SAFETY: operands as the translation wrote them.
-    unsafe {
-        let (left, right) = (any_at(ip, 2, e, c), any_at(ip, 3, e, c));
-        if left.both_small(right)
-            && let Some(product) = ((left.word() & !0xf) as i64).checked_mul(right.small_value())
-        {
-            D::write(*ip.add(4), Term::from_word(product as u64 | 0xf), e, c);
-            return dispatch(ip.add(6), hp, e, reds, c);
-        }
-        set_slow(arithmetic::multiply, left, right, c);
-        slow_two::<D>(ip, hp, e, reds, c)
-    }
-}
-
-/// `div` and `rem`: fail, left, right, destination, name.
-pub unsafe fn divide<const REMAINDER: bool, D: Write>(
+pub unsafe fn multiply<S: Read, T: Read, D: Write>(
     ip: *const Word,
     hp: *mut Word,
     e: *mut Word,
@@ -65,8 +49,45 @@ pub unsafe fn divide<const REMAINDER: bool, D: Write>(
 ) -> Exit {
     // SAFETY: operands as the translation wrote them.
     unsafe {
-        let (left, right) = (any_at(ip, 2, e, c), any_at(ip, 3, e, c));
-        if left.both_small(right) && right.small_value() > 0 {
+        let (left, right) = (S::read(*ip.add(2), e, c), T::read(*ip.add(3), e, c));
+        if both_small::<S, T>(left, right)
+            && let Some(product) = ((left.word() & !0xf) as i64).checked_mul(right.small_value())
+        {
+            D::write(*ip.add(4), Term::from_word(product as u64 | 0xf), e, c);
+            return dispatch(ip.add(6), hp, e, reds, c);
+        }
+        (*c).operands = [left, right];
+        on_floats::<2, D>(ip, hp, e, reds, c)
+    }
+}
+
+/// `/`: fail, left, right, destination, name.
+pub unsafe fn divide_floats<S: Read, T: Read, D: Write>(
+    ip: *const Word,
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
+    // SAFETY: operands as the translation wrote them.
+    unsafe {
+        (*c).operands = [S::read(*ip.add(2), e, c), T::read(*ip.add(3), e, c)];
+        on_floats::<3, D>(ip, hp, e, reds, c)
+    }
+}
+
+/// `div` and `rem`: fail, left, right, destination, name.
+pub unsafe fn divide<const REMAINDER: bool, S: Read, T: Read, D: Write>(
+    ip: *const Word,
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
+    // SAFETY: operands as the translation wrote them.
+    unsafe {
+        let (left, right) = (S::read(*ip.add(2), e, c), T::read(*ip.add(3), e, c));
+        if both_small::<S, T>(left, right) && right.small_value() > 0 {
             let (a, b) = (left.small_value(), right.small_value());
             D::write(*ip.add(4), Term::small(if REMAINDER { a % b } else { a / b }), e, c);
             return dispatch(ip.add(6), hp, e, reds, c);
@@ -78,7 +99,7 @@ pub unsafe fn divide<const REMAINDER: bool, D: Write>(
 }
 
 /// `band` (0), `bor` (1), `bxor` (2): fail, left, right, destination, name.
-pub unsafe fn bitwise<const OPERATION: u8, D: Write>(
+pub unsafe fn bitwise<const OPERATION: u8, S: Read, T: Read, D: Write>(
     ip: *const Word,
     hp: *mut Word,
     e: *mut Word,
@@ -87,8 +108,8 @@ pub unsafe fn bitwise<const OPERATION: u8, D: Write>(
 ) -> Exit {
     // SAFETY: operands as the translation wrote them.
     unsafe {
-        let (left, right) = (any_at(ip, 2, e, c), any_at(ip, 3, e, c));
-        if left.both_small(right) {
+        let (left, right) = (S::read(*ip.add(2), e, c), T::read(*ip.add(3), e, c));
+        if both_small::<S, T>(left, right) {
             let (a, b) = (left.word(), right.word());
             let result = match OPERATION {
                 0 => a & b,
@@ -109,7 +130,7 @@ pub unsafe fn bitwise<const OPERATION: u8, D: Write>(
 }
 
 /// `bsl` and `bsr` (`RIGHT`): fail, left, right, destination, name.
-pub unsafe fn shift<const RIGHT: bool, D: Write>(
+pub unsafe fn shift<const RIGHT: bool, S: Read, T: Read, D: Write>(
     ip: *const Word,
     hp: *mut Word,
     e: *mut Word,
@@ -118,8 +139,8 @@ pub unsafe fn shift<const RIGHT: bool, D: Write>(
 ) -> Exit {
     // SAFETY: operands as the translation wrote them.
     unsafe {
-        let (left, right) = (any_at(ip, 2, e, c), any_at(ip, 3, e, c));
-        if left.both_small(right) {
+        let (left, right) = (S::read(*ip.add(2), e, c), T::read(*ip.add(3), e, c));
+        if both_small::<S, T>(left, right) {
             let (value, count) = (left.small_value(), right.small_value());
             let result = if RIGHT && count >= 0 {
                 Some(Term::small(value >> count.min(63)))
@@ -143,14 +164,18 @@ pub unsafe fn shift<const RIGHT: bool, D: Write>(
 
 /// Leaves an operation and its operands for [`slow_two`], which then has few enough arguments to be a jump.
 #[inline(always)]
-unsafe fn set_slow(operation: Slow, left: Term, right: Term, c: *mut Core) {
+pub(super) unsafe fn set_slow(operation: Slow, left: Term, right: Term, c: *mut Core) {
     // SAFETY: the core is that of the running process.
-    unsafe { (*c).pending = Some((operation, left, right)) };
+    unsafe {
+        (*c).operands = [left, right];
+        (*c).pending = Some(operation);
+    }
 }
 
+/// Carries out the operation that [`set_slow`] has left.
 #[cold]
 #[inline(never)]
-unsafe fn slow_two<D: Write>(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+pub(super) unsafe fn slow_two<D: Write>(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: the process runs on this core.
     unsafe {
         (*c).swap_out(hp, e);
@@ -170,7 +195,8 @@ unsafe fn run_pending(c: *mut Core) -> Term {
     unsafe {
         let core = &mut *c;
         match core.pending {
-            Some((operation, left, right)) => {
+            Some(operation) => {
+                let [left, right] = core.operands;
                 let result = operation(&mut *core.mutator, left, right);
                 core.settle(result)
             }
@@ -185,10 +211,9 @@ unsafe fn slow_failed(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c
     // SAFETY: the process runs on this core.
     unsafe {
         let exception = (*c).take_failure();
-        match (*ip.add(1), (*c).pending) {
-            (0, Some((_, left, right))) => raise::operator(exception, *ip.add(5), &[left, right], ip, hp, e, reds, c),
-            (0, None) => raise::plain(exception, ip, hp, e, reds, c),
-            (fail, _) => dispatch(fail as *const Word, hp, e, reds, c),
+        match *ip.add(1) {
+            0 => raise::operator(exception, *ip.add(5), &(*c).operands, ip, hp, e, reds, c),
+            fail => dispatch(fail as *const Word, hp, e, reds, c),
         }
     }
 }
@@ -207,7 +232,61 @@ pub unsafe fn soon_if_full(reds: i64, c: *mut Core) -> i64 {
     }
 }
 
+/// `abs`, as a flag of [`quick_guard`].
+pub const ABS: u8 = 0;
+/// `byte_size`
+pub const BYTE_SIZE: u8 = 1;
+/// `tuple_size`
+pub const TUPLE_SIZE: u8 = 2;
+/// `length`
+pub const LENGTH: u8 = 3;
+
+/// Longest list whose length is counted here.
+const SHORT: i64 = 64;
+
+/// A guard function of one argument, where its result is at hand; otherwise, and with the operands of, [`guard`].
+pub unsafe fn quick_guard<const FUNCTION: u8>(
+    ip: *const Word,
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
+    // SAFETY: operands as the translation wrote them.
+    unsafe {
+        match quick_result(FUNCTION, any_at(ip, 5, e, c)) {
+            Some(value) => {
+                Any::write(*ip.add(6), Term::small(value), e, c);
+                dispatch(ip.add(7), hp, e, reds, c)
+            }
+            None => guard(ip, hp, e, reds, c),
+        }
+    }
+}
+
+#[inline(always)]
+fn quick_result(function: u8, argument: Term) -> Option<i64> {
+    match function {
+        // The smallest integer has no counterpart among small ones.
+        ABS => argument.as_small().map(i64::abs).filter(|value| *value <= atoll_term::SMALL_MAX),
+        BYTE_SIZE => match argument.boxed_kind()? {
+            Kind::HeapBits | Kind::BinaryHandle => Some(argument.bits()?.length.div_ceil(8) as i64),
+            _ => None,
+        },
+        TUPLE_SIZE => argument.tuple_elements().map(|elements| elements.len() as i64),
+        _ => {
+            let (mut list, mut length) = (argument, 0);
+            while list.is_cons() && length < SHORT {
+                list = list.tail();
+                length += 1;
+            }
+            list.is_nil().then_some(length)
+        }
+    }
+}
+
 /// A guard function or an operator of one to three arguments: fail, function, export, arity, arguments…, destination.
+#[inline(never)]
 pub unsafe fn guard(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: operands as the translation wrote them.
     unsafe {
@@ -289,18 +368,35 @@ pub unsafe fn list_half<const N: usize, D: Write>(
 }
 
 /// `element`: fail, position, tuple, destination, name.
-pub unsafe fn element<D: Write>(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+pub unsafe fn element<S: Read, T: Read, D: Write>(
+    ip: *const Word,
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
     // SAFETY: operands as the translation wrote them.
     unsafe {
-        let (position, tuple) = (any_at(ip, 2, e, c), any_at(ip, 3, e, c));
+        let (position, tuple) = (S::read(*ip.add(2), e, c), T::read(*ip.add(3), e, c));
         if let (Some(position), Some(elements)) = (position.as_small(), tuple.tuple_elements())
             && let Some(value) = elements.get((position as usize).wrapping_sub(1))
         {
             D::write(*ip.add(4), *value, e, c);
             return dispatch(ip.add(6), hp, e, reds, c);
         }
+        (*c).operands = [position, tuple];
+        no_element(ip, hp, e, reds, c)
+    }
+}
+
+/// The tuple that [`element`] has left in [`Core`] has no such element.
+#[cold]
+#[inline(never)]
+unsafe fn no_element(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: operands as the translation wrote them.
+    unsafe {
         match *ip.add(1) {
-            0 => raise::operator(Exception::badarg(), *ip.add(5), &[position, tuple], ip, hp, e, reds, c),
+            0 => raise::operator(Exception::badarg(), *ip.add(5), &(*c).operands, ip, hp, e, reds, c),
             fail => dispatch(fail as *const Word, hp, e, reds, c),
         }
     }
@@ -312,55 +408,5 @@ pub unsafe fn self_<D: Write>(ip: *const Word, hp: *mut Word, e: *mut Word, reds
     unsafe {
         D::write(*ip.add(1), (*(*c).process).pid, e, c);
         dispatch(ip.add(2), hp, e, reds, c)
-    }
-}
-
-/// Arithmetic on floating-point registers: `+` (0), `-` (1), `*` (2), `/` (3); left, right, destination.
-pub unsafe fn float_arithmetic<const OPERATION: u8>(
-    ip: *const Word,
-    hp: *mut Word,
-    e: *mut Word,
-    reds: i64,
-    c: *mut Core,
-) -> Exit {
-    // SAFETY: the loader checked the registers.
-    unsafe {
-        let floats = &mut (*c).floats;
-        let (left, right) = (floats[*ip.add(1) as usize], floats[*ip.add(2) as usize]);
-        let result = match OPERATION {
-            0 => left + right,
-            1 => left - right,
-            2 => left * right,
-            _ => left / right,
-        };
-        if !result.is_finite() {
-            return raise::plain(Exception::error(atoms::BADARITH), ip, hp, e, reds, c);
-        }
-        floats[*ip.add(3) as usize] = result;
-        dispatch(ip.add(4), hp, e, reds, c)
-    }
-}
-
-/// `fnegate`: source, destination.
-pub unsafe fn float_negate(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
-    // SAFETY: the loader checked the registers.
-    unsafe {
-        let floats = &mut (*c).floats;
-        floats[*ip.add(2) as usize] = -floats[*ip.add(1) as usize];
-        dispatch(ip.add(3), hp, e, reds, c)
-    }
-}
-
-/// `fconv`: source, destination.
-pub unsafe fn float_convert(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
-    // SAFETY: operands as the translation wrote them.
-    unsafe {
-        match atoll_operations::to_float(any_at(ip, 1, e, c)) {
-            Some(value) => {
-                (*c).floats[*ip.add(2) as usize] = value;
-                dispatch(ip.add(3), hp, e, reds, c)
-            }
-            None => raise::plain(Exception::error(atoms::BADARITH), ip, hp, e, reds, c),
-        }
     }
 }

@@ -1,15 +1,16 @@
 //! The bit syntax: fetches operands and leaves the meaning to `operations`.
 
 use atoll_heap::Collection;
-use atoll_loader::instruction::{BitFlags, MatchCommand, Register, Segment, SegmentSize, SegmentType, SegmentValue};
+use atoll_loader::instruction::{BitFlags, MatchCommand, Segment, SegmentSize, SegmentType, SegmentValue};
+use atoll_operations::Exception;
 use atoll_operations::bit_construct::{self, Part, PartSize, PartValue};
-use atoll_operations::{Exception, bit_match};
 use atoll_term::{Term, Word};
 
 use crate::core::{Core, Exit, dispatch};
 use crate::handlers::arithmetic::soon_if_full;
+use crate::handlers::bit_match::{fail, store};
 use crate::handlers::control::{self, any_at};
-use crate::operand::{Any, Write, any_register};
+use crate::operand::{Any, Write};
 use crate::raise;
 
 /// What does not fit plain operands, kept beside the code for as long as it lives.
@@ -39,7 +40,7 @@ pub fn flags_word(flags: BitFlags) -> Word {
     u64::from(flags.little) | u64::from(flags.signed) << 1
 }
 
-fn flags_of(word: Word) -> BitFlags {
+pub(super) fn flags_of(word: Word) -> BitFlags {
     BitFlags { little: word & 1 != 0, signed: word & 2 != 0 }
 }
 
@@ -52,301 +53,11 @@ pub fn encoding_word(encoding: SegmentType) -> Word {
     }
 }
 
-fn encoding_of(word: Word) -> SegmentType {
+pub(super) fn encoding_of(word: Word) -> SegmentType {
     match word {
         0 => SegmentType::Utf8,
         1 => SegmentType::Utf16,
         _ => SegmentType::Utf32,
-    }
-}
-
-/// Runs an operation in a native frame of its own, which is gone when the handler jumps on.
-/// The operation must capture nothing: what it captured would have to lie in the handler's frame.
-#[inline(never)]
-fn apart<T>(
-    operation: impl FnOnce(*const Word, *mut Word, *mut Core) -> T,
-    ip: *const Word,
-    e: *mut Word,
-    c: *mut Core,
-) -> T {
-    operation(ip, e, c)
-}
-
-#[inline(always)]
-unsafe fn fail(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
-    // SAFETY: the fail address is an instruction.
-    unsafe { dispatch(*ip.add(1) as *const Word, hp, e, reds, c) }
-}
-
-/// Goes on with a result, or at the fail address.
-#[inline(always)]
-unsafe fn store(
-    result: Option<Term>,
-    destination: usize,
-    ip: *const Word,
-    e: *mut Word,
-    reds: i64,
-    c: *mut Core,
-) -> Exit {
-    // SAFETY: the process runs on this core; operands as the translation wrote them.
-    unsafe {
-        let hp = (*c).top();
-        match result {
-            Some(term) => {
-                Any::write(*ip.add(destination), term, e, c);
-                dispatch(ip.add(destination + 1), hp, e, soon_if_full(reds, c), c)
-            }
-            None => fail(ip, hp, e, reds, c),
-        }
-    }
-}
-
-/// `bs_start_match`: fail, value, destination.
-pub unsafe fn start_match(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
-    // SAFETY: the process runs on this core.
-    unsafe {
-        (*c).swap_out(hp, e);
-        let context = apart(|ip, e, c| bit_match::start_match(&mut *(*c).mutator, any_at(ip, 2, e, c)), ip, e, c);
-        if context.is_none() && *ip.add(1) == 0 {
-            return raise::plain(Exception::badarg(), ip, (*c).top(), e, reds, c);
-        }
-        store(context, 3, ip, e, reds, c)
-    }
-}
-
-/// `bs_get_integer2`: fail, context, size, unit, flags, destination.
-pub unsafe fn get_integer(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
-    // SAFETY: the process runs on this core.
-    unsafe {
-        (*c).swap_out(hp, e);
-        let result = apart(
-            |ip, e, c| {
-                let bits = bit_match::segment_bits(any_at(ip, 3, e, c), *ip.add(4) as u16)?;
-                bit_match::get_integer(&mut *(*c).mutator, any_at(ip, 2, e, c), bits, flags_of(*ip.add(5)))
-            },
-            ip,
-            e,
-            c,
-        );
-        store(result, 6, ip, e, reds, c)
-    }
-}
-
-/// `bs_get_float2`: operands as for [`get_integer`].
-pub unsafe fn get_float(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
-    // SAFETY: the process runs on this core.
-    unsafe {
-        (*c).swap_out(hp, e);
-        let result = apart(
-            |ip, e, c| {
-                let bits = bit_match::segment_bits(any_at(ip, 3, e, c), *ip.add(4) as u16)?;
-                bit_match::get_float(&mut *(*c).mutator, any_at(ip, 2, e, c), bits, flags_of(*ip.add(5)))
-            },
-            ip,
-            e,
-            c,
-        );
-        store(result, 6, ip, e, reds, c)
-    }
-}
-
-/// `bs_get_binary2`: fail, context, size (0: all), unit, destination.
-pub unsafe fn get_binary(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
-    // SAFETY: the process runs on this core.
-    unsafe {
-        (*c).swap_out(hp, e);
-        let result = apart(
-            |ip, e, c| {
-                let bits = bit_match::segment_bits(any_at(ip, 3, e, c), *ip.add(4) as u16)?;
-                bit_match::get_binary(&mut *(*c).mutator, any_at(ip, 2, e, c), bits)
-            },
-            ip,
-            e,
-            c,
-        );
-        store(result, 5, ip, e, reds, c)
-    }
-}
-
-/// `bs_get_binary2` of all the rest: fail, context, unit, destination.
-pub unsafe fn get_binary_all(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
-    // SAFETY: the process runs on this core.
-    unsafe {
-        (*c).swap_out(hp, e);
-        let result = apart(
-            |ip, e, c| bit_match::get_binary_all(&mut *(*c).mutator, any_at(ip, 2, e, c), *ip.add(3) as u16),
-            ip,
-            e,
-            c,
-        );
-        store(result, 4, ip, e, reds, c)
-    }
-}
-
-#[inline(always)]
-unsafe fn check(
-    truth: bool,
-    length: usize,
-    ip: *const Word,
-    hp: *mut Word,
-    e: *mut Word,
-    reds: i64,
-    c: *mut Core,
-) -> Exit {
-    // SAFETY: both addresses are instructions.
-    unsafe { if truth { dispatch(ip.add(length), hp, e, reds, c) } else { fail(ip, hp, e, reds, c) } }
-}
-
-/// `bs_skip_bits2`: fail, context, size, unit.
-pub unsafe fn skip(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
-    // SAFETY: operands as the translation wrote them.
-    unsafe {
-        check(
-            apart(
-                |ip, e, c| {
-                    let bits = bit_match::segment_bits(any_at(ip, 3, e, c), *ip.add(4) as u16);
-                    bits.is_some_and(|bits| bit_match::skip(any_at(ip, 2, e, c), bits))
-                },
-                ip,
-                e,
-                c,
-            ),
-            5,
-            ip,
-            hp,
-            e,
-            reds,
-            c,
-        )
-    }
-}
-
-/// `bs_skip_bits2` of all: fail, context, unit.
-pub unsafe fn skip_all(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
-    // SAFETY: operands as the translation wrote them.
-    unsafe {
-        check(
-            apart(|ip, e, c| bit_match::skip_all(any_at(ip, 2, e, c), *ip.add(3) as u16), ip, e, c),
-            4,
-            ip,
-            hp,
-            e,
-            reds,
-            c,
-        )
-    }
-}
-
-/// `bs_test_tail2`: fail, context, bits.
-pub unsafe fn test_tail(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
-    // SAFETY: operands as the translation wrote them.
-    unsafe { check(bit_match::test_tail(any_at(ip, 2, e, c), *ip.add(3)), 4, ip, hp, e, reds, c) }
-}
-
-/// `bs_test_unit`: fail, context, unit.
-pub unsafe fn test_unit(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
-    // SAFETY: operands as the translation wrote them.
-    unsafe { check(bit_match::test_unit(any_at(ip, 2, e, c), *ip.add(3) as u16), 4, ip, hp, e, reds, c) }
-}
-
-/// `bs_match_string`: fail, context, bits, table.
-pub unsafe fn match_string(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
-    // SAFETY: operands as the translation wrote them; tables live as long as the code.
-    unsafe {
-        let truth = apart(
-            |ip, e, c| match &*(*ip.add(4) as *const Table) {
-                Table::Bytes(bytes) => bit_match::match_string(any_at(ip, 2, e, c), bytes, *ip.add(3) as usize),
-                _ => false,
-            },
-            ip,
-            e,
-            c,
-        );
-        check(truth, 5, ip, hp, e, reds, c)
-    }
-}
-
-/// `bs_get_tail`: no fail (0), context, destination.
-pub unsafe fn get_tail(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
-    // SAFETY: the process runs on this core.
-    unsafe {
-        (*c).swap_out(hp, e);
-        let result = apart(
-            |ip, e, c| bit_match::get_tail(&mut *(*c).mutator, any_at(ip, 2, e, c)).unwrap_or(Term::NIL),
-            ip,
-            e,
-            c,
-        );
-        store(Some(result), 3, ip, e, reds, c)
-    }
-}
-
-/// `bs_get_position`: context, destination.
-pub unsafe fn get_position(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
-    // SAFETY: operands as the translation wrote them.
-    unsafe {
-        let position = bit_match::get_position(any_at(ip, 1, e, c)).unwrap_or(Term::small(0));
-        Any::write(*ip.add(2), position, e, c);
-        dispatch(ip.add(3), hp, e, reds, c)
-    }
-}
-
-/// `bs_set_position`: context, position.
-pub unsafe fn set_position(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
-    // SAFETY: operands as the translation wrote them.
-    unsafe {
-        bit_match::set_position(any_at(ip, 1, e, c), any_at(ip, 2, e, c));
-        dispatch(ip.add(3), hp, e, reds, c)
-    }
-}
-
-/// `bs_get_utf*`: fail, context, encoding, flags, destination.
-pub unsafe fn get_utf(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
-    // SAFETY: the process runs on this core.
-    unsafe {
-        (*c).swap_out(hp, e);
-        let result = apart(
-            |ip, e, c| bit_match::get_utf(any_at(ip, 2, e, c), encoding_of(*ip.add(3)), flags_of(*ip.add(4))),
-            ip,
-            e,
-            c,
-        );
-        store(result, 5, ip, e, reds, c)
-    }
-}
-
-/// `bs_skip_utf*`: fail, context, encoding, flags.
-pub unsafe fn skip_utf(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
-    // SAFETY: operands as the translation wrote them.
-    unsafe {
-        let result = apart(
-            |ip, e, c| bit_match::get_utf(any_at(ip, 2, e, c), encoding_of(*ip.add(3)), flags_of(*ip.add(4))),
-            ip,
-            e,
-            c,
-        );
-        check(result.is_some(), 5, ip, hp, e, reds, c)
-    }
-}
-
-/// `bs_match`: fail, context, table.
-pub unsafe fn match_(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
-    // SAFETY: the process runs on this core; tables live as long as the code.
-    unsafe {
-        (*c).swap_out(hp, e);
-        let truth = apart(
-            |ip, e, c| {
-                let Table::Commands(commands) = &*(*ip.add(3) as *const Table) else { return false };
-                let heap = (*c).mutator;
-                let write = |register: Register, term: Term| Any::write(any_register(register), term, e, c);
-                bit_match::run(&mut *heap, any_at(ip, 2, e, c), commands, write)
-            },
-            ip,
-            e,
-            c,
-        );
-        let reds = soon_if_full(reds, c);
-        check(truth, 4, ip, (*c).top(), e, reds, c)
     }
 }
 

@@ -13,7 +13,7 @@ use atoll_heap::Collection;
 use atoll_term::{Export, Header, Kind, Term, Word};
 
 use crate::core::{Core, Exit, dispatch};
-use crate::operand::{Any, Read};
+use crate::operand::{Any, Read, Write, X};
 use crate::raise;
 
 /// `call Target, Arity`
@@ -46,12 +46,20 @@ pub unsafe fn call_only(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64,
 pub unsafe fn enter(target: *const Word, arity: Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: the target is a function's first instruction.
     unsafe {
-        let reds = reds - 1;
-        if reds <= 0 {
-            return yield_at(target, arity as usize, hp, e, reds, c);
+        if reds <= 1 {
+            (*c).live = arity;
+            return yield_entering(target, hp, e, reds - 1, c);
         }
-        dispatch(target, hp, e, reds, c)
+        dispatch(target, hp, e, reds - 1, c)
     }
+}
+
+/// As [`yield_at`], with a handler's arguments: whoever jumps here need not move its registers about.
+#[cold]
+#[inline(never)]
+unsafe fn yield_entering(target: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: as for the caller.
+    unsafe { std::hint::black_box(yield_at(target, (*c).live as usize, hp, e, reds, c)) }
 }
 
 /// Saves where to go on and the registers in use, and gives the process back.
@@ -133,17 +141,46 @@ pub unsafe fn allocate<const UNITED: bool>(
     unsafe {
         let frame = *ip.add(1) as usize;
         let room = *ip.add(2) as usize;
-        let fits = if UNITED {
-            hp.wrapping_byte_add(room) <= e
-        } else {
-            hp.wrapping_byte_add(room - frame - 8) <= (*c).heap_limit
-                && e.wrapping_byte_sub(frame + 8) >= (*c).stack_limit
-        };
-        if !fits {
+        if !frame_fits::<UNITED>(frame, room, hp, e, c) {
             return allocate_slow(ip, hp, e, reds, c);
         }
         dispatch(ip.add(4), hp, e.byte_sub(frame), reds, c)
     }
+}
+
+/// Whether a frame fits, and `room` bytes with it (and one word).
+#[inline(always)]
+pub(super) unsafe fn frame_fits<const UNITED: bool>(
+    frame: usize,
+    room: usize,
+    hp: *mut Word,
+    e: *mut Word,
+    c: *mut Core,
+) -> bool {
+    // SAFETY: addresses are compared only.
+    unsafe {
+        if UNITED {
+            hp.wrapping_byte_add(room) <= e
+        } else {
+            hp.wrapping_byte_add(room - frame - 8) <= (*c).heap_limit
+                && e.wrapping_byte_sub(frame + 8) >= (*c).stack_limit
+        }
+    }
+}
+
+/// Collects for a frame and `room` bytes with it (and one word).
+pub(super) unsafe fn collect_for_frame(
+    frame: usize,
+    room: usize,
+    live: usize,
+    hp: *mut Word,
+    e: *mut Word,
+    c: *mut Core,
+) -> Option<(*mut Word, *mut Word)> {
+    let request =
+        Collection { heap_words: (room - frame - 8) / 8, stack_words: frame / 8 + 1, ..Collection::default() };
+    // SAFETY: the process runs on this core.
+    unsafe { collect(request, live, hp, e, c) }
 }
 
 /// As [`allocate`], after a collection.
@@ -153,10 +190,7 @@ pub unsafe fn allocate_slow(ip: *const Word, hp: *mut Word, e: *mut Word, reds: 
     // SAFETY: the process runs on this core.
     unsafe {
         let frame = *ip.add(1) as usize;
-        let room = *ip.add(2) as usize;
-        let request =
-            Collection { heap_words: (room - frame - 8) / 8, stack_words: frame / 8 + 1, ..Collection::default() };
-        match collect(request, *ip.add(3) as usize, hp, e, c) {
+        match collect_for_frame(frame, *ip.add(2) as usize, *ip.add(3) as usize, hp, e, c) {
             Some((hp, e)) => dispatch(ip.add(4), hp, e.byte_sub(frame), reds, c),
             None => raise::killed_by_heap_limit(c, reds),
         }
@@ -270,6 +304,42 @@ pub unsafe fn init_yregs(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64
             *e.byte_add(*ip.add(2 + index) as usize) = Term::NIL.word();
         }
         dispatch(ip.add(2 + count), hp, e, reds, c)
+    }
+}
+
+/// `init_yregs` of one slot: offset.
+pub unsafe fn init_one(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the loader checked that the slot is in the frame.
+    unsafe {
+        *e.byte_add(*ip.add(1) as usize) = Term::NIL.word();
+        dispatch(ip.add(2), hp, e, reds, c)
+    }
+}
+
+/// A move and `call` in one: target, arity, source, destination.
+pub unsafe fn move_call<S: Read, D: Write>(
+    ip: *const Word,
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
+    // SAFETY: operands as the translation wrote them; the word below the frame is free.
+    unsafe {
+        D::write(*ip.add(4), S::read(*ip.add(3), e, c), e, c);
+        let e = e.sub(1);
+        *e = ip.add(5) as Word;
+        enter(*ip.add(1) as *const Word, *ip.add(2), hp, e, reds, c)
+    }
+}
+
+/// A move to an X register and `call_last` or `call_only` in one: target, arity, source, destination, frame in bytes.
+pub unsafe fn move_call_last<S: Read>(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: operands as the translation wrote them; the loader checked the frame's size.
+    unsafe {
+        X::write(*ip.add(4), S::read(*ip.add(3), e, c), e, c);
+        let e = e.byte_add(*ip.add(5) as usize);
+        enter(*ip.add(1) as *const Word, *ip.add(2), hp, e, reds, c)
     }
 }
 

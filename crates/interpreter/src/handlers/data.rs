@@ -3,7 +3,9 @@
 use atoll_term::{FunEntry, Header, Kind, Term, Word};
 
 use crate::core::{Core, Exit, dispatch};
-use crate::operand::{Any, Read, Write};
+use crate::handlers::control;
+use crate::operand::{Any, Read, Write, X};
+use crate::raise;
 
 /// `move Source, Destination`
 pub unsafe fn move_<S: Read, D: Write>(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
@@ -30,13 +32,77 @@ pub unsafe fn move_two<S: Read, D: Write, T: Read, U: Write>(
     }
 }
 
-/// `swap First, Second`
-pub unsafe fn swap(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+/// `N` moves in one; one may read what one before it wrote.
+pub unsafe fn move_many<const N: usize, S: Read, D: Write>(
+    ip: *const Word,
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
     // SAFETY: operands as the translation wrote them.
     unsafe {
-        let (first, second) = (Any::read(*ip.add(1), e, c), Any::read(*ip.add(2), e, c));
-        Any::write(*ip.add(1), second, e, c);
-        Any::write(*ip.add(2), first, e, c);
+        for index in 0..N {
+            D::write(*ip.add(2 + 2 * index), S::read(*ip.add(1 + 2 * index), e, c), e, c);
+        }
+        dispatch(ip.add(1 + 2 * N), hp, e, reds, c)
+    }
+}
+
+/// `is_nonempty_list`, `allocate` and `get_list` of an X register in one: fail label, source, head, tail, frame in bytes,
+/// room and live registers as for [`control::allocate`].
+pub unsafe fn list_frame<const UNITED: bool, H: Write, T: Write>(
+    ip: *const Word,
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
+    // SAFETY: operands as the translation wrote them; room is tested.
+    unsafe {
+        let list = X::read(*ip.add(2), e, c);
+        if !list.is_cons() {
+            return dispatch(*ip.add(1) as *const Word, hp, e, reds, c);
+        }
+        let (frame, room) = (*ip.add(5) as usize, *ip.add(6) as usize);
+        if !control::frame_fits::<UNITED>(frame, room, hp, e, c) {
+            return list_frame_slow(ip, hp, e, reds, c);
+        }
+        let e = e.byte_sub(frame);
+        let cell = list.pointer();
+        let (head, tail) = (Term::from_word(*cell), Term::from_word(*cell.add(1)));
+        H::write(*ip.add(3), head, e, c);
+        T::write(*ip.add(4), tail, e, c);
+        dispatch(ip.add(8), hp, e, reds, c)
+    }
+}
+
+/// Makes room, and does the instruction again.
+#[cold]
+#[inline(never)]
+unsafe fn list_frame_slow(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        match control::collect_for_frame(*ip.add(5) as usize, *ip.add(6) as usize, *ip.add(7) as usize, hp, e, c) {
+            Some((hp, e)) => dispatch(ip, hp, e, reds, c),
+            None => raise::killed_by_heap_limit(c, reds),
+        }
+    }
+}
+
+/// `swap First, Second`
+pub unsafe fn swap<S: Read + Write, T: Read + Write>(
+    ip: *const Word,
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
+    // SAFETY: operands as the translation wrote them.
+    unsafe {
+        let (first, second) = (S::read(*ip.add(1), e, c), T::read(*ip.add(2), e, c));
+        S::write(*ip.add(1), second, e, c);
+        T::write(*ip.add(2), first, e, c);
         dispatch(ip.add(3), hp, e, reds, c)
     }
 }
@@ -159,6 +225,42 @@ pub unsafe fn put_list<H: Read, T: Read, D: Write>(
     }
 }
 
+/// `put_list Head, Tail, x0`, `deallocate` and `return` in one: head, tail, frame in bytes; room was tested.
+pub unsafe fn put_list_return<H: Read, T: Read>(
+    ip: *const Word,
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
+    // SAFETY: `test_heap` has made room; the loader checked the frame's size.
+    unsafe {
+        *hp = H::read(*ip.add(1), e, c).word();
+        *hp.add(1) = T::read(*ip.add(2), e, c).word();
+        (*c).x[0] = Term::cons_at(hp);
+        let e = e.byte_add(*ip.add(3) as usize);
+        dispatch(*e as *const Word, hp.add(2), e.add(1), reds, c)
+    }
+}
+
+/// `put_tuple2` of two elements: destination, elements; room was tested.
+pub unsafe fn put_pair<S: Read, T: Read, D: Write>(
+    ip: *const Word,
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
+    // SAFETY: `test_heap` has made room.
+    unsafe {
+        *hp = Header::new(Kind::Tuple, 2).word();
+        *hp.add(1) = S::read(*ip.add(2), e, c).word();
+        *hp.add(2) = T::read(*ip.add(3), e, c).word();
+        D::write(*ip.add(1), Term::boxed_at(hp), e, c);
+        dispatch(ip.add(4), hp.add(3), e, reds, c)
+    }
+}
+
 /// `put_tuple2 Destination, Header, Elements…`; room was tested.
 pub unsafe fn put_tuple(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: `test_heap` has made room.
@@ -204,26 +306,5 @@ pub unsafe fn make_fun(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, 
         }
         Any::write(*ip.add(2), Term::boxed_at(hp), e, c);
         dispatch(ip.add(3 + free), hp.add(2 + free), e, reds, c)
-    }
-}
-
-/// `fmove Source, FloatRegister`
-pub unsafe fn float_load(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
-    // SAFETY: the compiler has tested for a float.
-    unsafe {
-        let boxed = Any::read(*ip.add(1), e, c).pointer();
-        (*c).floats[*ip.add(2) as usize] = f64::from_bits(*boxed.add(1));
-        dispatch(ip.add(3), hp, e, reds, c)
-    }
-}
-
-/// `fmove FloatRegister, Destination`; room was tested.
-pub unsafe fn float_store(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
-    // SAFETY: `test_heap` has made room.
-    unsafe {
-        *hp = Header::new(Kind::Float, 1).word();
-        *hp.add(1) = (*c).floats[*ip.add(1) as usize].to_bits();
-        Any::write(*ip.add(2), Term::boxed_at(hp), e, c);
-        dispatch(ip.add(3), hp.add(2), e, reds, c)
     }
 }

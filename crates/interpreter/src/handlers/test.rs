@@ -5,7 +5,8 @@ use atoll_term::{Term, View, Word, atoms};
 
 use crate::core::{Core, Exit, dispatch};
 use crate::handlers::control::any_at;
-use crate::operand::Read;
+use crate::handlers::float::boxed_float;
+use crate::operand::{Read, both_small};
 
 #[inline(always)]
 unsafe fn branch(
@@ -159,9 +160,30 @@ pub unsafe fn compare_exact<const EQUAL: bool, S: Read, T: Read>(
     // SAFETY: operands as the translation wrote them.
     unsafe {
         let (left, right) = (S::read(*ip.add(2), e, c), T::read(*ip.add(3), e, c));
-        let same =
-            left == right || (!left.is_immediate() && !right.is_immediate() && atoll_term::exactly_equal(left, right));
-        branch(same == EQUAL, 4, ip, hp, e, reds, c)
+        if left == right {
+            return branch(EQUAL, 4, ip, hp, e, reds, c);
+        }
+        if left.is_immediate() || right.is_immediate() {
+            return branch(!EQUAL, 4, ip, hp, e, reds, c);
+        }
+        (*c).operands = [left, right];
+        compare_exact_slow::<EQUAL>(ip, hp, e, reds, c)
+    }
+}
+
+/// As [`compare_exact`], of two terms that both lie on a heap.
+#[inline(never)]
+unsafe fn compare_exact_slow<const EQUAL: bool>(
+    ip: *const Word,
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
+    // SAFETY: `compare_exact` has left the operands.
+    unsafe {
+        let [left, right] = (*c).operands;
+        branch(atoll_term::exactly_equal(left, right) == EQUAL, 4, ip, hp, e, reds, c)
     }
 }
 
@@ -176,12 +198,74 @@ pub unsafe fn compare_order<const LESS: bool, S: Read, T: Read>(
     // SAFETY: operands as the translation wrote them.
     unsafe {
         let (left, right) = (S::read(*ip.add(2), e, c), T::read(*ip.add(3), e, c));
-        let less = if left.both_small(right) {
-            (left.word() as i64) < (right.word() as i64)
-        } else {
-            atoll_term::compare(left, right).is_lt()
-        };
-        branch(less == LESS, 4, ip, hp, e, reds, c)
+        if both_small::<S, T>(left, right) {
+            return branch(((left.word() as i64) < (right.word() as i64)) == LESS, 4, ip, hp, e, reds, c);
+        }
+        (*c).operands = [left, right];
+        compare_order_floats::<LESS>(ip, hp, e, reds, c)
+    }
+}
+
+/// As [`compare_order`], of operands that are not both small.
+#[inline(never)]
+unsafe fn compare_order_floats<const LESS: bool>(
+    ip: *const Word,
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
+    // SAFETY: `compare_order` has left the operands.
+    unsafe {
+        let [left, right] = (*c).operands;
+        match (boxed_float(left), boxed_float(right)) {
+            (Some(left), Some(right)) => branch((left < right) == LESS, 4, ip, hp, e, reds, c),
+            _ => compare_order_slow::<LESS>(ip, hp, e, reds, c),
+        }
+    }
+}
+
+/// As [`compare_order`], of any two terms.
+#[inline(never)]
+unsafe fn compare_order_slow<const LESS: bool>(
+    ip: *const Word,
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
+    // SAFETY: `compare_order` has left the operands.
+    unsafe {
+        let [left, right] = (*c).operands;
+        branch(atoll_term::compare(left, right).is_lt() == LESS, 4, ip, hp, e, reds, c)
+    }
+}
+
+/// `is_ge Value, From` and `is_ge To, Value` in one, both limits small: value, from, to - from (untagged).
+pub unsafe fn in_range<S: Read>(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: operands as the translation wrote them.
+    unsafe {
+        let value = S::read(*ip.add(2), e, c);
+        let from = *ip.add(3);
+        if value.is_small() {
+            return branch(value.word().wrapping_sub(from) <= *ip.add(4), 5, ip, hp, e, reds, c);
+        }
+        (*c).operands[0] = value;
+        in_range_slow(ip, hp, e, reds, c)
+    }
+}
+
+/// As [`in_range`], of the value that is left in [`Core`].
+#[cold]
+#[inline(never)]
+unsafe fn in_range_slow(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: operands as the translation wrote them.
+    unsafe {
+        let (value, from) = ((*c).operands[0], *ip.add(3));
+        let to = Term::from_word(from + *ip.add(4));
+        let inside =
+            atoll_term::compare(value, Term::from_word(from)).is_ge() && atoll_term::compare(to, value).is_ge();
+        branch(inside, 5, ip, hp, e, reds, c)
     }
 }
 
@@ -196,6 +280,26 @@ pub unsafe fn compare_equal<const EQUAL: bool>(
     // SAFETY: operands as the translation wrote them.
     unsafe {
         let (left, right) = (any_at(ip, 2, e, c), any_at(ip, 3, e, c));
+        if left.both_small(right) {
+            return branch((left == right) == EQUAL, 4, ip, hp, e, reds, c);
+        }
+        (*c).operands = [left, right];
+        compare_equal_slow::<EQUAL>(ip, hp, e, reds, c)
+    }
+}
+
+/// As [`compare_equal`], of operands that are not both small.
+#[inline(never)]
+unsafe fn compare_equal_slow<const EQUAL: bool>(
+    ip: *const Word,
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
+    // SAFETY: `compare_equal` has left the operands.
+    unsafe {
+        let [left, right] = (*c).operands;
         branch(atoll_term::equal(left, right) == EQUAL, 4, ip, hp, e, reds, c)
     }
 }

@@ -1,0 +1,292 @@
+//! Large heaps: minor collections that keep the young generation small, and cycles in slices (`cycle.rs`) in the place of
+//! major collections. Which heaps are large is decided anew at each collection.
+
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+
+use atoll_heap::{HeapFull, Mutator, each_off_heap, join_off_heap, off_heap_bytes, off_heap_link, statistics};
+use atoll_platform::clock::monotonic;
+use atoll_term::Word;
+
+use super::collect::{Need, Roots, each_fragment, move_stack};
+use super::cycle::{Cycle, Slice};
+use super::minor;
+use super::old::Block;
+use super::state::State;
+use crate::common::report::Report;
+use crate::common::{blocks, fibonacci};
+
+/// Words of the young generation that are free after a minor collection of a large heap, if the stack is not larger.
+const NURSERY: usize = 46_368;
+/// Words to be done in a cycle for each word that survives into the old generation meanwhile.
+const PACE: usize = 4;
+/// Least part of the heap that a block for survivors during a cycle has.
+const EXTENSION_PART: usize = 8;
+/// Words of a block above which it is given back by another thread.
+const FREED_APART: usize = 1 << 19;
+/// Heaps with more words than this have no cycles: the counts of live words are short.
+const TOO_LARGE: usize = u32::MAX as usize;
+
+/// What is meant by large and by a slice.
+#[derive(Debug)]
+pub(super) struct Settings {
+    above: AtomicUsize,
+    nanoseconds: AtomicI64,
+    step: AtomicUsize,
+}
+
+impl Settings {
+    /// 4 MB, and 1 ms.
+    pub(super) fn usual() -> Settings {
+        Settings {
+            above: AtomicUsize::new(1 << 19),
+            nanoseconds: AtomicI64::new(1_000_000),
+            step: AtomicUsize::new(4096),
+        }
+    }
+
+    pub(super) fn set(&self, above: usize, nanoseconds: i64, step: usize) {
+        self.above.store(above, Ordering::Relaxed);
+        self.nanoseconds.store(nanoseconds, Ordering::Relaxed);
+        self.step.store(step.max(1), Ordering::Relaxed);
+    }
+
+    /// Words of a large heap. Under `--gc-stress`, so few that many programs have large heaps.
+    pub(super) fn above(&self) -> usize {
+        let stressed = statistics::STRESS.load(Ordering::Relaxed) > 0;
+        let above = self.above.load(Ordering::Relaxed);
+        if stressed { above.min(8_192) } else { above }
+    }
+
+    fn slice(&self, owed: usize) -> Slice {
+        if statistics::STRESS.load(Ordering::Relaxed) > 0 {
+            return Slice::new(0, owed, 64);
+        }
+        let until = monotonic() + self.nanoseconds.load(Ordering::Relaxed);
+        Slice::new(until, owed, self.step.load(Ordering::Relaxed))
+    }
+
+    fn nursery(&self) -> usize {
+        NURSERY.min(self.above() / 4)
+    }
+}
+
+/// Whether the heap is collected as a large one: it is, or a cycle is under way. With a limit, memory counts more than
+/// pauses, and a heap is never large.
+pub(super) fn concerns(settings: &Settings, mutator: &Mutator) -> bool {
+    let state = State::of(mutator);
+    if state.options().maximum_words != 0 {
+        return false;
+    }
+    let mature = blocks::words_between(state.heap, state.high_water);
+    match state.old() {
+        Some(old) if old.cycle.is_some() => true,
+        Some(old) => (settings.above()..TOO_LARGE).contains(&(mature + old.used())),
+        None => mature >= settings.above(),
+    }
+}
+
+/// Gives up the cycle under way, if there is one; ends it if it has come too far for that.
+pub(super) fn leave_cycle(settings: &Settings, mutator: &mut Mutator, roots: &mut Roots<'_>) {
+    let Some(old) = State::of_mut(mutator).old_mut() else { return };
+    if old.cycle.as_ref().is_some_and(|cycle| cycle.copies_are_used()) {
+        let now = monotonic();
+        advance(settings, mutator, roots, usize::MAX, now);
+    } else if let Some(cycle) = old.cycle.take() {
+        let (blocks, off_heap) = cycle.give_up();
+        old.others.extend(blocks);
+        // SAFETY: both lists are this process's, of whole objects.
+        unsafe { join_off_heap(&mut old.off_heap, off_heap) }
+    }
+}
+
+/// Collects the young generation, and does a slice of a cycle if one is due or under way. The need is always met.
+pub(super) fn collect(
+    settings: &Settings,
+    mutator: &mut Mutator,
+    need: Need,
+    roots: &mut Roots<'_>,
+) -> Result<(), HeapFull> {
+    let started = monotonic();
+    let state = State::of(mutator);
+    let mature = blocks::words_between(state.heap, state.high_water);
+    let before = state.old().map_or((0, 0), |old| (old.used(), old.off_heap_bytes));
+    let active = state.old().is_some_and(|old| old.cycle.is_some());
+    let full = state.old().is_none_or(|old| mature > old.target.free_words());
+    let pressed = state.old().is_some_and(|old| old.off_heap_bytes > state.off_heap_limit());
+    let due = !active && (full && state.old().is_some() || pressed || state.minors >= state.options().full_sweep_after);
+
+    let nursery = settings.nursery().max(mutator.stack_words()).max(need.words);
+    if full && mature >= settings.above() && mutator.fragments.is_null() {
+        let used = blocks::words_between(state.heap, mutator.top);
+        adopt(mutator, nursery);
+        let state = State::of_mut(mutator);
+        state.minors = state.minors.saturating_add(1);
+        report(mutator, false, started, used, used);
+    } else {
+        let target = match (full, due) {
+            (false, _) => None,
+            // What begins now is collected at once: no room beside what is needed.
+            (true, true) => Some(mature),
+            (true, false) => Some(mature.max(before.0 / EXTENSION_PART).max(nursery)),
+        };
+        let large = minor::Large { nursery, must: false, target };
+        if !minor::collect(mutator, need, roots, started, Some(large))? {
+            // A second one leaves nothing in the young generation.
+            let state = State::of(mutator);
+            let young = blocks::words_between(state.heap, state.high_water);
+            let full = state.old().is_none_or(|old| young > old.target.free_words());
+            let large = minor::Large { nursery, must: true, target: full.then_some(young) };
+            let enough = minor::collect(mutator, need, roots, monotonic(), Some(large))?;
+            debug_assert!(enough);
+        }
+    }
+    let old = State::of_mut(mutator).some_old();
+    let promoted = old.used() - before.0 + old.off_heap_bytes.saturating_sub(before.1) / size_of::<usize>();
+    if due {
+        begin(settings, mutator, roots);
+    }
+    if active || due {
+        advance(settings, mutator, roots, PACE * promoted, started);
+    }
+    Ok(())
+}
+
+/// The whole block of heap and stack becomes one of the old generation, with the list of its objects with off-heap parts.
+/// Nothing moves but the stack.
+fn adopt(mutator: &mut Mutator, nursery: usize) {
+    let state = State::of(mutator);
+    let block = Block { start: state.heap, top: mutator.top, words: state.block_words(mutator) };
+    let new_words = fibonacci::at_least((mutator.stack_words() + nursery).max(state.options().minimum_words));
+    let start = move_stack(mutator, new_words);
+    let list = std::mem::replace(&mut mutator.off_heap, null_mut());
+    mutator.off_heap_bytes = 0;
+    mutator.top = start;
+    let state = State::of_mut(mutator);
+    state.heap = start;
+    state.high_water = start;
+    state.grow = false;
+    let old = state.some_old();
+    old.aim_at(block);
+    // SAFETY: the list is the process's, of whole objects.
+    unsafe {
+        each_off_heap(list, &mut |object| old.off_heap_bytes += off_heap_bytes(object));
+        join_off_heap(&mut old.off_heap, list);
+    }
+}
+
+/// After a major collection that was none in slices: a young generation that is large becomes the old one, so that the next
+/// minor collection does not copy it. False: it is not large.
+pub(super) fn settle(settings: &Settings, mutator: &mut Mutator, need: Need) -> bool {
+    let state = State::of(mutator);
+    let used = blocks::words_between(state.heap, mutator.top);
+    if need.exact || used < settings.above() || state.options().maximum_words != 0 {
+        return false;
+    }
+    adopt(mutator, settings.nursery().max(mutator.stack_words()).max(need.words));
+    // All of them are counted as those that lived after this collection.
+    State::of_mut(mutator).some_old().off_heap_bytes = 0;
+    true
+}
+
+/// Begins a cycle over the whole old generation.
+fn begin(settings: &Settings, mutator: &mut Mutator, roots: &mut Roots<'_>) {
+    let (heap, top) = (State::of(mutator).heap, mutator.top);
+    let old = State::of_mut(mutator).some_old();
+    old.aim_at(Block::NONE);
+    let blocks = std::mem::take(&mut old.others);
+    old.off_heap_bytes = 0;
+    let mut cycle = Cycle::begin(blocks, std::mem::replace(&mut old.off_heap, null_mut()), settings.above() / 8);
+    // SAFETY: the roots hold whole terms, and the young generation consists of whole objects, as a collection has just left
+    // both.
+    unsafe {
+        roots.each_run(mutator, |start, words| {
+            for index in 0..words {
+                cycle.mark_root(*start.add(index));
+            }
+        });
+        cycle.mark_objects(heap, blocks::words_between(heap, top));
+    }
+    State::of_mut(mutator).some_old().cycle = Some(Box::new(cycle));
+}
+
+/// Does a slice of the cycle, and ends it if that was the last.
+fn advance(settings: &Settings, mutator: &mut Mutator, roots: &mut Roots<'_>, owed: usize, started: i64) {
+    let slice_started = monotonic();
+    let old = State::of_mut(mutator).some_old();
+    let Some(mut cycle) = old.cycle.take() else { return };
+    let mut extension = old.others.clone();
+    extension.push(old.target);
+    // SAFETY: the blocks consist of whole objects.
+    let done = unsafe { cycle.advance(&mut settings.slice(owed), &extension) };
+    if !done {
+        old.cycle = Some(cycle);
+        let now = monotonic();
+        statistics::record_slice((now - slice_started).max(0) as u64, (now - started).max(0) as u64);
+        return;
+    }
+    end(mutator, roots, *cycle, slice_started);
+}
+
+fn end(mutator: &mut Mutator, roots: &mut Roots<'_>, cycle: Cycle, started: i64) {
+    let heap = State::of(mutator).heap;
+    // SAFETY: the cycle has come to its end; the roots hold whole terms, and the young generation consists of whole objects.
+    unsafe {
+        roots.each_run(mutator, |start, words| cycle.update_run(start, words));
+        cycle.update_objects(heap, blocks::words_between(heap, mutator.top));
+        each_fragment(mutator, |fragment| cycle.update_objects(fragment.words(), fragment.used()));
+    }
+    let outcome = cycle.end();
+    let before = outcome.freed.iter().map(Block::used).sum();
+    // SAFETY: no pointer to their objects is left.
+    unsafe { free(outcome.freed) }
+    let state = State::of_mut(mutator);
+    state.minors = 0;
+    state.live_off_heap_bytes = outcome.off_heap_bytes;
+    let live = outcome.target.used();
+    let old = state.some_old();
+    let (first, last) = outcome.off_heap;
+    if !last.is_null() {
+        // SAFETY: the last object of a list of whole objects; its link is free.
+        unsafe { *off_heap_link(last) = old.off_heap };
+        old.off_heap = first;
+    }
+    if old.target.free_words() > outcome.target.free_words() {
+        old.others.push(outcome.target);
+    } else {
+        old.aim_at(outcome.target);
+    }
+    report(mutator, true, started, before, live);
+}
+
+/// Gives blocks back. What is large is given back by a thread of its own: the system takes milliseconds for it.
+///
+/// # Safety
+/// Nobody uses their objects any more.
+unsafe fn free(blocks: Vec<Block>) {
+    let (large, small): (Vec<Block>, Vec<Block>) = blocks.into_iter().partition(|block| block.words > FREED_APART);
+    for block in small {
+        // SAFETY: as the caller's.
+        unsafe { block.free() }
+    }
+    if large.is_empty() {
+        return;
+    }
+    let large: Vec<(usize, usize)> = large.iter().map(|block| (block.start as usize, block.words)).collect();
+    let free = |blocks: &[(usize, usize)]| {
+        for (start, words) in blocks {
+            // SAFETY: as the caller's; addresses of blocks and their lengths.
+            unsafe { blocks::free(*start as *mut Word, *words) }
+        }
+    };
+    let theirs = large.clone();
+    if std::thread::Builder::new().name("memory".into()).spawn(move || free(&theirs)).is_err() {
+        free(&large);
+    }
+}
+
+fn report(mutator: &Mutator, major: bool, started: i64, before: usize, live: usize) {
+    let state = State::of(mutator);
+    let (young_block, old_block) = (state.block_words(mutator), state.old().map_or(0, |old| old.words()));
+    Report { architecture: "private", major, started, before, live, young_block, old_block }.record();
+}
