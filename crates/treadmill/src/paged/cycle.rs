@@ -16,7 +16,7 @@ const SLOTS: usize = 256;
 /// Pages swept between looks at the clock.
 const PAGES: usize = 8;
 /// Words allocated between collections for each object or reference that marking looks at: about what it costs to touch them for the first time.
-const WORDS_PER_LOOK: u64 = 128;
+const WORDS_PER_LOOK: u64 = 64;
 /// What sweeping a page costs, in looks.
 const PAGE_LOOKS: u64 = 4;
 /// Words allocated between collections at least, while there is memory: 2 MiB.
