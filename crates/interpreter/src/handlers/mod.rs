@@ -5,6 +5,7 @@
 
 pub mod arithmetic;
 pub mod bits;
+pub mod breakpoint;
 pub mod call;
 pub mod control;
 pub mod data;
