@@ -52,6 +52,9 @@ mod support;
 mod system_info;
 mod time;
 mod timers;
+mod trace;
+mod trace_call;
+mod trace_pattern;
 mod tuples;
 mod unicode;
 
@@ -61,6 +64,7 @@ pub use otp::{OtpFunction, missing_from, otp_functions};
 pub use process_info::answer_request;
 pub use spawn::{default_heap, install_default_heap};
 pub use system_info::{Release, install_release};
+pub use trace_call::{called, raised, returned};
 
 /// The tables of all areas.
 const AREAS: &[&[BuiltIn]] = &[
@@ -101,6 +105,8 @@ const AREAS: &[&[BuiltIn]] = &[
     system_info::BUILT_INS,
     time::BUILT_INS,
     timers::BUILT_INS,
+    trace::BUILT_INS,
+    trace_pattern::BUILT_INS,
     tuples::BUILT_INS,
     unicode::BUILT_INS,
 ];

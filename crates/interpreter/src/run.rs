@@ -19,10 +19,16 @@ pub fn run(core: &mut Core, process: &Process) -> Exit {
     let system = System::get();
     system.table.note_active(process);
     architecture().schedule_in(&mut own.mutator);
+    if own.flags.traced {
+        crate::tracing::scheduled(process, own, "in");
+    }
     let before = own.reductions;
     let exit = run_slice(core, process, own);
     system.reductions.add(system.schedule().current(), own.reductions - before);
     if exit != Exit::Ended {
+        if own.flags.traced {
+            crate::tracing::scheduled(process, own, "out");
+        }
         architecture().schedule_out(&mut own.mutator);
     }
     exit

@@ -203,6 +203,11 @@ fn install(options: &Options) -> Result<&'static Schedulers, BootError> {
     interpreter::report::install(report_uncaught);
     interpreter::autoload::install(autoload);
     interpreter::requests::install(atoll_bifs::answer_request);
+    interpreter::tracing::install(interpreter::tracing::Hooks {
+        called: atoll_bifs::called,
+        returned: atoll_bifs::returned,
+        raised: atoll_bifs::raised,
+    });
     atoll_bifs::install_halt(finish);
     atoll_bifs::install_print(output::print);
     atoll_bifs::install_default_heap(default_heap(options));
