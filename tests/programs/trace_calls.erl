@@ -10,6 +10,7 @@ main(_) ->
     messages(),
     events(),
     counts(),
+    times(),
     meta(),
     information(),
     errors().
@@ -143,6 +144,18 @@ counts() ->
     p(erlang:trace_info({?MODULE, loop, 2}, call_count)),
     p(erlang:trace_pattern({?MODULE, loop, 2}, false, [call_count])),
     p(erlang:trace_info({?MODULE, loop, 2}, call_count)).
+
+times() ->
+    p(erlang:trace_pattern({?MODULE, '_', '_'}, true, [call_time])),
+    P = spawn(fun() -> receive go -> f(1), f(2), tail(3), loop(20000, 0), caught(1) end, receive stop -> ok end end),
+    1 = erlang:trace(P, true, [call]),
+    P ! go,
+    wait(P),
+    p([{F, N} || {F, A} <- [{f, 1}, {g, 1}, {tail, 1}, {loop, 2}, {fail, 1}, {caught, 1}],
+        {call_time, [{Q, N, 0, _}]} <- [erlang:trace_info({?MODULE, F, A}, call_time)], Q =:= P]),
+    exit(P, kill),
+    erlang:trace_pattern({?MODULE, '_', '_'}, false, [call_time]),
+    p(erlang:trace_info({?MODULE, f, 1}, call_time)).
 
 meta() ->
     Self = self(),

@@ -55,6 +55,7 @@ mod timers;
 mod trace;
 mod trace_call;
 mod trace_pattern;
+mod trace_time;
 mod tuples;
 mod unicode;
 
@@ -65,6 +66,7 @@ pub use process_info::answer_request;
 pub use spawn::{default_heap, install_default_heap};
 pub use system_info::{Release, install_release};
 pub use trace_call::{called, raised, returned};
+pub use trace_time::scheduled;
 
 /// The tables of all areas.
 const AREAS: &[&[BuiltIn]] = &[

@@ -1,7 +1,5 @@
 //! What is told of calls of traced functions, and of their returns.
 
-use std::sync::atomic::Ordering;
-
 use atoll_code::{Breakpoint, TracedFunction, frame_of};
 use atoll_ets::match_spec::{Action, Matcher, Object};
 use atoll_operations::Class;
@@ -11,6 +9,7 @@ use atoll_term::{Build, Term, Word, atoms};
 
 use crate::process_support::name;
 use crate::trace_pattern::{CallTracing, Pattern};
+use crate::trace_time;
 
 /// Tell of the return.
 const RETURN: u8 = 1;
@@ -18,6 +17,8 @@ const RETURN: u8 = 1;
 const RETURN_TO: u8 = 2;
 /// Tell of exceptions.
 const EXCEPTION: u8 = 4;
+/// Measure the time.
+const TIME: u8 = 8;
 
 /// What a pattern says of a call.
 struct Verdict {
@@ -83,10 +84,35 @@ fn tell_call(
 }
 
 /// A function with a breakpoint is called. What is given back is kept until it returns.
-pub fn called(caller: &mut Caller<'_>, arguments: &[Term], point: &Breakpoint, return_to: *const Word) -> u8 {
+pub fn called(
+    caller: &mut Caller<'_>,
+    arguments: &[Term],
+    point: &Breakpoint,
+    return_to: *const Word,
+    waiting: u8,
+) -> u8 {
     let Some(wanted) = CallTracing::of(point) else { return 0 };
+    let timed = match &wanted.time {
+        Some(times) if caller.own.tracing().is_some_and(|tracing| tracing.flags & tracing::CALL != 0) => {
+            let in_place = waiting & TIME != 0;
+            trace_time::enter(caller.process.pid, caller.own, times, in_place);
+            if in_place { 0 } else { TIME }
+        }
+        _ => 0,
+    };
+    timed | told(caller, arguments, point, wanted, return_to)
+}
+
+/// Tells of a call as far as it is asked for.
+fn told(
+    caller: &mut Caller<'_>,
+    arguments: &[Term],
+    point: &Breakpoint,
+    wanted: &CallTracing,
+    return_to: *const Word,
+) -> u8 {
     if let Some(count) = &wanted.count {
-        count.fetch_add(1, Ordering::Relaxed);
+        count.add();
     }
     let pid = caller.process.pid;
     if let Some((pattern, tracer)) = &wanted.meta
@@ -121,13 +147,16 @@ fn tracing_of_calls(caller: &Caller<'_>) -> Option<Tracing> {
 
 /// A traced function returns.
 pub fn returned(caller: &mut Caller<'_>, function: &'static TracedFunction, keep: u8, value: Term, to: *const Word) {
+    if keep & TIME != 0 {
+        trace_time::leave(caller.own);
+    }
     let Some(tracing) = tracing_of_calls(caller) else { return };
     let pid = caller.process.pid;
     if keep & RETURN != 0 {
         let function = mfa(caller, function);
         tracing::tell(pid, caller.own, tracing, name("return_from"), &[function, value]);
     }
-    if keep & RETURN_TO != 0 && tracing.flags & tracing::RETURN_TO != 0 {
+    if keep & RETURN_TO != 0 && !to.is_null() && tracing.flags & tracing::RETURN_TO != 0 {
         let place = match frame_of(to) {
             Some(frame) => caller.heap().tuple(&[frame.module, frame.name, Term::small(frame.arity.into())]),
             None => atoms::UNDEFINED,
@@ -138,6 +167,9 @@ pub fn returned(caller: &mut Caller<'_>, function: &'static TracedFunction, keep
 
 /// An exception leaves a traced function.
 pub fn raised(caller: &mut Caller<'_>, function: &'static TracedFunction, keep: u8, class: Class, reason: Term) {
+    if keep & TIME != 0 {
+        trace_time::leave(caller.own);
+    }
     let Some(tracing) = tracing_of_calls(caller) else { return };
     if keep & EXCEPTION != 0 {
         let function = mfa(caller, function);

@@ -2,7 +2,6 @@
 
 use std::any::Any;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use atoll_code::{Breakpoint, Duty, ModuleCode, TracedFunction, breakpoint_at, traced_function};
 use atoll_ets::match_spec::{Dialect, KeptProgram, compile};
@@ -11,6 +10,7 @@ use atoll_term::{Build, Export, Term, Word, atoms};
 
 use crate::process_support::{Name, badarg, list_elements, name};
 use crate::support::row;
+use crate::trace_time::{Count, Times};
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[row("erts_internal", "trace_pattern", 3, trace_pattern)];
@@ -28,12 +28,14 @@ pub struct CallTracing {
     /// Told to this process, whoever calls.
     pub meta: Option<(Arc<Pattern>, Term)>,
     /// Counted.
-    pub count: Option<Arc<AtomicU64>>,
+    pub count: Option<Arc<Count>>,
+    /// Measured.
+    pub time: Option<Arc<Times>>,
 }
 
 impl CallTracing {
     fn is_empty(&self) -> bool {
-        self.calls.is_none() && self.meta.is_none() && self.count.is_none()
+        self.calls.is_none() && self.meta.is_none() && self.count.is_none() && self.time.is_none()
     }
 
     /// What the breakpoint is for.
@@ -62,6 +64,7 @@ struct Kinds {
     local: bool,
     meta: Option<Term>,
     count: bool,
+    time: bool,
 }
 
 fn kinds(caller: &Caller<'_>, flags: Term) -> Option<Kinds> {
@@ -74,12 +77,13 @@ fn kinds(caller: &Caller<'_>, flags: Term) -> Option<Kinds> {
                 "local" => kinds.local = true,
                 "meta" => kinds.meta = Some(caller.process.pid),
                 "call_count" => kinds.count = true,
+                "call_time" => kinds.time = true,
                 _ => return None,
             },
             _ => return None,
         }
     }
-    let here = kinds.local || kinds.meta.is_some() || kinds.count;
+    let here = kinds.local || kinds.meta.is_some() || kinds.count || kinds.time;
     if kinds.global && here {
         return None;
     }
@@ -142,14 +146,19 @@ impl Selection {
 fn trace_pattern(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let &[functions, specification, flags] = arguments else { return Err(badarg()) };
     let word = if functions.is_atom() { atoms::atom_name(functions) } else { "" };
-    if matches!(word, "on_load" | "send" | "receive") {
+    if word == "on_load" {
+        // Functions that are loaded later are not traced.
+        kinds(caller, flags).and_then(|_| change(caller, specification)).ok_or_else(badarg)?;
+        return Ok(Term::small(1));
+    }
+    if matches!(word, "send" | "receive") {
         // What is told of these cannot be chosen yet; all is told.
         return if specification == atoms::TRUE { Ok(Term::small(1)) } else { Err(badarg()) };
     }
     let kinds = kinds(caller, flags).ok_or_else(badarg)?;
     let selection = selection(functions).ok_or_else(badarg)?;
     let change = change(caller, specification).ok_or_else(badarg)?;
-    if matches!(change, Change::Restart | Change::Pause) && !kinds.count {
+    if matches!(change, Change::Restart | Change::Pause) && !(kinds.count || kinds.time) {
         return Err(badarg());
     }
     System::get().schedule().stop_world();
@@ -203,7 +212,17 @@ fn change_local(tracing: &mut CallTracing, kinds: &Kinds, change: &Change) {
         match (change, &tracing.count) {
             (Change::Set(_), _) => tracing.count = Some(Arc::default()),
             (Change::Clear, _) => tracing.count = None,
-            (Change::Restart, Some(count)) => count.store(0, Ordering::Relaxed),
+            (Change::Restart, Some(count)) => count.restart(),
+            (Change::Pause, Some(count)) => count.pause(),
+            _ => {}
+        }
+    }
+    if kinds.time {
+        match (change, &tracing.time) {
+            (Change::Set(_), _) => tracing.time = Some(Arc::default()),
+            (Change::Clear, _) => tracing.time = None,
+            (Change::Restart, Some(times)) => times.clear(),
+            (Change::Pause, Some(times)) => times.pause(),
             _ => {}
         }
     }
@@ -290,10 +309,14 @@ fn info_item(caller: &mut Caller<'_>, tracing: &CallTracing, is_global: bool, it
             None => atoms::FALSE,
         },
         "call_count" => match &tracing.count {
-            Some(count) => caller.heap().integer(count.load(Ordering::Relaxed) as i64),
+            Some(count) => caller.heap().integer(count.value() as i64),
             None => atoms::FALSE,
         },
-        "call_time" | "call_memory" => atoms::FALSE,
+        "call_time" => match &tracing.time {
+            Some(times) => times.term(caller.heap()),
+            None => atoms::FALSE,
+        },
+        "call_memory" => atoms::FALSE,
         _ => return None,
     })
 }

@@ -12,13 +12,15 @@ use crate::stubs::{entry_points, stubs};
 
 /// What is done at calls and returns.
 pub struct Hooks {
-    /// A call: the arguments, the breakpoint, the address that the function returns to. What is given back, if it is not 0,
-    /// is kept until the function returns.
-    pub called: fn(&mut Caller<'_>, &[Term], &Breakpoint, *const Word) -> u8,
-    /// A return with this value to this address.
+    /// A call: the arguments, the breakpoint, the address that the function returns to, and what the function keeps that
+    /// has called this one in its place (0: none). What is given back, if it is not 0, is kept until the function returns.
+    pub called: fn(&mut Caller<'_>, &[Term], &Breakpoint, *const Word, u8) -> u8,
+    /// A return with this value to this address; null if another traced function returns at once.
     pub returned: fn(&mut Caller<'_>, &'static TracedFunction, u8, Term, *const Word),
     /// An exception leaves the function.
     pub raised: fn(&mut Caller<'_>, &'static TracedFunction, u8, Class, Term),
+    /// A traced process starts (true) or stops running.
+    pub scheduled: fn(&mut Own, bool),
 }
 
 static HOOKS: OnceLock<Hooks> = OnceLock::new();
@@ -74,6 +76,9 @@ pub unsafe fn frame(words: *const Word) -> (&'static TracedFunction, u8) {
 #[cold]
 #[inline(never)]
 pub fn scheduled(process: &Process, own: &mut Own, event: &str) {
+    if let Some(hooks) = hooks() {
+        (hooks.scheduled)(own, event == "in");
+    }
     if own.tracing().is_none_or(|tracing| tracing.flags & tracing::RUNNING == 0) {
         return;
     }

@@ -197,6 +197,8 @@ pub struct Rare {
     pub node_watches: u32,
     /// What it is asked to tell a tracer.
     pub tracing: Option<crate::tracing::Tracing>,
+    /// Times of the traced functions that it is in, if these are measured; its kind is known to who measures.
+    pub timing: Option<Box<dyn std::any::Any + Send>>,
     /// `save_calls`
     pub save_calls: u16,
     /// `error_handler` module if not the usual.

@@ -207,6 +207,7 @@ fn install(options: &Options) -> Result<&'static Schedulers, BootError> {
         called: atoll_bifs::called,
         returned: atoll_bifs::returned,
         raised: atoll_bifs::raised,
+        scheduled: atoll_bifs::scheduled,
     });
     atoll_bifs::install_halt(finish);
     atoll_bifs::install_print(output::print);

@@ -43,6 +43,11 @@ pub unsafe fn traced_export(ip: *const Word, hp: *mut Word, e: *mut Word, reds: 
     }
 }
 
+/// Whether a return address is that of [`traced_return`].
+fn is_traced_return(address: Word) -> bool {
+    address == stubs().traced_return as Word
+}
+
 /// Tells of a call, and sees to it that its return is noticed if need be. Heap top and stack pointer, or nothing if the
 /// process has reached its maximum heap size.
 #[cold]
@@ -54,7 +59,13 @@ unsafe fn called(point: Breakpoint, hp: *mut Word, e: *mut Word, c: *mut Core) -
         core.swap_out(hp, e);
         let arity = usize::from(point.function.arity);
         let mut caller = Caller { process: &*core.process, own: &mut *core.own, reductions: 0 };
-        let what = hooks().map_or(0, |hooks| (hooks.called)(&mut caller, &core.x[..arity], &point, *e as *const Word));
+        let waiting = if is_traced_return(*e) { frame(e.add(1)).1 } else { 0 };
+        let mut to = e;
+        while is_traced_return(*to) {
+            to = to.add(FRAME);
+        }
+        let to = *to as *const Word;
+        let what = hooks().map_or(0, |hooks| (hooks.called)(&mut caller, &core.x[..arity], &point, to, waiting));
         let hp = core.top();
         if what == 0 {
             return Some((hp, e));
@@ -79,7 +90,8 @@ pub unsafe fn traced_return(_: *const Word, hp: *mut Word, e: *mut Word, reds: i
         if let Some(hooks) = hooks() {
             let value = core.x[0];
             let mut caller = Caller { process: &*core.process, own: &mut *core.own, reductions: 0 };
-            (hooks.returned)(&mut caller, function, what, value, *e as *const Word);
+            let to = if is_traced_return(*e) { std::ptr::null() } else { *e as *const Word };
+            (hooks.returned)(&mut caller, function, what, value, to);
         }
         dispatch(*e as *const Word, core.top(), e.add(1), reds, c)
     }
