@@ -29,6 +29,7 @@ mod etf;
 mod funs;
 mod hash;
 mod identifiers;
+mod internal_state;
 mod iolist;
 mod link;
 mod lists;
@@ -89,6 +90,7 @@ const AREAS: &[&[BuiltIn]] = &[
     guards::BUILT_INS,
     hash::BUILT_INS,
     identifiers::BUILT_INS,
+    internal_state::BUILT_INS,
     iolist::BUILT_INS,
     link::BUILT_INS,
     lists::BUILT_INS,
