@@ -25,6 +25,9 @@ pub struct TracedFunction {
     pub arity: u8,
 }
 
+/// Traced functions by module, name and arity.
+type Functions = HashMap<(Term, Term, u8), &'static TracedFunction>;
+
 /// What is done at a breakpoint.
 pub type Duty = Arc<dyn Any + Send + Sync>;
 
@@ -41,7 +44,7 @@ pub struct Breakpoint {
 
 static HANDLER: OnceLock<Word> = OnceLock::new();
 static POINTS: RwLock<Option<HashMap<usize, Breakpoint>>> = RwLock::new(None);
-static FUNCTIONS: RwLock<Option<HashMap<(Term, Term, u8), &'static TracedFunction>>> = RwLock::new(None);
+static FUNCTIONS: RwLock<Option<Functions>> = RwLock::new(None);
 
 /// Sets the engine's handler of breakpoints; the first call counts.
 pub fn set_breakpoint_handler(handler: Word) {
