@@ -262,7 +262,7 @@ pub fn function_info(caller: &mut Caller<'_>, function: (Term, Term, Term), item
     });
     let export = atoll_code::registry().existing_export(module, function, arity);
     let global = export.and_then(|export| breakpoint_at(atoll_code::export_key(export)));
-    let local = place.and_then(|place| breakpoint_at(place));
+    let local = place.and_then(breakpoint_at);
     if place.is_none() {
         return Ok(caller.heap().tuple(&[item, atoms::UNDEFINED]));
     }
