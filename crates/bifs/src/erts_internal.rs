@@ -1,10 +1,12 @@
 //! Questions that OTP's own libraries ask of the runtime, and facilities that this machine answers for without
-//! having them: tracing, profiling, dynamic trace tags, native libraries.
+//! having them: profiling, dynamic trace tags, native libraries.
+
+use std::sync::OnceLock;
 
 use atoll_process::{BuiltIn, Caller, Outcome, System};
 use atoll_term::{Build, Term, atoms};
 
-use crate::process_support::{badarg, badopt, list_elements, name};
+use crate::process_support::{badarg, badopt, list_elements, name, text};
 use crate::spawn::boolean;
 
 /// What this file provides.
@@ -31,7 +33,6 @@ pub const BUILT_INS: &[BuiltIn] = &[
     BuiltIn { module: "erlang", name: "seq_trace_info", arity: 1, function: seq_trace_info },
     BuiltIn { module: "erlang", name: "seq_trace_print", arity: 1, function: never },
     BuiltIn { module: "erlang", name: "seq_trace_print", arity: 2, function: never },
-    BuiltIn { module: "erlang", name: "trace_info", arity: 2, function: trace_info },
     BuiltIn { module: "erlang", name: "dt_get_tag", arity: 0, function: undefined },
     BuiltIn { module: "erlang", name: "dt_get_tag_data", arity: 0, function: undefined },
     BuiltIn { module: "erlang", name: "dt_put_tag", arity: 1, function: undefined },
@@ -120,10 +121,18 @@ fn process_display(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     Ok(atoms::TRUE)
 }
 
-/// `load_nif(Path, Info)`: native libraries cannot be loaded.
+static NATIVE_MODULES: OnceLock<&'static [&'static str]> = OnceLock::new();
+
+/// Sets the modules whose native functions the machine has in it; the first call counts.
+pub fn install_native_modules(modules: &'static [&'static str]) {
+    let _ = NATIVE_MODULES.set(modules);
+}
+
+/// `load_nif(Path, Info)`: nothing is left to do for libraries that are part of the machine; others cannot be loaded.
 fn load_nif(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    if !arguments[0].is_list() {
-        return Err(badarg());
+    let path = text(arguments[0]).ok_or_else(badarg)?;
+    if NATIVE_MODULES.get().is_some_and(|modules| modules.contains(&path.as_str())) {
+        return Ok(atoms::OK);
     }
     let heap = caller.heap();
     let text = heap.string("Failed to load NIF library: this machine loads no native libraries");
@@ -161,22 +170,4 @@ fn seq_trace_info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         }
         _ => Err(badarg()),
     }
-}
-
-/// Nothing is traced.
-fn trace_info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let &[subject, item] = arguments else { return Err(badarg()) };
-    if !item.is_atom() {
-        return Err(badarg());
-    }
-    if subject.is_local_pid() && !System::get().table.contains(subject) {
-        return Ok(atoms::UNDEFINED);
-    }
-    let of_process = subject.is_pid() || subject.is_port() || subject == atoms::NEW || subject.is_atom();
-    let value = match atoms::atom_name(item) {
-        "flags" | "tracer" if of_process => Term::NIL,
-        "traced" | "match_spec" | "meta" | "meta_match_spec" | "call_count" | "call_time" | "all" => atoms::FALSE,
-        _ => return Err(badarg()),
-    };
-    Ok(caller.heap().tuple(&[item, value]))
 }

@@ -29,6 +29,7 @@ mod etf;
 mod funs;
 mod hash;
 mod identifiers;
+mod internal_state;
 mod iolist;
 mod link;
 mod lists;
@@ -37,6 +38,7 @@ mod math;
 mod monitor;
 mod os;
 mod otp;
+mod packets;
 mod persistent_term;
 mod process_flag;
 mod process_info;
@@ -52,15 +54,22 @@ mod support;
 mod system_info;
 mod time;
 mod timers;
+mod trace;
+mod trace_call;
+mod trace_pattern;
+mod trace_time;
 mod tuples;
 mod unicode;
 
 pub use display::install_print;
+pub use erts_internal::install_native_modules;
 pub use exit::{halt, install_halt};
 pub use otp::{OtpFunction, missing_from, otp_functions};
 pub use process_info::answer_request;
-pub use spawn::{default_heap, install_default_heap};
-pub use system_info::{Release, install_release};
+pub use spawn::{default_heap, default_options, install_default_heap};
+pub use system_info::{Release, install_release, set_printable_unicode, set_warning_map};
+pub use trace_call::{called, raised, returned};
+pub use trace_time::scheduled;
 
 /// The tables of all areas.
 const AREAS: &[&[BuiltIn]] = &[
@@ -83,6 +92,7 @@ const AREAS: &[&[BuiltIn]] = &[
     guards::BUILT_INS,
     hash::BUILT_INS,
     identifiers::BUILT_INS,
+    internal_state::BUILT_INS,
     iolist::BUILT_INS,
     link::BUILT_INS,
     lists::BUILT_INS,
@@ -90,6 +100,7 @@ const AREAS: &[&[BuiltIn]] = &[
     math::BUILT_INS,
     monitor::BUILT_INS,
     os::BUILT_INS,
+    packets::BUILT_INS,
     persistent_term::BUILT_INS,
     process_flag::BUILT_INS,
     process_info::BUILT_INS,
@@ -101,6 +112,8 @@ const AREAS: &[&[BuiltIn]] = &[
     system_info::BUILT_INS,
     time::BUILT_INS,
     timers::BUILT_INS,
+    trace::BUILT_INS,
+    trace_pattern::BUILT_INS,
     tuples::BUILT_INS,
     unicode::BUILT_INS,
 ];

@@ -16,12 +16,22 @@ pub const REDUCTIONS: i64 = 4000;
 pub fn run(core: &mut Core, process: &Process) -> Exit {
     // SAFETY: this thread took the process out of the run queue, so it is the one that runs it.
     let own = unsafe { process.own_mut() };
-    architecture().schedule_in(&mut own.mutator);
+    let system = System::get();
+    system.table.note_active(process);
+    if architecture().schedule_in(&mut own.mutator) {
+        // SAFETY: this thread runs the process.
+        unsafe { process.visit_held(&mut |mutator, roots| architecture().visit_roots(mutator, roots)) };
+    }
+    if own.flags.traced {
+        crate::tracing::scheduled(process, own, "in");
+    }
     let before = own.reductions;
     let exit = run_slice(core, process, own);
-    let system = System::get();
     system.reductions.add(system.schedule().current(), own.reductions - before);
     if exit != Exit::Ended {
+        if own.flags.traced {
+            crate::tracing::scheduled(process, own, "out");
+        }
         architecture().schedule_out(&mut own.mutator);
     }
     exit

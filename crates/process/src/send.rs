@@ -9,6 +9,7 @@ use crate::reference::ReferenceId;
 use crate::signal::{self, Signal, attach};
 use crate::system::System;
 use crate::timers::Action;
+use crate::tracing;
 
 /// Sends `message`, which lies on the sender's heap, to a pid, a registered name, `{Name, Node}` or an alias.
 ///
@@ -16,6 +17,7 @@ use crate::timers::Action;
 /// `badarg` if the destination is none of these, or a name that is not registered.
 pub fn send(sender: Term, own: &mut Own, destination: Term, message: Term) -> Result<(), Exception> {
     debug_assert!(sender.is_local_pid());
+    architecture().safepoint();
     let system = System::get();
     let pid = if destination.is_local_pid() {
         destination
@@ -52,8 +54,10 @@ pub fn send(sender: Term, own: &mut Own, destination: Term, message: Term) -> Re
         return Ok(());
     }
     let fragment = architecture().send(Some(&mut own.mutator), message);
-    if let Err(fragment) = system.deliver(pid, fragment) {
-        signal::discard(fragment);
+    let delivered = system.deliver(pid, fragment).map_err(signal::discard).is_ok();
+    if own.flags.traced {
+        let what = if delivered { "send" } else { "send_to_non_existing_process" };
+        tracing::event(sender, own, tracing::SEND, what, &[message, destination]);
     }
     Ok(())
 }
@@ -66,6 +70,7 @@ pub fn expire(number: u64, action: Action) {
             System::get().deliver_or_answer(pid, signal);
         }
         Action::Message { destination, fragment, .. } => {
+            architecture().deliver_kept(fragment);
             let pid = if destination.is_atom() { System::get().whereis(destination) } else { Some(destination) };
             let undelivered = match pid {
                 Some(pid) => System::get().deliver(pid, fragment).err(),
