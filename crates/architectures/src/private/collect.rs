@@ -248,9 +248,10 @@ pub(super) fn resize_large(mutator: &mut Mutator, need: Need, nursery: usize, ro
     let state = State::of(mutator);
     let block = state.block_words(mutator);
     let used = blocks::words_between(state.heap, mutator.top) + mutator.stack_words();
-    let wanted = fibonacci::at_least((used + nursery.max(need.words)).max(state.options().minimum_words));
+    let room = nursery.max(need.words);
+    let wanted = fibonacci::at_least((used + room).max(state.options().minimum_words));
     State::of_mut(mutator).grow = block < used + nursery / 2;
-    if wanted < block / 2 {
+    if block > used + 2 * room && wanted < block {
         shrink(mutator, block, wanted, roots);
     }
 }
