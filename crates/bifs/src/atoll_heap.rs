@@ -6,10 +6,10 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use atoll_heap::architecture;
-use atoll_heap::statistics::{COUNTERS, TIMED};
+use atoll_heap::statistics::{COUNTERS, MESSAGE_SIZES, TIMED};
 use atoll_platform::clock;
 use atoll_process::{BuiltIn, Caller, Outcome, System};
-use atoll_term::{Build, Header, Kind, Term, WORD_BYTES, atoms};
+use atoll_term::{Build, Header, Kind, Term, atoms};
 
 use crate::process_support::{badarg, list_elements};
 use crate::statistics::start_time;
@@ -58,6 +58,11 @@ static SEND_TIME: Since = Since::start();
 static COPY_TIME: Since = Since::start();
 static MAJORS: Since = Since::start();
 static MINORS: Since = Since::start();
+static MAJOR_LIVE: Since = Since::start();
+static MINOR_LIVE: Since = Since::start();
+static TO_OLD: Since = Since::start();
+static TO_YOUNG: Since = Since::start();
+static SIZES: [Since; MESSAGE_SIZES] = [const { Since::start() }; MESSAGE_SIZES];
 static SPAWNED: Since = Since::start();
 static MESSAGES: Since = Since::start();
 
@@ -137,43 +142,71 @@ fn copy_timer_clear(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
     clear_when_timed(&COPY_TIME, &COUNTERS.copy_time)
 }
 
-/// `{MajorCollections, MinorCollections, LiveInMajor, LiveInMinor, PointersToOld, PointersToYoung}`: live words are
-/// those after the last major collection, and all that survived; pointers between generations are not counted.
+/// `{MajorCollections, MinorCollections, LiveInMajor, LiveInMinor, PointersToOld, PointersToYoung}`: live words are summed over
+/// the collections of each kind; pointers are those that the collections met, counted only when the run is timed.
 fn gc_info(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
-    let majors = MAJORS.difference(load(&COUNTERS.major_collections));
-    let minors = MINORS.difference(load(&COUNTERS.minor_collections));
-    numbers(caller, &[majors, minors, load(&COUNTERS.live_words), load(&COUNTERS.words_moved), 0, 0])
+    numbers(
+        caller,
+        &[
+            MAJORS.difference(load(&COUNTERS.major_collections)),
+            MINORS.difference(load(&COUNTERS.minor_collections)),
+            MAJOR_LIVE.difference(load(&COUNTERS.major_live_words)),
+            MINOR_LIVE.difference(load(&COUNTERS.minor_live_words)),
+            TO_OLD.difference(load(&COUNTERS.pointers_to_old)),
+            TO_YOUNG.difference(load(&COUNTERS.pointers_to_young)),
+        ],
+    )
 }
 
 fn clear_gc_info(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
     MAJORS.clear(load(&COUNTERS.major_collections));
     MINORS.clear(load(&COUNTERS.minor_collections));
-    COUNTERS.words_moved.store(0, Ordering::Relaxed);
+    MAJOR_LIVE.clear(load(&COUNTERS.major_live_words));
+    MINOR_LIVE.clear(load(&COUNTERS.minor_live_words));
+    TO_OLD.clear(load(&COUNTERS.pointers_to_old));
+    TO_YOUNG.clear(load(&COUNTERS.pointers_to_young));
     Ok(atoms::TRUE)
 }
 
 /// `{LiveProcesses, SpawnedProcesses, MessagesSent, CurrentHeap, CurrentAllocated, HighestHeap, HighestAllocated}`,
-/// heaps in words: in use is what is allocated, as far as it is known without stopping the processes.
+/// heaps in words: in use is what each process had after its last collection, and at the highest before one.
 fn bench_info(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
     let table = &System::get().table;
     let spawned = SPAWNED.difference(table.spawned() as u64);
     let messages = MESSAGES.difference(load(&COUNTERS.messages));
-    let (now, highest) = (load(&COUNTERS.heap_words), load(&COUNTERS.highest_heap_words));
-    numbers(caller, &[table.count() as u64, spawned, messages, now, now, highest, highest])
+    let (used, allocated) = (load(&COUNTERS.used_words), load(&COUNTERS.heap_words));
+    let highest = (load(&COUNTERS.highest_used_words), load(&COUNTERS.highest_heap_words));
+    numbers(caller, &[table.count() as u64, spawned, messages, used, allocated, highest.0, highest.1])
 }
 
 fn clear_bench_info(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
     SPAWNED.clear(System::get().table.spawned() as u64);
     MESSAGES.clear(load(&COUNTERS.messages));
     COUNTERS.highest_heap_words.store(load(&COUNTERS.heap_words), Ordering::Relaxed);
+    COUNTERS.highest_used_words.store(load(&COUNTERS.used_words), Ordering::Relaxed);
+    for (since, now) in SIZES.iter().zip(&COUNTERS.message_sizes) {
+        since.clear(load(now));
+    }
     Ok(atoms::TRUE)
 }
 
-/// Prints how many messages were sent, and how many bytes were copied for them.
+/// Prints a diagram of the sizes of messages, in words copied, since the start or `clear_bench_info/0`; `false` if the run is not
+/// timed.
 fn message_info(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
-    let messages = MESSAGES.difference(load(&COUNTERS.messages));
-    let bytes = load(&COUNTERS.words_copied) * WORD_BYTES as u64;
-    crate::display::print(&format!("messages: {messages}\nbytes copied: {bytes}\n"))
+    if !TIMED.load(Ordering::Relaxed) {
+        return Ok(atoms::FALSE);
+    }
+    let counts: Vec<u64> =
+        SIZES.iter().zip(&COUNTERS.message_sizes).map(|(since, now)| since.difference(load(now))).collect();
+    let most = counts.iter().copied().max().unwrap_or(0).max(1);
+    let last = counts.iter().rposition(|count| *count > 0).unwrap_or(0);
+    let mut text = String::from("words copied      messages\n");
+    for (class, count) in counts[..=last].iter().enumerate() {
+        let largest = if class == 0 { 0 } else { 1_u64 << (class - 1) };
+        let bar = "*".repeat((count * 50).div_ceil(most) as usize);
+        text += &format!("up to {largest:>10} {count:>10} {bar}\n");
+    }
+    crate::display::print(&text)
 }
 
 /// `cons(Head, Tail)`: a list that is going to be sent.

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use atoll_operations::Exception;
 use atoll_process::{BuiltIn, Caller, Outcome};
 use atoll_term::map::{self, MapIter};
-use atoll_term::{Build, ExternalKind, Kind, Term, View, compare_exact, exactly_equal};
+use atoll_term::{Bits, Build, ExternalKind, Kind, Term, View, WORD_BYTES, compare_exact, exactly_equal};
 
 use crate::support::{atom, badarg, charge_elements, row};
 
@@ -24,7 +24,33 @@ fn same(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     Ok(Term::boolean(arguments[0] == arguments[1]))
 }
 
-/// Words that a term takes in this machine, which are nearly those it takes in OTP; with `seen`, of what is shared
+/// Words that OTP has in an object of this kind and this machine has not.
+fn extra_words(kind: Kind) -> usize {
+    match kind {
+        Kind::FlatMap => 1,
+        Kind::Fun | Kind::ExternalFun | Kind::BinaryHandle => 3,
+        _ => 0,
+    }
+}
+
+/// Words of OTP's view of a part of a binary.
+const VIEW_WORDS: usize = 5;
+
+/// Words of a copy of a part of a binary, as OTP counts them: a view only where it does not end at bytes; of a large binary the
+/// handle, of a small one the bytes.
+fn copied_part_words(bits: &Bits<'_>, term: Term) -> usize {
+    const HANDLE: usize = 6;
+    const LARGEST_COPIED: usize = 64;
+    let (odd, bytes) = ((bits.start % 8) + (bits.length % 8), bits.length / 8);
+    if bits.is_binary() && bytes <= LARGEST_COPIED {
+        return 2 + bytes.div_ceil(WORD_BYTES);
+    }
+    let view = if odd > 0 { VIEW_WORDS } else { 0 };
+    let large = term.boxed_terms().get(2).is_some_and(|whole| whole.boxed_kind() == Some(Kind::BinaryHandle));
+    view + if large { HANDLE } else { 2 + (bytes + odd.div_ceil(8)).div_ceil(WORD_BYTES) }
+}
+
+/// Words that a term takes in OTP; with `seen`, of what is shared
 /// only one copy counts.
 fn words(caller: &mut Caller<'_>, term: Term, mut seen: Option<HashSet<u64>>) -> Term {
     let (mut words, mut objects) = (0, 0);
@@ -45,9 +71,14 @@ fn words(caller: &mut Caller<'_>, term: Term, mut seen: Option<HashSet<u64>>) ->
             if header.kind() == Kind::Tuple && header.arity() == 0 {
                 break;
             }
-            words += header.object_words();
+            words += header.object_words() + extra_words(header.kind());
             match term.view() {
                 View::Fun(fun) => open.extend_from_slice(fun.free),
+                // In OTP a view over the bytes.
+                View::Bits(bits) if header.kind() == Kind::HeapBits && !bits.is_binary() => words += VIEW_WORDS,
+                View::Bits(bits) if header.kind() == Kind::SubBits && seen.is_none() => {
+                    words += copied_part_words(&bits, term) - header.object_words();
+                }
                 _ if header.is_opaque() || header.kind() == Kind::ExternalFun => {}
                 _ => open.extend_from_slice(term.boxed_terms()),
             }

@@ -63,7 +63,7 @@ fn process_flag(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         }
         atoms::MIN_HEAP_SIZE => {
             let mut options = architecture().options(&own.mutator);
-            let words = size(value).ok_or_else(badarg)?;
+            let words = heap_words_at_least(size(value).ok_or_else(badarg)?);
             let old = std::mem::replace(&mut options.minimum_words, words);
             architecture().set_options(&mut own.mutator, &options);
             Ok(Term::small(old as i64))
@@ -113,6 +113,17 @@ fn process_flag(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         }
         _ => Err(badopt(caller)),
     }
+}
+
+/// The size that OTP gives a heap that shall have this many words: at least 233; each size is the sum of the two before it and
+/// 1, and from 833,026 on a fifth more than the one before it.
+pub fn heap_words_at_least(words: usize) -> usize {
+    let (mut size, mut next) = (233_usize, 376_usize);
+    while size < words {
+        let after = if next >= 833_026 { next.saturating_add(next / 5) } else { size + next + 1 };
+        (size, next) = (next, after);
+    }
+    size
 }
 
 /// `min_bin_vheap_size`: binaries outside of heaps do not have a heap size of their own here; this is OTP's value.

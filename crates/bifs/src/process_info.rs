@@ -249,10 +249,15 @@ impl Subject<'_> {
             atoms::ERROR_HANDLER => {
                 self.own.rare.as_ref().and_then(|rare| rare.error_handler).unwrap_or_else(|| name("error_handler"))
             }
-            atoms::TOTAL_HEAP_SIZE => small(block + sizes.old_block + sizes.fragments),
+            atoms::TOTAL_HEAP_SIZE => {
+                let messages = if self.own.flags.off_heap_messages { 0 } else { self.message_words() };
+                small(block + sizes.old_block + sizes.fragments + messages)
+            }
             atoms::HEAP_SIZE => small(block),
             atoms::STACK_SIZE => small(sizes.stack),
-            atoms::MEMORY => small((block + sizes.old_block + sizes.fragments) * 8 + DESCRIPTOR_BYTES),
+            atoms::MEMORY => {
+                small((block + sizes.old_block + sizes.fragments + self.message_words()) * 8 + DESCRIPTOR_BYTES)
+            }
             atoms::REDUCTIONS => {
                 let now = self.running.map_or(0, |left| (SLICE - left).max(0) as u64);
                 Term::small((self.own.reductions + now) as i64)
@@ -332,6 +337,13 @@ impl Subject<'_> {
             _ => return None,
         };
         Some(value)
+    }
+
+    /// Words of messages that are not part of the heap.
+    fn message_words(&self) -> usize {
+        let mut words = 0;
+        self.own.mailbox.each(|message| words += message.used());
+        words
     }
 
     fn heap_limit(&mut self) -> Term {

@@ -236,7 +236,7 @@ fn read_option(requested: &mut Requested, option: Term, is_request: bool) -> Opt
         }
         atoms::PRIORITY => spawn.priority = Priority::from_atom(value)?,
         atoms::MESSAGE_QUEUE_DATA => spawn.flags.off_heap_messages = message_queue_data(value)?,
-        atoms::MIN_HEAP_SIZE => spawn.heap.minimum_words = size(value)?,
+        atoms::MIN_HEAP_SIZE => spawn.heap.minimum_words = crate::process_flag::heap_words_at_least(size(value)?),
         atoms::MIN_BIN_VHEAP_SIZE => drop(size(value)?),
         atoms::MAX_HEAP_SIZE => {
             let limit = HeapLimit::read(value)?;

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 /// Counters of the whole run. Times in nanoseconds, sizes in words.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Counters {
     /// Minor collections.
     pub minor_collections: AtomicU64,
@@ -18,14 +18,24 @@ pub struct Counters {
     pub longest_minor: AtomicU64,
     /// Longest major collection.
     pub longest_major: AtomicU64,
-    /// Words that survived collections.
-    pub words_moved: AtomicU64,
+    /// Words that survived minor collections, summed.
+    pub minor_live_words: AtomicU64,
+    /// Words that survived major collections, summed.
+    pub major_live_words: AtomicU64,
     /// Words live after the last major collection.
     pub live_words: AtomicU64,
     /// Heap words allocated now, over all processes.
     pub heap_words: AtomicU64,
     /// The highest that `heap_words` was.
     pub highest_heap_words: AtomicU64,
+    /// Heap words in use now, over all processes: as each process's last collection left them.
+    pub used_words: AtomicU64,
+    /// The highest that `used_words` was, each time with what a process had used before its collection.
+    pub highest_used_words: AtomicU64,
+    /// Pointers that collections met and that led into an old generation, when timed.
+    pub pointers_to_old: AtomicU64,
+    /// The same, into a young generation.
+    pub pointers_to_young: AtomicU64,
     /// Messages sent.
     pub messages: AtomicU64,
     /// Words copied for messages.
@@ -34,7 +44,12 @@ pub struct Counters {
     pub send_time: AtomicU64,
     /// Time spent copying messages, when timed.
     pub copy_time: AtomicU64,
+    /// Messages by the words copied for them, when timed: none, then up to 1, 2, 4 ...
+    pub message_sizes: [AtomicU64; MESSAGE_SIZES],
 }
+
+/// Classes of sizes of messages.
+pub const MESSAGE_SIZES: usize = 34;
 
 /// The counters of this run.
 pub static COUNTERS: Counters = Counters {
@@ -44,14 +59,20 @@ pub static COUNTERS: Counters = Counters {
     major_time: AtomicU64::new(0),
     longest_minor: AtomicU64::new(0),
     longest_major: AtomicU64::new(0),
-    words_moved: AtomicU64::new(0),
+    minor_live_words: AtomicU64::new(0),
+    major_live_words: AtomicU64::new(0),
     live_words: AtomicU64::new(0),
     heap_words: AtomicU64::new(0),
     highest_heap_words: AtomicU64::new(0),
+    used_words: AtomicU64::new(0),
+    highest_used_words: AtomicU64::new(0),
+    pointers_to_old: AtomicU64::new(0),
+    pointers_to_young: AtomicU64::new(0),
     messages: AtomicU64::new(0),
     words_copied: AtomicU64::new(0),
     send_time: AtomicU64::new(0),
     copy_time: AtomicU64::new(0),
+    message_sizes: [const { AtomicU64::new(0) }; MESSAGE_SIZES],
 };
 
 /// Counters of a message area, in words where sizes are meant; all zero where there is none.
@@ -90,7 +111,8 @@ pub fn record_collection(major: bool, nanoseconds: u64, moved: u64) {
     count.fetch_add(1, Ordering::Relaxed);
     time.fetch_add(nanoseconds, Ordering::Relaxed);
     longest.fetch_max(nanoseconds, Ordering::Relaxed);
-    COUNTERS.words_moved.fetch_add(moved, Ordering::Relaxed);
+    let live = if major { &COUNTERS.major_live_words } else { &COUNTERS.minor_live_words };
+    live.fetch_add(moved, Ordering::Relaxed);
     record_pause(major, nanoseconds);
 }
 
@@ -121,5 +143,39 @@ pub fn heap_changed(words: i64) {
     let now = COUNTERS.heap_words.fetch_add(words as u64, Ordering::Relaxed).wrapping_add(words as u64);
     if words > 0 {
         COUNTERS.highest_heap_words.fetch_max(now, Ordering::Relaxed);
+    }
+}
+
+/// Words in use have become more (or fewer) by this.
+pub fn used_changed(words: i64) {
+    let now = COUNTERS.used_words.fetch_add(words as u64, Ordering::Relaxed).wrapping_add(words as u64);
+    if words > 0 {
+        COUNTERS.highest_used_words.fetch_max(now, Ordering::Relaxed);
+    }
+}
+
+/// Counts a message by the words copied for it; called when timed.
+pub fn record_message(words: usize) {
+    let class = words.checked_sub(1).map_or(0, |above| 1 + (usize::BITS - above.leading_zeros()) as usize);
+    COUNTERS.message_sizes[class.min(MESSAGE_SIZES - 1)].fetch_add(1, Ordering::Relaxed);
+}
+
+/// Counts pointers that a collection met, when timed: into an old generation, and into a young one.
+pub fn record_pointers(old: u64, young: u64) {
+    COUNTERS.pointers_to_old.fetch_add(old, Ordering::Relaxed);
+    COUNTERS.pointers_to_young.fetch_add(young, Ordering::Relaxed);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_counted_by_size() {
+        for words in [0, 1, 2, 3, 4, 5, usize::MAX] {
+            record_message(words);
+        }
+        let counts: Vec<u64> = COUNTERS.message_sizes.iter().map(|count| count.load(Ordering::Relaxed)).collect();
+        assert_eq!((&counts[..6], counts[MESSAGE_SIZES - 1]), (&[1, 1, 1, 2, 1, 0][..], 1));
     }
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod blocks;
 pub(crate) mod cheney;
+pub(crate) mod counted;
 pub(crate) mod fibonacci;
 pub(crate) mod fragments;
 pub(crate) mod message;

@@ -3,13 +3,15 @@
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering;
 
-use atoll_heap::statistics::VERIFY;
+use atoll_heap::statistics::{self, VERIFY};
 use atoll_heap::{Collection, Fragment, HeapFull, Mutator, RootSet, link_off_heap};
 use atoll_platform::clock::monotonic;
 use atoll_term::{Term, Word};
 
 use super::state::State;
 use super::{Private, major, minor, send, sliced, verify};
+use crate::common::cheney::{Copier, Policy};
+use crate::common::counted::{self, Counted};
 use crate::common::fragments::FragmentRanges;
 use crate::common::relocate::Move;
 use crate::common::{blocks, fibonacci, off_heap};
@@ -37,6 +39,46 @@ impl Roots<'_> {
     }
 }
 
+/// Phases 3 and 4: copies what the roots reach to these places; gives the next free words there.
+///
+/// # Safety
+/// The roots hold whole terms, and the destinations have room for all that is collected.
+pub(super) unsafe fn copy<P: Policy>(
+    mutator: &Mutator,
+    roots: &mut Roots<'_>,
+    policy: P,
+    young: *mut Word,
+    old: *mut Word,
+) -> (*mut Word, *mut Word) {
+    if counted::is_wanted() {
+        let mut ranges = FragmentRanges::default();
+        if let Some(generation) = State::of(mutator).old() {
+            generation.each_block(|block| ranges.add_run(block.start, block.used()));
+        }
+        // SAFETY: as the caller's.
+        return unsafe { copy_by(mutator, roots, Counted::new(policy, ranges.sort()), young, old) };
+    }
+    // SAFETY: as the caller's.
+    unsafe { copy_by(mutator, roots, policy, young, old) }
+}
+
+unsafe fn copy_by<P: Policy>(
+    mutator: &Mutator,
+    roots: &mut Roots<'_>,
+    policy: P,
+    young: *mut Word,
+    old: *mut Word,
+) -> (*mut Word, *mut Word) {
+    let mut copier = Copier::new(policy, young, old);
+    // SAFETY: as the caller's.
+    unsafe {
+        copier.redirect(roots.elsewhere);
+        roots.each_run(mutator, |start, words| copier.visit_run(start, words));
+        copier.scan(young, old);
+    }
+    (copier.young, copier.old)
+}
+
 /// Room that a collection must leave.
 #[derive(Clone, Copy)]
 pub(super) struct Need {
@@ -61,19 +103,46 @@ pub(crate) fn collect(
     let spare = usize::from(!request.hibernate);
     let need = Need { words: request.heap_words + request.stack_words + spare, exact: request.hibernate };
     let mut roots = Roots { live, set: roots, elsewhere };
-    let settings = &architecture.sliced;
-    if !request.major && !request.hibernate && sliced::concerns(settings, mutator) {
-        sliced::collect(settings, mutator, need, &mut roots)?;
-    } else {
-        let enough = wants_minor(mutator, &request) && minor::collect(mutator, need, &mut roots, monotonic(), None)?;
-        if !enough {
-            major::collect(settings, mutator, need, &mut roots, monotonic())?;
-        }
-    }
+    let in_use = words_in_use(mutator);
+    let counted = words_counted(mutator);
+    statistics::used_changed(in_use as i64 - counted as i64);
+    let result = collect_counted(architecture, mutator, &request, need, &mut roots);
+    statistics::used_changed(words_counted(mutator) as i64 - in_use as i64);
+    result?;
     if VERIFY.load(Ordering::Relaxed) {
         verify::verify(architecture, mutator, need, &mut roots);
     }
     Ok(())
+}
+
+/// Words of heap in use: both generations and fragments.
+fn words_in_use(mutator: &Mutator) -> usize {
+    let state = State::of(mutator);
+    let old = state.old().map_or(0, |old| old.used());
+    blocks::words_between(state.heap, mutator.top) + mutator.fragment_words + old
+}
+
+/// The same as the last collection left it, which the statistics know of.
+pub(super) fn words_counted(mutator: &Mutator) -> usize {
+    let state = State::of(mutator);
+    blocks::words_between(state.heap, state.high_water) + state.old().map_or(0, |old| old.used())
+}
+
+fn collect_counted(
+    architecture: &Private,
+    mutator: &mut Mutator,
+    request: &Collection,
+    need: Need,
+    roots: &mut Roots<'_>,
+) -> Result<(), HeapFull> {
+    let settings = &architecture.sliced;
+    if !request.major && !request.hibernate && sliced::concerns(settings, mutator) {
+        return sliced::collect(settings, mutator, need, roots);
+    }
+    if wants_minor(mutator, request) && minor::collect(mutator, need, roots, monotonic(), None)? {
+        return Ok(());
+    }
+    major::collect(settings, mutator, need, roots, monotonic())
 }
 
 /// Phase 1: is a minor collection enough as far as can be seen?
@@ -195,9 +264,10 @@ pub(super) fn resize_large(mutator: &mut Mutator, need: Need, nursery: usize, ro
     let state = State::of(mutator);
     let block = state.block_words(mutator);
     let used = blocks::words_between(state.heap, mutator.top) + mutator.stack_words();
-    let wanted = fibonacci::at_least((used + nursery.max(need.words)).max(state.options().minimum_words));
+    let room = nursery.max(need.words);
+    let wanted = fibonacci::at_least((used + room).max(state.options().minimum_words));
     State::of_mut(mutator).grow = block < used + nursery / 2;
-    if wanted < block / 2 {
+    if block > used + 2 * room && wanted < block {
         shrink(mutator, block, wanted, roots);
     }
 }

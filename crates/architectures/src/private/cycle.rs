@@ -80,6 +80,8 @@ struct Run {
 
 /// A collection under way.
 pub(super) struct Cycle {
+    /// When its last slice ended.
+    pub(super) left_at: i64,
     phase: Phase,
     blocks: Vec<Block>,
     map: LiveMap,
@@ -125,6 +127,7 @@ impl Cycle {
     pub(super) fn begin(blocks: Vec<Block>, off_heap: *mut Word, slack: usize) -> Cycle {
         let runs: Vec<(*mut Word, usize)> = blocks.iter().map(|block| (block.start, block.used())).collect();
         Cycle {
+            left_at: 0,
             phase: Phase::Mark,
             map: LiveMap::new(&runs),
             blocks,

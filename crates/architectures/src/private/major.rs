@@ -5,11 +5,11 @@ use std::ptr::null_mut;
 use atoll_heap::{HeapFull, Mutator, link_off_heap, off_heap_bytes};
 use atoll_term::{WORD_BYTES, Word};
 
-use super::collect::{Need, Roots, check_limit, fragment_ranges, move_stack, replace_block, resize};
+use super::collect::{Need, Roots, check_limit, copy, fragment_ranges, move_stack, replace_block, resize};
 use super::old::Block;
 use super::sliced::{self, Settings};
 use super::state::State;
-use crate::common::cheney::{Copier, Destination, Policy};
+use crate::common::cheney::{Destination, Policy};
 use crate::common::fragments::FragmentRanges;
 use crate::common::report::Report;
 use crate::common::{blocks, fibonacci, off_heap};
@@ -77,13 +77,10 @@ pub(super) fn collect(
         old_bytes: target.used() * WORD_BYTES,
         fragments,
     };
-    let mut copier = Copier::new(policy, block_start, null_mut());
     // SAFETY: phases 3 to 6: the roots hold whole terms; the new block has room for all that was in use; the lists
     // are the process's own.
-    unsafe {
-        copier.redirect(roots.elsewhere);
-        roots.each_run(mutator, |start, words| copier.visit_run(start, words));
-        copier.scan(block_start, null_mut());
+    let top = unsafe {
+        let (top, _) = copy(mutator, roots, policy, block_start, null_mut());
         let mut kept = null_mut();
         let mut bytes = 0;
         let mut keep = |object| {
@@ -99,12 +96,13 @@ pub(super) fn collect(
         mutator.off_heap_bytes = 0;
         State::of_mut(mutator).live_off_heap_bytes = bytes;
         replace_block(mutator, block_start, block);
-    }
-    mutator.top = copier.young;
+        top
+    };
+    mutator.top = top;
     let state = State::of_mut(mutator);
-    state.high_water = copier.young;
+    state.high_water = top;
     state.minors = 0;
-    let live = blocks::words_between(block_start, copier.young);
+    let live = blocks::words_between(block_start, top);
     if !sliced::settle(settings, mutator, need) {
         resize(mutator, need, SHRINK_FACTOR, roots);
     }

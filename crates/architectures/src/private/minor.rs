@@ -5,10 +5,12 @@ use std::ptr::null_mut;
 use atoll_heap::{HeapFull, Mutator, link_off_heap, off_heap_bytes};
 use atoll_term::{WORD_BYTES, Word};
 
-use super::collect::{Need, Roots, check_limit, fragment_ranges, move_stack, replace_block, resize, resize_large};
+use super::collect::{
+    Need, Roots, check_limit, copy, fragment_ranges, move_stack, replace_block, resize, resize_large,
+};
 use super::old::Block;
 use super::state::State;
-use crate::common::cheney::{Copier, Destination, Policy};
+use crate::common::cheney::{Destination, Policy};
 use crate::common::fragments::FragmentRanges;
 use crate::common::report::Report;
 use crate::common::{blocks, fibonacci, off_heap};
@@ -86,13 +88,10 @@ pub(super) fn collect(
     let old_top = state.old().map_or(null_mut(), |old| old.target.top);
     let policy =
         Young { start: heap as usize, mature_bytes: mature * WORD_BYTES, used_bytes: used * WORD_BYTES, fragments };
-    let mut copier = Copier::new(policy, block_start, old_top);
     // SAFETY: phases 3 to 6: the roots hold whole terms; the new block has room for all that is young, the old
     // generation for all that is mature; the lists are the process's own.
-    unsafe {
-        copier.redirect(roots.elsewhere);
-        roots.each_run(mutator, |start, words| copier.visit_run(start, words));
-        copier.scan(block_start, old_top);
+    let top = unsafe {
+        let tops = copy(mutator, roots, policy, block_start, old_top);
         let list = std::mem::replace(&mut mutator.off_heap, null_mut());
         let mut young_list = null_mut();
         let mut old_list = State::of(mutator).old().map_or(null_mut(), |old| old.off_heap);
@@ -105,19 +104,20 @@ pub(super) fn collect(
         mutator.off_heap = young_list;
         mutator.off_heap_bytes = 0;
         if let Some(old) = State::of_mut(mutator).old_mut() {
-            old.target.top = copier.old;
+            old.target.top = tops.1;
             old.off_heap = old_list;
             old.off_heap_bytes += old_bytes;
         }
         replace_block(mutator, block_start, block);
-    }
-    mutator.top = copier.young;
+        tops
+    };
+    mutator.top = top.0;
     let state = State::of_mut(mutator);
-    state.high_water = copier.young;
+    state.high_water = top.0;
     state.minors = state.minors.saturating_add(1);
 
-    let live = blocks::words_between(block_start, copier.young);
-    let promoted = blocks::words_between(old_top, copier.old);
+    let live = blocks::words_between(block_start, top.0);
+    let promoted = blocks::words_between(old_top, top.1);
     let enough = live + mutator.stack_words() + need.words <= new_words;
     match large {
         Some(large) if enough => resize_large(mutator, need, large.nursery, roots),

@@ -46,7 +46,7 @@ use std::ptr::NonNull;
 
 use atoll_heap::{
     Architecture, Collection, Fragment, HeapFull, HeapOptions, HeapSizes, Mutator, RootSet, StackPlacement,
-    each_off_heap, release_off_heap_list,
+    each_off_heap, release_off_heap_list, statistics,
 };
 use atoll_term::{Term, Word};
 
@@ -94,6 +94,7 @@ impl Architecture for Private {
 
     fn destroy(&self, mutator: &mut Mutator) {
         send::flush_counters(mutator);
+        statistics::used_changed(-(collect::words_counted(mutator) as i64));
         let state = State::of(mutator);
         let (heap, words) = (state.heap, state.block_words(mutator));
         // SAFETY: the process has ended: nobody uses its objects, blocks and fragments any more.

@@ -3,7 +3,7 @@
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::Ordering;
 
-use atoll_heap::statistics::{COUNTERS, TIMED};
+use atoll_heap::statistics::{COUNTERS, TIMED, record_message};
 use atoll_heap::{Fragment, HeapOptions, Mutator, each_off_heap};
 use atoll_platform::clock::monotonic;
 use atoll_term::{Allocate, Term, Word};
@@ -15,6 +15,8 @@ use crate::common::{blocks, message, off_heap};
 
 /// Words that a new process's block has beside its arguments: a process that soon waits needs no more.
 const FIRST_SLACK: usize = 6;
+/// `min_heap_size` unless somebody says otherwise.
+const USUAL_MINIMUM: usize = 233;
 /// Largest message that is moved into the receiver's heap before a collection (Wilhelmsson §3.1).
 const SMALL_MESSAGE: usize = 64;
 /// Smallest fragment for built-in functions.
@@ -28,7 +30,11 @@ pub(crate) fn create(mutator: &mut Mutator, mut arguments: NonNull<Fragment>, op
     *mutator = Mutator::empty();
     // SAFETY: the caller hands the fragment over.
     let fragment = unsafe { arguments.as_mut() };
-    let words = fragment.used() + FIRST_SLACK;
+    let mut words = fragment.used() + FIRST_SLACK;
+    if options.minimum_words > USUAL_MINIMUM {
+        // Who asks for more than usual shall have it from the start.
+        words = words.max(options.minimum_words);
+    }
     let block = blocks::allocate(words);
     mutator.top = block;
     mutator.stack_base = block.wrapping_add(words);
@@ -81,6 +87,7 @@ pub(crate) fn send(architecture: &Private, mut sender: Option<&mut Mutator>, ter
     if timed {
         let time = (monotonic() - started).max(0) as u64;
         COUNTERS.send_time.fetch_add(time, Ordering::Relaxed);
+        record_message(words);
         if words > 0 {
             COUNTERS.copy_time.fetch_add(time, Ordering::Relaxed);
         }

@@ -17,9 +17,9 @@ use crate::common::report::Report;
 use crate::common::{blocks, fibonacci};
 
 /// Words of the young generation that are free after a minor collection of a large heap, if the stack is not larger.
-const NURSERY: usize = 46_368;
+const NURSERY: usize = 17_711;
 /// Words to be done in a cycle for each word that survives into the old generation meanwhile.
-const PACE: usize = 4;
+const PACE: usize = 2;
 /// Least part of the heap that a block for survivors during a cycle has.
 const EXTENSION_PART: usize = 8;
 /// Words of a block above which it is given back by another thread.
@@ -58,11 +58,12 @@ impl Settings {
         if stressed { above.min(8_192) } else { above }
     }
 
-    fn slice(&self, owed: usize) -> Slice {
+    /// A slice, no longer than the process has run since the last one, unless more is owed.
+    fn slice(&self, owed: usize, ran: i64) -> Slice {
         if statistics::STRESS.load(Ordering::Relaxed) > 0 {
             return Slice::new(0, owed, 64);
         }
-        let until = monotonic() + self.nanoseconds.load(Ordering::Relaxed);
+        let until = monotonic() + self.nanoseconds.load(Ordering::Relaxed).min(ran);
         Slice::new(until, owed, self.step.load(Ordering::Relaxed))
     }
 
@@ -218,10 +219,11 @@ fn advance(settings: &Settings, mutator: &mut Mutator, roots: &mut Roots<'_>, ow
     let mut extension = old.others.clone();
     extension.push(old.target);
     // SAFETY: the blocks consist of whole objects.
-    let done = unsafe { cycle.advance(&mut settings.slice(owed), &extension) };
+    let done = unsafe { cycle.advance(&mut settings.slice(owed, started - cycle.left_at), &extension) };
     if !done {
-        old.cycle = Some(cycle);
         let now = monotonic();
+        cycle.left_at = now;
+        old.cycle = Some(cycle);
         statistics::record_slice((now - slice_started).max(0) as u64, (now - started).max(0) as u64);
         return;
     }

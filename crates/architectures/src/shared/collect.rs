@@ -11,6 +11,8 @@ use super::state::{Collector, Range, State};
 use super::stored::StoredTerms;
 use super::{Shared, buffer, major, minor, parallel, send, verify};
 use crate::common::cheney::{Copier, Policy};
+use crate::common::counted::{self, Counted};
+use crate::common::fragments::FragmentRanges;
 use crate::common::report::Report;
 use crate::common::{blocks, fibonacci, stack};
 
@@ -122,6 +124,8 @@ fn collect_stopped(shared: &Shared, request: &Collection, own: &mut dyn RootSet,
     let collector = &mut *shared.lock();
     let majors = shared.majors.load(Ordering::Relaxed);
     let mature = blocks::words_between(collector.young().start(), collector.mark);
+    let used = blocks::words_between(collector.young().start(), shared.young_top.load(Ordering::Relaxed) as *mut Word);
+    collector.report_used(used + old_used(collector));
     let old_free = collector.old_words.saturating_sub(old_used(collector));
     let off_heap_limit = OFF_HEAP_BYTES_AT_LEAST + 2 * collector.live_off_heap_bytes;
     let is_major = request.major
@@ -140,6 +144,7 @@ fn collect_stopped(shared: &Shared, request: &Collection, own: &mut dyn RootSet,
     shared.stored.sort(!enough, |term| {
         !shared.immovable.contains(term) && (term.pointer() as usize).wrapping_sub(old_start) >= old
     });
+    collector.report_used(old_used(collector) + blocks::words_between(collector.young().start(), collector.mark));
     collector.ended = monotonic();
     let limit = OFF_HEAP_BYTES_AT_LEAST + 2 * collector.live_off_heap_bytes;
     shared.off_heap_limit.store(limit, Ordering::Relaxed);
@@ -154,6 +159,24 @@ fn collect_stopped(shared: &Shared, request: &Collection, own: &mut dyn RootSet,
 /// # Safety
 /// The world is stopped; the roots hold whole terms; the destinations have twice the room of what may be copied.
 pub(super) unsafe fn copy<P: Policy + Sync>(
+    shared: &Shared,
+    collector: &mut Collector,
+    roots: &mut Roots<'_>,
+    policy: P,
+    destinations: (*mut Word, *mut Word),
+    before: usize,
+) -> (*mut Word, *mut Word) {
+    if counted::is_wanted() {
+        let mut ranges = FragmentRanges::default();
+        ranges.add_run(collector.old().start(), old_used(collector));
+        // SAFETY: as the caller's.
+        return unsafe { copy_by(shared, collector, roots, Counted::new(policy, ranges.sort()), destinations, before) };
+    }
+    // SAFETY: as the caller's.
+    unsafe { copy_by(shared, collector, roots, policy, destinations, before) }
+}
+
+unsafe fn copy_by<P: Policy + Sync>(
     shared: &Shared,
     collector: &mut Collector,
     roots: &mut Roots<'_>,

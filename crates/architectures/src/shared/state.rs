@@ -97,6 +97,7 @@ pub(super) struct Collector {
     /// When the last collection ended.
     pub(super) ended: i64,
     reported: usize,
+    reported_used: usize,
 }
 
 // SAFETY: the pointers lead into the reservation that the collector owns.
@@ -129,6 +130,7 @@ impl Collector {
             grow: false,
             ended: atoll_platform::clock::monotonic(),
             reported: 0,
+            reported_used: 0,
         };
         collector.report_size();
         collector
@@ -202,6 +204,12 @@ impl Collector {
             // SAFETY: as the caller's.
             unsafe { self.reservation.discard(offset, (used - kept) * WORD_BYTES) }
         }
+    }
+
+    /// Tells the statistics how many words are in use.
+    pub(super) fn report_used(&mut self, words: usize) {
+        statistics::used_changed(words as i64 - self.reported_used as i64);
+        self.reported_used = words;
     }
 
     /// Tells the statistics how large the heap is.

@@ -13,6 +13,9 @@ use crate::handlers::control::{any_at, collect, enter, yield_at};
 use crate::raise;
 use crate::stubs::stubs;
 
+/// Stack words that a hibernating process has for waking up.
+const WAKING_STACK: usize = 4;
+
 /// Where to go to call `fun` with `arity` arguments: the free variables are in place behind them.
 unsafe fn fun_target(fun: Term, arity: usize, c: *mut Core) -> Result<(*const Word, usize), Exception> {
     // SAFETY: the process runs on this core.
@@ -278,6 +281,10 @@ unsafe fn interrupted(export: *const Export, ip: *const Word, e: *mut Word, reds
                 own.catches = 0;
                 own.flags.hibernating = true;
                 (core.x[0], core.x[1], core.x[2]) = (module, name, arguments);
+                let request = Collection { stack_words: WAKING_STACK, hibernate: true, ..Collection::default() };
+                let Some((hp, e)) = collect(request, 3, hp, e, c) else {
+                    return raise::killed_by_heap_limit(c, reds);
+                };
                 yield_at(stubs().start, 3, hp, e, reds, c);
                 // A message that is there already wakes it at once.
                 if (*core.own).mailbox.is_empty() { Exit::Wait } else { Exit::Yield }
