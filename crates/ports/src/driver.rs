@@ -7,6 +7,7 @@ use rustix::io::Errno;
 
 use crate::open::Settings;
 use crate::port::{Port, State};
+use crate::terminal;
 use crate::{fd, program};
 
 /// What a file descriptor that a driver waits for is ready for.
@@ -105,7 +106,7 @@ pub struct Opened {
 pub type Open = fn(command: &str, settings: &Settings) -> Result<Opened, Failure>;
 
 /// Drivers that are opened by name.
-const BY_NAME: &[(&str, Open)] = &[];
+const BY_NAME: &[(&str, Open)] = &[(terminal::NAME, terminal::open)];
 
 /// The driver whose name is the first word of a command.
 fn named(command: &OsString) -> Option<(Open, &str)> {

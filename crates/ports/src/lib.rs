@@ -18,6 +18,7 @@ mod port;
 mod program;
 mod signals;
 mod table;
+mod terminal;
 
 use atoll_process::{BuiltIn, System};
 
