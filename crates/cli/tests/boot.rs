@@ -180,3 +180,23 @@ fn the_shell_answers_without_a_terminal() {
     let lines = "1 + 1.\nX = lists:seq(1, 3).\nlists:sum(X).\nfoo(.\nq().\n";
     same_with_input(&["+S", "2"], lines);
 }
+
+#[test]
+fn a_signal_stops_it_as_init_does() {
+    let stopped = |program: &str| {
+        let mut command = Command::new(program);
+        if program == ATOLL {
+            command.arg("erl");
+        }
+        command.args(["-noshell", "-eval", "io:format(\"ready~n\")."]).stdin(Stdio::null());
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
+        let mut seen = [0; 6];
+        let output = child.stdout.as_mut().expect("a pipe");
+        std::io::Read::read_exact(output, &mut seen).expect("the program says that it is ready");
+        let killed = Command::new("kill").arg("-TERM").arg(child.id().to_string()).status();
+        assert!(killed.expect("kill starts").success());
+        let output = child.wait_with_output().expect("the program ends");
+        (comparable(&String::from_utf8_lossy(&output.stdout)), output.status.code())
+    };
+    assert_eq!(stopped(ATOLL), stopped("erl"));
+}
