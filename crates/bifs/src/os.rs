@@ -1,8 +1,8 @@
 //! What the operating system tells: environment, number of its process.
 
-use std::sync::OnceLock;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::sync::OnceLock;
 
 use atoll_platform::environment::{self, all as environment};
 use atoll_process::{BuiltIn, Caller, Outcome};
