@@ -6,9 +6,9 @@ use atoll_operations::Exception;
 use atoll_operations::bit_construct::{self, Part, PartSize, PartValue};
 use atoll_term::{Term, Word};
 
-use crate::core::{Core, Exit, dispatch};
+use crate::core::{Core, Exit, dispatch, resume};
 use crate::handlers::arithmetic::soon_if_full;
-use crate::handlers::bit_match::{fail, store};
+use crate::handlers::bit_match::store;
 use crate::handlers::control::{self, any_at};
 use crate::operand::{Any, Write};
 use crate::raise;
@@ -193,7 +193,11 @@ unsafe fn refuse(exception: Exception, ip: *const Word, e: *mut Word, reds: i64,
     // SAFETY: the process runs on this core.
     unsafe {
         let hp = (*c).top();
-        if *ip.add(1) == 0 { raise::plain(exception, ip, hp, e, reds, c) } else { fail(ip, hp, e, reds, c) }
+        if *ip.add(1) == 0 {
+            raise::plain(exception, ip, hp, e, reds, c)
+        } else {
+            resume(*ip.add(1) as *const Word, hp, e, reds, c)
+        }
     }
 }
 
@@ -255,7 +259,7 @@ unsafe fn start_building(
         } else {
             (*c).building = Some(building);
         }
-        dispatch(ip.add(destination + 1), (*c).top(), e, reds, c)
+        resume(ip.add(destination + 1), (*c).top(), e, reds, c)
     }
 }
 
@@ -264,7 +268,9 @@ pub unsafe fn old_put(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c
     // SAFETY: the process runs on this core; tables live as long as the code.
     unsafe {
         (*c).swap_out(hp, e);
-        let Table::Segments(segments) = &*(*ip.add(2) as *const Table) else { return fail(ip, hp, e, reds, c) };
+        let Table::Segments(segments) = &*(*ip.add(2) as *const Table) else {
+            return resume(*ip.add(1) as *const Word, hp, e, reds, c);
+        };
         let part = fetch(&segments[0], e, c);
         let Some(building) = &mut (*c).building else { return refuse(Exception::badarg(), ip, e, reds, c) };
         if bit_construct::write(&mut building.writer, &part).is_err() {
@@ -276,7 +282,7 @@ pub unsafe fn old_put(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c
         {
             building.finish();
         }
-        dispatch(ip.add(3), hp, e, reds, c)
+        resume(ip.add(3), hp, e, reds, c)
     }
 }
 
