@@ -2,8 +2,7 @@
 //!
 //! Code is a run of words: an instruction's handler, then its operands. A handler does its work and calls the next
 //! handler as its last act, which the compiler turns into a jump, so the five values that every handler passes on
-//! stay in machine registers. Where it does not become a jump, the native stack grows until the time slice ends,
-//! which bounds it; schedulers have stacks that are large enough for that.
+//! stay in machine registers. Slow paths that cannot jump return to [`run_from`] instead; see [`resume`].
 
 use atoll_heap::{Mutator, architecture};
 use atoll_operations::Exception;

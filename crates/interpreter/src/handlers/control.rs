@@ -351,6 +351,24 @@ pub unsafe fn move_call<S: Read, D: Write>(
     }
 }
 
+/// Two moves, the second to an X register, and `call` in one: target, arity, source, destination, source, destination.
+pub unsafe fn move_two_call<S: Read, D: Write, T: Read>(
+    ip: *const Word,
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
+    // SAFETY: operands as the translation wrote them; the word below the frame is free.
+    unsafe {
+        D::write(*ip.add(4), S::read(*ip.add(3), e, c), e, c);
+        X::write(*ip.add(6), T::read(*ip.add(5), e, c), e, c);
+        let e = e.sub(1);
+        *e = ip.add(7) as Word;
+        enter(*ip.add(1) as *const Word, *ip.add(2), hp, e, reds, c)
+    }
+}
+
 /// A move to an X register and `call_last` or `call_only` in one: target, arity, source, destination, frame in bytes.
 pub unsafe fn move_call_last<S: Read>(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: operands as the translation wrote them; the loader checked the frame's size.
