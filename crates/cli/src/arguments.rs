@@ -1,6 +1,7 @@
 //! The command line. Options that begin with `+` are the runtime's, as for `erl`; they are turned into long options
 //! before the rest is parsed.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
@@ -29,6 +30,25 @@ pub enum Command {
         /// Which one.
         #[command(subcommand)]
         evaluation: Evaluation,
+    },
+    /// Boot OTP itself: takes all options of `erl`. --heap NAME and --otp DIR may stand in front of them, and
+    /// ATOLL_HEAP names an architecture too.
+    #[command(disable_help_flag = true)]
+    Erl(OtpOptions),
+    /// Compile with OTP's compiler: takes all options of `erlc`, as `atoll erl` does.
+    #[command(disable_help_flag = true)]
+    Erlc(OtpOptions),
+    /// Run an Erlang script: takes all options of `escript`, as `atoll erl` does.
+    #[command(disable_help_flag = true)]
+    Escript(OtpOptions),
+    /// Say which OTP was found, and what of it this machine does not have yet.
+    Doctor {
+        /// Folder of OTP, the one that holds `lib` [default: ATOLL_OTP, the erl on PATH, /usr/lib/erlang]
+        #[arg(long, value_name = "DIR")]
+        otp: Option<PathBuf>,
+        /// Print only the missing functions of all known releases, one a line
+        #[arg(long)]
+        list: bool,
     },
     /// Print the instructions of a .beam file.
     Disasm {
@@ -100,6 +120,14 @@ pub struct RunOptions {
     /// Given to main/1 as strings
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub arguments: Vec<String>,
+}
+
+/// Options of OTP's programs; they are taken before these are parsed, and stand here to be shown.
+#[derive(Clone, Debug, Args)]
+pub struct OtpOptions {
+    /// As for OTP's program of this name
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub words: Vec<OsString>,
 }
 
 /// `atoll compare`

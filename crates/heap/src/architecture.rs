@@ -63,6 +63,14 @@ pub trait World: Sync {
     fn resume(&self);
     /// Visits every live process's heap with its roots; the world is stopped.
     fn each_mutator(&self, visit: &mut dyn FnMut(&mut Mutator, &mut dyn RootSet));
+    /// Visits those of them that ran, or were sent anything, since [`World::forget_activity`], and perhaps others; the world
+    /// is stopped.
+    fn each_active(&self, visit: &mut dyn FnMut(&mut Mutator, &mut dyn RootSet)) {
+        self.each_mutator(visit);
+    }
+    /// From now on [`World::each_active`] visits those that have been active after this, and those that run; the world is
+    /// stopped.
+    fn forget_activity(&self) {}
     /// Visits terms that belong to no process (timers, tables); the world is stopped.
     fn each_global_slice(&self, visit: &mut dyn FnMut(*mut Term, usize));
 }

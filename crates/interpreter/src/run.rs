@@ -16,10 +16,11 @@ pub const REDUCTIONS: i64 = 4000;
 pub fn run(core: &mut Core, process: &Process) -> Exit {
     // SAFETY: this thread took the process out of the run queue, so it is the one that runs it.
     let own = unsafe { process.own_mut() };
+    let system = System::get();
+    system.table.note_active(process);
     architecture().schedule_in(&mut own.mutator);
     let before = own.reductions;
     let exit = run_slice(core, process, own);
-    let system = System::get();
     system.reductions.add(system.schedule().current(), own.reductions - before);
     if exit != Exit::Ended {
         architecture().schedule_out(&mut own.mutator);

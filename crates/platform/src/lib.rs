@@ -5,6 +5,7 @@ pub mod descriptor;
 pub mod environment;
 pub mod errors;
 mod memory;
+pub mod sockets;
 
 pub use memory::{OutOfMemory, Reservation};
 

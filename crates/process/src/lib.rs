@@ -4,6 +4,7 @@
 //! scheduler that runs it. Every signal, messages included, goes through the inbox; nothing here takes a lock that
 //! another process's message would wait for.
 
+mod activity;
 pub mod dictionary;
 pub mod exit;
 pub mod handle;

@@ -155,6 +155,7 @@ impl System {
     pub fn deliver(&self, pid: Term, fragment: NonNull<Fragment>) -> Result<(), NonNull<Fragment>> {
         let delivered = self.table.with(pid, |process| {
             process.inbox.push(fragment)?;
+            self.table.note_active(process);
             if process.wake() {
                 self.schedule().enqueue(NonNull::from(process));
             }
@@ -281,6 +282,15 @@ impl World for System {
     fn each_mutator(&self, visit: &mut dyn FnMut(&mut Mutator, &mut dyn RootSet)) {
         // SAFETY: the world is stopped, as the trait says.
         self.table.each(|process| unsafe { process.visit_stopped(visit) });
+    }
+
+    fn each_active(&self, visit: &mut dyn FnMut(&mut Mutator, &mut dyn RootSet)) {
+        // SAFETY: the world is stopped, as the trait says.
+        self.table.each_active(|process| unsafe { process.visit_stopped(visit) });
+    }
+
+    fn forget_activity(&self) {
+        self.table.forget_activity();
     }
 
     fn each_global_slice(&self, visit: &mut dyn FnMut(*mut Term, usize)) {

@@ -8,7 +8,9 @@ use atoll_platform::{OutOfMemory, Reservation};
 use atoll_term::Term;
 use parking_lot::Mutex;
 
+use crate::activity::Activity;
 use crate::process::Process;
+use crate::run_state::state;
 use crate::slab;
 
 /// Bits of a pid's data that are the table index.
@@ -27,6 +29,7 @@ struct Slot {
 pub struct ProcessTable {
     slots: Reservation,
     serials: Reservation,
+    activity: Activity,
     limit: usize,
     free: Mutex<Free>,
     count: AtomicUsize,
@@ -48,6 +51,7 @@ impl ProcessTable {
         Ok(ProcessTable {
             slots: Reservation::new(limit * size_of::<Slot>())?,
             serials: Reservation::new(limit * size_of::<AtomicU32>())?,
+            activity: Activity::new(limit)?,
             limit,
             free: Mutex::default(),
             count: AtomicUsize::new(0),
@@ -108,6 +112,7 @@ impl ProcessTable {
     pub fn publish(&self, process: Process) -> NonNull<Process> {
         let index = index_of(process.pid);
         let process = slab::place(process);
+        self.activity.note(index);
         self.slot(index).store(process.as_ptr(), Ordering::Release);
         let count = self.count.fetch_add(1, Ordering::Relaxed) + 1;
         self.highest.fetch_max(count, Ordering::Relaxed);
@@ -165,6 +170,43 @@ impl ProcessTable {
             }
             drop(guard);
         }
+    }
+
+    /// The process is active: it runs, or has been sent a signal.
+    #[inline]
+    pub fn note_active(&self, process: &Process) {
+        self.activity.note(index_of(process.pid));
+    }
+
+    /// Visits the processes that were active since [`ProcessTable::forget_activity`]. The world is stopped.
+    pub fn each_active(&self, mut visit: impl FnMut(&Process)) {
+        if !self.activity.is_followed() {
+            return self.each(visit);
+        }
+        let top = self.free.lock().top;
+        let guard = crossbeam_epoch::pin();
+        self.activity.each(top, |index| {
+            // SAFETY: as in `with`.
+            if let Some(process) = unsafe { self.slot(index).load(Ordering::Acquire).as_ref() } {
+                visit(process);
+            }
+        });
+        drop(guard);
+    }
+
+    /// From now on only those processes are active that run. The world is stopped.
+    pub fn forget_activity(&self) {
+        let top = self.free.lock().top;
+        let guard = crossbeam_epoch::pin();
+        self.activity.forget(top, |index| {
+            if index >= self.limit {
+                return false;
+            }
+            // SAFETY: as in `with`.
+            let process = unsafe { self.slot(index).load(Ordering::Acquire).as_ref() };
+            process.is_some_and(|process| matches!(process.state(), state::RUNNING | state::RUNNING_PENDING))
+        });
+        drop(guard);
     }
 
     /// The pids of all processes.

@@ -121,9 +121,11 @@ fn main() -> ExitCode {
         walked.load(Ordering::Relaxed)
     );
     println!(
-        "longest pause {:?} ({:?} of processor time), {} above the bound, {} allocations refused",
+        "longest pause {:?} ({:?} of processor time, {:?} where not preempted), {} preempted, {} above the bound, {} allocations refused",
         statistics.longest_pause,
         statistics.longest_processor,
+        statistics.longest_undisturbed,
+        statistics.preempted_pauses,
         statistics.pauses_above_bound,
         refused.load(Ordering::Relaxed)
     );
@@ -131,9 +133,9 @@ fn main() -> ExitCode {
         println!("  from {:>12?}: {count}", Duration::from_nanos(1 << power));
     }
     let mut pauses = heap.pauses();
-    pauses.sort_by_key(|pause| std::cmp::Reverse(pause.processor));
+    pauses.sort_by_key(|pause| std::cmp::Reverse(pause.effort.map(|effort| effort.processor)));
     for pause in pauses.iter().take(20) {
-        println!("  at {:?}: {:?}, {:?} of processor time, {:?}", pause.at, pause.length, pause.processor, pause.cause);
+        println!("  at {:?}: {:?}, {:?}, {:?}", pause.at, pause.length, pause.cause, pause.effort);
     }
     if let Err(violation) = &sound {
         eprintln!("{violation}");

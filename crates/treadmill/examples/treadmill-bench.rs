@@ -3,7 +3,11 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 use treadmill::Preset;
-use treadmill::evaluation::{Options, Source, Workload, repeat, run};
+use treadmill::evaluation::{Options, Source, Workload, repeat, run, smallest_heap};
+
+const USAGE: &str = "treadmill-bench [--quick] [--no-smallest] [--no-figures] [--no-malloc] [--no-live] [FOLDER]
+treadmill-bench --only PROGRAM (COLLECTOR|mimalloc) RUNS KILOBYTES
+treadmill-bench --smallest PROGRAM COLLECTOR PARTS";
 
 /// One program on one source of memory, for a profiler: `--only PROGRAM (COLLECTOR|mimalloc) RUNS KILOBYTES`.
 fn only(arguments: &[String]) -> Option<ExitCode> {
@@ -21,11 +25,25 @@ fn only(arguments: &[String]) -> Option<ExitCode> {
     Some(ExitCode::SUCCESS)
 }
 
+/// The smallest heap of one program on one collector: `--smallest PROGRAM COLLECTOR PARTS`.
+fn smallest(arguments: &[String]) -> Option<ExitCode> {
+    let [program, collector, parts] = arguments else { return None };
+    let workload = Workload::ALL.into_iter().find(|workload| workload.name() == program)?;
+    let preset = Preset::ALL.into_iter().find(|preset| preset.name() == collector)?;
+    println!("{:?} bytes", smallest_heap(workload, preset, parts.parse().ok()?));
+    Some(ExitCode::SUCCESS)
+}
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if arguments.first().is_some_and(|first| first == "--only") {
-        return only(&arguments[1..]).unwrap_or_else(|| {
-            eprintln!("treadmill-bench --only PROGRAM (COLLECTOR|mimalloc) RUNS KILOBYTES");
+    let special = match arguments.split_first() {
+        Some((first, rest)) if first == "--only" => Some(only(rest)),
+        Some((first, rest)) if first == "--smallest" => Some(smallest(rest)),
+        _ => None,
+    };
+    if let Some(done) = special {
+        return done.unwrap_or_else(|| {
+            eprintln!("{USAGE}");
             ExitCode::FAILURE
         });
     }
@@ -39,8 +57,7 @@ fn main() -> ExitCode {
             "--no-malloc" => options.malloc.clear(),
             "--no-live" => options.live = 0,
             "--help" => {
-                println!("treadmill-bench [--quick] [--no-smallest] [--no-figures] [--no-malloc] [--no-live] [FOLDER]");
-                println!("treadmill-bench --only PROGRAM (COLLECTOR|mimalloc) RUNS KILOBYTES");
+                println!("{USAGE}");
                 return ExitCode::SUCCESS;
             }
             _ => folder = PathBuf::from(argument),

@@ -58,7 +58,7 @@ mod world;
 
 pub use config::{Collector, Config, Preset};
 pub use error::{HeapError, OutOfMemory, Violation};
-pub use statistics::{Cause, Collection, Pause, Statistics, Times, Usage};
+pub use statistics::{Cause, Collection, Disturbances, Effort, Pause, Statistics, Times, Usage};
 pub use trace::{Edge, EdgeVisitor, ForeignEdge, Trace};
 #[cfg(feature = "derive")]
 pub use treadmill_derive::Trace;

@@ -29,11 +29,56 @@ pub(crate) fn processor_time() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
+/// What the operating system did to a thread: in a pause, or since the thread began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Disturbances {
+    /// The processor was taken away from it.
+    pub preempted: u64,
+    /// It gave the processor up: it waited for a lock, or yielded.
+    pub waited: u64,
+    /// It touched memory that had to be backed first.
+    pub faults: u64,
+}
+
+impl Disturbances {
+    /// Those of the calling thread since it began.
+    fn now() -> Disturbances {
+        // SAFETY: all zero is a valid `rusage`, and the call writes nothing else.
+        let usage = unsafe {
+            let mut usage: libc::rusage = std::mem::zeroed();
+            libc::getrusage(libc::RUSAGE_THREAD, &mut usage);
+            usage
+        };
+        Disturbances {
+            preempted: usage.ru_nivcsw as u64,
+            waited: usage.ru_nvcsw as u64,
+            faults: (usage.ru_minflt + usage.ru_majflt) as u64,
+        }
+    }
+
+    fn since(self, before: Disturbances) -> Disturbances {
+        Disturbances {
+            preempted: self.preempted.saturating_sub(before.preempted),
+            waited: self.waited.saturating_sub(before.waited),
+            faults: self.faults.saturating_sub(before.faults),
+        }
+    }
+}
+
+/// What is measured of a pause where the clock on the wall does not suffice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Effort {
+    /// The processor time of the waiting thread in it: less than the pause's length if the operating system ran something else meanwhile.
+    pub processor: Duration,
+    /// What the operating system did to it.
+    pub disturbances: Disturbances,
+}
+
 /// When a pause began.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Start {
     wall: Instant,
-    processor: Option<Duration>,
+    effort: Option<Effort>,
 }
 
 impl Start {
@@ -68,9 +113,8 @@ pub struct Pause {
     pub at: Duration,
     /// How long it was.
     pub length: Duration,
-    /// The processor time of the waiting thread in it, where [`crate::raw::RawHeap::measure_processor_time`] was called: less than `length` if the operating
-    /// system ran something else meanwhile.
-    pub processor: Option<Duration>,
+    /// Its processor time and disturbances, where [`crate::raw::RawHeap::measure_processor_time`] was called.
+    pub effort: Option<Effort>,
     /// What it was for.
     pub cause: Cause,
 }
@@ -78,7 +122,7 @@ pub struct Pause {
 impl Pause {
     /// What decides whether a full log keeps it.
     fn weight(&self) -> Duration {
-        self.processor.unwrap_or(self.length)
+        self.effort.map_or(self.length, |effort| effort.processor)
     }
 }
 
@@ -134,6 +178,10 @@ pub struct Statistics {
     pub longest_pause: Duration,
     /// The most processor time in a pause, where [`crate::raw::RawHeap::measure_processor_time`] was called; zero otherwise.
     pub longest_processor: Duration,
+    /// The longest pause by the clock on the wall of those in which the thread was not preempted; zero unless measured as above.
+    pub longest_undisturbed: Duration,
+    /// Pauses in which the thread was preempted; zero unless measured as above.
+    pub preempted_pauses: u64,
     /// The sum of all pauses: what collecting, and getting memory by the slow way, took from the program.
     pub paused: Duration,
     /// Pauses above the bound.
@@ -151,6 +199,8 @@ struct Inner {
     pauses: Vec<Pause>,
     longest: Duration,
     longest_processor: Duration,
+    longest_undisturbed: Duration,
+    preempted: u64,
     paused: Duration,
     above: u64,
     histogram: [u64; 40],
@@ -177,6 +227,8 @@ impl Log {
                 pauses: Vec::new(),
                 longest: Duration::ZERO,
                 longest_processor: Duration::ZERO,
+                longest_undisturbed: Duration::ZERO,
+                preempted: 0,
                 paused: Duration::ZERO,
                 above: 0,
                 histogram: [0; 40],
@@ -191,22 +243,34 @@ impl Log {
     }
 
     pub(crate) fn start(&self) -> Start {
-        let processor = self.processor.load(Ordering::Relaxed).then(processor_time);
-        Start { wall: Instant::now(), processor }
+        let wall = Instant::now();
+        let measured = self.processor.load(Ordering::Relaxed);
+        let effort = measured.then(|| Effort { disturbances: Disturbances::now(), processor: processor_time() });
+        Start { wall, effort }
     }
 
     pub(crate) fn pause(&self, since: Start, cause: Cause) {
+        let effort = since.effort.map(|before| Effort {
+            processor: processor_time().saturating_sub(before.processor),
+            disturbances: Disturbances::now().since(before.disturbances),
+        });
         let length = since.wall.elapsed();
-        let processor = since.processor.map(|before| processor_time().saturating_sub(before));
         let mut inner = self.lock();
         let bucket = (length.as_nanos().max(1) as u64).ilog2() as usize;
         inner.histogram[bucket.min(39)] += 1;
         inner.longest = inner.longest.max(length);
-        inner.longest_processor = inner.longest_processor.max(processor.unwrap_or_default());
-        inner.paused += processor.unwrap_or(length);
+        inner.paused += effort.map_or(length, |effort| effort.processor);
+        if let Some(effort) = effort {
+            inner.longest_processor = inner.longest_processor.max(effort.processor);
+            if effort.disturbances.preempted > 0 {
+                inner.preempted += 1;
+            } else {
+                inner.longest_undisturbed = inner.longest_undisturbed.max(length);
+            }
+        }
         if length > self.bound {
             inner.above += 1;
-            let pause = Pause { at: self.born.elapsed(), length, processor, cause };
+            let pause = Pause { at: self.born.elapsed(), length, effort, cause };
             if inner.pauses.len() < LOG {
                 inner.pauses.push(pause);
             } else if let Some(shortest) = inner.pauses.iter_mut().min_by_key(|pause| pause.weight())
@@ -240,6 +304,8 @@ impl Log {
         statistics.collections = inner.finished;
         statistics.longest_pause = inner.longest;
         statistics.longest_processor = inner.longest_processor;
+        statistics.longest_undisturbed = inner.longest_undisturbed;
+        statistics.preempted_pauses = inner.preempted;
         statistics.paused = inner.paused;
         statistics.pauses_above_bound = inner.above;
         statistics.histogram = inner.histogram.to_vec();

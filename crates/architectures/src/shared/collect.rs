@@ -28,8 +28,8 @@ pub(super) struct Roots<'a> {
     /// The process that asked has its live registers on its stack; its other roots are these.
     pub(super) own: &'a mut dyn RootSet,
     pub(super) stored: &'a StoredTerms,
-    /// Are the stacks of processes that did not run since the last major collection roots, and stored terms that are old?
-    pub(super) all_stacks: bool,
+    /// Are processes that were not active since the last major collection roots, and stored terms that are old?
+    pub(super) all: bool,
     pub(super) majors: usize,
 }
 
@@ -37,20 +37,24 @@ impl Roots<'_> {
     /// Phase 3, and the processes' part of 5: visits every root as a run of words. Takes allocation buffers away, and
     /// off-heap lists over.
     pub(super) fn each_run(&mut self, collector: &mut Collector, visit: &mut dyn FnMut(*mut Word, usize)) {
+        let all = self.all;
+        let each = |visit: &mut dyn FnMut(&mut Mutator, &mut dyn RootSet)| {
+            if all { world().each_mutator(visit) } else { world().each_active(visit) }
+        };
         // All lists first: their links cannot be read any more when a root of another process has moved an object.
-        world().each_mutator(&mut |mutator, _| {
+        each(&mut |mutator, _| {
             buffer::clear(mutator);
             adopt_off_heap(collector, mutator);
         });
-        world().each_mutator(&mut |mutator, roots| {
+        each(&mut |mutator, roots| {
             let state = State::of(mutator);
-            if self.all_stacks || state.running || state.ran_in == self.majors {
+            if all || state.running || state.ran_in == self.majors {
                 visit(mutator.stack, mutator.stack_words());
             }
             roots.each_slice(&mut |start, terms| visit(start.cast(), terms));
         });
         world().each_global_slice(&mut |start, terms| visit(start.cast(), terms));
-        self.stored.each(self.all_stacks, &mut |term| visit(term.cast(), 1));
+        self.stored.each(all, &mut |term| visit(term.cast(), 1));
         self.own.each_slice(&mut |start, terms| visit(start.cast(), terms));
     }
 }
@@ -123,12 +127,12 @@ fn collect_stopped(shared: &Shared, request: &Collection, own: &mut dyn RootSet,
     let is_major = request.major
         || (collector.old_words > 0 && mature > old_free)
         || collector.old_off_heap_bytes > off_heap_limit;
-    let mut roots = Roots { own, stored: &shared.stored, all_stacks: is_major || collector.minors == 0, majors };
+    let mut roots = Roots { own, stored: &shared.stored, all: is_major || collector.minors == 0, majors };
     let need = request.heap_words;
     let enough = !is_major && minor::collect(shared, collector, need, &mut roots, started);
     if !enough {
         let started = if is_major { started } else { monotonic() };
-        roots.all_stacks = true;
+        roots.all = true;
         major::collect(shared, collector, need, &mut roots, started);
     }
     let old = blocks::words_between(collector.old().start(), collector.old_top) * size_of::<Word>();

@@ -84,6 +84,7 @@ pub(super) fn collect(shared: &Shared, collector: &mut Collector, need: usize, r
     // SAFETY: everything that lives has been copied.
     unsafe { settle(shared, collector, &outcome, SHRINK_FACTOR, started) };
     report(collector, true, started, before, live);
+    world().forget_activity();
     // Stacks that were deep once give their memory back.
     world().each_mutator(&mut |mutator, _| stack::trim(mutator, 0));
 }

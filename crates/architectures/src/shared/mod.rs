@@ -13,9 +13,10 @@
 //!
 //! 1. Stop the world. Whoever waited for another thread's collection looks first whether there is room now.
 //! 2. Decide: minor or major, as in `private`, over the whole heap.
-//! 3. Roots (§4.4): stack and live registers of the process that asked. Of a major, and of the first minor after it: the
-//!    stack of every live process; of other minors, the stacks of those that ran since the last major. Dictionaries,
-//!    messages and the terms of no process, always (of stored terms in minors those that were new: `stored.rs`): a message may have come to a process that has not run since.
+//! 3. Roots (§4.4): stack and live registers of the process that asked. Of a major, and of the first minor after it: stack,
+//!    dictionary and messages of every live process; of other minors, only those of processes that were active since the
+//!    last major: messages of those that were sent any, stacks of those that ran. The terms of no process, always (of
+//!    stored terms in minors those that were new: `stored.rs`).
 //! 4. Cheney scan; above 2^18 words in use several threads do it (`parallel.rs`).
 //! 5. Off-heap lists of all processes join the heap's, and are swept.
 //! 6. Size: as in `private` (75% grows, 25% shrinks), and one step of the series more while collections take more

@@ -35,7 +35,7 @@ pub(super) fn verify(shared: &Shared, collector: &mut Collector, roots: &mut Roo
         // SAFETY: the stack in use is readable.
         unsafe { check_run(mutator.stack, mutator.stack_words(), S1, &heap) }
     });
-    roots.all_stacks = true;
+    roots.all = true;
     roots.each_run(collector, &mut |start, words| {
         // SAFETY: roots are readable.
         unsafe { check_run(start, words, S1, &root) }

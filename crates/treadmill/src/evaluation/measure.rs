@@ -117,14 +117,7 @@ pub(super) fn configure(preset: Preset, limit: usize, workload: Workload) -> Con
 
 /// The list sizes for a program, from its live objects when most was live.
 fn chosen_sizes(workload: Workload, headers: Headers) -> Vec<usize> {
-    let mut profile = Profile {
-        malloc: Malloc::new(&std::alloc::System),
-        live: vec![0; PAGE_WORDS + 1],
-        live_words: 0,
-        peak_words: 0,
-        peak: Vec::new(),
-    };
-    let _ = workload.run(&mut profile);
+    let profile = Profile::of(workload);
     let mut histogram = vec![0; PAGE_WORDS + 1];
     for (words, count) in profile.peak.iter().enumerate() {
         let total = words + headers.words();
@@ -150,6 +143,21 @@ fn chosen_sizes(workload: Workload, headers: Headers) -> Vec<usize> {
 const LISTS: usize = 16;
 const PAGE_WORDS: usize = 1024;
 
+/// How much of each power of two a program needs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Blocks {
+    /// Bytes in blocks at the moment when most was live, in blocks of powers of two with full headers.
+    pub(super) at_once: u64,
+    /// The sum over the powers of the most bytes that were ever live in blocks of each: what a heap needs that never reassigns memory.
+    pub(super) each: u64,
+}
+
+/// What a program's blocks come to in a heap without migration of pages, and in one with.
+pub(super) fn blocks(workload: Workload) -> Blocks {
+    let profile = Profile::of(workload);
+    Blocks { at_once: profile.most_blocks, each: profile.most_of_power.iter().sum() }
+}
+
 /// Malloc that knows which sizes were live when most was.
 struct Profile {
     malloc: Malloc<'static, std::alloc::System>,
@@ -157,6 +165,33 @@ struct Profile {
     live_words: usize,
     peak_words: usize,
     peak: Vec<u64>,
+    /// Bytes live now, and the most ever, in blocks of each power of two with full headers.
+    of_power: [u64; 64],
+    most_of_power: [u64; 64],
+    most_blocks: u64,
+}
+
+impl Profile {
+    fn of(workload: Workload) -> Profile {
+        let mut profile = Profile {
+            malloc: Malloc::new(&std::alloc::System),
+            live: vec![0; PAGE_WORDS + 1],
+            live_words: 0,
+            peak_words: 0,
+            peak: Vec::new(),
+            of_power: [0; 64],
+            most_of_power: [0; 64],
+            most_blocks: 0,
+        };
+        // Memory does not run out: it is the machine's.
+        let _ = workload.run(&mut profile);
+        profile
+    }
+
+    fn power(words: usize) -> (usize, u64) {
+        let block = (words + Headers::Full.words()).next_power_of_two();
+        (block.ilog2() as usize, block as u64 * 8)
+    }
 }
 
 impl Memory for Profile {
@@ -164,6 +199,10 @@ impl Memory for Profile {
         let words = 1 + references + bytes.div_ceil(8);
         self.live_words += words;
         self.live[words.min(PAGE_WORDS)] += 1;
+        let (power, block) = Profile::power(words);
+        self.of_power[power] += block;
+        self.most_of_power[power] = self.most_of_power[power].max(self.of_power[power]);
+        self.most_blocks = self.most_blocks.max(self.of_power.iter().sum());
         // Looked at as the peak grows by a percent.
         if self.live_words > self.peak_words + self.peak_words / 100 {
             self.peak_words = self.live_words;
@@ -176,6 +215,8 @@ impl Memory for Profile {
         let words = 1 + super::memory::references_of(object) + self.malloc.bytes_of(object).div_ceil(8);
         self.live_words -= words;
         self.live[words.min(PAGE_WORDS)] -= 1;
+        let (power, block) = Profile::power(words);
+        self.of_power[power] -= block;
         self.malloc.free(object);
     }
 

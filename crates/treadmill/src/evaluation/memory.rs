@@ -27,6 +27,9 @@ pub(crate) trait Memory {
     fn unroot(&mut self, root: usize);
     fn link(&mut self, from: Object, index: usize, to: Option<Object>);
 
+    /// What was allocated so far does not count as the program's.
+    fn restart_clock(&mut self) {}
+
     fn follow(&self, from: Object, index: usize) -> Option<Object> {
         // SAFETY: the programs follow references below the number that they allocated.
         let word = unsafe { AtomicU64::from_ptr(from.as_ptr().add(1 + index)) };
@@ -271,6 +274,10 @@ impl<A: GlobalAlloc> Memory for Malloc<'_, A> {
     fn unroot(&mut self, root: usize) {
         self.roots[root] = None;
         self.free_roots.push(root);
+    }
+
+    fn restart_clock(&mut self) {
+        self.clock = 0;
     }
 
     #[inline]

@@ -9,7 +9,7 @@ use crate::world::Member;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Root slots scanned between looks at the clock.
 const SLOTS: usize = 256;
@@ -23,6 +23,11 @@ const PAGE_LOOKS: u64 = 4;
 pub(super) const LEAST_WORDS: u64 = 1 << 18;
 /// And at most, unless more is live: 32 MiB. What is free beyond that goes back to the system.
 const MOST_WORDS: u64 = 1 << 22;
+/// Times that a thread yields before it sleeps for others to come by, and for how long.
+const YIELDS: u32 = 8;
+const WAIT: Duration = Duration::from_micros(50);
+/// Words' worth of sweeping between looks at whether an allocation now succeeds.
+const SWEPT_WORDS: u64 = 2048;
 /// Pages given back to the system between looks at the clock.
 const RETURNED: u32 = 32;
 /// Finalizable objects looked at between looks at the clock.
@@ -142,15 +147,27 @@ impl Paged {
 
     /// Works until a collection that began after, or was on at, the call has ended and everything is swept.
     pub(crate) fn complete(&self, cx: &Context<'_>, local: &Local) {
+        self.complete_until(cx, local, || None::<()>);
+    }
+
+    /// As [`Paged::complete`], but ends as soon as `found` finds something among what was swept.
+    pub(super) fn complete_until<T>(
+        &self,
+        cx: &Context<'_>,
+        local: &Local,
+        mut found: impl FnMut() -> Option<T>,
+    ) -> Option<T> {
         let target = self.park_for_control(cx).completed + 1;
+        let mut waits = 0;
         loop {
             let mut control = self.park_for_control(cx);
             self.view(local);
             if control.completed >= target && matches!(control.state, State::Idle) {
-                return;
+                return None;
             }
+            let sweeping = matches!(control.state, State::Sweeping);
             let step = if !matches!(control.state, State::Idle) {
-                let mut budget = Budget::ALL;
+                let mut budget = if sweeping { Budget { words: SWEPT_WORDS, deadline: None } } else { Budget::ALL };
                 self.step(&mut control, cx, Some(local), &mut budget)
             } else if cx.world.all_seen(control.idle_epoch) {
                 self.start(&mut control, cx, Some(local));
@@ -159,7 +176,26 @@ impl Paged {
                 Step::Waiting
             };
             drop(control);
+            if sweeping && let Some(found) = found() {
+                return Some(found);
+            }
             if step == Step::Waiting {
+                waits += 1;
+                self.wait_a_little(cx, local, waits);
+            }
+        }
+    }
+
+    /// Lets other threads come by, which may have no processor.
+    fn wait_a_little(&self, cx: &Context<'_>, local: &Local, waits: u32) {
+        match cx.me {
+            Some(member) if waits > YIELDS => {
+                cx.world.park(member);
+                std::thread::sleep(WAIT);
+                cx.world.unpark(member);
+                self.view(local);
+            }
+            _ => {
                 self.poll(cx, local);
                 std::thread::yield_now();
             }

@@ -357,8 +357,8 @@ impl Paged {
         // The first round ends what is going on, or collects; the second finds what died while the first marked.
         for _ in 0..2 {
             self.release(local);
-            self.complete(cx, local);
-            if let Some(object) = self.try_allocate(local, words) {
+            let object = self.complete_until(cx, local, || self.try_allocate(local, words));
+            if let Some(object) = object.or_else(|| self.try_allocate(local, words)) {
                 return Some(object);
             }
         }

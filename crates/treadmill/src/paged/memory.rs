@@ -7,6 +7,9 @@ use crate::space::PageSpace;
 /// Buckets: gaps of 2 to 15 words exactly, then eight a doubling, up to a whole page.
 const BUCKETS: usize = 57;
 
+/// Free pages are scarce below one part in so many of the limit.
+const SCARCE_PART: u32 = 8;
+
 /// A large object shares its last page if what would be lost is at least one part in so many of it.
 const SHARED_PART: usize = 8;
 
@@ -154,9 +157,14 @@ impl Memory {
         }
     }
 
-    /// A page with a gap of at least `words`: rather a half-empty one, then a free one, then any; the caller owns it.
+    /// A page with a gap of at least `words`: rather a half-empty one, then a free one, then any; where few pages are free, they are kept
+    /// for what needs whole ones as long as there is a gap. The caller owns the page.
     pub(super) fn take(&mut self, words: usize, roomy: usize) -> Option<u32> {
-        self.take_partial(words.max(roomy)).or_else(|| self.take_free()).or_else(|| self.take_partial(words))
+        let half_empty = self.take_partial(words.max(roomy));
+        if self.space.available() < self.space.limit() / SCARCE_PART {
+            return half_empty.or_else(|| self.take_partial(words)).or_else(|| self.take_free());
+        }
+        half_empty.or_else(|| self.take_free()).or_else(|| self.take_partial(words))
     }
 
     fn take_partial(&mut self, words: usize) -> Option<u32> {
