@@ -123,13 +123,15 @@ pub fn default_heap(options: &Options) -> HeapOptions {
 /// # Errors
 /// There is no such architecture, or not enough memory.
 pub fn install(options: &Options, way: Use) -> Result<&'static Schedulers, BootError> {
-    let architecture = architectures::by_name(&options.heap)
-        .ok_or_else(|| BootError::Heap(options.heap.clone(), architectures::NAMES.join(", ")))?;
-    atoll_heap::install(architecture);
+    // Settings first: an architecture may be made by them.
     statistics::STRESS.store(options.stress, Ordering::Relaxed);
     statistics::VERIFY.store(options.verify, Ordering::Relaxed);
     statistics::TRACE.store(options.trace, Ordering::Relaxed);
     statistics::TIMED.store(options.statistics.is_some(), Ordering::Relaxed);
+    statistics::MAX_PAUSE.store(options.longest_pause.as_nanos() as u64, Ordering::Relaxed);
+    let architecture = architectures::by_name(&options.heap)
+        .ok_or_else(|| BootError::Heap(options.heap.clone(), architectures::NAMES.join(", ")))?;
+    atoll_heap::install(architecture);
     let table = ProcessTable::new(options.processes)?;
     let system = System::install(table, options.schedulers);
     atoll_heap::set_world(system);

@@ -81,6 +81,7 @@ pub(super) fn collect(
     // SAFETY: phases 3 to 6: the roots hold whole terms; the new block has room for all that was in use; the lists
     // are the process's own.
     unsafe {
+        copier.redirect(roots.elsewhere);
         roots.each_run(mutator, |start, words| copier.visit_run(start, words));
         copier.scan(block_start, null_mut());
         let mut kept = null_mut();

@@ -90,6 +90,7 @@ pub(super) fn collect(
     // SAFETY: phases 3 to 6: the roots hold whole terms; the new block has room for all that is young, the old
     // generation for all that is mature; the lists are the process's own.
     unsafe {
+        copier.redirect(roots.elsewhere);
         roots.each_run(mutator, |start, words| copier.visit_run(start, words));
         copier.scan(block_start, old_top);
         let list = std::mem::replace(&mut mutator.off_heap, null_mut());
