@@ -9,6 +9,7 @@
 //! `common` holds what they share. Only `vm` and tests name one of them; the rest sees `atoll_heap::Architecture`.
 
 mod common;
+pub mod hybrid;
 pub mod nogc;
 pub mod private;
 pub mod shared;
@@ -19,21 +20,28 @@ use std::sync::OnceLock;
 
 use atoll_heap::Architecture;
 
+pub use hybrid::Hybrid;
 pub use nogc::NoGc;
 pub use private::Private;
 pub use shared::Shared;
 
 /// Names for `--heap`, the default first.
-pub const NAMES: [&str; 3] = ["private", "shared", "nogc"];
+pub const NAMES: [&str; 4] = ["private", "shared", "hybrid", "nogc"];
 
 /// The architecture of this name.
 pub fn by_name(name: &str) -> Option<&'static dyn Architecture> {
     static PRIVATE: OnceLock<Private> = OnceLock::new();
     static SHARED: OnceLock<Shared> = OnceLock::new();
+    static HYBRID: OnceLock<Hybrid> = OnceLock::new();
     static NO_GC: OnceLock<NoGc> = OnceLock::new();
+    if cfg!(test) {
+        // Tests make several architectures in one run: the one that shapes the immovable range has to be the first.
+        HYBRID.get_or_init(Hybrid::new);
+    }
     match name {
         "private" => Some(PRIVATE.get_or_init(Private::new)),
         "shared" => Some(SHARED.get_or_init(Shared::new)),
+        "hybrid" => Some(HYBRID.get_or_init(Hybrid::new)),
         "nogc" => Some(NO_GC.get_or_init(NoGc::new)),
         _ => None,
     }

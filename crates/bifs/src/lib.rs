@@ -37,6 +37,7 @@ mod math;
 mod monitor;
 mod os;
 mod otp;
+mod packets;
 mod persistent_term;
 mod process_flag;
 mod process_info;
@@ -56,11 +57,12 @@ mod tuples;
 mod unicode;
 
 pub use display::install_print;
+pub use erts_internal::install_native_modules;
 pub use exit::{halt, install_halt};
 pub use otp::{OtpFunction, missing_from, otp_functions};
 pub use process_info::answer_request;
-pub use spawn::{default_heap, install_default_heap};
-pub use system_info::{Release, install_release};
+pub use spawn::{default_heap, default_options, install_default_heap};
+pub use system_info::{Release, install_release, set_printable_unicode, set_warning_map};
 
 /// The tables of all areas.
 const AREAS: &[&[BuiltIn]] = &[
@@ -90,6 +92,7 @@ const AREAS: &[&[BuiltIn]] = &[
     math::BUILT_INS,
     monitor::BUILT_INS,
     os::BUILT_INS,
+    packets::BUILT_INS,
     persistent_term::BUILT_INS,
     process_flag::BUILT_INS,
     process_info::BUILT_INS,

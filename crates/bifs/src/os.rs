@@ -76,10 +76,7 @@ fn env(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
 fn putenv(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let key = system_text(arguments[0]).filter(|key| is_key(key)).ok_or_else(badarg)?;
     let value = system_text(arguments[1]).ok_or_else(badarg)?;
-    environment::change(|environment| match environment.iter_mut().find(|(own, _)| *own == key) {
-        Some((_, old)) => *old = value,
-        None => environment.push((key, value)),
-    });
+    environment::set(key, value);
     Ok(atoms::TRUE)
 }
 

@@ -1,6 +1,7 @@
 //! What the machine is: `system_info/1`, `system_flag/2`, and small questions of OTP's libraries.
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use atoll_heap::architecture;
 use atoll_platform::clock;
@@ -375,10 +376,23 @@ fn monitor_node(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     Err(crate::process_support::error_with_cause(caller, name("notalive"), name("notalive")))
 }
 
+static PRINTABLE_UNICODE: AtomicBool = AtomicBool::new(false);
+static WARNINGS_AS: OnceLock<&'static str> = OnceLock::new();
+
+/// Sets whether all printable characters of Unicode count as text, not those of Latin-1 alone (`+pc unicode`).
+pub fn set_printable_unicode(unicode: bool) {
+    PRINTABLE_UNICODE.store(unicode, Ordering::Relaxed);
+}
+
+/// Sets what `error_logger` makes of warnings (`+We`): `warning`, `error` or `info`; the first call counts.
+pub fn set_warning_map(kind: &'static str) {
+    let _ = WARNINGS_AS.set(kind);
+}
+
 fn printable_range(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
-    Ok(atoms::LATIN1)
+    Ok(if PRINTABLE_UNICODE.load(Ordering::Relaxed) { atoms::UNICODE } else { atoms::LATIN1 })
 }
 
 fn warning_map(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
-    Ok(name("warning"))
+    Ok(name(WARNINGS_AS.get().unwrap_or(&"warning")))
 }

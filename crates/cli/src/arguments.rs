@@ -1,7 +1,9 @@
 //! The command line. Options that begin with `+` are the runtime's, as for `erl`; they are turned into long options
 //! before the rest is parsed.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
@@ -30,6 +32,16 @@ pub enum Command {
         #[command(subcommand)]
         evaluation: Evaluation,
     },
+    /// Boot OTP itself: takes all options of `erl`. --heap NAME and --otp DIR may stand in front of them, and
+    /// ATOLL_HEAP names an architecture too.
+    #[command(disable_help_flag = true)]
+    Erl(OtpOptions),
+    /// Compile with OTP's compiler: takes all options of `erlc`, as `atoll erl` does.
+    #[command(disable_help_flag = true)]
+    Erlc(OtpOptions),
+    /// Run an Erlang script: takes all options of `escript`, as `atoll erl` does.
+    #[command(disable_help_flag = true)]
+    Escript(OtpOptions),
     /// Say which OTP was found, and what of it this machine does not have yet.
     Doctor {
         /// Folder of OTP, the one that holds `lib` [default: ATOLL_OTP, the erl on PATH, /usr/lib/erlang]
@@ -87,7 +99,7 @@ pub struct MachineOptions {
 /// `atoll run`
 #[derive(Clone, Debug, Args)]
 pub struct RunOptions {
-    /// Heap architecture: private, shared or nogc
+    /// Heap architecture: private, shared, hybrid or nogc
     #[arg(long, default_value = "private", value_name = "NAME")]
     pub heap: String,
     #[command(flatten)]
@@ -95,6 +107,9 @@ pub struct RunOptions {
     /// Write what the run cost to this file, as JSON
     #[arg(long, value_name = "FILE.json")]
     pub stats: Option<PathBuf>,
+    /// The longest time for which an incremental collector may keep a scheduler at once: 1ms, 500us
+    #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = pause)]
+    pub max_pause: Duration,
     /// Collect at every Nth allocation point: finds mistakes of the machine, slowly
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub gc_stress: u32,
@@ -109,6 +124,14 @@ pub struct RunOptions {
     /// Given to main/1 as strings
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub arguments: Vec<String>,
+}
+
+/// Options of OTP's programs; they are taken before these are parsed, and stand here to be shown.
+#[derive(Clone, Debug, Args)]
+pub struct OtpOptions {
+    /// As for OTP's program of this name
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub words: Vec<OsString>,
 }
 
 /// `atoll compare`
@@ -175,6 +198,18 @@ pub fn split(words: impl Iterator<Item = String>) -> Result<Vec<String>, String>
         }
     }
     Ok(words)
+}
+
+/// A time with its unit: `1ms`, `250us`.
+fn pause(text: &str) -> Result<Duration, String> {
+    let digits = text.trim_end_matches(|letter: char| !letter.is_ascii_digit());
+    let number: u64 = digits.parse().map_err(|_| "a number with a unit is wanted, as 1ms or 500us".to_owned())?;
+    match &text[digits.len()..] {
+        "us" => Ok(Duration::from_micros(number)),
+        "ms" => Ok(Duration::from_millis(number)),
+        "s" => Ok(Duration::from_secs(number)),
+        _ => Err("the unit is us, ms or s".to_owned()),
+    }
 }
 
 #[cfg(test)]

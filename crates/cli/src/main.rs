@@ -10,12 +10,24 @@ mod bench;
 mod compare;
 mod disasm;
 mod doctor;
+mod erl;
+mod erlc;
+mod escript;
 mod run;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    // These take OTP's options, which are not to be split as ours are, and need not be Unicode.
+    let mut words = std::env::args_os().skip(1);
+    let first = words.next();
+    match first.as_deref().and_then(|word| word.to_str()) {
+        Some("erl") => return end(erl::erl(words.collect())),
+        Some("erlc") => return end(erlc::erlc(words.collect())),
+        Some("escript") => return end(escript::escript(words.collect())),
+        _ => {}
+    }
     let command = match arguments::split(std::env::args()) {
         Ok(words) => arguments::Cli::parse_from(words).command,
         Err(error) => return fail(&error),
@@ -25,8 +37,15 @@ fn main() -> ExitCode {
         arguments::Command::Compare(options) => compare::compare(&options),
         arguments::Command::Bench { evaluation } => bench::bench(&evaluation),
         arguments::Command::Doctor { otp, list } => doctor::doctor(otp.as_deref(), list),
+        arguments::Command::Erl(options) => erl::erl(options.words),
+        arguments::Command::Erlc(options) => erlc::erlc(options.words),
+        arguments::Command::Escript(options) => escript::escript(options.words),
         arguments::Command::Disasm { file } => disasm::disasm(&file),
     };
+    end(result)
+}
+
+fn end(result: Result<i32, String>) -> ExitCode {
     match result {
         Ok(status) => ExitCode::from((status & 0xff) as u8),
         Err(error) => fail(&error),

@@ -111,7 +111,17 @@ impl Prepared {
 
 /// Reads, checks and translates a file; nothing of the running system changes.
 pub fn prepare(bytes: &[u8]) -> Result<Prepared, CodeError> {
-    let file = atoll_loader::load(bytes).map_err(CodeError::File)?;
+    prepare_module(atoll_loader::load(bytes).map_err(CodeError::File)?)
+}
+
+/// As [`prepare`], but traces will not show lines.
+pub fn prepare_without_lines(bytes: &[u8]) -> Result<Prepared, CodeError> {
+    let mut file = atoll_loader::load(bytes).map_err(CodeError::File)?;
+    file.lines = Default::default();
+    prepare_module(file)
+}
+
+fn prepare_module(file: Module) -> Result<Prepared, CodeError> {
     let atom_error = |error: atoms::AtomError| CodeError::Content(error.to_string());
     let atom_terms =
         file.atoms.iter().map(|name| atoms::atom(name)).collect::<Result<Vec<_>, _>>().map_err(atom_error)?;

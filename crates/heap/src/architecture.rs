@@ -3,7 +3,7 @@
 use std::ptr::NonNull;
 use std::sync::OnceLock;
 
-use atoll_term::{Term, Word};
+use atoll_term::{Header, Term, Word};
 
 use crate::fragment::{Fragment, each_off_heap};
 use crate::mutator::Mutator;
@@ -53,6 +53,18 @@ pub struct HeapFull {
 pub trait RootSet {
     /// Calls `visit` with runs of terms that a collector may overwrite.
     fn each_slice(&mut self, visit: &mut dyn FnMut(*mut Term, usize));
+
+    /// Visits the messages and signals that have come and were not taken, in their fragments.
+    fn each_message(&mut self, visit: &mut dyn FnMut(&mut Fragment));
+}
+
+/// What came of the wish to visit a process that may be running.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// It was visited, needs no visit, or has ended.
+    Settled,
+    /// It runs or is about to.
+    Busy,
 }
 
 /// All processes, for architectures whose collections concern more than one.
@@ -73,6 +85,32 @@ pub trait World: Sync {
     fn forget_activity(&self) {}
     /// Visits terms that belong to no process (timers, tables); the world is stopped.
     fn each_global_slice(&self, visit: &mut dyn FnMut(*mut Term, usize));
+
+    /// Visits up to `most` processes from place `from` of the table on, without stopping anybody: those that `wanted`
+    /// accepts and that do not run are held for the visit; `busy` is told the pids of those that run. `wanted` may read
+    /// what others write, through atomics. Returns where to go on, `None` at the end.
+    fn claim_each(
+        &self,
+        from: usize,
+        most: usize,
+        wanted: &dyn Fn(*const Mutator) -> bool,
+        visit: &mut dyn FnMut(&mut Mutator, &mut dyn RootSet),
+        busy: &mut dyn FnMut(Term),
+    ) -> Option<usize>;
+
+    /// As [`World::claim_each`], for one process.
+    fn claim(
+        &self,
+        pid: Term,
+        wanted: &dyn Fn(*const Mutator) -> bool,
+        visit: &mut dyn FnMut(&mut Mutator, &mut dyn RootSet),
+    ) -> Claim;
+
+    /// Visits fragments that are kept to be delivered later (timers), without stopping anybody.
+    fn each_kept_message(&self, visit: &mut dyn FnMut(&mut Fragment));
+
+    /// Number of processes.
+    fn processes(&self) -> usize;
 }
 
 /// Sizes of one process's heap, in words, for `process_info`.
@@ -109,8 +147,37 @@ pub trait Architecture: Sync {
     /// Takes everything from a process that has ended; the mutator is empty afterwards.
     fn destroy(&self, mutator: &mut Mutator);
 
-    /// The process is about to run on this thread.
-    fn schedule_in(&self, _mutator: &mut Mutator) {}
+    /// The process is about to run on this thread. Returns whether [`Architecture::visit_roots`] is wanted first.
+    fn schedule_in(&self, _mutator: &mut Mutator) -> bool {
+        false
+    }
+
+    /// Shows the roots of a process that this thread is about to run.
+    fn visit_roots(&self, _mutator: &mut Mutator, _roots: &mut dyn RootSet) {}
+
+    /// This thread, a scheduler's, has nothing to run. Returns whether it did something for the heap, and should look for
+    /// processes again before it sleeps.
+    fn idle(&self) -> bool {
+        false
+    }
+
+    /// This thread, a scheduler's, is about to sleep or wait: nobody may wait for it until [`Architecture::thread_wakes`].
+    fn thread_sleeps(&self) {}
+
+    /// Ends what [`Architecture::thread_sleeps`] began.
+    fn thread_wakes(&self) {}
+
+    /// This thread runs a process whose terms are all where its collections find them, or in its registers: no other is held.
+    fn safepoint(&self) {}
+
+    /// A message that was made earlier, for a timer, is delivered now.
+    fn deliver_kept(&self, _message: NonNull<Fragment>) {}
+
+    /// Builds an object (a cons where there is no header) that is to become part of a message, where messages are passed by pointer.
+    /// `None`: it is to be built on the process's heap as any other.
+    fn build_message(&self, _header: Option<Header>, _fields: &[Term]) -> Option<Term> {
+        None
+    }
 
     /// The process stops running on this thread.
     fn schedule_out(&self, _mutator: &mut Mutator) {}

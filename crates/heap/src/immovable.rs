@@ -12,6 +12,8 @@ const RESERVED_BYTES: usize = 64 << 30;
 
 struct Range {
     reservation: Reservation,
+    /// Bytes at its start that blocks are made in.
+    blocks: usize,
     free: Mutex<FreeSpace>,
 }
 
@@ -24,16 +26,34 @@ struct FreeSpace {
 static RANGE: OnceLock<Range> = OnceLock::new();
 
 fn range() -> &'static Range {
-    RANGE.get_or_init(|| Range {
-        // Falls back to a small range where the system allows no large one.
-        reservation: Reservation::new(RESERVED_BYTES)
-            .or_else(|_| Reservation::new(RESERVED_BYTES >> 6))
-            .unwrap_or_else(|error| {
-                eprintln!("atoll: {error} (address range of literals)");
-                std::process::exit(1)
-            }),
-        free: Mutex::default(),
-    })
+    RANGE.get_or_init(|| reserve(&[0]).0)
+}
+
+/// The range with an area behind its blocks: of the first of these sizes that the system allows.
+fn reserve(areas: &[usize]) -> (Range, usize) {
+    // Falls back to a small range where the system allows no large one.
+    let sizes = [RESERVED_BYTES, RESERVED_BYTES >> 6];
+    let wishes = areas.iter().flat_map(|area| sizes.map(|blocks| (blocks, *area)));
+    let made = wishes.filter_map(|(blocks, area)| Some((Reservation::new(blocks + area).ok()?, blocks, area))).next();
+    let Some((reservation, blocks, area)) = made else {
+        let least = sizes[1] + areas.last().unwrap_or(&0);
+        eprintln!("atoll: cannot reserve {least} bytes of addresses (literals and message area)");
+        std::process::exit(1)
+    };
+    (Range { reservation, blocks, free: Mutex::default() }, area)
+}
+
+/// Reserves the range with an area behind its blocks, for an architecture's own immovable objects: of the first of these sizes in
+/// bytes that the system allows. Gives its first byte and its size. `None`: the range is in use already.
+pub fn reserve_with_area(sizes: &[usize]) -> Option<(NonNull<u8>, usize)> {
+    let mut reserved = None;
+    let range = RANGE.get_or_init(|| {
+        let (range, area) = reserve(sizes);
+        reserved = Some(area);
+        range
+    });
+    let start = range.reservation.start().as_ptr().wrapping_add(range.blocks);
+    Some((NonNull::new(start)?, reserved?))
 }
 
 /// The range's first address and its length in bytes.
@@ -76,7 +96,7 @@ impl Block {
             return Block { offset, words, used: 0, off_heap: std::ptr::null_mut() };
         }
         let offset = free.top;
-        if offset + words * WORD_BYTES > range.reservation.bytes() {
+        if offset + words * WORD_BYTES > range.blocks {
             eprintln!("atoll: cannot allocate {} bytes of memory (literals)", words * WORD_BYTES);
             std::process::exit(1);
         }

@@ -75,12 +75,26 @@ pub static COUNTERS: Counters = Counters {
     message_sizes: [const { AtomicU64::new(0) }; MESSAGE_SIZES],
 };
 
+/// Counters of a message area, in words where sizes are meant; all zero where there is none.
+#[derive(Debug)]
+pub struct AreaCounters {
+    /// Words built in the area directly.
+    pub words_built: AtomicU64,
+    /// Words copied into it.
+    pub words_copied: AtomicU64,
+}
+
+/// The counters of this run's message area.
+pub static AREA: AreaCounters = AreaCounters { words_built: AtomicU64::new(0), words_copied: AtomicU64::new(0) };
+
 /// Whether sends are timed (`--stats`); reading a clock at every send is not free.
 pub static TIMED: AtomicBool = AtomicBool::new(false);
 /// `--gc-stress N`: collect at every Nth allocation point; 0 is off.
 pub static STRESS: AtomicU32 = AtomicU32::new(0);
 /// `--verify-heap`: check heaps after every collection.
 pub static VERIFY: AtomicBool = AtomicBool::new(false);
+/// `--max-pause`: the longest time in nanoseconds that an incremental collector may keep a scheduler at once.
+pub static MAX_PAUSE: AtomicU64 = AtomicU64::new(1_000_000);
 /// `--trace-gc`: a line on standard error for every collection.
 pub static TRACE: AtomicBool = AtomicBool::new(false);
 

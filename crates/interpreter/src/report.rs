@@ -7,8 +7,8 @@ use atoll_term::Term;
 
 use crate::core::Core;
 
-/// Told of an uncaught exception: the process's pid, the class, the exit reason.
-pub type Reporter = fn(Term, Class, Term);
+/// Told of an uncaught exception: the process's pid and group leader, the class, the exit reason.
+pub type Reporter = fn(Term, Term, Class, Term);
 
 static REPORTER: OnceLock<Reporter> = OnceLock::new();
 
@@ -24,6 +24,7 @@ pub fn install(reporter: Reporter) {
 pub unsafe fn uncaught(core: &Core, class: Class) {
     if let Some(reporter) = REPORTER.get() {
         // SAFETY: the caller's obligation.
-        reporter(unsafe { (*core.process).pid }, class, core.x[0]);
+        let (pid, leader) = unsafe { ((*core.process).pid, (*core.own).group_leader) };
+        reporter(pid, leader, class, core.x[0]);
     }
 }

@@ -18,7 +18,10 @@ pub fn run(core: &mut Core, process: &Process) -> Exit {
     let own = unsafe { process.own_mut() };
     let system = System::get();
     system.table.note_active(process);
-    architecture().schedule_in(&mut own.mutator);
+    if architecture().schedule_in(&mut own.mutator) {
+        // SAFETY: this thread runs the process.
+        unsafe { process.visit_held(&mut |mutator, roots| architecture().visit_roots(mutator, roots)) };
+    }
     let before = own.reductions;
     let exit = run_slice(core, process, own);
     system.reductions.add(system.schedule().current(), own.reductions - before);

@@ -11,11 +11,12 @@ mod buffers;
 mod files;
 mod support;
 mod tracer;
+mod zlib;
 
 pub use files::names::{Encoding, set_encoding};
 
 /// Modules whose native functions are part of the machine: `erlang:load_nif/2` has nothing left to do for them.
-pub const MODULES: &[&str] = &["prim_file", "prim_buffer", "erl_tracer"];
+pub const MODULES: &[&str] = &["prim_file", "prim_buffer", "erl_tracer", "zlib"];
 
 /// The tables of all areas.
 const AREAS: &[&[BuiltIn]] = &[
@@ -26,6 +27,7 @@ const AREAS: &[&[BuiltIn]] = &[
     files::names::BUILT_INS,
     files::transfer::BUILT_INS,
     tracer::BUILT_INS,
+    zlib::BUILT_INS,
 ];
 
 /// All native functions.

@@ -12,12 +12,14 @@ pub mod float_math;
 pub mod float_text;
 pub mod guards;
 mod half;
+pub mod http;
 pub mod integer_text;
 pub mod iolist;
 pub mod list;
 pub mod number;
 #[cfg(test)]
 mod oracle;
+pub mod packets;
 mod raw_bits;
 mod raw_match;
 mod raw_math;

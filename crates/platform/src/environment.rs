@@ -22,3 +22,11 @@ pub fn change(change: impl FnOnce(&mut Variables)) {
     let mut changed = CHANGED.write().unwrap_or_else(PoisonError::into_inner);
     change(changed.get_or_insert_with(|| std::env::vars_os().collect()));
 }
+
+/// Sets a variable for all programs.
+pub fn set(name: OsString, value: OsString) {
+    change(|environment| match environment.iter_mut().find(|(own, _)| *own == name) {
+        Some((_, old)) => *old = value,
+        None => environment.push((name, value)),
+    });
+}

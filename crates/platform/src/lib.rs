@@ -5,8 +5,15 @@ pub mod descriptor;
 pub mod environment;
 pub mod errors;
 mod memory;
+pub mod sockets;
 
 pub use memory::{OutOfMemory, Reservation};
+
+/// Memory of the machine, in bytes.
+pub fn machine_bytes() -> usize {
+    let info = rustix::system::sysinfo();
+    (info.totalram as usize).saturating_mul(info.mem_unit.max(1) as usize)
+}
 
 /// Resident memory of this process now, in bytes; 0 where the system does not tell.
 pub fn resident_bytes() -> u64 {

@@ -32,8 +32,9 @@ enum Command {
 }
 
 /// Writes data to a port, with the head that its framing asks for.
-pub fn write(port: &Port, data: Vec<u8>) -> bool {
+pub fn write(port: &Port, caller: Term, data: Vec<u8>) -> bool {
     port.with(|port, state, driver| {
+        state.caller = caller;
         let length = data.len() as u64;
         let Some(data) = framed(port.settings.framing, data) else {
             port.end_with(state, driver, rustix::io::Errno::INVAL);
@@ -75,7 +76,7 @@ fn port_command(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         Command::Done
     });
     match done {
-        Some(Command::Done) => Ok(if write(&port, data) { atoms::TRUE } else { atoms::BADARG }),
+        Some(Command::Done) => Ok(if write(&port, me, data) { atoms::TRUE } else { atoms::BADARG }),
         Some(Command::Busy) if suspend => Err(Interrupt::Wait(arguments.to_vec())),
         Some(Command::Busy) => Ok(atoms::FALSE),
         Some(Command::Refused) | None => Ok(atoms::BADARG),
@@ -87,7 +88,9 @@ fn port_control(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let operation = arguments[1].as_small().and_then(|operation| u32::try_from(operation).ok());
     let (Some(port), Some(operation)) = (find_or_name(arguments[0]), operation) else { return Ok(atoms::BADARG) };
     let Ok(data) = iolist_bytes(arguments[2]) else { return Ok(atoms::BADARG) };
+    let me = caller.process.pid;
     let answer = port.with(|port, state, driver| {
+        state.caller = me;
         let answer = driver.control(port, state, operation, &data);
         answer.map(|answer| (answer, driver.answers_in_binaries()))
     });

@@ -7,7 +7,7 @@ use rustix::io::Errno;
 
 use crate::open::Settings;
 use crate::port::{Port, State};
-use crate::{fd, program};
+use crate::{fd, inet, program};
 
 /// What a file descriptor that a driver waits for is ready for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +46,15 @@ pub trait Driver: Send {
     /// # Errors
     /// The port ends with the error as its reason.
     fn ready(&mut self, port: &Port, state: &mut State, event: Event) -> Result<(), Errno>;
+
+    /// A timer of [`crate::poller::start_timer`] with this number is due.
+    ///
+    /// # Errors
+    /// The port ends with the error as its reason.
+    fn timeout(&mut self, port: &Port, state: &mut State, number: u32) -> Result<(), Errno> {
+        let _ = (port, state, number);
+        Ok(())
+    }
 
     /// `port_control`: returns the answer's bytes.
     ///
@@ -105,7 +114,7 @@ pub struct Opened {
 pub type Open = fn(command: &str, settings: &Settings) -> Result<Opened, Failure>;
 
 /// Drivers that are opened by name.
-const BY_NAME: &[(&str, Open)] = &[];
+const BY_NAME: &[(&str, Open)] = &[("tcp_inet", inet::open_tcp), ("udp_inet", inet::open_udp)];
 
 /// The driver whose name is the first word of a command.
 fn named(command: &OsString) -> Option<(Open, &str)> {

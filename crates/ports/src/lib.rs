@@ -9,6 +9,7 @@ mod commands;
 mod driver;
 mod fd;
 mod framing;
+mod inet;
 mod information;
 mod names;
 mod open;

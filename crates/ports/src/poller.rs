@@ -1,8 +1,10 @@
 //! One thread that waits for file descriptors, of ports and of whoever else has to wait for some.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 use atoll_platform::descriptor;
 use atoll_term::Term;
@@ -83,6 +85,9 @@ struct Poller {
     /// Ends the thread's wait when a descriptor is added that is always ready.
     bell: OwnedFd,
     state: Mutex<State>,
+    /// What is due when, for which port.
+    timers: Mutex<BTreeMap<(Instant, u64), (Term, u32)>>,
+    next_timer: AtomicU64,
 }
 
 /// Events taken at once.
@@ -95,7 +100,7 @@ fn poller() -> Option<&'static Poller> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).ok()?;
         let bell = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).ok()?;
         epoll::add(&epoll, &bell, EventData::new_u64(bell.as_raw_fd() as u64), EventFlags::IN).ok()?;
-        Some(Poller { epoll, bell, state: Mutex::default() })
+        Some(Poller { epoll, bell, state: Mutex::default(), timers: Mutex::default(), next_timer: AtomicU64::new(0) })
     });
     let poller = made.as_ref()?;
     let start =
@@ -174,10 +179,12 @@ impl Poller {
         let mut events = Vec::with_capacity(EVENTS);
         loop {
             let some_are_always = self.state.lock().watched.values().any(|watched| watched.always);
-            let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+            let next = self.tell_due();
+            let limit = if some_are_always { Some(Duration::ZERO) } else { next };
+            let limit = limit.and_then(|limit| Timespec::try_from(limit).ok());
             events.clear();
             let room = rustix::buffer::spare_capacity(&mut events);
-            match epoll::wait(&self.epoll, room, some_are_always.then_some(&at_once)) {
+            match epoll::wait(&self.epoll, room, limit.as_ref()) {
                 Ok(_) | Err(Errno::INTR) => {}
                 Err(_) => std::thread::yield_now(),
             }
@@ -203,6 +210,25 @@ impl Poller {
         }
     }
 
+    /// Tells ports what is due; returns the time until the next is.
+    fn tell_due(&self) -> Option<Duration> {
+        loop {
+            let now = Instant::now();
+            let due = {
+                let mut timers = self.timers.lock();
+                let first = timers.first_entry()?;
+                let time = first.key().0;
+                if time > now {
+                    return Some(time - now);
+                }
+                first.remove()
+            };
+            if let Some(port) = table::find(due.0) {
+                port.timeout(due.1);
+            }
+        }
+    }
+
     /// Tells those who wait for one of these events.
     fn tell(&self, number: RawFd, is_ready: impl Fn(Event) -> bool) {
         let told: Vec<(Target, Event)> = match self.state.lock().watched.get(&number) {
@@ -220,6 +246,32 @@ pub fn remove(target: &Target, descriptor: BorrowedFd<'_>, event: Event) {
     if let Some(poller) = poller() {
         let unwanted = |wish: &Wish| wish.event == event && wish.target.is(target);
         poller.retract(&mut poller.state.lock(), descriptor.as_raw_fd(), unwanted);
+    }
+}
+
+/// A timer of a port.
+#[derive(Clone, Copy, Debug)]
+pub struct Timer(Instant, u64);
+
+/// Has a port told after this time, with this number; `None` if there are no threads.
+pub fn start_timer(port: Term, after: Duration, number: u32) -> Option<Timer> {
+    let poller = poller()?;
+    let timer = Timer(Instant::now() + after, poller.next_timer.fetch_add(1, Ordering::Relaxed));
+    let is_first = {
+        let mut timers = poller.timers.lock();
+        timers.insert((timer.0, timer.1), (port, number));
+        timers.first_key_value().is_some_and(|(first, _)| first.1 == timer.1)
+    };
+    if is_first {
+        let _ = rustix::io::write(&poller.bell, &1u64.to_ne_bytes());
+    }
+    Some(timer)
+}
+
+/// Forgets a timer, if it is not due yet.
+pub fn cancel_timer(timer: Timer) {
+    if let Some(poller) = poller() {
+        poller.timers.lock().remove(&(timer.0, timer.1));
     }
 }
 

@@ -49,6 +49,8 @@ pub struct State {
     pub data: Option<Stored>,
     /// Processes that wait until the port is not busy any more.
     pub suspended: Vec<Term>,
+    /// Who gives the present command (local pid).
+    pub caller: Term,
     /// Closing was asked for; what is not written yet is written first.
     pub closing: bool,
 }
@@ -79,6 +81,7 @@ impl Port {
             output: 0,
             data: None,
             suspended: Vec::new(),
+            caller: connected,
             closing: false,
         };
         Port {
@@ -227,6 +230,22 @@ impl Port {
                 port.end(state, driver, atoms::NORMAL);
             }
         });
+    }
+
+    /// A timer is due; called by the poller.
+    pub fn timeout(&self, number: u32) {
+        self.with(|port, state, driver| {
+            if let Err(error) = driver.timeout(port, state, number) {
+                port.end_with(state, driver, error);
+            }
+        });
+    }
+
+    /// Sends a process a message.
+    pub fn tell(&self, pid: Term, message: impl FnOnce(&mut ScratchHeap) -> Term) {
+        let mut scratch = ScratchHeap::new();
+        let message = message(&mut scratch);
+        deliver(pid, architecture().send(None, message));
     }
 
     /// The end because of an error.

@@ -98,7 +98,7 @@ fn command(port: &Port, own: &mut Own, message: Term) -> Option<()> {
     let &[what, argument] = command.tuple_elements()? else { return None };
     if what == name("command") {
         let data = iolist_bytes(argument).ok()?;
-        commands::write(port, data);
+        commands::write(port, owner, data);
         Some(())
     } else if what == name("connect") && argument.is_local_pid() {
         if !commands::connect(port, argument) {

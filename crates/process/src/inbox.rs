@@ -66,11 +66,11 @@ impl Inbox {
         if top == closed() { std::ptr::null_mut() } else { turn_round(top) }
     }
 
-    /// Visits what waits here, newest first; nobody may push or take meanwhile (the world is stopped).
+    /// Visits what waits here, newest first. Nobody may take anything meanwhile; what is pushed is not visited.
     pub fn each(&self, mut visit: impl FnMut(&mut Fragment)) {
         let mut at = self.top.load(Ordering::Acquire);
         while !at.is_null() && at != closed() {
-            // SAFETY: fragments in the inbox are whole, and nobody else touches them now.
+            // SAFETY: fragments in the inbox are whole, and nobody but their taker touches them once they are pushed.
             let fragment = unsafe { &mut *at };
             visit(fragment);
             at = fragment.next;

@@ -5,7 +5,7 @@ use std::cell::UnsafeCell;
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 
-use atoll_heap::{Collection, HeapFull, HeapOptions, Mutator, RootSet, architecture};
+use atoll_heap::{Collection, Fragment, HeapFull, HeapOptions, Mutator, RootSet, architecture};
 use atoll_term::{Export, Term, Word, atoms};
 
 use thin_vec::ThinVec;
@@ -251,6 +251,26 @@ impl Process {
         self.state.try_sleep()
     }
 
+    /// Where its heap is, to look at what is atomic in it.
+    pub fn mutator(&self) -> *const Mutator {
+        // SAFETY: only an address is made.
+        unsafe { &raw const (*self.own.get()).mutator }
+    }
+
+    /// Visits heap and roots of this process if it waits; false if it runs or is about to. What wakes it meanwhile is not lost.
+    pub fn claim(&self, visit: &mut dyn FnMut(&mut Mutator, &mut dyn RootSet)) -> bool {
+        if !self.state.try_claim() {
+            return false;
+        }
+        // SAFETY: the state is that of a process which this thread runs.
+        unsafe { self.visit_held(visit) };
+        if !self.state.try_sleep() {
+            self.state.requeue();
+            crate::spawn::enqueue(std::ptr::NonNull::from(self));
+        }
+        true
+    }
+
     /// See [`RunState::requeue`].
     #[inline]
     pub fn requeue(&self) {
@@ -304,7 +324,7 @@ impl RootSet for Roots<'_> {
                 visit(&raw mut message.term, 1);
             }
         });
-        if let Some(inbox) = self.inbox {
+        if all && let Some(inbox) = self.inbox {
             inbox.each(|signal| visit(&raw mut signal.term, 1));
         }
         if let Some(rare) = &mut self.rare {
@@ -321,14 +341,21 @@ impl RootSet for Roots<'_> {
             }
         }
     }
+
+    fn each_message(&mut self, visit: &mut dyn FnMut(&mut Fragment)) {
+        self.mailbox.each(&mut *visit);
+        if let Some(inbox) = self.inbox {
+            inbox.each(visit);
+        }
+    }
 }
 
 impl Process {
-    /// Visits heap and roots of a process that is not running.
+    /// Visits heap and roots of a process.
     ///
     /// # Safety
-    /// The world is stopped, and nobody else uses the process.
-    pub unsafe fn visit_stopped(&self, visit: &mut dyn FnMut(&mut Mutator, &mut dyn RootSet)) {
+    /// The world is stopped or this thread runs the process, and nobody else uses it.
+    pub unsafe fn visit_held(&self, visit: &mut dyn FnMut(&mut Mutator, &mut dyn RootSet)) {
         // SAFETY: the caller's obligation.
         let Own { mutator, saved, mailbox, rare, .. } = unsafe { self.own_mut() };
         let mut roots = Roots { saved, mailbox, rare: rare.as_deref_mut(), inbox: Some(&self.inbox) };

@@ -78,6 +78,12 @@ impl RunState {
         }
     }
 
+    /// Takes a process that waits, as a scheduler that runs it would; [`RunState::try_sleep`] gives it back.
+    #[inline]
+    pub fn try_claim(&self) -> bool {
+        self.0.compare_exchange(state::IDLE, state::RUNNING, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+
     /// The process has used its time slice, and goes to a run queue.
     #[inline]
     pub fn requeue(&self) {

@@ -5,7 +5,7 @@ use std::ptr::NonNull;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
-use atoll_heap::{Fragment, Mutator, RootSet, World, architecture};
+use atoll_heap::{Claim, Fragment, Mutator, RootSet, World, architecture};
 use atoll_term::{Build, ScratchHeap, Term, Word, atoms};
 use parking_lot::RwLock;
 
@@ -281,12 +281,12 @@ impl World for System {
 
     fn each_mutator(&self, visit: &mut dyn FnMut(&mut Mutator, &mut dyn RootSet)) {
         // SAFETY: the world is stopped, as the trait says.
-        self.table.each(|process| unsafe { process.visit_stopped(visit) });
+        self.table.each(|process| unsafe { process.visit_held(visit) });
     }
 
     fn each_active(&self, visit: &mut dyn FnMut(&mut Mutator, &mut dyn RootSet)) {
         // SAFETY: the world is stopped, as the trait says.
-        self.table.each_active(|process| unsafe { process.visit_stopped(visit) });
+        self.table.each_active(|process| unsafe { process.visit_held(visit) });
     }
 
     fn forget_activity(&self) {
@@ -299,4 +299,47 @@ impl World for System {
             roots(visit);
         }
     }
+
+    fn claim_each(
+        &self,
+        from: usize,
+        most: usize,
+        wanted: &dyn Fn(*const Mutator) -> bool,
+        visit: &mut dyn FnMut(&mut Mutator, &mut dyn RootSet),
+        busy: &mut dyn FnMut(Term),
+    ) -> Option<usize> {
+        self.table.each_from(from, most, |process| {
+            if claim(process, wanted, visit) == Claim::Busy {
+                busy(process.pid);
+            }
+        })
+    }
+
+    fn claim(
+        &self,
+        pid: Term,
+        wanted: &dyn Fn(*const Mutator) -> bool,
+        visit: &mut dyn FnMut(&mut Mutator, &mut dyn RootSet),
+    ) -> Claim {
+        self.table.with(pid, |process| claim(process, wanted, visit)).unwrap_or(Claim::Settled)
+    }
+
+    fn each_kept_message(&self, visit: &mut dyn FnMut(&mut Fragment)) {
+        self.timers.each_message(visit);
+    }
+
+    fn processes(&self) -> usize {
+        self.table.count()
+    }
+}
+
+fn claim(
+    process: &Process,
+    wanted: &dyn Fn(*const Mutator) -> bool,
+    visit: &mut dyn FnMut(&mut Mutator, &mut dyn RootSet),
+) -> Claim {
+    if !wanted(process.mutator()) || process.claim(visit) || !wanted(process.mutator()) {
+        return Claim::Settled;
+    }
+    if process.state() == crate::run_state::state::ENDED { Claim::Settled } else { Claim::Busy }
 }

@@ -159,9 +159,16 @@ impl ProcessTable {
     }
 
     /// Calls `visit` with every process that is in the table while this runs.
-    pub fn each(&self, mut visit: impl FnMut(&Process)) {
+    pub fn each(&self, visit: impl FnMut(&Process)) {
+        self.each_from(0, usize::MAX, visit);
+    }
+
+    /// Calls `visit` with the processes in up to `most` places of the table from `from` on. Returns where to go on, `None` at the
+    /// end.
+    pub fn each_from(&self, from: usize, most: usize, mut visit: impl FnMut(&Process)) -> Option<usize> {
         let top = self.free.lock().top;
-        for index in 0..top {
+        let end = from.saturating_add(most).min(top);
+        for index in from..end {
             let guard = crossbeam_epoch::pin();
             let process = self.slot(index).load(Ordering::Acquire);
             // SAFETY: as in `with`.
@@ -170,6 +177,7 @@ impl ProcessTable {
             }
             drop(guard);
         }
+        (end < top).then_some(end)
     }
 
     /// The process is active: it runs, or has been sent a signal.

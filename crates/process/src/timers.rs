@@ -141,11 +141,16 @@ impl Timers {
 
     /// Visits the terms of all messages that are to be sent; the world is stopped.
     pub fn each_term(&self, visit: &mut dyn FnMut(*mut Term, usize)) {
+        self.each_message(&mut |fragment| visit(&raw mut fragment.term, 1));
+    }
+
+    /// Visits all messages that are to be sent, one set at a time.
+    pub fn each_message(&self, visit: &mut dyn FnMut(&mut Fragment)) {
         for shard in &self.shards {
             for action in shard.set.lock().by_time.values_mut() {
                 if let Action::Message { fragment, .. } = action {
                     // SAFETY: the action owns its fragment.
-                    visit(unsafe { &raw mut (*fragment.as_ptr()).term }, 1);
+                    visit(unsafe { fragment.as_mut() });
                 }
             }
         }

@@ -10,6 +10,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use atoll_heap::architecture;
 use atoll_platform::clock;
 use atoll_process::{Process, Schedule, System, exit, send};
 use atoll_term::Term;
@@ -121,8 +122,10 @@ impl Schedulers {
         self.gate.enter();
         while !self.halted.load(Ordering::Relaxed) {
             if self.gate.is_stopping() {
+                architecture().thread_sleeps();
                 self.gate.leave();
                 self.gate.enter();
+                architecture().thread_wakes();
             }
             if switches >= SWITCHES_PER_CLOCK {
                 switches = 0;
@@ -195,7 +198,11 @@ impl Schedulers {
             seen = now;
             std::thread::yield_now();
         }
-        self.sleep(index);
+        if !architecture().idle() {
+            architecture().thread_sleeps();
+            self.sleep(index);
+            architecture().thread_wakes();
+        }
     }
 
     fn progress(&self) -> usize {

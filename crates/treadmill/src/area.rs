@@ -15,6 +15,8 @@ pub(crate) struct Area {
     mapped: usize,
     base: usize,
     bytes: usize,
+    /// Whether the mapping ends with this value.
+    owned: bool,
 }
 
 // SAFETY: an `Area` only owns addresses; who may touch which of them is the business of its users.
@@ -37,7 +39,16 @@ impl Area {
         }
         .map_err(|error| HeapError::Reserve { bytes: mapped, errno: error.raw_os_error() })?;
         let base = (mapping.addr() + align - 1) & !(align - 1);
-        Ok(Area { mapping: mapping.cast(), mapped, base, bytes })
+        Ok(Area { mapping: mapping.cast(), mapped, base, bytes, owned: true })
+    }
+
+    /// Addresses that the caller has reserved, and keeps.
+    ///
+    /// # Safety
+    /// `start..start + bytes` is zeroed private anonymous memory, aligned to the pages of the collector, that nobody else uses and
+    /// that outlives the area.
+    pub(crate) unsafe fn borrowed(start: *mut u8, bytes: usize) -> Area {
+        Area { mapping: start, mapped: bytes, base: start.addr(), bytes, owned: false }
     }
 
     /// The first address.
@@ -89,6 +100,9 @@ impl Area {
 
 impl Drop for Area {
     fn drop(&mut self) {
+        if !self.owned {
+            return;
+        }
         // SAFETY: the mapping is ours, and whoever drops the area has no pointer into it left.
         let result = unsafe { munmap(self.mapping.cast(), self.mapped) };
         debug_assert!(result.is_ok(), "munmap of our own mapping");

@@ -141,6 +141,19 @@ pub enum Collector {
     Paged,
 }
 
+/// When a collection begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// When the free memory below the limit just lasts for one: least work for a given limit.
+    Limit,
+    /// When the heap has grown by its live part, and by at least so many bytes: a heap that takes what it needs, below a
+    /// limit that is rather the machine's. [`crate::raw::RawHeap::set_least_growth`] changes the number.
+    Growth {
+        /// Bytes.
+        least: usize,
+    },
+}
+
 /// The settings of a heap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
@@ -152,6 +165,8 @@ pub struct Config {
     pub ratio: usize,
     /// The longest pause aimed at; longer ones are logged with their cause.
     pub pause_bound: Duration,
+    /// When a collection begins. [`Collector::Paged`] only; others begin when memory asks for it.
+    pub pace: Pace,
     /// For tests: collect, or run one increment, at every n-th allocation; [`Collector::Paged`] begins a new cycle whenever the last has ended. 0 is off.
     pub stress: usize,
 }
@@ -194,7 +209,7 @@ impl Config {
             Preset::Best => Duration::from_micros(100),
             _ => Duration::from_millis(15),
         };
-        Config { collector, limit, ratio: 4, pause_bound, stress: 0 }
+        Config { collector, limit, ratio: 4, pause_bound, pace: Pace::Limit, stress: 0 }
     }
 
     /// [`Preset::Best`] with a limit in bytes.

@@ -1,5 +1,6 @@
 //! What the collectors and the two interfaces share: a heap's parts, and the context in which a collector works.
 
+use crate::area::Area;
 use crate::config::{Collector, Config};
 use crate::copying::Copying;
 use crate::error::HeapError;
@@ -60,7 +61,11 @@ impl fmt::Debug for Inner {
 }
 
 impl Inner {
-    pub(crate) fn new(config: &Config, runtime: Box<dyn Runtime>) -> Result<Arc<Inner>, HeapError> {
+    pub(crate) fn new(
+        config: &Config,
+        runtime: Box<dyn Runtime>,
+        place: Option<Area>,
+    ) -> Result<Arc<Inner>, HeapError> {
         config.check()?;
         let (engine, range, base) = match &config.collector {
             Collector::Lists(settings) => {
@@ -75,7 +80,7 @@ impl Inner {
                 (Engine::Copying(Box::new(Mutex::new(copying))), range, base)
             }
             Collector::Paged => {
-                let paged = Paged::new(config, !runtime.has_roots())?;
+                let paged = Paged::new(config, !runtime.has_roots(), place)?;
                 let area = paged.area();
                 let (range, base) = (area.range(), area.pointer(area.base()));
                 (Engine::Paged(Box::new(paged)), range, base)

@@ -56,7 +56,7 @@ mod trace;
 mod typed;
 mod world;
 
-pub use config::{Collector, Config, Preset};
+pub use config::{Collector, Config, Pace, Preset};
 pub use error::{HeapError, OutOfMemory, Violation};
 pub use statistics::{Cause, Collection, Disturbances, Effort, Pause, Statistics, Times, Usage};
 pub use trace::{Edge, EdgeVisitor, ForeignEdge, Trace};

@@ -10,6 +10,7 @@
 //!   [`RawMutator::store`]), before or after the store but before the thread's next such call. While nothing is being marked that is one test.
 //! * Objects never move, except by [`crate::Preset::Cp`], which leaves those that a root slot refers to in place.
 
+use crate::area::Area;
 use crate::config::Config;
 use crate::error::{HeapError, OutOfMemory, Violation};
 use crate::heap::{Engine, Inner};
@@ -56,7 +57,42 @@ impl RawHeap {
     /// # Errors
     /// [`HeapError`] for contradictory settings, or if the operating system refuses the address range.
     pub fn new(config: &Config, runtime: Box<dyn Runtime>) -> Result<RawHeap, HeapError> {
-        Ok(RawHeap { inner: Inner::new(config, runtime)? })
+        Ok(RawHeap { inner: Inner::new(config, runtime, None)? })
+    }
+
+    /// As [`RawHeap::new`], for [`crate::Preset::Best`], with all objects in addresses that the caller has reserved: so that a
+    /// runtime's other immovable objects can lie beside them, and one comparison tells both.
+    ///
+    /// # Errors
+    /// [`HeapError`] for contradictory settings, or a range too short for the limit.
+    ///
+    /// # Safety
+    /// `start..start + bytes` is zeroed private anonymous memory, `start` is aligned to 4 KiB, and nobody else uses it while the heap
+    /// or anything of it lives.
+    pub unsafe fn new_in(
+        config: &Config,
+        runtime: Box<dyn Runtime>,
+        start: NonNull<u8>,
+        bytes: usize,
+    ) -> Result<RawHeap, HeapError> {
+        // SAFETY: the caller's obligation.
+        let place = unsafe { Area::borrowed(start.as_ptr(), bytes) };
+        Ok(RawHeap { inner: Inner::new(config, runtime, Some(place))? })
+    }
+
+    /// Changes the bytes of [`crate::Pace::Growth`], from the next look on.
+    pub fn set_least_growth(&self, bytes: usize) {
+        if let Engine::Paged(paged) = &self.inner.engine {
+            paged.set_least_growth(bytes);
+        }
+    }
+
+    /// Whether a live object begins at an address of this heap: for verifiers. [`crate::Preset::Best`] only, `true` for others.
+    pub fn is_object(&self, address: usize) -> bool {
+        match &self.inner.engine {
+            Engine::Paged(paged) => self.inner.range.contains(&address) && paged.is_object(address),
+            _ => true,
+        }
     }
 
     /// All addresses that objects of this heap can ever have: one contiguous range, so that "is it in this heap" is a compare.
@@ -82,6 +118,14 @@ impl RawHeap {
             local,
             free: RefCell::new(Vec::new()),
             unused: Cell::new(0),
+        }
+    }
+
+    /// Whether a collection is on, its sweeping included: whether [`RawHeap::assist`] may have something to do.
+    pub fn is_collecting(&self) -> bool {
+        match &self.inner.engine {
+            Engine::Paged(paged) => paged.is_busy(),
+            _ => false,
         }
     }
 
@@ -183,6 +227,67 @@ impl RawMutator {
     /// The rules of this [module](self).
     pub unsafe fn allocate_finalizable(&self, words: usize) -> Result<NonNull<u64>, OutOfMemory> {
         self.allocate_slowly(words, true)
+    }
+
+    /// As [`RawMutator::allocate`], but does nothing else: no poll, no work for the collector. So what a runtime builds out of several objects
+    /// stays as it is until it is whole, without roots; [`RawMutator::settle`] must follow soon. Does not collect when memory is exhausted.
+    /// [`crate::Preset::Best`] only.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`] if no free memory is left below the limit, or the collector is another one.
+    ///
+    /// # Safety
+    /// The rules of this [module](self), but not the first two.
+    #[inline]
+    pub unsafe fn allocate_quietly(&self, words: usize, finalizable: bool) -> Result<NonNull<u64>, OutOfMemory> {
+        match self.local.allocate(words) {
+            Some(address) if !finalizable => Ok(self.pointer(address)),
+            Some(address) => {
+                if let Engine::Paged(paged) = &self.inner.engine {
+                    paged.add_finalizable(address);
+                }
+                Ok(self.pointer(address))
+            }
+            None => self.allocate_quietly_slow(words, finalizable),
+        }
+    }
+
+    #[cold]
+    fn allocate_quietly_slow(&self, words: usize, finalizable: bool) -> Result<NonNull<u64>, OutOfMemory> {
+        let Engine::Paged(paged) = &self.inner.engine else {
+            return Err(OutOfMemory { words, limit: self.inner.limit });
+        };
+        let address = paged.allocate_quietly(&self.local, words)?;
+        if finalizable {
+            paged.add_finalizable(address);
+        }
+        Ok(self.pointer(address))
+    }
+
+    /// Polls, and works for what [`RawMutator::allocate_quietly`] gave, within the pause bound.
+    #[inline]
+    pub fn settle(&self) {
+        if let Engine::Paged(paged) = &self.inner.engine
+            && (paged.owes(&self.local) || self.inner.world.wants(&self.member))
+        {
+            paged.settle(&self.inner.context(Some(&self.member)), &self.local);
+        }
+    }
+
+    /// From now on nobody waits for this thread, which does not touch the heap until [`RawMutator::unpark`].
+    pub fn park_now(&self) {
+        if let Engine::Paged(paged) = &self.inner.engine {
+            paged.release(&self.local);
+        }
+        self.inner.world.park(&self.member);
+    }
+
+    /// Ends what [`RawMutator::park_now`] began.
+    pub fn unpark(&self) {
+        self.inner.world.unpark(&self.member);
+        if let Engine::Paged(paged) = &self.inner.engine {
+            paged.view(&self.local);
+        }
     }
 
     #[inline]

@@ -37,6 +37,8 @@ pub enum Portion {
     More,
     /// That was all.
     Done,
+    /// There are more, but not to be had now: call again later.
+    Waiting,
 }
 
 /// The object model of a language runtime, and, if it has roots besides those of the [`crate::raw::RawMutator`]s, its roots.
@@ -77,7 +79,8 @@ pub unsafe trait Runtime: Send + Sync + 'static {
 
     /// Pushes the next portion of the runtime's own roots, about `slots` of them, into the visitor.
     ///
-    /// Called by whichever thread runs an increment, until it says [`Portion::Done`]. From the call of
+    /// Called by whichever thread runs an increment, until it says [`Portion::Done`], or [`Portion::Waiting`]: then
+    /// [`Runtime::push_changed_roots`] has to come to the rest. From the call of
     /// [`Runtime::begin_roots`] on, each thread must grey references that it takes out of an object
     /// ([`crate::raw::RawMutator::barrier`]), or see to it that [`Runtime::push_changed_roots`] reports them.
     fn push_roots(&self, slots: usize, visitor: &mut Visitor<'_>) -> Portion {

@@ -1,29 +1,22 @@
-//! Start and end of a run.
+//! What every start of the machine has in common: putting the parts together, and waiting for the end.
 
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use atoll_architectures as architectures;
 use atoll_code::registry;
 use atoll_heap::{HeapOptions, statistics};
 use atoll_interpreter as interpreter;
 use atoll_interpreter::core::{Core, Exit};
-use atoll_operations::Class;
-use atoll_platform::clock;
-use atoll_process::spawn::{SpawnOptions, spawn};
+use atoll_interpreter::report::Reporter;
 use atoll_process::table::ProcessTable;
-use atoll_process::{BuiltIn, Caller, Flags, Interrupt, Outcome, Priority, Process, System};
+use atoll_process::{BuiltIn, Process, System};
 use atoll_scheduler::{Engine, Schedulers, Slice};
-use atoll_term::{Build, ScratchHeap, Term, atoms};
+use atoll_term::{Term, atoms};
 use parking_lot::{Condvar, Mutex};
 use thiserror::Error;
 
 use crate::functions::machine_functions;
-use crate::kernel;
 use crate::options::Options;
-use crate::output;
-use crate::path::{CodePath, find_otp};
-use crate::program::Program;
 
 /// Why a run cannot start.
 #[derive(Debug, Error)]
@@ -51,33 +44,18 @@ pub enum BootError {
     Option(String),
 }
 
-static PATH: OnceLock<CodePath> = OnceLock::new();
-static MAIN: AtomicU64 = AtomicU64::new(0);
 static END: (Mutex<Option<i32>>, Condvar) = (Mutex::new(None), Condvar::new());
 
 /// Ends the run with this exit status; the first call counts.
-fn finish(status: i32) {
+pub fn finish(status: i32) {
     let mut end = END.0.lock();
     end.get_or_insert(status);
     END.1.notify_all();
 }
 
-/// What the first process runs.
-const BUILT_INS: &[BuiltIn] = &[
-    BuiltIn { module: "atoll_main", name: "start", arity: 3, function: start_main },
-    BuiltIn { module: "atoll_main", name: "finished", arity: 1, function: main_finished },
-];
-
-fn start_main(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let main = registry().export(arguments[0], arguments[1], 1);
-    let starter = atoms::atom("atoll_main").unwrap_or(atoms::MAIN);
-    let finished = atoms::atom("finished").unwrap_or(atoms::OK);
-    Err(Interrupt::CallThen(main, vec![arguments[2]], registry().export(starter, finished, 1)))
-}
-
-fn main_finished(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
-    finish(0);
-    Ok(atoms::OK)
+/// Whether the end has been asked for.
+pub fn is_finished() -> bool {
+    END.0.lock().is_some()
 }
 
 struct Interpreter {
@@ -94,70 +72,34 @@ impl Engine for Interpreter {
     }
 }
 
-/// Runs `module:main(Arguments)` and returns the exit status.
+/// What differs between ways to use the machine.
+pub struct Use {
+    /// Built-in functions beside those that every use has.
+    pub built_ins: Vec<BuiltIn>,
+    /// Told of exceptions that end a process.
+    pub report: Reporter,
+    /// Told of the end of each process.
+    pub ended: fn(Term, Term),
+    /// Loads modules when they are first called, where no code server does.
+    pub autoload: Option<interpreter::autoload::Load>,
+}
+
+/// Starts the schedulers, waits for the end, and returns the exit status.
 ///
 /// # Errors
-/// What keeps the run from starting.
-pub fn run(options: &Options, program: &Program, arguments: &[String]) -> Result<i32, BootError> {
-    let started = clock::monotonic();
-    if let Some(limit) = options.atoms {
-        atoms::set_atom_limit(limit);
-    }
-    let schedulers = install(options)?;
-    let otp = find_otp(options.otp.as_deref());
-    if options.otp.is_some() && otp.as_ref().is_none_or(|otp| !otp.join("lib").is_dir()) {
-        let given = options.otp.clone().unwrap_or_default();
-        return Err(BootError::Option(format!("--otp {}: there is no folder `lib` in it", given.display())));
-    }
-    let mut folders: Vec<_> = program.folder.iter().cloned().collect();
-    folders.extend(options.code_path.iter().cloned());
-    let path = CodePath::new(folders, otp);
-    output::set_encoding(path.release_of("kernel"));
-    let _ = PATH.set(path);
-    let module = atoms::atom(&program.module).map_err(|error| BootError::Module(error.to_string()))?;
-    load_module(&program.module).map_err(BootError::Module)?;
-    let main = atoms::atom("main").map_err(|error| BootError::Module(error.to_string()))?;
-    if registry().existing_export(module, main, 1).is_none_or(|export| !export.is_defined()) {
-        return Err(BootError::Module(format!("module {} does not export main/1", program.module)));
-    }
-    let process_options = SpawnOptions {
-        link: false,
-        monitor: None,
-        priority: Priority::Normal,
-        heap: default_heap(options),
-        flags: Flags::default(),
-    };
-    let mut scratch = ScratchHeap::new();
-    let texts: Vec<Term> = arguments.iter().map(|argument| scratch.string(argument)).collect();
-    let list = scratch.list(texts);
-    let start = scratch.list([module, main, list]);
-    let user = output::spawn_server(atoms::STANDARD_IO, &process_options).ok_or_else(too_many)?;
-    let errors = output::spawn_server(atoms::STANDARD_ERROR, &process_options).ok_or_else(too_many)?;
-    for (name, pid) in [(atoms::USER, user), (atoms::STANDARD_ERROR, errors)] {
-        let registered = System::get().register(name, pid);
-        debug_assert!(registered.is_ok());
-    }
-    let system = System::get();
-    let starter = atoms::atom("atoll_main").map_err(|error| BootError::Module(error.to_string()))?;
-    let start_name = atoms::atom("start").map_err(|error| BootError::Module(error.to_string()))?;
-    let first = spawn(None, (starter, start_name), start, None, &process_options).map_err(|_| too_many())?;
-    system.table.with(first, |process| output::adopt(process, user));
-    MAIN.store(first.word(), Ordering::Release);
+/// The system gives no more threads.
+pub fn run_to_end(options: &Options, schedulers: &'static Schedulers) -> Result<i32, BootError> {
     schedulers
         .start(|| Box::new(Interpreter { core: Core::new(interpreter::REDUCTIONS) }))
         .map_err(|error| BootError::Threads(options.schedulers, error))?;
     let status = wait_for_end();
     atoll_ports::flush_all();
     schedulers.halt();
-    output::flush();
-    if let Some(file) = &options.statistics {
-        crate::statistics::write(file, options, schedulers, started)
-            .map_err(|error| BootError::Option(format!("--stats {}: {error}", file.display())))?;
-    }
     Ok(status)
 }
 
-fn too_many() -> BootError {
+/// The error of a process table that is too small for the start.
+pub fn too_many() -> BootError {
     BootError::Option("+P: the process limit leaves no room for the first process".to_owned())
 }
 
@@ -171,25 +113,31 @@ fn wait_for_end() -> i32 {
     }
 }
 
-fn default_heap(options: &Options) -> HeapOptions {
+/// Settings of heaps as the options say.
+pub fn default_heap(options: &Options) -> HeapOptions {
     HeapOptions { minimum_words: options.minimum_heap_words, full_sweep_after: u16::MAX, maximum_words: 0 }
 }
 
-fn install(options: &Options) -> Result<&'static Schedulers, BootError> {
-    let architecture = architectures::by_name(&options.heap)
-        .ok_or_else(|| BootError::Heap(options.heap.clone(), architectures::NAMES.join(", ")))?;
-    atoll_heap::install(architecture);
+/// Puts the parts together.
+///
+/// # Errors
+/// There is no such architecture, or not enough memory.
+pub fn install(options: &Options, way: Use) -> Result<&'static Schedulers, BootError> {
+    // Settings first: an architecture may be made by them.
     statistics::STRESS.store(options.stress, Ordering::Relaxed);
     statistics::VERIFY.store(options.verify, Ordering::Relaxed);
     statistics::TRACE.store(options.trace, Ordering::Relaxed);
     statistics::TIMED.store(options.statistics.is_some(), Ordering::Relaxed);
+    statistics::MAX_PAUSE.store(options.longest_pause.as_nanos() as u64, Ordering::Relaxed);
+    let architecture = architectures::by_name(&options.heap)
+        .ok_or_else(|| BootError::Heap(options.heap.clone(), architectures::NAMES.join(", ")))?;
+    atoll_heap::install(architecture);
     let table = ProcessTable::new(options.processes)?;
     let system = System::install(table, options.schedulers);
-    atoll_natives::set_encoding(atoll_natives::Encoding::of_environment());
     atoll_heap::set_world(system);
     atoll_ports::install();
-    let built_ins: &'static [BuiltIn] =
-        Vec::leak([machine_functions().as_slice(), output::BUILT_INS, kernel::BUILT_INS, BUILT_INS].concat());
+    let built_ins: &'static [BuiltIn] = Vec::leak([machine_functions().as_slice(), &way.built_ins].concat());
+    atoll_bifs::install_native_modules(atoll_natives::MODULES);
     interpreter::stubs::install_built_ins(built_ins);
     let numbered = built_ins.iter().enumerate().filter_map(|(number, row)| {
         let key = (atoms::atom(row.module).ok()?, atoms::atom(row.name).ok()?, row.arity);
@@ -200,81 +148,14 @@ fn install(options: &Options) -> Result<&'static Schedulers, BootError> {
     let translator = interpreter::translate::Translator { united, stress: options.stress > 0 };
     atoll_code::set_translator(Box::leak(Box::new(translator)));
     let _ = system.entry_points.set(interpreter::stubs::entry_points());
-    interpreter::report::install(report_uncaught);
-    interpreter::autoload::install(autoload);
+    interpreter::report::install(way.report);
+    if let Some(load) = way.autoload {
+        interpreter::autoload::install(load);
+    }
     interpreter::requests::install(atoll_bifs::answer_request);
     atoll_bifs::install_halt(finish);
-    atoll_bifs::install_print(output::print);
     atoll_bifs::install_default_heap(default_heap(options));
-    let schedulers = Schedulers::new(options.schedulers, process_ended);
+    let schedulers = Schedulers::new(options.schedulers, way.ended);
     let _ = system.schedule.set(schedulers);
     Ok(schedulers)
-}
-
-/// Loads a module from the code path.
-fn load_module(name: &str) -> Result<(), String> {
-    let path = PATH.get().ok_or("no code path")?;
-    let file = path.find(name).ok_or_else(|| {
-        let hint = if path.otp().is_none() { "; OTP's libraries were not found either (see --otp)" } else { "" };
-        format!("module {name} is not on the code path{hint}")
-    })?;
-    let bytes = std::fs::read(&file).map_err(|error| format!("{}: {error}", file.display()))?;
-    let prepared = atoll_code::prepare(&bytes).map_err(|error| format!("{}: {error}", file.display()))?;
-    let own_name = atoms::atom_name(prepared.module());
-    if own_name != name {
-        return Err(format!("{}: the file holds module {own_name}, not {name}", file.display()));
-    }
-    atoll_code::load(prepared).map_err(|error| format!("{}: {error}", file.display()))?;
-    Ok(())
-}
-
-/// The file of a module on the code path.
-pub(crate) fn find_module(name: &str) -> Option<std::path::PathBuf> {
-    PATH.get()?.find(name)
-}
-
-/// Loads a module if it is not loaded; returns whether it is now.
-pub(crate) fn autoload(module: Term) -> bool {
-    static LOADING: Mutex<()> = Mutex::new(());
-    let _one = LOADING.lock();
-    if atoll_code::is_loaded(module) {
-        return true;
-    }
-    let name = atoms::atom_name(module);
-    if PATH.get().is_none_or(|path| path.find(name).is_none()) {
-        return false;
-    }
-    match load_module(name) {
-        Ok(()) => true,
-        Err(error) => {
-            eprintln!("atoll: {error}");
-            false
-        }
-    }
-}
-
-fn is_main(pid: Term) -> bool {
-    MAIN.load(Ordering::Acquire) == pid.word()
-}
-
-fn report_uncaught(pid: Term, class: Class, reason: Term) {
-    // As in OTP, a process that exits of its own accord is not worth a report; the program itself is.
-    if class == Class::Exit && !is_main(pid) {
-        return;
-    }
-    output::flush();
-    eprint!("{}", crate::output::report(pid, class, reason, is_main(pid)));
-    if is_main(pid) {
-        finish(1);
-    }
-}
-
-fn process_ended(pid: Term, reason: Term) {
-    if is_main(pid) {
-        if reason != atoms::NORMAL && END.0.lock().is_none() {
-            output::flush();
-            eprintln!("atoll: the program was ended by an exit signal: {}", output::text(reason));
-        }
-        finish(i32::from(reason != atoms::NORMAL));
-    }
 }

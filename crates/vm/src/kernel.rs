@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use atoll_process::{BuiltIn, Caller, Outcome, System, handle};
 use atoll_term::{Build, Term, View, atoms};
 
-use crate::boot::{autoload, find_module};
+use crate::run::{autoload, find_module};
 
 /// The functions that stand in.
 pub const BUILT_INS: &[BuiltIn] = &[

@@ -2,17 +2,20 @@
 #![forbid(unsafe_code)]
 
 mod boot;
+pub mod erl;
 mod functions;
 mod kernel;
 mod options;
 mod output;
 mod path;
 mod program;
+mod run;
 mod statistics;
 
-pub use boot::{BootError, run};
+pub use boot::BootError;
 pub use functions::{known_functions, machine_functions, missing_functions};
 pub use options::Options;
+pub use run::run;
 
 /// Names of the heap architectures, the default first.
 pub fn architectures() -> &'static [&'static str] {

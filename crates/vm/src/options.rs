@@ -1,6 +1,7 @@
 //! What a user can choose for a run.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use atoll_process::table::DEFAULT_PROCESSES;
 
@@ -25,6 +26,8 @@ pub struct Options {
     pub otp: Option<PathBuf>,
     /// `--stats`: where to write what the run cost.
     pub statistics: Option<PathBuf>,
+    /// `--max-pause`: the longest time for which an incremental collector may keep a scheduler at once.
+    pub longest_pause: Duration,
     /// `--gc-stress`: collect at every Nth allocation point; 0 is off.
     pub stress: u32,
     /// `--verify-heap`: check heaps after every collection.
@@ -50,6 +53,7 @@ impl Default for Options {
             code_path: Vec::new(),
             otp: None,
             statistics: None,
+            longest_pause: Duration::from_millis(1),
             stress: 0,
             verify: false,
             trace: false,

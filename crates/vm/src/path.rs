@@ -95,12 +95,13 @@ pub fn find_otp(given: Option<&Path>) -> Option<PathBuf> {
         return Some(variable.into());
     }
     let usual = ["/usr/lib/erlang", "/usr/local/lib/erlang", "/opt/erlang"].map(PathBuf::from);
-    on_path("erl").and_then(|erl| root_of(&erl)).into_iter().chain(usual).find(|folder| is_otp(folder))
+    // The first `erl` may be a script that starts this machine.
+    on_path("erl").iter().filter_map(|erl| root_of(erl)).chain(usual).find(|folder| is_otp(folder))
 }
 
-fn on_path(program: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
+fn on_path(program: &str) -> Vec<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).map(|folder| folder.join(program)).filter(|file| file.is_file()).collect()
 }
 
 /// `ROOT/bin/erl`, through links.

@@ -66,6 +66,30 @@ impl<P: Policy> Copier<P> {
         }
     }
 
+    /// Redirects objects that exist elsewhere already to their copies, if this collection concerns them; leaves the others in
+    /// the list.
+    ///
+    /// # Safety
+    /// Pairs of whole objects and copies of them, of the same kind; nothing has been visited yet. The objects have no off-heap parts.
+    pub(crate) unsafe fn redirect(&mut self, elsewhere: &mut Vec<(Term, Term)>) {
+        elsewhere.retain(|(object, copy)| {
+            let place = object.pointer();
+            if self.policy.destination(place) == Destination::Stay {
+                return true;
+            }
+            // SAFETY: the object is whole, and is only met through what is forwarded here from now on.
+            unsafe {
+                if object.is_cons() {
+                    *place = Term::NONE.word();
+                    *place.add(1) = copy.word();
+                } else {
+                    *place = copy.word();
+                }
+            }
+            false
+        });
+    }
+
     /// Visits a run of words.
     ///
     /// # Safety

@@ -26,6 +26,8 @@ const SMALL_BLOCK: usize = 8_000;
 pub(super) struct Roots<'a> {
     pub(super) live: &'a mut [Term],
     pub(super) set: &'a mut dyn RootSet,
+    /// Objects that are to be replaced by copies of them outside of the heap.
+    pub(super) elsewhere: &'a mut Vec<(Term, Term)>,
 }
 
 impl Roots<'_> {
@@ -70,6 +72,7 @@ unsafe fn copy_by<P: Policy>(
     let mut copier = Copier::new(policy, young, old);
     // SAFETY: as the caller's.
     unsafe {
+        copier.redirect(roots.elsewhere);
         roots.each_run(mutator, |start, words| copier.visit_run(start, words));
         copier.scan(young, old);
     }
@@ -85,18 +88,21 @@ pub(super) struct Need {
     pub(super) exact: bool,
 }
 
-pub(super) fn collect(
+/// Collects. What is in `elsewhere`, objects and copies of them in immovable memory, is redirected where the collection meets
+/// it; the list keeps the others that stay where they are.
+pub(crate) fn collect(
     architecture: &Private,
     mutator: &mut Mutator,
     request: Collection,
     live: &mut [Term],
     roots: &mut dyn RootSet,
+    elsewhere: &mut Vec<(Term, Term)>,
 ) -> Result<(), HeapFull> {
     send::flush_counters(mutator);
     // One word stays free for a return address (`Mutator::heap_limit`); who sleeps needs none.
     let spare = usize::from(!request.hibernate);
     let need = Need { words: request.heap_words + request.stack_words + spare, exact: request.hibernate };
-    let mut roots = Roots { live, set: roots };
+    let mut roots = Roots { live, set: roots, elsewhere };
     let in_use = words_in_use(mutator);
     let counted = words_counted(mutator);
     statistics::used_changed(in_use as i64 - counted as i64);
@@ -209,6 +215,16 @@ pub(super) fn fragment_ranges(mutator: &Mutator) -> FragmentRanges {
     let mut ranges = FragmentRanges::default();
     each_fragment(mutator, |fragment| ranges.add(fragment));
     ranges
+}
+
+/// Visits the runs of whole objects of a process's heap.
+pub(crate) fn each_block(mutator: &Mutator, visit: &mut dyn FnMut(*mut Word, usize)) {
+    let state = State::of(mutator);
+    visit(state.heap, blocks::words_between(state.heap, mutator.top));
+    if let Some(old) = state.old() {
+        old.each_block(|block| visit(block.start, block.used()));
+    }
+    each_fragment(mutator, |fragment| visit(fragment.words(), fragment.used()));
 }
 
 /// Visits a process's fragments.

@@ -30,15 +30,15 @@
 //! * P5: no fragments are left.
 //! * P6: what is in use is marked when a cycle has marked everything.
 
-mod collect;
+pub(crate) mod collect;
 mod cycle;
 mod live_map;
 mod major;
 mod minor;
 mod old;
-mod send;
+pub(crate) mod send;
 mod sliced;
-mod state;
+pub(crate) mod state;
 mod stored;
 mod verify;
 
@@ -56,7 +56,7 @@ use state::State;
 /// The architecture with private heaps.
 #[derive(Debug)]
 pub struct Private {
-    immovable: Immovable,
+    pub(crate) immovable: Immovable,
     sliced: sliced::Settings,
 }
 
@@ -122,7 +122,7 @@ impl Architecture for Private {
         live: &mut [Term],
         roots: &mut dyn RootSet,
     ) -> Result<(), HeapFull> {
-        collect::collect(self, mutator, request, live, roots)
+        collect::collect(self, mutator, request, live, roots, &mut Vec::new())
     }
 
     fn allocate_slow(&self, mutator: &mut Mutator, words: usize) -> NonNull<Word> {
@@ -188,12 +188,7 @@ impl Architecture for Private {
     }
 
     fn each_block(&self, mutator: &Mutator, visit: &mut dyn FnMut(*mut Word, usize)) {
-        let state = State::of(mutator);
-        visit(state.heap, blocks::words_between(state.heap, mutator.top));
-        if let Some(old) = state.old() {
-            old.each_block(|block| visit(block.start, block.used()));
-        }
-        collect::each_fragment(mutator, |fragment| visit(fragment.words(), fragment.used()));
+        collect::each_block(mutator, visit);
     }
 
     fn each_off_heap(&self, mutator: &Mutator, visit: &mut dyn FnMut(NonNull<Word>)) {

@@ -26,7 +26,7 @@ const LARGEST_FRAGMENT: usize = 1 << 17;
 /// Messages that a process sends before it adds them to the counters of the run.
 const SENT_AT_MOST: u32 = 1000;
 
-pub(super) fn create(mutator: &mut Mutator, mut arguments: NonNull<Fragment>, options: &HeapOptions) -> Term {
+pub(crate) fn create(mutator: &mut Mutator, mut arguments: NonNull<Fragment>, options: &HeapOptions) -> Term {
     *mutator = Mutator::empty();
     // SAFETY: the caller hands the fragment over.
     let fragment = unsafe { arguments.as_mut() };
@@ -69,7 +69,7 @@ fn move_in(mutator: &mut Mutator, fragment: &mut Fragment) {
 }
 
 #[inline]
-pub(super) fn send(architecture: &Private, mut sender: Option<&mut Mutator>, term: Term) -> NonNull<Fragment> {
+pub(crate) fn send(architecture: &Private, mut sender: Option<&mut Mutator>, term: Term) -> NonNull<Fragment> {
     let timed = TIMED.load(Ordering::Relaxed);
     let started = if timed { monotonic() } else { 0 };
     let own = sender.is_some();
@@ -78,18 +78,7 @@ pub(super) fn send(architecture: &Private, mut sender: Option<&mut Mutator>, ter
     // SAFETY: the new fragment is ours.
     let words = unsafe { fragment.as_ref().used() };
     match &mut sender {
-        Some(mutator) => {
-            let state = State::of_mut(mutator);
-            state.sent += 1;
-            let total = state.sent_words as usize + words;
-            state.sent_words = u32::try_from(total).unwrap_or(0);
-            if state.sent_words as usize != total {
-                COUNTERS.words_copied.fetch_add(total as u64, Ordering::Relaxed);
-            }
-            if state.sent >= SENT_AT_MOST {
-                flush_counters(mutator);
-            }
-        }
+        Some(mutator) => count(mutator, words),
         None => {
             COUNTERS.messages.fetch_add(1, Ordering::Relaxed);
             COUNTERS.words_copied.fetch_add(words as u64, Ordering::Relaxed);
@@ -104,6 +93,21 @@ pub(super) fn send(architecture: &Private, mut sender: Option<&mut Mutator>, ter
         }
     }
     fragment
+}
+
+/// Counts a message of so many words that were copied.
+#[inline]
+pub(crate) fn count(mutator: &mut Mutator, words: usize) {
+    let state = State::of_mut(mutator);
+    state.sent += 1;
+    let total = state.sent_words as usize + words;
+    state.sent_words = u32::try_from(total).unwrap_or(0);
+    if state.sent_words as usize != total {
+        COUNTERS.words_copied.fetch_add(total as u64, Ordering::Relaxed);
+    }
+    if state.sent >= SENT_AT_MOST {
+        flush_counters(mutator);
+    }
 }
 
 /// Adds what a process has sent to the counters of the run.

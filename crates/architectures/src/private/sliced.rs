@@ -232,6 +232,8 @@ fn advance(settings: &Settings, mutator: &mut Mutator, roots: &mut Roots<'_>, ow
 
 fn end(mutator: &mut Mutator, roots: &mut Roots<'_>, cycle: Cycle, started: i64) {
     let heap = State::of(mutator).heap;
+    // They lie in the blocks that end here.
+    roots.elsewhere.clear();
     // SAFETY: the cycle has come to its end; the roots hold whole terms, and the young generation consists of whole objects.
     unsafe {
         roots.each_run(mutator, |start, words| cycle.update_run(start, words));

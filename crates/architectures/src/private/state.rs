@@ -1,5 +1,7 @@
 //! What `private` keeps in a mutator. A process that never had an old generation has no memory for one.
 
+use std::sync::atomic::{AtomicU8, Ordering};
+
 use atoll_heap::{HeapOptions, Mutator, OFF_HEAP_BYTES_AT_LEAST, STATE_WORDS};
 use atoll_term::Word;
 
@@ -8,7 +10,7 @@ use crate::common::blocks;
 
 /// The overlay of `Mutator::state`.
 #[repr(C)]
-pub(super) struct State {
+pub(crate) struct State {
     /// First word of the block; its end is the stack's base.
     pub(super) heap: *mut Word,
     /// Objects below survived the last collection.
@@ -23,6 +25,10 @@ pub(super) struct State {
     pub(super) minors: u16,
     /// More than 75% was needed at the end of the last collection.
     pub(super) grow: bool,
+    /// For `hybrid`: the cycle of the message area in which the roots were last found.
+    pub(crate) area_cycle: AtomicU8,
+    /// For `hybrid`: terms of this heap have copies in the message area.
+    pub(crate) has_copies: bool,
     /// Messages sent that are not counted yet, and their words.
     pub(super) sent: u32,
     pub(super) sent_words: u32,
@@ -38,15 +44,21 @@ fn in_32_bits(words: usize) -> u32 {
 
 impl State {
     #[inline(always)]
-    pub(super) fn of(mutator: &Mutator) -> &State {
+    pub(crate) fn of(mutator: &Mutator) -> &State {
         // SAFETY: the state words are this architecture's; all zeros is a valid state.
         unsafe { &*mutator.state.as_ptr().cast::<State>() }
     }
 
     #[inline(always)]
-    pub(super) fn of_mut(mutator: &mut Mutator) -> &mut State {
+    pub(crate) fn of_mut(mutator: &mut Mutator) -> &mut State {
         // SAFETY: as above.
         unsafe { &mut *mutator.state.as_mut_ptr().cast::<State>() }
+    }
+
+    /// [`State::area_cycle`] of a mutator that another thread may be using.
+    pub(crate) fn area_cycle_at(mutator: *const Mutator) -> u8 {
+        // SAFETY: callers pass a mutator that lives; the field is atomic wherever it is used.
+        unsafe { (*(&raw const (*mutator).state).cast::<State>()).area_cycle.load(Ordering::Acquire) }
     }
 
     /// Words of the block of heap and stack.

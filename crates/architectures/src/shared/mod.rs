@@ -151,11 +151,12 @@ impl Architecture for Shared {
         *mutator = Mutator::empty();
     }
 
-    fn schedule_in(&self, mutator: &mut Mutator) {
+    fn schedule_in(&self, mutator: &mut Mutator) -> bool {
         buffer::take(self, mutator);
         let state = State::of_mut(mutator);
         state.running = true;
         state.ran_in = self.majors.load(Ordering::Relaxed);
+        false
     }
 
     fn schedule_out(&self, mutator: &mut Mutator) {

@@ -1,5 +1,6 @@
 //! Tests that every architecture must pass, with a process of their own making.
 
+mod hybrid;
 mod messages;
 mod random;
 mod shared;
@@ -39,6 +40,8 @@ impl RootSet for Roots<'_> {
         visit(first.as_mut_ptr(), first.len());
         visit(second.as_mut_ptr(), second.len());
     }
+
+    fn each_message(&mut self, _visit: &mut dyn FnMut(&mut Fragment)) {}
 }
 
 impl Process {
@@ -51,7 +54,7 @@ impl Process {
         architecture.schedule_in(&mut mutator);
         let mut process = Process { architecture, mutator, roots: Box::new(vec![term]) };
         if world::concerns(architecture) {
-            world::register(&mut process.mutator, &mut process.roots);
+            world::register(architecture, &mut process.mutator, &mut process.roots);
         }
         process
     }
@@ -67,7 +70,7 @@ impl Process {
     /// Makes room, collecting if there is none, as an engine does.
     pub(crate) fn reserve(&mut self, words: usize) {
         if world::concerns(self.architecture) {
-            world::safepoint();
+            world::safepoint(self.architecture);
         }
         if self.mutator.free_words() < words {
             self.collect(Collection { heap_words: words, ..Collection::default() }).unwrap();

@@ -1,8 +1,9 @@
 //! A world of the tests' processes: each test thread is a scheduler thread with safepoints of its own choice.
 
 use std::sync::{Condvar, Mutex, MutexGuard, Once};
+use std::thread::ThreadId;
 
-use atoll_heap::{Architecture, Mutator, RootSet, World};
+use atoll_heap::{Architecture, Claim, Fragment, Mutator, RootSet, World};
 use atoll_term::Term;
 
 use super::{RootTable, Roots};
@@ -12,6 +13,8 @@ struct State {
     running: usize,
     stopped: bool,
     processes: Vec<(*mut Mutator, *mut RootTable)>,
+    /// Those of the architecture that stops nobody, with the threads that see to them.
+    unstopped: Vec<(*mut Mutator, *mut RootTable, ThreadId)>,
 }
 
 // SAFETY: the pointers are used in a stopped world, or by the thread that registered them.
@@ -23,7 +26,7 @@ struct TestWorld {
 }
 
 static WORLD: TestWorld = TestWorld {
-    state: Mutex::new(State { running: 0, stopped: false, processes: Vec::new() }),
+    state: Mutex::new(State { running: 0, stopped: false, processes: Vec::new(), unstopped: Vec::new() }),
     changed: Condvar::new(),
 };
 
@@ -70,6 +73,40 @@ impl World for TestWorld {
     }
 
     fn each_global_slice(&self, _visit: &mut dyn FnMut(*mut Term, usize)) {}
+
+    /// All are busy: their threads see to them at safepoints.
+    fn claim_each(
+        &self,
+        _from: usize,
+        _most: usize,
+        wanted: &dyn Fn(*const Mutator) -> bool,
+        _visit: &mut dyn FnMut(&mut Mutator, &mut dyn RootSet),
+        busy: &mut dyn FnMut(Term),
+    ) -> Option<usize> {
+        for (mutator, ..) in &self.lock().unstopped {
+            if wanted(*mutator) {
+                busy(Term::small(*mutator as i64));
+            }
+        }
+        None
+    }
+
+    fn claim(
+        &self,
+        pid: Term,
+        wanted: &dyn Fn(*const Mutator) -> bool,
+        _visit: &mut dyn FnMut(&mut Mutator, &mut dyn RootSet),
+    ) -> Claim {
+        let is_wanted = |mutator: *mut Mutator| mutator as i64 == pid.small_value() && wanted(mutator);
+        let busy = self.lock().unstopped.iter().any(|(mutator, ..)| is_wanted(*mutator));
+        if busy { Claim::Busy } else { Claim::Settled }
+    }
+
+    fn each_kept_message(&self, _visit: &mut dyn FnMut(&mut Fragment)) {}
+
+    fn processes(&self) -> usize {
+        self.lock().unstopped.len()
+    }
 }
 
 /// This thread runs processes until the guard is dropped.
@@ -77,7 +114,7 @@ pub(crate) struct Running(());
 
 /// Whether collections of this architecture concern more than one process.
 pub(crate) fn concerns(architecture: &dyn Architecture) -> bool {
-    architecture.name() == "shared"
+    matches!(architecture.name(), "shared" | "hybrid")
 }
 
 /// Starts to run processes on this thread.
@@ -87,6 +124,9 @@ pub(crate) fn enter(architecture: &dyn Architecture) -> Option<Running> {
     }
     static SET: Once = Once::new();
     SET.call_once(|| atoll_heap::set_world(&WORLD));
+    if architecture.name() == "hybrid" {
+        return None;
+    }
     let mut state = WORLD.lock();
     while state.stopped {
         state = WORLD.changed.wait(state).unwrap();
@@ -102,21 +142,41 @@ impl Drop for Running {
     }
 }
 
-/// Stops here if the world is stopped.
-pub(crate) fn safepoint() {
-    let state = WORLD.lock();
-    if state.stopped {
-        drop(WORLD.pause(state));
+/// Stops here if the world is stopped; shows this thread's processes to an architecture that wants to see their roots.
+pub(crate) fn safepoint(architecture: &dyn Architecture) {
+    if architecture.name() != "hybrid" {
+        let state = WORLD.lock();
+        if state.stopped {
+            drop(WORLD.pause(state));
+        }
+        return;
+    }
+    let own = std::thread::current().id();
+    let processes = WORLD.lock().unstopped.clone();
+    for (mutator, roots, _) in processes.into_iter().filter(|(.., thread)| *thread == own) {
+        // SAFETY: this thread runs these processes.
+        unsafe {
+            if architecture.schedule_in(&mut *mutator) {
+                architecture.visit_roots(&mut *mutator, &mut Roots(&mut *roots));
+            }
+        }
     }
 }
 
 /// Makes a process known.
-pub(crate) fn register(mutator: &mut Mutator, roots: &mut RootTable) {
-    WORLD.lock().processes.push((mutator, roots));
+pub(crate) fn register(architecture: &dyn Architecture, mutator: &mut Mutator, roots: &mut RootTable) {
+    let mut state = WORLD.lock();
+    if architecture.name() == "hybrid" {
+        state.unstopped.push((mutator, roots, std::thread::current().id()));
+    } else {
+        state.processes.push((mutator, roots));
+    }
 }
 
 /// Forgets a process.
 pub(crate) fn unregister(mutator: &mut Mutator) {
     let mutator: *mut Mutator = mutator;
-    WORLD.lock().processes.retain(|(known, _)| *known != mutator);
+    let mut state = WORLD.lock();
+    state.processes.retain(|(known, ..)| *known != mutator);
+    state.unstopped.retain(|(known, ..)| *known != mutator);
 }

@@ -214,6 +214,11 @@ impl Paged {
         control
     }
 
+    /// Whether a cycle is on, without a lock.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.busy.load(Ordering::Relaxed)
+    }
+
     /// Whether a cycle is on, sweeping included.
     pub(crate) fn is_collecting(&self, cx: &Context<'_>) -> bool {
         !matches!(self.park_for_control(cx).state, State::Idle)
@@ -321,7 +326,11 @@ impl Paged {
         }
         let counters = &self.counters;
         let since = counters.allocated.load(Ordering::Relaxed) - counters.at_flip.load(Ordering::Relaxed);
-        if since >= counters.worthwhile.load(Ordering::Relaxed) {
+        let enough = match &self.least_growth {
+            Some(least) => least.load(Ordering::Relaxed).max(counters.base.load(Ordering::Relaxed) * 8) / 8,
+            None => counters.worthwhile.load(Ordering::Relaxed),
+        };
+        if since >= enough {
             return true;
         }
         let memory = self.memory();
@@ -377,7 +386,7 @@ impl Paged {
         }
         loop {
             match self.push_portion(cycle, |visitor| cx.runtime.push_roots(SLOTS, visitor)) {
-                Portion::Done => return true,
+                Portion::Done | Portion::Waiting => return true,
                 Portion::More if budget.is_over() => return false,
                 Portion::More => {}
             }
@@ -403,9 +412,12 @@ impl Paged {
         }
         let pushed = self.pushed.load(Ordering::Acquire);
         let push = |visitor: &mut Visitor<'_>| cx.runtime.push_changed_roots(SLOTS, visitor);
-        while self.push_portion(control.cycle, push) == Portion::More {
-            if budget.is_over() {
-                return Step::Spent;
+        loop {
+            match self.push_portion(control.cycle, push) {
+                Portion::Done => break,
+                Portion::Waiting => return Step::Waiting,
+                Portion::More if budget.is_over() => return Step::Spent,
+                Portion::More => {}
             }
         }
         if self.pushed.load(Ordering::Acquire) != pushed {

@@ -198,6 +198,27 @@ impl Paged {
         self.allocate_and_pay(cx, local, words).ok_or(error)
     }
 
+    /// An object, without a poll, without work.
+    pub(crate) fn allocate_quietly(&self, local: &Local, words: usize) -> Result<usize, OutOfMemory> {
+        self.count(local);
+        let fits = words.div_ceil(PAGE_WORDS) <= self.limit_pages;
+        fits.then(|| self.try_allocate(local, words)).flatten().ok_or(OutOfMemory { words, limit: self.limit })
+    }
+
+    /// Whether the thread has allocated so much since it last paid that it should now.
+    #[inline]
+    pub(crate) fn owes(&self, local: &Local) -> bool {
+        local.debt.get() >= IDLE_WORDS || self.stress > 0
+    }
+
+    /// Polls, and works off what the thread owes.
+    pub(crate) fn settle(&self, cx: &Context<'_>, local: &Local) {
+        let since = cx.log.start();
+        self.poll(cx, local);
+        let cause = self.pay(cx, local, since.wall());
+        cx.log.pause(since, cause);
+    }
+
     /// The block of the newest medium or large object, if that object is dead by the rules: the thread allocates, and has neither rooted nor stored it.
     fn reuse(&self, local: &Local, words: usize) -> Option<usize> {
         if words <= SMALL_WORDS {

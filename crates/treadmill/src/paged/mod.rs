@@ -32,7 +32,7 @@ pub(crate) use local::Local;
 pub(crate) use mark::Budget;
 
 use crate::area::Area;
-use crate::config::Config;
+use crate::config::{Config, Pace};
 use crate::error::HeapError;
 use crate::finalizers::Finalizers;
 use crate::space::{Metadata, PageSpace, Tags};
@@ -91,18 +91,26 @@ pub(crate) struct Paged {
     recycles: bool,
     /// Whether a cycle is on, sweeping included.
     busy: AtomicBool,
+    /// Bytes of growth at which a collection begins, if growth makes it begin.
+    least_growth: Option<AtomicU64>,
     /// The time that one allocation may spend on collecting.
     slice: Duration,
 }
 
 impl Paged {
-    pub(crate) fn new(config: &Config, recycles: bool) -> Result<Paged, HeapError> {
+    pub(crate) fn new(config: &Config, recycles: bool, place: Option<Area>) -> Result<Paged, HeapError> {
         let limit = config.limit / (PAGE_BYTES + size_of::<Meta>());
-        let pages = limit * ADDRESS_FACTOR;
+        let pages = place.as_ref().map_or(limit * ADDRESS_FACTOR, |area| area.range().len() / PAGE_BYTES);
+        if pages < limit {
+            return Err(HeapError::Settings("the range is shorter than the limit"));
+        }
         if pages >= 1 << 30 {
             return Err(HeapError::Settings("the limit is too high"));
         }
-        let area = Arc::new(Area::reserve(pages * PAGE_BYTES, PAGE_BYTES)?);
+        let area = Arc::new(match place {
+            Some(area) => area,
+            None => Area::reserve(pages * PAGE_BYTES, PAGE_BYTES)?,
+        });
         let metadata = Arc::new(Area::reserve(pages * size_of::<Meta>(), PAGE_BYTES)?);
         // SAFETY: fresh anonymous memory is zero, which is a valid `Meta`; it lives in the same struct as the table.
         let table = unsafe { Table::new(metadata.pointer(metadata.base()).cast(), pages) };
@@ -128,6 +136,10 @@ impl Paged {
             limit_pages: config.limit / PAGE_BYTES,
             recycles,
             busy: AtomicBool::new(false),
+            least_growth: match config.pace {
+                Pace::Limit => None,
+                Pace::Growth { least } => Some(AtomicU64::new(least as u64)),
+            },
             slice: config.pause_bound.mul_f64(0.4),
         })
     }
@@ -153,6 +165,23 @@ impl Paged {
         match meta.kind() {
             meta::Kind::Large => meta.large_words(),
             _ => meta.end_of(index) - index,
+        }
+    }
+
+    pub(crate) fn set_least_growth(&self, bytes: usize) {
+        if let Some(least) = &self.least_growth {
+            least.store(bytes as u64, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether an object begins at an address of the area.
+    pub(crate) fn is_object(&self, address: usize) -> bool {
+        let (page, index) = self.place_of(address);
+        let meta = self.table.get(page);
+        match meta.kind() {
+            meta::Kind::None => false,
+            meta::Kind::Large => index == 0,
+            meta::Kind::Small => index + 1 < PAGE_WORDS && meta.is_start(index) && meta.is_object(index),
         }
     }
 

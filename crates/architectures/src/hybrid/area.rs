@@ -1,0 +1,227 @@
+//! The message area: a heap of the `treadmill` crate behind the literals in the immovable range, so that one comparison tells
+//! that an object is not to be moved, and a second one that it lies in the area.
+//!
+//! Each scheduler has a mutator of the area, in a thread-local. Other threads have none: what they send is copied.
+
+use std::cell::RefCell;
+use std::ops::Range;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use atoll_heap::statistics::{MAX_PAUSE, STRESS};
+use atoll_heap::{immovable, out_of_memory};
+use atoll_term::{Header, Term, WORD_BYTES, Word, release_off_heap_part};
+use treadmill::raw::{Portion, RawHeap, RawMutator, Runtime, Visitor};
+use treadmill::{Config, Pace};
+
+use super::roots::Finder;
+use super::verify;
+
+/// Addresses reserved for each byte that the area may have, tried in this order.
+const ADDRESS_FACTORS: [usize; 3] = [16, 4, 2];
+/// Growth in bytes at which the first cycle begins.
+const LEAST_GROWTH: usize = super::roots::LEAST_GROWTH_WORDS * WORD_BYTES;
+
+/// Addresses of the area.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bounds {
+    start: usize,
+    bytes: usize,
+}
+
+impl Bounds {
+    /// The object of the area that a term refers to, if it does.
+    #[inline(always)]
+    pub(super) fn object(self, term: Term) -> Option<NonNull<Word>> {
+        let place = term.pointer();
+        let inside = term.is_pointer() && (place as usize).wrapping_sub(self.start) < self.bytes;
+        if inside { NonNull::new(place) } else { None }
+    }
+
+    /// Calls `visit` with the objects of the area that words of a run refer to.
+    ///
+    /// # Safety
+    /// The run is readable.
+    pub(super) unsafe fn each_in_run(self, start: *const Word, words: usize, visit: &mut dyn FnMut(NonNull<Word>)) {
+        for index in 0..words {
+            // SAFETY: the caller vouches for the run.
+            if let Some(object) = self.object(Term::from_word(unsafe { *start.add(index) })) {
+                visit(object);
+            }
+        }
+    }
+
+    /// As [`Bounds::each_in_run`], for a run of whole objects.
+    ///
+    /// # Safety
+    /// The run consists of whole objects.
+    pub(super) unsafe fn each_in_objects(self, start: *const Word, words: usize, visit: &mut dyn FnMut(NonNull<Word>)) {
+        let mut index = 0;
+        while index < words {
+            // SAFETY: the index stays inside the run, at a term or a header.
+            let word = Term::from_word(unsafe { *start.add(index) });
+            index += if word.is_header() && Header::from_word(word.word()).is_opaque() {
+                Header::from_word(word.word()).object_words()
+            } else {
+                if let Some(object) = self.object(word) {
+                    visit(object);
+                }
+                1
+            };
+        }
+    }
+}
+
+/// The area, and what finds its roots.
+pub(super) struct Area {
+    heap: RawHeap,
+    pub(super) bounds: Bounds,
+    pub(super) finder: Arc<Finder>,
+    /// Bytes of growth at which cycles begin now.
+    least_growth: AtomicUsize,
+}
+
+thread_local! {
+    static LOCAL: RefCell<Option<RawMutator>> = const { RefCell::new(None) };
+}
+
+impl Area {
+    /// Reserves the area; ends the run if the system gives no addresses.
+    pub(super) fn new() -> Area {
+        let limit = atoll_platform::machine_bytes().clamp(64 << 20, 96 << 30);
+        let stress = STRESS.load(Ordering::Relaxed);
+        let config = Config {
+            pause_bound: Duration::from_nanos(MAX_PAUSE.load(Ordering::Relaxed)),
+            pace: Pace::Growth { least: LEAST_GROWTH },
+            stress: usize::from(stress > 0),
+            ..Config::best(limit)
+        };
+        let Some((start, bytes)) = immovable::reserve_with_area(&ADDRESS_FACTORS.map(|factor| factor * limit)) else {
+            eprintln!("atoll: the range of immovable objects was in use before the message area was made");
+            std::process::exit(1)
+        };
+        let bounds = Bounds { start: start.as_ptr() as usize, bytes };
+        let finder = Arc::new(Finder::new(bounds));
+        let runtime = Terms { bounds, finder: Arc::clone(&finder) };
+        // SAFETY: the range was reserved for this, once, for the rest of the run.
+        let heap = unsafe { RawHeap::new_in(&config, Box::new(runtime), start, bytes) };
+        match heap {
+            Ok(heap) => Area { heap, bounds, finder, least_growth: AtomicUsize::new(LEAST_GROWTH) },
+            Err(error) => {
+                eprintln!("atoll: no message area: {error}");
+                std::process::exit(1)
+            }
+        }
+    }
+
+    /// Whether a live object begins at this place of the area.
+    pub(super) fn is_object(&self, place: *const Word) -> bool {
+        self.heap.is_object(place as usize)
+    }
+
+    /// Calls `use_it` with this thread's mutator; `None` on threads that are no schedulers.
+    #[inline]
+    pub(super) fn with<R>(&self, use_it: impl FnOnce(&RawMutator) -> R) -> Option<R> {
+        LOCAL.with_borrow(|local| local.as_ref().map(use_it))
+    }
+
+    /// As [`Area::with`], with a mutator for the moment on threads that are no schedulers.
+    pub(super) fn with_any<R>(&self, use_it: impl Fn(&RawMutator) -> R) -> R {
+        self.with(&use_it).unwrap_or_else(|| use_it(&self.heap.mutator()))
+    }
+
+    /// This scheduler stands at a safepoint: it hears what the collector has to say, and pays for what it allocated.
+    #[inline]
+    pub(super) fn settle(&self) {
+        let growth = self.finder.growth_words() * WORD_BYTES;
+        if growth != self.least_growth.load(Ordering::Relaxed) {
+            self.least_growth.store(growth, Ordering::Relaxed);
+            self.heap.set_least_growth(growth);
+        }
+        LOCAL.with_borrow_mut(|local| local.get_or_insert_with(|| self.heap.mutator()).settle());
+    }
+
+    /// Works for the collector while there is nothing else to do. Returns whether there was anything.
+    pub(super) fn assist(&self) -> bool {
+        if !self.heap.is_collecting() {
+            return false;
+        }
+        self.settle();
+        self.heap.assist(Duration::from_nanos(MAX_PAUSE.load(Ordering::Relaxed) / 2))
+    }
+
+    /// Nobody may wait for this thread until [`Area::unpark`].
+    pub(super) fn park(&self) {
+        self.with(RawMutator::park_now);
+    }
+
+    /// Ends what [`Area::park`] began.
+    pub(super) fn unpark(&self) {
+        self.with(RawMutator::unpark);
+    }
+
+    /// Allocates in the area, without a safepoint.
+    #[inline]
+    pub(super) fn allocate(&self, mutator: &RawMutator, words: usize, has_off_heap_part: bool) -> NonNull<Word> {
+        // SAFETY: the caller initialises the object before this thread's next safepoint, and what it stores passes the barrier.
+        match unsafe { mutator.allocate_quietly(words, has_off_heap_part) } {
+            Ok(object) => object,
+            Err(_) => out_of_memory(words * WORD_BYTES),
+        }
+    }
+}
+
+/// What the collector has to know of terms.
+struct Terms {
+    bounds: Bounds,
+    finder: Arc<Finder>,
+}
+
+// SAFETY: `describe` reports each pointer into the area that the object holds in this portion, by the object's own header.
+unsafe impl Runtime for Terms {
+    unsafe fn describe(&self, object: NonNull<u64>, _words: usize, portion: Range<usize>, visitor: &mut Visitor<'_>) {
+        let place = object.as_ptr();
+        // SAFETY: the object was published whole; it is immutable.
+        unsafe {
+            let first = Term::from_word(*place);
+            let fields = if first.is_header() {
+                let header = Header::from_word(first.word());
+                if header.is_opaque() { 0..0 } else { 1..header.object_words() }
+            } else {
+                0..2
+            };
+            for index in fields.start.max(portion.start)..fields.end.min(portion.end) {
+                let term = Term::from_word(*place.add(index));
+                match self.bounds.object(term) {
+                    Some(reference) => {
+                        visitor.visit(reference);
+                    }
+                    None => verify::check_field(place.add(index), term),
+                }
+            }
+        }
+    }
+
+    unsafe fn finalize(&self, object: NonNull<u64>, _words: usize) {
+        // SAFETY: only objects with off-heap parts are finalizable, and this one is dead.
+        unsafe { release_off_heap_part(object) }
+    }
+
+    fn begin_roots(&self) {
+        self.finder.begin();
+    }
+
+    fn push_roots(&self, _slots: usize, visitor: &mut Visitor<'_>) -> Portion {
+        self.finder.push(&mut |object| {
+            visitor.visit(object);
+        })
+    }
+
+    fn push_changed_roots(&self, _slots: usize, visitor: &mut Visitor<'_>) -> Portion {
+        self.finder.push_late(&mut |object| {
+            visitor.visit(object);
+        })
+    }
+}

@@ -1,0 +1,209 @@
+//! `hybrid`: a private heap for each process, and one message area for all (Wilhelmsson §5, Johansson §5). What is known to be a
+//! message is built in the area; what is sent, stored in a table or handed to a new process, and is not there yet, is copied there
+//! with its sharing kept; what is there is passed by pointer.
+//!
+//! What it cannot do: stop a process for less than the length of its private heap when the area's roots are found in it.
+//! Messages of a few words are copied to their receiver as under `private`: that costs less than an object of the area.
+//!
+//! Private collections are those of `private` (`private/mod.rs`, phases 1 to 7), on the process's own thread, without
+//! synchronisation: the area lies in the immovable range, so they leave pointers into it alone by the comparison they make anyway. One
+//! phase is added, before the roots are visited: terms that have a copy in the area are redirected to it (`copies.rs`).
+//!
+//! The area is collected by the `treadmill` crate: it moves nothing, and marks in slices while everybody runs. Its cycle, whose
+//! phases are worked on by schedulers at safepoints, and by idle ones:
+//!
+//! 1. Every scheduler hears that a cycle begins: from then on new objects are black, and the barrier of `send.rs` is on.
+//! 2. Roots (`roots.rs`): kept messages, stored terms, then processes one by one. Nobody stops for this but the process
+//!    being looked at.
+//! 3. Marking, by any number of schedulers (Lim, Pardyak and Bershad 1998 for the memory; the crate's `paged` for the rest).
+//! 4. Every scheduler is heard once more; objects with off-heap parts that died are finalized; the rest is swept in slices.
+//!
+//! Why this is enough: terms are immutable, so a process that was scanned reaches new objects of the area only by pointers that it
+//! is given, which pass the barrier, or out of objects that will be scanned.
+//!
+//! Safepoints are where no area pointer is held by native code alone: the beginning of a time slice, and before a send by a process. There
+//! only does a scheduler hear of phases. So no phase changes while a message is being copied, or between copy and delivery.
+//!
+//! Invariants, beside P1 to P5 of `private` and PG1 to PG7 of `treadmill`:
+//! * A1: a pointer into the area leads to the first word of an object there that lives.
+//! * A2: an object of the area refers to the area and to literals only.
+//! * A3: what is noted as a copy of a private term lies in the area.
+
+mod area;
+mod copies;
+mod copy;
+mod roots;
+mod send;
+mod stored;
+mod verify;
+
+use std::ptr::NonNull;
+use std::sync::atomic::Ordering;
+
+use atoll_heap::statistics::VERIFY;
+use atoll_heap::{
+    Architecture, Collection, Fragment, HeapFull, HeapOptions, HeapSizes, Mutator, RootSet, StackPlacement,
+};
+use atoll_term::{Header, Term, Word};
+
+use crate::private::state::State;
+use crate::private::{Private, collect};
+use area::Area;
+
+/// The architecture with private heaps and a message area.
+pub struct Hybrid {
+    area: Area,
+    private: Private,
+}
+
+impl Hybrid {
+    /// The architecture; reserves the immovable range with the area in it.
+    pub fn new() -> Hybrid {
+        // The area first: it is part of the range that `Private` asks for.
+        let area = Area::new();
+        Hybrid { area, private: Private::new() }
+    }
+}
+
+impl Default for Hybrid {
+    fn default() -> Hybrid {
+        Hybrid::new()
+    }
+}
+
+impl Architecture for Hybrid {
+    fn name(&self) -> &'static str {
+        "hybrid"
+    }
+
+    fn stack_placement(&self) -> StackPlacement {
+        StackPlacement::United
+    }
+
+    fn create(&self, mutator: &mut Mutator, arguments: NonNull<Fragment>, options: &HeapOptions) -> Term {
+        let term = self.private.create(mutator, arguments, options);
+        State::of(mutator).area_cycle.store(self.area.finder.first_mark(), Ordering::Release);
+        term
+    }
+
+    fn destroy(&self, mutator: &mut Mutator) {
+        if State::of(mutator).has_copies {
+            self.area.finder.copies.take(mutator);
+        }
+        self.private.destroy(mutator);
+    }
+
+    fn schedule_in(&self, mutator: &mut Mutator) -> bool {
+        self.area.settle();
+        self.area.finder.wants(mutator)
+    }
+
+    fn visit_roots(&self, mutator: &mut Mutator, roots: &mut dyn RootSet) {
+        self.area.with(|local| self.area.finder.scan(mutator, roots, &mut |object| local.barrier(object)));
+    }
+
+    fn schedule_out(&self, mutator: &mut Mutator) {
+        self.private.schedule_out(mutator);
+    }
+
+    fn safepoint(&self) {
+        if self.area.with(|_| ()).is_some() {
+            self.area.settle();
+        }
+    }
+
+    fn idle(&self) -> bool {
+        self.area.assist()
+    }
+
+    fn thread_sleeps(&self) {
+        self.area.park();
+    }
+
+    fn thread_wakes(&self) {
+        self.area.unpark();
+    }
+
+    fn collect(
+        &self,
+        mutator: &mut Mutator,
+        request: Collection,
+        live: &mut [Term],
+        roots: &mut dyn RootSet,
+    ) -> Result<(), HeapFull> {
+        let has_copies = State::of(mutator).has_copies;
+        let mut copies = if has_copies { self.area.finder.copies.take(mutator) } else { Vec::new() };
+        let result = collect::collect(&self.private, mutator, request, live, roots, &mut copies);
+        if has_copies {
+            State::of_mut(mutator).has_copies = !copies.is_empty();
+            if !copies.is_empty() {
+                self.area.finder.copies.put(mutator, copies);
+            }
+        }
+        if VERIFY.load(Ordering::Relaxed) {
+            verify::verify(&self.area, mutator, roots);
+        }
+        result
+    }
+
+    fn allocate_slow(&self, mutator: &mut Mutator, words: usize) -> NonNull<Word> {
+        self.private.allocate_slow(mutator, words)
+    }
+
+    fn send(&self, sender: Option<&mut Mutator>, term: Term) -> NonNull<Fragment> {
+        send::send(self, sender, term)
+    }
+
+    fn receive(&self, receiver: &mut Mutator, message: &mut Fragment) -> bool {
+        self.private.receive(receiver, message)
+    }
+
+    fn keep_fragment(&self, receiver: &mut Mutator, message: NonNull<Fragment>) {
+        self.private.keep_fragment(receiver, message);
+    }
+
+    fn deliver_kept(&self, message: NonNull<Fragment>) {
+        send::publish(self, message);
+    }
+
+    fn store(&self, owner: &mut Mutator, term: Term) -> NonNull<Fragment> {
+        send::store(self, owner, term)
+    }
+
+    fn discard_stored(&self, stored: NonNull<Fragment>) {
+        // SAFETY: the caller gives it up.
+        unsafe { self.area.finder.stored.discard(stored) }
+    }
+
+    fn build_message(&self, header: Option<Header>, fields: &[Term]) -> Option<Term> {
+        send::build(self, header, fields)
+    }
+
+    fn messages_are_roots(&self) -> bool {
+        false
+    }
+
+    fn wants_collection(&self, mutator: &Mutator) -> bool {
+        self.private.wants_collection(mutator)
+    }
+
+    fn set_options(&self, mutator: &mut Mutator, options: &HeapOptions) {
+        self.private.set_options(mutator, options);
+    }
+
+    fn options(&self, mutator: &Mutator) -> HeapOptions {
+        self.private.options(mutator)
+    }
+
+    fn sizes(&self, mutator: &Mutator) -> HeapSizes {
+        self.private.sizes(mutator)
+    }
+
+    fn each_block(&self, mutator: &Mutator, visit: &mut dyn FnMut(*mut Word, usize)) {
+        self.private.each_block(mutator, visit);
+    }
+
+    fn each_off_heap(&self, mutator: &Mutator, visit: &mut dyn FnMut(NonNull<Word>)) {
+        self.private.each_off_heap(mutator, visit);
+    }
+}

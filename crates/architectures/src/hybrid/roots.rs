@@ -1,0 +1,204 @@
+//! The roots of the message area, found piece by piece while everybody runs:
+//!
+//! 1. messages that timers keep;
+//! 2. stored terms (rows of tables), a list at a time;
+//! 3. processes: those that wait are held for the moment of their scan, by whoever works for the collector; those that run are
+//!    scanned by their own scheduler at the beginning of their next time slice.
+//!
+//! In this order, because a process that is not scanned yet may take a pointer out of a row and be the only one that has it when
+//! the row is deleted: it is scanned after the rows. What is stored or sent meanwhile passes the barrier (`send.rs`). A process
+//! that begins after step 3 has begun need not be scanned, since its arguments passed the barrier; one from before is.
+
+use std::ptr::NonNull;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+
+use atoll_heap::{Claim, Fragment, Mutator, RootSet, world};
+use atoll_term::{Term, WORD_BYTES, Word};
+use treadmill::raw::Portion;
+
+use super::area::Bounds;
+use super::copies::Copies;
+use super::stored::{SHARDS, StoredTerms};
+use crate::private::collect::each_block;
+use crate::private::state::State;
+
+/// Growth of the area in words at which a cycle begins, at least.
+pub(super) const LEAST_GROWTH_WORDS: usize = if cfg!(test) { 1 << 12 } else { (4 << 20) / WORD_BYTES };
+/// Words of roots scanned for each word of growth at which a cycle begins.
+const SCANNED_PER_WORD: usize = 2;
+/// Places of the process table looked at in one portion.
+const PLACES: usize = 64;
+/// Processes that ran before, tried again in one portion.
+const LATE: usize = 64;
+
+/// Where a cycle's search for roots is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Kept,
+    Stored(usize),
+    Process(usize),
+    Late,
+}
+
+#[derive(Debug)]
+struct Walk {
+    place: Place,
+    /// Processes that were running when their turn came.
+    late: Vec<Term>,
+}
+
+/// Finds the roots, cycle by cycle.
+pub(super) struct Finder {
+    bounds: Bounds,
+    /// Which cycle this is, modulo 256: processes carry the number of the one in which they were scanned.
+    cycle: AtomicU8,
+    /// Whether processes are being scanned in this cycle, or have been.
+    scans_processes: AtomicBool,
+    walk: Mutex<Walk>,
+    pub(super) stored: StoredTerms,
+    pub(super) copies: Copies,
+    scanned_words: AtomicUsize,
+    growth_words: AtomicUsize,
+}
+
+impl Finder {
+    pub(super) fn new(bounds: Bounds) -> Finder {
+        Finder {
+            bounds,
+            cycle: AtomicU8::new(0),
+            scans_processes: true.into(),
+            walk: Mutex::new(Walk { place: Place::Late, late: Vec::new() }),
+            stored: StoredTerms::new(),
+            copies: Copies::new(),
+            scanned_words: AtomicUsize::new(0),
+            growth_words: AtomicUsize::new(LEAST_GROWTH_WORDS),
+        }
+    }
+
+    /// Growth in words at which the next cycle should begin: so much that finding the roots costs little by comparison.
+    pub(super) fn growth_words(&self) -> usize {
+        self.growth_words.load(Ordering::Relaxed)
+    }
+
+    fn walk(&self) -> std::sync::MutexGuard<'_, Walk> {
+        self.walk.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// A cycle begins; every thread knows.
+    pub(super) fn begin(&self) {
+        let scanned = self.scanned_words.swap(0, Ordering::Relaxed);
+        self.growth_words.store(LEAST_GROWTH_WORDS.max(scanned / SCANNED_PER_WORD), Ordering::Relaxed);
+        let mut walk = self.walk();
+        self.scans_processes.store(false, Ordering::Release);
+        self.cycle.fetch_add(1, Ordering::AcqRel);
+        walk.place = Place::Kept;
+        walk.late.clear();
+    }
+
+    /// The mark of a process that begins now.
+    pub(super) fn first_mark(&self) -> u8 {
+        let cycle = self.cycle.load(Ordering::Acquire);
+        if self.scans_processes.load(Ordering::Acquire) { cycle } else { cycle.wrapping_sub(1) }
+    }
+
+    /// Whether a process has to be scanned before it runs on.
+    #[inline]
+    pub(super) fn wants(&self, mutator: &Mutator) -> bool {
+        State::of(mutator).area_cycle.load(Ordering::Relaxed) != self.cycle.load(Ordering::Acquire)
+            && self.scans_processes.load(Ordering::Acquire)
+    }
+
+    /// Steps 1 to 3, a portion of one.
+    pub(super) fn push(&self, shade: &mut dyn FnMut(NonNull<Word>)) -> Portion {
+        let mut walk = self.walk();
+        match walk.place {
+            Place::Kept => {
+                world().each_kept_message(&mut |message| {
+                    self.scan_fragment(message, shade);
+                });
+                walk.place = Place::Stored(0);
+            }
+            Place::Stored(shard) => {
+                self.stored.each(shard, &mut |term| {
+                    if let Some(object) = self.bounds.object(term) {
+                        shade(object);
+                    }
+                });
+                walk.place = Place::Stored(shard + 1);
+                if shard + 1 == SHARDS {
+                    self.scans_processes.store(true, Ordering::Release);
+                    walk.place = Place::Process(0);
+                }
+            }
+            Place::Process(from) => {
+                let Walk { place, late } = &mut *walk;
+                let next = self.scan_some(from, shade, late);
+                *place = next.map_or(Place::Late, Place::Process);
+            }
+            Place::Late => return if walk.late.is_empty() { Portion::Done } else { Portion::Waiting },
+        }
+        Portion::More
+    }
+
+    fn scan_some(&self, from: usize, shade: &mut dyn FnMut(NonNull<Word>), late: &mut Vec<Term>) -> Option<usize> {
+        let cycle = self.cycle.load(Ordering::Relaxed);
+        let wanted = |mutator: *const Mutator| State::area_cycle_at(mutator) != cycle;
+        let mut visit = |mutator: &mut Mutator, roots: &mut dyn RootSet| self.scan(mutator, roots, shade);
+        world().claim_each(from, PLACES, &wanted, &mut visit, &mut |pid| late.push(pid))
+    }
+
+    /// The processes that ran when their turn came.
+    pub(super) fn push_late(&self, shade: &mut dyn FnMut(NonNull<Word>)) -> Portion {
+        let cycle = self.cycle.load(Ordering::Relaxed);
+        let wanted = |mutator: *const Mutator| State::area_cycle_at(mutator) != cycle;
+        let mut walk = self.walk();
+        for _ in 0..LATE.min(walk.late.len()) {
+            let Some(pid) = walk.late.pop() else { break };
+            let mut visit = |mutator: &mut Mutator, roots: &mut dyn RootSet| self.scan(mutator, roots, shade);
+            if world().claim(pid, &wanted, &mut visit) == Claim::Busy {
+                walk.late.push(pid);
+                return Portion::Waiting;
+            }
+        }
+        if walk.late.is_empty() { Portion::Done } else { Portion::More }
+    }
+
+    /// Reports what a process refers to in the area. Nobody else uses the process meanwhile.
+    pub(super) fn scan(&self, mutator: &mut Mutator, roots: &mut dyn RootSet, shade: &mut dyn FnMut(NonNull<Word>)) {
+        let mut words = mutator.stack_words();
+        // SAFETY: the process does not run: its stack, blocks and messages are whole, and ours for now.
+        unsafe {
+            self.bounds.each_in_run(mutator.stack, words, shade);
+            roots.each_slice(&mut |start, terms| {
+                words += terms;
+                self.bounds.each_in_run(start.cast(), terms, shade);
+            });
+            each_block(mutator, &mut |start, used| {
+                words += used;
+                self.bounds.each_in_objects(start, used, shade);
+            });
+        }
+        roots.each_message(&mut |message| words += self.scan_fragment(message, shade));
+        if State::of(mutator).has_copies {
+            self.copies.each(mutator, |copy| {
+                if let Some(object) = self.bounds.object(copy) {
+                    shade(object);
+                }
+            });
+        }
+        self.scanned_words.fetch_add(words, Ordering::Relaxed);
+        State::of(mutator).area_cycle.store(self.cycle.load(Ordering::Relaxed), Ordering::Release);
+    }
+
+    /// Reports what a message refers to in the area; gives its words.
+    pub(super) fn scan_fragment(&self, message: &Fragment, shade: &mut dyn FnMut(NonNull<Word>)) -> usize {
+        if let Some(object) = self.bounds.object(message.term) {
+            shade(object);
+        }
+        let used = message.used();
+        // SAFETY: a message's fragment consists of whole objects.
+        unsafe { self.bounds.each_in_objects(message.words(), used, shade) };
+        used
+    }
+}

@@ -1,0 +1,165 @@
+//! Messages, spawn arguments and stored terms: the ways into the area, and the barrier, which stands here alone. While roots are
+//! being found or objects marked, whatever object of the area enters a message or a stored term is greyed.
+
+use std::ptr::NonNull;
+use std::sync::atomic::Ordering;
+
+use atoll_heap::statistics::{AREA, COUNTERS, TIMED};
+use atoll_heap::{Fragment, Mutator};
+use atoll_platform::clock::monotonic;
+use atoll_term::{Header, Term, Word};
+
+use super::Hybrid;
+use super::copy;
+use crate::common::message::by_reference;
+use crate::common::sizing::extent;
+use crate::private::send as private;
+use crate::private::state::State;
+
+/// Words up to which a message is copied to its receiver as under `private`: it costs less than an object of the area.
+const SMALL_MESSAGE: usize = 32;
+/// Words from which on the copies of a message are noted for the next time.
+const NOTED: usize = 64;
+
+pub(super) fn send(hybrid: &Hybrid, sender: Option<&mut Mutator>, term: Term) -> NonNull<Fragment> {
+    let immovable = hybrid.private.immovable;
+    // A thread that is no scheduler has no mutator of the area; what it sends is copied.
+    let is_scheduler = hybrid.area.with(|_| ()).is_some();
+    let Some(sender) = sender.filter(|_| is_scheduler) else {
+        let fragment = private::send(&hybrid.private, None, term);
+        return publish(hybrid, fragment);
+    };
+    let term = if State::of(sender).has_copies && term.is_pointer() && !immovable.contains(term) {
+        hybrid.area.finder.copies.replace(sender, term, immovable)
+    } else {
+        term
+    };
+    // SAFETY: the sender's terms are whole.
+    if term.is_pointer() && !immovable.contains(term) && unsafe { is_small(hybrid, term) } {
+        return publish(hybrid, private::send(&hybrid.private, Some(sender), term));
+    }
+    let started = TIMED.load(Ordering::Relaxed).then(monotonic);
+    let (term, words) = place(hybrid, sender, term);
+    private::count(sender, words);
+    if let Some(started) = started {
+        let time = (monotonic() - started).max(0) as u64;
+        COUNTERS.send_time.fetch_add(time, Ordering::Relaxed);
+        if words > 0 {
+            COUNTERS.copy_time.fetch_add(time, Ordering::Relaxed);
+        }
+    }
+    by_reference(term)
+}
+
+/// The term in immovable memory: as it is, or its copy in the area. Words copied.
+fn place(hybrid: &Hybrid, owner: &mut Mutator, term: Term) -> (Term, usize) {
+    let immovable = hybrid.private.immovable;
+    if !term.is_pointer() {
+        return (term, 0);
+    }
+    if immovable.contains(term) {
+        shade(hybrid, term);
+        return (term, 0);
+    }
+    // SAFETY: the term lies on the heap of a process that this thread runs.
+    let (copy, words) = hybrid.area.with_any(|mutator| unsafe { copy::copy(&hybrid.area, mutator, term, immovable) });
+    AREA.words_copied.fetch_add(words as u64, Ordering::Relaxed);
+    if words >= NOTED {
+        hybrid.area.finder.copies.note(owner, term, copy, immovable);
+        State::of_mut(owner).has_copies = true;
+    }
+    (copy, words)
+}
+
+/// Keeps a term outside of processes, in the area.
+pub(super) fn store(hybrid: &Hybrid, owner: &mut Mutator, term: Term) -> NonNull<Fragment> {
+    let immovable = hybrid.private.immovable;
+    let term = if State::of(owner).has_copies && term.is_pointer() && !immovable.contains(term) {
+        hybrid.area.finder.copies.replace(owner, term, immovable)
+    } else {
+        term
+    };
+    let (term, _) = place(hybrid, owner, term);
+    hybrid.area.finder.stored.store(term)
+}
+
+/// The barrier for one term.
+fn shade(hybrid: &Hybrid, term: Term) {
+    if let Some(object) = hybrid.area.bounds.object(term) {
+        hybrid.area.with(|mutator| mutator.barrier(object));
+    }
+}
+
+/// The barrier for a message.
+pub(super) fn publish(hybrid: &Hybrid, fragment: NonNull<Fragment>) -> NonNull<Fragment> {
+    hybrid.area.with(|mutator| {
+        if mutator.is_marking() {
+            // SAFETY: the fragment is the caller's, and whole.
+            hybrid.area.finder.scan_fragment(unsafe { fragment.as_ref() }, &mut |object| mutator.barrier(object));
+        }
+    });
+    fragment
+}
+
+/// Whether what a message of this term would copy has few words.
+///
+/// # Safety
+/// The term is a pointer to a whole object.
+unsafe fn is_small(hybrid: &Hybrid, term: Term) -> bool {
+    let immovable = hybrid.private.immovable;
+    let mut pending = [term; SMALL_MESSAGE];
+    let mut waiting = 1;
+    let mut words = 0;
+    while waiting > 0 {
+        waiting -= 1;
+        let term = pending[waiting];
+        // SAFETY: parts of a whole term are whole.
+        unsafe {
+            let (object_words, fields, count): (usize, *mut Word, usize) = extent(term);
+            words += object_words;
+            if words > SMALL_MESSAGE {
+                return false;
+            }
+            for index in 0..count {
+                let part = Term::from_word(*fields.add(index));
+                if part.is_pointer() && !immovable.contains(part) {
+                    if waiting == SMALL_MESSAGE {
+                        return false;
+                    }
+                    pending[waiting] = part;
+                    waiting += 1;
+                }
+            }
+        }
+    }
+    true
+}
+
+/// Builds an object of the area directly; `None` if a part of it is private, or this thread is no scheduler.
+pub(super) fn build(hybrid: &Hybrid, header: Option<Header>, fields: &[Term]) -> Option<Term> {
+    let immovable = hybrid.private.immovable;
+    if fields.iter().any(|field| field.is_pointer() && !immovable.contains(*field)) {
+        return None;
+    }
+    let words = fields.len() + usize::from(header.is_some());
+    hybrid.area.with(|mutator| {
+        let object = hybrid.area.allocate(mutator, words, false).as_ptr();
+        let mut place = object;
+        // SAFETY: the new object has room for the header and the fields.
+        unsafe {
+            if let Some(header) = header {
+                *place = header.word();
+                place = place.add(1);
+            }
+            for field in fields {
+                if let Some(part) = hybrid.area.bounds.object(*field) {
+                    mutator.barrier(part);
+                }
+                *place = field.word();
+                place = place.add(1);
+            }
+        }
+        AREA.words_built.fetch_add(words as u64, Ordering::Relaxed);
+        if header.is_some() { Term::boxed_at(object) } else { Term::cons_at(object) }
+    })
+}

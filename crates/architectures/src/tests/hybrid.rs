@@ -1,0 +1,176 @@
+//! The message area: what goes there, what is found again, what is reclaimed; private heaps in one world with it.
+
+use std::sync::mpsc;
+
+use atoll_heap::{Architecture, Collection, Fragment};
+use atoll_term::{Build, Term};
+
+use super::random::{churn, counts, pressure};
+use super::{OPTIONS, Process, contents, world};
+
+fn hybrid() -> &'static dyn Architecture {
+    crate::by_name("hybrid").unwrap()
+}
+
+fn long_list(process: &mut Process, length: i64) -> Term {
+    process.reserve(4 * length as usize);
+    process.list((0..length).map(Term::small))
+}
+
+#[test]
+fn a_large_term_is_copied_once_and_then_passed_by_pointer() {
+    let _running = world::enter(hybrid());
+    let mut sender = Process::new(hybrid(), &OPTIONS, Term::NIL);
+    let mut receiver = Process::new(hybrid(), &OPTIONS, Term::NIL);
+    world::safepoint(hybrid());
+    let list = long_list(&mut sender, 500);
+    let hash = contents(list);
+    sender.roots.push(list);
+    let first = sender.send_to(&mut receiver, list);
+    receiver.roots.push(first);
+    assert_ne!(first, list);
+    assert_eq!(sender.send_to(&mut receiver, list), first, "known by its address");
+    for depth in 0..2 {
+        sender.reserve(10);
+        let mut message = sender.tuple(&[Term::small(1), sender.roots[1]]);
+        for _ in 0..depth {
+            message = sender.list([message]);
+        }
+        let received = sender.send_to(&mut receiver, message);
+        let tuple = if depth == 0 { received } else { received.head() };
+        assert_eq!(tuple.tuple_elements().unwrap()[1], first, "known inside a small term");
+    }
+    sender.collect(Collection { heap_words: 10, ..Collection::default() }).unwrap();
+    assert_eq!(sender.roots[1], first, "the sender has its copy after a collection");
+    assert!(hybrid().sizes(&sender.mutator).young_used < 100, "and nothing else");
+    assert_eq!(contents(sender.roots[1]), hash);
+    // Back and forth it stays where it is.
+    assert_eq!(receiver.send_to(&mut sender, first), first);
+}
+
+#[test]
+fn an_old_term_is_replaced_by_a_major_collection() {
+    let _running = world::enter(hybrid());
+    let mut sender = Process::new(hybrid(), &OPTIONS, Term::NIL);
+    let mut receiver = Process::new(hybrid(), &OPTIONS, Term::NIL);
+    world::safepoint(hybrid());
+    let list = long_list(&mut sender, 300);
+    sender.roots.push(list);
+    for _ in 0..2 {
+        sender.collect(Collection::default()).unwrap();
+    }
+    let copy = sender.send_to(&mut receiver, sender.roots[1]);
+    receiver.roots.push(copy);
+    sender.collect(Collection::default()).unwrap();
+    assert_eq!(sender.send_to(&mut receiver, sender.roots[1]), copy);
+    sender.collect(Collection { major: true, ..Collection::default() }).unwrap();
+    assert_eq!(sender.roots[1], copy);
+}
+
+#[test]
+fn what_nobody_has_is_reclaimed_while_the_rest_stays() {
+    let _running = world::enter(hybrid());
+    let mut sender = Process::new(hybrid(), &OPTIONS, Term::NIL);
+    let mut receiver = Process::new(hybrid(), &OPTIONS, Term::NIL);
+    let mut hashes = vec![contents(Term::NIL)];
+    let mut stored: Vec<(u64, std::ptr::NonNull<Fragment>)> = Vec::new();
+    for round in 0..3_000 {
+        world::safepoint(hybrid());
+        sender.reserve(600);
+        let number = Term::small(round);
+        let elements: Vec<Term> = (0..60).map(|index| sender.tuple(&[number, Term::small(index)])).collect();
+        let binary = sender.binary(&[round as u8; 100]);
+        let message = sender.list(elements.into_iter().chain([binary]));
+        let hash = contents(message);
+        let received = sender.send_to(&mut receiver, message);
+        if round % 40 == 0 {
+            receiver.roots.push(received);
+            hashes.push(hash);
+        }
+        if round % 30 == 0 {
+            stored.push((hash, hybrid().store(&mut sender.mutator, message)));
+        }
+        if stored.len() > 10 {
+            hybrid().discard_stored(stored.remove(0).1);
+        }
+        for (term, hash) in receiver.roots.iter().zip(&hashes) {
+            assert_eq!(contents(*term), *hash, "round {round}");
+        }
+        for (hash, fragment) in &stored {
+            // SAFETY: the test's own.
+            assert_eq!(contents(unsafe { fragment.as_ref() }.term), *hash, "round {round}");
+        }
+    }
+    for (_, fragment) in stored {
+        hybrid().discard_stored(fragment);
+    }
+}
+
+#[test]
+fn terms_travel_between_threads() {
+    struct Message(std::ptr::NonNull<Fragment>);
+    // SAFETY: a message has one owner at a time.
+    unsafe impl Send for Message {}
+    let (sender, receiver) = mpsc::channel::<(u64, Message)>();
+    let (taken, next) = mpsc::channel::<()>();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            let _running = world::enter(hybrid());
+            let mut process = Process::new(hybrid(), &OPTIONS, Term::NIL);
+            world::safepoint(hybrid());
+            for round in 0..2_000 {
+                let term = long_list(&mut process, 40 + round % 50);
+                let hash = contents(term);
+                let message = Message(hybrid().send(Some(&mut process.mutator), term));
+                sender.send((hash, message)).unwrap();
+                // A message on its way is in no mailbox here, so no safepoint may come before it is taken.
+                next.recv().unwrap();
+            }
+        });
+        scope.spawn(move || {
+            let _running = world::enter(hybrid());
+            let mut process = Process::new(hybrid(), &OPTIONS, Term::NIL);
+            world::safepoint(hybrid());
+            let mut hashes = vec![contents(Term::NIL)];
+            while let Ok((hash, Message(mut message))) = receiver.recv() {
+                let term = process.take(&mut message);
+                assert_eq!(contents(term), hash);
+                process.roots.push(term);
+                hashes.push(hash);
+                if process.roots.len() > 200 {
+                    process.roots.drain(1..100);
+                    hashes.drain(1..100);
+                }
+                for (term, hash) in process.roots.iter().zip(&hashes) {
+                    assert_eq!(contents(*term), *hash);
+                }
+                world::safepoint(hybrid());
+                taken.send(()).unwrap();
+            }
+        });
+    });
+}
+
+#[test]
+fn parts_of_messages_are_built_in_the_area_when_they_can_be() {
+    let _running = world::enter(hybrid());
+    let mut process = Process::new(hybrid(), &OPTIONS, Term::NIL);
+    world::safepoint(hybrid());
+    let cell = hybrid().build_message(None, &[Term::small(1), Term::NIL]).unwrap();
+    assert_eq!((cell.head(), cell.tail()), (Term::small(1), Term::NIL));
+    process.reserve(10);
+    let private = process.tuple(&[Term::small(2)]);
+    assert!(hybrid().build_message(None, &[private, cell]).is_none(), "a part is private");
+    let longer = hybrid().build_message(None, &[cell, cell]).unwrap();
+    let mut receiver = Process::new(hybrid(), &OPTIONS, Term::NIL);
+    assert_eq!(process.send_to(&mut receiver, longer), longer);
+}
+
+#[test]
+fn private_heaps_beside_the_area_keep_random_graphs() {
+    for seed in 30..33 {
+        churn(hybrid(), &OPTIONS, seed, 10_000);
+    }
+    counts(hybrid());
+    pressure(hybrid());
+}

@@ -1,0 +1,45 @@
+//! `atoll erl`, and what `atoll erlc` and `atoll escript` share with it: OTP is booted with the words of an `erl`
+//! command line. `--heap NAME` and `--otp DIR` may stand in front of them.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use atoll_vm::Options;
+
+/// Variable that names the heap architecture, for programs that are started by others.
+const HEAP: &str = "ATOLL_HEAP";
+
+/// Takes Atoll's own options from the front of the words.
+///
+/// # Errors
+/// A value is missing.
+pub fn own_options(mut words: Vec<OsString>) -> Result<(Options, Vec<OsString>), String> {
+    let mut options = Options::default();
+    if let Some(heap) = std::env::var_os(HEAP).filter(|heap| !heap.is_empty()) {
+        options.heap = heap.to_string_lossy().into_owned();
+    }
+    while let Some(name @ ("--heap" | "--otp")) = words.first().and_then(|word| word.to_str()) {
+        let value = words.get(1).cloned().ok_or_else(|| format!("{name}: a value is missing"))?;
+        if name == "--heap" {
+            options.heap = value.to_string_lossy().into_owned();
+        } else {
+            options.otp = Some(PathBuf::from(value));
+        }
+        words.drain(..2);
+    }
+    Ok((options, words))
+}
+
+/// Boots OTP; returns the exit status.
+///
+/// # Errors
+/// What keeps it from starting.
+pub fn boot(options: Options, words: Vec<OsString>) -> Result<i32, String> {
+    atoll_vm::erl::run(options, words).map_err(|error| error.to_string())
+}
+
+/// `atoll erl`
+pub fn erl(words: Vec<OsString>) -> Result<i32, String> {
+    let (options, words) = own_options(words)?;
+    boot(options, words)
+}

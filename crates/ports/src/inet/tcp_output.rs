@@ -1,0 +1,270 @@
+//! What a stream socket sends.
+
+use std::collections::VecDeque;
+use std::os::fd::{AsFd, OwnedFd};
+
+use atoll_operations::packets::PacketMode;
+use atoll_term::{Build, Term, atoms};
+use rustix::io::Errno;
+use rustix::net::{SendFlags, Shutdown};
+
+use crate::inet::address::{take, take_number};
+use crate::inet::options::Active;
+use crate::inet::socket::reply;
+use crate::inet::tcp::{Phase, Purpose, Tcp, is_internet};
+use crate::inet::{Answer, Refusal};
+use crate::names::name;
+use crate::poller::{self, Timer};
+use crate::port::{Port, State};
+
+/// Bytes of a file that are sent at once.
+const FILE_PIECE: usize = 1 << 20;
+
+/// What has not been sent yet.
+#[derive(Default)]
+pub(super) struct Output {
+    pieces: VecDeque<Vec<u8>>,
+    /// Bytes of the first piece that are sent.
+    sent: usize,
+    bytes: usize,
+    file: Option<SendFile>,
+    /// Who is told that its data is sent when less is left, and when it will have taken too long.
+    waiting: Option<(Term, Option<Timer>)>,
+    subscribers: Vec<Term>,
+    /// Nothing is sent behind what is here.
+    pub shut_when_empty: bool,
+}
+
+/// Part of a file that is being sent.
+struct SendFile {
+    file: OwnedFd,
+    offset: u64,
+    left: u64,
+    sent: u64,
+    caller: Term,
+}
+
+impl Output {
+    /// Whether something waits to be sent.
+    pub fn is_pending(&self) -> bool {
+        self.bytes > 0 || self.file.is_some()
+    }
+
+    /// Bytes that wait to be sent.
+    pub fn pending(&self) -> usize {
+        self.bytes
+    }
+
+    /// Forgets everything.
+    pub fn discard(&mut self) {
+        self.pieces.clear();
+        (self.sent, self.bytes, self.file) = (0, 0, None);
+    }
+
+    /// Sends as much as can be sent now.
+    fn write(&mut self, descriptor: &OwnedFd) -> Result<(), Errno> {
+        while let Some(first) = self.pieces.front() {
+            match rustix::net::send(descriptor, &first[self.sent..], SendFlags::NOSIGNAL) {
+                Ok(count) => {
+                    self.bytes -= count;
+                    self.sent += count;
+                    if self.sent == first.len() {
+                        self.sent = 0;
+                        self.pieces.pop_front();
+                    }
+                }
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Tcp {
+    /// Sends data, and tells whoever sent it.
+    pub fn send(&mut self, port: &Port, state: &mut State, data: Vec<u8>) {
+        if self.phase != Phase::Connected {
+            let is_over = self.phase == Phase::Broken;
+            let refusal = if is_over { Refusal::Named("closed") } else { Errno::NOTCONN.into() };
+            return reply(port, state.caller, Err(refusal));
+        }
+        let head = head(self.socket.options.packet, data.len());
+        self.socket.sent.count(data.len() + head.len());
+        let was_empty = !self.output.is_pending();
+        let packet = if head.is_empty() { data } else { [head, data].concat() };
+        self.output.bytes += packet.len();
+        if !packet.is_empty() {
+            self.output.pieces.push_back(packet);
+        }
+        if was_empty
+            && let Some(descriptor) = &self.socket.descriptor
+            && let Err(error) = self.output.write(descriptor)
+        {
+            return self.send_failed(port, state, error, Some(state.caller));
+        }
+        if self.output.bytes > self.socket.options.high && self.output.waiting.is_none() {
+            let timer = self
+                .socket
+                .options
+                .send_timeout()
+                .and_then(|time| poller::start_timer(port.id, time, (Purpose::Send as u32) << 16));
+            self.output.waiting = Some((state.caller, timer));
+        } else {
+            reply(port, state.caller, Ok(()));
+        }
+    }
+
+    /// Goes on sending.
+    pub fn send_pending(&mut self, port: &Port, state: &mut State) {
+        let Some(descriptor) = &self.socket.descriptor else { return };
+        if let Err(error) = self.output.write(descriptor) {
+            return self.send_failed(port, state, error, None);
+        }
+        if self.output.bytes == 0 {
+            self.send_file_on(port);
+        }
+        if self.output.bytes <= self.socket.options.low
+            && let Some((caller, timer)) = self.output.waiting.take()
+        {
+            timer.into_iter().for_each(poller::cancel_timer);
+            reply(port, caller, Ok(()));
+        }
+        if !self.output.is_pending() {
+            for subscriber in std::mem::take(&mut self.output.subscribers) {
+                port.tell(subscriber, |heap| heap.tuple(&[name("empty_out_q"), port.id]));
+            }
+            if std::mem::take(&mut self.output.shut_when_empty)
+                && let Some(descriptor) = &self.socket.descriptor
+            {
+                let _ = rustix::net::shutdown(descriptor, Shutdown::Write);
+            }
+        }
+    }
+
+    /// Data could not be sent: the connection is broken.
+    fn send_failed(&mut self, port: &Port, state: &mut State, error: Errno, caller: Option<Term>) {
+        self.output.discard();
+        let is_reset = matches!(error, Errno::PIPE | Errno::CONNRESET);
+        let refusal = match is_reset && !self.socket.options.show_reset {
+            true => Refusal::Named("closed"),
+            false => error.into(),
+        };
+        let waiting = self.output.waiting.take();
+        for caller in caller.into_iter().chain(waiting.map(|(caller, _)| caller)) {
+            reply(port, caller, Err(refusal));
+        }
+        let shown = (!is_reset || self.socket.options.show_reset).then_some(error);
+        if self.socket.options.active == Active::Never && self.input.request.is_none() {
+            self.input.ended = true;
+            if self.socket.options.exit_on_close {
+                self.close_socket(port);
+            } else {
+                self.phase = Phase::Broken;
+            }
+            return;
+        }
+        self.closed(port, state, shown);
+    }
+
+    /// Sending has taken too long.
+    pub fn send_timed_out(&mut self, port: &Port, state: &mut State) {
+        let Some((caller, _)) = self.output.waiting.take() else { return };
+        port.tell(caller, |heap| {
+            let status = heap.tuple(&[atoms::ERROR, atoms::TIMEOUT]);
+            heap.tuple(&[name("inet_reply"), port.id, status])
+        });
+        if self.socket.options.send_timeout_close {
+            self.output.discard();
+            port.end(state, self, atoms::NORMAL);
+        }
+    }
+
+    /// `subscribe`: tells the caller when everything is sent.
+    pub fn subscribe(&mut self, state: &State) -> Vec<u8> {
+        let pending = self.output.bytes;
+        if pending > 0 {
+            self.output.subscribers.push(state.caller);
+        }
+        [&[1], &(pending as u32).to_be_bytes()[..]].concat()
+    }
+
+    /// `sendfile`: gets the descriptor as a C program stores it, offset and length.
+    pub fn send_file(&mut self, port: &Port, state: &State, mut data: &[u8]) -> Answer {
+        let number = i32::from_ne_bytes(take(&mut data, 4)?.try_into().map_err(|_| Errno::INVAL)?);
+        let (offset, left) = (take_number(&mut data, 8)?, take_number(&mut data, 8)?);
+        if self.phase != Phase::Connected {
+            return Err(Errno::NOTCONN.into());
+        }
+        if self.output.file.is_some() || !is_internet(self.socket.family) {
+            return Err(Errno::BUSY.into());
+        }
+        let file = atoll_platform::descriptor::borrow(number).ok_or(Errno::BADF)?;
+        let file = rustix::io::fcntl_dupfd_cloexec(file, 0)?;
+        self.output.file = Some(SendFile { file, offset, left, sent: 0, caller: state.caller });
+        if self.output.bytes == 0 {
+            self.send_file_on(port);
+        }
+        self.wait(port)?;
+        Ok(Vec::new())
+    }
+
+    /// Sends more of the file; tells the caller at the end.
+    fn send_file_on(&mut self, port: &Port) {
+        let (Some(sending), Some(descriptor)) = (&mut self.output.file, &self.socket.descriptor) else { return };
+        let end = loop {
+            let count = usize::try_from(sending.left).unwrap_or(usize::MAX).min(FILE_PIECE);
+            if count == 0 {
+                break Ok(());
+            }
+            match rustix::fs::sendfile(descriptor.as_fd(), &sending.file, Some(&mut sending.offset), count) {
+                Ok(0) => break Ok(()),
+                Ok(count) => {
+                    sending.sent += count as u64;
+                    sending.left -= count as u64;
+                }
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return,
+                Err(error) => break Err(error),
+            }
+        };
+        let (caller, sent) = (sending.caller, sending.sent);
+        self.output.file = None;
+        port.tell(caller, |heap| {
+            let status = match end {
+                Ok(()) => {
+                    let halves = [sent & 0xffff_ffff, sent >> 32].map(|half| Term::small(half as i64));
+                    heap.tuple(&[atoms::OK, halves[0], halves[1]])
+                }
+                Err(error) => {
+                    let reason = name(match error {
+                        Errno::PIPE | Errno::CONNRESET => "closed",
+                        other => atoll_platform::errors::name(other),
+                    });
+                    heap.tuple(&[atoms::ERROR, reason])
+                }
+            };
+            heap.tuple(&[name("sendfile"), port.id, status])
+        });
+    }
+}
+
+/// The length in front of a packet. As in OTP, what does not fit there is cut off.
+fn head(mode: PacketMode, length: usize) -> Vec<u8> {
+    let PacketMode::Length(count) = mode else { return Vec::new() };
+    (length as u64).to_be_bytes()[8 - usize::from(count)..].to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_stand_in_front_of_packets() {
+        assert_eq!(head(PacketMode::Raw, 1000), []);
+        assert_eq!(head(PacketMode::Length(1), 255), [255]);
+        assert_eq!(head(PacketMode::Length(1), 256), [0]);
+        assert_eq!(head(PacketMode::Length(4), 258), [0, 0, 1, 2]);
+    }
+}

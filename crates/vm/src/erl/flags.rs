@@ -1,0 +1,54 @@
+//! Flags of the machine (`+S 2`): what they mean here.
+
+use crate::options::Options;
+
+/// Sets the options that a flag means; flags without a meaning for this machine are accepted.
+///
+/// # Errors
+/// The value is not possible.
+pub fn apply(options: &mut Options, flag: &str, value: Option<&str>) -> Result<(), String> {
+    let value = value.unwrap_or_default();
+    match flag {
+        // The number online behind the colon cannot be lower than that of all here.
+        "S" => {
+            let first = value.split(':').next().unwrap_or_default();
+            match first.parse::<usize>() {
+                Ok(0) => {}
+                Ok(count @ 1..=1024) => options.schedulers = count,
+                _ if first.is_empty() && value.len() > 1 => {}
+                _ => return Err(format!("bad number of schedulers {value}")),
+            }
+        }
+        "P" => {
+            options.processes = match value {
+                "legacy" => options.processes,
+                _ => number("number of processes", value, 1024, 134_217_727)?.next_power_of_two(),
+            }
+        }
+        "hms" => options.minimum_heap_words = number("minimum heap size", value, 0, usize::MAX)?.max(1),
+        "hmbs" => options.minimum_binary_words = number("minimum binary virtual heap size", value, 0, usize::MAX)?,
+        "t" => options.atoms = Some(number("atom table size", value, 8192, 2_147_483_647)?),
+        "Q" => drop(number("number of ports", value, 1024, 134_217_727)?),
+        "A" => drop(number("number of async threads", value, 0, 1024)?),
+        "pc" => match value {
+            "latin1" => atoll_bifs::set_printable_unicode(false),
+            "unicode" => atoll_bifs::set_printable_unicode(true),
+            _ => return Err(format!("bad range of printable characters {value}")),
+        },
+        "We" => atoll_bifs::set_warning_map("error"),
+        "Wi" => atoll_bifs::set_warning_map("info"),
+        "fnl" => atoll_natives::set_encoding(atoll_natives::Encoding::Latin1),
+        "fnu" | "fnuw" => atoll_natives::set_encoding(atoll_natives::Encoding::Warn),
+        "fnui" => atoll_natives::set_encoding(atoll_natives::Encoding::Ignore),
+        "fnue" => atoll_natives::set_encoding(atoll_natives::Encoding::Error),
+        _ => {}
+    }
+    Ok(())
+}
+
+fn number(what: &str, value: &str, least: usize, most: usize) -> Result<usize, String> {
+    match value.parse() {
+        Ok(number) if (least..=most).contains(&number) => Ok(number),
+        _ => Err(format!("bad {what} {value}")),
+    }
+}

@@ -1,0 +1,186 @@
+//! `atoll erl`: OTP's own start, with the modules that its runtime brings along and the processes that it starts.
+
+mod command_line;
+mod flags;
+mod report;
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use atoll_operations::Class;
+use atoll_platform::environment;
+use atoll_process::spawn::spawn;
+use atoll_process::{Flags, Priority, System};
+use atoll_term::{Build, ScratchHeap, Term, atoms};
+
+use crate::boot::{BootError, Use, finish, install, is_finished, run_to_end, too_many};
+use crate::options::Options;
+use crate::path::find_otp;
+
+/// Modules that OTP's runtime has in it; loaded from the folder of its library `erts`.
+const PRELOADED: [&str; 21] = [
+    "persistent_term",
+    "counters",
+    "atomics",
+    "erts_dirty_process_signal_handler",
+    "erts_literal_area_collector",
+    "erl_tracer",
+    "erts_internal",
+    "erlang",
+    "erl_prim_loader",
+    "prim_zip",
+    "prim_net",
+    "prim_socket",
+    "socket_registry",
+    "zlib",
+    "prim_file",
+    "prim_inet",
+    "prim_eval",
+    "prim_buffer",
+    "init",
+    "erl_init",
+    "erts_code_purger",
+];
+
+/// Those that are there only with natives for sockets.
+const SOCKETS: [&str; 3] = ["prim_net", "prim_socket", "socket_registry"];
+
+/// Processes that the machine starts beside the first one: module, priority.
+const SYSTEM_PROCESSES: [(&str, Priority); 5] = [
+    ("erts_code_purger", Priority::High),
+    ("erts_literal_area_collector", Priority::High),
+    ("erts_dirty_process_signal_handler", Priority::Normal),
+    ("erts_dirty_process_signal_handler", Priority::High),
+    ("erts_dirty_process_signal_handler", Priority::Max),
+];
+
+/// Folder below OTP's root with the modules that its runtime has in it.
+fn preloaded_folder(root: &Path) -> Option<PathBuf> {
+    let folders = [root.join("lib"), root.to_owned()];
+    let erts = folders.iter().flat_map(std::fs::read_dir).flatten().flatten().map(|entry| entry.path());
+    let mut found: Vec<PathBuf> = erts
+        .filter(|folder| folder.file_name().is_some_and(|name| name.as_bytes().starts_with(b"erts-")))
+        .map(|folder| folder.join("ebin"))
+        .filter(|folder| folder.join("erl_init.beam").is_file())
+        .collect();
+    found.sort();
+    found.pop()
+}
+
+fn load_preloaded(root: &Path) -> Result<(), BootError> {
+    let folder = preloaded_folder(root).ok_or(BootError::NoOtp)?;
+    // As a runtime that was built without them.
+    let sockets = atoll_natives::MODULES.contains(&"prim_socket");
+    for module in PRELOADED.into_iter().filter(|module| sockets || !SOCKETS.contains(module)) {
+        let file = folder.join(module).with_extension("beam");
+        let failed = |error: &dyn std::fmt::Display| BootError::Module(format!("{}: {error}", file.display()));
+        let bytes = std::fs::read(&file).map_err(|error| failed(&error))?;
+        // OTP's runtime has them without lines.
+        let prepared = atoll_code::prepare_without_lines(&bytes).map_err(|error| failed(&error))?;
+        atoll_code::load(prepared).map_err(|error| failed(&error))?;
+    }
+    Ok(())
+}
+
+fn atom(text: &str) -> Result<Term, BootError> {
+    atoms::atom(text).map_err(|error| BootError::Module(error.to_string()))
+}
+
+/// Folder of the runtime's programs, as OTP's libraries expect to find it.
+fn program_folder(root: &Path) -> PathBuf {
+    let erts = preloaded_folder(root).and_then(|ebin| Some(root.join(ebin.parent()?.file_name()?)));
+    erts.unwrap_or_else(|| root.to_owned()).join("bin")
+}
+
+/// What `init` gets: where OTP is, then what the user said.
+fn init_arguments(root: &Path, line: Vec<OsString>) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = vec!["-root".into(), root.into()];
+    arguments.extend(["-bindir".into(), program_folder(root).into()]);
+    arguments.extend(["-progname", "erl", "--"].map(OsString::from));
+    if let Some(home) = std::env::var_os("HOME") {
+        arguments.extend(["-home".into(), home]);
+    }
+    arguments.push("--".into());
+    arguments.extend(line);
+    arguments
+}
+
+/// Runs OTP with the words of an `erl` command line; returns the exit status.
+///
+/// # Errors
+/// What keeps the machine from starting.
+pub fn run(mut options: Options, words: Vec<OsString>) -> Result<i32, BootError> {
+    let line = command_line::parse(words, |name| std::env::var_os(name)).map_err(BootError::Option)?;
+    let root = find_otp(options.otp.as_deref()).ok_or(BootError::NoOtp)?;
+    atoll_natives::set_encoding(atoll_natives::Encoding::of_environment());
+    let mut boot_module = "init".to_owned();
+    for (flag, value) in &line.machine {
+        flags::apply(&mut options, flag, value.as_deref()).map_err(BootError::Option)?;
+        if flag == "i" {
+            boot_module = value.clone().unwrap_or(boot_module);
+        }
+    }
+    let arguments = init_arguments(&root, line.init);
+    if line.show_arguments {
+        for argument in &arguments {
+            println!("{}", argument.to_string_lossy());
+        }
+        return Ok(0);
+    }
+    if line.version {
+        println!("Atoll {} for the libraries of {}", env!("CARGO_PKG_VERSION"), root.display());
+        return Ok(0);
+    }
+    if let Some(limit) = options.atoms {
+        atoms::set_atom_limit(limit);
+    }
+    let way = Use { built_ins: Vec::new(), report: report_uncaught, ended: process_ended, autoload: None };
+    let schedulers = install(&options, way)?;
+    for (name, value) in [("ROOTDIR", root.clone()), ("BINDIR", program_folder(&root))] {
+        environment::set(name.into(), value.into());
+    }
+    for (name, value) in [("EMU", "beam"), ("PROGNAME", "erl")] {
+        environment::set(name.into(), value.into());
+    }
+    for (name, value) in line.environment {
+        environment::set(name, value);
+    }
+    load_preloaded(&root)?;
+    start_processes(&boot_module, &arguments)?;
+    run_to_end(&options, schedulers)
+}
+
+fn start_processes(boot_module: &str, arguments: &[OsString]) -> Result<(), BootError> {
+    let options = atoll_bifs::default_options();
+    let mut scratch = ScratchHeap::new();
+    let binaries: Vec<Term> = arguments.iter().map(|argument| scratch.binary(argument.as_bytes())).collect();
+    let list = scratch.list(binaries);
+    let start = scratch.list([atom(boot_module)?, list]);
+    let first = (atom("erl_init")?, atom("start")?);
+    let call = atoll_code::registry().export(first.0, first.1, 2);
+    let init = spawn(None, first, start, Some(call), &options).map_err(|_| too_many())?;
+    for (module, priority) in SYSTEM_PROCESSES {
+        let flags = Flags { system: true, off_heap_messages: true, ..options.flags };
+        let process = (atom(module)?, atom("start")?);
+        let call = atoll_code::registry().export(process.0, process.1, 0);
+        let system = atoll_process::spawn::SpawnOptions { priority, flags, ..options };
+        let pid = spawn(None, process, Term::NIL, Some(call), &system).map_err(|_| too_many())?;
+        System::get().table.with(pid, |process| crate::output::adopt(process, init));
+    }
+    Ok(())
+}
+
+fn report_uncaught(pid: Term, leader: Term, class: Class, reason: Term) {
+    report::uncaught(pid, leader, class, reason);
+}
+
+/// Number of the first process.
+const FIRST: u64 = 0;
+
+fn process_ended(pid: Term, reason: Term) {
+    if pid == Term::pid(FIRST) && !is_finished() {
+        eprintln!("atoll: the process init ended: {}", atoll_term::text::to_string(reason));
+        finish(1);
+    }
+}

@@ -1,0 +1,176 @@
+//! `atoll run`: a program without OTP's kernel.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use atoll_code::registry;
+use atoll_operations::Class;
+use atoll_platform::clock;
+use atoll_process::spawn::{SpawnOptions, spawn};
+use atoll_process::{BuiltIn, Caller, Flags, Interrupt, Outcome, Priority, System};
+use atoll_term::{Build, ScratchHeap, Term, atoms};
+use parking_lot::Mutex;
+
+use crate::boot::{BootError, Use, default_heap, finish, install, is_finished, run_to_end, too_many};
+use crate::kernel;
+use crate::options::Options;
+use crate::output;
+use crate::path::{CodePath, find_otp};
+use crate::program::Program;
+
+static PATH: OnceLock<CodePath> = OnceLock::new();
+static MAIN: AtomicU64 = AtomicU64::new(0);
+
+/// What the first process runs.
+const BUILT_INS: &[BuiltIn] = &[
+    BuiltIn { module: "atoll_main", name: "start", arity: 3, function: start_main },
+    BuiltIn { module: "atoll_main", name: "finished", arity: 1, function: main_finished },
+];
+
+fn start_main(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let main = registry().export(arguments[0], arguments[1], 1);
+    let starter = atoms::atom("atoll_main").unwrap_or(atoms::MAIN);
+    let finished = atoms::atom("finished").unwrap_or(atoms::OK);
+    Err(Interrupt::CallThen(main, vec![arguments[2]], registry().export(starter, finished, 1)))
+}
+
+fn main_finished(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    finish(0);
+    Ok(atoms::OK)
+}
+
+/// Runs `module:main(Arguments)` and returns the exit status.
+///
+/// # Errors
+/// What keeps the run from starting.
+pub fn run(options: &Options, program: &Program, arguments: &[String]) -> Result<i32, BootError> {
+    let started = clock::monotonic();
+    atoll_natives::set_encoding(atoll_natives::Encoding::of_environment());
+    if let Some(limit) = options.atoms {
+        atoms::set_atom_limit(limit);
+    }
+    let schedulers = install(
+        options,
+        Use {
+            built_ins: [output::BUILT_INS, kernel::BUILT_INS, BUILT_INS].concat(),
+            report: report_uncaught,
+            ended: process_ended,
+            autoload: Some(autoload),
+        },
+    )?;
+    atoll_bifs::install_print(output::print);
+    let otp = find_otp(options.otp.as_deref());
+    if options.otp.is_some() && otp.as_ref().is_none_or(|otp| !otp.join("lib").is_dir()) {
+        let given = options.otp.clone().unwrap_or_default();
+        return Err(BootError::Option(format!("--otp {}: there is no folder `lib` in it", given.display())));
+    }
+    let mut folders: Vec<_> = program.folder.iter().cloned().collect();
+    folders.extend(options.code_path.iter().cloned());
+    let path = CodePath::new(folders, otp);
+    output::set_encoding(path.release_of("kernel"));
+    let _ = PATH.set(path);
+    let module = atoms::atom(&program.module).map_err(|error| BootError::Module(error.to_string()))?;
+    load_module(&program.module).map_err(BootError::Module)?;
+    let main = atoms::atom("main").map_err(|error| BootError::Module(error.to_string()))?;
+    if registry().existing_export(module, main, 1).is_none_or(|export| !export.is_defined()) {
+        return Err(BootError::Module(format!("module {} does not export main/1", program.module)));
+    }
+    let process_options = SpawnOptions {
+        link: false,
+        monitor: None,
+        priority: Priority::Normal,
+        heap: default_heap(options),
+        flags: Flags::default(),
+    };
+    let mut scratch = ScratchHeap::new();
+    let texts: Vec<Term> = arguments.iter().map(|argument| scratch.string(argument)).collect();
+    let list = scratch.list(texts);
+    let start = scratch.list([module, main, list]);
+    let user = output::spawn_server(atoms::STANDARD_IO, &process_options).ok_or_else(too_many)?;
+    let errors = output::spawn_server(atoms::STANDARD_ERROR, &process_options).ok_or_else(too_many)?;
+    for (name, pid) in [(atoms::USER, user), (atoms::STANDARD_ERROR, errors)] {
+        let registered = System::get().register(name, pid);
+        debug_assert!(registered.is_ok());
+    }
+    let system = System::get();
+    let starter = atoms::atom("atoll_main").map_err(|error| BootError::Module(error.to_string()))?;
+    let start_name = atoms::atom("start").map_err(|error| BootError::Module(error.to_string()))?;
+    let first = spawn(None, (starter, start_name), start, None, &process_options).map_err(|_| too_many())?;
+    system.table.with(first, |process| output::adopt(process, user));
+    MAIN.store(first.word(), Ordering::Release);
+    let status = run_to_end(options, schedulers)?;
+    output::flush();
+    if let Some(file) = &options.statistics {
+        crate::statistics::write(file, options, schedulers, started)
+            .map_err(|error| BootError::Option(format!("--stats {}: {error}", file.display())))?;
+    }
+    Ok(status)
+}
+
+/// Loads a module from the code path.
+fn load_module(name: &str) -> Result<(), String> {
+    let path = PATH.get().ok_or("no code path")?;
+    let file = path.find(name).ok_or_else(|| {
+        let hint = if path.otp().is_none() { "; OTP's libraries were not found either (see --otp)" } else { "" };
+        format!("module {name} is not on the code path{hint}")
+    })?;
+    let bytes = std::fs::read(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+    let prepared = atoll_code::prepare(&bytes).map_err(|error| format!("{}: {error}", file.display()))?;
+    let own_name = atoms::atom_name(prepared.module());
+    if own_name != name {
+        return Err(format!("{}: the file holds module {own_name}, not {name}", file.display()));
+    }
+    atoll_code::load(prepared).map_err(|error| format!("{}: {error}", file.display()))?;
+    Ok(())
+}
+
+/// The file of a module on the code path.
+pub(crate) fn find_module(name: &str) -> Option<std::path::PathBuf> {
+    PATH.get()?.find(name)
+}
+
+/// Loads a module if it is not loaded; returns whether it is now.
+pub(crate) fn autoload(module: Term) -> bool {
+    static LOADING: Mutex<()> = Mutex::new(());
+    let _one = LOADING.lock();
+    if atoll_code::is_loaded(module) {
+        return true;
+    }
+    let name = atoms::atom_name(module);
+    if PATH.get().is_none_or(|path| path.find(name).is_none()) {
+        return false;
+    }
+    match load_module(name) {
+        Ok(()) => true,
+        Err(error) => {
+            eprintln!("atoll: {error}");
+            false
+        }
+    }
+}
+
+fn is_main(pid: Term) -> bool {
+    MAIN.load(Ordering::Acquire) == pid.word()
+}
+
+fn report_uncaught(pid: Term, _: Term, class: Class, reason: Term) {
+    // As in OTP, a process that exits of its own accord is not worth a report; the program itself is.
+    if class == Class::Exit && !is_main(pid) {
+        return;
+    }
+    output::flush();
+    eprint!("{}", crate::output::report(pid, class, reason, is_main(pid)));
+    if is_main(pid) {
+        finish(1);
+    }
+}
+
+fn process_ended(pid: Term, reason: Term) {
+    if is_main(pid) {
+        if reason != atoms::NORMAL && !is_finished() {
+            output::flush();
+            eprintln!("atoll: the program was ended by an exit signal: {}", output::text(reason));
+        }
+        finish(i32::from(reason != atoms::NORMAL));
+    }
+}
