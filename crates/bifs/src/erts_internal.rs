@@ -1,5 +1,5 @@
 //! Questions that OTP's own libraries ask of the runtime, and facilities that this machine answers for without
-//! having them: tracing, profiling, dynamic trace tags, native libraries.
+//! having them: profiling, dynamic trace tags, native libraries.
 
 use std::sync::OnceLock;
 
@@ -33,7 +33,6 @@ pub const BUILT_INS: &[BuiltIn] = &[
     BuiltIn { module: "erlang", name: "seq_trace_info", arity: 1, function: seq_trace_info },
     BuiltIn { module: "erlang", name: "seq_trace_print", arity: 1, function: never },
     BuiltIn { module: "erlang", name: "seq_trace_print", arity: 2, function: never },
-    BuiltIn { module: "erlang", name: "trace_info", arity: 2, function: trace_info },
     BuiltIn { module: "erlang", name: "dt_get_tag", arity: 0, function: undefined },
     BuiltIn { module: "erlang", name: "dt_get_tag_data", arity: 0, function: undefined },
     BuiltIn { module: "erlang", name: "dt_put_tag", arity: 1, function: undefined },
@@ -171,22 +170,4 @@ fn seq_trace_info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         }
         _ => Err(badarg()),
     }
-}
-
-/// Nothing is traced.
-fn trace_info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let &[subject, item] = arguments else { return Err(badarg()) };
-    if !item.is_atom() {
-        return Err(badarg());
-    }
-    if subject.is_local_pid() && !System::get().table.contains(subject) {
-        return Ok(atoms::UNDEFINED);
-    }
-    let of_process = subject.is_pid() || subject.is_port() || subject == atoms::NEW || subject.is_atom();
-    let value = match atoms::atom_name(item) {
-        "flags" | "tracer" if of_process => Term::NIL,
-        "traced" | "match_spec" | "meta" | "meta_match_spec" | "call_count" | "call_time" | "all" => atoms::FALSE,
-        _ => return Err(badarg()),
-    };
-    Ok(caller.heap().tuple(&[item, value]))
 }

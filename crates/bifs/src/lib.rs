@@ -29,6 +29,7 @@ mod etf;
 mod funs;
 mod hash;
 mod identifiers;
+mod internal_state;
 mod iolist;
 mod link;
 mod lists;
@@ -53,6 +54,10 @@ mod support;
 mod system_info;
 mod time;
 mod timers;
+mod trace;
+mod trace_call;
+mod trace_pattern;
+mod trace_time;
 mod tuples;
 mod unicode;
 
@@ -63,6 +68,8 @@ pub use otp::{OtpFunction, missing_from, otp_functions};
 pub use process_info::answer_request;
 pub use spawn::{default_heap, default_options, install_default_heap};
 pub use system_info::{Release, install_release, set_printable_unicode, set_warning_map};
+pub use trace_call::{called, raised, returned};
+pub use trace_time::scheduled;
 
 /// The tables of all areas.
 const AREAS: &[&[BuiltIn]] = &[
@@ -85,6 +92,7 @@ const AREAS: &[&[BuiltIn]] = &[
     guards::BUILT_INS,
     hash::BUILT_INS,
     identifiers::BUILT_INS,
+    internal_state::BUILT_INS,
     iolist::BUILT_INS,
     link::BUILT_INS,
     lists::BUILT_INS,
@@ -104,6 +112,8 @@ const AREAS: &[&[BuiltIn]] = &[
     system_info::BUILT_INS,
     time::BUILT_INS,
     timers::BUILT_INS,
+    trace::BUILT_INS,
+    trace_pattern::BUILT_INS,
     tuples::BUILT_INS,
     unicode::BUILT_INS,
 ];

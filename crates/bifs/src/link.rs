@@ -1,7 +1,7 @@
 //! Links.
 
 use atoll_heap::architecture;
-use atoll_process::{BuiltIn, Caller, Outcome, Signal, System, signal};
+use atoll_process::{BuiltIn, Caller, Outcome, Signal, System, signal, tracing};
 use atoll_term::{Build, Term, View, atoms};
 
 use crate::exit::take_signals;
@@ -23,6 +23,9 @@ fn link(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
                 return Ok(atoms::TRUE);
             }
             links.push(target);
+            if caller.own.flags.traced {
+                tracing::event(me, caller.own, tracing::PROCS, "link", &[target]);
+            }
             System::get().deliver_or_answer(target, signal::bare(Signal::Link { from: me }));
         }
         // Nobody is connected.
@@ -50,6 +53,9 @@ fn unlink(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     match target.view() {
         View::Pid(_) | View::Port(_) => {
             let from = caller.process.pid;
+            if caller.own.flags.traced {
+                tracing::event(from, caller.own, tracing::PROCS, "unlink", &[target]);
+            }
             let Some(rare) = &mut caller.own.rare else { return Ok(atoms::TRUE) };
             let before = rare.links.len();
             rare.links.retain(|pid| *pid != target);

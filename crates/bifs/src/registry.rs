@@ -1,6 +1,6 @@
 //! Registered names, and what concerns all processes.
 
-use atoll_process::{BuiltIn, Caller, Interrupt, NotRegistered, Outcome, RequestKind, System};
+use atoll_process::{BuiltIn, Caller, Interrupt, NotRegistered, Outcome, RequestKind, System, tracing};
 use atoll_term::{Build, Term, View, atoms};
 
 use crate::process_info::request;
@@ -24,18 +24,29 @@ fn register(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     }
     let system = System::get();
     match system.register(registered, target) {
-        Ok(()) => Ok(atoms::TRUE),
+        Ok(()) => {
+            trace_name(caller, "register", registered, target);
+            Ok(atoms::TRUE)
+        }
         Err(NotRegistered::Taken) => Err(error_with_cause(caller, atoms::BADARG, name("registered_name"))),
         Err(NotRegistered::NoProcess) => Err(error_with_cause(caller, atoms::BADARG, name("notalive"))),
     }
 }
 
-fn unregister(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+fn unregister(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     if !arguments[0].is_atom() {
         return Err(badarg());
     }
-    System::get().names.write().remove(&arguments[0]).ok_or_else(badarg)?;
+    let pid = System::get().names.write().remove(&arguments[0]).ok_or_else(badarg)?;
+    trace_name(caller, "unregister", arguments[0], pid);
     Ok(atoms::TRUE)
+}
+
+/// Tells the tracer of a process that gets or loses a name; only that of the caller itself, if that is the process.
+fn trace_name(caller: &mut Caller<'_>, event: &str, name: Term, pid: Term) {
+    if caller.own.flags.traced && pid == caller.process.pid {
+        tracing::event(pid, caller.own, tracing::PROCS, event, &[name]);
+    }
 }
 
 fn whereis(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {

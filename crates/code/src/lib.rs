@@ -2,10 +2,15 @@
 //!
 //! An engine turns a loaded file into words ([`Translate`]); everything here is the same for all engines.
 
+mod breakpoints;
 mod ranges;
 mod registry;
 mod server;
 
+pub use breakpoints::{
+    Breakpoint, Duty, TracedFunction, breakpoint_at, entry_of, export_key, set_breakpoint, set_breakpoint_handler,
+    set_export_breakpoint, traced_function,
+};
 pub use ranges::{Frame, LineEntry, ModuleCode, find_code, frame_of};
 pub use registry::{Registry, Resolver, Stubs, registry};
 pub use server::{

@@ -14,6 +14,8 @@ pub trait Stubs: Sync {
     fn undefined_export(&self, export: &'static Export) -> *mut Word;
     /// Code for an export that is built in.
     fn built_in(&self, export: &'static Export, number: u32) -> *mut Word;
+    /// Code that notices a call through an export and goes on in its function: see [`crate::breakpoints`].
+    fn traced_export(&self, export: &'static Export) -> *mut Word;
     /// Code for a fun whose module is not loaded, or is loaded in another version.
     fn undefined_fun(&self, entry: &'static FunEntry) -> *mut Word;
 }
@@ -46,6 +48,11 @@ impl Registry {
 
     fn stubs(&self) -> &'static dyn Stubs {
         *self.stubs.get().expect("an engine is installed before code is mentioned")
+    }
+
+    /// Code that notices a call through an export.
+    pub(crate) fn traced_stub(&self, export: &'static Export) -> *mut Word {
+        self.stubs().traced_export(export)
     }
 
     /// The export of this name, if it was ever mentioned.

@@ -19,6 +19,7 @@ pub mod requests;
 mod run;
 pub mod stubs;
 pub mod trace;
+pub mod tracing;
 pub mod translate;
 
 pub use run::{REDUCTIONS, run};

@@ -133,9 +133,12 @@ unsafe fn unwind(
             let top = explicit_top(&exception, top, at, &mut own.mutator);
             trace::take(exception.class, top, at, e, base, &mut own.mutator)
         };
-        if own.catches > 0
-            && let Some((frame, handler)) = find_handler(e, base)
-        {
+        let found = if own.catches > 0 { find_handler(e, base) } else { None };
+        if own.flags.traced {
+            let end = found.map_or(base, |(frame, _)| frame);
+            crate::tracing::raised(exception.class, exception.reason, e, end, core);
+        }
+        if let Some((frame, handler)) = found {
             core.x[0] = Term::NONE;
             core.x[1] = exception.class.atom();
             core.x[2] = exception.reason;

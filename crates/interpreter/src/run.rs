@@ -22,10 +22,16 @@ pub fn run(core: &mut Core, process: &Process) -> Exit {
         // SAFETY: this thread runs the process.
         unsafe { process.visit_held(&mut |mutator, roots| architecture().visit_roots(mutator, roots)) };
     }
+    if own.flags.traced {
+        crate::tracing::scheduled(process, own, "in");
+    }
     let before = own.reductions;
     let exit = run_slice(core, process, own);
     system.reductions.add(system.schedule().current(), own.reductions - before);
     if exit != Exit::Ended {
+        if own.flags.traced {
+            crate::tracing::scheduled(process, own, "out");
+        }
         architecture().schedule_out(&mut own.mutator);
     }
     exit

@@ -11,7 +11,7 @@ use atoll_term::{Export, FunEntry, Term, Word};
 use parking_lot::Mutex;
 
 use crate::core::Handler;
-use crate::handlers::{call, control, exception};
+use crate::handlers::{breakpoint, call, control, exception};
 use crate::translate::handler;
 
 /// Addresses of small pieces of code.
@@ -23,6 +23,8 @@ pub struct StubAddresses {
     pub finish: *const Word,
     /// See [`call::return_to`].
     pub return_: *const Word,
+    /// See [`breakpoint::traced_return`].
+    pub traced_return: *const Word,
 }
 
 // SAFETY: addresses of code that is never freed.
@@ -45,6 +47,7 @@ pub fn stubs() -> StubAddresses {
         start: code(call::start, &[]),
         finish: code(call::finish, &[]),
         return_: code(call::return_to, &[]),
+        traced_return: code(breakpoint::traced_return, &[]),
     })
 }
 
@@ -100,6 +103,13 @@ impl Stubs for InterpreterStubs {
     fn built_in(&self, export: &'static Export, number: u32) -> *mut Word {
         let operands = [native_of(number), export.arity.into(), std::ptr::from_ref(export) as Word];
         code(call::built_in_body, &operands)
+    }
+
+    fn traced_export(&self, export: &'static Export) -> *mut Word {
+        static MADE: Mutex<BTreeMap<usize, usize>> = Mutex::new(BTreeMap::new());
+        let key = std::ptr::from_ref(export) as usize;
+        let make = || code(breakpoint::traced_export, &[key as Word]) as usize;
+        *MADE.lock().entry(key).or_insert_with(make) as *mut Word
     }
 
     fn undefined_fun(&self, entry: &'static FunEntry) -> *mut Word {

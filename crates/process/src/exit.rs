@@ -22,6 +22,9 @@ pub fn terminate(process: NonNull<Process>, reason: Term) {
     if own.timer != 0 {
         system.timers.cancel(own.timer);
     }
+    if own.flags.traced {
+        crate::tracing::event(pid, own, crate::tracing::PROCS, "exit", &[reason]);
+    }
     let rare = own.rare.take();
     // From here on nobody finds it; what is in the inbox is answered below.
     // SAFETY: this thread runs the process and is pinned.

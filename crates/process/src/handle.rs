@@ -9,6 +9,7 @@ use crate::process::{AliasKind, IncomingMonitor, Own, Process, Rare, WaitState};
 use crate::reference::ReferenceId;
 use crate::signal::{self, RequestKind, Signal, attach};
 use crate::system::System;
+use crate::tracing;
 
 /// What signals can make of a process.
 #[derive(Clone, Copy, Debug)]
@@ -51,7 +52,14 @@ pub fn receive_signals(process: &Process, own: &mut Own, answer: &mut dyn FnMut(
                     signal::discard(fragment);
                 }
             }
-            None => own.mailbox.push(fragment),
+            None => {
+                if own.flags.traced {
+                    // SAFETY: the fragment is ours.
+                    let message = unsafe { fragment.as_ref() }.term;
+                    tracing::event(process.pid, own, tracing::RECEIVE, "receive", &[message]);
+                }
+                own.mailbox.push(fragment);
+            }
             Some(body) => fate = act(process, own, *body, fragment, answer),
         }
     }
@@ -72,11 +80,17 @@ fn act(
             let links = &mut own.rare().links;
             if !links.contains(&from) {
                 links.push(from);
+                if own.flags.traced {
+                    tracing::event(process.pid, own, tracing::PROCS, "getting_linked", &[from]);
+                }
             }
         }
         Signal::Unlink { from } => {
             if let Some(rare) = &mut own.rare {
                 rare.links.retain(|pid| *pid != from);
+            }
+            if own.flags.traced {
+                tracing::event(process.pid, own, tracing::PROCS, "getting_unlinked", &[from]);
             }
         }
         Signal::LinkExit { from } => {

@@ -23,6 +23,7 @@ pub mod spawn;
 pub mod system;
 pub mod table;
 pub mod timers;
+pub mod tracing;
 
 pub use inbox::Inbox;
 pub use mailbox::Mailbox;

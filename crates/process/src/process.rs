@@ -131,6 +131,8 @@ pub struct Flags {
     pub quiet_heap_limit: bool,
     /// `max_heap_size` does not kill.
     pub heap_limit_spares: bool,
+    /// Has something to tell a tracer: see [`crate::tracing`].
+    pub traced: bool,
 }
 
 /// A monitor that a process has on another.
@@ -193,6 +195,10 @@ pub struct Rare {
     pub suspenders: Vec<(Term, ReferenceId)>,
     /// How often it has asked for news of nodes.
     pub node_watches: u32,
+    /// What it is asked to tell a tracer.
+    pub tracing: Option<crate::tracing::Tracing>,
+    /// Times of the traced functions that it is in, if these are measured; its kind is known to who measures.
+    pub timing: Option<Box<dyn std::any::Any + Send>>,
     /// `save_calls`
     pub save_calls: u16,
     /// `error_handler` module if not the usual.

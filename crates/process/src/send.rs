@@ -9,6 +9,7 @@ use crate::reference::ReferenceId;
 use crate::signal::{self, Signal, attach};
 use crate::system::System;
 use crate::timers::Action;
+use crate::tracing;
 
 /// Sends `message`, which lies on the sender's heap, to a pid, a registered name, `{Name, Node}` or an alias.
 ///
@@ -53,8 +54,10 @@ pub fn send(sender: Term, own: &mut Own, destination: Term, message: Term) -> Re
         return Ok(());
     }
     let fragment = architecture().send(Some(&mut own.mutator), message);
-    if let Err(fragment) = system.deliver(pid, fragment) {
-        signal::discard(fragment);
+    let delivered = system.deliver(pid, fragment).map_err(signal::discard).is_ok();
+    if own.flags.traced {
+        let what = if delivered { "send" } else { "send_to_non_existing_process" };
+        tracing::event(sender, own, tracing::SEND, what, &[message, destination]);
     }
     Ok(())
 }

@@ -50,8 +50,18 @@ pub fn spawn(
     let system = System::get();
     let pid = system.table.reserve().ok_or(TooManyProcesses)?;
     let entry = system.entry_points.get().expect("an engine is registered before the first process");
+    let mut tracing = crate::tracing::of_new();
     let (parent_pid, leader, fragment) = match parent {
         Some((parent_pid, own)) => {
+            if own.flags.traced {
+                let call = own.mutator.tuple(&[function.0, function.1, arguments]);
+                let wanted = crate::tracing::PROCS;
+                crate::tracing::event(parent_pid, own, wanted, "spawn", &[pid, call]);
+                tracing = crate::tracing::inherited(own).or(tracing);
+                if let Some(tracing) = tracing.filter(|tracing| tracing.flags & wanted != 0) {
+                    crate::tracing::tell(pid, own, tracing, crate::tracing::name("spawned"), &[parent_pid, call]);
+                }
+            }
             let rare_needed = options.link || options.monitor.is_some();
             if rare_needed {
                 let rare = own.rare();
@@ -79,6 +89,11 @@ pub fn spawn(
         let monitor = IncomingMonitor { watcher: parent_pid, name: Term::NONE, tag };
         rare.get_or_insert_default().monitored_by.insert(reference, monitor);
     }
+    let mut flags = options.flags;
+    if tracing.is_some() {
+        flags.traced = true;
+        rare.get_or_insert_default().tracing = tracing;
+    }
     let own = Own {
         mutator,
         address: entry.start,
@@ -88,7 +103,7 @@ pub fn spawn(
         parent: parent_pid,
         reductions: 0,
         catches: 0,
-        flags: options.flags,
+        flags,
         priority: options.priority,
         rare,
         initial_call,

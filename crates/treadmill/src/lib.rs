@@ -33,7 +33,7 @@
 //! What it promises, with the limits of each promise and measured figures, stands in the README. Sizes are in bytes, or in words of 8 bytes where
 //! it says so; only 64-bit Linux is supported.
 //!
-//! Unsafe code is concentrated: `area` (memory from the operating system), `lists::header` (links inside free blocks), `paged` (`memory` and `local`: the
+//! Unsafe code is concentrated: `area` (memory from the operating system), `space::runs` (tags of free pages), `lists::header` (links inside free blocks), `paged` (`memory` and `local`: the
 //! table of metadata), `copying`, `raw`, and `typed` with `trace`, which make the raw interface safe.
 mod area;
 pub mod config;

@@ -243,18 +243,22 @@ impl Log {
     }
 
     pub(crate) fn start(&self) -> Start {
-        let wall = Instant::now();
         let measured = self.processor.load(Ordering::Relaxed);
-        let effort = measured.then(|| Effort { disturbances: Disturbances::now(), processor: processor_time() });
+        // A thread may be preempted at the end of each of these calls: the disturbances are counted around the clock's reading, the processor's time
+        // within.
+        let disturbances = measured.then(Disturbances::now);
+        let wall = Instant::now();
+        let effort = disturbances.map(|disturbances| Effort { disturbances, processor: processor_time() });
         Start { wall, effort }
     }
 
     pub(crate) fn pause(&self, since: Start, cause: Cause) {
-        let effort = since.effort.map(|before| Effort {
-            processor: processor_time().saturating_sub(before.processor),
+        let processor = since.effort.map(|before| processor_time().saturating_sub(before.processor));
+        let length = since.wall.elapsed();
+        let effort = since.effort.zip(processor).map(|(before, processor)| Effort {
+            processor,
             disturbances: Disturbances::now().since(before.disturbances),
         });
-        let length = since.wall.elapsed();
         let mut inner = self.lock();
         let bucket = (length.as_nanos().max(1) as u64).ilog2() as usize;
         inner.histogram[bucket.min(39)] += 1;

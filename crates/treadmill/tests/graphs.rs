@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Random, Shadow, allocate, heap, link, rooted, unroot};
+use common::{Random, Shadow, allocate, heap, id_of, link, pattern, reference, rooted, unroot};
 use proptest::prelude::*;
 use treadmill::{Config, Preset};
 
@@ -169,5 +169,68 @@ fn long_runs_keep_everything_reachable() {
             }
         }
         assert!(heap.statistics().collections > 3, "{}: {:?}", preset.name(), heap.statistics());
+    }
+}
+
+/// Of objects longer than 64 words some are rooted, some stored, some neither: those alone are used again, and nothing else is written over.
+#[test]
+fn unclaimed_objects_are_used_again_and_others_are_not() {
+    for (seed, stress) in [(3, 0), (4, 1), (5, 7)] {
+        let (heap, _) = heap(&Config { stress, ..Config::best(4 << 20) });
+        let mutator = heap.mutator();
+        let mut random = Random(seed);
+        let table = mutator.root(allocate(&mutator, 1, 64, 66, false).expect("room")).expect("a slot");
+        let (mut stored, mut kept) = (vec![None; 64], Vec::new());
+        for id in 2..6000u64 {
+            let words = [70, 70, 300, 301, 513, 900, 5][random.below(7)] + random.below(4);
+            let object = allocate(&mutator, id, 0, words, id % 50 == 0).expect("room");
+            match random.below(4) {
+                0 => kept.push((mutator.root(object).expect("a slot"), id, words)),
+                1 => {
+                    let index = random.below(64);
+                    link(&mutator, rooted(&mutator, table).expect("rooted"), index, Some(object));
+                    stored[index] = Some((id, words));
+                }
+                _ => {}
+            }
+            if kept.len() > 200 {
+                unroot(&mutator, kept.swap_remove(random.below(200)).0);
+            }
+            if id % 40 == 0 {
+                for (slot, id, words) in &kept {
+                    assert_sound(rooted(&mutator, *slot).expect("rooted"), *id, *words);
+                }
+                for (index, stored) in stored.iter().enumerate() {
+                    let found = reference(rooted(&mutator, table).expect("rooted"), index);
+                    assert_eq!(found.is_some(), stored.is_some());
+                    if let (Some(object), Some((id, words))) = (found, stored) {
+                        assert_sound(object, *id, *words);
+                    }
+                }
+            }
+        }
+        mutator.verify().expect("a sound heap");
+    }
+}
+
+/// An unclaimed object is dead at once, so that a program of such objects alone stays where it is.
+#[test]
+fn unclaimed_objects_need_no_memory() {
+    let (heap, _) = heap(&Config::best(1 << 20));
+    let mutator = heap.mutator();
+    for id in 0..10_000 {
+        allocate(&mutator, id, 0, 400, false).expect("room");
+    }
+    mutator.publish_counts();
+    assert_eq!(heap.statistics().collections, 0);
+    assert_eq!(heap.statistics().objects, 10_000);
+}
+
+fn assert_sound(object: std::ptr::NonNull<u64>, id: u64, words: usize) {
+    assert_eq!(id_of(object), id);
+    for index in 2..words {
+        // SAFETY: the object is live, and so long.
+        let word = unsafe { object.as_ptr().add(index).read() };
+        assert_eq!(word, pattern(id, index), "word {index} of {id}");
     }
 }

@@ -153,6 +153,12 @@ pub fn install(options: &Options, way: Use) -> Result<&'static Schedulers, BootE
         interpreter::autoload::install(load);
     }
     interpreter::requests::install(atoll_bifs::answer_request);
+    interpreter::tracing::install(interpreter::tracing::Hooks {
+        called: atoll_bifs::called,
+        returned: atoll_bifs::returned,
+        raised: atoll_bifs::raised,
+        scheduled: atoll_bifs::scheduled,
+    });
     atoll_bifs::install_halt(finish);
     atoll_bifs::install_default_heap(default_heap(options));
     let schedulers = Schedulers::new(options.schedulers, way.ended);

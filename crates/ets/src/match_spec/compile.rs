@@ -61,7 +61,9 @@ fn clause(context: &mut Context, head: Term, guards: Term, body: Term) -> Clause
     let (pattern, places) = pattern(context, head);
     let expressions = |context: &mut Context, list: Term, use_of: Expressions| -> Vec<Operation> {
         match list::elements(list) {
-            Some(elements) if elements.is_empty() && use_of == Expressions::Body => {
+            Some(elements)
+                if elements.is_empty() && use_of == Expressions::Body && context.dialect == Dialect::Table =>
+            {
                 context.fault("Body clause does not return anything.");
                 Vec::new()
             }

@@ -159,7 +159,10 @@ impl Compiler<'_> {
                     tasks.push(Task::Expression(*argument));
                 }
             }
-            ("message" | "return_trace" | "exception_trace", _) => self.action(name, term, arguments, tasks),
+            ("caller", []) if self.context.dialect == Dialect::Trace => {
+                tasks.push(Task::Emit(Operation::Calling));
+            }
+            ("message" | "return_trace" | "exception_trace" | "silent", _) => self.action(name, term, arguments, tasks),
             _ => match find_function(name, arguments.len()) {
                 Some(function) => {
                     tasks.push(Task::Emit(Operation::Call(function)));
@@ -179,6 +182,7 @@ impl Compiler<'_> {
         }
         let (action, count) = match name {
             "message" => (Action::Message, 1),
+            "silent" => (Action::Silent, 1),
             "return_trace" => (Action::ReturnTrace, 0),
             _ => (Action::ExceptionTrace, 0),
         };

@@ -34,6 +34,8 @@ pub enum Action {
     ReturnTrace,
     /// `exception_trace`
     ExceptionTrace,
+    /// `silent`: tell of no calls (true), or of calls again (false).
+    Silent,
 }
 
 /// One step of taking a term apart. Terms wait on a stack, the next to be looked at on top.
@@ -65,6 +67,8 @@ enum Operation {
     Immediate(Term),
     Constant(usize),
     Variable(usize),
+    /// `{caller}`: the function that called the traced one.
+    Calling,
     /// `'$_'`
     Object,
     /// `'$$'`

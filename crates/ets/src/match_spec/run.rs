@@ -49,6 +49,7 @@ pub struct Matcher<'p> {
     program: &'p Program,
     source: Source<'p>,
     caller: Term,
+    calling: Term,
     variables: Vec<Term>,
     pending: Vec<Term>,
     stack: Vec<Value>,
@@ -72,7 +73,12 @@ impl<'p> Matcher<'p> {
 
     fn with_source(program: &'p Program, source: Source<'p>, caller: Term) -> Matcher<'p> {
         let (variables, pending, stack, actions) = Default::default();
-        Matcher { program, source, caller, variables, pending, stack, actions }
+        Matcher { program, source, caller, calling: atoms::UNDEFINED, variables, pending, stack, actions }
+    }
+
+    /// For calls that this function makes: `{M, F, A}` on the caller's heap.
+    pub fn called_from(self, calling: Term) -> Matcher<'p> {
+        Matcher { calling, ..self }
     }
 
     fn constant(&self, index: usize) -> Value {
@@ -190,6 +196,7 @@ impl<'p> Matcher<'p> {
                 Operation::Immediate(term) => Value::own(*term),
                 Operation::Constant(index) => self.constant(*index),
                 Operation::Variable(place) => Value { term: self.variables[*place], foreign: is_foreign },
+                Operation::Calling => Value::own(self.calling),
                 Operation::Object => Value { term: object.term(), foreign: is_foreign },
                 Operation::AllVariables => {
                     let values = clause.variables.iter().map(|place| self.variables[*place]);
@@ -237,7 +244,7 @@ impl<'p> Matcher<'p> {
                 }
                 Operation::Act(action) => {
                     let argument = match action {
-                        Action::Message => self.take(heap, object, 1).pop().unwrap_or(Term::NIL),
+                        Action::Message | Action::Silent => self.take(heap, object, 1).pop().unwrap_or(Term::NIL),
                         _ => Term::NIL,
                     };
                     self.actions.push((*action, argument));

@@ -299,8 +299,8 @@ unsafe fn interrupted(export: *const Export, ip: *const Word, e: *mut Word, reds
     }
 }
 
-/// Makes sure that a frame of one slot fits below a pushed return address, collecting if needed.
-unsafe fn room_on_stack(live: usize, hp: *mut Word, e: *mut Word, c: *mut Core) -> Option<(*mut Word, *mut Word)> {
+/// Makes sure that a frame of three words fits, collecting if needed.
+pub unsafe fn room_on_stack(live: usize, hp: *mut Word, e: *mut Word, c: *mut Core) -> Option<(*mut Word, *mut Word)> {
     // SAFETY: the process runs on this core.
     unsafe {
         let free = if (*c).stack_limit.is_null() { e.offset_from(hp) } else { e.offset_from((*c).stack_limit) };

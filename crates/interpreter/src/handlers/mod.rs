@@ -6,6 +6,7 @@
 pub mod arithmetic;
 pub mod bit_match;
 pub mod bits;
+pub mod breakpoint;
 pub mod call;
 pub mod control;
 pub mod data;

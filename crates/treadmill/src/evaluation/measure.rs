@@ -6,6 +6,7 @@ use crate::config::{Collector, Config, Headers, ListSettings, ListSizes, Preset}
 use crate::error::OutOfMemory;
 use crate::list_sizes;
 use crate::statistics::{Collection, Statistics, Usage, processor_time};
+use mimalloc::MiMalloc;
 use std::time::Duration;
 
 /// What one run of a program was like.
@@ -65,19 +66,37 @@ pub(super) fn median(config: &Config, workload: Workload, observe: Observe, repe
     Some(runs.swap_remove(runs.len() / 2))
 }
 
-/// The median time of a program that is run again and again on one heap, as malloc is.
-pub(super) fn warm(config: &Config, workload: Workload, repeats: usize) -> Option<Duration> {
+/// The median times of a program.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Compared {
+    /// On one heap, run again and again, as malloc is; on mimalloc; on the system's malloc.
+    pub(super) times: [Duration; 3],
+    /// The median of the ratios of neighbouring runs on the heap and on mimalloc.
+    pub(super) ratio: f64,
+}
+
+/// Runs a program on a heap, on mimalloc and on the system's malloc in turn, so that all suffer alike from what else the machine does.
+pub(super) fn compare(config: &Config, workload: Workload, repeats: usize) -> Option<Compared> {
     let mut memory = Collected::new(config).ok()?;
-    let mut times = Vec::new();
     // The first run is not counted: it pays for the first touch of the memory.
-    for _ in 0..=repeats.max(1) {
+    workload.run(&mut memory).ok()?;
+    let (mut times, mut ratios) = ([const { Vec::new() }; 3], Vec::new());
+    for _ in 0..repeats.max(1) {
         let since = processor_time();
         workload.run(&mut memory).ok()?;
-        times.push(processor_time().saturating_sub(since));
+        let best = processor_time().saturating_sub(since);
+        let (mimalloc, system) = (malloc(&MiMalloc, workload, 1), malloc(&std::alloc::System, workload, 1));
+        ratios.push(best.as_secs_f64() / mimalloc.as_secs_f64().max(1e-9));
+        for (times, time) in times.iter_mut().zip([best, mimalloc, system]) {
+            times.push(time);
+        }
     }
-    times.remove(0);
-    times.sort();
-    Some(times[times.len() / 2])
+    ratios.sort_by(f64::total_cmp);
+    let times = times.map(|mut times| {
+        times.sort();
+        times[times.len() / 2]
+    });
+    Some(Compared { times, ratio: ratios[ratios.len() / 2] })
 }
 
 /// Runs a program again and again on one heap; what the heap counted.

@@ -29,7 +29,7 @@ const WAIT: Duration = Duration::from_micros(50);
 /// Words' worth of sweeping between looks at whether an allocation now succeeds.
 const SWEPT_WORDS: u64 = 2048;
 /// Pages given back to the system between looks at the clock.
-const RETURNED: u32 = 32;
+const RETURNED: u32 = 128;
 /// Finalizable objects looked at between looks at the clock.
 const OBJECTS: usize = 64;
 
@@ -283,7 +283,7 @@ impl Paged {
                 Step::On
             }
             State::Returning(pages) => {
-                while *pages > 0 {
+                while *pages > 0 && !self.is_due() {
                     let given = self.memory().space.give_back((*pages).min(RETURNED));
                     *pages = if given == 0 { 0 } else { *pages - given };
                     budget.words = budget.words.saturating_sub(PAGE_LOOKS * given as u64);

@@ -37,6 +37,10 @@ unsafe impl Runtime for Model {
         }
     }
 
+    fn has_roots(&self) -> bool {
+        false
+    }
+
     unsafe fn finalize(&self, object: NonNull<u64>, _: usize) {
         // SAFETY: the object is dead but not yet reclaimed.
         let id = unsafe { word(object, 1).load(Ordering::Relaxed) };

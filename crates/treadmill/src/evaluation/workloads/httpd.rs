@@ -14,7 +14,7 @@ const CLIENTS: usize = 10;
 const BLOCK: usize = 36_000;
 const HEADERS: usize = 9;
 /// Bytes of the kernel's own data, and the objects that they are in.
-const KERNEL: usize = 4_700_000;
+const KERNEL: usize = 3_700_000;
 const KERNEL_OBJECTS: usize = 2_400;
 
 pub(super) fn run<M: Memory>(memory: &mut M) -> Result<u64, OutOfMemory> {

@@ -1,0 +1,119 @@
+//! `erts_debug:get_internal_state/1`, `set_internal_state/2`, which OTP's test suites use, and what else there is of
+//! `erts_debug` that tells of the inside of OTP's emulator.
+
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::time::Duration;
+
+use atoll_operations::Exception;
+use atoll_process::{BuiltIn, Caller, Interrupt, Outcome};
+use atoll_term::{Term, atoms};
+
+use crate::process_support::{badarg, name};
+use crate::support::row;
+
+/// What this file provides.
+pub const BUILT_INS: &[BuiltIn] = &[
+    row("erts_debug", "get_internal_state", 1, get),
+    row("erts_debug", "set_internal_state", 2, set),
+    row("erts_debug", "lcnt_clear", 0, not_counted),
+    row("erts_debug", "lcnt_collect", 0, not_counted),
+    row("erts_debug", "lcnt_control", 1, no_such_control),
+    row("erts_debug", "lcnt_control", 2, no_such_control),
+    row("erts_debug", "interpreter_size", 0, interpreter_size),
+    row("erts_debug", "disassemble", 1, disassemble),
+];
+
+/// Whether programs may ask at all.
+static AVAILABLE: AtomicBool = AtomicBool::new(false);
+/// Longest time in milliseconds that `sleep` takes.
+const LONGEST_SLEEP: u64 = 10_000;
+
+/// A limit of OTP's emulator on work without a pause. Kept and told, without effect here.
+struct Limit {
+    name: &'static str,
+    usual: i64,
+    value: AtomicI64,
+}
+
+impl Limit {
+    const fn new(name: &'static str, usual: i64) -> Limit {
+        Limit { name, usual, value: AtomicI64::new(usual) }
+    }
+}
+
+static LIMITS: [Limit; 3] =
+    [Limit::new("re_loop_limit", 40_000), Limit::new("unicode_loop_limit", 40_000), Limit::new("binary_loop_limit", 0)];
+
+/// Without leave these functions do not exist.
+fn check_available() -> Result<(), Interrupt> {
+    match AVAILABLE.load(Ordering::Relaxed) {
+        true => Ok(()),
+        false => Err(Exception::error(atoms::UNDEF).into()),
+    }
+}
+
+fn word_of(term: Term) -> &'static str {
+    if term.is_atom() { atoms::atom_name(term) } else { "" }
+}
+
+fn get(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    check_available()?;
+    match word_of(arguments[0]) {
+        "available_internal_state" => Ok(atoms::TRUE),
+        "reds_left" => Ok(Term::small(caller.reductions)),
+        _ => Err(badarg()),
+    }
+}
+
+fn set(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let &[what, value] = arguments else { return Err(badarg()) };
+    let what = word_of(what);
+    if what == "available_internal_state" {
+        let now = match value {
+            atoms::TRUE => true,
+            atoms::FALSE => false,
+            _ => return Err(badarg()),
+        };
+        return Ok(Term::boolean(AVAILABLE.swap(now, Ordering::Relaxed)));
+    }
+    check_available()?;
+    match (what, word_of(value)) {
+        ("reds_left", _) => {
+            caller.reductions = value.as_small().filter(|left| (0..=4000).contains(left)).ok_or_else(badarg)?;
+            Ok(atoms::TRUE)
+        }
+        // What is freed here is freed at once.
+        ("wait", "deallocations" | "timer_cancellations" | "aux_work" | "thread_progress") => Ok(atoms::OK),
+        ("sleep", _) => {
+            let milliseconds = value.as_small().and_then(|time| u64::try_from(time).ok()).ok_or_else(badarg)?;
+            std::thread::sleep(Duration::from_millis(milliseconds.min(LONGEST_SLEEP)));
+            Ok(atoms::TRUE)
+        }
+        _ => {
+            let limit = LIMITS.iter().find(|limit| limit.name == what).ok_or_else(badarg)?;
+            let new = if value == name("default") { Some(limit.usual) } else { value.as_small() };
+            let new = new.filter(|new| *new >= 0).ok_or_else(badarg)?;
+            Ok(Term::small(limit.value.swap(new, Ordering::Relaxed)))
+        }
+    }
+}
+
+/// Locks are not counted.
+fn not_counted(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    Ok(atoms::ERROR)
+}
+
+/// As in an emulator that does not count locks.
+fn no_such_control(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    Err(badarg())
+}
+
+/// As in an emulator whose code is not interpreted by one function.
+fn interpreter_size(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    Ok(Term::small(0))
+}
+
+/// Loaded code is not shown; `atoll disasm` shows that of files.
+fn disassemble(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    Ok(atoms::FALSE)
+}

@@ -1,0 +1,226 @@
+//! `erlang:trace/3` and what belongs to it: which processes tell what, and to whom.
+
+use atoll_operations::Exception;
+use atoll_process::tracing::{self, Tracing};
+use atoll_process::{BuiltIn, Caller, Outcome, Own, Process, ReferenceId, System};
+use atoll_term::{Build, Term, atoms};
+
+use crate::process_support::{Name, badarg, list_elements, name};
+use crate::support::row;
+use crate::trace_pattern::function_info;
+
+/// What this file provides.
+pub const BUILT_INS: &[BuiltIn] = &[
+    row("erts_internal", "trace", 3, trace),
+    row("erlang", "trace_info", 2, trace_info),
+    row("erlang", "trace_delivered", 1, trace_delivered),
+];
+
+/// Flags by name, in the order in which they are told.
+const FLAGS: [(&str, u32); 20] = [
+    ("send", tracing::SEND),
+    ("receive", tracing::RECEIVE),
+    ("set_on_spawn", tracing::ON_SPAWN),
+    ("call", tracing::CALL),
+    ("procs", tracing::PROCS),
+    ("set_on_first_spawn", tracing::ON_FIRST_SPAWN),
+    ("set_on_link", tracing::ON_LINK),
+    ("running", tracing::RUNNING),
+    ("running_procs", tracing::RUNNING),
+    ("garbage_collection", tracing::GARBAGE_COLLECTION),
+    ("exiting", tracing::EXITING),
+    ("arity", tracing::ARITY),
+    ("return_to", tracing::RETURN_TO),
+    ("silent", tracing::SILENT),
+    ("set_on_first_link", tracing::ON_FIRST_LINK),
+    ("timestamp", tracing::TIMESTAMP),
+    ("monotonic_timestamp", tracing::MONOTONIC),
+    ("strict_monotonic_timestamp", tracing::STRICT_MONOTONIC),
+    ("ports", tracing::PORTS),
+    ("running_ports", tracing::PORTS),
+];
+
+/// All flags that concern what is told, without those about how: what `all` stands for.
+const ALL: u32 = tracing::SEND
+    | tracing::RECEIVE
+    | tracing::PROCS
+    | tracing::CALL
+    | tracing::SILENT
+    | tracing::RETURN_TO
+    | tracing::RUNNING
+    | tracing::EXITING
+    | tracing::GARBAGE_COLLECTION
+    | tracing::ARITY
+    | tracing::ON_SPAWN
+    | tracing::ON_FIRST_SPAWN
+    | tracing::ON_LINK
+    | tracing::ON_FIRST_LINK
+    | tracing::PORTS;
+
+static TRACER: Name = Name::new("tracer");
+static CPU_TIMESTAMP: Name = Name::new("cpu_timestamp");
+
+/// Flags, and the tracer if one is named: only a process can be one.
+fn flags_of(list: Term) -> Option<(u32, Option<Term>)> {
+    let (mut flags, mut tracer) = (0, None);
+    for flag in list_elements(list)? {
+        match flag.tuple_elements() {
+            Some(&[key, pid]) if key == TRACER.get() && pid.is_local_pid() => tracer = Some(pid),
+            None if flag == atoms::ALL => flags |= ALL,
+            None if flag == CPU_TIMESTAMP.get() => flags |= tracing::TIMESTAMP,
+            None if flag.is_atom() => {
+                let known = FLAGS.iter().find(|(known, _)| *known == atoms::atom_name(flag))?;
+                flags |= known.1;
+            }
+            _ => return None,
+        }
+    }
+    Some((flags, tracer))
+}
+
+/// Which processes a call of `trace/3` concerns.
+struct Scope {
+    existing: bool,
+    new: bool,
+}
+
+fn scope(term: Term) -> Option<Scope> {
+    let word = if term.is_atom() { atoms::atom_name(term) } else { "" };
+    let (existing, new) = match word {
+        "all" | "processes" => (true, true),
+        "existing" | "existing_processes" => (true, false),
+        "new" | "new_processes" => (false, true),
+        "ports" | "existing_ports" | "new_ports" => (false, false),
+        _ => return None,
+    };
+    Some(Scope { existing, new })
+}
+
+/// A change of what is traced.
+struct Change {
+    on: bool,
+    flags: u32,
+    tracer: Term,
+}
+
+impl Change {
+    /// What tracing becomes; none if another tracer has it already.
+    fn apply(&self, old: Option<Tracing>) -> Option<Option<Tracing>> {
+        let other = old.is_some_and(|old| old.tracer != self.tracer && is_alive(old.tracer));
+        if self.on && other {
+            return None;
+        }
+        let flags = old.map_or(0, |old| old.flags);
+        let flags = if self.on { flags | self.flags } else { flags & !self.flags };
+        let tracer = if self.on { self.tracer } else { old.map_or(self.tracer, |old| old.tracer) };
+        let tells = flags & (ALL & !(tracing::ARITY | tracing::SILENT | tracing::RETURN_TO)) != 0;
+        Some(tells.then_some(Tracing { flags, tracer }))
+    }
+
+    fn apply_to(&self, pid: Term, own: &mut Own) -> bool {
+        if pid == self.tracer && self.on || own.flags.system {
+            return false;
+        }
+        let Some(changed) = self.apply(own.tracing()) else { return false };
+        own.set_tracing(changed);
+        true
+    }
+}
+
+fn is_alive(pid: Term) -> bool {
+    System::get().table.with(pid, |_| ()).is_some()
+}
+
+/// `trace(PidsOrWhich, On, Flags)`: how many processes it concerns.
+fn trace(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let &[which, how, list] = arguments else { return Err(badarg()) };
+    let on = match how {
+        atoms::TRUE => true,
+        atoms::FALSE => false,
+        _ => return Err(badarg()),
+    };
+    let (flags, tracer) = flags_of(list).ok_or_else(badarg)?;
+    let change = Change { on, flags, tracer: tracer.unwrap_or(caller.process.pid) };
+    if which.is_local_pid() {
+        return trace_one(&change, which);
+    }
+    let scope = scope(which).ok_or_else(badarg)?;
+    if scope.new
+        && let Some(changed) = change.apply(tracing::of_new())
+    {
+        tracing::set_of_new(changed);
+    }
+    let mut count = 0;
+    if scope.existing {
+        tracing::with_each(|process, own| count += i64::from(change.apply_to(process.pid, own)));
+    }
+    Ok(Term::small(count))
+}
+
+fn trace_one(change: &Change, pid: Term) -> Outcome {
+    let mut found = false;
+    tracing::with_each(|process: &Process, own| {
+        if process.pid == pid {
+            found = change.apply_to(pid, own);
+        }
+    });
+    if found { Ok(Term::small(1)) } else { Err(badarg()) }
+}
+
+/// `trace_delivered(Tracee)`: what was told is in the tracer's inbox as soon as it is told, so the answer is there at once.
+fn trace_delivered(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let tracee = arguments[0];
+    if !(tracee.is_local_pid() || tracee == atoms::ALL) {
+        return Err(badarg());
+    }
+    let pid = caller.process.pid;
+    let heap = caller.heap();
+    let reference = ReferenceId::fresh().term(heap);
+    let message = heap.tuple(&[name("trace_delivered"), tracee, reference]);
+    atoll_process::send::send(pid, caller.own, pid, message)?;
+    Ok(reference)
+}
+
+fn flag_list(caller: &mut Caller<'_>, flags: u32) -> Term {
+    let is_alias = |word: &str| matches!(word, "running_procs" | "running_ports");
+    let set = FLAGS.iter().filter(|(word, flag)| flags & flag != 0 && !is_alias(word));
+    let names: Vec<Term> = set.map(|(word, _)| name(word)).collect();
+    caller.heap().list(names)
+}
+
+/// `trace_info(Pid | new | {M, F, A} | on_load | send | 'receive', Item)`
+fn trace_info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let &[which, item] = arguments else { return Err(badarg()) };
+    if let Some(&[module, function, arity]) = which.tuple_elements() {
+        return function_info(caller, (module, function, arity), item);
+    }
+    let word = if which.is_atom() { atoms::atom_name(which) } else { "" };
+    let found = match word {
+        "new" | "new_processes" => tracing::of_new(),
+        "new_ports" => None,
+        "on_load" => return function_info(caller, (name("-on_load-"), which, Term::small(0)), item),
+        "send" | "receive" if item == name("match_spec") => {
+            let every = atoms::TRUE;
+            return Ok(caller.heap().tuple(&[item, every]));
+        }
+        _ if which.is_local_pid() => {
+            let mut found = None;
+            tracing::with_each(|process, own| {
+                if process.pid == which {
+                    found = Some(own.tracing());
+                }
+            });
+            match found {
+                Some(found) => found,
+                None => return Ok(atoms::UNDEFINED),
+            }
+        }
+        _ => return Err(badarg()),
+    };
+    let value = match if item.is_atom() { atoms::atom_name(item) } else { "" } {
+        "flags" => flag_list(caller, found.map_or(0, |tracing| tracing.flags)),
+        "tracer" => found.map_or(Term::NIL, |tracing| tracing.tracer),
+        _ => return Err(Exception::badarg().into()),
+    };
+    Ok(caller.heap().tuple(&[item, value]))
+}

@@ -1,0 +1,179 @@
+//! What is told of calls of traced functions, and of their returns.
+
+use atoll_code::{Breakpoint, TracedFunction, frame_of};
+use atoll_ets::match_spec::{Action, Matcher, Object};
+use atoll_operations::Class;
+use atoll_process::Caller;
+use atoll_process::tracing::{self, Tracing};
+use atoll_term::{Build, Term, Word, atoms};
+
+use crate::process_support::name;
+use crate::trace_pattern::{CallTracing, Pattern};
+use crate::trace_time;
+
+/// Tell of the return.
+const RETURN: u8 = 1;
+/// Tell where it returns to.
+const RETURN_TO: u8 = 2;
+/// Tell of exceptions.
+const EXCEPTION: u8 = 4;
+/// Measure the time.
+const TIME: u8 = 8;
+
+/// What a pattern says of a call.
+struct Verdict {
+    /// What the message ends with; none: there is no message.
+    message: Option<Option<Term>>,
+    /// Sum of the constants above.
+    keep: u8,
+}
+
+fn judge(caller: &mut Caller<'_>, pattern: &Pattern, arguments: &[Term], return_to: *const Word) -> Option<Verdict> {
+    let Some(program) = &pattern.0 else { return Some(Verdict { message: Some(None), keep: 0 }) };
+    let pid = caller.process.pid;
+    let heap = caller.heap();
+    let list = heap.list(arguments.iter().copied());
+    let calling = match frame_of(return_to) {
+        Some(frame) => heap.tuple(&[frame.module, frame.name, Term::small(frame.arity.into())]),
+        None => atoms::UNDEFINED,
+    };
+    let mut matcher = Matcher::kept(program, pid).called_from(calling);
+    matcher.run(heap, Object::Own(list))?;
+    let mut verdict = Verdict { message: Some(None), keep: 0 };
+    let mut silent = None;
+    for (action, argument) in &matcher.actions {
+        match action {
+            Action::Message if *argument == atoms::FALSE => verdict.message = None,
+            Action::Message if *argument == atoms::TRUE => verdict.message = Some(None),
+            Action::Message => verdict.message = Some(Some(*argument)),
+            Action::ReturnTrace => verdict.keep |= RETURN,
+            Action::ExceptionTrace => verdict.keep |= RETURN | EXCEPTION,
+            Action::Silent => silent = Some(*argument),
+        }
+    }
+    if let (Some(value), Some(tracing)) = (silent, caller.own.tracing()) {
+        let flags = match value {
+            atoms::TRUE => tracing.flags | tracing::SILENT,
+            atoms::FALSE => tracing.flags & !tracing::SILENT,
+            _ => tracing.flags,
+        };
+        caller.own.set_tracing(Some(Tracing { flags, ..tracing }));
+    }
+    Some(verdict)
+}
+
+fn mfa(caller: &mut Caller<'_>, function: &TracedFunction) -> Term {
+    caller.heap().tuple(&[function.module, function.name, Term::small(function.arity.into())])
+}
+
+fn tell_call(
+    caller: &mut Caller<'_>,
+    tracing: Tracing,
+    function: &TracedFunction,
+    arguments: &[Term],
+    message: Option<Term>,
+) -> bool {
+    let heap = caller.heap();
+    let last = match tracing.flags & tracing::ARITY {
+        0 => heap.list(arguments.iter().copied()),
+        _ => Term::small(function.arity.into()),
+    };
+    let call = heap.tuple(&[function.module, function.name, last]);
+    let parts: Vec<Term> = [call].into_iter().chain(message).collect();
+    tracing::tell(caller.process.pid, caller.own, tracing, name("call"), &parts)
+}
+
+/// A function with a breakpoint is called. What is given back is kept until it returns.
+pub fn called(
+    caller: &mut Caller<'_>,
+    arguments: &[Term],
+    point: &Breakpoint,
+    return_to: *const Word,
+    waiting: u8,
+) -> u8 {
+    let Some(wanted) = CallTracing::of(point) else { return 0 };
+    let timed = match &wanted.time {
+        Some(times) if caller.own.tracing().is_some_and(|tracing| tracing.flags & tracing::CALL != 0) => {
+            let in_place = waiting & TIME != 0;
+            trace_time::enter(caller.process.pid, caller.own, times, in_place);
+            if in_place { 0 } else { TIME }
+        }
+        _ => 0,
+    };
+    timed | told(caller, arguments, point, wanted, return_to)
+}
+
+/// Tells of a call as far as it is asked for.
+fn told(
+    caller: &mut Caller<'_>,
+    arguments: &[Term],
+    point: &Breakpoint,
+    wanted: &CallTracing,
+    return_to: *const Word,
+) -> u8 {
+    if let Some(count) = &wanted.count {
+        count.add();
+    }
+    let pid = caller.process.pid;
+    if let Some((pattern, tracer)) = &wanted.meta
+        && *tracer != pid
+        && let Some(Verdict { message: Some(message), .. }) = judge(caller, pattern, arguments, return_to)
+    {
+        let tracing = Tracing { flags: tracing::CALL | tracing::TIMESTAMP, tracer: *tracer };
+        tell_call(caller, tracing, point.function, arguments, message);
+    }
+    let tracing = caller.own.tracing().filter(|tracing| tracing.flags & tracing::CALL != 0 && tracing.tracer != pid);
+    let (Some(pattern), Some(tracing)) = (&wanted.calls, tracing) else { return 0 };
+    let Some(verdict) = judge(caller, pattern, arguments, return_to) else { return 0 };
+    // The program may have changed whether calls are told.
+    let tracing = caller.own.tracing().unwrap_or(tracing);
+    if tracing.flags & tracing::SILENT != 0 {
+        return 0;
+    }
+    if let Some(message) = verdict.message
+        && !tell_call(caller, tracing, point.function, arguments, message)
+    {
+        caller.own.set_tracing(None);
+        return 0;
+    }
+    let to = if tracing.flags & tracing::RETURN_TO != 0 && !wanted.global { RETURN_TO } else { 0 };
+    verdict.keep | to
+}
+
+fn tracing_of_calls(caller: &Caller<'_>) -> Option<Tracing> {
+    let flags = tracing::CALL | tracing::SILENT;
+    caller.own.tracing().filter(|tracing| tracing.flags & flags == tracing::CALL)
+}
+
+/// A traced function returns.
+pub fn returned(caller: &mut Caller<'_>, function: &'static TracedFunction, keep: u8, value: Term, to: *const Word) {
+    if keep & TIME != 0 {
+        trace_time::leave(caller.own);
+    }
+    let Some(tracing) = tracing_of_calls(caller) else { return };
+    let pid = caller.process.pid;
+    if keep & RETURN != 0 {
+        let function = mfa(caller, function);
+        tracing::tell(pid, caller.own, tracing, name("return_from"), &[function, value]);
+    }
+    if keep & RETURN_TO != 0 && !to.is_null() && tracing.flags & tracing::RETURN_TO != 0 {
+        let place = match frame_of(to) {
+            Some(frame) => caller.heap().tuple(&[frame.module, frame.name, Term::small(frame.arity.into())]),
+            None => atoms::UNDEFINED,
+        };
+        tracing::tell(pid, caller.own, tracing, name("return_to"), &[place]);
+    }
+}
+
+/// An exception leaves a traced function.
+pub fn raised(caller: &mut Caller<'_>, function: &'static TracedFunction, keep: u8, class: Class, reason: Term) {
+    if keep & TIME != 0 {
+        trace_time::leave(caller.own);
+    }
+    let Some(tracing) = tracing_of_calls(caller) else { return };
+    if keep & EXCEPTION != 0 {
+        let function = mfa(caller, function);
+        let exception = caller.heap().tuple(&[class.atom(), reason]);
+        tracing::tell(caller.process.pid, caller.own, tracing, name("exception_from"), &[function, exception]);
+    }
+}

@@ -1,0 +1,322 @@
+//! `erlang:trace_pattern/2,3`: breakpoints on functions, and what they are for.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use atoll_code::{Breakpoint, Duty, ModuleCode, TracedFunction, breakpoint_at, traced_function};
+use atoll_ets::match_spec::{Dialect, KeptProgram, compile};
+use atoll_process::{BuiltIn, Caller, Outcome, System};
+use atoll_term::{Build, Export, Term, Word, atoms};
+
+use crate::process_support::{Name, badarg, list_elements, name};
+use crate::support::row;
+use crate::trace_time::{Count, Times};
+
+/// What this file provides.
+pub const BUILT_INS: &[BuiltIn] = &[row("erts_internal", "trace_pattern", 3, trace_pattern)];
+
+static META: Name = Name::new("meta");
+static WILDCARD: Name = Name::new("_");
+
+/// What a breakpoint is for.
+#[derive(Clone, Default)]
+pub struct CallTracing {
+    /// Told by traced processes: for all calls, or those that the program accepts.
+    pub calls: Option<Arc<Pattern>>,
+    /// Told when called through the export only.
+    pub global: bool,
+    /// Told to this process, whoever calls.
+    pub meta: Option<(Arc<Pattern>, Term)>,
+    /// Counted.
+    pub count: Option<Arc<Count>>,
+    /// Measured.
+    pub time: Option<Arc<Times>>,
+}
+
+impl CallTracing {
+    fn is_empty(&self) -> bool {
+        self.calls.is_none() && self.meta.is_none() && self.count.is_none() && self.time.is_none()
+    }
+
+    /// What the breakpoint is for.
+    pub fn of(point: &Breakpoint) -> Option<&CallTracing> {
+        let duty: &(dyn Any + Send + Sync) = &*point.duty;
+        duty.downcast_ref()
+    }
+}
+
+/// Which calls are told: those that a match specification accepts, or all.
+pub struct Pattern(pub Option<KeptProgram>);
+
+/// What to do with a pattern.
+#[derive(Clone)]
+enum Change {
+    Set(Arc<Pattern>),
+    Clear,
+    Restart,
+    Pause,
+}
+
+/// Which kinds of tracing a call of `trace_pattern` concerns.
+#[derive(Default)]
+struct Kinds {
+    global: bool,
+    local: bool,
+    meta: Option<Term>,
+    count: bool,
+    time: bool,
+}
+
+fn kinds(caller: &Caller<'_>, flags: Term) -> Option<Kinds> {
+    let mut kinds = Kinds::default();
+    for flag in list_elements(flags)? {
+        match flag.tuple_elements() {
+            Some(&[key, pid]) if key == META.get() && pid.is_local_pid() => kinds.meta = Some(pid),
+            None if flag.is_atom() => match atoms::atom_name(flag) {
+                "global" => kinds.global = true,
+                "local" => kinds.local = true,
+                "meta" => kinds.meta = Some(caller.process.pid),
+                "call_count" => kinds.count = true,
+                "call_time" => kinds.time = true,
+                _ => return None,
+            },
+            _ => return None,
+        }
+    }
+    let here = kinds.local || kinds.meta.is_some() || kinds.count || kinds.time;
+    if kinds.global && here {
+        return None;
+    }
+    kinds.global |= !here;
+    Some(kinds)
+}
+
+fn change(caller: &mut Caller<'_>, specification: Term) -> Option<Change> {
+    Some(match specification {
+        atoms::TRUE | Term::NIL => Change::Set(Arc::new(Pattern(None))),
+        atoms::FALSE => Change::Clear,
+        word if word.is_atom() => match atoms::atom_name(word) {
+            "restart" => Change::Restart,
+            "pause" => Change::Pause,
+            _ => return None,
+        },
+        _ => {
+            let compiled = compile(specification, Dialect::Trace).ok()?;
+            Change::Set(Arc::new(Pattern(Some(KeptProgram::new(caller.heap(), specification, compiled)))))
+        }
+    })
+}
+
+/// Which functions are meant.
+struct Selection {
+    module: Option<Term>,
+    name: Option<Term>,
+    arity: Option<u8>,
+}
+
+fn selection(term: Term) -> Option<Selection> {
+    let &[module, name, arity] = term.tuple_elements()? else { return None };
+    let any = WILDCARD.get();
+    if !(module.is_atom() && name.is_atom()) || module == any && name != any || name == any && arity != any {
+        return None;
+    }
+    let arity = match arity {
+        arity if arity == any => None,
+        arity => Some(u8::try_from(arity.as_small()?).ok()?),
+    };
+    Some(Selection { module: (module != any).then_some(module), name: (name != any).then_some(name), arity })
+}
+
+impl Selection {
+    fn accepts(&self, name: Term, arity: u8) -> bool {
+        self.name.is_none_or(|wanted| wanted == name) && self.arity.is_none_or(|wanted| wanted == arity)
+    }
+
+    /// The code that may hold such functions.
+    fn modules(&self) -> Vec<Arc<ModuleCode>> {
+        let names = match self.module {
+            Some(module) => vec![module],
+            None => atoll_code::loaded_modules(),
+        };
+        names.into_iter().filter_map(|name| atoll_code::module(name)?.current).collect()
+    }
+}
+
+/// `trace_pattern(Functions, Specification, Flags)`: how many functions it concerns.
+fn trace_pattern(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let &[functions, specification, flags] = arguments else { return Err(badarg()) };
+    let word = if functions.is_atom() { atoms::atom_name(functions) } else { "" };
+    if word == "on_load" {
+        // Functions that are loaded later are not traced.
+        kinds(caller, flags).and_then(|_| change(caller, specification)).ok_or_else(badarg)?;
+        return Ok(Term::small(1));
+    }
+    if matches!(word, "send" | "receive") {
+        // What is told of these cannot be chosen yet; all is told.
+        return if specification == atoms::TRUE { Ok(Term::small(1)) } else { Err(badarg()) };
+    }
+    let kinds = kinds(caller, flags).ok_or_else(badarg)?;
+    let selection = selection(functions).ok_or_else(badarg)?;
+    let change = change(caller, specification).ok_or_else(badarg)?;
+    if matches!(change, Change::Restart | Change::Pause) && !(kinds.count || kinds.time) {
+        return Err(badarg());
+    }
+    System::get().schedule().stop_world();
+    let count = selection.modules().iter().map(|code| apply(&selection, &kinds, &change, code)).sum();
+    System::get().schedule().resume_world();
+    Ok(Term::small(count))
+}
+
+/// Applies a change to the functions of a module; the world is stopped. Returns how many there were.
+fn apply(selection: &Selection, kinds: &Kinds, change: &Change, code: &ModuleCode) -> i64 {
+    let mut count = 0;
+    for (index, (_, name, arity)) in code.functions.iter().enumerate() {
+        let Some(entry) = atoll_code::entry_of(code, index) else { continue };
+        let export = atoll_code::registry().existing_export(code.module, *name, *arity);
+        let is_exported = code.exports.iter().any(|(exported, own, _)| exported == name && own == arity);
+        if !selection.accepts(*name, *arity) || kinds.global && !is_exported {
+            continue;
+        }
+        count += 1;
+        if kinds.global {
+            set_local(code, index, |tracing| tracing.calls = None);
+            if let Some(export) = export {
+                let calls = match change {
+                    Change::Set(pattern) => Some(pattern.clone()),
+                    _ => None,
+                };
+                set_global(traced_function(code.module, *name, *arity), entry, export, calls);
+            }
+            continue;
+        }
+        if let Some(export) = export.filter(|_| kinds.local) {
+            set_global(traced_function(code.module, *name, *arity), entry, export, None);
+        }
+        set_local(code, index, |tracing| change_local(tracing, kinds, change));
+    }
+    count
+}
+
+fn change_local(tracing: &mut CallTracing, kinds: &Kinds, change: &Change) {
+    let set = match change {
+        Change::Set(pattern) => Some(pattern.clone()),
+        _ => None,
+    };
+    if kinds.local {
+        tracing.calls.clone_from(&set);
+    }
+    if let Some(pid) = kinds.meta {
+        tracing.meta = set.clone().map(|pattern| (pattern, pid));
+    }
+    if kinds.count {
+        match (change, &tracing.count) {
+            (Change::Set(_), _) => tracing.count = Some(Arc::default()),
+            (Change::Clear, _) => tracing.count = None,
+            (Change::Restart, Some(count)) => count.restart(),
+            (Change::Pause, Some(count)) => count.pause(),
+            _ => {}
+        }
+    }
+    if kinds.time {
+        match (change, &tracing.time) {
+            (Change::Set(_), _) => tracing.time = Some(Arc::default()),
+            (Change::Clear, _) => tracing.time = None,
+            (Change::Restart, Some(times)) => times.clear(),
+            (Change::Pause, Some(times)) => times.pause(),
+            _ => {}
+        }
+    }
+}
+
+fn set_local(code: &ModuleCode, index: usize, change: impl FnOnce(&mut CallTracing)) {
+    let old = atoll_code::entry_of(code, index).and_then(breakpoint_at);
+    let mut tracing = old.as_ref().and_then(CallTracing::of).cloned().unwrap_or_default();
+    change(&mut tracing);
+    if old.is_some() || !tracing.is_empty() {
+        let duty = (!tracing.is_empty()).then(|| Arc::new(tracing) as Duty);
+        atoll_code::set_breakpoint(code, index, duty);
+    }
+}
+
+fn set_global(
+    function: &'static TracedFunction,
+    entry: *const Word,
+    export: &'static Export,
+    calls: Option<Arc<Pattern>>,
+) {
+    let duty =
+        calls.map(|calls| Arc::new(CallTracing { calls: Some(calls), global: true, ..CallTracing::default() }) as Duty);
+    atoll_code::set_export_breakpoint(export, entry, function, duty);
+}
+
+/// `trace_info({M, F, A}, Item)`
+pub fn function_info(caller: &mut Caller<'_>, function: (Term, Term, Term), item: Term) -> Outcome {
+    let (module, function, arity) = function;
+    let well_formed = module.is_atom() && function.is_atom() && item.is_atom();
+    let arity =
+        arity.as_small().and_then(|arity| u8::try_from(arity).ok()).filter(|_| well_formed).ok_or_else(badarg)?;
+    let code = atoll_code::module(module).and_then(|module| module.current);
+    let place = code.as_ref().and_then(|code| {
+        let index = code.functions.iter().position(|(_, name, own)| *name == function && *own == arity)?;
+        atoll_code::entry_of(code, index)
+    });
+    let export = atoll_code::registry().existing_export(module, function, arity);
+    let global = export.and_then(|export| breakpoint_at(atoll_code::export_key(export)));
+    let local = place.and_then(breakpoint_at);
+    if place.is_none() {
+        return Ok(caller.heap().tuple(&[item, atoms::UNDEFINED]));
+    }
+    let (local, is_global) = match (&local, &global) {
+        (_, Some(point)) => (CallTracing::of(point), true),
+        (Some(point), None) => (CallTracing::of(point), false),
+        (None, None) => (None, false),
+    };
+    let tracing = local.cloned().unwrap_or_default();
+    let value = match atoms::atom_name(item) {
+        "all" if !tracing.is_empty() => {
+            let words = ["traced", "match_spec", "meta", "meta_match_spec", "call_count", "call_time"];
+            let mut pairs = Vec::new();
+            for word in words {
+                let value = info_item(caller, &tracing, is_global, word).ok_or_else(badarg)?;
+                pairs.push(caller.heap().tuple(&[name(word), value]));
+            }
+            caller.heap().list(pairs)
+        }
+        _ if tracing.is_empty() => atoms::FALSE,
+        word => info_item(caller, &tracing, is_global, word).ok_or_else(badarg)?,
+    };
+    Ok(caller.heap().tuple(&[item, value]))
+}
+
+fn info_item(caller: &mut Caller<'_>, tracing: &CallTracing, is_global: bool, item: &str) -> Option<Term> {
+    let specification = |caller: &mut Caller<'_>, pattern: &Pattern| match &pattern.0 {
+        Some(kept) => crate::copy::copy(kept.specification(), caller.heap()),
+        None => Term::NIL,
+    };
+    Some(match item {
+        "traced" => match &tracing.calls {
+            Some(_) if is_global => name("global"),
+            Some(_) => name("local"),
+            None => atoms::FALSE,
+        },
+        "match_spec" => match &tracing.calls {
+            Some(pattern) => specification(caller, pattern),
+            None => atoms::FALSE,
+        },
+        "meta" => tracing.meta.as_ref().map_or(Term::NIL, |(_, pid)| *pid),
+        "meta_match_spec" => match &tracing.meta {
+            Some((pattern, _)) => specification(caller, pattern),
+            None => atoms::FALSE,
+        },
+        "call_count" => match &tracing.count {
+            Some(count) => caller.heap().integer(count.value() as i64),
+            None => atoms::FALSE,
+        },
+        "call_time" => match &tracing.time {
+            Some(times) => times.term(caller.heap()),
+            None => atoms::FALSE,
+        },
+        "call_memory" => atoms::FALSE,
+        _ => return None,
+    })
+}

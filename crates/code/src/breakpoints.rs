@@ -1,0 +1,133 @@
+//! Breakpoints: the handler of a function's first instruction is replaced, so that calls of it are noticed and calls
+//! of other functions cost nothing. Calls through an export alone are noticed by code in front of the function.
+//!
+//! What is done at a breakpoint is kept here as a value that this crate does not know.
+
+use std::any::Any;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use atoll_term::{Export, Term, Word};
+use parking_lot::RwLock;
+
+use crate::ranges::ModuleCode;
+use crate::registry::registry;
+
+/// A function that has, or had, a breakpoint. Never freed: frames on stacks point to it.
+#[derive(Debug)]
+pub struct TracedFunction {
+    /// Module (atom).
+    pub module: Term,
+    /// Function (atom).
+    pub name: Term,
+    /// Arity.
+    pub arity: u8,
+}
+
+/// Traced functions by module, name and arity.
+type Functions = HashMap<(Term, Term, u8), &'static TracedFunction>;
+
+/// What is done at a breakpoint.
+pub type Duty = Arc<dyn Any + Send + Sync>;
+
+/// A breakpoint.
+#[derive(Clone)]
+pub struct Breakpoint {
+    /// The function.
+    pub function: &'static TracedFunction,
+    /// What the first word was, for one at a function's first instruction; else the address of the function.
+    pub original: Word,
+    /// What is done.
+    pub duty: Duty,
+}
+
+static HANDLER: OnceLock<Word> = OnceLock::new();
+static POINTS: RwLock<Option<HashMap<usize, Breakpoint>>> = RwLock::new(None);
+static FUNCTIONS: RwLock<Option<Functions>> = RwLock::new(None);
+
+/// Sets the engine's handler of breakpoints; the first call counts.
+pub fn set_breakpoint_handler(handler: Word) {
+    let _ = HANDLER.set(handler);
+}
+
+/// The one value for a function.
+pub fn traced_function(module: Term, name: Term, arity: u8) -> &'static TracedFunction {
+    let mut functions = FUNCTIONS.write();
+    let known = functions.get_or_insert_default().entry((module, name, arity));
+    known.or_insert_with(|| Box::leak(Box::new(TracedFunction { module, name, arity })))
+}
+
+/// The breakpoint at a function's first instruction, or of an export ([`export_key`]).
+pub fn breakpoint_at(address: *const Word) -> Option<Breakpoint> {
+    POINTS.read().as_ref()?.get(&(address as usize)).cloned()
+}
+
+/// What stands for an export in [`breakpoint_at`].
+pub fn export_key(export: &'static Export) -> *const Word {
+    std::ptr::from_ref(export).cast()
+}
+
+/// Words of the instruction that stands in front of a function's first one.
+const FUNCTION_INFO: u32 = 4;
+
+/// The first instruction of the function with this index in `code.functions`.
+pub fn entry_of(code: &ModuleCode, function: usize) -> Option<*const Word> {
+    let (start, ..) = code.functions.get(function)?;
+    let entry = start + FUNCTION_INFO;
+    ((entry as usize) < code.words.len()).then(|| code.address(entry).cast_const())
+}
+
+/// Sets, changes or takes away (`duty` is none) the breakpoint at the first instruction of the function with this index in
+/// `code.functions`.
+pub fn set_breakpoint(code: &ModuleCode, index: usize, duty: Option<Duty>) {
+    let (Some(address), Some((_, name, arity))) = (entry_of(code, index), code.functions.get(index)) else { return };
+    let function = traced_function(code.module, *name, *arity);
+    let Some(handler) = HANDLER.get() else { return };
+    let mut points = POINTS.write();
+    let points = points.get_or_insert_default();
+    // SAFETY: the address is that of an instruction in code that `code` keeps; handlers read it, and it is written here
+    // alone, by atomic operations.
+    let word = unsafe { AtomicU64::from_ptr(address.cast_mut()) };
+    let is_set = word.load(Ordering::Relaxed) == *handler;
+    let original = match points.get(&(address as usize)) {
+        Some(known) if is_set => known.original,
+        _ => word.load(Ordering::Relaxed),
+    };
+    match duty {
+        Some(duty) => {
+            points.insert(address as usize, Breakpoint { function, original, duty });
+            word.store(*handler, Ordering::Relaxed);
+        }
+        None if is_set => {
+            word.store(original, Ordering::Relaxed);
+            points.remove(&(address as usize));
+        }
+        None => {
+            points.remove(&(address as usize));
+        }
+    }
+}
+
+/// Sets, changes or takes away the breakpoint of an export, whose function is in loaded code at `address`.
+pub fn set_export_breakpoint(
+    export: &'static Export,
+    address: *const Word,
+    function: &'static TracedFunction,
+    duty: Option<Duty>,
+) {
+    let mut points = POINTS.write();
+    let points = points.get_or_insert_default();
+    let key = export_key(export) as usize;
+    match duty {
+        Some(duty) => {
+            points.insert(key, Breakpoint { function, original: address as Word, duty });
+            export.address.store(registry().traced_stub(export), Ordering::Release);
+        }
+        None => {
+            if points.remove(&key).is_some() {
+                export.address.store(address.cast_mut(), Ordering::Release);
+            }
+        }
+    }
+}

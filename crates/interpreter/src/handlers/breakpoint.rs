@@ -1,0 +1,98 @@
+//! Breakpoints: calls, and returns, of functions that are traced.
+
+use atoll_code::{Breakpoint, breakpoint_at};
+use atoll_process::Caller;
+use atoll_term::{Export, Term, Word};
+
+use crate::core::{Core, Exit, Handler, dispatch};
+use crate::handlers::call::room_on_stack;
+use crate::raise;
+use crate::stubs::stubs;
+use crate::tracing::{FRAME, frame, hooks};
+
+/// Stands in the place of the first instruction of a function that is traced.
+pub unsafe fn breakpoint(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core; a breakpoint remembers the handler that stood here.
+    unsafe {
+        let Some(point) = breakpoint_at(ip) else {
+            // It was taken away between the call and here, and the handler that stood here is back.
+            return dispatch(ip, hp, e, reds, c);
+        };
+        let original = std::mem::transmute::<Word, Handler>(point.original);
+        match called(point, hp, e, c) {
+            Some((hp, e)) => original(ip, hp, e, reds, c),
+            None => raise::killed_by_heap_limit(c, reds),
+        }
+    }
+}
+
+/// Stands in front of a function that is traced when it is called through its export. Operand: export.
+pub unsafe fn traced_export(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core; exports live for ever.
+    unsafe {
+        let export = &*(*ip.add(1) as *const Export);
+        let Some(point) = breakpoint_at(atoll_code::export_key(export)) else {
+            // It was taken away between the call and here.
+            return dispatch(export.address.load(std::sync::atomic::Ordering::Acquire), hp, e, reds, c);
+        };
+        let target = point.original as *const Word;
+        match called(point, hp, e, c) {
+            Some((hp, e)) => dispatch(target, hp, e, reds, c),
+            None => raise::killed_by_heap_limit(c, reds),
+        }
+    }
+}
+
+/// Whether a return address is that of [`traced_return`].
+fn is_traced_return(address: Word) -> bool {
+    address == stubs().traced_return as Word
+}
+
+/// Tells of a call, and sees to it that its return is noticed if need be. Heap top and stack pointer, or nothing if the
+/// process has reached its maximum heap size.
+#[cold]
+#[inline(never)]
+unsafe fn called(point: Breakpoint, hp: *mut Word, e: *mut Word, c: *mut Core) -> Option<(*mut Word, *mut Word)> {
+    // SAFETY: the process runs on this core; the address to return to is on the stack.
+    unsafe {
+        let core = &mut *c;
+        core.swap_out(hp, e);
+        let arity = usize::from(point.function.arity);
+        let mut caller = Caller { process: &*core.process, own: &mut *core.own, reductions: 0 };
+        let waiting = if is_traced_return(*e) { frame(e.add(1)).1 } else { 0 };
+        let mut to = e;
+        while is_traced_return(*to) {
+            to = to.add(FRAME);
+        }
+        let to = *to as *const Word;
+        let what = hooks().map_or(0, |hooks| (hooks.called)(&mut caller, &core.x[..arity], &point, to, waiting));
+        let hp = core.top();
+        if what == 0 {
+            return Some((hp, e));
+        }
+        let (hp, e) = room_on_stack(arity, hp, e, c)?;
+        let e = e.sub(FRAME);
+        *e = stubs().traced_return as Word;
+        *e.add(1) = Term::small(std::ptr::from_ref(point.function) as i64).word();
+        *e.add(2) = Term::small(what.into()).word();
+        Some((hp, e))
+    }
+}
+
+/// What a traced function returns to.
+pub unsafe fn traced_return(_: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core; the rest of the frame is on the stack, then the address to return to.
+    unsafe {
+        let core = &mut *c;
+        core.swap_out(hp, e);
+        let (function, what) = frame(e);
+        let e = e.add(FRAME - 1);
+        if let Some(hooks) = hooks() {
+            let value = core.x[0];
+            let mut caller = Caller { process: &*core.process, own: &mut *core.own, reductions: 0 };
+            let to = if is_traced_return(*e) { std::ptr::null() } else { *e as *const Word };
+            (hooks.returned)(&mut caller, function, what, value, to);
+        }
+        dispatch(*e as *const Word, core.top(), e.add(1), reds, c)
+    }
+}

@@ -1,0 +1,103 @@
+//! What is told of traced calls: by functions that the machine installs, as what they tell is no matter of engines.
+
+use std::sync::OnceLock;
+
+use atoll_code::{Breakpoint, TracedFunction, frame_of};
+use atoll_operations::Class;
+use atoll_process::{Caller, Own, Process, tracing};
+use atoll_term::{Build, Term, Word};
+
+use crate::core::Core;
+use crate::stubs::{entry_points, stubs};
+
+/// What is done at calls and returns.
+pub struct Hooks {
+    /// A call: the arguments, the breakpoint, the address that the function returns to, and what the function keeps that
+    /// has called this one in its place (0: none). What is given back, if it is not 0, is kept until the function returns.
+    pub called: fn(&mut Caller<'_>, &[Term], &Breakpoint, *const Word, u8) -> u8,
+    /// A return with this value to this address; null if another traced function returns at once.
+    pub returned: fn(&mut Caller<'_>, &'static TracedFunction, u8, Term, *const Word),
+    /// An exception leaves the function.
+    pub raised: fn(&mut Caller<'_>, &'static TracedFunction, u8, Class, Term),
+    /// A traced process starts (true) or stops running.
+    pub scheduled: fn(&mut Own, bool),
+}
+
+static HOOKS: OnceLock<Hooks> = OnceLock::new();
+
+/// Sets what is done; the first call counts.
+pub fn install(hooks: Hooks) {
+    let _ = HOOKS.set(hooks);
+    atoll_code::set_breakpoint_handler(crate::translate::handler(crate::handlers::breakpoint::breakpoint));
+}
+
+/// See [`Hooks`].
+pub fn hooks() -> Option<&'static Hooks> {
+    HOOKS.get()
+}
+
+/// Words of the frame that waits for a return: the address of the code that is returned to, the function, what to do.
+pub const FRAME: usize = 3;
+
+/// An exception leaves the frames from `stack` to `end`.
+///
+/// # Safety
+/// These are words of the stack of the process that runs on this core.
+pub unsafe fn raised(class: Class, reason: Term, stack: *const Word, end: *const Word, core: &mut Core) {
+    let Some(hooks) = hooks() else { return };
+    let waiting = stubs().traced_return as Word;
+    let mut word = stack;
+    while word < end {
+        // SAFETY: the word lies on the stack; a frame that waits for a return is whole.
+        unsafe {
+            if *word == waiting {
+                let (function, what) = frame(word.add(1));
+                let mut caller = Caller { process: &*core.process, own: &mut *core.own, reductions: 0 };
+                (hooks.raised)(&mut caller, function, what, class, reason);
+            }
+            word = word.add(1);
+        }
+    }
+}
+
+/// Function and purpose of a frame that waits for a return, from the word behind its address on.
+///
+/// # Safety
+/// The words are those of such a frame.
+pub unsafe fn frame(words: *const Word) -> (&'static TracedFunction, u8) {
+    // SAFETY: the caller's obligation; traced functions are never freed.
+    unsafe {
+        let function = Term::from_word(*words).small_value() as *const TracedFunction;
+        (&*function, Term::from_word(*words.add(1)).small_value() as u8)
+    }
+}
+
+/// A process starts or stops running.
+#[cold]
+#[inline(never)]
+pub fn scheduled(process: &Process, own: &mut Own, event: &str) {
+    if let Some(hooks) = hooks() {
+        (hooks.scheduled)(own, event == "in");
+    }
+    if own.tracing().is_none_or(|tracing| tracing.flags & tracing::RUNNING == 0) {
+        return;
+    }
+    // One that was never run is about to call what it was spawned with.
+    let place = if own.address == entry_points().start {
+        own.saved.get(..2).map(|saved| (saved[0], saved[1], own.saved.get(2).copied().unwrap_or(Term::NIL)))
+    } else {
+        frame_of(own.address.wrapping_add(1)).map(|frame| (frame.module, frame.name, Term::small(frame.arity.into())))
+    };
+    let place = match place {
+        Some((module, name, arity)) => {
+            let arity = if arity.is_list() { list_length(arity) } else { arity };
+            own.mutator.tuple(&[module, name, arity])
+        }
+        None => Term::small(0),
+    };
+    tracing::event(process.pid, own, tracing::RUNNING, event, &[place]);
+}
+
+fn list_length(list: Term) -> Term {
+    Term::small(atoll_operations::list::elements(list).map_or(0, |elements| elements.len() as i64))
+}

@@ -1,0 +1,171 @@
+//! Tracing: what a process is asked to tell its tracer. A process that is not traced looks at one switch
+//! ([`crate::Flags::traced`]) where it could have something to tell.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use atoll_heap::architecture;
+use atoll_platform::clock;
+use atoll_term::{Build, Term, atoms};
+use parking_lot::Mutex;
+
+use crate::process::{Own, Process};
+use crate::signal;
+use crate::system::System;
+
+/// Which flags are set, and who is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tracing {
+    /// Sum of the constants of this module.
+    pub flags: u32,
+    /// Local pid.
+    pub tracer: Term,
+}
+
+/// `send`
+pub const SEND: u32 = 1;
+/// `'receive'`
+pub const RECEIVE: u32 = 1 << 1;
+/// `procs`
+pub const PROCS: u32 = 1 << 2;
+/// `call`
+pub const CALL: u32 = 1 << 3;
+/// `silent`
+pub const SILENT: u32 = 1 << 4;
+/// `return_to`
+pub const RETURN_TO: u32 = 1 << 5;
+/// `running` and `running_procs`
+pub const RUNNING: u32 = 1 << 6;
+/// `exiting`
+pub const EXITING: u32 = 1 << 7;
+/// `garbage_collection`
+pub const GARBAGE_COLLECTION: u32 = 1 << 8;
+/// `arity`
+pub const ARITY: u32 = 1 << 9;
+/// `timestamp` and `cpu_timestamp`
+pub const TIMESTAMP: u32 = 1 << 10;
+/// `monotonic_timestamp`
+pub const MONOTONIC: u32 = 1 << 11;
+/// `strict_monotonic_timestamp`
+pub const STRICT_MONOTONIC: u32 = 1 << 12;
+/// `set_on_spawn`
+pub const ON_SPAWN: u32 = 1 << 13;
+/// `set_on_first_spawn`
+pub const ON_FIRST_SPAWN: u32 = 1 << 14;
+/// `set_on_link`
+pub const ON_LINK: u32 = 1 << 15;
+/// `set_on_first_link`
+pub const ON_FIRST_LINK: u32 = 1 << 16;
+/// `ports` and `running_ports`: ports tell nothing, but the flag is kept.
+pub const PORTS: u32 = 1 << 17;
+
+/// What new processes begin with.
+static OF_NEW: (AtomicBool, Mutex<Option<Tracing>>) = (AtomicBool::new(false), Mutex::new(None));
+
+/// What new processes begin with.
+pub fn of_new() -> Option<Tracing> {
+    if OF_NEW.0.load(Ordering::Relaxed) { *OF_NEW.1.lock() } else { None }
+}
+
+/// Sets what new processes begin with.
+pub fn set_of_new(tracing: Option<Tracing>) {
+    let mut kept = OF_NEW.1.lock();
+    *kept = tracing;
+    OF_NEW.0.store(tracing.is_some(), Ordering::Relaxed);
+}
+
+impl Own {
+    /// What this process is asked to tell.
+    pub fn tracing(&self) -> Option<Tracing> {
+        if self.flags.traced { self.rare.as_ref()?.tracing } else { None }
+    }
+
+    /// Sets what this process is asked to tell.
+    pub fn set_tracing(&mut self, tracing: Option<Tracing>) {
+        self.flags.traced = tracing.is_some();
+        if tracing.is_some() || self.rare.is_some() {
+            self.rare().tracing = tracing;
+        }
+    }
+}
+
+/// The time that a trace message ends with, if one was asked for.
+fn time(own: &mut Own, flags: u32) -> Option<Term> {
+    let heap = &mut own.mutator;
+    if flags & STRICT_MONOTONIC != 0 {
+        let number = crate::reference::ReferenceId::fresh().0[0];
+        let now = heap.integer(clock::monotonic());
+        return Some(heap.tuple(&[now, Term::small(number.into())]));
+    }
+    if flags & MONOTONIC != 0 {
+        return Some(heap.integer(clock::monotonic()));
+    }
+    if flags & TIMESTAMP == 0 {
+        return None;
+    }
+    let micro = clock::system() / 1000;
+    let (seconds, micro) = (micro / 1_000_000, micro % 1_000_000);
+    let parts = [seconds / 1_000_000, seconds % 1_000_000, micro].map(Term::small);
+    Some(heap.tuple(&parts))
+}
+
+/// Tells `{trace, Pid, Event, Parts...}`. The parts lie on the heap of `own`, which need not be the heap of `pid`.
+/// Returns whether the tracer is there.
+pub fn tell(pid: Term, own: &mut Own, tracing: Tracing, event: Term, parts: &[Term]) -> bool {
+    let time = time(own, tracing.flags);
+    let head = if time.is_some() { name("trace_ts") } else { atoms::TRACE };
+    let mut elements = vec![head, pid, event];
+    elements.extend_from_slice(parts);
+    elements.extend(time);
+    let message = own.mutator.tuple(&elements);
+    let fragment = architecture().send(Some(&mut own.mutator), message);
+    match System::get().deliver(tracing.tracer, fragment) {
+        Ok(()) => true,
+        Err(fragment) => {
+            signal::discard(fragment);
+            false
+        }
+    }
+}
+
+/// The atom of a name; `undefined` when the atom table is full.
+pub(crate) fn name(text: &str) -> Term {
+    atoms::atom(text).unwrap_or(atoms::UNDEFINED)
+}
+
+/// Tells the tracer of the process that runs about an event, if it is asked for by one of the flags in `wanted`.
+#[cold]
+#[inline(never)]
+pub fn event(pid: Term, own: &mut Own, wanted: u32, event: &str, parts: &[Term]) {
+    let Some(tracing) = own.tracing().filter(|tracing| tracing.flags & wanted != 0 && tracing.tracer != pid) else {
+        return;
+    };
+    if !tell(pid, own, tracing, name(event), parts) {
+        own.set_tracing(None);
+    }
+}
+
+/// What a process tells of one that it has spawned, which it may make traced as it is itself: that one's tracing.
+pub fn inherited(own: &mut Own) -> Option<Tracing> {
+    let tracing = own.tracing()?;
+    if tracing.flags & (ON_SPAWN | ON_FIRST_SPAWN) == 0 {
+        return None;
+    }
+    let first = tracing.flags & ON_FIRST_SPAWN != 0;
+    if first {
+        let flags = tracing.flags & !(ON_SPAWN | ON_FIRST_SPAWN);
+        own.set_tracing(Some(Tracing { flags, ..tracing }));
+        return Some(Tracing { flags, ..tracing });
+    }
+    Some(tracing)
+}
+
+/// Does something with what belongs to each process; the world is stopped meanwhile.
+pub fn with_each(mut visit: impl FnMut(&Process, &mut Own)) {
+    let system = System::get();
+    system.schedule().stop_world();
+    system.table.each(|process| {
+        // SAFETY: the world is stopped.
+        visit(process, unsafe { process.own_mut() });
+    });
+    system.schedule().resume_world();
+}
