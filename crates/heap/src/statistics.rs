@@ -82,10 +82,22 @@ pub struct AreaCounters {
     pub words_built: AtomicU64,
     /// Words copied into it.
     pub words_copied: AtomicU64,
+    /// Terms that were passed because a copy of them was there already.
+    pub found: AtomicU64,
+    /// Cycles begun.
+    pub cycles: AtomicU64,
+    /// Words looked at to find its roots, over all cycles.
+    pub words_scanned: AtomicU64,
 }
 
 /// The counters of this run's message area.
-pub static AREA: AreaCounters = AreaCounters { words_built: AtomicU64::new(0), words_copied: AtomicU64::new(0) };
+pub static AREA: AreaCounters = AreaCounters {
+    words_built: AtomicU64::new(0),
+    words_copied: AtomicU64::new(0),
+    found: AtomicU64::new(0),
+    cycles: AtomicU64::new(0),
+    words_scanned: AtomicU64::new(0),
+};
 
 /// Whether sends are timed (`--stats`); reading a clock at every send is not free.
 pub static TIMED: AtomicBool = AtomicBool::new(false);

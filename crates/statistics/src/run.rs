@@ -79,6 +79,17 @@ pub struct RunStatistics {
     /// Pointers, met by collections in live data, that lead into a young generation.
     pub pointers_to_young: Option<u64>,
 
+    /// Words built in a message area directly.
+    pub area_words_built: Option<u64>,
+    /// Words copied into a message area.
+    pub area_words_copied: Option<u64>,
+    /// Terms, or parts of small ones, that were sent or stored by pointer because a copy of them was in the area.
+    pub area_copies_found: Option<u64>,
+    /// Cycles of the area's collector.
+    pub area_cycles: Option<u64>,
+    /// Words of processes and messages looked at to find the area's roots.
+    pub area_words_scanned: Option<u64>,
+
     /// The highest resident memory of the whole operating system process, as it read it itself.
     pub peak_rss_bytes: Option<u64>,
     /// Reductions spent.

@@ -268,9 +268,18 @@ impl RawMutator {
     #[inline]
     pub fn settle(&self) {
         if let Engine::Paged(paged) = &self.inner.engine
-            && (paged.owes(&self.local) || self.inner.world.wants(&self.member))
+            && self.is_owing()
         {
             paged.settle(&self.inner.context(Some(&self.member)), &self.local);
+        }
+    }
+
+    /// Whether [`RawMutator::settle`] has anything to do.
+    #[inline]
+    pub fn is_owing(&self) -> bool {
+        match &self.inner.engine {
+            Engine::Paged(paged) => paged.owes(&self.local) || self.inner.world.wants(&self.member),
+            _ => false,
         }
     }
 

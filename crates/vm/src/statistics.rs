@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use atoll_heap::statistics::{COUNTERS, pauses};
+use atoll_heap::statistics::{AREA, COUNTERS, pauses};
 use atoll_platform::clock;
 use atoll_process::System;
 use atoll_scheduler::Schedulers;
@@ -27,6 +27,7 @@ pub fn write(file: &Path, options: &Options, schedulers: &Schedulers, started: i
         histogram.record(nanoseconds);
     }
     let table = &System::get().table;
+    let area = |counter| (options.heap == "hybrid").then(|| read(counter));
     let record = RunStatistics {
         heap: options.heap.clone(),
         schedulers: options.schedulers as u32,
@@ -52,6 +53,11 @@ pub fn write(file: &Path, options: &Options, schedulers: &Schedulers, started: i
         pointers_to_old: Some(read(&counters.pointers_to_old)),
         pointers_to_young: Some(read(&counters.pointers_to_young)),
         heap_words_allocated_highest: Some(read(&counters.highest_heap_words)),
+        area_words_built: area(&AREA.words_built),
+        area_words_copied: area(&AREA.words_copied),
+        area_copies_found: area(&AREA.found),
+        area_cycles: area(&AREA.cycles),
+        area_words_scanned: area(&AREA.words_scanned),
         peak_rss_bytes: Some(atoll_platform::peak_resident_bytes()),
         context_switches: Some(schedulers.context_switches() as u64),
         ..RunStatistics::default()

@@ -10,8 +10,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use atoll_heap::statistics::{MAX_PAUSE, STRESS};
+use atoll_heap::statistics::{MAX_PAUSE, STRESS, record_slice};
 use atoll_heap::{immovable, out_of_memory};
+use atoll_platform::clock::monotonic;
 use atoll_term::{Header, Term, WORD_BYTES, Word, release_off_heap_part};
 use treadmill::raw::{Portion, RawHeap, RawMutator, Runtime, Visitor};
 use treadmill::{Config, Pace};
@@ -83,6 +84,12 @@ pub(super) struct Area {
     least_growth: AtomicUsize,
 }
 
+/// Counts what a step for the area has kept a process waiting.
+pub(super) fn record_step(started: i64) {
+    let time = (monotonic() - started).max(0) as u64;
+    record_slice(time, time);
+}
+
 thread_local! {
     static LOCAL: RefCell<Option<RawMutator>> = const { RefCell::new(None) };
 }
@@ -140,7 +147,14 @@ impl Area {
             self.least_growth.store(growth, Ordering::Relaxed);
             self.heap.set_least_growth(growth);
         }
-        LOCAL.with_borrow_mut(|local| local.get_or_insert_with(|| self.heap.mutator()).settle());
+        LOCAL.with_borrow_mut(|local| {
+            let local = local.get_or_insert_with(|| self.heap.mutator());
+            if local.is_owing() {
+                let started = monotonic();
+                local.settle();
+                record_step(started);
+            }
+        });
     }
 
     /// Works for the collector while there is nothing else to do. Returns whether there was anything.

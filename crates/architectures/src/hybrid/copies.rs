@@ -7,9 +7,11 @@
 //! Objects with off-heap parts are not noted, because a collection finds those through lists of their own.
 
 use std::collections::HashMap;
+use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard};
 
 use atoll_heap::Mutator;
+use atoll_heap::statistics::AREA;
 use atoll_term::{Allocate, Header, Term, Word};
 
 use crate::common::Immovable;
@@ -93,7 +95,9 @@ impl Copies {
     pub(super) fn replace(&self, mutator: &mut Mutator, term: Term, immovable: Immovable) -> Term {
         let Some(pairs) = self.shard(mutator).get(&address(mutator)).cloned() else { return term };
         // SAFETY: the term is whole.
-        unsafe { replace(&pairs, mutator, term, immovable, DEPTH) }.unwrap_or(term)
+        let Some(replaced) = (unsafe { replace(&pairs, mutator, term, immovable, DEPTH) }) else { return term };
+        AREA.found.fetch_add(1, Ordering::Relaxed);
+        replaced
     }
 
     /// Takes a process's pairs out.

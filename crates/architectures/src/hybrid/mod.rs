@@ -44,6 +44,7 @@ use atoll_heap::statistics::VERIFY;
 use atoll_heap::{
     Architecture, Collection, Fragment, HeapFull, HeapOptions, HeapSizes, Mutator, RootSet, StackPlacement,
 };
+use atoll_platform::clock::monotonic;
 use atoll_term::{Header, Term, Word};
 
 use crate::private::state::State;
@@ -99,7 +100,9 @@ impl Architecture for Hybrid {
     }
 
     fn visit_roots(&self, mutator: &mut Mutator, roots: &mut dyn RootSet) {
+        let started = monotonic();
         self.area.with(|local| self.area.finder.scan(mutator, roots, &mut |object| local.barrier(object)));
+        area::record_step(started);
     }
 
     fn schedule_out(&self, mutator: &mut Mutator) {

@@ -13,6 +13,7 @@ use std::ptr::NonNull;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 
+use atoll_heap::statistics::AREA;
 use atoll_heap::{Claim, Fragment, Mutator, RootSet, world};
 use atoll_term::{Term, WORD_BYTES, Word};
 use treadmill::raw::Portion;
@@ -88,6 +89,8 @@ impl Finder {
     /// A cycle begins; every thread knows.
     pub(super) fn begin(&self) {
         let scanned = self.scanned_words.swap(0, Ordering::Relaxed);
+        AREA.cycles.fetch_add(1, Ordering::Relaxed);
+        AREA.words_scanned.fetch_add(scanned as u64, Ordering::Relaxed);
         self.growth_words.store(LEAST_GROWTH_WORDS.max(scanned / SCANNED_PER_WORD), Ordering::Relaxed);
         let mut walk = self.walk();
         self.scans_processes.store(false, Ordering::Release);
