@@ -5,10 +5,11 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use atoll_heap::architecture;
 use atoll_heap::statistics::{COUNTERS, MESSAGE_SIZES, TIMED};
 use atoll_platform::clock;
 use atoll_process::{BuiltIn, Caller, Outcome, System};
-use atoll_term::{Build, Term, atoms};
+use atoll_term::{Build, Header, Kind, Term, atoms};
 
 use crate::process_support::{badarg, list_elements};
 use crate::statistics::start_time;
@@ -210,13 +211,16 @@ fn message_info(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
 
 /// `cons(Head, Tail)`: a list that is going to be sent.
 fn cons(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    Ok(caller.heap().cons(arguments[0], arguments[1]))
+    let built = architecture().build_message(None, &arguments[..2]);
+    Ok(built.unwrap_or_else(|| caller.heap().cons(arguments[0], arguments[1])))
 }
 
 /// `tuple(List)`: a tuple that is going to be sent.
 fn tuple(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let elements = list_elements(arguments[0]).ok_or_else(badarg)?;
-    Ok(caller.heap().tuple(&elements))
+    let header = Header::new(Kind::Tuple, elements.len());
+    let built = architecture().build_message(Some(header), &elements);
+    Ok(built.unwrap_or_else(|| caller.heap().tuple(&elements)))
 }
 
 /// `send(Destination, Message)`

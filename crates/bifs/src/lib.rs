@@ -64,6 +64,7 @@ mod unicode;
 pub use display::install_print;
 pub use erts_internal::install_native_modules;
 pub use exit::{halt, install_halt};
+pub use os::install_set_signal;
 pub use otp::{OtpFunction, missing_from, otp_functions};
 pub use process_info::answer_request;
 pub use spawn::{default_heap, default_options, install_default_heap};

@@ -2,6 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::sync::OnceLock;
 
 use atoll_platform::environment::{self, all as environment};
 use atoll_process::{BuiltIn, Caller, Outcome};
@@ -86,7 +87,15 @@ fn unsetenv(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     Ok(atoms::TRUE)
 }
 
-/// `os:set_signal(Signal, default | handle | ignore)`: signals keep what the system does with them.
+static SET_SIGNAL: OnceLock<fn(&str, &str)> = OnceLock::new();
+
+/// Sets what changes how a signal is handled: gets its name, and `default`, `handle` or `ignore`. The first call counts;
+/// without it signals keep what the system does with them.
+pub fn install_set_signal(set: fn(&str, &str)) {
+    let _ = SET_SIGNAL.set(set);
+}
+
+/// `os:set_signal(Signal, default | handle | ignore)`
 fn set_signal(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     const SIGNALS: [&str; 12] = [
         "sighup", "sigquit", "sigabrt", "sigalrm", "sigterm", "sigusr1", "sigusr2", "sigchld", "sigstop", "sigtstp",
@@ -94,6 +103,9 @@ fn set_signal(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     ];
     let known = |term: Term, names: &[&str]| term.is_atom() && names.contains(&atoms::atom_name(term));
     if known(arguments[0], &SIGNALS) && known(arguments[1], &["default", "handle", "ignore"]) {
+        if let Some(set) = SET_SIGNAL.get() {
+            set(atoms::atom_name(arguments[0]), atoms::atom_name(arguments[1]));
+        }
         return Ok(atoms::OK);
     }
     Err(badarg())

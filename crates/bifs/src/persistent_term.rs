@@ -1,12 +1,14 @@
-//! `persistent_term`: values that every process reads without a copy. They lie in immovable blocks.
+//! `persistent_term`: values that every process reads without a copy.
 //!
-//! A value that was replaced or erased may still be in use anywhere, so its block is kept for the rest of the run;
-//! what is kept so counts in `info/0`.
+//! Where processes get pointers to what is stored outside of them, a value is a stored term like a row of a table, and what was
+//! replaced or erased goes when nobody has it any more. Where they get copies, values lie in immovable blocks: one that was replaced
+//! or erased may still be in use anywhere, so its block is kept for the rest of the run, and counts in `info/0`.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use atoll_heap::immovable::Block;
+use atoll_heap::{Mutator, Stored, architecture};
 use atoll_process::{BuiltIn, Caller, Outcome};
 use atoll_term::{Allocate, Build, ScratchHeap, Term, WORD_BYTES, Word, atoms, map};
 use parking_lot::RwLock;
@@ -25,8 +27,34 @@ pub const BUILT_INS: &[BuiltIn] = &[
     BuiltIn { module: "erts_internal", name: "erase_persistent_terms", arity: 0, function: erase_all },
 ];
 
-/// Key and value, both in immovable memory; those with the same hash in one list.
-type Entry = (Term, Term);
+/// Something that is kept.
+enum Kept {
+    /// An immediate, or a term in immovable memory.
+    Immovable(Term),
+    /// What the architecture keeps.
+    Stored(Stored),
+}
+
+impl Kept {
+    /// The term, to be looked at.
+    fn term(&self) -> Term {
+        match self {
+            Kept::Immovable(term) => *term,
+            Kept::Stored(stored) => stored.term(),
+        }
+    }
+
+    /// The term, for a process to keep.
+    fn fetch(&self, reader: &mut Mutator) -> Term {
+        match self {
+            Kept::Immovable(term) => *term,
+            Kept::Stored(stored) => stored.fetch(reader),
+        }
+    }
+}
+
+/// Key and value; those with the same hash in one list.
+type Entry = (Kept, Kept);
 
 static TERMS: RwLock<Option<HashMap<u32, Vec<Entry>>>> = RwLock::new(None);
 /// Words of all blocks.
@@ -36,10 +64,11 @@ fn hash(key: Term) -> u32 {
     atoll_term::hash::phash2(key)
 }
 
-fn find(key: Term) -> Option<Term> {
+/// What `use_it` makes of the value of a key.
+fn find<R>(key: Term, use_it: impl FnOnce(&Kept) -> R) -> Option<R> {
     let terms = TERMS.read();
     let entries = terms.as_ref()?.get(&hash(key))?;
-    entries.iter().find(|(own, _)| atoll_term::exactly_equal(*own, key)).map(|(_, value)| *value)
+    entries.iter().find(|(own, _)| atoll_term::exactly_equal(own.term(), key)).map(|(_, value)| use_it(value))
 }
 
 /// Counts words while it takes a copy.
@@ -60,10 +89,16 @@ impl Allocate for Measure {
     }
 }
 
-/// A copy in immovable memory.
-fn keep(term: Term) -> Term {
-    if term.is_immediate() || (term.is_pointer() && atoll_heap::immovable::contains(term)) {
-        return term;
+/// The term where all processes can read it for good.
+fn keep(owner: &mut Mutator, term: Term) -> Kept {
+    if term.is_immediate() {
+        return Kept::Immovable(term);
+    }
+    if !architecture().fetches_copies() {
+        return Kept::Stored(Stored::new(owner, term));
+    }
+    if term.is_pointer() && atoll_heap::immovable::contains(term) {
+        return Kept::Immovable(term);
     }
     let mut measure = Measure::default();
     copy(term, &mut measure);
@@ -71,36 +106,42 @@ fn keep(term: Term) -> Term {
     let kept = copy(term, &mut block);
     WORDS.fetch_add(measure.words, Ordering::Relaxed);
     std::mem::forget(block);
-    kept
+    Kept::Immovable(kept)
 }
 
-fn put(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+fn put(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let &[key, value] = arguments else { return Err(badarg()) };
-    if find(key).is_some_and(|old| atoll_term::exactly_equal(old, value)) {
+    if find(key, |old| atoll_term::exactly_equal(old.term(), value)) == Some(true) {
         return Ok(atoms::OK);
     }
-    let value = keep(value);
+    let (key, value) = (keep(caller.heap(), key), keep(caller.heap(), value));
     let mut terms = TERMS.write();
-    let entries = terms.get_or_insert_default().entry(hash(key)).or_default();
-    match entries.iter_mut().find(|(own, _)| atoll_term::exactly_equal(*own, key)) {
+    let entries = terms.get_or_insert_default().entry(hash(key.term())).or_default();
+    match entries.iter_mut().find(|(own, _)| atoll_term::exactly_equal(own.term(), key.term())) {
         Some((_, old)) => *old = value,
-        None => entries.push((keep(key), value)),
+        None => entries.push((key, value)),
     }
     Ok(atoms::OK)
 }
 
-fn get(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    find(arguments[0]).ok_or_else(badarg)
+fn get(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    find(arguments[0], |value| value.fetch(caller.heap())).ok_or_else(badarg)
 }
 
-fn get_or(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    Ok(find(arguments[0]).unwrap_or(arguments[1]))
+fn get_or(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    Ok(find(arguments[0], |value| value.fetch(caller.heap())).unwrap_or(arguments[1]))
 }
 
 fn get_all(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
-    let entries: Vec<Entry> = TERMS.read().iter().flatten().flat_map(|(_, entries)| entries.clone()).collect();
     let heap = caller.heap();
-    let pairs: Vec<Term> = entries.into_iter().map(|(key, value)| heap.tuple(&[key, value])).collect();
+    let terms = TERMS.read();
+    let entries = terms.iter().flatten().flat_map(|(_, entries)| entries);
+    let pairs: Vec<Term> = entries
+        .map(|(key, value)| {
+            let pair = [key.fetch(heap), value.fetch(heap)];
+            heap.tuple(&pair)
+        })
+        .collect();
     Ok(heap.list(pairs))
 }
 
@@ -109,7 +150,7 @@ fn erase(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let mut terms = TERMS.write();
     let Some(entries) = terms.get_or_insert_default().get_mut(&hash(key)) else { return Ok(atoms::FALSE) };
     let before = entries.len();
-    entries.retain(|(own, _)| !atoll_term::exactly_equal(*own, key));
+    entries.retain(|(own, _)| !atoll_term::exactly_equal(own.term(), key));
     Ok(Term::boolean(entries.len() < before))
 }
 

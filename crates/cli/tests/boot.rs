@@ -130,3 +130,73 @@ fn atoll_vm_names() -> Vec<String> {
     let list = errors.split_once("choose one of ").expect("the names are listed").1;
     list.trim().split(", ").map(str::to_owned).collect()
 }
+
+/// A fresh folder for a test's files.
+fn folder(name: &str) -> std::path::PathBuf {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).expect("a folder for the test");
+    folder
+}
+
+#[test]
+fn the_compiler_writes_the_same_bytes() {
+    let folder = folder("erlc");
+    let source = folder.join("sample.erl");
+    let text = "-module(sample).\n-export([main/1, area/1]).\n-record(shape, {kind, size = 1.5}).\n\
+        main(L) -> lists:sort([{X, <<X:16, \"abc\"/utf8>>, #{X => Y}} || {X, Y} <- L, is_integer(X)]).\n\
+        area(#shape{kind = square, size = S}) -> S * S;\n\
+        area(#shape{size = S}) -> try 3.14 * S * S catch error:badarith -> throw({bad, \"a literal\", [1, 2, 3]}) end.\n";
+    std::fs::write(&source, text).expect("a source file");
+    let compile = |program: &str, into: &str| {
+        let into = folder.join(into);
+        std::fs::create_dir_all(&into).expect("a folder for the result");
+        let mut command = Command::new(program);
+        if program == ATOLL {
+            command.arg("erlc");
+        }
+        let status = command.args(["+deterministic", "+debug_info", "-o"]).arg(&into).arg(&source).status();
+        assert!(status.expect("the compiler starts").success(), "{program} compiles");
+        std::fs::read(into.join("sample.beam")).expect("a compiled file")
+    };
+    assert!(compile(ATOLL, "atoll") == compile("erlc", "stock"), "the compiled files are equal");
+}
+
+#[test]
+fn scripts_run() {
+    let script = folder("escript").join("hello.es");
+    let text = "#!/usr/bin/env escript\n%%! -foo bar\nmain(Args) -> io:format(\"~p ~p~n\", [Args, init:get_argument(foo)]), \
+        halt(length(Args)).\n";
+    std::fs::write(&script, text).expect("a script");
+    let run = |command: &mut Command| {
+        let output = command.arg(&script).args(["a", "b c"]).output().expect("escript starts");
+        (String::from_utf8_lossy(&output.stdout).into_owned(), output.status.code())
+    };
+    assert_eq!(run(Command::new(ATOLL).arg("escript")), run(&mut Command::new("escript")));
+}
+
+#[test]
+fn the_shell_answers_without_a_terminal() {
+    let lines = "1 + 1.\nX = lists:seq(1, 3).\nlists:sum(X).\nfoo(.\nq().\n";
+    same_with_input(&["+S", "2"], lines);
+}
+
+#[test]
+fn a_signal_stops_it_as_init_does() {
+    let stopped = |program: &str| {
+        let mut command = Command::new(program);
+        if program == ATOLL {
+            command.arg("erl");
+        }
+        command.args(["-noshell", "-eval", "io:format(\"ready~n\")."]).stdin(Stdio::null());
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
+        let mut seen = [0; 6];
+        let output = child.stdout.as_mut().expect("a pipe");
+        std::io::Read::read_exact(output, &mut seen).expect("the program says that it is ready");
+        let killed = Command::new("kill").arg("-TERM").arg(child.id().to_string()).status();
+        assert!(killed.expect("kill starts").success());
+        let output = child.wait_with_output().expect("the program ends");
+        (comparable(&String::from_utf8_lossy(&output.stdout)), output.status.code())
+    };
+    assert_eq!(stopped(ATOLL), stopped("erl"));
+}

@@ -2,8 +2,7 @@
 //!
 //! Code is a run of words: an instruction's handler, then its operands. A handler does its work and calls the next
 //! handler as its last act, which the compiler turns into a jump, so the five values that every handler passes on
-//! stay in machine registers. Where it does not become a jump, the native stack grows until the time slice ends,
-//! which bounds it; schedulers have stacks that are large enough for that.
+//! stay in machine registers. Slow paths that cannot jump return to [`run_from`] instead; see [`resume`].
 
 use atoll_heap::{Mutator, architecture};
 use atoll_operations::Exception;
@@ -25,6 +24,8 @@ pub enum Exit {
     Wait,
     /// It has ended; the reason is in X0.
     Ended,
+    /// It goes on at once, at what [`resume`] has left; never seen outside of this crate.
+    Resume,
 }
 
 /// Registers and links of a running process. `x` stands first, so an X register's operand is its offset in here.
@@ -58,6 +59,8 @@ pub struct Core {
     pub interrupt: Option<Interrupt>,
     /// Floating-point registers.
     pub floats: [f64; FLOAT_REGISTERS],
+    /// Where [`resume`] goes on: instruction pointer, heap top, stack pointer, reductions left.
+    pub next: (*const Word, *mut Word, *mut Word, i64),
     /// Reductions of a full time slice.
     pub slice: i64,
 }
@@ -82,6 +85,7 @@ impl Core {
             failure: None,
             interrupt: None,
             floats: [0.0; FLOAT_REGISTERS],
+            next: (std::ptr::null(), std::ptr::null_mut(), std::ptr::null_mut(), 0),
             slice,
         })
     }
@@ -151,6 +155,34 @@ pub unsafe fn dispatch(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, 
     unsafe {
         let handler: Handler = std::mem::transmute::<Word, Handler>(*ip);
         handler(ip, hp, e, reds, c)
+    }
+}
+
+/// Goes on with the instruction at `ip` after everything on the native stack is gone. For slow paths that the compiler
+/// does not let jump.
+///
+/// # Safety
+/// As for [`dispatch`].
+#[inline(always)]
+pub unsafe fn resume(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: a process runs on this core.
+    unsafe { (*c).next = (ip, hp, e, reds) };
+    Exit::Resume
+}
+
+/// Runs until a handler gives the process back.
+///
+/// # Safety
+/// As for [`dispatch`].
+pub unsafe fn run_from(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: as the caller says; `resume` has the same contract.
+    unsafe {
+        let mut exit = dispatch(ip, hp, e, reds, c);
+        while exit == Exit::Resume {
+            let (ip, hp, e, reds) = (*c).next;
+            exit = dispatch(ip, hp, e, reds, c);
+        }
+        exit
     }
 }
 

@@ -4,7 +4,7 @@ use atoll_heap::Mutator;
 use atoll_operations::{Class, Exception};
 use atoll_term::{Build, Export, Term, Word, atoms};
 
-use crate::core::{Core, Exit, dispatch};
+use crate::core::{Core, Exit, resume};
 use crate::trace;
 
 /// Raises an exception at the instruction `ip`.
@@ -143,7 +143,7 @@ unsafe fn unwind(
             core.x[1] = exception.class.atom();
             core.x[2] = exception.reason;
             core.x[3] = raw;
-            return dispatch(handler, (*c).top(), frame, reds, c);
+            return resume(handler, (*c).top(), frame, reds, c);
         }
         let heap = &mut own.mutator;
         core.x[0] = match exception.class {

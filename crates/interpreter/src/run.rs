@@ -5,7 +5,7 @@ use atoll_process::handle::{Fate, collect_for_others, receive_signals};
 use atoll_process::{Process, System};
 use atoll_term::Term;
 
-use crate::core::{Core, Exit, dispatch};
+use crate::core::{Core, Exit, run_from};
 use crate::requests;
 
 /// Reductions of a time slice.
@@ -73,7 +73,7 @@ fn run_slice(core: &mut Core, process: &Process, own: &mut atoll_process::Own) -
     // SAFETY: the process was left in this state by `yield_at`, `sleep` or `spawn`.
     unsafe {
         let (hp, e) = core.swap_in();
-        dispatch(own.address, hp, e, core.slice, core)
+        run_from(own.address, hp, e, core.slice, core)
     }
 }
 

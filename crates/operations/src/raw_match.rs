@@ -2,7 +2,7 @@
 //! check: a context that says of itself that it is one has been made by `start_match`.
 #![allow(unsafe_code)]
 
-use atoll_term::{Header, Kind, Term, Word};
+use atoll_term::{Header, Kind, OffHeapBinary, Term, Word};
 
 /// Words of a match context behind its header: saved start, position, end, underlying.
 pub(crate) const CONTEXT_ARITY: usize = 4;
@@ -57,11 +57,25 @@ impl Context {
         self.word(UNDERLYING)
     }
 
+    /// The first of the underlying bytes.
+    #[inline(always)]
+    fn first(&self) -> *const u8 {
+        let object = self.underlying().pointer();
+        // SAFETY: heap bits have their length behind the header, then the bytes; anything else that a match looks into is
+        // a handle, which has the address of its binary there, and owns a count of it.
+        unsafe {
+            match Header::from_word(*object).kind() {
+                Kind::HeapBits => object.add(2).cast(),
+                _ => (*(*object.add(1) as *const OffHeapBinary)).data(),
+            }
+        }
+    }
+
     /// The underlying bytes up to the end of the match.
     #[inline(always)]
     pub(crate) fn bytes<'h>(&self) -> &'h [u8] {
         // SAFETY: the match ends inside of the underlying data, which the context keeps alive and nobody changes.
-        unsafe { std::slice::from_raw_parts(self.underlying().underlying_bytes(), self.end().div_ceil(8)) }
+        unsafe { std::slice::from_raw_parts(self.first(), self.end().div_ceil(8)) }
     }
 
     /// Moves on; the caller has seen that so many bits remain.
@@ -88,7 +102,7 @@ impl Context {
         // Near the end the load ends with the last byte.
         let first = (position / 8).min(last);
         // SAFETY: the bytes up to the end of the match are there; see `bytes`.
-        let word = unsafe { *self.underlying().underlying_bytes().add(first).cast::<[u8; 8]>() };
+        let word = unsafe { *self.first().add(first).cast::<[u8; 8]>() };
         Some((u64::from_be_bytes(word) << (position - first * 8)) >> (64 - bits))
     }
 
@@ -97,7 +111,7 @@ impl Context {
     pub(crate) fn peek_byte(&self) -> Option<u8> {
         let position = self.position();
         // SAFETY: the bytes up to the end of the match are there; see `bytes`.
-        position.is_multiple_of(8).then(|| unsafe { *self.underlying().underlying_bytes().add(position / 8) })
+        position.is_multiple_of(8).then(|| unsafe { *self.first().add(position / 8) })
     }
 }
 
@@ -122,7 +136,7 @@ pub(crate) fn part_object(context: Context, bits: usize) -> Option<PartObject> {
     }
     let words = bits.div_ceil(64);
     // SAFETY: the bytes up to the end of the match are there; see `Context::bytes`.
-    let (low, high) = unsafe { up_to_two_words(context.underlying().underlying_bytes().add(position / 8), bits / 8) };
+    let (low, high) = unsafe { up_to_two_words(context.first().add(position / 8), bits / 8) };
     Some(([Header::new(Kind::HeapBits, 1 + words).word(), bits as Word, low, high], 2 + words))
 }
 

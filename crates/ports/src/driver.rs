@@ -7,7 +7,7 @@ use rustix::io::Errno;
 
 use crate::open::Settings;
 use crate::port::{Port, State};
-use crate::{fd, inet, program};
+use crate::{fd, inet, program, terminal};
 
 /// What a file descriptor that a driver waits for is ready for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,7 +114,8 @@ pub struct Opened {
 pub type Open = fn(command: &str, settings: &Settings) -> Result<Opened, Failure>;
 
 /// Drivers that are opened by name.
-const BY_NAME: &[(&str, Open)] = &[("tcp_inet", inet::open_tcp), ("udp_inet", inet::open_udp)];
+const BY_NAME: &[(&str, Open)] =
+    &[("tcp_inet", inet::open_tcp), ("udp_inet", inet::open_udp), (terminal::NAME, terminal::open)];
 
 /// The driver whose name is the first word of a command.
 fn named(command: &OsString) -> Option<(Open, &str)> {

@@ -19,6 +19,7 @@ mod port;
 mod program;
 mod signals;
 mod table;
+mod terminal;
 
 use atoll_process::{BuiltIn, System};
 

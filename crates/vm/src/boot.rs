@@ -65,7 +65,7 @@ struct Interpreter {
 impl Engine for Interpreter {
     fn run(&mut self, process: &Process) -> Slice {
         match interpreter::run(&mut self.core, process) {
-            Exit::Yield => Slice::Yielded,
+            Exit::Yield | Exit::Resume => Slice::Yielded,
             Exit::Wait => Slice::Waits,
             Exit::Ended => Slice::Ended(self.core.x[0]),
         }

@@ -73,6 +73,17 @@ pub unsafe fn start_match<S: Read, D: Write>(
             D::write(*ip.add(3), value, e, c);
             return dispatch(ip.add(4), hp, e, reds, c);
         }
+        (*c).operands[0] = value;
+        start_match_new::<D>(ip, hp, e, reds, c)
+    }
+}
+
+/// As [`start_match`], of the value that is left in [`Core`] and no context.
+#[inline(never)]
+unsafe fn start_match_new<D: Write>(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core; room is tested.
+    unsafe {
+        let value = (*c).operands[0];
         if fits(CONTEXT_WORDS, hp, e, c)
             && let Some(words) = bit_match::new_context(value)
         {
@@ -81,7 +92,6 @@ pub unsafe fn start_match<S: Read, D: Write>(
             D::write(*ip.add(3), Term::boxed_at(hp), e, c);
             return dispatch(ip.add(4), hp.add(CONTEXT_WORDS), e, reds, c);
         }
-        (*c).operands[0] = value;
         start_match_slow::<D>(ip, hp, e, reds, c)
     }
 }

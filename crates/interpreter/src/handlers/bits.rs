@@ -4,13 +4,14 @@ use atoll_heap::Collection;
 use atoll_loader::instruction::{BitFlags, MatchCommand, Segment, SegmentSize, SegmentType, SegmentValue};
 use atoll_operations::Exception;
 use atoll_operations::bit_construct::{self, Part, PartSize, PartValue};
+use atoll_operations::bit_simple::{self, Simple};
 use atoll_term::{Term, Word};
 
-use crate::core::{Core, Exit, dispatch};
+use crate::core::{Core, Exit, dispatch, resume};
 use crate::handlers::arithmetic::soon_if_full;
-use crate::handlers::bit_match::{fail, store};
+use crate::handlers::bit_match::store;
 use crate::handlers::control::{self, any_at};
-use crate::operand::{Any, Write};
+use crate::operand::{Any, Read, Write};
 use crate::raise;
 
 /// What does not fit plain operands, kept beside the code for as long as it lives.
@@ -19,6 +20,8 @@ pub enum Table {
     Commands(Box<[MatchCommand]>),
     /// Segments of `bs_create_bin`, with the values' and sizes' operands for [`Any`].
     Segments(Box<[PreparedSegment]>),
+    /// The same where all are simple, and few.
+    Simple(Box<[PreparedSegment]>, Box<[Simple]>),
     /// Bytes of `bs_match_string`.
     Bytes(Box<[u8]>),
 }
@@ -60,6 +63,9 @@ pub(super) fn encoding_of(word: Word) -> SegmentType {
         _ => SegmentType::Utf32,
     }
 }
+
+/// Segments that are fetched without an allocation.
+pub const FEW: usize = 8;
 
 /// Most words that the beginning of a bitstring takes: a handle and a view of it, or a binary on the heap.
 const MOST_WORDS: usize = 16;
@@ -118,11 +124,16 @@ unsafe fn room_after(words: usize, live: usize, e: *mut Word, c: *mut Core) -> *
 /// The new bitstring; `NONE` if a segment is not as it ought to be.
 #[inline(never)]
 unsafe fn build(ip: *const Word, e: *mut Word, c: *mut Core) -> Term {
-    /// Segments that are fetched without an allocation.
-    const FEW: usize = 8;
     // SAFETY: the process runs on this core; tables live as long as the code.
     unsafe {
-        let Table::Segments(segments) = &*(*ip.add(4) as *const Table) else { return Term::NONE };
+        let segments = match &*(*ip.add(4) as *const Table) {
+            Table::Segments(segments) => segments,
+            Table::Simple(segments, simple) => match build_simple(segments, simple, e, c) {
+                Some(term) => return term,
+                None => segments,
+            },
+            _ => return Term::NONE,
+        };
         let mut few = [EMPTY; FEW];
         let mut many = Vec::new();
         let parts: &mut [Part<'_>] = if segments.len() <= FEW {
@@ -137,6 +148,17 @@ unsafe fn build(ip: *const Word, e: *mut Word, c: *mut Core) -> Term {
         let core = &mut *c;
         let result = bit_construct::create(&mut *core.mutator, parts);
         core.settle(result)
+    }
+}
+
+unsafe fn build_simple(segments: &[PreparedSegment], simple: &[Simple], e: *mut Word, c: *mut Core) -> Option<Term> {
+    let mut values = [Term::NIL; FEW];
+    // SAFETY: the process runs on this core; the operands were encoded for `Any`.
+    unsafe {
+        for (value, prepared) in values.iter_mut().zip(segments) {
+            *value = Any::read(prepared.value, e, c);
+        }
+        bit_simple::create(&mut *(*c).mutator, simple, &values[..simple.len().min(FEW)])
     }
 }
 
@@ -160,7 +182,6 @@ const EMPTY: Part<'static> = Part {
 };
 
 unsafe fn fetch<'t>(prepared: &'t PreparedSegment, e: *mut Word, c: *mut Core) -> Part<'t> {
-    use crate::operand::Read;
     let segment = &prepared.segment;
     // SAFETY: the operands were encoded for `Any`.
     let (value, size) = unsafe {
@@ -193,7 +214,11 @@ unsafe fn refuse(exception: Exception, ip: *const Word, e: *mut Word, reds: i64,
     // SAFETY: the process runs on this core.
     unsafe {
         let hp = (*c).top();
-        if *ip.add(1) == 0 { raise::plain(exception, ip, hp, e, reds, c) } else { fail(ip, hp, e, reds, c) }
+        if *ip.add(1) == 0 {
+            raise::plain(exception, ip, hp, e, reds, c)
+        } else {
+            resume(*ip.add(1) as *const Word, hp, e, reds, c)
+        }
     }
 }
 
@@ -255,7 +280,7 @@ unsafe fn start_building(
         } else {
             (*c).building = Some(building);
         }
-        dispatch(ip.add(destination + 1), (*c).top(), e, reds, c)
+        resume(ip.add(destination + 1), (*c).top(), e, reds, c)
     }
 }
 
@@ -264,7 +289,9 @@ pub unsafe fn old_put(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c
     // SAFETY: the process runs on this core; tables live as long as the code.
     unsafe {
         (*c).swap_out(hp, e);
-        let Table::Segments(segments) = &*(*ip.add(2) as *const Table) else { return fail(ip, hp, e, reds, c) };
+        let Table::Segments(segments) = &*(*ip.add(2) as *const Table) else {
+            return resume(*ip.add(1) as *const Word, hp, e, reds, c);
+        };
         let part = fetch(&segments[0], e, c);
         let Some(building) = &mut (*c).building else { return refuse(Exception::badarg(), ip, e, reds, c) };
         if bit_construct::write(&mut building.writer, &part).is_err() {
@@ -276,7 +303,7 @@ pub unsafe fn old_put(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c
         {
             building.finish();
         }
-        dispatch(ip.add(3), hp, e, reds, c)
+        resume(ip.add(3), hp, e, reds, c)
     }
 }
 

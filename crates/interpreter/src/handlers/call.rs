@@ -5,11 +5,11 @@ use atoll_code::registry;
 use atoll_heap::Collection;
 use atoll_operations::Exception;
 use atoll_process::{Caller, Interrupt, Native};
-use atoll_term::{Build, Export, FunEntry, Term, View, Word, atoms};
+use atoll_term::{Build, Export, FunEntry, Kind, Term, View, Word, atoms};
 
-use crate::core::{Core, Exit, dispatch};
+use crate::core::{Core, Exit, X_REGISTERS, dispatch, resume};
 use crate::handlers::arithmetic::soon_if_full;
-use crate::handlers::control::{any_at, collect, enter, yield_at};
+use crate::handlers::control::{any_at, collect, enter, enter_slowly, yield_at};
 use crate::raise;
 use crate::stubs::stubs;
 
@@ -28,7 +28,7 @@ unsafe fn fun_target(fun: Term, arity: usize, c: *mut Core) -> Result<(*const Wo
                 }
                 core.x[arity..arity + local.free.len()].copy_from_slice(local.free);
                 // A fun without code needs itself to be known to the error handler.
-                core.x[crate::core::X_REGISTERS - 1] = fun;
+                core.x[X_REGISTERS - 1] = fun;
                 let address = local.entry.address.load(std::sync::atomic::Ordering::Acquire);
                 Ok((address, arity + local.free.len()))
             }
@@ -53,6 +53,34 @@ unsafe fn bad_arity(fun: Term, arity: usize, core: &mut Core) -> Exception {
 
 /// `call_fun2`: arity, fun.
 pub unsafe fn call_fun(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core; the word below the frame is free; a fun's first word holds its entry, and
+    // entries live for ever.
+    unsafe {
+        let (arity, fun) = (*ip.add(1) as usize, any_at(ip, 2, e, c));
+        if fun.boxed_kind() == Some(Kind::Fun) {
+            let object = fun.pointer();
+            let entry = &*(Term::from_word(*object.add(1)).small_value() as *const FunEntry);
+            if usize::from(entry.arity) == arity {
+                let (from, to) = (object.add(2), (&raw mut (*c).x).cast::<Word>().add(arity));
+                let free = fun.header().arity() - 1;
+                for index in 0..free {
+                    *to.add(index) = *from.add(index);
+                }
+                // A fun without code needs itself to be known to the error handler.
+                (*c).x[X_REGISTERS - 1] = fun;
+                let e = e.sub(1);
+                *e = ip.add(3) as Word;
+                let address = entry.address.load(std::sync::atomic::Ordering::Acquire);
+                return enter(address, (arity + free) as Word, hp, e, reds, c);
+            }
+        }
+        call_fun_slow(ip, hp, e, reds, c)
+    }
+}
+
+/// As [`call_fun`], of a fun that is not local, or what is none.
+#[inline(never)]
+unsafe fn call_fun_slow(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: the process runs on this core; the word below the frame is free.
     unsafe {
         let (arity, fun) = (*ip.add(1) as usize, any_at(ip, 2, e, c));
@@ -212,12 +240,12 @@ unsafe fn interrupted(export: *const Export, ip: *const Word, e: *mut Word, reds
             Interrupt::Call(target, arguments) => {
                 core.x[..arguments.len()].copy_from_slice(&arguments);
                 let address = target.address.load(std::sync::atomic::Ordering::Acquire);
-                enter(address, arguments.len() as Word, hp, e, reds, c)
+                enter_slowly(address, arguments.len() as Word, hp, e, reds, c)
             }
             Interrupt::CallFun(fun, arguments) => {
                 core.x[..arguments.len()].copy_from_slice(&arguments);
                 match fun_target(fun, arguments.len(), c) {
-                    Ok((target, live)) => enter(target, live as Word, core.top(), e, reds, c),
+                    Ok((target, live)) => enter_slowly(target, live as Word, core.top(), e, reds, c),
                     Err(exception) => {
                         raise::built_in(exception, &*export, &arguments, std::ptr::null(), hp, e, reds, c)
                     }
@@ -233,7 +261,7 @@ unsafe fn interrupted(export: *const Export, ip: *const Word, e: *mut Word, reds
                 let e = e.sub(1);
                 *e = then.address.load(std::sync::atomic::Ordering::Acquire) as Word;
                 let address = first.address.load(std::sync::atomic::Ordering::Acquire);
-                enter(address, arguments.len() as Word, hp, e, reds, c)
+                enter_slowly(address, arguments.len() as Word, hp, e, reds, c)
             }
             Interrupt::CallCatching(first, arguments, then) => {
                 core.x[..arguments.len()].copy_from_slice(&arguments);
@@ -248,7 +276,7 @@ unsafe fn interrupted(export: *const Export, ip: *const Word, e: *mut Word, reds
                 *e = continuation as Word;
                 (*core.own).catches += 1;
                 let address = first.address.load(std::sync::atomic::Ordering::Acquire);
-                enter(address, arguments.len() as Word, hp, e, reds, c)
+                enter_slowly(address, arguments.len() as Word, hp, e, reds, c)
             }
             Interrupt::Again(arguments) => {
                 core.x[..arguments.len()].copy_from_slice(&arguments);
@@ -269,7 +297,7 @@ unsafe fn interrupted(export: *const Export, ip: *const Word, e: *mut Word, reds
                 core.x[0] = result;
                 let request = Collection { major, stack_words: 1, ..Collection::default() };
                 match collect(request, 1, hp, e, c) {
-                    Some((hp, e)) => dispatch(*e as *const Word, hp, e.add(1), reds, c),
+                    Some((hp, e)) => resume(*e as *const Word, hp, e.add(1), reds, c),
                     None => raise::killed_by_heap_limit(c, reds),
                 }
             }
@@ -324,7 +352,7 @@ pub unsafe fn start(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: 
             if list.tail().tail().is_nil() && fun.is_fun() {
                 let arity = spread(arguments, core);
                 return match fun_target(fun, arity, c) {
-                    Ok((target, live)) => enter(target, live as Word, core.top(), e, reds, c),
+                    Ok((target, live)) => enter_slowly(target, live as Word, core.top(), e, reds, c),
                     Err(exception) => raise::plain(exception, ip, core.top(), e, reds, c),
                 };
             }
@@ -334,7 +362,7 @@ pub unsafe fn start(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: 
         }
         let arity = spread(list, core);
         let export = registry().export(module, name, arity as u8);
-        enter(export.address.load(std::sync::atomic::Ordering::Acquire), arity as Word, hp, e, reds, c)
+        enter_slowly(export.address.load(std::sync::atomic::Ordering::Acquire), arity as Word, hp, e, reds, c)
     }
 }
 
@@ -381,7 +409,7 @@ pub unsafe fn undefined_export(ip: *const Word, hp: *mut Word, e: *mut Word, red
             && export.is_defined()
         {
             let address = export.address.load(std::sync::atomic::Ordering::Acquire);
-            return dispatch(address, core.top(), e, reds, c);
+            return resume(address, core.top(), e, reds, c);
         }
         let own = &mut *core.own;
         let handler = own.rare.as_ref().and_then(|rare| rare.error_handler).unwrap_or(atoms::ERROR_HANDLER);
@@ -392,7 +420,7 @@ pub unsafe fn undefined_export(ip: *const Word, hp: *mut Word, e: *mut Word, red
             Some(handler) => {
                 (core.x[0], core.x[1], core.x[2]) = (export.module, export.name, arguments);
                 let address = handler.address.load(std::sync::atomic::Ordering::Acquire);
-                enter(address, 3, (*c).top(), e, reds, c)
+                enter_slowly(address, 3, (*c).top(), e, reds, c)
             }
             None => {
                 let mut values = [Term::NIL; 255];
@@ -423,14 +451,14 @@ pub unsafe fn undefined_fun(ip: *const Word, hp: *mut Word, e: *mut Word, reds: 
         let core = &mut *c;
         core.swap_out(hp, e);
         let entry = &*(*ip.add(1) as *const FunEntry);
-        let fun = core.x[crate::core::X_REGISTERS - 1];
+        let fun = core.x[X_REGISTERS - 1];
         if let Some(load) = crate::autoload::loader()
             && !atoll_code::is_loaded(entry.module)
             && load(entry.module)
         {
             let address = entry.address.load(std::sync::atomic::Ordering::Acquire);
             if !std::ptr::eq(address, ip) {
-                return dispatch(address, core.top(), e, reds, c);
+                return resume(address, core.top(), e, reds, c);
             }
         }
         let exception = Exception::tagged(&mut *core.mutator, atoms::BADFUN, fun);

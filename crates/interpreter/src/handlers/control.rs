@@ -12,7 +12,7 @@
 use atoll_heap::Collection;
 use atoll_term::{Export, Header, Kind, Term, Word};
 
-use crate::core::{Core, Exit, dispatch};
+use crate::core::{Core, Exit, dispatch, resume};
 use crate::operand::{Any, Read, Write, X};
 use crate::raise;
 
@@ -51,6 +51,24 @@ pub unsafe fn enter(target: *const Word, arity: Word, hp: *mut Word, e: *mut Wor
             return yield_entering(target, hp, e, reds - 1, c);
         }
         dispatch(target, hp, e, reds - 1, c)
+    }
+}
+
+/// As [`enter`], for slow paths; see [`resume`].
+pub unsafe fn enter_slowly(
+    target: *const Word,
+    arity: Word,
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
+    // SAFETY: the target is a function's first instruction.
+    unsafe {
+        if reds <= 1 {
+            return yield_at(target, arity as usize, hp, e, reds - 1, c);
+        }
+        resume(target, hp, e, reds - 1, c)
     }
 }
 
@@ -191,7 +209,7 @@ pub unsafe fn allocate_slow(ip: *const Word, hp: *mut Word, e: *mut Word, reds: 
     unsafe {
         let frame = *ip.add(1) as usize;
         match collect_for_frame(frame, *ip.add(2) as usize, *ip.add(3) as usize, hp, e, c) {
-            Some((hp, e)) => dispatch(ip.add(4), hp, e.byte_sub(frame), reds, c),
+            Some((hp, e)) => resume(ip.add(4), hp, e.byte_sub(frame), reds, c),
             None => raise::killed_by_heap_limit(c, reds),
         }
     }
@@ -225,7 +243,7 @@ pub unsafe fn test_heap_slow(ip: *const Word, hp: *mut Word, e: *mut Word, reds:
     unsafe {
         let request = Collection { heap_words: (*ip.add(1) as usize - 8) / 8, stack_words: 1, ..Collection::default() };
         match collect(request, *ip.add(2) as usize, hp, e, c) {
-            Some((hp, e)) => dispatch(ip.add(3), hp, e, reds, c),
+            Some((hp, e)) => resume(ip.add(3), hp, e, reds, c),
             None => raise::killed_by_heap_limit(c, reds),
         }
     }
@@ -329,6 +347,24 @@ pub unsafe fn move_call<S: Read, D: Write>(
         D::write(*ip.add(4), S::read(*ip.add(3), e, c), e, c);
         let e = e.sub(1);
         *e = ip.add(5) as Word;
+        enter(*ip.add(1) as *const Word, *ip.add(2), hp, e, reds, c)
+    }
+}
+
+/// Two moves, the second to an X register, and `call` in one: target, arity, source, destination, source, destination.
+pub unsafe fn move_two_call<S: Read, D: Write, T: Read>(
+    ip: *const Word,
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
+    // SAFETY: operands as the translation wrote them; the word below the frame is free.
+    unsafe {
+        D::write(*ip.add(4), S::read(*ip.add(3), e, c), e, c);
+        X::write(*ip.add(6), T::read(*ip.add(5), e, c), e, c);
+        let e = e.sub(1);
+        *e = ip.add(7) as Word;
         enter(*ip.add(1) as *const Word, *ip.add(2), hp, e, reds, c)
     }
 }

@@ -47,17 +47,18 @@ pub unsafe fn send(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *
     }
 }
 
-/// Acts on signals that have arrived; `Err` if one of them ends the process.
-unsafe fn take_signals(hp: *mut Word, e: *mut Word, c: *mut Core) -> Result<*mut Word, ()> {
+/// Acts on signals that have arrived; false if one of them ends the process.
+#[inline(never)]
+unsafe fn take_signals(hp: *mut Word, e: *mut Word, c: *mut Core) -> bool {
     // SAFETY: the process runs on this core.
     unsafe {
         let core = &mut *c;
         core.swap_out(hp, e);
         match receive_signals(&*core.process, &mut *core.own, &mut crate::requests::answer) {
-            Fate::Lives => Ok(core.top()),
+            Fate::Lives => true,
             Fate::Dies(reason) => {
                 core.x[0] = reason;
-                Err(())
+                false
             }
         }
     }
@@ -67,32 +68,48 @@ unsafe fn take_signals(hp: *mut Word, e: *mut Word, c: *mut Core) -> Result<*mut
 pub unsafe fn loop_rec(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: the process runs on this core.
     unsafe {
-        let core = &mut *c;
-        let own = &mut *core.own;
-        let mut hp = hp;
-        let message = match own.mailbox.current() {
-            Some(message) => Some(message),
-            None if (*core.process).inbox.is_empty() => None,
-            None => {
-                match take_signals(hp, e, c) {
-                    Ok(top) => hp = top,
-                    Err(()) => return Exit::Ended,
-                }
-                own.mailbox.current()
-            }
-        };
-        let Some(mut message) = message else {
+        if (*(*c).own).mailbox.current().is_some() {
+            return loop_rec_message(ip, hp, e, reds, c);
+        }
+        if (*(*c).process).inbox.is_empty() {
             // A suspended process stops here at the latest; otherwise it waits at the fail label.
             return dispatch(*ip.add(1) as *const Word, hp, e, reds, c);
-        };
+        }
+        if !take_signals(hp, e, c) {
+            return Exit::Ended;
+        }
+        let hp = (*c).top();
+        match (*(*c).own).mailbox.current() {
+            Some(_) => loop_rec_message(ip, hp, e, reds, c),
+            None => dispatch(*ip.add(1) as *const Word, hp, e, reds, c),
+        }
+    }
+}
+
+/// As [`loop_rec`], when there is a message.
+#[inline(always)]
+unsafe fn loop_rec_message(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        (*c).swap_out(hp, e);
+        let message = look_at_message(c);
+        Any::write(*ip.add(2), message, e, c);
+        dispatch(ip.add(3), (*c).top(), e, reds, c)
+    }
+}
+
+/// The current message, which may become part of the heap.
+#[inline(never)]
+unsafe fn look_at_message(c: *mut Core) -> Term {
+    // SAFETY: the process runs on this core; its registers are in the mutator.
+    unsafe {
+        let own = &mut *(*c).own;
+        let Some(mut message) = own.mailbox.current() else { return Term::NIL };
         let fragment = message.as_mut();
         if fragment.used() > 0 {
-            core.swap_out(hp, e);
             architecture().receive(&mut own.mutator, fragment);
-            hp = (*c).top();
         }
-        Any::write(*ip.add(2), fragment.term, e, c);
-        dispatch(ip.add(3), hp, e, reds, c)
+        fragment.term
     }
 }
 
@@ -159,10 +176,8 @@ unsafe fn sleep(address: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c:
 pub unsafe fn wait_timeout(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: the process runs on this core.
     unsafe {
-        let core = &mut *c;
-        let own = &mut *core.own;
         let time = any_at(ip, 2, e, c);
-        match own.wait {
+        match (*(*c).own).wait {
             WaitState::Expired => return dispatch(ip.add(3), hp, e, reds, c),
             WaitState::None if time != atoms::INFINITY => {
                 let Some(milliseconds @ 0..=LONGEST) = time.as_small() else {
@@ -171,15 +186,24 @@ pub unsafe fn wait_timeout(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i
                 if milliseconds == 0 {
                     return dispatch(ip.add(3), hp, e, reds, c);
                 }
-                let system = System::get();
-                let shard = system.schedule().current();
-                let due = clock::monotonic() + milliseconds * MILLISECOND;
-                own.timer = system.timers.start(shard, due, Action::Wait { pid: (*core.process).pid });
-                own.wait = WaitState::Running;
+                start_timer(milliseconds, c);
             }
             _ => {}
         }
         sleep(*ip.add(1) as *const Word, hp, e, reds, c)
+    }
+}
+
+/// Starts the timer of a `receive`.
+#[inline(never)]
+unsafe fn start_timer(milliseconds: i64, c: *mut Core) {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        let (own, pid) = (&mut *(*c).own, (*(*c).process).pid);
+        let system = System::get();
+        let due = clock::monotonic() + milliseconds * MILLISECOND;
+        own.timer = system.timers.start(system.schedule().current(), due, Action::Wait { pid });
+        own.wait = WaitState::Running;
     }
 }
 
@@ -197,26 +221,35 @@ pub unsafe fn timeout(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c
 pub unsafe fn marker_reserve(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: the process runs on this core.
     unsafe {
-        match take_signals(hp, e, c) {
-            Ok(hp) => {
-                let number = (*(*c).own).mailbox.reserve_marker();
-                Any::write(*ip.add(1), Term::small(number as i64), e, c);
-                dispatch(ip.add(2), hp, e, reds, c)
-            }
-            Err(()) => Exit::Ended,
+        if !take_signals(hp, e, c) {
+            return Exit::Ended;
         }
+        let number = reserve(c);
+        Any::write(*ip.add(1), number, e, c);
+        dispatch(ip.add(2), (*c).top(), e, reds, c)
     }
+}
+
+#[inline(never)]
+unsafe fn reserve(c: *mut Core) -> Term {
+    // SAFETY: the process runs on this core.
+    unsafe { Term::small((*(*c).own).mailbox.reserve_marker() as i64) }
 }
 
 /// `recv_marker_bind`: marker, reference.
 pub unsafe fn marker_bind(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: the process runs on this core.
     unsafe {
-        let (marker, reference) = (any_at(ip, 1, e, c), any_at(ip, 2, e, c));
-        if let (Some(number), Some(reference)) = (marker.as_small(), ReferenceId::of(reference)) {
-            (*(*c).own).mailbox.bind_marker(number as u64, reference);
-        }
+        bind(any_at(ip, 1, e, c), any_at(ip, 2, e, c), c);
         dispatch(ip.add(3), hp, e, reds, c)
+    }
+}
+
+#[inline(never)]
+unsafe fn bind(marker: Term, reference: Term, c: *mut Core) {
+    if let (Some(number), Some(reference)) = (marker.as_small(), ReferenceId::of(reference)) {
+        // SAFETY: the process runs on this core.
+        unsafe { (*(*c).own).mailbox.bind_marker(number as u64, reference) };
     }
 }
 
@@ -224,14 +257,19 @@ pub unsafe fn marker_bind(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i6
 pub unsafe fn marker_clear(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: the process runs on this core.
     unsafe {
-        let which = any_at(ip, 1, e, c);
-        let mailbox = &mut (*(*c).own).mailbox;
-        if let Some(number) = which.as_small() {
-            mailbox.clear_reserved_marker(number as u64);
-        } else if let Some(reference) = ReferenceId::of(which) {
-            mailbox.clear_marker(reference);
-        }
+        clear(any_at(ip, 1, e, c), c);
         dispatch(ip.add(2), hp, e, reds, c)
+    }
+}
+
+#[inline(never)]
+unsafe fn clear(which: Term, c: *mut Core) {
+    // SAFETY: the process runs on this core.
+    let mailbox = unsafe { &mut (*(*c).own).mailbox };
+    if let Some(number) = which.as_small() {
+        mailbox.clear_reserved_marker(number as u64);
+    } else if let Some(reference) = ReferenceId::of(which) {
+        mailbox.clear_marker(reference);
     }
 }
 
@@ -239,9 +277,15 @@ pub unsafe fn marker_clear(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i
 pub unsafe fn marker_use(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: the process runs on this core.
     unsafe {
-        if let Some(reference) = ReferenceId::of(any_at(ip, 1, e, c)) {
-            (*(*c).own).mailbox.use_marker(reference);
-        }
+        use_(any_at(ip, 1, e, c), c);
         dispatch(ip.add(2), hp, e, reds, c)
+    }
+}
+
+#[inline(never)]
+unsafe fn use_(reference: Term, c: *mut Core) {
+    if let Some(reference) = ReferenceId::of(reference) {
+        // SAFETY: the process runs on this core.
+        unsafe { (*(*c).own).mailbox.use_marker(reference) };
     }
 }

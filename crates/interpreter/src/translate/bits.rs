@@ -1,7 +1,10 @@
 //! The bit syntax, and the tables that its instructions need.
 
-use atoll_loader::instruction::{BitFlags, Instruction, Label, Register, Segment, SegmentSize, SegmentValue, Source};
-use atoll_term::Word;
+use atoll_loader::instruction::{
+    BitFlags, Instruction, Label, Register, Segment, SegmentSize, SegmentType, SegmentValue, Source,
+};
+use atoll_operations::bit_simple::Simple;
+use atoll_term::{Term, Word};
 
 use super::Writer;
 use crate::core::Handler;
@@ -118,8 +121,12 @@ impl Writer<'_> {
                 self.emit_with_label(bit_match::match_, *fail, &[any_register(*context), table]);
             }
             Instruction::BsCreateBin { fail, extra, live, destination, segments, .. } => {
-                let prepared = segments.iter().map(|segment| self.prepare(segment)).collect();
-                let table = keep(bits::Table::Segments(prepared));
+                let prepared: Box<[_]> = segments.iter().map(|segment| self.prepare(segment)).collect();
+                let table = match self.simple(segments) {
+                    Some(simple) => bits::Table::Simple(prepared, simple),
+                    None => bits::Table::Segments(prepared),
+                };
+                let table = keep(table);
                 let operands = [(*extra).into(), (*live).into(), table, any_register(*destination)];
                 self.emit_with_label(bits::create, *fail, &operands);
             }
@@ -172,10 +179,35 @@ impl Writer<'_> {
         strings[from..(from + length).min(strings.len())].into()
     }
 
+    /// The segments if none of their sizes depends on a term, and they are few.
+    fn simple(&self, segments: &[Segment]) -> Option<Box<[Simple]>> {
+        if segments.len() > bits::FEW {
+            return None;
+        }
+        let simple = |(index, segment): (usize, &Segment)| match (segment.kind, segment.value, segment.size) {
+            (_, SegmentValue::String { offset, length }, _) => {
+                Some(Simple::Bytes(self.string(offset, length as usize)))
+            }
+            (SegmentType::Integer, SegmentValue::Term(_), SegmentSize::Units(Source::Small(units @ 0..=64))) => {
+                let bits = units as usize * usize::from(segment.unit);
+                (bits <= 64).then_some(Simple::Integer { bits, flags: segment.flags })
+            }
+            (SegmentType::Binary, SegmentValue::Term(_), SegmentSize::All) => {
+                Some(Simple::Whole { unit: segment.unit.into() })
+            }
+            (SegmentType::Append | SegmentType::PrivateAppend, SegmentValue::Term(_), _) if index == 0 => {
+                let private = segment.kind == SegmentType::PrivateAppend;
+                Some(Simple::Append { unit: segment.unit, private })
+            }
+            _ => None,
+        };
+        segments.iter().enumerate().map(simple).collect()
+    }
+
     fn prepare(&self, segment: &Segment) -> bits::PreparedSegment {
         let (value, bytes) = match segment.value {
             SegmentValue::Term(source) => (self.any(source), Box::default()),
-            SegmentValue::String { offset, length } => (0, self.string(offset, length as usize)),
+            SegmentValue::String { offset, length } => (Term::NIL.word(), self.string(offset, length as usize)),
         };
         let size = match segment.size {
             SegmentSize::Units(source) => self.any(source),

@@ -99,6 +99,18 @@ impl Writer<'_> {
             }
             [
                 Instruction::Move { source, destination },
+                Instruction::Move { source: second, destination: Register::X(x) },
+                Instruction::Call { arity, target },
+                ..,
+            ] if self.is_register(*source) && self.is_register(*second) => {
+                let (s, d, t) = (self.operand(*source), self.register(*destination), self.operand(*second));
+                let chosen = by_list!(control::move_two_call, s, d, t);
+                let operands = [(*arity).into(), s.word(), d.word(), t.word(), offset(*x)];
+                self.emit_with_label(chosen, *target, &operands);
+                Some(3)
+            }
+            [
+                Instruction::Move { source, destination },
                 Instruction::Move { source: second, destination: second_destination },
                 ..,
             ] => {

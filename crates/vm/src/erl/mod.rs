@@ -3,6 +3,7 @@
 mod command_line;
 mod flags;
 mod report;
+mod signals;
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
@@ -146,6 +147,7 @@ pub fn run(mut options: Options, words: Vec<OsString>) -> Result<i32, BootError>
     for (name, value) in line.environment {
         environment::set(name, value);
     }
+    signals::start().map_err(|error| BootError::Option(format!("signals: {error}")))?;
     load_preloaded(&root)?;
     start_processes(&boot_module, &arguments)?;
     run_to_end(&options, schedulers)

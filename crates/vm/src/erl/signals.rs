@@ -1,0 +1,103 @@
+//! Signals of the operating system: told to OTP's `erl_signal_server` as messages, as OTP's runtime does.
+
+use std::sync::OnceLock;
+
+use atoll_heap::architecture;
+use atoll_process::{System, signal};
+use atoll_term::{Build, ScratchHeap, atoms};
+use parking_lot::Mutex;
+use signal_hook::consts;
+use signal_hook::iterator::{Handle, Signals};
+use signal_hook::low_level::emulate_default_handler;
+
+/// Signals that `os:set_signal/2` knows and that can be handled, by name.
+const NAMES: [(&str, i32); 10] = [
+    ("sighup", consts::SIGHUP),
+    ("sigquit", consts::SIGQUIT),
+    ("sigabrt", consts::SIGABRT),
+    ("sigalrm", consts::SIGALRM),
+    ("sigterm", consts::SIGTERM),
+    ("sigusr1", consts::SIGUSR1),
+    ("sigusr2", consts::SIGUSR2),
+    ("sigchld", consts::SIGCHLD),
+    ("sigtstp", consts::SIGTSTP),
+    ("sigwinch", consts::SIGWINCH),
+];
+/// Those that OTP's runtime handles from the start.
+const FROM_THE_START: [i32; 3] = [consts::SIGTERM, consts::SIGUSR1, consts::SIGQUIT];
+
+/// What is done about a signal.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Default,
+    Handle,
+    Ignore,
+}
+
+static HANDLE: OnceLock<Handle> = OnceLock::new();
+/// Signals about which a program has said something else than what is done from the start.
+static WAYS: Mutex<Vec<(i32, Way)>> = Mutex::new(Vec::new());
+
+/// Starts the thread that waits for signals.
+///
+/// # Errors
+/// The operating system refuses.
+pub fn start() -> std::io::Result<()> {
+    let mut signals = Signals::new(FROM_THE_START)?;
+    let _ = HANDLE.set(signals.handle());
+    atoll_bifs::install_set_signal(set);
+    let work = move || {
+        for number in signals.forever() {
+            arrived(number);
+        }
+    };
+    std::thread::Builder::new().name("signals".to_owned()).stack_size(256 << 10).spawn(work).map(drop)
+}
+
+fn arrived(number: i32) {
+    let way = WAYS.lock().iter().find(|(one, _)| *one == number).map_or(Way::Handle, |(_, way)| *way);
+    let told = match way {
+        Way::Ignore => true,
+        Way::Handle => tell(number),
+        Way::Default => false,
+    };
+    if !told {
+        // What the signal does to a program that knows nothing of it; it may end here.
+        let _ = emulate_default_handler(number);
+    }
+}
+
+/// Sends `{notify, Name}` to the server; false if there is none.
+fn tell(number: i32) -> bool {
+    let Some((name, _)) = NAMES.iter().find(|(_, one)| *one == number) else { return false };
+    let (Ok(server), Ok(notify), Ok(name)) =
+        (atoms::atom("erl_signal_server"), atoms::atom("notify"), atoms::atom(name))
+    else {
+        return false;
+    };
+    let system = System::get();
+    let Some(server) = system.whereis(server) else { return false };
+    let mut scratch = ScratchHeap::new();
+    let message = scratch.tuple(&[notify, name]);
+    let sent = system.deliver(server, architecture().send(None, message));
+    sent.map_err(signal::discard).is_ok()
+}
+
+/// `os:set_signal(Name, default | handle | ignore)`
+fn set(name: &str, way: &str) {
+    let Some((_, number)) = NAMES.iter().find(|(one, _)| *one == name) else { return };
+    let way = match way {
+        "handle" => Way::Handle,
+        "ignore" => Way::Ignore,
+        _ => Way::Default,
+    };
+    let mut ways = WAYS.lock();
+    ways.retain(|(one, _)| one != number);
+    ways.push((*number, way));
+    // The operating system's own way needs no handler, unless there is one.
+    if way != Way::Default
+        && let Some(handle) = HANDLE.get()
+    {
+        let _ = handle.add_signal(*number);
+    }
+}
