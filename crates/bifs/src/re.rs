@@ -1,12 +1,13 @@
 //! `re`: compiling and running regular expressions. What OTP's own `re` module does in Erlang (`global`, character
 //! lists, `split`, `replace`) it does here as well: these functions go on there for it.
 
+use std::cell::RefCell;
 use std::rc::Rc;
 
 use atoll_operations::{Exception, iolist};
 use atoll_process::{BuiltIn, Caller, Interrupt, Outcome};
 use atoll_regex::{CompileError, MatchError, Regex};
-use atoll_term::{Build, Term, atoms};
+use atoll_term::{Build, KnownText, Term, atoms};
 
 use crate::process_support::Name;
 use crate::re_options::{Capture, Choice, Options, Shape};
@@ -126,7 +127,7 @@ fn run_pattern(caller: &mut Caller<'_>, subject: Term, pattern: Term, options_te
         }
         key.set_line_ends(options.compile.newline, options.compile.line_breaks);
         let regex = compiled(&key).map_err(|_| badarg())?;
-        return find(caller, subject, &regex, &options);
+        return find(caller, subject, key.options().unicode, &regex, &options);
     }
     if !pattern.is_bitstring() && !pattern.is_list() {
         return Err(badarg());
@@ -151,10 +152,10 @@ fn run_pattern(caller: &mut Caller<'_>, subject: Term, pattern: Term, options_te
         let how = caller.heap().tuple(&[options_term, clean, pattern]);
         return Err(go_on("grun", vec![subject, precompiled, how]));
     }
-    find(caller, subject, &regex, &options)
+    find(caller, subject, options.compile.unicode, &regex, &options)
 }
 
-fn find(caller: &mut Caller<'_>, subject: Term, regex: &Rc<Regex>, options: &Options) -> Outcome {
+fn find(caller: &mut Caller<'_>, subject: Term, unicode: bool, regex: &Rc<Regex>, options: &Options) -> Outcome {
     let choice = match &options.capture {
         Some(capture) => choice_of(capture, regex)?,
         None => (Shape::Index, Choice::From(0)),
@@ -165,7 +166,11 @@ fn find(caller: &mut Caller<'_>, subject: Term, regex: &Rc<Regex>, options: &Opt
         None => iolist::iolist_bytes(subject)?.into(),
     };
     charge_bytes(caller, bytes.len().saturating_sub(options.offset));
-    let error = match regex.find(&bytes, options.offset, &options.run) {
+    let found = match unicode {
+        true => find_in_text(subject, &bytes, regex, options),
+        false => regex.find(&bytes, options.offset, &options.run),
+    };
+    let error = match found {
         Ok(Some(found)) => {
             let text = Text { bytes: &bytes, binary: bits.map(|_| subject) };
             return Ok(captures(caller, &text, &found, &choice));
@@ -184,6 +189,35 @@ fn find(caller: &mut Caller<'_>, subject: Term, regex: &Rc<Regex>, options: &Opt
 
 fn choice_of(capture: &Capture, regex: &Regex) -> Result<(Shape, Choice), Exception> {
     capture.resolve(regex).ok_or(Exception::badarg())
+}
+
+thread_local! {
+    /// The last large subject that was found to be UTF-8: `global` runs a pattern on the same one again and again.
+    static KNOWN: RefCell<Option<KnownText>> = const { RefCell::new(None) };
+}
+
+/// Runs a pattern for characters, and looks through each subject once.
+fn find_in_text(
+    subject: Term,
+    bytes: &[u8],
+    regex: &Regex,
+    options: &Options,
+) -> Result<Option<Vec<atoll_regex::Span>>, MatchError> {
+    KNOWN.with_borrow_mut(|known| {
+        if known.as_ref().is_none_or(|known| known.of_bytes(bytes).is_none()) {
+            *known = KnownText::new(subject);
+        }
+        let text = known.as_ref().and_then(|known| known.of_bytes(bytes));
+        let found = match text {
+            Some(text) => regex.find_in_text(text, options.offset, &options.run),
+            None => regex.find(bytes, options.offset, &options.run),
+        };
+        // Where nothing is found, nobody goes on.
+        if !matches!(found, Ok(Some(_))) {
+            *known = None;
+        }
+        found
+    })
 }
 
 /// A subject: its bytes, and the binary that they are the bytes of.

@@ -121,19 +121,46 @@ impl Regex {
     /// # Errors
     /// See [`MatchError`].
     pub fn find(&self, subject: &[u8], start: usize, options: &MatchOptions) -> Result<Option<Vec<Span>>, MatchError> {
+        self.run(subject, start, options, 0)
+    }
+
+    /// As [`Regex::find`], in a text that need not be looked through for what is not UTF-8.
+    ///
+    /// # Errors
+    /// See [`MatchError`].
+    pub fn find_in_text(
+        &self,
+        subject: &str,
+        start: usize,
+        options: &MatchOptions,
+    ) -> Result<Option<Vec<Span>>, MatchError> {
+        if !subject.is_char_boundary(start) {
+            return Err(MatchError::BadOffset);
+        }
+        self.run(subject.as_bytes(), start, options, sys::PCRE2_NO_UTF_CHECK)
+    }
+
+    fn run(
+        &self,
+        subject: &[u8],
+        start: usize,
+        options: &MatchOptions,
+        more: u32,
+    ) -> Result<Option<Vec<Span>>, MatchError> {
         let pairs = self.groups() + 1;
         let kept = KEPT.with(|kept| kept.borrow_mut().take()).filter(|kept| kept.pairs >= pairs);
         let data = kept.or_else(|| MatchData::new(pairs.max(KEPT_PAIRS))).ok_or(MatchError::Failed)?;
         let limits = Limits::new(options);
         let context = limits.as_ref().map_or(std::ptr::null_mut(), |limits| limits.0.as_ptr());
-        // SAFETY: code, subject, data and context live through the call; the library checks offset and UTF-8.
+        // SAFETY: code, subject, data and context live through the call; the library checks offset and UTF-8,
+        // or is told not to, for a text and an offset at a character.
         let found = unsafe {
             sys::pcre2_match_8(
                 self.code.as_ptr(),
                 subject.as_ptr(),
                 subject.len(),
                 start,
-                options.bits(),
+                options.bits() | more,
                 data.data.as_ptr(),
                 context,
             )

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use crate::header::{Header, Kind};
-use crate::word::Word;
+use crate::word::{Term, Word};
 
 /// Bytes of all binaries outside of heaps.
 static TOTAL_BYTES: AtomicUsize = AtomicUsize::new(0);
@@ -141,6 +141,38 @@ impl OffHeapBinary {
     /// Bytes of all binaries that live outside of heaps, with their heads.
     pub fn total_bytes() -> usize {
         TOTAL_BYTES.load(Ordering::Relaxed)
+    }
+}
+
+/// A binary outside of heaps, or part of one, that is known to be UTF-8. It is held, so its bytes stay what they are.
+#[derive(Debug)]
+pub struct KnownText {
+    binary: NonNull<OffHeapBinary>,
+    text: NonNull<str>,
+}
+
+impl KnownText {
+    /// Holds the bytes of a term, if they lie outside of heaps and are UTF-8.
+    pub fn new(term: Term) -> Option<KnownText> {
+        let under = if term.boxed_kind() == Some(Kind::SubBits) { term.boxed_terms()[2] } else { term };
+        let (binary, bytes) = (under.off_heap_binary()?, term.bits()?.aligned_bytes()?);
+        let text = NonNull::from(std::str::from_utf8(bytes).ok()?);
+        binary.retain();
+        Some(KnownText { binary: NonNull::from(binary), text })
+    }
+
+    /// The text, if it is made of these very bytes.
+    pub fn of_bytes(&self, bytes: &[u8]) -> Option<&str> {
+        // SAFETY: the binary that the text lies in is held, and used bytes never change.
+        let text = unsafe { self.text.as_ref() };
+        (std::ptr::eq(text.as_ptr(), bytes.as_ptr()) && text.len() == bytes.len()).then_some(text)
+    }
+}
+
+impl Drop for KnownText {
+    fn drop(&mut self) {
+        // SAFETY: one count is this value's own.
+        unsafe { OffHeapBinary::release(self.binary) };
     }
 }
 
