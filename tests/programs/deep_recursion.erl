@@ -1,3 +1,4 @@
+%% differential: stress=2000
 %% Body recursion a million deep, and mutual, through funs, with live data on each frame.
 -module(deep_recursion).
 -export([main/1, id/1]).

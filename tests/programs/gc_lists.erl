@@ -1,4 +1,4 @@
-%% differential: allocates
+%% differential: allocates stress=5000
 %% Long live lists while much garbage is made; sums checked against closed forms.
 -module(gc_lists).
 -export([main/1, id/1]).

@@ -61,7 +61,8 @@ impl Settings {
     /// A slice, no longer than the process has run since the last one, unless more is owed.
     fn slice(&self, owed: usize, ran: i64) -> Slice {
         if statistics::STRESS.load(Ordering::Relaxed) > 0 {
-            return Slice::new(0, owed, 64);
+            // Small steps, but not so small that a program's collections do not suffice for a cycle.
+            return Slice::new(0, owed, 1024);
         }
         let until = monotonic() + self.nanoseconds.load(Ordering::Relaxed).min(ran);
         Slice::new(until, owed, self.step.load(Ordering::Relaxed))
