@@ -38,8 +38,8 @@ pub const BUILT_INS: &[BuiltIn] = &[
     BuiltIn { module: "erts_internal", name: "beamfile_module_md5", arity: 1, function: beamfile_module_md5 },
 ];
 
-/// Modules that OTP's runtime brings along.
-const PRE_LOADED: [&str; 21] = [
+/// Modules that OTP's runtime has in it, in the order in which it loads them.
+pub const PRE_LOADED: [&str; 21] = [
     "persistent_term",
     "counters",
     "atomics",

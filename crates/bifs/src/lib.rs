@@ -61,6 +61,7 @@ mod trace_time;
 mod tuples;
 mod unicode;
 
+pub use code::PRE_LOADED;
 pub use display::install_print;
 pub use erts_internal::install_native_modules;
 pub use exit::{halt, install_halt};

@@ -9,6 +9,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use atoll_bifs::PRE_LOADED;
 use atoll_operations::Class;
 use atoll_platform::environment;
 use atoll_process::spawn::spawn;
@@ -18,31 +19,6 @@ use atoll_term::{Build, ScratchHeap, Term, atoms};
 use crate::boot::{BootError, Use, finish, install, is_finished, run_to_end, too_many};
 use crate::options::Options;
 use crate::path::find_otp;
-
-/// Modules that OTP's runtime has in it; loaded from the folder of its library `erts`.
-const PRELOADED: [&str; 21] = [
-    "persistent_term",
-    "counters",
-    "atomics",
-    "erts_dirty_process_signal_handler",
-    "erts_literal_area_collector",
-    "erl_tracer",
-    "erts_internal",
-    "erlang",
-    "erl_prim_loader",
-    "prim_zip",
-    "prim_net",
-    "prim_socket",
-    "socket_registry",
-    "zlib",
-    "prim_file",
-    "prim_inet",
-    "prim_eval",
-    "prim_buffer",
-    "init",
-    "erl_init",
-    "erts_code_purger",
-];
 
 /// Those that are there only with natives for sockets.
 const SOCKETS: [&str; 3] = ["prim_net", "prim_socket", "socket_registry"];
@@ -73,7 +49,7 @@ fn load_preloaded(root: &Path) -> Result<(), BootError> {
     let folder = preloaded_folder(root).ok_or(BootError::NoOtp)?;
     // As a runtime that was built without them.
     let sockets = atoll_natives::MODULES.contains(&"prim_socket");
-    for module in PRELOADED.into_iter().filter(|module| sockets || !SOCKETS.contains(module)) {
+    for module in PRE_LOADED.into_iter().filter(|module| sockets || !SOCKETS.contains(module)) {
         let file = folder.join(module).with_extension("beam");
         let failed = |error: &dyn std::fmt::Display| BootError::Module(format!("{}: {error}", file.display()));
         let bytes = std::fs::read(&file).map_err(|error| failed(&error))?;
