@@ -1,7 +1,7 @@
 //! What the machine is: `system_info/1`, `system_flag/2`, and small questions of OTP's libraries.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use atoll_heap::architecture;
 use atoll_platform::clock;
@@ -50,6 +50,11 @@ fn release() -> &'static Release {
     RELEASE.get_or_init(|| Release { otp: "25".to_owned(), runtime: "13.1.5".to_owned() })
 }
 
+/// How many requests OTP's code purger has under way at a time: it asks before it sends more.
+static SYSTEM_REQUESTS: AtomicUsize = AtomicUsize::new(4);
+/// Most of them.
+const MOST_SYSTEM_REQUESTS: usize = (1 << 27) - 1;
+
 /// The process that gets the machine's log messages.
 static LOGGER: Mutex<Term> = Mutex::new(atoms::LOGGER);
 
@@ -88,7 +93,9 @@ fn numbers(item: &str) -> Option<i64> {
         "atom_count" => atom_count,
         "atom_limit" => atom_limit,
         "schedulers"
+        | "schedulers_active"
         | "schedulers_online"
+        | "schedulers_total"
         | "logical_processors"
         | "logical_processors_available"
         | "logical_processors_online"
@@ -103,6 +110,8 @@ fn numbers(item: &str) -> Option<i64> {
         "dist_buf_busy_limit" => 1 << 20,
         "delayed_node_table_gc" => 60,
         "ethread_used_tse" => 0,
+        "context_reductions" => 4_000,
+        "outstanding_system_requests_limit" => SYSTEM_REQUESTS.load(Ordering::Relaxed),
         "start_time" => return Some(start_time()),
         "end_time" => return Some(i64::MAX),
         _ => return None,
@@ -137,6 +146,7 @@ fn words(item: &str) -> Option<Term> {
         "message_queue_data" => "on_heap",
         "multi_scheduling" | "tolerant_timeofday" => "enabled",
         "scheduler_bind_type" => "unbound",
+        "cpu_quota" => "unknown",
         "time_offset" => "final",
         "time_warp_mode" => "no_time_warp",
         "update_cpu_info" => "unchanged",
@@ -182,6 +192,22 @@ fn built(caller: &mut Caller<'_>, item: &str) -> Option<Term> {
         "c_compiler_used" => {
             let version = caller.heap().tuple(&[0, 0, 0].map(Term::small));
             caller.heap().tuple(&[name("rustc"), version])
+        }
+        "ethread_info" => {
+            let names = [("64-bit native atomics", "rustc"), ("32-bit native atomics", "rustc")];
+            let items = names.map(|(item, with)| {
+                let row = [caller.heap().string(item), caller.heap().string(with), Term::NIL];
+                caller.heap().tuple(&row)
+            });
+            caller.heap().list(items)
+        }
+        "all_schedulers_state" => {
+            let dirty = 10;
+            let rows = [("normal", threads), ("dirty_cpu", threads), ("dirty_io", dirty)].map(|(kind, count)| {
+                let count = Term::small(count);
+                caller.heap().tuple(&[name(kind), count, count, count])
+            });
+            caller.heap().list(rows)
         }
         "schedulers_state" => caller.heap().tuple(&[threads; 3].map(Term::small)),
         "scheduler_bindings" => {
@@ -310,6 +336,10 @@ fn system_flag(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
                 return Err(badarg());
             }
             Term::small(schedulers as i64)
+        }
+        "outstanding_system_requests_limit" => {
+            let new = size(value).filter(|limit| (1..=MOST_SYSTEM_REQUESTS).contains(limit)).ok_or_else(badarg)?;
+            Term::small(SYSTEM_REQUESTS.swap(new, Ordering::Relaxed) as i64)
         }
         "multi_scheduling" => name("enabled"),
         "scheduler_wall_time" | "microstate_accounting" => {
