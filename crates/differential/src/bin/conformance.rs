@@ -1,4 +1,5 @@
 //! Runs OTP's test suites on stock `erl` and on Atoll's heaps, and compares them case by case.
+#![forbid(unsafe_code)]
 
 use std::error::Error;
 use std::fs;

@@ -61,6 +61,9 @@ impl Machine {
         fs::create_dir_all(&logs)?;
         let mut command = self.command();
         command.args(["-noshell", "-pa"]).arg(workplace.modules()).arg("-pa").arg(&prepared.folder);
+        if prepared.uses_features()? {
+            command.args(["-enable-feature", "all"]);
+        }
         command.args(["-s", "conformance_run", "start", "-extra"]).arg(&prepared.folder).arg(suite.module());
         command.arg(&file).arg(&logs).current_dir(&logs);
         let finished = run(&mut command, limit)?;

@@ -83,6 +83,14 @@ pub struct Prepared {
     pub folder: PathBuf,
 }
 
+impl Prepared {
+    /// Whether its module asks for experimental features of the language, which `erl` loads only if it is told to.
+    pub(super) fn uses_features(&self) -> io::Result<bool> {
+        let source = fs::read(self.folder.join(format!("{}.erl", self.suite.module())))?;
+        Ok(String::from_utf8_lossy(&source).lines().any(|line| line.starts_with("-feature(")))
+    }
+}
+
 impl Workplace {
     /// Opens the unpacked source and compiles the modules that watch Common Test into `out`.
     ///
