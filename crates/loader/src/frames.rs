@@ -252,7 +252,7 @@ impl Checker<'_> {
         let mut bad = (gap < arguments).then_some(Source::X(gap));
         let compares_words = compares_with_immediate(instruction);
         instruction.for_each_source(|source| {
-            if !state.registers.has(source) && !(compares_words && matches!(source, Source::X(_))) {
+            if !(state.registers.has(source) || compares_words && matches!(source, Source::X(_))) {
                 bad = Some(source);
             }
         });
