@@ -2,7 +2,7 @@
 //! address of a function that has no code.
 
 use atoll_code::registry;
-use atoll_heap::Collection;
+use atoll_heap::{Collection, architecture};
 use atoll_operations::Exception;
 use atoll_process::{Caller, Interrupt, Native};
 use atoll_term::{Build, Export, FunEntry, Kind, Term, View, Word, atoms};
@@ -306,6 +306,7 @@ unsafe fn interrupted(export: *const Export, ip: *const Word, e: *mut Word, reds
                 // Only the last frame's return address stays.
                 let e = own.mutator.stack_base.sub(1);
                 own.mutator.stack = e;
+                architecture().stack_cut(&mut own.mutator);
                 own.catches = 0;
                 own.flags.hibernating = true;
                 (core.x[0], core.x[1], core.x[2]) = (module, name, arguments);
@@ -381,6 +382,18 @@ fn spread(mut list: Term, core: &mut Core) -> usize {
 pub unsafe fn return_to(_ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: the address to return to is on the stack.
     unsafe { dispatch(*e as *const Word, hp, e.add(1), reds, c) }
+}
+
+/// Stands on stacks in the place of a return address that the heap architecture keeps: it wants to be told.
+pub unsafe fn stack_marker(_ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core; the marker was the word below its stack pointer.
+    unsafe {
+        (*c).swap_out(hp, e);
+        let mutator = &mut *(*c).mutator;
+        let Some((_, address)) = architecture().stack_marker(mutator) else { return finish(_ip, hp, e, reds, c) };
+        architecture().stack_cut(mutator);
+        dispatch(address as *const Word, hp, e, reds, c)
+    }
 }
 
 /// The last frame returns here: the process ends normally.
