@@ -75,7 +75,7 @@ pub fn write(file: &Path, options: &Options, schedulers: &Schedulers, started: i
         area_cycles: area(&AREA.cycles),
         area_words_scanned: area(&AREA.words_scanned),
         peak_rss_bytes: Some(atoll_platform::peak_resident_bytes()),
-        reductions: Some(System::get().reductions.total() as u64),
+        reductions: Some(System::get().reductions.total()),
         context_switches: Some(schedulers.context_switches() as u64),
         ..RunStatistics::default()
     };
