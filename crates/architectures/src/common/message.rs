@@ -8,7 +8,7 @@ use atoll_term::{Header, Term, WORD_BYTES, Word};
 use super::off_heap::adopt_copy;
 use super::relocate::{self, Move};
 use super::sizing::{Run, unshared};
-use super::{Immovable, sharing};
+use super::{Immovable, sharing, small};
 
 /// A fragment that brings a term as it is: an immediate, or a pointer that its receiver may hold.
 #[inline]
@@ -30,6 +30,9 @@ pub(crate) unsafe fn by_copy(term: Term, immovable: Immovable, own: bool) -> Non
     }
     // SAFETY: the caller vouches for the term; the fragment is of the size found.
     unsafe {
+        if let Some(fragment) = small::copy(term, immovable) {
+            return fragment;
+        }
         match unshared(term, immovable) {
             Some(found) => match found.runs {
                 Some(runs) => copy_runs(term, runs, found.words),
