@@ -11,7 +11,7 @@ use atoll_term::{Header, Term, WORD_BYTES, Word};
 use super::off_heap::adopt_copy;
 use super::relocate::{self, Move};
 use super::sizing::{Run, Unshared, unshared};
-use super::{Immovable, sharing};
+use super::{Immovable, sharing, small};
 
 /// A fragment that brings a term as it is: an immediate, or a pointer that its receiver may hold.
 #[inline]
@@ -33,6 +33,9 @@ pub(crate) unsafe fn by_copy(term: Term, immovable: Immovable, own: bool) -> Non
     }
     // SAFETY: the caller vouches for the term; the fragment is of the size found.
     unsafe {
+        if let Some(fragment) = small::copy(term, immovable) {
+            return fragment;
+        }
         let found =
             if TIMED.load(Ordering::Relaxed) { unshared_timed(term, immovable) } else { unshared(term, immovable) };
         match found {
