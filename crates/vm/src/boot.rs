@@ -8,6 +8,7 @@ use atoll_heap::{HeapOptions, statistics};
 use atoll_interpreter as interpreter;
 use atoll_interpreter::core::{Core, Exit};
 use atoll_interpreter::report::Reporter;
+use atoll_platform::ending;
 use atoll_process::table::ProcessTable;
 use atoll_process::{BuiltIn, Process, System};
 use atoll_scheduler::{Engine, Schedulers, Slice};
@@ -95,6 +96,7 @@ pub fn run_to_end(options: &Options, schedulers: &'static Schedulers) -> Result<
     let status = wait_for_end();
     atoll_ports::flush_all();
     schedulers.halt();
+    ending::restore();
     Ok(status)
 }
 
@@ -161,6 +163,7 @@ pub fn install(options: &Options, way: Use) -> Result<&'static Schedulers, BootE
         scheduled: atoll_bifs::scheduled,
     });
     atoll_bifs::install_halt(finish);
+    ending::install(ending::Hooks { restore: atoll_ports::terminal::mode::lend, dump: |_| {} });
     atoll_bifs::install_default_heap(default_heap(options));
     let schedulers = Schedulers::new(options.schedulers, way.ended);
     let _ = system.schedule.set(schedulers);

@@ -3,7 +3,7 @@
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::Ordering;
 
-use atoll_heap::statistics::{COUNTERS, TIMED};
+use atoll_heap::statistics::{COUNTERS, TIMED, record_message};
 use atoll_heap::{Fragment, HeapOptions, Mutator, each_off_heap};
 use atoll_platform::clock::monotonic;
 use atoll_term::{Allocate, Term};
@@ -99,6 +99,8 @@ pub(super) fn send(shared: &Shared, sender: Option<&mut Mutator>, term: Term) ->
     };
     if timed {
         COUNTERS.send_time.fetch_add((monotonic() - started).max(0) as u64, Ordering::Relaxed);
+        // SAFETY: the new fragment is ours.
+        record_message(unsafe { fragment.as_ref().used() });
     }
     fragment
 }

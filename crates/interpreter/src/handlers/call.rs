@@ -7,6 +7,7 @@ use atoll_operations::Exception;
 use atoll_process::{Caller, Interrupt, Native};
 use atoll_term::{Build, Export, FunEntry, Kind, Term, View, Word, atoms};
 
+use crate::autoload::Loading;
 use crate::core::{Core, Exit, X_REGISTERS, dispatch, resume};
 use crate::handlers::arithmetic::soon_if_full;
 use crate::handlers::control::{any_at, collect, enter, enter_slowly, yield_at};
@@ -417,16 +418,19 @@ pub unsafe fn undefined_export(ip: *const Word, hp: *mut Word, e: *mut Word, red
         let export = &*(*ip.add(1) as *const Export);
         let arity = usize::from(export.arity);
         // The machine itself may be able to load the module.
-        if let Some(load) = crate::autoload::loader()
-            && load(export.module)
-            && export.is_defined()
-        {
-            let address = export.address.load(std::sync::atomic::Ordering::Acquire);
-            return resume(address, core.top(), e, reds, c);
-        }
+        let waiting = match crate::autoload::loader().map(|load| load(export.module)) {
+            Some(Loading::Done) if export.is_defined() => {
+                let address = export.address.load(std::sync::atomic::Ordering::Acquire);
+                return resume(address, core.top(), e, reds, c);
+            }
+            Some(Loading::Waits(handler)) => Some(handler),
+            _ => None,
+        };
         let own = &mut *core.own;
-        let handler = own.rare.as_ref().and_then(|rare| rare.error_handler).unwrap_or(atoms::ERROR_HANDLER);
-        let handler = registry().existing_export(handler, atoms::UNDEFINED_FUNCTION, 3).filter(|one| one.is_defined());
+        let handler = waiting.or_else(|| {
+            let handler = own.rare.as_ref().and_then(|rare| rare.error_handler).unwrap_or(atoms::ERROR_HANDLER);
+            registry().existing_export(handler, atoms::UNDEFINED_FUNCTION, 3).filter(|one| one.is_defined())
+        });
         let heap = &mut *core.mutator;
         let arguments = heap.list(core.x[..arity].iter().copied());
         match handler {
@@ -467,7 +471,7 @@ pub unsafe fn undefined_fun(ip: *const Word, hp: *mut Word, e: *mut Word, reds: 
         let fun = core.x[X_REGISTERS - 1];
         if let Some(load) = crate::autoload::loader()
             && !atoll_code::is_loaded(entry.module)
-            && load(entry.module)
+            && matches!(load(entry.module), Loading::Done)
         {
             let address = entry.address.load(std::sync::atomic::Ordering::Acquire);
             if !std::ptr::eq(address, ip) {

@@ -1,5 +1,6 @@
 //! Flags of the machine (`+S 2`): what they mean here.
 
+use super::signals::{self, Interrupt};
 use crate::options::Options;
 
 /// Sets the options that a flag means; flags without a meaning for this machine are accepted.
@@ -35,6 +36,8 @@ pub fn apply(options: &mut Options, flag: &str, value: Option<&str>) -> Result<(
             "unicode" => atoll_bifs::set_printable_unicode(true),
             _ => return Err(format!("bad range of printable characters {value}")),
         },
+        "B" | "Bd" => signals::on_interrupt(Interrupt::End),
+        "Bi" => signals::on_interrupt(Interrupt::Ignore),
         "We" => atoll_bifs::set_warning_map("error"),
         "Wi" => atoll_bifs::set_warning_map("info"),
         "fnl" => atoll_natives::set_encoding(atoll_natives::Encoding::Latin1),
