@@ -172,6 +172,7 @@ pub fn install(options: &Options, way: Use) -> Result<&'static Schedulers, BootE
     let united = interpreter::core::united();
     let translator = interpreter::translate::Translator { united, stress: options.stress > 0 };
     atoll_code::set_translator(Box::leak(Box::new(translator)));
+    architecture.use_stack_marker(interpreter::stubs::stubs().stack_marker as u64);
     let _ = system.entry_points.set(interpreter::stubs::entry_points());
     interpreter::report::install(way.report);
     if let Some(load) = way.autoload {

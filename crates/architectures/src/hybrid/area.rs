@@ -187,10 +187,31 @@ impl Area {
     }
 }
 
+impl Area {
+    /// Room for cells of lists in a row, as `RawMutator::pairs` gives it.
+    #[inline]
+    pub(super) fn pairs(&self, mutator: &RawMutator) -> (NonNull<Word>, usize) {
+        mutator.pairs().unwrap_or_else(|_| out_of_memory(2 * WORD_BYTES))
+    }
+}
+
 /// What the collector has to know of terms.
 struct Terms {
     bounds: Bounds,
     finder: Arc<Finder>,
+}
+
+impl Terms {
+    /// Reports what one word of an object refers to.
+    #[inline(always)]
+    fn field(&self, place: *const Word, term: Term, visitor: &mut Visitor<'_>) {
+        match self.bounds.object(term) {
+            Some(reference) => {
+                visitor.visit(reference);
+            }
+            None => verify::check_field(place, term),
+        }
+    }
 }
 
 // SAFETY: `describe` reports each pointer into the area that the object holds in this portion, by the object's own header.
@@ -207,15 +228,30 @@ unsafe impl Runtime for Terms {
                 0..2
             };
             for index in fields.start.max(portion.start)..fields.end.min(portion.end) {
-                let term = Term::from_word(*place.add(index));
-                match self.bounds.object(term) {
-                    Some(reference) => {
-                        visitor.visit(reference);
-                    }
-                    None => verify::check_field(place.add(index), term),
+                self.field(place.add(index), Term::from_word(*place.add(index)), visitor);
+            }
+        }
+    }
+
+    unsafe fn describe_row(&self, object: NonNull<u64>, words: usize, most: usize, visitor: &mut Visitor<'_>) -> usize {
+        let mut cell = object.as_ptr();
+        // SAFETY: the objects were published whole; they are immutable, and what a tail refers to is a cell.
+        unsafe {
+            if most == 1 || Term::from_word(*cell).is_header() {
+                self.describe(object, words, 0..words, visitor);
+                return 1;
+            }
+            for count in 1.. {
+                let (head, tail) = (Term::from_word(*cell), Term::from_word(*cell.add(1)));
+                self.field(cell, head, visitor);
+                cell = cell.add(2);
+                if count == most || tail != Term::cons_at(cell) {
+                    self.field(cell.sub(1), tail, visitor);
+                    return count;
                 }
             }
         }
+        1
     }
 
     unsafe fn finalize(&self, object: NonNull<u64>, _words: usize) {

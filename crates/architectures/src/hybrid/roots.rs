@@ -25,7 +25,7 @@ use crate::private::collect::each_block;
 use crate::private::state::State;
 
 /// Growth of the area in words at which a cycle begins, at least.
-pub(super) const LEAST_GROWTH_WORDS: usize = if cfg!(test) { 1 << 12 } else { (4 << 20) / WORD_BYTES };
+pub(super) const LEAST_GROWTH_WORDS: usize = if cfg!(test) { 1 << 12 } else { (16 << 20) / WORD_BYTES };
 /// Words of roots scanned for each word of growth at which a cycle begins.
 const SCANNED_PER_WORD: usize = 2;
 /// Places of the process table looked at in one portion.
