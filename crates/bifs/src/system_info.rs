@@ -1,7 +1,7 @@
 //! What the machine is: `system_info/1`, `system_flag/2`, and small questions of OTP's libraries.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use atoll_heap::architecture;
 use atoll_platform::clock;
@@ -95,6 +95,10 @@ fn numbers(item: &str) -> Option<i64> {
         | "dirty_cpu_schedulers"
         | "dirty_cpu_schedulers_online" => system.schedulers,
         "dirty_io_schedulers" => 10,
+        "outstanding_system_requests_limit" => match OUTSTANDING_REQUESTS.load(Ordering::Relaxed) {
+            0 => 2 * system.schedulers,
+            limit => limit,
+        },
         "scheduler_id" => system.schedule().current() + 1,
         "wordsize" => 8,
         "creation" | "trace_control_word" => 0,
@@ -311,6 +315,11 @@ fn system_flag(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
             }
             Term::small(schedulers as i64)
         }
+        "outstanding_system_requests_limit" => {
+            let limit = size(value).filter(|limit| (1..=1 << 27).contains(limit)).ok_or_else(badarg)?;
+            let old = OUTSTANDING_REQUESTS.swap(limit, Ordering::Relaxed);
+            Term::small(if old == 0 { 2 * System::get().schedulers } else { old } as i64)
+        }
         "multi_scheduling" => name("enabled"),
         "scheduler_wall_time" | "microstate_accounting" => {
             crate::spawn::boolean(value).ok_or_else(badarg)?;
@@ -325,6 +334,9 @@ fn system_flag(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     install_default_heap(defaults);
     Ok(old)
 }
+
+/// How many processes OTP asks at once whether they run old code; 0: as many as the machine proposes.
+static OUTSTANDING_REQUESTS: AtomicUsize = AtomicUsize::new(0);
 
 fn no_nodes(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
     Ok(Term::NIL)

@@ -179,6 +179,19 @@ pub trait Architecture: Sync {
         None
     }
 
+    /// The engine has code at this address that may stand on stacks in the place of a return address. It asks for
+    /// [`Architecture::stack_marker`], tells of [`Architecture::stack_cut`], and goes on at the true address.
+    fn use_stack_marker(&self, _code: Word) {}
+
+    /// The place on the process's stack where such code stands, and the return address whose place it takes.
+    fn stack_marker(&self, _mutator: &Mutator) -> Option<(*const Word, Word)> {
+        None
+    }
+
+    /// The process has left frames otherwise than by returning from each: by an exception, or by way of a stack marker. What
+    /// it has left is below the mutator's stack pointer.
+    fn stack_cut(&self, _mutator: &mut Mutator) {}
+
     /// The process stops running on this thread.
     fn schedule_out(&self, _mutator: &mut Mutator) {}
 

@@ -4,7 +4,7 @@
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering;
 
-use atoll_heap::statistics::{AREA, COUNTERS};
+use atoll_heap::statistics::{AREA, COUNTERS, record_message};
 use atoll_heap::{Fragment, Mutator};
 use atoll_platform::clock::monotonic;
 use atoll_term::{Header, Term, Word};
@@ -51,6 +51,7 @@ pub(super) fn send(hybrid: &Hybrid, sender: Option<&mut Mutator>, term: Term) ->
     if let Some(started) = started {
         let time = (monotonic() - started).max(0) as u64;
         COUNTERS.send_time.fetch_add(time, Ordering::Relaxed);
+        record_message(words);
         if words > 0 {
             COUNTERS.copy_time.fetch_add(time, Ordering::Relaxed);
         }
