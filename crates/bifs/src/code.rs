@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use atoll_code::{
-    CodeError, ModuleCode, Prepared, Resolver, delete_module, has_old_code, is_loaded, load, loaded_modules, module,
-    prepare, purge, registry,
+    CodeError, ModuleCode, Prepared, Resolver, delete_module, finish_on_load, has_old_code, is_loaded, load,
+    loaded_modules, module, prepare, purge, registry,
 };
 use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, Own, ReferenceId, inspect};
 use atoll_term::{Build, MagicValue, Term, atoms};
@@ -209,7 +209,7 @@ fn finish_loading(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 /// `call_on_load_function(Module)`: goes on there.
 fn call_on_load_function(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let code = current(arguments[0])?;
+    let code = module(module_name(arguments[0])?).and_then(|module| module.pending).ok_or_else(badarg)?;
     let offset = code.on_load.ok_or_else(badarg)?;
     // An export of a name that no program can write, so that the function need not be exported.
     let export = registry().export(code.module, name("-on_load-"), 0);
@@ -219,19 +219,13 @@ fn call_on_load_function(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 /// `finish_after_on_load(Module, Keep)`: without `Keep` the module goes again.
 fn finish_after_on_load(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let code = current(arguments[0])?;
-    match arguments[1] {
-        atoms::TRUE => Ok(atoms::TRUE),
-        atoms::FALSE => {
-            if delete_module(code.module).is_none() {
-                purge_now(code.module);
-                delete_module(code.module);
-            }
-            purge_now(code.module);
-            Ok(atoms::TRUE)
-        }
-        _ => Err(badarg()),
+    let module = module_name(arguments[0])?;
+    if !matches!(arguments[1], atoms::TRUE | atoms::FALSE) {
+        return Err(badarg());
     }
+    let gone = finish_on_load(module, arguments[1] == atoms::TRUE).ok_or_else(badarg)?;
+    PURGED.lock().extend(gone);
+    Ok(atoms::TRUE)
 }
 
 /// `delete_module(Module)`: true, or `undefined` if there is no such module.
@@ -270,7 +264,7 @@ fn purge_step(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     }
     match atoms::atom_name(arguments[1]) {
         "prepare" | "prepare_on_load" => Ok(Term::boolean(has_old_code(module))),
-        "abort" => Ok(Term::boolean(has_old_code(module))),
+        "abort" => Ok(atoms::FALSE),
         "complete" => Ok(Term::boolean(purge_now(module))),
         _ => Err(badarg()),
     }

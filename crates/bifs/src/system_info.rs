@@ -50,11 +50,6 @@ fn release() -> &'static Release {
     RELEASE.get_or_init(|| Release { otp: "25".to_owned(), runtime: "13.1.5".to_owned() })
 }
 
-/// How many requests OTP's code purger has under way at a time: it asks before it sends more.
-static SYSTEM_REQUESTS: AtomicUsize = AtomicUsize::new(4);
-/// Most of them.
-const MOST_SYSTEM_REQUESTS: usize = (1 << 27) - 1;
-
 /// The process that gets the machine's log messages.
 static LOGGER: Mutex<Term> = Mutex::new(atoms::LOGGER);
 
@@ -102,6 +97,10 @@ fn numbers(item: &str) -> Option<i64> {
         | "dirty_cpu_schedulers"
         | "dirty_cpu_schedulers_online" => system.schedulers,
         "dirty_io_schedulers" => 10,
+        "outstanding_system_requests_limit" => match OUTSTANDING_REQUESTS.load(Ordering::Relaxed) {
+            0 => 2 * system.schedulers,
+            limit => limit,
+        },
         "scheduler_id" => system.schedule().current() + 1,
         "wordsize" => 8,
         "creation" | "trace_control_word" => 0,
@@ -111,7 +110,6 @@ fn numbers(item: &str) -> Option<i64> {
         "delayed_node_table_gc" => 60,
         "ethread_used_tse" => 0,
         "context_reductions" => 4_000,
-        "outstanding_system_requests_limit" => SYSTEM_REQUESTS.load(Ordering::Relaxed),
         "start_time" => return Some(start_time()),
         "end_time" => return Some(i64::MAX),
         _ => return None,
@@ -338,8 +336,9 @@ fn system_flag(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
             Term::small(schedulers as i64)
         }
         "outstanding_system_requests_limit" => {
-            let new = size(value).filter(|limit| (1..=MOST_SYSTEM_REQUESTS).contains(limit)).ok_or_else(badarg)?;
-            Term::small(SYSTEM_REQUESTS.swap(new, Ordering::Relaxed) as i64)
+            let limit = size(value).filter(|limit| (1..1 << 27).contains(limit)).ok_or_else(badarg)?;
+            let old = OUTSTANDING_REQUESTS.swap(limit, Ordering::Relaxed);
+            Term::small(if old == 0 { 2 * System::get().schedulers } else { old } as i64)
         }
         "multi_scheduling" => name("enabled"),
         "scheduler_wall_time" | "microstate_accounting" => {
@@ -355,6 +354,9 @@ fn system_flag(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     install_default_heap(defaults);
     Ok(old)
 }
+
+/// How many processes OTP asks at once whether they run old code; 0: as many as the machine proposes.
+static OUTSTANDING_REQUESTS: AtomicUsize = AtomicUsize::new(0);
 
 fn no_nodes(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
     Ok(Term::NIL)

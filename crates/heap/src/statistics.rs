@@ -40,8 +40,10 @@ pub struct Counters {
     pub messages: AtomicU64,
     /// Words copied for messages.
     pub words_copied: AtomicU64,
-    /// Time spent sending, when timed.
+    /// Time spent sending, with finding out sizes and copying, when timed.
     pub send_time: AtomicU64,
+    /// Time spent finding out how large messages are, when timed.
+    pub size_time: AtomicU64,
     /// Time spent copying messages, when timed.
     pub copy_time: AtomicU64,
     /// Messages by the words copied for them, when timed: none, then up to 1, 2, 4 ...
@@ -71,6 +73,7 @@ pub static COUNTERS: Counters = Counters {
     messages: AtomicU64::new(0),
     words_copied: AtomicU64::new(0),
     send_time: AtomicU64::new(0),
+    size_time: AtomicU64::new(0),
     copy_time: AtomicU64::new(0),
     message_sizes: [const { AtomicU64::new(0) }; MESSAGE_SIZES],
 };
@@ -110,7 +113,16 @@ pub static MAX_PAUSE: AtomicU64 = AtomicU64::new(1_000_000);
 /// `--trace-gc`: a line on standard error for every collection.
 pub static TRACE: AtomicBool = AtomicBool::new(false);
 
-static PAUSES: Mutex<Vec<(u64, bool)>> = Mutex::new(Vec::new());
+/// One time for which a collection kept mutators waiting, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub struct PauseRecord {
+    /// When it was over, by the monotonic clock.
+    pub end: i64,
+    /// How long it was.
+    pub length: u64,
+}
+
+static PAUSES: Mutex<Vec<PauseRecord>> = Mutex::new(Vec::new());
 const PAUSES_KEPT: usize = 1 << 20;
 
 /// Counts one collection. `nanoseconds` is how long mutators stood still, `moved` the words that survived.
@@ -125,7 +137,7 @@ pub fn record_collection(major: bool, nanoseconds: u64, moved: u64) {
     longest.fetch_max(nanoseconds, Ordering::Relaxed);
     let live = if major { &COUNTERS.major_live_words } else { &COUNTERS.minor_live_words };
     live.fetch_add(moved, Ordering::Relaxed);
-    record_pause(major, nanoseconds);
+    record_pause(nanoseconds);
 }
 
 /// Counts a slice of a major collection that is not the last: how long it took, and how long mutators stood still, which is
@@ -133,20 +145,20 @@ pub fn record_collection(major: bool, nanoseconds: u64, moved: u64) {
 pub fn record_slice(nanoseconds: u64, pause: u64) {
     COUNTERS.major_time.fetch_add(nanoseconds, Ordering::Relaxed);
     COUNTERS.longest_major.fetch_max(pause, Ordering::Relaxed);
-    record_pause(true, nanoseconds);
+    record_pause(nanoseconds);
 }
 
-fn record_pause(major: bool, nanoseconds: u64) {
+fn record_pause(nanoseconds: u64) {
     if TIMED.load(Ordering::Relaxed) {
         let mut pauses = PAUSES.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if pauses.len() < PAUSES_KEPT {
-            pauses.push((nanoseconds, major));
+            pauses.push(PauseRecord { end: atoll_platform::clock::monotonic(), length: nanoseconds });
         }
     }
 }
 
-/// The pauses of this run so far: nanoseconds, and whether it was a major collection. Kept when timed only.
-pub fn pauses() -> Vec<(u64, bool)> {
+/// The pauses of this run so far. Kept when timed only.
+pub fn pauses() -> Vec<PauseRecord> {
     PAUSES.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
 }
 

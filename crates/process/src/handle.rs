@@ -319,9 +319,10 @@ pub fn processes_inside(inside: impl Fn(*const Word) -> bool) -> Vec<Term> {
         // SAFETY: the world is stopped.
         let own = unsafe { process.own_mut() };
         let words = own.mutator.stack_words();
+        let reader = own.mutator.stack_reader();
         let on_stack = (0..words).any(|index| {
             // SAFETY: the word lies on the process's stack.
-            let word = Term::from_word(unsafe { *own.mutator.stack.add(index) });
+            let word = Term::from_word(unsafe { reader.read(own.mutator.stack.add(index)) });
             word.is_header() && inside(word.word() as *const Word)
         });
         if on_stack || inside(own.address) {

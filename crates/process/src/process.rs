@@ -324,12 +324,12 @@ impl RootSet for Roots<'_> {
     fn each_slice(&mut self, visit: &mut dyn FnMut(*mut Term, usize)) {
         visit(self.saved.as_mut_ptr(), self.saved.len());
         let all = architecture().messages_are_roots();
-        self.mailbox.each(|message| {
+        if all {
+            self.mailbox.each(|message| visit(&raw mut message.term, 1));
+        } else {
             // A term still in its fragment is not on any heap.
-            if all || message.used() == 0 {
-                visit(&raw mut message.term, 1);
-            }
-        });
+            self.mailbox.each_moved(|message| visit(&raw mut message.term, 1));
+        }
         if all && let Some(inbox) = self.inbox {
             inbox.each(|signal| visit(&raw mut signal.term, 1));
         }

@@ -56,7 +56,8 @@ pub struct RunStatistics {
     pub messages: Option<u64>,
     /// Words copied because of messages.
     pub words_copied_messages: Option<u64>,
-    /// Sizes of the messages sent, in words; an immediate counts as 0.
+    /// Sizes of the messages sent, in words copied for each: none for an immediate or where a pointer was passed, else counted as
+    /// the next power of two.
     pub message_size_histogram: Option<Histogram>,
 
     /// Processes spawned, from first to last.

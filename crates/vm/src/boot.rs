@@ -1,6 +1,7 @@
 //! What every start of the machine has in common: putting the parts together, and waiting for the end.
 
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use atoll_architectures as architectures;
 use atoll_code::registry;
@@ -9,9 +10,10 @@ use atoll_interpreter as interpreter;
 use atoll_interpreter::core::{Core, Exit};
 use atoll_interpreter::report::Reporter;
 use atoll_platform::ending;
+use atoll_ports::poller;
 use atoll_process::table::ProcessTable;
 use atoll_process::{BuiltIn, Process, System};
-use atoll_scheduler::{Engine, Schedulers, Slice};
+use atoll_scheduler::{Engine, Poll, Schedulers, Slice};
 use atoll_term::{Term, atoms};
 use parking_lot::{Condvar, Mutex};
 use thiserror::Error;
@@ -70,6 +72,27 @@ impl Engine for Interpreter {
             Exit::Wait => Slice::Waits,
             Exit::Ended => Slice::Ended(self.core.x[0]),
         }
+    }
+}
+
+/// The file descriptors of ports, for schedulers.
+struct Descriptors;
+
+impl Poll for Descriptors {
+    fn is_needed(&self) -> bool {
+        poller::is_needed()
+    }
+
+    fn wait(&self, limit: Duration) -> bool {
+        poller::wait(limit)
+    }
+
+    fn tell(&self) {
+        poller::tell();
+    }
+
+    fn interrupt(&self) {
+        poller::interrupt();
     }
 }
 
@@ -149,6 +172,7 @@ pub fn install(options: &Options, way: Use) -> Result<&'static Schedulers, BootE
     let united = interpreter::core::united();
     let translator = interpreter::translate::Translator { united, stress: options.stress > 0 };
     atoll_code::set_translator(Box::leak(Box::new(translator)));
+    architecture.use_stack_marker(interpreter::stubs::stubs().stack_marker as u64);
     let _ = system.entry_points.set(interpreter::stubs::entry_points());
     interpreter::report::install(way.report);
     if let Some(load) = way.autoload {
@@ -166,5 +190,7 @@ pub fn install(options: &Options, way: Use) -> Result<&'static Schedulers, BootE
     atoll_bifs::install_default_heap(default_heap(options));
     let schedulers = Schedulers::new(options.schedulers, way.ended);
     let _ = system.schedule.set(schedulers);
+    atoll_ports::poller::poll_by_schedulers();
+    schedulers.set_poll(&Descriptors);
     Ok(schedulers)
 }
