@@ -17,6 +17,7 @@ use atoll_term::{Header, Term, WORD_BYTES, Word, release_off_heap_part};
 use treadmill::raw::{Portion, RawHeap, RawMutator, Runtime, Visitor};
 use treadmill::{Config, Pace};
 
+use super::portions::STEP;
 use super::roots::Finder;
 use super::verify;
 
@@ -24,6 +25,9 @@ use super::verify;
 const ADDRESS_FACTORS: [usize; 3] = [16, 4, 2];
 /// Growth in bytes at which the first cycle begins.
 const LEAST_GROWTH: usize = super::roots::LEAST_GROWTH_WORDS * WORD_BYTES;
+
+/// A slice of the collector takes this part of the longest pause: who waits for a scheduler may have to wait for several.
+const SLICES: u64 = 4;
 
 /// Addresses of the area.
 #[derive(Clone, Copy, Debug)]
@@ -52,6 +56,38 @@ impl Bounds {
                 visit(object);
             }
         }
+    }
+
+    /// As [`Bounds::each_in_objects`] for as long as `visit` says so, which is asked with `None` every few words as well. Gives the words
+    /// that were looked at: up to the first word of an object, or of a field.
+    ///
+    /// # Safety
+    /// The run consists of whole objects, the first perhaps without some of its first words.
+    pub(super) unsafe fn each_in_some(
+        self,
+        start: *const Word,
+        words: usize,
+        visit: &mut dyn FnMut(Option<NonNull<Word>>) -> bool,
+    ) -> usize {
+        let mut index = 0;
+        let mut goes_on = true;
+        while index < words && goes_on {
+            let step = (index + STEP).min(words);
+            while index < step {
+                // SAFETY: the index stays inside the run, at a term or a header.
+                let word = Term::from_word(unsafe { *start.add(index) });
+                index += if word.is_header() && Header::from_word(word.word()).is_opaque() {
+                    Header::from_word(word.word()).object_words()
+                } else {
+                    if let Some(object) = self.object(word) {
+                        goes_on &= visit(Some(object));
+                    }
+                    1
+                };
+            }
+            goes_on &= visit(None);
+        }
+        index
     }
 
     /// As [`Bounds::each_in_run`], for a run of whole objects.
@@ -100,7 +136,7 @@ impl Area {
         let limit = atoll_platform::machine_bytes().clamp(64 << 20, 96 << 30);
         let stress = STRESS.load(Ordering::Relaxed);
         let config = Config {
-            pause_bound: Duration::from_nanos(MAX_PAUSE.load(Ordering::Relaxed)),
+            pause_bound: Duration::from_nanos(MAX_PAUSE.load(Ordering::Relaxed) / SLICES),
             pace: Pace::Growth { least: LEAST_GROWTH },
             stress: usize::from(stress > 0),
             ..Config::best(limit)
@@ -163,7 +199,7 @@ impl Area {
             return false;
         }
         self.settle();
-        self.heap.assist(Duration::from_nanos(MAX_PAUSE.load(Ordering::Relaxed) / 2))
+        self.heap.assist(Duration::from_nanos(MAX_PAUSE.load(Ordering::Relaxed) / SLICES))
     }
 
     /// Nobody may wait for this thread until [`Area::unpark`].
