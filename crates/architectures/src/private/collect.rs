@@ -5,7 +5,6 @@ use std::sync::atomic::Ordering;
 
 use atoll_heap::statistics::{self, VERIFY};
 use atoll_heap::{Collection, Fragment, HeapFull, Mutator, RootSet, link_off_heap};
-use atoll_platform::clock::monotonic;
 use atoll_term::{Term, Word};
 
 use super::state::State;
@@ -14,6 +13,7 @@ use crate::common::cheney::{Copier, Policy};
 use crate::common::counted::{self, Counted};
 use crate::common::fragments::FragmentRanges;
 use crate::common::relocate::Move;
+use crate::common::report::clock;
 use crate::common::{blocks, fibonacci, off_heap};
 
 /// Words in fragments up to which no collection is asked for because of them.
@@ -142,10 +142,10 @@ fn collect_counted(
     if in_slices(architecture, mutator, request) {
         return sliced::collect(settings, mutator, need, roots);
     }
-    if wants_minor(mutator, request) && minor::collect(mutator, need, roots, monotonic(), None)? {
+    if wants_minor(mutator, request) && minor::collect(mutator, need, roots, clock(), None)? {
         return Ok(());
     }
-    major::collect(settings, mutator, need, roots, monotonic())
+    major::collect(settings, mutator, need, roots, clock())
 }
 
 /// Whether a collection leaves the old generation where it is, but for blocks that `leaving` is told of.
