@@ -7,14 +7,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use atoll_code::{
-    CodeError, ModuleCode, Prepared, Resolver, delete_module, has_old_code, is_loaded, load, loaded_modules, module,
-    prepare, purge, registry,
+    CodeError, ModuleCode, Prepared, Resolver, delete_module, finish_on_load, has_old_code, is_loaded, load,
+    loaded_modules, module, prepare, purge, registry,
 };
 use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, Own, ReferenceId, inspect};
 use atoll_term::{Build, MagicValue, Term, atoms};
 use parking_lot::Mutex;
 
-use crate::process_support::{badarg, list_elements, name, text};
+use crate::process_support::{badarg, list_elements, name, system_limit, text};
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
@@ -135,6 +135,7 @@ fn module_item(caller: &mut Caller<'_>, code: &ModuleCode, item: Term) -> Option
         atoms::MD5 => Some(caller.heap().binary(&code.md5)),
         atoms::NATIVE_ADDRESSES => Some(Term::NIL),
         _ if item == name("nifs") => Some(Term::NIL),
+        _ if item == name("native") => Some(atoms::FALSE),
         _ => None,
     }
 }
@@ -189,7 +190,7 @@ fn finish_loading(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         return fail(caller, "duplicated", twice);
     }
     if !with_on_load.is_empty() && modules.len() > 1 {
-        return fail(caller, "on_load", with_on_load);
+        return Err(system_limit());
     }
     let not_purged: Vec<Term> =
         modules.iter().copied().filter(|module| is_loaded(*module) && has_old_code(*module)).collect();
@@ -208,7 +209,7 @@ fn finish_loading(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 /// `call_on_load_function(Module)`: goes on there.
 fn call_on_load_function(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let code = current(arguments[0])?;
+    let code = module(module_name(arguments[0])?).and_then(|module| module.pending).ok_or_else(badarg)?;
     let offset = code.on_load.ok_or_else(badarg)?;
     // An export of a name that no program can write, so that the function need not be exported.
     let export = registry().export(code.module, name("-on_load-"), 0);
@@ -218,19 +219,13 @@ fn call_on_load_function(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 /// `finish_after_on_load(Module, Keep)`: without `Keep` the module goes again.
 fn finish_after_on_load(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let code = current(arguments[0])?;
-    match arguments[1] {
-        atoms::TRUE => Ok(atoms::TRUE),
-        atoms::FALSE => {
-            if delete_module(code.module).is_none() {
-                purge_now(code.module);
-                delete_module(code.module);
-            }
-            purge_now(code.module);
-            Ok(atoms::TRUE)
-        }
-        _ => Err(badarg()),
+    let module = module_name(arguments[0])?;
+    if !matches!(arguments[1], atoms::TRUE | atoms::FALSE) {
+        return Err(badarg());
     }
+    let gone = finish_on_load(module, arguments[1] == atoms::TRUE).ok_or_else(badarg)?;
+    PURGED.lock().extend(gone);
+    Ok(atoms::TRUE)
 }
 
 /// `delete_module(Module)`: true, or `undefined` if there is no such module.
@@ -269,7 +264,7 @@ fn purge_step(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     }
     match atoms::atom_name(arguments[1]) {
         "prepare" | "prepare_on_load" => Ok(Term::boolean(has_old_code(module))),
-        "abort" => Ok(Term::boolean(has_old_code(module))),
+        "abort" => Ok(atoms::FALSE),
         "complete" => Ok(Term::boolean(purge_now(module))),
         _ => Err(badarg()),
     }

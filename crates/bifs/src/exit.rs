@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 
 use atoll_heap::architecture;
 use atoll_operations::{Class, Exception};
+use atoll_platform::ending;
 use atoll_process::handle::{Fate, receive_signals};
 use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, Signal, System, signal};
 use atoll_term::{Build, Term, View, atoms};
@@ -39,7 +40,7 @@ pub fn install_halt(halt: fn(i32)) {
 
 /// Ends the machine with this exit status; what runs on this thread stands still until then.
 pub fn halt(status: i32) -> ! {
-    let Some(halt) = HALT.get() else { std::process::exit(status) };
+    let Some(halt) = HALT.get() else { ending::leave(status) };
     halt(status);
     loop {
         std::thread::park();
@@ -159,15 +160,16 @@ fn halt_2(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let status = arguments[0];
     if let Some(code @ 0..) = status.as_small() {
         let code = (code & 0xff) as i32;
-        if flush { halt(code) } else { std::process::exit(code) }
+        if flush { halt(code) } else { ending::leave(code) }
     }
     if status == name("abort") {
-        std::process::abort()
+        ending::abort()
     }
     let slogan = status.is_list().then(|| text(status)).flatten().ok_or_else(badarg)?;
     if slogan.chars().count() > LONGEST_SLOGAN {
         return Err(badarg());
     }
     eprintln!("{slogan}");
+    ending::dump(&slogan);
     halt(1)
 }

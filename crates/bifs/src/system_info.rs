@@ -1,7 +1,7 @@
 //! What the machine is: `system_info/1`, `system_flag/2`, and small questions of OTP's libraries.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use atoll_heap::architecture;
 use atoll_platform::clock;
@@ -88,13 +88,19 @@ fn numbers(item: &str) -> Option<i64> {
         "atom_count" => atom_count,
         "atom_limit" => atom_limit,
         "schedulers"
+        | "schedulers_active"
         | "schedulers_online"
+        | "schedulers_total"
         | "logical_processors"
         | "logical_processors_available"
         | "logical_processors_online"
         | "dirty_cpu_schedulers"
         | "dirty_cpu_schedulers_online" => system.schedulers,
         "dirty_io_schedulers" => 10,
+        "outstanding_system_requests_limit" => match OUTSTANDING_REQUESTS.load(Ordering::Relaxed) {
+            0 => 2 * system.schedulers,
+            limit => limit,
+        },
         "scheduler_id" => system.schedule().current() + 1,
         "wordsize" => 8,
         "creation" | "trace_control_word" => 0,
@@ -103,6 +109,7 @@ fn numbers(item: &str) -> Option<i64> {
         "dist_buf_busy_limit" => 1 << 20,
         "delayed_node_table_gc" => 60,
         "ethread_used_tse" => 0,
+        "context_reductions" => 4_000,
         "start_time" => return Some(start_time()),
         "end_time" => return Some(i64::MAX),
         _ => return None,
@@ -137,6 +144,7 @@ fn words(item: &str) -> Option<Term> {
         "message_queue_data" => "on_heap",
         "multi_scheduling" | "tolerant_timeofday" => "enabled",
         "scheduler_bind_type" => "unbound",
+        "cpu_quota" => "unknown",
         "time_offset" => "final",
         "time_warp_mode" => "no_time_warp",
         "update_cpu_info" => "unchanged",
@@ -182,6 +190,22 @@ fn built(caller: &mut Caller<'_>, item: &str) -> Option<Term> {
         "c_compiler_used" => {
             let version = caller.heap().tuple(&[0, 0, 0].map(Term::small));
             caller.heap().tuple(&[name("rustc"), version])
+        }
+        "ethread_info" => {
+            let names = [("64-bit native atomics", "rustc"), ("32-bit native atomics", "rustc")];
+            let items = names.map(|(item, with)| {
+                let row = [caller.heap().string(item), caller.heap().string(with), Term::NIL];
+                caller.heap().tuple(&row)
+            });
+            caller.heap().list(items)
+        }
+        "all_schedulers_state" => {
+            let dirty = 10;
+            let rows = [("normal", threads), ("dirty_cpu", threads), ("dirty_io", dirty)].map(|(kind, count)| {
+                let count = Term::small(count);
+                caller.heap().tuple(&[name(kind), count, count, count])
+            });
+            caller.heap().list(rows)
         }
         "schedulers_state" => caller.heap().tuple(&[threads; 3].map(Term::small)),
         "scheduler_bindings" => {
@@ -311,6 +335,11 @@ fn system_flag(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
             }
             Term::small(schedulers as i64)
         }
+        "outstanding_system_requests_limit" => {
+            let limit = size(value).filter(|limit| (1..1 << 27).contains(limit)).ok_or_else(badarg)?;
+            let old = OUTSTANDING_REQUESTS.swap(limit, Ordering::Relaxed);
+            Term::small(if old == 0 { 2 * System::get().schedulers } else { old } as i64)
+        }
         "multi_scheduling" => name("enabled"),
         "scheduler_wall_time" | "microstate_accounting" => {
             crate::spawn::boolean(value).ok_or_else(badarg)?;
@@ -325,6 +354,9 @@ fn system_flag(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     install_default_heap(defaults);
     Ok(old)
 }
+
+/// How many processes OTP asks at once whether they run old code; 0: as many as the machine proposes.
+static OUTSTANDING_REQUESTS: AtomicUsize = AtomicUsize::new(0);
 
 fn no_nodes(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
     Ok(Term::NIL)

@@ -200,3 +200,25 @@ fn a_signal_stops_it_as_init_does() {
     };
     assert_eq!(stopped(ATOLL), stopped("erl"));
 }
+
+#[test]
+fn code_is_purged() {
+    let load = "Load = fun(Forms) -> {ok, M, B} = compile:forms(Forms), {_, _} = code:load_binary(M, [], B) end, ";
+    let module = "Form = fun(T) -> {ok, Ts, _} = erl_scan:string(T), {ok, F} = erl_parse:parse_form(Ts), F end, \
+                  Forms = fun(Ts) -> lists:map(Form, Ts) end, ";
+    same_eval(&format!(
+        r#"{module} {load}
+        V = fun(N) -> Forms(["-module(v).", "-export([f/0, w/0]).", "f() -> " ++ N ++ ".", "w() -> receive x -> ok end."]) end,
+        Load(V("1")), A = v:f(), {{Pid, Ref}} = spawn_monitor(v, w, []), receive after 50 -> ok end,
+        Load(V("2")), B = v:f(), S = code:soft_purge(v), P = code:purge(v),
+        R = receive {{'DOWN', Ref, process, Pid, Why}} -> Why end,
+        io:format("~p~n", [{{A, B, S, P, R, code:purge(v), code:delete(v), code:soft_purge(v)}}]), halt()."#
+    ));
+    same_eval(&format!(
+        r#"{module} {load}
+        Bad = Forms(["-module(b).", "-on_load(l/0).", "-export([f/0]).", "l() -> no.", "f() -> 1."]),
+        Good = Forms(["-module(g).", "-on_load(l/0).", "-export([f/0]).", "l() -> put(x, 1), ok.", "f() -> get(x)."]),
+        Load(Good), {{ok, b, B}} = compile:forms(Bad),
+        io:format("~p~n", [{{g:f(), code:load_binary(b, [], B), catch b:f(), code:is_loaded(b)}}]), halt()."#
+    ));
+}

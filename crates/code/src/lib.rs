@@ -14,6 +14,6 @@ pub use breakpoints::{
 pub use ranges::{Frame, LineEntry, ModuleCode, find_code, frame_of};
 pub use registry::{Registry, Resolver, Stubs, registry};
 pub use server::{
-    CodeError, Linked, LoadedModule, Prepared, Translate, Translated, delete_module, has_old_code, is_loaded, load,
-    loaded_modules, module, prepare, prepare_without_lines, purge, set_translator,
+    CodeError, Linked, LoadedModule, Prepared, Translate, Translated, delete_module, finish_on_load, has_old_code,
+    is_loaded, load, loaded_modules, module, prepare, prepare_without_lines, purge, set_translator,
 };

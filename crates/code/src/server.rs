@@ -82,6 +82,8 @@ pub struct LoadedModule {
     pub current: Option<Arc<ModuleCode>>,
     /// The one before it.
     pub old: Option<Arc<ModuleCode>>,
+    /// A version that becomes the newest when its `on_load` function has returned `ok`.
+    pub pending: Option<Arc<ModuleCode>>,
 }
 
 static MODULES: RwLock<Option<HashMap<Term, LoadedModule>>> = RwLock::new(None);
@@ -223,15 +225,53 @@ fn decode_literals(file: &Module) -> Result<(Option<immovable::Block>, Vec<Term>
     Ok((Some(block), terms))
 }
 
-/// Makes a prepared module current; what was current becomes old. Returns the address of its `on_load` function.
-pub fn load(prepared: Prepared) -> Result<(Term, Option<*const Word>), CodeError> {
+/// Makes a prepared module current; what was current becomes old. A module with an `on_load` function waits for
+/// [`finish_on_load`] first. Returns the module's name, and whether it waits.
+pub fn load(prepared: Prepared) -> Result<(Term, bool), CodeError> {
     let mut modules = MODULES.write();
     let entry = modules.get_or_insert_default().entry(prepared.code.module).or_default();
-    if entry.current.is_some() && entry.old.is_some() {
+    if entry.pending.is_some() || entry.current.is_some() && entry.old.is_some() {
         return Err(CodeError::NotPurged);
     }
     let code = Arc::new(prepared.code);
     ranges::add(&code);
+    for (entry, offset) in prepared.lambdas {
+        entry.address.store(code.address(offset), Ordering::Release);
+    }
+    let module = code.module;
+    let waits = code.on_load.is_some();
+    if waits {
+        entry.pending = Some(code);
+    } else {
+        publish(entry, code);
+    }
+    Ok((module, waits))
+}
+
+/// Ends the wait of a module for its `on_load` function: it becomes current if `keep`; otherwise it becomes old, so that it
+/// can be purged, or, where there is old code already, it is returned, to be kept as [`purge`] says. So is old code for
+/// which there is no room. `None`: no module of this name waits.
+pub fn finish_on_load(name: Term, keep: bool) -> Option<Option<Arc<ModuleCode>>> {
+    let mut modules = MODULES.write();
+    let entry = modules.get_or_insert_default().get_mut(&name)?;
+    let code = entry.pending.take()?;
+    if keep {
+        let old = if entry.current.is_some() { entry.old.take() } else { None };
+        if let Some(old) = &old {
+            retire(old);
+        }
+        publish(entry, code);
+        return Some(old);
+    }
+    if entry.old.is_none() {
+        entry.old = Some(code);
+        return Some(None);
+    }
+    retire(&code);
+    Some(Some(code))
+}
+
+fn publish(entry: &mut LoadedModule, code: Arc<ModuleCode>) {
     if let Some(current) = entry.current.take() {
         undefine_exports(&current, Some(&code));
         entry.old = Some(current);
@@ -243,13 +283,7 @@ pub fn load(prepared: Prepared) -> Result<(Term, Option<*const Word>), CodeError
             export.defined.store(true, Ordering::Release);
         }
     }
-    for (entry, offset) in prepared.lambdas {
-        entry.address.store(code.address(offset), Ordering::Release);
-    }
-    let on_load = code.on_load.map(|offset| code.address(offset).cast_const());
-    let module = code.module;
     entry.current = Some(code);
-    Ok((module, on_load))
 }
 
 fn undefine_exports(old: &ModuleCode, new: Option<&ModuleCode>) {
@@ -301,12 +335,17 @@ pub fn delete_module(name: Term) -> Option<bool> {
 pub fn purge(name: Term) -> Option<Arc<ModuleCode>> {
     let mut modules = MODULES.write();
     let old = modules.get_or_insert_default().get_mut(&name)?.old.take()?;
-    for entry in &old.funs {
+    retire(&old);
+    Some(old)
+}
+
+/// Takes away what leads to this code: its funs and its addresses.
+fn retire(code: &Arc<ModuleCode>) {
+    for entry in &code.funs {
         let address = entry.address.load(Ordering::Acquire);
-        if old.contains(address) {
+        if code.contains(address) {
             registry().undefine_fun(entry);
         }
     }
-    ranges::remove(&old);
-    Some(old)
+    ranges::remove(code);
 }

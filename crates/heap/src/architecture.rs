@@ -87,8 +87,8 @@ pub trait World: Sync {
     fn each_global_slice(&self, visit: &mut dyn FnMut(*mut Term, usize));
 
     /// Visits up to `most` processes from place `from` of the table on, without stopping anybody: those that `wanted`
-    /// accepts and that do not run are held for the visit; `busy` is told the pids of those that run. `wanted` may read
-    /// what others write, through atomics. Returns where to go on, `None` at the end.
+    /// accepts and that do not run are held for the visit; `busy` is told the pids of those that run, and of those that are still
+    /// wanted after it. `wanted` may read what others write, through atomics. Returns where to go on, `None` at the end.
     fn claim_each(
         &self,
         from: usize,
@@ -178,6 +178,19 @@ pub trait Architecture: Sync {
     fn build_message(&self, _header: Option<Header>, _fields: &[Term]) -> Option<Term> {
         None
     }
+
+    /// The engine has code at this address that may stand on stacks in the place of a return address. It asks for
+    /// [`Architecture::stack_marker`], tells of [`Architecture::stack_cut`], and goes on at the true address.
+    fn use_stack_marker(&self, _code: Word) {}
+
+    /// The place on the process's stack where such code stands, and the return address whose place it takes.
+    fn stack_marker(&self, _mutator: &Mutator) -> Option<(*const Word, Word)> {
+        None
+    }
+
+    /// The process has left frames otherwise than by returning from each: by an exception, or by way of a stack marker. What
+    /// it has left is below the mutator's stack pointer.
+    fn stack_cut(&self, _mutator: &mut Mutator) {}
 
     /// The process stops running on this thread.
     fn schedule_out(&self, _mutator: &mut Mutator) {}

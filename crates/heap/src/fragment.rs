@@ -27,8 +27,7 @@ const _: () = assert!(HEAD.is_multiple_of(WORD_BYTES));
 /// Ends the run because the system gives no more memory for heaps.
 #[cold]
 pub fn out_of_memory(bytes: usize) -> ! {
-    eprintln!("atoll: cannot allocate {bytes} bytes of memory (heap)");
-    std::process::exit(1)
+    atoll_platform::ending::crash(&format!("heap: Cannot allocate {bytes} bytes of memory (of type \"heap\")."))
 }
 
 impl Fragment {

@@ -52,6 +52,7 @@ pub fn reserve_with_area(sizes: &[usize]) -> Option<(NonNull<u8>, usize)> {
         reserved = Some(area);
         range
     });
+    range.reservation.prefer_large_pages(range.blocks);
     let start = range.reservation.start().as_ptr().wrapping_add(range.blocks);
     Some((NonNull::new(start)?, reserved?))
 }
@@ -97,8 +98,8 @@ impl Block {
         }
         let offset = free.top;
         if offset + words * WORD_BYTES > range.blocks {
-            eprintln!("atoll: cannot allocate {} bytes of memory (literals)", words * WORD_BYTES);
-            std::process::exit(1);
+            let bytes = words * WORD_BYTES;
+            atoll_platform::ending::crash(&format!("literals: Cannot allocate {bytes} bytes of memory."));
         }
         free.top += words * WORD_BYTES;
         Block { offset, words, used: 0, off_heap: std::ptr::null_mut() }

@@ -22,5 +22,5 @@ pub use fragment::{
     Fragment, each_off_heap, join_off_heap, link_off_heap, off_heap_bytes, off_heap_link, out_of_memory,
     release_off_heap_list,
 };
-pub use mutator::{Mutator, OFF_HEAP_BYTES_AT_LEAST, STATE_WORDS};
+pub use mutator::{Mutator, OFF_HEAP_BYTES_AT_LEAST, STATE_WORDS, StackReader};
 pub use stored::Stored;

@@ -74,6 +74,11 @@ impl Mutator {
         (self.stack_base as usize - self.stack as usize) / atoll_term::WORD_BYTES
     }
 
+    /// For reading the stack: sees through a stack marker.
+    pub fn stack_reader(&self) -> StackReader {
+        StackReader(architecture().stack_marker(self))
+    }
+
     /// Whether so little has piled up outside of the heap that [`crate::Architecture::wants_collection`] need not be
     /// asked.
     #[inline(always)]
@@ -92,6 +97,26 @@ impl Mutator {
             self.fragment_words += fragment.as_ref().used();
         }
         self.fragments = fragment.as_ptr();
+    }
+}
+
+/// Reads the words of one process's stack, return addresses as calls have left them. See
+/// [`crate::Architecture::stack_marker`].
+#[derive(Clone, Copy, Debug)]
+pub struct StackReader(Option<(*const Word, Word)>);
+
+impl StackReader {
+    /// The word at this place.
+    ///
+    /// # Safety
+    /// It is a word in use of the stack, which has not changed since the reader was made.
+    #[inline]
+    pub unsafe fn read(&self, place: *const Word) -> Word {
+        match self.0 {
+            Some((marked, address)) if marked == place => address,
+            // SAFETY: the caller's obligation.
+            _ => unsafe { *place },
+        }
     }
 }
 

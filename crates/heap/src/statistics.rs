@@ -1,7 +1,7 @@
 //! Figures that every architecture reports: counters of this run, and the settings that tests of collectors need.
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// Counters of the whole run. Times in nanoseconds, sizes in words.
 #[derive(Debug)]
@@ -40,8 +40,10 @@ pub struct Counters {
     pub messages: AtomicU64,
     /// Words copied for messages.
     pub words_copied: AtomicU64,
-    /// Time spent sending, when timed.
+    /// Time spent sending, with finding out sizes and copying, when timed.
     pub send_time: AtomicU64,
+    /// Time spent finding out how large messages are, when timed.
+    pub size_time: AtomicU64,
     /// Time spent copying messages, when timed.
     pub copy_time: AtomicU64,
     /// Messages by the words copied for them, when timed: none, then up to 1, 2, 4 ...
@@ -71,6 +73,7 @@ pub static COUNTERS: Counters = Counters {
     messages: AtomicU64::new(0),
     words_copied: AtomicU64::new(0),
     send_time: AtomicU64::new(0),
+    size_time: AtomicU64::new(0),
     copy_time: AtomicU64::new(0),
     message_sizes: [const { AtomicU64::new(0) }; MESSAGE_SIZES],
 };
@@ -107,10 +110,29 @@ pub static STRESS: AtomicU32 = AtomicU32::new(0);
 pub static VERIFY: AtomicBool = AtomicBool::new(false);
 /// `--max-pause`: the longest time in nanoseconds that an incremental collector may keep a scheduler at once.
 pub static MAX_PAUSE: AtomicU64 = AtomicU64::new(1_000_000);
+/// `--area-limit`: bytes that a message area may have; 0 leaves it to the architecture.
+pub static AREA_LIMIT: AtomicUsize = AtomicUsize::new(0);
 /// `--trace-gc`: a line on standard error for every collection.
 pub static TRACE: AtomicBool = AtomicBool::new(false);
 
-static PAUSES: Mutex<Vec<(u64, bool)>> = Mutex::new(Vec::new());
+/// One time for which a collection kept mutators waiting, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub struct PauseRecord {
+    /// When it was over, by the monotonic clock.
+    pub end: i64,
+    /// How long it was.
+    pub length: u64,
+}
+
+static AREA_SLICES: Mutex<Vec<(usize, u64)>> = Mutex::new(Vec::new());
+static THREADS: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    /// This thread's number among those that work for a message area.
+    static THREAD: usize = THREADS.fetch_add(1, Ordering::Relaxed);
+}
+
+static PAUSES: Mutex<Vec<PauseRecord>> = Mutex::new(Vec::new());
 const PAUSES_KEPT: usize = 1 << 20;
 
 /// Counts one collection. `nanoseconds` is how long mutators stood still, `moved` the words that survived.
@@ -125,7 +147,7 @@ pub fn record_collection(major: bool, nanoseconds: u64, moved: u64) {
     longest.fetch_max(nanoseconds, Ordering::Relaxed);
     let live = if major { &COUNTERS.major_live_words } else { &COUNTERS.minor_live_words };
     live.fetch_add(moved, Ordering::Relaxed);
-    record_pause(major, nanoseconds);
+    record_pause(nanoseconds);
 }
 
 /// Counts a slice of a major collection that is not the last: how long it took, and how long mutators stood still, which is
@@ -133,20 +155,33 @@ pub fn record_collection(major: bool, nanoseconds: u64, moved: u64) {
 pub fn record_slice(nanoseconds: u64, pause: u64) {
     COUNTERS.major_time.fetch_add(nanoseconds, Ordering::Relaxed);
     COUNTERS.longest_major.fetch_max(pause, Ordering::Relaxed);
-    record_pause(true, nanoseconds);
+    record_pause(nanoseconds);
 }
 
-fn record_pause(major: bool, nanoseconds: u64) {
+/// Counts a slice of the collector of a message area: processor time of this thread. Called when timed.
+pub fn record_area_slice(nanoseconds: u64) {
+    let mut slices = AREA_SLICES.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    if slices.len() < PAUSES_KEPT {
+        slices.push((THREAD.with(|number| *number), nanoseconds));
+    }
+}
+
+/// The slices of the collector of the message area so far: the number of the thread that did it, and nanoseconds. Kept when timed only.
+pub fn area_slices() -> Vec<(usize, u64)> {
+    AREA_SLICES.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
+}
+
+fn record_pause(nanoseconds: u64) {
     if TIMED.load(Ordering::Relaxed) {
         let mut pauses = PAUSES.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if pauses.len() < PAUSES_KEPT {
-            pauses.push((nanoseconds, major));
+            pauses.push(PauseRecord { end: atoll_platform::clock::monotonic(), length: nanoseconds });
         }
     }
 }
 
-/// The pauses of this run so far: nanoseconds, and whether it was a major collection. Kept when timed only.
-pub fn pauses() -> Vec<(u64, bool)> {
+/// The pauses of this run so far. Kept when timed only.
+pub fn pauses() -> Vec<PauseRecord> {
     PAUSES.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
 }
 

@@ -2,10 +2,20 @@
 
 use std::sync::OnceLock;
 
-use atoll_term::Term;
+use atoll_term::{Export, Term};
 
-/// Tries to load a module; returns whether it is loaded now.
-pub type Load = fn(Term) -> bool;
+/// What became of a module that was to be loaded.
+pub enum Loading {
+    /// It is loaded.
+    Done,
+    /// There is none, or it could not be loaded.
+    Failed,
+    /// Its `on_load` function has to run first. This function of module, name and arguments waits for that, and goes on with the call.
+    Waits(&'static Export),
+}
+
+/// Tries to load a module.
+pub type Load = fn(Term) -> Loading;
 
 static LOADER: OnceLock<Load> = OnceLock::new();
 

@@ -1,6 +1,6 @@
 //! Raising: find the handler on the stack, or end the process.
 
-use atoll_heap::Mutator;
+use atoll_heap::{Mutator, architecture};
 use atoll_operations::{Class, Exception};
 use atoll_term::{Build, Export, Term, Word, atoms};
 
@@ -139,6 +139,8 @@ unsafe fn unwind(
             crate::tracing::raised(exception.class, exception.reason, e, end, core);
         }
         if let Some((frame, handler)) = found {
+            own.mutator.stack = frame;
+            architecture().stack_cut(&mut own.mutator);
             core.x[0] = Term::NONE;
             core.x[1] = exception.class.atom();
             core.x[2] = exception.reason;

@@ -25,6 +25,8 @@ pub struct StubAddresses {
     pub return_: *const Word,
     /// See [`breakpoint::traced_return`].
     pub traced_return: *const Word,
+    /// See [`call::stack_marker`].
+    pub stack_marker: *const Word,
 }
 
 // SAFETY: addresses of code that is never freed.
@@ -48,6 +50,7 @@ pub fn stubs() -> StubAddresses {
         finish: code(call::finish, &[]),
         return_: code(call::return_to, &[]),
         traced_return: code(breakpoint::traced_return, &[]),
+        stack_marker: code(call::stack_marker, &[]),
     })
 }
 

@@ -13,7 +13,7 @@ pub const DEPTH: usize = 8;
 /// A raw trace of the present stack. `at` is the address after the failing instruction, null if `top` stands for it.
 ///
 /// # Safety
-/// `stack..base` are the words of the process's stack.
+/// `stack..base` are words of the stack of the process whose heap this is.
 pub unsafe fn take(
     class: Class,
     top: Term,
@@ -26,11 +26,12 @@ pub unsafe fn take(
     if !at.is_null() {
         addresses.push(Term::small(at as i64));
     }
+    let reader = heap.stack_reader();
     let mut word = stack;
     let mut last = Term::NONE;
     while word < base && addresses.len() < DEPTH + usize::from(!at.is_null()) {
         // SAFETY: the word lies on the stack.
-        let content = Term::from_word(unsafe { *word });
+        let content = Term::from_word(unsafe { reader.read(word) });
         // Recursion leaves the same address many times in a row; it is told once, as in OTP.
         if content.is_header() && !content.is_none() && content != last {
             last = content;

@@ -50,7 +50,7 @@ pub unsafe fn raised(class: Class, reason: Term, stack: *const Word, end: *const
     while word < end {
         // SAFETY: the word lies on the stack; a frame that waits for a return is whole.
         unsafe {
-            if *word == waiting {
+            if (*core.mutator).stack_reader().read(word) == waiting {
                 let (function, what) = frame(word.add(1));
                 let mut caller = Caller { process: &*core.process, own: &mut *core.own, reductions: 0 };
                 (hooks.raised)(&mut caller, function, what, class, reason);

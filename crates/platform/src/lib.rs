@@ -2,6 +2,7 @@
 
 pub mod clock;
 pub mod descriptor;
+pub mod ending;
 pub mod environment;
 pub mod errors;
 mod memory;

@@ -19,7 +19,7 @@ mod port;
 mod program;
 mod signals;
 mod table;
-mod terminal;
+pub mod terminal;
 
 use atoll_process::{BuiltIn, System};
 

@@ -7,11 +7,14 @@ use atoll_term::{MagicValue, Term, Word};
 
 use crate::process::Own;
 
-/// The newest return addresses on the stack, at most `depth`. The caller runs the process.
+/// The newest return addresses on the stack, at most `depth`; one that stands there many times in a row, as recursion
+/// leaves it, is told once, as in OTP. The caller runs the process.
 pub fn return_addresses(own: &Own, depth: usize) -> Vec<*const Word> {
     let mut addresses = Vec::new();
     each_return_address(own, &mut |address| {
-        addresses.push(address);
+        if addresses.last() != Some(&address) {
+            addresses.push(address);
+        }
         addresses.len() < depth
     });
     addresses
@@ -19,10 +22,11 @@ pub fn return_addresses(own: &Own, depth: usize) -> Vec<*const Word> {
 
 /// Calls `visit` with the return addresses on the stack, newest first, until it returns false.
 pub fn each_return_address(own: &Own, visit: &mut dyn FnMut(*const Word) -> bool) {
+    let reader = own.mutator.stack_reader();
     let mut word = own.mutator.stack.cast_const();
     while word < own.mutator.stack_base.cast_const() {
         // SAFETY: the word lies on the stack of a process that the caller holds.
-        let content = Term::from_word(unsafe { *word });
+        let content = Term::from_word(unsafe { reader.read(word) });
         if content.is_header() && !content.is_none() && !visit(content.word() as *const Word) {
             return;
         }

@@ -11,6 +11,7 @@
 use std::ptr::NonNull;
 
 use atoll_heap::Fragment;
+use atoll_term::Term;
 
 use crate::reference::ReferenceId;
 
@@ -25,6 +26,8 @@ pub struct Mailbox {
     save: Link,
     last: Link,
     length: usize,
+    /// How many of them have moved to the process's heap: see [`Mailbox::each_moved`].
+    moved: usize,
     markers: Option<Box<Markers>>,
 }
 
@@ -44,10 +47,16 @@ enum MarkerKey {
 /// Markers kept at once; older ones are forgotten, which costs time but changes nothing.
 const MOST_MARKERS: usize = 8;
 
+/// Whether the contents of a message have left it.
+#[inline]
+fn has_moved(message: &Fragment) -> bool {
+    message.used() == 0 && message.capacity() > 0
+}
+
 impl Default for Mailbox {
     fn default() -> Self {
         let null = std::ptr::null_mut();
-        Mailbox { first: std::ptr::null_mut(), save: null, last: null, length: 0, markers: None }
+        Mailbox { first: std::ptr::null_mut(), save: null, last: null, length: 0, moved: 0, markers: None }
     }
 }
 
@@ -82,6 +91,7 @@ impl Mailbox {
             (*message.as_ptr()).next = std::ptr::null_mut();
             *self.last_link() = message.as_ptr();
             self.last = &raw mut (*message.as_ptr()).next;
+            self.moved += usize::from(has_moved(message.as_ref()));
         }
         self.length += 1;
     }
@@ -91,6 +101,19 @@ impl Mailbox {
     pub fn current(&mut self) -> Option<NonNull<Fragment>> {
         // SAFETY: the save link lies in this mailbox or in one of its messages.
         NonNull::new(unsafe { *self.save_link() })
+    }
+
+    /// Moves the contents of the current message to the heap of its process, if `receive` does. The message's term.
+    #[inline]
+    pub fn look(&mut self, receive: impl FnOnce(&mut Fragment)) -> Option<Term> {
+        let mut message = self.current()?;
+        // SAFETY: the message is in the mailbox, which is borrowed.
+        let fragment = unsafe { message.as_mut() };
+        if fragment.used() > 0 {
+            receive(fragment);
+            self.moved += usize::from(has_moved(fragment));
+        }
+        Some(fragment.term)
     }
 
     /// The current message did not match: go on with the next.
@@ -115,6 +138,7 @@ impl Mailbox {
         let link = self.save_link();
         // SAFETY: the link points to the message, which is unlinked here.
         let own_link = unsafe {
+            self.moved -= usize::from(has_moved(message.as_ref()));
             *link = message.as_ref().next;
             &raw mut (*message.as_ptr()).next
         };
@@ -192,6 +216,21 @@ impl Mailbox {
         }
     }
 
+    /// Visits those that have moved to the heap: they alone are its roots. They were looked at, so they stand in front, and in most
+    /// mailboxes there are none.
+    pub fn each_moved(&self, mut visit: impl FnMut(&mut Fragment)) {
+        let (mut at, mut left) = (self.first, self.moved);
+        while left > 0 && !at.is_null() {
+            // SAFETY: as in `each`.
+            let fragment = unsafe { &mut *at };
+            if has_moved(fragment) {
+                visit(fragment);
+                left -= 1;
+            }
+            at = fragment.next;
+        }
+    }
+
     /// Takes all messages out: a chain through `next`.
     pub fn clear(&mut self) -> *mut Fragment {
         let first = self.first;
@@ -203,7 +242,6 @@ impl Mailbox {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use atoll_term::Term;
 
     fn message(value: i64) -> NonNull<Fragment> {
         let mut fragment = Fragment::new(0);
@@ -220,6 +258,44 @@ mod tests {
             Fragment::free(taken);
             value
         }
+    }
+
+    /// A message with a word in its fragment.
+    fn full_message(value: i64) -> NonNull<Fragment> {
+        let mut fragment = Fragment::new(1);
+        // SAFETY: the fragment is new.
+        unsafe {
+            *fragment.as_mut().try_allocate(1).unwrap().as_ptr() = 0;
+            fragment.as_mut().term = Term::small(value);
+        }
+        fragment
+    }
+
+    #[test]
+    fn messages_that_moved_are_found_wherever_they_stand() {
+        let mut mailbox = Mailbox::default();
+        for value in 0..6 {
+            mailbox.push(if value % 2 == 0 { message(value) } else { full_message(value) });
+        }
+        let moved = |mailbox: &Mailbox| {
+            let mut found = Vec::new();
+            mailbox.each_moved(|message| found.push(message.term.small_value()));
+            found
+        };
+        assert_eq!(moved(&mailbox), []);
+        for _ in 0..4 {
+            mailbox.look(Fragment::clear);
+            mailbox.skip();
+        }
+        assert_eq!(moved(&mailbox), [1, 3]);
+        mailbox.restart();
+        mailbox.skip();
+        assert_eq!(take(&mut mailbox), 1);
+        assert_eq!(moved(&mailbox), [3]);
+        for value in [0, 2, 3, 4, 5] {
+            assert_eq!(take(&mut mailbox), value);
+        }
+        assert_eq!(moved(&mailbox), []);
     }
 
     #[test]

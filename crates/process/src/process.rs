@@ -265,16 +265,9 @@ impl Process {
 
     /// Visits heap and roots of this process if it waits; false if it runs or is about to. What wakes it meanwhile is not lost.
     pub fn claim(&self, visit: &mut dyn FnMut(&mut Mutator, &mut dyn RootSet)) -> bool {
-        if !self.state.try_claim() {
-            return false;
-        }
         // SAFETY: the state is that of a process which this thread runs.
-        unsafe { self.visit_held(visit) };
-        if !self.state.try_sleep() {
-            self.state.requeue();
-            crate::spawn::enqueue(std::ptr::NonNull::from(self));
-        }
-        true
+        let visit = || unsafe { self.visit_held(visit) };
+        self.state.claim(visit, || crate::spawn::enqueue(std::ptr::NonNull::from(self)))
     }
 
     /// See [`RunState::requeue`].
@@ -324,12 +317,12 @@ impl RootSet for Roots<'_> {
     fn each_slice(&mut self, visit: &mut dyn FnMut(*mut Term, usize)) {
         visit(self.saved.as_mut_ptr(), self.saved.len());
         let all = architecture().messages_are_roots();
-        self.mailbox.each(|message| {
+        if all {
+            self.mailbox.each(|message| visit(&raw mut message.term, 1));
+        } else {
             // A term still in its fragment is not on any heap.
-            if all || message.used() == 0 {
-                visit(&raw mut message.term, 1);
-            }
-        });
+            self.mailbox.each_moved(|message| visit(&raw mut message.term, 1));
+        }
         if all && let Some(inbox) = self.inbox {
             inbox.each(|signal| visit(&raw mut signal.term, 1));
         }

@@ -78,6 +78,18 @@ impl Histogram {
         self.maximum = self.maximum.max(value);
     }
 
+    /// Counts one value so many times.
+    pub fn record_times(&mut self, value: u64, times: u64) {
+        if times == 0 {
+            return;
+        }
+        self.counts[bucket_of(value)] += times;
+        self.count += times;
+        self.sum = self.sum.saturating_add(value.saturating_mul(times));
+        self.minimum = self.minimum.min(value);
+        self.maximum = self.maximum.max(value);
+    }
+
     /// Adds every value that `other` counted.
     pub fn merge(&mut self, other: &Histogram) {
         for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {

@@ -56,7 +56,8 @@ pub struct RunStatistics {
     pub messages: Option<u64>,
     /// Words copied because of messages.
     pub words_copied_messages: Option<u64>,
-    /// Sizes of the messages sent, in words; an immediate counts as 0.
+    /// Sizes of the messages sent, in words copied for each: none for an immediate or where a pointer was passed, else counted as
+    /// the next power of two.
     pub message_size_histogram: Option<Histogram>,
 
     /// Processes spawned, from first to last.
@@ -89,6 +90,8 @@ pub struct RunStatistics {
     pub area_cycles: Option<u64>,
     /// Words of processes and messages looked at to find the area's roots.
     pub area_words_scanned: Option<u64>,
+    /// What the area's collector did at once, in nanoseconds of processor time, for each thread that worked for it.
+    pub area_slices: Option<Vec<Histogram>>,
 
     /// The highest resident memory of the whole operating system process, as it read it itself.
     pub peak_rss_bytes: Option<u64>,

@@ -253,6 +253,32 @@ impl RawMutator {
         }
     }
 
+    /// Room for objects of two words (cells of lists) in a row: where the first goes, and how many there are, at least one. They
+    /// become objects with [`RawMutator::take_pairs`]. As quiet as [`RawMutator::allocate_quietly`].
+    ///
+    /// # Errors
+    /// As [`RawMutator::allocate_quietly`].
+    #[inline]
+    pub fn pairs(&self) -> Result<(NonNull<u64>, usize), OutOfMemory> {
+        let (mut start, mut count) = self.local.pairs();
+        if count == 0 {
+            let Engine::Paged(paged) = &self.inner.engine else {
+                return Err(OutOfMemory { words: 2, limit: self.inner.limit });
+            };
+            (start, count) = paged.next_pairs(&self.local)?;
+        }
+        Ok((self.pointer(start), count))
+    }
+
+    /// Makes objects of the first `count` of what [`RawMutator::pairs`] gave.
+    ///
+    /// # Safety
+    /// They are that many at most, at least one, and the heap was not used in between; for the rest as [`RawMutator::allocate_quietly`].
+    #[inline]
+    pub unsafe fn take_pairs(&self, count: usize) {
+        self.local.take_pairs(count);
+    }
+
     #[cold]
     fn allocate_quietly_slow(&self, words: usize, finalizable: bool) -> Result<NonNull<u64>, OutOfMemory> {
         let Engine::Paged(paged) = &self.inner.engine else {

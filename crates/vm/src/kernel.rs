@@ -3,7 +3,9 @@
 
 use std::path::PathBuf;
 
-use atoll_process::{BuiltIn, Caller, Outcome, System, handle};
+use atoll_code::registry;
+use atoll_interpreter::autoload::Loading;
+use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, System, handle};
 use atoll_term::{Build, Term, View, atoms};
 
 use crate::run::{autoload, find_module};
@@ -65,11 +67,15 @@ fn ensure_loaded(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         return badarg();
     }
     let heap = caller.heap();
-    Ok(if autoload(module) {
-        heap.tuple(&[atoms::MODULE, module])
-    } else {
-        heap.tuple(&[atoms::ERROR, name("nofile")])
-    })
+    match autoload(module) {
+        Loading::Done => Ok(heap.tuple(&[atoms::MODULE, module])),
+        Loading::Failed => Ok(heap.tuple(&[atoms::ERROR, name("nofile")])),
+        Loading::Waits(_) => Err(await_on_load(module)),
+    }
+}
+
+fn await_on_load(module: Term) -> Interrupt {
+    Interrupt::Call(registry().export(name("atoll_main"), name("await_on_load"), 1), vec![module])
 }
 
 fn ensure_modules_loaded(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
@@ -94,6 +100,9 @@ fn load_binary(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         atoll_code::load(prepared).map_err(|_| "not_purged")
     });
     let heap = caller.heap();
+    if let Ok((module, true)) = result {
+        return Err(await_on_load(module));
+    }
     Ok(match result {
         Ok(_) => heap.tuple(&[atoms::MODULE, module]),
         Err(reason) => heap.tuple(&[atoms::ERROR, name(reason)]),

@@ -5,6 +5,7 @@ mod boot;
 pub mod erl;
 mod functions;
 mod kernel;
+mod on_load;
 mod options;
 mod output;
 mod path;

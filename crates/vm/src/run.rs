@@ -1,9 +1,10 @@
 //! `atoll run`: a program without OTP's kernel.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use atoll_code::registry;
+use atoll_interpreter::autoload::Loading;
 use atoll_operations::Class;
 use atoll_platform::clock;
 use atoll_process::spawn::{SpawnOptions, spawn};
@@ -13,6 +14,7 @@ use parking_lot::Mutex;
 
 use crate::boot::{BootError, Use, default_heap, finish, install, is_finished, run_to_end, too_many};
 use crate::kernel;
+use crate::on_load;
 use crate::options::Options;
 use crate::output;
 use crate::path::{CodePath, find_otp};
@@ -27,7 +29,18 @@ const BUILT_INS: &[BuiltIn] = &[
     BuiltIn { module: "atoll_main", name: "finished", arity: 1, function: main_finished },
 ];
 
-fn start_main(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+/// When `main/1` was called, by the monotonic clock; 0 before.
+static BOOTED: AtomicI64 = AtomicI64::new(0);
+
+fn start_main(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    if on_load::is_waiting(caller.process.pid, arguments[0]) {
+        return Err(Interrupt::Again(arguments.to_vec()));
+    }
+    if !atoll_code::is_loaded(arguments[0]) {
+        finish(1);
+        return Ok(atoms::OK);
+    }
+    BOOTED.store(clock::monotonic(), Ordering::Release);
     let main = registry().export(arguments[0], arguments[1], 1);
     let starter = atoms::atom("atoll_main").unwrap_or(atoms::MAIN);
     let finished = atoms::atom("finished").unwrap_or(atoms::OK);
@@ -52,13 +65,14 @@ pub fn run(options: &Options, program: &Program, arguments: &[String]) -> Result
     let schedulers = install(
         options,
         Use {
-            built_ins: [output::BUILT_INS, kernel::BUILT_INS, BUILT_INS].concat(),
+            built_ins: [output::BUILT_INS, kernel::BUILT_INS, on_load::BUILT_INS, BUILT_INS].concat(),
             report: report_uncaught,
             ended: process_ended,
             autoload: Some(autoload),
         },
     )?;
     atoll_bifs::install_print(output::print);
+    on_load::install(default_heap(options));
     let otp = find_otp(options.otp.as_deref());
     if options.otp.is_some() && otp.as_ref().is_none_or(|otp| !otp.join("lib").is_dir()) {
         let given = options.otp.clone().unwrap_or_default();
@@ -72,7 +86,10 @@ pub fn run(options: &Options, program: &Program, arguments: &[String]) -> Result
     let module = atoms::atom(&program.module).map_err(|error| BootError::Module(error.to_string()))?;
     load_module(&program.module).map_err(BootError::Module)?;
     let main = atoms::atom("main").map_err(|error| BootError::Module(error.to_string()))?;
-    if registry().existing_export(module, main, 1).is_none_or(|export| !export.is_defined()) {
+    let exports_main = atoll_code::module(module)
+        .and_then(|versions| versions.current.or(versions.pending))
+        .is_some_and(|code| code.exports.iter().any(|(name, arity, _)| (*name, *arity) == (main, 1)));
+    if !exports_main {
         return Err(BootError::Module(format!("module {} does not export main/1", program.module)));
     }
     let process_options = SpawnOptions {
@@ -101,14 +118,14 @@ pub fn run(options: &Options, program: &Program, arguments: &[String]) -> Result
     let status = run_to_end(options, schedulers)?;
     output::flush();
     if let Some(file) = &options.statistics {
-        crate::statistics::write(file, options, schedulers, started)
+        crate::statistics::write(file, options, schedulers, started, BOOTED.load(Ordering::Acquire))
             .map_err(|error| BootError::Option(format!("--stats {}: {error}", file.display())))?;
     }
     Ok(status)
 }
 
-/// Loads a module from the code path.
-fn load_module(name: &str) -> Result<(), String> {
+/// Loads a module from the code path. Returns whether it waits for its `on_load` function.
+fn load_module(name: &str) -> Result<bool, String> {
     let path = PATH.get().ok_or("no code path")?;
     let file = path.find(name).ok_or_else(|| {
         let hint = if path.otp().is_none() { "; OTP's libraries were not found either (see --otp)" } else { "" };
@@ -120,8 +137,8 @@ fn load_module(name: &str) -> Result<(), String> {
     if own_name != name {
         return Err(format!("{}: the file holds module {own_name}, not {name}", file.display()));
     }
-    atoll_code::load(prepared).map_err(|error| format!("{}: {error}", file.display()))?;
-    Ok(())
+    let (_, waits) = atoll_code::load(prepared).map_err(|error| format!("{}: {error}", file.display()))?;
+    Ok(waits)
 }
 
 /// The file of a module on the code path.
@@ -129,22 +146,33 @@ pub(crate) fn find_module(name: &str) -> Option<std::path::PathBuf> {
     PATH.get()?.find(name)
 }
 
-/// Loads a module if it is not loaded; returns whether it is now.
-pub(crate) fn autoload(module: Term) -> bool {
+/// Loads a module if it is not loaded.
+pub(crate) fn autoload(module: Term) -> Loading {
     static LOADING: Mutex<()> = Mutex::new(());
     let _one = LOADING.lock();
-    if atoll_code::is_loaded(module) {
-        return true;
+    let (loaded, waits) = match atoll_code::module(module) {
+        Some(versions) => (versions.current.is_some(), versions.pending.is_some()),
+        None => (false, false),
+    };
+    if loaded {
+        return Loading::Done;
+    }
+    if on_load::take_failure(module) {
+        return Loading::Failed;
+    }
+    if waits {
+        return Loading::Waits(on_load::waiting_call());
     }
     let name = atoms::atom_name(module);
     if PATH.get().is_none_or(|path| path.find(name).is_none()) {
-        return false;
+        return Loading::Failed;
     }
     match load_module(name) {
-        Ok(()) => true,
+        Ok(false) => Loading::Done,
+        Ok(true) => Loading::Waits(on_load::waiting_call()),
         Err(error) => {
             eprintln!("atoll: {error}");
-            false
+            Loading::Failed
         }
     }
 }

@@ -1,14 +1,17 @@
 //! Messages made of terms: one fragment of exact size, sharing kept, what is immovable left where it is.
 
 use std::ptr::NonNull;
+use std::sync::atomic::Ordering;
 
 use atoll_heap::Fragment;
+use atoll_heap::statistics::{COUNTERS, TIMED};
+use atoll_platform::clock::monotonic;
 use atoll_term::{Header, Term, WORD_BYTES, Word};
 
 use super::off_heap::adopt_copy;
 use super::relocate::{self, Move};
-use super::sizing::{Run, unshared};
-use super::{Immovable, sharing};
+use super::sizing::{Run, Unshared, unshared};
+use super::{Immovable, sharing, small};
 
 /// A fragment that brings a term as it is: an immediate, or a pointer that its receiver may hold.
 #[inline]
@@ -30,7 +33,12 @@ pub(crate) unsafe fn by_copy(term: Term, immovable: Immovable, own: bool) -> Non
     }
     // SAFETY: the caller vouches for the term; the fragment is of the size found.
     unsafe {
-        match unshared(term, immovable) {
+        if let Some(fragment) = small::copy(term, immovable) {
+            return fragment;
+        }
+        let found =
+            if TIMED.load(Ordering::Relaxed) { unshared_timed(term, immovable) } else { unshared(term, immovable) };
+        match found {
             Some(found) => match found.runs {
                 Some(runs) => copy_runs(term, runs, found.words),
                 None => copy_unshared(term, immovable, found.words),
@@ -38,6 +46,19 @@ pub(crate) unsafe fn by_copy(term: Term, immovable: Immovable, own: bool) -> Non
             None => sharing::copy(term, immovable, own),
         }
     }
+}
+
+/// As [`unshared`], with its time taken.
+///
+/// # Safety
+/// The same.
+#[cold]
+unsafe fn unshared_timed(term: Term, immovable: Immovable) -> Option<Unshared> {
+    let started = monotonic();
+    // SAFETY: the caller's.
+    let found = unsafe { unshared(term, immovable) };
+    COUNTERS.size_time.fetch_add((monotonic() - started).max(0) as u64, Ordering::Relaxed);
+    found
 }
 
 /// Copies a term that is nothing but these runs, word by word: no object in them is opaque, so each word is a term or

@@ -11,6 +11,7 @@ pub(crate) mod relocate;
 pub(crate) mod report;
 pub(crate) mod sharing;
 pub(crate) mod sizing;
+pub(crate) mod small;
 pub(crate) mod stack;
 pub(crate) mod verify;
 

@@ -93,9 +93,10 @@ impl Copies {
 
     /// The term with its noted parts replaced by their copies: the copy itself, or a new small object on the process's heap.
     pub(super) fn replace(&self, mutator: &mut Mutator, term: Term, immovable: Immovable) -> Term {
-        let Some(pairs) = self.shard(mutator).get(&address(mutator)).cloned() else { return term };
+        let shard = self.shard(mutator);
+        let Some(pairs) = shard.get(&address(mutator)) else { return term };
         // SAFETY: the term is whole.
-        let Some(replaced) = (unsafe { replace(&pairs, mutator, term, immovable, DEPTH) }) else { return term };
+        let Some(replaced) = (unsafe { replace(pairs, mutator, term, immovable, DEPTH) }) else { return term };
         AREA.found.fetch_add(1, Ordering::Relaxed);
         replaced
     }

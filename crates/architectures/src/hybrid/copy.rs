@@ -160,35 +160,51 @@ impl<M: Met> Copy<'_, M> {
         }
     }
 
-    /// The spine of a list in one go.
+    /// The spine of a list in one go, into as many cells in a row as there are.
     unsafe fn list(&mut self, term: Term, first: Word) -> Term {
-        // SAFETY: each cell is an unmarked cons of the sender.
+        // SAFETY: each cell is an unmarked cons of the sender; what `pairs` gives has room for so many cells, and nothing else is
+        // allocated before they are taken.
         unsafe {
-            let start = self.area.allocate(self.mutator, 2, false).as_ptr();
-            let (mut cell, mut head, mut copy) = (term, first, start);
+            let (start, mut count) = self.area.pairs(self.mutator);
+            let start = start.as_ptr();
+            let (mut cell, mut head, mut copy, mut taken) = (term, first, start, 0);
             loop {
                 let tail = Term::from_word(*cell.pointer().add(1));
                 *copy = head;
-                self.words += 2;
+                taken += 1;
                 self.met.note(cell, head, copy);
                 self.field(copy, Term::from_word(head));
-                if !tail.is_cons() || self.immovable.contains(tail) {
-                    *copy.add(1) = tail.word();
-                    self.field(copy.add(1), tail);
-                    return Term::cons_at(start);
-                }
-                match self.met.find(tail) {
-                    Ok(known) => {
-                        *copy.add(1) = known.word();
+                let link = copy.add(1);
+                let goes_on = tail.is_cons() && !self.immovable.contains(tail);
+                let end = if goes_on { self.met.find(tail) } else { Ok(tail) };
+                match end {
+                    Err(next) => head = next,
+                    Ok(end) => {
+                        *link = end.word();
+                        self.take(taken);
+                        if !goes_on {
+                            self.field(link, end);
+                        }
                         return Term::cons_at(start);
                     }
-                    Err(next) => head = next,
                 }
-                let behind = self.area.allocate(self.mutator, 2, false).as_ptr();
-                *copy.add(1) = Term::cons_at(behind).word();
+                copy = copy.add(2);
+                if taken == count {
+                    self.take(taken);
+                    let (place, more) = self.area.pairs(self.mutator);
+                    (copy, count, taken) = (place.as_ptr(), more, 0);
+                }
+                *link = Term::cons_at(copy).word();
                 cell = tail;
-                copy = behind;
             }
         }
+    }
+
+    /// # Safety
+    /// So many pairs at least were given.
+    unsafe fn take(&mut self, pairs: usize) {
+        self.words += 2 * pairs;
+        // SAFETY: as the caller's; all fields are written before this thread's next safepoint.
+        unsafe { self.mutator.take_pairs(pairs) };
     }
 }

@@ -4,7 +4,7 @@
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering;
 
-use atoll_heap::statistics::{AREA, COUNTERS, TIMED};
+use atoll_heap::statistics::{AREA, COUNTERS, record_message};
 use atoll_heap::{Fragment, Mutator};
 use atoll_platform::clock::monotonic;
 use atoll_term::{Header, Term, Word};
@@ -13,6 +13,7 @@ use super::Hybrid;
 use super::copy;
 use crate::common::message::by_reference;
 use crate::common::sizing::extent;
+use crate::common::small;
 use crate::private::send as private;
 use crate::private::state::State;
 
@@ -23,6 +24,13 @@ const NOTED: usize = 64;
 
 pub(super) fn send(hybrid: &Hybrid, sender: Option<&mut Mutator>, term: Term) -> NonNull<Fragment> {
     let immovable = hybrid.private.immovable;
+    let started = private::start();
+    if term.is_pointer() && !immovable.contains(term) {
+        // SAFETY: the term is whole.
+        if let Some(fragment) = unsafe { small::copy(term, immovable) } {
+            return publish(hybrid, private::counted(sender, fragment, started));
+        }
+    }
     // A thread that is no scheduler has no mutator of the area; what it sends is copied.
     let is_scheduler = hybrid.area.with(|_| ()).is_some();
     let Some(sender) = sender.filter(|_| is_scheduler) else {
@@ -38,12 +46,12 @@ pub(super) fn send(hybrid: &Hybrid, sender: Option<&mut Mutator>, term: Term) ->
     if term.is_pointer() && !immovable.contains(term) && unsafe { is_small(hybrid, term) } {
         return publish(hybrid, private::send(&hybrid.private, Some(sender), term));
     }
-    let started = TIMED.load(Ordering::Relaxed).then(monotonic);
     let (term, words) = place(hybrid, sender, term);
     private::count(sender, words);
     if let Some(started) = started {
         let time = (monotonic() - started).max(0) as u64;
         COUNTERS.send_time.fetch_add(time, Ordering::Relaxed);
+        record_message(words);
         if words > 0 {
             COUNTERS.copy_time.fetch_add(time, Ordering::Relaxed);
         }

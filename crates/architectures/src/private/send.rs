@@ -69,22 +69,37 @@ fn move_in(mutator: &mut Mutator, fragment: &mut Fragment) {
 }
 
 #[inline]
-pub(crate) fn send(architecture: &Private, mut sender: Option<&mut Mutator>, term: Term) -> NonNull<Fragment> {
-    let timed = TIMED.load(Ordering::Relaxed);
-    let started = if timed { monotonic() } else { 0 };
+pub(crate) fn send(architecture: &Private, sender: Option<&mut Mutator>, term: Term) -> NonNull<Fragment> {
+    let started = start();
     let own = sender.is_some();
     // SAFETY: the sender's heap is read by its own thread alone, which is here; other terms are not marked.
     let fragment = unsafe { message::by_copy(term, architecture.immovable, own) };
+    counted(sender, fragment, started)
+}
+
+/// The time, if sends are timed.
+#[inline]
+pub(crate) fn start() -> Option<i64> {
+    TIMED.load(Ordering::Relaxed).then(monotonic)
+}
+
+/// Counts a message that was made by copying, from `started` on.
+#[inline]
+pub(crate) fn counted(
+    sender: Option<&mut Mutator>,
+    fragment: NonNull<Fragment>,
+    started: Option<i64>,
+) -> NonNull<Fragment> {
     // SAFETY: the new fragment is ours.
     let words = unsafe { fragment.as_ref().used() };
-    match &mut sender {
+    match sender {
         Some(mutator) => count(mutator, words),
         None => {
             COUNTERS.messages.fetch_add(1, Ordering::Relaxed);
             COUNTERS.words_copied.fetch_add(words as u64, Ordering::Relaxed);
         }
     }
-    if timed {
+    if let Some(started) = started {
         let time = (monotonic() - started).max(0) as u64;
         COUNTERS.send_time.fetch_add(time, Ordering::Relaxed);
         record_message(words);

@@ -8,8 +8,8 @@ use std::sync::atomic::Ordering;
 use atoll_heap::{Mutator, out_of_memory};
 use atoll_term::{WORD_BYTES, Word};
 
-use super::Shared;
 use super::state::State;
+use super::{Shared, limits};
 
 /// Buffers are this part of the room that is left, within limits.
 const PART: usize = 8;
@@ -36,6 +36,7 @@ thread_local! {
 pub(super) fn clear(mutator: &mut Mutator) {
     mutator.top = NOWHERE;
     mutator.limit = NOWHERE;
+    limits::count_from_here(mutator);
 }
 
 /// Whether the mutator has no buffer.
@@ -50,6 +51,7 @@ pub(super) fn take(shared: &Shared, mutator: &mut Mutator) {
     if buffer.epoch == shared.epoch.load(Ordering::Acquire) {
         mutator.top = buffer.top;
         mutator.limit = buffer.limit;
+        limits::count_from_here(mutator);
     } else {
         clear(mutator);
     }
@@ -60,6 +62,7 @@ pub(super) fn take(shared: &Shared, mutator: &mut Mutator) {
 pub(super) fn give_back(shared: &Shared, mutator: &mut Mutator) {
     if !is_clear(mutator) {
         let epoch = shared.epoch.load(Ordering::Acquire);
+        limits::count(mutator);
         BUFFER.set(Buffer { top: mutator.top, limit: mutator.limit, epoch });
         clear(mutator);
     }
@@ -97,7 +100,9 @@ fn carve(shared: &Shared, least: usize, more: bool, force: bool) -> Option<(*mut
 pub(super) fn refill(shared: &Shared, mutator: &mut Mutator, words: usize) -> bool {
     let Some((start, got)) = carve(shared, words, true, false) else { return false };
     if start != mutator.limit {
+        limits::count(mutator);
         mutator.top = start;
+        limits::count_from_here(mutator);
     }
     mutator.limit = start.wrapping_add(got);
     true
@@ -116,6 +121,7 @@ pub(super) fn allocate_slow(shared: &Shared, mutator: &mut Mutator, words: usize
         mutator.top = place.wrapping_add(words);
         place
     } else {
+        limits::count_more(mutator, words);
         allocate(shared, words)
     };
     NonNull::new(place).unwrap_or(NonNull::dangling())

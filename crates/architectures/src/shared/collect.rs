@@ -3,13 +3,13 @@
 use std::sync::atomic::Ordering;
 
 use atoll_heap::statistics::VERIFY;
-use atoll_heap::{Collection, Mutator, OFF_HEAP_BYTES_AT_LEAST, RootSet, join_off_heap, world};
+use atoll_heap::{Collection, HeapFull, Mutator, OFF_HEAP_BYTES_AT_LEAST, RootSet, join_off_heap, world};
 use atoll_platform::clock::monotonic;
 use atoll_term::{Term, Word};
 
 use super::state::{Collector, Range, State};
 use super::stored::StoredTerms;
-use super::{Shared, buffer, major, minor, parallel, send, verify};
+use super::{Shared, buffer, limits, major, minor, parallel, send, stack_marks, verify};
 use crate::common::cheney::{Copier, Policy};
 use crate::common::counted::{self, Counted};
 use crate::common::fragments::FragmentRanges;
@@ -25,8 +25,24 @@ const TIME_TO_SHRINK: i64 = 32;
 /// ... and does not grow for that reason beyond this size.
 const LARGEST_FOR_TIME: usize = 1 << 20;
 
+/// What is done with the roots.
+pub(super) trait Visit {
+    /// Takes a run of root words.
+    fn run(&mut self, start: *mut Word, words: usize);
+    /// Follows all that was taken so far to its end; gives the words that were copied to either generation until now.
+    fn follow(&mut self) -> [usize; 2];
+}
+
 /// The roots of one collection.
 pub(super) struct Roots<'a> {
+    pub(super) shared: &'a Shared,
+    /// The process that asked.
+    asker: *mut Mutator,
+    /// Is something to be charged to processes with a limit?
+    pub(super) charge: bool,
+    /// Is that a check, which visits stacks as they are?
+    pub(super) is_check: bool,
+    pub(super) is_major: bool,
     /// The process that asked has its live registers on its stack; its other roots are these.
     pub(super) own: &'a mut dyn RootSet,
     pub(super) stored: &'a StoredTerms,
@@ -36,28 +52,61 @@ pub(super) struct Roots<'a> {
 }
 
 impl Roots<'_> {
+    fn each(&self, visit: &mut dyn FnMut(&mut Mutator, &mut dyn RootSet)) {
+        if self.all { world().each_mutator(visit) } else { world().each_active(visit) }
+    }
+
+    fn has_new_stack(&self, state: &State) -> bool {
+        self.all || state.running || state.ran_in == self.majors
+    }
+
     /// Phase 3, and the processes' part of 5: visits every root as a run of words. Takes allocation buffers away, and
     /// off-heap lists over.
-    pub(super) fn each_run(&mut self, collector: &mut Collector, visit: &mut dyn FnMut(*mut Word, usize)) {
-        let all = self.all;
-        let each = |visit: &mut dyn FnMut(&mut Mutator, &mut dyn RootSet)| {
-            if all { world().each_mutator(visit) } else { world().each_active(visit) }
-        };
+    pub(super) fn each_run(&mut self, collector: &mut Collector, to: &mut dyn Visit) {
         // All lists first: their links cannot be read any more when a root of another process has moved an object.
-        each(&mut |mutator, _| {
+        self.each(&mut |mutator, _| {
             buffer::clear(mutator);
             adopt_off_heap(collector, mutator);
         });
-        each(&mut |mutator, roots| {
-            let state = State::of(mutator);
-            if all || state.running || state.ran_in == self.majors {
-                visit(mutator.stack, mutator.stack_words());
+        if self.charge {
+            self.each_with_limit(to);
+        }
+        self.each(&mut |mutator, roots| {
+            let done = self.charge && State::of(mutator).maximum_words > 0;
+            if !done {
+                self.visit_process(mutator, roots, to);
             }
-            roots.each_slice(&mut |start, terms| visit(start.cast(), terms));
         });
-        world().each_global_slice(&mut |start, terms| visit(start.cast(), terms));
-        self.stored.each(all, &mut |term| visit(term.cast(), 1));
-        self.own.each_slice(&mut |start, terms| visit(start.cast(), terms));
+        world().each_global_slice(&mut |start, terms| to.run(start.cast(), terms));
+        self.stored.each(self.all, &mut |term| to.run(term.cast(), 1));
+        self.own.each_slice(&mut |start, terms| to.run(start.cast(), terms));
+    }
+
+    fn visit_process(&self, mutator: &mut Mutator, roots: &mut dyn RootSet, to: &mut dyn Visit) {
+        if self.has_new_stack(State::of(mutator)) {
+            let clean = if self.is_major || self.is_check { 0 } else { stack_marks::clean_words(mutator) };
+            to.run(mutator.stack, mutator.stack_words() - clean);
+            if !self.is_check {
+                stack_marks::advance(self.shared, mutator, self.is_major);
+            }
+        }
+        roots.each_slice(&mut |start, terms| to.run(start.cast(), terms));
+    }
+
+    /// Visits the processes with a limit, and charges what they reach to them.
+    fn each_with_limit(&self, to: &mut dyn Visit) {
+        let mut before = to.follow();
+        for the_asker in [true, false] {
+            self.each(&mut |mutator, roots| {
+                let is_asker = std::ptr::eq(mutator, self.asker);
+                if State::of(mutator).maximum_words > 0 && is_asker == the_asker {
+                    self.visit_process(mutator, roots, to);
+                    let now = to.follow();
+                    limits::charge(mutator, self.is_major, [now[0] - before[0], now[1] - before[1]]);
+                    before = now;
+                }
+            });
+        }
     }
 }
 
@@ -75,19 +124,23 @@ pub(super) fn collect(
     request: Collection,
     live: &mut [Term],
     roots: &mut dyn RootSet,
-) {
+) -> Result<(), HeapFull> {
     send::flush_counters(mutator);
+    let epoch = shared.epoch.load(Ordering::Acquire);
+    let is_due = limits::is_due(mutator, &request)?;
     let stack_room = blocks::words_between(mutator.stack_limit, mutator.stack);
-    let had_room = mutator.free_words() >= request.heap_words && stack_room >= request.stack_words;
+    let had_room = mutator.free_words() >= request.heap_words
+        && stack_room >= request.stack_words
+        && !limits::is_spared(mutator, epoch);
     stack::reserve(mutator, request.stack_words);
     if request.hibernate {
         stack::trim(mutator, request.stack_words);
-        return;
+        return Ok(());
     }
-    let wants_room = !request.major && !had_room;
+    let wants_room = !request.major && !had_room && !is_due;
     if wants_room && (mutator.free_words() >= request.heap_words || buffer::refill(shared, mutator, request.heap_words))
     {
-        return;
+        return Ok(());
     }
 
     // While this thread waits, another may collect; then the live registers are found on the stack.
@@ -98,14 +151,19 @@ pub(super) fn collect(
     // The world hands this mutator out too, so from here on it is reached through a pointer alone of which the compiler
     // must believe that the calls below know it.
     let pointer = std::hint::black_box(std::ptr::from_mut(mutator));
-    let epoch = shared.epoch.load(Ordering::Acquire);
     let started = monotonic();
     world().stop();
     // SAFETY: the caller's mutator; nobody else uses it between here and the return, but for the calls to the world.
     let this = || unsafe { &mut *pointer };
     let collected = shared.epoch.load(Ordering::Acquire) != epoch;
+    let mut result = Ok(());
     if !(wants_room && collected && buffer::refill(shared, this(), request.heap_words)) {
-        collect_stopped(shared, &request, roots, started);
+        collect_stopped(shared, pointer, is_due, &request, roots, started);
+        if is_due {
+            result = limits::check(this(), &request);
+            let epoch = shared.epoch.load(Ordering::Acquire);
+            limits::judged(this(), if result.is_err() { epoch } else { 0 });
+        }
         if this().free_words() < request.heap_words {
             let refilled = buffer::refill(shared, this(), request.heap_words);
             debug_assert!(refilled, "a collection leaves the room that was asked for");
@@ -117,10 +175,20 @@ pub(super) fn collect(
     unsafe { std::ptr::copy_nonoverlapping(mutator.stack, live.as_mut_ptr().cast(), live.len()) };
     mutator.stack = mutator.stack.wrapping_add(live.len());
     stack::reserve(mutator, request.stack_words);
+    result
 }
 
 /// Phases 2 to 7 in a stopped world.
-fn collect_stopped(shared: &Shared, request: &Collection, own: &mut dyn RootSet, started: i64) {
+fn collect_stopped(
+    shared: &Shared,
+    asker: *mut Mutator,
+    is_due: bool,
+    request: &Collection,
+    own: &mut dyn RootSet,
+    started: i64,
+) {
+    // SAFETY: the mutator of the process that asked; it is used through this pointer between visits of all.
+    let asked = || unsafe { &*asker };
     let collector = &mut *shared.lock();
     let majors = shared.majors.load(Ordering::Relaxed);
     let mature = blocks::words_between(collector.young().start(), collector.mark);
@@ -129,14 +197,20 @@ fn collect_stopped(shared: &Shared, request: &Collection, own: &mut dyn RootSet,
     let old_free = collector.old_words.saturating_sub(old_used(collector));
     let off_heap_limit = OFF_HEAP_BYTES_AT_LEAST + 2 * collector.live_off_heap_bytes;
     let is_major = request.major
+        || collector.minors >= usize::from(State::of(asked()).options().full_sweep_after)
         || (collector.old_words > 0 && mature > old_free)
         || collector.old_off_heap_bytes > off_heap_limit;
-    let mut roots = Roots { own, stored: &shared.stored, all: is_major || collector.minors == 0, majors };
+    let charge = shared.limited.load(Ordering::Relaxed);
+    let all = is_major || collector.minors == 0;
+    let mut roots =
+        Roots { shared, asker, charge, is_check: false, is_major, own, stored: &shared.stored, all, majors };
     let need = request.heap_words;
-    let enough = !is_major && minor::collect(shared, collector, need, &mut roots, started);
+    let enough = !is_major
+        && minor::collect(shared, collector, need, &mut roots, started)
+        && (!is_due || limits::check(asked(), request).is_ok());
     if !enough {
         let started = if is_major { started } else { monotonic() };
-        roots.all = true;
+        (roots.all, roots.is_major) = (true, true);
         major::collect(shared, collector, need, &mut roots, started);
     }
     let old = blocks::words_between(collector.old().start(), collector.old_top) * size_of::<Word>();
@@ -148,6 +222,7 @@ fn collect_stopped(shared: &Shared, request: &Collection, own: &mut dyn RootSet,
     collector.ended = monotonic();
     let limit = OFF_HEAP_BYTES_AT_LEAST + 2 * collector.live_off_heap_bytes;
     shared.off_heap_limit.store(limit, Ordering::Relaxed);
+    shared.minors.store(collector.minors, Ordering::Relaxed);
     shared.epoch.fetch_add(1, Ordering::Release);
     if VERIFY.load(Ordering::Relaxed) {
         verify::verify(shared, collector, &mut roots);
@@ -190,14 +265,34 @@ unsafe fn copy_by<P: Policy + Sync>(
         // SAFETY: as the caller's.
         return unsafe { parallel::copy(collector, roots, &policy, young, old, workers) };
     }
-    let mut copier = Copier::new(policy, young, old);
-    roots.each_run(collector, &mut |start, words| {
-        // SAFETY: as the caller's.
-        unsafe { copier.visit_run(start, words) }
-    });
-    // SAFETY: as the caller's.
-    unsafe { copier.scan(young, old) };
-    (copier.young, copier.old)
+    let mut serial = Serial { copier: Copier::new(policy, young, old), start: [young, old], scanned: [young, old] };
+    roots.each_run(collector, &mut serial);
+    serial.follow();
+    (serial.copier.young, serial.copier.old)
+}
+
+/// The copy by one thread.
+struct Serial<P> {
+    copier: Copier<P>,
+    /// Where the copies begin ...
+    start: [*mut Word; 2],
+    /// ... and up to where they have been scanned.
+    scanned: [*mut Word; 2],
+}
+
+impl<P: Policy> Visit for Serial<P> {
+    fn run(&mut self, start: *mut Word, words: usize) {
+        // SAFETY: the roots hold whole terms, and the destinations have room.
+        unsafe { self.copier.visit_run(start, words) }
+    }
+
+    fn follow(&mut self) -> [usize; 2] {
+        let [young, old] = self.scanned;
+        // SAFETY: only this copy writes there.
+        unsafe { self.copier.scan(young, old) };
+        self.scanned = [self.copier.young, self.copier.old];
+        [0, 1].map(|which| blocks::words_between(self.start[which], self.scanned[which]))
+    }
 }
 
 /// Words in use in the old generation.

@@ -2,8 +2,9 @@
 //! (Wilhelmsson §4, Johansson §4).
 //!
 //! What it cannot do: collect one process without stopping the others; free a process's data when it ends, before the
-//! next collection; bound one process's heap (`max_heap_size` and `fullsweep_after` say nothing, `hibernate` concerns the
-//! stack).
+//! next collection. Settings of one process mean: `max_heap_size`, what is reachable from it first (`limits.rs`);
+//! `fullsweep_after`, that a collection it asks for is a major one after as many minor ones of the whole heap;
+//! `min_heap_size`, the least size of the nursery; `hibernate`, its stack.
 //!
 //! The heap is three ranges of reserved addresses: two for the young generation, used in turn, and one for the old.
 //! Sizes are limits inside the ranges, so growing and shrinking copies nothing. Each scheduler thread has an
@@ -15,8 +16,9 @@
 //! 2. Decide: minor or major, as in `private`, over the whole heap.
 //! 3. Roots (§4.4): stack and live registers of the process that asked. Of a major, and of the first minor after it: stack,
 //!    dictionary and messages of every live process; of other minors, only those of processes that were active since the
-//!    last major: messages of those that were sent any, stacks of those that ran. The terms of no process, always (of
-//!    stored terms in minors those that were new: `stored.rs`).
+//!    last major: messages of those that were sent any, stacks of those that ran, without the part that has not changed
+//!    for two collections (`stack_marks.rs`). The terms of no process, always (of stored terms in minors those that were
+//!    new: `stored.rs`).
 //! 4. Cheney scan; above 2^18 words in use several threads do it (`parallel.rs`).
 //! 5. Off-heap lists of all processes join the heap's, and are swept.
 //! 6. Size: as in `private` (75% grows, 25% shrinks), and one step of the series more while collections take more
@@ -29,20 +31,24 @@
 //! * S2: a pointer in the old generation leads to the old generation or to the immovable range.
 //! * S3: no mutator has an allocation buffer right after a collection.
 //! * S4: the off-heap lists name each handle of the heap once.
+//! * S5: a pointer in the part of a stack that the next minor collection does not scan leads to the old generation or
+//!   to the immovable range; the marker stands at the end of the part that is covered.
 
 mod buffer;
 mod collect;
+mod limits;
 mod major;
 mod minor;
 mod parallel;
 mod send;
+mod stack_marks;
 mod state;
 mod stored;
 mod verify;
 
 use std::ptr::NonNull;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use atoll_heap::{
     Architecture, Collection, Fragment, HeapFull, HeapOptions, HeapSizes, Mutator, OFF_HEAP_BYTES_AT_LEAST, RootSet,
@@ -51,6 +57,8 @@ use atoll_heap::{
 use atoll_term::{Term, Word};
 
 use crate::common::{Immovable, blocks, stack};
+#[cfg(test)]
+pub(crate) use stack_marks::clean_words;
 use state::{Collector, State};
 use stored::StoredTerms;
 
@@ -78,6 +86,12 @@ pub struct Shared {
     epoch: AtomicUsize,
     /// Major collections so far.
     majors: AtomicUsize,
+    /// Minor collections since the last major one.
+    minors: AtomicUsize,
+    /// Has any process a `max_heap_size`?
+    limited: AtomicBool,
+    /// The engine's code for stack markers; 0: it has none.
+    marker: AtomicUsize,
     /// Smallest size of the young generation.
     floor: AtomicUsize,
     /// Bytes of new binaries outside of the heap with which one process may ask for a collection.
@@ -104,6 +118,9 @@ impl Shared {
             young_end: AtomicUsize::new(end),
             epoch: AtomicUsize::new(1),
             majors: AtomicUsize::new(0),
+            minors: AtomicUsize::new(0),
+            limited: AtomicBool::new(false),
+            marker: AtomicUsize::new(0),
             floor: AtomicUsize::new(INITIAL_WORDS),
             off_heap_limit: AtomicUsize::new(OFF_HEAP_BYTES_AT_LEAST),
             parallel_above: AtomicUsize::new(PARALLEL_ABOVE),
@@ -148,6 +165,7 @@ impl Architecture for Shared {
         buffer::give_back(self, mutator);
         collect::adopt_off_heap(&mut self.lock(), mutator);
         stack::free(mutator);
+        State::of_mut(mutator).account = None;
         *mutator = Mutator::empty();
     }
 
@@ -157,6 +175,18 @@ impl Architecture for Shared {
         state.running = true;
         state.ran_in = self.majors.load(Ordering::Relaxed);
         false
+    }
+
+    fn use_stack_marker(&self, code: Word) {
+        self.marker.store(code as usize, Ordering::Relaxed);
+    }
+
+    fn stack_marker(&self, mutator: &Mutator) -> Option<(*const Word, Word)> {
+        stack_marks::marker(mutator)
+    }
+
+    fn stack_cut(&self, mutator: &mut Mutator) {
+        stack_marks::cut(self, mutator);
     }
 
     fn schedule_out(&self, mutator: &mut Mutator) {
@@ -174,8 +204,7 @@ impl Architecture for Shared {
         live: &mut [Term],
         roots: &mut dyn RootSet,
     ) -> Result<(), HeapFull> {
-        collect::collect(self, mutator, request, live, roots);
-        Ok(())
+        collect::collect(self, mutator, request, live, roots)
     }
 
     fn allocate_slow(&self, mutator: &mut Mutator, words: usize) -> NonNull<Word> {
@@ -212,15 +241,26 @@ impl Architecture for Shared {
     }
 
     fn set_options(&self, mutator: &mut Mutator, options: &HeapOptions) {
-        State::of_mut(mutator).options = *options;
+        send::set_options(self, mutator, options);
     }
 
     fn options(&self, mutator: &Mutator) -> HeapOptions {
-        State::of(mutator).options
+        State::of(mutator).options()
     }
 
     fn sizes(&self, mutator: &Mutator) -> HeapSizes {
-        HeapSizes { young_block: mutator.free_words(), stack: mutator.stack_words(), ..HeapSizes::default() }
+        // Nobody counts what belongs to a process, but for those with a limit.
+        let (young, old) =
+            State::of(mutator).account.as_ref().map_or((0, 0), |account| (account.young(), account.old()));
+        HeapSizes {
+            young_block: young + mutator.free_words(),
+            young_used: young,
+            old_block: old,
+            old_used: old,
+            stack: mutator.stack_words(),
+            fragments: 0,
+            minor_collections: self.minors.load(Ordering::Relaxed),
+        }
     }
 
     /// The whole heap as the last collection left it: what was allocated since is not visited.

@@ -12,7 +12,7 @@ use std::sync::{Condvar, Mutex, MutexGuard};
 
 use atoll_term::{Header, Kind, Term, WORD_BYTES, Word};
 
-use super::collect::Roots;
+use super::collect::{Roots, Visit};
 use super::state::Collector;
 use crate::common::cheney::{Destination, Policy};
 
@@ -293,17 +293,28 @@ impl<P: Policy + Sync> Worker<'_, '_, P> {
 
     /// Works until no worker has anything to do.
     unsafe fn run(&mut self) {
+        // SAFETY: the buffers are this worker's, and scanned at the end.
+        unsafe {
+            self.work(true);
+            self.retire(0);
+            self.retire(1);
+        }
+    }
+
+    /// Works until there is nothing to do, for any worker or (without `team`) for this one.
+    unsafe fn work(&mut self, team: bool) {
         loop {
             // SAFETY: the buffers are this worker's, and a piece is whose who has taken it.
             unsafe {
                 while self.buffers.iter().any(|buffer| buffer.scan < buffer.top) {
                     self.scan_buffers();
                 }
-                if self.pieces.len() > 1 && self.team.hungry.load(Ordering::Relaxed) > 0 {
+                if team && self.pieces.len() > 1 && self.team.hungry.load(Ordering::Relaxed) > 0 {
                     let half = self.pieces.len() / 2;
                     self.team.give(self.pieces.drain(..half));
                 }
-                let Some(piece) = self.pieces.pop().or_else(|| self.team.take()) else { break };
+                let given = || if team { self.team.take() } else { None };
+                let Some(piece) = self.pieces.pop().or_else(given) else { break };
                 let mut at = piece.start;
                 while at < piece.end {
                     let next = if piece.roots { at.add(1) } else { Self::next(at) };
@@ -312,10 +323,45 @@ impl<P: Policy + Sync> Worker<'_, '_, P> {
                 }
             }
         }
-        for which in [0, 1] {
-            // SAFETY: the buffer is this worker's, and scanned.
-            unsafe { self.retire(which) };
+    }
+
+    /// Words that were copied to either generation while no other worker had begun.
+    fn copied(&self, start: [*mut Word; 2]) -> [usize; 2] {
+        [0, 1].map(|which| {
+            let Buffer { top, end, .. } = self.buffers[which];
+            let bytes = self.team.tops[which].load(Ordering::Relaxed) - start[which] as usize;
+            (bytes - (end as usize - top as usize)) / WORD_BYTES
+        })
+    }
+}
+
+/// The worker that finds the roots, before the others begin.
+struct Leader<'t, 'p, P> {
+    worker: Worker<'t, 'p, P>,
+    start: [*mut Word; 2],
+}
+
+impl<P: Policy + Sync> Visit for Leader<'_, '_, P> {
+    fn run(&mut self, start: *mut Word, words: usize) {
+        if words > LARGE_RUN {
+            // Stacks and dictionaries stay where they are while the world is stopped.
+            for from in (0..words).step_by(LARGE_RUN) {
+                let end = start.wrapping_add(words.min(from + LARGE_RUN));
+                let part = Piece { start: start.wrapping_add(from), end, roots: true };
+                self.worker.pieces.push(part);
+            }
+            return;
         }
+        for index in 0..words {
+            // SAFETY: the roots hold whole terms.
+            unsafe { self.worker.visit(start.add(index)) }
+        }
+    }
+
+    fn follow(&mut self) -> [usize; 2] {
+        // SAFETY: no other worker has begun.
+        unsafe { self.worker.work(false) };
+        self.worker.copied(self.start)
     }
 }
 
@@ -340,22 +386,9 @@ pub(super) unsafe fn copy<P: Policy + Sync>(
         changed: Condvar::new(),
         hungry: AtomicUsize::new(0),
     };
-    let mut leader = Worker::new(&team);
-    roots.each_run(collector, &mut |start, words| {
-        if words > LARGE_RUN {
-            // Stacks and dictionaries stay where they are while the world is stopped.
-            for from in (0..words).step_by(LARGE_RUN) {
-                let end = start.wrapping_add(words.min(from + LARGE_RUN));
-                let part = Piece { start: start.wrapping_add(from), end, roots: true };
-                leader.pieces.push(part);
-            }
-            return;
-        }
-        for index in 0..words {
-            // SAFETY: the roots hold whole terms.
-            unsafe { leader.visit(start.add(index)) }
-        }
-    });
+    let mut leader = Leader { worker: Worker::new(&team), start: [young, old] };
+    roots.each_run(collector, &mut leader);
+    let mut leader = leader.worker;
     team.give(leader.pieces.drain(..));
     std::thread::scope(|scope| {
         for _ in 1..workers {

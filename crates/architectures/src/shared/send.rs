@@ -3,11 +3,12 @@
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::Ordering;
 
-use atoll_heap::statistics::{COUNTERS, TIMED};
+use atoll_heap::statistics::{COUNTERS, TIMED, record_message};
 use atoll_heap::{Fragment, HeapOptions, Mutator, each_off_heap};
 use atoll_platform::clock::monotonic;
 use atoll_term::{Allocate, Term};
 
+use super::limits::Account;
 use super::state::State;
 use super::{Shared, buffer};
 use crate::common::relocate::Move;
@@ -26,11 +27,8 @@ pub(super) fn create(
     buffer::clear(mutator);
     stack::create(mutator);
     let state = State::of_mut(mutator);
-    state.options = *options;
     state.ran_in = shared.majors.load(Ordering::Relaxed);
-    if options.minimum_words > shared.floor.load(Ordering::Relaxed) {
-        shared.floor.fetch_max(options.minimum_words, Ordering::Relaxed);
-    }
+    set_options(shared, mutator, options);
     // SAFETY: the caller hands the fragment over.
     let fragment = unsafe { arguments.as_mut() };
     move_in(shared, mutator, fragment);
@@ -38,6 +36,19 @@ pub(super) fn create(
     // SAFETY: the fragment's contents have moved.
     unsafe { Fragment::free(arguments) };
     term
+}
+
+pub(super) fn set_options(shared: &Shared, mutator: &mut Mutator, options: &HeapOptions) {
+    let top = mutator.top;
+    let state = State::of_mut(mutator);
+    state.set_options(options);
+    if options.minimum_words > shared.floor.load(Ordering::Relaxed) {
+        shared.floor.fetch_max(options.minimum_words, Ordering::Relaxed);
+    }
+    if options.maximum_words > 0 && state.account.is_none() {
+        state.account = Some(Box::new(Account::new(top)));
+        shared.limited.store(true, Ordering::Relaxed);
+    }
 }
 
 /// Moves what a fragment brings from outside of the heap into the young generation.
@@ -88,6 +99,8 @@ pub(super) fn send(shared: &Shared, sender: Option<&mut Mutator>, term: Term) ->
     };
     if timed {
         COUNTERS.send_time.fetch_add((monotonic() - started).max(0) as u64, Ordering::Relaxed);
+        // SAFETY: the new fragment is ours.
+        record_message(unsafe { fragment.as_ref().used() });
     }
     fragment
 }

@@ -6,6 +6,7 @@ use atoll_heap::{Fragment, HeapOptions, Mutator, STATE_WORDS, out_of_memory, sta
 use atoll_platform::Reservation;
 use atoll_term::{WORD_BYTES, Word};
 
+use super::limits::Account;
 use crate::common::fragments::FragmentRanges;
 
 /// Addresses reserved for the whole heap.
@@ -16,13 +17,24 @@ const KEPT_WORDS: usize = 1 << 20;
 /// The overlay of `Mutator::state`.
 #[repr(C)]
 pub(super) struct State {
-    pub(super) options: HeapOptions,
+    minimum_words: usize,
+    /// `max_heap_size`; 0 is no limit.
+    pub(super) maximum_words: usize,
     /// Number of major collections when it ran last.
     pub(super) ran_in: usize,
     /// Messages sent that are not counted yet.
     pub(super) sent: u32,
+    full_sweep_after: u16,
     /// Does it run on a thread now?
     pub(super) running: bool,
+    /// What its limit is compared with; from its first limit on.
+    pub(super) account: Option<Box<Account>>,
+    /// Words at the base of the stack that are covered by a stack marker, the marker being the last; 0: there is none.
+    pub(super) covered: u32,
+    /// Words at the base of the stack that refer to nothing young.
+    pub(super) clean: u32,
+    /// The return address whose place the marker takes.
+    pub(super) returns_to: Word,
 }
 
 const _: () = assert!(size_of::<State>() <= STATE_WORDS * size_of::<usize>());
@@ -39,6 +51,20 @@ impl State {
     pub(super) fn of_mut(mutator: &mut Mutator) -> &mut State {
         // SAFETY: as above.
         unsafe { &mut *mutator.state.as_mut_ptr().cast::<State>() }
+    }
+
+    pub(super) fn options(&self) -> HeapOptions {
+        HeapOptions {
+            minimum_words: self.minimum_words,
+            full_sweep_after: self.full_sweep_after,
+            maximum_words: self.maximum_words,
+        }
+    }
+
+    pub(super) fn set_options(&mut self, options: &HeapOptions) {
+        self.minimum_words = options.minimum_words;
+        self.full_sweep_after = options.full_sweep_after;
+        self.maximum_words = options.maximum_words;
     }
 }
 

@@ -1,13 +1,33 @@
-//! The invariants S1 to S4 of `mod.rs`, checked on the whole heap after a collection, in the stopped world.
+//! The invariants S1 to S5 of `mod.rs`, checked on the whole heap after a collection, in the stopped world.
+
+use std::sync::atomic::Ordering;
 
 use atoll_heap::{each_off_heap, world};
 use atoll_term::{Header, Term, WORD_BYTES, Word};
 
-use super::collect::{Roots, old_used};
+use super::collect::{Roots, Visit, old_used};
 use super::state::Collector;
-use super::{Shared, buffer};
+use super::{Shared, buffer, stack_marks};
 use crate::common::blocks::words_between;
 use crate::common::verify::{check_objects, check_run, violation};
+
+const S1: &str = "S1 (pointers lead to the heap in use)";
+const S2: &str = "S2 (the old generation does not point to the young one)";
+const S5: &str = "S5 (what is not scanned does not point to the young generation)";
+
+/// Checks roots: what they may lead to.
+struct Check<'a>(&'a dyn Fn(*const Word) -> bool);
+
+impl Visit for Check<'_> {
+    fn run(&mut self, start: *mut Word, words: usize) {
+        // SAFETY: roots are readable.
+        unsafe { check_run(start, words, S1, self.0) }
+    }
+
+    fn follow(&mut self) -> [usize; 2] {
+        [0; 2]
+    }
+}
 
 /// Checks the heap, all stacks and all roots: a process that was taken for inactive must be in order too.
 pub(super) fn verify(shared: &Shared, collector: &mut Collector, roots: &mut Roots<'_>) {
@@ -20,8 +40,6 @@ pub(super) fn verify(shared: &Shared, collector: &mut Collector, roots: &mut Roo
     let immovable = |place: *const Word| shared.immovable.contains(Term::boxed_at(place));
     let heap = |place: *const Word| inside(young, place) || inside(old, place) || immovable(place);
     let not_young = |place: *const Word| inside(old, place) || immovable(place);
-    const S1: &str = "S1 (pointers lead to the heap in use)";
-    const S2: &str = "S2 (the old generation does not point to the young one)";
     // Messages that were never received lie in fragments outside of the heap.
     let ranges = [collector.young(), collector.other(), collector.old()];
     let reserved = move |place: *const Word| {
@@ -33,13 +51,19 @@ pub(super) fn verify(shared: &Shared, collector: &mut Collector, roots: &mut Roo
             violation("S3 (no buffers after a collection)", mutator.top, mutator.limit as Word);
         }
         // SAFETY: the stack in use is readable.
-        unsafe { check_run(mutator.stack, mutator.stack_words(), S1, &heap) }
+        unsafe {
+            check_run(mutator.stack, mutator.stack_words(), S1, &heap);
+            let clean = stack_marks::clean_words(mutator);
+            check_run(mutator.stack_base.wrapping_sub(clean), clean, S5, &not_young);
+            if let Some((place, _)) = stack_marks::marker(mutator)
+                && (*place as usize != shared.marker.load(Ordering::Relaxed) || place < mutator.stack)
+            {
+                violation(S5, place, *place);
+            }
+        }
     });
-    roots.all = true;
-    roots.each_run(collector, &mut |start, words| {
-        // SAFETY: roots are readable.
-        unsafe { check_run(start, words, S1, &root) }
-    });
+    (roots.all, roots.charge, roots.is_check) = (true, false, true);
+    roots.each_run(collector, &mut Check(&root));
     // SAFETY: the generations consist of whole objects after a collection; the lists are the heap's own.
     unsafe {
         let young_handles = check_objects(young.0, young.1, S1, &heap);

@@ -5,6 +5,7 @@ mod messages;
 mod random;
 mod shared;
 mod slices;
+mod stack_marks;
 mod stored;
 mod world;
 

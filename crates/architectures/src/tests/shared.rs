@@ -255,3 +255,41 @@ fn stacks_grow_and_give_memory_back() {
         assert_eq!(process.pop().head(), Term::small(number));
     }
 }
+
+#[test]
+fn a_process_that_holds_more_than_its_limit_is_full() {
+    for workers in [1, 3] {
+        let (_, _guard) = shared();
+        let architecture: &'static crate::Shared = Box::leak(Box::default());
+        architecture.set_parallel(workers, 0);
+        let _running = world::enter(architecture);
+        let mut other = Process::new(architecture, &OPTIONS, Term::NIL);
+        let limited = HeapOptions { maximum_words: 10_000, full_sweep_after: 4, ..OPTIONS };
+        let mut process = Process::new(architecture, &limited, Term::NIL);
+        other.reserve(40_000);
+        let large = other.list((0..20_000).map(Term::small));
+        other.roots.push(large);
+        // What others have, and what is dead, does not count; what it holds may be half of its limit.
+        for round in 0..100 {
+            process.reserve(2_000);
+            let list = process.list((0..1_000).map(Term::small));
+            process.roots.truncate(2);
+            process.roots.push(list);
+            assert!(architecture.sizes(&process.mutator).minor_collections <= 4, "in round {round}");
+        }
+        process.collect(Collection { major: true, ..Collection::default() }).unwrap();
+        let sizes = architecture.sizes(&process.mutator);
+        assert_eq!(sizes.young_used + sizes.old_used, 4_000);
+        // A list too many, which a major collection finds; or more than may be allocated unseen.
+        let major = Collection { major: true, ..Collection::default() };
+        for (count, request) in [(1_000, major), (3_500, Collection::default())] {
+            let list = process.list((0..count).map(Term::small));
+            process.roots.push(list);
+            let refused = process.collect(request);
+            assert_eq!(refused.unwrap_err().words, 2 * (4_000 + 2 * count as usize));
+            process.roots.pop();
+            process.collect(major).unwrap();
+        }
+        other.collect(Collection::default()).unwrap();
+    }
+}

@@ -59,12 +59,13 @@ unsafe fn called(point: Breakpoint, hp: *mut Word, e: *mut Word, c: *mut Core) -
         core.swap_out(hp, e);
         let arity = usize::from(point.function.arity);
         let mut caller = Caller { process: &*core.process, own: &mut *core.own, reductions: 0 };
-        let waiting = if is_traced_return(*e) { frame(e.add(1)).1 } else { 0 };
+        let reader = caller.own.mutator.stack_reader();
+        let waiting = if is_traced_return(reader.read(e)) { frame(e.add(1)).1 } else { 0 };
         let mut to = e;
-        while is_traced_return(*to) {
+        while is_traced_return(reader.read(to)) {
             to = to.add(FRAME);
         }
-        let to = *to as *const Word;
+        let to = reader.read(to) as *const Word;
         let what = hooks().map_or(0, |hooks| (hooks.called)(&mut caller, &core.x[..arity], &point, to, waiting));
         let hp = core.top();
         if what == 0 {
@@ -90,7 +91,8 @@ pub unsafe fn traced_return(_: *const Word, hp: *mut Word, e: *mut Word, reds: i
         if let Some(hooks) = hooks() {
             let value = core.x[0];
             let mut caller = Caller { process: &*core.process, own: &mut *core.own, reductions: 0 };
-            let to = if is_traced_return(*e) { std::ptr::null() } else { *e as *const Word };
+            let to = caller.own.mutator.stack_reader().read(e);
+            let to = if is_traced_return(to) { std::ptr::null() } else { to as *const Word };
             (hooks.returned)(&mut caller, function, what, value, to);
         }
         dispatch(*e as *const Word, core.top(), e.add(1), reds, c)

@@ -2,11 +2,12 @@
 //! address of a function that has no code.
 
 use atoll_code::registry;
-use atoll_heap::Collection;
+use atoll_heap::{Collection, architecture};
 use atoll_operations::Exception;
 use atoll_process::{Caller, Interrupt, Native};
 use atoll_term::{Build, Export, FunEntry, Kind, Term, View, Word, atoms};
 
+use crate::autoload::Loading;
 use crate::core::{Core, Exit, X_REGISTERS, dispatch, resume};
 use crate::handlers::arithmetic::soon_if_full;
 use crate::handlers::control::{any_at, collect, enter, enter_slowly, yield_at};
@@ -306,6 +307,7 @@ unsafe fn interrupted(export: *const Export, ip: *const Word, e: *mut Word, reds
                 // Only the last frame's return address stays.
                 let e = own.mutator.stack_base.sub(1);
                 own.mutator.stack = e;
+                architecture().stack_cut(&mut own.mutator);
                 own.catches = 0;
                 own.flags.hibernating = true;
                 (core.x[0], core.x[1], core.x[2]) = (module, name, arguments);
@@ -383,6 +385,18 @@ pub unsafe fn return_to(_ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64
     unsafe { dispatch(*e as *const Word, hp, e.add(1), reds, c) }
 }
 
+/// Stands on stacks in the place of a return address that the heap architecture keeps: it wants to be told.
+pub unsafe fn stack_marker(_ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core; the marker was the word below its stack pointer.
+    unsafe {
+        (*c).swap_out(hp, e);
+        let mutator = &mut *(*c).mutator;
+        let Some((_, address)) = architecture().stack_marker(mutator) else { return finish(_ip, hp, e, reds, c) };
+        architecture().stack_cut(mutator);
+        dispatch(address as *const Word, hp, e, reds, c)
+    }
+}
+
 /// The last frame returns here: the process ends normally.
 pub unsafe fn finish(_ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: the process runs on this core.
@@ -404,16 +418,19 @@ pub unsafe fn undefined_export(ip: *const Word, hp: *mut Word, e: *mut Word, red
         let export = &*(*ip.add(1) as *const Export);
         let arity = usize::from(export.arity);
         // The machine itself may be able to load the module.
-        if let Some(load) = crate::autoload::loader()
-            && load(export.module)
-            && export.is_defined()
-        {
-            let address = export.address.load(std::sync::atomic::Ordering::Acquire);
-            return resume(address, core.top(), e, reds, c);
-        }
+        let waiting = match crate::autoload::loader().map(|load| load(export.module)) {
+            Some(Loading::Done) if export.is_defined() => {
+                let address = export.address.load(std::sync::atomic::Ordering::Acquire);
+                return resume(address, core.top(), e, reds, c);
+            }
+            Some(Loading::Waits(handler)) => Some(handler),
+            _ => None,
+        };
         let own = &mut *core.own;
-        let handler = own.rare.as_ref().and_then(|rare| rare.error_handler).unwrap_or(atoms::ERROR_HANDLER);
-        let handler = registry().existing_export(handler, atoms::UNDEFINED_FUNCTION, 3).filter(|one| one.is_defined());
+        let handler = waiting.or_else(|| {
+            let handler = own.rare.as_ref().and_then(|rare| rare.error_handler).unwrap_or(atoms::ERROR_HANDLER);
+            registry().existing_export(handler, atoms::UNDEFINED_FUNCTION, 3).filter(|one| one.is_defined())
+        });
         let heap = &mut *core.mutator;
         let arguments = heap.list(core.x[..arity].iter().copied());
         match handler {
@@ -454,7 +471,7 @@ pub unsafe fn undefined_fun(ip: *const Word, hp: *mut Word, e: *mut Word, reds: 
         let fun = core.x[X_REGISTERS - 1];
         if let Some(load) = crate::autoload::loader()
             && !atoll_code::is_loaded(entry.module)
-            && load(entry.module)
+            && matches!(load(entry.module), Loading::Done)
         {
             let address = entry.address.load(std::sync::atomic::Ordering::Acquire);
             if !std::ptr::eq(address, ip) {

@@ -104,12 +104,11 @@ unsafe fn look_at_message(c: *mut Core) -> Term {
     // SAFETY: the process runs on this core; its registers are in the mutator.
     unsafe {
         let own = &mut *(*c).own;
-        let Some(mut message) = own.mailbox.current() else { return Term::NIL };
-        let fragment = message.as_mut();
-        if fragment.used() > 0 {
-            architecture().receive(&mut own.mutator, fragment);
-        }
-        fragment.term
+        let mutator = &mut own.mutator;
+        let term = own.mailbox.look(|message| {
+            architecture().receive(mutator, message);
+        });
+        term.unwrap_or(Term::NIL)
     }
 }
 

@@ -136,6 +136,42 @@ impl Local {
         Some(start)
     }
 
+    /// Where objects of two words can lie in a row in the gap at hand, and how many. 0 if none fits.
+    #[inline]
+    pub(crate) fn pairs(&self) -> (usize, usize) {
+        let (start, end) = (self.bump.get(), self.end.get());
+        let left = (end - start) / 8;
+        let count = match ((start - self.base.get()) / 8 % 2, left) {
+            // With an odd beginning they would meet the end of a group of 64 words, and with an odd end a word would be left.
+            (0, left) if left % 2 == 0 => left / 2,
+            (0, 3) => 1,
+            (0, left) => left.saturating_sub(2) / 2,
+            (_, left) => usize::from(left >= 2),
+        };
+        (start, count)
+    }
+
+    /// Makes objects of the first `count` pairs of words that [`Local::pairs`] gave.
+    #[inline]
+    pub(crate) fn take_pairs(&self, count: usize) {
+        let start = self.bump.get();
+        let index = (start - self.base.get()) / 8;
+        let left = (self.end.get() - start) / 8;
+        // An only one may be longer, to make the next begin at an even word.
+        let wanted = if index % 2 == 1 && left > 2 { 3 } else { 2 };
+        let (taken, rest) = if count == 1 { Meta::fit(index, wanted, left) } else { (2 * count, left - 2 * count) };
+        self.padding.set(self.padding.get() + (taken - 2 * count) as u64);
+        self.objects.set(self.objects.get() + count as u64);
+        self.bump.set(start + taken * 8);
+        // SAFETY: a gap is at hand, so `meta` leads to the metadata of the page that this thread owns.
+        let meta = unsafe { &*self.meta.get() };
+        meta.place_pairs(index, count, taken, rest);
+        if self.marking.get() {
+            meta.marks.claim(self.cycle.get());
+            meta.marks.mark_pairs(index, count);
+        }
+    }
+
     /// Moves on to the next gap of at least `words` words on the page, at or behind word `from`; remembers the longest of those left behind.
     fn advance(&self, from: usize, words: usize) -> bool {
         if self.page.get().is_none() {
@@ -302,18 +338,30 @@ impl Paged {
         if taken > SMALL_WORDS {
             return self.allocate_medium(local, words);
         }
+        self.next_gap(local, taken)?;
+        local.allocate(words)
+    }
+
+    /// Leaves the gap at hand for one of at least `words` words.
+    fn next_gap(&self, local: &Local, words: usize) -> Option<()> {
         let from = (local.end.get() - local.base.get()) / 8;
         self.count(local);
         local.skip((local.end.get() - local.bump.get()) / 8);
         // Nothing is left of the gap at hand, for a release to look at.
         local.bump.set(local.end.get());
         local.counted.set(local.end.get());
-        if !local.advance(from, taken) {
-            self.release(local);
-            self.acquire(local, taken)?;
+        if local.advance(from, words) {
+            return Some(());
         }
-        let object = local.allocate(words)?;
-        Some(object)
+        self.release(local);
+        self.acquire(local, words)
+    }
+
+    /// As [`Local::pairs`] in the next gap with room for one, without a poll, without work.
+    #[cold]
+    pub(crate) fn next_pairs(&self, local: &Local) -> Result<(usize, usize), OutOfMemory> {
+        self.next_gap(local, 2).ok_or(OutOfMemory { words: 2, limit: self.limit })?;
+        Ok(local.pairs())
     }
 
     /// Takes a page whose gaps the thread fills from now on.

@@ -219,8 +219,7 @@ impl Slice<'_> {
             if scanned || !meta.marks.take_scan(index) {
                 continue;
             }
-            let words = meta.end_of(index) - index;
-            self.scan(self.paged.address(page, index), words, 0..words);
+            self.scan_row(page, index, meta);
             if !self.scan_stack() {
                 self.paged.enqueue(page, meta);
                 return;
@@ -238,9 +237,25 @@ impl Slice<'_> {
             let Some(object) = self.next_object() else {
                 return true;
             };
-            let words = self.paged.words_of(object);
-            self.scan(object, words, 0..words);
+            let (page, index) = self.paged.place_of(object);
+            self.scan_row(page, index, self.paged.table.get(page));
         }
+    }
+
+    /// Scans an object of a small page, and those that hang on it in a row, which are marked together.
+    fn scan_row(&mut self, page: u32, index: usize, meta: &Meta) {
+        let words = meta.end_of(index) - index;
+        let most = if words == 2 { 1 + meta.marks.unmarked_pairs(index + 2, (PAGE_WORDS - index) / 2 - 1) } else { 1 };
+        let object = self.paged.address(page, index);
+        let mut described = 1;
+        let looks = self.look(object, |runtime, pointer, visitor| {
+            // SAFETY: the object is marked, so it was reached from roots through references that the runtime reported; the row does not leave
+            // the page.
+            described = unsafe { runtime.describe_row(pointer, words, most, visitor) };
+        });
+        let behind = if described > 1 { meta.marks.mark_pairs(index + 2, described - 1) } else { 0 };
+        self.looks += described as u64 - 1;
+        self.charge((words + 2 * behind) as u64, looks <= 1);
     }
 
     /// The object to scan next: one whose content has had time to arrive.
@@ -274,16 +289,31 @@ impl Slice<'_> {
     }
 
     fn scan(&mut self, object: usize, words: usize, portion: std::ops::Range<usize>) {
-        let (length, before) = (portion.len() as u64, self.looks);
-        self.words += length;
+        let length = portion.len() as u64;
+        let looks = self.look(object, |runtime, pointer, visitor| {
+            // SAFETY: as in `scan_row`.
+            unsafe { runtime.describe(pointer, words, portion, visitor) };
+        });
+        self.charge(length, looks == 0);
+    }
+
+    fn charge(&mut self, words: u64, bare: bool) {
+        self.words += words;
+        // Data without references takes little time.
+        self.charged += if bare { words.div_ceil(BARE_PART) } else { words };
+    }
+
+    /// Has an object described, and marks what it refers to; the number of references.
+    #[inline]
+    fn look(&mut self, object: usize, describe: impl FnOnce(&dyn Runtime, NonNull<u64>, &mut Visitor<'_>)) -> u64 {
         let Some(pointer) = NonNull::new(self.paged.area.pointer(object)) else {
-            return;
+            return 0;
         };
-        let (paged, cycle) = (self.paged, self.cycle);
-        let (stack, height, looks) = (&mut self.stack, &mut self.height, &mut self.looks);
-        *looks += 1;
+        let (paged, cycle, runtime) = (self.paged, self.cycle, self.runtime);
+        let (stack, height) = (&mut self.stack, &mut self.height);
+        let mut references = 0;
         let mut sink = |reference: NonNull<u64>| {
-            *looks += 1;
+            references += 1;
             let child = reference.addr().get();
             // The object and its page's metadata come from memory at the same time.
             paged.area.prefetch(child);
@@ -300,12 +330,8 @@ impl Slice<'_> {
             }
             reference
         };
-        // SAFETY: the object is marked, so it was reached from roots through references that the runtime reported.
-        unsafe {
-            self.runtime.describe(pointer, words, portion, &mut Visitor::new(&mut sink));
-        }
-        // Data without references takes little time.
-        let bare = self.looks == before + 1;
-        self.charged += if bare { length.div_ceil(BARE_PART) } else { length };
+        describe(runtime, pointer, &mut Visitor::new(&mut sink));
+        self.looks += 1 + references;
+        references
     }
 }

@@ -16,6 +16,16 @@ const CLEARING: u32 = u32::MAX;
 const QUEUED: u32 = 1 << 31;
 const END: u32 = QUEUED - 1;
 
+/// The groups that words `from..to` of a page belong to, with the bits of those words.
+#[inline]
+pub(super) fn groups(from: usize, to: usize) -> impl Iterator<Item = (usize, u64)> {
+    (from / 64..to.div_ceil(64)).map(move |group| {
+        let first = from.saturating_sub(group * 64);
+        let unused = ((group + 1) * 64).saturating_sub(to);
+        (group, u64::MAX >> unused & u64::MAX << first)
+    })
+}
+
 /// Mark bits, their colour, and the link of the queue.
 #[derive(Debug)]
 #[repr(C)]
@@ -103,6 +113,33 @@ impl Marks {
         let bits = 3 << (index % 64);
         // What counts is the scanned bit: whoever sets it scans, also what another thread has just marked for others.
         self.bits[index / 64].fetch_or(bits, Ordering::AcqRel) >> (index % 64) & 2 == 0
+    }
+
+    /// As [`Marks::mark_and_take`] for `count` objects of two words in a row; how many of them nobody had marked.
+    #[inline]
+    pub(super) fn mark_pairs(&self, index: usize, count: usize) -> usize {
+        let mut marked = 0;
+        for (group, mask) in groups(index, index + 2 * count) {
+            let before = self.bits[group].fetch_or(mask, Ordering::AcqRel);
+            // Each object has two bits, of which the second says that it was taken.
+            let seconds =
+                if index.is_multiple_of(2) { mask & 0xaaaa_aaaa_aaaa_aaaa } else { mask & 0x5555_5555_5555_5555 };
+            marked += (!before & seconds).count_ones() as usize;
+        }
+        marked
+    }
+
+    /// How many objects of two words, at most `most`, follow word `index` in a row without one that is marked.
+    #[inline]
+    pub(super) fn unmarked_pairs(&self, index: usize, most: usize) -> usize {
+        let end = index + 2 * most;
+        for (group, mask) in groups(index, end) {
+            let marked = self.bits[group].load(Ordering::Relaxed) & mask;
+            if marked != 0 {
+                return (group * 64 + marked.trailing_zeros() as usize - index) / 2;
+            }
+        }
+        most
     }
 
     /// Gives a scan taken upon oneself back; the page must be queued afterwards.
@@ -257,6 +294,24 @@ mod model {
             assert!(shared.queue.is_empty());
             assert_eq!(shared.told.load(Ordering::Relaxed), 3);
             assert_eq!(shared.scanned.load(Ordering::Relaxed), 3);
+        });
+    }
+
+    /// A row is marked at once while another thread marks one of its objects for others to scan: one of the two scans it.
+    #[test]
+    fn a_row_and_one_of_its_objects_are_scanned() {
+        loom::model(|| {
+            let shared = Shared::new();
+            shared.pages[0].claim(7);
+            let other = shared.clone();
+            let thread = loom::thread::spawn(move || other.shade(0, 62));
+            let marked = shared.pages[0].mark_pairs(60, 4);
+            shared.scanned.fetch_add(marked, Ordering::Relaxed);
+            thread.join().expect("the thread ends");
+            shared.scan();
+            assert!(shared.queue.is_empty());
+            assert_eq!(shared.scanned.load(Ordering::Relaxed), 4);
+            assert_eq!(shared.pages[0].unmarked_pairs(0, 100), 30);
         });
     }
 

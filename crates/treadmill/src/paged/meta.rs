@@ -3,7 +3,7 @@
 //! A block's first word has its bit set in `starts`; the bit of its second word says whether the block is an object or a gap. All blocks are
 //! at least two words long, so the bits never collide. Only the thread that owns the page, or holds the lock of the memory, writes them; markers read them.
 
-use super::marks::{Marks, PAGE_WORDS};
+use super::marks::{Marks, PAGE_WORDS, groups};
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
 
 /// What a page is used for.
@@ -145,6 +145,18 @@ impl Meta {
         }
     }
 
+    /// As [`Meta::place`] for `count` objects of two words in a row, of `words` words together.
+    #[inline]
+    pub(super) fn place_pairs(&self, index: usize, count: usize, words: usize, rest: usize) {
+        for (group, mask) in groups(index, index + 2 * count) {
+            let bits = &self.starts[group];
+            bits.store(bits.load(Ordering::Relaxed) | mask, Ordering::Relaxed);
+        }
+        if rest > 0 {
+            self.set(index + words);
+        }
+    }
+
     /// How an object of `words` words lies in a gap of `gap` words at `index`: the words it takes, and those of gap behind it. No block is one word
     /// long, and none begins at the last word of a group of 64.
     #[inline]
@@ -262,6 +274,27 @@ pub(super) struct Swept {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+
+    /// Rows of pairs look like the same objects made one by one.
+    #[test]
+    fn a_row_of_pairs_is_that_many_objects() {
+        for (index, count) in [(0, 1), (0, 256), (62, 1), (62, 2), (2, 31), (64, 32), (128, 190), (510, 1)] {
+            // SAFETY: all zero is a valid `Meta`.
+            let (row, single): (Meta, Meta) = unsafe { (std::mem::zeroed(), std::mem::zeroed()) };
+            for meta in [&row, &single] {
+                meta.format();
+                meta.set(index);
+            }
+            row.place_pairs(index, count, 2 * count, PAGE_WORDS - index - 2 * count);
+            for at in (index..index + 2 * count).step_by(2) {
+                let (taken, rest) = Meta::fit(at, 2, PAGE_WORDS - at);
+                assert_eq!(taken, 2);
+                single.place(at, taken, rest);
+            }
+            let bits = |meta: &Meta| meta.starts.iter().map(|bits| bits.load(Ordering::Relaxed)).collect::<Vec<_>>();
+            assert_eq!(bits(&row), bits(&single), "{count} at {index}");
+        }
+    }
 
     /// Sweeping by whole groups of bits finds what going from block to block finds.
     #[test]

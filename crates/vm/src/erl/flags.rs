@@ -1,5 +1,6 @@
 //! Flags of the machine (`+S 2`): what they mean here.
 
+use super::signals::{self, Interrupt};
 use crate::options::Options;
 
 /// Sets the options that a flag means; flags without a meaning for this machine are accepted.
@@ -29,12 +30,15 @@ pub fn apply(options: &mut Options, flag: &str, value: Option<&str>) -> Result<(
         "hmbs" => options.minimum_binary_words = number("minimum binary virtual heap size", value, 0, usize::MAX)?,
         "t" => options.atoms = Some(number("atom table size", value, 8192, 2_147_483_647)?),
         "Q" => drop(number("number of ports", value, 1024, 134_217_727)?),
+        "SDio" => atoll_natives::dirty::set_threads(number("number of dirty I/O schedulers", value, 1, 1024)?),
         "A" => drop(number("number of async threads", value, 0, 1024)?),
         "pc" => match value {
             "latin1" => atoll_bifs::set_printable_unicode(false),
             "unicode" => atoll_bifs::set_printable_unicode(true),
             _ => return Err(format!("bad range of printable characters {value}")),
         },
+        "B" | "Bd" => signals::on_interrupt(Interrupt::End),
+        "Bi" => signals::on_interrupt(Interrupt::Ignore),
         "We" => atoll_bifs::set_warning_map("error"),
         "Wi" => atoll_bifs::set_warning_map("info"),
         "fnl" => atoll_natives::set_encoding(atoll_natives::Encoding::Latin1),

@@ -1,5 +1,6 @@
 //! `atoll erl`: OTP's own start, with the modules that its runtime brings along and the processes that it starts.
 
+mod break_menu;
 mod command_line;
 mod flags;
 mod report;

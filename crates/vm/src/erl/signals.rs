@@ -1,5 +1,6 @@
 //! Signals of the operating system: told to OTP's `erl_signal_server` as messages, as OTP's runtime does.
 
+use std::io::IsTerminal;
 use std::sync::OnceLock;
 
 use atoll_heap::architecture;
@@ -9,6 +10,8 @@ use parking_lot::Mutex;
 use signal_hook::consts;
 use signal_hook::iterator::{Handle, Signals};
 use signal_hook::low_level::emulate_default_handler;
+
+use super::break_menu;
 
 /// Signals that `os:set_signal/2` knows and that can be handled, by name.
 const NAMES: [(&str, i32); 10] = [
@@ -24,7 +27,7 @@ const NAMES: [(&str, i32); 10] = [
     ("sigwinch", consts::SIGWINCH),
 ];
 /// Those that OTP's runtime handles from the start.
-const FROM_THE_START: [i32; 3] = [consts::SIGTERM, consts::SIGUSR1, consts::SIGQUIT];
+const FROM_THE_START: [i32; 5] = [consts::SIGTERM, consts::SIGUSR1, consts::SIGQUIT, consts::SIGCONT, consts::SIGINT];
 
 /// What is done about a signal.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -55,6 +58,11 @@ pub fn start() -> std::io::Result<()> {
 }
 
 fn arrived(number: i32) {
+    match number {
+        consts::SIGCONT => return atoll_ports::terminal::mode::take_again(),
+        consts::SIGINT => return interrupted(),
+        _ => {}
+    }
     let way = WAYS.lock().iter().find(|(one, _)| *one == number).map_or(Way::Handle, |(_, way)| *way);
     let told = match way {
         Way::Ignore => true,
@@ -62,8 +70,40 @@ fn arrived(number: i32) {
         Way::Default => false,
     };
     if !told {
+        atoll_platform::ending::restore();
         // What the signal does to a program that knows nothing of it; it may end here.
         let _ = emulate_default_handler(number);
+    }
+}
+
+/// What `+B` says about an interrupt from the keyboard.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Interrupt {
+    /// Ask the user.
+    #[default]
+    Ask,
+    /// As in programs that know nothing of it.
+    End,
+    /// Nothing.
+    Ignore,
+}
+
+static INTERRUPT: Mutex<Interrupt> = Mutex::new(Interrupt::Ask);
+
+/// Says what an interrupt does.
+pub fn on_interrupt(what: Interrupt) {
+    *INTERRUPT.lock() = what;
+}
+
+fn interrupted() {
+    let what = *INTERRUPT.lock();
+    match what {
+        Interrupt::Ask if std::io::stdin().is_terminal() => break_menu::ask(),
+        Interrupt::Ask | Interrupt::End => {
+            atoll_platform::ending::restore();
+            let _ = emulate_default_handler(consts::SIGINT);
+        }
+        Interrupt::Ignore => {}
     }
 }
 

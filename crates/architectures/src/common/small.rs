@@ -1,0 +1,150 @@
+//! Messages of a few words in one walk: the term is copied, breadth first, to a buffer on the native stack, in which pointers are
+//! offsets yet, and from there to a fragment of exact size. What was met before is found in a short list, so sharing is kept.
+
+use std::mem::MaybeUninit;
+use std::ptr::NonNull;
+
+use atoll_heap::Fragment;
+use atoll_term::{Header, Term, WORD_BYTES, Word};
+
+use super::Immovable;
+use super::sizing::extent;
+
+/// Words of the largest copy made here.
+const WORDS: usize = 32;
+/// Objects of which it consists at most.
+const OBJECTS: usize = 8;
+
+struct Small {
+    words: [MaybeUninit<Word>; WORDS],
+    used: usize,
+    /// Bit n: word n is an offset into the copy, with a pointer's tag.
+    pointers: u64,
+    objects: [MaybeUninit<(*const Word, usize)>; OBJECTS],
+    count: usize,
+}
+
+impl Small {
+    /// The offset in words of an object's copy, which is made if there is none; `None` if it does not fit.
+    ///
+    /// # Safety
+    /// The term is a pointer to a whole object.
+    #[inline(always)]
+    unsafe fn place(&mut self, term: Term) -> Option<usize> {
+        let object = term.pointer();
+        for known in &self.objects[..self.count] {
+            // SAFETY: the first `count` are initialised.
+            let (known, offset) = unsafe { known.assume_init() };
+            if known == object {
+                return Some(offset);
+            }
+        }
+        // SAFETY: the object is whole.
+        let (words, has_off_heap_part) = unsafe {
+            let (words, ..) = extent(term);
+            (words, !term.is_cons() && Header::from_word(*object).has_off_heap_part())
+        };
+        if words > WORDS - self.used || self.count == OBJECTS || has_off_heap_part {
+            return None;
+        }
+        let offset = self.used;
+        self.objects[self.count].write((object, offset));
+        self.count += 1;
+        for index in 0..words {
+            // SAFETY: the object is whole.
+            self.words[offset + index].write(unsafe { *object.add(index) });
+        }
+        self.used += words;
+        Some(offset)
+    }
+
+    #[inline(always)]
+    fn point(&mut self, slot: usize, term: Term, offset: usize) {
+        self.words[slot].write(term.with_pointer(std::ptr::without_provenance(offset * WORD_BYTES)).word());
+        self.pointers |= 1 << slot;
+    }
+}
+
+/// A fragment with a copy of the term, if the copy is small, of few objects, and none of them has an off-heap part.
+///
+/// # Safety
+/// The term is a pointer to a whole object out of the immovable range.
+pub(crate) unsafe fn copy(root: Term, immovable: Immovable) -> Option<NonNull<Fragment>> {
+    let mut small = Small {
+        words: [const { MaybeUninit::uninit() }; WORDS],
+        used: 0,
+        pointers: 0,
+        objects: [const { MaybeUninit::uninit() }; OBJECTS],
+        count: 0,
+    };
+    // SAFETY: parts of a whole term are whole; the first `used` words of the buffer are initialised, and begin with objects one after the
+    // other, so what is looked at is a term or a header.
+    unsafe {
+        small.place(root)?;
+        let mut at = 0;
+        while at < small.used {
+            let word = Term::from_word(small.words[at].assume_init());
+            if word.is_pointer() {
+                if !immovable.contains(word) {
+                    let offset = small.place(word)?;
+                    small.point(at, word, offset);
+                }
+            } else if word.is_header() && Header::from_word(word.word()).is_opaque() {
+                at += Header::from_word(word.word()).object_words();
+                continue;
+            }
+            at += 1;
+        }
+        let mut fragment = Fragment::new(small.used);
+        let target = fragment.as_mut();
+        let start = target.try_allocate(small.used)?.as_ptr();
+        std::ptr::copy_nonoverlapping(small.words.as_ptr().cast::<Word>(), start, small.used);
+        let mut pointers = small.pointers;
+        while pointers != 0 {
+            *start.add(pointers.trailing_zeros() as usize) += start as Word;
+            pointers &= pointers - 1;
+        }
+        target.term = root.with_pointer(start);
+        Some(fragment)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use atoll_term::{Build, ScratchHeap};
+
+    use super::*;
+
+    fn copied(term: Term) -> Option<(Term, usize)> {
+        // SAFETY: the terms of the tests are whole, on a heap of their own.
+        let fragment = unsafe { copy(term, Immovable::NONE) }?;
+        // SAFETY: the copy is ours; tests may leak it.
+        unsafe { Some((fragment.as_ref().term, fragment.as_ref().used())) }
+    }
+
+    #[test]
+    fn what_is_met_twice_is_copied_once() {
+        let mut heap = ScratchHeap::new();
+        let part = heap.tuple(&[Term::small(1), Term::NIL]);
+        let list = heap.list([part, part]);
+        let (copy, words) = copied(list).unwrap();
+        assert_eq!(words, 3 + 4);
+        assert_eq!(copy.head(), copy.tail().head());
+        assert_ne!(copy.head(), part);
+        assert_eq!(copy.head().tuple_elements().unwrap(), [Term::small(1), Term::NIL]);
+        assert!(copy.tail().tail().is_nil());
+    }
+
+    #[test]
+    fn large_terms_and_those_of_many_objects_are_left_to_others() {
+        let mut heap = ScratchHeap::new();
+        let whole = heap.tuple(&[Term::NIL; WORDS - 1]);
+        assert_eq!(copied(whole).map(|(_, words)| words), Some(WORDS));
+        let longer = heap.tuple(&[Term::NIL; WORDS]);
+        assert!(copied(longer).is_none());
+        let list = heap.list((0..OBJECTS as i64).map(Term::small));
+        assert_eq!(copied(list).map(|(_, words)| words), Some(2 * OBJECTS));
+        let longer = heap.cons(Term::NIL, list);
+        assert!(copied(longer).is_none());
+    }
+}

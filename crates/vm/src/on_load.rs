@@ -1,0 +1,154 @@
+//! Modules with an `on_load` function in `atoll run`, where no code server calls it: it runs in a process of its own, as under OTP,
+//! while whoever needs the module waits.
+
+use std::sync::OnceLock;
+
+use atoll_code::{finish_on_load, module, purge, registry};
+use atoll_heap::HeapOptions;
+use atoll_process::spawn::{SpawnOptions, spawn};
+use atoll_process::{BuiltIn, Caller, Flags, Interrupt, Outcome, Priority, System};
+use atoll_term::{Build, Export, ScratchHeap, Term, atoms};
+use parking_lot::Mutex;
+
+use crate::output;
+
+/// The functions of this file that processes call.
+pub const BUILT_INS: &[BuiltIn] = &[
+    BuiltIn { module: "atoll_main", name: "run_on_load", arity: 1, function: run },
+    BuiltIn { module: "atoll_main", name: "on_load_done", arity: 1, function: done },
+    BuiltIn { module: "atoll_main", name: "await_on_load", arity: 1, function: await_module },
+    BuiltIn { module: "atoll_main", name: "call_loaded", arity: 3, function: call_loaded },
+];
+
+/// Modules whose `on_load` function runs, and the processes that run them.
+static RUNNING: Mutex<Vec<(Term, Term)>> = Mutex::new(Vec::new());
+/// Modules whose `on_load` function failed, once for each call that has to end with `undef` because of it.
+static FAILED: Mutex<Vec<Term>> = Mutex::new(Vec::new());
+
+/// Heaps of the processes that run `on_load` functions.
+static HEAP: OnceLock<HeapOptions> = OnceLock::new();
+
+/// Sets what heaps the processes get that run `on_load` functions.
+pub fn install(heap: HeapOptions) {
+    let _ = HEAP.set(heap);
+}
+
+fn name(text: &str) -> Term {
+    atoms::atom(text).unwrap_or(atoms::UNDEFINED)
+}
+
+/// The function that waits for a module and then calls one of its functions.
+pub fn waiting_call() -> &'static Export {
+    registry().export(name("atoll_main"), name("call_loaded"), 3)
+}
+
+/// Whether a call that came here before ends with `undef` now, because the module's `on_load` function failed.
+pub fn take_failure(module: Term) -> bool {
+    let mut failed = FAILED.lock();
+    let found = failed.iter().position(|one| *one == module);
+    found.map(|at| failed.swap_remove(at)).is_some()
+}
+
+/// Whether this module waits for its `on_load` function, which is started if it does not run yet. For the process that runs
+/// it, nothing waits: it finds the module not loaded.
+pub fn is_waiting(caller: Term, wanted: Term) -> bool {
+    let mut running = RUNNING.lock();
+    if module(wanted).is_none_or(|versions| versions.pending.is_none()) {
+        return false;
+    }
+    match running.iter().position(|(module, _)| *module == wanted) {
+        Some(at) if running[at].1 == caller => false,
+        Some(at) if System::get().table.contains(running[at].1) => true,
+        Some(at) => {
+            running.swap_remove(at);
+            refuse(wanted, None);
+            false
+        }
+        None => {
+            let Some(heap) = HEAP.get() else { return false };
+            let mut scratch = ScratchHeap::new();
+            let arguments = scratch.list([wanted]);
+            let options = SpawnOptions {
+                link: false,
+                monitor: None,
+                priority: Priority::Normal,
+                heap: *heap,
+                flags: Flags::default(),
+            };
+            match spawn(None, (name("atoll_main"), name("run_on_load")), arguments, None, &options) {
+                Ok(pid) => {
+                    running.push((wanted, pid));
+                    true
+                }
+                Err(_) => {
+                    refuse(wanted, None);
+                    false
+                }
+            }
+        }
+    }
+}
+
+/// Takes a module out again whose `on_load` function did not return `ok`.
+fn refuse(module: Term, result: Option<Term>) {
+    // Processes may run it still: its memory stays, as that of other code that was purged.
+    std::mem::forget(finish_on_load(module, false));
+    std::mem::forget(purge(module));
+    let module = atoms::atom_name(module);
+    match result {
+        Some(result) => eprintln!("atoll: the on_load function of module {module} returned {}", output::text(result)),
+        None => eprintln!("atoll: the on_load function of module {module} was ended by an exit signal"),
+    }
+}
+
+/// The first function of a process for an `on_load` function.
+fn run(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let call = registry().export(name("erlang"), name("call_on_load_function"), 1);
+    let then = registry().export(name("atoll_main"), name("on_load_done"), 1);
+    Err(Interrupt::CallCatching(call, vec![arguments[0]], then))
+}
+
+fn done(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let mut running = RUNNING.lock();
+    let Some(at) = running.iter().position(|(_, pid)| *pid == caller.process.pid) else { return Ok(atoms::OK) };
+    let (module, _) = running.swap_remove(at);
+    if arguments[0] == atoms::OK {
+        std::mem::forget(finish_on_load(module, true));
+    } else {
+        refuse(module, Some(arguments[0]));
+    }
+    Ok(atoms::OK)
+}
+
+/// Waits for a module: `{module, Module}` or `{error, on_load_failure}`.
+fn await_module(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let module = arguments[0];
+    if is_waiting(caller.process.pid, module) {
+        return Err(Interrupt::Again(vec![module]));
+    }
+    let heap = caller.heap();
+    Ok(if atoll_code::is_loaded(module) {
+        heap.tuple(&[atoms::MODULE, module])
+    } else {
+        heap.tuple(&[atoms::ERROR, name("on_load_failure")])
+    })
+}
+
+/// Waits for a module, then calls: module, name, list of arguments.
+fn call_loaded(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let [module, function, list] = *arguments else { return Err(atoll_operations::Exception::badarg().into()) };
+    if is_waiting(caller.process.pid, module) {
+        return Err(Interrupt::Again(arguments.to_vec()));
+    }
+    if !atoll_code::is_loaded(module) {
+        FAILED.lock().push(module);
+    }
+    let mut values = Vec::new();
+    let mut rest = list;
+    while rest.is_cons() {
+        values.push(rest.head());
+        rest = rest.tail();
+    }
+    let export = registry().export(module, function, values.len() as u8);
+    Err(Interrupt::Call(export, values))
+}
