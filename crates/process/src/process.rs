@@ -277,6 +277,20 @@ impl Process {
         true
     }
 
+    /// Shows what belongs to this process if it waits; false if it runs or is about to. What wakes it meanwhile is not lost.
+    pub fn inspect(&self, look: &mut dyn FnMut(&mut Own)) -> bool {
+        if !self.state.try_claim() {
+            return false;
+        }
+        // SAFETY: the state is that of a process which this thread runs.
+        look(unsafe { self.own_mut() });
+        if !self.state.try_sleep() {
+            self.state.requeue();
+            crate::spawn::enqueue(std::ptr::NonNull::from(self));
+        }
+        true
+    }
+
     /// See [`RunState::requeue`].
     #[inline]
     pub fn requeue(&self) {
