@@ -52,6 +52,7 @@ mod spawn;
 mod statistics;
 mod support;
 mod system_info;
+mod system_monitor;
 mod time;
 mod timers;
 mod trace;
@@ -112,6 +113,7 @@ const AREAS: &[&[BuiltIn]] = &[
     send::BUILT_INS,
     spawn::BUILT_INS,
     statistics::BUILT_INS,
+    system_monitor::BUILT_INS,
     system_info::BUILT_INS,
     time::BUILT_INS,
     timers::BUILT_INS,
