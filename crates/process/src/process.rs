@@ -272,16 +272,9 @@ impl Process {
 
     /// Shows what belongs to this process if it waits; false if it runs or is about to. What wakes it meanwhile is not lost.
     pub fn inspect(&self, look: &mut dyn FnMut(&mut Own)) -> bool {
-        if !self.state.try_claim() {
-            return false;
-        }
         // SAFETY: the state is that of a process which this thread runs.
-        look(unsafe { self.own_mut() });
-        if !self.state.try_sleep() {
-            self.state.requeue();
-            crate::spawn::enqueue(std::ptr::NonNull::from(self));
-        }
-        true
+        let look = || look(unsafe { self.own_mut() });
+        self.state.claim(look, || crate::spawn::enqueue(std::ptr::NonNull::from(self)))
     }
 
     /// See [`RunState::requeue`].
