@@ -341,7 +341,12 @@ fn claim(
     if !wanted(process.mutator()) {
         return Claim::Settled;
     }
-    process.claim(visit);
+    process.claim(&mut |mutator, roots| {
+        // Somebody else may have been here between the first look and the claim.
+        if wanted(mutator) {
+            visit(mutator, roots);
+        }
+    });
     // A visit may have to be repeated.
     if !wanted(process.mutator()) {
         return Claim::Settled;

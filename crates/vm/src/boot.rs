@@ -153,6 +153,7 @@ pub fn install(options: &Options, way: Use) -> Result<&'static Schedulers, BootE
     statistics::VERIFY.store(options.verify, Ordering::Relaxed);
     statistics::TRACE.store(options.trace, Ordering::Relaxed);
     statistics::TIMED.store(options.statistics.is_some(), Ordering::Relaxed);
+    statistics::AREA_LIMIT.store(options.area_limit.unwrap_or(0), Ordering::Relaxed);
     statistics::MAX_PAUSE.store(options.longest_pause.as_nanos() as u64, Ordering::Relaxed);
     let architecture = architectures::by_name(&options.heap)
         .ok_or_else(|| BootError::Heap(options.heap.clone(), architectures::NAMES.join(", ")))?;
@@ -186,7 +187,7 @@ pub fn install(options: &Options, way: Use) -> Result<&'static Schedulers, BootE
         scheduled: atoll_bifs::scheduled,
     });
     atoll_bifs::install_halt(finish);
-    ending::install(ending::Hooks { restore: atoll_ports::terminal::mode::lend, dump: |_| {} });
+    ending::install(ending::Hooks { restore: atoll_ports::terminal::mode::lend, dump: crate::dump::write });
     atoll_bifs::install_default_heap(default_heap(options));
     let schedulers = Schedulers::new(options.schedulers, way.ended);
     let _ = system.schedule.set(schedulers);

@@ -45,7 +45,6 @@ use atoll_heap::statistics::VERIFY;
 use atoll_heap::{
     Architecture, Collection, Fragment, HeapFull, HeapOptions, HeapSizes, Mutator, RootSet, StackPlacement,
 };
-use atoll_platform::clock::monotonic;
 use atoll_term::{Header, Term, Word};
 
 use crate::private::state::State;
@@ -70,12 +69,12 @@ impl Hybrid {
 impl Hybrid {
     /// Blocks of a private heap go away: see `portions.rs`.
     fn finish_portions(&self, mutator: usize, leaves: impl Fn(usize, bool) -> bool) {
-        let started = monotonic();
+        let step = area::Step::begin();
         self.area.with_any(|local| {
             // SAFETY: the collection of the process, which this thread runs, frees nothing before it has said so.
             unsafe { self.area.finder.finish(mutator, &mut |object| local.barrier(object), &leaves) }
         });
-        area::record_step(started);
+        step.end();
     }
 }
 
@@ -116,9 +115,9 @@ impl Architecture for Hybrid {
     }
 
     fn visit_roots(&self, mutator: &mut Mutator, roots: &mut dyn RootSet) {
-        let started = monotonic();
+        let step = area::Step::begin();
         self.area.with(|local| self.area.finder.scan_own(mutator, roots, &mut |object| local.barrier(object)));
-        area::record_step(started);
+        step.end();
     }
 
     fn schedule_out(&self, mutator: &mut Mutator) {

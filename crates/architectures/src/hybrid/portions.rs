@@ -22,8 +22,8 @@ use crate::private::state::State;
 const SMALL_RUN: usize = 1 << 14;
 /// The same in tests and under stress.
 const SMALL_RUN_STRESSED: usize = 64;
-/// What reporting a pointer costs, in words looked at.
-const POINTER_WORDS: usize = 16;
+/// What reporting a pointer costs, and looking at a message, in words looked at: a miss of the cache.
+pub(super) const POINTER_WORDS: usize = 64;
 
 /// Whether portions shall be small, so that they are met often.
 fn is_stressed() -> bool {

@@ -20,7 +20,7 @@ use treadmill::raw::Portion;
 
 use super::area::Bounds;
 use super::copies::Copies;
-use super::portions::{Budget, Portions};
+use super::portions::{Budget, POINTER_WORDS, Portions};
 use super::stored::{SHARDS, StoredTerms};
 use crate::private::state::State;
 
@@ -207,9 +207,14 @@ impl Finder {
             if State::of(mutator).in_portions {
                 self.portions.go_on(mutator, self.bounds, budget, shade)
             } else {
-                let words = self.scan_changing(mutator, roots, shade);
-                let (more, done) = self.portions.begin(mutator, self.bounds, shade);
-                budget.spend(words + more);
+                let mut looked_up = 0;
+                let mut shade = |object| {
+                    looked_up += 1;
+                    shade(object);
+                };
+                let (words, messages) = self.scan_changing(mutator, roots, &mut shade);
+                let (more, done) = self.portions.begin(mutator, self.bounds, &mut shade);
+                budget.spend(words + more + (looked_up + messages) * POINTER_WORDS);
                 (words + more, done)
             }
         };
@@ -219,7 +224,7 @@ impl Finder {
         }
     }
 
-    /// The first portion, but for the heap's blocks: stack, registers, dictionary, messages, copies. Gives the words looked at.
+    /// The first portion, but for the heap's blocks: stack, registers, dictionary, messages, copies. Gives the words looked at, and the messages.
     ///
     /// # Safety
     /// Nobody else uses the process meanwhile.
@@ -228,8 +233,8 @@ impl Finder {
         mutator: &Mutator,
         roots: &mut dyn RootSet,
         shade: &mut dyn FnMut(NonNull<Word>),
-    ) -> usize {
-        let mut words = mutator.stack_words();
+    ) -> (usize, usize) {
+        let (mut words, mut messages) = (mutator.stack_words(), 0);
         // SAFETY: as the caller's.
         unsafe {
             self.bounds.each_in_run(mutator.stack, words, shade);
@@ -238,7 +243,10 @@ impl Finder {
                 self.bounds.each_in_run(start.cast(), terms, shade);
             });
         }
-        roots.each_message(&mut |message| words += self.scan_fragment(message, shade));
+        roots.each_message(&mut |message| {
+            messages += 1;
+            words += self.scan_fragment(message, shade);
+        });
         if State::of(mutator).has_copies {
             self.copies.each(mutator, |copy| {
                 if let Some(object) = self.bounds.object(copy) {
@@ -246,7 +254,7 @@ impl Finder {
                 }
             });
         }
-        words
+        (words, messages)
     }
 
     /// Parts of a private heap are about to be freed: those blocks of it that `leaves` accepts, by their first word and whether they are old.
