@@ -22,6 +22,14 @@ pub unsafe fn plain(
     unsafe { unwind(exception, Term::NIL, ip.add(1), hp, e, reds, c) }
 }
 
+/// Raises in the caller of a built-in function, which itself does not appear in the trace.
+#[cold]
+#[inline(never)]
+pub unsafe fn in_caller(exception: Exception, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe { unwind(exception, Term::NIL, std::ptr::null(), hp, e, reds, c) }
+}
+
 /// Raises from an operator or guard of `erlang` that was compiled into an instruction.
 #[cold]
 #[inline(never)]

@@ -247,9 +247,7 @@ unsafe fn interrupted(export: *const Export, ip: *const Word, e: *mut Word, reds
                 core.x[..arguments.len()].copy_from_slice(&arguments);
                 match fun_target(fun, arguments.len(), c) {
                     Ok((target, live)) => enter_slowly(target, live as Word, core.top(), e, reds, c),
-                    Err(exception) => {
-                        raise::built_in(exception, &*export, &arguments, std::ptr::null(), hp, e, reds, c)
-                    }
+                    Err(exception) => raise::in_caller(exception, core.top(), e, reds, c),
                 }
             }
             Interrupt::CallThen(first, arguments, then) => {
