@@ -13,6 +13,8 @@ pub struct Configuration {
     pub stress: u32,
     /// `--verify-heap`
     pub verify: bool,
+    /// `--old-generation mark-sweep`
+    pub mark_sweep: bool,
 }
 
 impl Configuration {
@@ -24,6 +26,9 @@ impl Configuration {
         }
         if self.verify {
             options.push("--verify-heap".to_owned());
+        }
+        if self.mark_sweep {
+            options.extend(["--old-generation".to_owned(), "mark-sweep".to_owned()]);
         }
         options
     }
@@ -46,17 +51,32 @@ pub fn matrix(heap: &str, stress: u32) -> Vec<Configuration> {
     let mut all = Vec::new();
     for (stress, verify) in [(0, false), (stress, false), (0, true), (stress * VERIFIED_STRESS, true)] {
         for schedulers in [1, 2] {
-            all.push(Configuration { heap: heap.to_owned(), schedulers, stress, verify });
+            all.push(Configuration { heap: heap.to_owned(), schedulers, stress, verify, mark_sweep: false });
         }
     }
+    all.extend(not_moved(heap, stress * VERIFIED_STRESS));
     all
 }
 
 /// Three of them that show most in little time.
 pub fn quick_matrix(heap: &str, stress: u32) -> Vec<Configuration> {
     let stress = stress.max(QUICK_STRESS);
-    let one = |schedulers, stress, verify| Configuration { heap: heap.to_owned(), schedulers, stress, verify };
-    vec![one(1, 0, false), one(2, 0, false), one(2, stress, true)]
+    let one = |schedulers, stress, verify| Configuration {
+        heap: heap.to_owned(),
+        schedulers,
+        stress,
+        verify,
+        mark_sweep: false,
+    };
+    let mut all = vec![one(1, 0, false), one(2, 0, false), one(2, stress, true)];
+    all.extend(not_moved(heap, stress));
+    all
+}
+
+/// The same heap with an old generation that is not moved, where there is a choice.
+fn not_moved(heap: &str, stress: u32) -> Option<Configuration> {
+    let all = Configuration { heap: heap.to_owned(), schedulers: 2, stress, verify: true, mark_sweep: true };
+    (heap == "shared").then_some(all)
 }
 
 #[cfg(test)]
@@ -70,5 +90,6 @@ mod tests {
         texts.sort();
         texts.dedup();
         assert_eq!(texts.len(), 8);
+        assert_eq!(matrix("shared", 3).len(), 9);
     }
 }

@@ -130,6 +130,7 @@ pub fn install(options: &Options, way: Use) -> Result<&'static Schedulers, BootE
     statistics::VERIFY.store(options.verify, Ordering::Relaxed);
     statistics::TRACE.store(options.trace, Ordering::Relaxed);
     statistics::TIMED.store(options.statistics.is_some(), Ordering::Relaxed);
+    statistics::MARK_SWEEP.store(options.mark_sweep, Ordering::Relaxed);
     statistics::MAX_PAUSE.store(options.longest_pause.as_nanos() as u64, Ordering::Relaxed);
     let architecture = architectures::by_name(&options.heap)
         .ok_or_else(|| BootError::Heap(options.heap.clone(), architectures::NAMES.join(", ")))?;

@@ -28,6 +28,8 @@ pub struct Options {
     pub statistics: Option<PathBuf>,
     /// `--max-pause`: the longest time for which an incremental collector may keep a scheduler at once.
     pub longest_pause: Duration,
+    /// `--old-generation mark-sweep`: what is old is not moved, where the architecture can do so.
+    pub mark_sweep: bool,
     /// `--gc-stress`: collect at every Nth allocation point; 0 is off.
     pub stress: u32,
     /// `--verify-heap`: check heaps after every collection.
@@ -54,6 +56,7 @@ impl Default for Options {
             otp: None,
             statistics: None,
             longest_pause: Duration::from_millis(1),
+            mark_sweep: false,
             stress: 0,
             verify: false,
             trace: false,
