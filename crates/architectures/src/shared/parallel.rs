@@ -236,6 +236,20 @@ impl<P: Policy + Sync, const ALONE: bool> Worker<'_, '_, P, ALONE> {
         }
     }
 
+    /// Visits root words.
+    unsafe fn visit_run(&mut self, start: *mut Word, end: *mut Word) {
+        let mut at = start;
+        while at < end {
+            // SAFETY: the caller vouches for the words; most are no pointers.
+            unsafe {
+                if Term::from_word(*at).is_pointer() {
+                    self.visit(at);
+                }
+                at = at.add(1);
+            }
+        }
+    }
+
     unsafe fn copy_boxed(&mut self, object: *mut Word, which: usize) -> Word {
         // SAFETY: the object is whole but for its first word, which is a header or the forwarding; a copy is published
         // by the exchange, after it was filled.
@@ -348,9 +362,13 @@ impl<P: Policy + Sync, const ALONE: bool> Worker<'_, '_, P, ALONE> {
                 }
                 let given = || if team && !ALONE { self.team.take() } else { None };
                 let Some(piece) = self.pieces.pop().or_else(given) else { break };
+                if piece.roots {
+                    self.visit_run(piece.start, piece.end);
+                    continue;
+                }
                 let mut at = piece.start;
                 while at < piece.end {
-                    let next = if piece.roots { at.add(1) } else { Self::next(at) };
+                    let next = Self::next(at);
                     self.visit(at);
                     at = next;
                 }
@@ -378,7 +396,7 @@ struct Leader<'t, 'p, P, const ALONE: bool> {
 
 impl<P: Policy + Sync, const ALONE: bool> Visit for Leader<'_, '_, P, ALONE> {
     fn run(&mut self, start: *mut Word, words: usize) {
-        if words > LARGE_RUN {
+        if words > LARGE_RUN && !ALONE {
             // Stacks and dictionaries stay where they are while the world is stopped.
             for from in (0..words).step_by(LARGE_RUN) {
                 let end = start.wrapping_add(words.min(from + LARGE_RUN));
@@ -387,10 +405,8 @@ impl<P: Policy + Sync, const ALONE: bool> Visit for Leader<'_, '_, P, ALONE> {
             }
             return;
         }
-        for index in 0..words {
-            // SAFETY: the roots hold whole terms.
-            unsafe { self.worker.visit(start.add(index)) }
-        }
+        // SAFETY: the roots hold whole terms.
+        unsafe { self.worker.visit_run(start, start.add(words)) }
     }
 
     fn follow(&mut self) -> [usize; 2] {
