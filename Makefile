@@ -7,13 +7,15 @@ ARGS ?= all 20 100
 RUNS ?= 5
 # Options of `make bench`: --only NAME, --runs N, --heaps NAMES (see README.md).
 BENCH ?=
+# Options of `make conformance`: --only TEXT, --heaps NAMES, --stock, --record (see docs/conformance.md).
+CONFORMANCE ?=
 # How long `make fuzz` runs, in seconds.
 SECONDS_OF_FUZZING ?= 60
 
-.PHONY: help run test bench asan fuzz clean
+.PHONY: help run test bench conformance asan fuzz clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: ## Compare a real program on every heap architecture and on stock erl; a table and a plot
 	@scripts/setup run
@@ -26,6 +28,10 @@ test: ## Run every check and test; the last line is "N passed, N failed"
 bench: ## Measure the benchmarks beside stock erl (about half an hour; BENCH="--only ring --runs 3")
 	@scripts/setup run
 	@scripts/bench $(BENCH)
+
+conformance: ## Run OTP's own test suites on every heap and on stock erl (hours; CONFORMANCE="--only lists --heaps private")
+	@scripts/setup test
+	@scripts/conformance $(CONFORMANCE)
 
 asan: ## Run the tests of the crates with raw memory under AddressSanitizer (needs a nightly toolchain)
 	@scripts/setup test

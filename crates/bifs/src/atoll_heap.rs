@@ -96,8 +96,11 @@ fn system_timer_clear(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
     Ok(atoms::TRUE)
 }
 
-/// `{Major, Minor, LongestMajor, LongestMinor}`
+/// `{Major, Minor, LongestMajor, LongestMinor}`, or `false` if the run is not timed.
 fn gc_timer_get(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    if !TIMED.load(Ordering::Relaxed) {
+        return Ok(atoms::FALSE);
+    }
     let times = [
         MAJOR_TIME.difference(load(&COUNTERS.major_time)),
         MINOR_TIME.difference(load(&COUNTERS.minor_time)),
@@ -113,7 +116,7 @@ fn gc_timer_clear(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
     MINOR_TIME.clear(load(&COUNTERS.minor_time));
     COUNTERS.longest_major.store(0, Ordering::Relaxed);
     COUNTERS.longest_minor.store(0, Ordering::Relaxed);
-    Ok(atoms::TRUE)
+    Ok(Term::boolean(TIMED.load(Ordering::Relaxed)))
 }
 
 /// A time that is taken only when the run is timed.

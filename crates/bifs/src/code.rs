@@ -14,7 +14,7 @@ use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, Own, ReferenceId, inspe
 use atoll_term::{Build, MagicValue, Term, atoms};
 use parking_lot::Mutex;
 
-use crate::process_support::{badarg, list_elements, name, text};
+use crate::process_support::{badarg, list_elements, name, system_limit, text};
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
@@ -135,6 +135,7 @@ fn module_item(caller: &mut Caller<'_>, code: &ModuleCode, item: Term) -> Option
         atoms::MD5 => Some(caller.heap().binary(&code.md5)),
         atoms::NATIVE_ADDRESSES => Some(Term::NIL),
         _ if item == name("nifs") => Some(Term::NIL),
+        _ if item == name("native") => Some(atoms::FALSE),
         _ => None,
     }
 }
@@ -189,7 +190,7 @@ fn finish_loading(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         return fail(caller, "duplicated", twice);
     }
     if !with_on_load.is_empty() && modules.len() > 1 {
-        return fail(caller, "on_load", with_on_load);
+        return Err(system_limit());
     }
     let not_purged: Vec<Term> =
         modules.iter().copied().filter(|module| is_loaded(*module) && has_old_code(*module)).collect();

@@ -25,9 +25,6 @@ pub const BUILT_INS: &[BuiltIn] = &[
     BuiltIn { module: "erts_internal", name: "abort_pending_connection", arity: 2, function: never },
     BuiltIn { module: "erts_literal_area_collector", name: "release_area_switch", arity: 0, function: never },
     BuiltIn { module: "erlang", name: "load_nif", arity: 2, function: load_nif },
-    BuiltIn { module: "erlang", name: "system_monitor", arity: 0, function: undefined },
-    BuiltIn { module: "erlang", name: "system_monitor", arity: 1, function: set_system_monitor },
-    BuiltIn { module: "erlang", name: "system_monitor", arity: 2, function: set_system_monitor },
     BuiltIn { module: "erlang", name: "system_profile", arity: 0, function: undefined },
     BuiltIn { module: "erlang", name: "system_profile", arity: 2, function: set_system_profile },
     BuiltIn { module: "erlang", name: "seq_trace_info", arity: 1, function: seq_trace_info },
@@ -138,17 +135,6 @@ fn load_nif(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let text = heap.string("Failed to load NIF library: this machine loads no native libraries");
     let reason = heap.tuple(&[name("load_failed"), text]);
     Ok(heap.tuple(&[atoms::ERROR, reason]))
-}
-
-/// Accepted and without effect: nothing is reported.
-fn set_system_monitor(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let valid = match arguments {
-        [undefined] if *undefined == atoms::UNDEFINED => true,
-        [pair] => matches!(pair.tuple_elements(), Some([pid, options]) if pid.is_pid() && options.is_list()),
-        [pid, options] => pid.is_pid() && list_elements(*options).is_some(),
-        _ => false,
-    };
-    if valid { Ok(atoms::UNDEFINED) } else { Err(badarg()) }
 }
 
 /// Accepted and without effect: nothing is reported.

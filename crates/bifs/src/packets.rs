@@ -54,9 +54,11 @@ fn limits(mode: PacketMode, options: Term) -> Option<PacketLimits> {
 fn decode_packet(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let &[kind, binary, options] = arguments else { return Err(badarg()) };
     let mode = mode(kind).ok_or_else(badarg)?;
-    let bits = binary.bits().filter(|bits| bits.is_binary()).ok_or_else(badarg)?;
+    let bits = binary.bits().ok_or_else(badarg)?;
     let limits = limits(mode, options).ok_or_else(badarg)?;
-    let bytes = bits.to_bytes();
+    // Bits behind the last whole byte belong to the rest.
+    let whole = bits.length / 8 * 8;
+    let bytes = bits.slice(0, whole).to_bytes();
     let length = match extent(mode, &bytes, &limits) {
         Err(_) => return Ok(caller.heap().tuple(&[atoms::ERROR, atom("invalid")?])),
         Ok(Extent::Unknown) => return Ok(caller.heap().tuple(&[atom("more")?, atoms::UNDEFINED])),
@@ -77,7 +79,7 @@ fn decode_packet(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
             heap.part_of_bits(binary, start * 8, content.len() * 8)
         }
     };
-    let rest = heap.part_of_bits(binary, length * 8, (bytes.len() - length) * 8);
+    let rest = heap.part_of_bits(binary, length * 8, bits.length - length * 8);
     Ok(heap.tuple(&[atoms::OK, packet, rest]))
 }
 

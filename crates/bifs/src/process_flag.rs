@@ -127,7 +127,7 @@ pub fn heap_words_at_least(words: usize) -> usize {
 }
 
 /// `min_bin_vheap_size`: binaries outside of heaps do not have a heap size of their own here; this is OTP's value.
-pub const BINARY_HEAP_WORDS: i64 = 46_422;
+pub const BINARY_HEAP_WORDS: i64 = atoll_process::watch::BINARY_HEAP_WORDS as i64;
 
 /// `monitor_nodes` and `{monitor_nodes, Options}`: accepted, as nodes never come or go.
 fn is_node_watch(flag: Term) -> bool {

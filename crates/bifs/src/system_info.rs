@@ -88,7 +88,9 @@ fn numbers(item: &str) -> Option<i64> {
         "atom_count" => atom_count,
         "atom_limit" => atom_limit,
         "schedulers"
+        | "schedulers_active"
         | "schedulers_online"
+        | "schedulers_total"
         | "logical_processors"
         | "logical_processors_available"
         | "logical_processors_online"
@@ -107,6 +109,7 @@ fn numbers(item: &str) -> Option<i64> {
         "dist_buf_busy_limit" => 1 << 20,
         "delayed_node_table_gc" => 60,
         "ethread_used_tse" => 0,
+        "context_reductions" => 4_000,
         "start_time" => return Some(start_time()),
         "end_time" => return Some(i64::MAX),
         _ => return None,
@@ -141,6 +144,7 @@ fn words(item: &str) -> Option<Term> {
         "message_queue_data" => "on_heap",
         "multi_scheduling" | "tolerant_timeofday" => "enabled",
         "scheduler_bind_type" => "unbound",
+        "cpu_quota" => "unknown",
         "time_offset" => "final",
         "time_warp_mode" => "no_time_warp",
         "update_cpu_info" => "unchanged",
@@ -186,6 +190,22 @@ fn built(caller: &mut Caller<'_>, item: &str) -> Option<Term> {
         "c_compiler_used" => {
             let version = caller.heap().tuple(&[0, 0, 0].map(Term::small));
             caller.heap().tuple(&[name("rustc"), version])
+        }
+        "ethread_info" => {
+            let names = [("64-bit native atomics", "rustc"), ("32-bit native atomics", "rustc")];
+            let items = names.map(|(item, with)| {
+                let row = [caller.heap().string(item), caller.heap().string(with), Term::NIL];
+                caller.heap().tuple(&row)
+            });
+            caller.heap().list(items)
+        }
+        "all_schedulers_state" => {
+            let dirty = 10;
+            let rows = [("normal", threads), ("dirty_cpu", threads), ("dirty_io", dirty)].map(|(kind, count)| {
+                let count = Term::small(count);
+                caller.heap().tuple(&[name(kind), count, count, count])
+            });
+            caller.heap().list(rows)
         }
         "schedulers_state" => caller.heap().tuple(&[threads; 3].map(Term::small)),
         "scheduler_bindings" => {
@@ -316,7 +336,7 @@ fn system_flag(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
             Term::small(schedulers as i64)
         }
         "outstanding_system_requests_limit" => {
-            let limit = size(value).filter(|limit| (1..=1 << 27).contains(limit)).ok_or_else(badarg)?;
+            let limit = size(value).filter(|limit| (1..1 << 27).contains(limit)).ok_or_else(badarg)?;
             let old = OUTSTANDING_REQUESTS.swap(limit, Ordering::Relaxed);
             Term::small(if old == 0 { 2 * System::get().schedulers } else { old } as i64)
         }

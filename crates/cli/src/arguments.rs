@@ -123,6 +123,9 @@ pub struct RunOptions {
     /// The longest time for which an incremental collector may keep a scheduler at once: 1ms, 500us
     #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = pause)]
     pub max_pause: Duration,
+    /// The memory that the message area of `hybrid` may have: 512M, 4G [default: as much as the machine has]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub area_limit: Option<usize>,
     /// Collect at every Nth allocation point: finds mistakes of the machine, slowly
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub gc_stress: u32,
@@ -214,6 +217,26 @@ pub fn split(words: impl Iterator<Item = String>) -> Result<Vec<String>, String>
 }
 
 /// A time with its unit: `1ms`, `250us`.
+/// Limits of the message area in bytes.
+const LEAST_AREA: usize = 4 << 20;
+const MOST_AREA: usize = 1 << 40;
+
+fn size(text: &str) -> Result<usize, String> {
+    let wanted = "a number of bytes from 4M up is wanted, as 512M or 4G";
+    let digits = text.trim_end_matches(|letter: char| !letter.is_ascii_digit());
+    let number: usize = digits.parse().map_err(|_| wanted.to_owned())?;
+    let shift = match &text[digits.len()..] {
+        "" => 0,
+        "K" => 10,
+        "M" => 20,
+        "G" => 30,
+        "T" => 40,
+        _ => return Err(wanted.to_owned()),
+    };
+    let bytes = number.checked_mul(1 << shift).filter(|bytes| (LEAST_AREA..=MOST_AREA).contains(bytes));
+    bytes.ok_or_else(|| wanted.to_owned())
+}
+
 fn pause(text: &str) -> Result<Duration, String> {
     let digits = text.trim_end_matches(|letter: char| !letter.is_ascii_digit());
     let number: u64 = digits.parse().map_err(|_| "a number with a unit is wanted, as 1ms or 500us".to_owned())?;
@@ -228,6 +251,15 @@ fn pause(text: &str) -> Result<Duration, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_have_units() {
+        assert_eq!(size("512M"), Ok(512 << 20));
+        assert_eq!(size("4194304"), Ok(4 << 20));
+        for wrong in ["", "M", "1M", "1.5G", "3X", "99999999999999999999", "9999999999T"] {
+            assert!(size(wrong).is_err(), "{wrong}");
+        }
+    }
 
     fn split_words(line: &str) -> Result<Vec<String>, String> {
         split(line.split(' ').map(str::to_owned))

@@ -5,12 +5,14 @@
 //! * `stock`: what stock `erl` does, remembered between runs;
 //! * `configuration`: the ways in which Atoll runs each program;
 //! * `check`: one program in one configuration, and the report when it differs;
-//! * `generate`: random programs from a seed.
+//! * `generate`: random programs from a seed;
+//! * `conformance`: OTP's own test suites.
 #![forbid(unsafe_code)]
 
 mod check;
 mod compile;
 mod configuration;
+pub mod conformance;
 pub mod generate;
 mod program;
 mod run;

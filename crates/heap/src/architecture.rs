@@ -87,8 +87,8 @@ pub trait World: Sync {
     fn each_global_slice(&self, visit: &mut dyn FnMut(*mut Term, usize));
 
     /// Visits up to `most` processes from place `from` of the table on, without stopping anybody: those that `wanted`
-    /// accepts and that do not run are held for the visit; `busy` is told the pids of those that run. `wanted` may read
-    /// what others write, through atomics. Returns where to go on, `None` at the end.
+    /// accepts and that do not run are held for the visit; `busy` is told the pids of those that run, and of those that are still
+    /// wanted after it. `wanted` may read what others write, through atomics. Returns where to go on, `None` at the end.
     fn claim_each(
         &self,
         from: usize,

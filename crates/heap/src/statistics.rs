@@ -1,7 +1,7 @@
 //! Figures that every architecture reports: counters of this run, and the settings that tests of collectors need.
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// Counters of the whole run. Times in nanoseconds, sizes in words.
 #[derive(Debug)]
@@ -113,6 +113,8 @@ pub static MARK_SWEEP: AtomicBool = AtomicBool::new(false);
 
 /// `--max-pause`: the longest time in nanoseconds that an incremental collector may keep a scheduler at once.
 pub static MAX_PAUSE: AtomicU64 = AtomicU64::new(1_000_000);
+/// `--area-limit`: bytes that a message area may have; 0 leaves it to the architecture.
+pub static AREA_LIMIT: AtomicUsize = AtomicUsize::new(0);
 /// `--trace-gc`: a line on standard error for every collection.
 pub static TRACE: AtomicBool = AtomicBool::new(false);
 
@@ -123,6 +125,14 @@ pub struct PauseRecord {
     pub end: i64,
     /// How long it was.
     pub length: u64,
+}
+
+static AREA_SLICES: Mutex<Vec<(usize, u64)>> = Mutex::new(Vec::new());
+static THREADS: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    /// This thread's number among those that work for a message area.
+    static THREAD: usize = THREADS.fetch_add(1, Ordering::Relaxed);
 }
 
 static PAUSES: Mutex<Vec<PauseRecord>> = Mutex::new(Vec::new());
@@ -149,6 +159,19 @@ pub fn record_slice(nanoseconds: u64, pause: u64) {
     COUNTERS.major_time.fetch_add(nanoseconds, Ordering::Relaxed);
     COUNTERS.longest_major.fetch_max(pause, Ordering::Relaxed);
     record_pause(nanoseconds);
+}
+
+/// Counts a slice of the collector of a message area: processor time of this thread. Called when timed.
+pub fn record_area_slice(nanoseconds: u64) {
+    let mut slices = AREA_SLICES.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    if slices.len() < PAUSES_KEPT {
+        slices.push((THREAD.with(|number| *number), nanoseconds));
+    }
+}
+
+/// The slices of the collector of the message area so far: the number of the thread that did it, and nanoseconds. Kept when timed only.
+pub fn area_slices() -> Vec<(usize, u64)> {
+    AREA_SLICES.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
 }
 
 fn record_pause(nanoseconds: u64) {

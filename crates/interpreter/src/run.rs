@@ -1,9 +1,10 @@
 //! One time slice of one process.
 
 use atoll_heap::{Collection, architecture};
+use atoll_platform::clock;
 use atoll_process::handle::{Fate, collect_for_others, receive_signals};
-use atoll_process::{Process, System};
-use atoll_term::Term;
+use atoll_process::{Own, Process, System, watch};
+use atoll_term::{Build, Term, atoms};
 
 use crate::core::{Core, Exit, run_from};
 use crate::requests;
@@ -26,7 +27,7 @@ pub fn run(core: &mut Core, process: &Process) -> Exit {
         crate::tracing::scheduled(process, own, "in");
     }
     let before = own.reductions;
-    let exit = run_slice(core, process, own);
+    let exit = if watch::is_timing_slices() { run_timed(core, process, own) } else { run_slice(core, process, own) };
     system.reductions.add(system.schedule().current(), own.reductions - before);
     if exit != Exit::Ended {
         if own.flags.traced {
@@ -37,15 +38,29 @@ pub fn run(core: &mut Core, process: &Process) -> Exit {
     exit
 }
 
-fn run_slice(core: &mut Core, process: &Process, own: &mut atoll_process::Own) -> Exit {
+/// As [`run_slice`]; whoever watches the system is told if it takes long.
+fn run_timed(core: &mut Core, process: &Process, own: &mut Own) -> Exit {
+    let (before, started) = (own.address, clock::monotonic());
+    let exit = run_slice(core, process, own);
+    let after = own.address;
+    watch::slice_ended(process.pid, started, |scratch, is_after| {
+        match atoll_code::frame_of((if is_after { after } else { before }).wrapping_add(1)) {
+            Some(frame) => scratch.tuple(&[frame.module, frame.name, Term::small(frame.arity.into())]),
+            None => atoms::UNDEFINED,
+        }
+    });
+    exit
+}
+
+fn run_slice(core: &mut Core, process: &Process, own: &mut Own) -> Exit {
     if !process.inbox.is_empty()
         && let Fate::Dies(reason) = receive_signals(process, own, &mut requests::answer)
     {
         core.x[0] = reason;
         return Exit::Ended;
     }
-    if collect_for_others(own).is_err() {
-        core.x[0] = atoll_term::atoms::KILLED;
+    if collect_for_others(process.pid, own).is_err() {
+        core.x[0] = atoms::KILLED;
         return Exit::Ended;
     }
     if own.rare.as_ref().is_some_and(|rare| rare.suspended > 0) {
@@ -59,8 +74,8 @@ fn run_slice(core: &mut Core, process: &Process, own: &mut atoll_process::Own) -
     }
     if !own.mutator.is_calm() && architecture().wants_collection(&own.mutator) {
         let request = Collection { stack_words: 1, ..Collection::default() };
-        if own.collect(request, &mut []).is_err() {
-            core.x[0] = atoll_term::atoms::KILLED;
+        if watch::collect(process.pid, own, request, &mut []).is_err() {
+            core.x[0] = atoms::KILLED;
             return Exit::Ended;
         }
     }
@@ -78,7 +93,7 @@ fn run_slice(core: &mut Core, process: &Process, own: &mut atoll_process::Own) -
 }
 
 /// A suspended process takes part in signals only; whoever suspended it is told.
-fn suspended(own: &mut atoll_process::Own) -> Exit {
+fn suspended(own: &mut Own) -> Exit {
     let waiting = own.rare.as_mut().map(|rare| std::mem::take(&mut rare.suspenders)).unwrap_or_default();
     for (from, reference) in waiting {
         let request = atoll_process::handle::Request {
@@ -87,7 +102,7 @@ fn suspended(own: &mut atoll_process::Own) -> Exit {
             kind: atoll_process::RequestKind::ProcessInfo,
             argument: Term::NIL,
         };
-        atoll_process::handle::reply(own, &request, atoll_term::atoms::SUSPENDED);
+        atoll_process::handle::reply(own, &request, atoms::SUSPENDED);
     }
     Exit::Wait
 }

@@ -12,7 +12,7 @@ use std::fmt;
 use crate::catches::Catches;
 use crate::decode::{Decoded, EXCEPTION_REGISTERS};
 use crate::error::{LoadError, Result};
-use crate::instruction::{Instruction, Label, Register, Source};
+use crate::instruction::{Comparison, Instruction, Label, Register, Source};
 use crate::layout::{self, Layout};
 use crate::module::{Function, Import, Module};
 use crate::registers::{Registers, Set, implicit};
@@ -93,6 +93,21 @@ impl State {
             Frame::Slots(slots) | Frame::AtLeast { slots, .. } => slots,
             Frame::Absent => 0,
         }
+    }
+}
+
+/// Whether it only compares a word with a known one. Compilers let this read a register that a failed guard function
+/// left without a term, where nothing depends on what comes of it.
+fn compares_with_immediate(instruction: &Instruction) -> bool {
+    let immediate = |source: &Source| matches!(source, Source::Small(_) | Source::Atom(_) | Source::Nil);
+    match instruction {
+        Instruction::Compare {
+            comparison: Comparison::ExactlyEqual | Comparison::NotExactlyEqual,
+            left,
+            right,
+            ..
+        } => immediate(left) || immediate(right),
+        _ => false,
     }
 }
 
@@ -235,8 +250,9 @@ impl Checker<'_> {
     fn check_reads(&self, index: usize, instruction: &Instruction, arguments: u16, state: &State) -> Result<()> {
         let gap = state.registers.x.first_gap();
         let mut bad = (gap < arguments).then_some(Source::X(gap));
+        let compares_words = compares_with_immediate(instruction);
         instruction.for_each_source(|source| {
-            if !state.registers.has(source) {
+            if !(state.registers.has(source) || compares_words && matches!(source, Source::X(_))) {
                 bad = Some(source);
             }
         });

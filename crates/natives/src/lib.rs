@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 use atoll_process::BuiltIn;
 
 mod buffers;
+pub mod dirty;
 mod files;
 mod support;
 mod tracer;

@@ -227,7 +227,8 @@ fn spelled(name: &[u8]) -> Vec<u8> {
     let mut at_start = true;
     let spell = |byte: &u8| {
         let spelled = if at_start { byte.to_ascii_uppercase() } else { byte.to_ascii_lowercase() };
-        at_start = *byte == b'-';
+        // A hyphen behind a hyphen begins no word.
+        at_start = *byte == b'-' && !at_start;
         spelled
     };
     name.iter().map(spell).collect()

@@ -180,8 +180,9 @@ fn line(bytes: &[u8], limits: &PacketLimits) -> Result<Extent, Invalid> {
 
 /// A line of HTTP; a header goes on in lines that begin with a space.
 fn http_line(bytes: &[u8], limits: &PacketLimits, header: bool) -> Result<Extent, Invalid> {
-    let too_long =
-        |length: usize| (limits.packet != 0 && length > limits.packet) || (limits.line != 0 && length > limits.line);
+    // The limit of lines stands in for that of packets, for old callers.
+    let most = if limits.packet == 0 { limits.line } else { limits.packet };
+    let too_long = |length: usize| most != 0 && length > most;
     let mut from = 0;
     loop {
         let Some(end) = memchr::memchr(b'\n', &bytes[from..]).map(|end| from + end + 1) else {

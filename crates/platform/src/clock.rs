@@ -18,6 +18,12 @@ pub fn system() -> i64 {
     nanoseconds(clock_gettime(ClockId::Realtime))
 }
 
+/// CPU time that the calling thread has used.
+#[inline]
+pub fn thread_cpu() -> i64 {
+    nanoseconds(clock_gettime(ClockId::ThreadCPUTime))
+}
+
 /// CPU time that this operating system process has used.
 #[inline]
 pub fn process_cpu() -> i64 {

@@ -1,8 +1,10 @@
-//! One thread that waits for file descriptors, of ports and of whoever else has to wait for some.
+//! Waits for file descriptors, of ports and of whoever else has to wait for some. Schedulers that have nothing to run do
+//! that, one at a time ([`poll_by_schedulers`]); a thread of its own does where there are none.
 
 use std::collections::{BTreeMap, HashMap};
+use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -78,6 +80,8 @@ struct State {
     watched: HashMap<RawFd, Watched>,
     /// Descriptors of each port, by the port's word.
     of_ports: HashMap<u64, Vec<RawFd>>,
+    /// Number of those that are always ready.
+    always: usize,
 }
 
 struct Poller {
@@ -88,6 +92,8 @@ struct Poller {
     /// What is due when, for which port.
     timers: Mutex<BTreeMap<(Instant, u64), (Term, u32)>>,
     next_timer: AtomicU64,
+    /// What the last wait found ready. Locked by whoever's turn it is to poll.
+    found: Mutex<Vec<(RawFd, EventFlags)>>,
 }
 
 /// Events taken at once.
@@ -100,12 +106,58 @@ fn poller() -> Option<&'static Poller> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).ok()?;
         let bell = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).ok()?;
         epoll::add(&epoll, &bell, EventData::new_u64(bell.as_raw_fd() as u64), EventFlags::IN).ok()?;
-        Some(Poller { epoll, bell, state: Mutex::default(), timers: Mutex::default(), next_timer: AtomicU64::new(0) })
+        Some(Poller {
+            epoll,
+            bell,
+            state: Mutex::default(),
+            timers: Mutex::default(),
+            next_timer: AtomicU64::new(0),
+            found: Mutex::default(),
+        })
     });
     let poller = made.as_ref()?;
+    if SCHEDULED.load(Ordering::Relaxed) {
+        NEEDED.store(true, Ordering::Relaxed);
+        return Some(poller);
+    }
     let start =
         || std::thread::Builder::new().name("poller".to_owned()).stack_size(1 << 20).spawn(|| poller.work()).is_ok();
     THREAD.get_or_init(start).then_some(poller)
+}
+
+/// Schedulers poll; no thread is started for it.
+static SCHEDULED: AtomicBool = AtomicBool::new(false);
+/// Somebody has waited for something.
+static NEEDED: AtomicBool = AtomicBool::new(false);
+
+/// From now on schedulers poll: they call [`wait`] and [`tell`] in turns.
+pub fn poll_by_schedulers() {
+    SCHEDULED.store(true, Ordering::Relaxed);
+}
+
+/// Whether there can be anything to poll for.
+pub fn is_needed() -> bool {
+    NEEDED.load(Ordering::Relaxed)
+}
+
+/// Waits until a descriptor is ready, a timer is due, [`interrupt`] was called, or so much time has passed; whether there
+/// is something to [`tell`].
+pub fn wait(limit: Duration) -> bool {
+    poller().is_some_and(|poller| poller.wait(Some(limit)))
+}
+
+/// Tells whoever is concerned what the last [`wait`] found.
+pub fn tell() {
+    if let Some(poller) = poller() {
+        poller.tell_found();
+    }
+}
+
+/// Ends the present or the next [`wait`].
+pub fn interrupt() {
+    if let Some(poller) = poller() {
+        poller.ring();
+    }
 }
 
 /// Adds a wish, unless it is there. It stands until it is taken back; the descriptor stays open until then.
@@ -139,7 +191,8 @@ pub fn add(target: Target, descriptor: BorrowedFd<'_>, event: Event) -> Result<(
     match result {
         Err(Errno::PERM) if is_new => {
             watched.always = true;
-            let _ = rustix::io::write(&poller.bell, &1u64.to_ne_bytes());
+            state.always += 1;
+            poller.ring();
             Ok(())
         }
         Err(error) => {
@@ -171,55 +224,76 @@ impl Poller {
             };
         }
         if watched.wishes.is_empty() {
+            state.always -= usize::from(watched.always);
             state.watched.remove(&number);
         }
     }
 
     fn work(&self) {
-        let mut events = Vec::with_capacity(EVENTS);
         loop {
-            let some_are_always = self.state.lock().watched.values().any(|watched| watched.always);
-            let next = self.tell_due();
-            let limit = if some_are_always { Some(Duration::ZERO) } else { next };
-            let limit = limit.and_then(|limit| Timespec::try_from(limit).ok());
-            events.clear();
-            let room = rustix::buffer::spare_capacity(&mut events);
-            match epoll::wait(&self.epoll, room, limit.as_ref()) {
-                Ok(_) | Err(Errno::INTR) => {}
-                Err(_) => std::thread::yield_now(),
-            }
-            for event in &events {
-                let (number, flags) = (event.data.u64() as RawFd, event.flags);
-                if number == self.bell.as_raw_fd() {
-                    let _ = rustix::io::read(self.bell.as_fd(), &mut [0; 8]);
-                    continue;
-                }
-                let broken = flags.intersects(EventFlags::HUP | EventFlags::ERR | EventFlags::RDHUP);
-                self.tell(number, |event| match event {
-                    Event::Input => broken || flags.contains(EventFlags::IN),
-                    Event::Output => broken || flags.contains(EventFlags::OUT),
-                });
-            }
-            if some_are_always {
-                let state = self.state.lock();
-                let ready: Vec<RawFd> =
-                    state.watched.iter().filter(|(_, watched)| watched.always).map(|(number, _)| *number).collect();
-                drop(state);
-                ready.into_iter().for_each(|number| self.tell(number, |_| true));
-            }
+            self.wait(None);
+            self.tell_found();
         }
     }
 
-    /// Tells ports what is due; returns the time until the next is.
-    fn tell_due(&self) -> Option<Duration> {
+    /// Ends a wait.
+    fn ring(&self) {
+        let _ = rustix::io::write(&self.bell, &1u64.to_ne_bytes());
+    }
+
+    fn wait(&self, limit: Option<Duration>) -> bool {
+        let some_are_always = self.state.lock().always > 0;
+        let next = self.timers.lock().first_key_value().map(|((time, _), _)| *time);
+        let next = next.map(|time| time.saturating_duration_since(Instant::now()));
+        let is_due = some_are_always || next.is_some_and(|time| time.is_zero());
+        let limit = if is_due { Some(Duration::ZERO) } else { limit.into_iter().chain(next).min() };
+        let limit = limit.and_then(|limit| Timespec::try_from(limit).ok());
+        let mut found = self.found.lock();
+        found.clear();
+        let mut room = [const { MaybeUninit::uninit() }; EVENTS];
+        match epoll::wait(&self.epoll, &mut room, limit.as_ref()) {
+            Ok((events, _)) => found.extend(events.iter().map(|event| (event.data.u64() as RawFd, event.flags))),
+            Err(Errno::INTR) => {}
+            Err(_) => std::thread::yield_now(),
+        }
+        is_due || !found.is_empty()
+    }
+
+    /// Tells what was found ready, and what is due.
+    fn tell_found(&self) {
+        let mut found = self.found.lock();
+        for (number, flags) in found.drain(..) {
+            if number == self.bell.as_raw_fd() {
+                let _ = rustix::io::read(self.bell.as_fd(), &mut [0; 8]);
+                continue;
+            }
+            let broken = flags.intersects(EventFlags::HUP | EventFlags::ERR | EventFlags::RDHUP);
+            self.tell(number, |event| match event {
+                Event::Input => broken || flags.contains(EventFlags::IN),
+                Event::Output => broken || flags.contains(EventFlags::OUT),
+            });
+        }
+        drop(found);
+        let state = self.state.lock();
+        if state.always > 0 {
+            let ready: Vec<RawFd> =
+                state.watched.iter().filter(|(_, watched)| watched.always).map(|(number, _)| *number).collect();
+            drop(state);
+            ready.into_iter().for_each(|number| self.tell(number, |_| true));
+        } else {
+            drop(state);
+        }
+        self.tell_due();
+    }
+
+    /// Tells ports what is due.
+    fn tell_due(&self) {
         loop {
-            let now = Instant::now();
             let due = {
                 let mut timers = self.timers.lock();
-                let first = timers.first_entry()?;
-                let time = first.key().0;
-                if time > now {
-                    return Some(time - now);
+                let Some(first) = timers.first_entry() else { return };
+                if first.key().0 > Instant::now() {
+                    return;
                 }
                 first.remove()
             };
@@ -263,7 +337,7 @@ pub fn start_timer(port: Term, after: Duration, number: u32) -> Option<Timer> {
         timers.first_key_value().is_some_and(|(first, _)| first.1 == timer.1)
     };
     if is_first {
-        let _ = rustix::io::write(&poller.bell, &1u64.to_ne_bytes());
+        poller.ring();
     }
     Some(timer)
 }

@@ -10,6 +10,7 @@ use crate::reference::ReferenceId;
 use crate::signal::{self, RequestKind, Signal, attach};
 use crate::system::System;
 use crate::tracing;
+use crate::watch;
 
 /// What signals can make of a process.
 #[derive(Clone, Copy, Debug)]
@@ -277,10 +278,10 @@ pub fn take_matching(own: &mut Own, mut matches: impl FnMut(Term) -> bool) -> Op
 ///
 /// # Errors
 /// The process has reached its maximum heap size.
-pub fn collect_for_others(own: &mut Own) -> Result<(), HeapFull> {
+pub fn collect_for_others(pid: Term, own: &mut Own) -> Result<(), HeapFull> {
     while let Some(request) = own.rare.as_ref().and_then(|rare| rare.collections.last()) {
         let major = request.argument.tuple_elements().is_none_or(|task| task.get(2) != Some(&atoms::MINOR));
-        own.collect(Collection { major, stack_words: 1, ..Collection::default() }, &mut [])?;
+        watch::collect(pid, own, Collection { major, stack_words: 1, ..Collection::default() }, &mut [])?;
         if let Some(request) = own.rare().collections.pop() {
             reply(own, &request, atoms::TRUE);
         }

@@ -24,6 +24,7 @@ pub mod system;
 pub mod table;
 pub mod timers;
 pub mod tracing;
+pub mod watch;
 
 pub use inbox::Inbox;
 pub use mailbox::Mailbox;

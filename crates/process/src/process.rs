@@ -265,16 +265,16 @@ impl Process {
 
     /// Visits heap and roots of this process if it waits; false if it runs or is about to. What wakes it meanwhile is not lost.
     pub fn claim(&self, visit: &mut dyn FnMut(&mut Mutator, &mut dyn RootSet)) -> bool {
-        if !self.state.try_claim() {
-            return false;
-        }
         // SAFETY: the state is that of a process which this thread runs.
-        unsafe { self.visit_held(visit) };
-        if !self.state.try_sleep() {
-            self.state.requeue();
-            crate::spawn::enqueue(std::ptr::NonNull::from(self));
-        }
-        true
+        let visit = || unsafe { self.visit_held(visit) };
+        self.state.claim(visit, || crate::spawn::enqueue(std::ptr::NonNull::from(self)))
+    }
+
+    /// Shows what belongs to this process if it waits; false if it runs or is about to. What wakes it meanwhile is not lost.
+    pub fn inspect(&self, look: &mut dyn FnMut(&mut Own)) -> bool {
+        // SAFETY: the state is that of a process which this thread runs.
+        let look = || look(unsafe { self.own_mut() });
+        self.state.claim(look, || crate::spawn::enqueue(std::ptr::NonNull::from(self)))
     }
 
     /// See [`RunState::requeue`].

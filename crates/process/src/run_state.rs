@@ -78,10 +78,18 @@ impl RunState {
         }
     }
 
-    /// Takes a process that waits, as a scheduler that runs it would; [`RunState::try_sleep`] gives it back.
-    #[inline]
-    pub fn try_claim(&self) -> bool {
-        self.0.compare_exchange(state::IDLE, state::RUNNING, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    /// Takes a process that waits, as a scheduler that runs it would, visits it and gives it back; false if it does not wait. `enqueue` puts it
+    /// into a run queue if it was woken meanwhile.
+    pub fn claim(&self, visit: impl FnOnce(), enqueue: impl FnOnce()) -> bool {
+        if self.0.compare_exchange(state::IDLE, state::RUNNING, Ordering::AcqRel, Ordering::Acquire).is_err() {
+            return false;
+        }
+        visit();
+        if !self.try_sleep() {
+            self.requeue();
+            enqueue();
+        }
+        true
     }
 
     /// The process has used its time slice, and goes to a run queue.
@@ -129,20 +137,27 @@ mod loom_model {
             assert_eq!(self.queue.swap(1, Ordering::AcqRel), 0, "queued twice");
         }
 
+        /// Takes all messages; how many.
+        fn take(&self) -> usize {
+            let mut taken = 0;
+            let mut chain = self.inbox.take();
+            while let Some(fragment) = NonNull::new(chain) {
+                // SAFETY: taken fragments are ours.
+                unsafe {
+                    chain = fragment.as_ref().next;
+                    Fragment::free(fragment);
+                }
+                taken += 1;
+            }
+            taken
+        }
+
         /// What a scheduler does until the process sleeps, or has used a slice; returns how many messages it took.
         fn run(&self, yields: bool) -> usize {
             self.state.start_running();
             let mut taken = 0;
             loop {
-                let mut chain = self.inbox.take();
-                while let Some(fragment) = NonNull::new(chain) {
-                    // SAFETY: taken fragments are ours.
-                    unsafe {
-                        chain = fragment.as_ref().next;
-                        Fragment::free(fragment);
-                    }
-                    taken += 1;
-                }
+                taken += self.take();
                 if yields {
                     self.state.requeue();
                     self.enqueue();
@@ -218,6 +233,116 @@ mod loom_model {
             taken += first.join().unwrap();
             taken += process.run_all();
             assert_eq!(taken, 1);
+        });
+    }
+
+    /// A process whose roots are found once in a cycle: by the collector, which claims it while it waits, or by the scheduler that runs it next.
+    struct Rooted {
+        small: Small,
+        cycle: AtomicU32,
+        /// The cycle in which its roots were found last.
+        mark: AtomicU32,
+        /// What belongs to whoever has the process: how often its roots were found.
+        found: loom::cell::UnsafeCell<usize>,
+    }
+
+    impl Rooted {
+        fn new() -> Arc<Rooted> {
+            Arc::new(Rooted {
+                small: Small { inbox: Inbox::default(), state: RunState::queued(), queue: AtomicU32::new(1) },
+                cycle: AtomicU32::new(0),
+                mark: AtomicU32::new(0),
+                found: loom::cell::UnsafeCell::new(0),
+            })
+        }
+
+        fn is_wanted(&self) -> bool {
+            self.mark.load(Ordering::Acquire) != self.cycle.load(Ordering::Acquire)
+        }
+
+        fn scan(&self) {
+            // SAFETY: whoever calls this has the process; loom checks it.
+            self.found.with_mut(|found| unsafe { *found += 1 });
+            self.mark.store(self.cycle.load(Ordering::Relaxed), Ordering::Release);
+        }
+
+        /// As `system::claim`: whether nothing is left to be done for this process.
+        fn claim(&self) -> bool {
+            if !self.is_wanted() {
+                return true;
+            }
+            self.small.state.claim(
+                || {
+                    if self.is_wanted() {
+                        self.scan()
+                    }
+                },
+                || self.small.enqueue(),
+            );
+            !self.is_wanted()
+        }
+
+        /// A scheduler takes the process out of the queue, if it is there, and runs it until it sleeps.
+        fn run(&self) -> usize {
+            if self.small.queue.swap(0, Ordering::AcqRel) == 0 {
+                return 0;
+            }
+            self.small.state.start_running();
+            if self.is_wanted() {
+                self.scan();
+            }
+            let mut taken = 0;
+            loop {
+                // SAFETY: this thread runs the process; loom checks that nobody else has it.
+                self.found.with_mut(|found| unsafe { *found += 0 });
+                taken += self.small.take();
+                if self.small.state.try_sleep() {
+                    return taken;
+                }
+            }
+        }
+    }
+
+    /// The collector claims while a scheduler runs the process and a signal arrives: the roots are found once, by one of the two, and
+    /// the signal is taken.
+    #[test]
+    fn roots_are_found_once_and_no_wake_up_is_lost() {
+        model(|| {
+            let process = Rooted::new();
+            let (sender, scheduler) = (Arc::clone(&process), Arc::clone(&process));
+            let sending = loom::thread::spawn(move || sender.small.send());
+            let running = loom::thread::spawn(move || scheduler.run());
+            process.cycle.store(1, Ordering::Release);
+            process.claim();
+            sending.join().unwrap();
+            let mut taken = running.join().unwrap();
+            taken += process.run();
+            // Whoever ran when the cycle began is found later, waiting.
+            assert!(process.claim(), "a process that waits can be claimed");
+            assert_eq!(taken, 1);
+            assert_eq!(process.small.state.get(), state::IDLE);
+            // SAFETY: all threads have ended.
+            process.found.with(|found| assert_eq!(unsafe { *found }, 1));
+        });
+    }
+
+    /// Two threads that work for the collector claim one process that waits.
+    #[test]
+    fn two_claims_of_one_process_find_its_roots_once() {
+        model(|| {
+            let process = Rooted::new();
+            process.run();
+            process.cycle.store(1, Ordering::Release);
+            let (other, sender) = (Arc::clone(&process), Arc::clone(&process));
+            let claiming = loom::thread::spawn(move || other.claim());
+            let sending = loom::thread::spawn(move || sender.small.send());
+            let settled = process.claim();
+            let other_settled = claiming.join().unwrap();
+            sending.join().unwrap();
+            assert_eq!(process.run(), 1);
+            assert!(settled || other_settled || process.claim());
+            // SAFETY: all threads have ended.
+            process.found.with(|found| assert_eq!(unsafe { *found }, 1));
         });
     }
 }

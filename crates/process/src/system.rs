@@ -338,7 +338,17 @@ fn claim(
     wanted: &dyn Fn(*const Mutator) -> bool,
     visit: &mut dyn FnMut(&mut Mutator, &mut dyn RootSet),
 ) -> Claim {
-    if !wanted(process.mutator()) || process.claim(visit) || !wanted(process.mutator()) {
+    if !wanted(process.mutator()) {
+        return Claim::Settled;
+    }
+    process.claim(&mut |mutator, roots| {
+        // Somebody else may have been here between the first look and the claim.
+        if wanted(mutator) {
+            visit(mutator, roots);
+        }
+    });
+    // A visit may have to be repeated.
+    if !wanted(process.mutator()) {
         return Claim::Settled;
     }
     if process.state() == crate::run_state::state::ENDED { Claim::Settled } else { Claim::Busy }

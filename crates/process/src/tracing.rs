@@ -1,11 +1,12 @@
 //! Tracing: what a process is asked to tell its tracer. A process that is not traced looks at one switch
 //! ([`crate::Flags::traced`]) where it could have something to tell.
 
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use atoll_heap::architecture;
+use atoll_heap::{Fragment, architecture};
 use atoll_platform::clock;
-use atoll_term::{Build, Term, atoms};
+use atoll_term::{Build, ScratchHeap, Term, atoms};
 use parking_lot::Mutex;
 
 use crate::process::{Own, Process};
@@ -89,8 +90,7 @@ impl Own {
 }
 
 /// The time that a trace message ends with, if one was asked for.
-fn time(own: &mut Own, flags: u32) -> Option<Term> {
-    let heap = &mut own.mutator;
+fn time(heap: &mut impl Build, flags: u32) -> Option<Term> {
     if flags & STRICT_MONOTONIC != 0 {
         let number = crate::reference::ReferenceId::fresh().0[0];
         let now = heap.integer(clock::monotonic());
@@ -111,13 +111,26 @@ fn time(own: &mut Own, flags: u32) -> Option<Term> {
 /// Tells `{trace, Pid, Event, Parts...}`. The parts lie on the heap of `own`, which need not be the heap of `pid`.
 /// Returns whether the tracer is there.
 pub fn tell(pid: Term, own: &mut Own, tracing: Tracing, event: Term, parts: &[Term]) -> bool {
-    let time = time(own, tracing.flags);
+    let message = message(pid, &mut own.mutator, tracing, event, parts);
+    post(tracing, architecture().send(Some(&mut own.mutator), message))
+}
+
+/// As [`tell`], with parts that lie on no process's heap.
+pub fn tell_apart(pid: Term, scratch: &mut ScratchHeap, tracing: Tracing, event: Term, parts: &[Term]) -> bool {
+    let message = message(pid, scratch, tracing, event, parts);
+    post(tracing, architecture().send(None, message))
+}
+
+fn message(pid: Term, heap: &mut impl Build, tracing: Tracing, event: Term, parts: &[Term]) -> Term {
+    let time = time(heap, tracing.flags);
     let head = if time.is_some() { name("trace_ts") } else { atoms::TRACE };
     let mut elements = vec![head, pid, event];
     elements.extend_from_slice(parts);
     elements.extend(time);
-    let message = own.mutator.tuple(&elements);
-    let fragment = architecture().send(Some(&mut own.mutator), message);
+    heap.tuple(&elements)
+}
+
+fn post(tracing: Tracing, fragment: NonNull<Fragment>) -> bool {
     match System::get().deliver(tracing.tracer, fragment) {
         Ok(()) => true,
         Err(fragment) => {

@@ -9,4 +9,4 @@ mod schedulers;
 mod sync;
 mod world;
 
-pub use schedulers::{Engine, Schedulers, Slice};
+pub use schedulers::{Engine, Poll, Schedulers, Slice};

@@ -7,7 +7,8 @@
 
 use std::cell::Cell;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use atoll_heap::architecture;
@@ -25,8 +26,15 @@ const STACK_BYTES: usize = 256 << 20;
 const SWITCHES_PER_CLOCK: u32 = 16;
 /// How long a scheduler without work looks around before it sleeps.
 const LOOKS: u32 = 50;
+/// The same where something is waited for outside of the machine, which takes longer to come.
+const LOOKS_WITH_POLLS: u32 = 10;
+/// Longest sleep of a scheduler that has to see that another goes on looking after file descriptors.
+const WATCH: Duration = Duration::from_millis(10);
 /// Longest sleep without a timer.
 const LONGEST_SLEEP: Duration = Duration::from_millis(500);
+
+/// Nanoseconds after which a busy scheduler looks after file descriptors.
+const BUSY_POLL: i64 = 200_000;
 
 /// How a time slice ended.
 #[derive(Clone, Copy, Debug)]
@@ -45,9 +53,32 @@ pub trait Engine {
     fn run(&mut self, process: &Process) -> Slice;
 }
 
+/// Who waits for file descriptors: the last scheduler that goes to sleep. As long as one has something to run, it looks
+/// after them itself, so that what arrives is worked on where it was expected.
+pub trait Poll: Sync {
+    /// Whether there is anything to wait for.
+    fn is_needed(&self) -> bool;
+    /// Waits until something is ready, [`Poll::interrupt`] is called, or so much time has passed; whether something is to
+    /// be told. No term is touched.
+    fn wait(&self, limit: Duration) -> bool;
+    /// Tells whoever is concerned what was found ready.
+    fn tell(&self);
+    /// Ends the present or the next [`Poll::wait`].
+    fn interrupt(&self);
+}
+
+/// How a scheduler sleeps.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sleep {
+    Awake,
+    Waiting,
+    /// In [`Poll::wait`].
+    Polling,
+}
+
 struct Scheduler {
     queue: RunQueue,
-    asleep: Mutex<bool>,
+    asleep: Mutex<Sleep>,
     wake: Condvar,
     /// Slices run so far, to see from outside whether it makes progress.
     slices: AtomicUsize,
@@ -59,6 +90,11 @@ pub struct Schedulers {
     sleeping: AtomicUsize,
     gate: Gate,
     halted: AtomicBool,
+    poll: OnceLock<&'static dyn Poll>,
+    /// A scheduler is polling.
+    polling: AtomicBool,
+    /// When a busy scheduler polled last.
+    polled: AtomicI64,
     /// Told when a process has ended: its pid and the reason, while its heap still exists.
     on_end: fn(Term, Term),
 }
@@ -72,7 +108,7 @@ impl Schedulers {
     pub fn new(count: usize, on_end: fn(Term, Term)) -> &'static Schedulers {
         let scheduler = || Scheduler {
             queue: RunQueue::default(),
-            asleep: Mutex::new(false),
+            asleep: Mutex::new(Sleep::Awake),
             wake: Condvar::new(),
             slices: AtomicUsize::new(0),
         };
@@ -81,8 +117,16 @@ impl Schedulers {
             sleeping: AtomicUsize::new(0),
             gate: Gate::default(),
             halted: AtomicBool::new(false),
+            poll: OnceLock::new(),
+            polling: AtomicBool::new(false),
+            polled: AtomicI64::new(0),
             on_end,
         }))
+    }
+
+    /// Sets what schedulers do about file descriptors, before they start.
+    pub fn set_poll(&self, poll: &'static dyn Poll) {
+        let _ = self.poll.set(poll);
     }
 
     /// Starts the threads; each makes its engine.
@@ -130,12 +174,16 @@ impl Schedulers {
             if switches >= SWITCHES_PER_CLOCK {
                 switches = 0;
                 expire_timers(index);
+                self.poll_while_busy();
             }
             let Some(process) = own.queue.pop() else {
                 self.gate.leave();
                 expire_timers(index);
-                self.find_work(index);
+                let polled = self.find_work(index);
                 self.gate.enter();
+                if let Some(turn) = polled {
+                    turn.tell();
+                }
                 continue;
             };
             own.slices.fetch_add(1, Ordering::Relaxed);
@@ -181,28 +229,66 @@ impl Schedulers {
         }
     }
 
-    /// Takes work from another queue, or sleeps until there is some.
-    fn find_work(&self, index: usize) {
+    /// The turn to poll, if there is something to poll for and nobody else does.
+    fn take_turn(&self) -> Option<Turn<'_>> {
+        let poll = *self.poll.get()?;
+        let free = poll.is_needed() && !self.polling.swap(true, Ordering::Acquire);
+        free.then_some(Turn { poll, polling: &self.polling })
+    }
+
+    /// Looks after file descriptors now and then, when all schedulers have so much to do that none waits for them.
+    fn poll_while_busy(&self) {
+        if self.polling.load(Ordering::Relaxed) || !self.poll.get().is_some_and(|poll| poll.is_needed()) {
+            return;
+        }
+        let now = clock::monotonic();
+        if now - self.polled.load(Ordering::Relaxed) < BUSY_POLL {
+            return;
+        }
+        if let Some(turn) = self.look(now) {
+            turn.tell();
+        }
+    }
+
+    /// Asks for what is ready, without waiting.
+    fn look(&self, now: i64) -> Option<Turn<'_>> {
+        let turn = self.take_turn()?;
+        self.polled.store(now, Ordering::Relaxed);
+        turn.poll.wait(Duration::ZERO).then_some(turn)
+    }
+
+    /// Takes work from another queue, or sleeps until there is some. With the turn that comes back, what was found ready
+    /// is still to be told.
+    fn find_work(&self, index: usize) -> Option<Turn<'_>> {
         let own = &self.schedulers[index];
         let mut seen = self.progress();
-        for look in 0..LOOKS {
+        let polls = self.poll.get().is_some_and(|poll| poll.is_needed());
+        for look in 0..if polls { LOOKS_WITH_POLLS } else { LOOKS } {
+            if polls
+                && look % 5 == 0
+                && let Some(turn) = self.look(clock::monotonic())
+            {
+                return Some(turn);
+            }
             if own.queue.len() > 0 || self.halted.load(Ordering::Relaxed) {
-                return;
+                return None;
             }
             // Another's only waiting process is taken if its scheduler has not come to it for a while.
             let now = self.progress();
             let patient = look > 0 && look % 10 == 0 && now == seen;
             if self.steal(index, if patient { 1 } else { 2 }) {
-                return;
+                return None;
             }
             seen = now;
             std::thread::yield_now();
         }
-        if !architecture().idle() {
-            architecture().thread_sleeps();
-            self.sleep(index);
-            architecture().thread_wakes();
+        if architecture().idle() {
+            return None;
         }
+        architecture().thread_sleeps();
+        let turn = self.sleep(index);
+        architecture().thread_wakes();
+        turn
     }
 
     fn progress(&self) -> usize {
@@ -223,11 +309,12 @@ impl Schedulers {
         true
     }
 
-    fn sleep(&self, index: usize) {
+    fn sleep(&self, index: usize) -> Option<Turn<'_>> {
         let own = &self.schedulers[index];
         let mut asleep = own.asleep.lock();
-        *asleep = true;
-        self.sleeping.fetch_add(1, Ordering::SeqCst);
+        let is_last = self.sleeping.fetch_add(1, Ordering::SeqCst) + 1 == self.schedulers.len();
+        let mut turn = if is_last { self.take_turn() } else { None };
+        *asleep = if turn.is_some() { Sleep::Polling } else { Sleep::Waiting };
         // Work that came before this scheduler was counted as asleep is seen here.
         let idle = own.queue.len() == 0 && self.schedulers.iter().all(|other| other.queue.len() < 2);
         if idle && !self.halted.load(Ordering::Relaxed) {
@@ -236,12 +323,29 @@ impl Schedulers {
                 i64::MAX => LONGEST_SLEEP,
                 time => Duration::from_nanos(time.saturating_sub(clock::monotonic()).max(0) as u64).min(LONGEST_SLEEP),
             };
-            if *asleep && !limit.is_zero() {
-                own.wake.wait_for(&mut asleep, limit);
+            match &turn {
+                Some(turn) => {
+                    drop(asleep);
+                    turn.poll.wait(limit);
+                    asleep = own.asleep.lock();
+                }
+                None if *asleep == Sleep::Waiting && !limit.is_zero() => {
+                    let watches = self.poll.get().is_some_and(|poll| poll.is_needed());
+                    let watches = watches && !self.polling.load(Ordering::Relaxed);
+                    let limit = if watches { limit.min(WATCH) } else { limit };
+                    let is_late = own.wake.wait_for(&mut asleep, limit).timed_out();
+                    let now = clock::monotonic();
+                    if watches && is_late && now - self.polled.load(Ordering::Relaxed) > WATCH.as_nanos() as i64 {
+                        // The others are busy with something that takes long.
+                        turn = self.look(now);
+                    }
+                }
+                None => {}
             }
         }
-        *asleep = false;
+        *asleep = Sleep::Awake;
         self.sleeping.fetch_sub(1, Ordering::SeqCst);
+        turn
     }
 
     fn wake_one(&self) {
@@ -258,11 +362,35 @@ impl Schedulers {
     fn wake(&self, index: usize) -> bool {
         let scheduler = &self.schedulers[index];
         let mut asleep = scheduler.asleep.lock();
-        let slept = std::mem::replace(&mut *asleep, false);
-        if slept {
-            scheduler.wake.notify_one();
+        match std::mem::replace(&mut *asleep, Sleep::Awake) {
+            Sleep::Awake => return false,
+            Sleep::Waiting => drop(scheduler.wake.notify_one()),
+            Sleep::Polling => {
+                if let Some(poll) = self.poll.get() {
+                    poll.interrupt();
+                }
+            }
         }
-        slept
+        true
+    }
+}
+
+/// The turn of one scheduler to poll.
+struct Turn<'a> {
+    poll: &'static dyn Poll,
+    polling: &'a AtomicBool,
+}
+
+impl Turn<'_> {
+    /// Tells what was found ready, and ends the turn.
+    fn tell(self) {
+        self.poll.tell();
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.polling.store(false, Ordering::Release);
     }
 }
 

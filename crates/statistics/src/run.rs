@@ -90,6 +90,8 @@ pub struct RunStatistics {
     pub area_cycles: Option<u64>,
     /// Words of processes and messages looked at to find the area's roots.
     pub area_words_scanned: Option<u64>,
+    /// What the area's collector did at once, in nanoseconds of processor time, for each thread that worked for it.
+    pub area_slices: Option<Vec<Histogram>>,
 
     /// The highest resident memory of the whole operating system process, as it read it itself.
     pub peak_rss_bytes: Option<u64>,

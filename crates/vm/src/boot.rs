@@ -1,6 +1,7 @@
 //! What every start of the machine has in common: putting the parts together, and waiting for the end.
 
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use atoll_architectures as architectures;
 use atoll_code::registry;
@@ -9,9 +10,10 @@ use atoll_interpreter as interpreter;
 use atoll_interpreter::core::{Core, Exit};
 use atoll_interpreter::report::Reporter;
 use atoll_platform::ending;
+use atoll_ports::poller;
 use atoll_process::table::ProcessTable;
 use atoll_process::{BuiltIn, Process, System};
-use atoll_scheduler::{Engine, Schedulers, Slice};
+use atoll_scheduler::{Engine, Poll, Schedulers, Slice};
 use atoll_term::{Term, atoms};
 use parking_lot::{Condvar, Mutex};
 use thiserror::Error;
@@ -73,6 +75,27 @@ impl Engine for Interpreter {
     }
 }
 
+/// The file descriptors of ports, for schedulers.
+struct Descriptors;
+
+impl Poll for Descriptors {
+    fn is_needed(&self) -> bool {
+        poller::is_needed()
+    }
+
+    fn wait(&self, limit: Duration) -> bool {
+        poller::wait(limit)
+    }
+
+    fn tell(&self) {
+        poller::tell();
+    }
+
+    fn interrupt(&self) {
+        poller::interrupt();
+    }
+}
+
 /// What differs between ways to use the machine.
 pub struct Use {
     /// Built-in functions beside those that every use has.
@@ -131,6 +154,7 @@ pub fn install(options: &Options, way: Use) -> Result<&'static Schedulers, BootE
     statistics::TRACE.store(options.trace, Ordering::Relaxed);
     statistics::TIMED.store(options.statistics.is_some(), Ordering::Relaxed);
     statistics::MARK_SWEEP.store(options.mark_sweep, Ordering::Relaxed);
+    statistics::AREA_LIMIT.store(options.area_limit.unwrap_or(0), Ordering::Relaxed);
     statistics::MAX_PAUSE.store(options.longest_pause.as_nanos() as u64, Ordering::Relaxed);
     let architecture = architectures::by_name(&options.heap)
         .ok_or_else(|| BootError::Heap(options.heap.clone(), architectures::NAMES.join(", ")))?;
@@ -164,9 +188,11 @@ pub fn install(options: &Options, way: Use) -> Result<&'static Schedulers, BootE
         scheduled: atoll_bifs::scheduled,
     });
     atoll_bifs::install_halt(finish);
-    ending::install(ending::Hooks { restore: atoll_ports::terminal::mode::lend, dump: |_| {} });
+    ending::install(ending::Hooks { restore: atoll_ports::terminal::mode::lend, dump: crate::dump::write });
     atoll_bifs::install_default_heap(default_heap(options));
     let schedulers = Schedulers::new(options.schedulers, way.ended);
     let _ = system.schedule.set(schedulers);
+    atoll_ports::poller::poll_by_schedulers();
+    schedulers.set_poll(&Descriptors);
     Ok(schedulers)
 }

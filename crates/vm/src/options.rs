@@ -30,6 +30,8 @@ pub struct Options {
     pub longest_pause: Duration,
     /// `--old-generation mark-sweep`: what is old is not moved, where the architecture can do so.
     pub mark_sweep: bool,
+    /// `--area-limit`: bytes that the message area of `hybrid` may have; by default as much as the machine has memory.
+    pub area_limit: Option<usize>,
     /// `--gc-stress`: collect at every Nth allocation point; 0 is off.
     pub stress: u32,
     /// `--verify-heap`: check heaps after every collection.
@@ -57,6 +59,7 @@ impl Default for Options {
             statistics: None,
             longest_pause: Duration::from_millis(1),
             mark_sweep: false,
+            area_limit: None,
             stress: 0,
             verify: false,
             trace: false,

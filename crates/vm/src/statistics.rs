@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use atoll_heap::statistics::{AREA, COUNTERS, PauseRecord, pauses};
+use atoll_heap::statistics::{AREA, COUNTERS, PauseRecord, area_slices, pauses};
 use atoll_platform::clock;
 use atoll_process::System;
 use atoll_scheduler::Schedulers;
@@ -18,6 +18,18 @@ fn read(counter: &AtomicU64) -> u64 {
 
 /// Windows for which the minimum mutator utilisation is given, in nanoseconds.
 const WINDOWS: [u64; 7] = [1_000_000, 2_000_000, 5_000_000, 10_000_000, 50_000_000, 100_000_000, 1_000_000_000];
+
+/// The slices of the message area's collector, by thread.
+fn slices() -> Vec<Histogram> {
+    let mut histograms = Vec::new();
+    for (thread, nanoseconds) in area_slices() {
+        if histograms.len() <= thread {
+            histograms.resize_with(thread + 1, Histogram::new);
+        }
+        histograms[thread].record(nanoseconds);
+    }
+    histograms
+}
 
 /// Writes the record; `started` is the monotonic time of the run's start, `booted` that of the call of the program (0: never).
 pub fn write(file: &Path, options: &Options, schedulers: &Schedulers, started: i64, booted: i64) -> io::Result<()> {
@@ -74,6 +86,7 @@ pub fn write(file: &Path, options: &Options, schedulers: &Schedulers, started: i
         area_copies_found: area(&AREA.found),
         area_cycles: area(&AREA.cycles),
         area_words_scanned: area(&AREA.words_scanned),
+        area_slices: (options.heap == "hybrid").then(slices),
         peak_rss_bytes: Some(atoll_platform::peak_resident_bytes()),
         reductions: Some(System::get().reductions.total()),
         context_switches: Some(schedulers.context_switches() as u64),

@@ -149,7 +149,7 @@ impl<P: Policy> Copier<P> {
                 return (first, top);
             }
             let words = Header::from_word(first.word()).object_words();
-            std::ptr::copy_nonoverlapping(object, top, words);
+            copy_words(object, top, words);
             let moved = Term::boxed_at(top);
             *object = moved.word();
             (moved, top.add(words))
@@ -181,6 +181,31 @@ impl<P: Policy> Copier<P> {
                 }
                 *link = Term::cons_at(top).word();
             }
+        }
+    }
+}
+
+/// Copies an object. Most are a few words, for which calling the library's copy would take longer than the copy.
+///
+/// # Safety
+/// `from` is readable and `to` writable for so many words, at least one; they do not overlap.
+#[inline(always)]
+unsafe fn copy_words(from: *const Word, to: *mut Word, words: usize) {
+    #[inline(always)]
+    unsafe fn fixed<const N: usize>(from: *const Word, to: *mut Word) {
+        // SAFETY: the caller's.
+        unsafe { *to.cast::<[Word; N]>() = *from.cast::<[Word; N]>() }
+    }
+    // SAFETY: the caller's.
+    unsafe {
+        match words {
+            1 => fixed::<1>(from, to),
+            2 => fixed::<2>(from, to),
+            3 => fixed::<3>(from, to),
+            4 => fixed::<4>(from, to),
+            5 => fixed::<5>(from, to),
+            6 => fixed::<6>(from, to),
+            _ => std::ptr::copy_nonoverlapping(from, to, words),
         }
     }
 }

@@ -2,7 +2,14 @@
 
 use std::sync::atomic::Ordering;
 
-use atoll_heap::statistics::{self, COUNTERS, TRACE};
+use atoll_heap::statistics::{self, COUNTERS, TIMED, TRACE};
+use atoll_platform::clock::monotonic;
+
+/// The time, if collections are timed: of a small heap, reading the clock would be a good part.
+#[inline]
+pub(crate) fn clock() -> i64 {
+    if TIMED.load(Ordering::Relaxed) || TRACE.load(Ordering::Relaxed) { monotonic() } else { 0 }
+}
 
 /// One collection, in words.
 #[derive(Clone, Copy, Debug)]
@@ -11,7 +18,7 @@ pub(crate) struct Report {
     pub(crate) architecture: &'static str,
     /// Did it collect the old generation?
     pub(crate) major: bool,
-    /// Clock when it began.
+    /// [`clock`] when it began.
     pub(crate) started: i64,
     /// In use before: collected generations and fragments.
     pub(crate) before: usize,
@@ -26,7 +33,7 @@ pub(crate) struct Report {
 impl Report {
     /// Counts the collection, and prints its line if asked.
     pub(crate) fn record(&self) {
-        let nanoseconds = (atoll_platform::clock::monotonic() - self.started).max(0) as u64;
+        let nanoseconds = (clock() - self.started).max(0) as u64;
         statistics::record_collection(self.major, nanoseconds, self.live as u64);
         if self.major {
             COUNTERS.live_words.store(self.live as u64, Ordering::Relaxed);

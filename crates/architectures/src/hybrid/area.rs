@@ -10,13 +10,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use atoll_heap::statistics::{MAX_PAUSE, STRESS, record_slice};
-use atoll_heap::{immovable, out_of_memory};
-use atoll_platform::clock::monotonic;
+use atoll_heap::immovable;
+use atoll_heap::statistics::{AREA_LIMIT, MAX_PAUSE, STRESS, TIMED, record_area_slice, record_slice};
+use atoll_platform::clock::{monotonic, thread_cpu};
 use atoll_term::{Header, Term, WORD_BYTES, Word, release_off_heap_part};
 use treadmill::raw::{Portion, RawHeap, RawMutator, Runtime, Visitor};
 use treadmill::{Config, Pace};
 
+use super::portions::STEP;
 use super::roots::Finder;
 use super::verify;
 
@@ -24,6 +25,9 @@ use super::verify;
 const ADDRESS_FACTORS: [usize; 3] = [16, 4, 2];
 /// Growth in bytes at which the first cycle begins.
 const LEAST_GROWTH: usize = super::roots::LEAST_GROWTH_WORDS * WORD_BYTES;
+
+/// A slice of the collector takes this part of the longest pause: who waits for a scheduler may have to wait for several.
+const SLICES: u64 = 4;
 
 /// Addresses of the area.
 #[derive(Clone, Copy, Debug)]
@@ -52,6 +56,38 @@ impl Bounds {
                 visit(object);
             }
         }
+    }
+
+    /// As [`Bounds::each_in_objects`] for as long as `visit` says so, which is asked with `None` every few words as well. Gives the words
+    /// that were looked at: up to the first word of an object, or of a field.
+    ///
+    /// # Safety
+    /// The run consists of whole objects, the first perhaps without some of its first words.
+    pub(super) unsafe fn each_in_some(
+        self,
+        start: *const Word,
+        words: usize,
+        visit: &mut dyn FnMut(Option<NonNull<Word>>) -> bool,
+    ) -> usize {
+        let mut index = 0;
+        let mut goes_on = true;
+        while index < words && goes_on {
+            let step = (index + STEP).min(words);
+            while index < step {
+                // SAFETY: the index stays inside the run, at a term or a header.
+                let word = Term::from_word(unsafe { *start.add(index) });
+                index += if word.is_header() && Header::from_word(word.word()).is_opaque() {
+                    Header::from_word(word.word()).object_words()
+                } else {
+                    if let Some(object) = self.object(word) {
+                        goes_on &= visit(Some(object));
+                    }
+                    1
+                };
+            }
+            goes_on &= visit(None);
+        }
+        index
     }
 
     /// As [`Bounds::each_in_run`], for a run of whole objects.
@@ -84,10 +120,31 @@ pub(super) struct Area {
     least_growth: AtomicUsize,
 }
 
-/// Counts what a step for the area has kept a process waiting.
-pub(super) fn record_step(started: i64) {
-    let time = (monotonic() - started).max(0) as u64;
-    record_slice(time, time);
+/// Work for the area's collector, which is counted when it ends.
+pub(super) struct Step {
+    started: i64,
+    used: Option<i64>,
+}
+
+impl Step {
+    /// It begins now.
+    pub(super) fn begin() -> Step {
+        Step { started: monotonic(), used: TIMED.load(Ordering::Relaxed).then(thread_cpu) }
+    }
+
+    /// It has kept a process waiting.
+    pub(super) fn end(self) {
+        let time = (monotonic() - self.started).max(0) as u64;
+        record_slice(time, time);
+        self.end_idle();
+    }
+
+    /// It has kept nobody waiting.
+    fn end_idle(self) {
+        if let Some(used) = self.used {
+            record_area_slice((thread_cpu() - used).max(0) as u64);
+        }
+    }
 }
 
 thread_local! {
@@ -97,10 +154,13 @@ thread_local! {
 impl Area {
     /// Reserves the area; ends the run if the system gives no addresses.
     pub(super) fn new() -> Area {
-        let limit = atoll_platform::machine_bytes().clamp(64 << 20, 96 << 30);
+        let limit = match AREA_LIMIT.load(Ordering::Relaxed) {
+            0 => atoll_platform::machine_bytes().clamp(64 << 20, 96 << 30),
+            limit => limit,
+        };
         let stress = STRESS.load(Ordering::Relaxed);
         let config = Config {
-            pause_bound: Duration::from_nanos(MAX_PAUSE.load(Ordering::Relaxed)),
+            pause_bound: Duration::from_nanos(MAX_PAUSE.load(Ordering::Relaxed) / SLICES),
             pace: Pace::Growth { least: LEAST_GROWTH },
             stress: usize::from(stress > 0),
             ..Config::best(limit)
@@ -150,9 +210,9 @@ impl Area {
         LOCAL.with_borrow_mut(|local| {
             let local = local.get_or_insert_with(|| self.heap.mutator());
             if local.is_owing() {
-                let started = monotonic();
+                let step = Step::begin();
                 local.settle();
-                record_step(started);
+                step.end();
             }
         });
     }
@@ -163,7 +223,10 @@ impl Area {
             return false;
         }
         self.settle();
-        self.heap.assist(Duration::from_nanos(MAX_PAUSE.load(Ordering::Relaxed) / 2))
+        let step = Step::begin();
+        let worked = self.heap.assist(Duration::from_nanos(MAX_PAUSE.load(Ordering::Relaxed) / SLICES));
+        step.end_idle();
+        worked
     }
 
     /// Nobody may wait for this thread until [`Area::unpark`].
@@ -182,7 +245,7 @@ impl Area {
         // SAFETY: the caller initialises the object before this thread's next safepoint, and what it stores passes the barrier.
         match unsafe { mutator.allocate_quietly(words, has_off_heap_part) } {
             Ok(object) => object,
-            Err(_) => out_of_memory(words * WORD_BYTES),
+            Err(_) => self.is_full(),
         }
     }
 }
@@ -191,7 +254,14 @@ impl Area {
     /// Room for cells of lists in a row, as `RawMutator::pairs` gives it.
     #[inline]
     pub(super) fn pairs(&self, mutator: &RawMutator) -> (NonNull<Word>, usize) {
-        mutator.pairs().unwrap_or_else(|_| out_of_memory(2 * WORD_BYTES))
+        mutator.pairs().unwrap_or_else(|_| self.is_full())
+    }
+
+    /// Ends the run, as for want of memory.
+    #[cold]
+    fn is_full(&self) -> ! {
+        eprintln!("atoll: the message area is full: {} bytes (--area-limit)", self.heap.limit());
+        std::process::exit(1)
     }
 }
 

@@ -2,8 +2,8 @@
 //! message is built in the area; what is sent, stored in a table or handed to a new process, and is not there yet, is copied there
 //! with its sharing kept; what is there is passed by pointer.
 //!
-//! What it cannot do: stop a process for less than the length of its private heap when the area's roots are found in it.
-//! Messages of a few words are copied to their receiver as under `private`: that costs less than an object of the area.
+//! What it cannot do: stop a process for less than the length of its stack, its young generation and its mailbox when the area's
+//! roots are found in it. Messages of a few words are copied to their receiver as under `private`: that costs less than an object of the area.
 //!
 //! Private collections are those of `private` (`private/mod.rs`, phases 1 to 7), on the process's own thread, without
 //! synchronisation: the area lies in the immovable range, so they leave pointers into it alone by the comparison they make anyway. One
@@ -32,6 +32,7 @@
 mod area;
 mod copies;
 mod copy;
+mod portions;
 mod roots;
 mod send;
 mod stored;
@@ -44,7 +45,6 @@ use atoll_heap::statistics::VERIFY;
 use atoll_heap::{
     Architecture, Collection, Fragment, HeapFull, HeapOptions, HeapSizes, Mutator, RootSet, StackPlacement,
 };
-use atoll_platform::clock::monotonic;
 use atoll_term::{Header, Term, Word};
 
 use crate::private::state::State;
@@ -63,6 +63,18 @@ impl Hybrid {
         // The area first: it is part of the range that `Private` asks for.
         let area = Area::new();
         Hybrid { area, private: Private::new() }
+    }
+}
+
+impl Hybrid {
+    /// Blocks of a private heap go away: see `portions.rs`.
+    fn finish_portions(&self, mutator: usize, leaves: impl Fn(usize, bool) -> bool) {
+        let step = area::Step::begin();
+        self.area.with_any(|local| {
+            // SAFETY: the collection of the process, which this thread runs, frees nothing before it has said so.
+            unsafe { self.area.finder.finish(mutator, &mut |object| local.barrier(object), &leaves) }
+        });
+        step.end();
     }
 }
 
@@ -91,6 +103,9 @@ impl Architecture for Hybrid {
         if State::of(mutator).has_copies {
             self.area.finder.copies.take(mutator);
         }
+        if State::of(mutator).in_portions {
+            self.area.finder.portions.forget(mutator);
+        }
         self.private.destroy(mutator);
     }
 
@@ -100,9 +115,9 @@ impl Architecture for Hybrid {
     }
 
     fn visit_roots(&self, mutator: &mut Mutator, roots: &mut dyn RootSet) {
-        let started = monotonic();
-        self.area.with(|local| self.area.finder.scan(mutator, roots, &mut |object| local.barrier(object)));
-        area::record_step(started);
+        let step = area::Step::begin();
+        self.area.with(|local| self.area.finder.scan_own(mutator, roots, &mut |object| local.barrier(object)));
+        step.end();
     }
 
     fn schedule_out(&self, mutator: &mut Mutator) {
@@ -136,7 +151,18 @@ impl Architecture for Hybrid {
     ) -> Result<(), HeapFull> {
         let has_copies = State::of(mutator).has_copies;
         let mut copies = if has_copies { self.area.finder.copies.take(mutator) } else { Vec::new() };
-        let result = collect::collect(&self.private, mutator, request, live, roots, &mut copies);
+        let in_portions = State::of(mutator).in_portions;
+        let address = portions::address(mutator);
+        if in_portions {
+            let all = !collect::in_slices(&self.private, mutator, &request);
+            self.finish_portions(address, |_, old| all || !old);
+        }
+        let mut leaving = |start: *const Word| {
+            if in_portions {
+                self.finish_portions(address, |run, _| run == start as usize);
+            }
+        };
+        let result = collect::collect(&self.private, mutator, request, live, roots, &mut copies, &mut leaving);
         if has_copies {
             State::of_mut(mutator).has_copies = !copies.is_empty();
             if !copies.is_empty() {

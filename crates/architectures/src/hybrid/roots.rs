@@ -3,7 +3,7 @@
 //! 1. messages that timers keep;
 //! 2. stored terms (rows of tables), a list at a time;
 //! 3. processes: those that wait are held for the moment of their scan, by whoever works for the collector; those that run are
-//!    scanned by their own scheduler at the beginning of their next time slice.
+//!    scanned by their own scheduler at the beginning of their next time slice. Large heaps in portions (`portions.rs`).
 //!
 //! In this order, because a process that is not scanned yet may take a pointer out of a row and be the only one that has it when
 //! the row is deleted: it is scanned after the rows. What is stored or sent meanwhile passes the barrier (`send.rs`). A process
@@ -20,8 +20,8 @@ use treadmill::raw::Portion;
 
 use super::area::Bounds;
 use super::copies::Copies;
+use super::portions::{Budget, POINTER_WORDS, Portions};
 use super::stored::{SHARDS, StoredTerms};
-use crate::private::collect::each_block;
 use crate::private::state::State;
 
 /// Growth of the area in words at which a cycle begins, at least.
@@ -32,12 +32,15 @@ const SCANNED_PER_WORD: usize = 2;
 const PLACES: usize = 64;
 /// Processes that ran before, tried again in one portion.
 const LATE: usize = 64;
+/// Stored terms looked at in one portion.
+const ROWS: usize = if cfg!(test) { 2 } else { 512 };
 
 /// Where a cycle's search for roots is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     Kept,
-    Stored(usize),
+    /// The list, and whether it was begun.
+    Stored(usize, bool),
     Process(usize),
     Late,
 }
@@ -59,6 +62,7 @@ pub(super) struct Finder {
     walk: Mutex<Walk>,
     pub(super) stored: StoredTerms,
     pub(super) copies: Copies,
+    pub(super) portions: Portions,
     scanned_words: AtomicUsize,
     growth_words: AtomicUsize,
 }
@@ -72,6 +76,7 @@ impl Finder {
             walk: Mutex::new(Walk { place: Place::Late, late: Vec::new() }),
             stored: StoredTerms::new(),
             copies: Copies::new(),
+            portions: Portions::default(),
             scanned_words: AtomicUsize::new(0),
             growth_words: AtomicUsize::new(LEAST_GROWTH_WORDS),
         }
@@ -120,16 +125,16 @@ impl Finder {
                 world().each_kept_message(&mut |message| {
                     self.scan_fragment(message, shade);
                 });
-                walk.place = Place::Stored(0);
+                walk.place = Place::Stored(0, false);
             }
-            Place::Stored(shard) => {
-                self.stored.each(shard, &mut |term| {
+            Place::Stored(shard, begun) => {
+                let done = self.stored.each(shard, !begun, ROWS, &mut |term| {
                     if let Some(object) = self.bounds.object(term) {
                         shade(object);
                     }
                 });
-                walk.place = Place::Stored(shard + 1);
-                if shard + 1 == SHARDS {
+                walk.place = if done { Place::Stored(shard + 1, false) } else { Place::Stored(shard, true) };
+                if done && shard + 1 == SHARDS {
                     self.scans_processes.store(true, Ordering::Release);
                     walk.place = Place::Process(0);
                 }
@@ -147,42 +152,101 @@ impl Finder {
     fn scan_some(&self, from: usize, shade: &mut dyn FnMut(NonNull<Word>), late: &mut Vec<Term>) -> Option<usize> {
         let cycle = self.cycle.load(Ordering::Relaxed);
         let wanted = |mutator: *const Mutator| State::area_cycle_at(mutator) != cycle;
-        let mut visit = |mutator: &mut Mutator, roots: &mut dyn RootSet| self.scan(mutator, roots, shade);
+        let mut budget = Budget::new();
+        let mut visit = |mutator: &mut Mutator, roots: &mut dyn RootSet| self.scan(mutator, roots, &mut budget, shade);
         world().claim_each(from, PLACES, &wanted, &mut visit, &mut |pid| late.push(pid))
     }
 
-    /// The processes that ran when their turn came.
+    /// The processes that ran when their turn came, or have large heaps.
     pub(super) fn push_late(&self, shade: &mut dyn FnMut(NonNull<Word>)) -> Portion {
         let cycle = self.cycle.load(Ordering::Relaxed);
         let wanted = |mutator: *const Mutator| State::area_cycle_at(mutator) != cycle;
         let mut walk = self.walk();
+        let mut budget = Budget::new();
         for _ in 0..LATE.min(walk.late.len()) {
             let Some(pid) = walk.late.pop() else { break };
-            let mut visit = |mutator: &mut Mutator, roots: &mut dyn RootSet| self.scan(mutator, roots, shade);
+            let mut visited = false;
+            let mut visit = |mutator: &mut Mutator, roots: &mut dyn RootSet| {
+                visited = true;
+                self.scan(mutator, roots, &mut budget, shade);
+            };
             if world().claim(pid, &wanted, &mut visit) == Claim::Busy {
                 walk.late.push(pid);
-                return Portion::Waiting;
+                return if visited { Portion::More } else { Portion::Waiting };
+            }
+            if budget.is_spent() {
+                break;
             }
         }
         if walk.late.is_empty() { Portion::Done } else { Portion::More }
     }
 
-    /// Reports what a process refers to in the area. Nobody else uses the process meanwhile.
-    pub(super) fn scan(&self, mutator: &mut Mutator, roots: &mut dyn RootSet, shade: &mut dyn FnMut(NonNull<Word>)) {
-        let mut words = mutator.stack_words();
+    /// Before a process runs: as [`Finder::scan`], a portion.
+    pub(super) fn scan_own(
+        &self,
+        mutator: &mut Mutator,
+        roots: &mut dyn RootSet,
+        shade: &mut dyn FnMut(NonNull<Word>),
+    ) {
+        self.scan(mutator, roots, &mut Budget::new(), shade);
+    }
+
+    /// Reports what a process refers to in the area, as far as the budget goes. Nobody else uses the process meanwhile.
+    fn scan(
+        &self,
+        mutator: &mut Mutator,
+        roots: &mut dyn RootSet,
+        budget: &mut Budget,
+        shade: &mut dyn FnMut(NonNull<Word>),
+    ) {
+        if budget.is_spent() {
+            return;
+        }
         // SAFETY: the process does not run: its stack, blocks and messages are whole, and ours for now.
+        let (words, done) = unsafe {
+            if State::of(mutator).in_portions {
+                self.portions.go_on(mutator, self.bounds, budget, shade)
+            } else {
+                let mut looked_up = 0;
+                let mut shade = |object| {
+                    looked_up += 1;
+                    shade(object);
+                };
+                let (words, messages) = self.scan_changing(mutator, roots, &mut shade);
+                let (more, done) = self.portions.begin(mutator, self.bounds, &mut shade);
+                budget.spend(words + more + (looked_up + messages) * POINTER_WORDS);
+                (words + more, done)
+            }
+        };
+        self.scanned_words.fetch_add(words, Ordering::Relaxed);
+        if done {
+            State::of(mutator).area_cycle.store(self.cycle.load(Ordering::Relaxed), Ordering::Release);
+        }
+    }
+
+    /// The first portion, but for the heap's blocks: stack, registers, dictionary, messages, copies. Gives the words looked at, and the messages.
+    ///
+    /// # Safety
+    /// Nobody else uses the process meanwhile.
+    unsafe fn scan_changing(
+        &self,
+        mutator: &Mutator,
+        roots: &mut dyn RootSet,
+        shade: &mut dyn FnMut(NonNull<Word>),
+    ) -> (usize, usize) {
+        let (mut words, mut messages) = (mutator.stack_words(), 0);
+        // SAFETY: as the caller's.
         unsafe {
             self.bounds.each_in_run(mutator.stack, words, shade);
             roots.each_slice(&mut |start, terms| {
                 words += terms;
                 self.bounds.each_in_run(start.cast(), terms, shade);
             });
-            each_block(mutator, &mut |start, used| {
-                words += used;
-                self.bounds.each_in_objects(start, used, shade);
-            });
         }
-        roots.each_message(&mut |message| words += self.scan_fragment(message, shade));
+        roots.each_message(&mut |message| {
+            messages += 1;
+            words += self.scan_fragment(message, shade);
+        });
         if State::of(mutator).has_copies {
             self.copies.each(mutator, |copy| {
                 if let Some(object) = self.bounds.object(copy) {
@@ -190,8 +254,21 @@ impl Finder {
                 }
             });
         }
-        self.scanned_words.fetch_add(words, Ordering::Relaxed);
-        State::of(mutator).area_cycle.store(self.cycle.load(Ordering::Relaxed), Ordering::Release);
+        (words, messages)
+    }
+
+    /// Parts of a private heap are about to be freed: those blocks of it that `leaves` accepts, by their first word and whether they are old.
+    ///
+    /// # Safety
+    /// They are still there, and this thread has the process.
+    pub(super) unsafe fn finish(
+        &self,
+        mutator: usize,
+        shade: &mut dyn FnMut(NonNull<Word>),
+        leaves: impl Fn(usize, bool) -> bool,
+    ) {
+        // SAFETY: as the caller's.
+        unsafe { self.portions.finish(mutator, self.bounds, shade, leaves) }
     }
 
     /// Reports what a message refers to in the area; gives its words.

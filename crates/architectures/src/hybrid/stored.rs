@@ -14,8 +14,12 @@ use crate::common::message;
 /// Lists.
 pub(super) const SHARDS: usize = 1024;
 
-/// The first fragment of a list.
-struct Head(*mut Fragment);
+/// A list.
+struct Head {
+    first: *mut Fragment,
+    /// The next one that [`StoredTerms::each`] visits.
+    next: *mut Fragment,
+}
 
 // SAFETY: the fragments are reached under the list's lock alone, or by the one owner of each, who reads its term.
 unsafe impl Send for Head {}
@@ -29,7 +33,7 @@ fn lock(list: &Mutex<Head>) -> MutexGuard<'_, Head> {
 
 impl StoredTerms {
     pub(super) fn new() -> StoredTerms {
-        StoredTerms((0..SHARDS).map(|_| Mutex::new(Head(null_mut()))).collect())
+        StoredTerms((0..SHARDS).map(|_| Mutex::new(Head { first: null_mut(), next: null_mut() })).collect())
     }
 
     fn list(&self, fragment: *const Fragment) -> MutexGuard<'_, Head> {
@@ -45,12 +49,12 @@ impl StoredTerms {
             let mut head = self.list(fragment);
             // SAFETY: the new fragment is ours, and the list is locked.
             unsafe {
-                (*fragment).next = head.0;
-                if !head.0.is_null() {
-                    (*head.0).signal = fragment.cast();
+                (*fragment).next = head.first;
+                if !head.first.is_null() {
+                    (*head.first).signal = fragment.cast();
                 }
             }
-            head.0 = fragment;
+            head.first = fragment;
         }
         stored
     }
@@ -67,11 +71,14 @@ impl StoredTerms {
             if (*fragment).term.is_pointer() {
                 let mut head = self.list(fragment);
                 let (before, behind) = ((*fragment).signal.cast::<Fragment>(), (*fragment).next);
+                if head.next == fragment {
+                    head.next = behind;
+                }
                 if !behind.is_null() {
                     (*behind).signal = before.cast();
                 }
                 if before.is_null() {
-                    head.0 = behind;
+                    head.first = behind;
                 } else {
                     (*before).next = behind;
                 }
@@ -80,14 +87,19 @@ impl StoredTerms {
         }
     }
 
-    /// Visits the terms on one list.
-    pub(super) fn each(&self, shard: usize, visit: &mut dyn FnMut(Term)) {
-        let head = lock(&self.0[shard]);
-        let mut next = head.0;
-        // SAFETY: the fragments of a locked list live; owners only read their terms meanwhile.
-        while let Some(fragment) = unsafe { next.as_ref() } {
-            visit(fragment.term);
-            next = fragment.next;
+    /// Visits terms on one list, from its first on or where the last call ended, at most so many; whether that was the rest. What is stored
+    /// meanwhile is not visited.
+    pub(super) fn each(&self, shard: usize, from_first: bool, most: usize, visit: &mut dyn FnMut(Term)) -> bool {
+        let mut head = lock(&self.0[shard]);
+        if from_first {
+            head.next = head.first;
         }
+        for _ in 0..most {
+            // SAFETY: the fragments of a locked list live; owners only read their terms meanwhile.
+            let Some(fragment) = (unsafe { head.next.as_ref() }) else { return true };
+            visit(fragment.term);
+            head.next = fragment.next;
+        }
+        head.next.is_null()
     }
 }

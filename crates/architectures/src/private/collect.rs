@@ -5,7 +5,6 @@ use std::sync::atomic::Ordering;
 
 use atoll_heap::statistics::{self, VERIFY};
 use atoll_heap::{Collection, Fragment, HeapFull, Mutator, RootSet, link_off_heap};
-use atoll_platform::clock::monotonic;
 use atoll_term::{Term, Word};
 
 use super::state::State;
@@ -14,6 +13,7 @@ use crate::common::cheney::{Copier, Policy};
 use crate::common::counted::{self, Counted};
 use crate::common::fragments::FragmentRanges;
 use crate::common::relocate::Move;
+use crate::common::report::clock;
 use crate::common::{blocks, fibonacci, off_heap};
 
 /// Words in fragments up to which no collection is asked for because of them.
@@ -28,6 +28,8 @@ pub(super) struct Roots<'a> {
     pub(super) set: &'a mut dyn RootSet,
     /// Objects that are to be replaced by copies of them outside of the heap.
     pub(super) elsewhere: &'a mut Vec<(Term, Term)>,
+    /// Told of the blocks that a cycle is about to free, by their first words.
+    pub(super) leaving: &'a mut dyn FnMut(*const Word),
 }
 
 impl Roots<'_> {
@@ -89,7 +91,7 @@ pub(super) struct Need {
 }
 
 /// Collects. What is in `elsewhere`, objects and copies of them in immovable memory, is redirected where the collection meets
-/// it; the list keeps the others that stay where they are.
+/// it; the list keeps the others that stay where they are. `leaving` hears of each block of a large heap that is about to be freed.
 pub(crate) fn collect(
     architecture: &Private,
     mutator: &mut Mutator,
@@ -97,12 +99,13 @@ pub(crate) fn collect(
     live: &mut [Term],
     roots: &mut dyn RootSet,
     elsewhere: &mut Vec<(Term, Term)>,
+    leaving: &mut dyn FnMut(*const Word),
 ) -> Result<(), HeapFull> {
     send::flush_counters(mutator);
     // One word stays free for a return address (`Mutator::heap_limit`); who sleeps needs none.
     let spare = usize::from(!request.hibernate);
     let need = Need { words: request.heap_words + request.stack_words + spare, exact: request.hibernate };
-    let mut roots = Roots { live, set: roots, elsewhere };
+    let mut roots = Roots { live, set: roots, elsewhere, leaving };
     let in_use = words_in_use(mutator);
     let counted = words_counted(mutator);
     statistics::used_changed(in_use as i64 - counted as i64);
@@ -136,13 +139,18 @@ fn collect_counted(
     roots: &mut Roots<'_>,
 ) -> Result<(), HeapFull> {
     let settings = &architecture.sliced;
-    if !request.major && !request.hibernate && sliced::concerns(settings, mutator) {
+    if in_slices(architecture, mutator, request) {
         return sliced::collect(settings, mutator, need, roots);
     }
-    if wants_minor(mutator, request) && minor::collect(mutator, need, roots, monotonic(), None)? {
+    if wants_minor(mutator, request) && minor::collect(mutator, need, roots, clock(), None)? {
         return Ok(());
     }
-    major::collect(settings, mutator, need, roots, monotonic())
+    major::collect(settings, mutator, need, roots, clock())
+}
+
+/// Whether a collection leaves the old generation where it is, but for blocks that `leaving` is told of.
+pub(crate) fn in_slices(architecture: &Private, mutator: &Mutator, request: &Collection) -> bool {
+    !request.major && !request.hibernate && sliced::concerns(&architecture.sliced, mutator)
 }
 
 /// Phase 1: is a minor collection enough as far as can be seen?
@@ -221,10 +229,15 @@ pub(super) fn fragment_ranges(mutator: &Mutator) -> FragmentRanges {
 pub(crate) fn each_block(mutator: &Mutator, visit: &mut dyn FnMut(*mut Word, usize)) {
     let state = State::of(mutator);
     visit(state.heap, blocks::words_between(state.heap, mutator.top));
-    if let Some(old) = state.old() {
+    each_old_block(mutator, visit);
+    each_fragment(mutator, |fragment| visit(fragment.words(), fragment.used()));
+}
+
+/// Visits the blocks of the old generation: first words, and words in use.
+pub(crate) fn each_old_block(mutator: &Mutator, visit: &mut dyn FnMut(*mut Word, usize)) {
+    if let Some(old) = State::of(mutator).old() {
         old.each_block(|block| visit(block.start, block.used()));
     }
-    each_fragment(mutator, |fragment| visit(fragment.words(), fragment.used()));
 }
 
 /// Visits a process's fragments.

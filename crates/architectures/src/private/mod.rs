@@ -122,7 +122,7 @@ impl Architecture for Private {
         live: &mut [Term],
         roots: &mut dyn RootSet,
     ) -> Result<(), HeapFull> {
-        collect::collect(self, mutator, request, live, roots, &mut Vec::new())
+        collect::collect(self, mutator, request, live, roots, &mut Vec::new(), &mut |_| {})
     }
 
     fn allocate_slow(&self, mutator: &mut Mutator, words: usize) -> NonNull<Word> {

@@ -242,6 +242,7 @@ fn end(mutator: &mut Mutator, roots: &mut Roots<'_>, cycle: Cycle, started: i64)
         each_fragment(mutator, |fragment| cycle.update_objects(fragment.words(), fragment.used()));
     }
     let outcome = cycle.end();
+    outcome.freed.iter().for_each(|block| (roots.leaving)(block.start));
     let before = outcome.freed.iter().map(Block::used).sum();
     // SAFETY: no pointer to their objects is left.
     unsafe { free(outcome.freed) }

@@ -29,6 +29,8 @@ pub(crate) struct State {
     pub(crate) area_cycle: AtomicU8,
     /// For `hybrid`: terms of this heap have copies in the message area.
     pub(crate) has_copies: bool,
+    /// For `hybrid`: the roots are being found in portions, and some are left.
+    pub(crate) in_portions: bool,
     /// Messages sent that are not counted yet, and their words.
     pub(super) sent: u32,
     pub(super) sent_words: u32,

@@ -10,6 +10,7 @@
 //! ```
 
 use atoll_heap::Collection;
+use atoll_process::watch;
 use atoll_term::{Export, Header, Kind, Term, Word};
 
 use crate::core::{Core, Exit, dispatch, resume};
@@ -302,7 +303,7 @@ pub unsafe fn collect(
         let core = &mut *c;
         core.swap_out(hp, e);
         let own = &mut *core.own;
-        own.collect(request, &mut core.x[..live]).ok()?;
+        watch::collect((*core.process).pid, own, request, &mut core.x[..live]).ok()?;
         Some(core.swap_in())
     }
 }

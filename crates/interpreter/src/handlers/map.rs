@@ -1,7 +1,7 @@
 //! Making maps.
 
 use atoll_operations::Exception;
-use atoll_term::{Term, Word, atoms, map};
+use atoll_term::{Term, Word, atoms, compare_exact, map};
 
 use crate::core::{Core, Exit, dispatch};
 use crate::handlers::arithmetic::soon_if_full;
@@ -61,8 +61,9 @@ unsafe fn make<const EXACT: bool>(ip: *const Word, e: *mut Word, c: *mut Core) -
             Err(Exception::tagged(heap, atoms::BADMAP, old))
         } else if EXACT {
             map::update_many(heap, old, pairs).ok_or_else(|| {
-                let missing = pairs.iter().find(|(key, _)| map::get(old, *key).is_none());
-                Exception::tagged(heap, atoms::BADKEY, missing.map_or(Term::NIL, |(key, _)| *key))
+                let missing = pairs.iter().map(|(key, _)| *key).filter(|key| map::get(old, *key).is_none());
+                let first = missing.min_by(|a, b| compare_exact(*a, *b));
+                Exception::tagged(heap, atoms::BADKEY, first.unwrap_or(Term::NIL))
             })
         } else {
             Ok(map::put_many(heap, old, pairs))

@@ -69,7 +69,10 @@ pub(super) fn decode(number: u8, operands: &mut Operands<'_>) -> Result<Option<I
             Instruction::BsSkipBits { fail, context, size, unit }
         }
         op::BS_TEST_TAIL2 => {
-            Instruction::BsTestTail { fail: operands.fail()?, context: operands.register()?, bits: bits(operands)? }
+            let (fail, context) = (operands.fail()?, operands.register()?);
+            // No bit string is as long as a number that does not fit.
+            let bits = operands.unsigned_saturating()?;
+            Instruction::BsTestTail { fail, context, bits }
         }
         op::BS_TEST_UNIT => {
             Instruction::BsTestUnit { fail: operands.fail()?, context: operands.register()?, unit: operands.unit()? }

@@ -155,6 +155,14 @@ impl Operands<'_> {
         self.in_range(&Value::Short(value), last)
     }
 
+    /// An unsigned number, or the largest there is if it does not fit.
+    pub(crate) fn unsigned_saturating(&mut self) -> Result<u64> {
+        match compact::read(&mut self.cursor)? {
+            (compact::TAG_UNSIGNED, value) => Ok(value.unsigned().unwrap_or(u64::MAX)),
+            _ => Err(self.error("an unsigned number is wanted")),
+        }
+    }
+
     pub(crate) fn u32(&mut self) -> Result<u32> {
         Ok(self.unsigned(u64::from(u32::MAX))? as u32)
     }

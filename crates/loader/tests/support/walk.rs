@@ -4,9 +4,19 @@
 
 use std::collections::HashSet;
 
-use atoll_loader::{Instruction as I, Label, Module, Register, Source};
+use atoll_loader::{Comparison, Instruction as I, Label, Module, Register, Source};
 
 use super::Random;
+
+/// A register without a term may be compared with a known word, because nothing looks behind it.
+fn compares_with_immediate(instruction: &I) -> bool {
+    let I::Compare { comparison: Comparison::ExactlyEqual | Comparison::NotExactlyEqual, left, right, .. } =
+        instruction
+    else {
+        return false;
+    };
+    [left, right].iter().any(|side| matches!(side, Source::Small(_) | Source::Atom(_) | Source::Nil))
+}
 
 /// Runs one function of the module for some steps.
 pub fn walk(module: &Module, random: &mut Random) {
@@ -33,8 +43,9 @@ pub fn walk(module: &Module, random: &mut Random) {
             continue;
         }
         let waits_on = timer && matches!(instruction, I::WaitTimeout { .. });
+        let compares_words = compares_with_immediate(instruction);
         instruction.for_each_source(|source| match source {
-            Source::X(index) => assert!(waits_on || x.contains(&index), "{instruction:?}"),
+            Source::X(index) => assert!(waits_on || compares_words || x.contains(&index), "{instruction:?}"),
             Source::Y(index) => assert!(y.contains(&index), "{instruction:?}"),
             _ => {}
         });

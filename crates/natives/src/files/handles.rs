@@ -2,16 +2,18 @@
 //! has the reference any more.
 
 use std::collections::HashMap;
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::ffi::CStr;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, LazyLock, Weak};
 
 use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, Own, ReferenceId, System};
 use atoll_term::{Build, MagicValue, Term, atoms};
-use parking_lot::{Mutex, RwLock};
+use parking_lot::Mutex;
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 
+use crate::dirty;
 use crate::files::names::path;
 use crate::support::{Name, badarg, done, int, ok, posix_error, row};
 
@@ -34,19 +36,32 @@ static WRITE: Name = Name::new("write");
 
 /// A file that is open, or was.
 pub struct File {
-    descriptor: RwLock<Option<OwnedFd>>,
+    open: Mutex<Option<Handle>>,
+}
+
+/// An open file. It is closed when it is to be and nobody does anything with it any more.
+#[derive(Clone)]
+pub struct Handle {
+    /// The descriptor.
+    pub descriptor: Arc<OwnedFd>,
+    is_ordinary: bool,
+}
+
+/// Bytes of an ordinary file that are read or written where the process runs: that takes less time than the way to
+/// another thread and back.
+const SHORT: usize = 64 << 10;
+
+impl Handle {
+    /// Whether to read or write so many bytes may keep a scheduler for long.
+    pub fn may_block(&self, bytes: usize) -> bool {
+        !self.is_ordinary || bytes > SHORT
+    }
 }
 
 impl File {
-    /// Closes it, waiting for what is being done with it; an error if it was closed before.
+    /// Closes it; an error if it was closed before.
     fn close(&self) -> Result<(), Errno> {
-        match self.descriptor.write().take() {
-            Some(descriptor) => {
-                drop(descriptor);
-                Ok(())
-            }
-            None => Err(Errno::INVAL),
-        }
+        self.open.lock().take().map(drop).ok_or(Errno::INVAL)
     }
 }
 
@@ -68,7 +83,9 @@ fn close_all_of(owner: Term, _: &mut Own) {
 
 /// Makes a reference that the calling process owns.
 fn own(caller: &mut Caller<'_>, descriptor: OwnedFd) -> Outcome {
-    let file = Arc::new(File { descriptor: RwLock::new(Some(descriptor)) });
+    let is_ordinary = rustix::fs::fstat(&descriptor).is_ok_and(|stat| !is_slow(FileType::from_raw_mode(stat.st_mode)));
+    let handle = Handle { descriptor: Arc::new(descriptor), is_ordinary };
+    let file = Arc::new(File { open: Mutex::new(Some(handle)) });
     {
         let mut owned = OWNED.lock();
         let files = owned.entry(caller.process.pid).or_default();
@@ -94,9 +111,26 @@ pub fn with_file<T>(
     reference: Term,
     act: impl FnOnce(BorrowedFd<'_>) -> Result<T, Errno>,
 ) -> Result<Result<T, Errno>, Interrupt> {
-    use std::os::fd::AsFd;
-    let descriptor = file(reference)?.descriptor.read();
-    Ok(descriptor.as_ref().ok_or(Errno::INVAL).and_then(|descriptor| act(descriptor.as_fd())))
+    Ok(handle(reference)?.and_then(|handle| act(handle.descriptor.as_fd())))
+}
+
+/// An open file; `EINVAL` if it is closed.
+///
+/// # Errors
+/// `badarg`: no reference to a file
+pub fn handle(reference: Term) -> Result<Result<Handle, Errno>, Interrupt> {
+    Ok(file(reference)?.open.lock().clone().ok_or(Errno::INVAL))
+}
+
+/// Whether files of this type make readers, writers and those who open them wait for others.
+fn is_slow(kind: FileType) -> bool {
+    !kind.is_file() && !kind.is_dir()
+}
+
+/// Whether to open the file of this name, and to read so many bytes of it, may keep a scheduler for long.
+pub fn opening_blocks(path: &CStr, most: u64) -> bool {
+    let stat = rustix::fs::stat(path);
+    stat.is_ok_and(|stat| is_slow(FileType::from_raw_mode(stat.st_mode)) || stat.st_size as u64 > most)
 }
 
 /// What a list of modes asks for.
@@ -136,10 +170,9 @@ fn modes(list: Term) -> Modes {
     Modes { flags: flags | OFlags::CLOEXEC, directory, any_type }
 }
 
-fn open_path(name: Term, modes: &Modes) -> Result<OwnedFd, Errno> {
-    let path = path(name)?;
+fn open_path(path: &CStr, modes: &Modes) -> Result<OwnedFd, Errno> {
     let mode = Mode::from_raw_mode(if modes.directory { 0o777 } else { 0o666 });
-    let descriptor = rustix::io::retry_on_intr(|| rustix::fs::open(&path, modes.flags, mode))?;
+    let descriptor = rustix::io::retry_on_intr(|| rustix::fs::open(path, modes.flags, mode))?;
     if !modes.any_type
         && !modes.directory
         && rustix::fs::fstat(&descriptor).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode).is_dir())
@@ -153,8 +186,8 @@ fn open_path(name: Term, modes: &Modes) -> Result<OwnedFd, Errno> {
 ///
 /// # Errors
 /// The system's; `EISDIR` for folders
-pub fn open_to_read(name: Term) -> Result<OwnedFd, Errno> {
-    open_path(name, &Modes { flags: OFlags::RDONLY | OFlags::CLOEXEC, directory: false, any_type: false })
+pub fn open_to_read(path: &CStr) -> Result<OwnedFd, Errno> {
+    open_path(path, &Modes { flags: OFlags::RDONLY | OFlags::CLOEXEC, directory: false, any_type: false })
 }
 
 /// `open_nif(Path, Modes)`
@@ -162,7 +195,18 @@ fn open(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     if !arguments[1].is_list() {
         return Err(badarg());
     }
-    match open_path(arguments[0], &modes(arguments[1])) {
+    let opened = match (dirty::result(caller, arguments)?, path(arguments[0])) {
+        (Some(opened), _) => opened,
+        (None, Err(error)) => Err(error),
+        (None, Ok(path)) => {
+            let modes = modes(arguments[1]);
+            if opening_blocks(&path, u64::MAX) {
+                return Err(dirty::start(caller, arguments, move || open_path(&path, &modes)));
+            }
+            open_path(&path, &modes)
+        }
+    };
+    match opened {
         Ok(descriptor) => own(caller, descriptor),
         Err(error) => posix_error(caller, error),
     }

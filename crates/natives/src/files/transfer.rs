@@ -1,6 +1,7 @@
 //! Reading from and writing to open files.
 
 use std::borrow::Cow;
+use std::ffi::CStr;
 use std::io::IoSlice;
 use std::os::fd::BorrowedFd;
 
@@ -9,7 +10,9 @@ use atoll_term::{Build, OffHeapBinary, Term, atoms};
 use rustix::fs::{Advice, FallocateFlags, SeekFrom};
 use rustix::io::Errno;
 
-use crate::files::handles::{open_to_read, with_file};
+use crate::dirty;
+use crate::files::handles::{handle, open_to_read, opening_blocks, with_file};
+use crate::files::names::path;
 use crate::support::{Name, badarg, done, int, ok, position, posix_error, row};
 
 /// What this file provides.
@@ -97,19 +100,72 @@ fn answer(caller: &mut Caller<'_>, result: Result<Option<Term>, Errno>) -> Outco
 }
 
 fn read(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    if let Some(result) = dirty::result(caller, arguments)? {
+        return answer_bytes(caller, result);
+    }
     let limit = position(arguments[1])?;
-    let result =
-        with_file(arguments[0], |file| read_binary(caller, limit? as usize, |room, _| rustix::io::read(file, room)))?;
+    let result = match (handle(arguments[0])?, limit) {
+        (Ok(file), Ok(limit)) if file.may_block(limit as usize) => {
+            let read =
+                move || read_bytes(limit as usize, LEAST_ROOM, |room, _| rustix::io::read(&file.descriptor, room));
+            return Err(dirty::start(caller, arguments, read));
+        }
+        (Ok(file), Ok(limit)) => {
+            read_binary(caller, limit as usize, |room, _| rustix::io::read(&file.descriptor, room))
+        }
+        (Err(error), _) | (_, Err(error)) => Err(error),
+    };
     answer(caller, result)
 }
 
 fn pread(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    if let Some(result) = dirty::result(caller, arguments)? {
+        return answer_bytes(caller, result);
+    }
     let (offset, limit) = (position(arguments[1])?, position(arguments[2])?);
-    let result = with_file(arguments[0], |file| {
-        let offset = offset?;
-        read_binary(caller, limit? as usize, |room, done| rustix::io::pread(file, room, offset + done))
-    })?;
+    let result = match (handle(arguments[0])?, offset, limit) {
+        (Ok(file), Ok(offset), Ok(limit)) => {
+            let blocks = file.may_block(limit as usize);
+            let read = move |room: &mut [u8], done| rustix::io::pread(&file.descriptor, room, offset + done);
+            if blocks {
+                return Err(dirty::start(caller, arguments, move || read_bytes(limit as usize, LEAST_ROOM, read)));
+            }
+            read_binary(caller, limit as usize, read)
+        }
+        (Err(error), _, _) | (_, Err(error), _) | (_, _, Err(error)) => Err(error),
+    };
     answer(caller, result)
+}
+
+/// What is read, at most `limit` bytes and probably not more than `guess`; `None` at the end of the file. Touches no term.
+fn read_bytes(
+    limit: usize,
+    guess: usize,
+    mut read: impl FnMut(&mut [u8], u64) -> Result<usize, Errno>,
+) -> Result<Option<Vec<u8>>, Errno> {
+    let mut bytes = Vec::new();
+    while bytes.len() < limit {
+        // A limit far above what there is costs nothing.
+        let start = bytes.len();
+        let room = (start * 2).max(guess).min(limit);
+        bytes.try_reserve_exact(room - start).map_err(|_| Errno::NOMEM)?;
+        bytes.resize(room, 0);
+        let count = fill(&mut bytes[start..], |room, done| read(room, start as u64 + done))?;
+        bytes.truncate(start + count);
+        if start + count < room {
+            break;
+        }
+    }
+    Ok((!bytes.is_empty()).then_some(bytes))
+}
+
+fn answer_bytes(caller: &mut Caller<'_>, result: Result<Option<Vec<u8>>, Errno>) -> Outcome {
+    let result = result.map(|bytes| bytes.map(|bytes| caller.heap().binary(&bytes)));
+    answer(caller, result)
+}
+
+fn length_of(pieces: &Pieces<'_>) -> usize {
+    pieces.iter().map(|piece| piece.len()).sum()
 }
 
 /// Bytes of binaries.
@@ -148,7 +204,16 @@ fn write_all(
 
 fn write(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let (pieces, rest) = pieces(arguments[1])?;
-    let result = with_file(arguments[0], |file| write_all(&pieces, |slices, _| rustix::io::writev(file, slices)))?;
+    let result = match (dirty::result(caller, arguments)?, handle(arguments[0])?) {
+        (Some(result), _) => result,
+        (None, Ok(file)) if file.may_block(length_of(&pieces)) => {
+            let bytes = pieces.concat();
+            let write = move || write_all(&[bytes.into()], |slices, _| rustix::io::writev(&file.descriptor, slices));
+            return Err(dirty::start(caller, arguments, write));
+        }
+        (None, Ok(file)) => write_all(&pieces, |slices, _| rustix::io::writev(&file.descriptor, slices)),
+        (None, Err(error)) => Err(error),
+    };
     match result {
         Ok(_) if rest.is_nil() => Ok(atoms::OK),
         Ok(_) => Ok(caller.heap().tuple(&[CONTINUE.get(), rest])),
@@ -159,10 +224,20 @@ fn write(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 fn pwrite(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let offset = position(arguments[1])?;
     let (pieces, rest) = pieces(arguments[2])?;
-    let result = with_file(arguments[0], |file| {
-        let offset = offset?;
-        write_all(&pieces, |slices, done| rustix::io::pwritev(file, slices, offset + done))
-    })?;
+    let result = match (dirty::result(caller, arguments)?, handle(arguments[0])?, offset) {
+        (Some(result), _, _) => result,
+        (None, Ok(file), Ok(offset)) => {
+            let blocks = file.may_block(length_of(&pieces));
+            let write =
+                move |slices: &[IoSlice<'_>], done| rustix::io::pwritev(&file.descriptor, slices, offset + done);
+            if blocks {
+                let bytes = pieces.concat();
+                return Err(dirty::start(caller, arguments, move || write_all(&[bytes.into()], write)));
+            }
+            write_all(&pieces, write)
+        }
+        (None, Err(error), _) | (None, _, Err(error)) => Err(error),
+    };
     match result {
         Ok(_) if rest.is_nil() => Ok(atoms::OK),
         Ok(written) => Ok(caller.heap().tuple(&[CONTINUE.get(), Term::small(written as i64), rest])),
@@ -192,10 +267,17 @@ fn seek(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 fn sync(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let data_only = int(arguments[1])? != 0;
-    let result = with_file(arguments[0], |file| match data_only {
-        true => rustix::fs::fdatasync(file),
-        false => rustix::fs::fsync(file),
-    })?;
+    let result: Result<(), Errno> = match (dirty::result(caller, arguments)?, handle(arguments[0])?) {
+        (Some(result), _) => result,
+        (None, Ok(file)) => {
+            let sync = move || match data_only {
+                true => rustix::fs::fdatasync(&file.descriptor),
+                false => rustix::fs::fsync(&file.descriptor),
+            };
+            return Err(dirty::start(caller, arguments, sync));
+        }
+        (None, Err(error)) => Err(error),
+    };
     done(caller, result)
 }
 
@@ -207,10 +289,16 @@ fn truncate(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 fn allocate(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let (offset, length) = (position(arguments[1])?, position(arguments[2])?);
-    let result = with_file(arguments[0], |file| {
-        let (offset, length) = (offset?, length?);
-        rustix::io::retry_on_intr(|| rustix::fs::fallocate(file, FallocateFlags::empty(), offset, length))
-    })?;
+    let result: Result<(), Errno> = match (dirty::result(caller, arguments)?, handle(arguments[0])?, offset, length) {
+        (Some(result), ..) => result,
+        (None, Ok(file), Ok(offset), Ok(length)) => {
+            let flags = FallocateFlags::empty();
+            let allocate =
+                move || rustix::io::retry_on_intr(|| rustix::fs::fallocate(&file.descriptor, flags, offset, length));
+            return Err(dirty::start(caller, arguments, allocate));
+        }
+        (None, Err(error), ..) | (None, _, Err(error), _) | (None, _, _, Err(error)) => Err(error),
+    };
     done(caller, result)
 }
 
@@ -268,29 +356,48 @@ fn read_pointer(file: BorrowedFd<'_>, offset: u64) -> Result<Option<(u32, u32)>,
     Ok((count == pointer.len()).then_some(numbers))
 }
 
+/// Room for the first part of what is read away from schedulers.
+const LEAST_ROOM: usize = 1 << 20;
+
+/// Bytes of a file that are read where the process runs.
+const SHORT_FILE: u64 = 64 << 10;
+
 /// `read_file_nif(Path)`: all of a file, also of one that has no size, as those of `/proc`.
 fn read_file(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let result = open_to_read(arguments[0]).and_then(|file| {
-        let size = rustix::fs::fstat(&file).map_or(0, |stat| usize::try_from(stat.st_size).unwrap_or(0));
-        if size > 0 {
-            return read_binary(caller, size, |room, _| rustix::io::read(&file, room));
+    let result = match (dirty::result(caller, arguments)?, path(arguments[0])) {
+        (Some(result), _) => result,
+        (None, Err(error)) => Err(error),
+        (None, Ok(path)) if opening_blocks(&path, SHORT_FILE) => {
+            return Err(dirty::start(caller, arguments, move || read_all(&path)));
         }
-        let mut bytes = Vec::new();
-        loop {
-            let start = bytes.len();
-            bytes.resize((start * 2).max(UNKNOWN_SIZE), 0);
-            let count = fill(&mut bytes[start..], |room, _| rustix::io::read(&file, room))?;
-            bytes.truncate(start + count);
-            if bytes.len() < (start * 2).max(UNKNOWN_SIZE) {
-                return Ok((!bytes.is_empty()).then(|| caller.heap().binary(&bytes)));
-            }
-        }
-    });
-    let nothing_as_empty = match result {
-        Ok(None) => Ok(Some(caller.heap().binary(&[]))),
-        other => other,
+        (None, Ok(path)) => read_all(&path),
     };
-    answer(caller, nothing_as_empty)
+    match result {
+        Ok(bytes) => {
+            let binary = caller.heap().binary(&bytes);
+            ok(caller, binary)
+        }
+        Err(error) => posix_error(caller, error),
+    }
+}
+
+/// All of a file. Touches no term.
+fn read_all(path: &CStr) -> Result<Vec<u8>, Errno> {
+    let file = open_to_read(path)?;
+    let size = rustix::fs::fstat(&file).map_or(0, |stat| usize::try_from(stat.st_size).unwrap_or(0));
+    if size > 0 {
+        return Ok(read_bytes(size, size, |room, _| rustix::io::read(&file, room))?.unwrap_or_default());
+    }
+    let mut bytes = Vec::new();
+    loop {
+        let start = bytes.len();
+        bytes.resize((start * 2).max(UNKNOWN_SIZE), 0);
+        let count = fill(&mut bytes[start..], |room, _| rustix::io::read(&file, room))?;
+        bytes.truncate(start + count);
+        if bytes.len() < (start * 2).max(UNKNOWN_SIZE) {
+            return Ok(bytes);
+        }
+    }
 }
 
 #[cfg(test)]

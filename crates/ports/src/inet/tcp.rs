@@ -322,6 +322,7 @@ impl Driver for Tcp {
     }
 
     fn ready(&mut self, port: &Port, state: &mut State, event: Event) -> Result<(), Errno> {
+        let was_wanted = event == Event::Output || self.wants_input();
         match (self.phase, event) {
             (Phase::Connecting, Event::Output) => self.finish_connecting(port)?,
             (Phase::Connected, Event::Output) => self.send_pending(port, state),
@@ -332,9 +333,9 @@ impl Driver for Tcp {
         if !port.is_open() {
             return Ok(());
         }
-        if event == Event::Input
+        // What comes in order is asked for before it comes: a wish that is only over for the moment stays.
+        if !was_wanted
             && self.waits_for_input
-            && !self.wants_input()
             && let Some(descriptor) = &self.socket.descriptor
         {
             self.waits_for_input = false;

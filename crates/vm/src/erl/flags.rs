@@ -30,6 +30,7 @@ pub fn apply(options: &mut Options, flag: &str, value: Option<&str>) -> Result<(
         "hmbs" => options.minimum_binary_words = number("minimum binary virtual heap size", value, 0, usize::MAX)?,
         "t" => options.atoms = Some(number("atom table size", value, 8192, 2_147_483_647)?),
         "Q" => drop(number("number of ports", value, 1024, 134_217_727)?),
+        "SDio" => atoll_natives::dirty::set_threads(number("number of dirty I/O schedulers", value, 1, 1024)?),
         "A" => drop(number("number of async threads", value, 0, 1024)?),
         "pc" => match value {
             "latin1" => atoll_bifs::set_printable_unicode(false),

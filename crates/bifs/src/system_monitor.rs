@@ -1,0 +1,89 @@
+//! `erlang:system_monitor`: who is told of long collections, large heaps and long time slices.
+
+use atoll_process::watch::{Watch, set_watch, watch};
+use atoll_process::{BuiltIn, Caller, Outcome, System};
+use atoll_term::{Build, Term, atoms};
+
+use crate::process_support::{badarg, list_elements, name};
+
+/// What this file provides.
+pub const BUILT_INS: &[BuiltIn] = &[
+    BuiltIn { module: "erlang", name: "system_monitor", arity: 0, function: get },
+    BuiltIn { module: "erlang", name: "system_monitor", arity: 1, function: set_pair },
+    BuiltIn { module: "erlang", name: "system_monitor", arity: 2, function: set },
+];
+
+/// Least limit of `large_heap` in words, as in OTP.
+const LEAST_LARGE_HEAP: usize = 16_384;
+
+fn get(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    Ok(settings(caller, watch()))
+}
+
+/// `undefined` or `{Pid, Options}`
+fn set_pair(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    match arguments[0].tuple_elements() {
+        Some(&[pid, options]) => set(caller, &[pid, options]),
+        None if arguments[0] == atoms::UNDEFINED => {
+            let old = set_watch(None);
+            Ok(settings(caller, old))
+        }
+        _ => Err(badarg()),
+    }
+}
+
+fn set(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let new = read(arguments[0], arguments[1]).ok_or_else(badarg)?;
+    let nothing = list_elements(arguments[1]).is_some_and(|options| options.is_empty());
+    let old = set_watch((!nothing).then_some(new));
+    Ok(settings(caller, old))
+}
+
+fn read(pid: Term, options: Term) -> Option<Watch> {
+    if !pid.is_local_pid() || !System::get().table.contains(pid) {
+        return None;
+    }
+    let mut watch = Watch {
+        pid,
+        long_collection: 0,
+        long_slice: 0,
+        large_heap: 0,
+        busy_port: false,
+        busy_distribution_port: false,
+    };
+    for option in list_elements(options)? {
+        if let Some(&[key, value]) = option.tuple_elements() {
+            let value = usize::try_from(value.as_small()?).ok()?;
+            match key.is_atom().then(|| atoms::atom_name(key))? {
+                "long_gc" => watch.long_collection = value.max(1),
+                "long_schedule" => watch.long_slice = value.max(1),
+                "large_heap" => watch.large_heap = value.max(LEAST_LARGE_HEAP),
+                _ => return None,
+            }
+        } else {
+            match option.is_atom().then(|| atoms::atom_name(option))? {
+                "busy_port" => watch.busy_port = true,
+                "busy_dist_port" => watch.busy_distribution_port = true,
+                _ => return None,
+            }
+        }
+    }
+    Some(watch)
+}
+
+/// `undefined` or `{Pid, Options}`
+fn settings(caller: &mut Caller<'_>, watch: Option<Watch>) -> Term {
+    let Some(watch) = watch else { return atoms::UNDEFINED };
+    let heap = caller.heap();
+    let switches = [("busy_dist_port", watch.busy_distribution_port), ("busy_port", watch.busy_port)];
+    let limits =
+        [("large_heap", watch.large_heap), ("long_schedule", watch.long_slice), ("long_gc", watch.long_collection)];
+    let mut options: Vec<Term> = switches.iter().filter(|(_, on)| *on).map(|(key, _)| name(key)).collect();
+    for (key, limit) in limits {
+        if limit > 0 {
+            options.push(heap.tuple(&[name(key), Term::small(limit as i64)]));
+        }
+    }
+    let options = heap.list(options);
+    heap.tuple(&[watch.pid, options])
+}

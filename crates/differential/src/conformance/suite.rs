@@ -1,0 +1,193 @@
+//! The suites of the list, and their modules as compiled files.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use crate::compile::is_newer;
+use crate::run::{End, run};
+
+/// How long `erlc` may take for one suite.
+const COMPILER_LIMIT: Duration = Duration::from_secs(300);
+
+/// One suite: its path in OTP's source without `.erl`, as in `lib/stdlib/test/lists_SUITE`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Suite {
+    path: String,
+}
+
+impl Suite {
+    /// The suite of a line of the list.
+    pub fn new(path: &str) -> Suite {
+        Suite { path: path.to_owned() }
+    }
+
+    /// Its module.
+    pub fn module(&self) -> &str {
+        self.path.rsplit('/').next().unwrap_or(&self.path)
+    }
+
+    /// The application whose suite it is.
+    pub fn application(&self) -> &str {
+        match self.path.split('/').collect::<Vec<_>>().as_slice() {
+            ["erts", "emulator", ..] => "emulator",
+            ["lib", application, ..] => application,
+            _ => "erts",
+        }
+    }
+
+    /// Its application and module in one word, as files are named.
+    pub fn label(&self) -> String {
+        format!("{}.{}", self.application(), self.module())
+    }
+
+    fn folder(&self) -> &Path {
+        Path::new(&self.path).parent().unwrap_or(Path::new(""))
+    }
+}
+
+impl fmt::Display for Suite {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.path)
+    }
+}
+
+/// The suites of a list: one a line; empty lines and what follows a `#` do not count.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn suites(list: &Path) -> io::Result<Vec<Suite>> {
+    let text = fs::read_to_string(list)?;
+    let lines = text.lines().map(|line| line.split('#').next().unwrap_or("").trim());
+    Ok(lines.filter(|line| !line.is_empty()).map(Suite::new).collect())
+}
+
+/// The folders of a run.
+#[derive(Clone, Debug)]
+pub struct Workplace {
+    /// OTP's source, as `scripts/fetch-suites` unpacks it.
+    source: PathBuf,
+    /// Results, logs and our own modules.
+    out: PathBuf,
+}
+
+/// A suite that is ready to run.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    /// The suite.
+    pub suite: Suite,
+    /// Where its compiled module and its data are.
+    pub folder: PathBuf,
+}
+
+impl Prepared {
+    /// Whether its module asks for experimental features of the language, which `erl` loads only if it is told to.
+    pub(super) fn uses_features(&self) -> io::Result<bool> {
+        let source = fs::read(self.folder.join(format!("{}.erl", self.suite.module())))?;
+        Ok(String::from_utf8_lossy(&source).lines().any(|line| line.starts_with("-feature(")))
+    }
+}
+
+impl Workplace {
+    /// Opens the unpacked source and compiles the modules that watch Common Test into `out`.
+    ///
+    /// # Errors
+    /// The source is not there, or `erlc` fails.
+    pub fn open(source: &Path, out: &Path) -> io::Result<Workplace> {
+        let source = source.canonicalize().map_err(|error| {
+            let text = format!("{}: {error}; scripts/fetch-suites puts OTP's test suites there", source.display());
+            io::Error::new(error.kind(), text)
+        })?;
+        fs::create_dir_all(out)?;
+        let workplace = Workplace { source, out: out.canonicalize()? };
+        fs::create_dir_all(workplace.modules())?;
+        let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("erlang");
+        let files: Vec<PathBuf> = erlang_files(&own)?;
+        compile_changed(&files, &workplace.modules(), &[])?;
+        Ok(workplace)
+    }
+
+    /// Where our own modules are, compiled.
+    pub fn modules(&self) -> PathBuf {
+        self.out.join("modules")
+    }
+
+    /// The file with what became of a suite's cases on a machine.
+    pub fn results(&self, machine: &str, suite: &Suite) -> PathBuf {
+        self.out.join(machine).join(format!("{}.tsv", suite.label()))
+    }
+
+    /// What a machine printed while it ran a suite.
+    pub fn printed(&self, machine: &str, suite: &Suite) -> PathBuf {
+        self.out.join(machine).join(format!("{}.txt", suite.label()))
+    }
+
+    /// Common Test's own pages.
+    pub fn logs(&self, machine: &str, suite: &Suite) -> PathBuf {
+        self.out.join("logs").join(machine).join(suite.label())
+    }
+
+    /// Compiles a suite and the modules beside it that are no suites, if they have changed.
+    ///
+    /// # Errors
+    /// `erlc` refuses the suite. Modules beside it are tried one by one, because a suite rarely needs all of them.
+    pub fn prepare(&self, suite: &Suite) -> io::Result<Prepared> {
+        let folder = self.source.join(suite.folder());
+        let flags: &[&str] = match suite.application() {
+            "compiler" => &["+clint", "+clint0", "+ssalint"],
+            _ => &[],
+        };
+        // Several processes may prepare suites of one folder at a time.
+        let lock = fs::File::create(folder.join(".lock"))?;
+        lock.lock()?;
+        for file in erlang_files(&folder)? {
+            if file.file_stem().is_some_and(|stem| !stem.to_string_lossy().ends_with("_SUITE")) {
+                // A helper that cannot be compiled here is missed only by the suites that need it.
+                let _ = compile_changed(&[file], &folder, flags);
+            }
+        }
+        compile_changed(&[folder.join(format!("{}.erl", suite.module()))], &folder, flags)?;
+        Ok(Prepared { suite: suite.clone(), folder })
+    }
+}
+
+fn erlang_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let entries: Result<Vec<_>, _> = fs::read_dir(folder)?.collect();
+    let mut files: Vec<PathBuf> = entries?.iter().map(fs::DirEntry::path).collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "erl"));
+    files.sort();
+    Ok(files)
+}
+
+fn compile_changed(files: &[PathBuf], into: &Path, flags: &[&str]) -> io::Result<()> {
+    let beam = |file: &Path| into.join(file.file_stem().unwrap_or_default()).with_extension("beam");
+    let changed: Vec<&PathBuf> = files.iter().filter(|file| is_newer(file, &beam(file))).collect();
+    if changed.is_empty() {
+        return Ok(());
+    }
+    let mut command = Command::new("erlc");
+    // Suites ask for their abstract code.
+    command.args(["-W0", "+debug_info"]).args(flags).arg("-o").arg(into).args(changed).current_dir(into);
+    let finished = run(&mut command, COMPILER_LIMIT)?;
+    if finished.end == End::Exited(0) {
+        return Ok(());
+    }
+    let report = String::from_utf8_lossy(&[finished.stdout, finished.stderr].concat()).into_owned();
+    Err(io::Error::other(format!("erlc: {}: {report}", finished.end)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_suite_knows_its_application() {
+        let of = |path: &str| Suite::new(path).label();
+        assert_eq!(of("erts/emulator/test/a_SUITE"), "emulator.a_SUITE");
+        assert_eq!(of("erts/test/otp_SUITE"), "erts.otp_SUITE");
+        assert_eq!(of("lib/stdlib/test/lists_SUITE"), "stdlib.lists_SUITE");
+    }
+}
