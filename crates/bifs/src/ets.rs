@@ -25,6 +25,12 @@ pub const BUILT_INS: &[BuiltIn] = &[
     row("ets", "update_counter", 3, update_counter),
     row("ets", "update_counter", 4, update_counter),
     row("ets", "update_element", 3, update_element),
+    row("ets", "lookup_element", 4, lookup_element),
+    row("ets", "update_element", 4, update_element),
+    row("ets", "first_lookup", 1, first_lookup),
+    row("ets", "last_lookup", 1, last_lookup),
+    row("ets", "next_lookup", 2, next_lookup),
+    row("ets", "prev_lookup", 2, previous_lookup),
     row("ets", "first", 1, first),
     row("ets", "last", 1, last),
     row("ets", "next", 2, next),
@@ -220,11 +226,15 @@ fn lookup(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     Ok(table.lookup(caller.heap(), arguments[1]))
 }
 
+/// `lookup_element(Table, Key, Position)`, and with what is returned if there is no such key.
 fn lookup_element(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let table = table(caller, arguments[0], Access::Read)?;
     let position = arguments[2].as_small().and_then(|position| usize::try_from(position).ok());
     let position = position.filter(|position| *position > 0).ok_or_else(badarg)?;
-    table.lookup_element(caller.heap(), arguments[1], position).map_err(|fault| raise(caller, fault))
+    match (table.lookup_element(caller.heap(), arguments[1], position), arguments.get(3)) {
+        (Err(Fault::BadKey), Some(default)) => Ok(*default),
+        (found, _) => found.map_err(|fault| raise(caller, fault)),
+    }
 }
 
 fn member(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
@@ -259,11 +269,13 @@ fn update_counter(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     }
 }
 
+/// `update_element(Table, Key, {Position, Value} | [...])`, and with a default row.
 fn update_element(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let table = table(caller, arguments[0], Access::Write)?;
     let operation = arguments[2];
     let operations = if operation.is_list() { list::elements(operation) } else { Some(vec![operation]) };
-    let updated = table.update_element(caller.heap(), arguments[1], operations.as_deref());
+    let default = arguments.get(3).copied();
+    let updated = table.update_element(caller.heap(), arguments[1], operations.as_deref(), default);
     updated.map(Term::boolean).map_err(|fault| raise(caller, fault))
 }
 
@@ -291,6 +303,41 @@ fn next(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 fn previous(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     neighbour(caller, arguments, true)
+}
+
+/// A key with its rows, `{Key, [Row]}`, from OTP 27 on. A row that goes away meanwhile is passed over.
+fn with_rows(caller: &mut Caller<'_>, arguments: &[Term], before: bool) -> Outcome {
+    let table = table(caller, arguments[0], Access::Read)?;
+    let mut place = arguments.get(1).copied();
+    loop {
+        let found = match place {
+            Some(key) => table.neighbour(caller.heap(), key, before).map_err(|fault| raise(caller, fault))?,
+            None => table.edge(caller.heap(), before),
+        };
+        let Some(key) = found else { return Ok(end_of_table()) };
+        let rows = table.lookup(caller.heap(), key);
+        if rows.is_cons() {
+            return Ok(caller.heap().tuple(&[key, rows]));
+        }
+        // The neighbours of a key that is gone are known in an ordered table only.
+        place = if table.kind() == Kind::OrderedSet { Some(key) } else { arguments.get(1).copied() };
+    }
+}
+
+fn first_lookup(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    with_rows(caller, arguments, false)
+}
+
+fn last_lookup(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    with_rows(caller, arguments, true)
+}
+
+fn next_lookup(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    with_rows(caller, arguments, false)
+}
+
+fn previous_lookup(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    with_rows(caller, arguments, true)
 }
 
 fn slot(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {

@@ -86,25 +86,43 @@ fn throw(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 /// `raise(Class, Reason, Trace)`: gives `badarg` back when class or trace are none.
-fn raise(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+fn raise(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let &[class, reason, trace] = arguments else { return Ok(atoms::BADARG) };
-    let (Some(class), true) = (Class::from_atom(class), is_trace(trace)) else { return Ok(atoms::BADARG) };
+    let (Some(class), Some(entries)) = (Class::from_atom(class), list_elements(trace)) else {
+        return Ok(atoms::BADARG);
+    };
+    let Some(has_place) = entries.iter().map(|entry| has_place(*entry)).collect::<Option<Vec<bool>>>() else {
+        return Ok(atoms::BADARG);
+    };
+    let trace = if has_place.iter().all(|has| *has) { trace } else { with_places(caller, &entries, &has_place) };
     Err(Exception { trace, ..Exception::new(class, reason) }.into())
 }
 
-/// A list of `{Module, Function, ArityOrArguments}`, `{Fun, Arguments}`, each with or without a list of places.
-fn is_trace(trace: Term) -> bool {
-    let is_count = |term: Term| matches!(term.as_small(), Some(0..)) || term.is_list();
-    let Some(entries) = list_elements(trace) else { return false };
-    entries.into_iter().all(|entry| match entry.tuple_elements() {
-        Some([fun, arguments]) => fun.is_fun() && arguments.is_list(),
-        Some([fun, arguments, place]) if fun.is_fun() => arguments.is_list() && list_elements(*place).is_some(),
-        Some([module, function, count]) => module.is_atom() && function.is_atom() && is_count(*count),
-        Some([module, function, count, place]) => {
-            module.is_atom() && function.is_atom() && is_count(*count) && list_elements(*place).is_some()
-        }
-        _ => false,
-    })
+/// Whether an entry of a trace says where it is: `{Module, Function, ArityOrArguments, Place}` or `{Fun, Arguments, Place}`, or
+/// these without their places. `None` if it is neither.
+fn has_place(entry: Term) -> Option<bool> {
+    let is_place = |place: Term| list_elements(place).is_some();
+    match entry.tuple_elements()? {
+        [fun, _] if fun.is_fun() => Some(false),
+        [fun, _, place] if fun.is_fun() => is_place(*place).then_some(true),
+        [module, function, _] if module.is_atom() && function.is_atom() => Some(false),
+        [module, function, _, place] if module.is_atom() && function.is_atom() => is_place(*place).then_some(true),
+        _ => None,
+    }
+}
+
+/// The trace with an empty place in each entry that has none.
+fn with_places(caller: &mut Caller<'_>, entries: &[Term], has_place: &[bool]) -> Term {
+    let heap = caller.heap();
+    let completed: Vec<Term> = entries
+        .iter()
+        .zip(has_place)
+        .map(|(entry, has_place)| match entry.tuple_elements() {
+            Some(parts) if !has_place => heap.tuple(&[parts, &[Term::NIL]].concat()),
+            _ => *entry,
+        })
+        .collect();
+    heap.list(completed)
 }
 
 /// Acts on the signals that have arrived at the running process, so that those it sent itself have had their effect.

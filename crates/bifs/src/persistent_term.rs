@@ -19,6 +19,7 @@ use crate::process_support::{badarg, name};
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
     BuiltIn { module: "persistent_term", name: "put", arity: 2, function: put },
+    BuiltIn { module: "persistent_term", name: "put_new", arity: 2, function: put_new },
     BuiltIn { module: "persistent_term", name: "get", arity: 0, function: get_all },
     BuiltIn { module: "persistent_term", name: "get", arity: 1, function: get },
     BuiltIn { module: "persistent_term", name: "get", arity: 2, function: get_or },
@@ -120,6 +121,24 @@ fn put(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     match entries.iter_mut().find(|(own, _)| atoll_term::exactly_equal(own.term(), key.term())) {
         Some((_, old)) => *old = value,
         None => entries.push((key, value)),
+    }
+    Ok(atoms::OK)
+}
+
+/// `put_new(Key, Value)`, from OTP 27 on: the key must be new, or have this value.
+fn put_new(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let &[key, value] = arguments else { return Err(badarg()) };
+    let same = |old: &Kept| atoll_term::exactly_equal(old.term(), value);
+    if let Some(same) = find(key, same) {
+        return if same { Ok(atoms::OK) } else { Err(badarg()) };
+    }
+    let (key, kept) = (keep(caller.heap(), key), keep(caller.heap(), value));
+    let mut terms = TERMS.write();
+    let entries = terms.get_or_insert_default().entry(hash(key.term())).or_default();
+    match entries.iter().find(|(own, _)| atoll_term::exactly_equal(own.term(), key.term())) {
+        Some((_, old)) if same(old) => {}
+        Some(_) => return Err(badarg()),
+        None => entries.push((key, kept)),
     }
     Ok(atoms::OK)
 }

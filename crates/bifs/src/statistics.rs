@@ -117,6 +117,11 @@ fn bytes(kind: &str) -> Option<i64> {
     })
 }
 
+/// Bytes of each type of memory.
+pub fn memory_by_type() -> impl Iterator<Item = (&'static str, i64)> {
+    TYPES.into_iter().map(|kind| (kind, bytes(kind).unwrap_or(0)))
+}
+
 fn memory(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
     let pairs: Vec<Term> =
         TYPES.iter().map(|kind| caller.heap().tuple(&[name(kind), Term::small(bytes(kind).unwrap_or(0))])).collect();

@@ -100,9 +100,9 @@ fn standard_streams() {
 
 #[test]
 fn errors_are_logged() {
-    same_eval("spawn(fun() -> 1 / list_to_integer(\"0\") end), timer:sleep(200), halt().");
-    same_eval("spawn(fun() -> exit(foo) end), timer:sleep(200), halt().");
-    same_eval("logger:warning(\"w ~p\", [x]), logger:info(\"i\"), timer:sleep(200), halt().");
+    same_eval("spawn(fun() -> 1 / list_to_integer(\"0\") end), timer:sleep(1500), halt().");
+    same_eval("spawn(fun() -> exit(foo) end), timer:sleep(1500), halt().");
+    same_eval("logger:warning(\"w ~p\", [x]), logger:info(\"i\"), timer:sleep(1500), halt().");
 }
 
 #[test]

@@ -125,18 +125,28 @@ impl Table {
     }
 
     /// `update_element`: puts values, `{Position, Value}`, into the row with this key. `None` for malformed operations.
-    /// Returns false if there is no such row.
+    /// If there is no such row, the default row is changed and kept under this key, as OTP 27 does; without one, false.
     ///
     /// # Errors
     /// Nothing is changed then. [`Fault::KeyPosition`], [`Fault::Argument`], [`Fault::Id`]
-    pub fn update_element(&self, heap: &mut Mutator, key: Term, operations: Option<&[Term]>) -> Result<bool, Fault> {
-        if !self.kind().is_set() {
+    pub fn update_element(
+        &self,
+        heap: &mut Mutator,
+        key: Term,
+        operations: Option<&[Term]>,
+        default: Option<Term>,
+    ) -> Result<bool, Fault> {
+        if !self.kind().is_set() || default.is_some_and(|default| !self.accepts(default)) {
             return Err(Fault::Argument);
         }
         let position = self.position();
         self.update(key, |row| {
-            let Some(row) = row else { return (Ok(false), None) };
-            let size = row.term().tuple_elements().map_or(0, <[Term]>::len);
+            let base = match (&row, default) {
+                (Some(row), _) => row.term(),
+                (None, Some(default)) => default,
+                (None, None) => return (Ok(false), None),
+            };
+            let size = base.tuple_elements().map_or(0, <[Term]>::len);
             let change = |operation: &Term| {
                 let Some(&[at, value]) = operation.tuple_elements() else { return Err(Fault::Argument) };
                 let at = at.as_small().ok_or(Fault::Argument)?;
@@ -147,10 +157,18 @@ impl Table {
                 }
             };
             let changes = operations.ok_or(Fault::Argument).and_then(|all| all.iter().map(change).collect());
-            match changes {
-                Ok(changes) => (Ok(true), apply(heap, row, &changes)),
-                Err(fault) => (Err(fault), None),
-            }
+            let mut changes: Changes = match changes {
+                Ok(changes) => changes,
+                Err(fault) => return (Err(fault), None),
+            };
+            let new = match row {
+                Some(row) => apply(heap, row, &changes),
+                None => {
+                    changes.push((position - 1, key));
+                    Some(rebuilt(heap, base, &changes))
+                }
+            };
+            (Ok(true), new)
         })?
     }
 }

@@ -26,7 +26,7 @@ use atoll_process::{BuiltIn, System};
 pub use driver::{Driver, Event, Failure, Opened, PortName};
 pub use open::Settings;
 pub use port::{Port, State};
-pub use table::flush_all;
+pub use table::{each, flush_all};
 
 /// Connects ports and processes; once, before the first process starts.
 pub fn install() {

@@ -121,6 +121,17 @@ impl Port {
         Some(result)
     }
 
+    /// Shows the port's state, if it is open and nobody works with it.
+    ///
+    /// # Errors
+    /// That of `show`
+    pub fn show<E>(&self, show: &mut dyn FnMut(&Port, &State) -> Result<(), E>) -> Result<(), E> {
+        match self.inside.try_lock() {
+            Some(inside) if self.is_open() => show(self, &inside.0),
+            _ => Ok(()),
+        }
+    }
+
     /// Whether more is waiting to be written than there should be.
     pub fn is_busy(driver: &dyn Driver) -> bool {
         driver.pending() > BUSY

@@ -9,7 +9,7 @@ use atoll_process::System;
 use atoll_term::Term;
 use parking_lot::RwLock;
 
-use crate::port::Port;
+use crate::port::{Port, State};
 
 /// Highest number of ports, as in OTP 25.
 pub const LIMIT: usize = 65_536;
@@ -45,6 +45,15 @@ pub fn find_or_name(term: Term) -> Option<Arc<Port>> {
 /// Terms of all open ports.
 pub fn all() -> Vec<Term> {
     PORTS.read().values().map(|port| port.id).collect()
+}
+
+/// Shows all open ports that nobody is working with, with what their locks guard.
+///
+/// # Errors
+/// The first of `show`, which ends it.
+pub fn each<E>(show: &mut dyn FnMut(&Port, &State) -> Result<(), E>) -> Result<(), E> {
+    let ports: Vec<_> = PORTS.read().values().cloned().collect();
+    ports.iter().try_for_each(|port| port.show(show))
 }
 
 /// Takes a port that has ended out.

@@ -270,6 +270,13 @@ impl Process {
         self.state.claim(visit, || crate::spawn::enqueue(std::ptr::NonNull::from(self)))
     }
 
+    /// Shows what belongs to this process if it waits; false if it runs or is about to. What wakes it meanwhile is not lost.
+    pub fn inspect(&self, look: &mut dyn FnMut(&mut Own)) -> bool {
+        // SAFETY: the state is that of a process which this thread runs.
+        let look = || look(unsafe { self.own_mut() });
+        self.state.claim(look, || crate::spawn::enqueue(std::ptr::NonNull::from(self)))
+    }
+
     /// See [`RunState::requeue`].
     #[inline]
     pub fn requeue(&self) {

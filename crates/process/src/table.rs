@@ -2,7 +2,7 @@
 //! pinned to the present epoch, even if it ends meanwhile.
 
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 use atoll_platform::{OutOfMemory, Reservation};
 use atoll_term::Term;
@@ -28,7 +28,6 @@ struct Slot {
 /// All processes.
 pub struct ProcessTable {
     slots: Reservation,
-    serials: Reservation,
     activity: Activity,
     limit: usize,
     free: Mutex<Free>,
@@ -42,6 +41,29 @@ struct Free {
     /// Indices below this were used at least once.
     top: usize,
     indices: Vec<u32>,
+    /// One more than the index given out last, and its serial. Pids grow, as programs see when they compare those of
+    /// processes that they made one after the other.
+    next: usize,
+    serial: u32,
+}
+
+impl Free {
+    /// A free place of a table of `limit`, and the serial that makes its pid larger than all before.
+    fn take(&mut self, limit: usize) -> Option<(usize, u32)> {
+        let index = match self.indices.pop() {
+            Some(index) => index as usize,
+            None if self.top < limit => {
+                self.top += 1;
+                self.top - 1
+            }
+            None => return None,
+        };
+        if index < self.next {
+            self.serial = self.serial.wrapping_add(1);
+        }
+        self.next = index + 1;
+        Some((index, self.serial))
+    }
 }
 
 impl ProcessTable {
@@ -50,7 +72,6 @@ impl ProcessTable {
         let limit = limit.clamp(16, MAX_PROCESSES);
         Ok(ProcessTable {
             slots: Reservation::new(limit * size_of::<Slot>())?,
-            serials: Reservation::new(limit * size_of::<AtomicU32>())?,
             activity: Activity::new(limit)?,
             limit,
             free: Mutex::default(),
@@ -64,11 +85,6 @@ impl ProcessTable {
         debug_assert!(index < self.limit);
         // SAFETY: the index is below the limit, and zeroed memory is a null pointer.
         unsafe { &(*self.slots.start().as_ptr().cast::<Slot>().add(index)).process }
-    }
-
-    fn serial(&self, index: usize) -> &AtomicU32 {
-        // SAFETY: as for `slot`.
-        unsafe { &*self.serials.start().as_ptr().cast::<AtomicU32>().add(index) }
     }
 
     /// Highest number of processes.
@@ -93,18 +109,7 @@ impl ProcessTable {
 
     /// A pid for a new process; `None` when the limit is reached. Give it a process with [`ProcessTable::publish`].
     pub fn reserve(&self) -> Option<Term> {
-        let index = {
-            let mut free = self.free.lock();
-            match free.indices.pop() {
-                Some(index) => index as usize,
-                None if free.top < self.limit => {
-                    free.top += 1;
-                    free.top - 1
-                }
-                None => return None,
-            }
-        };
-        let serial = self.serial(index).load(Ordering::Relaxed);
+        let (index, serial) = self.free.lock().take(self.limit)?;
         Some(Term::pid(u64::from(serial) << INDEX_BITS | index as u64))
     }
 
@@ -149,7 +154,6 @@ impl ProcessTable {
         // SAFETY: the caller runs it.
         let index = index_of(unsafe { process.as_ref() }.pid);
         self.slot(index).store(std::ptr::null_mut(), Ordering::Release);
-        self.serial(index).fetch_add(1, Ordering::Relaxed);
         self.count.fetch_sub(1, Ordering::Relaxed);
         self.free.lock().indices.push(index as u32);
         let block = Unused(process);
@@ -250,4 +254,36 @@ pub fn number_and_serial(pid: Term) -> (u32, u32) {
 /// The pid with this number and serial.
 pub fn pid_from(number: u32, serial: u32) -> Term {
     Term::pid(u64::from(serial) << INDEX_BITS | u64::from(number) & ((1 << INDEX_BITS) - 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Free;
+
+    #[test]
+    fn pids_grow_although_places_are_used_again() {
+        let mut free = Free::default();
+        let mut given: Vec<(u32, usize)> = Vec::new();
+        for step in 0..30 {
+            let (index, serial) = free.take(8).expect("a place is free");
+            given.push((serial, index));
+            free.indices.push(index as u32);
+            if step % 3 == 0 {
+                free.indices.pop();
+            }
+            if free.top == 8 && free.indices.is_empty() {
+                free.indices.extend(0..8);
+            }
+        }
+        assert!(given.is_sorted_by(|a, b| a < b), "{given:?}");
+        assert!(given.iter().any(|(serial, _)| *serial > 0), "{given:?}");
+    }
+
+    #[test]
+    fn a_full_table_has_no_place() {
+        let mut free = Free::default();
+        assert_eq!([free.take(2), free.take(2), free.take(2)], [Some((0, 0)), Some((1, 0)), None]);
+        free.indices.push(1);
+        assert_eq!(free.take(2), Some((1, 1)));
+    }
 }

@@ -5,7 +5,7 @@
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use treadmill::{Config, Edge, Heap, Mutator, OutOfMemory, Root, Trace};
+use treadmill::{Config, Edge, Heap, Mutator, OutOfMemory, Pause, Root, Trace};
 
 #[derive(Trace)]
 struct Node {
@@ -55,6 +55,12 @@ fn walk(mutator: &Mutator, node: &Root<'_, Node>) -> Option<u64> {
         }
     }
     Some(count)
+}
+
+fn show(pauses: &[Pause]) {
+    for pause in pauses.iter().take(15) {
+        println!("  at {:?}: {:?}, {:?}, {:?}", pause.at, pause.length, pause.cause, pause.effort);
+    }
 }
 
 fn main() -> ExitCode {
@@ -134,9 +140,11 @@ fn main() -> ExitCode {
     }
     let mut pauses = heap.pauses();
     pauses.sort_by_key(|pause| std::cmp::Reverse(pause.effort.map(|effort| effort.processor)));
-    for pause in pauses.iter().take(20) {
-        println!("  at {:?}: {:?}, {:?}, {:?}", pause.at, pause.length, pause.cause, pause.effort);
-    }
+    println!("those with the most processor time:");
+    show(&pauses);
+    pauses.sort_by_key(|pause| std::cmp::Reverse(pause.length));
+    println!("the longest by the clock on the wall, of the {} with the most processor time:", pauses.len());
+    show(&pauses);
     if let Err(violation) = &sound {
         eprintln!("{violation}");
     }

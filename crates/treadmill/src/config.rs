@@ -165,6 +165,10 @@ pub struct Config {
     pub ratio: usize,
     /// The longest pause aimed at; longer ones are logged with their cause.
     pub pause_bound: Duration,
+    /// Whether the newest object of more than 64 words of a thread is used again at once where it is known to be dead: no reference to it was
+    /// ever stored, and the last root slot that held it has ended, or none ever did, when the thread allocates the next such object. Needs a
+    /// runtime without roots of its own ([`crate::raw::Runtime::has_roots`]; [`crate::Heap`] is one); objects with finalizers are left alone. [`Collector::Paged`] only.
+    pub temporaries: bool,
     /// When a collection begins. [`Collector::Paged`] only; others begin when memory asks for it.
     pub pace: Pace,
     /// For tests: collect, or run one increment, at every n-th allocation; [`Collector::Paged`] begins a new cycle whenever the last has ended. 0 is off.
@@ -209,7 +213,7 @@ impl Config {
             Preset::Best => Duration::from_micros(100),
             _ => Duration::from_millis(15),
         };
-        Config { collector, limit, ratio: 4, pause_bound, pace: Pace::Limit, stress: 0 }
+        Config { collector, limit, ratio: 4, pause_bound, temporaries: true, pace: Pace::Limit, stress: 0 }
     }
 
     /// [`Preset::Best`] with a limit in bytes.

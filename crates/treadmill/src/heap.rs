@@ -80,7 +80,7 @@ impl Inner {
                 (Engine::Copying(Box::new(Mutex::new(copying))), range, base)
             }
             Collector::Paged => {
-                let paged = Paged::new(config, !runtime.has_roots(), place)?;
+                let paged = Paged::new(config, runtime.has_roots(), place)?;
                 let area = paged.area();
                 let (range, base) = (area.range(), area.pointer(area.base()));
                 (Engine::Paged(Box::new(paged)), range, base)

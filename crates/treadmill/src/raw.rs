@@ -5,6 +5,7 @@
 //! * A reference is the address of an object's first word. One that is held across an allocation, [`RawMutator::poll`],
 //!   [`RawMutator::collect`] or [`RawMutator::park`] of its thread must be reachable: from a root slot, from a global root, from an object that is,
 //!   or from what the [`Runtime`] pushes.
+//! * A new object is handed to another thread by way of an object or a global root that its own thread stored it into.
 //! * A new object is initialised before its thread's next such call.
 //! * Each reference that is stored into an object, initialising stores included, goes through [`RawMutator::barrier`] (or
 //!   [`RawMutator::store`]), before or after the store but before the thread's next such call. While nothing is being marked that is one test.
@@ -346,7 +347,7 @@ impl RawMutator {
             Engine::Paged(paged) => {
                 let address = paged.allocate(&cx, &self.local, words)?;
                 if finalizable {
-                    self.local.claim(address);
+                    self.local.escapes(address);
                     paged.add_finalizable(address);
                 }
                 address
@@ -359,7 +360,7 @@ impl RawMutator {
     /// collection is on. Also the barrier of publication, for runtimes that build objects before others can see them.
     #[inline]
     pub fn barrier(&self, object: NonNull<u64>) {
-        self.local.claim(object.addr().get());
+        self.local.escapes(object.addr().get());
         if self.is_marking() {
             self.barrier_slowly(object);
         }
@@ -411,9 +412,11 @@ impl RawMutator {
     /// The slot comes from [`RawMutator::root`] of this mutator, and was not given to [`RawMutator::unroot`] since.
     #[inline]
     pub unsafe fn set_root(&self, slot: RootSlot, object: NonNull<u64>) {
-        // SAFETY: slots never move, and live as long as the member.
-        unsafe { slot.0.as_ref() }.store(object.addr().get(), Ordering::Release);
-        self.local.claim(object.addr().get());
+        // SAFETY: slots never move, and live as long as the member; only this thread writes them.
+        let slot = unsafe { slot.0.as_ref() };
+        self.local.let_go(slot.load(Ordering::Relaxed));
+        slot.store(object.addr().get(), Ordering::Release);
+        self.local.hold(object.addr().get());
         self.member.roots.touch();
         if self.local.is_marking() {
             self.barrier_slowly(object);
@@ -439,8 +442,10 @@ impl RawMutator {
     /// As for [`RawMutator::set_root`].
     #[inline]
     pub unsafe fn unroot(&self, slot: RootSlot) {
-        // SAFETY: slots never move, and live as long as the member.
-        unsafe { slot.0.as_ref() }.store(0, Ordering::Release);
+        // SAFETY: slots never move, and live as long as the member; only this thread writes them.
+        let cell = unsafe { slot.0.as_ref() };
+        self.local.let_go(cell.load(Ordering::Relaxed));
+        cell.store(0, Ordering::Release);
         self.free.borrow_mut().push(slot);
     }
 

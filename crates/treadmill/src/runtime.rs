@@ -81,8 +81,7 @@ pub unsafe trait Runtime: Send + Sync + 'static {
 
     /// Whether the runtime may hold references that only [`Runtime::push_roots`] or [`Runtime::push_changed_roots`] report.
     ///
-    /// Where it says no, an object longer than 64 words that was neither rooted nor stored ([`crate::raw::RawMutator::barrier`]) when its thread
-    /// allocates the next of the kind is taken for dead there and then, as the rules of [`crate::raw`] imply, and its memory used again while it is in the cache.
+    /// Where it says no, a heap can know when a temporary has died: see [`crate::Config::temporaries`].
     fn has_roots(&self) -> bool {
         true
     }

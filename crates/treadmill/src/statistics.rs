@@ -38,6 +38,9 @@ pub struct Disturbances {
     pub waited: u64,
     /// It touched memory that had to be backed first.
     pub faults: u64,
+    /// Of its processor time, what the kernel charged as its own: faults, calls, and interrupts that it served on the thread's account. Sampled
+    /// by the clock's tick, so only right for milliseconds.
+    pub kernel: Duration,
 }
 
 impl Disturbances {
@@ -53,6 +56,7 @@ impl Disturbances {
             preempted: usage.ru_nivcsw as u64,
             waited: usage.ru_nvcsw as u64,
             faults: (usage.ru_minflt + usage.ru_majflt) as u64,
+            kernel: Duration::from_micros((usage.ru_stime.tv_sec * 1_000_000 + usage.ru_stime.tv_usec) as u64),
         }
     }
 
@@ -61,6 +65,7 @@ impl Disturbances {
             preempted: self.preempted.saturating_sub(before.preempted),
             waited: self.waited.saturating_sub(before.waited),
             faults: self.faults.saturating_sub(before.faults),
+            kernel: self.kernel.saturating_sub(before.kernel),
         }
     }
 }

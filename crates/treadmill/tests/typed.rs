@@ -220,3 +220,37 @@ fn threads_share_a_heap() {
         assert!(heap.statistics().collections > 0, "{}", preset.name());
     }
 }
+
+/// What no object ever referred to and no handle refers to any more is used again at once, if the settings say so; what anything refers to never is.
+#[test]
+fn temporaries_need_no_memory_and_nothing_else_is_taken_for_one() {
+    for temporaries in [true, false] {
+        let heap = Heap::new(&Config { temporaries, ..Config::best(1 << 20) }).expect("a heap");
+        let mutator = heap.mutator();
+        let kept = mutator.allocate_array(8, |_| Edge::<[u64]>::null()).expect("room");
+        for round in 0..4_000_u64 {
+            let array = mutator.allocate_array(400, |index| round + index as u64).expect("room");
+            let twice = kept[0].get(&mutator);
+            if round % 1000 == 7 {
+                kept[(round / 1000) as usize].set(&mutator, Some(&array)).expect("one heap");
+            }
+            if round % 1000 == 8 {
+                // Held by a second handle only, over the next allocation.
+                let mut other = mutator.allocate_array(1, |_| 0_u64).expect("room");
+                other.replace(&array);
+                drop(array);
+                let next = mutator.allocate_array(400, |_| u64::MAX).expect("room");
+                assert!(
+                    !next.same(&other) && other.iter().enumerate().all(|(index, word)| *word == round + index as u64)
+                );
+            }
+            drop(twice);
+        }
+        for thousand in 0..4 {
+            let array = kept[thousand].get(&mutator).expect("it was stored");
+            assert!(array.iter().enumerate().all(|(index, word)| *word == (thousand * 1000 + 7 + index) as u64));
+        }
+        assert_eq!(heap.statistics().collections == 0, temporaries);
+        mutator.verify().expect("a sound heap");
+    }
+}

@@ -188,7 +188,7 @@ pub fn install(options: &Options, way: Use) -> Result<&'static Schedulers, BootE
         scheduled: atoll_bifs::scheduled,
     });
     atoll_bifs::install_halt(finish);
-    ending::install(ending::Hooks { restore: atoll_ports::terminal::mode::lend, dump: |_| {} });
+    ending::install(ending::Hooks { restore: atoll_ports::terminal::mode::lend, dump: crate::dump::write });
     atoll_bifs::install_default_heap(default_heap(options));
     let schedulers = Schedulers::new(options.schedulers, way.ended);
     let _ = system.schedule.set(schedulers);

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod boot;
+mod dump;
 pub mod erl;
 mod functions;
 mod kernel;

@@ -3,18 +3,18 @@
 use super::memory::{Collected, Memory};
 use crate::config::Config;
 use crate::error::OutOfMemory;
-use crate::statistics::Statistics;
+use crate::statistics::{Pause, Statistics};
 
 /// Words of a list's cell, header included.
 const CELL_BYTES: usize = 4 * 8;
 const LISTS: usize = 1000;
 
-/// Fills the heap with `live` bytes of lists, then replaces lists until `churn` bytes were allocated on top.
-pub(super) fn run(config: &Config, live: usize, churn: usize) -> Option<Statistics> {
+/// Fills the heap with `live` bytes of lists, then replaces lists until `churn` bytes were allocated on top; its counters and its longer pauses.
+pub(super) fn run(config: &Config, live: usize, churn: usize) -> Option<(Statistics, Vec<Pause>)> {
     let mut memory = Collected::new(config).ok()?;
     memory.heap.measure_processor_time(true);
     fill(&mut memory, live, churn).ok()?;
-    Some(memory.heap.statistics())
+    Some((memory.heap.statistics(), memory.heap.pauses()))
 }
 
 fn fill<M: Memory>(memory: &mut M, live: usize, churn: usize) -> Result<(), OutOfMemory> {

@@ -69,34 +69,47 @@ pub(super) fn median(config: &Config, workload: Workload, observe: Observe, repe
 /// The median times of a program.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Compared {
-    /// On one heap, run again and again, as malloc is; on mimalloc; on the system's malloc.
-    pub(super) times: [Duration; 3],
-    /// The median of the ratios of neighbouring runs on the heap and on mimalloc.
-    pub(super) ratio: f64,
+    /// On one heap, run again and again, as malloc is; the same without the reuse of temporaries; on mimalloc; on the system's malloc.
+    pub(super) times: [Duration; 4],
+    /// The medians of the ratios of neighbouring runs on each of the two heaps and on mimalloc.
+    pub(super) ratios: [f64; 2],
 }
 
-/// Runs a program on a heap, on mimalloc and on the system's malloc in turn, so that all suffer alike from what else the machine does.
+/// Runs a program on a heap, on one without the reuse of temporaries, on mimalloc and on the system's malloc in turn, so that all suffer alike from
+/// what else the machine does.
 pub(super) fn compare(config: &Config, workload: Workload, repeats: usize) -> Option<Compared> {
-    let mut memory = Collected::new(config).ok()?;
-    // The first run is not counted: it pays for the first touch of the memory.
-    workload.run(&mut memory).ok()?;
-    let (mut times, mut ratios) = ([const { Vec::new() }; 3], Vec::new());
-    for _ in 0..repeats.max(1) {
+    let plain = Config { temporaries: false, ..config.clone() };
+    let (mut best, mut plain) = (Collected::new(config).ok()?, Collected::new(&plain).ok()?);
+    let timed = |memory: &mut Collected| {
         let since = processor_time();
-        workload.run(&mut memory).ok()?;
-        let best = processor_time().saturating_sub(since);
-        let (mimalloc, system) = (malloc(&MiMalloc, workload, 1), malloc(&std::alloc::System, workload, 1));
-        ratios.push(best.as_secs_f64() / mimalloc.as_secs_f64().max(1e-9));
-        for (times, time) in times.iter_mut().zip([best, mimalloc, system]) {
+        workload.run(memory).ok()?;
+        Some(processor_time().saturating_sub(since))
+    };
+    // The first runs are not counted: they pay for the first touch of the memory.
+    timed(&mut best)?;
+    timed(&mut plain)?;
+    let (mut times, mut ratios) = ([const { Vec::new() }; 4], [const { Vec::new() }; 2]);
+    for _ in 0..repeats.max(1) {
+        let of_best = timed(&mut best)?;
+        let mimalloc = malloc(&MiMalloc, workload, 1);
+        let of_plain = timed(&mut plain)?;
+        let system = malloc(&std::alloc::System, workload, 1);
+        for (ratios, time) in ratios.iter_mut().zip([of_best, of_plain]) {
+            ratios.push(time.as_secs_f64() / mimalloc.as_secs_f64().max(1e-9));
+        }
+        for (times, time) in times.iter_mut().zip([of_best, of_plain, mimalloc, system]) {
             times.push(time);
         }
     }
-    ratios.sort_by(f64::total_cmp);
+    let ratios = ratios.map(|mut ratios| {
+        ratios.sort_by(f64::total_cmp);
+        ratios[ratios.len() / 2]
+    });
     let times = times.map(|mut times| {
         times.sort();
         times[times.len() / 2]
     });
-    Some(Compared { times, ratio: ratios[ratios.len() / 2] })
+    Some(Compared { times, ratios })
 }
 
 /// Runs a program again and again on one heap; what the heap counted.

@@ -72,13 +72,13 @@ impl Report {
         let mut text = String::new();
         for table in &self.tables {
             let _ = writeln!(text, "{}: {}", table.name, table.title);
-            let _ = write!(text, "{:10}", "");
+            let _ = write!(text, "{:24}", "");
             table.columns.iter().for_each(|column| {
                 let _ = write!(text, "{column:>18}");
             });
             text.push('\n');
             for (name, cells) in &table.rows {
-                let _ = write!(text, "{name:10}");
+                let _ = write!(text, "{name:24}");
                 for cell in cells {
                     let both = match cell.published {
                         Some(_) => format!("{} / {}", number(cell.published), number(cell.measured)),

@@ -1,7 +1,8 @@
 //! The phases of a cycle, and who advances them: whoever allocates or lends its time, one at a time, for a slice.
 
 use super::mark::Budget;
-use super::{Local, PAGE_WORDS, Paged};
+use super::memory::{Memory, SWEPT};
+use super::{Local, PAGE_BYTES, PAGE_WORDS, Paged};
 use crate::heap::Context;
 use crate::runtime::{Portion, Runtime, Visitor};
 use crate::statistics::{Cause, Usage};
@@ -13,8 +14,6 @@ use std::time::{Duration, Instant};
 
 /// Root slots scanned between looks at the clock.
 const SLOTS: usize = 256;
-/// Pages swept between looks at the clock.
-const PAGES: usize = 8;
 /// Words allocated between collections for each object or reference that marking looks at: about what it costs to touch them for the first time.
 const WORDS_PER_LOOK: u64 = 64;
 /// What sweeping a page costs, in looks.
@@ -132,7 +131,7 @@ impl Paged {
     /// Works on the cycle within the budget; the words scanned. Any thread may call it; without `local` it is a helper's.
     pub(crate) fn work(&self, cx: &Context<'_>, local: Option<&Local>, budget: Budget) -> u64 {
         let Ok(mut control) = self.control.try_lock() else {
-            return self.mark_slice(cx.runtime, budget);
+            return self.help(cx.runtime, budget);
         };
         let mut left = budget;
         loop {
@@ -142,6 +141,17 @@ impl Paged {
                 break;
             }
         }
+        budget.words - left.words
+    }
+
+    /// Does what can be done while another thread has the control.
+    fn help(&self, runtime: &dyn Runtime, budget: Budget) -> u64 {
+        let marked = self.mark_slice(runtime, budget);
+        if marked > 0 {
+            return marked;
+        }
+        let mut left = budget;
+        self.sweep(&mut left);
         budget.words - left.words
     }
 
@@ -275,8 +285,11 @@ impl Paged {
                 Step::On
             }
             State::Sweeping => {
-                if !self.sweep(control.cycle, budget) {
+                if !self.sweep(budget) {
                     return Step::Spent;
+                }
+                if !self.memory().is_swept() {
+                    return Step::Waiting;
                 }
                 self.judge_worth();
                 control.state = State::Returning(self.excess());
@@ -284,7 +297,7 @@ impl Paged {
             }
             State::Returning(pages) => {
                 while *pages > 0 && !self.is_due() {
-                    let given = self.memory().space.give_back((*pages).min(RETURNED));
+                    let given = self.give_back((*pages).min(RETURNED));
                     *pages = if given == 0 { 0 } else { *pages - given };
                     budget.words = budget.words.saturating_sub(PAGE_LOOKS * given as u64);
                     if budget.words == 0 || budget.is_over() {
@@ -319,8 +332,17 @@ impl Paged {
         counters.worthwhile.store(worthwhile, Ordering::Relaxed);
     }
 
+    /// As [`Paged::is_due`], but no while another thread has the memory: for those who will ask again soon.
+    pub(super) fn may_be_due(&self) -> bool {
+        self.is_worthwhile() || self.memory.try_lock().is_ok_and(|memory| self.is_short(&memory))
+    }
+
     /// Whether a collection is worth its while, or the free memory just lasts for it.
     fn is_due(&self) -> bool {
+        self.is_worthwhile() || self.is_short(&self.memory())
+    }
+
+    fn is_worthwhile(&self) -> bool {
         if self.stress > 0 {
             return true;
         }
@@ -330,10 +352,10 @@ impl Paged {
             Some(least) => least.load(Ordering::Relaxed).max(counters.base.load(Ordering::Relaxed) * 8) / 8,
             None => counters.worthwhile.load(Ordering::Relaxed),
         };
-        if since >= enough {
-            return true;
-        }
-        let memory = self.memory();
+        since >= enough
+    }
+
+    fn is_short(&self, memory: &Memory) -> bool {
         let limit = memory.space.limit() as u64 * PAGE_WORDS as u64;
         let used = limit - memory.space.available() as u64 * PAGE_WORDS as u64;
         memory.free_words() <= (used / self.ratio).max(limit / 32)
@@ -467,7 +489,7 @@ impl Paged {
         let live = counters.marked.load(Ordering::Relaxed) + allocated - control.allocated_at_start;
         counters.base.store(live, Ordering::Relaxed);
         counters.at_flip.store(allocated, Ordering::Relaxed);
-        self.memory().flip();
+        self.memory().flip(control.cycle);
         self.phase.store(control.cycle << 1, Ordering::Release);
         control.idle_epoch = cx.world.advance();
         control.state = State::Sweeping;
@@ -476,19 +498,37 @@ impl Paged {
         }
     }
 
-    fn sweep(&self, cycle: u32, budget: &mut Budget) -> bool {
-        loop {
-            let mut memory = self.memory();
-            for _ in 0..PAGES {
-                if !memory.sweep_one(cycle) {
-                    return true;
-                }
-            }
+    /// Sweeps within the budget; whether nothing unswept is left for others to begin with. Any thread may call it at any time.
+    fn sweep(&self, budget: &mut Budget) -> bool {
+        while self.sweep_some() {
             // A swept page costs about as much as scanning a few dozen words.
-            budget.words = budget.words.saturating_sub(32 * PAGES as u64);
+            budget.words = budget.words.saturating_sub(32 * SWEPT as u64);
             if budget.words == 0 || budget.is_over() {
                 return false;
             }
         }
+        true
+    }
+
+    /// Sweeps a few pages, which nobody waits for: the lock is held only to take and to give them. Whether there were any.
+    pub(super) fn sweep_some(&self) -> bool {
+        let taken = self.memory().take_unswept();
+        if taken.length == 0 {
+            return false;
+        }
+        let found = taken.look(self.table);
+        self.memory().settle(&taken, &found);
+        true
+    }
+
+    /// Gives the memory of at most `pages` free pages back to the system, without the lock while the system is at it; how many.
+    fn give_back(&self, pages: u32) -> u32 {
+        let Some((start, length)) = self.memory().space.take_back(pages) else {
+            return 0;
+        };
+        // SAFETY: the pages are free, and nobody else's until they are given.
+        unsafe { self.area.decommit(self.address(start, 0), length as usize * PAGE_BYTES) };
+        self.memory().space.give_unbacked(start, length);
+        length
     }
 }

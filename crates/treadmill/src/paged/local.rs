@@ -38,11 +38,14 @@ pub(crate) struct Local {
     objects: Cell<u64>,
     /// Words that this thread has yet to mark.
     pub(super) debt: Cell<u64>,
-    /// The newest object of more than [`SMALL_WORDS`] words, while it is neither rooted nor stored; 0 for none.
-    unclaimed: Cell<usize>,
+    /// The newest object of more than [`SMALL_WORDS`] words, while no reference to it was stored; 0 for none. And the root slots that hold it.
+    temporary: Cell<usize>,
+    held: Cell<u32>,
     /// The longest gap left behind on the page, and whether the whole page was gone through.
     skipped: Cell<usize>,
     searched: Cell<bool>,
+    /// Allocations for which pages were remapped.
+    remapped: Cell<u64>,
 }
 
 // SAFETY: the pointer leads to the metadata of a page that this thread owns, in memory shared by all threads.
@@ -62,9 +65,11 @@ impl Local {
             padding: Cell::new(0),
             objects: Cell::new(0),
             debt: Cell::new(0),
-            unclaimed: Cell::new(0),
+            temporary: Cell::new(0),
+            held: Cell::new(0),
             skipped: Cell::new(0),
             searched: Cell::new(false),
+            remapped: Cell::new(0),
         }
     }
 
@@ -73,19 +78,36 @@ impl Local {
         self.marking.get()
     }
 
-    /// Takes the phase over. An object of before a collection may be gone after it, so none stays unclaimed.
+    /// Takes the phase over. An object of before a collection may be gone after it, so none stays a temporary.
     pub(super) fn see(&self, marking: bool, cycle: u32) {
         self.marking.set(marking);
         if self.cycle.replace(cycle) != cycle {
-            self.unclaimed.set(0);
+            self.temporary.set(0);
         }
     }
 
-    /// Takes note that a reference to an object was rooted or stored.
+    /// Takes note that a root slot of this thread holds an object.
     #[inline]
-    pub(crate) fn claim(&self, object: usize) {
-        if self.unclaimed.get() == object {
-            self.unclaimed.set(0);
+    pub(crate) fn hold(&self, object: usize) {
+        if self.temporary.get() == object {
+            self.held.set(self.held.get() + 1);
+        }
+    }
+
+    /// Takes note that a root slot of this thread does not hold an object any more.
+    #[inline]
+    pub(crate) fn let_go(&self, object: usize) {
+        if self.temporary.get() == object {
+            // Without a temporary, empty slots come here too.
+            self.held.set(self.held.get().wrapping_sub(1));
+        }
+    }
+
+    /// Takes note that a reference to an object leaves the roots of this thread.
+    #[inline]
+    pub(crate) fn escapes(&self, object: usize) {
+        if self.temporary.get() == object {
+            self.temporary.set(0);
         }
     }
 
@@ -195,17 +217,20 @@ impl Meta {
         longest
     }
 
-    /// The first gap of at least `words` words.
-    fn gap_for(&self, words: usize) -> Option<(usize, usize)> {
-        let mut at = 0;
+    /// The first gap of at least `words` words, its length, and that of the longest of the others.
+    fn gap_for(&self, words: usize) -> Option<(usize, usize, usize)> {
+        let (mut at, mut found, mut others) = (0, None, 0);
         while at < PAGE_WORDS {
             let end = self.end_of(at);
-            if !self.is_object(at) && end - at >= words {
-                return Some((at, end));
+            if !self.is_object(at) {
+                match found {
+                    None if end - at >= words => found = Some((at, end - at)),
+                    _ => others = others.max(end - at),
+                }
             }
             at = end;
         }
-        None
+        found.map(|(index, gap)| (index, gap, others))
     }
 }
 
@@ -222,14 +247,18 @@ impl Paged {
             return Ok(object);
         }
         // A look now and then suffices; that keeps this path short for objects that always take it.
-        let patience = if self.busy.load(Ordering::Relaxed) { BUSY_WORDS } else { IDLE_WORDS };
-        let idle = local.debt.get() < patience && self.stress == 0;
-        if idle
-            && words <= PAGE_WORDS
-            && !cx.me.is_some_and(|me| cx.world.wants(me))
-            && let Some(object) = self.try_allocate(local, words)
-        {
-            return Ok(object);
+        let busy = self.busy.load(Ordering::Relaxed);
+        let patience = if busy { BUSY_WORDS } else { IDLE_WORDS };
+        if self.stress == 0 && words <= PAGE_WORDS && !cx.me.is_some_and(|me| cx.world.wants(me)) {
+            let patient = local.debt.get() < patience;
+            if !patient && !busy && !self.may_be_due() {
+                local.debt.set(0);
+            } else if !patient {
+                return self.allocate_and_pay(cx, local, words).ok_or(error);
+            }
+            if let Some(object) = self.try_allocate(local, words) {
+                return Ok(object);
+            }
         }
         self.allocate_and_pay(cx, local, words).ok_or(error)
     }
@@ -238,7 +267,10 @@ impl Paged {
     pub(crate) fn allocate_quietly(&self, local: &Local, words: usize) -> Result<usize, OutOfMemory> {
         self.count(local);
         let fits = words.div_ceil(PAGE_WORDS) <= self.limit_pages;
-        fits.then(|| self.try_allocate(local, words)).flatten().ok_or(OutOfMemory { words, limit: self.limit })
+        let object = fits.then(|| self.try_allocate(local, words)).flatten();
+        // Unlike others, such an object may lie about without a root while more are allocated.
+        local.temporary.set(0);
+        object.ok_or(OutOfMemory { words, limit: self.limit })
     }
 
     /// Whether the thread has allocated so much since it last paid that it should now.
@@ -255,17 +287,16 @@ impl Paged {
         cx.log.pause(since, cause);
     }
 
-    /// The block of the newest medium or large object, if that object is dead by the rules: the thread allocates, and has neither rooted nor stored it.
+    /// The block of the newest medium or large object, if that object is dead: no reference to it was ever stored, and no root holds it.
     fn reuse(&self, local: &Local, words: usize) -> Option<usize> {
-        if words <= SMALL_WORDS {
+        let object = local.temporary.get();
+        if object == 0 || words <= SMALL_WORDS || local.held.get() > 0 || local.marking.get() {
             return None;
         }
-        let object = Some(local.unclaimed.take()).filter(|object| *object != 0 && !local.marking.get())?;
         let block = self.words_of(object);
         if block < words || block - words > words / 8 {
             return None;
         }
-        local.unclaimed.set(object);
         local.objects.set(local.objects.get() + 1);
         local.debt.set(local.debt.get() + words as u64 / 8);
         // Both, for no memory was used.
@@ -282,11 +313,10 @@ impl Paged {
             // Each visit here is a page's worth of allocation: far more often than without stress, and in every phase.
             self.work(cx, Some(local), Budget { words: 64 * self.stress as u64, deadline: None });
         }
-        let may_remap = words > PAGE_WORDS;
-        let remapped = if may_remap { self.memory().space.remapped() } else { 0 };
+        let remapped = local.remapped.get();
         let object = match self.try_allocate(local, words) {
             Some(object) => {
-                if may_remap && self.memory().space.remapped() != remapped {
+                if local.remapped.get() != remapped {
                     cause = Cause::Remap;
                 }
                 Some(object)
@@ -363,23 +393,27 @@ impl Paged {
         let mut memory = self.memory();
         let page = memory.take(words, 0)?;
         let meta = self.table.get(page);
-        let (index, end) = meta.gap_for(words)?;
-        let (taken, rest) = Meta::fit(index, words, end - index);
+        let (index, gap, others) = meta.gap_for(words)?;
+        let (taken, rest) = Meta::fit(index, words, gap);
         local.padding.set(local.padding.get() + (taken - words) as u64);
         meta.place(index, taken, rest);
         if local.marking.get() {
             meta.marks.claim(local.cycle.get());
             meta.marks.mark_and_take(index);
         }
-        memory.give(page, meta.longest_gap());
+        memory.give(page, rest.max(others));
         drop(memory);
+        let object = self.address(page, index);
+        self.area.prefetch_block(object, words * 8);
         self.count_block(local, taken);
-        Some(self.note(local, self.address(page, index)))
+        Some(self.note(local, object))
     }
 
     fn allocate_large(&self, local: &Local, words: usize) -> Option<usize> {
         let mut memory = self.memory();
+        let before = memory.space.remapped();
         let page = memory.take_large(words)?;
+        let remapped = memory.space.remapped() != before;
         let meta = self.table.get(page);
         if local.marking.get() {
             // Black: marked, and not queued.
@@ -388,13 +422,19 @@ impl Paged {
             self.mark_tail(page, meta, local.cycle.get());
         }
         drop(memory);
+        if remapped {
+            local.remapped.set(local.remapped.get() + 1);
+        }
+        let object = self.address(page, 0);
+        self.area.prefetch_block(object, words * 8);
         self.count_block(local, words);
-        Some(self.note(local, self.address(page, 0)))
+        Some(self.note(local, object))
     }
 
-    /// Remembers a new object that nobody has claimed yet.
+    /// Remembers a new object, which nothing refers to yet.
     fn note(&self, local: &Local, object: usize) -> usize {
-        local.unclaimed.set(if self.recycles { object } else { 0 });
+        local.temporary.set(if self.temporaries { object } else { 0 });
+        local.held.set(0);
         object
     }
 

@@ -315,6 +315,8 @@ impl Slice<'_> {
         let mut sink = |reference: NonNull<u64>| {
             references += 1;
             let child = reference.addr().get();
+            // The object and its page's metadata come from memory at the same time.
+            paged.area.prefetch(child);
             let (page, index) = paged.place_of(child);
             let meta = paged.table.get(page);
             meta.marks.claim(cycle);

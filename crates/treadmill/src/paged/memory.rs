@@ -33,6 +33,49 @@ fn bucket_for(words: usize) -> usize {
     bucket + usize::from(!exact)
 }
 
+/// Pages swept at a time.
+pub(super) const SWEPT: usize = 8;
+
+/// Pages off the list of unswept ones: nobody else's until they are settled.
+#[derive(Debug)]
+pub(super) struct Unswept {
+    cycle: u32,
+    pages: [u32; SWEPT],
+    pub(super) length: usize,
+}
+
+/// What a page was found to be.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Found {
+    LiveLarge,
+    DeadLarge,
+    /// A page with objects, and its longest gap in words.
+    Gap(usize),
+    Free,
+}
+
+impl Unswept {
+    /// Looks at the pages: dead objects become gaps.
+    pub(super) fn look(&self, table: Table) -> [Found; SWEPT] {
+        let mut found = [Found::Free; SWEPT];
+        for (page, found) in self.pages[..self.length].iter().zip(&mut found) {
+            let meta = table.get(*page);
+            *found = if meta.kind() == Kind::Large {
+                match meta.marks.is_of(self.cycle) && meta.marks.is_marked(0) {
+                    true => Found::LiveLarge,
+                    false => Found::DeadLarge,
+                }
+            } else {
+                match meta.sweep(self.cycle) {
+                    swept if swept.live == 0 => Found::Free,
+                    swept => Found::Gap(swept.gap),
+                }
+            };
+        }
+        found
+    }
+}
+
 /// A singly-linked list of pages, through their metadata.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PageList {
@@ -132,10 +175,12 @@ pub(super) struct Memory {
     pub(super) described: usize,
     /// Words lost at the ends of large objects.
     pub(super) large_padding: u64,
-    /// Live words that sweeping has found since the last collection's end.
-    pub(super) swept_live: u64,
-    /// Pages that sweeping has looked at since then.
+    /// Pages that sweeping has looked at since the last collection's end.
     pub(super) looked_at: u64,
+    /// The collection that left the unswept pages.
+    cycle: u32,
+    /// Pages taken from `unswept` that somebody is looking at.
+    in_flight: usize,
 }
 
 impl Memory {
@@ -152,8 +197,9 @@ impl Memory {
             unswept: PageList::default(),
             gap_words: 0,
             large_padding: 0,
-            swept_live: 0,
             looked_at: 0,
+            cycle: 0,
+            in_flight: 0,
         }
     }
 
@@ -254,7 +300,7 @@ impl Memory {
     }
 
     /// The end of a collection: every page on a list is to be looked at again. Constant time.
-    pub(super) fn flip(&mut self) {
+    pub(super) fn flip(&mut self, cycle: u32) {
         let table = self.table;
         for bucket in &mut self.buckets {
             self.unswept.append(table, std::mem::take(bucket));
@@ -263,38 +309,46 @@ impl Memory {
         self.unswept.append(table, std::mem::take(&mut self.large));
         self.occupied = 0;
         self.gap_words = 0;
-        self.swept_live = 0;
         self.looked_at = 0;
+        self.cycle = cycle;
     }
 
-    /// Looks at one page that the collection `cycle` left; whether there was one.
-    pub(super) fn sweep_one(&mut self, cycle: u32) -> bool {
-        let Some(page) = self.unswept.pop(self.table) else {
-            return false;
-        };
-        self.looked_at += 1;
+    /// Takes unswept pages for [`Unswept::look`], which needs no lock, and [`Memory::settle`].
+    pub(super) fn take_unswept(&mut self) -> Unswept {
+        let mut taken = Unswept { cycle: self.cycle, pages: [0; SWEPT], length: 0 };
+        while taken.length < SWEPT
+            && let Some(page) = self.unswept.pop(self.table)
+        {
+            self.table.get(page).prefetch();
+            taken.pages[taken.length] = page;
+            taken.length += 1;
+        }
+        self.looked_at += taken.length as u64;
+        self.in_flight += taken.length;
+        taken
+    }
+
+    /// Whether all that the last collection left was looked at.
+    pub(super) fn is_swept(&self) -> bool {
+        self.unswept.head.is_none() && self.in_flight == 0
+    }
+
+    /// Puts swept pages where they belong.
+    pub(super) fn settle(&mut self, taken: &Unswept, found: &[Found; SWEPT]) {
         let table = self.table;
-        let meta = table.get(page);
-        if meta.kind() == Kind::Large {
-            let words = meta.large_words();
-            if meta.marks.is_of(cycle) && meta.marks.is_marked(0) {
-                self.large.push(table, page);
-                self.swept_live += words as u64;
-                return true;
+        for (page, found) in taken.pages[..taken.length].iter().copied().zip(found) {
+            match found {
+                Found::LiveLarge => self.large.push(table, page),
+                Found::DeadLarge => self.give_large(page),
+                Found::Gap(gap) => self.give(page, *gap),
+                Found::Free => {
+                    table.get(page).set_kind(Kind::None);
+                    self.space.give_page(page);
+                    self.count_metadata(-1);
+                }
             }
-            self.give_large(page);
-            return true;
         }
-        let swept = meta.sweep(cycle);
-        self.swept_live += swept.live as u64;
-        if swept.live == 0 {
-            meta.set_kind(Kind::None);
-            self.space.give_page(page);
-            self.count_metadata(-1);
-        } else {
-            self.give(page, swept.gap);
-        }
-        true
+        self.in_flight -= taken.length;
     }
 
     /// Free words: of free pages, and what the longest gaps of partly filled ones promise.

@@ -69,6 +69,13 @@ impl Meta {
     /// Where it is noted whether the page begins or ends a free run, in bytes.
     pub(super) const RUN: usize = std::mem::offset_of!(Meta, run);
 
+    /// Asks the processor to fetch what sweeping will read.
+    #[inline]
+    pub(super) fn prefetch(&self) {
+        crate::area::prefetch(std::ptr::from_ref(self).cast());
+        crate::area::prefetch(std::ptr::from_ref(&self.marks).cast());
+    }
+
     pub(super) fn kind(&self) -> Kind {
         match self.kind.load(Ordering::Relaxed) {
             1 => Kind::Small,

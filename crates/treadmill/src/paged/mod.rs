@@ -87,8 +87,8 @@ pub(crate) struct Paged {
     stress: usize,
     limit: usize,
     limit_pages: usize,
-    /// Whether objects that their thread has not claimed are used again at once.
-    recycles: bool,
+    /// Whether temporaries are used again at once.
+    temporaries: bool,
     /// Whether a cycle is on, sweeping included.
     busy: AtomicBool,
     /// Bytes of growth at which a collection begins, if growth makes it begin.
@@ -98,7 +98,7 @@ pub(crate) struct Paged {
 }
 
 impl Paged {
-    pub(crate) fn new(config: &Config, recycles: bool, place: Option<Area>) -> Result<Paged, HeapError> {
+    pub(crate) fn new(config: &Config, has_roots: bool, place: Option<Area>) -> Result<Paged, HeapError> {
         let limit = config.limit / (PAGE_BYTES + size_of::<Meta>());
         let pages = place.as_ref().map_or(limit * ADDRESS_FACTOR, |area| area.range().len() / PAGE_BYTES);
         if pages < limit {
@@ -134,7 +134,7 @@ impl Paged {
             stress: config.stress,
             limit: config.limit,
             limit_pages: config.limit / PAGE_BYTES,
-            recycles,
+            temporaries: config.temporaries && !has_roots,
             busy: AtomicBool::new(false),
             least_growth: match config.pace {
                 Pace::Limit => None,

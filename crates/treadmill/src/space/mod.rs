@@ -268,6 +268,11 @@ impl PageSpace {
         unsafe {
             self.area.decommit(address, length as usize * self.page_bytes);
         }
+        self.forget(start, length);
+    }
+
+    /// Counts pages as not backed.
+    fn forget(&mut self, start: u32, length: u32) {
         if let Some(metadata) = &mut self.metadata {
             (start..start + length).for_each(|page| metadata.unback(page));
         }
@@ -280,14 +285,15 @@ impl PageSpace {
         self.committed - self.in_use()
     }
 
-    /// Gives at most `pages` free pages back to the operating system; how many.
-    pub(crate) fn give_back(&mut self, pages: u32) -> u32 {
-        let Some((start, length)) = self.runs.take_of_long(pages) else {
-            return 0;
-        };
-        self.unback_run(start, length);
+    /// Takes at most `pages` free pages, whose memory the caller gives back to the operating system: their start, and how many.
+    pub(crate) fn take_back(&mut self, pages: u32) -> Option<(u32, u32)> {
+        self.runs.take_of_long(pages)
+    }
+
+    /// Takes pages from [`PageSpace::take_back`] that no memory backs any more.
+    pub(crate) fn give_unbacked(&mut self, start: u32, length: u32) {
+        self.forget(start, length);
         self.returned += length as u64;
-        length
     }
 
     pub(crate) fn returned(&self) -> u64 {
@@ -330,7 +336,11 @@ mod tests {
         let mut space = space(64, true);
         let run = space.take_run(40).expect("room");
         space.give_run(run, 40);
-        assert_eq!((space.idle(), space.give_back(30), space.idle(), space.returned()), (40, 30, 10, 30));
+        assert_eq!(space.idle(), 40);
+        let (start, length) = space.take_back(30).expect("forty are free");
+        assert_eq!((length, space.available()), (30, 34), "neither free nor given back");
+        space.give_unbacked(start, length);
+        assert_eq!((space.idle(), space.returned(), space.available()), (10, 30, 64));
         assert!(space.take_run(64).is_some());
         assert_eq!((space.in_use(), space.idle()), (64, 0));
     }

@@ -1,0 +1,181 @@
+//! Crash dumps: what the machine was doing when it had to stop, in the format that OTP's `crashdump_viewer` reads. Terms
+//! are not written: of a process its place, its sizes and its relations are shown, not its data.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use atoll_heap::architecture;
+use atoll_process::{Own, Process, System, inspect};
+use atoll_term::{Term, atoms, text};
+use jiff::Zoned;
+
+/// Frames of a stack that are shown.
+const FRAMES: usize = 64;
+/// Names the file, in the place of [`FILE`].
+const FILE_VARIABLE: &str = "ERL_CRASH_DUMP";
+/// Seconds that writing may take: 0 for no dump, less than 0 for no limit.
+const SECONDS_VARIABLE: &str = "ERL_CRASH_DUMP_SECONDS";
+const FILE: &str = "erl_crash.dump";
+
+/// Writes a dump to the file that the environment names. Only the first call does anything.
+pub fn write(slogan: &str) {
+    static WRITTEN: AtomicBool = AtomicBool::new(false);
+    if WRITTEN.swap(true, Ordering::AcqRel) {
+        return;
+    }
+    let seconds = std::env::var(SECONDS_VARIABLE).ok().and_then(|text| text.parse::<i64>().ok()).unwrap_or(-1);
+    if seconds == 0 {
+        return;
+    }
+    if let Ok(limit @ 1..) = u64::try_from(seconds) {
+        // Whatever keeps the dump from being written, the machine ends.
+        let _ = std::thread::Builder::new().name("dump limit".to_owned()).spawn(move || {
+            std::thread::sleep(Duration::from_secs(limit));
+            atoll_platform::ending::leave(1)
+        });
+    }
+    let name = std::env::var_os(FILE_VARIABLE).filter(|name| !name.is_empty()).unwrap_or_else(|| FILE.into());
+    let shown = name.to_string_lossy();
+    eprint!("\nCrash dump is being written to: {shown}...");
+    match File::create(&name).and_then(|file| write_all(&mut BufWriter::new(file), slogan)) {
+        Ok(()) => eprintln!("done"),
+        Err(error) => eprintln!("\natoll: {shown}: {error}"),
+    }
+}
+
+fn write_all(out: &mut impl Write, slogan: &str) -> std::io::Result<()> {
+    writeln!(out, "=erl_crash_dump:0.5\n{}", Zoned::now().strftime("%a %b %e %H:%M:%S %Y"))?;
+    writeln!(out, "Slogan: {}", slogan.replace('\n', "\\n"))?;
+    let atoms = atoms::atom_limit_and_count().1;
+    let (version, heap) = (env!("CARGO_PKG_VERSION"), architecture().name());
+    writeln!(out, "System version: Atoll {version} [heap:{heap}]\nTaints: \nAtoms: {atoms}")?;
+    writeln!(out, "Calling Thread: {}", std::thread::current().name().unwrap_or("unnamed"))?;
+    for (index, length) in System::get().schedule().queue_lengths().into_iter().enumerate() {
+        writeln!(out, "=scheduler:{}\nRun Queue Normal Length: {length}\nCurrent Process: ", index + 1)?;
+    }
+    writeln!(out, "=memory")?;
+    for (kind, bytes) in atoll_bifs::memory() {
+        writeln!(out, "{kind}: {bytes}")?;
+    }
+    processes(out)?;
+    atoll_ports::each(&mut |port, state| {
+        writeln!(out, "=port:{}\nState: CONNECTED\nSlot: {}", show(port.id), port.id.immediate_data())?;
+        writeln!(out, "Connected: {}", show(state.connected))?;
+        if !state.links.is_empty() {
+            writeln!(out, "Links: {}", joined(&state.links))?;
+        }
+        writeln!(out, "Port controls linked-in driver: {}", port.name)?;
+        writeln!(out, "Input: {}\nOutput: {}", state.input, state.output)
+    })?;
+    tables(out)?;
+    writeln!(out, "=node:'nonode@nohost'\n=no_distribution")?;
+    modules(out)?;
+    writeln!(out, "=atoms")?;
+    for index in (0..atoms as u32).rev() {
+        writeln!(out, "{}", text::to_string(Term::atom(index)))?;
+    }
+    writeln!(out, "=end")?;
+    out.flush()
+}
+
+fn show(term: Term) -> String {
+    text::to_string(term)
+}
+
+fn joined(terms: &[Term]) -> String {
+    terms.iter().map(|term| show(*term)).collect::<Vec<_>>().join(" ")
+}
+
+fn processes(out: &mut impl Write) -> std::io::Result<()> {
+    let table = &System::get().table;
+    let mut result = Ok(());
+    table.each(|process| {
+        if result.is_ok() {
+            result = one_process(out, process);
+        }
+    });
+    result
+}
+
+fn one_process(out: &mut impl Write, process: &Process) -> std::io::Result<()> {
+    let (mut details, mut stack) = (Vec::new(), Vec::new());
+    let mut result = Ok(());
+    let waits = process.inspect(&mut |own| result = details_of(own, &mut details, &mut stack));
+    result?;
+    writeln!(out, "=proc:{}\nState: {}", show(process.pid), if waits { "Waiting" } else { "Running" })?;
+    if let Some(name) = System::get().name_of(process) {
+        writeln!(out, "Name: {}", show(name))?;
+    }
+    out.write_all(&details)?;
+    if !stack.is_empty() {
+        writeln!(out, "=proc_stack:{}", show(process.pid))?;
+        out.write_all(&stack)?;
+    }
+    Ok(())
+}
+
+/// What is known of a process that waits.
+fn details_of(own: &mut Own, out: &mut Vec<u8>, stack: &mut Vec<u8>) -> std::io::Result<()> {
+    if let Some(call) = own.initial_call {
+        writeln!(out, "Spawned as: {}:{}/{}", show(call.module), show(call.name), call.arity)?;
+    }
+    if !own.parent.is_none() {
+        writeln!(out, "Spawned by: {}", show(own.parent))?;
+    }
+    writeln!(out, "Message queue length: {}", own.mailbox.len())?;
+    writeln!(out, "Number of heap fragments: 0\nHeap fragment data: 0")?;
+    if let Some(rare) = own.rare.as_ref().filter(|rare| !rare.links.is_empty()) {
+        writeln!(out, "Link list: [{}]", rare.links.iter().map(|pid| show(*pid)).collect::<Vec<_>>().join(", "))?;
+    }
+    let sizes = architecture().sizes(&own.mutator);
+    writeln!(out, "Reductions: {}", own.reductions)?;
+    writeln!(out, "Stack+heap: {}\nOldHeap: {}", sizes.young_block + sizes.stack, sizes.old_block)?;
+    writeln!(out, "Heap unused: {}", sizes.young_block.saturating_sub(sizes.young_used))?;
+    writeln!(out, "OldHeap unused: {}", sizes.old_block.saturating_sub(sizes.old_used))?;
+    let words = sizes.young_block + sizes.stack + sizes.old_block + sizes.fragments;
+    writeln!(out, "Memory: {}", words * size_of::<usize>())?;
+    let place = atoll_code::frame_of(own.address.wrapping_add(1));
+    let place = place.map(|place| format!(" ({}:{}/{} + 0)", show(place.module), show(place.name), place.arity));
+    writeln!(out, "Program counter: {:#018x}{}", own.address.addr(), place.unwrap_or_default())?;
+    writeln!(out, "Internal State: ACT_PRIO_NORMAL | USR_PRIO_NORMAL | PRQ_PRIO_NORMAL")?;
+    for address in inspect::return_addresses(own, FRAMES) {
+        let Some(frame) = atoll_code::frame_of(address) else { continue };
+        let called = format!("{}:{}/{} + 0", show(frame.module), show(frame.name), frame.arity);
+        writeln!(stack, "{0:#018x}:SReturn addr {0:#X} ({called})", address.addr())?;
+    }
+    Ok(())
+}
+
+fn tables(out: &mut impl Write) -> std::io::Result<()> {
+    for (slot, table) in atoll_ets::all().into_iter().enumerate() {
+        let (objects, words) = table.size();
+        writeln!(out, "=ets:{}\nSlot: {slot}\nTable: {1}\nName: {1}", show(table.owner()), show(table.name()))?;
+        writeln!(out, "Objects: {objects}\nWords: {words}")?;
+        let kind = format!("{:?}", table.kind()).to_lowercase();
+        writeln!(out, "Type: {kind}\nProtection: {}", format!("{:?}", table.protection()).to_lowercase())?;
+    }
+    Ok(())
+}
+
+fn modules(out: &mut impl Write) -> std::io::Result<()> {
+    let words = |code: &Option<std::sync::Arc<atoll_code::ModuleCode>>| {
+        code.as_ref().map_or(0, |code| size_of_val(&*code.words))
+    };
+    let loaded: Vec<_> = atoll_code::loaded_modules()
+        .into_iter()
+        .filter_map(|name| Some((name, atoll_code::module(name)?)))
+        .map(|(name, module)| (name, words(&module.current), words(&module.old)))
+        .collect();
+    let current: usize = loaded.iter().map(|(_, current, _)| current).sum();
+    let old: usize = loaded.iter().map(|(_, _, old)| old).sum();
+    writeln!(out, "=loaded_modules\nCurrent code: {current}\nOld code: {old}")?;
+    for (name, current, old) in loaded {
+        writeln!(out, "=mod:{}\nCurrent size: {current}", show(name))?;
+        if old > 0 {
+            writeln!(out, "Old size: {old}")?;
+        }
+    }
+    Ok(())
+}
