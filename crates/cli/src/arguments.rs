@@ -126,6 +126,9 @@ pub struct RunOptions {
     /// The memory that the message area of `hybrid` may have: 512M, 4G [default: as much as the machine has]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub area_limit: Option<usize>,
+    /// Build lists and tuples in the message area of `hybrid` at once, instead of copying there what is sent
+    #[arg(long)]
+    pub build_in_area: bool,
     /// Collect at every Nth allocation point: finds mistakes of the machine, slowly
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub gc_stress: u32,
@@ -205,7 +208,7 @@ pub fn split(words: impl Iterator<Item = String>) -> Result<Vec<String>, String>
             words[index] = (*long).to_owned();
             index += 2;
         } else if let Some(option) = word.strip_prefix("--") {
-            let flag = ["verify-heap", "trace-gc", "no-erl", "help", "version"].contains(&option);
+            let flag = ["verify-heap", "trace-gc", "build-in-area", "no-erl", "help", "version"].contains(&option);
             index += if flag || option.contains('=') { 1 } else { 2 };
         } else if word.starts_with('-') {
             index += 1;

@@ -32,6 +32,7 @@ pub fn run(run: &RunOptions) -> Result<i32, String> {
     options.trace = run.trace_gc;
     options.longest_pause = run.max_pause;
     options.area_limit = run.area_limit;
+    options.build_in_area = run.build_in_area;
     let program = Program::prepare(&run.program).map_err(|error| error.to_string())?;
     atoll_vm::run(&options, &program, &run.arguments).map_err(|error| error.to_string())
 }

@@ -115,6 +115,8 @@ pub static MARK_SWEEP: AtomicBool = AtomicBool::new(false);
 pub static MAX_PAUSE: AtomicU64 = AtomicU64::new(1_000_000);
 /// `--area-limit`: bytes that a message area may have; 0 leaves it to the architecture.
 pub static AREA_LIMIT: AtomicUsize = AtomicUsize::new(0);
+/// `--build-in-area`: lists and tuples are built in the message area at once, where their parts allow it.
+pub static BUILD_IN_AREA: AtomicBool = AtomicBool::new(false);
 /// `--trace-gc`: a line on standard error for every collection.
 pub static TRACE: AtomicBool = AtomicBool::new(false);
 
