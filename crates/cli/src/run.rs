@@ -2,7 +2,7 @@
 
 use atoll_vm::{Options, Program};
 
-use crate::arguments::{MachineOptions, RunOptions};
+use crate::arguments::{MachineOptions, OldGeneration, RunOptions};
 
 /// The machine's options from the command line's.
 fn machine_options(machine: &MachineOptions) -> Result<Options, String> {
@@ -15,6 +15,7 @@ fn machine_options(machine: &MachineOptions) -> Result<Options, String> {
     }
     options.minimum_heap_words = machine.minimum_heap.unwrap_or(options.minimum_heap_words);
     options.minimum_binary_words = machine.minimum_binary.unwrap_or(options.minimum_binary_words);
+    options.mark_sweep = machine.old_generation == OldGeneration::MarkSweep;
     options.processes = machine.processes.unwrap_or(options.processes);
     options.code_path.clone_from(&machine.paths);
     options.otp.clone_from(&machine.otp);

@@ -108,6 +108,9 @@ pub static TIMED: AtomicBool = AtomicBool::new(false);
 pub static STRESS: AtomicU32 = AtomicU32::new(0);
 /// `--verify-heap`: check heaps after every collection.
 pub static VERIFY: AtomicBool = AtomicBool::new(false);
+/// `--old-generation mark-sweep`: an architecture with generations does not move what is old, if it can do so.
+pub static MARK_SWEEP: AtomicBool = AtomicBool::new(false);
+
 /// `--max-pause`: the longest time in nanoseconds that an incremental collector may keep a scheduler at once.
 pub static MAX_PAUSE: AtomicU64 = AtomicU64::new(1_000_000);
 /// `--area-limit`: bytes that a message area may have; 0 leaves it to the architecture.

@@ -28,6 +28,8 @@ pub struct Options {
     pub statistics: Option<PathBuf>,
     /// `--max-pause`: the longest time for which an incremental collector may keep a scheduler at once.
     pub longest_pause: Duration,
+    /// `--old-generation mark-sweep`: what is old is not moved, where the architecture can do so.
+    pub mark_sweep: bool,
     /// `--area-limit`: bytes that the message area of `hybrid` may have; by default as much as the machine has memory.
     pub area_limit: Option<usize>,
     /// `--build-in-area`: lists and tuples are built in the message area of `hybrid` at once, instead of being copied there when they are sent.
@@ -58,6 +60,7 @@ impl Default for Options {
             otp: None,
             statistics: None,
             longest_pause: Duration::from_millis(1),
+            mark_sweep: false,
             area_limit: None,
             build_in_area: false,
             stress: 0,
