@@ -9,10 +9,12 @@ RUNS ?= 5
 BENCH ?=
 # Options of `make conformance`: --only TEXT, --heaps NAMES, --stock, --record (see docs/conformance.md).
 CONFORMANCE ?=
+# Arguments of `make soak`: heap, seconds, workers.
+SOAK ?= hybrid 600 16
 # How long `make fuzz` runs, in seconds.
 SECONDS_OF_FUZZING ?= 60
 
-.PHONY: help run test bench conformance asan fuzz clean
+.PHONY: help run test bench conformance asan fuzz soak clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,6 +42,10 @@ asan: ## Run the tests of the crates with raw memory under AddressSanitizer (nee
 fuzz: ## Feed the loader damaged files for a minute (SECONDS_OF_FUZZING=600)
 	@scripts/setup test
 	ATOLL_FUZZ_SECONDS=$(SECONDS_OF_FUZZING) $(CARGO) test --release -p atoll-loader --test mutation -- --nocapture
+
+soak: ## Run a mixed load under the verifier for ten minutes (SOAK="private 60 8": heap, seconds, workers)
+	@scripts/setup run
+	@scripts/soak $(SOAK)
 
 clean: ## Remove what was built and measured
 	$(CARGO) clean

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Runs Erlang and Elixir programs on the heap architecture of your choice.
 #[derive(Debug, Parser)]
@@ -32,8 +32,8 @@ pub enum Command {
         #[command(subcommand)]
         evaluation: Evaluation,
     },
-    /// Boot OTP itself: takes all options of `erl`. --heap NAME and --otp DIR may stand in front of them, and
-    /// ATOLL_HEAP names an architecture too.
+    /// Boot OTP itself: takes all options of `erl`. --heap NAME, --old-generation HOW and --otp DIR may stand in front
+    /// of them, and ATOLL_HEAP names an architecture too.
     #[command(disable_help_flag = true)]
     Erl(OtpOptions),
     /// Compile with OTP's compiler: takes all options of `erlc`, as `atoll erl` does.
@@ -73,6 +73,16 @@ pub enum Evaluation {
     },
 }
 
+/// How the shared heap collects what is old.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum OldGeneration {
+    /// All that lives is copied.
+    #[default]
+    Copying,
+    /// Nothing is moved.
+    MarkSweep,
+}
+
 /// Options of the machine.
 #[derive(Clone, Debug, Args)]
 pub struct MachineOptions {
@@ -88,6 +98,9 @@ pub struct MachineOptions {
     /// Highest number of processes (also: +P N) [default: 262144]
     #[arg(long = "max-processes", value_name = "N")]
     pub processes: Option<usize>,
+    /// How the shared heap collects what is old
+    #[arg(long, value_enum, default_value_t, value_name = "HOW")]
+    pub old_generation: OldGeneration,
     /// Folder to look for modules in before OTP's libraries (also: -pa DIR); may be given several times
     #[arg(long = "path", value_name = "DIR")]
     pub paths: Vec<PathBuf>,
@@ -113,6 +126,9 @@ pub struct RunOptions {
     /// The memory that the message area of `hybrid` may have: 512M, 4G [default: as much as the machine has]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub area_limit: Option<usize>,
+    /// Build lists and tuples in the message area of `hybrid` at once, instead of copying there what is sent
+    #[arg(long)]
+    pub build_in_area: bool,
     /// Collect at every Nth allocation point: finds mistakes of the machine, slowly
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub gc_stress: u32,
@@ -192,7 +208,7 @@ pub fn split(words: impl Iterator<Item = String>) -> Result<Vec<String>, String>
             words[index] = (*long).to_owned();
             index += 2;
         } else if let Some(option) = word.strip_prefix("--") {
-            let flag = ["verify-heap", "trace-gc", "no-erl", "help", "version"].contains(&option);
+            let flag = ["verify-heap", "trace-gc", "build-in-area", "no-erl", "help", "version"].contains(&option);
             index += if flag || option.contains('=') { 1 } else { 2 };
         } else if word.starts_with('-') {
             index += 1;

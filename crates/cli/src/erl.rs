@@ -1,10 +1,13 @@
 //! `atoll erl`, and what `atoll erlc` and `atoll escript` share with it: OTP is booted with the words of an `erl`
-//! command line. `--heap NAME` and `--otp DIR` may stand in front of them.
+//! command line. `--heap NAME`, `--old-generation HOW` and `--otp DIR` may stand in front of them.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use atoll_vm::Options;
+use clap::ValueEnum;
+
+use crate::arguments::OldGeneration;
 
 /// Variable that names the heap architecture, for programs that are started by others.
 const HEAP: &str = "ATOLL_HEAP";
@@ -18,12 +21,17 @@ pub fn own_options(mut words: Vec<OsString>) -> Result<(Options, Vec<OsString>),
     if let Some(heap) = std::env::var_os(HEAP).filter(|heap| !heap.is_empty()) {
         options.heap = heap.to_string_lossy().into_owned();
     }
-    while let Some(name @ ("--heap" | "--otp")) = words.first().and_then(|word| word.to_str()) {
+    let is_own = |name: &str| matches!(name, "--heap" | "--otp" | "--old-generation");
+    while let Some(name) = words.first().and_then(|word| word.to_str()).filter(|name| is_own(name)) {
         let value = words.get(1).cloned().ok_or_else(|| format!("{name}: a value is missing"))?;
-        if name == "--heap" {
-            options.heap = value.to_string_lossy().into_owned();
-        } else {
-            options.otp = Some(PathBuf::from(value));
+        match name {
+            "--heap" => options.heap = value.to_string_lossy().into_owned(),
+            "--otp" => options.otp = Some(PathBuf::from(value)),
+            _ => {
+                options.mark_sweep = OldGeneration::from_str(&value.to_string_lossy(), false)
+                    .map_err(|_| format!("{name} {}: choose copying or mark-sweep", value.to_string_lossy()))?
+                    == OldGeneration::MarkSweep;
+            }
         }
         words.drain(..2);
     }

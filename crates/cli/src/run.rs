@@ -2,7 +2,7 @@
 
 use atoll_vm::{Options, Program};
 
-use crate::arguments::{MachineOptions, RunOptions};
+use crate::arguments::{MachineOptions, OldGeneration, RunOptions};
 
 /// The machine's options from the command line's.
 fn machine_options(machine: &MachineOptions) -> Result<Options, String> {
@@ -15,6 +15,7 @@ fn machine_options(machine: &MachineOptions) -> Result<Options, String> {
     }
     options.minimum_heap_words = machine.minimum_heap.unwrap_or(options.minimum_heap_words);
     options.minimum_binary_words = machine.minimum_binary.unwrap_or(options.minimum_binary_words);
+    options.mark_sweep = machine.old_generation == OldGeneration::MarkSweep;
     options.processes = machine.processes.unwrap_or(options.processes);
     options.code_path.clone_from(&machine.paths);
     options.otp.clone_from(&machine.otp);
@@ -31,6 +32,7 @@ pub fn run(run: &RunOptions) -> Result<i32, String> {
     options.trace = run.trace_gc;
     options.longest_pause = run.max_pause;
     options.area_limit = run.area_limit;
+    options.build_in_area = run.build_in_area;
     let program = Program::prepare(&run.program).map_err(|error| error.to_string())?;
     atoll_vm::run(&options, &program, &run.arguments).map_err(|error| error.to_string())
 }

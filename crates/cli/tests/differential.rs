@@ -1,5 +1,5 @@
 //! Every program of `tests/programs` on every heap, held against stock `erl`: one test for each program and heap, eight
-//! runs in each.
+//! runs in each, and one more where there is a choice of old generations.
 //!
 //! `known_differences.txt` beside the programs lists those that are known to differ. They are shown as ignored, with
 //! the reason, and a test of their own fails as soon as they pass.
@@ -10,8 +10,8 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use atoll_differential::{
-    Atoll, Configuration, End, Finished, KnownDifferences, Program, Stock, compile, is_newer, matrix, programs,
-    quick_matrix,
+    Atoll, Configuration, End, Finished, KnownDifferences, Program, Stock, compile, is_newer, matrix, not_moved,
+    programs, quick_matrix,
 };
 use libtest_mimic::{Arguments, Failed, Trial};
 
@@ -66,7 +66,10 @@ fn trials(suite: &Arc<Suite>, program: &Program, heap: &'static str, known: &Kno
     let name = format!("{}/{heap}", program.module);
     // The whole matrix takes about an hour on two cores: ATOLL_MATRIX=full.
     let full = std::env::var_os("ATOLL_MATRIX").is_some_and(|value| value == "full");
-    let configurations = if full { matrix(heap, program.stress) } else { quick_matrix(heap, program.stress) };
+    let mut configurations = if full { matrix(heap, program.stress) } else { quick_matrix(heap, program.stress) };
+    if heap == "shared" {
+        configurations.push(not_moved(heap, program.stress));
+    }
     let (suite, program) = (Arc::clone(suite), program.clone());
     let check = move || suite.check(&program, &configurations);
     match known.reason(name.split('/').next().unwrap_or_default(), heap) {

@@ -23,7 +23,13 @@ fn number(name: &str) -> Result<Option<u64>, String> {
 }
 
 fn configurations(heap: &str) -> Vec<Configuration> {
-    let make = |(schedulers, stress, verify)| Configuration { heap: heap.to_owned(), schedulers, stress, verify };
+    let make = |(schedulers, stress, verify)| Configuration {
+        heap: heap.to_owned(),
+        schedulers,
+        stress,
+        verify,
+        mark_sweep: false,
+    };
     [(1, 0, false), (2, 0, false), (1, STRESS, true), (2, STRESS, true)].map(make).into()
 }
 

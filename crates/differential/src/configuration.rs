@@ -13,6 +13,8 @@ pub struct Configuration {
     pub stress: u32,
     /// `--verify-heap`
     pub verify: bool,
+    /// `--old-generation mark-sweep`
+    pub mark_sweep: bool,
 }
 
 impl Configuration {
@@ -24,6 +26,9 @@ impl Configuration {
         }
         if self.verify {
             options.push("--verify-heap".to_owned());
+        }
+        if self.mark_sweep {
+            options.extend(["--old-generation".to_owned(), "mark-sweep".to_owned()]);
         }
         options
     }
@@ -46,7 +51,7 @@ pub fn matrix(heap: &str, stress: u32) -> Vec<Configuration> {
     let mut all = Vec::new();
     for (stress, verify) in [(0, false), (stress, false), (0, true), (stress * VERIFIED_STRESS, true)] {
         for schedulers in [1, 2] {
-            all.push(Configuration { heap: heap.to_owned(), schedulers, stress, verify });
+            all.push(Configuration { heap: heap.to_owned(), schedulers, stress, verify, mark_sweep: false });
         }
     }
     all
@@ -55,8 +60,20 @@ pub fn matrix(heap: &str, stress: u32) -> Vec<Configuration> {
 /// Three of them that show most in little time.
 pub fn quick_matrix(heap: &str, stress: u32) -> Vec<Configuration> {
     let stress = stress.max(QUICK_STRESS);
-    let one = |schedulers, stress, verify| Configuration { heap: heap.to_owned(), schedulers, stress, verify };
+    let one = |schedulers, stress, verify| Configuration {
+        heap: heap.to_owned(),
+        schedulers,
+        stress,
+        verify,
+        mark_sweep: false,
+    };
     vec![one(1, 0, false), one(2, 0, false), one(2, stress, true)]
+}
+
+/// With an old generation that is not moved, for heaps that have the choice.
+pub fn not_moved(heap: &str, stress: u32) -> Configuration {
+    let stress = stress.max(QUICK_STRESS);
+    Configuration { heap: heap.to_owned(), schedulers: 2, stress, verify: true, mark_sweep: true }
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ mod stock;
 
 pub use check::{Atoll, difference};
 pub use compile::{CompileError, compile, is_newer};
-pub use configuration::{Configuration, matrix, quick_matrix};
+pub use configuration::{Configuration, matrix, not_moved, quick_matrix};
 pub use program::{KnownDifferences, Program, programs};
 pub use run::{End, Finished, run};
 pub use stock::Stock;

@@ -108,10 +108,15 @@ pub static TIMED: AtomicBool = AtomicBool::new(false);
 pub static STRESS: AtomicU32 = AtomicU32::new(0);
 /// `--verify-heap`: check heaps after every collection.
 pub static VERIFY: AtomicBool = AtomicBool::new(false);
+/// `--old-generation mark-sweep`: an architecture with generations does not move what is old, if it can do so.
+pub static MARK_SWEEP: AtomicBool = AtomicBool::new(false);
+
 /// `--max-pause`: the longest time in nanoseconds that an incremental collector may keep a scheduler at once.
 pub static MAX_PAUSE: AtomicU64 = AtomicU64::new(1_000_000);
 /// `--area-limit`: bytes that a message area may have; 0 leaves it to the architecture.
 pub static AREA_LIMIT: AtomicUsize = AtomicUsize::new(0);
+/// `--build-in-area`: lists and tuples are built in the message area at once, where their parts allow it.
+pub static BUILD_IN_AREA: AtomicBool = AtomicBool::new(false);
 /// `--trace-gc`: a line on standard error for every collection.
 pub static TRACE: AtomicBool = AtomicBool::new(false);
 

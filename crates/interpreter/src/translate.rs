@@ -5,7 +5,8 @@ use atoll_loader::instruction::{HeapNeed, Instruction, Label, Register, Source};
 use atoll_term::{Header, Kind, Term, Word, atoms};
 
 use crate::core::Handler;
-use crate::handlers::{call, control, data, exception, map, receive, test};
+use crate::handlers::area::is_built_in_area;
+use crate::handlers::{area, call, control, data, exception, map, receive, test};
 use crate::operand::{Any, Operand, X, any_register, offset, resolve};
 use crate::pick::{by_half, by_list, by_source, by_source_destination, by_two_sources_destination};
 use crate::stubs::native_of;
@@ -324,19 +325,24 @@ impl Writer<'_> {
                     _ => self.emit(data::swap::<Any, Any>, &[s.any(), t.any()]),
                 }
             }
+            Instruction::PutList { head, tail, destination } if is_built_in_area() => {
+                let (h, t) = (self.any(*head), self.any(*tail));
+                self.emit(area::put_list, &[h, t, any_register(*destination)]);
+            }
             Instruction::PutList { head, tail, destination } => {
                 let (h, t, d) = (self.operand(*head), self.operand(*tail), self.register(*destination));
                 let chosen = by_two_sources_destination!(data::put_list, h, t, d);
                 self.emit(chosen, &[h.word(), t.word(), d.word()]);
             }
-            Instruction::PutTuple { destination, elements } if elements.len() == 2 => {
+            Instruction::PutTuple { destination, elements } if elements.len() == 2 && !is_built_in_area() => {
                 let (s, t, d) = (self.operand(elements[0]), self.operand(elements[1]), self.register(*destination));
                 let chosen = by_two_sources_destination!(data::put_pair, s, t, d);
                 self.emit(chosen, &[d.word(), s.word(), t.word()]);
             }
             Instruction::PutTuple { destination, elements } => {
                 let header = Header::new(Kind::Tuple, elements.len()).word();
-                self.emit(data::put_tuple, &[any_register(*destination), header]);
+                let handler = if is_built_in_area() { area::put_tuple } else { data::put_tuple as Handler };
+                self.emit(handler, &[any_register(*destination), header]);
                 for element in elements {
                     self.words.push(self.any(*element));
                 }

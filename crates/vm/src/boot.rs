@@ -153,6 +153,8 @@ pub fn install(options: &Options, way: Use) -> Result<&'static Schedulers, BootE
     statistics::VERIFY.store(options.verify, Ordering::Relaxed);
     statistics::TRACE.store(options.trace, Ordering::Relaxed);
     statistics::TIMED.store(options.statistics.is_some(), Ordering::Relaxed);
+    statistics::MARK_SWEEP.store(options.mark_sweep, Ordering::Relaxed);
+    statistics::BUILD_IN_AREA.store(options.build_in_area, Ordering::Relaxed);
     statistics::AREA_LIMIT.store(options.area_limit.unwrap_or(0), Ordering::Relaxed);
     statistics::MAX_PAUSE.store(options.longest_pause.as_nanos() as u64, Ordering::Relaxed);
     let architecture = architectures::by_name(&options.heap)

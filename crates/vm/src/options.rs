@@ -28,8 +28,12 @@ pub struct Options {
     pub statistics: Option<PathBuf>,
     /// `--max-pause`: the longest time for which an incremental collector may keep a scheduler at once.
     pub longest_pause: Duration,
+    /// `--old-generation mark-sweep`: what is old is not moved, where the architecture can do so.
+    pub mark_sweep: bool,
     /// `--area-limit`: bytes that the message area of `hybrid` may have; by default as much as the machine has memory.
     pub area_limit: Option<usize>,
+    /// `--build-in-area`: lists and tuples are built in the message area of `hybrid` at once, instead of being copied there when they are sent.
+    pub build_in_area: bool,
     /// `--gc-stress`: collect at every Nth allocation point; 0 is off.
     pub stress: u32,
     /// `--verify-heap`: check heaps after every collection.
@@ -56,7 +60,9 @@ impl Default for Options {
             otp: None,
             statistics: None,
             longest_pause: Duration::from_millis(1),
+            mark_sweep: false,
             area_limit: None,
+            build_in_area: false,
             stress: 0,
             verify: false,
             trace: false,

@@ -27,7 +27,7 @@ const ADDRESS_FACTORS: [usize; 3] = [16, 4, 2];
 const LEAST_GROWTH: usize = super::roots::LEAST_GROWTH_WORDS * WORD_BYTES;
 
 /// A slice of the collector takes this part of the longest pause: who waits for a scheduler may have to wait for several.
-const SLICES: u64 = 4;
+const SLICES: u64 = 2;
 
 /// Addresses of the area.
 #[derive(Clone, Copy, Debug)]

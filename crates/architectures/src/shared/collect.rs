@@ -9,7 +9,7 @@ use atoll_term::{Term, Word};
 
 use super::state::{Collector, Range, State};
 use super::stored::StoredTerms;
-use super::{Shared, buffer, limits, major, minor, parallel, send, stack_marks, verify};
+use super::{Shared, buffer, limits, major, mark_sweep, minor, parallel, send, stack_marks, verify};
 use crate::common::cheney::{Copier, Policy};
 use crate::common::counted::{self, Counted};
 use crate::common::fragments::FragmentRanges;
@@ -33,13 +33,26 @@ pub(super) trait Visit {
     fn follow(&mut self) -> [usize; 2];
 }
 
+/// What the words are that a process with a limit is charged for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Charge {
+    /// Nobody has a limit.
+    Nothing,
+    /// Copies of a minor collection: young ones, and those that have become old.
+    Minor,
+    /// All that is copied.
+    All,
+    /// All that is old.
+    Old,
+}
+
 /// The roots of one collection.
 pub(super) struct Roots<'a> {
     pub(super) shared: &'a Shared,
     /// The process that asked.
     asker: *mut Mutator,
-    /// Is something to be charged to processes with a limit?
-    pub(super) charge: bool,
+    /// What is charged to processes with a limit?
+    pub(super) charge: Charge,
     /// Is that a check, which visits stacks as they are?
     pub(super) is_check: bool,
     pub(super) is_major: bool,
@@ -68,11 +81,11 @@ impl Roots<'_> {
             buffer::clear(mutator);
             adopt_off_heap(collector, mutator);
         });
-        if self.charge {
+        if self.charge != Charge::Nothing {
             self.each_with_limit(to);
         }
         self.each(&mut |mutator, roots| {
-            let done = self.charge && State::of(mutator).maximum_words > 0;
+            let done = self.charge != Charge::Nothing && State::of(mutator).maximum_words > 0;
             if !done {
                 self.visit_process(mutator, roots, to);
             }
@@ -102,7 +115,7 @@ impl Roots<'_> {
                 if State::of(mutator).maximum_words > 0 && is_asker == the_asker {
                     self.visit_process(mutator, roots, to);
                     let now = to.follow();
-                    limits::charge(mutator, self.is_major, [now[0] - before[0], now[1] - before[1]]);
+                    limits::charge(mutator, self.charge, [now[0] - before[0], now[1] - before[1]]);
                     before = now;
                 }
             });
@@ -200,18 +213,24 @@ fn collect_stopped(
         || collector.minors >= usize::from(State::of(asked()).options().full_sweep_after)
         || (collector.old_words > 0 && mature > old_free)
         || collector.old_off_heap_bytes > off_heap_limit;
-    let charge = shared.limited.load(Ordering::Relaxed);
+    let limited = shared.limited.load(Ordering::Relaxed);
+    let charge = if limited { Charge::Minor } else { Charge::Nothing };
     let all = is_major || collector.minors == 0;
     let mut roots =
         Roots { shared, asker, charge, is_check: false, is_major, own, stored: &shared.stored, all, majors };
     let need = request.heap_words;
-    let enough = !is_major
-        && minor::collect(shared, collector, need, &mut roots, started)
-        && (!is_due || limits::check(asked(), request).is_ok());
+    let moves = collector.mark_sweep.is_none();
+    let mut enough = !(is_major && moves) && minor::collect(shared, collector, need, &mut roots, started);
+    enough &= !is_major && (!is_due || limits::check(asked(), request).is_ok());
     if !enough {
-        let started = if is_major { started } else { monotonic() };
-        (roots.all, roots.is_major) = (true, true);
-        major::collect(shared, collector, need, &mut roots, started);
+        let started = if is_major && moves { started } else { monotonic() };
+        if moves {
+            (roots.all, roots.is_major) = (true, true);
+            roots.charge = if limited { Charge::All } else { Charge::Nothing };
+            major::collect(shared, collector, need, &mut roots, started);
+        } else {
+            mark_sweep::collect(shared, collector, &mut roots, started);
+        }
     }
     let old = blocks::words_between(collector.old().start(), collector.old_top) * size_of::<Word>();
     let old_start = collector.old().start() as usize;
@@ -243,7 +262,7 @@ pub(super) unsafe fn copy<P: Policy + Sync>(
 ) -> (*mut Word, *mut Word) {
     if counted::is_wanted() {
         let mut ranges = FragmentRanges::default();
-        ranges.add_run(collector.old().start(), old_used(collector));
+        ranges.add_run(collector.old().start(), old_extent(collector));
         // SAFETY: as the caller's.
         return unsafe { copy_by(shared, collector, roots, Counted::new(policy, ranges.sort()), destinations, before) };
     }
@@ -260,10 +279,16 @@ unsafe fn copy_by<P: Policy + Sync>(
     before: usize,
 ) -> (*mut Word, *mut Word) {
     let (young, old) = destinations;
-    let workers = shared.workers.load(Ordering::Relaxed);
-    if before > shared.parallel_above.load(Ordering::Relaxed) && workers > 1 {
+    let is_large = before > shared.parallel_above.load(Ordering::Relaxed);
+    let workers = if is_large { shared.workers.load(Ordering::Relaxed) } else { 1 };
+    let mut space = collector.mark_sweep.take();
+    if workers > 1 || space.is_some() {
+        let runs = space.as_mut().map(|space| &mut space.runs);
         // SAFETY: as the caller's.
-        return unsafe { parallel::copy(collector, roots, &policy, young, old, workers) };
+        let copied = unsafe { parallel::copy(collector, roots, &policy, destinations, workers, runs) };
+        collector.old_allocated += copied.promoted;
+        collector.mark_sweep = space;
+        return copied.tops;
     }
     let mut serial = Serial { copier: Copier::new(policy, young, old), start: [young, old], scanned: [young, old] };
     roots.each_run(collector, &mut serial);
@@ -295,9 +320,14 @@ impl<P: Policy> Visit for Serial<P> {
     }
 }
 
+/// Words from the start of the old generation to its end.
+pub(super) fn old_extent(collector: &Collector) -> usize {
+    blocks::words_between(collector.old().start(), collector.old_top)
+}
+
 /// Words in use in the old generation.
 pub(super) fn old_used(collector: &Collector) -> usize {
-    blocks::words_between(collector.old().start(), collector.old_top)
+    if collector.mark_sweep.is_some() { collector.old_allocated } else { old_extent(collector) }
 }
 
 /// What a collection leaves in the young generation.

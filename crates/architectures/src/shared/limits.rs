@@ -12,6 +12,7 @@
 use atoll_heap::{Collection, HeapFull, Mutator};
 use atoll_term::Word;
 
+use super::collect::Charge;
 use super::state::State;
 use crate::common::blocks::words_between;
 
@@ -73,12 +74,14 @@ pub(super) fn count_from_here(mutator: &mut Mutator) {
     }
 }
 
-/// In a collection: charges what the process alone has made it copy to the young and the old generation.
-pub(super) fn charge(mutator: &mut Mutator, is_major: bool, [young, old]: [usize; 2]) {
+/// In a collection: charges what the process alone has made it copy to the young and the old generation, or mark there.
+pub(super) fn charge(mutator: &mut Mutator, charge: Charge, [young, old]: [usize; 2]) {
     if let Some(account) = &mut State::of_mut(mutator).account {
-        account.old = if is_major { 0 } else { account.old + old };
-        account.young = young;
-        account.not_judged += std::mem::take(&mut account.allocated);
+        account.old = if charge == Charge::Minor { account.old + old } else { old };
+        if charge != Charge::Old {
+            account.young = young;
+            account.not_judged += std::mem::take(&mut account.allocated);
+        }
     }
 }
 

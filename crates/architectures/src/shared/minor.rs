@@ -7,7 +7,7 @@ use atoll_heap::{link_off_heap, off_heap_bytes};
 use atoll_term::{WORD_BYTES, Word};
 
 use super::Shared;
-use super::collect::{Outcome, Roots, copy, report, settle};
+use super::collect::{Outcome, Roots, copy, old_extent, old_used, report, settle};
 use super::state::Collector;
 use crate::common::cheney::{Destination, Policy};
 use crate::common::fragments::FragmentRanges;
@@ -59,11 +59,13 @@ pub(super) fn collect(
     if mature > 0 && collector.old_words == 0 {
         collector.old_words = fibonacci::at_least(mature + used);
     }
-    collector.old().check_room(collector.old_words + 2 * mature);
+    let extent = old_extent(collector);
+    collector.old().check_room(collector.old_words.max(extent) + 2 * mature);
     let to = collector.other().start();
     collector.other().check_room(2 * before + need);
 
     let old_start = collector.old_top;
+    let old_before = old_used(collector);
     let policy =
         Young { start: from as usize, mature_bytes: mature * WORD_BYTES, used_bytes: used * WORD_BYTES, fragments };
     let mut young_list = null_mut();
@@ -72,9 +74,9 @@ pub(super) fn collect(
     // the young generation.
     let (young_top, old_top) = unsafe {
         let tops = copy(shared, collector, roots, policy, (to, old_start), before);
+        let old = collector.old().start() as usize..tops.1 as usize;
         off_heap::sweep(collector.young_off_heap, |object| {
-            let is_old =
-                (object.as_ptr() as usize).wrapping_sub(old_start as usize) < (tops.1 as usize - old_start as usize);
+            let is_old = old.contains(&(object.as_ptr() as usize));
             collector.old_off_heap_bytes += if is_old { off_heap_bytes(object) } else { 0 };
             link_off_heap(if is_old { &mut old_list } else { &mut young_list }, object);
         });
@@ -89,6 +91,7 @@ pub(super) fn collect(
     let outcome = Outcome { top: young_top, words, need, used_before: used };
     // SAFETY: everything that lives has been copied.
     unsafe { settle(shared, collector, &outcome, SHRINK_FACTOR, started) };
-    report(collector, false, started, before, live + blocks::words_between(old_start, old_top));
-    live + need <= words
+    report(collector, false, started, before, live + old_used(collector) - old_before);
+    // Where what is old is not moved, a major collection would not make more room for what is young.
+    live + need <= words || collector.mark_sweep.is_some()
 }

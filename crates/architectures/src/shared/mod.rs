@@ -20,6 +20,8 @@
 //!    for two collections (`stack_marks.rs`). The terms of no process, always (of stored terms in minors those that were
 //!    new: `stored.rs`).
 //! 4. Cheney scan; above 2^18 words in use several threads do it (`parallel.rs`).
+//!    With `--old-generation mark-sweep` what is old is not moved: survivors of two minor collections fill free runs in the
+//!    old generation (`free_runs.rs`), and a major collection is a minor one with all roots, then `mark_sweep.rs`.
 //! 5. Off-heap lists of all processes join the heap's, and are swept.
 //! 6. Size: as in `private` (75% grows, 25% shrinks), and one step of the series more while collections take more
 //!    than an eighth of the time (not in the papers, which stop one processor, not all).
@@ -33,11 +35,14 @@
 //! * S4: the off-heap lists name each handle of the heap once.
 //! * S5: a pointer in the part of a stack that the next minor collection does not scan leads to the old generation or
 //!   to the immovable range; the marker stands at the end of the part that is covered.
+//! * S6: free runs lie apart from each other in the old generation, and no pointer leads into one.
 
 mod buffer;
 mod collect;
+mod free_runs;
 mod limits;
 mod major;
+mod mark_sweep;
 mod minor;
 mod parallel;
 mod send;
@@ -52,7 +57,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use atoll_heap::{
     Architecture, Collection, Fragment, HeapFull, HeapOptions, HeapSizes, Mutator, OFF_HEAP_BYTES_AT_LEAST, RootSet,
-    StackPlacement,
+    StackPlacement, statistics,
 };
 use atoll_term::{Term, Word};
 
@@ -105,9 +110,14 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// The architecture with its heap; ends the run when there are no addresses for it.
+    /// The architecture with its heap, and the old generation that `--old-generation` names; ends the run when there are no addresses for it.
     pub fn new() -> Shared {
-        let collector = Collector::new(INITIAL_WORDS);
+        Shared::with_old_generation(statistics::MARK_SWEEP.load(Ordering::Relaxed))
+    }
+
+    /// As [`Shared::new`]; with `mark_sweep` what is old is not moved.
+    pub fn with_old_generation(mark_sweep: bool) -> Shared {
+        let collector = Collector::new(INITIAL_WORDS, mark_sweep);
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let start = collector.young().start() as usize;
         let end = collector.young().end();

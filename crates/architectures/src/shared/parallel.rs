@@ -6,13 +6,17 @@
 //! cons holds the address of its copy in its first word, with low bits 00, because one word must say it all; boxed
 //! objects are forwarded as in a serial copy. What is left of a buffer is filled with an object, so that the
 //! generations can be walked.
+//!
+//! One thread alone uses it too, without those exchanges, when what becomes old is to fill free runs: this copy
+//! needs no destination in one piece.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard};
 
-use atoll_term::{Header, Kind, Term, WORD_BYTES, Word};
+use atoll_term::{Header, Term, WORD_BYTES, Word};
 
 use super::collect::{Roots, Visit};
+use super::free_runs::{FreeRuns, fill};
 use super::state::Collector;
 use crate::common::cheney::{Destination, Policy};
 
@@ -47,6 +51,10 @@ struct Team<'p, P> {
     policy: &'p P,
     /// Next free addresses of the young and the old destination.
     tops: [AtomicUsize; 2],
+    /// Free runs in the old generation, which are used first.
+    runs: Option<Mutex<&'p mut FreeRuns>>,
+    /// Words taken out of them.
+    from_runs: AtomicUsize,
     workers: usize,
     pool: Mutex<Pool>,
     changed: Condvar,
@@ -100,34 +108,45 @@ struct Buffer {
 
 const NO_BUFFER: Buffer = Buffer { scan: std::ptr::null_mut(), top: std::ptr::null_mut(), end: std::ptr::null_mut() };
 
-struct Worker<'t, 'p, P> {
+/// With `ALONE` there is no other.
+struct Worker<'t, 'p, P, const ALONE: bool> {
     team: &'t Team<'p, P>,
     buffers: [Buffer; 2],
     pieces: Vec<Piece>,
 }
 
 // SAFETY: a worker's buffers and pieces are its own.
-unsafe impl<P: Sync> Send for Worker<'_, '_, P> {}
+unsafe impl<P: Sync> Send for Worker<'_, '_, P, false> {}
 
-/// Makes an object of unused words.
-unsafe fn fill(start: *mut Word, end: *mut Word) {
-    let words = (end as usize - start as usize) / WORD_BYTES;
-    let header = match words {
-        0 => return,
-        1 => Header::new(Kind::Tuple, 0),
-        _ => Header::new(Kind::HeapBits, words - 1),
-    };
-    // SAFETY: the caller's words, at least one.
-    unsafe { *start = header.word() }
-}
-
-impl<P: Policy + Sync> Worker<'_, '_, P> {
-    fn new<'t, 'p>(team: &'t Team<'p, P>) -> Worker<'t, 'p, P> {
+impl<P: Policy + Sync, const ALONE: bool> Worker<'_, '_, P, ALONE> {
+    fn new<'t, 'p>(team: &'t Team<'p, P>) -> Worker<'t, 'p, P, ALONE> {
         Worker { team, buffers: [NO_BUFFER; 2], pieces: Vec::new() }
     }
 
-    fn carve(&self, which: usize, words: usize) -> *mut Word {
-        self.team.tops[which].fetch_add(words * WORD_BYTES, Ordering::Relaxed) as *mut Word
+    /// Claims an object: `moved` takes the place of its first word, if that is `first` still; else what is there.
+    #[inline(always)]
+    unsafe fn claim(object: *mut Word, first: Word, moved: Word) -> Result<(), Word> {
+        if ALONE {
+            // SAFETY: the object is whole, and nobody else looks at it.
+            unsafe { *object = moved };
+            return Ok(());
+        }
+        // SAFETY: all workers reach first words of collected objects as atomic ones.
+        let word = unsafe { AtomicU64::from_ptr(object) };
+        word.compare_exchange(first, moved, Ordering::AcqRel, Ordering::Acquire).map(drop)
+    }
+
+    fn carve(&self, which: usize, least: usize, most: usize) -> (*mut Word, usize) {
+        if which == 1
+            && let Some(runs) = &self.team.runs
+        {
+            let mut runs = runs.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            if let Some((start, words)) = runs.take(least, most) {
+                self.team.from_runs.fetch_add(words, Ordering::Relaxed);
+                return (start, words);
+            }
+        }
+        (self.team.tops[which].fetch_add(most * WORD_BYTES, Ordering::Relaxed) as *mut Word, most)
     }
 
     /// Room for an object; large ones lie outside of the buffer.
@@ -146,24 +165,41 @@ impl<P: Policy + Sync> Worker<'_, '_, P> {
     #[cold]
     unsafe fn allocate_slow(&mut self, which: usize, words: usize) -> *mut Word {
         if words > LARGE_OBJECT {
-            return self.carve(which, words);
+            let (start, got) = self.carve(which, words, words);
+            // SAFETY: the words were just carved for this worker.
+            unsafe { fill(start.add(words), start.add(got)) };
+            return start;
         }
         // SAFETY: the buffer is this worker's.
         unsafe { self.retire(which) };
-        let start = self.carve(which, BUFFER_WORDS);
+        let (start, got) = self.carve(which, words, BUFFER_WORDS);
         let top = start.wrapping_add(words);
-        self.buffers[which] = Buffer { scan: start, top, end: start.wrapping_add(BUFFER_WORDS) };
+        self.buffers[which] = Buffer { scan: start, top, end: start.wrapping_add(got) };
         start
     }
 
-    /// Gives a buffer up: what was not scanned is work, the rest is filled.
+    /// Gives a buffer up: what was not scanned is work, the rest is given back, or filled.
     unsafe fn retire(&mut self, which: usize) {
         let buffer = std::mem::replace(&mut self.buffers[which], NO_BUFFER);
         if buffer.scan < buffer.top {
             self.pieces.push(Piece { start: buffer.scan, end: buffer.top, roots: false });
         }
+        let (unused, end) = (buffer.top as usize, buffer.end as usize);
+        let is_last = self.team.tops[which].compare_exchange(end, unused, Ordering::Relaxed, Ordering::Relaxed).is_ok();
         // SAFETY: the unused words are this worker's.
-        unsafe { fill(buffer.top, buffer.end) }
+        unsafe {
+            match &self.team.runs {
+                _ if is_last => {}
+                Some(runs) if which == 1 => {
+                    let mut runs = runs.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+                    let before = runs.words();
+                    runs.give(buffer.top, buffer.end);
+                    // They may have been on top of what was there before: one counter for all that runs lose.
+                    self.team.from_runs.fetch_sub(runs.words() - before, Ordering::Relaxed);
+                }
+                _ => fill(buffer.top, buffer.end),
+            }
+        }
     }
 
     /// Takes back an object that another worker has copied first.
@@ -200,12 +236,25 @@ impl<P: Policy + Sync> Worker<'_, '_, P> {
         }
     }
 
+    /// Visits root words.
+    unsafe fn visit_run(&mut self, start: *mut Word, end: *mut Word) {
+        let mut at = start;
+        while at < end {
+            // SAFETY: the caller vouches for the words; most are no pointers.
+            unsafe {
+                if Term::from_word(*at).is_pointer() {
+                    self.visit(at);
+                }
+                at = at.add(1);
+            }
+        }
+    }
+
     unsafe fn copy_boxed(&mut self, object: *mut Word, which: usize) -> Word {
         // SAFETY: the object is whole but for its first word, which is a header or the forwarding; a copy is published
         // by the exchange, after it was filled.
         unsafe {
-            let first_word = AtomicU64::from_ptr(object);
-            let first = first_word.load(Ordering::Acquire);
+            let first = AtomicU64::from_ptr(object).load(Ordering::Acquire);
             if !Term::from_word(first).is_header() {
                 return first;
             }
@@ -214,8 +263,8 @@ impl<P: Policy + Sync> Worker<'_, '_, P> {
             *place = first;
             std::ptr::copy_nonoverlapping(object.add(1), place.add(1), words - 1);
             let moved = Term::boxed_at(place).word();
-            match first_word.compare_exchange(first, moved, Ordering::AcqRel, Ordering::Acquire) {
-                Ok(_) => {
+            match Self::claim(object, first, moved) {
+                Ok(()) => {
                     if words > LARGE_OBJECT {
                         self.pieces.push(Piece { start: place, end: place.add(words), roots: false });
                     }
@@ -237,8 +286,7 @@ impl<P: Policy + Sync> Worker<'_, '_, P> {
         // SAFETY: as in `copy_boxed`, for each cell.
         unsafe {
             loop {
-                let first_word = AtomicU64::from_ptr(cell);
-                let first = first_word.load(Ordering::Acquire);
+                let first = AtomicU64::from_ptr(cell).load(Ordering::Acquire);
                 if Term::from_word(first).is_header() {
                     *link = Term::cons_at(first as *const Word).word();
                     break;
@@ -247,8 +295,7 @@ impl<P: Policy + Sync> Worker<'_, '_, P> {
                 let place = self.allocate(which, 2);
                 *place = first;
                 *place.add(1) = tail.word();
-                let exchanged = first_word.compare_exchange(first, place as Word, Ordering::AcqRel, Ordering::Acquire);
-                if let Err(other) = exchanged {
+                if let Err(other) = Self::claim(cell, first, place as Word) {
                     self.take_back(which, place, 2);
                     *link = Term::cons_at(other as *const Word).word();
                     break;
@@ -313,11 +360,15 @@ impl<P: Policy + Sync> Worker<'_, '_, P> {
                     let half = self.pieces.len() / 2;
                     self.team.give(self.pieces.drain(..half));
                 }
-                let given = || if team { self.team.take() } else { None };
+                let given = || if team && !ALONE { self.team.take() } else { None };
                 let Some(piece) = self.pieces.pop().or_else(given) else { break };
+                if piece.roots {
+                    self.visit_run(piece.start, piece.end);
+                    continue;
+                }
                 let mut at = piece.start;
                 while at < piece.end {
-                    let next = if piece.roots { at.add(1) } else { Self::next(at) };
+                    let next = Self::next(at);
                     self.visit(at);
                     at = next;
                 }
@@ -327,23 +378,25 @@ impl<P: Policy + Sync> Worker<'_, '_, P> {
 
     /// Words that were copied to either generation while no other worker had begun.
     fn copied(&self, start: [*mut Word; 2]) -> [usize; 2] {
-        [0, 1].map(|which| {
+        let bumped = [0, 1].map(|which| {
             let Buffer { top, end, .. } = self.buffers[which];
             let bytes = self.team.tops[which].load(Ordering::Relaxed) - start[which] as usize;
-            (bytes - (end as usize - top as usize)) / WORD_BYTES
-        })
+            (bytes as isize - (end as isize - top as isize)) / WORD_BYTES as isize
+        });
+        let [young, old] = bumped;
+        [young as usize, (old + self.team.from_runs.load(Ordering::Relaxed) as isize) as usize]
     }
 }
 
 /// The worker that finds the roots, before the others begin.
-struct Leader<'t, 'p, P> {
-    worker: Worker<'t, 'p, P>,
+struct Leader<'t, 'p, P, const ALONE: bool> {
+    worker: Worker<'t, 'p, P, ALONE>,
     start: [*mut Word; 2],
 }
 
-impl<P: Policy + Sync> Visit for Leader<'_, '_, P> {
+impl<P: Policy + Sync, const ALONE: bool> Visit for Leader<'_, '_, P, ALONE> {
     fn run(&mut self, start: *mut Word, words: usize) {
-        if words > LARGE_RUN {
+        if words > LARGE_RUN && !ALONE {
             // Stacks and dictionaries stay where they are while the world is stopped.
             for from in (0..words).step_by(LARGE_RUN) {
                 let end = start.wrapping_add(words.min(from + LARGE_RUN));
@@ -352,10 +405,8 @@ impl<P: Policy + Sync> Visit for Leader<'_, '_, P> {
             }
             return;
         }
-        for index in 0..words {
-            // SAFETY: the roots hold whole terms.
-            unsafe { self.worker.visit(start.add(index)) }
-        }
+        // SAFETY: the roots hold whole terms.
+        unsafe { self.worker.visit_run(start, start.add(words)) }
     }
 
     fn follow(&mut self) -> [usize; 2] {
@@ -365,7 +416,15 @@ impl<P: Policy + Sync> Visit for Leader<'_, '_, P> {
     }
 }
 
-/// Copies all that the roots reach, with `workers` threads, this one among them; gives the new tops.
+/// What a copy has made of its destinations.
+pub(super) struct Copied {
+    /// The new tops of the young and the old destination.
+    pub(super) tops: (*mut Word, *mut Word),
+    /// Words that have become old, with those that were lost.
+    pub(super) promoted: usize,
+}
+
+/// Copies all that the roots reach, with `workers` threads, this one among them. What becomes old goes to `runs` first.
 ///
 /// # Safety
 /// The world is stopped; the roots hold whole terms; the destinations have room for half as much again as may be copied, and
@@ -374,30 +433,41 @@ pub(super) unsafe fn copy<P: Policy + Sync>(
     collector: &mut Collector,
     roots: &mut Roots<'_>,
     policy: &P,
-    young: *mut Word,
-    old: *mut Word,
+    (young, old): (*mut Word, *mut Word),
     workers: usize,
-) -> (*mut Word, *mut Word) {
+    runs: Option<&mut FreeRuns>,
+) -> Copied {
     let team = Team {
         policy,
         tops: [AtomicUsize::new(young as usize), AtomicUsize::new(old as usize)],
+        runs: runs.map(Mutex::new),
+        from_runs: AtomicUsize::new(0),
         workers,
         pool: Mutex::default(),
         changed: Condvar::new(),
         hungry: AtomicUsize::new(0),
     };
-    let mut leader = Leader { worker: Worker::new(&team), start: [young, old] };
-    roots.each_run(collector, &mut leader);
-    let mut leader = leader.worker;
-    team.give(leader.pieces.drain(..));
-    std::thread::scope(|scope| {
-        for _ in 1..workers {
-            // SAFETY: as the caller's.
-            scope.spawn(|| unsafe { Worker::new(&team).run() });
-        }
+    if workers == 1 {
+        let mut leader = Leader { worker: Worker::<P, true>::new(&team), start: [young, old] };
+        roots.each_run(collector, &mut leader);
         // SAFETY: as the caller's.
-        unsafe { leader.run() };
-    });
-    let [young, old] = team.tops.map(|top| top.into_inner() as *mut Word);
-    (young, old)
+        unsafe { leader.worker.run() };
+    } else {
+        let mut leader = Leader { worker: Worker::<P, false>::new(&team), start: [young, old] };
+        roots.each_run(collector, &mut leader);
+        let mut leader = leader.worker;
+        team.give(leader.pieces.drain(..));
+        std::thread::scope(|scope| {
+            for _ in 1..workers {
+                // SAFETY: as the caller's.
+                scope.spawn(|| unsafe { Worker::<P, false>::new(&team).run() });
+            }
+            // SAFETY: as the caller's.
+            unsafe { leader.run() };
+        });
+    }
+    let from_runs = team.from_runs.into_inner();
+    let [new_young, new_old] = team.tops.map(|top| top.into_inner() as *mut Word);
+    let promoted = from_runs.wrapping_add_signed((new_old as isize - old as isize) / WORD_BYTES as isize);
+    Copied { tops: (new_young, new_old), promoted }
 }

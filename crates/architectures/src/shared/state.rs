@@ -7,6 +7,7 @@ use atoll_platform::Reservation;
 use atoll_term::{WORD_BYTES, Word};
 
 use super::limits::Account;
+use super::mark_sweep::MarkSweep;
 use crate::common::fragments::FragmentRanges;
 
 /// Addresses reserved for the whole heap.
@@ -106,6 +107,10 @@ pub(super) struct Collector {
     /// High-water mark: objects below survived the last collection.
     pub(super) mark: *mut Word,
     pub(super) old_top: *mut Word,
+    /// Words of objects there, if they are not moved.
+    pub(super) old_allocated: usize,
+    /// The old generation is not moved.
+    pub(super) mark_sweep: Option<MarkSweep>,
     /// Size of the old generation; 0: there is none.
     pub(super) old_words: usize,
     pub(super) young_off_heap: *mut Word,
@@ -130,7 +135,7 @@ pub(super) struct Collector {
 unsafe impl Send for Collector {}
 
 impl Collector {
-    pub(super) fn new(young_words: usize) -> Collector {
+    pub(super) fn new(young_words: usize, mark_sweep: bool) -> Collector {
         // Where the system limits addresses, what it gives.
         let reservation = (0..12)
             .find_map(|step| Reservation::new(RESERVED_BYTES >> step).ok())
@@ -146,6 +151,8 @@ impl Collector {
             young_words,
             mark: range(0).start(),
             old_top: range(2).start(),
+            old_allocated: 0,
+            mark_sweep: mark_sweep.then(|| MarkSweep::new(range(2))),
             old_words: 0,
             young_off_heap: std::ptr::null_mut(),
             old_off_heap: std::ptr::null_mut(),
@@ -222,6 +229,16 @@ impl Collector {
         self.old_words = 0;
         // SAFETY: the caller vouches that nothing in it is used.
         unsafe { self.give_back(self.old, KEPT_WORDS, used) }
+    }
+
+    /// Gives the memory of words of the old generation back.
+    ///
+    /// # Safety
+    /// They are not used.
+    pub(super) unsafe fn give_back_old(&self, from: usize, words: usize) {
+        let offset = self.old.start - self.reservation.start().as_ptr() as usize + from * WORD_BYTES;
+        // SAFETY: as the caller's.
+        unsafe { self.reservation.discard(offset, words * WORD_BYTES) }
     }
 
     unsafe fn give_back(&self, range: Range, kept: usize, used: usize) {

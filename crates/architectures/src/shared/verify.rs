@@ -1,11 +1,11 @@
-//! The invariants S1 to S5 of `mod.rs`, checked on the whole heap after a collection, in the stopped world.
+//! The invariants S1 to S6 of `mod.rs`, checked on the whole heap after a collection, in the stopped world.
 
 use std::sync::atomic::Ordering;
 
 use atoll_heap::{each_off_heap, world};
 use atoll_term::{Header, Term, WORD_BYTES, Word};
 
-use super::collect::{Roots, Visit, old_used};
+use super::collect::{Charge, Roots, Visit, old_extent};
 use super::state::Collector;
 use super::{Shared, buffer, stack_marks};
 use crate::common::blocks::words_between;
@@ -33,13 +33,25 @@ impl Visit for Check<'_> {
 pub(super) fn verify(shared: &Shared, collector: &mut Collector, roots: &mut Roots<'_>) {
     let start = collector.young().start();
     let young = (start, words_between(start, collector.mark));
-    let old = (collector.old().start(), old_used(collector));
+    let old = (collector.old().start(), old_extent(collector));
+    let mut free: Vec<(usize, usize)> =
+        collector.mark_sweep.as_ref().map(|space| space.runs.each().collect()).unwrap_or_default();
+    free.sort_unstable();
+    if free.windows(2).any(|pair| pair[0].1 > pair[1].0)
+        || free.last().is_some_and(|run| run.1 > collector.old_top as usize)
+    {
+        violation("S6 (free runs lie apart in the old generation)", old.0, free.len() as Word);
+    }
     let inside = |run: (*mut Word, usize), place: *const Word| {
         (place as usize).wrapping_sub(run.0 as usize) < run.1 * WORD_BYTES
     };
     let immovable = |place: *const Word| shared.immovable.contains(Term::boxed_at(place));
-    let heap = |place: *const Word| inside(young, place) || inside(old, place) || immovable(place);
-    let not_young = |place: *const Word| inside(old, place) || immovable(place);
+    let is_free = |place: *const Word| {
+        let behind = free.partition_point(|run| run.0 <= place as usize);
+        behind > 0 && (place as usize) < free[behind - 1].1
+    };
+    let not_young = |place: *const Word| (inside(old, place) && !is_free(place)) || immovable(place);
+    let heap = |place: *const Word| inside(young, place) || not_young(place);
     // Messages that were never received lie in fragments outside of the heap.
     let ranges = [collector.young(), collector.other(), collector.old()];
     let reserved = move |place: *const Word| {
@@ -62,7 +74,7 @@ pub(super) fn verify(shared: &Shared, collector: &mut Collector, roots: &mut Roo
             }
         }
     });
-    (roots.all, roots.charge, roots.is_check) = (true, false, true);
+    (roots.all, roots.charge, roots.is_check) = (true, Charge::Nothing, true);
     roots.each_run(collector, &mut Check(&root));
     // SAFETY: the generations consist of whole objects after a collection; the lists are the heap's own.
     unsafe {

@@ -77,6 +77,64 @@ fn random_graphs_copied_in_parallel() {
 }
 
 #[test]
+fn random_graphs_with_an_old_generation_that_is_not_moved() {
+    for workers in [1, 3] {
+        let (_, _guard) = shared();
+        let architecture: &'static crate::Shared = Box::leak(Box::new(crate::Shared::with_old_generation(true)));
+        architecture.set_parallel(workers, 0);
+        std::thread::scope(|scope| {
+            for seed in 0..2 {
+                scope.spawn(move || churn(architecture, &OPTIONS, 90 + seed, 10_000));
+            }
+        });
+        counts(architecture);
+        pressure(architecture);
+    }
+}
+
+#[test]
+fn what_is_old_and_lives_is_not_moved_and_its_neighbours_give_room() {
+    let (_, _guard) = shared();
+    let architecture: &'static crate::Shared = Box::leak(Box::new(crate::Shared::with_old_generation(true)));
+    let _running = world::enter(architecture);
+    let mut process = Process::new(architecture, &OPTIONS, Term::NIL);
+    let mut highest = 0;
+    let mut kept = Vec::new();
+    for round in 0..40 {
+        process.reserve(60_000);
+        for number in 0..1_000 {
+            let list = process.list((0..1 + number % 30).map(|index| Term::small(index * round)));
+            process.roots.push(list);
+        }
+        for major in [false, false, true] {
+            process.collect(Collection { major, ..Collection::default() }).unwrap();
+        }
+        // All that lives is old now. Every fourth list is kept for a while.
+        assert!(kept.iter().all(|(term, hash)| process.roots.contains(term) && contents(*term) == *hash));
+        let mut index = 0;
+        process.roots.retain(|_| {
+            index += 1;
+            index % 4 == 0 || index == 1
+        });
+        if process.roots.len() > 800 {
+            process.roots.truncate(300);
+        }
+        kept = process.roots.iter().map(|term| (*term, contents(*term))).collect();
+        let mut end = 0;
+        architecture.each_block(&process.mutator, &mut |start, words| end = start as usize + 8 * words);
+        if round == 10 {
+            highest = end;
+        }
+        assert!(round < 10 || end <= highest + 8 * 60_000, "gaps are filled");
+    }
+    process.roots.clear();
+    process.collect(Collection { major: true, ..Collection::default() }).unwrap();
+    let mut words = 0;
+    architecture.each_block(&process.mutator, &mut |_, used| words += used);
+    assert_eq!(words, 0);
+}
+
+#[test]
 fn counts_are_given_back() {
     let (architecture, _guard) = shared();
     counts(architecture);
@@ -258,9 +316,9 @@ fn stacks_grow_and_give_memory_back() {
 
 #[test]
 fn a_process_that_holds_more_than_its_limit_is_full() {
-    for workers in [1, 3] {
+    for (workers, mark_sweep) in [(1, false), (3, false), (1, true), (3, true)] {
         let (_, _guard) = shared();
-        let architecture: &'static crate::Shared = Box::leak(Box::default());
+        let architecture: &'static crate::Shared = Box::leak(Box::new(crate::Shared::with_old_generation(mark_sweep)));
         architecture.set_parallel(workers, 0);
         let _running = world::enter(architecture);
         let mut other = Process::new(architecture, &OPTIONS, Term::NIL);

@@ -3,6 +3,7 @@
 //! Every handler is `unsafe`: its caller gives it an instruction of that kind, translated by this crate from code that
 //! the loader has checked, the registers of the process that runs on the core, and that core.
 
+pub mod area;
 pub mod arithmetic;
 pub mod bit_match;
 pub mod bits;
