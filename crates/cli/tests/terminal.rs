@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::{Read, Write};
-use std::os::fd::OwnedFd;
 use std::process::{Child, Command};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
@@ -39,7 +38,7 @@ impl Session {
         command.env_remove("ERL_FLAGS").env_remove("ERL_AFLAGS").env_remove("ERL_ZFLAGS").env_remove("ATOLL_HEAP");
         command.env("TERM", "xterm").env("LC_ALL", "C.UTF-8").env("ERL_CRASH_DUMP", "/dev/null");
         let child = command.stdin(copy()).stdout(copy()).stderr(copy()).spawn().expect("the machine starts");
-        let keys = File::from(OwnedFd::from(master));
+        let keys = File::from(master);
         let mut reader = keys.try_clone().expect("another descriptor");
         let (sender, output) = channel();
         std::thread::spawn(move || {
@@ -84,7 +83,7 @@ impl Session {
     }
 
     /// Waits for the machine's end; whether the terminal has the modes of a new one.
-    fn is_restored(mut self) -> bool {
+    fn ends_restored(mut self) -> bool {
         let started = Instant::now();
         while self.child.try_wait().expect("the machine can be waited for").is_none() {
             assert!(started.elapsed() < LONGEST_WAIT, "the machine does not end");
@@ -112,7 +111,7 @@ fn same(steps: &[(&str, &str)]) {
     }
     for mut session in [stock, atoll] {
         session.keys.write_all(b"\rhalt().\r").expect("the terminal takes keys");
-        assert!(session.is_restored());
+        assert!(session.ends_restored());
     }
 }
 
@@ -172,17 +171,17 @@ fn the_terminal_is_given_back() {
     };
     let mut session = started();
     session.keys.write_all(b"q().\r").expect("the terminal takes keys");
-    assert!(session.is_restored(), "after q()");
+    assert!(session.ends_restored(), "after q()");
     let mut session = started();
     session.keys.write_all(b"halt(0, [{flush, false}]).\r").expect("the terminal takes keys");
-    assert!(session.is_restored(), "after a halt that does not wait");
+    assert!(session.ends_restored(), "after a halt that does not wait");
     let mut session = started();
     session.keys.write_all(b"os:cmd(\"kill \" ++ os:getpid()).\r").expect("the terminal takes keys");
-    assert!(session.is_restored(), "after SIGTERM");
+    assert!(session.ends_restored(), "after SIGTERM");
     let mut session = started();
     session.types("\x03", "");
     session.types("c\n\r1.\r", "2>");
     session.types("\x03", "");
     session.keys.write_all(b"a\n").expect("the terminal takes keys");
-    assert!(session.is_restored(), "after an interrupt");
+    assert!(session.ends_restored(), "after an interrupt");
 }

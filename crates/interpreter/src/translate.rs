@@ -146,7 +146,13 @@ impl Writer<'_> {
             Instruction::CallExt { target, .. }
             | Instruction::CallExtOnly { target, .. }
             | Instruction::CallExtLast { target, .. } => Some(Some(target.0)),
-            Instruction::Move { source: Source::Atom(_), .. } | Instruction::Line(_) | Instruction::NifStart => None,
+            // What a program's own native functions say is left to them.
+            Instruction::Move { source: Source::Atom(atom), .. }
+                if matches!(self.linked.atoms[atom.0 as usize], atoms::UNDEF | atoms::UNDEFINED) =>
+            {
+                None
+            }
+            Instruction::Line(_) | Instruction::NifStart => None,
             Instruction::Allocate { .. } | Instruction::Label(_) => None,
             _ => Some(None),
         });
