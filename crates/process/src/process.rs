@@ -5,7 +5,7 @@ use std::cell::UnsafeCell;
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 
-use atoll_heap::{Collection, Fragment, HeapFull, HeapOptions, Mutator, RootSet, architecture};
+use atoll_heap::{Collection, Fragment, HeapFull, Mutator, RootSet, architecture};
 use atoll_term::{Export, Term, Word, atoms};
 
 use thin_vec::ThinVec;
@@ -296,19 +296,13 @@ impl Own {
     }
 
     /// Collects, and makes room. `live` are the registers in use.
+    ///
+    /// # Errors
+    /// The heap has reached its limit; [`crate::watch::collect`] does what is to be done then.
     pub fn collect(&mut self, request: Collection, live: &mut [Term]) -> Result<(), HeapFull> {
-        let Own { mutator, saved, mailbox, rare, flags, .. } = self;
+        let Own { mutator, saved, mailbox, rare, .. } = self;
         let mut roots = Roots { saved, mailbox, rare: rare.as_deref_mut(), inbox: None };
-        let result = architecture().collect(mutator, request, live, &mut roots);
-        if result.is_err() && flags.heap_limit_spares {
-            // The limit is only to be reported: do without it this time.
-            let options = architecture().options(mutator);
-            architecture().set_options(mutator, &HeapOptions { maximum_words: 0, ..options });
-            let result = architecture().collect(mutator, request, live, &mut roots);
-            architecture().set_options(mutator, &options);
-            return result;
-        }
-        result
+        architecture().collect(mutator, request, live, &mut roots)
     }
 }
 

@@ -1,9 +1,10 @@
 //! Who is told of long collections, large heaps and long time slices (`erlang:system_monitor`), and of every collection of a
 //! traced process. While nobody is, each place that could tell looks at one switch.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use atoll_heap::{Collection, HeapFull, HeapSizes, architecture};
+use atoll_heap::{Collection, HeapFull, HeapOptions, HeapSizes, architecture};
 use atoll_platform::clock;
 use atoll_term::{Build, ScratchHeap, Term};
 use parking_lot::Mutex;
@@ -56,10 +57,48 @@ pub fn set_watch(new: Option<Watch>) -> Option<Watch> {
 /// As [`Own::collect`].
 #[inline]
 pub fn collect(pid: Term, own: &mut Own, request: Collection, live: &mut [Term]) -> Result<(), HeapFull> {
-    if own.flags.traced || ON.load(Ordering::Relaxed) {
-        return collect_and_tell(pid, own, request, live);
+    let collected = if own.flags.traced || ON.load(Ordering::Relaxed) {
+        collect_and_tell(pid, own, request, live)
+    } else {
+        own.collect(request, live)
+    };
+    collected.or_else(|full| limit_reached(full, pid, own, request, live))
+}
+
+/// Writes to the log that a process has reached its `max_heap_size`: pid, the process, and the figures of `garbage_collection_info`
+/// in this heap.
+pub type LimitReport = fn(Term, &Own, Term, ScratchHeap);
+
+static LIMIT_REPORT: OnceLock<LimitReport> = OnceLock::new();
+
+/// Sets who writes to the log that heaps reach their limits; the first call counts.
+pub fn report_limits(report: LimitReport) {
+    let _ = LIMIT_REPORT.set(report);
+}
+
+#[cold]
+#[inline(never)]
+fn limit_reached(
+    full: HeapFull,
+    pid: Term,
+    own: &mut Own,
+    request: Collection,
+    live: &mut [Term],
+) -> Result<(), HeapFull> {
+    if let Some(report) = LIMIT_REPORT.get().filter(|_| !own.flags.quiet_heap_limit) {
+        let mut scratch = ScratchHeap::new();
+        let info = information(&mut scratch, &architecture().sizes(&own.mutator), None);
+        report(pid, own, info, scratch);
     }
-    own.collect(request, live)
+    if !own.flags.heap_limit_spares {
+        return Err(full);
+    }
+    // The limit was only to be reported: do without it this time.
+    let options = architecture().options(&own.mutator);
+    architecture().set_options(&mut own.mutator, &HeapOptions { maximum_words: 0, ..options });
+    let result = own.collect(request, live);
+    architecture().set_options(&mut own.mutator, &options);
+    result
 }
 
 #[cold]
@@ -77,7 +116,7 @@ fn collect_and_tell(pid: Term, own: &mut Own, request: Collection, live: &mut [T
         for (event, sizes, words) in [(events[0], before, request.heap_words), (events[1], after, reclaimed)] {
             // No room on the heap may be taken: it was made for something else.
             let mut scratch = ScratchHeap::new();
-            let info = information(&mut scratch, &sizes, words);
+            let info = information(&mut scratch, &sizes, Some(words));
             if !tracing::tell_apart(pid, &mut scratch, tracing, name(event), &[info]) {
                 own.set_tracing(None);
                 break;
@@ -158,9 +197,8 @@ fn sizes_list(scratch: &mut ScratchHeap, sizes: &HeapSizes, first: Option<Term>)
 }
 
 /// What events of a collection tell: `words` are asked for at its start, reclaimed at its end.
-fn information(scratch: &mut ScratchHeap, sizes: &HeapSizes, words: usize) -> Term {
+fn information(scratch: &mut ScratchHeap, sizes: &HeapSizes, words: Option<usize>) -> Term {
     let pairs = [
-        ("wordsize", words),
         ("old_heap_block_size", sizes.old_block),
         ("heap_block_size", sizes.young_block),
         ("mbuf_size", sizes.fragments),
@@ -173,8 +211,9 @@ fn information(scratch: &mut ScratchHeap, sizes: &HeapSizes, words: usize) -> Te
         ("bin_old_vheap_size", 0),
         ("bin_old_vheap_block_size", BINARY_HEAP_WORDS),
     ];
+    let words = words.map(|words| pair(scratch, "wordsize", words));
     let pairs = pairs.map(|(key, value)| pair(scratch, key, value));
-    scratch.list(pairs)
+    scratch.list(words.into_iter().chain(pairs).collect::<Vec<_>>())
 }
 
 /// What is said of the size of the virtual heap for binaries, which this machine does not have.

@@ -113,6 +113,7 @@ pub fn run(mut options: Options, words: Vec<OsString>) -> Result<i32, BootError>
     if let Some(limit) = options.atoms {
         atoms::set_atom_limit(limit);
     }
+    atoll_process::watch::report_limits(report::heap_limit);
     let way = Use { built_ins: Vec::new(), report: report_uncaught, ended: process_ended, autoload: None };
     let schedulers = install(&options, way)?;
     for (name, value) in [("ROOTDIR", root.clone()), ("BINDIR", program_folder(&root))] {

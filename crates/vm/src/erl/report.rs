@@ -3,7 +3,7 @@
 use atoll_heap::architecture;
 use atoll_operations::Class;
 use atoll_platform::clock;
-use atoll_process::{System, signal};
+use atoll_process::{Own, System, signal};
 use atoll_term::{Build, ScratchHeap, Term, atoms, map};
 
 fn name(text: &str) -> Term {
@@ -15,9 +15,31 @@ pub fn uncaught(pid: Term, leader: Term, class: Class, reason: Term) {
     if class == Class::Exit {
         return;
     }
-    let mut scratch = ScratchHeap::new();
-    let format = scratch.string("Error in process ~p with exit value:~n~p~n");
-    let arguments = scratch.list([pid, reason]);
+    let scratch = ScratchHeap::new();
+    log(scratch, pid, leader, "Error in process ~p with exit value:~n~p~n", &[pid, reason]);
+}
+
+/// That a process has reached its `max_heap_size`; `info` lies in the heap given.
+pub fn heap_limit(pid: Term, own: &Own, info: Term, scratch: ScratchHeap) {
+    let limit = architecture().options(&own.mutator).maximum_words;
+    let sizes = architecture().sizes(&own.mutator);
+    let total = sizes.young_block + sizes.old_block + sizes.fragments;
+    let number = |number: usize| Term::small(number as i64);
+    let kill = Term::boolean(!own.flags.heap_limit_spares);
+    let queue = number(own.mailbox.len());
+    let arguments = [pid, number(limit), number(total), kill, atoms::TRUE, queue, info];
+    log(scratch, pid, own.group_leader, HEAP_LIMIT, &arguments);
+}
+
+/// What OTP's users know of this report.
+const HEAP_LIMIT: &str = "     Process:            ~p ~n     Context:            maximum heap size reached~n     \
+     Max Heap Size:      ~p~n     Total Heap Size:    ~p~n     Kill:               ~p~n     \
+     Error Logger:       ~p~n     Message Queue Len:  ~p~n     GC Info:            ~p~n";
+
+/// An error for the log, about a process.
+fn log(mut scratch: ScratchHeap, pid: Term, leader: Term, format: &str, arguments: &[Term]) {
+    let format = scratch.string(format);
+    let arguments = scratch.list(arguments.iter().copied());
     let emulator = map::from_pairs(&mut scratch, &[(name("emulator"), atoms::TRUE), (name("tag"), atoms::ERROR)]);
     let microseconds = scratch.integer(clock::system() / 1000);
     let pairs =
