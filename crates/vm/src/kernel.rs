@@ -24,6 +24,8 @@ pub const BUILT_INS: &[BuiltIn] = &[
     BuiltIn { module: "init", name: "get_arguments", arity: 0, function: nothing },
     BuiltIn { module: "init", name: "get_plain_arguments", arity: 0, function: nothing },
     BuiltIn { module: "init", name: "get_argument", arity: 1, function: no_argument },
+    BuiltIn { module: "supervisor", name: "start_child", arity: 2, function: start_child },
+    BuiltIn { module: "init", name: "get_status", arity: 0, function: status },
     BuiltIn { module: "init", name: "stop", arity: 0, function: stop },
     BuiltIn { module: "init", name: "stop", arity: 1, function: stop },
     BuiltIn { module: "logger", name: "allow", arity: 2, function: never },
@@ -38,6 +40,32 @@ fn nothing(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
 
 fn no_argument(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
     Ok(atoms::ERROR)
+}
+
+/// As OTP says of a program that `-eval` runs.
+fn status(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    let (starting, started) = (name("starting"), name("started"));
+    Ok(caller.heap().tuple(&[starting, started]))
+}
+
+/// As OTP's own; the server of `timer` starts without kernel's supervisor, which is not there.
+fn start_child(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let &[supervisor, child] = arguments else { return badarg() };
+    let server = name("timer_server");
+    let is_timer = match child.tuple_elements() {
+        Some(parts) => parts.first() == Some(&server),
+        None => child.is_map() && atoll_term::map::get(child, name("id")) == Some(server),
+    };
+    let of_kernel = supervisor == name("kernel_sup") || supervisor == name("kernel_safe_sup");
+    let heap = caller.heap();
+    let (function, values) = if of_kernel && is_timer {
+        let registered = heap.tuple(&[name("local"), server]);
+        ("start", vec![registered, name("timer"), Term::NIL, Term::NIL])
+    } else {
+        let request = heap.tuple(&[name("start_child"), child]);
+        ("call", vec![supervisor, request, name("infinity")])
+    };
+    Err(Interrupt::Call(registry().export(name("gen_server"), name(function), values.len() as u8), values))
 }
 
 fn stop(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
