@@ -1,3 +1,4 @@
+%% differential: stress=100
 %% A process which grows over max_heap_size is killed, or is not.
 -module(max_heap_size).
 -export([main/1]).
