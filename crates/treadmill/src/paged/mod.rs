@@ -17,7 +17,8 @@
 //!
 //! Invariants, checked by [`verify`]: PG1 the blocks of a page follow each other from its first word to its last, each two words at least;
 //! PG2 a listed page's gap is the longest that it has; PG3 pages in use and their metadata stay within the limit; PG4 only objects are marked;
-//! PG5 outside marking nothing is queued; PG6 a page is on one list at most. And by argument: PG7 from the end of *starting* to the end of
+//! PG6 a page is on one list at most. And by argument: PG5 a page that is queued outside marking was queued by the barrier of a
+//! thread that had not yet noticed the end, and the next *starting* forgets it; PG7 from the end of *starting* to the end of
 //! *ending*, no black object and no root refers to a white object, except through a store that has not yet returned.
 
 mod cycle;
