@@ -38,7 +38,7 @@ fn reserve(areas: &[usize]) -> (Range, usize) {
     let Some((reservation, blocks, area)) = made else {
         let least = sizes[1] + areas.last().unwrap_or(&0);
         eprintln!("atoll: cannot reserve {least} bytes of addresses (literals and message area)");
-        std::process::exit(1)
+        atoll_platform::ending::leave(1)
     };
     (Range { reservation, blocks, free: Mutex::default() }, area)
 }

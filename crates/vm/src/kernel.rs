@@ -81,7 +81,8 @@ fn accept(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
     Ok(atoms::OK)
 }
 
-fn name(text: &str) -> Term {
+/// The atom of a name; `undefined` when the atom table is full.
+pub(crate) fn name(text: &str) -> Term {
     atoms::atom(text).unwrap_or(atoms::UNDEFINED)
 }
 

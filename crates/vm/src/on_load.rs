@@ -10,6 +10,7 @@ use atoll_process::{BuiltIn, Caller, Flags, Interrupt, Outcome, Priority, System
 use atoll_term::{Build, Export, ScratchHeap, Term, atoms};
 use parking_lot::Mutex;
 
+use crate::kernel::name;
 use crate::output;
 
 /// The functions of this file that processes call.
@@ -31,10 +32,6 @@ static HEAP: OnceLock<HeapOptions> = OnceLock::new();
 /// Sets what heaps the processes get that run `on_load` functions.
 pub fn install(heap: HeapOptions) {
     let _ = HEAP.set(heap);
-}
-
-fn name(text: &str) -> Term {
-    atoms::atom(text).unwrap_or(atoms::UNDEFINED)
 }
 
 /// The function that waits for a module and then calls one of its functions.

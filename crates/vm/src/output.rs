@@ -33,7 +33,7 @@ fn write_out(buffer: &mut Vec<u8>) {
     let mut out = std::io::stdout().lock();
     if let Err(error) = out.write_all(buffer).and_then(|()| out.flush()) {
         eprintln!("atoll: cannot write to standard output: {error}");
-        std::process::exit(1);
+        atoll_platform::ending::leave(1);
     }
     buffer.clear();
 }

@@ -13,6 +13,7 @@ use std::time::Duration;
 use atoll_heap::immovable;
 use atoll_heap::statistics::{AREA_LIMIT, MAX_PAUSE, STRESS, TIMED, record_area_slice, record_slice};
 use atoll_platform::clock::{monotonic, thread_cpu};
+use atoll_platform::ending;
 use atoll_term::{Header, Term, WORD_BYTES, Word, release_off_heap_part};
 use treadmill::raw::{Portion, RawHeap, RawMutator, Runtime, Visitor};
 use treadmill::{Config, Pace};
@@ -167,7 +168,7 @@ impl Area {
         };
         let Some((start, bytes)) = immovable::reserve_with_area(&ADDRESS_FACTORS.map(|factor| factor * limit)) else {
             eprintln!("atoll: the range of immovable objects was in use before the message area was made");
-            std::process::exit(1)
+            ending::leave(1)
         };
         let bounds = Bounds { start: start.as_ptr() as usize, bytes };
         let finder = Arc::new(Finder::new(bounds));
@@ -178,7 +179,7 @@ impl Area {
             Ok(heap) => Area { heap, bounds, finder, least_growth: AtomicUsize::new(LEAST_GROWTH) },
             Err(error) => {
                 eprintln!("atoll: no message area: {error}");
-                std::process::exit(1)
+                ending::leave(1)
             }
         }
     }
@@ -260,8 +261,8 @@ impl Area {
     /// Ends the run, as for want of memory.
     #[cold]
     fn is_full(&self) -> ! {
-        eprintln!("atoll: the message area is full: {} bytes (--area-limit)", self.heap.limit());
-        std::process::exit(1)
+        let limit = self.heap.limit();
+        ending::crash(&format!("atoll: the message area is full: {limit} bytes (--area-limit)"))
     }
 }
 
