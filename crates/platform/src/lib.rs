@@ -3,6 +3,7 @@
 pub mod clock;
 pub mod descriptor;
 pub mod ending;
+pub mod endpoints;
 pub mod environment;
 pub mod errors;
 mod memory;
