@@ -31,6 +31,8 @@ const AREAS: &[&[BuiltIn]] = &[
     sockets::access::BUILT_INS,
     sockets::connecting::BUILT_INS,
     sockets::information::BUILT_INS,
+    sockets::interfaces::BUILT_INS,
+    sockets::names::BUILT_INS,
     sockets::open::BUILT_INS,
     sockets::receiving::BUILT_INS,
     sockets::sending::BUILT_INS,

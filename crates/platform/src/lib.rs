@@ -7,6 +7,7 @@ pub mod endpoints;
 pub mod environment;
 pub mod errors;
 mod memory;
+pub mod network;
 pub mod sockets;
 
 pub use memory::{OutOfMemory, Reservation};

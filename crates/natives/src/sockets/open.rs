@@ -84,7 +84,7 @@ fn open(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         None => endpoints::open(domain, kind, protocol),
         Some(path) => {
             let path = path.bits().filter(|bits| bits.is_binary()).ok_or_else(badarg)?;
-            namespace::open_in(&path.to_bytes(), domain, kind, protocol)
+            namespace::within(&path.to_bytes(), move || endpoints::open(domain, kind, protocol))
         }
     };
     match opened {
@@ -108,7 +108,7 @@ fn adopt(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     }
     let settings = settings(options)?;
     let duplicate = map::get(options, DUP.get()) != Some(atoms::FALSE);
-    let Some(given) = descriptor::borrow(number) else { return posix_error(caller, Errno::BADF) };
+    let Some(given) = descriptor::borrow(number) else { return invalid(caller, "domain") };
     // What the system does not tell the program has to.
     let ask = |option: i32, key: &Name, read: fn(Term) -> Option<i32>| {
         let told = get_integer(given, libc::SOL_SOCKET, option).ok();

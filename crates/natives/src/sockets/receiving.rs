@@ -156,6 +156,9 @@ fn receive_from(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         Ok(arrival) => arrival,
         Err(error) => return turn.failed(caller, error),
     };
+    if arrival.data.is_empty() && turn.socket.kind == libc::SOCK_STREAM {
+        return turn.at_end(caller);
+    }
     turn.count(arrival.data.len());
     turn.done();
     let heap = caller.heap();
