@@ -11,6 +11,7 @@ mod architecture;
 mod fragment;
 pub mod immovable;
 mod mutator;
+mod records;
 pub mod statistics;
 mod stored;
 

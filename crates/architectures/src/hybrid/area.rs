@@ -135,9 +135,10 @@ impl Step {
 
     /// It has kept a process waiting.
     pub(super) fn end(self) {
-        let time = (monotonic() - self.started).max(0) as u64;
-        record_slice(time, time);
+        let started = self.started;
         self.end_idle();
+        let time = (monotonic() - started).max(0) as u64;
+        record_slice(time, time);
     }
 
     /// It has kept nobody waiting.
