@@ -13,6 +13,7 @@ mod build_window;
 mod fragment;
 pub mod immovable;
 mod mutator;
+mod records;
 pub mod statistics;
 mod stored;
 

@@ -1,7 +1,8 @@
 //! Figures that every architecture reports: counters of this run, and the settings that tests of collectors need.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+use crate::records::Records;
 
 /// Counters of the whole run. Times in nanoseconds, sizes in words.
 #[derive(Debug)]
@@ -129,7 +130,7 @@ pub struct PauseRecord {
     pub length: u64,
 }
 
-static AREA_SLICES: Mutex<Vec<(usize, u64)>> = Mutex::new(Vec::new());
+static AREA_SLICES: Records<(usize, u64)> = Records::new();
 static THREADS: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
@@ -137,8 +138,7 @@ thread_local! {
     static THREAD: usize = THREADS.fetch_add(1, Ordering::Relaxed);
 }
 
-static PAUSES: Mutex<Vec<PauseRecord>> = Mutex::new(Vec::new());
-const PAUSES_KEPT: usize = 1 << 20;
+static PAUSES: Records<PauseRecord> = Records::new();
 
 /// Counts one collection. `nanoseconds` is how long mutators stood still, `moved` the words that survived.
 pub fn record_collection(major: bool, nanoseconds: u64, moved: u64) {
@@ -165,29 +165,23 @@ pub fn record_slice(nanoseconds: u64, pause: u64) {
 
 /// Counts a slice of the collector of a message area: processor time of this thread. Called when timed.
 pub fn record_area_slice(nanoseconds: u64) {
-    let mut slices = AREA_SLICES.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    if slices.len() < PAUSES_KEPT {
-        slices.push((THREAD.with(|number| *number), nanoseconds));
-    }
+    AREA_SLICES.push((THREAD.with(|number| *number), nanoseconds));
 }
 
 /// The slices of the collector of the message area so far: the number of the thread that did it, and nanoseconds. Kept when timed only.
 pub fn area_slices() -> Vec<(usize, u64)> {
-    AREA_SLICES.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
+    AREA_SLICES.all()
 }
 
 fn record_pause(nanoseconds: u64) {
     if TIMED.load(Ordering::Relaxed) {
-        let mut pauses = PAUSES.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        if pauses.len() < PAUSES_KEPT {
-            pauses.push(PauseRecord { end: atoll_platform::clock::monotonic(), length: nanoseconds });
-        }
+        PAUSES.push(PauseRecord { end: atoll_platform::clock::monotonic(), length: nanoseconds });
     }
 }
 
 /// The pauses of this run so far. Kept when timed only.
 pub fn pauses() -> Vec<PauseRecord> {
-    PAUSES.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
+    PAUSES.all()
 }
 
 /// Heap memory has grown (or shrunk) by this many words.

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use atoll_heap::{build_window, immovable};
 use atoll_heap::statistics::{AREA, AREA_LIMIT, MAX_PAUSE, STRESS, TIMED, record_area_slice, record_slice};
+use atoll_heap::{build_window, immovable};
 use atoll_platform::clock::{monotonic, thread_cpu};
 use atoll_platform::ending;
 use atoll_term::{Header, Term, WORD_BYTES, Word, release_off_heap_part};
@@ -138,9 +138,10 @@ impl Step {
 
     /// It has kept a process waiting.
     pub(super) fn end(self) {
-        let time = (monotonic() - self.started).max(0) as u64;
-        record_slice(time, time);
+        let started = self.started;
         self.end_idle();
+        let time = (monotonic() - started).max(0) as u64;
+        record_slice(time, time);
     }
 
     /// It has kept nobody waiting.

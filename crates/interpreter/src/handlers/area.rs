@@ -3,8 +3,8 @@
 
 use std::sync::atomic::Ordering;
 
-use atoll_heap::{architecture, build_window};
 use atoll_heap::statistics::BUILD_IN_AREA;
+use atoll_heap::{architecture, build_window};
 use atoll_term::{Header, Kind, Term, Word};
 
 use crate::core::{Core, Exit, dispatch};
@@ -24,9 +24,8 @@ pub unsafe fn put_list(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, 
     // SAFETY: operands as the translation wrote them; what the area gives is a whole object, which a register holds at once.
     unsafe {
         let (head, tail) = (Any::read(*ip.add(1), e, c), Any::read(*ip.add(2), e, c));
-        let place = build_window(|window| {
-            if window.admits(head) && window.admits(tail) { window.take(2) } else { None }
-        });
+        let place =
+            build_window(|window| if window.admits(head) && window.admits(tail) { window.take(2) } else { None });
         let Some(place) = place else { return put_list_slow(ip, hp, e, reds, c) };
         *place = head.word();
         *place.add(1) = tail.word();
