@@ -16,8 +16,8 @@ pub mod statistics;
 mod stored;
 
 pub use architecture::{
-    Architecture, Claim, Collection, HeapFull, HeapOptions, HeapSizes, RootSet, StackPlacement, World, architecture,
-    install, set_world, world,
+    Architecture, Claim, Collection, HeapFull, HeapOptions, HeapSizes, KeptPlace, RootSet, StackPlacement, World,
+    architecture, install, set_world, world,
 };
 pub use fragment::{
     Fragment, each_off_heap, join_off_heap, link_off_heap, off_heap_bytes, off_heap_link, out_of_memory,
