@@ -12,6 +12,7 @@ enum Step {
     List(usize),
     Tuple(usize),
     Map(usize),
+    /// The creator stands before the free variables.
     Fun(&'static FunEntry, usize),
 }
 
@@ -42,7 +43,8 @@ pub fn copy(term: Term, heap: &mut impl Build) -> Term {
             }
             Step::Fun(entry, free) => {
                 let free = done.split_off(done.len() - free);
-                heap.fun(entry, &free)
+                let creator = done.pop().unwrap_or(Term::pid(0));
+                heap.fun(entry, creator, &free)
             }
         };
         done.push(built);
@@ -76,7 +78,10 @@ fn visit(term: Term, heap: &mut impl Build, steps: &mut Vec<Step>) -> Option<Ter
             let terms: Vec<Term> = map::MapIter::new(map).flat_map(|(key, value)| [key, value]).collect();
             parts(Step::Map(terms.len() / 2), &terms, steps);
         }
-        View::Fun(fun) => parts(Step::Fun(fun.entry, fun.free.len()), fun.free, steps),
+        View::Fun(fun) => {
+            parts(Step::Fun(fun.entry, fun.free.len()), fun.free, steps);
+            steps.push(Step::Visit(fun.creator));
+        }
         View::Big(big) => return Some(heap.big_from_limbs(big.negative, big.limbs)),
         View::Float(value) => return Some(heap.float(value)),
         View::ExternalFun(export) => return Some(heap.external_fun(export)),

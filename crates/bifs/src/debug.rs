@@ -28,7 +28,8 @@ fn same(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 fn extra_words(kind: Kind) -> usize {
     match kind {
         Kind::FlatMap => 1,
-        Kind::Fun | Kind::ExternalFun | Kind::BinaryHandle => 3,
+        Kind::Fun => 2,
+        Kind::ExternalFun | Kind::BinaryHandle => 3,
         _ => 0,
     }
 }
@@ -73,7 +74,10 @@ fn words(caller: &mut Caller<'_>, term: Term, mut seen: Option<HashSet<u64>>) ->
             }
             words += header.object_words() + extra_words(header.kind());
             match term.view() {
-                View::Fun(fun) => open.extend_from_slice(fun.free),
+                View::Fun(fun) => {
+                    open.push(fun.creator);
+                    open.extend_from_slice(fun.free);
+                }
                 // In OTP a view over the bytes.
                 View::Bits(bits) if header.kind() == Kind::HeapBits && !bits.is_binary() => words += VIEW_WORDS,
                 View::Bits(bits) if header.kind() == Kind::SubBits && seen.is_none() => {

@@ -16,7 +16,7 @@ pub const BUILT_INS: &[BuiltIn] = &[
     row("erlang", "is_builtin", 3, is_builtin),
 ];
 
-/// `{Item, Value}`. Who made a fun is not kept: the init process stands in.
+/// `{Item, Value}`
 fn fun_info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let [fun, item] = *arguments else { return Err(badarg()) };
     let heap = caller.heap();
@@ -26,7 +26,7 @@ fn fun_info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         (View::Fun(fun), atoms::ARITY) => Term::small(fun.entry.arity.into()),
         (View::Fun(fun), atoms::ENV) => heap.list(fun.free.iter().copied()),
         (View::Fun(_), atoms::TYPE) => atoms::LOCAL,
-        (View::Fun(_), atoms::PID) => Term::pid(0),
+        (View::Fun(fun), atoms::PID) => fun.creator,
         (View::Fun(fun), atoms::INDEX | atoms::NEW_INDEX) => Term::small(fun.entry.index.into()),
         (View::Fun(fun), atoms::UNIQ) => Term::small(fun.entry.old_unique.into()),
         (View::Fun(fun), atoms::NEW_UNIQ) => heap.binary(&fun.entry.unique),

@@ -178,16 +178,17 @@ impl<H: Allocate + ?Sized> Decoder<'_, '_, H> {
                 if map::map_size(map) == pairs.len() { Ok(map) } else { Err(DecodeError::Malformed) }
             }
             Composite::Fun { module, unique, index, arity } => {
-                let (Some(&[old_index, old_unique, _creator]), Some(free)) =
+                let (Some(&[old_index, old_unique, creator]), Some(free)) =
                     (parts.first_chunk::<FUN_PARTS>(), parts.get(FUN_PARTS..))
                 else {
                     return Err(DecodeError::Malformed);
                 };
-                let (Some(_), Some(old_unique)) = (old_index.as_small(), old_unique.as_small()) else {
+                let (Some(_), Some(old_unique), true) = (old_index.as_small(), old_unique.as_small(), creator.is_pid())
+                else {
                     return Err(DecodeError::Malformed);
                 };
                 let entry = self.resolve.fun(module, old_unique as u32, unique, index, arity, free.len() as u32);
-                Ok(self.heap.fun(entry, free))
+                Ok(self.heap.fun(entry, creator, free))
             }
         }
     }

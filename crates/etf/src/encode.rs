@@ -101,8 +101,6 @@ const MAX_STRING: usize = 0xffff;
 const FLOAT_TEXT_BYTES: usize = 31;
 /// Digits after the point of a float as text.
 const FLOAT_TEXT_DIGITS: usize = 20;
-/// Stands in for the process that made a fun: init.
-const FUN_CREATOR: u64 = 0;
 
 struct Encoder<S> {
     sink: S,
@@ -374,7 +372,11 @@ impl<S: Sink> Encoder<S> {
         self.atom(fun.entry.module);
         self.small(i64::from(fun.entry.index));
         self.small(i64::from(fun.entry.old_unique));
-        self.local_pid(FUN_CREATOR);
+        match fun.creator.view() {
+            View::External(creator) => self.external(&creator),
+            View::Pid(data) => self.local_pid(data),
+            _ => self.local_pid(0),
+        }
         size_at
     }
 }

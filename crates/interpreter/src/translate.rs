@@ -18,7 +18,7 @@ mod operators;
 /// Words of a boxed float.
 const FLOAT_WORDS: u32 = 2;
 /// Words of a fun without its free variables.
-const FUN_WORDS: u32 = 2;
+const FUN_WORDS: u32 = 3;
 
 /// How allocation points are translated.
 #[derive(Clone, Copy, Debug)]

@@ -7,7 +7,7 @@ use rustix::io::Errno;
 
 use crate::open::Settings;
 use crate::port::{Port, State};
-use crate::{fd, inet, program, terminal};
+use crate::{fd, inet, program, ram_file, terminal};
 
 /// What a file descriptor that a driver waits for is ready for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,8 +114,12 @@ pub struct Opened {
 pub type Open = fn(command: &str, settings: &Settings) -> Result<Opened, Failure>;
 
 /// Drivers that are opened by name.
-const BY_NAME: &[(&str, Open)] =
-    &[("tcp_inet", inet::open_tcp), ("udp_inet", inet::open_udp), (terminal::NAME, terminal::open)];
+const BY_NAME: &[(&str, Open)] = &[
+    ("tcp_inet", inet::open_tcp),
+    ("udp_inet", inet::open_udp),
+    (terminal::NAME, terminal::open),
+    (ram_file::NAME, ram_file::open),
+];
 
 /// The driver whose name is the first word of a command.
 fn named(command: &OsString) -> Option<(Open, &str)> {

@@ -17,6 +17,7 @@ mod output;
 pub mod poller;
 mod port;
 mod program;
+mod ram_file;
 mod signals;
 mod table;
 pub mod terminal;

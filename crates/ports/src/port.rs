@@ -200,6 +200,16 @@ impl Port {
         });
     }
 
+    /// Sends the owner a list of bytes, with bytes as the settings want them for its tail; framed in no way.
+    pub fn tell_headed(&self, state: &mut State, head: &[u8], tail: Option<&[u8]>) {
+        state.input += (head.len() + tail.map_or(0, <[u8]>::len)) as u64;
+        self.tell_owner(state, |heap| {
+            let tail = tail.map_or(Term::NIL, |bytes| self.bytes_term(heap, bytes));
+            let data = heap.list_with_tail(head.iter().map(|byte| Term::small(i64::from(*byte))), tail);
+            heap.tuple(&[name("data"), data])
+        });
+    }
+
     /// Bytes as this port's owner wants them.
     pub fn bytes_term(&self, heap: &mut ScratchHeap, bytes: &[u8]) -> Term {
         if self.settings.binary {

@@ -173,11 +173,11 @@ pub trait Build: Allocate {
         self.sub_bits(underlying, start + from, start + from + length)
     }
 
-    /// A fun.
-    fn fun(&mut self, entry: &'static FunEntry, free: &[Term]) -> Term {
+    /// A fun that the process `creator` made.
+    fn fun(&mut self, entry: &'static FunEntry, creator: Term, free: &[Term]) -> Term {
         let address = Term::small(std::ptr::from_ref(entry) as i64);
-        let words = std::iter::once(address).chain(free.iter().copied()).map(Term::word);
-        write(self, Header::new(Kind::Fun, 1 + free.len()), words)
+        let words = [address, creator].into_iter().chain(free.iter().copied()).map(Term::word);
+        write(self, Header::new(Kind::Fun, 2 + free.len()), words)
     }
 
     /// `fun M:F/A`

@@ -18,7 +18,8 @@ use crate::word::Word;
 pub enum Kind {
     /// The elements.
     Tuple = 0,
-    /// Address of the [`crate::FunEntry`] (as a small, so that no scan takes it for a header), then the free variables.
+    /// Address of the [`crate::FunEntry`] (as a small, so that no scan takes it for a header), the pid of its creator, then the
+    /// free variables.
     Fun = 1,
     /// Key tuple, then the values in the keys' order; at most [`crate::FLAT_MAP_LIMIT`] pairs.
     FlatMap = 2,

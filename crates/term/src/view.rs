@@ -111,6 +111,8 @@ pub struct External<'h> {
 pub struct Fun<'h> {
     /// Its code.
     pub entry: &'static FunEntry,
+    /// The process that made it (a pid, of this or another node).
+    pub creator: Term,
     /// Free variables.
     pub free: &'h [Term],
 }
@@ -431,7 +433,8 @@ impl Term {
             Kind::Fun => View::Fun(Fun {
                 // SAFETY: fun entries are never freed.
                 entry: unsafe { &*(Term::from_word(words[0]).small_value() as *const FunEntry) },
-                free: as_terms(&words[1..]),
+                creator: Term::from_word(words[1]),
+                free: as_terms(&words[2..]),
             }),
             Kind::FlatMap | Kind::HashMapRoot => View::Map(self),
             Kind::ExternalFun => {

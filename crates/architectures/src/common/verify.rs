@@ -94,8 +94,8 @@ fn is_plausible(header: Header) -> bool {
     let arity = header.arity();
     match header.kind() {
         Kind::Tuple => true,
-        Kind::Fun | Kind::FlatMap | Kind::HashMapNode | Kind::PositiveBig | Kind::NegativeBig => arity >= 1,
-        Kind::HashMapRoot => arity >= 2,
+        Kind::FlatMap | Kind::HashMapNode | Kind::PositiveBig | Kind::NegativeBig => arity >= 1,
+        Kind::Fun | Kind::HashMapRoot => arity >= 2,
         Kind::SubBits => arity == 3,
         Kind::MatchContext => arity >= 4,
         Kind::ExternalFun | Kind::Float => arity == 1,

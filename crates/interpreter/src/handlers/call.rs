@@ -62,8 +62,8 @@ pub unsafe fn call_fun(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, 
             let object = fun.pointer();
             let entry = &*(Term::from_word(*object.add(1)).small_value() as *const FunEntry);
             if usize::from(entry.arity) == arity {
-                let (from, to) = (object.add(2), (&raw mut (*c).x).cast::<Word>().add(arity));
-                let free = fun.header().arity() - 1;
+                let (from, to) = (object.add(3), (&raw mut (*c).x).cast::<Word>().add(arity));
+                let free = fun.header().arity() - 2;
                 for index in 0..free {
                     *to.add(index) = *from.add(index);
                 }

@@ -299,12 +299,13 @@ pub unsafe fn make_fun(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, 
     unsafe {
         let entry = *ip.add(1) as *const FunEntry;
         let free = (*entry).free as usize;
-        *hp = Header::new(Kind::Fun, 1 + free).word();
+        *hp = Header::new(Kind::Fun, 2 + free).word();
         *hp.add(1) = Term::small(entry as i64).word();
+        *hp.add(2) = (*(*c).process).pid.word();
         for index in 0..free {
-            *hp.add(2 + index) = Any::read(*ip.add(3 + index), e, c).word();
+            *hp.add(3 + index) = Any::read(*ip.add(3 + index), e, c).word();
         }
         Any::write(*ip.add(2), Term::boxed_at(hp), e, c);
-        dispatch(ip.add(3 + free), hp.add(2 + free), e, reds, c)
+        dispatch(ip.add(3 + free), hp.add(3 + free), e, reds, c)
     }
 }

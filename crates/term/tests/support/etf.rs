@@ -164,7 +164,7 @@ impl<'b> Reader<'b> {
                 let module = self.term(heap);
                 let _old_index = self.term(heap);
                 let old_unique = self.term(heap).small_value() as u32;
-                let _pid = self.term(heap);
+                let creator = self.term(heap);
                 let free = self.terms(heap, count as usize);
                 let entry = FunEntry {
                     address: AtomicPtr::default(),
@@ -176,7 +176,7 @@ impl<'b> Reader<'b> {
                     old_unique,
                     unique,
                 };
-                heap.fun(Box::leak(Box::new(entry)), &free)
+                heap.fun(Box::leak(Box::new(entry)), creator, &free)
             }
             113 => {
                 let (module, name) = (self.term(heap), self.term(heap));
