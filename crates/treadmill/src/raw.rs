@@ -185,7 +185,7 @@ impl RawHeap {
         };
         let budget = Budget { deadline: Some(Instant::now() + time), ..Budget::ALL };
         let cx = self.inner.context(None);
-        paged.is_collecting(&cx) && paged.work(&cx, None, budget) > 0
+        paged.is_busy() && paged.work(&cx, None, budget) > 0
     }
 }
 
