@@ -227,12 +227,11 @@ impl Area {
     /// built there may refer to what lies in the same window, which is black already: everything else has to pass the barrier.
     pub(super) fn open_window(&self, mutator: &RawMutator) {
         let (start, words) = mutator.window();
-        if words >= LEAST_WINDOW {
-            let start = start.as_ptr();
-            let own = (start as usize, words * WORD_BYTES);
-            let admitted = if mutator.is_marking() { own } else { immovable::bounds() };
-            build_window(|window| window.open(start, words, admitted));
-        }
+        let start = start.as_ptr();
+        let words = if words < LEAST_WINDOW { 0 } else { words };
+        let own = (start as usize, words * WORD_BYTES);
+        let admitted = if mutator.is_marking() { own } else { immovable::bounds() };
+        build_window(|window| window.open(start, words, admitted));
     }
 
     /// As [`Area::with`], with a mutator for the moment on threads that are no schedulers.

@@ -154,7 +154,10 @@ pub(super) fn build(hybrid: &Hybrid, header: Option<Header>, fields: &[Term]) ->
         hybrid.area.open_window(mutator);
         let object = build_window(|window| window.take(words)).unwrap_or_else(|| {
             AREA.words_built.fetch_add(words as u64, Ordering::Relaxed);
-            hybrid.area.allocate(mutator, words, false).as_ptr()
+            let object = hybrid.area.allocate(mutator, words, false).as_ptr();
+            // The window lay in the gap that this came out of.
+            hybrid.area.open_window(mutator);
+            object
         });
         let mut place = object;
         // SAFETY: the new object has room for the header and the fields.
