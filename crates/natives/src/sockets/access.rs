@@ -137,6 +137,8 @@ fn set_own(caller: &mut Caller<'_>, reference: Term, number: i32, value: Term) -
     let set = match number {
         own::DEBUG => truth(value).map(|value| settings.debug = value),
         own::WRAPS => truth(value).map(|value| settings.wraps = value),
+        // Nobody can take it back.
+        own::REGISTERED => (value == atoms::TRUE).then(|| socket.register(&mut state)),
         own::BUFFER => buffer(value).map(|(rounds, bytes)| (settings.rounds, settings.buffer) = (rounds, bytes)),
         own::CONTROL => size(value, CONTROL_BYTES).map(|size| settings.control = size),
         own::SENT_CONTROL => size(value, CONTROL_BYTES).map(|size| settings.sent_control = size),

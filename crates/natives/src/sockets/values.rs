@@ -148,6 +148,8 @@ pub fn decode(heap: &mut (impl Build + ?Sized), value: Value, bytes: &[u8]) -> O
         Value::Boolean => boolean(integer != 0),
         Value::Integer | Value::Hops => Term::small(integer.into()),
         Value::Text => {
+            // As many as OTP gives.
+            let bytes = &bytes[..bytes.len().min(15)];
             let characters: Vec<Term> = bytes.iter().map(|byte| Term::small(i64::from(*byte))).collect();
             heap.list(characters)
         }
