@@ -18,6 +18,7 @@ use atoll_term::Term;
 use parking_lot::{Condvar, Mutex};
 
 use crate::queue::RunQueue;
+use crate::wall_time::{Idle, WallTime};
 use crate::world::Gate;
 
 /// Native stack of a scheduler in bytes: addresses; memory is used as it is touched.
@@ -82,6 +83,7 @@ struct Scheduler {
     wake: Condvar,
     /// Slices run so far, to see from outside whether it makes progress.
     slices: AtomicUsize,
+    idle: Idle,
 }
 
 /// All schedulers.
@@ -90,6 +92,7 @@ pub struct Schedulers {
     sleeping: AtomicUsize,
     gate: Gate,
     halted: AtomicBool,
+    wall_time: WallTime,
     poll: OnceLock<&'static dyn Poll>,
     /// A scheduler is polling.
     polling: AtomicBool,
@@ -111,12 +114,14 @@ impl Schedulers {
             asleep: Mutex::new(Sleep::Awake),
             wake: Condvar::new(),
             slices: AtomicUsize::new(0),
+            idle: Idle::default(),
         };
         Box::leak(Box::new(Schedulers {
             schedulers: (0..count.max(1)).map(|_| scheduler()).collect(),
             sleeping: AtomicUsize::new(0),
             gate: Gate::default(),
             halted: AtomicBool::new(false),
+            wall_time: WallTime::default(),
             poll: OnceLock::new(),
             polling: AtomicBool::new(false),
             polled: AtomicI64::new(0),
@@ -179,7 +184,9 @@ impl Schedulers {
             let Some(process) = own.queue.pop() else {
                 self.gate.leave();
                 expire_timers(index);
+                self.wall_time.rest(&own.idle);
                 let polled = self.find_work(index);
+                self.wall_time.work(&own.idle);
                 self.gate.enter();
                 if let Some(turn) = polled {
                     turn.tell();
@@ -413,6 +420,14 @@ impl Schedule for Schedulers {
 
     fn context_switches(&self) -> usize {
         Schedulers::context_switches(self)
+    }
+
+    fn measure_wall_time(&self, on: bool) -> bool {
+        self.wall_time.switch(on, self.schedulers.iter().map(|scheduler| &scheduler.idle))
+    }
+
+    fn wall_time(&self) -> Option<Vec<(i64, i64)>> {
+        self.wall_time.read(self.schedulers.iter().map(|scheduler| &scheduler.idle))
     }
 
     #[inline]
