@@ -5,7 +5,7 @@ use std::ptr::NonNull;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
-use atoll_heap::{Claim, Fragment, Mutator, RootSet, World, architecture};
+use atoll_heap::{Claim, Fragment, KeptPlace, Mutator, RootSet, World, architecture};
 use atoll_term::{Build, ScratchHeap, Term, Word, atoms};
 use parking_lot::RwLock;
 
@@ -334,8 +334,13 @@ impl World for System {
         self.table.with(pid, |process| claim(process, wanted, visit)).unwrap_or(Claim::Settled)
     }
 
-    fn each_kept_message(&self, visit: &mut dyn FnMut(&mut Fragment)) {
-        self.timers.each_message(visit);
+    fn each_kept_message(
+        &self,
+        from: KeptPlace,
+        most: usize,
+        visit: &mut dyn FnMut(&mut Fragment),
+    ) -> Option<KeptPlace> {
+        self.timers.each_message(from, most, visit)
     }
 
     fn processes(&self) -> usize {

@@ -182,8 +182,9 @@ impl Schedulers {
                 self.poll_while_busy();
             }
             let Some(process) = own.queue.pop() else {
-                self.gate.leave();
+                // Not behind the gate: a collection would not find the messages of timers that are on their way.
                 expire_timers(index);
+                self.gate.leave();
                 self.wall_time.rest(&own.idle);
                 let polled = self.find_work(index);
                 self.wall_time.work(&own.idle);
@@ -240,7 +241,8 @@ impl Schedulers {
     fn take_turn(&self) -> Option<Turn<'_>> {
         let poll = *self.poll.get()?;
         let free = poll.is_needed() && !self.polling.swap(true, Ordering::Acquire);
-        free.then_some(Turn { poll, polling: &self.polling })
+        // Made only if it is free: whoever drops a turn ends it.
+        free.then(|| Turn { poll, polling: &self.polling })
     }
 
     /// Looks after file descriptors now and then, when all schedulers have so much to do that none waits for them.
@@ -344,7 +346,9 @@ impl Schedulers {
                     let now = clock::monotonic();
                     if watches && is_late && now - self.polled.load(Ordering::Relaxed) > WATCH.as_nanos() as i64 {
                         // The others are busy with something that takes long.
+                        drop(asleep);
                         turn = self.look(now);
+                        asleep = own.asleep.lock();
                     }
                 }
                 None => {}
@@ -456,5 +460,37 @@ impl Schedule for Schedulers {
 
     fn resume_world(&self) {
         self.gate.resume();
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    struct Always;
+
+    impl Poll for Always {
+        fn is_needed(&self) -> bool {
+            true
+        }
+
+        fn wait(&self, _limit: Duration) -> bool {
+            true
+        }
+
+        fn tell(&self) {}
+
+        fn interrupt(&self) {}
+    }
+
+    #[test]
+    fn only_one_has_the_turn_to_poll() {
+        let schedulers = Schedulers::new(2, |_, _| {});
+        schedulers.set_poll(&Always);
+        let turn = schedulers.take_turn().expect("nobody polls");
+        assert!(schedulers.take_turn().is_none());
+        assert!(schedulers.take_turn().is_none(), "who asked in vain did not end the turn");
+        turn.tell();
+        assert!(schedulers.take_turn().is_some());
     }
 }

@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 use treadmill::Preset;
-use treadmill::evaluation::{Options, Source, Workload, repeat, run, smallest_heap};
+use treadmill::evaluation::{Options, Source, Workload, compare, repeat, run, smallest_heap};
 
 const USAGE: &str = "treadmill-bench [--quick] [--no-smallest] [--no-figures] [--no-malloc] [--no-live] [FOLDER]
 treadmill-bench --only PROGRAM (COLLECTOR|mimalloc) RUNS KILOBYTES
-treadmill-bench --smallest PROGRAM COLLECTOR PARTS";
+treadmill-bench --smallest PROGRAM COLLECTOR PARTS
+treadmill-bench --compare PROGRAM PAIRS";
 
 /// One program on one source of memory, for a profiler: `--only PROGRAM (COLLECTOR|mimalloc) RUNS KILOBYTES`.
 fn only(arguments: &[String]) -> Option<ExitCode> {
@@ -34,11 +35,23 @@ fn smallest(arguments: &[String]) -> Option<ExitCode> {
     Some(ExitCode::SUCCESS)
 }
 
+/// One program of the comparison with malloc: `--compare PROGRAM PAIRS`.
+fn compared(arguments: &[String]) -> Option<ExitCode> {
+    let [program, pairs] = arguments else { return None };
+    let workload = Workload::ALL.into_iter().find(|workload| workload.name() == program)?;
+    match compare(workload, pairs.parse().ok()?) {
+        Some([best, plain]) => println!("{program}: {best:.3} times mimalloc, {plain:.3} without temporaries"),
+        None => println!("out of memory"),
+    }
+    Some(ExitCode::SUCCESS)
+}
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let special = match arguments.split_first() {
         Some((first, rest)) if first == "--only" => Some(only(rest)),
         Some((first, rest)) if first == "--smallest" => Some(smallest(rest)),
+        Some((first, rest)) if first == "--compare" => Some(compared(rest)),
         _ => None,
     };
     if let Some(done) = special {

@@ -9,7 +9,7 @@ use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 use std::ops::Range;
 
 /// Bytes of a new block that are fetched into the cache; the processor sees by itself where the program goes on.
-const AHEAD: usize = 4096;
+const AHEAD: usize = 1024;
 
 /// A reserved range of addresses. Zeroed wherever it was not written since it was reserved or decommitted.
 #[derive(Debug)]
@@ -76,7 +76,7 @@ impl Area {
         prefetch(self.pointer(address).cast());
     }
 
-    /// Fetches what the program will write to soon: a block that was just allocated, up to a page of it.
+    /// Fetches what the program will write to soon: a block that was just allocated, the first of it.
     #[inline]
     pub(crate) fn prefetch_block(&self, address: usize, bytes: usize) {
         for line in (address..address + bytes.min(AHEAD)).step_by(64) {

@@ -1,5 +1,7 @@
 //! Figures of a heap: what is in use for what, how long pauses were, what the collector did.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -199,9 +201,40 @@ pub struct Statistics {
 
 const LOG: usize = 4096;
 
+/// A pause, ordered by what decides whether a full log keeps it, then by when it ended.
+#[derive(Debug)]
+struct Logged(Pause);
+
+impl Logged {
+    fn key(&self) -> (Duration, Duration) {
+        (self.0.weight(), self.0.at)
+    }
+}
+
+impl PartialEq for Logged {
+    fn eq(&self, other: &Logged) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for Logged {}
+
+impl PartialOrd for Logged {
+    fn partial_cmp(&self, other: &Logged) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Logged {
+    fn cmp(&self, other: &Logged) -> std::cmp::Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
 #[derive(Debug)]
 struct Inner {
-    pauses: Vec<Pause>,
+    /// The shortest is found first, for a full log to lose it.
+    pauses: BinaryHeap<Reverse<Logged>>,
     longest: Duration,
     longest_processor: Duration,
     longest_undisturbed: Duration,
@@ -229,7 +262,8 @@ impl Log {
             bound,
             processor: AtomicBool::new(false),
             inner: Mutex::new(Inner {
-                pauses: Vec::new(),
+                // All of it now: growing it would lengthen a pause.
+                pauses: BinaryHeap::with_capacity(LOG),
                 longest: Duration::ZERO,
                 longest_processor: Duration::ZERO,
                 longest_undisturbed: Duration::ZERO,
@@ -281,11 +315,11 @@ impl Log {
             inner.above += 1;
             let pause = Pause { at: self.born.elapsed(), length, effort, cause };
             if inner.pauses.len() < LOG {
-                inner.pauses.push(pause);
-            } else if let Some(shortest) = inner.pauses.iter_mut().min_by_key(|pause| pause.weight())
-                && shortest.weight() < pause.weight()
+                inner.pauses.push(Reverse(Logged(pause)));
+            } else if let Some(mut shortest) = inner.pauses.peek_mut()
+                && shortest.0.0.weight() < pause.weight()
             {
-                *shortest = pause;
+                *shortest = Reverse(Logged(pause));
             }
         }
     }
@@ -299,7 +333,7 @@ impl Log {
     }
 
     pub(crate) fn pauses(&self) -> Vec<Pause> {
-        let mut pauses = self.lock().pauses.clone();
+        let mut pauses: Vec<Pause> = self.lock().pauses.iter().map(|logged| logged.0.0).collect();
         pauses.sort_by_key(|pause| pause.at);
         pauses
     }

@@ -105,6 +105,14 @@ pub fn repeat(workload: Workload, source: Source, runs: usize) -> Option<Statist
     }
 }
 
+/// How much longer a program takes on `best`, and on it without the reuse of temporaries, than on mimalloc: medians over so many pairs of runs.
+///
+/// `None` if memory ran out.
+pub fn compare(workload: Workload, pairs: usize) -> Option<[f64; 2]> {
+    let config = measure::configure(Preset::Best, bytes(published::AMPLE), workload);
+    measure::compare(&config, workload, pairs).map(|compared| compared.ratios)
+}
+
 /// The smallest limit in bytes, within one part in `parts`, in which a program survives; `None` if there is none below a gigabyte.
 pub fn smallest_heap(workload: Workload, preset: Preset, parts: usize) -> Option<usize> {
     measure::smallest_heap(preset, workload, parts)

@@ -18,8 +18,8 @@ const SLOTS: usize = 256;
 const WORDS_PER_LOOK: u64 = 64;
 /// What sweeping a page costs, in looks.
 const PAGE_LOOKS: u64 = 4;
-/// Words allocated between collections at least, while there is memory: 2 MiB.
-pub(super) const LEAST_WORDS: u64 = 1 << 18;
+/// Words allocated between collections at least, while there is memory: 512 KiB, so that they stay in the cache.
+pub(super) const LEAST_WORDS: u64 = 1 << 16;
 /// And at most, unless more is live: 32 MiB. What is free beyond that goes back to the system.
 const MOST_WORDS: u64 = 1 << 22;
 /// Times that a thread yields before it sleeps for others to come by, and for how long.

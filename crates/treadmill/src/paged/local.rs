@@ -3,6 +3,7 @@
 use super::Paged;
 use super::mark::Budget;
 use super::marks::PAGE_WORDS;
+use super::memory::Memory;
 use super::meta::Meta;
 use crate::error::OutOfMemory;
 use crate::heap::Context;
@@ -16,6 +17,9 @@ const SMALL_WORDS: usize = 64;
 /// A page is taken for small objects only if it has a gap as long as this, while free pages are left.
 const ROOMY: usize = 64;
 
+/// Longer objects are paid for at once.
+const PATIENT_WORDS: usize = 16 * PAGE_WORDS;
+
 /// Words that a thread allocates, at most, between looks at whether a collection is due.
 const IDLE_WORDS: u64 = 2048;
 /// The same while one is on.
@@ -26,6 +30,8 @@ const BUSY_WORDS: u64 = 512;
 pub(crate) struct Local {
     bump: Cell<usize>,
     end: Cell<usize>,
+    /// Where the next gap is looked for: the word at which the gap at hand ended before anything was laid into its end.
+    behind: Cell<usize>,
     page: Cell<Option<u32>>,
     meta: Cell<*const Meta>,
     /// Address of the page.
@@ -34,6 +40,9 @@ pub(crate) struct Local {
     pub(super) cycle: Cell<u32>,
     /// Words since the last visit to the slow path: where counting began in the gap.
     counted: Cell<usize>,
+    /// What the figures of the heap do not have yet: words that took memory, and those that did not; padding, objects.
+    words: Cell<u64>,
+    reused: Cell<u64>,
     padding: Cell<u64>,
     objects: Cell<u64>,
     /// Words that this thread has yet to mark.
@@ -56,12 +65,15 @@ impl Local {
         Local {
             bump: Cell::new(0),
             end: Cell::new(0),
+            behind: Cell::new(0),
             page: Cell::new(None),
             meta: Cell::new(null()),
             base: Cell::new(0),
             marking: Cell::new(false),
             cycle: Cell::new(0),
             counted: Cell::new(0),
+            words: Cell::new(0),
+            reused: Cell::new(0),
             padding: Cell::new(0),
             objects: Cell::new(0),
             debt: Cell::new(0),
@@ -172,6 +184,49 @@ impl Local {
         }
     }
 
+    /// The words at the end of the gap at hand in which objects of any size can be laid one in front of the other, all in one group of 64 words: an
+    /// address and words. What is left of the gap is at least two words long.
+    #[inline]
+    pub(crate) fn window(&self) -> (usize, usize) {
+        let base = self.base.get();
+        let (first, end) = ((self.bump.get() - base) / 8 + 2, (self.end.get() - base) / 8);
+        // A group's first word alone is too little; it becomes the end of the object in front of it.
+        let end = if end % 64 == 1 { end - 1 } else { end };
+        let first = first.max(end.saturating_sub(1) / 64 * 64);
+        (base + first * 8, end.saturating_sub(first))
+    }
+
+    /// Makes objects of what was laid into the end of [`Local::window`]: the bits of the first and second word of each within the group, and
+    /// where the lowest begins. Their words.
+    #[inline]
+    pub(crate) fn take_window(&self, objects: u64, first: usize) -> usize {
+        let index = (first - self.base.get()) / 8;
+        let end = self.end.replace(first);
+        let words = (end - first) / 8;
+        let padding = usize::from((end - self.base.get()) / 8 % 64 == 1);
+        self.padding.set(self.padding.get() + padding as u64);
+        // As if counting had begun so much earlier: the gap becomes shorter at its end, too.
+        self.counted.set(self.counted.get() - words * 8);
+        self.objects.set(self.objects.get() + u64::from(objects.count_ones() / 2));
+        // SAFETY: a gap is at hand, so `meta` leads to the metadata of the page that this thread owns.
+        let meta = unsafe { &*self.meta.get() };
+        meta.place_group(index, objects);
+        if self.marking.get() {
+            meta.marks.claim(self.cycle.get());
+            meta.marks.mark_group(index, objects);
+        }
+        words
+    }
+
+    /// Takes note of what was allocated in the gap at hand.
+    #[inline]
+    fn gather(&self) {
+        let words = ((self.bump.get() - self.counted.get()) / 8) as u64;
+        self.counted.set(self.bump.get());
+        self.words.set(self.words.get() + words);
+        self.debt.set(self.debt.get() + words);
+    }
+
     /// Moves on to the next gap of at least `words` words on the page, at or behind word `from`; remembers the longest of those left behind.
     fn advance(&self, from: usize, words: usize) -> bool {
         if self.page.get().is_none() {
@@ -187,6 +242,7 @@ impl Local {
                     self.bump.set(self.base.get() + at * 8);
                     self.counted.set(self.bump.get());
                     self.end.set(self.base.get() + end * 8);
+                    self.behind.set(end);
                     return true;
                 }
                 self.skip(end - at);
@@ -242,19 +298,21 @@ impl Paged {
         if words.div_ceil(PAGE_WORDS) > self.limit_pages {
             return Err(error);
         }
-        self.count(local);
+        local.gather();
         if let Some(object) = self.reuse(local, words) {
             return Ok(object);
         }
         // A look now and then suffices; that keeps this path short for objects that always take it.
         let busy = self.busy.load(Ordering::Relaxed);
         let patience = if busy { BUSY_WORDS } else { IDLE_WORDS };
-        if self.stress == 0 && words <= PAGE_WORDS && !cx.me.is_some_and(|me| cx.world.wants(me)) {
+        if self.stress == 0 && words <= PATIENT_WORDS && !cx.me.is_some_and(|me| cx.world.wants(me)) {
             let patient = local.debt.get() < patience;
-            if !patient && !busy && !self.may_be_due() {
+            if !patient {
+                self.count(local);
+                if busy || self.may_be_due() {
+                    return self.allocate_and_pay(cx, local, words).ok_or(error);
+                }
                 local.debt.set(0);
-            } else if !patient {
-                return self.allocate_and_pay(cx, local, words).ok_or(error);
             }
             if let Some(object) = self.try_allocate(local, words) {
                 return Ok(object);
@@ -265,7 +323,7 @@ impl Paged {
 
     /// An object, without a poll, without work.
     pub(crate) fn allocate_quietly(&self, local: &Local, words: usize) -> Result<usize, OutOfMemory> {
-        self.count(local);
+        local.gather();
         let fits = words.div_ceil(PAGE_WORDS) <= self.limit_pages;
         let object = fits.then(|| self.try_allocate(local, words)).flatten();
         // Unlike others, such an object may lie about without a root while more are allocated.
@@ -282,6 +340,7 @@ impl Paged {
     /// Polls, and works off what the thread owes.
     pub(crate) fn settle(&self, cx: &Context<'_>, local: &Local) {
         let since = cx.log.start();
+        self.count(local);
         self.poll(cx, local);
         let cause = self.pay(cx, local, since.wall());
         cx.log.pause(since, cause);
@@ -299,14 +358,13 @@ impl Paged {
         }
         local.objects.set(local.objects.get() + 1);
         local.debt.set(local.debt.get() + words as u64 / 8);
-        // Both, for no memory was used.
-        self.counters.allocated.fetch_add(words as u64, Ordering::Relaxed);
-        self.counters.at_flip.fetch_add(words as u64, Ordering::Relaxed);
+        local.reused.set(local.reused.get() + words as u64);
         Some(object)
     }
 
     fn allocate_and_pay(&self, cx: &Context<'_>, local: &Local, words: usize) -> Option<usize> {
         let since = cx.log.start();
+        self.count(local);
         self.poll(cx, local);
         let mut cause = self.pay(cx, local, since.wall());
         if self.stress > 0 {
@@ -344,8 +402,8 @@ impl Paged {
 
     /// Leaves the gap at hand for one of at least `words` words.
     fn next_gap(&self, local: &Local, words: usize) -> Option<()> {
-        let from = (local.end.get() - local.base.get()) / 8;
-        self.count(local);
+        let from = local.behind.get();
+        local.gather();
         local.skip((local.end.get() - local.bump.get()) / 8);
         // Nothing is left of the gap at hand, for a release to look at.
         local.bump.set(local.end.get());
@@ -353,20 +411,10 @@ impl Paged {
         if local.advance(from, words) {
             return Some(());
         }
-        self.release(local);
-        self.acquire(local, words)
-    }
-
-    /// As [`Local::pairs`] in the next gap with room for one, without a poll, without work.
-    #[cold]
-    pub(crate) fn next_pairs(&self, local: &Local) -> Result<(usize, usize), OutOfMemory> {
-        self.next_gap(local, 2).ok_or(OutOfMemory { words: 2, limit: self.limit })?;
-        Ok(local.pairs())
-    }
-
-    /// Takes a page whose gaps the thread fills from now on.
-    fn acquire(&self, local: &Local, words: usize) -> Option<()> {
-        let page = self.memory().take(words, ROOMY)?;
+        let mut memory = self.memory();
+        self.give_page(local, &mut memory);
+        let page = memory.take(words, ROOMY)?;
+        drop(memory);
         local.page.set(Some(page));
         local.meta.set(self.table.pointer(page));
         local.base.set(self.address(page, 0));
@@ -376,15 +424,30 @@ impl Paged {
         local.advance(0, words).then_some(())
     }
 
+    /// As [`Local::pairs`] in the next gap with room for one, without a poll, without work.
+    #[cold]
+    pub(crate) fn next_pairs(&self, local: &Local) -> Result<(usize, usize), OutOfMemory> {
+        self.next_gap(local, 2).ok_or(OutOfMemory { words: 2, limit: self.limit })?;
+        Ok(local.pairs())
+    }
+
     /// Gives the thread's page back to all.
     pub(crate) fn release(&self, local: &Local) {
         self.count(local);
+        if local.page.get().is_some() {
+            self.give_page(local, &mut self.memory());
+        }
+    }
+
+    /// Puts the thread's page, if it has one, where it belongs.
+    fn give_page(&self, local: &Local, memory: &mut Memory) {
         if let Some(page) = local.page.take() {
             let gap = if local.searched.get() { local.skipped.get() } else { self.table.get(page).longest_gap() };
-            self.memory().give(page, gap);
+            memory.give(page, gap);
         }
         local.bump.set(0);
         local.end.set(0);
+        local.behind.set(0);
         local.base.set(0);
         local.counted.set(0);
     }
@@ -441,17 +504,18 @@ impl Paged {
     fn count_block(&self, local: &Local, words: usize) {
         local.objects.set(local.objects.get() + 1);
         local.debt.set(local.debt.get() + words as u64);
-        self.counters.allocated.fetch_add(words as u64, Ordering::Relaxed);
+        local.words.set(local.words.get() + words as u64);
     }
 
     /// Adds what the thread allocated to the figures of the heap.
     pub(crate) fn count(&self, local: &Local) {
-        let words = ((local.bump.get() - local.counted.get()) / 8) as u64;
-        local.counted.set(local.bump.get());
-        local.debt.set(local.debt.get() + words);
+        local.gather();
         let counters = &self.counters;
+        let reused = local.reused.take();
         for (cell, more) in [
-            (&counters.allocated, words),
+            // Both, for no memory was used.
+            (&counters.allocated, local.words.take() + reused),
+            (&counters.at_flip, reused),
             (&counters.padding, local.padding.take()),
             (&counters.objects, local.objects.take()),
         ] {

@@ -336,6 +336,8 @@ impl Memory {
     /// Puts swept pages where they belong.
     pub(super) fn settle(&mut self, taken: &Unswept, found: &[Found; SWEPT]) {
         let table = self.table;
+        // Neighbours are given back together, which spares joining them one by one.
+        let (mut first, mut length) = (0, 0);
         for (page, found) in taken.pages[..taken.length].iter().copied().zip(found) {
             match found {
                 Found::LiveLarge => self.large.push(table, page),
@@ -343,12 +345,27 @@ impl Memory {
                 Found::Gap(gap) => self.give(page, *gap),
                 Found::Free => {
                     table.get(page).set_kind(Kind::None);
-                    self.space.give_page(page);
-                    self.count_metadata(-1);
+                    if length > 0 && page == first + length {
+                        length += 1;
+                    } else if length > 0 && page + 1 == first {
+                        (first, length) = (page, length + 1);
+                    } else {
+                        self.give_free(first, length);
+                        (first, length) = (page, 1);
+                    }
                 }
             }
         }
+        self.give_free(first, length);
         self.in_flight -= taken.length;
+    }
+
+    /// Takes so many free pages back that had metadata each.
+    fn give_free(&mut self, first: u32, length: u32) {
+        if length > 0 {
+            self.space.give_run(first, length);
+            self.count_metadata(-i64::from(length));
+        }
     }
 
     /// Free words: of free pages, and what the longest gaps of partly filled ones promise.
