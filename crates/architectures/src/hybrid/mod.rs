@@ -120,6 +120,7 @@ impl Architecture for Hybrid {
     }
 
     fn schedule_out(&self, mutator: &mut Mutator) {
+        self.area.close_window();
         self.private.schedule_out(mutator);
     }
 
@@ -169,6 +170,7 @@ impl Architecture for Hybrid {
             }
         }
         if VERIFY.load(Ordering::Relaxed) {
+            self.area.close_window();
             verify::verify(&self.area, mutator, roots);
         }
         result
