@@ -33,6 +33,16 @@ pub trait Schedule: Sync {
     fn context_switches(&self) -> usize {
         0
     }
+    /// Switches the measuring of [`Schedule::wall_time`] on or off; it begins anew each time. Returns what it was.
+    fn measure_wall_time(&self, on: bool) -> bool {
+        let _ = on;
+        false
+    }
+    /// For each scheduler the nanoseconds in which it had work and all nanoseconds, since they are measured; nothing if they
+    /// are not.
+    fn wall_time(&self) -> Option<Vec<(i64, i64)>> {
+        None
+    }
 }
 
 /// Addresses of code that every process needs.

@@ -12,17 +12,19 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use atoll_heap::architecture;
+use atoll_heap::statistics::take_paused;
 use atoll_platform::clock;
 use atoll_process::{Process, Schedule, System, exit, send};
 use atoll_term::Term;
 use parking_lot::{Condvar, Mutex};
 
 use crate::queue::RunQueue;
+use crate::wall_time::{Idle, WallTime};
 use crate::world::Gate;
 
 /// Native stack of a scheduler in bytes: addresses; memory is used as it is touched.
 const STACK_BYTES: usize = 256 << 20;
-/// Switches after which timers are looked at, if no process used its whole slice before.
+/// Switches after which timers are looked at, if no process used its whole slice before, and no collector kept one for long.
 const SWITCHES_PER_CLOCK: u32 = 16;
 /// How long a scheduler without work looks around before it sleeps.
 const LOOKS: u32 = 50;
@@ -82,6 +84,7 @@ struct Scheduler {
     wake: Condvar,
     /// Slices run so far, to see from outside whether it makes progress.
     slices: AtomicUsize,
+    idle: Idle,
 }
 
 /// All schedulers.
@@ -90,6 +93,7 @@ pub struct Schedulers {
     sleeping: AtomicUsize,
     gate: Gate,
     halted: AtomicBool,
+    wall_time: WallTime,
     poll: OnceLock<&'static dyn Poll>,
     /// A scheduler is polling.
     polling: AtomicBool,
@@ -111,12 +115,14 @@ impl Schedulers {
             asleep: Mutex::new(Sleep::Awake),
             wake: Condvar::new(),
             slices: AtomicUsize::new(0),
+            idle: Idle::default(),
         };
         Box::leak(Box::new(Schedulers {
             schedulers: (0..count.max(1)).map(|_| scheduler()).collect(),
             sleeping: AtomicUsize::new(0),
             gate: Gate::default(),
             halted: AtomicBool::new(false),
+            wall_time: WallTime::default(),
             poll: OnceLock::new(),
             polling: AtomicBool::new(false),
             polled: AtomicI64::new(0),
@@ -180,7 +186,9 @@ impl Schedulers {
                 // Not behind the gate: a collection would not find the messages of timers that are on their way.
                 expire_timers(index);
                 self.gate.leave();
+                self.wall_time.rest(&own.idle);
                 let polled = self.find_work(index);
+                self.wall_time.work(&own.idle);
                 self.gate.enter();
                 if let Some(turn) = polled {
                     turn.tell();
@@ -189,11 +197,12 @@ impl Schedulers {
             };
             own.slices.fetch_add(1, Ordering::Relaxed);
             switches += 1;
-            if self.run(process, engine) {
+            let used_all = self.run(process, engine);
+            if used_all || take_paused() {
                 switches = SWITCHES_PER_CLOCK;
-                if own.queue.len() > 1 {
-                    self.wake_one();
-                }
+            }
+            if used_all && own.queue.len() > 1 {
+                self.wake_one();
             }
         }
         self.gate.leave();
@@ -282,6 +291,10 @@ impl Schedulers {
                 return None;
             }
             seen = now;
+            // On a busy machine a look may take long.
+            if timer_is_due(index) {
+                return None;
+            }
             std::thread::yield_now();
         }
         if architecture().idle() {
@@ -399,15 +412,16 @@ impl Drop for Turn<'_> {
 }
 
 fn expire_timers(index: usize) {
-    let timers = &System::get().timers;
-    if timers.next_time(index) != i64::MAX {
-        let now = clock::monotonic();
-        if timers.next_time(index) <= now {
-            for (number, action) in timers.take_due(index, now) {
-                send::expire(number, action);
-            }
+    if timer_is_due(index) {
+        for (number, action) in System::get().timers.take_due(index, clock::monotonic()) {
+            send::expire(number, action);
         }
     }
+}
+
+fn timer_is_due(index: usize) -> bool {
+    let next = System::get().timers.next_time(index);
+    next != i64::MAX && next <= clock::monotonic()
 }
 
 impl Schedule for Schedulers {
@@ -417,6 +431,14 @@ impl Schedule for Schedulers {
 
     fn context_switches(&self) -> usize {
         Schedulers::context_switches(self)
+    }
+
+    fn measure_wall_time(&self, on: bool) -> bool {
+        self.wall_time.switch(on, self.schedulers.iter().map(|scheduler| &scheduler.idle))
+    }
+
+    fn wall_time(&self) -> Option<Vec<(i64, i64)>> {
+        self.wall_time.read(self.schedulers.iter().map(|scheduler| &scheduler.idle))
     }
 
     #[inline]
