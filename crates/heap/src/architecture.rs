@@ -220,6 +220,14 @@ pub trait Architecture: Sync {
         None
     }
 
+    /// Whether the engine's allocation sites are to be known to [`crate::sites`].
+    fn wants_sites(&self) -> bool {
+        false
+    }
+
+    /// An allocation site that is sampled builds this object now, on the process's heap.
+    fn built(&self, _mutator: *const Mutator, _object: Term, _site: crate::Site) {}
+
     /// The engine has code at this address that may stand on stacks in the place of a return address. It asks for
     /// [`Architecture::stack_marker`], tells of [`Architecture::stack_cut`], and goes on at the true address.
     fn use_stack_marker(&self, _code: Word) {}

@@ -6,6 +6,7 @@
 //! * [`Fragment`] is a block of words on its way: a message, or what a built-in function made when the heap was full.
 //! * [`Stored`] is a term that belongs to no process: a row of a table.
 //! * [`BuildWindow`] is where an engine builds objects that all processes share.
+//! * [`Sites`] are the instructions of an engine that build objects.
 //! * [`immovable`] is the range of addresses that no collector moves: literals, and later the message area.
 
 mod architecture;
@@ -14,6 +15,7 @@ mod fragment;
 pub mod immovable;
 mod mutator;
 mod records;
+mod sites;
 pub mod statistics;
 mod stored;
 
@@ -27,4 +29,5 @@ pub use fragment::{
     release_off_heap_list,
 };
 pub use mutator::{Mutator, OFF_HEAP_BYTES_AT_LEAST, STATE_WORDS, StackReader};
+pub use sites::{Site, Sites, install_sites, sites};
 pub use stored::Stored;

@@ -85,6 +85,14 @@ pub static COUNTERS: Counters = Counters {
 pub struct AreaCounters {
     /// Words built in the area directly.
     pub words_built: AtomicU64,
+    /// Allocation sites that were switched to the area, and back.
+    pub switched_to_area: AtomicU64,
+    /// See `switched_to_area`.
+    pub switched_back: AtomicU64,
+    /// Sampled objects of sites that build in the area which were sent, and which were not.
+    pub samples_sent: AtomicU64,
+    /// See `samples_sent`.
+    pub samples_kept: AtomicU64,
     /// Words copied into it.
     pub words_copied: AtomicU64,
     /// Terms that were passed because a copy of them was there already.
@@ -98,6 +106,10 @@ pub struct AreaCounters {
 /// The counters of this run's message area.
 pub static AREA: AreaCounters = AreaCounters {
     words_built: AtomicU64::new(0),
+    switched_to_area: AtomicU64::new(0),
+    switched_back: AtomicU64::new(0),
+    samples_sent: AtomicU64::new(0),
+    samples_kept: AtomicU64::new(0),
     words_copied: AtomicU64::new(0),
     found: AtomicU64::new(0),
     cycles: AtomicU64::new(0),

@@ -17,6 +17,7 @@ pub mod raise;
 pub mod report;
 pub mod requests;
 mod run;
+mod sites;
 pub mod stubs;
 pub mod trace;
 pub mod tracing;

@@ -9,6 +9,7 @@ use crate::handlers::area::is_built_in_area;
 use crate::handlers::{area, call, control, data, exception, map, receive, test};
 use crate::operand::{Any, Operand, X, any_register, offset, resolve};
 use crate::pick::{by_half, by_list, by_source, by_source_destination, by_two_sources_destination};
+use crate::sites::NewSite;
 use crate::stubs::native_of;
 
 mod bits;
@@ -27,13 +28,20 @@ pub struct Translator {
     pub united: bool,
     /// Collect at allocation points (`--gc-stress`).
     pub stress: bool,
+    /// Allocation sites are to be known (`sites.rs`).
+    pub sites: bool,
 }
 
 impl Translate for Translator {
     fn translate(&self, linked: &Linked<'_>) -> Translated {
         let code = &linked.module.code;
-        let mut writer =
-            Writer { linked, translator: *self, words: Vec::with_capacity(code.len() * 4), fixes: Vec::new() };
+        let mut writer = Writer {
+            linked,
+            translator: *self,
+            words: Vec::with_capacity(code.len() * 4),
+            fixes: Vec::new(),
+            sites: Vec::new(),
+        };
         let mut labels = vec![u32::MAX; linked.module.labels.len()];
         let mut lines = Vec::new();
         let mut starts = vec![0; linked.module.functions.len()];
@@ -64,12 +72,15 @@ impl Translate for Translator {
                 _ => index += writer.instruction(&code[index..]),
             }
         }
-        let Writer { words, fixes, .. } = writer;
+        let Writer { words, fixes, sites, .. } = writer;
         let mut words = words.into_boxed_slice();
         let start = words.as_ptr() as Word;
         for (place, label) in fixes {
             let target = labels.get(label.0 as usize).copied().filter(|target| *target != u32::MAX).unwrap_or(0);
             words[place] = start + Word::from(target) * 8;
+        }
+        if !sites.is_empty() {
+            crate::sites::add(start as usize, sites, is_built_in_area());
         }
         Translated { words, labels, functions: starts, lines }
     }
@@ -81,6 +92,8 @@ struct Writer<'l> {
     words: Vec<Word>,
     /// Words that become the address of a label.
     fixes: Vec<(usize, Label)>,
+    /// Where objects are built, if the architecture wants to know.
+    sites: Vec<NewSite>,
 }
 
 /// The address of a handler as a code word.
@@ -89,6 +102,15 @@ pub fn handler(handler: Handler) -> Word {
 }
 
 impl Writer<'_> {
+    /// An instruction that builds an object: its handlers for the process's heap and for the message area.
+    fn emit_site(&mut self, is_cons: bool, private: Handler, area: Handler, operands: &[Word]) {
+        let known = self.translator.sites;
+        if known {
+            self.sites.push(NewSite { offset: self.words.len() as u32, is_cons, private, area });
+        }
+        self.emit(if known && is_built_in_area() { area } else { private }, operands);
+    }
+
     fn emit(&mut self, instruction: Handler, operands: &[Word]) {
         self.words.push(handler(instruction));
         self.words.extend_from_slice(operands);
@@ -331,24 +353,21 @@ impl Writer<'_> {
                     _ => self.emit(data::swap::<Any, Any>, &[s.any(), t.any()]),
                 }
             }
-            Instruction::PutList { head, tail, destination } if is_built_in_area() => {
-                let (h, t) = (self.any(*head), self.any(*tail));
-                self.emit(area::put_list, &[h, t, any_register(*destination)]);
-            }
             Instruction::PutList { head, tail, destination } => {
                 let (h, t, d) = (self.operand(*head), self.operand(*tail), self.register(*destination));
                 let chosen = by_two_sources_destination!(data::put_list, h, t, d);
-                self.emit(chosen, &[h.word(), t.word(), d.word()]);
+                let in_area = by_two_sources_destination!(area::put_list, h, t, d);
+                self.emit_site(true, chosen, in_area, &[h.word(), t.word(), d.word()]);
             }
-            Instruction::PutTuple { destination, elements } if elements.len() == 2 && !is_built_in_area() => {
+            Instruction::PutTuple { destination, elements } if elements.len() == 2 => {
                 let (s, t, d) = (self.operand(elements[0]), self.operand(elements[1]), self.register(*destination));
                 let chosen = by_two_sources_destination!(data::put_pair, s, t, d);
-                self.emit(chosen, &[d.word(), s.word(), t.word()]);
+                let in_area = by_two_sources_destination!(area::put_pair, s, t, d);
+                self.emit_site(false, chosen, in_area, &[d.word(), s.word(), t.word()]);
             }
             Instruction::PutTuple { destination, elements } => {
                 let header = Header::new(Kind::Tuple, elements.len()).word();
-                let handler = if is_built_in_area() { area::put_tuple } else { data::put_tuple as Handler };
-                self.emit(handler, &[any_register(*destination), header]);
+                self.emit_site(false, data::put_tuple, area::put_tuple, &[any_register(*destination), header]);
                 for element in elements {
                     self.words.push(self.any(*element));
                 }

@@ -82,6 +82,12 @@ pub struct RunStatistics {
 
     /// Words built in a message area directly.
     pub area_words_built: Option<u64>,
+    /// Words built in a message area that were never sent, as far as the samples of the sites that built them tell; none without samples.
+    pub area_words_never_sent: Option<u64>,
+    /// Allocation sites that were switched to build in the area, because what they built was sent.
+    pub area_sites_switched: Option<u64>,
+    /// Allocation sites that were switched back.
+    pub area_sites_switched_back: Option<u64>,
     /// Words copied into a message area.
     pub area_words_copied: Option<u64>,
     /// Terms, or parts of small ones, that were sent or stored by pointer because a copy of them was in the area.

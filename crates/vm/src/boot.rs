@@ -173,7 +173,8 @@ pub fn install(options: &Options, way: Use) -> Result<&'static Schedulers, BootE
     });
     registry().install(&interpreter::stubs::InterpreterStubs, numbered);
     let united = interpreter::core::united();
-    let translator = interpreter::translate::Translator { united, stress: options.stress > 0 };
+    let translator =
+        interpreter::translate::Translator { united, stress: options.stress > 0, sites: architecture.wants_sites() };
     atoll_code::set_translator(Box::leak(Box::new(translator)));
     architecture.use_stack_marker(interpreter::stubs::stubs().stack_marker as u64);
     let _ = system.entry_points.set(interpreter::stubs::entry_points());

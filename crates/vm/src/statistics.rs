@@ -31,6 +31,12 @@ fn slices() -> Vec<Histogram> {
     histograms
 }
 
+/// Of so many words, the part that samples say was never sent.
+fn never_sent(built: u64) -> Option<u64> {
+    let (sent, kept) = (AREA.samples_sent.load(Ordering::Relaxed), AREA.samples_kept.load(Ordering::Relaxed));
+    (built as u128 * u128::from(kept)).checked_div(u128::from(sent + kept)).map(|words| words as u64)
+}
+
 /// Writes the record; `started` is the monotonic time of the run's start, `booted` that of the call of the program (0: never).
 pub fn write(file: &Path, options: &Options, schedulers: &Schedulers, started: i64, booted: i64) -> io::Result<()> {
     let counters = &COUNTERS;
@@ -82,6 +88,9 @@ pub fn write(file: &Path, options: &Options, schedulers: &Schedulers, started: i
         pointers_to_young: Some(read(&counters.pointers_to_young)),
         heap_words_allocated_highest: Some(read(&counters.highest_heap_words)),
         area_words_built: area(&AREA.words_built),
+        area_words_never_sent: area(&AREA.words_built).and_then(never_sent),
+        area_sites_switched: area(&AREA.switched_to_area),
+        area_sites_switched_back: area(&AREA.switched_back),
         area_words_copied: area(&AREA.words_copied),
         area_copies_found: area(&AREA.found),
         area_cycles: area(&AREA.cycles),

@@ -90,6 +90,25 @@ impl<P: Policy> Copier<P> {
         });
     }
 
+    /// Where an object that was whole before is now; `None` if nothing refers to it.
+    ///
+    /// # Safety
+    /// A pointer to such an object; everything was scanned.
+    pub(crate) unsafe fn moved(&self, object: Term) -> Option<Term> {
+        let place = object.pointer();
+        if self.policy.destination(place) == Destination::Stay {
+            return Some(object);
+        }
+        // SAFETY: the object is whole, or was replaced by where it is.
+        unsafe {
+            let first = Term::from_word(*place);
+            match object.is_cons() {
+                true => (first == Term::NONE).then(|| Term::from_word(*place.add(1))),
+                false => (!first.is_header()).then_some(first),
+            }
+        }
+    }
+
     /// Visits a run of words.
     ///
     /// # Safety

@@ -18,6 +18,7 @@ use atoll_term::{Header, Term, WORD_BYTES, Word, release_off_heap_part};
 use treadmill::raw::{Portion, RawHeap, RawMutator, Runtime, Visitor};
 use treadmill::{Config, Pace};
 
+use super::feedback;
 use super::portions::STEP;
 use super::roots::Finder;
 use super::verify;
@@ -164,6 +165,7 @@ fn close_window(mutator: &RawMutator) {
         // what they take at once.
         let words = unsafe { mutator.take_window(objects, NonNull::new_unchecked(first)) };
         AREA.words_built.fetch_add(words as u64, Ordering::Relaxed);
+        feedback::count(0, words);
     }
 }
 

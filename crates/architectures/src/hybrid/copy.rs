@@ -11,6 +11,7 @@ use atoll_term::{Header, Term, Word};
 use treadmill::raw::RawMutator;
 
 use super::area::Area;
+use super::feedback;
 use crate::common::sizing::unshared;
 use crate::common::{Immovable, off_heap};
 
@@ -76,15 +77,30 @@ const KEPT: usize = 1 << 14;
 /// # Safety
 /// The term is whole, a pointer out of the immovable range, and lies on a heap that only this thread reads.
 pub(super) unsafe fn copy(area: &Area, mutator: &RawMutator, root: Term, immovable: Immovable) -> (Term, usize) {
+    if feedback::is_asking() {
+        return unsafe { copy_with::<true>(area, mutator, root, immovable) };
+    }
+    unsafe { copy_with::<false>(area, mutator, root, immovable) }
+}
+
+unsafe fn copy_with<const ASKING: bool>(
+    area: &Area,
+    mutator: &RawMutator,
+    root: Term,
+    immovable: Immovable,
+) -> (Term, usize) {
+    let filter = if ASKING { feedback::filter() } else { 0 };
     let mut pending = PENDING.take();
     // SAFETY: the caller vouches for the term.
     let result = unsafe {
         if unshared(root, immovable).is_some() {
-            Copy { area, mutator, immovable, met: Never, pending: &mut pending, words: 0 }.run(root)
+            Copy::<_, ASKING> { area, mutator, immovable, met: Never, pending: &mut pending, words: 0, filter }
+                .run(root)
         } else {
             let mut marked = MARKED.take();
             let met = Marks(&mut marked);
-            let result = Copy { area, mutator, immovable, met, pending: &mut pending, words: 0 }.run(root);
+            let result =
+                Copy::<_, ASKING> { area, mutator, immovable, met, pending: &mut pending, words: 0, filter }.run(root);
             for (term, first) in marked.drain(..) {
                 *term.pointer() = first;
             }
@@ -98,7 +114,7 @@ pub(super) unsafe fn copy(area: &Area, mutator: &RawMutator, root: Term, immovab
     result
 }
 
-struct Copy<'a, M> {
+struct Copy<'a, M, const ASKING: bool> {
     area: &'a Area,
     mutator: &'a RawMutator,
     immovable: Immovable,
@@ -106,9 +122,20 @@ struct Copy<'a, M> {
     /// Words of copies that still hold the originals of what they are to refer to.
     pending: &'a mut Vec<*mut Word>,
     words: usize,
+    /// Objects that allocation sites have told of (`feedback.rs`), if they do.
+    filter: u64,
 }
 
-impl<M: Met> Copy<'_, M> {
+impl<M: Met, const ASKING: bool> Copy<'_, M, ASKING> {
+    /// An object of the sender is copied.
+    #[inline(always)]
+    fn came_upon(&self, term: Term) {
+        let object = term.pointer() as usize;
+        if ASKING && self.filter & feedback::bit(object) != 0 {
+            feedback::found(object);
+        }
+    }
+
     unsafe fn run(mut self, root: Term) -> (Term, usize) {
         let mut root = root.word();
         self.pending.push(&raw mut root);
@@ -143,6 +170,7 @@ impl<M: Met> Copy<'_, M> {
             if term.is_cons() {
                 return self.list(term, first);
             }
+            self.came_upon(term);
             let header = Header::from_word(first);
             let words = header.object_words();
             let copy = self.area.allocate(self.mutator, words, header.has_off_heap_part()).as_ptr();
@@ -172,6 +200,7 @@ impl<M: Met> Copy<'_, M> {
                 let tail = Term::from_word(*cell.pointer().add(1));
                 *copy = head;
                 taken += 1;
+                self.came_upon(cell);
                 self.met.note(cell, head, copy);
                 self.field(copy, Term::from_word(head));
                 let link = copy.add(1);

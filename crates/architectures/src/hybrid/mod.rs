@@ -31,6 +31,7 @@
 mod area;
 mod copies;
 mod copy;
+mod feedback;
 mod portions;
 mod roots;
 mod send;
@@ -42,10 +43,11 @@ use std::sync::atomic::Ordering;
 
 use atoll_heap::statistics::VERIFY;
 use atoll_heap::{
-    Architecture, Collection, Fragment, HeapFull, HeapOptions, HeapSizes, Mutator, RootSet, StackPlacement,
+    Architecture, Collection, Fragment, HeapFull, HeapOptions, HeapSizes, Mutator, RootSet, Site, StackPlacement,
 };
 use atoll_term::{Header, Term, Word};
 
+use crate::private::collect::Beside;
 use crate::private::state::State;
 use crate::private::{Private, collect};
 use area::Area;
@@ -99,6 +101,7 @@ impl Architecture for Hybrid {
     }
 
     fn destroy(&self, mutator: &mut Mutator) {
+        feedback::forget(portions::address(mutator));
         if State::of(mutator).has_copies {
             self.area.finder.copies.take(mutator);
         }
@@ -162,7 +165,16 @@ impl Architecture for Hybrid {
                 self.finish_portions(address, |run, _| run == start as usize);
             }
         };
-        let result = collect::collect(&self.private, mutator, request, live, roots, &mut copies, &mut leaving);
+        let mut followed = false;
+        let mut follow = |moved: &dyn Fn(Term) -> Option<Term>| {
+            followed = true;
+            feedback::follow(address, moved);
+        };
+        let beside = Beside { elsewhere: &mut copies, leaving: &mut leaving, followed: &mut follow };
+        let result = collect::collect(&self.private, mutator, request, live, roots, beside);
+        if !followed {
+            feedback::forget(address);
+        }
         if has_copies {
             State::of_mut(mutator).has_copies = !copies.is_empty();
             if !copies.is_empty() {
@@ -231,6 +243,14 @@ impl Architecture for Hybrid {
             unsafe { self.area.finder.scan_cut(mutator, &mut |object| local.barrier(object)) }
         });
         step.end();
+    }
+
+    fn wants_sites(&self) -> bool {
+        true
+    }
+
+    fn built(&self, mutator: *const Mutator, object: Term, site: Site) {
+        feedback::built(mutator as usize, object, site);
     }
 
     fn messages_are_roots(&self) -> bool {

@@ -10,7 +10,7 @@ use atoll_platform::clock::monotonic;
 use atoll_term::{Header, Term, Word};
 
 use super::Hybrid;
-use super::copy;
+use super::{copy, feedback};
 use crate::common::message::by_reference;
 use crate::common::sizing::extent;
 use crate::common::small;
@@ -72,6 +72,7 @@ fn place(hybrid: &Hybrid, owner: &mut Mutator, term: Term) -> (Term, usize) {
     // SAFETY: the term lies on the heap of a process that this thread runs.
     let (copy, words) = hybrid.area.with_any(|mutator| unsafe { copy::copy(&hybrid.area, mutator, term, immovable) });
     AREA.words_copied.fetch_add(words as u64, Ordering::Relaxed);
+    feedback::count(words, 0);
     if words >= NOTED {
         hybrid.area.finder.copies.note(owner, term, copy, immovable);
         State::of_mut(owner).has_copies = true;

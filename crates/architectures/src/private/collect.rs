@@ -22,14 +22,24 @@ pub(super) const FRAGMENTS_AT_LEAST: usize = 4096;
 /// Words up to which a block does not shrink in a minor collection, unless it is larger than the old generation.
 const SMALL_BLOCK: usize = 8_000;
 
+/// Who wants to know where objects have gone: it gets a function that tells that of an object, `None` for one that is dead.
+pub(crate) type Followed<'a> = dyn FnMut(&dyn Fn(Term) -> Option<Term>) + 'a;
+
+/// What a collection does for an architecture with memory beside the private heaps.
+pub(crate) struct Beside<'a> {
+    /// Objects, and copies of them in immovable memory, that they are redirected to; those that stay where they are remain in the list.
+    pub(crate) elsewhere: &'a mut Vec<(Term, Term)>,
+    /// Told of the blocks of a large heap that are about to be freed, by their first words.
+    pub(crate) leaving: &'a mut dyn FnMut(*const Word),
+    /// Told, when a collection has copied all that lives, where objects have gone.
+    pub(crate) followed: &'a mut Followed<'a>,
+}
+
 /// The roots of one collection beside the stack.
 pub(super) struct Roots<'a> {
     pub(super) live: &'a mut [Term],
     pub(super) set: &'a mut dyn RootSet,
-    /// Objects that are to be replaced by copies of them outside of the heap.
-    pub(super) elsewhere: &'a mut Vec<(Term, Term)>,
-    /// Told of the blocks that a cycle is about to free, by their first words.
-    pub(super) leaving: &'a mut dyn FnMut(*const Word),
+    pub(super) beside: Beside<'a>,
 }
 
 impl Roots<'_> {
@@ -74,9 +84,10 @@ unsafe fn copy_by<P: Policy>(
     let mut copier = Copier::new(policy, young, old);
     // SAFETY: as the caller's.
     unsafe {
-        copier.redirect(roots.elsewhere);
+        copier.redirect(roots.beside.elsewhere);
         roots.each_run(mutator, |start, words| copier.visit_run(start, words));
         copier.scan(young, old);
+        (roots.beside.followed)(&|object| copier.moved(object));
     }
     (copier.young, copier.old)
 }
@@ -90,22 +101,22 @@ pub(super) struct Need {
     pub(super) exact: bool,
 }
 
-/// Collects. What is in `elsewhere`, objects and copies of them in immovable memory, is redirected where the collection meets
-/// it; the list keeps the others that stay where they are. `leaving` hears of each block of a large heap that is about to be freed.
+/// Collects.
 pub(crate) fn collect(
     architecture: &Private,
     mutator: &mut Mutator,
     request: Collection,
     live: &mut [Term],
     roots: &mut dyn RootSet,
-    elsewhere: &mut Vec<(Term, Term)>,
-    leaving: &mut dyn FnMut(*const Word),
+    beside: Beside<'_>,
 ) -> Result<(), HeapFull> {
     send::flush_counters(mutator);
     // One word stays free for a return address (`Mutator::heap_limit`); who sleeps needs none.
     let spare = usize::from(!request.hibernate);
     let need = Need { words: request.heap_words + request.stack_words + spare, exact: request.hibernate };
-    let mut roots = Roots { live, set: roots, elsewhere, leaving };
+    // Each for as long as the roots live.
+    let Beside { elsewhere, leaving, followed } = beside;
+    let mut roots = Roots { live, set: roots, beside: Beside { elsewhere, leaving, followed } };
     let in_use = words_in_use(mutator);
     let counted = words_counted(mutator);
     statistics::used_changed(in_use as i64 - counted as i64);

@@ -51,6 +51,7 @@ use atoll_heap::{
 use atoll_term::{Term, Word};
 
 use crate::common::{Immovable, blocks};
+use collect::Beside;
 use state::State;
 
 /// The architecture with private heaps.
@@ -122,7 +123,8 @@ impl Architecture for Private {
         live: &mut [Term],
         roots: &mut dyn RootSet,
     ) -> Result<(), HeapFull> {
-        collect::collect(self, mutator, request, live, roots, &mut Vec::new(), &mut |_| {})
+        let beside = Beside { elsewhere: &mut Vec::new(), leaving: &mut |_| {}, followed: &mut |_| {} };
+        collect::collect(self, mutator, request, live, roots, beside)
     }
 
     fn allocate_slow(&self, mutator: &mut Mutator, words: usize) -> NonNull<Word> {

@@ -234,7 +234,7 @@ fn advance(settings: &Settings, mutator: &mut Mutator, roots: &mut Roots<'_>, ow
 fn end(mutator: &mut Mutator, roots: &mut Roots<'_>, cycle: Cycle, started: i64) {
     let heap = State::of(mutator).heap;
     // They lie in the blocks that end here.
-    roots.elsewhere.clear();
+    roots.beside.elsewhere.clear();
     // SAFETY: the cycle has come to its end; the roots hold whole terms, and the young generation consists of whole objects.
     unsafe {
         roots.each_run(mutator, |start, words| cycle.update_run(start, words));
@@ -242,7 +242,7 @@ fn end(mutator: &mut Mutator, roots: &mut Roots<'_>, cycle: Cycle, started: i64)
         each_fragment(mutator, |fragment| cycle.update_objects(fragment.words(), fragment.used()));
     }
     let outcome = cycle.end();
-    outcome.freed.iter().for_each(|block| (roots.leaving)(block.start));
+    outcome.freed.iter().for_each(|block| (roots.beside.leaving)(block.start));
     let before = outcome.freed.iter().map(Block::used).sum();
     // SAFETY: no pointer to their objects is left.
     unsafe { free(outcome.freed) }

@@ -1,5 +1,5 @@
-//! Lists and tuples built in the message area at once (`--build-in-area`): if all parts are immediates or immovable; otherwise on the
-//! process's heap, as without the option. The architecture decides, and one without an area never builds there.
+//! Lists and tuples that are built in the message area at once, if all parts are immediates or immovable; otherwise on the process's heap,
+//! by the handler of [`data`] that each of these stands for. See `sites.rs` for when they stand in the code.
 
 use std::sync::atomic::Ordering;
 
@@ -14,38 +14,107 @@ use crate::operand::{Any, Read, Write};
 /// Elements of the largest tuple that is built in the area.
 const ELEMENTS: usize = 16;
 
-/// Whether the handlers of this file are used.
+/// Whether all sites begin with the handlers of this file (`--build-in-area`).
 pub fn is_built_in_area() -> bool {
     BUILD_IN_AREA.load(Ordering::Relaxed)
 }
 
-/// As [`data::put_list`].
-pub unsafe fn put_list(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
-    // SAFETY: operands as the translation wrote them; what the area gives is a whole object, which a register holds at once.
+/// A cons, if it can be built in the area.
+#[inline(always)]
+unsafe fn cons(head: Term, tail: Term) -> Option<Term> {
+    let place = build_window(|window| if window.admits(head) && window.admits(tail) { window.take(2) } else { None });
+    let Some(place) = place else { return build_slowly(None, &[head, tail]) };
+    // SAFETY: the window has given room for two words.
     unsafe {
-        let (head, tail) = (Any::read(*ip.add(1), e, c), Any::read(*ip.add(2), e, c));
-        let place =
-            build_window(|window| if window.admits(head) && window.admits(tail) { window.take(2) } else { None });
-        let Some(place) = place else { return put_list_slow(ip, hp, e, reds, c) };
         *place = head.word();
         *place.add(1) = tail.word();
-        Any::write(*ip.add(3), Term::cons_at(place), e, c);
-        dispatch(ip.add(4), hp, e, reds, c)
+    }
+    Some(Term::cons_at(place))
+}
+
+/// Opens a window, or learns that a part is private.
+#[cold]
+#[inline(never)]
+fn build_slowly(header: Option<Header>, fields: &[Term]) -> Option<Term> {
+    architecture().build_message(header, fields)
+}
+
+/// As [`data::put_list`].
+pub unsafe fn put_list<H: Read, T: Read, D: Write>(
+    ip: *const Word,
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
+    // SAFETY: operands as the translation wrote them; what the area gives is a whole object, which a register holds at once.
+    unsafe {
+        match cons(H::read(*ip.add(1), e, c), T::read(*ip.add(2), e, c)) {
+            Some(cell) => {
+                D::write(*ip.add(3), cell, e, c);
+                dispatch(ip.add(4), hp, e, reds, c)
+            }
+            None => data::put_list::<H, T, D>(ip, hp, e, reds, c),
+        }
     }
 }
 
-#[cold]
-#[inline(never)]
-unsafe fn put_list_slow(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+/// As [`data::put_list_return`].
+pub unsafe fn put_list_return<H: Read, T: Read>(
+    ip: *const Word,
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
+    // SAFETY: as above; the loader checked the frame's size.
+    unsafe {
+        match cons(H::read(*ip.add(1), e, c), T::read(*ip.add(2), e, c)) {
+            Some(cell) => {
+                (*c).x[0] = cell;
+                let e = e.byte_add(*ip.add(3) as usize);
+                dispatch(*e as *const Word, hp, e.add(1), reds, c)
+            }
+            None => data::put_list_return::<H, T>(ip, hp, e, reds, c),
+        }
+    }
+}
+
+/// A tuple of these elements, if it can be built in the area.
+#[inline(always)]
+unsafe fn tuple(elements: &[Term]) -> Option<Term> {
+    let header = Header::new(Kind::Tuple, elements.len());
+    let place = build_window(|window| {
+        let admits = elements.iter().all(|element| window.admits(*element));
+        if admits { window.take(elements.len() + 1) } else { None }
+    });
+    let Some(place) = place else { return build_slowly(Some(header), elements) };
+    // SAFETY: the window has given room for the header and the elements.
+    unsafe {
+        *place = header.word();
+        for (index, element) in elements.iter().enumerate() {
+            *place.add(1 + index) = element.word();
+        }
+    }
+    Some(Term::boxed_at(place))
+}
+
+/// As [`data::put_pair`].
+pub unsafe fn put_pair<S: Read, T: Read, D: Write>(
+    ip: *const Word,
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
     // SAFETY: as above.
     unsafe {
-        let (head, tail) = (Any::read(*ip.add(1), e, c), Any::read(*ip.add(2), e, c));
-        match architecture().build_message(None, &[head, tail]) {
-            Some(cell) => {
-                Any::write(*ip.add(3), cell, e, c);
+        match tuple(&[S::read(*ip.add(2), e, c), T::read(*ip.add(3), e, c)]) {
+            Some(pair) => {
+                D::write(*ip.add(1), pair, e, c);
                 dispatch(ip.add(4), hp, e, reds, c)
             }
-            None => data::put_list::<Any, Any, Any>(ip, hp, e, reds, c),
+            None => data::put_pair::<S, T, D>(ip, hp, e, reds, c),
         }
     }
 }
@@ -62,20 +131,7 @@ pub unsafe fn put_tuple(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64,
         for (index, element) in elements[..arity].iter_mut().enumerate() {
             *element = Any::read(*ip.add(3 + index), e, c);
         }
-        let header = Header::new(Kind::Tuple, arity);
-        let place = build_window(|window| {
-            let admits = elements[..arity].iter().all(|element| window.admits(*element));
-            if admits { window.take(arity + 1) } else { None }
-        });
-        if let Some(place) = place {
-            *place = header.word();
-            for (index, element) in elements[..arity].iter().enumerate() {
-                *place.add(1 + index) = element.word();
-            }
-            Any::write(*ip.add(1), Term::boxed_at(place), e, c);
-            return dispatch(ip.add(3 + arity), hp, e, reds, c);
-        }
-        match architecture().build_message(Some(header), &elements[..arity]) {
+        match tuple(&elements[..arity]) {
             Some(tuple) => {
                 Any::write(*ip.add(1), tuple, e, c);
                 dispatch(ip.add(3 + arity), hp, e, reds, c)

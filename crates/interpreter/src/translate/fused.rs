@@ -6,8 +6,7 @@ use atoll_term::Term;
 
 use super::Writer;
 use crate::core::Handler;
-use crate::handlers::area::is_built_in_area;
-use crate::handlers::{control, data, test};
+use crate::handlers::{area, control, data, test};
 use crate::operand::{Operand, offset};
 use crate::pick::{by_list, by_list_frame, by_moves, by_source, by_source_destination, by_sources, by_two_moves};
 
@@ -78,9 +77,11 @@ impl Writer<'_> {
                 Instruction::Deallocate { slots },
                 Instruction::Return,
                 ..,
-            ] if !is_built_in_area() => {
+            ] => {
                 let (h, t) = (self.operand(*head), self.operand(*tail));
-                self.emit(by_sources!(data::put_list_return, h, t), &[h.word(), t.word(), offset(*slots)]);
+                let chosen = by_sources!(data::put_list_return, h, t);
+                let in_area = by_sources!(area::put_list_return, h, t);
+                self.emit_site(true, chosen, in_area, &[h.word(), t.word(), offset(*slots)]);
                 Some(3)
             }
             [

@@ -1,0 +1,192 @@
+//! Feedback from copies to allocation sites: a site whose objects are sent builds them in the area from then on, and on the process's heap again when they
+//! are not sent any more.
+//!
+//! When much has been copied, each site tells of the next few objects that it builds. Those that a copy comes upon before the time after the next were sent;
+//! those that it does not, and those that a collection of their process finds dead, were not. Now and then this is asked of sites that build in the area
+//! as well, whose next few objects are built privately for it. A thread that never copies much never asks.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, PoisonError};
+
+use atoll_heap::statistics::{AREA, STRESS};
+use atoll_heap::{Site, sites};
+use atoll_term::Term;
+
+/// Words copied by a thread before it asks for the first time; twice as many the next time, and so on.
+const FIRST_WORDS: usize = 1 << 12;
+/// Most words between two times.
+const MOST_WORDS: usize = 1 << 18;
+/// Words between two times with `--gc-stress`, copied or built.
+const STRESSED_WORDS: usize = 1 << 8;
+/// Words built in the area by a thread, for each time that sites which build there are asked.
+const BUILT_WORDS: usize = 1 << 21;
+/// Objects of a site from which on it is judged.
+const ENOUGH: u32 = 8;
+/// A site is switched to the area if one of so many of its objects is sent, and back if not even one of so many is.
+const PART_SENT: u32 = 3;
+const PART_STILL_SENT: u32 = 8;
+/// Objects that a thread remembers at once.
+const REMEMBERED: usize = 256;
+
+/// An object of a sampled site.
+#[derive(Clone, Copy)]
+struct Sample {
+    object: Term,
+    process: usize,
+    site: Site,
+    /// The number of times that this thread had asked.
+    asked: usize,
+}
+
+/// What one scheduler knows.
+struct Log {
+    samples: Vec<Sample>,
+    /// Found by copies, or not and never to be.
+    judged: Vec<(Site, bool)>,
+    asked: usize,
+    copied: usize,
+    patience: usize,
+    built: usize,
+}
+
+thread_local! {
+    static LOG: RefCell<Log> = const {
+        RefCell::new(Log { samples: Vec::new(), judged: Vec::new(), asked: 0, copied: 0, patience: FIRST_WORDS, built: 0 })
+    };
+}
+
+#[derive(Default)]
+struct Record {
+    sent: u32,
+    kept: u32,
+    in_area: bool,
+}
+
+static RECORDS: Mutex<Option<HashMap<Site, Record>>> = Mutex::new(None);
+
+/// A site has built an object.
+pub(super) fn built(process: usize, object: Term, site: Site) {
+    LOG.with_borrow_mut(|log| {
+        if log.samples.len() < REMEMBERED {
+            log.samples.push(Sample { object, process, site, asked: log.asked });
+        }
+    });
+}
+
+/// Whether copies are to tell what they come upon.
+#[inline]
+pub(super) fn is_asking() -> bool {
+    LOG.with_borrow(|log| !log.samples.is_empty())
+}
+
+/// The addresses of sampled objects, as a set that may have more in it.
+pub(super) fn filter() -> u64 {
+    LOG.with_borrow(|log| log.samples.iter().fold(0, |bits, sample| bits | bit(sample.object.pointer() as usize)))
+}
+
+/// The bit of an object in [`filter`].
+#[inline]
+pub(super) fn bit(object: usize) -> u64 {
+    1 << ((object >> 3).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58)
+}
+
+/// A copy came upon an object.
+#[cold]
+pub(super) fn found(object: usize) {
+    LOG.with_borrow_mut(|log| {
+        if let Some(index) = log.samples.iter().position(|sample| sample.object.pointer() as usize == object) {
+            let sample = log.samples.swap_remove(index);
+            log.judged.push((sample.site, true));
+        }
+    });
+}
+
+/// The objects of a process have moved; `moved` tells where they are, if they live.
+pub(super) fn follow(process: usize, moved: &dyn Fn(Term) -> Option<Term>) {
+    LOG.with_borrow_mut(|log| {
+        let Log { samples, judged, .. } = log;
+        samples.retain_mut(|sample| {
+            if sample.process != process {
+                return true;
+            }
+            let object = moved(sample.object);
+            match object {
+                Some(object) => sample.object = object,
+                None => judged.push((sample.site, false)),
+            }
+            object.is_some()
+        });
+    });
+}
+
+/// The objects of a process have moved, nobody knows where to, or are about to go away.
+pub(super) fn forget(process: usize) {
+    LOG.with_borrow_mut(|log| {
+        log.samples.retain(|sample| sample.process != process);
+    });
+}
+
+/// Takes note of words that were copied into the area, or built there.
+pub(super) fn count(copied: usize, built: usize) {
+    let ask_all = LOG.with_borrow_mut(|log| {
+        log.copied += copied;
+        log.built += built;
+        let is_stressed = STRESS.load(Ordering::Relaxed) > 0;
+        let (patience, built_words) =
+            if is_stressed { (STRESSED_WORDS, STRESSED_WORDS) } else { (log.patience, BUILT_WORDS) };
+        if log.copied < patience && log.built < built_words {
+            return None;
+        }
+        let all = log.built >= built_words;
+        if all {
+            log.built = 0;
+        } else {
+            log.copied = 0;
+            log.patience = (2 * log.patience).min(MOST_WORDS);
+        }
+        let Log { samples, judged, asked, .. } = log;
+        // What was built since the last time may be on its way to being sent.
+        samples.retain(|sample| {
+            if sample.asked < *asked {
+                judged.push((sample.site, false));
+            }
+            sample.asked == *asked
+        });
+        *asked += 1;
+        judge(std::mem::take(judged));
+        Some(all)
+    });
+    if let (Some(all), Some(sites)) = (ask_all, sites()) {
+        sites.sample(all);
+    }
+}
+
+/// Adds to what is known of sites, and decides.
+fn judge(judged: Vec<(Site, bool)>) {
+    let mut records = RECORDS.lock().unwrap_or_else(PoisonError::into_inner);
+    let records = records.get_or_insert_with(HashMap::new);
+    for (site, was_sent) in judged {
+        let record = records.entry(site).or_default();
+        *(if was_sent { &mut record.sent } else { &mut record.kept }) += 1;
+        if record.in_area {
+            let counter = if was_sent { &AREA.samples_sent } else { &AREA.samples_kept };
+            counter.fetch_add(1, Ordering::Relaxed);
+        }
+        if record.sent + record.kept < ENOUGH {
+            continue;
+        }
+        let part = if record.in_area { PART_STILL_SENT } else { PART_SENT };
+        let in_area = record.sent * part >= record.sent + record.kept;
+        if in_area != record.in_area {
+            record.in_area = in_area;
+            let counter = if in_area { &AREA.switched_to_area } else { &AREA.switched_back };
+            counter.fetch_add(1, Ordering::Relaxed);
+            if let Some(sites) = sites() {
+                sites.build_in_area(site, in_area);
+            }
+        }
+        (record.sent, record.kept) = (0, 0);
+    }
+}

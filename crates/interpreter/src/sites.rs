@@ -1,0 +1,133 @@
+//! The allocation sites of all translated code: three handlers for each, of which one stands in the code.
+//!
+//! * `private` builds on the process's heap, and knows nothing of sites;
+//! * `area` builds in the message area if the parts allow it;
+//! * [`sampled`] builds on the process's heap and tells the architecture of it, a few times; then it puts back what stood there.
+
+use std::sync::Once;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use atoll_heap::{Site, Sites, architecture, install_sites};
+use atoll_term::{Term, Word};
+use parking_lot::Mutex;
+
+use crate::core::{Core, Exit, Handler};
+
+/// Objects of which a site tells when it is sampled.
+const SAMPLES: u8 = 4;
+
+/// One site of a module, as translated.
+#[derive(Clone, Copy)]
+pub struct NewSite {
+    /// Word of the module's code where the instruction begins.
+    pub offset: u32,
+    /// It builds a cons, not a tuple.
+    pub is_cons: bool,
+    /// Its handler for the process's heap.
+    pub private: Handler,
+    /// Its handler for the message area.
+    pub area: Handler,
+}
+
+struct OneSite {
+    new: NewSite,
+    in_area: bool,
+    /// Objects that it is yet to tell of.
+    left: u8,
+}
+
+struct Module {
+    /// The code's first word; code is never freed.
+    code: usize,
+    sites: Vec<OneSite>,
+}
+
+impl Module {
+    fn write(&self, site: &OneSite, handler: Handler) {
+        let address = (self.code + site.new.offset as usize * size_of::<Word>()) as *const AtomicU64;
+        // SAFETY: the word of an instruction in code that lives for ever; engines read it whole.
+        unsafe { &*address }.store(crate::translate::handler(handler), Ordering::Relaxed);
+    }
+}
+
+impl OneSite {
+    fn usual(&self) -> Handler {
+        if self.in_area { self.new.area } else { self.new.private }
+    }
+}
+
+/// Modules in the order of their addresses.
+static MODULES: Mutex<Vec<Module>> = Mutex::new(Vec::new());
+
+/// Adds the sites of a module whose code stands at `code`, in the order of their offsets.
+pub fn add(code: usize, sites: Vec<NewSite>, in_area: bool) {
+    static INSTALL: Once = Once::new();
+    INSTALL.call_once(|| install_sites(&AllSites));
+    let sites = sites.into_iter().map(|new| OneSite { new, in_area, left: 0 }).collect();
+    let mut modules = MODULES.lock();
+    let place = modules.partition_point(|module| module.code < code);
+    modules.insert(place, Module { code, sites });
+}
+
+/// Calls `use_it` with a site.
+fn with<R>(site: Site, use_it: impl FnOnce(&Module, &mut OneSite) -> R) -> Option<R> {
+    let mut modules = MODULES.lock();
+    let module = modules.partition_point(|module| module.code <= site).checked_sub(1)?;
+    let module = &mut modules[module];
+    let offset = ((site - module.code) / size_of::<Word>()) as u32;
+    let index = module.sites.binary_search_by_key(&offset, |site| site.new.offset).ok()?;
+    let mut sites = std::mem::take(&mut module.sites);
+    let result = use_it(module, &mut sites[index]);
+    module.sites = sites;
+    Some(result)
+}
+
+struct AllSites;
+
+impl Sites for AllSites {
+    fn sample(&self, all: bool) {
+        for module in MODULES.lock().iter_mut() {
+            let mut sites = std::mem::take(&mut module.sites);
+            for site in sites.iter_mut().filter(|site| all || !site.in_area) {
+                site.left = SAMPLES;
+                module.write(site, sampled);
+            }
+            module.sites = sites;
+        }
+    }
+
+    fn build_in_area(&self, site: Site, in_area: bool) {
+        with(site, |module, site| {
+            site.in_area = in_area;
+            site.left = 0;
+            module.write(site, site.usual());
+        });
+    }
+}
+
+/// Tells of the object that is built now, and which handler builds it.
+#[cold]
+#[inline(never)]
+unsafe fn tell(ip: *const Word, hp: *mut Word, c: *mut Core) -> Handler {
+    let (private, is_cons, told) = with(ip as Site, |module, site| {
+        let told = site.left > 0;
+        site.left = site.left.saturating_sub(1);
+        if site.left == 0 {
+            module.write(site, site.usual());
+        }
+        (site.new.private, site.new.is_cons, told)
+    })
+    .expect("only sites are sampled");
+    if told {
+        let object = if is_cons { Term::cons_at(hp) } else { Term::boxed_at(hp) };
+        // SAFETY: a process runs on this core.
+        architecture().built(unsafe { (*c).mutator }, object, ip as Site);
+    }
+    private
+}
+
+/// Stands in the place of a site's own handler while it is sampled. What the site builds comes to lie at the heap top.
+unsafe fn sampled(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: as for the handler that it stands for.
+    unsafe { tell(ip, hp, c)(ip, hp, e, reds, c) }
+}
