@@ -317,6 +317,9 @@ impl Paged {
     /// Free pages backed by memory beyond what will be allocated before the next collection.
     fn excess(&self) -> u32 {
         let memory = self.memory();
+        if memory.backed {
+            return 0;
+        }
         let live = self.counters.base.load(Ordering::Relaxed);
         let wanted = live.max(MOST_WORDS) / PAGE_WORDS as u64 * 5 / 4;
         (memory.space.idle() as u64).saturating_sub(wanted) as u32

@@ -171,6 +171,8 @@ pub(super) struct Memory {
     pub(super) gap_words: u64,
     /// The limit in bytes, for pages and their metadata.
     limit: usize,
+    /// Whether all memory was backed at once, with metadata for each page.
+    pub(super) backed: bool,
     /// Pages in use that need metadata: all but those inside large objects.
     pub(super) described: usize,
     /// Words lost at the ends of large objects.
@@ -184,9 +186,10 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    pub(super) fn new(space: PageSpace, table: Table, limit: usize) -> Memory {
+    pub(super) fn new(space: PageSpace, table: Table, limit: usize, backed: bool) -> Memory {
         Memory {
             limit,
+            backed,
             described: 0,
             space,
             table,
@@ -295,6 +298,9 @@ impl Memory {
     /// Changes the number of pages in use that need metadata, and with it how many pages the limit has room for.
     fn count_metadata(&mut self, more: i64) {
         self.described = self.described.saturating_add_signed(more as isize);
+        if self.backed {
+            return;
+        }
         let bytes = self.limit.saturating_sub(self.described * size_of::<Meta>());
         self.space.set_limit((bytes / (PAGE_WORDS * 8)) as u32);
     }
