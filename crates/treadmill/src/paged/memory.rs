@@ -10,6 +10,9 @@ const BUCKETS: usize = 57;
 /// Free pages are scarce below one part in so many of the limit.
 const SCARCE_PART: u32 = 8;
 
+/// What is roomy then, in words: shorter gaps are taken last.
+const SCARCE_ROOMY: usize = 16;
+
 /// A large object shares its last page if what would be lost is at least one part in so many of it.
 const SHARED_PART: usize = 8;
 
@@ -209,10 +212,11 @@ impl Memory {
     /// A page with a gap of at least `words`: rather a half-empty one, then a free one, then any; where few pages are free, they are kept
     /// for what needs whole ones as long as there is a gap. The caller owns the page.
     pub(super) fn take(&mut self, words: usize, roomy: usize) -> Option<u32> {
-        let half_empty = self.take_partial(words.max(roomy));
         if self.space.available() < self.space.limit() / SCARCE_PART {
-            return half_empty.or_else(|| self.take_partial(words)).or_else(|| self.take_free());
+            let partial = self.take_partial(words.max(roomy.min(SCARCE_ROOMY)));
+            return partial.or_else(|| self.take_partial(words)).or_else(|| self.take_free());
         }
+        let half_empty = self.take_partial(words.max(roomy));
         half_empty.or_else(|| self.take_free()).or_else(|| self.take_partial(words))
     }
 
