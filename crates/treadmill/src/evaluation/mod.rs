@@ -67,6 +67,9 @@ impl Options {
     }
 }
 
+/// Spells of the control for the test of pauses: one for so many bytes kept live, about as many as the test has pauses.
+const BYTES_PER_SPELL: usize = 10_000;
+
 fn megabytes(bytes: usize) -> f64 {
     bytes as f64 / 1e6
 }
@@ -514,7 +517,11 @@ impl Evaluation<'_> {
             columns: vec!["longest pause ms".into(), "collections".into()],
             rows: vec![("lists".into(), cells.map(|measured| Cell { published: None, measured }).to_vec())],
         });
-        self.report.tables.push(pauses::log(runs.into_iter().flat_map(|run| run.1).collect()));
+        let pauses = runs.into_iter().flat_map(|run| run.1).collect();
+        self.report.tables.push(pauses::log("live-pauses", "the longest pauses of that", pauses));
+        let pauses = pauses::control(live / BYTES_PER_SPELL);
+        let title = "the longest of spells of 40 us that do nothing, measured in the same way right after";
+        self.report.tables.push(pauses::log("control", title, pauses));
     }
 }
 
