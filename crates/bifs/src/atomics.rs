@@ -1,6 +1,4 @@
-//! `atomics` and `counters`: arrays of 64-bit integers that processes share.
-//!
-//! Counters for much concurrency have one array too, where OTP has one for each scheduler.
+//! `atomics`: arrays of 64-bit integers that processes share.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,7 +7,7 @@ use atoll_operations::Exception;
 use atoll_process::{BuiltIn, Caller, Outcome, ReferenceId};
 use atoll_term::{Build, MagicValue, Term, atoms, map};
 
-use crate::support::{atom, badarg, charge_elements, row};
+use crate::support::{atom, charge_elements, row};
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
@@ -21,11 +19,6 @@ pub const BUILT_INS: &[BuiltIn] = &[
     row("atomics", "exchange", 3, exchange),
     row("atomics", "compare_exchange", 4, compare_exchange),
     row("atomics", "info", 1, info),
-    row("erts_internal", "counters_new", 1, counters_new),
-    row("erts_internal", "counters_get", 2, get),
-    row("erts_internal", "counters_put", 3, put),
-    row("erts_internal", "counters_add", 3, add),
-    row("erts_internal", "counters_info", 1, counters_info),
 ];
 
 /// An array, as 64 bits whose sign is a matter of view.
@@ -37,7 +30,7 @@ struct Array {
 /// Most cells of an array.
 const MAX_CELLS: u64 = 1 << 32;
 /// Bytes that OTP needs besides the cells.
-const HEAD_BYTES: usize = 40;
+pub const HEAD_BYTES: usize = 40;
 /// The bit of the second argument that asks for a sign.
 const SIGNED: i64 = 1;
 
@@ -53,25 +46,26 @@ impl Array {
     }
 }
 
-fn new(caller: &mut Caller<'_>, size: Term, signed: bool) -> Outcome {
+/// Reads the number of an array's cells.
+///
+/// # Errors
+/// `badarg` if it is no positive integer, `system_limit` if it is too large.
+pub fn size_argument(size: Term) -> Result<usize, Exception> {
     let is_negative = size.as_small().is_none_or(|size| size <= 0) && size.as_big().is_none_or(|big| big.negative);
     if is_negative {
-        return Err(badarg());
+        return Err(Exception::badarg());
     }
     let size = size.to_u64().filter(|size| *size <= MAX_CELLS).ok_or(Exception::system_limit())?;
-    charge_elements(caller, size as usize);
-    let array = Array { signed, cells: (0..size).map(|_| AtomicU64::new(0)).collect() };
-    let value = Arc::new(MagicValue(Box::new(array)));
-    Ok(caller.heap().magic_reference(ReferenceId::fresh().0, value))
+    Ok(size as usize)
 }
 
 fn atomics_new(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let options = arguments[1].as_small().ok_or(Exception::badarg())?;
-    new(caller, arguments[0], options & SIGNED != 0)
-}
-
-fn counters_new(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    new(caller, arguments[0], true)
+    let size = size_argument(arguments[0])?;
+    charge_elements(caller, size);
+    let array = Array { signed: options & SIGNED != 0, cells: (0..size).map(|_| AtomicU64::new(0)).collect() };
+    let value = Arc::new(MagicValue(Box::new(array)));
+    Ok(caller.heap().magic_reference(ReferenceId::fresh().0, value))
 }
 
 fn array<'h>(reference: Term) -> Result<&'h Array, Exception> {
@@ -81,9 +75,16 @@ fn array<'h>(reference: Term) -> Result<&'h Array, Exception> {
 /// The array and the cell that the first two arguments name.
 fn cell<'h>(arguments: &[Term]) -> Result<(&'h Array, &'h AtomicU64), Exception> {
     let array = array(arguments[0])?;
-    let index = arguments[1].as_small().and_then(|index| usize::try_from(index).ok());
-    let cell = index.and_then(|index| array.cells.get(index.checked_sub(1)?)).ok_or(Exception::badarg())?;
-    Ok((array, cell))
+    Ok((array, &array.cells[position(arguments[1], array.cells.len())?]))
+}
+
+/// Reads the number of a cell, which count from 1 to `size`; the result counts from 0.
+///
+/// # Errors
+/// `badarg` if there is no such cell.
+pub fn position(index: Term, size: usize) -> Result<usize, Exception> {
+    let index = index.as_small().and_then(|index| usize::try_from(index).ok()?.checked_sub(1));
+    index.filter(|index| *index < size).ok_or(Exception::badarg())
 }
 
 fn get(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
@@ -98,7 +99,10 @@ fn put(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 /// What is added may be any integer that fits 64 bits, with or without sign.
-fn increment(term: Term) -> Result<u64, Exception> {
+///
+/// # Errors
+/// `badarg` if it is none.
+pub fn increment(term: Term) -> Result<u64, Exception> {
     term.to_i64().map(i64::cast_unsigned).or_else(|| term.to_u64()).ok_or(Exception::badarg())
 }
 
@@ -130,24 +134,14 @@ fn compare_exchange(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     }
 }
 
-/// `size` and `memory`, as pairs of a map.
-fn sizes(array: &Array) -> Result<Vec<(Term, Term)>, Exception> {
-    let size = array.cells.len();
-    let memory = HEAD_BYTES + size * size_of::<AtomicU64>();
-    Ok(vec![(atom("size")?, Term::small(size as i64)), (atoms::MEMORY, Term::small(memory as i64))])
-}
-
 fn info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let array = array(arguments[0])?;
-    let mut pairs = sizes(array)?;
+    let size = array.cells.len();
+    let memory = HEAD_BYTES + size * size_of::<AtomicU64>();
+    let mut pairs = vec![(atom("size")?, Term::small(size as i64)), (atoms::MEMORY, Term::small(memory as i64))];
     let (least, most) =
         if array.signed { (i64::MIN.cast_unsigned(), i64::MAX.cast_unsigned()) } else { (u64::MIN, u64::MAX) };
     pairs.push((atoms::MIN, array.term(caller, least)));
     pairs.push((atoms::MAX, array.term(caller, most)));
-    Ok(map::from_pairs(caller.heap(), &pairs))
-}
-
-fn counters_info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let pairs = sizes(array(arguments[0])?)?;
     Ok(map::from_pairs(caller.heap(), &pairs))
 }

@@ -14,6 +14,7 @@ use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, Own, ReferenceId, inspe
 use atoll_term::{Build, MagicValue, Term, atoms};
 use parking_lot::Mutex;
 
+use crate::erts_internal::is_native_module;
 use crate::process_support::{badarg, list_elements, name, system_limit, text};
 
 /// What this file provides.
@@ -134,7 +135,13 @@ fn module_item(caller: &mut Caller<'_>, code: &ModuleCode, item: Term) -> Option
         atoms::COMPILE => decoded(caller, &code.compile_info),
         atoms::MD5 => Some(caller.heap().binary(&code.md5)),
         atoms::NATIVE_ADDRESSES => Some(Term::NIL),
-        _ if item == name("nifs") => Some(Term::NIL),
+        _ if item == name("nifs") => {
+            let functions = code.functions.iter().map(|(_, name, arity)| (*name, *arity));
+            let is_native =
+                |(name, arity): &(Term, u8)| registry().built_in_number(code.module, *name, *arity).is_some();
+            let natives = functions.filter(|_| is_native_module(code.module)).filter(is_native);
+            Some(name_and_arity(caller, natives))
+        }
         _ if item == name("native") => Some(atoms::FALSE),
         _ => None,
     }

@@ -18,7 +18,7 @@ pub const BUILT_INS: &[BuiltIn] = &[
     BuiltIn { module: "erts_internal", name: "is_process_executing_dirty", arity: 1, function: not_a_process },
     BuiltIn { module: "erts_internal", name: "dirty_process_handle_signals", arity: 1, function: not_dirty },
     BuiltIn { module: "erts_internal", name: "check_dirty_process_code", arity: 2, function: not_a_process },
-    BuiltIn { module: "erts_internal", name: "scheduler_wall_time", arity: 1, function: switch },
+    BuiltIn { module: "erts_internal", name: "scheduler_wall_time", arity: 1, function: scheduler_wall_time },
     BuiltIn { module: "erts_internal", name: "system_check", arity: 1, function: system_check },
     BuiltIn { module: "erts_internal", name: "process_display", arity: 2, function: process_display },
     BuiltIn { module: "erlang", name: "process_display", arity: 2, function: process_display },
@@ -86,8 +86,9 @@ fn not_dirty(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 /// A measurement that is off and stays off.
-fn switch(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    boolean(arguments[0]).map(|_| atoms::FALSE).ok_or_else(badarg)
+fn scheduler_wall_time(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let on = boolean(arguments[0]).ok_or_else(badarg)?;
+    Ok(Term::boolean(System::get().schedule().measure_wall_time(on)))
 }
 
 fn system_check(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
@@ -123,6 +124,11 @@ static NATIVE_MODULES: OnceLock<&'static [&'static str]> = OnceLock::new();
 /// Sets the modules whose native functions the machine has in it; the first call counts.
 pub fn install_native_modules(modules: &'static [&'static str]) {
     let _ = NATIVE_MODULES.set(modules);
+}
+
+/// Whether the functions of a module that are built in are what OTP calls NIFs.
+pub fn is_native_module(module: Term) -> bool {
+    NATIVE_MODULES.get().is_some_and(|modules| modules.contains(&atoms::atom_name(module)))
 }
 
 /// `load_nif(Path, Info)`: nothing is left to do for libraries that are part of the machine; others cannot be loaded.

@@ -14,6 +14,7 @@ mod calendar;
 mod code;
 mod convert;
 mod copy;
+mod counters;
 mod debug;
 mod dictionary;
 mod display;
@@ -79,6 +80,7 @@ pub use trace_time::scheduled;
 const AREAS: &[&[BuiltIn]] = &[
     atoll_heap::BUILT_INS,
     atomics::BUILT_INS,
+    counters::BUILT_INS,
     binary::BUILT_INS,
     binary_search::BUILT_INS,
     calendar::BUILT_INS,

@@ -38,6 +38,18 @@ fn reductions(caller: &Caller<'_>) -> i64 {
     System::get().reductions.total() as i64 + now
 }
 
+/// `[{Scheduler, Active, All}]`: the schedulers, then as many for long work on processors, which this machine has in name
+/// only and which never work.
+fn wall_time(caller: &mut Caller<'_>, times: &[(i64, i64)]) -> Term {
+    let heap = caller.heap();
+    let never = times.iter().map(|(_, all)| (0, *all));
+    let times: Vec<Term> = (1..)
+        .zip(times.iter().copied().chain(never))
+        .map(|(scheduler, (active, all))| heap.tuple(&[scheduler, active, all].map(Term::small)))
+        .collect();
+    heap.list(times)
+}
+
 fn statistics(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     static WALL: AtomicI64 = AtomicI64::new(0);
     static RUN: AtomicI64 = AtomicI64::new(0);
@@ -87,8 +99,12 @@ fn statistics(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
             }
             caller.heap().list(tasks.into_iter().map(small))
         }
+        "scheduler_wall_time" | "scheduler_wall_time_all" => match schedule.wall_time() {
+            Some(times) => wall_time(caller, &times),
+            None => atoms::UNDEFINED,
+        },
         // Not measured unless switched on, and it cannot be switched on.
-        "scheduler_wall_time" | "scheduler_wall_time_all" | "microstate_accounting" => atoms::UNDEFINED,
+        "microstate_accounting" => atoms::UNDEFINED,
         _ => return Err(badarg()),
     };
     Ok(value)

@@ -341,7 +341,19 @@ fn system_flag(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
             Term::small(if old == 0 { 2 * System::get().schedulers } else { old } as i64)
         }
         "multi_scheduling" => name("enabled"),
-        "scheduler_wall_time" | "microstate_accounting" => {
+        "scheduler_wall_time" => {
+            let on = crate::spawn::boolean(value).ok_or_else(badarg)?;
+            // OTP's kernel counts who has asked for it.
+            if System::get().whereis(name("kernel_refc")).is_some() {
+                return crate::process_support::go_on_in(
+                    "erts_internal",
+                    "system_flag_scheduler_wall_time",
+                    vec![value],
+                );
+            }
+            Term::boolean(System::get().schedule().measure_wall_time(on))
+        }
+        "microstate_accounting" => {
             crate::spawn::boolean(value).ok_or_else(badarg)?;
             atoms::FALSE
         }

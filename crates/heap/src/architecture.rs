@@ -54,8 +54,43 @@ pub trait RootSet {
     /// Calls `visit` with runs of terms that a collector may overwrite.
     fn each_slice(&mut self, visit: &mut dyn FnMut(*mut Term, usize));
 
+    /// As [`RootSet::each_slice`], without the terms of messages, which [`RootSet::each_message`] visits.
+    fn each_own_slice(&mut self, visit: &mut dyn FnMut(*mut Term, usize)) {
+        self.each_slice(visit);
+    }
+
     /// Visits the messages and signals that have come and were not taken, in their fragments.
     fn each_message(&mut self, visit: &mut dyn FnMut(&mut Fragment));
+
+    /// Number of messages that have come and were not taken, but for those that came so recently that the process has not heard of them.
+    fn messages(&self) -> usize {
+        0
+    }
+
+    /// Visits signals of which the process has not heard. The other messages will be visited by [`RootSet::some_messages`]; until then
+    /// [`crate::Architecture::message_read`] hears of those that the process looks at.
+    fn begin_messages(&mut self, visit: &mut dyn FnMut(&mut Fragment)) {
+        self.each_message(visit);
+    }
+
+    /// Goes on where it was, for as long as `visit` says so. Whether nothing is left of what was there at [`RootSet::begin_messages`].
+    fn some_messages(&mut self, _visit: &mut dyn FnMut(&mut Fragment) -> bool) -> bool {
+        true
+    }
+}
+
+/// Where a visit of kept messages goes on: a set, and a time and a number in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeptPlace {
+    /// The number of the set.
+    pub set: usize,
+    /// The first that is visited, in the order of times and numbers.
+    pub first: (i64, u64),
+}
+
+impl KeptPlace {
+    /// Before all of them.
+    pub const START: KeptPlace = KeptPlace { set: 0, first: (i64::MIN, 0) };
 }
 
 /// What came of the wish to visit a process that may be running.
@@ -106,8 +141,14 @@ pub trait World: Sync {
         visit: &mut dyn FnMut(&mut Mutator, &mut dyn RootSet),
     ) -> Claim;
 
-    /// Visits fragments that are kept to be delivered later (timers), without stopping anybody.
-    fn each_kept_message(&self, visit: &mut dyn FnMut(&mut Fragment));
+    /// Visits fragments that are kept to be delivered later (timers), without stopping anybody: up to `most`, from a place on. Returns where
+    /// to go on, `None` at the end. What is added meanwhile may be left out.
+    fn each_kept_message(
+        &self,
+        from: KeptPlace,
+        most: usize,
+        visit: &mut dyn FnMut(&mut Fragment),
+    ) -> Option<KeptPlace>;
 
     /// Number of processes.
     fn processes(&self) -> usize;
@@ -215,6 +256,9 @@ pub trait Architecture: Sync {
     /// whether the fragment is not needed any more. If not, the term stays in the fragment, which the caller hands
     /// over with [`Architecture::keep_fragment`] when it takes the message.
     fn receive(&self, receiver: &mut Mutator, message: &mut Fragment) -> bool;
+
+    /// The process looks at a message that [`RootSet::some_messages`] has not come to yet.
+    fn message_read(&self, _message: &Fragment) {}
 
     /// Takes over a fragment whose term the process has taken.
     fn keep_fragment(&self, receiver: &mut Mutator, message: NonNull<Fragment>);

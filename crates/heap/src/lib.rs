@@ -5,9 +5,11 @@
 //! * [`RootSet`] and [`World`] are what the machine gives a collector.
 //! * [`Fragment`] is a block of words on its way: a message, or what a built-in function made when the heap was full.
 //! * [`Stored`] is a term that belongs to no process: a row of a table.
+//! * [`BuildWindow`] is where an engine builds objects that all processes share.
 //! * [`immovable`] is the range of addresses that no collector moves: literals, and later the message area.
 
 mod architecture;
+mod build_window;
 mod fragment;
 pub mod immovable;
 mod mutator;
@@ -16,9 +18,10 @@ pub mod statistics;
 mod stored;
 
 pub use architecture::{
-    Architecture, Claim, Collection, HeapFull, HeapOptions, HeapSizes, RootSet, StackPlacement, World, architecture,
-    install, set_world, world,
+    Architecture, Claim, Collection, HeapFull, HeapOptions, HeapSizes, KeptPlace, RootSet, StackPlacement, World,
+    architecture, install, set_world, world,
 };
+pub use build_window::{BuildWindow, GROUP_WORDS, build_window};
 pub use fragment::{
     Fragment, each_off_heap, join_off_heap, link_off_heap, off_heap_bytes, off_heap_link, out_of_memory,
     release_off_heap_list,

@@ -19,15 +19,16 @@ pub fn run(core: &mut Core, process: &Process) -> Exit {
     let own = unsafe { process.own_mut() };
     let system = System::get();
     system.table.note_active(process);
-    if architecture().schedule_in(&mut own.mutator) {
-        // SAFETY: this thread runs the process.
-        unsafe { process.visit_held(&mut |mutator, roots| architecture().visit_roots(mutator, roots)) };
-    }
+    let wants_roots = architecture().schedule_in(&mut own.mutator);
     if own.flags.traced {
         crate::tracing::scheduled(process, own, "in");
     }
     let before = own.reductions;
-    let exit = if watch::is_timing_slices() { run_timed(core, process, own) } else { run_slice(core, process, own) };
+    let exit = if watch::is_timing_slices() {
+        run_timed(core, process, own, wants_roots)
+    } else {
+        run_slice(core, process, own, wants_roots)
+    };
     system.reductions.add(system.schedule().current(), own.reductions - before);
     if exit != Exit::Ended {
         if own.flags.traced {
@@ -39,9 +40,9 @@ pub fn run(core: &mut Core, process: &Process) -> Exit {
 }
 
 /// As [`run_slice`]; whoever watches the system is told if it takes long.
-fn run_timed(core: &mut Core, process: &Process, own: &mut Own) -> Exit {
+fn run_timed(core: &mut Core, process: &Process, own: &mut Own, wants_roots: bool) -> Exit {
     let (before, started) = (own.address, clock::monotonic());
-    let exit = run_slice(core, process, own);
+    let exit = run_slice(core, process, own, wants_roots);
     let after = own.address;
     watch::slice_ended(process.pid, started, |scratch, is_after| {
         match atoll_code::frame_of((if is_after { after } else { before }).wrapping_add(1)) {
@@ -52,12 +53,17 @@ fn run_timed(core: &mut Core, process: &Process, own: &mut Own) -> Exit {
     exit
 }
 
-fn run_slice(core: &mut Core, process: &Process, own: &mut Own) -> Exit {
+fn run_slice(core: &mut Core, process: &Process, own: &mut Own, wants_roots: bool) -> Exit {
     if !process.inbox.is_empty()
         && let Fate::Dies(reason) = receive_signals(process, own, &mut requests::answer)
     {
         core.x[0] = reason;
         return Exit::Ended;
+    }
+    if wants_roots {
+        // After the inbox was emptied, because its messages are not visited in portions.
+        // SAFETY: this thread runs the process.
+        unsafe { process.visit_held(&mut |mutator, roots| architecture().visit_roots(mutator, roots)) };
     }
     if collect_for_others(process.pid, own).is_err() {
         core.x[0] = atoms::KILLED;

@@ -10,6 +10,7 @@ use atoll_process::BuiltIn;
 mod buffers;
 pub mod dirty;
 mod files;
+mod sockets;
 mod support;
 mod tracer;
 mod zlib;
@@ -17,7 +18,7 @@ mod zlib;
 pub use files::names::{Encoding, set_encoding};
 
 /// Modules whose native functions are part of the machine: `erlang:load_nif/2` has nothing left to do for them.
-pub const MODULES: &[&str] = &["prim_file", "prim_buffer", "erl_tracer", "zlib"];
+pub const MODULES: &[&str] = &["prim_file", "prim_buffer", "erl_tracer", "zlib", "prim_socket", "prim_net"];
 
 /// The tables of all areas.
 const AREAS: &[&[BuiltIn]] = &[
@@ -27,6 +28,14 @@ const AREAS: &[&[BuiltIn]] = &[
     files::information::BUILT_INS,
     files::names::BUILT_INS,
     files::transfer::BUILT_INS,
+    sockets::access::BUILT_INS,
+    sockets::connecting::BUILT_INS,
+    sockets::information::BUILT_INS,
+    sockets::interfaces::BUILT_INS,
+    sockets::names::BUILT_INS,
+    sockets::open::BUILT_INS,
+    sockets::receiving::BUILT_INS,
+    sockets::sending::BUILT_INS,
     tracer::BUILT_INS,
     zlib::BUILT_INS,
 ];

@@ -3,9 +3,11 @@
 pub mod clock;
 pub mod descriptor;
 pub mod ending;
+pub mod endpoints;
 pub mod environment;
 pub mod errors;
 mod memory;
+pub mod network;
 pub mod sockets;
 
 pub use memory::{OutOfMemory, Reservation};

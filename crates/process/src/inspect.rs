@@ -37,6 +37,7 @@ pub fn each_return_address(own: &Own, visit: &mut dyn FnMut(*const Word) -> bool
 /// The messages in the mailbox, in order, as terms on the process's heap. The caller runs the process.
 pub fn messages(own: &mut Own) -> Vec<Term> {
     let Own { mailbox, mutator, .. } = own;
+    mailbox.read_all();
     let mut terms = Vec::with_capacity(mailbox.len());
     mailbox.each(|message| {
         if message.used() == 0 {

@@ -7,10 +7,12 @@
 //!
 //! `receive` looks at messages from `save` on; taking one, or a timeout, puts `save` back to the first. Messages
 //! before `save` have been looked at, so their terms may lie on the process's heap: they are roots.
+//!
+//! A collector may visit the messages in portions. The architecture hears of those that are looked at, or taken, meanwhile.
 
 use std::ptr::NonNull;
 
-use atoll_heap::Fragment;
+use atoll_heap::{Fragment, architecture};
 use atoll_term::Term;
 
 use crate::reference::ReferenceId;
@@ -31,11 +33,20 @@ pub struct Mailbox {
     markers: Option<Box<Markers>>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Markers {
     /// Where the mailbox ended when each marker was reserved or bound.
     places: Vec<(MarkerKey, Link)>,
     next: u64,
+    /// The first message that [`Mailbox::visit_some`] has not come to, and how many it has yet to visit; null if none.
+    unvisited: *mut Fragment,
+    left: usize,
+}
+
+impl Default for Markers {
+    fn default() -> Self {
+        Markers { places: Vec::new(), next: 0, unvisited: std::ptr::null_mut(), left: 0 }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,6 +120,9 @@ impl Mailbox {
         let mut message = self.current()?;
         // SAFETY: the message is in the mailbox, which is borrowed.
         let fragment = unsafe { message.as_mut() };
+        if self.has_unvisited() {
+            architecture().message_read(fragment);
+        }
         if fragment.used() > 0 {
             receive(fragment);
             self.moved += usize::from(has_moved(fragment));
@@ -149,6 +163,15 @@ impl Mailbox {
             for (_, place) in &mut markers.places {
                 if *place == own_link {
                     *place = link;
+                }
+            }
+            if !markers.unvisited.is_null() {
+                // SAFETY: the message is whole, and was unlinked.
+                unsafe {
+                    architecture().message_read(message.as_ref());
+                    if markers.unvisited == message.as_ptr() {
+                        markers.unvisited = message.as_ref().next;
+                    }
                 }
             }
         }
@@ -202,6 +225,45 @@ impl Mailbox {
         });
         if let Some(place) = place {
             self.save = place;
+        }
+    }
+
+    /// The messages that are here now are to be visited by [`Mailbox::visit_some`].
+    pub fn begin_visit(&mut self) {
+        if self.length > 0 {
+            let (first, left) = (self.first, self.length);
+            let markers = self.markers.get_or_insert_default();
+            (markers.unvisited, markers.left) = (first, left);
+        }
+    }
+
+    /// Whether [`Mailbox::visit_some`] has not come to the end.
+    #[inline]
+    fn has_unvisited(&self) -> bool {
+        self.markers.as_ref().is_some_and(|markers| !markers.unvisited.is_null())
+    }
+
+    /// Visits messages in order for as long as `visit` says so; whether none is left.
+    pub fn visit_some(&mut self, mut visit: impl FnMut(&mut Fragment) -> bool) -> bool {
+        let Some(markers) = &mut self.markers else { return true };
+        let mut goes_on = true;
+        while goes_on && markers.left > 0 && !markers.unvisited.is_null() {
+            // SAFETY: the message is in the mailbox, which is borrowed.
+            let fragment = unsafe { &mut *markers.unvisited };
+            goes_on = visit(fragment);
+            markers.unvisited = fragment.next;
+            markers.left -= 1;
+        }
+        if markers.left == 0 {
+            markers.unvisited = std::ptr::null_mut();
+        }
+        markers.unvisited.is_null()
+    }
+
+    /// Tells the architecture that the process reads all messages.
+    pub fn read_all(&self) {
+        if self.has_unvisited() {
+            self.each(|message| architecture().message_read(message));
         }
     }
 

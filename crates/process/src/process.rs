@@ -309,14 +309,14 @@ impl Own {
 /// The roots of a process beside its stack.
 struct Roots<'p> {
     saved: &'p mut ThinVec<Term>,
-    mailbox: &'p Mailbox,
+    mailbox: &'p mut Mailbox,
     rare: Option<&'p mut Rare>,
     inbox: Option<&'p Inbox>,
 }
 
 impl RootSet for Roots<'_> {
     fn each_slice(&mut self, visit: &mut dyn FnMut(*mut Term, usize)) {
-        visit(self.saved.as_mut_ptr(), self.saved.len());
+        self.each_own_slice(visit);
         let all = architecture().messages_are_roots();
         if all {
             self.mailbox.each(|message| visit(&raw mut message.term, 1));
@@ -327,6 +327,10 @@ impl RootSet for Roots<'_> {
         if all && let Some(inbox) = self.inbox {
             inbox.each(|signal| visit(&raw mut signal.term, 1));
         }
+    }
+
+    fn each_own_slice(&mut self, visit: &mut dyn FnMut(*mut Term, usize)) {
+        visit(self.saved.as_mut_ptr(), self.saved.len());
         if let Some(rare) = &mut self.rare {
             let (first, count) = rare.dictionary.root();
             visit(first, count);
@@ -347,6 +351,21 @@ impl RootSet for Roots<'_> {
         if let Some(inbox) = self.inbox {
             inbox.each(visit);
         }
+    }
+
+    fn messages(&self) -> usize {
+        self.mailbox.len()
+    }
+
+    fn begin_messages(&mut self, visit: &mut dyn FnMut(&mut Fragment)) {
+        self.mailbox.begin_visit();
+        if let Some(inbox) = self.inbox {
+            inbox.each(visit);
+        }
+    }
+
+    fn some_messages(&mut self, visit: &mut dyn FnMut(&mut Fragment) -> bool) -> bool {
+        self.mailbox.visit_some(visit)
     }
 }
 

@@ -5,7 +5,7 @@ use std::ptr::NonNull;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
-use atoll_heap::{Claim, Fragment, Mutator, RootSet, World, architecture};
+use atoll_heap::{Claim, Fragment, KeptPlace, Mutator, RootSet, World, architecture};
 use atoll_term::{Build, ScratchHeap, Term, Word, atoms};
 use parking_lot::RwLock;
 
@@ -32,6 +32,16 @@ pub trait Schedule: Sync {
     /// Time slices run so far.
     fn context_switches(&self) -> usize {
         0
+    }
+    /// Switches the measuring of [`Schedule::wall_time`] on or off; it begins anew each time. Returns what it was.
+    fn measure_wall_time(&self, on: bool) -> bool {
+        let _ = on;
+        false
+    }
+    /// For each scheduler the nanoseconds in which it had work and all nanoseconds, since they are measured; nothing if they
+    /// are not.
+    fn wall_time(&self) -> Option<Vec<(i64, i64)>> {
+        None
     }
 }
 
@@ -324,8 +334,13 @@ impl World for System {
         self.table.with(pid, |process| claim(process, wanted, visit)).unwrap_or(Claim::Settled)
     }
 
-    fn each_kept_message(&self, visit: &mut dyn FnMut(&mut Fragment)) {
-        self.timers.each_message(visit);
+    fn each_kept_message(
+        &self,
+        from: KeptPlace,
+        most: usize,
+        visit: &mut dyn FnMut(&mut Fragment),
+    ) -> Option<KeptPlace> {
+        self.timers.each_message(from, most, visit)
     }
 
     fn processes(&self) -> usize {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
-use atoll_heap::Fragment;
+use atoll_heap::{Fragment, KeptPlace};
 use atoll_term::Term;
 use parking_lot::Mutex;
 
@@ -141,18 +141,31 @@ impl Timers {
 
     /// Visits the terms of all messages that are to be sent; the world is stopped.
     pub fn each_term(&self, visit: &mut dyn FnMut(*mut Term, usize)) {
-        self.each_message(&mut |fragment| visit(&raw mut fragment.term, 1));
+        let mut place = Some(KeptPlace::START);
+        while let Some(from) = place {
+            place = self.each_message(from, usize::MAX, &mut |fragment| visit(&raw mut fragment.term, 1));
+        }
     }
 
-    /// Visits all messages that are to be sent, one set at a time.
-    pub fn each_message(&self, visit: &mut dyn FnMut(&mut Fragment)) {
-        for shard in &self.shards {
-            for action in shard.set.lock().by_time.values_mut() {
-                if let Action::Message { fragment, .. } = action {
-                    // SAFETY: the action owns its fragment.
-                    visit(unsafe { fragment.as_mut() });
-                }
+    /// Visits messages that are to be sent, from a place on: those of so many timers of one set at most. Where to go on.
+    pub fn each_message(
+        &self,
+        from: KeptPlace,
+        most: usize,
+        visit: &mut dyn FnMut(&mut Fragment),
+    ) -> Option<KeptPlace> {
+        let shard = self.shards.get(from.set)?;
+        let mut set = shard.set.lock();
+        let mut timers = set.by_time.range_mut(from.first..);
+        for (_, action) in timers.by_ref().take(most) {
+            if let Action::Message { fragment, .. } = action {
+                // SAFETY: the action owns its fragment.
+                visit(unsafe { fragment.as_mut() });
             }
+        }
+        match timers.next() {
+            Some((first, _)) => Some(KeptPlace { first: *first, ..from }),
+            None => Some(KeptPlace { set: from.set + 1, ..KeptPlace::START }),
         }
     }
 }
@@ -177,5 +190,35 @@ mod tests {
         assert_eq!(timers.next_time(1), 300);
         assert!(timers.cancel(late).is_some());
         assert!(timers.take_due(1, 1000).is_empty());
+    }
+
+    #[test]
+    fn messages_are_visited_in_portions() {
+        let timers = Timers::new(2);
+        let mut numbers = Vec::new();
+        for value in 0..50 {
+            let mut fragment = Fragment::new(0);
+            // SAFETY: the fragment is new.
+            unsafe { fragment.as_mut().term = Term::small(value) };
+            let (destination, reference) = (Term::pid(1), ReferenceId::fresh());
+            numbers.push(timers.start(
+                value as usize % 2,
+                value % 7,
+                Action::Message { destination, fragment, reference },
+            ));
+        }
+        let (mut place, mut seen) = (Some(KeptPlace::START), Vec::new());
+        while let Some(from) = place {
+            let before = seen.len();
+            place = timers.each_message(from, 4, &mut |message| seen.push(message.term.small_value()));
+            assert!(seen.len() <= before + 4);
+        }
+        seen.sort_unstable();
+        assert!(seen.into_iter().eq(0..50));
+        for number in numbers {
+            let Some((_, Action::Message { fragment, .. })) = timers.cancel(number) else { panic!("no message") };
+            // SAFETY: the fragment is ours again.
+            unsafe { Fragment::free(fragment) };
+        }
     }
 }

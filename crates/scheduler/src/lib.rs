@@ -7,6 +7,7 @@
 mod queue;
 mod schedulers;
 mod sync;
+mod wall_time;
 mod world;
 
 pub use schedulers::{Engine, Poll, Schedulers, Slice};

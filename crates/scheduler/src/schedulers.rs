@@ -12,17 +12,19 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use atoll_heap::architecture;
+use atoll_heap::statistics::take_paused;
 use atoll_platform::clock;
 use atoll_process::{Process, Schedule, System, exit, send};
 use atoll_term::Term;
 use parking_lot::{Condvar, Mutex};
 
 use crate::queue::RunQueue;
+use crate::wall_time::{Idle, WallTime};
 use crate::world::Gate;
 
 /// Native stack of a scheduler in bytes: addresses; memory is used as it is touched.
 const STACK_BYTES: usize = 256 << 20;
-/// Switches after which timers are looked at, if no process used its whole slice before.
+/// Switches after which timers are looked at, if no process used its whole slice before, and no collector kept one for long.
 const SWITCHES_PER_CLOCK: u32 = 16;
 /// How long a scheduler without work looks around before it sleeps.
 const LOOKS: u32 = 50;
@@ -82,6 +84,7 @@ struct Scheduler {
     wake: Condvar,
     /// Slices run so far, to see from outside whether it makes progress.
     slices: AtomicUsize,
+    idle: Idle,
 }
 
 /// All schedulers.
@@ -90,6 +93,7 @@ pub struct Schedulers {
     sleeping: AtomicUsize,
     gate: Gate,
     halted: AtomicBool,
+    wall_time: WallTime,
     poll: OnceLock<&'static dyn Poll>,
     /// A scheduler is polling.
     polling: AtomicBool,
@@ -111,12 +115,14 @@ impl Schedulers {
             asleep: Mutex::new(Sleep::Awake),
             wake: Condvar::new(),
             slices: AtomicUsize::new(0),
+            idle: Idle::default(),
         };
         Box::leak(Box::new(Schedulers {
             schedulers: (0..count.max(1)).map(|_| scheduler()).collect(),
             sleeping: AtomicUsize::new(0),
             gate: Gate::default(),
             halted: AtomicBool::new(false),
+            wall_time: WallTime::default(),
             poll: OnceLock::new(),
             polling: AtomicBool::new(false),
             polled: AtomicI64::new(0),
@@ -177,9 +183,12 @@ impl Schedulers {
                 self.poll_while_busy();
             }
             let Some(process) = own.queue.pop() else {
-                self.gate.leave();
+                // Not behind the gate: a collection would not find the messages of timers that are on their way.
                 expire_timers(index);
+                self.gate.leave();
+                self.wall_time.rest(&own.idle);
                 let polled = self.find_work(index);
+                self.wall_time.work(&own.idle);
                 self.gate.enter();
                 if let Some(turn) = polled {
                     turn.tell();
@@ -188,11 +197,12 @@ impl Schedulers {
             };
             own.slices.fetch_add(1, Ordering::Relaxed);
             switches += 1;
-            if self.run(process, engine) {
+            let used_all = self.run(process, engine);
+            if used_all || take_paused() {
                 switches = SWITCHES_PER_CLOCK;
-                if own.queue.len() > 1 {
-                    self.wake_one();
-                }
+            }
+            if used_all && own.queue.len() > 1 {
+                self.wake_one();
             }
         }
         self.gate.leave();
@@ -233,7 +243,8 @@ impl Schedulers {
     fn take_turn(&self) -> Option<Turn<'_>> {
         let poll = *self.poll.get()?;
         let free = poll.is_needed() && !self.polling.swap(true, Ordering::Acquire);
-        free.then_some(Turn { poll, polling: &self.polling })
+        // Made only if it is free: whoever drops a turn ends it.
+        free.then(|| Turn { poll, polling: &self.polling })
     }
 
     /// Looks after file descriptors now and then, when all schedulers have so much to do that none waits for them.
@@ -280,6 +291,10 @@ impl Schedulers {
                 return None;
             }
             seen = now;
+            // On a busy machine a look may take long.
+            if timer_is_due(index) {
+                return None;
+            }
             std::thread::yield_now();
         }
         if architecture().idle() {
@@ -337,7 +352,9 @@ impl Schedulers {
                     let now = clock::monotonic();
                     if watches && is_late && now - self.polled.load(Ordering::Relaxed) > WATCH.as_nanos() as i64 {
                         // The others are busy with something that takes long.
+                        drop(asleep);
                         turn = self.look(now);
+                        asleep = own.asleep.lock();
                     }
                 }
                 None => {}
@@ -395,15 +412,16 @@ impl Drop for Turn<'_> {
 }
 
 fn expire_timers(index: usize) {
-    let timers = &System::get().timers;
-    if timers.next_time(index) != i64::MAX {
-        let now = clock::monotonic();
-        if timers.next_time(index) <= now {
-            for (number, action) in timers.take_due(index, now) {
-                send::expire(number, action);
-            }
+    if timer_is_due(index) {
+        for (number, action) in System::get().timers.take_due(index, clock::monotonic()) {
+            send::expire(number, action);
         }
     }
+}
+
+fn timer_is_due(index: usize) -> bool {
+    let next = System::get().timers.next_time(index);
+    next != i64::MAX && next <= clock::monotonic()
 }
 
 impl Schedule for Schedulers {
@@ -413,6 +431,14 @@ impl Schedule for Schedulers {
 
     fn context_switches(&self) -> usize {
         Schedulers::context_switches(self)
+    }
+
+    fn measure_wall_time(&self, on: bool) -> bool {
+        self.wall_time.switch(on, self.schedulers.iter().map(|scheduler| &scheduler.idle))
+    }
+
+    fn wall_time(&self) -> Option<Vec<(i64, i64)>> {
+        self.wall_time.read(self.schedulers.iter().map(|scheduler| &scheduler.idle))
     }
 
     #[inline]
@@ -441,5 +467,37 @@ impl Schedule for Schedulers {
 
     fn resume_world(&self) {
         self.gate.resume();
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    struct Always;
+
+    impl Poll for Always {
+        fn is_needed(&self) -> bool {
+            true
+        }
+
+        fn wait(&self, _limit: Duration) -> bool {
+            true
+        }
+
+        fn tell(&self) {}
+
+        fn interrupt(&self) {}
+    }
+
+    #[test]
+    fn only_one_has_the_turn_to_poll() {
+        let schedulers = Schedulers::new(2, |_, _| {});
+        schedulers.set_poll(&Always);
+        let turn = schedulers.take_turn().expect("nobody polls");
+        assert!(schedulers.take_turn().is_none());
+        assert!(schedulers.take_turn().is_none(), "who asked in vain did not end the turn");
+        turn.tell();
+        assert!(schedulers.take_turn().is_some());
     }
 }

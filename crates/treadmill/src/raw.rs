@@ -185,7 +185,7 @@ impl RawHeap {
         };
         let budget = Budget { deadline: Some(Instant::now() + time), ..Budget::ALL };
         let cx = self.inner.context(None);
-        paged.is_collecting(&cx) && paged.work(&cx, None, budget) > 0
+        paged.is_busy() && paged.work(&cx, None, budget) > 0
     }
 }
 
@@ -277,6 +277,26 @@ impl RawMutator {
     #[inline]
     pub unsafe fn take_pairs(&self, count: usize) {
         self.local.take_pairs(count);
+    }
+
+    /// Room for objects of any size, one in front of the other: an address and words, perhaps 0, of one group of 64 words (512 bytes). The first object ends
+    /// where the room ends, so the cells of a list, which is built from its end, lie in a row. They become objects with
+    /// [`RawMutator::take_window`].
+    #[inline]
+    pub fn window(&self) -> (NonNull<u64>, usize) {
+        let (start, words) = self.local.window();
+        (if words == 0 { NonNull::dangling() } else { self.pointer(start) }, words)
+    }
+
+    /// Makes objects of what was laid into the end of what [`RawMutator::window`] gave. Their words.
+    ///
+    /// # Safety
+    /// `objects` has the bits of the first and of the second word of each object, numbered within the group; each has at least two words, and ends
+    /// where the one before it begins; the last begins at `first`; there is at least one; the heap was not used in between; for the rest as
+    /// [`RawMutator::allocate_quietly`].
+    #[inline]
+    pub unsafe fn take_window(&self, objects: u64, first: NonNull<u64>) -> usize {
+        self.local.take_window(objects, first.as_ptr() as usize)
     }
 
     #[cold]

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use atoll_heap::immovable;
-use atoll_heap::statistics::{AREA_LIMIT, MAX_PAUSE, STRESS, TIMED, record_area_slice, record_slice};
+use atoll_heap::statistics::{AREA, AREA_LIMIT, MAX_PAUSE, STRESS, TIMED, record_area_slice, record_slice};
+use atoll_heap::{build_window, immovable};
 use atoll_platform::clock::{monotonic, thread_cpu};
 use atoll_platform::ending;
 use atoll_term::{Header, Term, WORD_BYTES, Word, release_off_heap_part};
@@ -26,6 +26,9 @@ use super::verify;
 const ADDRESS_FACTORS: [usize; 3] = [16, 4, 2];
 /// Growth in bytes at which the first cycle begins.
 const LEAST_GROWTH: usize = super::roots::LEAST_GROWTH_WORDS * WORD_BYTES;
+
+/// Words from which on it is worth while to open a window.
+const LEAST_WINDOW: usize = 6;
 
 /// A slice of the collector takes this part of the longest pause: who waits for a scheduler may have to wait for several.
 const SLICES: u64 = 2;
@@ -153,6 +156,17 @@ thread_local! {
     static LOCAL: RefCell<Option<RawMutator>> = const { RefCell::new(None) };
 }
 
+/// Makes objects of what was built in this thread's window.
+#[inline(always)]
+fn close_window(mutator: &RawMutator) {
+    if let Some((objects, first)) = build_window(|window| window.close()) {
+        // SAFETY: the window was opened where the mutator said, and closed now, before it is used for anything else; engines write
+        // what they take at once.
+        let words = unsafe { mutator.take_window(objects, NonNull::new_unchecked(first)) };
+        AREA.words_built.fetch_add(words as u64, Ordering::Relaxed);
+    }
+}
+
 impl Area {
     /// Reserves the area; ends the run if the system gives no addresses.
     pub(super) fn new() -> Area {
@@ -193,7 +207,32 @@ impl Area {
     /// Calls `use_it` with this thread's mutator; `None` on threads that are no schedulers.
     #[inline]
     pub(super) fn with<R>(&self, use_it: impl FnOnce(&RawMutator) -> R) -> Option<R> {
-        LOCAL.with_borrow(|local| local.as_ref().map(use_it))
+        LOCAL.with_borrow(|local| {
+            local.as_ref().map(|mutator| {
+                close_window(mutator);
+                use_it(mutator)
+            })
+        })
+    }
+
+    /// Nobody builds in the area any more before something opens a window again.
+    #[inline]
+    pub(super) fn close_window(&self) {
+        if build_window(|window| window.is_used()) {
+            self.with(|_| ());
+        }
+    }
+
+    /// Opens this thread's window where the next object would go, if there is room for several small ones. While a collection is on, what is
+    /// built there may refer to what lies in the same window, which is black already: everything else has to pass the barrier.
+    pub(super) fn open_window(&self, mutator: &RawMutator) {
+        let (start, words) = mutator.window();
+        if words >= LEAST_WINDOW {
+            let start = start.as_ptr();
+            let own = (start as usize, words * WORD_BYTES);
+            let admitted = if mutator.is_marking() { own } else { immovable::bounds() };
+            build_window(|window| window.open(start, words, admitted));
+        }
     }
 
     /// As [`Area::with`], with a mutator for the moment on threads that are no schedulers.
@@ -211,6 +250,7 @@ impl Area {
         }
         LOCAL.with_borrow_mut(|local| {
             let local = local.get_or_insert_with(|| self.heap.mutator());
+            close_window(local);
             if local.is_owing() {
                 let step = Step::begin();
                 local.settle();

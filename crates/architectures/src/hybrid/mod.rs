@@ -2,8 +2,7 @@
 //! message is built in the area; what is sent, stored in a table or handed to a new process, and is not there yet, is copied there
 //! with its sharing kept; what is there is passed by pointer.
 //!
-//! What it cannot do: stop a process for less than the length of its stack, its young generation and its mailbox when the area's
-//! roots are found in it. Messages of a few words are copied to their receiver as under `private`: that costs less than an object of the area.
+//! What it cannot do: stop a process for less than the length of its young generation and its dictionary when the area's roots are found in it. Messages of a few words are copied to their receiver as under `private`: that costs less than an object of the area.
 //!
 //! Private collections are those of `private` (`private/mod.rs`, phases 1 to 7), on the process's own thread, without
 //! synchronisation: the area lies in the immovable range, so they leave pointers into it alone by the comparison they make anyway. One
@@ -121,6 +120,7 @@ impl Architecture for Hybrid {
     }
 
     fn schedule_out(&self, mutator: &mut Mutator) {
+        self.area.close_window();
         self.private.schedule_out(mutator);
     }
 
@@ -170,6 +170,7 @@ impl Architecture for Hybrid {
             }
         }
         if VERIFY.load(Ordering::Relaxed) {
+            self.area.close_window();
             verify::verify(&self.area, mutator, roots);
         }
         result
@@ -206,6 +207,30 @@ impl Architecture for Hybrid {
 
     fn build_message(&self, header: Option<Header>, fields: &[Term]) -> Option<Term> {
         send::build(self, header, fields)
+    }
+
+    fn message_read(&self, message: &Fragment) {
+        self.area.with_any(|local| self.area.finder.scan_fragment(message, &mut |object| local.barrier(object)));
+    }
+
+    fn use_stack_marker(&self, code: Word) {
+        self.area.finder.portions.use_marker(code);
+    }
+
+    fn stack_marker(&self, mutator: &Mutator) -> Option<(*const Word, Word)> {
+        if State::of(mutator).in_portions { self.area.finder.portions.marker_of(mutator) } else { None }
+    }
+
+    fn stack_cut(&self, mutator: &mut Mutator) {
+        if !State::of(mutator).in_portions || !self.area.finder.portions.is_cut(mutator) {
+            return;
+        }
+        let step = area::Step::begin();
+        self.area.with_any(|local| {
+            // SAFETY: this thread runs the process.
+            unsafe { self.area.finder.scan_cut(mutator, &mut |object| local.barrier(object)) }
+        });
+        step.end();
     }
 
     fn messages_are_roots(&self) -> bool {

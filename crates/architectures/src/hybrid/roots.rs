@@ -1,9 +1,9 @@
 //! The roots of the message area, found piece by piece while everybody runs:
 //!
-//! 1. messages that timers keep;
+//! 1. messages that timers keep, some at a time;
 //! 2. stored terms (rows of tables), a list at a time;
 //! 3. processes: those that wait are held for the moment of their scan, by whoever works for the collector; those that run are
-//!    scanned by their own scheduler at the beginning of their next time slice. Large heaps in portions (`portions.rs`).
+//!    scanned by their own scheduler at the beginning of their next time slice. Large ones in portions (`portions.rs`).
 //!
 //! In this order, because a process that is not scanned yet may take a pointer out of a row and be the only one that has it when
 //! the row is deleted: it is scanned after the rows. What is stored or sent meanwhile passes the barrier (`send.rs`). A process
@@ -14,13 +14,13 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 
 use atoll_heap::statistics::AREA;
-use atoll_heap::{Claim, Fragment, Mutator, RootSet, world};
+use atoll_heap::{Claim, Fragment, KeptPlace, Mutator, RootSet, world};
 use atoll_term::{Term, WORD_BYTES, Word};
 use treadmill::raw::Portion;
 
 use super::area::Bounds;
 use super::copies::Copies;
-use super::portions::{Budget, POINTER_WORDS, Portions};
+use super::portions::{Budget, POINTER_WORDS, Portions, look_at_message};
 use super::stored::{SHARDS, StoredTerms};
 use crate::private::state::State;
 
@@ -32,13 +32,13 @@ const SCANNED_PER_WORD: usize = 2;
 const PLACES: usize = 64;
 /// Processes that ran before, tried again in one portion.
 const LATE: usize = 64;
-/// Stored terms looked at in one portion.
+/// Stored terms, and timers, looked at in one portion.
 const ROWS: usize = if cfg!(test) { 2 } else { 512 };
 
 /// Where a cycle's search for roots is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    Kept,
+    Kept(KeptPlace),
     /// The list, and whether it was begun.
     Stored(usize, bool),
     Process(usize),
@@ -100,7 +100,7 @@ impl Finder {
         let mut walk = self.walk();
         self.scans_processes.store(false, Ordering::Release);
         self.cycle.fetch_add(1, Ordering::AcqRel);
-        walk.place = Place::Kept;
+        walk.place = Place::Kept(KeptPlace::START);
         walk.late.clear();
     }
 
@@ -121,11 +121,11 @@ impl Finder {
     pub(super) fn push(&self, shade: &mut dyn FnMut(NonNull<Word>)) -> Portion {
         let mut walk = self.walk();
         match walk.place {
-            Place::Kept => {
-                world().each_kept_message(&mut |message| {
+            Place::Kept(from) => {
+                let next = world().each_kept_message(from, ROWS, &mut |message| {
                     self.scan_fragment(message, shade);
                 });
-                walk.place = Place::Stored(0, false);
+                walk.place = next.map_or(Place::Stored(0, false), Place::Kept);
             }
             Place::Stored(shard, begun) => {
                 let done = self.stored.each(shard, !begun, ROWS, &mut |term| {
@@ -205,15 +205,15 @@ impl Finder {
         // SAFETY: the process does not run: its stack, blocks and messages are whole, and ours for now.
         let (words, done) = unsafe {
             if State::of(mutator).in_portions {
-                self.portions.go_on(mutator, self.bounds, budget, shade)
+                self.portions.go_on(mutator, roots, self.bounds, budget, shade)
             } else {
                 let mut looked_up = 0;
                 let mut shade = |object| {
                     looked_up += 1;
                     shade(object);
                 };
-                let (words, messages) = self.scan_changing(mutator, roots, &mut shade);
-                let (more, done) = self.portions.begin(mutator, self.bounds, &mut shade);
+                let words = self.scan_changing(mutator, roots, &mut shade);
+                let (more, messages, done) = self.portions.begin(mutator, roots, self.bounds, &mut shade);
                 budget.spend(words + more + (looked_up + messages) * POINTER_WORDS);
                 (words + more, done)
             }
@@ -224,7 +224,7 @@ impl Finder {
         }
     }
 
-    /// The first portion, but for the heap's blocks: stack, registers, dictionary, messages, copies. Gives the words looked at, and the messages.
+    /// What can change anywhere: registers, dictionary, copies. Gives the words looked at.
     ///
     /// # Safety
     /// Nobody else uses the process meanwhile.
@@ -233,19 +233,12 @@ impl Finder {
         mutator: &Mutator,
         roots: &mut dyn RootSet,
         shade: &mut dyn FnMut(NonNull<Word>),
-    ) -> (usize, usize) {
-        let (mut words, mut messages) = (mutator.stack_words(), 0);
-        // SAFETY: as the caller's.
-        unsafe {
-            self.bounds.each_in_run(mutator.stack, words, shade);
-            roots.each_slice(&mut |start, terms| {
-                words += terms;
-                self.bounds.each_in_run(start.cast(), terms, shade);
-            });
-        }
-        roots.each_message(&mut |message| {
-            messages += 1;
-            words += self.scan_fragment(message, shade);
+    ) -> usize {
+        let mut words = 0;
+        roots.each_own_slice(&mut |start, terms| {
+            words += terms;
+            // SAFETY: as the caller's.
+            unsafe { self.bounds.each_in_run(start.cast(), terms, shade) };
         });
         if State::of(mutator).has_copies {
             self.copies.each(mutator, |copy| {
@@ -254,7 +247,7 @@ impl Finder {
                 }
             });
         }
-        (words, messages)
+        words
     }
 
     /// Parts of a private heap are about to be freed: those blocks of it that `leaves` accepts, by their first word and whether they are old.
@@ -273,12 +266,16 @@ impl Finder {
 
     /// Reports what a message refers to in the area; gives its words.
     pub(super) fn scan_fragment(&self, message: &Fragment, shade: &mut dyn FnMut(NonNull<Word>)) -> usize {
-        if let Some(object) = self.bounds.object(message.term) {
-            shade(object);
-        }
-        let used = message.used();
-        // SAFETY: a message's fragment consists of whole objects.
-        unsafe { self.bounds.each_in_objects(message.words(), used, shade) };
-        used
+        look_at_message(self.bounds, message, shade)
+    }
+
+    /// The process returned to its stack marker, or past it.
+    ///
+    /// # Safety
+    /// This thread has the process.
+    pub(super) unsafe fn scan_cut(&self, mutator: &Mutator, shade: &mut dyn FnMut(NonNull<Word>)) {
+        // SAFETY: as the caller's.
+        let words = unsafe { self.portions.cut(mutator, self.bounds, shade) };
+        self.scanned_words.fetch_add(words, Ordering::Relaxed);
     }
 }

@@ -5,7 +5,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::Ordering;
 
 use atoll_heap::statistics::{AREA, COUNTERS, record_message};
-use atoll_heap::{Fragment, Mutator};
+use atoll_heap::{Fragment, Mutator, build_window};
 use atoll_platform::clock::monotonic;
 use atoll_term::{Header, Term, Word};
 
@@ -143,7 +143,7 @@ unsafe fn is_small(hybrid: &Hybrid, term: Term) -> bool {
     true
 }
 
-/// Builds an object of the area directly; `None` if a part of it is private, or this thread is no scheduler.
+/// Builds an object of the area directly, and opens a window for the next ones; `None` if a part of it is private, or this thread is no scheduler.
 pub(super) fn build(hybrid: &Hybrid, header: Option<Header>, fields: &[Term]) -> Option<Term> {
     let immovable = hybrid.private.immovable;
     if fields.iter().any(|field| field.is_pointer() && !immovable.contains(*field)) {
@@ -151,7 +151,11 @@ pub(super) fn build(hybrid: &Hybrid, header: Option<Header>, fields: &[Term]) ->
     }
     let words = fields.len() + usize::from(header.is_some());
     hybrid.area.with(|mutator| {
-        let object = hybrid.area.allocate(mutator, words, false).as_ptr();
+        hybrid.area.open_window(mutator);
+        let object = build_window(|window| window.take(words)).unwrap_or_else(|| {
+            AREA.words_built.fetch_add(words as u64, Ordering::Relaxed);
+            hybrid.area.allocate(mutator, words, false).as_ptr()
+        });
         let mut place = object;
         // SAFETY: the new object has room for the header and the fields.
         unsafe {
@@ -167,7 +171,6 @@ pub(super) fn build(hybrid: &Hybrid, header: Option<Header>, fields: &[Term]) ->
                 place = place.add(1);
             }
         }
-        AREA.words_built.fetch_add(words as u64, Ordering::Relaxed);
         if header.is_some() { Term::boxed_at(object) } else { Term::cons_at(object) }
     })
 }

@@ -3,7 +3,7 @@
 use std::sync::{Condvar, Mutex, MutexGuard, Once};
 use std::thread::ThreadId;
 
-use atoll_heap::{Architecture, Claim, Fragment, Mutator, RootSet, World};
+use atoll_heap::{Architecture, Claim, Fragment, KeptPlace, Mutator, RootSet, World};
 use atoll_term::Term;
 
 use super::{RootTable, Roots};
@@ -102,7 +102,9 @@ impl World for TestWorld {
         if busy { Claim::Busy } else { Claim::Settled }
     }
 
-    fn each_kept_message(&self, _visit: &mut dyn FnMut(&mut Fragment)) {}
+    fn each_kept_message(&self, _: KeptPlace, _: usize, _: &mut dyn FnMut(&mut Fragment)) -> Option<KeptPlace> {
+        None
+    }
 
     fn processes(&self) -> usize {
         self.lock().unstopped.len()

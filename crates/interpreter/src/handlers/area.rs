@@ -3,8 +3,8 @@
 
 use std::sync::atomic::Ordering;
 
-use atoll_heap::architecture;
 use atoll_heap::statistics::BUILD_IN_AREA;
+use atoll_heap::{architecture, build_window};
 use atoll_term::{Header, Kind, Term, Word};
 
 use crate::core::{Core, Exit, dispatch};
@@ -22,6 +22,22 @@ pub fn is_built_in_area() -> bool {
 /// As [`data::put_list`].
 pub unsafe fn put_list(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: operands as the translation wrote them; what the area gives is a whole object, which a register holds at once.
+    unsafe {
+        let (head, tail) = (Any::read(*ip.add(1), e, c), Any::read(*ip.add(2), e, c));
+        let place =
+            build_window(|window| if window.admits(head) && window.admits(tail) { window.take(2) } else { None });
+        let Some(place) = place else { return put_list_slow(ip, hp, e, reds, c) };
+        *place = head.word();
+        *place.add(1) = tail.word();
+        Any::write(*ip.add(3), Term::cons_at(place), e, c);
+        dispatch(ip.add(4), hp, e, reds, c)
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe fn put_list_slow(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: as above.
     unsafe {
         let (head, tail) = (Any::read(*ip.add(1), e, c), Any::read(*ip.add(2), e, c));
         match architecture().build_message(None, &[head, tail]) {
@@ -46,7 +62,20 @@ pub unsafe fn put_tuple(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64,
         for (index, element) in elements[..arity].iter_mut().enumerate() {
             *element = Any::read(*ip.add(3 + index), e, c);
         }
-        match architecture().build_message(Some(Header::new(Kind::Tuple, arity)), &elements[..arity]) {
+        let header = Header::new(Kind::Tuple, arity);
+        let place = build_window(|window| {
+            let admits = elements[..arity].iter().all(|element| window.admits(*element));
+            if admits { window.take(arity + 1) } else { None }
+        });
+        if let Some(place) = place {
+            *place = header.word();
+            for (index, element) in elements[..arity].iter().enumerate() {
+                *place.add(1 + index) = element.word();
+            }
+            Any::write(*ip.add(1), Term::boxed_at(place), e, c);
+            return dispatch(ip.add(3 + arity), hp, e, reds, c);
+        }
+        match architecture().build_message(Some(header), &elements[..arity]) {
             Some(tuple) => {
                 Any::write(*ip.add(1), tuple, e, c);
                 dispatch(ip.add(3 + arity), hp, e, reds, c)

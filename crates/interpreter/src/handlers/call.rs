@@ -164,7 +164,8 @@ pub unsafe fn built_in_last(ip: *const Word, hp: *mut Word, e: *mut Word, reds: 
         (*c).swap_out(hp, e);
         let reds = invoke(ip, reds - 1, c);
         if let Some(interrupt) = &(*c).interrupt {
-            let at = if matches!(interrupt, Interrupt::Raise(_)) { ip } else { std::ptr::null() };
+            let raises = matches!(interrupt, Interrupt::Raise(_) | Interrupt::CallFun(..));
+            let at = if raises { ip } else { std::ptr::null() };
             return interrupted(*ip.add(3) as *const Export, at, e, reds, c);
         }
         dispatch(*e as *const Word, (*c).top(), e.add(1), soon_if_full(reds, c), c)
@@ -247,6 +248,8 @@ unsafe fn interrupted(export: *const Export, ip: *const Word, e: *mut Word, reds
                 core.x[..arguments.len()].copy_from_slice(&arguments);
                 match fun_target(fun, arguments.len(), c) {
                     Ok((target, live)) => enter_slowly(target, live as Word, core.top(), e, reds, c),
+                    // What was to be called is no fun: the call of the built-in function itself stands in the trace.
+                    Err(exception) if !ip.is_null() => raise::plain(exception, ip, core.top(), e, reds, c),
                     Err(exception) => raise::in_caller(exception, core.top(), e, reds, c),
                 }
             }

@@ -30,6 +30,8 @@ const BUSY_WORDS: u64 = 512;
 pub(crate) struct Local {
     bump: Cell<usize>,
     end: Cell<usize>,
+    /// Where the next gap is looked for: the word at which the gap at hand ended before anything was laid into its end.
+    behind: Cell<usize>,
     page: Cell<Option<u32>>,
     meta: Cell<*const Meta>,
     /// Address of the page.
@@ -63,6 +65,7 @@ impl Local {
         Local {
             bump: Cell::new(0),
             end: Cell::new(0),
+            behind: Cell::new(0),
             page: Cell::new(None),
             meta: Cell::new(null()),
             base: Cell::new(0),
@@ -181,6 +184,40 @@ impl Local {
         }
     }
 
+    /// The words at the end of the gap at hand in which objects of any size can be laid one in front of the other, all in one group of 64 words: an
+    /// address and words. What is left of the gap is at least two words long.
+    #[inline]
+    pub(crate) fn window(&self) -> (usize, usize) {
+        let base = self.base.get();
+        let (first, end) = ((self.bump.get() - base) / 8 + 2, (self.end.get() - base) / 8);
+        // A group's first word alone is too little; it becomes the end of the object in front of it.
+        let end = if end % 64 == 1 { end - 1 } else { end };
+        let first = first.max(end.saturating_sub(1) / 64 * 64);
+        (base + first * 8, end.saturating_sub(first))
+    }
+
+    /// Makes objects of what was laid into the end of [`Local::window`]: the bits of the first and second word of each within the group, and
+    /// where the lowest begins. Their words.
+    #[inline]
+    pub(crate) fn take_window(&self, objects: u64, first: usize) -> usize {
+        let index = (first - self.base.get()) / 8;
+        let end = self.end.replace(first);
+        let words = (end - first) / 8;
+        let padding = usize::from((end - self.base.get()) / 8 % 64 == 1);
+        self.padding.set(self.padding.get() + padding as u64);
+        // As if counting had begun so much earlier: the gap becomes shorter at its end, too.
+        self.counted.set(self.counted.get() - words * 8);
+        self.objects.set(self.objects.get() + u64::from(objects.count_ones() / 2));
+        // SAFETY: a gap is at hand, so `meta` leads to the metadata of the page that this thread owns.
+        let meta = unsafe { &*self.meta.get() };
+        meta.place_group(index, objects);
+        if self.marking.get() {
+            meta.marks.claim(self.cycle.get());
+            meta.marks.mark_group(index, objects);
+        }
+        words
+    }
+
     /// Takes note of what was allocated in the gap at hand.
     #[inline]
     fn gather(&self) {
@@ -205,6 +242,7 @@ impl Local {
                     self.bump.set(self.base.get() + at * 8);
                     self.counted.set(self.bump.get());
                     self.end.set(self.base.get() + end * 8);
+                    self.behind.set(end);
                     return true;
                 }
                 self.skip(end - at);
@@ -364,7 +402,7 @@ impl Paged {
 
     /// Leaves the gap at hand for one of at least `words` words.
     fn next_gap(&self, local: &Local, words: usize) -> Option<()> {
-        let from = (local.end.get() - local.base.get()) / 8;
+        let from = local.behind.get();
         local.gather();
         local.skip((local.end.get() - local.bump.get()) / 8);
         // Nothing is left of the gap at hand, for a release to look at.
@@ -409,6 +447,7 @@ impl Paged {
         }
         local.bump.set(0);
         local.end.set(0);
+        local.behind.set(0);
         local.base.set(0);
         local.counted.set(0);
     }

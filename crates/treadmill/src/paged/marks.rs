@@ -129,6 +129,12 @@ impl Marks {
         marked
     }
 
+    /// Marks new objects of the group that word `index` is in: the bits of the first two words of each.
+    #[inline]
+    pub(super) fn mark_group(&self, index: usize, objects: u64) {
+        self.bits[index / 64].fetch_or(objects, Ordering::AcqRel);
+    }
+
     /// How many objects of two words, at most `most`, follow word `index` in a row without one that is marked.
     #[inline]
     pub(super) fn unmarked_pairs(&self, index: usize, most: usize) -> usize {

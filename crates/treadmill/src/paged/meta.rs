@@ -157,6 +157,13 @@ impl Meta {
         }
     }
 
+    /// Turns the end of a gap into objects, which all begin in the group of word `index`: the bits of the first two words of each.
+    #[inline]
+    pub(super) fn place_group(&self, index: usize, objects: u64) {
+        let bits = &self.starts[index / 64];
+        bits.store(bits.load(Ordering::Relaxed) | objects, Ordering::Relaxed);
+    }
+
     /// How an object of `words` words lies in a gap of `gap` words at `index`: the words it takes, and those of gap behind it. No block is one word
     /// long, and none begins at the last word of a group of 64.
     #[inline]

@@ -1,0 +1,114 @@
+//! Where an engine builds objects of an area that all processes share, one in front of the other: a few words that belong to the scheduler until
+//! they are closed. What it builds is told to the architecture all at once, when the window is closed; so building costs about what it
+//! costs on the process's own heap.
+//!
+//! The architecture opens windows and closes them: before anybody else can see what was built (a message, a stored term, the end of the time
+//! slice), and before it allocates in the area in any other way.
+
+use std::cell::Cell;
+use std::ptr::null_mut;
+
+use atoll_term::{Term, Word};
+
+/// Words of the groups that windows lie in: a window never reaches over the end of one.
+pub const GROUP_WORDS: usize = 64;
+
+/// A window, open or closed.
+#[derive(Debug)]
+pub struct BuildWindow {
+    /// Where the next object ends. Lists are built from their ends, so their cells come to lie in a row.
+    next: Cell<*mut Word>,
+    /// Words that are left.
+    left: Cell<usize>,
+    /// Bits of the first and of the second word of each object, numbered within the group.
+    objects: Cell<u64>,
+    /// Addresses that may be referred to, and their number: what no collector moves.
+    immovable: Cell<(usize, usize)>,
+}
+
+thread_local! {
+    static WINDOW: BuildWindow = const {
+        BuildWindow {
+            next: Cell::new(null_mut()),
+            left: Cell::new(0),
+            objects: Cell::new(0),
+            immovable: Cell::new((0, 0)),
+        }
+    };
+}
+
+/// Calls `use_it` with this thread's window.
+#[inline(always)]
+pub fn build_window<R>(use_it: impl FnOnce(&BuildWindow) -> R) -> R {
+    WINDOW.with(use_it)
+}
+
+impl BuildWindow {
+    /// Room for an object of `words` words, at least two, which has to be written at once; `None` if the window is closed or full.
+    #[inline(always)]
+    pub fn take(&self, words: usize) -> Option<*mut Word> {
+        let left = self.left.get();
+        if words > left {
+            return None;
+        }
+        self.left.set(left - words);
+        let place = self.next.get().wrapping_sub(words);
+        self.next.set(place);
+        self.objects.set(self.objects.get() | 3 << (place as usize / size_of::<Word>() % GROUP_WORDS));
+        Some(place)
+    }
+
+    /// Whether an object of the window may have this term in it: an immediate, or a pointer to what is not moved.
+    #[inline(always)]
+    pub fn admits(&self, term: Term) -> bool {
+        let (start, bytes) = self.immovable.get();
+        !term.is_pointer() || (term.pointer() as usize).wrapping_sub(start) < bytes
+    }
+
+    /// Opens it: `words` words at `start`, all in one group; `immovable` as an address and bytes.
+    pub fn open(&self, start: *mut Word, words: usize, immovable: (usize, usize)) {
+        self.next.set(start.wrapping_add(words));
+        self.left.set(words);
+        self.objects.set(0);
+        self.immovable.set(immovable);
+    }
+
+    /// Whether anything was built in it that was not told yet.
+    #[inline(always)]
+    pub fn is_used(&self) -> bool {
+        self.objects.get() != 0
+    }
+
+    /// Closes it: the bits of what was built, and where the last of it begins; `None` if nothing was.
+    #[inline(always)]
+    pub fn close(&self) -> Option<(u64, *mut Word)> {
+        let built = self.is_used().then(|| (self.objects.replace(0), self.next.get()));
+        self.left.set(0);
+        built
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_gives_what_it_has_and_tells_what_was_built() {
+        #[repr(align(512))]
+        struct Group([Word; GROUP_WORDS]);
+        let mut group = Group([0; GROUP_WORDS]);
+        let start = group.0.as_mut_ptr().wrapping_add(10);
+        build_window(|window| {
+            assert_eq!((window.take(2), window.close()), (None, None));
+            window.open(start, 6, (start as usize, 48));
+            assert!(window.admits(Term::small(1)) && window.admits(Term::cons_at(start)));
+            assert!(!window.admits(Term::cons_at(start.wrapping_add(6))));
+            assert_eq!(window.take(2), Some(start.wrapping_add(4)));
+            assert_eq!(window.take(3), Some(start.wrapping_add(1)));
+            assert_eq!(window.take(2), None, "one word is left");
+            assert!(window.is_used());
+            assert_eq!(window.close(), Some((3 << 14 | 3 << 11, start.wrapping_add(1))));
+            assert_eq!((window.take(2), window.close()), (None, None));
+        });
+    }
+}

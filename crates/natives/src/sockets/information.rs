@@ -1,0 +1,207 @@
+//! What there is, and what sockets are and have done: `info`, `supports`, commands to the whole.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use atoll_process::{BuiltIn, Caller, Outcome};
+use atoll_term::{Build, Term, atoms, map};
+
+use crate::sockets::options::OPTIONS;
+use crate::sockets::sending::MOST_PARTS;
+use crate::sockets::socket::{USE_REGISTRY, socket};
+use crate::sockets::state::{COUNT_NAMES, Phase, boolean, open_counts};
+use crate::sockets::{address, control, interfaces};
+use crate::support::{Name, atom, badarg, row};
+
+/// What this file provides.
+pub const BUILT_INS: &[BuiltIn] = &[
+    row("prim_socket", "nif_info", 0, all),
+    row("prim_socket", "nif_info", 1, one),
+    row("prim_socket", "nif_supports", 0, supports),
+    row("prim_socket", "nif_supports", 1, supports_of),
+    row("prim_socket", "nif_command", 1, command),
+];
+
+static COMMAND: Name = Name::new("command");
+static COUNTERS: Name = Name::new("counters");
+static DATA: Name = Name::new("data");
+static DEBUG: Name = Name::new("debug");
+static SOCKET_DEBUG: Name = Name::new("socket_debug");
+static USE_REGISTRY_KEY: Name = Name::new("use_registry");
+
+/// `socket:debug/1` and `socket:socket_debug/1`: kept, though nothing is told.
+static DEBUGGING: AtomicBool = AtomicBool::new(false);
+static SOCKET_DEBUGGING: AtomicBool = AtomicBool::new(false);
+
+fn all(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    let mut counts = open_counts();
+    counts.push((atom("num_cnt_bits"), Term::small(64)));
+    let counts = map::from_pairs(caller.heap(), &counts);
+    let pairs = [
+        (DEBUG.get(), boolean(DEBUGGING.load(Ordering::Relaxed))),
+        (SOCKET_DEBUG.get(), boolean(SOCKET_DEBUGGING.load(Ordering::Relaxed))),
+        (USE_REGISTRY_KEY.get(), boolean(USE_REGISTRY.load(Ordering::Relaxed))),
+        (atom("iow"), atoms::FALSE),
+        (atom("iov_max"), Term::small(MOST_PARTS as i64)),
+        (COUNTERS.get(), counts),
+    ];
+    Ok(map::from_pairs(caller.heap(), &pairs))
+}
+
+fn one(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let socket = socket(arguments[0])?;
+    let mut state = socket.lock();
+    let (closing, closed) = (state.phase != Phase::Open, state.phase == Phase::Closed);
+    let of_reading = [
+        (state.bound, "bound"),
+        (state.listening, "listening"),
+        (state.accepting, "accepting"),
+        (state.read_selected, "selected"),
+        (closing, "closing"),
+        (closed, "closed"),
+    ];
+    let of_writing = [
+        (state.connector.first.is_some(), "connecting"),
+        (state.connected, "connected"),
+        (state.write_selected, "selected"),
+        (closing, "closing"),
+        (closed, "closed"),
+    ];
+    let [_, acceptors, readers, writers] = state.lines().map(|line| Term::small(line.length() as i64));
+    let heap = caller.heap();
+    let mut names = |states: &[(bool, &str)]| {
+        let terms: Vec<Term> = states.iter().filter(|(is, _)| *is).map(|(_, name)| atom(name)).collect();
+        heap.list(terms)
+    };
+    let (of_reading, of_writing) = (names(&of_reading), names(&of_writing));
+    let mut counts = Vec::with_capacity(COUNT_NAMES.len());
+    for (name, count) in COUNT_NAMES.iter().zip(state.counters.0) {
+        counts.push((atom(name), heap.unsigned(count)));
+    }
+    let counts = map::from_pairs(heap, &counts);
+    let made = match socket.adopted {
+        Some(number) => heap.tuple(&[atom("fromfd"), Term::small(number.into())]),
+        None => atoms::NORMAL,
+    };
+    let pairs = [
+        (atom("domain"), address::domain_term(socket.domain)),
+        (atom("type"), address::kind_term(socket.kind)),
+        (atom("protocol"), Term::small(socket.protocol.into())),
+        (atom("owner"), state.owner.unwrap_or(atoms::UNDEFINED)),
+        (atom("ctype"), made),
+        (atom("rstates"), of_reading),
+        (atom("wstates"), of_writing),
+        (COUNTERS.get(), counts),
+        (atom("num_readers"), readers),
+        (atom("num_writers"), writers),
+        (atom("num_acceptors"), acceptors),
+    ];
+    Ok(map::from_pairs(heap, &pairs))
+}
+
+fn pairs(heap: &mut (impl Build + ?Sized), of: &[(Term, Term)]) -> Term {
+    let pairs: Vec<Term> = of.iter().map(|(name, value)| heap.tuple(&[*name, *value])).collect();
+    heap.list(pairs)
+}
+
+fn supports(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    let known = ["sctp", "ipv6", "local", "netns", "sendfile"].map(|name| (atom(name), atoms::TRUE));
+    Ok(pairs(caller.heap(), &known))
+}
+
+/// `nif_supports(What)`
+fn supports_of(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let what = arguments[0];
+    let heap = caller.heap();
+    let numbers = |numbers: &[(&str, i32)]| -> Vec<(Term, Term)> {
+        numbers.iter().map(|(name, number)| (atom(name), Term::small(i64::from(*number)))).collect()
+    };
+    Ok(match what {
+        what if what == atom("msg_flags") => pairs(heap, &numbers(&control::FLAGS)),
+        what if what == atom("ioctl_requests") => pairs(heap, &numbers(&interfaces::REQUESTS)),
+        what if what == atom("ioctl_flags") => pairs(heap, &numbers(&interfaces::ALL_FLAGS)),
+        what if what == atom("protocols") => protocols(heap),
+        what if what == atom("options") => {
+            let levels: Vec<Term> = OPTIONS
+                .iter()
+                .map(|(level, options)| {
+                    let level = match *level {
+                        libc::SOL_SOCKET => atom("socket"),
+                        level => Term::small(level.into()),
+                    };
+                    let options: Vec<Term> = options
+                        .iter()
+                        .map(|option| match option.number {
+                            Some(number) => heap.tuple(&[atom(option.name), Term::small(number.into())]),
+                            None => atom(option.name),
+                        })
+                        .collect();
+                    let options = heap.list(options);
+                    heap.tuple(&[level, options])
+                })
+                .collect();
+            heap.list(levels)
+        }
+        _ => Term::NIL,
+    })
+}
+
+/// Protocols that are there whatever the system's list says.
+const PROTOCOLS: [(&str, i32); 8] = [
+    ("ip", libc::IPPROTO_IP),
+    ("icmp", libc::IPPROTO_ICMP),
+    ("igmp", libc::IPPROTO_IGMP),
+    ("tcp", libc::IPPROTO_TCP),
+    ("udp", libc::IPPROTO_UDP),
+    ("ipv6", libc::IPPROTO_IPV6),
+    ("ipv6-icmp", libc::IPPROTO_ICMPV6),
+    ("sctp", libc::IPPROTO_SCTP),
+];
+
+/// `[{[Name, ...], Number}]`, by the system's list. Where a number stands there twice the first line counts, which
+/// therefore comes last.
+fn protocols(heap: &mut (impl Build + ?Sized)) -> Term {
+    let list = std::fs::read_to_string("/etc/protocols").unwrap_or_default();
+    let mut known: Vec<(Vec<String>, i32)> = list
+        .lines()
+        .filter_map(|line| {
+            let mut words = line.split('#').next().unwrap_or_default().split_whitespace();
+            let name = words.next()?;
+            let number = words.next()?.parse().ok()?;
+            Some(([name].into_iter().chain(words).map(str::to_owned).collect(), number))
+        })
+        .collect();
+    for (name, number) in PROTOCOLS {
+        if !known.iter().any(|(_, known)| *known == number) {
+            known.push((vec![name.to_owned(), name.to_uppercase()], number));
+        }
+    }
+    let entries: Vec<Term> = known
+        .iter()
+        .rev()
+        .map(|(names, number)| {
+            let names: Vec<Term> = names.iter().map(|name| atom(name)).collect();
+            let names = heap.list(names);
+            heap.tuple(&[names, Term::small(i64::from(*number))])
+        })
+        .collect();
+    heap.list(entries)
+}
+
+/// `nif_command(#{command := Command, data := Value})`
+fn command(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    if !arguments[0].is_map() {
+        return Err(badarg());
+    }
+    let value = match map::get(arguments[0], DATA.get()) {
+        Some(atoms::TRUE) => true,
+        Some(atoms::FALSE) => false,
+        _ => return Err(badarg()),
+    };
+    match map::get(arguments[0], COMMAND.get()) {
+        Some(command) if command == DEBUG.get() => DEBUGGING.store(value, Ordering::Relaxed),
+        Some(command) if command == SOCKET_DEBUG.get() => SOCKET_DEBUGGING.store(value, Ordering::Relaxed),
+        Some(command) if command == USE_REGISTRY_KEY.get() => USE_REGISTRY.store(value, Ordering::Relaxed),
+        _ => return Err(badarg()),
+    }
+    Ok(atoms::OK)
+}
