@@ -6,10 +6,11 @@ use atoll_heap::Stored;
 use atoll_platform::sockets::{get_option, set_option};
 use atoll_process::{BuiltIn, Caller, Interrupt, Outcome};
 use atoll_term::{Build, Term, atoms};
+use rustix::io::Errno;
 
 use crate::sockets::address;
 use crate::sockets::open::open_descriptor;
-use crate::sockets::options::value_of;
+use crate::sockets::options::{Access, find};
 use crate::sockets::socket::{closed, invalid, raise_invalid, socket};
 use crate::sockets::state::{BUFFER_BYTES, CONTROL_BYTES, Phase, boolean};
 use crate::sockets::values;
@@ -25,6 +26,7 @@ pub const BUILT_INS: &[BuiltIn] = &[
 static BOOLEAN: Name = Name::new("boolean");
 static DEFAULT: Name = Name::new("default");
 static INTEGER: Name = Name::new("integer");
+static INVALID: Name = Name::new("invalid");
 static NOT_OWNER: Name = Name::new("not_owner");
 static OTP: Name = Name::new("otp");
 static SOCKET: Name = Name::new("socket");
@@ -58,14 +60,22 @@ fn set(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     }
     let (socket, level) = (socket(arguments[0])?, level(arguments[1])?);
     let bytes = if native == 0 {
-        let Some(kind) = value_of(level, number) else { return invalid(caller, "socket_option") };
-        values::encode(kind, value)
+        let Some(option) = find(level, number).filter(|option| option.access != Access::Read) else {
+            return invalid(caller, "socket_option");
+        };
+        values::encode(option.value, value)
     } else {
         native_bytes(value)
     };
     let state = socket.lock();
     let Some(descriptor) = open_descriptor(&state) else { return closed(caller) };
-    let Some(bytes) = bytes else { return invalid(caller, "value") };
+    let Some(bytes) = bytes else {
+        if native == 0 {
+            return invalid(caller, "value");
+        }
+        let reason = caller.heap().tuple(&[INVALID.get(), atoms::VALUE]);
+        return Ok(caller.heap().tuple(&[atoms::ERROR, reason]));
+    };
     let result = set_option(descriptor.as_fd(), level, number, &bytes);
     done(caller, result)
 }
@@ -76,7 +86,10 @@ fn native_bytes(value: Term) -> Option<Vec<u8>> {
         atoms::FALSE => Some(0i32.to_ne_bytes().to_vec()),
         value => match value.as_small() {
             Some(number) => Some(i32::try_from(number).ok()?.to_ne_bytes().to_vec()),
-            None => Some(value.bits().filter(|bits| bits.is_binary())?.to_bytes().into_owned()),
+            None => match value.bits() {
+                Some(bits) => bits.is_binary().then(|| bits.to_bytes().into_owned()),
+                None => values::text(value),
+            },
         },
     }
 }
@@ -124,12 +137,14 @@ fn set_own(caller: &mut Caller<'_>, reference: Term, number: i32, value: Term) -
     let set = match number {
         own::DEBUG => truth(value).map(|value| settings.debug = value),
         own::WRAPS => truth(value).map(|value| settings.wraps = value),
-        own::REGISTERED => truth(value).map(|value| settings.registered = value),
+        // Nobody can take it back.
+        own::REGISTERED => (value == atoms::TRUE).then(|| socket.register(&mut state)),
         own::BUFFER => buffer(value).map(|(rounds, bytes)| (settings.rounds, settings.buffer) = (rounds, bytes)),
         own::CONTROL => size(value, CONTROL_BYTES).map(|size| settings.control = size),
         own::SENT_CONTROL => size(value, CONTROL_BYTES).map(|size| settings.sent_control = size),
         own::OWNER | own::META if !is_owner => {
-            return Ok(caller.heap().tuple(&[atoms::ERROR, NOT_OWNER.get()]));
+            let reason = caller.heap().tuple(&[INVALID.get(), NOT_OWNER.get()]);
+            return Ok(caller.heap().tuple(&[atoms::ERROR, reason]));
         }
         own::OWNER => value.is_local_pid().then(|| socket.hand_over(&mut state, value)),
         own::META => {
@@ -153,7 +168,10 @@ fn get(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         return get_own(caller, arguments[0], number);
     }
     let (socket, level) = (socket(arguments[0])?, level(arguments[1])?);
-    let Some(kind) = value_of(level, number) else { return invalid(caller, "socket_option") };
+    let Some(option) = find(level, number).filter(|option| option.access != Access::Set) else {
+        return invalid(caller, "socket_option");
+    };
+    let kind = option.value;
     let state = socket.lock();
     let Some(descriptor) = open_descriptor(&state) else { return closed(caller) };
     let mut room = vec![0; values::room(kind)];
@@ -201,8 +219,9 @@ fn get_native(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let mut room = match (wanted.as_small(), wanted.bits().filter(|bits| bits.is_binary())) {
         _ if is_number => vec![0; 4],
         (Some(size), _) => match usize::try_from(size).ok().filter(|size| *size <= LONGEST_NATIVE) {
+            Some(0) => return posix_error(caller, Errno::FAULT),
             Some(size) => vec![0; size],
-            None => return invalid(caller, "value"),
+            None => return posix_error(caller, Errno::INVAL),
         },
         (None, Some(bits)) => bits.to_bytes().into_owned(),
         (None, None) => return invalid(caller, "value"),

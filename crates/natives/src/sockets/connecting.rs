@@ -22,7 +22,7 @@ pub const BUILT_INS: &[BuiltIn] = &[
     row("prim_socket", "nif_accept", 2, accept),
 ];
 
-/// `nif_connect(Socket, Handle, Address)`
+/// `nif_connect(Socket, Handle, Address)`; for who is connecting it asks what came of it.
 fn connect(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let socket = socket(arguments[0])?;
     let handle = Handle::of(arguments[1]).ok_or_else(badarg)?;
@@ -30,7 +30,8 @@ fn connect(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let mut state = socket.lock();
     let Some(descriptor) = open_descriptor(&state) else { return closed(caller) };
     if state.connector.first.is_some() {
-        return Err(raise_state(caller));
+        drop(state);
+        return finish(caller, arguments);
     }
     if state.writers.first.is_some() {
         return wrong_state(caller);

@@ -7,6 +7,8 @@ pub enum Value {
     Boolean,
     /// An integer.
     Integer,
+    /// 0 to 255, or `default`.
+    Hops,
     /// Characters.
     Text,
     /// `#{onoff, linger}`
@@ -33,6 +35,17 @@ pub enum Value {
     PacketOptions,
 }
 
+/// What can be done with an option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// It can be read and set.
+    Both,
+    /// It can be read.
+    Read,
+    /// It can be set.
+    Set,
+}
+
 /// An option.
 #[derive(Clone, Copy, Debug)]
 pub struct SocketOption {
@@ -42,20 +55,30 @@ pub struct SocketOption {
     pub number: Option<i32>,
     /// What its value is.
     pub value: Value,
+    /// What can be done with it.
+    pub access: Access,
 }
 
 const fn option(name: &'static str, number: i32, value: Value) -> SocketOption {
-    SocketOption { name, number: Some(number), value }
+    SocketOption { name, number: Some(number), value, access: Access::Both }
+}
+
+const fn read(name: &'static str, number: i32, value: Value) -> SocketOption {
+    SocketOption { name, number: Some(number), value, access: Access::Read }
+}
+
+const fn set(name: &'static str, number: i32, value: Value) -> SocketOption {
+    SocketOption { name, number: Some(number), value, access: Access::Set }
 }
 
 const fn absent(name: &'static str) -> SocketOption {
-    SocketOption { name, number: None, value: Value::Integer }
+    SocketOption { name, number: None, value: Value::Integer, access: Access::Both }
 }
 
-/// The value of the option with this number.
-pub fn value_of(level: i32, number: i32) -> Option<Value> {
+/// The option with this number.
+pub fn find(level: i32, number: i32) -> Option<&'static SocketOption> {
     let (_, options) = OPTIONS.iter().find(|(known, _)| *known == level)?;
-    options.iter().find(|option| option.number == Some(number)).map(|option| option.value)
+    options.iter().find(|option| option.number == Some(number))
 }
 
 /// All options, by level.
@@ -68,8 +91,8 @@ pub const OPTIONS: [(i32, &[SocketOption]); 6] = [
             option("bindtodevice", libc::SO_BINDTODEVICE, Value::Text),
             option("broadcast", libc::SO_BROADCAST, Value::Boolean),
             absent("busy_poll"),
-            option("debug", libc::SO_DEBUG, Value::Boolean),
-            option("domain", libc::SO_DOMAIN, Value::Domain),
+            option("debug", libc::SO_DEBUG, Value::Integer),
+            read("domain", libc::SO_DOMAIN, Value::Domain),
             option("dontroute", libc::SO_DONTROUTE, Value::Boolean),
             absent("error"),
             option("keepalive", libc::SO_KEEPALIVE, Value::Boolean),
@@ -80,7 +103,7 @@ pub const OPTIONS: [(i32, &[SocketOption]); 6] = [
             option("peek_off", libc::SO_PEEK_OFF, Value::Integer),
             absent("peercred"),
             option("priority", libc::SO_PRIORITY, Value::Integer),
-            option("protocol", libc::SO_PROTOCOL, Value::Integer),
+            read("protocol", libc::SO_PROTOCOL, Value::Integer),
             option("rcvbuf", libc::SO_RCVBUF, Value::Integer),
             absent("rcvbufforce"),
             option("rcvlowat", libc::SO_RCVLOWAT, Value::Integer),
@@ -94,23 +117,23 @@ pub const OPTIONS: [(i32, &[SocketOption]); 6] = [
             option("sndlowat", libc::SO_SNDLOWAT, Value::Integer),
             absent("sndtimeo"),
             option("timestamp", libc::SO_TIMESTAMP, Value::Boolean),
-            option("type", libc::SO_TYPE, Value::Type),
+            read("type", libc::SO_TYPE, Value::Type),
         ],
     ),
     (
         libc::IPPROTO_IP,
         &[
-            option("add_membership", libc::IP_ADD_MEMBERSHIP, Value::Membership),
-            option("add_source_membership", libc::IP_ADD_SOURCE_MEMBERSHIP, Value::Source),
-            option("block_source", libc::IP_BLOCK_SOURCE, Value::Source),
+            set("add_membership", libc::IP_ADD_MEMBERSHIP, Value::Membership),
+            set("add_source_membership", libc::IP_ADD_SOURCE_MEMBERSHIP, Value::Source),
+            set("block_source", libc::IP_BLOCK_SOURCE, Value::Source),
             absent("dontfrag"),
-            option("drop_membership", libc::IP_DROP_MEMBERSHIP, Value::Membership),
-            option("drop_source_membership", libc::IP_DROP_SOURCE_MEMBERSHIP, Value::Source),
+            set("drop_membership", libc::IP_DROP_MEMBERSHIP, Value::Membership),
+            set("drop_source_membership", libc::IP_DROP_SOURCE_MEMBERSHIP, Value::Source),
             option("freebind", libc::IP_FREEBIND, Value::Boolean),
             option("hdrincl", libc::IP_HDRINCL, Value::Boolean),
             option("minttl", libc::IP_MINTTL, Value::Integer),
-            option("msfilter", libc::IP_MSFILTER, Value::Filter),
-            option("mtu", libc::IP_MTU, Value::Integer),
+            set("msfilter", libc::IP_MSFILTER, Value::Filter),
+            read("mtu", libc::IP_MTU, Value::Integer),
             option("mtu_discover", libc::IP_MTU_DISCOVER, Value::Discovery),
             option("multicast_all", libc::IP_MULTICAST_ALL, Value::Boolean),
             option("multicast_if", libc::IP_MULTICAST_IF, Value::Address),
@@ -119,7 +142,7 @@ pub const OPTIONS: [(i32, &[SocketOption]); 6] = [
             option("nodefrag", libc::IP_NODEFRAG, Value::Boolean),
             absent("options"),
             option("pktinfo", libc::IP_PKTINFO, Value::Boolean),
-            option("pktoptions", libc::IP_PKTOPTIONS, Value::PacketOptions),
+            read("pktoptions", libc::IP_PKTOPTIONS, Value::PacketOptions),
             absent("recvdstaddr"),
             option("recverr", libc::IP_RECVERR, Value::Boolean),
             absent("recvif"),
@@ -133,18 +156,18 @@ pub const OPTIONS: [(i32, &[SocketOption]); 6] = [
             option("tos", libc::IP_TOS, Value::ServiceType),
             option("transparent", libc::IP_TRANSPARENT, Value::Boolean),
             option("ttl", libc::IP_TTL, Value::Integer),
-            option("unblock_source", libc::IP_UNBLOCK_SOURCE, Value::Source),
+            set("unblock_source", libc::IP_UNBLOCK_SOURCE, Value::Source),
         ],
     ),
     (
         libc::IPPROTO_IPV6,
         &[
-            option("add_membership", libc::IPV6_ADD_MEMBERSHIP, Value::LongMembership),
-            option("addrform", libc::IPV6_ADDRFORM, Value::Domain),
+            set("add_membership", libc::IPV6_ADD_MEMBERSHIP, Value::LongMembership),
+            set("addrform", libc::IPV6_ADDRFORM, Value::Domain),
             absent("auth_level"),
             option("authhdr", libc::IPV6_AUTHHDR, Value::Boolean),
             absent("checksum"),
-            option("drop_membership", libc::IPV6_DROP_MEMBERSHIP, Value::LongMembership),
+            set("drop_membership", libc::IPV6_DROP_MEMBERSHIP, Value::LongMembership),
             option("dstopts", libc::IPV6_DSTOPTS, Value::Boolean),
             absent("esp_network_level"),
             absent("esp_trans_level"),
@@ -157,7 +180,7 @@ pub const OPTIONS: [(i32, &[SocketOption]); 6] = [
             absent("leave_group"),
             option("mtu", libc::IPV6_MTU, Value::Integer),
             option("mtu_discover", libc::IPV6_MTU_DISCOVER, Value::Discovery),
-            option("multicast_hops", libc::IPV6_MULTICAST_HOPS, Value::Integer),
+            option("multicast_hops", libc::IPV6_MULTICAST_HOPS, Value::Hops),
             option("multicast_if", libc::IPV6_MULTICAST_IF, Value::Integer),
             option("multicast_loop", libc::IPV6_MULTICAST_LOOP, Value::Boolean),
             absent("pktoptions"),
@@ -169,7 +192,7 @@ pub const OPTIONS: [(i32, &[SocketOption]); 6] = [
             option("router_alert", libc::IPV6_ROUTER_ALERT, Value::Integer),
             option("rthdr", libc::IPV6_RTHDR, Value::Boolean),
             option("tclass", libc::IPV6_TCLASS, Value::Integer),
-            option("unicast_hops", libc::IPV6_UNICAST_HOPS, Value::Integer),
+            option("unicast_hops", libc::IPV6_UNICAST_HOPS, Value::Hops),
             absent("use_min_mtu"),
             option("v6only", libc::IPV6_V6ONLY, Value::Boolean),
         ],

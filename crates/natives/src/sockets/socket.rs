@@ -191,6 +191,15 @@ impl Socket {
         self.state.lock()
     }
 
+    /// Tells OTP's process that knows all sockets of this one.
+    pub fn register(&self, state: &mut State) {
+        if !std::mem::replace(&mut state.settings.registered, true)
+            && let Some(value) = self.value.get().and_then(Weak::upgrade)
+        {
+            self.tell_registry(&value, ADD.get());
+        }
+    }
+
     fn tell_registry(&self, value: &Arc<MagicValue>, what: Term) {
         if let Some(registry) = System::get().whereis(SOCKET_REGISTRY.get()) {
             let mut heap = ScratchHeap::new();

@@ -8,6 +8,7 @@ use crate::sockets::options::Value;
 use crate::sockets::state::boolean;
 use crate::support::{Name, atom};
 
+static DEFAULT: Name = Name::new("default");
 static EXCLUDE: Name = Name::new("exclude");
 static INCLUDE: Name = Name::new("include");
 static INTERFACE: Name = Name::new("interface");
@@ -80,6 +81,8 @@ pub fn encode(value: Value, term: Term) -> Option<Vec<u8>> {
     Some(match value {
         Value::Boolean => integer(truth(term)?.into()),
         Value::Integer => integer(number(term)?),
+        Value::Hops if term == DEFAULT.get() => integer(-1),
+        Value::Hops => integer(number(term).filter(|hops| (0..=255).contains(hops))?),
         Value::Text => text(term)?,
         Value::Domain => integer(domain(term)?),
         Value::Address => octets(term)?.to_vec(),
@@ -129,7 +132,7 @@ pub fn text(term: Term) -> Option<Vec<u8>> {
 pub fn room(value: Value) -> usize {
     match value {
         Value::Linger => 8,
-        Value::Text => 256,
+        Value::Text => 16,
         Value::PacketOptions => 1024,
         _ => 4,
     }
@@ -143,10 +146,11 @@ pub fn decode(heap: &mut (impl Build + ?Sized), value: Value, bytes: &[u8]) -> O
     };
     Some(match value {
         Value::Boolean => boolean(integer != 0),
-        Value::Integer => Term::small(integer.into()),
+        Value::Integer | Value::Hops => Term::small(integer.into()),
         Value::Text => {
-            let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
-            let characters: Vec<Term> = bytes[..end].iter().map(|byte| Term::small(i64::from(*byte))).collect();
+            // As many as OTP gives.
+            let bytes = &bytes[..bytes.len().min(15)];
+            let characters: Vec<Term> = bytes.iter().map(|byte| Term::small(i64::from(*byte))).collect();
             heap.list(characters)
         }
         Value::Linger => {
