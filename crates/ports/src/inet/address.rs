@@ -88,12 +88,17 @@ impl Address {
             return Some(Address::Internet(address));
         }
         let local = SocketAddrUnix::try_from(address.clone()).ok()?;
+        if local.is_unnamed() {
+            return Some(Address::Local(Vec::new()));
+        }
         let abstract_name = local.abstract_name().map(|name| [&[0], name].concat());
         Some(Address::Local(abstract_name.or_else(|| Some(local.path_bytes()?.to_vec())).unwrap_or_default()))
     }
 
     fn local(path: &[u8]) -> Result<SocketAddrUnix, Errno> {
         match path {
+            // The system finds a name.
+            [] => Ok(SocketAddrUnix::new_unnamed()),
             [0, name @ ..] => SocketAddrUnix::new_abstract_name(name),
             path => SocketAddrUnix::new(path),
         }

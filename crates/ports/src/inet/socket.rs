@@ -159,7 +159,10 @@ impl Socket {
     }
 
     /// Takes over a socket that a program names by number.
-    fn adopt(&mut self, mut data: &[u8]) -> Answer {
+    ///
+    /// # Errors
+    /// `EBADF`: it is not open
+    pub fn adopt(&mut self, mut data: &[u8]) -> Answer {
         let (family, kind) = Socket::kinds(&mut data)?;
         let number = take_integer(&mut data)?;
         let bound = take_integer(&mut data)? != 0;
