@@ -11,6 +11,8 @@ BENCH ?=
 CONFORMANCE ?=
 # Arguments of `make soak`: heap, seconds, workers.
 SOAK ?= hybrid 600 16
+# Arguments of `make pauses`: seconds, megabytes, numbers of processes.
+PAUSES ?= 3 500 1000 100000
 # How long `make fuzz` runs, in seconds.
 SECONDS_OF_FUZZING ?= 60
 
