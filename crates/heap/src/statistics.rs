@@ -1,5 +1,6 @@
 //! Figures that every architecture reports: counters of this run, and the settings that tests of collectors need.
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use crate::records::Records;
@@ -138,6 +139,20 @@ thread_local! {
     static THREAD: usize = THREADS.fetch_add(1, Ordering::Relaxed);
 }
 
+/// Pauses from which on whatever waits for the clock should be looked after, in nanoseconds.
+const LONG: u64 = 100_000;
+
+thread_local! {
+    /// Whether a collector has kept this thread for long since [`take_paused`].
+    static PAUSED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether a collector has kept this thread for long since the last call, so that timers may be late.
+#[inline]
+pub fn take_paused() -> bool {
+    PAUSED.replace(false)
+}
+
 static PAUSES: Records<PauseRecord> = Records::new();
 
 /// Counts one collection. `nanoseconds` is how long mutators stood still, `moved` the words that survived.
@@ -174,6 +189,9 @@ pub fn area_slices() -> Vec<(usize, u64)> {
 }
 
 fn record_pause(nanoseconds: u64) {
+    if nanoseconds > LONG {
+        PAUSED.set(true);
+    }
     if TIMED.load(Ordering::Relaxed) {
         PAUSES.push(PauseRecord { end: atoll_platform::clock::monotonic(), length: nanoseconds });
     }

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use atoll_heap::architecture;
+use atoll_heap::statistics::take_paused;
 use atoll_platform::clock;
 use atoll_process::{Process, Schedule, System, exit, send};
 use atoll_term::Term;
@@ -23,7 +24,7 @@ use crate::world::Gate;
 
 /// Native stack of a scheduler in bytes: addresses; memory is used as it is touched.
 const STACK_BYTES: usize = 256 << 20;
-/// Switches after which timers are looked at, if no process used its whole slice before.
+/// Switches after which timers are looked at, if no process used its whole slice before, and no collector kept one for long.
 const SWITCHES_PER_CLOCK: u32 = 16;
 /// How long a scheduler without work looks around before it sleeps.
 const LOOKS: u32 = 50;
@@ -196,11 +197,12 @@ impl Schedulers {
             };
             own.slices.fetch_add(1, Ordering::Relaxed);
             switches += 1;
-            if self.run(process, engine) {
+            let used_all = self.run(process, engine);
+            if used_all || take_paused() {
                 switches = SWITCHES_PER_CLOCK;
-                if own.queue.len() > 1 {
-                    self.wake_one();
-                }
+            }
+            if used_all && own.queue.len() > 1 {
+                self.wake_one();
             }
         }
         self.gate.leave();
@@ -289,6 +291,10 @@ impl Schedulers {
                 return None;
             }
             seen = now;
+            // On a busy machine a look may take long.
+            if timer_is_due(index) {
+                return None;
+            }
             std::thread::yield_now();
         }
         if architecture().idle() {
@@ -406,15 +412,16 @@ impl Drop for Turn<'_> {
 }
 
 fn expire_timers(index: usize) {
-    let timers = &System::get().timers;
-    if timers.next_time(index) != i64::MAX {
-        let now = clock::monotonic();
-        if timers.next_time(index) <= now {
-            for (number, action) in timers.take_due(index, now) {
-                send::expire(number, action);
-            }
+    if timer_is_due(index) {
+        for (number, action) in System::get().timers.take_due(index, clock::monotonic()) {
+            send::expire(number, action);
         }
     }
+}
+
+fn timer_is_due(index: usize) -> bool {
+    let next = System::get().timers.next_time(index);
+    next != i64::MAX && next <= clock::monotonic()
 }
 
 impl Schedule for Schedulers {
