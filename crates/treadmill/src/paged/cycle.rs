@@ -229,6 +229,12 @@ impl Paged {
         control
     }
 
+    /// Whether a cycle is on that is not sweeping yet.
+    #[inline]
+    pub(crate) fn is_marking(&self) -> bool {
+        self.phase.load(Ordering::Acquire) & 1 == 1
+    }
+
     /// Whether a cycle is on, without a lock.
     pub(crate) fn is_busy(&self) -> bool {
         self.busy.load(Ordering::Relaxed)
