@@ -11,10 +11,12 @@ BENCH ?=
 CONFORMANCE ?=
 # Arguments of `make soak`: heap, seconds, workers.
 SOAK ?= hybrid 600 16
+# Arguments of `make pauses`: seconds, megabytes, numbers of processes.
+PAUSES ?= 3 500 1000 100000
 # How long `make fuzz` runs, in seconds.
 SECONDS_OF_FUZZING ?= 60
 
-.PHONY: help run test bench conformance asan fuzz soak clean
+.PHONY: help run test bench pauses conformance asan fuzz soak clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,6 +32,10 @@ test: ## Run every check and test; the last line is "N passed, N failed"
 bench: ## Measure the benchmarks beside stock erl (about half an hour; BENCH="--only ring --runs 3")
 	@scripts/setup run
 	@scripts/bench $(BENCH)
+
+pauses: ## Pauses of hybrid with 500 MB of messages live, beside stock erl's and the machine's own (PAUSES="3 500 1000 100000")
+	@scripts/setup run
+	@scripts/pauses $(PAUSES)
 
 conformance: ## Run OTP's own test suites on every heap and on stock erl (hours; CONFORMANCE="--only lists --heaps private")
 	@scripts/setup test

@@ -188,6 +188,6 @@ fn halt_2(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         return Err(badarg());
     }
     eprintln!("{slogan}");
-    ending::dump(&slogan);
+    ending::dump(&slogan, true);
     halt(1)
 }

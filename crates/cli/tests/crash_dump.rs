@@ -35,6 +35,11 @@ fn viewed(dump: &Path) -> String {
         io:format("slogan ~ts~n", [element(3, General)]),
         {ok, Processes, []} = crashdump_viewer:processes(),
         Names = [element(3, P) || P <- Processes],
+        Details = [{element(2, P), crashdump_viewer:proc_details(pid_to_list(element(2, P)))} || P <- Processes],
+        [Foo] = [tuple_to_list(D) || {_, {ok, D, _}} <- Details, element(3, D) =:= "foo"],
+        io:format("terms ~p~n", [[lists:member(T, Foo) || T <- [
+            [{color, {red, [1, 2.5, 1 bsl 70, #{a => <<"b">>}]}}], [{{hello, "you"}, []}, {stop, []}]]]]),
+        true = lists:all(fun({_, D}) -> element(1, D) =:= ok end, Details),
         io:format("processes ~p~n", [[lists:member(N, Names) || N <- ["init", "kernel_sup", "foo"]]]),
         {ok, Ports, []} = crashdump_viewer:ports(),
         io:format("ports ~p~n", [length(Ports) > 0]),
@@ -55,7 +60,8 @@ fn viewed(dump: &Path) -> String {
 
 const FOUND: &str = "processes [true,true,true]\nports true\ntables true\nmodules true\nmemory true\natoms true\n";
 
-const PROGRAM: &str = "register(foo, spawn(fun() -> receive never -> ok end end)), ets:new(my_table, [named_table]), \
+const PROGRAM: &str = "register(foo, spawn(fun() -> put(color, {red, [1, 2.5, 1 bsl 70, #{a => <<\"b\">>}]}), \
+                       receive never -> ok end end)), foo ! {hello, \"you\"}, foo ! stop, ets:new(my_table, [named_table]), \
                        timer:sleep(100), ";
 
 #[test]
@@ -63,7 +69,7 @@ fn a_slogan() {
     let dump = dump_file("slogan.dump");
     let output = run(&dump, &["-eval", &format!("{PROGRAM} halt(\"my slogan\").")]);
     assert_eq!(output.status.code(), Some(1));
-    assert_eq!(viewed(&dump), format!("slogan my slogan\n{FOUND}"));
+    assert_eq!(viewed(&dump), format!("slogan my slogan\nterms [true,true]\n{FOUND}"));
 }
 
 #[test]
@@ -80,7 +86,7 @@ fn a_signal() {
         assert!(started.elapsed() < Duration::from_secs(30), "it does not end");
         std::thread::sleep(Duration::from_millis(50));
     }
-    assert_eq!(viewed(&dump), format!("slogan Received SIGUSR1\n{FOUND}"));
+    assert_eq!(viewed(&dump), format!("slogan Received SIGUSR1\nterms [true,true]\n{FOUND}"));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Native functions: what OTP's own modules (`prim_file`, `prim_buffer`, ...) expect in the place of functions whose
+//! Native functions: what OTP's own modules (`prim_file`, `prim_socket`, ...) expect in the place of functions whose
 //! body only says that it is not loaded. They have the shape of built-in functions, and take the place of the
 //! bodies when their module is loaded.
 #![forbid(unsafe_code)]

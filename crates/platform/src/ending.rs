@@ -7,8 +7,9 @@ use std::sync::OnceLock;
 pub struct Hooks {
     /// Puts right what others will use afterwards, such as the terminal. May be called at any point, more than once.
     pub restore: fn(),
-    /// Writes down what the machine was doing, for an end that nobody wanted: gets the reason.
-    pub dump: fn(&str),
+    /// Writes down what the machine was doing, for an end that nobody wanted: gets the reason, and
+    /// whether processes can be read: no collection is in the middle of its work, and none will begin.
+    pub dump: fn(&str, bool),
 }
 
 static HOOKS: OnceLock<Hooks> = OnceLock::new();
@@ -41,13 +42,13 @@ pub fn abort() -> ! {
 pub fn crash(slogan: &str) -> ! {
     restore();
     eprintln!("{slogan}");
-    dump(slogan);
+    dump(slogan, false);
     leave(1)
 }
 
-/// Writes a dump, and goes on.
-pub fn dump(slogan: &str) {
+/// Writes a dump, and goes on. `readable` says that the caller is a process, or keeps collectors away otherwise.
+pub fn dump(slogan: &str, readable: bool) {
     if let Some(hooks) = HOOKS.get() {
-        (hooks.dump)(slogan);
+        (hooks.dump)(slogan, readable);
     }
 }

@@ -22,12 +22,21 @@ pub fn return_addresses(own: &Own, depth: usize) -> Vec<*const Word> {
 
 /// Calls `visit` with the return addresses on the stack, newest first, until it returns false.
 pub fn each_return_address(own: &Own, visit: &mut dyn FnMut(*const Word) -> bool) {
+    each_stack_word(own, &mut |word| return_address(word).is_none_or(&mut *visit));
+}
+
+/// The address, if a word of the stack is a return address.
+pub fn return_address(word: Term) -> Option<*const Word> {
+    (word.is_header() && !word.is_none()).then_some(word.word() as *const Word)
+}
+
+/// Calls `visit` with the words of the stack, newest first, until it returns false: terms, return addresses, catch marks.
+pub fn each_stack_word(own: &Own, visit: &mut dyn FnMut(Term) -> bool) {
     let reader = own.mutator.stack_reader();
     let mut word = own.mutator.stack.cast_const();
     while word < own.mutator.stack_base.cast_const() {
         // SAFETY: the word lies on the stack of a process that the caller holds.
-        let content = Term::from_word(unsafe { reader.read(word) });
-        if content.is_header() && !content.is_none() && !visit(content.word() as *const Word) {
+        if !visit(Term::from_word(unsafe { reader.read(word) })) {
             return;
         }
         word = word.wrapping_add(1);

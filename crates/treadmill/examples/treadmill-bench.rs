@@ -40,7 +40,9 @@ fn compared(arguments: &[String]) -> Option<ExitCode> {
     let [program, pairs] = arguments else { return None };
     let workload = Workload::ALL.into_iter().find(|workload| workload.name() == program)?;
     match compare(workload, pairs.parse().ok()?) {
-        Some([best, plain]) => println!("{program}: {best:.3} times mimalloc, {plain:.3} without temporaries"),
+        Some([best, plain, backed]) => {
+            println!("{program}: {best:.3} times mimalloc, {plain:.3} without temporaries, {backed:.3} backed at once");
+        }
         None => println!("out of memory"),
     }
     Some(ExitCode::SUCCESS)

@@ -95,6 +95,18 @@ impl Area {
         debug_assert!(result.is_ok(), "madvise on our own mapping");
     }
 
+    /// As [`Area::populate`], with large pages where the range holds whole ones and the system has any.
+    pub(crate) fn populate_large(&self, address: usize, bytes: usize) {
+        let start = self.mapping.with_addr(address);
+        // SAFETY: both advices change no content. The second one keeps the system from making large pages again, behind our back, where memory was
+        // given back.
+        unsafe {
+            let _ = madvise(start.cast(), bytes, Advice::LinuxHugepage);
+            self.populate(address, bytes);
+            let _ = madvise(start.cast(), bytes, Advice::LinuxNoHugepage);
+        }
+    }
+
     /// Backs whole pages with memory now, instead of at their first touch.
     pub(crate) fn populate(&self, address: usize, bytes: usize) {
         let start = self.mapping.with_addr(address);

@@ -169,6 +169,10 @@ pub struct Config {
     /// ever stored, and the last root slot that held it has ended, or none ever did, when the thread allocates the next such object. Needs a
     /// runtime without roots of its own ([`crate::raw::Runtime::has_roots`]; [`crate::Heap`] is one); objects with finalizers are left alone. [`Collector::Paged`] only.
     pub temporaries: bool,
+    /// Whether the memory up to the limit is backed when the heap is made, instead of at the first touch of each page, and never given back: no page
+    /// fault lengthens a pause then, and where the system has pages of 2 MiB, addresses are translated faster. [`Collector::Paged`] only, and not
+    /// in a range of the caller's.
+    pub backed: bool,
     /// When a collection begins. [`Collector::Paged`] only; others begin when memory asks for it.
     pub pace: Pace,
     /// For tests: collect, or run one increment, at every n-th allocation; [`Collector::Paged`] begins a new cycle whenever the last has ended. 0 is off.
@@ -213,7 +217,16 @@ impl Config {
             Preset::Best => Duration::from_micros(100),
             _ => Duration::from_millis(15),
         };
-        Config { collector, limit, ratio: 4, pause_bound, temporaries: true, pace: Pace::Limit, stress: 0 }
+        Config {
+            collector,
+            limit,
+            ratio: 4,
+            pause_bound,
+            temporaries: true,
+            backed: false,
+            pace: Pace::Limit,
+            stress: 0,
+        }
     }
 
     /// [`Preset::Best`] with a limit in bytes.

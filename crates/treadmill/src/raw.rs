@@ -130,6 +130,15 @@ impl RawHeap {
         }
     }
 
+    /// Whether a collection is marking. While it says no, barriers need not be called: one of a thread that has not yet noticed the end greys for nothing.
+    #[inline]
+    pub fn is_marking(&self) -> bool {
+        match &self.inner.engine {
+            Engine::Paged(paged) => paged.is_marking(),
+            _ => self.inner.marking.load(Ordering::Acquire),
+        }
+    }
+
     /// How the memory is used now.
     pub fn usage(&self) -> Usage {
         match &self.inner.engine {

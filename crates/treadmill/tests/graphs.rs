@@ -114,6 +114,7 @@ fn all(ops: &[Op], limit: usize, stress: usize) {
         config.stress = stress;
         run(&config, ops, preset != Preset::Cp);
     }
+    run(&Config { stress, backed: true, ..Config::best(limit) }, ops, true);
 }
 
 proptest! {

@@ -254,3 +254,22 @@ fn temporaries_need_no_memory_and_nothing_else_is_taken_for_one() {
         mutator.verify().expect("a sound heap");
     }
 }
+
+/// What is backed at once is as much as on demand, and none of it is given back.
+#[test]
+fn a_backed_heap_keeps_its_limit() {
+    let heap = Heap::new(&Config { backed: true, ..Config::best(48 << 20) }).expect("a heap");
+    let mutator = heap.mutator();
+    let mut kept = Vec::new();
+    while let Ok(root) = mutator.allocate_array(3000, |index| index as u64) {
+        kept.push(root);
+    }
+    let full = heap.usage();
+    assert!(full.in_use <= full.limit && full.in_use > full.limit / 100 * 95, "{full:?}");
+    drop(kept);
+    mutator.collect();
+    mutator.collect();
+    assert_eq!(heap.statistics().returned_pages, 0);
+    assert!(mutator.allocate_array(4 << 20, |index| index as u64).is_ok(), "its pages are free again");
+    mutator.verify().expect("a sound heap");
+}

@@ -1,5 +1,6 @@
 //! Crash dumps: what the machine was doing when it had to stop, in the format that OTP's `crashdump_viewer` reads. Terms
-//! are not written: of a process its place, its sizes and its relations are shown, not its data.
+//! of processes are written where a process has asked for the dump, so that no collection is in the middle of its work; of
+//! other ends only places, sizes and relations are shown.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -11,6 +12,8 @@ use atoll_process::{Own, Process, System, inspect};
 use atoll_term::{Term, atoms, text};
 use jiff::Zoned;
 
+use crate::dump_terms::{self, Terms, terms_of};
+
 /// Frames of a stack that are shown.
 const FRAMES: usize = 64;
 /// Names the file, in the place of [`FILE`].
@@ -20,7 +23,7 @@ const SECONDS_VARIABLE: &str = "ERL_CRASH_DUMP_SECONDS";
 const FILE: &str = "erl_crash.dump";
 
 /// Writes a dump to the file that the environment names. Only the first call does anything.
-pub fn write(slogan: &str) {
+pub fn write(slogan: &str, terms: bool) {
     static WRITTEN: AtomicBool = AtomicBool::new(false);
     if WRITTEN.swap(true, Ordering::AcqRel) {
         return;
@@ -39,13 +42,13 @@ pub fn write(slogan: &str) {
     let name = std::env::var_os(FILE_VARIABLE).filter(|name| !name.is_empty()).unwrap_or_else(|| FILE.into());
     let shown = name.to_string_lossy();
     eprint!("\nCrash dump is being written to: {shown}...");
-    match File::create(&name).and_then(|file| write_all(&mut BufWriter::new(file), slogan)) {
+    match File::create(&name).and_then(|file| write_all(&mut BufWriter::new(file), slogan, terms)) {
         Ok(()) => eprintln!("done"),
         Err(error) => eprintln!("\natoll: {shown}: {error}"),
     }
 }
 
-fn write_all(out: &mut impl Write, slogan: &str) -> std::io::Result<()> {
+fn write_all(out: &mut impl Write, slogan: &str, terms: bool) -> std::io::Result<()> {
     writeln!(out, "=erl_crash_dump:0.5\n{}", Zoned::now().strftime("%a %b %e %H:%M:%S %Y"))?;
     writeln!(out, "Slogan: {}", slogan.replace('\n', "\\n"))?;
     let atoms = atoms::atom_limit_and_count().1;
@@ -59,7 +62,7 @@ fn write_all(out: &mut impl Write, slogan: &str) -> std::io::Result<()> {
     for (kind, bytes) in atoll_bifs::memory() {
         writeln!(out, "{kind}: {bytes}")?;
     }
-    processes(out)?;
+    processes(out, terms)?;
     atoll_ports::each(&mut |port, state| {
         writeln!(out, "=port:{}\nState: CONNECTED\nSlot: {}", show(port.id), port.id.immediate_data())?;
         writeln!(out, "Connected: {}", show(state.connected))?;
@@ -88,36 +91,50 @@ fn joined(terms: &[Term]) -> String {
     terms.iter().map(|term| show(*term)).collect::<Vec<_>>().join(" ")
 }
 
-fn processes(out: &mut impl Write) -> std::io::Result<()> {
+fn processes(out: &mut impl Write, terms: bool) -> std::io::Result<()> {
     let table = &System::get().table;
     let mut result = Ok(());
     table.each(|process| {
         if result.is_ok() {
-            result = one_process(out, process);
+            result = one_process(out, process, terms);
         }
     });
     result
 }
 
-fn one_process(out: &mut impl Write, process: &Process) -> std::io::Result<()> {
-    let (mut details, mut stack) = (Vec::new(), Vec::new());
+fn one_process(out: &mut impl Write, process: &Process, terms: bool) -> std::io::Result<()> {
+    let (mut details, mut shown) = (Vec::new(), Terms::default());
     let mut result = Ok(());
-    let waits = process.inspect(&mut |own| result = details_of(own, &mut details, &mut stack));
+    let waits = process.inspect(&mut |own| {
+        result = details_of(own, &mut details);
+        if terms {
+            shown = terms_of(own);
+        } else {
+            return_addresses(own, &mut shown.stack);
+        }
+    });
     result?;
     writeln!(out, "=proc:{}\nState: {}", show(process.pid), if waits { "Waiting" } else { "Running" })?;
     if let Some(name) = System::get().name_of(process) {
         writeln!(out, "Name: {}", show(name))?;
     }
     out.write_all(&details)?;
-    if !stack.is_empty() {
-        writeln!(out, "=proc_stack:{}", show(process.pid))?;
-        out.write_all(&stack)?;
+    let parts =
+        [("messages", shown.messages), ("dictionary", shown.dictionary), ("stack", shown.stack), ("heap", shown.heap)];
+    for (name, lines) in parts.into_iter().filter(|(_, lines)| !lines.is_empty()) {
+        write!(out, "=proc_{name}:{}\n{lines}", show(process.pid))?;
     }
     Ok(())
 }
 
+fn return_addresses(own: &Own, stack: &mut String) {
+    for address in inspect::return_addresses(own, FRAMES) {
+        stack.push_str(&dump_terms::return_line(address));
+    }
+}
+
 /// What is known of a process that waits.
-fn details_of(own: &mut Own, out: &mut Vec<u8>, stack: &mut Vec<u8>) -> std::io::Result<()> {
+fn details_of(own: &mut Own, out: &mut Vec<u8>) -> std::io::Result<()> {
     if let Some(call) = own.initial_call {
         writeln!(out, "Spawned as: {}:{}/{}", show(call.module), show(call.name), call.arity)?;
     }
@@ -139,13 +156,7 @@ fn details_of(own: &mut Own, out: &mut Vec<u8>, stack: &mut Vec<u8>) -> std::io:
     let place = atoll_code::frame_of(own.address.wrapping_add(1));
     let place = place.map(|place| format!(" ({}:{}/{} + 0)", show(place.module), show(place.name), place.arity));
     writeln!(out, "Program counter: {:#018x}{}", own.address.addr(), place.unwrap_or_default())?;
-    writeln!(out, "Internal State: ACT_PRIO_NORMAL | USR_PRIO_NORMAL | PRQ_PRIO_NORMAL")?;
-    for address in inspect::return_addresses(own, FRAMES) {
-        let Some(frame) = atoll_code::frame_of(address) else { continue };
-        let called = format!("{}:{}/{} + 0", show(frame.module), show(frame.name), frame.arity);
-        writeln!(stack, "{0:#018x}:SReturn addr {0:#X} ({called})", address.addr())?;
-    }
-    Ok(())
+    writeln!(out, "Internal State: ACT_PRIO_NORMAL | USR_PRIO_NORMAL | PRQ_PRIO_NORMAL")
 }
 
 fn tables(out: &mut impl Write) -> std::io::Result<()> {

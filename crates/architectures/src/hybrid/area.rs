@@ -46,7 +46,8 @@ impl Bounds {
     #[inline(always)]
     pub(super) fn object(self, term: Term) -> Option<NonNull<Word>> {
         let place = term.pointer();
-        let inside = term.is_pointer() && (place as usize).wrapping_sub(self.start) < self.bytes;
+        // Few words have such an address, whatever they are.
+        let inside = (place as usize).wrapping_sub(self.start) < self.bytes && term.is_pointer();
         if inside { NonNull::new(place) } else { None }
     }
 
@@ -104,14 +105,15 @@ impl Bounds {
         while index < words {
             // SAFETY: the index stays inside the run, at a term or a header.
             let word = Term::from_word(unsafe { *start.add(index) });
-            index += if word.is_header() && Header::from_word(word.word()).is_opaque() {
-                Header::from_word(word.word()).object_words()
-            } else {
-                if let Some(object) = self.object(word) {
-                    visit(object);
-                }
-                1
-            };
+            // A jump, which is foretold: a length chosen without one would make each word wait for the one before.
+            if word.is_header() && Header::from_word(word.word()).is_opaque() {
+                index += Header::from_word(word.word()).object_words();
+                continue;
+            }
+            index += 1;
+            if let Some(object) = self.object(word) {
+                visit(object);
+            }
         }
     }
 }
@@ -258,6 +260,26 @@ impl Area {
                 step.end();
             }
         });
+    }
+
+    /// As [`Area::settle`]; false on threads that are no schedulers.
+    #[inline]
+    pub(super) fn settle_here(&self) -> bool {
+        LOCAL.with_borrow_mut(|local| {
+            let Some(local) = local else { return false };
+            if local.is_owing() {
+                let step = Step::begin();
+                local.settle();
+                step.end();
+            }
+            true
+        })
+    }
+
+    /// Whether barriers may have something to do.
+    #[inline]
+    pub(super) fn is_marking(&self) -> bool {
+        self.heap.is_marking()
     }
 
     /// Works for the collector while there is nothing else to do. Returns whether there was anything.

@@ -77,12 +77,19 @@ const KEPT: usize = 1 << 14;
 /// # Safety
 /// The term is whole, a pointer out of the immovable range, and lies on a heap that only this thread reads.
 pub(super) unsafe fn copy(area: &Area, mutator: &RawMutator, root: Term, immovable: Immovable) -> (Term, usize) {
-    if feedback::is_asking() {
-        return unsafe { copy_with::<true>(area, mutator, root, immovable) };
+    // SAFETY: as the caller says.
+    unsafe {
+        match feedback::is_asking() {
+            true => copy_with::<true>(area, mutator, root, immovable),
+            false => copy_with::<false>(area, mutator, root, immovable),
+        }
     }
-    unsafe { copy_with::<false>(area, mutator, root, immovable) }
 }
 
+/// As [`copy`]; `ASKING`: what it comes upon is told.
+///
+/// # Safety
+/// As there.
 unsafe fn copy_with<const ASKING: bool>(
     area: &Area,
     mutator: &RawMutator,

@@ -128,9 +128,7 @@ impl Architecture for Hybrid {
     }
 
     fn safepoint(&self) {
-        if self.area.with(|_| ()).is_some() {
-            self.area.settle();
-        }
+        self.area.settle_here();
     }
 
     fn idle(&self) -> bool {

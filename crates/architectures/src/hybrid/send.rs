@@ -101,12 +101,12 @@ fn shade(hybrid: &Hybrid, term: Term) {
 
 /// The barrier for a message.
 pub(super) fn publish(hybrid: &Hybrid, fragment: NonNull<Fragment>) -> NonNull<Fragment> {
-    hybrid.area.with(|mutator| {
-        if mutator.is_marking() {
+    if hybrid.area.is_marking() {
+        hybrid.area.with(|mutator| {
             // SAFETY: the fragment is the caller's, and whole.
             hybrid.area.finder.scan_fragment(unsafe { fragment.as_ref() }, &mut |object| mutator.barrier(object));
-        }
-    });
+        });
+    }
     fragment
 }
 

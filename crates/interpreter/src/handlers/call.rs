@@ -52,30 +52,47 @@ unsafe fn bad_arity(fun: Term, arity: usize, core: &mut Core) -> Exception {
     Exception::tagged(heap, atoms::BADARITY, pair)
 }
 
+/// Where a local fun of this arity goes on, and the live registers there: its free variables are in place.
+///
+/// # Safety
+/// A process runs on this core, whose term `fun` is.
+#[inline(always)]
+unsafe fn local_target(fun: Term, arity: usize, c: *mut Core) -> Option<(*const Word, Word)> {
+    // SAFETY: a fun's first word holds its entry, and entries live for ever; the free variables stand behind its creator.
+    unsafe {
+        if fun.boxed_kind() != Some(Kind::Fun) {
+            return None;
+        }
+        let object = fun.pointer();
+        let entry = &*(Term::from_word(*object.add(1)).small_value() as *const FunEntry);
+        if usize::from(entry.arity) != arity {
+            return None;
+        }
+        let (from, to) = (object.add(3), (&raw mut (*c).x).cast::<Word>().add(arity));
+        let free = fun.header().arity() - 2;
+        for index in 0..free {
+            *to.add(index) = *from.add(index);
+        }
+        // A fun without code needs itself to be known to the error handler.
+        (*c).x[X_REGISTERS - 1] = fun;
+        let address = entry.address.load(std::sync::atomic::Ordering::Acquire);
+        Some((address.cast_const(), (arity + free) as Word))
+    }
+}
+
 /// `call_fun2`: arity, fun.
 pub unsafe fn call_fun(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
-    // SAFETY: the process runs on this core; the word below the frame is free; a fun's first word holds its entry, and
-    // entries live for ever.
+    // SAFETY: the process runs on this core; the word below the frame is free.
     unsafe {
         let (arity, fun) = (*ip.add(1) as usize, any_at(ip, 2, e, c));
-        if fun.boxed_kind() == Some(Kind::Fun) {
-            let object = fun.pointer();
-            let entry = &*(Term::from_word(*object.add(1)).small_value() as *const FunEntry);
-            if usize::from(entry.arity) == arity {
-                let (from, to) = (object.add(3), (&raw mut (*c).x).cast::<Word>().add(arity));
-                let free = fun.header().arity() - 2;
-                for index in 0..free {
-                    *to.add(index) = *from.add(index);
-                }
-                // A fun without code needs itself to be known to the error handler.
-                (*c).x[X_REGISTERS - 1] = fun;
+        match local_target(fun, arity, c) {
+            Some((address, live)) => {
                 let e = e.sub(1);
                 *e = ip.add(3) as Word;
-                let address = entry.address.load(std::sync::atomic::Ordering::Acquire);
-                return enter(address, (arity + free) as Word, hp, e, reds, c);
+                enter(address, live, hp, e, reds, c)
             }
+            None => call_fun_slow(ip, hp, e, reds, c),
         }
-        call_fun_slow(ip, hp, e, reds, c)
     }
 }
 
@@ -92,6 +109,32 @@ unsafe fn call_fun_slow(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64,
                 *e = ip.add(3) as Word;
                 enter(target, live as Word, hp, e, reds, c)
             }
+            Err(exception) => raise::plain(exception, ip, (*c).top(), e, reds, c),
+        }
+    }
+}
+
+/// A call of a fun in a tail position, for which there is no instruction: arity, fun, frame in bytes.
+pub unsafe fn call_fun_last(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core; the loader checked the frame's size.
+    unsafe {
+        let (arity, fun) = (*ip.add(1) as usize, any_at(ip, 2, e, c));
+        match local_target(fun, arity, c) {
+            Some((address, live)) => enter(address, live, hp, e.byte_add(*ip.add(3) as usize), reds, c),
+            None => call_fun_last_slow(ip, hp, e, reds, c),
+        }
+    }
+}
+
+/// As [`call_fun_last`], of a fun that is not local, or what is none.
+#[inline(never)]
+unsafe fn call_fun_last_slow(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core; the loader checked the frame's size.
+    unsafe {
+        let (arity, fun) = (*ip.add(1) as usize, any_at(ip, 2, e, c));
+        (*c).swap_out(hp, e);
+        match fun_target(fun, arity, c) {
+            Ok((target, live)) => enter(target, live as Word, hp, e.byte_add(*ip.add(3) as usize), reds, c),
             Err(exception) => raise::plain(exception, ip, (*c).top(), e, reds, c),
         }
     }

@@ -6,7 +6,7 @@ use atoll_term::Term;
 
 use super::Writer;
 use crate::core::Handler;
-use crate::handlers::{area, control, data, test};
+use crate::handlers::{area, call, control, data, test};
 use crate::operand::{Operand, offset};
 use crate::pick::{by_list, by_list_frame, by_moves, by_source, by_source_destination, by_sources, by_two_moves};
 
@@ -36,6 +36,17 @@ impl Writer<'_> {
                 let chosen = by_source!(test::is_tuple_of_arity, s);
                 self.emit_with_label(chosen, *fail, &[s.word(), control::tuple_header(*arity)]);
                 Some(2)
+            }
+            // Compilers have no instruction for this; as three, a loop through a fun would use ever more stack.
+            [Instruction::CallFun { arity }, Instruction::Deallocate { slots }, Instruction::Return, ..] => {
+                let fun = Operand::X((*arity).into()).any();
+                self.emit(call::call_fun_last, &[(*arity).into(), fun, offset(*slots)]);
+                Some(3)
+            }
+            [Instruction::CallFun2 { arity, fun, .. }, Instruction::Deallocate { slots }, Instruction::Return, ..] => {
+                let fun = self.any(*fun);
+                self.emit(call::call_fun_last, &[(*arity).into(), fun, offset(*slots)]);
+                Some(3)
             }
             [
                 Instruction::Move { source, destination: Register::X(0) },

@@ -292,6 +292,13 @@ impl Decoder<'_> {
                 None => return Err(operands.error("no rule for this opcode")),
             },
         };
+        // This older instruction asks for its room itself; only what it takes is live then.
+        if number == op::MAKE_FUN2
+            && let Instruction::MakeFun { free, .. } = &instruction
+        {
+            let need = HeapNeed { words: free.len() as u32, floats: 0, funs: 1 };
+            self.code.push(Instruction::TestHeap { need, live: free.len() as u16 });
+        }
         self.code.push(instruction);
         Ok(())
     }

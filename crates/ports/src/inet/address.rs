@@ -88,12 +88,63 @@ impl Address {
             return Some(Address::Internet(address));
         }
         let local = SocketAddrUnix::try_from(address.clone()).ok()?;
+        if local.is_unnamed() {
+            return Some(Address::Local(Vec::new()));
+        }
         let abstract_name = local.abstract_name().map(|name| [&[0], name].concat());
         Some(Address::Local(abstract_name.or_else(|| Some(local.path_bytes()?.to_vec())).unwrap_or_default()))
     }
 
+    /// What the system gives, as it lays it out.
+    pub fn from_bytes(bytes: &[u8]) -> Address {
+        let part = |place: usize, length: usize| bytes.get(place..place + length).unwrap_or_default();
+        let port = u16::from_be_bytes(part(2, 2).try_into().unwrap_or_default());
+        match part(0, 2).try_into().map_or(0, |family| i32::from(u16::from_ne_bytes(family))) {
+            libc::AF_INET => {
+                let octets: [u8; 4] = part(4, 4).try_into().unwrap_or_default();
+                Address::Internet(SocketAddrV4::new(octets.into(), port).into())
+            }
+            libc::AF_INET6 => {
+                let flow = u32::from_be_bytes(part(4, 4).try_into().unwrap_or_default());
+                let octets: [u8; 16] = part(8, 16).try_into().unwrap_or_default();
+                let scope = u32::from_ne_bytes(part(24, 4).try_into().unwrap_or_default());
+                Address::Internet(SocketAddrV6::new(octets.into(), port, flow, scope).into())
+            }
+            _ => {
+                let path = bytes.get(2..).unwrap_or_default();
+                let end = match path {
+                    [] | [0, ..] => path.len(),
+                    path => path.iter().position(|byte| *byte == 0).unwrap_or(path.len()),
+                };
+                Address::Local(path[..end].to_vec())
+            }
+        }
+    }
+
+    /// As the system lays it out.
+    pub fn system_bytes(&self) -> Vec<u8> {
+        let family = |number: i32| (number as u16).to_ne_bytes();
+        match self {
+            Address::Internet(SocketAddr::V4(address)) => {
+                let port = address.port().to_be_bytes();
+                [&family(libc::AF_INET)[..], &port, &address.ip().octets(), &[0; 8]].concat()
+            }
+            Address::Internet(SocketAddr::V6(address)) => {
+                let (port, flow) = (address.port().to_be_bytes(), address.flowinfo().to_be_bytes());
+                let scope = address.scope_id().to_ne_bytes();
+                [&family(libc::AF_INET6)[..], &port, &flow, &address.ip().octets(), &scope].concat()
+            }
+            Address::Local(path) => {
+                let end: &[u8] = if matches!(path[..], [] | [0, ..]) { &[] } else { &[0] };
+                [&family(libc::AF_UNIX), &path[..], end].concat()
+            }
+        }
+    }
+
     fn local(path: &[u8]) -> Result<SocketAddrUnix, Errno> {
         match path {
+            // The system finds a name.
+            [] => Ok(SocketAddrUnix::new_unnamed()),
             [0, name @ ..] => SocketAddrUnix::new_abstract_name(name),
             path => SocketAddrUnix::new(path),
         }
@@ -118,18 +169,6 @@ impl Address {
         match self {
             Address::Internet(address) => rustix::net::connect(socket, address),
             Address::Local(path) => rustix::net::connect(socket, &Address::local(path)?),
-        }
-    }
-
-    /// Sends a datagram there.
-    ///
-    /// # Errors
-    /// The system's.
-    pub fn send(&self, socket: &impl std::os::fd::AsFd, data: &[u8]) -> Result<usize, Errno> {
-        let flags = rustix::net::SendFlags::NOSIGNAL;
-        match self {
-            Address::Internet(address) => rustix::net::sendto(socket, data, flags, address),
-            Address::Local(path) => rustix::net::sendto(socket, data, flags, &Address::local(path)?),
         }
     }
 
@@ -186,6 +225,10 @@ mod tests {
         let address = Address::take(&mut bytes, AddressFamily::INET).expect("an address");
         assert_eq!(address, Address::Internet(([127, 0, 0, 1], 8080).into()));
         assert_eq!((address.bytes(), bytes), (vec![INET, 0x1f, 0x90, 127, 0, 0, 1], &[9][..]));
+        let v6 = Address::Internet((Ipv6Addr::LOCALHOST, 7).into());
+        for address in [&address, &v6, &Address::Local(b"/a/b".to_vec()), &Address::Local(Vec::new())] {
+            assert_eq!(Address::from_bytes(&address.system_bytes()), *address);
+        }
         let any = Address::take(&mut &[ANY, 0, 1][..], AddressFamily::INET6);
         assert_eq!(any, Ok(Address::Internet((Ipv6Addr::UNSPECIFIED, 1).into())));
         assert_eq!(Address::take(&mut &[INET, 0][..], AddressFamily::INET), Err(Errno::INVAL));

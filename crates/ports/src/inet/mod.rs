@@ -2,6 +2,7 @@
 //! bytes; its answer begins with a byte that says whether it was done.
 
 mod address;
+mod ancillary;
 mod information;
 mod options;
 mod socket;

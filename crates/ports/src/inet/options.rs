@@ -10,6 +10,7 @@ use rustix::net::AddressFamily;
 
 use crate::inet::Answer;
 use crate::inet::address::{INET, INET6, take, take_integer, take_number, take_v4};
+use crate::inet::ancillary;
 
 /// When a socket sends what arrives as messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,6 +62,8 @@ pub struct Options {
     delimiter: u8,
     /// The socket is one for datagrams.
     pub datagrams: bool,
+    /// Which of what comes beside data is asked for: bits of `ancillary::wish`.
+    pub ancillary: u8,
 }
 
 /// `buffer` if nobody says more.
@@ -89,6 +92,7 @@ impl Default for Options {
             show_reset: false,
             delimiter: b'\n',
             datagrams: false,
+            ancillary: 0,
         }
     }
 }
@@ -140,6 +144,8 @@ const DROP_MEMBERSHIP: u8 = 15;
 const RAW: u8 = 34;
 const NAMESPACE: u8 = 38;
 const DEVICE: u8 = 42;
+/// Bytes that a datagram can have.
+const LONGEST_DATAGRAM: usize = 1 << 16;
 /// How many bytes `{raw, ...}` may ask for.
 const LONGEST_RAW: usize = 4096;
 
@@ -246,7 +252,11 @@ impl Options {
                         // As above.
                         let _ = set_integer(socket.ok_or(Errno::INVAL)?.as_fd(), level, number, value);
                         if option == RECEIVE_BUFFER {
-                            self.buffer = self.buffer.max(usize::try_from(value).unwrap_or(0));
+                            let most = if self.datagrams { LONGEST_DATAGRAM } else { usize::MAX };
+                            self.buffer = self.buffer.max(usize::try_from(value).unwrap_or(0).min(most));
+                        }
+                        if let Some(wish) = ancillary::wish(option) {
+                            self.ancillary = if value == 0 { self.ancillary & !wish } else { self.ancillary | wish };
                         }
                     } else {
                         self.set_own(option, value, &mut data, &mut change)?;

@@ -1,7 +1,8 @@
 //! What sockets of all kinds have: the descriptor, options, counters, and the commands that concern these.
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 
+use atoll_platform::endpoints;
 use atoll_process::System;
 use atoll_term::{Build, ScratchHeap, Term, atoms};
 use rustix::io::Errno;
@@ -159,10 +160,17 @@ impl Socket {
     }
 
     /// Takes over a socket that a program names by number.
-    fn adopt(&mut self, mut data: &[u8]) -> Answer {
+    ///
+    /// # Errors
+    /// `EBADF`: it is not open
+    pub fn adopt(&mut self, mut data: &[u8]) -> Answer {
         let (family, kind) = Socket::kinds(&mut data)?;
         let number = take_integer(&mut data)?;
         let bound = take_integer(&mut data)? != 0;
+        let given = atoll_platform::descriptor::borrow(number).ok_or(Errno::BADF)?;
+        if endpoints::own_name(given)?.get(..2) != Some(&family.as_raw().to_ne_bytes()[..]) {
+            return Err(Errno::INVAL.into());
+        }
         let descriptor = atoll_platform::descriptor::adopt(number)?;
         let flags = rustix::fs::fcntl_getfl(&descriptor)?;
         rustix::fs::fcntl_setfl(&descriptor, flags | rustix::fs::OFlags::NONBLOCK)?;
@@ -185,13 +193,12 @@ impl Socket {
 
     fn name(&self, of_peer: bool) -> Answer {
         let socket = self.open()?;
-        let address = match of_peer {
+        let name = match of_peer {
             true if self.status & CONNECTED == 0 => return Err(Errno::NOTCONN.into()),
-            true => rustix::net::getpeername(socket)?,
-            false => Some(rustix::net::getsockname(socket)?),
+            true => endpoints::peer_name(socket.as_fd())?,
+            false => endpoints::own_name(socket.as_fd())?,
         };
-        // A local socket whose other end has no name.
-        let address = address.as_ref().and_then(Address::from_system).unwrap_or(Address::Local(Vec::new()));
+        let address = Address::from_bytes(&name);
         Ok(address.bytes())
     }
 

@@ -272,6 +272,15 @@ impl Tcp {
         }
     }
 
+    /// Takes over a socket that a program names by number.
+    fn adopt(&mut self, data: &[u8]) -> Answer {
+        let answer = self.socket.adopt(data)?;
+        if self.socket.status & CONNECTED != 0 {
+            self.phase = Phase::Connected;
+        }
+        Ok(answer)
+    }
+
     fn shutdown(&mut self, mut data: &[u8]) -> Answer {
         let how = take_number(&mut data, 1)?;
         if self.phase != Phase::Connected {
@@ -373,6 +382,7 @@ impl Driver for Tcp {
         let answer = match number {
             3 => self.connect(port, state, data),
             7 => self.set_options(port, state, data),
+            13 => self.adopt(data),
             24 => Ok(self.subscribe(state)),
             26 => self.accept(port, state, data),
             27 => self.listen(data),

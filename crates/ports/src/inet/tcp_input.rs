@@ -188,7 +188,10 @@ impl Tcp {
             PacketMode::Http { binary } | PacketMode::HttpHeader { binary } => {
                 let is_header = matches!(packet.mode, PacketMode::HttpHeader { .. });
                 let (line, term) = http::decode(heap, &packet.bytes, is_header, binary);
-                self.input.in_headers = !matches!(line, Line::EndOfHeaders | Line::Error);
+                // A line that is none is skipped; what follows it is what would have.
+                if line != Line::Error {
+                    self.input.in_headers = line != Line::EndOfHeaders;
+                }
                 term
             }
             PacketMode::SslTls => self.record(port, heap, &packet.bytes),

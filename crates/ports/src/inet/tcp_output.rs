@@ -104,7 +104,8 @@ impl Tcp {
         {
             return self.send_failed(port, state, error, Some(state.caller));
         }
-        if self.output.bytes > self.socket.options.high && self.output.waiting.is_none() {
+        // Whoever finds the queue empty does not wait, however much is left.
+        if !was_empty && self.output.bytes >= self.socket.options.high && self.output.waiting.is_none() {
             let timer = self
                 .socket
                 .options

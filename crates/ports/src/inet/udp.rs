@@ -2,12 +2,13 @@
 
 use std::os::fd::AsFd;
 
+use atoll_platform::endpoints::{self, Arrival};
 use atoll_term::{Build, ScratchHeap, Term, atoms};
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags};
 
 use crate::driver::{Driver, Event, Failure};
 use crate::inet::address::{Address, take, take_integer, take_number};
+use crate::inet::ancillary;
 use crate::inet::options::Active;
 use crate::inet::socket::{CONNECTED, Socket, answer_later, reply};
 use crate::inet::tcp::{Purpose, Request};
@@ -49,6 +50,10 @@ impl Udp {
     fn connect(&mut self, port: &Port, state: &State, mut data: &[u8]) -> Answer {
         take_integer(&mut data)?;
         let address = Address::take(&mut data, self.socket.family)?;
+        if self.socket.status & CONNECTED != 0 {
+            // It is released from the other end first, which may have another way to it.
+            let _ = endpoints::connect(self.socket.open()?.as_fd(), &(libc::AF_UNSPEC as u16).to_ne_bytes());
+        }
         address.connect(self.socket.open()?)?;
         self.socket.status |= CONNECTED;
         self.socket.bound = true;
@@ -83,13 +88,13 @@ impl Udp {
             if !self.wants_input() {
                 return;
             }
-            let mut room = vec![0; self.socket.options.buffer.max(BUFFER)];
-            match rustix::net::recvfrom(descriptor, &mut room[..], RecvFlags::empty()) {
-                Ok((count, _, from)) => {
-                    let from = from.as_ref().and_then(Address::from_system).unwrap_or(Address::Local(Vec::new()));
-                    state.input += count as u64;
-                    self.socket.received.count(count);
-                    self.give(port, state, &from, &room[..count]);
+            let options = &self.socket.options;
+            let control = if options.ancillary == 0 { 0 } else { ancillary::ROOM };
+            match endpoints::receive_message(descriptor.as_fd(), options.buffer.max(BUFFER), control, 0) {
+                Ok(arrival) => {
+                    state.input += arrival.data.len() as u64;
+                    self.socket.received.count(arrival.data.len());
+                    self.give(port, state, &Address::from_bytes(&arrival.from), &arrival);
                 }
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => return,
@@ -98,20 +103,28 @@ impl Udp {
         }
     }
 
-    fn give(&mut self, port: &Port, state: &State, from: &Address, data: &[u8]) {
+    fn give(&mut self, port: &Port, state: &State, from: &Address, arrival: &Arrival) {
+        let asked = self.socket.options.ancillary != 0;
         if let Some(request) = self.request.take() {
             request.stop_timer();
             answer_later(port, request.caller, request.reference, |heap| {
-                let data = self.socket.data_term(heap, data);
+                let data = self.socket.data_term(heap, &arrival.data);
                 let address = from.bytes();
                 let list = heap.list_with_tail(address.iter().map(|byte| Term::small(i64::from(*byte))), data);
-                heap.tuple(&[atoms::OK, list])
+                let content = match asked {
+                    true => {
+                        let beside = ancillary::decode(heap, &arrival.control);
+                        heap.tuple(&[list, beside])
+                    }
+                    false => list,
+                };
+                heap.tuple(&[atoms::OK, content])
             });
             return;
         }
         let was_last = self.socket.options.count_message();
         port.tell(state.connected, |heap| {
-            let data = self.socket.data_term(heap, data);
+            let data = self.socket.data_term(heap, &arrival.data);
             if self.socket.options.deliver_port {
                 let address = from.bytes();
                 let list = heap.list_with_tail(address.iter().map(|byte| Term::small(i64::from(*byte))), data);
@@ -119,6 +132,10 @@ impl Udp {
                 return heap.tuple(&[port.id, data]);
             }
             let [ip, number] = from.terms(heap);
+            if asked {
+                let beside = ancillary::decode(heap, &arrival.control);
+                return heap.tuple(&[name("udp"), port.id, ip, number, beside, data]);
+            }
             heap.tuple(&[name("udp"), port.id, ip, number, data])
         });
         if was_last {
@@ -141,13 +158,10 @@ impl Udp {
     fn send(&mut self, mut data: &[u8]) -> Result<(), Refusal> {
         let address = Address::take(&mut data, self.socket.family)?;
         let length = take_number(&mut data, 4)? as usize;
-        take(&mut data, length)?;
-        let socket = self.socket.open()?;
-        let sent = match self.socket.status & CONNECTED != 0 {
-            true => rustix::net::send(socket, data, SendFlags::NOSIGNAL),
-            false => address.send(socket, data),
-        };
-        sent?;
+        let control = ancillary::encode(take(&mut data, length)?)?;
+        let socket = self.socket.open()?.as_fd();
+        let to = (self.socket.status & CONNECTED == 0).then(|| address.system_bytes());
+        endpoints::send_message(socket, &[data], &control, 0, to.as_deref())?;
         self.socket.sent.count(data.len());
         self.socket.bound = true;
         Ok(())

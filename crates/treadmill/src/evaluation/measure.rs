@@ -69,17 +69,20 @@ pub(super) fn median(config: &Config, workload: Workload, observe: Observe, repe
 /// The median times of a program.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Compared {
-    /// On one heap, run again and again, as malloc is; the same without the reuse of temporaries; on mimalloc; on the system's malloc.
-    pub(super) times: [Duration; 4],
-    /// The medians of the ratios of neighbouring runs on each of the two heaps and on mimalloc.
-    pub(super) ratios: [f64; 2],
+    /// On one heap, run again and again, as malloc is; the same without the reuse of temporaries; the same backed at once; on mimalloc; on the
+    /// system's malloc.
+    pub(super) times: [Duration; 5],
+    /// The medians of the ratios of neighbouring runs on each of the three heaps and on mimalloc.
+    pub(super) ratios: [f64; 3],
 }
 
-/// Runs a program on a heap, on one without the reuse of temporaries, on mimalloc and on the system's malloc in turn, so that all suffer alike from
+/// Runs a program on a heap, on one without the reuse of temporaries, on one that is backed at once, on mimalloc and on the system's malloc in turn, so that all suffer alike from
 /// what else the machine does.
 pub(super) fn compare(config: &Config, workload: Workload, repeats: usize) -> Option<Compared> {
     let plain = Config { temporaries: false, ..config.clone() };
+    let backed = Config { backed: true, ..config.clone() };
     let (mut best, mut plain) = (Collected::new(config).ok()?, Collected::new(&plain).ok()?);
+    let mut backed = Collected::new(&backed).ok()?;
     let timed = |memory: &mut Collected| {
         let since = processor_time();
         workload.run(memory).ok()?;
@@ -88,16 +91,18 @@ pub(super) fn compare(config: &Config, workload: Workload, repeats: usize) -> Op
     // The first runs are not counted: they pay for the first touch of the memory.
     timed(&mut best)?;
     timed(&mut plain)?;
-    let (mut times, mut ratios) = ([const { Vec::new() }; 4], [const { Vec::new() }; 2]);
+    timed(&mut backed)?;
+    let (mut times, mut ratios) = ([const { Vec::new() }; 5], [const { Vec::new() }; 3]);
     for _ in 0..repeats.max(1) {
         let of_best = timed(&mut best)?;
         let mimalloc = malloc(&MiMalloc, workload, 1);
         let of_plain = timed(&mut plain)?;
+        let of_backed = timed(&mut backed)?;
         let system = malloc(&std::alloc::System, workload, 1);
-        for (ratios, time) in ratios.iter_mut().zip([of_best, of_plain]) {
+        for (ratios, time) in ratios.iter_mut().zip([of_best, of_plain, of_backed]) {
             ratios.push(time.as_secs_f64() / mimalloc.as_secs_f64().max(1e-9));
         }
-        for (times, time) in times.iter_mut().zip([of_best, of_plain, mimalloc, system]) {
+        for (times, time) in times.iter_mut().zip([of_best, of_plain, of_backed, mimalloc, system]) {
             times.push(time);
         }
     }

@@ -67,6 +67,9 @@ impl Options {
     }
 }
 
+/// Spells of the control for the test of pauses: one for so many bytes kept live, about as many as the test has pauses.
+const BYTES_PER_SPELL: usize = 10_000;
+
 fn megabytes(bytes: usize) -> f64 {
     bytes as f64 / 1e6
 }
@@ -105,10 +108,10 @@ pub fn repeat(workload: Workload, source: Source, runs: usize) -> Option<Statist
     }
 }
 
-/// How much longer a program takes on `best`, and on it without the reuse of temporaries, than on mimalloc: medians over so many pairs of runs.
+/// How much longer a program takes on `best`, on it without the reuse of temporaries, and on it backed at once, than on mimalloc: medians over so many pairs of runs.
 ///
 /// `None` if memory ran out.
-pub fn compare(workload: Workload, pairs: usize) -> Option<[f64; 2]> {
+pub fn compare(workload: Workload, pairs: usize) -> Option<[f64; 3]> {
     let config = measure::configure(Preset::Best, bytes(published::AMPLE), workload);
     measure::compare(&config, workload, pairs).map(|compared| compared.ratios)
 }
@@ -463,7 +466,9 @@ impl Evaluation<'_> {
             };
             let compared = measure::compare(&config, workload, repeats);
             if let Some(compared) = compared {
-                for (ratio, how) in compared.ratios.into_iter().zip(["", " without the reuse of temporaries"]) {
+                for (ratio, how) in
+                    compared.ratios.into_iter().zip(["", " without the reuse of temporaries", " backed at once"])
+                {
                     let name = workload.name();
                     let statement = format!("{name}: best{how} takes at most 1.3 times what mimalloc takes");
                     let measured = format!("{ratio:.2} times (the median of {repeats} pairs of runs)");
@@ -474,14 +479,14 @@ impl Evaluation<'_> {
             let ratios = compared.map(|compared| compared.ratios);
             let figures = times.into_iter().flatten().chain(ratios.into_iter().flatten());
             let mut cells: Vec<Cell> = figures.map(|figure| Cell { published: None, measured: Some(figure) }).collect();
-            cells.resize(6, Cell::default());
+            cells.resize(8, Cell::default());
             rows.push((workload.name().to_string(), cells));
         }
         self.report.tables.push(Table {
             name: "malloc".into(),
-            title: "processor time in ms on one heap of 22.7 MB used again and again, also without the reuse of temporaries, and on malloc and free"
+            title: "processor time in ms on one heap of 22.7 MB used again and again, also without the reuse of temporaries, and backed at once; and on malloc and free"
                 .into(),
-            columns: ["best", "no temporaries", "mimalloc", "system malloc", "best/mimalloc", "no temp./mimalloc"]
+            columns: ["best", "no temporaries", "backed", "mimalloc", "system malloc", "best/mimalloc", "no temp./mimalloc", "backed/mimalloc"]
                 .map(String::from)
                 .to_vec(),
             rows,
@@ -512,7 +517,11 @@ impl Evaluation<'_> {
             columns: vec!["longest pause ms".into(), "collections".into()],
             rows: vec![("lists".into(), cells.map(|measured| Cell { published: None, measured }).to_vec())],
         });
-        self.report.tables.push(pauses::log(runs.into_iter().flat_map(|run| run.1).collect()));
+        let pauses = runs.into_iter().flat_map(|run| run.1).collect();
+        self.report.tables.push(pauses::log("live-pauses", "the longest pauses of that", pauses));
+        let pauses = pauses::control(live / BYTES_PER_SPELL);
+        let title = "the longest of spells of 40 us that do nothing, measured in the same way right after";
+        self.report.tables.push(pauses::log("control", title, pauses));
     }
 }
 

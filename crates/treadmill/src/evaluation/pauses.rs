@@ -2,8 +2,8 @@
 
 use super::measure::Run;
 use super::report::{Cell, Table};
-use crate::statistics::{Pause, Statistics};
-use std::time::Duration;
+use crate::statistics::{Cause, Log, Pause, Statistics};
+use std::time::{Duration, Instant};
 
 /// The longest pauses of some runs, in milliseconds.
 #[derive(Clone, Copy, Debug)]
@@ -48,8 +48,25 @@ impl Pauses {
     }
 }
 
+/// What so many spells of a collector's length look like that do nothing and touch no memory, measured as pauses are: what the machine alone does to a
+/// thread.
+pub(super) fn control(spells: usize) -> Vec<Pause> {
+    const SPELL: Duration = Duration::from_micros(40);
+    let log = Log::new(SPELL * 2);
+    log.measure_processor_time(true);
+    for _ in 0..spells {
+        let since = log.start();
+        let end = Instant::now() + SPELL;
+        while Instant::now() < end {
+            std::hint::spin_loop();
+        }
+        log.pause(since, Cause::Increment);
+    }
+    log.pauses()
+}
+
 /// The pauses with the most processor time, and the longest by the clock on the wall, with what the operating system did in them.
-pub(super) fn log(mut pauses: Vec<Pause>) -> Table {
+pub(super) fn log(name: &str, title: &str, mut pauses: Vec<Pause>) -> Table {
     const SHOWN: usize = 5;
     let milliseconds = |time: Duration| time.as_secs_f64() * 1e3;
     let mut rows = Vec::new();
@@ -73,9 +90,8 @@ pub(super) fn log(mut pauses: Vec<Pause>) -> Table {
     pauses.retain(|pause| pause.effort.is_some_and(|effort| effort.disturbances.preempted == 0));
     show("not preempted", &pauses);
     Table {
-        name: "live-pauses".into(),
-        title: "the longest pauses of that: by processor time, by the clock on the wall, by that where not preempted"
-            .into(),
+        name: name.into(),
+        title: format!("{title}: by processor time, by the clock on the wall, by that where not preempted"),
         columns: ["wall ms", "processor ms", "of it kernel ms", "preempted", "waited", "page faults"]
             .map(String::from)
             .to_vec(),

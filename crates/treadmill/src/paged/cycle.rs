@@ -28,7 +28,7 @@ const WAIT: Duration = Duration::from_micros(50);
 /// Words' worth of sweeping between looks at whether an allocation now succeeds.
 const SWEPT_WORDS: u64 = 2048;
 /// Pages given back to the system between looks at the clock.
-const RETURNED: u32 = 128;
+const RETURNED: u32 = 32;
 /// Finalizable objects looked at between looks at the clock.
 const OBJECTS: usize = 64;
 
@@ -120,7 +120,12 @@ impl Paged {
 
     /// Words to mark for words allocated: by the ratio, or more where free memory would run out before the marking is done.
     fn price(&self, debt: u64) -> u64 {
-        let free = self.memory().free_words().max(1);
+        // Not known while another thread has the memory, which may be off its processor; the next slice will ask again.
+        let Ok(memory) = self.memory.try_lock() else {
+            return debt.max(64) * self.ratio;
+        };
+        let free = memory.free_words().max(1);
+        drop(memory);
         let used = self.counters.base.load(Ordering::Relaxed) + self.counters.allocated.load(Ordering::Relaxed)
             - self.counters.at_flip.load(Ordering::Relaxed);
         let marked = self.counters.marked.load(Ordering::Relaxed);
@@ -224,6 +229,12 @@ impl Paged {
         control
     }
 
+    /// Whether a cycle is on that is not sweeping yet.
+    #[inline]
+    pub(crate) fn is_marking(&self) -> bool {
+        self.phase.load(Ordering::Acquire) & 1 == 1
+    }
+
     /// Whether a cycle is on, without a lock.
     pub(crate) fn is_busy(&self) -> bool {
         self.busy.load(Ordering::Relaxed)
@@ -317,6 +328,9 @@ impl Paged {
     /// Free pages backed by memory beyond what will be allocated before the next collection.
     fn excess(&self) -> u32 {
         let memory = self.memory();
+        if memory.backed {
+            return 0;
+        }
         let live = self.counters.base.load(Ordering::Relaxed);
         let wanted = live.max(MOST_WORDS) / PAGE_WORDS as u64 * 5 / 4;
         (memory.space.idle() as u64).saturating_sub(wanted) as u32

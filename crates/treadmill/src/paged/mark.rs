@@ -16,8 +16,8 @@ const BARE_PART: u64 = 8;
 const STACK: usize = 128;
 /// Objects fetched into the cache ahead of their scanning.
 const AHEAD: usize = 8;
-/// Objects scanned between looks at the clock.
-const BETWEEN_LOOKS: u32 = 32;
+/// Objects and references looked at between looks at the clock: each may be a miss of the cache or two.
+const BETWEEN_LOOKS: u32 = 64;
 
 /// How much a slice may do.
 #[derive(Clone, Copy, Debug)]
@@ -332,6 +332,7 @@ impl Slice<'_> {
         };
         describe(runtime, pointer, &mut Visitor::new(&mut sink));
         self.looks += 1 + references;
+        self.since_look += references as u32;
         references
     }
 }

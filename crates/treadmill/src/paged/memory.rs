@@ -10,6 +10,9 @@ const BUCKETS: usize = 57;
 /// Free pages are scarce below one part in so many of the limit.
 const SCARCE_PART: u32 = 8;
 
+/// What is roomy then, in words: shorter gaps are taken last.
+const SCARCE_ROOMY: usize = 16;
+
 /// A large object shares its last page if what would be lost is at least one part in so many of it.
 const SHARED_PART: usize = 8;
 
@@ -171,6 +174,8 @@ pub(super) struct Memory {
     pub(super) gap_words: u64,
     /// The limit in bytes, for pages and their metadata.
     limit: usize,
+    /// Whether all memory was backed at once, with metadata for each page.
+    pub(super) backed: bool,
     /// Pages in use that need metadata: all but those inside large objects.
     pub(super) described: usize,
     /// Words lost at the ends of large objects.
@@ -184,9 +189,10 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    pub(super) fn new(space: PageSpace, table: Table, limit: usize) -> Memory {
+    pub(super) fn new(space: PageSpace, table: Table, limit: usize, backed: bool) -> Memory {
         Memory {
             limit,
+            backed,
             described: 0,
             space,
             table,
@@ -206,10 +212,11 @@ impl Memory {
     /// A page with a gap of at least `words`: rather a half-empty one, then a free one, then any; where few pages are free, they are kept
     /// for what needs whole ones as long as there is a gap. The caller owns the page.
     pub(super) fn take(&mut self, words: usize, roomy: usize) -> Option<u32> {
-        let half_empty = self.take_partial(words.max(roomy));
         if self.space.available() < self.space.limit() / SCARCE_PART {
-            return half_empty.or_else(|| self.take_partial(words)).or_else(|| self.take_free());
+            let partial = self.take_partial(words.max(roomy.min(SCARCE_ROOMY)));
+            return partial.or_else(|| self.take_partial(words)).or_else(|| self.take_free());
         }
+        let half_empty = self.take_partial(words.max(roomy));
         half_empty.or_else(|| self.take_free()).or_else(|| self.take_partial(words))
     }
 
@@ -295,6 +302,9 @@ impl Memory {
     /// Changes the number of pages in use that need metadata, and with it how many pages the limit has room for.
     fn count_metadata(&mut self, more: i64) {
         self.described = self.described.saturating_add_signed(more as isize);
+        if self.backed {
+            return;
+        }
         let bytes = self.limit.saturating_sub(self.described * size_of::<Meta>());
         self.space.set_limit((bytes / (PAGE_WORDS * 8)) as u32);
     }

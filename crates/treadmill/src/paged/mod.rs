@@ -50,6 +50,9 @@ const PAGE_BYTES: usize = PAGE_WORDS * 8;
 /// Addresses reserved for each byte of the limit: enough that no fragmentation of addresses keeps a run of free pages from being made.
 const ADDRESS_FACTOR: usize = 32;
 
+/// The system's large pages.
+const LARGE_PAGE: usize = 2 << 20;
+
 /// Cells shared by all threads, changed at most once a page.
 #[derive(Debug, Default)]
 struct Counters {
@@ -108,9 +111,10 @@ impl Paged {
         if pages >= 1 << 30 {
             return Err(HeapError::Settings("the limit is too high"));
         }
+        let backed = config.backed && place.is_none();
         let area = Arc::new(match place {
             Some(area) => area,
-            None => Area::reserve(pages * PAGE_BYTES, PAGE_BYTES)?,
+            None => Area::reserve(pages * PAGE_BYTES, if backed { LARGE_PAGE } else { PAGE_BYTES })?,
         });
         let metadata = Arc::new(Area::reserve(pages * size_of::<Meta>(), PAGE_BYTES)?);
         // SAFETY: fresh anonymous memory is zero, which is a valid `Meta`; it lives in the same struct as the table.
@@ -118,12 +122,15 @@ impl Paged {
         // SAFETY: fresh memory is zero; nobody else writes the flags, and the blocks of a free page are nobody's.
         let tags = unsafe { Tags::within(Arc::clone(&metadata), size_of::<Meta>(), Meta::BLOCKS, Meta::RUN) };
         let space = PageSpace::with_tags(Arc::clone(&area), PAGE_BYTES, limit as u32, true, false, tags);
-        let space = space.with_metadata(Metadata::new(Arc::clone(&metadata), size_of::<Meta>()));
+        let mut space = space.with_metadata(Metadata::new(Arc::clone(&metadata), size_of::<Meta>()));
+        if backed {
+            space.back_all();
+        }
         Ok(Paged {
             area,
             _metadata: metadata,
             table,
-            memory: Mutex::new(Memory::new(space, table, config.limit)),
+            memory: Mutex::new(Memory::new(space, table, config.limit, backed)),
             control: Mutex::new(Control::default()),
             finalizers: Mutex::new(Finalizers::default()),
             queue: Queue::new(),

@@ -79,6 +79,12 @@ impl Metadata {
         first / OS_PAGE..=(first + self.entry - 1) / OS_PAGE
     }
 
+    /// Backs the entries of so many pages now.
+    fn populate(&self, start: u32, pages: u32) {
+        let units = *self.units(start).start()..*self.units(start + pages - 1).end() + 1;
+        self.area.populate(self.area.base() + units.start * OS_PAGE, units.len() * OS_PAGE);
+    }
+
     fn back(&mut self, page: u32) {
         for unit in self.units(page) {
             self.backed[unit] += 1;
@@ -158,6 +164,19 @@ impl PageSpace {
     /// Keeps a table of metadata backed as far as the pages are. For a space of which nothing was handed out yet.
     pub(crate) fn with_metadata(self, metadata: Metadata) -> PageSpace {
         PageSpace { metadata: Some(metadata), ..self }
+    }
+
+    /// Backs as many pages as the limit allows, which are free from then on. For a space of which nothing was handed out yet.
+    pub(crate) fn back_all(&mut self) {
+        let pages = self.limit;
+        if let Some(start) = self.fresh.take(pages) {
+            self.commit(start, pages);
+            self.area.populate_large(self.address(start), pages as usize * self.page_bytes);
+            if let Some(metadata) = &self.metadata {
+                metadata.populate(start, pages);
+            }
+            self.runs.give(start, pages);
+        }
     }
 
     /// Counts fresh pages as backed from now on.
