@@ -267,6 +267,7 @@ impl Area {
     pub(super) fn settle_here(&self) -> bool {
         LOCAL.with_borrow_mut(|local| {
             let Some(local) = local else { return false };
+            close_window(local);
             if local.is_owing() {
                 let step = Step::begin();
                 local.settle();

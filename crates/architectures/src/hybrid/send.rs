@@ -23,6 +23,8 @@ const SMALL_MESSAGE: usize = 32;
 const NOTED: usize = 64;
 
 pub(super) fn send(hybrid: &Hybrid, sender: Option<&mut Mutator>, term: Term) -> NonNull<Fragment> {
+    // Others see what was built from now on.
+    hybrid.area.close_window();
     let immovable = hybrid.private.immovable;
     let started = private::start();
     if term.is_pointer() && !immovable.contains(term) {
