@@ -2,7 +2,7 @@
 
 use std::sync::mpsc;
 
-use atoll_heap::{Architecture, Collection, Fragment};
+use atoll_heap::{Architecture, Collection, Fragment, build_window};
 use atoll_term::{Build, Term};
 
 use super::random::{churn, counts, pressure};
@@ -164,6 +164,48 @@ fn parts_of_messages_are_built_in_the_area_when_they_can_be() {
     let longer = hybrid().build_message(None, &[cell, cell]).unwrap();
     let mut receiver = Process::new(hybrid(), &OPTIONS, Term::NIL);
     assert_eq!(process.send_to(&mut receiver, longer), longer);
+}
+
+/// Lists of cells of different schedulers' windows, and of cells that no window had room for, survive many cycles.
+#[test]
+fn what_is_built_in_windows_lives_as_long_as_it_is_referred_to() {
+    let cons = |head: Term, tail: Term| {
+        let place =
+            build_window(|window| if window.admits(head) && window.admits(tail) { window.take(2) } else { None });
+        let Some(place) = place else { return hybrid().build_message(None, &[head, tail]).unwrap() };
+        // SAFETY: the window has given room for two words.
+        unsafe {
+            *place = head.word();
+            *place.add(1) = tail.word();
+        }
+        Term::cons_at(place)
+    };
+    std::thread::scope(|scope| {
+        for thread in 1..=2 {
+            scope.spawn(move || {
+                let _running = world::enter(hybrid());
+                let mut process = Process::new(hybrid(), &OPTIONS, Term::NIL);
+                let mut expected = vec![contents(Term::NIL)];
+                for round in 0..2_000i64 {
+                    let mut list = Term::NIL;
+                    for number in 0..round % 90 {
+                        let inner = cons(Term::small(number), Term::NIL);
+                        list = cons(if number % 3 == 0 { inner } else { Term::small(thread * number) }, list);
+                    }
+                    expected.push(contents(list));
+                    process.roots.push(list);
+                    if process.roots.len() > 50 {
+                        process.roots.drain(..25);
+                        expected.drain(..25);
+                    }
+                    world::safepoint(hybrid());
+                    for (term, content) in process.roots.iter().zip(&expected) {
+                        assert_eq!(contents(*term), *content);
+                    }
+                }
+            });
+        }
+    });
 }
 
 #[test]
