@@ -15,10 +15,17 @@ parts() ->
 run({Name, Part}) ->
     {Pid, Monitor} = spawn_monitor(fun() -> exit({done, Part()}) end),
     receive
-        {'DOWN', Monitor, process, Pid, {done, Result}} -> io:format("~p ~0p~n", [Name, Result]);
+        {'DOWN', Monitor, process, Pid, {done, Result}} -> io:format("~p ~0p~n", [Name, plain(Result)]);
         {'DOWN', Monitor, process, Pid, Reason} -> io:format("~p failed ~0p~n", [Name, Reason])
     after 60000 -> io:format("~p hangs~n", [Name])
     end.
+
+%% Without references, and without the frames of exceptions but for the first function.
+plain({'EXIT', {Reason, [{Module, Function, _, _} | _]}}) -> {'EXIT', plain(Reason), Module, Function};
+plain(Reference) when is_reference(Reference) -> reference;
+plain([Head | Tail]) -> [plain(Head) | plain(Tail)];
+plain(Tuple) when is_tuple(Tuple) -> list_to_tuple(plain(tuple_to_list(Tuple)));
+plain(Term) -> Term.
 
 listening(Backlog) ->
     {ok, L} = socket:open(inet, stream, tcp),
@@ -306,7 +313,7 @@ options() ->
         || V <- Values]} || X <- [S, S6], O <- Wanted],
     Native = [socket:getopt_native(S, {socket, 2}, integer), socket:getopt_native(S, {tcp, 1}, boolean),
         socket:setopt_native(S, {socket, 2}, <<0:32>>), socket:getopt_native(S, {socket, 2}, 4)],
-    [io:format("~0p~n", [Text]) || Text <- Texts],
+    [io:format("~0p~n", [plain(Text)]) || Text <- Texts],
     Supported = [socket:is_supported(options, O) || O <- Wanted],
     [Native, Supported, socket:is_supported(sctp),
         [lists:sort(socket:supports(What)) || What <- [msg_flags, ioctl_requests, ioctl_flags, protocols]],
