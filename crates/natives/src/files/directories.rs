@@ -7,6 +7,7 @@ use atoll_term::{Build, Term};
 use rustix::fs::{Dir, Mode, OFlags};
 use rustix::io::Errno;
 
+use crate::dirty;
 use crate::files::names::path;
 use crate::support::{done, int, ok, posix_error, row};
 
@@ -47,9 +48,14 @@ fn entries(path: &CStr) -> Result<Vec<Vec<u8>>, Errno> {
     Ok(names)
 }
 
-/// The names in a folder, last first.
+/// The names in a folder, last first. A folder may be long: it is read away from schedulers.
 fn list(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let result = path(arguments[0]).and_then(|path| entries(&path)).map(|names| {
+    let result = match (dirty::result(caller, arguments)?, path(arguments[0])) {
+        (Some(result), _) => result,
+        (None, Err(error)) => Err(error),
+        (None, Ok(path)) => return Err(dirty::start(caller, arguments, move || entries(&path))),
+    };
+    let result = result.map(|names: Vec<Vec<u8>>| {
         let heap = caller.heap();
         names.iter().fold(Term::NIL, |list, name| {
             let name = heap.binary(name);
