@@ -118,6 +118,9 @@ unsafe fn copy_with<const ASKING: bool>(
     };
     pending.shrink_to(KEPT);
     PENDING.set(pending);
+    if ASKING {
+        feedback::copied(result.1);
+    }
     result
 }
 

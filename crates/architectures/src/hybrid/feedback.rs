@@ -27,6 +27,9 @@ const ENOUGH: u32 = 8;
 /// A site is switched to the area if one of so many of its objects is sent, and back if not even one of so many is.
 const PART_SENT: u32 = 3;
 const PART_STILL_SENT: u32 = 8;
+/// Words of a copy from which on what it came upon counts as sent. For shorter terms the copy is cheaper than what the area's collector has to do for
+/// them: private heaps, which are collected less often then, keep it from seeing that they are dead.
+const LEAST_COPY: usize = 512;
 /// Objects that a thread remembers at once.
 const REMEMBERED: usize = 256;
 
@@ -43,7 +46,9 @@ struct Sample {
 /// What one scheduler knows.
 struct Log {
     samples: Vec<Sample>,
-    /// Found by copies, or not and never to be.
+    /// Found by the copy that is being made.
+    found: Vec<Site>,
+    /// Sent, or not and never to be.
     judged: Vec<(Site, bool)>,
     asked: usize,
     copied: usize,
@@ -53,7 +58,7 @@ struct Log {
 
 thread_local! {
     static LOG: RefCell<Log> = const {
-        RefCell::new(Log { samples: Vec::new(), judged: Vec::new(), asked: 0, copied: 0, patience: FIRST_WORDS, built: 0 })
+        RefCell::new(Log { samples: Vec::new(), found: Vec::new(), judged: Vec::new(), asked: 0, copied: 0, patience: FIRST_WORDS, built: 0 })
     };
 }
 
@@ -98,8 +103,17 @@ pub(super) fn found(object: usize) {
     LOG.with_borrow_mut(|log| {
         if let Some(index) = log.samples.iter().position(|sample| sample.object.pointer() as usize == object) {
             let sample = log.samples.swap_remove(index);
-            log.judged.push((sample.site, true));
+            log.found.push(sample.site);
         }
+    });
+}
+
+/// The copy has been made, of so many words.
+pub(super) fn copied(words: usize) {
+    let least = if STRESS.load(Ordering::Relaxed) > 0 { 0 } else { LEAST_COPY };
+    LOG.with_borrow_mut(|log| {
+        let Log { found, judged, .. } = log;
+        judged.extend(found.drain(..).map(|site| (site, words >= least)));
     });
 }
 
