@@ -60,6 +60,8 @@ pub struct Translated {
     pub functions: Vec<u32>,
     /// Lines in order of offset: word offset, index into the file's line table.
     pub lines: Vec<(u32, u32)>,
+    /// Called when the code is loaded, and so kept for the rest of the run: only from then on may an engine change its words.
+    pub loaded: Option<Box<dyn FnOnce() + Send + Sync>>,
 }
 
 /// An engine's way to make code.
@@ -92,6 +94,7 @@ static MODULES: RwLock<Option<HashMap<Term, LoadedModule>>> = RwLock::new(None);
 pub struct Prepared {
     code: ModuleCode,
     lambdas: Vec<(&'static FunEntry, u32)>,
+    loaded: Option<Box<dyn FnOnce() + Send + Sync>>,
 }
 
 impl Prepared {
@@ -183,7 +186,7 @@ fn prepare_module(file: Module) -> Result<Prepared, CodeError> {
         on_load: file.on_load.map(label),
         words: translated.words,
     };
-    Ok(Prepared { code, lambdas: lambda_places })
+    Ok(Prepared { code, lambdas: lambda_places, loaded: translated.loaded })
 }
 
 /// Counts the words that literals take, without keeping them.
@@ -235,6 +238,9 @@ pub fn load(prepared: Prepared) -> Result<(Term, bool), CodeError> {
     }
     let code = Arc::new(prepared.code);
     ranges::add(&code);
+    if let Some(loaded) = prepared.loaded {
+        loaded();
+    }
     for (entry, offset) in prepared.lambdas {
         entry.address.store(code.address(offset), Ordering::Release);
     }

@@ -79,10 +79,9 @@ impl Translate for Translator {
             let target = labels.get(label.0 as usize).copied().filter(|target| *target != u32::MAX).unwrap_or(0);
             words[place] = start + Word::from(target) * 8;
         }
-        if !sites.is_empty() {
-            crate::sites::add(start as usize, sites, is_built_in_area());
-        }
-        Translated { words, labels, functions: starts, lines }
+        let add = move || crate::sites::add(start as usize, sites, is_built_in_area());
+        let loaded = self.sites.then(|| Box::new(add) as Box<dyn FnOnce() + Send + Sync>);
+        Translated { words, labels, functions: starts, lines, loaded }
     }
 }
 

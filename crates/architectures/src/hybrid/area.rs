@@ -171,6 +171,17 @@ fn close_window(mutator: &RawMutator) {
     }
 }
 
+/// Hears of phases, and pays, with the window closed.
+#[inline]
+fn settle(mutator: &RawMutator) {
+    close_window(mutator);
+    if mutator.is_owing() {
+        let step = Step::begin();
+        mutator.settle();
+        step.end();
+    }
+}
+
 impl Area {
     /// Reserves the area; ends the run if the system gives no addresses.
     pub(super) fn new() -> Area {
@@ -252,29 +263,14 @@ impl Area {
             self.heap.set_least_growth(growth);
         }
         LOCAL.with_borrow_mut(|local| {
-            let local = local.get_or_insert_with(|| self.heap.mutator());
-            close_window(local);
-            if local.is_owing() {
-                let step = Step::begin();
-                local.settle();
-                step.end();
-            }
+            settle(local.get_or_insert_with(|| self.heap.mutator()));
         });
     }
 
-    /// As [`Area::settle`]; false on threads that are no schedulers.
+    /// As [`Area::settle`]; nothing on threads that are no schedulers.
     #[inline]
-    pub(super) fn settle_here(&self) -> bool {
-        LOCAL.with_borrow_mut(|local| {
-            let Some(local) = local else { return false };
-            close_window(local);
-            if local.is_owing() {
-                let step = Step::begin();
-                local.settle();
-                step.end();
-            }
-            true
-        })
+    pub(super) fn settle_here(&self) {
+        LOCAL.with_borrow(|local| local.as_ref().map(settle));
     }
 
     /// Whether barriers may have something to do.
