@@ -34,7 +34,16 @@ main(_) ->
     p(process_info(self(), links) =:= {links, [P8]}),
     exit(P8, bang),
     p(wait(P8)),
-    p(element(1, element(2, catch link(a)))).
+    p(element(1, element(2, catch link(a)))),
+    process_flag(trap_exit, false),
+    p(strip_pid(catch link(P3))),
+    p(process_info(self(), links)),
+    Port = open_port({spawn, "true"}, []),
+    port_close(Port),
+    p(strip_pid(catch link(Port))).
+
+strip_pid({'EXIT', {noproc, [{erlang, link, [_], Info} | _]}}) -> {noproc, Info};
+strip_pid(Other) -> Other.
 
 wait(P) -> receive {'EXIT', P, R} -> R after 1000 -> timeout end.
 

@@ -1,6 +1,9 @@
 //! Links.
 
-use atoll_heap::architecture;
+use std::ptr::NonNull;
+
+use atoll_heap::{Fragment, architecture};
+use atoll_operations::Exception;
 use atoll_process::{BuiltIn, Caller, Outcome, Signal, System, signal, tracing};
 use atoll_term::{Build, Term, View, atoms};
 
@@ -26,7 +29,9 @@ fn link(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
             if caller.own.flags.traced {
                 tracing::event(me, caller.own, tracing::PROCS, "link", &[target]);
             }
-            System::get().deliver_or_answer(target, signal::bare(Signal::Link { from: me }));
+            if let Err(signal) = System::get().deliver(target, signal::bare(Signal::Link { from: me })) {
+                return no_such(caller, target, signal);
+            }
         }
         // Nobody is connected.
         View::External(_) if target.is_pid() => missing(caller, target, atoms::NOCONNECTION),
@@ -36,6 +41,17 @@ fn link(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         take_signals(caller)?;
     }
     Ok(atoms::TRUE)
+}
+
+/// Who traps exits learns by a signal that there is nothing to link to, others by an error.
+fn no_such(caller: &mut Caller<'_>, target: Term, signal: NonNull<Fragment>) -> Outcome {
+    if caller.own.flags.trap_exit {
+        System::get().answer_for_missing(target, signal);
+        return Ok(atoms::TRUE);
+    }
+    caller.own.rare().links.retain(|linked| *linked != target);
+    signal::discard(signal);
+    Err(Exception::error(atoms::NOPROC).into())
 }
 
 /// The exit signal of something that cannot be linked to.
