@@ -145,7 +145,7 @@ impl Local {
         let blocks = unsafe { &*self.blocks.get() };
         blocks.place(index, taken, rest);
         if self.marking.get() {
-            self.claimed(blocks).mark_and_take(index);
+            self.blacken(blocks, index);
         }
         Some(start)
     }
@@ -216,6 +216,12 @@ impl Local {
             self.claimed(blocks).mark_group(index, objects);
         }
         words
+    }
+
+    /// Marks a new object of the page at hand. Away from the path that most allocations take, which is the shorter for it.
+    #[cold]
+    fn blacken(&self, blocks: &Blocks, index: usize) {
+        self.claimed(blocks).mark_and_take(index);
     }
 
     /// The mark bits of the page at hand, whose bits are `blocks`.

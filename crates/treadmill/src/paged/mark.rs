@@ -248,7 +248,8 @@ impl Slice<'_> {
     /// Scans an object of a small page, and those that hang on it in a row, which are marked together.
     fn scan_row(&mut self, page: u32, index: usize, record: &Record) {
         let table = self.paged.table;
-        let (words, marks) = (table.words(record, index), table.marks(record));
+        let kind = record.kind();
+        let (words, marks) = (table.words_of(record, kind, index), table.marks_of(record, kind));
         let most = if words == 2 { 1 + marks.unmarked_pairs(index + 2, (PAGE_WORDS - index) / 2 - 1) } else { 1 };
         let object = self.paged.address(page, index);
         let mut described = 1;
@@ -323,9 +324,10 @@ impl Slice<'_> {
             paged.area.prefetch(child);
             let (page, index) = paged.place_of(child);
             let record = paged.table.get(page);
-            let marks = paged.table.marks(record);
+            let kind = record.kind();
+            let marks = paged.table.marks_of(record, kind);
             marks.claim(cycle);
-            if *height < STACK && record.kind() != Kind::Large {
+            if *height < STACK && kind != Kind::Large {
                 if marks.mark_and_take(index) {
                     stack[*height] = child;
                     *height += 1;

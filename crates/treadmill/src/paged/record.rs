@@ -29,7 +29,7 @@ pub(super) struct Record {
     state: AtomicU32,
     /// The next page of the list that this one is on, plus one.
     next: AtomicU32,
-    /// Of a small page: its slot, and its longest gap in words. Of one object: twice its length in words, plus whether it shares its last page;
+    /// Of a small page: where its slot is, in bytes, and its longest gap in words. Of one object: twice its length in words, plus whether it shares its last page;
     /// and where its next portion to scan begins, above the two bits of its mark.
     body: [AtomicU64; 2],
 }
@@ -81,14 +81,13 @@ impl Record {
     /// Makes this a page for several objects.
     pub(super) fn set_small(&self, slot: u32) {
         self.head.forget();
-        self.body[0].store(slot as u64, Ordering::Relaxed);
+        self.body[0].store(slot as u64 * size_of::<Blocks>() as u64, Ordering::Relaxed);
         self.set_kind(Kind::Small);
     }
 
-    /// Where the bits of this page for several objects are.
-    #[inline]
+    /// The slot of this page for several objects.
     pub(super) fn slot(&self) -> u32 {
-        self.body[0].load(Ordering::Relaxed) as u32
+        (self.body[0].load(Ordering::Relaxed) / size_of::<Blocks>() as u64) as u32
     }
 
     /// The longest gap in words, of a small page on a list.
@@ -145,7 +144,7 @@ pub(super) struct Table {
     records: *const Record,
     pages: usize,
     blocks: *const Blocks,
-    slots: usize,
+    slot_bytes: usize,
 }
 
 // SAFETY: the table is memory that lives as long as the collector, and is made of atomics.
@@ -157,7 +156,7 @@ impl Table {
     /// # Safety
     /// `records` points to `pages` zeroed or initialised [`Record`]s, and `blocks` to `slots` [`Blocks`], which all outlive the table.
     pub(super) unsafe fn new(records: *const Record, pages: usize, blocks: *const Blocks, slots: usize) -> Table {
-        Table { records, pages, blocks, slots }
+        Table { records, pages, blocks, slot_bytes: slots * size_of::<Blocks>() }
     }
 
     #[inline]
@@ -170,16 +169,22 @@ impl Table {
     /// What is noted of the blocks of a small page.
     #[inline]
     pub(super) fn blocks(&self, record: &Record) -> &Blocks {
-        let slot = record.slot() as usize;
-        assert!(slot < self.slots);
-        // SAFETY: in bounds, and by the contract of `new` initialised; all bits are valid `Blocks`.
-        unsafe { &*self.blocks.add(slot) }
+        let at = record.body[0].load(Ordering::Relaxed) as usize;
+        assert!(at < self.slot_bytes);
+        // SAFETY: in bounds, as only `set_small` writes it a multiple of the size, and by the contract of `new` initialised; all bits are valid `Blocks`.
+        unsafe { &*self.blocks.byte_add(at) }
     }
 
     /// The mark bits of a page.
     #[inline]
     pub(super) fn marks<'a>(&'a self, record: &'a Record) -> Marks<'a> {
-        let groups = match record.kind() {
+        self.marks_of(record, record.kind())
+    }
+
+    /// As [`Table::marks`] where the kind of the page is known.
+    #[inline]
+    pub(super) fn marks_of<'a>(&'a self, record: &'a Record, kind: Kind) -> Marks<'a> {
+        let groups = match kind {
             Kind::Small => &self.blocks(record).marks[..],
             _ => std::slice::from_ref(&record.body[1]),
         };
@@ -189,7 +194,13 @@ impl Table {
     /// The words of the block at word `index` of a page, or of the object that begins there.
     #[inline]
     pub(super) fn words(&self, record: &Record, index: usize) -> usize {
-        match record.kind() {
+        self.words_of(record, record.kind(), index)
+    }
+
+    /// As [`Table::words`] where the kind of the page is known.
+    #[inline]
+    pub(super) fn words_of(&self, record: &Record, kind: Kind, index: usize) -> usize {
+        match kind {
             Kind::Single | Kind::Large => record.object_words(),
             _ => self.blocks(record).end_of(index) - index,
         }
