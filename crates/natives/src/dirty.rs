@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use atoll_process::{Caller, Interrupt, Own, System};
 use atoll_term::Term;
 use parking_lot::{Condvar, Mutex};
+use rustix::io::Errno;
 
 /// Threads where `+SDio` does not say another number.
 const DEFAULT_THREADS: usize = 10;
@@ -99,6 +100,24 @@ pub fn start<T: Send + 'static>(
         }
     }
     Interrupt::Wait(arguments.to_vec())
+}
+
+/// Has a thread do what `prepare` makes of the arguments, unless that is an error already; its result when it is done.
+///
+/// # Errors
+/// The interrupt by which the process waits, and calls again.
+pub fn away<T: Send + 'static, W: FnOnce() -> Result<T, Errno> + Send + 'static>(
+    caller: &Caller<'_>,
+    arguments: &[Term],
+    prepare: impl FnOnce() -> Result<W, Errno>,
+) -> Result<Result<T, Errno>, Interrupt> {
+    if let Some(result) = result(caller, arguments)? {
+        return Ok(result);
+    }
+    match prepare() {
+        Ok(work) => Err(start(caller, arguments, work)),
+        Err(error) => Ok(Err(error)),
+    }
 }
 
 fn serve() {
