@@ -3,7 +3,6 @@
 
 use std::any::Any;
 use std::collections::{HashMap, VecDeque};
-use std::ptr::NonNull;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -151,7 +150,7 @@ fn carry_out((pid, number, work): (Term, u64, Work)) {
     let system = System::get();
     system.table.with(pid, |process| {
         if process.wake() {
-            system.schedule().enqueue(NonNull::from(process));
+            system.make_runnable(process);
         }
     });
 }
