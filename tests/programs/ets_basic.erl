@@ -30,7 +30,7 @@ main(_) ->
     H = ets:new(heir, [{heir, Self, data}, public]),
     {P2, _} = spawn_monitor(fun() -> receive go -> ok end end),
     ets:give_away(H, P2, gift), P2 ! go,
-    p(receive {'ETS-TRANSFER', H, P2, D} -> D after 500 -> none end),
+    p(receive {'ETS-TRANSFER', H, P2, D} -> D after 20000 -> none end),
     p(ets:test_ms({a, 5}, [{{'$1', '$2'}, [{'>', '$2', 3}], ['$$']}])),
     p(ets:match_spec_run([{1, a}, {2, b}], ets:match_spec_compile([{{'$1', b}, [], ['$1']}]))).
 

@@ -14,7 +14,7 @@ main(_) ->
     %% Or goes to its heir.
     {P2, M2} = spawn_monitor(fun() -> T = ets:new(legacy, [named_table, {heir, Self, {data, [1, 2, "x"]}}]), ets:insert(T, [{I, I} || I <- lists:seq(1, 100)]), ets:insert(T, {big, lists:seq(1, 1000)}) end),
     receive {'DOWN', M2, _, _, _} -> ok end,
-    receive {'ETS-TRANSFER', legacy, P2, Data} -> p(Data) after 1000 -> p(no_transfer) end,
+    receive {'ETS-TRANSFER', legacy, P2, Data} -> p(Data) after 20000 -> p(no_transfer) end,
     p([ets:info(legacy, owner) =:= Self, ets:info(legacy, heir) =:= Self, ets:info(legacy, size), length(ets:lookup_element(legacy, big, 2)), ets:insert(legacy, {new})]),
     %% An heir that is no more gets nothing.
     {Dead, MD} = spawn_monitor(fun() -> ok end),
@@ -29,7 +29,7 @@ main(_) ->
     p([catch_(fun() -> ets:insert(legacy, {1}) end), catch_(fun() -> ets:give_away(legacy, Self, x) end), catch_(fun() -> ets:delete(legacy) end)]),
     P4 ! stop,
     receive {'DOWN', M4, _, _, _} -> ok end,
-    receive {'ETS-TRANSFER', legacy, P4, Data2} -> p(Data2) after 1000 -> p(no_transfer) end,
+    receive {'ETS-TRANSFER', legacy, P4, Data2} -> p(Data2) after 20000 -> p(no_transfer) end,
     %% Options that change.
     p([ets:setopts(legacy, {heir, none}), ets:info(legacy, heir), ets:setopts(legacy, [{heir, Self, x}]), ets:info(legacy, heir) =:= Self]),
     p([ets:rename(legacy, renamed), ets:whereis(legacy), ets:info(renamed, name), ets:info(renamed, size)]),

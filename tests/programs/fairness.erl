@@ -9,7 +9,7 @@ main(_) ->
     p([begin P ! {Self, N}, receive {P, N} -> N end end || N <- lists:seq(1, 20)]),
     p(receive after 20 -> timer_ran end),
     H = spawn_opt(fun() -> Self ! high_ran end, [{priority, high}]),
-    p(receive high_ran -> is_pid(H) after 1000 -> starved end),
+    p(receive high_ran -> is_pid(H) after 20000 -> starved end),
     p([is_process_alive(S) || S <- Spinners]),
     [begin R = monitor(process, S), exit(S, kill), receive {'DOWN', R, _, _, X} -> p(X) end end || S <- Spinners],
     p([process_flag(priority, L) || L <- [low, high, normal, max, normal]]),

@@ -16,7 +16,7 @@ main(_) ->
     p([begin P3 ! {add, N, Self}, receive {sum, S} -> S end end || N <- lists:seq(1, 50)]),
     {P4, R4} = spawn_monitor(fun() -> try erlang:hibernate(?MODULE, loop, [throwing]) catch _:_ -> caught end end),
     P4 ! {add, 1, Self},
-    p(receive {'DOWN', R4, _, _, {X, _}} -> X; {'DOWN', R4, _, _, X} -> X after 500 -> none end),
+    p(receive {'DOWN', R4, _, _, {X, _}} -> X; {'DOWN', R4, _, _, X} -> X after 20000 -> none end),
     [p(try erlang:hibernate(M5, F5, A5) catch C:R -> {C, R} end) || {M5, F5, A5} <- [{1, f, []}, {m, f, x}, {m, "f", []}]],
     p(receive never -> never after 0 -> no_return end).
 

@@ -37,7 +37,7 @@ main(_) ->
 kind({badfun, _}) -> badfun;
 kind(E) -> E.
 
-ask(P, What) -> P ! {What, self()}, receive {P, A} -> A after 500 -> none end.
+ask(P, What) -> P ! {What, self()}, receive {P, A} -> A after 20000 -> none end.
 
 load(V) ->
     Source = ["-module(hot).", "-export([version/0, loop/0, make_fun/0]).",

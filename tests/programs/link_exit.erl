@@ -45,7 +45,7 @@ main(_) ->
 strip_pid({'EXIT', {noproc, [{erlang, link, [_], Info} | _]}}) -> {noproc, Info};
 strip_pid(Other) -> Other.
 
-wait(P) -> receive {'EXIT', P, R} -> R after 1000 -> timeout end.
+wait(P) -> receive {'EXIT', P, R} -> R after 20000 -> timeout end.
 
 strip({R, S}) when is_list(S) -> {R, [A || {M, _, A, _} <- S, M =:= ?MODULE]};
 strip(R) -> R.
@@ -68,7 +68,7 @@ normal_does_not_kill() ->
     P = spawn(fun() -> spawn_link(fun() -> ok end), receive {ask, From} -> From ! alive end end),
     receive after 10 -> ok end,
     P ! {ask, self()},
-    receive alive -> alive after 500 -> dead end.
+    receive alive -> alive after 20000 -> dead end.
 
 killed_is_passed_on() ->
     Self = self(),

@@ -41,6 +41,11 @@ whole_files() ->
     p(prim_file:write_file("big", [Big, "tail", [<<"x">>, 10]])),
     {ok, Read} = prim_file:read_file("big"),
     p({byte_size(Read), erlang:md5(Read)}),
+    {ok, F} = prim_file:open("big", [read]),
+    [p(sized(prim_file:pread(F, At, Count))) || {At, Count} <- [{0, 70000}, {0, 1000000}, {300000, 100000}, {320000, 100000},
+                                                               {320005, 100000}, {320006, 100000}, {400000, 1 bsl 22}]],
+    [p(sized(prim_file:read(F, Count))) || Count <- [100000, 150000, 1 bsl 22, 1 bsl 22, 100000]],
+    p(prim_file:close(F)),
     p(prim_file:write_file("big", lists:duplicate(300, <<"piece of a list">>))),
     {ok, Pieces} = prim_file:read_file("big"),
     p({byte_size(Pieces), erlang:md5(Pieces)}),
@@ -52,6 +57,9 @@ whole_files() ->
     p(write("small", "more", [append])),
     p(prim_file:read_file(<<"small">>)),
     p(write("small", "more", [exclusive])).
+
+sized({ok, Data}) -> {byte_size(Data), erlang:md5(Data)};
+sized(Other) -> Other.
 
 write(Name, Data, Modes) ->
     case prim_file:open(Name, Modes) of

@@ -34,7 +34,7 @@ main(_) ->
 
 child(To, fine) -> proc_lib:init_ack(To, {ok, self()}), To ! up, receive stop -> ok end;
 child(To, refuse) -> proc_lib:init_ack(To, {error, refused});
-child(_, silent) -> receive after 1000 -> ok end.
+child(_, silent) -> receive after 20000 -> ok end.
 
 init({To, Id}) -> {ok, {To, Id, 0}}.
 handle_event(crash, _) -> error(handler_crash);

@@ -4,8 +4,8 @@
 
 main(_) ->
     R = spawn_request(fun() -> exit(hello) end, [monitor, {reply_tag, {my, tag}}]),
-    P = receive {{my, tag}, R, ok, Pid} when is_pid(Pid) -> Pid after 1000 -> none end,
-    p(receive {'DOWN', R, process, P, Why} -> Why after 1000 -> none end),
+    P = receive {{my, tag}, R, ok, Pid} when is_pid(Pid) -> Pid after 20000 -> none end,
+    p(receive {'DOWN', R, process, P, Why} -> Why after 20000 -> none end),
     R2 = spawn_request(?MODULE, loop, [], [{reply, no}]),
     p(is_reference(R2)),
     p(nothing()),
@@ -19,10 +19,10 @@ main(_) ->
     p(try spawn_request_abandon(foo) catch C:E -> {C, E} end),
     {P6, M6} = spawn_opt(?MODULE, loop, [], [{monitor, [{tag, {x, "y", make_list(50)}}]}]),
     P6 ! stop,
-    p(receive {{x, "y", L}, M6, process, P6, W6} -> {length(L), W6} after 1000 -> none end),
+    p(receive {{x, "y", L}, M6, process, P6, W6} -> {length(L), W6} after 20000 -> none end),
     {P7, M7} = spawn_opt(fun() -> receive {A, m} -> A ! reply, A ! late end end, [{monitor, [{alias, reply_demonitor}]}]),
     P7 ! {M7, m},
-    p(receive reply -> got after 1000 -> none end),
+    p(receive reply -> got after 20000 -> none end),
     p(nothing()),
     P8 = spawn(?MODULE, loop, []),
     M8 = monitor(process, P8, [{tag, [tagged]}, {alias, demonitor}]),
@@ -30,7 +30,7 @@ main(_) ->
     p(receive through_alias -> ok after 100 -> none end),
     erlang:garbage_collect(),
     P8 ! stop,
-    p(receive {[tagged], M8, process, P8, W8} -> W8 after 1000 -> none end),
+    p(receive {[tagged], M8, process, P8, W8} -> W8 after 20000 -> none end),
     M8 ! too_late,
     p(nothing()),
     P9 = spawn(?MODULE, loop, []),
@@ -40,7 +40,7 @@ main(_) ->
     p(nothing()),
     p(try monitor(process, {some_name, 'no@such'}) catch C1:E1 -> {C1, E1} end),
     M11 = monitor(process, not_registered),
-    p(receive {'DOWN', M11, process, {not_registered, Node}, W11} -> {Node =:= node(), W11} after 1000 -> none end).
+    p(receive {'DOWN', M11, process, {not_registered, Node}, W11} -> {Node =:= node(), W11} after 20000 -> none end).
 
 make_list(N) -> lists:seq(1, N).
 

@@ -7,7 +7,7 @@ main(_) ->
     p(erlang:garbage_collect(P)),
     p(erlang:garbage_collect(P, [{type, minor}])),
     p(erlang:garbage_collect(P, [{async, request}])),
-    p(receive {garbage_collect, request, R} -> R after 1000 -> none end),
+    p(receive {garbage_collect, request, R} -> R after 20000 -> none end),
     p(erlang:garbage_collect(self(), [{type, minor}])),
     p(erlang:check_process_code(P, lists)),
     p(erlang:check_process_code(self(), lists)),

@@ -50,6 +50,6 @@ ref_later(Server) ->
 
 new() -> make_ref().
 
-wait(Ref) -> receive {Ref, A} -> A after 1000 -> timeout end.
+wait(Ref) -> receive {Ref, A} -> A after 20000 -> timeout end.
 
 p(X) -> io:format("~w~n", [X]).

@@ -17,7 +17,7 @@ main(_) ->
     spawn(fun() -> receive after 20 -> Self ! late end end),
     p(receive late -> got_late after infinity -> never end),
     spawn(fun() -> receive after 5 -> Self ! unrelated end, receive after 30 -> Self ! wanted end end),
-    p(receive wanted -> wanted after 500 -> timeout end),
+    p(receive wanted -> wanted after 20000 -> timeout end),
     p(receive unrelated -> unrelated after 0 -> gone end),
     p(polls(3)),
     p([t(fun() -> receive after id(T) -> ok end end) || T <- [0, 1, a, -1, 1.0, 1 bsl 32, 1 bsl 70]]),

@@ -42,11 +42,11 @@ main(_) ->
 
 spawn_request_bad() ->
     Req = spawn_request(no_such_node@nowhere, fun() -> ok end, [{reply_tag, r}]),
-    receive {r, Req, error, E} -> E after 500 -> timeout end.
+    receive {r, Req, error, E} -> E after 20000 -> timeout end.
 
 reports(To, N) -> To ! {report, N}.
 
-get_report() -> receive {report, N} -> N after 1000 -> timeout end.
+get_report() -> receive {report, N} -> N after 20000 -> timeout end.
 
 get_report_of(P) when is_pid(P) -> get_report().
 

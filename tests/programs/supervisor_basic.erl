@@ -21,7 +21,7 @@ main(_) ->
     p(started()),
     exit(child(S, a), crash), p(started()),
     exit(child(S, a), crash),
-    p(receive {'EXIT', S, R} -> R after 500 -> none end),
+    p(receive {'EXIT', S, R} -> R after 20000 -> none end),
     p(supervisor:start_link(?MODULE, bad_start) =:= {error, {bad_start, x}}),
     p(element(1, supervisor:start_link(?MODULE, bad_start))).
 

@@ -5,7 +5,7 @@
 main(_) ->
     Self = self(),
     P = spawn(fun() -> counter(Self) end),
-    P ! ping, p(receive {pong, P} -> pong after 500 -> none end),
+    P ! ping, p(receive {pong, P} -> pong after 20000 -> none end),
     p(erlang:suspend_process(P)),
     p(process_info(P, status)),
     P ! ping,
@@ -17,7 +17,7 @@ main(_) ->
     {suspending, [{_, A, B}]} = process_info(Self, suspending),
     p({A, B}),
     p(erlang:resume_process(P)),
-    p(receive {pong, P} -> pong after 500 -> none end),
+    p(receive {pong, P} -> pong after 20000 -> none end),
     p(erlang:suspend_process(P, [unless_suspending])),
     p(erlang:suspend_process(P, [unless_suspending])),
     p(erlang:resume_process(P)),
@@ -30,7 +30,7 @@ main(_) ->
     p(receive {pong, P} -> pong after 20 -> none end),
     S ! stop,
     receive {'DOWN', Ref, _, _, _} -> ok end,
-    p(receive {pong, P} -> pong after 500 -> none end),
+    p(receive {pong, P} -> pong after 20000 -> none end),
     exit(P, kill).
 
 counter(To) -> receive ping -> To ! {pong, self()}, counter(To) end.

@@ -24,7 +24,7 @@ main(_) ->
 note(To, X) -> To ! X.
 
 flush() -> receive tick -> flush() after 0 -> ok end.
-get_one() -> get_one(1000).
+get_one() -> get_one(20000).
 get_one(T) -> receive M -> M after T -> none end.
 
 p(X) -> io:format("~p~n", [X]).

@@ -1,12 +1,12 @@
 //! Questions that OTP's own libraries ask of the runtime, and facilities that this machine answers for without
-//! having them: profiling, dynamic trace tags, native libraries.
+//! having them: dynamic trace tags, native libraries.
 
 use std::sync::OnceLock;
 
 use atoll_process::{BuiltIn, Caller, Outcome, System};
 use atoll_term::{Build, Term, atoms};
 
-use crate::process_support::{badarg, badopt, list_elements, name, text};
+use crate::process_support::{badarg, badopt, name, text};
 use crate::spawn::boolean;
 
 /// What this file provides.
@@ -25,8 +25,6 @@ pub const BUILT_INS: &[BuiltIn] = &[
     BuiltIn { module: "erts_internal", name: "abort_pending_connection", arity: 2, function: never },
     BuiltIn { module: "erts_literal_area_collector", name: "release_area_switch", arity: 0, function: never },
     BuiltIn { module: "erlang", name: "load_nif", arity: 2, function: load_nif },
-    BuiltIn { module: "erlang", name: "system_profile", arity: 0, function: undefined },
-    BuiltIn { module: "erlang", name: "system_profile", arity: 2, function: set_system_profile },
     BuiltIn { module: "erlang", name: "seq_trace_info", arity: 1, function: seq_trace_info },
     BuiltIn { module: "erlang", name: "seq_trace_print", arity: 1, function: never },
     BuiltIn { module: "erlang", name: "seq_trace_print", arity: 2, function: never },
@@ -141,12 +139,6 @@ fn load_nif(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let text = heap.string("Failed to load NIF library: this machine loads no native libraries");
     let reason = heap.tuple(&[name("load_failed"), text]);
     Ok(heap.tuple(&[atoms::ERROR, reason]))
-}
-
-/// Accepted and without effect: nothing is reported.
-fn set_system_profile(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let valid = arguments[0] == atoms::UNDEFINED || arguments[0].is_pid() || arguments[0].is_port();
-    if valid && list_elements(arguments[1]).is_some() { Ok(atoms::UNDEFINED) } else { Err(badarg()) }
 }
 
 /// No message carries a trace token.

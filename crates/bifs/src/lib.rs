@@ -54,6 +54,7 @@ mod statistics;
 mod support;
 mod system_info;
 mod system_monitor;
+mod system_profile;
 mod time;
 mod timers;
 mod trace;
@@ -116,6 +117,7 @@ const AREAS: &[&[BuiltIn]] = &[
     spawn::BUILT_INS,
     statistics::BUILT_INS,
     system_monitor::BUILT_INS,
+    system_profile::BUILT_INS,
     system_info::BUILT_INS,
     time::BUILT_INS,
     timers::BUILT_INS,

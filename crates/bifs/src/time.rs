@@ -1,10 +1,11 @@
 //! Clocks, unique numbers, and the calendar's conversions.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use atoll_operations::arithmetic;
 use atoll_platform::clock;
+use atoll_process::tracing::{LOWEST_UNIQUE, unique_monotonic};
 use atoll_process::{BuiltIn, Caller, Outcome, ReferenceId};
 use atoll_term::{Build, Term, atoms};
 
@@ -136,10 +137,6 @@ fn now(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
     Ok(triple(caller, time.max(last + 1)))
 }
 
-static UNIQUE: AtomicU64 = AtomicU64::new(1);
-/// Lowest unique integer that is not asked to be positive, as in OTP: half of them lie below zero.
-const LOWEST: i64 = -576_460_752_303_423_488;
-
 fn unique_integer(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
     unique(caller, false, false)
 }
@@ -159,13 +156,14 @@ fn unique_integer_of(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 fn unique(caller: &mut Caller<'_>, monotonic: bool, positive: bool) -> Outcome {
     let number = if monotonic {
-        UNIQUE.fetch_add(1, Ordering::SeqCst)
+        unique_monotonic(positive)
     } else {
         // Unique among each other is enough: numbers of references are, and cost no shared counter.
         let [low, high, _] = ReferenceId::fresh().0;
-        u64::from(low) | u64::from(high) << 18
+        let number = i64::from(low) | i64::from(high) << 18;
+        if positive { number } else { LOWEST_UNIQUE + number }
     };
-    Ok(caller.heap().integer(if positive { number as i64 } else { LOWEST + number as i64 }))
+    Ok(caller.heap().integer(number))
 }
 
 fn make_ref(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {

@@ -1,11 +1,13 @@
 //! Runs one command to its end, or to its time limit.
 
 use std::fmt;
-use std::io;
+use std::io::{self, Read};
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use process_control::{ChildExt, Control};
+use wait_timeout::ChildExt;
 
 /// Output beyond this is thrown away: a program that prints for ever must not fill the memory.
 const OUTPUT_BYTES: usize = 16 << 20;
@@ -49,27 +51,32 @@ pub struct Finished {
 pub fn run(command: &mut Command, limit: Duration) -> io::Result<Finished> {
     command.env("LC_ALL", "C.UTF-8").env_remove("ERL_FLAGS").env_remove("ERL_LIBS").env_remove("ERL_CRASH_DUMP");
     command.env("ERL_CRASH_DUMP_BYTES", "0");
-    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-    let mut left = OUTPUT_BYTES;
-    let finished = child
-        .controlled_with_output()
-        .time_limit(limit)
-        .terminate_for_timeout()
-        .stdout_filter(move |bytes| {
-            let keep = bytes.len() <= left;
-            left = left.saturating_sub(bytes.len());
-            Ok(keep)
-        })
-        .wait()?;
-    // A command that is ended at its limit gives no output.
-    let Some(output) = finished else {
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let (stdout, stderr) = (child.stdout.take().map(collect), child.stderr.take().map(collect));
+    let Some(status) = child.wait_timeout(limit)? else {
+        child.kill()?;
+        child.wait()?;
+        // A command that is ended at its limit gives no output: programs that it started may hold its pipes for long.
         return Ok(Finished { end: End::TimedOut(limit), stdout: Vec::new(), stderr: Vec::new() });
     };
-    let end = match (output.status.code(), output.status.signal()) {
-        (Some(status), _) => End::Exited(status),
-        (None, signal) => End::Signalled(signal.unwrap_or(0)),
+    let end = match status.code() {
+        Some(status) => End::Exited(i64::from(status)),
+        None => End::Signalled(status.signal().unwrap_or(0)),
     };
-    Ok(Finished { end, stdout: output.stdout, stderr: output.stderr })
+    let collected =
+        |reader: Option<JoinHandle<Vec<u8>>>| reader.and_then(|reader| reader.join().ok()).unwrap_or_default();
+    Ok(Finished { end, stdout: collected(stdout), stderr: collected(stderr) })
+}
+
+/// Reads to the end of the output and keeps the first part of it.
+fn collect(mut pipe: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
+    thread::spawn(move || {
+        let mut kept = Vec::new();
+        // An error is an end as well.
+        let _ = pipe.by_ref().take(OUTPUT_BYTES as u64).read_to_end(&mut kept);
+        let _ = io::copy(&mut pipe, &mut io::sink());
+        kept
+    })
 }
 
 #[cfg(test)]
@@ -89,6 +96,13 @@ mod tests {
         );
         assert_eq!(shell("kill -9 $$").end, End::Signalled(9));
         assert!(matches!(shell("exec sleep 20").end, End::TimedOut(_)));
+    }
+
+    #[test]
+    fn a_command_that_is_stopped_for_a_while_has_not_ended() {
+        let script = "(while ! grep -q 'State:.*T' /proc/$$/status; do :; done; kill -CONT $$) & kill -STOP $$; exit 3";
+        let finished = run(Command::new("bash").args(["-c", script]), Duration::from_secs(30)).unwrap();
+        assert_eq!(finished.end, End::Exited(3));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use atoll_code::{Breakpoint, TracedFunction, frame_of};
 use atoll_operations::Class;
 use atoll_process::{Caller, Own, Process, tracing};
-use atoll_term::{Build, Term, Word};
+use atoll_term::{Build, ScratchHeap, Term, Word};
 
 use crate::core::Core;
 use crate::stubs::{entry_points, stubs};
@@ -82,20 +82,24 @@ pub fn scheduled(process: &Process, own: &mut Own, event: &str) {
     if own.tracing().is_none_or(|tracing| tracing.flags & tracing::RUNNING == 0) {
         return;
     }
-    // One that was never run is about to call what it was spawned with.
-    let place = if own.address == entry_points().start {
-        own.saved.get(..2).map(|saved| (saved[0], saved[1], own.saved.get(2).copied().unwrap_or(Term::NIL)))
-    } else {
-        frame_of(own.address.wrapping_add(1)).map(|frame| (frame.module, frame.name, Term::small(frame.arity.into())))
-    };
-    let place = match place {
-        Some((module, name, arity)) => {
-            let arity = if arity.is_list() { list_length(arity) } else { arity };
-            own.mutator.tuple(&[module, name, arity])
-        }
-        None => Term::small(0),
-    };
+    let place = place(own).map_or(Term::small(0), |place| own.mutator.tuple(&place));
     tracing::event(process.pid, own, tracing::RUNNING, event, &[place]);
+}
+
+/// Where a process that does not run is, in a heap; 0 if that is not known.
+pub fn place_in(own: &Own, heap: &mut ScratchHeap) -> Term {
+    place(own).map_or(Term::small(0), |place| heap.tuple(&place))
+}
+
+/// Module, name and arity of the function in which a process that does not run is.
+fn place(own: &Own) -> Option<[Term; 3]> {
+    if own.address != entry_points().start {
+        let frame = frame_of(own.address.wrapping_add(1))?;
+        return Some([frame.module, frame.name, Term::small(frame.arity.into())]);
+    }
+    // It is about to call what it was spawned with.
+    let (function, arguments) = (own.saved.get(..2)?, own.saved.get(2).copied().unwrap_or(Term::NIL));
+    Some([function[0], function[1], list_length(arguments)])
 }
 
 fn list_length(list: Term) -> Term {

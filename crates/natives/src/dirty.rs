@@ -3,13 +3,13 @@
 
 use std::any::Any;
 use std::collections::{HashMap, VecDeque};
-use std::ptr::NonNull;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use atoll_process::{Caller, Interrupt, Own, System};
 use atoll_term::Term;
 use parking_lot::{Condvar, Mutex};
+use rustix::io::Errno;
 
 /// Threads where `+SDio` does not say another number.
 const DEFAULT_THREADS: usize = 10;
@@ -102,6 +102,24 @@ pub fn start<T: Send + 'static>(
     Interrupt::Wait(arguments.to_vec())
 }
 
+/// Has a thread do what `prepare` makes of the arguments, unless that is an error already; its result when it is done.
+///
+/// # Errors
+/// The interrupt by which the process waits, and calls again.
+pub fn away<T: Send + 'static, W: FnOnce() -> Result<T, Errno> + Send + 'static>(
+    caller: &Caller<'_>,
+    arguments: &[Term],
+    prepare: impl FnOnce() -> Result<W, Errno>,
+) -> Result<Result<T, Errno>, Interrupt> {
+    if let Some(result) = result(caller, arguments)? {
+        return Ok(result);
+    }
+    match prepare() {
+        Ok(work) => Err(start(caller, arguments, work)),
+        Err(error) => Ok(Err(error)),
+    }
+}
+
 fn serve() {
     loop {
         let next = {
@@ -132,7 +150,7 @@ fn carry_out((pid, number, work): (Term, u64, Work)) {
     let system = System::get();
     system.table.with(pid, |process| {
         if process.wake() {
-            system.schedule().enqueue(NonNull::from(process));
+            system.make_runnable(process);
         }
     });
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use atoll_heap::{Stored, architecture};
-use atoll_process::{ReferenceId, Signal, System, signal};
+use atoll_process::{ReferenceId, Signal, System, profile, signal};
 use atoll_term::{Build, ScratchHeap, Term, atoms};
 use parking_lot::Mutex;
 use rustix::io::Errno;
@@ -110,6 +110,7 @@ impl Port {
         if !self.is_open() {
             return None;
         }
+        let _working = Working::begin(self.id);
         let (state, driver) = &mut *inside;
         let result = work(self, state, &mut **driver);
         if driver.pending() <= NOT_BUSY {
@@ -275,6 +276,25 @@ impl Port {
     }
 }
 
+/// A port at work, of which whoever profiles the system is told.
+struct Working(Option<Term>);
+
+impl Working {
+    fn begin(id: Term) -> Working {
+        let id = profile::is_on().then_some(id);
+        id.into_iter().for_each(|id| profile::port(id, true));
+        Working(id)
+    }
+}
+
+impl Drop for Working {
+    fn drop(&mut self) {
+        if let Some(id) = self.0 {
+            profile::port(id, false);
+        }
+    }
+}
+
 fn deliver(pid: Term, fragment: std::ptr::NonNull<atoll_heap::Fragment>) {
     if let Err(fragment) = System::get().deliver(pid, fragment) {
         signal::discard(fragment);
@@ -287,7 +307,7 @@ fn wake(suspended: &mut Vec<Term>) {
     for pid in suspended.drain(..) {
         system.table.with(pid, |process| {
             if process.wake() {
-                system.schedule().enqueue(std::ptr::NonNull::from(process));
+                system.make_runnable(process);
             }
         });
     }

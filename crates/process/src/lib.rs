@@ -14,6 +14,7 @@ mod mailbox;
 pub mod native;
 mod ports;
 pub mod process;
+pub mod profile;
 mod reference;
 mod run_state;
 pub mod send;

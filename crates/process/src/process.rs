@@ -133,6 +133,8 @@ pub struct Flags {
     pub heap_limit_spares: bool,
     /// Has something to tell a tracer: see [`crate::tracing`].
     pub traced: bool,
+    /// Was made runnable by a thread that could not tell of it: see [`crate::profile`].
+    pub woken_untold: bool,
 }
 
 /// A monitor that a process has on another.

@@ -7,6 +7,7 @@ use atoll_term::{Build, Export, ScratchHeap, Term, atoms};
 
 use crate::mailbox::Mailbox;
 use crate::process::{Flags, IncomingMonitor, OutgoingMonitor, Own, Priority, Process, Rare, WaitState};
+use crate::profile;
 use crate::reference::ReferenceId;
 use crate::system::System;
 
@@ -111,7 +112,8 @@ pub fn spawn(
         wait: WaitState::None,
     };
     let process = system.table.publish(Process::new(pid, own));
-    system.schedule().enqueue(process);
+    // SAFETY: nobody runs the process before it is in a run queue.
+    system.make_runnable(unsafe { process.as_ref() });
     Ok(pid)
 }
 
@@ -123,8 +125,12 @@ pub fn spawn_first(module: Term, name: Term, argument: Term, options: &SpawnOpti
     spawn(None, (module, name), arguments, None, options)
 }
 
-/// Puts a process that was woken into a run queue.
-pub fn enqueue(process: NonNull<Process>) {
+/// Puts a process that was woken while another thread had it into a run queue.
+pub(crate) fn enqueue(process: NonNull<Process>) {
+    if profile::is_on() {
+        // SAFETY: whoever had it puts it back.
+        unsafe { process.as_ref().own_mut() }.flags.woken_untold = true;
+    }
     System::get().schedule().enqueue(process);
 }
 

@@ -11,6 +11,7 @@ use parking_lot::RwLock;
 
 use crate::ports::Ports;
 use crate::process::{Own, Process};
+use crate::profile;
 use crate::signal::{self, RequestKind, Signal, attach};
 use crate::table::ProcessTable;
 use crate::timers::Timers;
@@ -167,7 +168,7 @@ impl System {
             process.inbox.push(fragment)?;
             self.table.note_active(process);
             if process.wake() {
-                self.schedule().enqueue(NonNull::from(process));
+                self.make_runnable(process);
             }
             Ok(())
         });
@@ -176,6 +177,16 @@ impl System {
             (None, Some(ports)) if pid.is_local_port() => ports.signal(pid, fragment),
             (None, _) => Err(fragment),
         }
+    }
+
+    /// Puts a process that the caller has woken or made into a run queue.
+    #[inline]
+    pub fn make_runnable(&self, process: &Process) {
+        if profile::is_on() {
+            // SAFETY: whoever has woken a process has it until it is in a run queue.
+            profile::runnable(process, unsafe { process.own_mut() }, true);
+        }
+        self.schedule().enqueue(NonNull::from(process));
     }
 
     /// Sends a fragment to a process, or answers for one that does not exist.

@@ -2,7 +2,7 @@
 //! ([`crate::Flags::traced`]) where it could have something to tell.
 
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 use atoll_heap::{Fragment, architecture};
 use atoll_platform::clock;
@@ -89,12 +89,21 @@ impl Own {
     }
 }
 
+static UNIQUE: AtomicI64 = AtomicI64::new(1);
+/// Lowest unique integer that is not asked to be positive, as in OTP: half of them lie below zero.
+pub const LOWEST_UNIQUE: i64 = -576_460_752_303_423_488;
+
+/// A number larger than all that were given before.
+pub fn unique_monotonic(positive: bool) -> i64 {
+    let number = UNIQUE.fetch_add(1, Ordering::SeqCst);
+    if positive { number } else { LOWEST_UNIQUE + number }
+}
+
 /// The time that a trace message ends with, if one was asked for.
-fn time(heap: &mut impl Build, flags: u32) -> Option<Term> {
+pub(crate) fn time(heap: &mut impl Build, flags: u32) -> Option<Term> {
     if flags & STRICT_MONOTONIC != 0 {
-        let number = crate::reference::ReferenceId::fresh().0[0];
         let now = heap.integer(clock::monotonic());
-        return Some(heap.tuple(&[now, Term::small(number.into())]));
+        return Some(heap.tuple(&[now, Term::small(unique_monotonic(false))]));
     }
     if flags & MONOTONIC != 0 {
         return Some(heap.integer(clock::monotonic()));

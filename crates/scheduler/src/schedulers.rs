@@ -14,7 +14,7 @@ use std::time::Duration;
 use atoll_heap::architecture;
 use atoll_heap::statistics::take_paused;
 use atoll_platform::clock;
-use atoll_process::{Process, Schedule, System, exit, send};
+use atoll_process::{Process, Schedule, System, exit, profile, send};
 use atoll_term::Term;
 use parking_lot::{Condvar, Mutex};
 
@@ -85,6 +85,8 @@ struct Scheduler {
     /// Slices run so far, to see from outside whether it makes progress.
     slices: AtomicUsize,
     idle: Idle,
+    /// Whoever profiles the system was told that it has nothing to run.
+    rest_told: AtomicBool,
 }
 
 /// All schedulers.
@@ -116,6 +118,7 @@ impl Schedulers {
             wake: Condvar::new(),
             slices: AtomicUsize::new(0),
             idle: Idle::default(),
+            rest_told: AtomicBool::new(false),
         };
         Box::leak(Box::new(Schedulers {
             schedulers: (0..count.max(1)).map(|_| scheduler()).collect(),
@@ -185,6 +188,9 @@ impl Schedulers {
             let Some(process) = own.queue.pop() else {
                 // Not behind the gate: a collection would not find the messages of timers that are on their way.
                 expire_timers(index);
+                if profile::is_on() {
+                    self.tell_rest(index);
+                }
                 self.gate.leave();
                 self.wall_time.rest(&own.idle);
                 let polled = self.find_work(index);
@@ -197,7 +203,7 @@ impl Schedulers {
             };
             own.slices.fetch_add(1, Ordering::Relaxed);
             switches += 1;
-            let used_all = self.run(process, engine);
+            let used_all = self.run(index, process, engine);
             if used_all || take_paused() {
                 switches = SWITCHES_PER_CLOCK;
             }
@@ -214,10 +220,13 @@ impl Schedulers {
 
     /// Runs a process for a slice; returns whether it used all of it.
     #[inline]
-    fn run(&self, pointer: NonNull<Process>, engine: &mut dyn Engine) -> bool {
+    fn run(&self, index: usize, pointer: NonNull<Process>, engine: &mut dyn Engine) -> bool {
         // SAFETY: a queued process is alive, and is freed by nobody but the scheduler that runs it to its end.
         let process = unsafe { pointer.as_ref() };
         process.start_running();
+        if profile::is_on() {
+            self.tell_running(index, process);
+        }
         loop {
             match engine.run(process) {
                 Slice::Yielded => {
@@ -226,17 +235,59 @@ impl Schedulers {
                     return true;
                 }
                 Slice::Waits => {
+                    let is_profiled = profile::is_on();
+                    if is_profiled {
+                        tell_runnable(process, false);
+                    }
                     if process.try_sleep() {
                         return false;
                     }
+                    if is_profiled {
+                        tell_runnable(process, true);
+                    }
                 }
                 Slice::Ended(reason) => {
+                    if profile::is_on() {
+                        profile::ended(process);
+                    }
                     (self.on_end)(process.pid, reason);
                     exit::terminate(pointer, reason);
                     return false;
                 }
             }
         }
+    }
+
+    /// Tells whoever profiles the system what it does not know of a process that starts running, and of its scheduler.
+    #[cold]
+    #[inline(never)]
+    fn tell_running(&self, index: usize, process: &Process) {
+        // SAFETY: this thread runs the process.
+        if unsafe { process.own_mut() }.flags.woken_untold {
+            tell_runnable(process, true);
+        }
+        // Work for the profiler alone does not count: it would never end.
+        let own = &self.schedulers[index];
+        if own.rest_told.load(Ordering::Relaxed) && !profile::is_profiler(process.pid) {
+            own.rest_told.store(false, Ordering::Relaxed);
+            profile::scheduler(index, true, self.active_others(index) + 1);
+        }
+    }
+
+    /// Tells whoever profiles the system that a scheduler has nothing to run.
+    #[cold]
+    #[inline(never)]
+    fn tell_rest(&self, index: usize) {
+        let own = &self.schedulers[index];
+        if !own.rest_told.load(Ordering::Relaxed) && profile::scheduler(index, false, self.active_others(index)) {
+            own.rest_told.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// How many other schedulers than this one have something to run.
+    fn active_others(&self, index: usize) -> usize {
+        let others = self.schedulers.iter().enumerate().filter(|(other, _)| *other != index);
+        others.filter(|(_, other)| !other.idle.rests()).count()
     }
 
     /// The turn to poll, if there is something to poll for and nobody else does.
@@ -409,6 +460,12 @@ impl Drop for Turn<'_> {
     fn drop(&mut self) {
         self.polling.store(false, Ordering::Release);
     }
+}
+
+/// Tells whoever profiles the system that the process which this thread runs is runnable, or is no more.
+fn tell_runnable(process: &Process, active: bool) {
+    // SAFETY: this thread runs the process.
+    profile::runnable(process, unsafe { process.own_mut() }, active);
 }
 
 fn expire_timers(index: usize) {

@@ -16,6 +16,13 @@ pub struct Idle {
     before: AtomicI64,
 }
 
+impl Idle {
+    /// Whether it has no work.
+    pub fn rests(&self) -> bool {
+        self.rests.load(Ordering::Relaxed)
+    }
+}
+
 /// Whether it is measured, and since when.
 #[derive(Default)]
 pub struct WallTime {

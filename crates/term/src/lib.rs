@@ -25,7 +25,7 @@ pub use entry::{Export, FunEntry};
 pub use equal::{equal, exactly_equal};
 pub use header::{Header, Kind, MAX_ARITY};
 pub use node::{set_this_node, this_node};
-pub use off_heap::{KnownText, MagicValue, OffHeapBinary, release_off_heap_part};
+pub use off_heap::{HeldBinary, KnownText, MagicValue, OffHeapBinary, release_off_heap_part};
 pub use scratch::ScratchHeap;
 pub use size::{flat_words, shared_words};
 pub use view::{Big, Bits, External, ExternalKind, Fun, Reference, View};

@@ -2,6 +2,7 @@
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::any::Any;
+use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -144,6 +145,46 @@ impl OffHeapBinary {
     }
 }
 
+/// One count of a binary outside of heaps, before a heap has a handle of it. It may go to another thread.
+#[derive(Debug)]
+pub struct HeldBinary(NonNull<OffHeapBinary>);
+
+// SAFETY: counts are atomic, used bytes never change, and others are claimed atomically.
+unsafe impl Send for HeldBinary {}
+
+impl HeldBinary {
+    /// A binary of at most `capacity` bytes, as [`OffHeapBinary::filled`] makes it.
+    ///
+    /// # Errors
+    /// Those of `fill`
+    pub fn filled<E>(
+        capacity: usize,
+        fill: impl FnOnce(&mut [u8]) -> Result<usize, E>,
+    ) -> Option<Result<HeldBinary, E>> {
+        Some(OffHeapBinary::filled(capacity, fill)?.map(HeldBinary))
+    }
+
+    /// The bytes in use.
+    pub fn bytes(&self) -> &[u8] {
+        // SAFETY: the count keeps the binary alive.
+        let head = unsafe { self.0.as_ref() };
+        // SAFETY: used bytes are initialised and never change.
+        unsafe { std::slice::from_raw_parts(head.data(), head.used()) }
+    }
+
+    /// The binary, for a handle that takes over the count.
+    pub fn into_raw(self) -> NonNull<OffHeapBinary> {
+        ManuallyDrop::new(self).0
+    }
+}
+
+impl Drop for HeldBinary {
+    fn drop(&mut self) {
+        // SAFETY: one count is this value's own.
+        unsafe { OffHeapBinary::release(self.0) };
+    }
+}
+
 /// A binary outside of heaps, or part of one, that is known to be UTF-8. It is held, so its bytes stay what they are.
 #[derive(Debug)]
 pub struct KnownText {
@@ -201,6 +242,23 @@ pub unsafe fn release_off_heap_part(object: NonNull<Word>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_held_binary_has_what_was_filled_in_and_gives_its_count_away() {
+        let fill = |room: &mut [u8]| {
+            room[..3].copy_from_slice(b"abc");
+            Ok::<usize, ()>(3)
+        };
+        let held = HeldBinary::filled(10, fill).expect("there is memory").expect("filled");
+        assert_eq!(held.bytes(), b"abc");
+        let binary = held.into_raw();
+        // SAFETY: the count that was given away is released once, and the binary is not used after that.
+        unsafe {
+            assert_eq!(binary.as_ref().owners(), 1);
+            OffHeapBinary::release(binary);
+        }
+        assert_eq!(HeldBinary::filled(10, |_| Err(())).map(|held| held.is_err()), Some(true));
+    }
 
     #[test]
     fn the_end_can_be_claimed_once() {

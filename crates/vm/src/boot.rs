@@ -189,6 +189,7 @@ pub fn install(options: &Options, way: Use) -> Result<&'static Schedulers, BootE
         raised: atoll_bifs::raised,
         scheduled: atoll_bifs::scheduled,
     });
+    atoll_process::profile::install_place(interpreter::tracing::place_in);
     atoll_bifs::install_halt(finish);
     ending::install(ending::Hooks { restore: atoll_ports::terminal::mode::lend, dump: crate::dump::write });
     atoll_bifs::install_default_heap(default_heap(options));

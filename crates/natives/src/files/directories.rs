@@ -1,8 +1,8 @@
-//! Folders and links, and the folder in which the machine works.
+//! Folders and links, and the folder in which the machine works. What goes to the disk does so away from schedulers.
 
 use std::ffi::CStr;
 
-use atoll_process::{BuiltIn, Caller, Outcome};
+use atoll_process::{BuiltIn, Caller, Interrupt, Outcome};
 use atoll_term::{Build, Term};
 use rustix::fs::{Dir, Mode, OFlags};
 use rustix::io::Errno;
@@ -48,13 +48,28 @@ fn entries(path: &CStr) -> Result<Vec<Vec<u8>>, Errno> {
     Ok(names)
 }
 
-/// The names in a folder, last first. A folder may be long: it is read away from schedulers.
-fn list(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let result = match (dirty::result(caller, arguments)?, path(arguments[0])) {
-        (Some(result), _) => result,
-        (None, Err(error)) => Err(error),
-        (None, Ok(path)) => return Err(dirty::start(caller, arguments, move || entries(&path))),
+/// What a function does with a path, away from schedulers.
+fn with_path<T: Send + 'static>(
+    caller: &Caller<'_>,
+    arguments: &[Term],
+    act: fn(&CStr) -> Result<T, Errno>,
+) -> Result<Result<T, Errno>, Interrupt> {
+    dirty::away(caller, arguments, || path(arguments[0]).map(|path| move || act(&path)))
+}
+
+/// What a function does with two paths, away from schedulers.
+fn with_paths(caller: &mut Caller<'_>, arguments: &[Term], act: fn(&CStr, &CStr) -> Result<(), Errno>) -> Outcome {
+    let prepare = || {
+        let (one, other) = (path(arguments[0])?, path(arguments[1])?);
+        Ok(move || act(&one, &other))
     };
+    let result = dirty::away(caller, arguments, prepare)?;
+    done(caller, result)
+}
+
+/// The names in a folder, last first.
+fn list(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let result = with_path(caller, arguments, entries)?;
     let result = result.map(|names: Vec<Vec<u8>>| {
         let heap = caller.heap();
         names.iter().fold(Term::NIL, |list, name| {
@@ -66,7 +81,7 @@ fn list(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 fn make(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let result = path(arguments[0]).and_then(|path| rustix::fs::mkdir(&path, Mode::from_raw_mode(0o777)));
+    let result = with_path(caller, arguments, |path| rustix::fs::mkdir(path, Mode::from_raw_mode(0o777)))?;
     done(caller, result)
 }
 
@@ -80,48 +95,44 @@ fn is_working(path: &CStr) -> bool {
 
 /// Programs know a folder that is not empty as one that exists, and the one they work in as a wrong argument.
 fn remove(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let result = path(arguments[0]).and_then(|path| {
-        rustix::fs::rmdir(&path).map_err(|error| match error {
-            Errno::NOTEMPTY | Errno::EXIST if is_working(&path) => Errno::INVAL,
+    let result = with_path(caller, arguments, |path| {
+        rustix::fs::rmdir(path).map_err(|error| match error {
+            Errno::NOTEMPTY | Errno::EXIST if is_working(path) => Errno::INVAL,
             Errno::NOTEMPTY => Errno::EXIST,
             other => other,
         })
-    });
+    })?;
     done(caller, result)
 }
 
 /// Folders are removed by [`remove`] only: `EPERM`, as POSIX says.
 fn remove_file(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let result = path(arguments[0]).and_then(|path| {
-        rustix::fs::unlink(&path).map_err(|error| if error == Errno::ISDIR { Errno::PERM } else { error })
-    });
+    let result = with_path(caller, arguments, |path| {
+        rustix::fs::unlink(path).map_err(|error| if error == Errno::ISDIR { Errno::PERM } else { error })
+    })?;
     done(caller, result)
 }
 
 fn rename(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let result = path(arguments[0]).and_then(|old| {
-        let new = path(arguments[1])?;
-        rustix::fs::rename(&old, &new).map_err(|error| match error {
+    with_paths(caller, arguments, |old, new| {
+        rustix::fs::rename(old, new).map_err(|error| match error {
             Errno::NOTEMPTY => Errno::EXIST,
             _ if *old == *c"/" => Errno::INVAL,
             other => other,
         })
-    });
-    done(caller, result)
+    })
 }
 
 fn make_hard_link(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let result = path(arguments[0]).and_then(|old| rustix::fs::link(&old, &path(arguments[1])?));
-    done(caller, result)
+    with_paths(caller, arguments, |old, new| rustix::fs::link(old, new))
 }
 
 fn make_soft_link(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let result = path(arguments[0]).and_then(|old| rustix::fs::symlink(&old, &path(arguments[1])?));
-    done(caller, result)
+    with_paths(caller, arguments, |old, new| rustix::fs::symlink(old, new))
 }
 
 fn read_link(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let result = path(arguments[0]).and_then(|path| rustix::fs::readlink(&path, Vec::new()));
+    let result = with_path(caller, arguments, |path| rustix::fs::readlink(path, Vec::new()))?;
     let result = result.map(|name| caller.heap().binary(name.as_bytes()));
     answer(caller, result)
 }
@@ -132,7 +143,7 @@ fn get_working(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
 }
 
 fn set_working(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let result = path(arguments[0]).and_then(|path| rustix::process::chdir(&path));
+    let result = with_path(caller, arguments, |path| rustix::process::chdir(path))?;
     done(caller, result)
 }
 

@@ -47,6 +47,9 @@ pub struct Handle {
     is_ordinary: bool,
 }
 
+/// First guess at the size of a file that does not tell it, in bytes.
+const UNKNOWN_SIZE: usize = 16 << 10;
+
 /// Bytes of an ordinary file that are read or written where the process runs: that takes less time than the way to
 /// another thread and back.
 const SHORT: usize = 64 << 10;
@@ -56,6 +59,18 @@ impl Handle {
     pub fn may_block(&self, bytes: usize) -> bool {
         !self.is_ordinary || bytes > SHORT
     }
+
+    /// Room for what can be read from this position, or from the current one, in bytes.
+    pub fn left(&self, from: Option<u64>) -> usize {
+        let size = rustix::fs::fstat(&self.descriptor).map_or(0, |stat| u64::try_from(stat.st_size).unwrap_or(0));
+        let from = from.or_else(|| rustix::fs::tell(&self.descriptor).ok()).unwrap_or(0);
+        room_for(usize::try_from(size.saturating_sub(from)).unwrap_or(0))
+    }
+}
+
+/// Room to read so many bytes in, and to see that there are no more; some for files that do not tell their size.
+pub fn room_for(size: usize) -> usize {
+    if size == 0 { UNKNOWN_SIZE } else { size.saturating_add(1) }
 }
 
 impl File {
@@ -122,15 +137,9 @@ pub fn handle(reference: Term) -> Result<Result<Handle, Errno>, Interrupt> {
     Ok(file(reference)?.open.lock().clone().ok_or(Errno::INVAL))
 }
 
-/// Whether files of this type make readers, writers and those who open them wait for others.
+/// Whether files of this type make readers and writers wait for others.
 fn is_slow(kind: FileType) -> bool {
     !kind.is_file() && !kind.is_dir()
-}
-
-/// Whether to open the file of this name, and to read so many bytes of it, may keep a scheduler for long.
-pub fn opening_blocks(path: &CStr, most: u64) -> bool {
-    let stat = rustix::fs::stat(path);
-    stat.is_ok_and(|stat| is_slow(FileType::from_raw_mode(stat.st_mode)) || stat.st_size as u64 > most)
 }
 
 /// What a list of modes asks for.
@@ -195,17 +204,8 @@ fn open(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     if !arguments[1].is_list() {
         return Err(badarg());
     }
-    let opened = match (dirty::result(caller, arguments)?, path(arguments[0])) {
-        (Some(opened), _) => opened,
-        (None, Err(error)) => Err(error),
-        (None, Ok(path)) => {
-            let modes = modes(arguments[1]);
-            if opening_blocks(&path, u64::MAX) {
-                return Err(dirty::start(caller, arguments, move || open_path(&path, &modes)));
-            }
-            open_path(&path, &modes)
-        }
-    };
+    let open = || path(arguments[0]).map(|path| (path, modes(arguments[1])));
+    let opened = dirty::away(caller, arguments, || open().map(|(path, modes)| move || open_path(&path, &modes)))?;
     match opened {
         Ok(descriptor) => own(caller, descriptor),
         Err(error) => posix_error(caller, error),
@@ -213,8 +213,8 @@ fn open(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 fn close(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let file = file(arguments[0])?;
-    let result = file.close();
+    let file = Arc::clone(file(arguments[0])?);
+    let result = dirty::away(caller, arguments, || Ok(move || file.close()))?;
     done(caller, result)
 }
 

@@ -1,4 +1,5 @@
-//! What is known of a file beside its data: kind, size, owner, times; reading and changing it.
+//! What is known of a file beside its data: kind, size, owner, times; reading and changing it,
+//! away from schedulers.
 
 use std::ffi::CStr;
 
@@ -7,7 +8,8 @@ use atoll_term::{Build, Term, atoms};
 use rustix::fs::{Access, AtFlags, CWD, FileType, Gid, Mode, Stat, Timespec, Timestamps, Uid};
 use rustix::io::Errno;
 
-use crate::files::handles::with_file;
+use crate::dirty;
+use crate::files::handles::handle;
 use crate::files::names::path;
 use crate::support::{Name, badarg, done, int, posix_error, row};
 
@@ -95,7 +97,7 @@ fn look(path: &CStr, follow: bool) -> Result<(Stat, May), Errno> {
 /// `read_info_nif(Path, FollowLinks)`
 fn read_info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let follow = int(arguments[1])? != 0;
-    match path(arguments[0]).and_then(|path| look(&path, follow)) {
+    match dirty::away(caller, arguments, || path(arguments[0]).map(|path| move || look(&path, follow)))? {
         Ok((stat, may)) => file_info(caller, &stat, may),
         Err(error) => posix_error(caller, error),
     }
@@ -115,7 +117,8 @@ fn may(stat: &Stat) -> May {
 }
 
 fn read_handle_info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    match with_file(arguments[0], |file| rustix::fs::fstat(file))? {
+    let file = handle(arguments[0])?;
+    match dirty::away(caller, arguments, || file.map(|file| move || rustix::fs::fstat(&file.descriptor)))? {
         Ok(stat) => file_info(caller, &stat, may(&stat)),
         Err(error) => posix_error(caller, error),
     }
@@ -124,18 +127,19 @@ fn read_handle_info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 /// `set_permissions_nif(Path, Mode)`. Where running as owner or group cannot be set, the rest is.
 fn set_permissions(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let mode = arguments[1].as_small().and_then(|mode| u32::try_from(mode).ok()).ok_or_else(badarg)? & SETTABLE;
-    let result = path(arguments[0]).and_then(|path| {
-        rustix::fs::chmod(&path, Mode::from_raw_mode(mode))
-            .or_else(|_| rustix::fs::chmod(&path, Mode::from_raw_mode(mode & !SET_ID)))
-    });
+    let set = move |path: &CStr| {
+        rustix::fs::chmod(path, Mode::from_raw_mode(mode))
+            .or_else(|_| rustix::fs::chmod(path, Mode::from_raw_mode(mode & !SET_ID)))
+    };
+    let result = dirty::away(caller, arguments, || path(arguments[0]).map(|path| move || set(&path)))?;
     done(caller, result)
 }
 
 /// `set_owner_nif(Path, Uid, Gid)`; -1 leaves one as it is.
 fn set_owner(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let [user, group] = [int(arguments[1])?, int(arguments[2])?].map(|id| (id != -1).then_some(id as u32));
-    let result =
-        path(arguments[0]).and_then(|path| rustix::fs::chown(&path, user.map(Uid::from_raw), group.map(Gid::from_raw)));
+    let set = move |path: &CStr| rustix::fs::chown(path, user.map(Uid::from_raw), group.map(Gid::from_raw));
+    let result = dirty::away(caller, arguments, || path(arguments[0]).map(|path| move || set(&path)))?;
     done(caller, result)
 }
 
@@ -144,6 +148,7 @@ fn set_time(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let time = |term: Term| term.to_i64().map(|tv_sec| Timespec { tv_sec, tv_nsec: 0 }).ok_or_else(badarg);
     let times = Timestamps { last_access: time(arguments[1])?, last_modification: time(arguments[2])? };
     time(arguments[3])?;
-    let result = path(arguments[0]).and_then(|path| rustix::fs::utimensat(CWD, &path, &times, AtFlags::empty()));
+    let set = move |path: &CStr| rustix::fs::utimensat(CWD, path, &times, AtFlags::empty());
+    let result = dirty::away(caller, arguments, || path(arguments[0]).map(|path| move || set(&path)))?;
     done(caller, result)
 }

@@ -3,15 +3,15 @@
 use std::borrow::Cow;
 use std::ffi::CStr;
 use std::io::IoSlice;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd};
 
 use atoll_process::{BuiltIn, Caller, Interrupt, Outcome};
-use atoll_term::{Build, OffHeapBinary, Term, atoms};
+use atoll_term::{Build, HEAP_BINARY_LIMIT, HeldBinary, OffHeapBinary, Term, atoms};
 use rustix::fs::{Advice, FallocateFlags, SeekFrom};
 use rustix::io::Errno;
 
 use crate::dirty;
-use crate::files::handles::{handle, open_to_read, opening_blocks, with_file};
+use crate::files::handles::{Handle, handle, open_to_read, room_for, with_file};
 use crate::files::names::path;
 use crate::support::{Name, badarg, done, int, ok, position, posix_error, row};
 
@@ -34,8 +34,6 @@ pub const BUILT_INS: &[BuiltIn] = &[
 const SMALL_READ: usize = 16 << 10;
 /// Pieces that one call writes; the program calls again for more.
 const PIECES: usize = 64;
-/// First guess at the size of a file that does not tell it.
-const UNKNOWN_SIZE: usize = 16 << 10;
 
 static BOF: Name = Name::new("bof");
 static CONTINUE: Name = Name::new("continue");
@@ -101,13 +99,15 @@ fn answer(caller: &mut Caller<'_>, result: Result<Option<Term>, Errno>) -> Outco
 
 fn read(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     if let Some(result) = dirty::result(caller, arguments)? {
-        return answer_bytes(caller, result);
+        return answer_data(caller, result);
     }
     let limit = position(arguments[1])?;
     let result = match (handle(arguments[0])?, limit) {
         (Ok(file), Ok(limit)) if file.may_block(limit as usize) => {
-            let read =
-                move || read_bytes(limit as usize, LEAST_ROOM, |room, _| rustix::io::read(&file.descriptor, room));
+            let read = move || {
+                let guess = file.left(None);
+                read_data(limit as usize, guess, |room, _| rustix::io::read(&file.descriptor, room))
+            };
             return Err(dirty::start(caller, arguments, read));
         }
         (Ok(file), Ok(limit)) => {
@@ -120,34 +120,64 @@ fn read(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 fn pread(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     if let Some(result) = dirty::result(caller, arguments)? {
-        return answer_bytes(caller, result);
+        return answer_data(caller, result);
     }
     let (offset, limit) = (position(arguments[1])?, position(arguments[2])?);
     let result = match (handle(arguments[0])?, offset, limit) {
         (Ok(file), Ok(offset), Ok(limit)) => {
-            let blocks = file.may_block(limit as usize);
-            let read = move |room: &mut [u8], done| rustix::io::pread(&file.descriptor, room, offset + done);
-            if blocks {
-                return Err(dirty::start(caller, arguments, move || read_bytes(limit as usize, LEAST_ROOM, read)));
+            let limit = limit as usize;
+            if file.may_block(limit) {
+                let read = move || {
+                    let guess = file.left(Some(offset));
+                    read_data(limit, guess, |room, done| rustix::io::pread(&file.descriptor, room, offset + done))
+                };
+                return Err(dirty::start(caller, arguments, read));
             }
-            read_binary(caller, limit as usize, read)
+            read_binary(caller, limit, |room, done| rustix::io::pread(&file.descriptor, room, offset + done))
         }
         (Err(error), _, _) | (_, Err(error), _) | (_, _, Err(error)) => Err(error),
     };
     answer(caller, result)
 }
 
-/// What is read, at most `limit` bytes and probably not more than `guess`; `None` at the end of the file. Touches no term.
-fn read_bytes(
+/// What was read, for a binary of it.
+enum Data {
+    /// To be copied.
+    Bytes(Vec<u8>),
+    /// Lies where it is to stay.
+    Binary(HeldBinary),
+}
+
+/// What is read, at most `limit` bytes; `None` at the end of the file. If it is less than `guess` bytes and not much less,
+/// it is copied nowhere. Touches no term.
+fn read_data(
     limit: usize,
     guess: usize,
     mut read: impl FnMut(&mut [u8], u64) -> Result<usize, Errno>,
-) -> Result<Option<Vec<u8>>, Errno> {
-    let mut bytes = Vec::new();
+) -> Result<Option<Data>, Errno> {
+    let first = guess.min(limit);
+    let filled = HeldBinary::filled(first, |room| fill(room, &mut read)).ok_or(Errno::NOMEM)??;
+    let count = filled.bytes().len();
+    if first < limit && count == first {
+        return read_more(filled.bytes().to_vec(), limit, read).map(|bytes| Some(Data::Bytes(bytes)));
+    }
+    Ok(match count {
+        0 => None,
+        // Much of the room would be wasted, or the bytes belong into the heap.
+        _ if count < first / 2 || count <= HEAP_BINARY_LIMIT => Some(Data::Bytes(filled.bytes().to_vec())),
+        _ => Some(Data::Binary(filled)),
+    })
+}
+
+/// Reads on behind these bytes. A limit far above what there is costs nothing.
+fn read_more(
+    mut bytes: Vec<u8>,
+    limit: usize,
+    mut read: impl FnMut(&mut [u8], u64) -> Result<usize, Errno>,
+) -> Result<Vec<u8>, Errno> {
     while bytes.len() < limit {
-        // A limit far above what there is costs nothing.
         let start = bytes.len();
-        let room = (start * 2).max(guess).min(limit);
+        let room = (start * 2).min(limit);
         bytes.try_reserve_exact(room - start).map_err(|_| Errno::NOMEM)?;
         bytes.resize(room, 0);
         let count = fill(&mut bytes[start..], |room, done| read(room, start as u64 + done))?;
@@ -156,11 +186,18 @@ fn read_bytes(
             break;
         }
     }
-    Ok((!bytes.is_empty()).then_some(bytes))
+    Ok(bytes)
 }
 
-fn answer_bytes(caller: &mut Caller<'_>, result: Result<Option<Vec<u8>>, Errno>) -> Outcome {
-    let result = result.map(|bytes| bytes.map(|bytes| caller.heap().binary(&bytes)));
+fn data_term(caller: &mut Caller<'_>, data: Data) -> Term {
+    match data {
+        Data::Bytes(bytes) => caller.heap().binary(&bytes),
+        Data::Binary(binary) => caller.heap().binary_handle(binary.into_raw()),
+    }
+}
+
+fn answer_data(caller: &mut Caller<'_>, result: Result<Option<Data>, Errno>) -> Outcome {
+    let result = result.map(|data| data.map(|data| data_term(caller, data)));
     answer(caller, result)
 }
 
@@ -267,38 +304,32 @@ fn seek(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 fn sync(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let data_only = int(arguments[1])? != 0;
-    let result: Result<(), Errno> = match (dirty::result(caller, arguments)?, handle(arguments[0])?) {
-        (Some(result), _) => result,
-        (None, Ok(file)) => {
-            let sync = move || match data_only {
-                true => rustix::fs::fdatasync(&file.descriptor),
-                false => rustix::fs::fsync(&file.descriptor),
-            };
-            return Err(dirty::start(caller, arguments, sync));
-        }
-        (None, Err(error)) => Err(error),
+    let file = handle(arguments[0])?;
+    let sync = move |file: &Handle| match data_only {
+        true => rustix::fs::fdatasync(&file.descriptor),
+        false => rustix::fs::fsync(&file.descriptor),
     };
+    let result = dirty::away(caller, arguments, || file.map(|file| move || sync(&file)))?;
     done(caller, result)
 }
 
 /// Cuts the file off where it is read and written next.
 fn truncate(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let result = with_file(arguments[0], |file| rustix::fs::ftruncate(file, rustix::fs::tell(file)?))?;
+    let file = handle(arguments[0])?;
+    let truncate = |file: &Handle| rustix::fs::ftruncate(&file.descriptor, rustix::fs::tell(&file.descriptor)?);
+    let result = dirty::away(caller, arguments, || file.map(|file| move || truncate(&file)))?;
     done(caller, result)
 }
 
 fn allocate(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let (offset, length) = (position(arguments[1])?, position(arguments[2])?);
-    let result: Result<(), Errno> = match (dirty::result(caller, arguments)?, handle(arguments[0])?, offset, length) {
-        (Some(result), ..) => result,
-        (None, Ok(file), Ok(offset), Ok(length)) => {
-            let flags = FallocateFlags::empty();
-            let allocate =
-                move || rustix::io::retry_on_intr(|| rustix::fs::fallocate(&file.descriptor, flags, offset, length));
-            return Err(dirty::start(caller, arguments, allocate));
-        }
-        (None, Err(error), ..) | (None, _, Err(error), _) | (None, _, _, Err(error)) => Err(error),
+    let file = handle(arguments[0])?;
+    let prepare = || {
+        let (file, offset, length) = (file?, offset?, length?);
+        let flags = FallocateFlags::empty();
+        Ok(move || rustix::io::retry_on_intr(|| rustix::fs::fallocate(&file.descriptor, flags, offset, length)))
     };
+    let result = dirty::away(caller, arguments, prepare)?;
     done(caller, result)
 }
 
@@ -314,12 +345,16 @@ fn advise(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         "no_reuse" => Ok(Advice::NoReuse),
         _ => Err(Errno::INVAL),
     };
-    let result = with_file(arguments[0], |file| {
+    let file = handle(arguments[0])?;
+    let prepare = || {
+        let (file, offset, length, advice) = (file?, offset?, length?, advice?);
         // What the system says to the advice does not matter, but whether the file is open does.
-        let (offset, length, advice) = (offset?, length?, advice?);
-        let _ = rustix::fs::fadvise(file, offset, std::num::NonZeroU64::new(length), advice);
-        Ok(())
-    })?;
+        Ok(move || {
+            let _ = rustix::fs::fadvise(&file.descriptor, offset, std::num::NonZeroU64::new(length), advice);
+            Ok(())
+        })
+    };
+    let result = dirty::away(caller, arguments, prepare)?;
     done(caller, result)
 }
 
@@ -333,18 +368,32 @@ fn read_indirect(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         return Err(badarg());
     }
     let limit = arguments[2].to_i64().filter(|limit| *limit < MAX_INDIRECT).ok_or(Errno::INVAL);
-    let result = with_file(arguments[0], |file| {
-        let (offset, limit) = (offset?, limit?);
-        let Some((size, place)) = read_pointer(file, offset)? else { return Ok(None) };
-        if i64::from(size) > limit {
-            return Ok(None);
+    let file = handle(arguments[0])?;
+    let prepare = || {
+        let (file, offset, limit) = (file?, offset?, limit?);
+        Ok(move || read_pointed(&file, offset, limit))
+    };
+    match dirty::away(caller, arguments, prepare)? {
+        Ok(Some((size, place, data))) => {
+            let data = data.map_or(EOF.get(), |data| data_term(caller, data));
+            let parts = [Term::small(i64::from(size)), Term::small(i64::from(place)), data];
+            let parts = caller.heap().tuple(&parts);
+            ok(caller, parts)
         }
-        let read = |room: &mut [u8], done| rustix::io::pread(file, room, u64::from(place) + done);
-        let data = read_binary(caller, size as usize, read)?.unwrap_or(EOF.get());
-        let parts = [Term::small(i64::from(size)), Term::small(i64::from(place)), data];
-        Ok(Some(caller.heap().tuple(&parts)))
-    })?;
-    answer(caller, result)
+        Ok(None) => Ok(EOF.get()),
+        Err(error) => posix_error(caller, error),
+    }
+}
+
+/// Size and position that lie at `offset`, and the data there; `None` if there are none or they say more than the limit.
+fn read_pointed(file: &Handle, offset: u64, limit: i64) -> Result<Option<(u32, u32, Option<Data>)>, Errno> {
+    let Some((size, place)) = read_pointer(file.descriptor.as_fd(), offset)? else { return Ok(None) };
+    if i64::from(size) > limit {
+        return Ok(None);
+    }
+    let read = |room: &mut [u8], done| rustix::io::pread(&file.descriptor, room, u64::from(place) + done);
+    let data = read_data(size as usize, file.left(Some(u64::from(place))), read)?;
+    Ok(Some((size, place, data)))
 }
 
 /// Two big-endian numbers, unless the file ends before.
@@ -356,25 +405,12 @@ fn read_pointer(file: BorrowedFd<'_>, offset: u64) -> Result<Option<(u32, u32)>,
     Ok((count == pointer.len()).then_some(numbers))
 }
 
-/// Room for the first part of what is read away from schedulers.
-const LEAST_ROOM: usize = 1 << 20;
-
-/// Bytes of a file that are read where the process runs.
-const SHORT_FILE: u64 = 64 << 10;
-
 /// `read_file_nif(Path)`: all of a file, also of one that has no size, as those of `/proc`.
 fn read_file(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let result = match (dirty::result(caller, arguments)?, path(arguments[0])) {
-        (Some(result), _) => result,
-        (None, Err(error)) => Err(error),
-        (None, Ok(path)) if opening_blocks(&path, SHORT_FILE) => {
-            return Err(dirty::start(caller, arguments, move || read_all(&path)));
-        }
-        (None, Ok(path)) => read_all(&path),
-    };
+    let result = dirty::away(caller, arguments, || path(arguments[0]).map(|path| move || read_all(&path)))?;
     match result {
-        Ok(bytes) => {
-            let binary = caller.heap().binary(&bytes);
+        Ok(data) => {
+            let binary = data_term(caller, data);
             ok(caller, binary)
         }
         Err(error) => posix_error(caller, error),
@@ -382,22 +418,11 @@ fn read_file(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 /// All of a file. Touches no term.
-fn read_all(path: &CStr) -> Result<Vec<u8>, Errno> {
+fn read_all(path: &CStr) -> Result<Data, Errno> {
     let file = open_to_read(path)?;
     let size = rustix::fs::fstat(&file).map_or(0, |stat| usize::try_from(stat.st_size).unwrap_or(0));
-    if size > 0 {
-        return Ok(read_bytes(size, size, |room, _| rustix::io::read(&file, room))?.unwrap_or_default());
-    }
-    let mut bytes = Vec::new();
-    loop {
-        let start = bytes.len();
-        bytes.resize((start * 2).max(UNKNOWN_SIZE), 0);
-        let count = fill(&mut bytes[start..], |room, _| rustix::io::read(&file, room))?;
-        bytes.truncate(start + count);
-        if bytes.len() < (start * 2).max(UNKNOWN_SIZE) {
-            return Ok(bytes);
-        }
-    }
+    let data = read_data(usize::MAX, room_for(size), |room, _| rustix::io::read(&file, room))?;
+    Ok(data.unwrap_or(Data::Bytes(Vec::new())))
 }
 
 #[cfg(test)]

@@ -1,0 +1,132 @@
+//! Who is told when processes, ports and schedulers have something to do (`erlang:system_profile`). While nobody is, each place
+//! that could tell looks at one switch.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use atoll_heap::architecture;
+use atoll_term::{Build, ScratchHeap, Term};
+use parking_lot::Mutex;
+
+use crate::process::{Own, Process};
+use crate::signal;
+use crate::system::System;
+use crate::tracing::{self, name};
+
+/// What is to be told, and to whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Profile {
+    /// Local pid of who is told, of whom nothing is told.
+    pub pid: Term,
+    /// Processes that become runnable, and that are no more.
+    pub processes: bool,
+    /// Ports that begin to work for a signal or an event, and that have done so.
+    pub ports: bool,
+    /// Schedulers that find something to run, and those that find nothing.
+    pub schedulers: bool,
+    /// A process that calls a port is not to count as runnable meanwhile. Kept, but nothing is told: it works for the port itself.
+    pub exclusive: bool,
+    /// How times are told: one of the flags of [`tracing`].
+    pub time: u32,
+}
+
+static ON: AtomicBool = AtomicBool::new(false);
+static PROFILE: Mutex<Option<Profile>> = Mutex::new(None);
+
+/// The function in which a process is, as a term in this heap; 0 if it is in none.
+pub type Place = fn(&Own, &mut ScratchHeap) -> Term;
+
+static PLACE: OnceLock<Place> = OnceLock::new();
+
+/// Sets who knows in which function a process is; the first call counts.
+pub fn install_place(place: Place) {
+    let _ = PLACE.set(place);
+}
+
+/// What is told now; nothing if who asked for it is gone.
+pub fn profile() -> Option<Profile> {
+    if !is_on() {
+        return None;
+    }
+    let mut kept = PROFILE.lock();
+    if kept.is_some_and(|profile| !System::get().table.contains(profile.pid)) {
+        *kept = None;
+        ON.store(false, Ordering::Relaxed);
+    }
+    *kept
+}
+
+/// Sets what is told, and returns what was.
+pub fn set_profile(new: Option<Profile>) -> Option<Profile> {
+    let old = profile();
+    *PROFILE.lock() = new;
+    ON.store(new.is_some(), Ordering::Relaxed);
+    old
+}
+
+/// Whether anything is told.
+#[inline]
+pub fn is_on() -> bool {
+    ON.load(Ordering::Relaxed)
+}
+
+/// A process has become runnable, or is no more. Called by whoever has it then.
+#[cold]
+#[inline(never)]
+pub fn runnable(process: &Process, own: &mut Own, active: bool) {
+    own.flags.woken_untold = false;
+    place_told(process, active, |scratch| PLACE.get().map_or(Term::small(0), |place| place(own, scratch)));
+}
+
+/// A process has ended.
+#[cold]
+#[inline(never)]
+pub fn ended(process: &Process) {
+    place_told(process, false, |_| Term::small(0));
+}
+
+fn place_told(process: &Process, active: bool, place: impl FnOnce(&mut ScratchHeap) -> Term) {
+    let Some(profile) = profile().filter(|profile| profile.processes && profile.pid != process.pid) else { return };
+    let mut scratch = ScratchHeap::new();
+    let place = place(&mut scratch);
+    tell(profile, scratch, &[process.pid, state(active), place]);
+}
+
+/// A port begins to work, or has done so.
+#[cold]
+#[inline(never)]
+pub fn port(id: Term, active: bool) {
+    if let Some(profile) = profile().filter(|profile| profile.ports) {
+        tell(profile, ScratchHeap::new(), &[id, state(active), Term::small(0)]);
+    }
+}
+
+/// The scheduler with this index finds something to run, or nothing; so many are active now. Whether it was told.
+#[cold]
+#[inline(never)]
+pub fn scheduler(index: usize, active: bool, count: usize) -> bool {
+    let Some(profile) = profile().filter(|profile| profile.schedulers) else { return false };
+    let number = Term::small(index as i64 + 1);
+    tell(profile, ScratchHeap::new(), &[name("scheduler"), number, state(active), Term::small(count as i64)]);
+    true
+}
+
+/// Whether this is the process that is told of others.
+pub fn is_profiler(pid: Term) -> bool {
+    PROFILE.lock().is_some_and(|profile| profile.pid == pid)
+}
+
+fn state(active: bool) -> Term {
+    name(if active { "active" } else { "inactive" })
+}
+
+fn tell(profile: Profile, mut scratch: ScratchHeap, parts: &[Term]) {
+    let mut elements = vec![name("profile")];
+    elements.extend_from_slice(parts);
+    elements.extend(tracing::time(&mut scratch, profile.time));
+    let message = scratch.tuple(&elements);
+    let fragment = architecture().send(None, message);
+    if let Err(fragment) = System::get().deliver(profile.pid, fragment) {
+        signal::discard(fragment);
+    }
+}
