@@ -18,6 +18,7 @@ pub mod profile;
 mod reference;
 mod run_state;
 pub mod send;
+pub mod sequence;
 pub mod signal;
 mod slab;
 pub mod spawn;
