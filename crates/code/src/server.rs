@@ -95,6 +95,7 @@ pub struct Prepared {
     code: ModuleCode,
     lambdas: Vec<(&'static FunEntry, u32)>,
     loaded: Option<Box<dyn FnOnce() + Send + Sync>>,
+    waits: bool,
 }
 
 impl Prepared {
@@ -111,6 +112,17 @@ impl Prepared {
     /// Whether it has an `on_load` function.
     pub fn has_on_load(&self) -> bool {
         self.code.on_load.is_some()
+    }
+
+    /// Has the module wait for [`finish_on_load`], as one with an `on_load` function does.
+    pub fn wait(&mut self) {
+        self.waits = true;
+    }
+
+    /// Makes an exported function without arguments the `on_load` function, if there is one of this name.
+    pub fn set_on_load(&mut self, name: Term) {
+        let found = self.code.exports.iter().find(|(exported, arity, _)| (*exported, *arity) == (name, 0));
+        self.code.on_load = found.map(|(_, _, offset)| *offset).or(self.code.on_load);
     }
 }
 
@@ -186,7 +198,7 @@ fn prepare_module(file: Module) -> Result<Prepared, CodeError> {
         on_load: file.on_load.map(label),
         words: translated.words,
     };
-    Ok(Prepared { code, lambdas: lambda_places, loaded: translated.loaded })
+    Ok(Prepared { code, lambdas: lambda_places, loaded: translated.loaded, waits: false })
 }
 
 /// Counts the words that literals take, without keeping them.
@@ -245,7 +257,7 @@ pub fn load(prepared: Prepared) -> Result<(Term, bool), CodeError> {
         entry.address.store(code.address(offset), Ordering::Release);
     }
     let module = code.module;
-    let waits = code.on_load.is_some();
+    let waits = prepared.waits || code.on_load.is_some();
     if waits {
         entry.pending = Some(code);
     } else {

@@ -15,7 +15,7 @@ mod support;
 mod tracer;
 mod zlib;
 
-pub use files::names::{Encoding, set_encoding};
+pub use files::names::{Encoding, native_bytes, set_encoding};
 
 /// Modules whose native functions are part of the machine: `erlang:load_nif/2` has nothing left to do for them.
 pub const MODULES: &[&str] = &["prim_file", "prim_buffer", "erl_tracer", "zlib", "prim_socket", "prim_net"];

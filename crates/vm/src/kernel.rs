@@ -1,6 +1,8 @@
 //! What OTP's kernel would answer, while it is not running: loading code, and log events that nobody takes. These
 //! stand in for functions of `code` and `logger` in `atoll run` only.
 
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
 use atoll_code::registry;
@@ -24,6 +26,9 @@ pub const BUILT_INS: &[BuiltIn] = &[
     BuiltIn { module: "init", name: "get_arguments", arity: 0, function: nothing },
     BuiltIn { module: "init", name: "get_plain_arguments", arity: 0, function: nothing },
     BuiltIn { module: "init", name: "get_argument", arity: 1, function: no_argument },
+    BuiltIn { module: "application_controller", name: "get_env", arity: 2, function: no_setting },
+    BuiltIn { module: "erl_prim_loader", name: "read_file_info", arity: 1, function: file_info },
+    BuiltIn { module: "erl_prim_loader", name: "get_file", arity: 1, function: get_file },
     BuiltIn { module: "supervisor", name: "start_child", arity: 2, function: start_child },
     BuiltIn { module: "init", name: "get_status", arity: 0, function: status },
     BuiltIn { module: "init", name: "stop", arity: 0, function: stop },
@@ -40,6 +45,25 @@ fn nothing(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
 
 fn no_argument(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
     Ok(atoms::ERROR)
+}
+
+/// No application is loaded that could have any.
+fn no_setting(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    Ok(atoms::UNDEFINED)
+}
+
+/// `erl_prim_loader:read_file_info(Name)`, without its process.
+fn file_info(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let export = registry().export(name("prim_file"), name("read_file_info"), 1);
+    Err(Interrupt::Call(export, arguments.to_vec()))
+}
+
+/// `erl_prim_loader:get_file(Name)`: `{ok, Binary, Name}` or `error`.
+fn get_file(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let Some(bytes) = atoll_natives::native_bytes(arguments[0]) else { return Ok(atoms::ERROR) };
+    let Ok(content) = std::fs::read(OsString::from_vec(bytes)) else { return Ok(atoms::ERROR) };
+    let binary = caller.heap().binary(&content);
+    Ok(caller.heap().tuple(&[atoms::OK, binary, arguments[0]]))
 }
 
 /// As OTP says of a program that `-eval` runs.

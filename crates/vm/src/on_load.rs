@@ -1,9 +1,9 @@
 //! Modules with an `on_load` function in `atoll run`, where no code server calls it: it runs in a process of its own, as under OTP,
-//! while whoever needs the module waits.
+//! while whoever needs the module waits. So does what OTP's start does for sockets.
 
 use std::sync::OnceLock;
 
-use atoll_code::{finish_on_load, module, purge, registry};
+use atoll_code::{Prepared, finish_on_load, module, purge, registry};
 use atoll_heap::HeapOptions;
 use atoll_process::spawn::{SpawnOptions, spawn};
 use atoll_process::{BuiltIn, Caller, Flags, Interrupt, Outcome, Priority, System};
@@ -16,6 +16,7 @@ use crate::output;
 /// The functions of this file that processes call.
 pub const BUILT_INS: &[BuiltIn] = &[
     BuiltIn { module: "atoll_main", name: "run_on_load", arity: 1, function: run },
+    BuiltIn { module: "atoll_main", name: "configure_server", arity: 1, function: configure_server },
     BuiltIn { module: "atoll_main", name: "on_load_done", arity: 1, function: done },
     BuiltIn { module: "atoll_main", name: "await_on_load", arity: 1, function: await_module },
     BuiltIn { module: "atoll_main", name: "call_loaded", arity: 3, function: call_loaded },
@@ -99,8 +100,54 @@ fn refuse(module: Term, result: Option<Term>) {
     }
 }
 
+/// Modules whose function `on_load` is none to the code server: OTP's start calls it.
+const CALLED_AT_START: [&str; 1] = ["prim_socket"];
+/// The module that needs the server that has the settings of sockets and of the resolver; OTP's kernel starts it.
+const SOCKETS: &str = "inet";
+
+/// Has a module wait for what OTP's start does for it.
+pub fn prepare(prepared: &mut Prepared) {
+    let module = atoms::atom_name(prepared.module());
+    if CALLED_AT_START.contains(&module) {
+        prepared.set_on_load(name("on_load"));
+    } else if module == SOCKETS {
+        prepared.wait();
+    }
+}
+
+/// Starts the server `inet_db`, unless the program has done so.
+fn start_server(caller: &mut Caller<'_>) -> Interrupt {
+    let server = name("inet_db");
+    let heap = caller.heap();
+    let registered = heap.tuple(&[name("local"), server]);
+    let start = registry().export(name("gen_server"), name("start"), 4);
+    let then = registry().export(name("atoll_main"), name("configure_server"), 1);
+    Interrupt::CallCatching(start, vec![registered, server, Term::NIL, Term::NIL], then)
+}
+
+/// Names of hosts are looked up in the system's list, then by the system's name servers: no program beside the machine is asked.
+fn configure_server(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    if arguments[0].tuple_elements().and_then(<[Term]>::first) != Some(&atoms::OK) {
+        return done(caller, arguments);
+    }
+    let heap = caller.heap();
+    let order = heap.list([atoms::FILE, name("dns")]);
+    let lookup = heap.tuple(&[name("lookup"), order]);
+    let [hosts, servers] = [("hosts_file", "/etc/hosts"), ("resolv_conf", "/etc/resolv.conf")].map(|(key, file)| {
+        let file = heap.string(file);
+        heap.tuple(&[name(key), file])
+    });
+    let settings = heap.list([lookup, hosts, servers]);
+    let call = registry().export(name("inet_db"), name("add_rc_list"), 1);
+    let then = registry().export(name("atoll_main"), name("on_load_done"), 1);
+    Err(Interrupt::CallCatching(call, vec![settings], then))
+}
+
 /// The first function of a process for an `on_load` function.
-fn run(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+fn run(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    if atoms::atom_name(arguments[0]) == SOCKETS {
+        return Err(start_server(caller));
+    }
     let call = registry().export(name("erlang"), name("call_on_load_function"), 1);
     let then = registry().export(name("atoll_main"), name("on_load_done"), 1);
     Err(Interrupt::CallCatching(call, vec![arguments[0]], then))

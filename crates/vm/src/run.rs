@@ -133,11 +133,12 @@ fn load_module(name: &str) -> Result<bool, String> {
         format!("module {name} is not on the code path{hint}")
     })?;
     let bytes = std::fs::read(&file).map_err(|error| format!("{}: {error}", file.display()))?;
-    let prepared = atoll_code::prepare(&bytes).map_err(|error| format!("{}: {error}", file.display()))?;
+    let mut prepared = atoll_code::prepare(&bytes).map_err(|error| format!("{}: {error}", file.display()))?;
     let own_name = atoms::atom_name(prepared.module());
     if own_name != name {
         return Err(format!("{}: the file holds module {own_name}, not {name}", file.display()));
     }
+    on_load::prepare(&mut prepared);
     let (_, waits) = atoll_code::load(prepared).map_err(|error| format!("{}: {error}", file.display()))?;
     Ok(waits)
 }

@@ -8,7 +8,7 @@
 //!       timeout                  forget the wait, look from the first message on again
 //! ```
 
-use atoll_heap::architecture;
+use atoll_heap::{architecture, debt};
 use atoll_operations::Exception;
 use atoll_platform::clock;
 use atoll_process::handle::{Fate, receive_signals};
@@ -37,7 +37,7 @@ pub unsafe fn send(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *
         match atoll_process::send::send(sender, &mut *core.own, destination, message) {
             Ok(()) => {
                 core.x[0] = message;
-                dispatch(ip.add(2), core.top(), e, reds - 1, c)
+                dispatch(ip.add(2), core.top(), e, reds - 1 - debt::take(), c)
             }
             Err(exception) => {
                 let export = &*(*ip.add(1) as *const Export);

@@ -1,0 +1,55 @@
+%% Sockets as programs use them, without kernel's servers: both ways to make them, names of hosts, several processes at once.
+-module(sockets_of_kernel).
+-export([main/1]).
+
+-define(LOCAL, {127, 0, 0, 1}).
+
+main(_) ->
+    Backends = [[], [{inet_backend, inet}], [{inet_backend, socket}]],
+    %% All of them need what is started when the first does.
+    Workers = [spawn_monitor(fun() -> exit({shutdown, stream(Backend)}) end) || Backend <- Backends ++ Backends],
+    io:format("~p~n", [[receive {'DOWN', Ref, process, Pid, Reason} -> Reason end || {Pid, Ref} <- Workers]]),
+    [io:format("~p ~p~n", [Backend, datagram(Backend)]) || Backend <- Backends],
+    io:format("~p~n", [raw()]),
+    {ok, [_ | _]} = inet:gethostname(),
+    {ok, [_ | _]} = net:getifaddrs(),
+    io:format("~p~n", [inet:getaddr("localhost", inet)]),
+    io:format("~p~n", [inet:parse_address("::1")]).
+
+stream(Backend) ->
+    {ok, Listener} = gen_tcp:listen(0, Backend ++ [binary, {active, false}, {ip, ?LOCAL}]),
+    {ok, Port} = inet:port(Listener),
+    Server = spawn_link(fun() ->
+        {ok, Socket} = gen_tcp:accept(Listener),
+        {ok, Data} = gen_tcp:recv(Socket, 5),
+        ok = gen_tcp:send(Socket, [Data, " again"]),
+        receive stop -> gen_tcp:close(Socket) end
+    end),
+    {ok, Client} = gen_tcp:connect("localhost", Port, Backend ++ [binary, {active, false}]),
+    ok = gen_tcp:send(Client, "hello"),
+    {ok, Answer} = gen_tcp:recv(Client, 11),
+    Server ! stop,
+    {error, closed} = gen_tcp:recv(Client, 0),
+    ok = gen_tcp:close(Client),
+    ok = gen_tcp:close(Listener),
+    Answer.
+
+datagram(Backend) ->
+    {ok, One} = gen_udp:open(0, Backend ++ [binary, {ip, ?LOCAL}]),
+    {ok, Other} = gen_udp:open(0, Backend ++ [binary, {ip, ?LOCAL}]),
+    {ok, Port} = inet:port(Other),
+    ok = gen_udp:send(One, "localhost", Port, "datagram"),
+    receive {udp, Other, ?LOCAL, _, Data} -> [gen_udp:close(Socket) || Socket <- [One, Other]], Data end.
+
+raw() ->
+    {ok, Listener} = socket:open(inet, stream, tcp),
+    ok = socket:bind(Listener, #{family => inet, addr => ?LOCAL, port => 0}),
+    ok = socket:listen(Listener),
+    {ok, Address} = socket:sockname(Listener),
+    {ok, Client} = socket:open(inet, stream),
+    ok = socket:connect(Client, Address),
+    {ok, Server} = socket:accept(Listener),
+    ok = socket:send(Client, <<"over a socket">>),
+    {ok, Data} = socket:recv(Server, 13),
+    #{domain := inet, type := stream, protocol := Protocol} = socket:info(Server),
+    {Data, Protocol, [socket:close(Socket) || Socket <- [Client, Server, Listener]], socket:is_supported(ipv6)}.
