@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use atoll_heap::{Stored, architecture};
+use atoll_process::microstates::{self, charged};
 use atoll_process::sequence::{self, Mark};
 use atoll_process::{ReferenceId, Signal, System, profile, signal};
 use atoll_term::{Build, ScratchHeap, Term, atoms};
@@ -113,7 +114,7 @@ impl Port {
         }
         let _working = Working::begin(self.id);
         let (state, driver) = &mut *inside;
-        let result = work(self, state, &mut **driver);
+        let result = charged(microstates::State::Port, || work(self, state, &mut **driver));
         if driver.pending() <= NOT_BUSY {
             wake(&mut state.suspended);
             if state.closing && driver.pending() == 0 {
