@@ -28,7 +28,7 @@ grown() ->
     Keys = [old_heap_block_size, heap_block_size, mbuf_size, stack_size, old_heap_size, heap_size],
     show(receive
              {monitor, Pid, large_heap, Info} -> [Key || {Key, Size} <- Info, is_integer(Size)] =:= Keys
-         after 20000 -> nothing
+         after 3000 -> nothing
          end).
 
 show({'EXIT', {Reason, _}}) -> io:format("~p~n", [Reason]);

@@ -52,7 +52,6 @@ pub fn reserve_with_area(sizes: &[usize]) -> Option<(NonNull<u8>, usize)> {
         reserved = Some(area);
         range
     });
-    range.reservation.prefer_large_pages(range.blocks);
     let start = range.reservation.start().as_ptr().wrapping_add(range.blocks);
     Some((NonNull::new(start)?, reserved?))
 }

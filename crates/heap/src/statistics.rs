@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
+use crate::debt;
 use crate::records::Records;
 
 /// Counters of the whole run. Times in nanoseconds, sizes in words.
@@ -201,6 +202,7 @@ pub fn area_slices() -> Vec<(usize, u64)> {
 }
 
 fn record_pause(nanoseconds: u64) {
+    debt::owe_time(nanoseconds);
     if nanoseconds > LONG {
         PAUSED.set(true);
     }

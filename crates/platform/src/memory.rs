@@ -59,17 +59,6 @@ impl Reservation {
         self.bytes
     }
 
-    /// Lets the system back `offset..` with large pages, where it has them: fewer faults while memory is touched for the first time. Nothing
-    /// else changes, and a system that does not know the advice ignores it.
-    pub fn prefer_large_pages(&self, offset: usize) {
-        let page = rustix::param::page_size();
-        let from = offset.next_multiple_of(page).min(self.bytes);
-        // SAFETY: the pages lie inside this mapping; the advice changes no content.
-        let _ = unsafe {
-            rustix::mm::madvise(self.start.as_ptr().add(from).cast(), self.bytes - from, Advice::LinuxHugepage)
-        };
-    }
-
     /// Gives the memory of whole pages inside the range back; they read as zero afterwards.
     ///
     /// # Safety

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use atoll_heap::{Stored, architecture};
+use atoll_process::microstates::{self, charged};
+use atoll_process::sequence::{self, Mark};
 use atoll_process::{ReferenceId, Signal, System, profile, signal};
 use atoll_term::{Build, ScratchHeap, Term, atoms};
 use parking_lot::Mutex;
@@ -108,7 +110,7 @@ impl Port {
         }
         let _working = Working::begin(self.id);
         let (state, driver) = &mut *inside;
-        let result = work(self, state, &mut **driver);
+        let result = charged(microstates::State::Port, || work(self, state, &mut **driver));
         if driver.pending() <= driver.busy_limits().1 {
             wake(&mut state.suspended);
             if state.closing && driver.pending() == 0 {
@@ -178,7 +180,7 @@ impl Port {
         for linked in std::mem::take(&mut state.links) {
             let message = scratch.tuple(&[atoms::EXIT_UPPER, self.id, reason]);
             let fragment = architecture().send(None, message);
-            deliver(linked, signal::attach(fragment, Signal::LinkExit { from: self.id }));
+            deliver(linked, signal::attach(fragment, Signal::LinkExit { from: self.id, mark: Mark::Plain }));
         }
         for monitor in std::mem::take(&mut state.monitors) {
             let reference = monitor.reference.term(&mut scratch);
@@ -194,7 +196,7 @@ impl Port {
         let mut scratch = ScratchHeap::new();
         let what = what(&mut scratch);
         let message = scratch.tuple(&[self.id, what]);
-        deliver(state.connected, architecture().send(None, message));
+        deliver(state.connected, sequence::neutral(architecture().send(None, message)));
     }
 
     /// Sends the owner received bytes, framed as the settings say.
@@ -272,7 +274,7 @@ impl Port {
     pub fn tell(&self, pid: Term, message: impl FnOnce(&mut ScratchHeap) -> Term) {
         let mut scratch = ScratchHeap::new();
         let message = message(&mut scratch);
-        deliver(pid, architecture().send(None, message));
+        deliver(pid, sequence::neutral(architecture().send(None, message)));
     }
 
     /// The end because of an error.

@@ -18,7 +18,9 @@ enum Op {
 }
 
 fn op() -> impl Strategy<Value = Op> {
-    let size = prop_oneof![20 => 1usize..12, 6 => 12usize..120, 3 => 120usize..1100, 1 => 1100usize..6000];
+    // Objects of nearly a page, 512 words, have it for themselves.
+    let size =
+        prop_oneof![20 => 1usize..12, 6 => 12usize..120, 3 => 120usize..1100, 2 => 490usize..520, 1 => 1100usize..6000];
     prop_oneof![
         12 => (0usize..5, size, any::<bool>())
             .prop_map(|(refs, words, finalizable)| Op::Allocate { refs, words, finalizable }),
@@ -183,7 +185,7 @@ fn medium_and_large_objects_live_as_long_as_they_are_reachable() {
         let table = mutator.root(allocate(&mutator, 1, 64, 66, false).expect("room")).expect("a slot");
         let (mut stored, mut kept) = (vec![None; 64], Vec::new());
         for id in 2..6000u64 {
-            let words = [70, 70, 300, 301, 513, 900, 5][random.below(7)] + random.below(4);
+            let words = [70, 70, 300, 301, 497, 513, 900, 5][random.below(8)] + random.below(4);
             let object = allocate(&mutator, id, 0, words, id % 50 == 0).expect("room");
             match random.below(4) {
                 0 => kept.push((mutator.root(object).expect("a slot"), id, words)),
@@ -211,6 +213,42 @@ fn medium_and_large_objects_live_as_long_as_they_are_reachable() {
             }
         }
         mutator.verify().expect("a sound heap");
+    }
+}
+
+/// How many rooted objects of `words` words fit, each on a heap that already held others; the roots end here.
+fn fill(mutator: &treadmill::raw::RawMutator, words: usize) -> usize {
+    let mut roots = Vec::new();
+    while let Ok(object) = allocate(mutator, 1, 0, words, false) {
+        roots.push(mutator.root(object).expect("a slot"));
+    }
+    mutator.verify().expect("a sound heap");
+    let count = roots.len();
+    roots.into_iter().for_each(|slot| unroot(mutator, slot));
+    count
+}
+
+/// Metadata is paid for where it is needed: a page that one object fills has less than one that many share, also where many shared it before.
+#[test]
+fn a_page_with_one_object_costs_little_more_than_the_page() {
+    const LIMIT: usize = 2 << 20;
+    for backed in [false, true] {
+        let (heap, _) = heap(&Config { backed, ..Config::best(LIMIT) });
+        let mutator = heap.mutator();
+        let (lean, full) = (LIMIT / (4096 + 32), LIMIT / (4096 + 32 + 128));
+        let expected = if backed { full } else { lean };
+        for words in [501, 512, 496, 10, 501, 2, 512, 30] {
+            let count = fill(&mutator, words);
+            if words > 400 {
+                // The page at the thread's hands, and the bitmaps of what little else there is.
+                assert!(count <= expected && count + 3 >= expected, "{count} of {expected} objects of {words} words");
+            } else {
+                let most = full * (512 / words);
+                assert!(count <= most && count + most / 50 >= most, "{count} of {most} objects of {words} words");
+            }
+            let usage = heap.usage();
+            assert!(usage.in_use <= usage.limit, "{usage:?}");
+        }
     }
 }
 

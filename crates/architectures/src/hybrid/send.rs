@@ -5,7 +5,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::Ordering;
 
 use atoll_heap::statistics::{AREA, COUNTERS, record_message};
-use atoll_heap::{Fragment, Mutator, build_window};
+use atoll_heap::{Fragment, Mutator, build_window, debt};
 use atoll_platform::clock::monotonic;
 use atoll_term::{Header, Term, Word};
 
@@ -75,6 +75,7 @@ fn place(hybrid: &Hybrid, owner: &mut Mutator, term: Term) -> (Term, usize) {
     let (copy, words) = hybrid.area.with_any(|mutator| unsafe { copy::copy(&hybrid.area, mutator, term, immovable) });
     AREA.words_copied.fetch_add(words as u64, Ordering::Relaxed);
     feedback::count(words, 0);
+    debt::owe_words(words);
     if words >= NOTED {
         hybrid.area.finder.copies.note(owner, term, copy, immovable);
         State::of_mut(owner).has_copies = true;

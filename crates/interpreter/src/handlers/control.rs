@@ -9,7 +9,7 @@
 //!        e ->   | y2 y1 y0 of the running  |   lower addresses; one word below e is always free
 //! ```
 
-use atoll_heap::Collection;
+use atoll_heap::{Collection, debt};
 use atoll_process::watch;
 use atoll_term::{Export, Header, Kind, Term, Word};
 
@@ -210,7 +210,7 @@ pub unsafe fn allocate_slow(ip: *const Word, hp: *mut Word, e: *mut Word, reds: 
     unsafe {
         let frame = *ip.add(1) as usize;
         match collect_for_frame(frame, *ip.add(2) as usize, *ip.add(3) as usize, hp, e, c) {
-            Some((hp, e)) => resume(ip.add(4), hp, e.byte_sub(frame), reds, c),
+            Some((hp, e)) => resume(ip.add(4), hp, e.byte_sub(frame), reds - debt::take(), c),
             None => raise::killed_by_heap_limit(c, reds),
         }
     }
@@ -244,7 +244,7 @@ pub unsafe fn test_heap_slow(ip: *const Word, hp: *mut Word, e: *mut Word, reds:
     unsafe {
         let request = Collection { heap_words: (*ip.add(1) as usize - 8) / 8, stack_words: 1, ..Collection::default() };
         match collect(request, *ip.add(2) as usize, hp, e, c) {
-            Some((hp, e)) => resume(ip.add(3), hp, e, reds, c),
+            Some((hp, e)) => resume(ip.add(3), hp, e, reds - debt::take(), c),
             None => raise::killed_by_heap_limit(c, reds),
         }
     }

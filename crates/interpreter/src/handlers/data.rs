@@ -1,5 +1,6 @@
 //! Moving, building and taking apart.
 
+use atoll_heap::debt;
 use atoll_term::{FunEntry, Header, Kind, Term, Word};
 
 use crate::core::{Core, Exit, dispatch, resume};
@@ -84,7 +85,7 @@ unsafe fn list_frame_slow(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i6
     // SAFETY: the process runs on this core.
     unsafe {
         match control::collect_for_frame(*ip.add(5) as usize, *ip.add(6) as usize, *ip.add(7) as usize, hp, e, c) {
-            Some((hp, e)) => resume(ip, hp, e, reds, c),
+            Some((hp, e)) => resume(ip, hp, e, reds - debt::take(), c),
             None => raise::killed_by_heap_limit(c, reds),
         }
     }

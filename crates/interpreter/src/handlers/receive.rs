@@ -8,7 +8,7 @@
 //!       timeout                  forget the wait, look from the first message on again
 //! ```
 
-use atoll_heap::architecture;
+use atoll_heap::{architecture, debt};
 use atoll_operations::Exception;
 use atoll_platform::clock;
 use atoll_process::handle::{Fate, receive_signals};
@@ -37,7 +37,7 @@ pub unsafe fn send(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *
         match atoll_process::send::send(sender, &mut *core.own, destination, message) {
             Ok(()) => {
                 core.x[0] = message;
-                dispatch(ip.add(2), core.top(), e, reds - 1, c)
+                dispatch(ip.add(2), core.top(), e, reds - 1 - debt::take(), c)
             }
             Err(exception) => {
                 let export = &*(*ip.add(1) as *const Export);
@@ -122,14 +122,19 @@ pub unsafe fn loop_rec_end(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i
 }
 
 /// `remove_message`
-pub unsafe fn remove_message(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+pub unsafe fn remove_message(ip: *const Word, mut hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: the process runs on this core.
     unsafe {
         let core = &mut *c;
         let own = &mut *core.own;
         forget_timeout(core);
         let mut reds = reds;
-        if let Some(message) = own.mailbox.take_current() {
+        if let Some(mut message) = own.mailbox.take_current() {
+            if own.flags.sequenced {
+                core.swap_out(hp, e);
+                atoll_process::sequence::taken((*core.process).pid, own, message.as_mut());
+                hp = core.top();
+            }
             if message.as_ref().used() == 0 {
                 atoll_heap::Fragment::free(message);
             } else {

@@ -1,10 +1,11 @@
 //! One thread's way to allocate: a page of its own, whose gaps it fills from front to back.
 
 use super::Paged;
+use super::blocks::Blocks;
 use super::mark::Budget;
-use super::marks::PAGE_WORDS;
-use super::memory::Memory;
-use super::meta::Meta;
+use super::marks::{Marks, PAGE_WORDS};
+use super::memory::{Memory, Room, SINGLE_REST};
+use super::record::Record;
 use crate::error::OutOfMemory;
 use crate::heap::Context;
 use crate::statistics::Cause;
@@ -33,7 +34,8 @@ pub(crate) struct Local {
     /// Where the next gap is looked for: the word at which the gap at hand ended before anything was laid into its end.
     behind: Cell<usize>,
     page: Cell<Option<u32>>,
-    meta: Cell<*const Meta>,
+    record: Cell<*const Record>,
+    blocks: Cell<*const Blocks>,
     /// Address of the page.
     base: Cell<usize>,
     pub(super) marking: Cell<bool>,
@@ -57,7 +59,7 @@ pub(crate) struct Local {
     remapped: Cell<u64>,
 }
 
-// SAFETY: the pointer leads to the metadata of a page that this thread owns, in memory shared by all threads.
+// SAFETY: the pointers lead to the metadata of a page that this thread owns, in memory shared by all threads.
 unsafe impl Send for Local {}
 
 impl Local {
@@ -67,7 +69,8 @@ impl Local {
             end: Cell::new(0),
             behind: Cell::new(0),
             page: Cell::new(None),
-            meta: Cell::new(null()),
+            record: Cell::new(null()),
+            blocks: Cell::new(null()),
             base: Cell::new(0),
             marking: Cell::new(false),
             cycle: Cell::new(0),
@@ -132,18 +135,17 @@ impl Local {
             return None;
         }
         let index = (start - self.base.get()) / 8;
-        let (taken, rest) = Meta::fit(index, words.max(2), left);
+        let (taken, rest) = Blocks::fit(index, words.max(2), left);
         if taken != words {
             self.padding.set(self.padding.get() + (taken - words) as u64);
         }
         self.bump.set(start + taken * 8);
         self.objects.set(self.objects.get() + 1);
-        // SAFETY: a gap is at hand, so `meta` leads to the metadata of the page that this thread owns.
-        let meta = unsafe { &*self.meta.get() };
-        meta.place(index, taken, rest);
+        // SAFETY: a gap is at hand, so `blocks` leads to the metadata of the page that this thread owns.
+        let blocks = unsafe { &*self.blocks.get() };
+        blocks.place(index, taken, rest);
         if self.marking.get() {
-            meta.marks.claim(self.cycle.get());
-            meta.marks.mark_and_take(index);
+            self.blacken(blocks, index);
         }
         Some(start)
     }
@@ -171,16 +173,15 @@ impl Local {
         let left = (self.end.get() - start) / 8;
         // An only one may be longer, to make the next begin at an even word.
         let wanted = if index % 2 == 1 && left > 2 { 3 } else { 2 };
-        let (taken, rest) = if count == 1 { Meta::fit(index, wanted, left) } else { (2 * count, left - 2 * count) };
+        let (taken, rest) = if count == 1 { Blocks::fit(index, wanted, left) } else { (2 * count, left - 2 * count) };
         self.padding.set(self.padding.get() + (taken - 2 * count) as u64);
         self.objects.set(self.objects.get() + count as u64);
         self.bump.set(start + taken * 8);
-        // SAFETY: a gap is at hand, so `meta` leads to the metadata of the page that this thread owns.
-        let meta = unsafe { &*self.meta.get() };
-        meta.place_pairs(index, count, taken, rest);
+        // SAFETY: a gap is at hand, so `blocks` leads to the metadata of the page that this thread owns.
+        let blocks = unsafe { &*self.blocks.get() };
+        blocks.place_pairs(index, count, taken, rest);
         if self.marking.get() {
-            meta.marks.claim(self.cycle.get());
-            meta.marks.mark_pairs(index, count);
+            self.claimed(blocks).mark_pairs(index, count);
         }
     }
 
@@ -208,14 +209,29 @@ impl Local {
         // As if counting had begun so much earlier: the gap becomes shorter at its end, too.
         self.counted.set(self.counted.get() - words * 8);
         self.objects.set(self.objects.get() + u64::from(objects.count_ones() / 2));
-        // SAFETY: a gap is at hand, so `meta` leads to the metadata of the page that this thread owns.
-        let meta = unsafe { &*self.meta.get() };
-        meta.place_group(index, objects);
+        // SAFETY: a gap is at hand, so `blocks` leads to the metadata of the page that this thread owns.
+        let blocks = unsafe { &*self.blocks.get() };
+        blocks.place_group(index, objects);
         if self.marking.get() {
-            meta.marks.claim(self.cycle.get());
-            meta.marks.mark_group(index, objects);
+            self.claimed(blocks).mark_group(index, objects);
         }
         words
+    }
+
+    /// Marks a new object of the page at hand. Away from the path that most allocations take, which is the shorter for it.
+    #[cold]
+    fn blacken(&self, blocks: &Blocks, index: usize) {
+        self.claimed(blocks).mark_and_take(index);
+    }
+
+    /// The mark bits of the page at hand, whose bits are `blocks`.
+    #[inline]
+    fn claimed<'a>(&'a self, blocks: &'a Blocks) -> Marks<'a> {
+        // SAFETY: there is a page, so `record` leads to the metadata of the page that this thread owns.
+        let head = unsafe { &(*self.record.get()).head };
+        let marks = Marks { head, groups: &blocks.marks };
+        marks.claim(self.cycle.get());
+        marks
     }
 
     /// Takes note of what was allocated in the gap at hand.
@@ -232,12 +248,12 @@ impl Local {
         if self.page.get().is_none() {
             return false;
         }
-        // SAFETY: there is a page, so `meta` leads to its metadata.
-        let meta = unsafe { &*self.meta.get() };
+        // SAFETY: there is a page, so `blocks` leads to its metadata.
+        let blocks = unsafe { &*self.blocks.get() };
         let mut at = from;
         while at < PAGE_WORDS {
-            let end = meta.end_of(at);
-            if !meta.is_object(at) {
+            let end = blocks.end_of(at);
+            if !blocks.is_object(at) {
                 if end - at >= words {
                     self.bump.set(self.base.get() + at * 8);
                     self.counted.set(self.bump.get());
@@ -259,7 +275,7 @@ impl Local {
     }
 }
 
-impl Meta {
+impl Blocks {
     /// The longest gap of a small page, in words.
     pub(super) fn longest_gap(&self) -> usize {
         let (mut at, mut longest) = (0, 0);
@@ -416,7 +432,9 @@ impl Paged {
         let page = memory.take(words, ROOMY)?;
         drop(memory);
         local.page.set(Some(page));
-        local.meta.set(self.table.pointer(page));
+        let record = self.table.get(page);
+        local.record.set(record);
+        local.blocks.set(self.table.blocks(record));
         local.base.set(self.address(page, 0));
         local.debt.set(local.debt.get() + PAGE_WORDS as u64 / 4);
         local.skipped.set(0);
@@ -442,7 +460,8 @@ impl Paged {
     /// Puts the thread's page, if it has one, where it belongs.
     fn give_page(&self, local: &Local, memory: &mut Memory) {
         if let Some(page) = local.page.take() {
-            let gap = if local.searched.get() { local.skipped.get() } else { self.table.get(page).longest_gap() };
+            let longest = || self.table.blocks(self.table.get(page)).longest_gap();
+            let gap = if local.searched.get() { local.skipped.get() } else { longest() };
             memory.give(page, gap);
         }
         local.bump.set(0);
@@ -454,17 +473,26 @@ impl Paged {
 
     fn allocate_medium(&self, local: &Local, words: usize) -> Option<usize> {
         let mut memory = self.memory();
-        let page = memory.take(words, 0)?;
-        let meta = self.table.get(page);
-        let (index, gap, others) = meta.gap_for(words)?;
-        let (taken, rest) = Meta::fit(index, words, gap);
-        local.padding.set(local.padding.get() + (taken - words) as u64);
-        meta.place(index, taken, rest);
-        if local.marking.get() {
-            meta.marks.claim(local.cycle.get());
-            meta.marks.mark_and_take(index);
-        }
-        memory.give(page, rest.max(others));
+        let room = match PAGE_WORDS - words {
+            rest if rest <= SINGLE_REST => memory.take_single(words)?,
+            _ => Room::Gap(memory.take(words, 0)?),
+        };
+        let (page, index, taken) = match room {
+            Room::Single(page) => {
+                self.blacken(local, page, 0);
+                (page, 0, words)
+            }
+            Room::Gap(page) => {
+                let blocks = self.table.blocks(self.table.get(page));
+                let (index, gap, others) = blocks.gap_for(words)?;
+                let (taken, rest) = Blocks::fit(index, words, gap);
+                local.padding.set(local.padding.get() + (taken - words) as u64);
+                blocks.place(index, taken, rest);
+                self.blacken(local, page, index);
+                memory.give(page, rest.max(others));
+                (page, index, taken)
+            }
+        };
         drop(memory);
         let object = self.address(page, index);
         self.area.prefetch_block(object, words * 8);
@@ -472,17 +500,23 @@ impl Paged {
         Some(self.note(local, object))
     }
 
+    /// Marks a new object while marking is on; nobody is to scan it.
+    fn blacken(&self, local: &Local, page: u32, index: usize) {
+        if local.marking.get() {
+            let marks = self.table.marks(self.table.get(page));
+            marks.claim(local.cycle.get());
+            marks.mark_and_take(index);
+        }
+    }
+
     fn allocate_large(&self, local: &Local, words: usize) -> Option<usize> {
         let mut memory = self.memory();
         let before = memory.space.remapped();
         let page = memory.take_large(words)?;
         let remapped = memory.space.remapped() != before;
-        let meta = self.table.get(page);
+        self.blacken(local, page, 0);
         if local.marking.get() {
-            // Black: marked, and not queued.
-            meta.marks.claim(local.cycle.get());
-            meta.marks.mark(0);
-            self.mark_tail(page, meta, local.cycle.get());
+            self.mark_tail(page, self.table.get(page), local.cycle.get());
         }
         drop(memory);
         if remapped {

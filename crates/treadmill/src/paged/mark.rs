@@ -1,6 +1,6 @@
 //! Marking, by any number of threads at once.
 
-use super::meta::{Kind, Meta};
+use super::record::{Kind, Record};
 use super::{Local, PAGE_WORDS, Paged};
 use crate::runtime::{Runtime, Visitor};
 use std::ptr::NonNull;
@@ -61,27 +61,28 @@ impl Paged {
     /// Greys an object for anybody to scan.
     pub(crate) fn shade(&self, object: usize, cycle: u32) {
         let (page, index) = self.place_of(object);
-        let meta = self.table.get(page);
-        meta.marks.claim(cycle);
-        if meta.marks.mark(index) {
-            self.grey(page, meta, cycle);
+        let record = self.table.get(page);
+        let marks = self.table.marks(record);
+        marks.claim(cycle);
+        if marks.mark(index) {
+            self.grey(page, record, cycle);
         }
     }
 
     /// Queues the page of an object that the caller has just marked.
-    fn grey(&self, page: u32, meta: &Meta, cycle: u32) {
-        if meta.kind() == Kind::Large {
-            meta.rewind_portions();
-            self.mark_tail(page, meta, cycle);
+    fn grey(&self, page: u32, record: &Record, cycle: u32) {
+        if record.kind() == Kind::Large {
+            record.rewind_portions();
+            self.mark_tail(page, record, cycle);
         }
-        self.enqueue(page, meta);
+        self.enqueue(page, record);
     }
 
     /// Marks what stands for the end of a marked large object on a page that it shares.
-    pub(super) fn mark_tail(&self, page: u32, meta: &Meta, cycle: u32) {
-        if meta.shares_last_page() {
-            let last = page + meta.large_words().div_ceil(PAGE_WORDS) as u32 - 1;
-            let marks = &self.table.get(last).marks;
+    pub(super) fn mark_tail(&self, page: u32, record: &Record, cycle: u32) {
+        if record.shares_last_page() {
+            let last = page + record.object_words().div_ceil(PAGE_WORDS) as u32 - 1;
+            let marks = self.table.marks(self.table.get(last));
             marks.claim(cycle);
             marks.mark_and_take(0);
         }
@@ -97,14 +98,14 @@ impl Paged {
 
     pub(super) fn is_marked(&self, object: usize, cycle: u32) -> bool {
         let (page, index) = self.place_of(object);
-        let marks = &self.table.get(page).marks;
+        let marks = self.table.marks(self.table.get(page));
         marks.is_of(cycle) && marks.is_marked(index)
     }
 
-    fn enqueue(&self, page: u32, meta: &Meta) {
+    fn enqueue(&self, page: u32, record: &Record) {
         // Counted first, so that what is queued never looks completed.
         self.pushed.fetch_add(1, Ordering::AcqRel);
-        if !self.queue.push(page, &meta.marks) {
+        if !self.queue.push(page, &record.head) {
             self.completed.fetch_add(1, Ordering::AcqRel);
         }
     }
@@ -117,7 +118,7 @@ impl Paged {
 
     /// Empties the queue without scanning.
     pub(super) fn discard_queue(&self) {
-        while self.queue.pop(|page| &self.table.get(page).marks).is_some() {
+        while self.queue.pop(|page| &self.table.get(page).head).is_some() {
             self.completed.fetch_add(1, Ordering::AcqRel);
         }
     }
@@ -162,15 +163,15 @@ impl Paged {
 impl Slice<'_> {
     fn run(&mut self) {
         let paged = self.paged;
-        let marks_of = |page| &paged.table.get(page).marks;
+        let heads = |page| &paged.table.get(page).head;
         while !self.is_over() {
-            let Some(page) = paged.queue.pop(marks_of) else {
+            let Some(page) = paged.queue.pop(heads) else {
                 return;
             };
-            let meta = paged.table.get(page);
-            match meta.kind() {
-                Kind::Large => self.scan_portion(page, meta),
-                _ => self.scan_page(page, meta),
+            let record = paged.table.get(page);
+            match record.kind() {
+                Kind::Large => self.scan_portion(page, record),
+                _ => self.scan_page(page, record),
             }
             paged.completed.fetch_add(1, Ordering::AcqRel);
         }
@@ -187,11 +188,11 @@ impl Slice<'_> {
         self.over
     }
 
-    fn scan_portion(&mut self, page: u32, meta: &Meta) {
-        let words = meta.large_words();
+    fn scan_portion(&mut self, page: u32, record: &Record) {
+        let words = record.object_words();
         let mut portion = PORTION;
         loop {
-            let from = meta.take_portion(portion);
+            let from = record.take_portion(portion);
             if from >= words {
                 return;
             }
@@ -203,7 +204,7 @@ impl Slice<'_> {
             }
             // Data without references passes quickly; what leads elsewhere is left for others to share.
             if self.looks > looks + 1 || portion == LONGEST_PORTION {
-                self.paged.enqueue(page, meta);
+                self.paged.enqueue(page, record);
                 break;
             }
             portion *= 2;
@@ -212,16 +213,18 @@ impl Slice<'_> {
         self.scan_stack();
     }
 
-    fn scan_page(&mut self, page: u32, meta: &Meta) {
+    fn scan_page(&mut self, page: u32, record: &Record) {
+        let paged = self.paged;
+        let marks = paged.table.marks(record);
         let mut at = 0;
-        while let Some((index, scanned)) = meta.marks.next_marked(at) {
+        while let Some((index, scanned)) = marks.next_marked(at) {
             at = index + 2;
-            if scanned || !meta.marks.take_scan(index) {
+            if scanned || !marks.take_scan(index) {
                 continue;
             }
-            self.scan_row(page, index, meta);
+            self.scan_row(page, index, record);
             if !self.scan_stack() {
-                self.paged.enqueue(page, meta);
+                self.paged.enqueue(page, record);
                 return;
             }
         }
@@ -243,9 +246,11 @@ impl Slice<'_> {
     }
 
     /// Scans an object of a small page, and those that hang on it in a row, which are marked together.
-    fn scan_row(&mut self, page: u32, index: usize, meta: &Meta) {
-        let words = meta.end_of(index) - index;
-        let most = if words == 2 { 1 + meta.marks.unmarked_pairs(index + 2, (PAGE_WORDS - index) / 2 - 1) } else { 1 };
+    fn scan_row(&mut self, page: u32, index: usize, record: &Record) {
+        let table = self.paged.table;
+        let kind = record.kind();
+        let (words, marks) = (table.words_of(record, kind, index), table.marks_of(record, kind));
+        let most = if words == 2 { 1 + marks.unmarked_pairs(index + 2, (PAGE_WORDS - index) / 2 - 1) } else { 1 };
         let object = self.paged.address(page, index);
         let mut described = 1;
         let looks = self.look(object, |runtime, pointer, visitor| {
@@ -253,7 +258,7 @@ impl Slice<'_> {
             // the page.
             described = unsafe { runtime.describe_row(pointer, words, most, visitor) };
         });
-        let behind = if described > 1 { meta.marks.mark_pairs(index + 2, described - 1) } else { 0 };
+        let behind = if described > 1 { marks.mark_pairs(index + 2, described - 1) } else { 0 };
         self.looks += described as u64 - 1;
         self.charge((words + 2 * behind) as u64, looks <= 1);
     }
@@ -280,9 +285,9 @@ impl Slice<'_> {
         let fetched = (0..self.fetching).map(|at| self.fetched[(self.oldest + at) % AHEAD]);
         for object in fetched.chain(self.stack[..self.height].iter().copied()) {
             let (page, index) = self.paged.place_of(object);
-            let meta = self.paged.table.get(page);
-            meta.marks.give_scan_back(index);
-            self.paged.enqueue(page, meta);
+            let record = self.paged.table.get(page);
+            self.paged.table.marks(record).give_scan_back(index);
+            self.paged.enqueue(page, record);
         }
         self.height = 0;
         self.fetching = 0;
@@ -318,15 +323,17 @@ impl Slice<'_> {
             // The object and its page's metadata come from memory at the same time.
             paged.area.prefetch(child);
             let (page, index) = paged.place_of(child);
-            let meta = paged.table.get(page);
-            meta.marks.claim(cycle);
-            if *height < STACK && meta.kind() == Kind::Small {
-                if meta.marks.mark_and_take(index) {
+            let record = paged.table.get(page);
+            let kind = record.kind();
+            let marks = paged.table.marks_of(record, kind);
+            marks.claim(cycle);
+            if *height < STACK && kind != Kind::Large {
+                if marks.mark_and_take(index) {
                     stack[*height] = child;
                     *height += 1;
                 }
-            } else if meta.marks.mark(index) {
-                paged.grey(page, meta, cycle);
+            } else if marks.mark(index) {
+                paged.grey(page, record, cycle);
             }
             reference
         };

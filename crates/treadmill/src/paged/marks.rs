@@ -11,8 +11,10 @@ use crate::sync::{AtomicU32, AtomicU64, Ordering, spin_loop};
 
 /// Words of a page.
 pub(super) const PAGE_WORDS: usize = 512;
-const BITMAP: usize = PAGE_WORDS / 64;
+/// The bits of the object that begins with the first word of a group.
+pub(super) const FIRST_OBJECT: u64 = 3;
 const CLEARING: u32 = u32::MAX;
+const NEVER: u32 = u32::MAX - 1;
 const QUEUED: u32 = 1 << 31;
 const END: u32 = QUEUED - 1;
 
@@ -26,25 +28,38 @@ pub(super) fn groups(from: usize, to: usize) -> impl Iterator<Item = (usize, u64
     })
 }
 
-/// Mark bits, their colour, and the link of the queue.
+/// The colour of a page's mark bits, and its link of the queue.
 #[derive(Debug)]
 #[repr(C)]
-pub(super) struct Marks {
-    bits: [AtomicU64; BITMAP],
+pub(super) struct Head {
     colour: AtomicU32,
     link: AtomicU32,
 }
 
-impl Marks {
+impl Head {
     #[cfg(loom)]
-    fn new() -> Marks {
-        Marks { bits: std::array::from_fn(|_| AtomicU64::new(0)), colour: AtomicU32::new(0), link: AtomicU32::new(0) }
+    fn new() -> Head {
+        Head { colour: AtomicU32::new(0), link: AtomicU32::new(0) }
     }
 
+    /// The page begins anew: what its bits are is of no collection.
+    pub(super) fn forget(&self) {
+        self.colour.store(NEVER, Ordering::Relaxed);
+    }
+}
+
+/// The mark bits of a page, by groups of 64 words. A page with one object has one group, of which only the bits of that object are marks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Marks<'a> {
+    pub(super) head: &'a Head,
+    pub(super) groups: &'a [AtomicU64],
+}
+
+impl Marks<'_> {
     /// Sees to it that the bits are of this collection.
     #[inline]
     pub(super) fn claim(&self, cycle: u32) {
-        if self.colour.load(Ordering::Acquire) != cycle {
+        if self.head.colour.load(Ordering::Acquire) != cycle {
             self.claim_slowly(cycle);
         }
     }
@@ -52,22 +67,24 @@ impl Marks {
     #[cold]
     fn claim_slowly(&self, cycle: u32) {
         loop {
-            let colour = self.colour.load(Ordering::Acquire);
+            let colour = self.head.colour.load(Ordering::Acquire);
             if colour == cycle {
                 return;
             }
             if colour == CLEARING
-                || self.colour.compare_exchange(colour, CLEARING, Ordering::AcqRel, Ordering::Relaxed).is_err()
+                || self.head.colour.compare_exchange(colour, CLEARING, Ordering::AcqRel, Ordering::Relaxed).is_err()
             {
                 spin_loop();
                 #[cfg(loom)]
                 loom::thread::yield_now();
                 continue;
             }
-            for bits in &self.bits {
-                bits.store(0, Ordering::Relaxed);
+            if let [own] = self.groups {
+                own.fetch_and(!FIRST_OBJECT, Ordering::Relaxed);
+            } else {
+                self.groups.iter().for_each(|bits| bits.store(0, Ordering::Relaxed));
             }
-            self.colour.store(cycle, Ordering::Release);
+            self.head.colour.store(cycle, Ordering::Release);
             return;
         }
     }
@@ -75,33 +92,28 @@ impl Marks {
     /// Whether anything on the page was marked in this collection.
     #[inline]
     pub(super) fn is_of(&self, cycle: u32) -> bool {
-        self.colour.load(Ordering::Acquire) == cycle
+        self.head.colour.load(Ordering::Acquire) == cycle
     }
 
     /// Whether the object at word `index` is marked; the bits must be of this collection.
     #[inline]
     pub(super) fn is_marked(&self, index: usize) -> bool {
-        self.bits[index / 64].load(Ordering::Relaxed) >> (index % 64) & 1 == 1
+        self.groups[index / 64].load(Ordering::Relaxed) >> (index % 64) & 1 == 1
     }
 
     /// Marks the object at word `index`; whether this call was the one that did.
     #[inline]
     pub(super) fn mark(&self, index: usize) -> bool {
         let bit = 1 << (index % 64);
-        let bits = &self.bits[index / 64];
+        let bits = &self.groups[index / 64];
         bits.load(Ordering::Relaxed) & bit == 0 && bits.fetch_or(bit, Ordering::AcqRel) & bit == 0
-    }
-
-    /// The bits of 64 words.
-    pub(super) fn group(&self, group: usize) -> u64 {
-        self.bits[group].load(Ordering::Relaxed)
     }
 
     /// Takes the scanning of a marked object upon the caller; false if somebody else has.
     #[inline]
     pub(super) fn take_scan(&self, index: usize) -> bool {
         let bit = 2 << (index % 64);
-        self.bits[index / 64].fetch_or(bit, Ordering::AcqRel) & bit == 0
+        self.groups[index / 64].fetch_or(bit, Ordering::AcqRel) & bit == 0
     }
 
     /// Marks the object at word `index` and takes its scanning upon the caller; false if somebody else has or had it.
@@ -112,7 +124,7 @@ impl Marks {
         }
         let bits = 3 << (index % 64);
         // What counts is the scanned bit: whoever sets it scans, also what another thread has just marked for others.
-        self.bits[index / 64].fetch_or(bits, Ordering::AcqRel) >> (index % 64) & 2 == 0
+        self.groups[index / 64].fetch_or(bits, Ordering::AcqRel) >> (index % 64) & 2 == 0
     }
 
     /// As [`Marks::mark_and_take`] for `count` objects of two words in a row; how many of them nobody had marked.
@@ -120,7 +132,7 @@ impl Marks {
     pub(super) fn mark_pairs(&self, index: usize, count: usize) -> usize {
         let mut marked = 0;
         for (group, mask) in groups(index, index + 2 * count) {
-            let before = self.bits[group].fetch_or(mask, Ordering::AcqRel);
+            let before = self.groups[group].fetch_or(mask, Ordering::AcqRel);
             // Each object has two bits, of which the second says that it was taken.
             let seconds =
                 if index.is_multiple_of(2) { mask & 0xaaaa_aaaa_aaaa_aaaa } else { mask & 0x5555_5555_5555_5555 };
@@ -132,7 +144,7 @@ impl Marks {
     /// Marks new objects of the group that word `index` is in: the bits of the first two words of each.
     #[inline]
     pub(super) fn mark_group(&self, index: usize, objects: u64) {
-        self.bits[index / 64].fetch_or(objects, Ordering::AcqRel);
+        self.groups[index / 64].fetch_or(objects, Ordering::AcqRel);
     }
 
     /// How many objects of two words, at most `most`, follow word `index` in a row without one that is marked.
@@ -140,7 +152,7 @@ impl Marks {
     pub(super) fn unmarked_pairs(&self, index: usize, most: usize) -> usize {
         let end = index + 2 * most;
         for (group, mask) in groups(index, end) {
-            let marked = self.bits[group].load(Ordering::Relaxed) & mask;
+            let marked = self.groups[group].load(Ordering::Relaxed) & mask;
             if marked != 0 {
                 return (group * 64 + marked.trailing_zeros() as usize - index) / 2;
             }
@@ -151,16 +163,20 @@ impl Marks {
     /// Gives a scan taken upon oneself back; the page must be queued afterwards.
     pub(super) fn give_scan_back(&self, index: usize) {
         let bit = 2 << (index % 64);
-        self.bits[index / 64].fetch_and(!bit, Ordering::AcqRel);
+        self.groups[index / 64].fetch_and(!bit, Ordering::AcqRel);
     }
 
     /// The first marked object at or behind word `from`, and whether it is scanned.
     pub(super) fn next_marked(&self, from: usize) -> Option<(usize, bool)> {
+        if let [own] = self.groups {
+            let bits = own.load(Ordering::Acquire);
+            return (from == 0 && bits & 1 == 1).then_some((0, bits & 2 == 2));
+        }
         let mut group = from / 64;
-        let mut bits = self.bits.get(group)?.load(Ordering::Acquire) >> (from % 64) << (from % 64);
+        let mut bits = self.groups.get(group)?.load(Ordering::Acquire) >> (from % 64) << (from % 64);
         while bits == 0 {
             group += 1;
-            bits = self.bits.get(group)?.load(Ordering::Acquire);
+            bits = self.groups.get(group)?.load(Ordering::Acquire);
         }
         let bit = bits.trailing_zeros() as usize;
         Some((group * 64 + bit, bits >> bit & 2 == 2))
@@ -180,13 +196,13 @@ impl Queue {
     }
 
     /// Queues a page unless it is; whether this call did.
-    pub(super) fn push(&self, page: u32, marks: &Marks) -> bool {
-        if marks.link.fetch_or(QUEUED, Ordering::AcqRel) & QUEUED != 0 {
+    pub(super) fn push(&self, page: u32, of: &Head) -> bool {
+        if of.link.fetch_or(QUEUED, Ordering::AcqRel) & QUEUED != 0 {
             return false;
         }
         let mut head = self.head.load(Ordering::Relaxed);
         loop {
-            marks.link.store(QUEUED | head as u32, Ordering::Relaxed);
+            of.link.store(QUEUED | head as u32, Ordering::Relaxed);
             let new = ((head >> 32).wrapping_add(1) << 32) | page as u64;
             match self.head.compare_exchange_weak(head, new, Ordering::AcqRel, Ordering::Relaxed) {
                 Ok(_) => return true,
@@ -196,18 +212,18 @@ impl Queue {
     }
 
     /// Takes a page off the queue; what was marked on it before it was last queued is visible to the caller.
-    pub(super) fn pop<'a>(&self, marks: impl Fn(u32) -> &'a Marks) -> Option<u32> {
+    pub(super) fn pop<'a>(&self, heads: impl Fn(u32) -> &'a Head) -> Option<u32> {
         let mut head = self.head.load(Ordering::Acquire);
         loop {
             let page = head as u32;
             if page == END {
                 return None;
             }
-            let next = marks(page).link.load(Ordering::Relaxed) & !QUEUED;
+            let next = heads(page).link.load(Ordering::Relaxed) & !QUEUED;
             let new = ((head >> 32).wrapping_add(1) << 32) | next as u64;
             match self.head.compare_exchange_weak(head, new, Ordering::AcqRel, Ordering::Acquire) {
                 Ok(_) => {
-                    marks(page).link.swap(0, Ordering::AcqRel);
+                    heads(page).link.swap(0, Ordering::AcqRel);
                     return Some(page);
                 }
                 Err(other) => head = other,
@@ -227,7 +243,7 @@ mod model {
     use loom::sync::atomic::AtomicUsize;
 
     struct Shared {
-        pages: [Marks; 2],
+        pages: [(Head, [AtomicU64; 2]); 2],
         queue: Queue,
         told: AtomicUsize,
         scanned: AtomicUsize,
@@ -236,25 +252,30 @@ mod model {
     impl Shared {
         fn new() -> Arc<Shared> {
             Arc::new(Shared {
-                pages: [Marks::new(), Marks::new()],
+                pages: std::array::from_fn(|_| (Head::new(), std::array::from_fn(|_| AtomicU64::new(0)))),
                 queue: Queue::new(),
                 told: AtomicUsize::new(0),
                 scanned: AtomicUsize::new(0),
             })
         }
 
+        fn marks(&self, page: u32) -> Marks<'_> {
+            let (head, groups) = &self.pages[page as usize];
+            Marks { head, groups }
+        }
+
         fn shade(&self, page: u32, index: usize) {
-            let marks = &self.pages[page as usize];
+            let marks = self.marks(page);
             marks.claim(7);
             if marks.mark(index) {
                 self.told.fetch_add(1, Ordering::Relaxed);
-                self.queue.push(page, marks);
+                self.queue.push(page, marks.head);
             }
         }
 
         fn scan(&self) {
-            while let Some(page) = self.queue.pop(|page| &self.pages[page as usize]) {
-                let marks = &self.pages[page as usize];
+            while let Some(page) = self.queue.pop(|page| &self.pages[page as usize].0) {
+                let marks = self.marks(page);
                 let mut at = 0;
                 while let Some((index, scanned)) = marks.next_marked(at) {
                     if !scanned && marks.take_scan(index) {
@@ -308,16 +329,16 @@ mod model {
     fn a_row_and_one_of_its_objects_are_scanned() {
         loom::model(|| {
             let shared = Shared::new();
-            shared.pages[0].claim(7);
+            shared.marks(0).claim(7);
             let other = shared.clone();
             let thread = loom::thread::spawn(move || other.shade(0, 62));
-            let marked = shared.pages[0].mark_pairs(60, 4);
+            let marked = shared.marks(0).mark_pairs(60, 4);
             shared.scanned.fetch_add(marked, Ordering::Relaxed);
             thread.join().expect("the thread ends");
             shared.scan();
             assert!(shared.queue.is_empty());
             assert_eq!(shared.scanned.load(Ordering::Relaxed), 4);
-            assert_eq!(shared.pages[0].unmarked_pairs(0, 100), 30);
+            assert_eq!(shared.marks(0).unmarked_pairs(0, 50), 30);
         });
     }
 

@@ -1,7 +1,10 @@
 //! The pages of the paged collector: which have room for what. Everything here is under one lock, held for a page's worth of work at a time.
 
+use super::PAGE_BYTES;
+use super::blocks::Blocks;
 use super::marks::PAGE_WORDS;
-use super::meta::{Kind, Meta};
+use super::record::{Kind, Record, Table};
+use super::slots::{Slots, UNIT_BYTES};
 use crate::space::PageSpace;
 
 /// Buckets: gaps of 2 to 15 words exactly, then eight a doubling, up to a whole page.
@@ -12,6 +15,12 @@ const SCARCE_PART: u32 = 8;
 
 /// What is roomy then, in words: shorter gaps are taken last.
 const SCARCE_ROOMY: usize = 16;
+
+/// An object that would leave no more words of its page than this has the page for itself: noting the blocks of the page would take as much.
+pub(super) const SINGLE_REST: usize = size_of::<Blocks>() / 8;
+
+/// Bytes that a page takes, its record included.
+const PAGE_COST: usize = PAGE_BYTES + size_of::<Record>();
 
 /// A large object shares its last page if what would be lost is at least one part in so many of it.
 const SHARED_PART: usize = 8;
@@ -50,7 +59,8 @@ pub(super) struct Unswept {
 /// What a page was found to be.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Found {
-    LiveLarge,
+    /// A page, or the first of several, with one object.
+    LiveObject,
     DeadLarge,
     /// A page with objects, and its longest gap in words.
     Gap(usize),
@@ -62,60 +72,38 @@ impl Unswept {
     pub(super) fn look(&self, table: Table) -> [Found; SWEPT] {
         let mut found = [Found::Free; SWEPT];
         for (page, found) in self.pages[..self.length].iter().zip(&mut found) {
-            let meta = table.get(*page);
-            *found = if meta.kind() == Kind::Large {
-                match meta.marks.is_of(self.cycle) && meta.marks.is_marked(0) {
-                    true => Found::LiveLarge,
-                    false => Found::DeadLarge,
-                }
-            } else {
-                match meta.sweep(self.cycle) {
+            let record = table.get(*page);
+            let marks = table.marks(record);
+            let lives = marks.is_of(self.cycle);
+            *found = match record.kind() {
+                Kind::Small if lives => match table.blocks(record).sweep() {
                     swept if swept.live == 0 => Found::Free,
                     swept => Found::Gap(swept.gap),
-                }
+                },
+                Kind::Single | Kind::Large if lives && marks.is_marked(0) => Found::LiveObject,
+                Kind::Large => Found::DeadLarge,
+                _ => Found::Free,
             };
         }
         found
     }
 }
 
-/// A singly-linked list of pages, through their metadata.
+/// Where an object goes that could have a page for itself.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Room {
+    /// Into a gap of this page, which the caller owns.
+    Gap(u32),
+    /// To this page, made for it.
+    Single(u32),
+}
+
+/// A singly-linked list of pages, through their records.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PageList {
     head: Option<u32>,
     tail: Option<u32>,
     pub(super) length: u32,
-}
-
-/// Access to the metadata of all pages.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Table {
-    first: *const Meta,
-    pages: usize,
-}
-
-// SAFETY: the table is memory that lives as long as the collector, and `Meta` is made of atomics.
-unsafe impl Send for Table {}
-// SAFETY: as above.
-unsafe impl Sync for Table {}
-
-impl Table {
-    /// # Safety
-    /// `first` points to `pages` zeroed or initialised [`Meta`]s that outlive the table.
-    pub(super) unsafe fn new(first: *const Meta, pages: usize) -> Table {
-        Table { first, pages }
-    }
-
-    #[inline]
-    pub(super) fn get(&self, page: u32) -> &Meta {
-        assert!((page as usize) < self.pages);
-        // SAFETY: in bounds, and by the contract of `new` initialised; all-zero is a valid `Meta`.
-        unsafe { &*self.first.add(page as usize) }
-    }
-
-    pub(super) fn pointer(&self, page: u32) -> *const Meta {
-        self.get(page)
-    }
 }
 
 impl PageList {
@@ -167,6 +155,7 @@ pub(super) struct Memory {
     /// Bit n: bucket n has pages.
     occupied: u64,
     pub(super) full: PageList,
+    /// Pages with one object, and the first pages of large objects.
     pub(super) large: PageList,
     /// Pages of before the last collection's end, not yet looked at.
     pub(super) unswept: PageList,
@@ -174,11 +163,10 @@ pub(super) struct Memory {
     pub(super) gap_words: u64,
     /// The limit in bytes, for pages and their metadata.
     limit: usize,
-    /// Whether all memory was backed at once, with metadata for each page.
+    /// Whether all memory was backed at once, with slots for each page.
     pub(super) backed: bool,
-    /// Pages in use that need metadata: all but those inside large objects.
-    pub(super) described: usize,
-    /// Words lost at the ends of large objects.
+    pub(super) slots: Slots,
+    /// Words lost at the ends of objects that have pages for themselves.
     pub(super) large_padding: u64,
     /// Pages that sweeping has looked at since the last collection's end.
     pub(super) looked_at: u64,
@@ -189,11 +177,11 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    pub(super) fn new(space: PageSpace, table: Table, limit: usize, backed: bool) -> Memory {
+    pub(super) fn new(space: PageSpace, table: Table, slots: Slots, limit: usize, backed: bool) -> Memory {
         Memory {
             limit,
             backed,
-            described: 0,
+            slots,
             space,
             table,
             buckets: [PageList::default(); BUCKETS],
@@ -235,13 +223,51 @@ impl Memory {
     }
 
     fn take_free(&mut self) -> Option<u32> {
-        self.count_metadata(1);
-        let Some(page) = self.space.take_page() else {
-            self.count_metadata(-1);
+        let slot = self.take_slot()?;
+        let Some(page) = self.take_run(1) else {
+            self.slots.give(slot);
             return None;
         };
-        self.table.get(page).format();
+        self.make_small(page, slot).format();
         Some(page)
+    }
+
+    fn make_small(&self, page: u32, slot: u32) -> &Blocks {
+        let record = self.table.get(page);
+        record.set_small(slot);
+        self.table.blocks(record)
+    }
+
+    /// A slot for a page that has yet to be taken.
+    fn take_slot(&mut self) -> Option<u32> {
+        if let Some(slot) = self.slots.take() {
+            return Some(slot);
+        }
+        let pages = self.limit.saturating_sub(self.slots.bytes() + UNIT_BYTES) / PAGE_COST;
+        if self.backed || pages <= self.space.in_use() as usize || !self.slots.grow() {
+            return None;
+        }
+        self.fit_limit();
+        self.slots.take()
+    }
+
+    /// Contiguous free pages; slots that nobody uses make room for them.
+    fn take_run(&mut self, pages: u32) -> Option<u32> {
+        while !self.backed && self.space.available() < pages && self.slots.shrink() {
+            self.fit_limit();
+        }
+        if pages == 1 { self.space.take_page() } else { self.space.take_run(pages) }
+    }
+
+    /// How many pages the limit has room for.
+    fn fit_limit(&mut self) {
+        let bytes = self.limit.saturating_sub(self.slots.bytes());
+        self.space.set_limit((bytes / PAGE_COST) as u32);
+    }
+
+    /// Bytes of the records of pages in use, and of slots.
+    pub(super) fn metadata(&self) -> usize {
+        self.space.in_use() as usize * size_of::<Record>() + self.slots.bytes()
     }
 
     /// Takes a page back whose longest gap is known.
@@ -266,47 +292,58 @@ impl Memory {
         let run = u32::try_from(pages).ok()?;
         let lost = pages * PAGE_WORDS - words;
         let shares = lost > 8 && lost * SHARED_PART >= words;
-        let with_metadata = 1 + i64::from(shares);
-        self.count_metadata(with_metadata);
-        let Some(page) = self.space.take_run(run) else {
-            self.count_metadata(-with_metadata);
+        let slot = if shares { Some(self.take_slot()?) } else { None };
+        let Some(page) = self.take_run(run) else {
+            slot.into_iter().for_each(|slot| self.slots.give(slot));
             return None;
         };
         self.table.get(page).set_large(words, shares);
         self.large.push(self.table, page);
-        if shares {
-            let last = page + pages as u32 - 1;
-            let gap = self.table.get(last).set_tail(PAGE_WORDS - lost);
-            self.give(last, gap);
-        } else {
-            self.large_padding += lost as u64;
+        match slot {
+            Some(slot) => {
+                let last = page + run - 1;
+                let gap = self.make_small(last, slot).set_tail(PAGE_WORDS - lost);
+                self.give(last, gap);
+            }
+            None => self.large_padding += lost as u64,
         }
         Some(page)
     }
 
+    /// A page with a gap of at least `words` words, or else one made for an object of that length alone.
+    pub(super) fn take_single(&mut self, words: usize) -> Option<Room> {
+        if let Some(page) = self.take_partial(words) {
+            return Some(Room::Gap(page));
+        }
+        let page = self.take_run(1)?;
+        self.table.get(page).set_single(words);
+        self.large.push(self.table, page);
+        self.large_padding += (PAGE_WORDS - words) as u64;
+        Some(Room::Single(page))
+    }
+
     /// Gives the pages of a dead large object back; a shared last page is swept by itself.
     fn give_large(&mut self, page: u32) {
-        let meta = self.table.get(page);
-        let words = meta.large_words();
+        let record = self.table.get(page);
+        let words = record.object_words();
         let mut pages = words.div_ceil(PAGE_WORDS);
-        if meta.shares_last_page() {
+        if record.shares_last_page() {
             pages -= 1;
         } else {
             self.large_padding -= (pages * PAGE_WORDS - words) as u64;
         }
-        meta.set_kind(Kind::None);
+        record.set_unused();
         self.space.give_run(page, pages as u32);
-        self.count_metadata(-1);
     }
 
-    /// Changes the number of pages in use that need metadata, and with it how many pages the limit has room for.
-    fn count_metadata(&mut self, more: i64) {
-        self.described = self.described.saturating_add_signed(more as isize);
-        if self.backed {
-            return;
+    /// Notes that a page of small objects, or of a single one, is free.
+    fn empty(&mut self, page: u32) {
+        let record = self.table.get(page);
+        match record.kind() {
+            Kind::Small => self.slots.give(record.slot()),
+            _ => self.large_padding -= (PAGE_WORDS - record.object_words()) as u64,
         }
-        let bytes = self.limit.saturating_sub(self.described * size_of::<Meta>());
-        self.space.set_limit((bytes / (PAGE_WORDS * 8)) as u32);
+        record.set_unused();
     }
 
     /// The end of a collection: every page on a list is to be looked at again. Constant time.
@@ -329,7 +366,10 @@ impl Memory {
         while taken.length < SWEPT
             && let Some(page) = self.unswept.pop(self.table)
         {
-            self.table.get(page).prefetch();
+            let record = self.table.get(page);
+            if record.kind() == Kind::Small {
+                self.table.blocks(record).prefetch();
+            }
             taken.pages[taken.length] = page;
             taken.length += 1;
         }
@@ -350,11 +390,11 @@ impl Memory {
         let (mut first, mut length) = (0, 0);
         for (page, found) in taken.pages[..taken.length].iter().copied().zip(found) {
             match found {
-                Found::LiveLarge => self.large.push(table, page),
+                Found::LiveObject => self.large.push(table, page),
                 Found::DeadLarge => self.give_large(page),
                 Found::Gap(gap) => self.give(page, *gap),
                 Found::Free => {
-                    table.get(page).set_kind(Kind::None);
+                    self.empty(page);
                     if length > 0 && page == first + length {
                         length += 1;
                     } else if length > 0 && page + 1 == first {
@@ -370,11 +410,9 @@ impl Memory {
         self.in_flight -= taken.length;
     }
 
-    /// Takes so many free pages back that had metadata each.
     fn give_free(&mut self, first: u32, length: u32) {
         if length > 0 {
             self.space.give_run(first, length);
-            self.count_metadata(-i64::from(length));
         }
     }
 

@@ -1,7 +1,8 @@
 //! `best`: pages with side metadata, in which objects of any size lie side by side without headers; marked by any thread while others run.
 //!
-//! An object has no header: a bitmap beside its page says where blocks begin and which are objects, another which are marked ([`meta`],
-//! [`marks`]). Objects up to a page fill the gaps of partly filled pages, found by size in constant time ([`memory`]); longer ones have pages of
+//! An object has no header: a bitmap for its page says where blocks begin and which are objects, another which are marked ([`blocks`],
+//! [`marks`]). Pages that one object fills do without: their record says it all ([`record`]); the bitmaps of the others are in slots that are
+//! backed as far as there are such pages ([`slots`]). Objects up to a page fill the gaps of partly filled pages, found by size in constant time ([`memory`]); longer ones have pages of
 //! their own, remapped where they must be contiguous. A collection is a *cycle* of phases, each advanced in slices by whichever thread
 //! allocates or lends itself ([`cycle`]); nobody waits for anybody:
 //!
@@ -16,17 +17,19 @@
 //! 7. *returning*: far more free memory than the next cycle will need goes back to the operating system, a bounded number of pages at a time.
 //!
 //! Invariants, checked by [`verify`]: PG1 the blocks of a page follow each other from its first word to its last, each two words at least;
-//! PG2 a listed page's gap is the longest that it has; PG3 pages in use and their metadata stay within the limit; PG4 only objects are marked;
-//! PG6 a page is on one list at most. And by argument: PG5 a page that is queued outside marking was queued by the barrier of a
+//! PG2 a listed page's gap is the longest that it has; PG3 backed pages and their metadata stay within the limit; PG4 only objects are marked;
+//! PG6 a page is on one list at most; PG8 each page with several objects has a slot of its own. And by argument: PG5 a page that is queued outside marking was queued by the barrier of a
 //! thread that had not yet noticed the end, and the next *starting* forgets it; PG7 from the end of *starting* to the end of
 //! *ending*, no black object and no root refers to a white object, except through a store that has not yet returned.
 
+mod blocks;
 mod cycle;
 mod local;
 mod mark;
 mod marks;
 mod memory;
-mod meta;
+mod record;
+mod slots;
 mod verify;
 
 pub(crate) use local::Local;
@@ -38,10 +41,12 @@ use crate::error::HeapError;
 use crate::finalizers::Finalizers;
 use crate::space::{Metadata, PageSpace, Tags};
 use crate::statistics::{Statistics, Usage};
+use blocks::Blocks;
 use cycle::Control;
 use marks::{PAGE_WORDS, Queue};
-use memory::{Memory, Table};
-use meta::Meta;
+use memory::Memory;
+use record::{Kind, Record, Table};
+use slots::Slots;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -75,7 +80,7 @@ struct Counters {
 pub(crate) struct Paged {
     area: Arc<Area>,
     /// Backs `table`.
-    _metadata: Arc<Area>,
+    _metadata: [Arc<Area>; 2],
     table: Table,
     memory: Mutex<Memory>,
     control: Mutex<Control>,
@@ -103,7 +108,12 @@ pub(crate) struct Paged {
 
 impl Paged {
     pub(crate) fn new(config: &Config, has_roots: bool, place: Option<Area>) -> Result<Paged, HeapError> {
-        let limit = config.limit / (PAGE_BYTES + size_of::<Meta>());
+        let backed = config.backed && place.is_none();
+        let page = PAGE_BYTES + size_of::<Record>();
+        // What is backed at once has a slot for each page.
+        let fits = |pages: usize| !backed || pages * page + slots::reach(pages) <= config.limit;
+        let most = config.limit / if backed { page + size_of::<Blocks>() } else { page };
+        let limit = if fits(most) { most } else { most - 1 };
         let pages = place.as_ref().map_or(limit * ADDRESS_FACTOR, |area| area.range().len() / PAGE_BYTES);
         if pages < limit {
             return Err(HeapError::Settings("the range is shorter than the limit"));
@@ -111,26 +121,29 @@ impl Paged {
         if pages >= 1 << 30 {
             return Err(HeapError::Settings("the limit is too high"));
         }
-        let backed = config.backed && place.is_none();
         let area = Arc::new(match place {
             Some(area) => area,
             None => Area::reserve(pages * PAGE_BYTES, if backed { LARGE_PAGE } else { PAGE_BYTES })?,
         });
-        let metadata = Arc::new(Area::reserve(pages * size_of::<Meta>(), PAGE_BYTES)?);
-        // SAFETY: fresh anonymous memory is zero, which is a valid `Meta`; it lives in the same struct as the table.
-        let table = unsafe { Table::new(metadata.pointer(metadata.base()).cast(), pages) };
-        // SAFETY: fresh memory is zero; nobody else writes the flags, and the blocks of a free page are nobody's.
-        let tags = unsafe { Tags::within(Arc::clone(&metadata), size_of::<Meta>(), Meta::BLOCKS, Meta::RUN) };
+        let records = Arc::new(Area::reserve(pages * size_of::<Record>(), PAGE_BYTES)?);
+        let bits = Arc::new(Area::reserve(slots::reach(limit), PAGE_BYTES)?);
+        let (first, first_slot) = (records.pointer(records.base()).cast(), bits.pointer(bits.base()).cast());
+        // SAFETY: fresh anonymous memory is zero, which is a valid `Record`, and valid `Blocks`; it lives in the same struct as the table.
+        let table = unsafe { Table::new(first, pages, first_slot, bits.range().len() / size_of::<Blocks>()) };
+        // SAFETY: fresh memory is zero; nobody else writes the flags' bits, and the body of a free page's record is nobody's.
+        let tags = unsafe { Tags::within(Arc::clone(&records), size_of::<Record>(), Record::BODY, Record::STATE) };
         let space = PageSpace::with_tags(Arc::clone(&area), PAGE_BYTES, limit as u32, true, false, tags);
-        let mut space = space.with_metadata(Metadata::new(Arc::clone(&metadata), size_of::<Meta>()));
+        let mut space = space.with_metadata(Metadata::new(Arc::clone(&records), size_of::<Record>()));
+        let mut slots = Slots::new(Arc::clone(&bits));
         if backed {
             space.back_all();
+            slots.back_all();
         }
         Ok(Paged {
             area,
-            _metadata: metadata,
+            _metadata: [records, bits],
             table,
-            memory: Mutex::new(Memory::new(space, table, config.limit, backed)),
+            memory: Mutex::new(Memory::new(space, table, slots, config.limit, backed)),
             control: Mutex::new(Control::default()),
             finalizers: Mutex::new(Finalizers::default()),
             queue: Queue::new(),
@@ -169,11 +182,7 @@ impl Paged {
     /// The words of an object's block.
     pub(crate) fn words_of(&self, object: usize) -> usize {
         let (page, index) = self.place_of(object);
-        let meta = self.table.get(page);
-        match meta.kind() {
-            meta::Kind::Large => meta.large_words(),
-            _ => meta.end_of(index) - index,
-        }
+        self.table.words(self.table.get(page), index)
     }
 
     pub(crate) fn set_least_growth(&self, bytes: usize) {
@@ -185,11 +194,15 @@ impl Paged {
     /// Whether an object begins at an address of the area.
     pub(crate) fn is_object(&self, address: usize) -> bool {
         let (page, index) = self.place_of(address);
-        let meta = self.table.get(page);
-        match meta.kind() {
-            meta::Kind::None => false,
-            meta::Kind::Large => index == 0,
-            meta::Kind::Small => index + 1 < PAGE_WORDS && meta.is_start(index) && meta.is_object(index),
+        let record = self.table.get(page);
+        match record.kind() {
+            Kind::None => false,
+            Kind::Single | Kind::Large => index == 0,
+            Kind::Small if index + 1 >= PAGE_WORDS => false,
+            Kind::Small => {
+                let blocks = self.table.blocks(record);
+                blocks.is_start(index) && blocks.is_object(index)
+            }
         }
     }
 
@@ -201,7 +214,7 @@ impl Paged {
         let used = counters.base.load(Ordering::Relaxed) + allocated - counters.at_flip.load(Ordering::Relaxed);
         let lost = used * padding / allocated.max(1);
         let pages = memory.space.in_use() as u64;
-        let metadata = memory.described as u64 * size_of::<Meta>() as u64;
+        let metadata = memory.metadata() as u64;
         Usage {
             clock: (allocated - padding) * 8,
             useful: (used - lost) * 8,

@@ -1,7 +1,7 @@
 //! The invariants of [`super`], checked one by one.
 
 use super::marks::PAGE_WORDS;
-use super::meta::Kind;
+use super::record::{Kind, Record};
 use super::{PAGE_BYTES, Paged};
 use crate::error::Violation;
 use crate::heap::Context;
@@ -20,10 +20,10 @@ impl Paged {
         result
     }
 
-    /// Checks PG1 to PG6. The other threads must be stopped.
+    /// Checks PG1 to PG6, and PG8. The other threads must be stopped.
     fn verify(&self) -> Result<(), Violation> {
         let memory = self.memory();
-        let mut seen = HashSet::new();
+        let (mut seen, mut slots) = (HashSet::new(), HashSet::new());
         let partial = memory.partial();
         let full = memory.full.pages(self.table);
         let large = memory.large.pages(self.table);
@@ -35,12 +35,16 @@ impl Paged {
             if self.table.get(*page).kind() == Kind::None {
                 return self.broken("PG6", *page, 0, "a free page on a list".into());
             }
+            let record = self.table.get(*page);
+            if record.kind() == Kind::Small && !(memory.slots.is_taken(record.slot()) && slots.insert(record.slot())) {
+                return self.broken("PG8", *page, 0, format!("slot {}", record.slot()));
+            }
         }
         for page in partial.iter().chain(&full) {
-            let meta = self.table.get(*page);
+            let record = self.table.get(*page);
             let longest = self.check_blocks(*page)?;
-            if meta.gap() != longest {
-                return self.broken("PG2", *page, 0, format!("{} is not {longest}", meta.gap()));
+            if record.gap() != longest {
+                return self.broken("PG2", *page, 0, format!("{} is not {longest}", record.gap()));
             }
         }
         for page in &unswept {
@@ -48,8 +52,8 @@ impl Paged {
                 self.check_blocks(*page)?;
             }
         }
-        let pages = memory.space.in_use() as usize;
-        let used = pages * PAGE_BYTES + memory.described * size_of::<super::meta::Meta>();
+        let pages = (memory.space.in_use() + memory.space.idle()) as usize;
+        let used = pages * (PAGE_BYTES + size_of::<Record>()) + memory.slots.bytes();
         if memory.space.in_use() > memory.space.limit() || used > self.limit {
             return self.broken("PG3", 0, 0, format!("{used} bytes"));
         }
@@ -57,17 +61,18 @@ impl Paged {
     }
 
     fn check_blocks(&self, page: u32) -> Result<usize, Violation> {
-        let meta = self.table.get(page);
+        let record = self.table.get(page);
+        let (blocks, marks) = (self.table.blocks(record), self.table.marks(record));
         let (mut at, mut longest, mut objects) = (0, 0, HashSet::new());
         while at < PAGE_WORDS {
-            if !meta.is_start(at) {
+            if !blocks.is_start(at) {
                 self.broken("PG1", page, at, "no block begins".into())?;
             }
-            let end = meta.end_of(at);
+            let end = blocks.end_of(at);
             if end < at + 2 {
                 self.broken("PG1", page, at, "a block of one word".into())?;
             }
-            if meta.is_object(at) {
+            if blocks.is_object(at) {
                 objects.insert(at);
             } else {
                 longest = longest.max(end - at);
@@ -76,8 +81,8 @@ impl Paged {
         }
         let cycle = self.phase.load(Ordering::Acquire) >> 1;
         let mut from = 0;
-        while meta.marks.is_of(cycle)
-            && let Some((index, _)) = meta.marks.next_marked(from)
+        while marks.is_of(cycle)
+            && let Some((index, _)) = marks.next_marked(from)
         {
             if !objects.contains(&index) {
                 self.broken("PG4", page, index, "marked".into())?;

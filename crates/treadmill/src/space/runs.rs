@@ -48,7 +48,8 @@ impl Tags {
     /// Inside a table of `stride` bytes for each page: the four numbers at byte `numbers` of each entry, the flags at byte `flags`.
     ///
     /// # Safety
-    /// The entries are zero at first; the flags are nobody else's, and the numbers nobody else's while a page is free. Both are aligned.
+    /// The entries are zero at first; the flags' two lowest bits are nobody else's, nor are the numbers while a page is free. Both are aligned.
+    /// Whoever writes the flags' other bits keeps the lowest, and does so while nobody uses the tags.
     pub(crate) unsafe fn within(area: Arc<Area>, stride: usize, numbers: usize, flags: usize) -> Tags {
         let pages = (area.range().len() / stride) as u32;
         Tags { area, stride, numbers, flags, pages }

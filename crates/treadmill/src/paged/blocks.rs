@@ -1,35 +1,17 @@
-//! What is kept beside each page: where its blocks begin, which are objects, which are marked.
+//! What is kept beside each page with several objects: where its blocks begin, which are objects, which are marked.
 //!
 //! A block's first word has its bit set in `starts`; the bit of its second word says whether the block is an object or a gap. All blocks are
 //! at least two words long, so the bits never collide. Only the thread that owns the page, or holds the lock of the memory, writes them; markers read them.
 
-use super::marks::{Marks, PAGE_WORDS, groups};
-use crate::sync::{AtomicU32, AtomicU64, Ordering};
+use super::marks::{PAGE_WORDS, groups};
+use crate::sync::{AtomicU64, Ordering};
 
-/// What a page is used for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// Nothing, or the inside of a large object.
-    None,
-    /// Objects up to a page.
-    Small,
-    /// The first page of a large object. Its last page may be a `Small` one.
-    Large,
-}
-
-/// The metadata of one page. All zero is a page used for nothing.
+/// The bits of one page. Those of marks count only while the page's colour says so.
 #[derive(Debug)]
-#[repr(C)]
-pub(super) struct Meta {
-    starts: [AtomicU64; PAGE_WORDS / 64],
-    pub(super) marks: Marks,
-    kind: AtomicU32,
-    /// The next page of the list that this one is on, plus one.
-    next: AtomicU32,
-    /// The longest gap in words, of a page on a list.
-    gap: AtomicU32,
-    /// Whether the page is the first or the last of a free run; `starts` then holds the run's tags.
-    run: AtomicU32,
+#[repr(C, align(64))]
+pub(super) struct Blocks {
+    starts: [AtomicU64; GROUPS],
+    pub(super) marks: [AtomicU64; GROUPS],
 }
 
 const GROUPS: usize = PAGE_WORDS / 64;
@@ -63,50 +45,12 @@ fn next_bit(groups: &[u64; GROUPS], from: usize) -> usize {
     group * 64 + bits.trailing_zeros() as usize
 }
 
-impl Meta {
-    /// Where the words that blocks are noted in begin, in bytes.
-    pub(super) const BLOCKS: usize = std::mem::offset_of!(Meta, starts);
-    /// Where it is noted whether the page begins or ends a free run, in bytes.
-    pub(super) const RUN: usize = std::mem::offset_of!(Meta, run);
-
+impl Blocks {
     /// Asks the processor to fetch what sweeping will read.
     #[inline]
     pub(super) fn prefetch(&self) {
-        crate::area::prefetch(std::ptr::from_ref(self).cast());
-        crate::area::prefetch(std::ptr::from_ref(&self.marks).cast());
-    }
-
-    pub(super) fn kind(&self) -> Kind {
-        match self.kind.load(Ordering::Relaxed) {
-            1 => Kind::Small,
-            2 => Kind::Large,
-            _ => Kind::None,
-        }
-    }
-
-    pub(super) fn set_kind(&self, kind: Kind) {
-        let number = match kind {
-            Kind::None => 0,
-            Kind::Small => 1,
-            Kind::Large => 2,
-        };
-        self.kind.store(number, Ordering::Relaxed);
-    }
-
-    pub(super) fn next(&self) -> Option<u32> {
-        self.next.load(Ordering::Relaxed).checked_sub(1)
-    }
-
-    pub(super) fn set_next(&self, page: Option<u32>) {
-        self.next.store(page.map_or(0, |page| page + 1), Ordering::Relaxed);
-    }
-
-    pub(super) fn gap(&self) -> usize {
-        self.gap.load(Ordering::Relaxed) as usize
-    }
-
-    pub(super) fn set_gap(&self, words: usize) {
-        self.gap.store(words as u32, Ordering::Relaxed);
+        crate::area::prefetch(self.starts.as_ptr().cast());
+        crate::area::prefetch(self.marks.as_ptr().cast());
     }
 
     /// Makes one gap of the whole page.
@@ -115,7 +59,6 @@ impl Meta {
         for bits in &self.starts[1..] {
             bits.store(0, Ordering::Relaxed);
         }
-        self.set_kind(Kind::Small);
     }
 
     #[inline]
@@ -145,7 +88,7 @@ impl Meta {
         }
     }
 
-    /// As [`Meta::place`] for `count` objects of two words in a row, of `words` words together.
+    /// As [`Blocks::place`] for `count` objects of two words in a row, of `words` words together.
     #[inline]
     pub(super) fn place_pairs(&self, index: usize, count: usize, words: usize, rest: usize) {
         for (group, mask) in groups(index, index + 2 * count) {
@@ -205,16 +148,13 @@ impl Meta {
         self.test(index)
     }
 
-    /// Makes gaps of all objects that `cycle` left unmarked; the words of those that stay, and the longest gap.
-    pub(super) fn sweep(&self, cycle: u32) -> Swept {
-        if !self.marks.is_of(cycle) {
-            return Swept { live: 0, gap: PAGE_WORDS };
-        }
+    /// Makes gaps of all objects that are not marked; the words of those that stay, and the longest gap.
+    pub(super) fn sweep(&self) -> Swept {
         let (mut starts, mut kept, mut dead) = ([0; GROUPS], [0; GROUPS], [0; GROUPS]);
         for group in 0..GROUPS {
             starts[group] = first_words(self.starts[group].load(Ordering::Relaxed));
             // An object that lives has both of its bits, here as there; whether it was scanned does not matter any more.
-            let marked = self.marks.group(group) & starts[group];
+            let marked = self.marks[group].load(Ordering::Relaxed) & starts[group];
             kept[group] = marked | marked << 1;
             dead[group] = starts[group] & !marked;
         }
@@ -235,39 +175,12 @@ impl Meta {
         Swept { live, gap: longest }
     }
 
-    /// The length in words of the large object that begins on this page.
-    pub(super) fn large_words(&self) -> usize {
-        self.starts[1].load(Ordering::Relaxed) as usize
-    }
-
-    /// Makes this the first page of a large object of `words` words, which shares its last page with small objects or not.
-    pub(super) fn set_large(&self, words: usize, shares: bool) {
-        self.starts[1].store(words as u64, Ordering::Relaxed);
-        self.starts[2].store(0, Ordering::Relaxed);
-        self.starts[3].store(shares as u64, Ordering::Relaxed);
-        self.set_kind(Kind::Large);
-    }
-
-    /// Whether small objects may lie behind the end of the large object that begins on this page.
-    pub(super) fn shares_last_page(&self) -> bool {
-        self.starts[3].load(Ordering::Relaxed) == 1
-    }
-
-    /// Makes this the last page of a large object: its last `words` words look like an object of their own. The words of gap behind them.
+    /// Makes this that of the last page of a large object: the last `words` words of it look like an object of their own. The words of gap behind them.
     pub(super) fn set_tail(&self, words: usize) -> usize {
         self.format();
-        let (taken, rest) = Meta::fit(0, words.max(2), PAGE_WORDS);
+        let (taken, rest) = Blocks::fit(0, words.max(2), PAGE_WORDS);
         self.place(0, taken, rest);
         rest
-    }
-
-    /// Takes the next `portion` words of a large object to be scanned; its words from the result on.
-    pub(super) fn take_portion(&self, portion: usize) -> usize {
-        self.starts[2].fetch_add(portion as u64, Ordering::AcqRel) as usize
-    }
-
-    pub(super) fn rewind_portions(&self) {
-        self.starts[2].store(0, Ordering::Release);
     }
 }
 
@@ -286,19 +199,20 @@ mod tests {
     #[test]
     fn a_row_of_pairs_is_that_many_objects() {
         for (index, count) in [(0, 1), (0, 256), (62, 1), (62, 2), (2, 31), (64, 32), (128, 190), (510, 1)] {
-            // SAFETY: all zero is a valid `Meta`.
-            let (row, single): (Meta, Meta) = unsafe { (std::mem::zeroed(), std::mem::zeroed()) };
-            for meta in [&row, &single] {
-                meta.format();
-                meta.set(index);
+            // SAFETY: all zero is a valid `Blocks`.
+            let (row, single): (Blocks, Blocks) = unsafe { (std::mem::zeroed(), std::mem::zeroed()) };
+            for blocks in [&row, &single] {
+                blocks.format();
+                blocks.set(index);
             }
             row.place_pairs(index, count, 2 * count, PAGE_WORDS - index - 2 * count);
             for at in (index..index + 2 * count).step_by(2) {
-                let (taken, rest) = Meta::fit(at, 2, PAGE_WORDS - at);
+                let (taken, rest) = Blocks::fit(at, 2, PAGE_WORDS - at);
                 assert_eq!(taken, 2);
                 single.place(at, taken, rest);
             }
-            let bits = |meta: &Meta| meta.starts.iter().map(|bits| bits.load(Ordering::Relaxed)).collect::<Vec<_>>();
+            let bits =
+                |blocks: &Blocks| blocks.starts.iter().map(|bits| bits.load(Ordering::Relaxed)).collect::<Vec<_>>();
             assert_eq!(bits(&row), bits(&single), "{count} at {index}");
         }
     }
@@ -314,11 +228,10 @@ mod tests {
             (seed >> 8) % limit
         };
         for round in 0..3000 {
-            // SAFETY: all zero is a valid `Meta`.
-            let meta: Meta = unsafe { std::mem::zeroed() };
-            meta.format();
-            meta.marks.claim(5);
-            let (mut at, mut blocks) = (0, Vec::new());
+            // SAFETY: all zero is a valid `Blocks`.
+            let blocks: Blocks = unsafe { std::mem::zeroed() };
+            blocks.format();
+            let (mut at, mut made) = (0, Vec::new());
             let longest = [3, 12, 60, 500][round % 4];
             while at < PAGE_WORDS {
                 let gap = PAGE_WORDS - at;
@@ -326,22 +239,22 @@ mod tests {
                 if words + 2 > gap {
                     break;
                 }
-                let (taken, rest) = Meta::fit(at, words, gap);
-                meta.place(at, taken, rest);
+                let (taken, rest) = Blocks::fit(at, words, gap);
+                blocks.place(at, taken, rest);
                 let marked = random(3) > 0;
                 if marked {
-                    meta.marks.mark_and_take(at);
+                    blocks.marks[at / 64].fetch_or(3 << (at % 64), Ordering::Relaxed);
                 }
-                blocks.push((at, at + taken, marked));
+                made.push((at, at + taken, marked));
                 at += taken;
             }
-            let live: usize = blocks.iter().filter(|block| block.2).map(|block| block.1 - block.0).sum();
-            let swept = meta.sweep(5);
+            let live: usize = made.iter().filter(|block| block.2).map(|block| block.1 - block.0).sum();
+            let swept = blocks.sweep();
             assert_eq!(swept.live, live);
             let (mut at, mut found, mut gaps) = (0, Vec::new(), Vec::new());
             while at < PAGE_WORDS {
-                let end = meta.end_of(at);
-                if meta.is_object(at) {
+                let end = blocks.end_of(at);
+                if blocks.is_object(at) {
                     found.push((at, end, true));
                 } else {
                     gaps.push((at, end));
@@ -350,8 +263,8 @@ mod tests {
             }
             assert!(gaps.windows(2).all(|pair| pair[0].1 < pair[1].0), "neighbours are joined");
             assert_eq!(swept.gap, gaps.iter().map(|gap| gap.1 - gap.0).max().unwrap_or(0));
-            blocks.retain(|block| block.2);
-            assert_eq!(found, blocks);
+            made.retain(|block| block.2);
+            assert_eq!(found, made);
         }
     }
 }
