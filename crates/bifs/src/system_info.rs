@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use atoll_heap::architecture;
 use atoll_platform::clock;
-use atoll_process::{BuiltIn, Caller, Outcome, System};
+use atoll_process::{BuiltIn, Caller, Outcome, System, microstates};
 use atoll_term::{Build, Term, atoms};
 use parking_lot::Mutex;
 
@@ -357,8 +357,11 @@ fn system_flag(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
             Term::boolean(System::get().schedule().measure_wall_time(on))
         }
         "microstate_accounting" => {
-            crate::spawn::boolean(value).ok_or_else(badarg)?;
-            atoms::FALSE
+            if value == name("reset") {
+                microstates::reset();
+                return Ok(Term::boolean(microstates::is_on()));
+            }
+            Term::boolean(microstates::switch(crate::spawn::boolean(value).ok_or_else(badarg)?))
         }
         "scheduler_bind_type" => name("unbound"),
         "cpu_topology" => atoms::UNDEFINED,

@@ -11,6 +11,7 @@ pub mod handle;
 mod inbox;
 pub mod inspect;
 mod mailbox;
+pub mod microstates;
 pub mod native;
 mod ports;
 pub mod process;

@@ -14,6 +14,7 @@ use std::time::Duration;
 use atoll_heap::statistics::take_paused;
 use atoll_heap::{Fragment, architecture};
 use atoll_platform::clock;
+use atoll_process::microstates::{State, charged};
 use atoll_process::table::pin;
 use atoll_process::{Process, Schedule, System, exit, profile, send};
 use atoll_term::Term;
@@ -245,7 +246,7 @@ impl Schedulers {
             self.tell_running(index, process);
         }
         loop {
-            match engine.run(process) {
+            match charged(State::Emulator, || engine.run(process)) {
                 Slice::Yielded => {
                     process.requeue();
                     self.enqueue(pointer);
@@ -333,7 +334,7 @@ impl Schedulers {
     fn look(&self, now: i64) -> Option<Turn<'_>> {
         let turn = self.take_turn()?;
         self.polled.store(now, Ordering::Relaxed);
-        turn.poll.wait(Duration::ZERO).then_some(turn)
+        charged(State::CheckIo, || turn.poll.wait(Duration::ZERO)).then_some(turn)
     }
 
     /// Takes work from another queue, or sleeps until there is some. With the turn that comes back, what was found ready
@@ -369,7 +370,7 @@ impl Schedulers {
             return None;
         }
         architecture().thread_sleeps();
-        let turn = self.sleep(index);
+        let turn = charged(State::Sleep, || self.sleep(index));
         architecture().thread_wakes();
         turn
     }
@@ -487,9 +488,11 @@ fn tell_runnable(process: &Process, active: bool) {
 
 fn expire_timers(index: usize) {
     if timer_is_due(index) {
-        for (number, action) in System::get().timers.take_due(index, clock::monotonic()) {
-            send::expire(number, action);
-        }
+        charged(State::Aux, || {
+            for (number, action) in System::get().timers.take_due(index, clock::monotonic()) {
+                send::expire(number, action);
+            }
+        });
     }
 }
 
