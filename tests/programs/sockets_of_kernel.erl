@@ -11,6 +11,8 @@ main(_) ->
     io:format("~p~n", [[receive {'DOWN', Ref, process, Pid, Reason} -> Reason end || {Pid, Ref} <- Workers]]),
     [io:format("~p ~p~n", [Backend, datagram(Backend)]) || Backend <- Backends],
     io:format("~p~n", [raw()]),
+    options(),
+    names(),
     {ok, [_ | _]} = inet:gethostname(),
     {ok, [_ | _]} = net:getifaddrs(),
     io:format("~p~n", [inet:getaddr("localhost", inet)]),
@@ -40,6 +42,29 @@ datagram(Backend) ->
     {ok, Port} = inet:port(Other),
     ok = gen_udp:send(One, "localhost", Port, "datagram"),
     receive {udp, Other, ?LOCAL, _, Data} -> [gen_udp:close(Socket) || Socket <- [One, Other]], Data end.
+
+%% Whether the system's refusal of an option is told.
+options() ->
+    {ok, Socket} = gen_udp:open(0, [{add_membership, {?LOCAL, {0, 0, 0, 0}}}]),
+    [io:format("~p ~p~n", [Option, inet:setopts(Socket, [Option])]) ||
+        Option <- [{add_membership, {?LOCAL, {0, 0, 0, 0}}}, {drop_membership, {{239, 1, 1, 1}, {0, 0, 0, 0}}},
+                   {multicast_if, {1, 2, 3, 4}}, {multicast_ttl, 1000}, {ttl, 1000}, {ttl, 10}, {tclass, 10}, {recvtos, true},
+                   {bind_to_device, <<"no such">>}, {nodelay, true}, {raw, 0, 9999, <<1:32/native>>}]],
+    gen_udp:close(Socket).
+
+names() ->
+    {ok, Listener} = gen_tcp:listen(0, [{ip, ?LOCAL}]),
+    {ok, Port} = inet:port(Listener),
+    {ok, Client} = gen_tcp:connect(?LOCAL, Port, []),
+    {ok, Own} = inet:port(Client),
+    {ok, Server} = gen_tcp:accept(Listener),
+    io:format("~p~n", [{inet:socknames(Listener) =:= {ok, [{?LOCAL, Port}]}, inet:peernames(Listener),
+                        inet:socknames(Client) =:= {ok, [{?LOCAL, Own}]}, inet:peernames(Client) =:= {ok, [{?LOCAL, Port}]},
+                        inet:peernames(Server) =:= {ok, [{?LOCAL, Own}]}}]),
+    [gen_tcp:close(Socket) || Socket <- [Client, Server, Listener]],
+    {ok, Socket} = gen_udp:open(0),
+    io:format("~p~n", [{inet:peernames(Socket), gen_udp:connect(Socket, ?LOCAL, Port), inet:peernames(Socket) =:= {ok, [{?LOCAL, Port}]}}]),
+    gen_udp:close(Socket).
 
 raw() ->
     {ok, Listener} = socket:open(inet, stream, tcp),

@@ -25,9 +25,6 @@ pub const BUILT_INS: &[BuiltIn] = &[
     BuiltIn { module: "erts_internal", name: "abort_pending_connection", arity: 2, function: never },
     BuiltIn { module: "erts_literal_area_collector", name: "release_area_switch", arity: 0, function: never },
     BuiltIn { module: "erlang", name: "load_nif", arity: 2, function: load_nif },
-    BuiltIn { module: "erlang", name: "seq_trace_info", arity: 1, function: seq_trace_info },
-    BuiltIn { module: "erlang", name: "seq_trace_print", arity: 1, function: never },
-    BuiltIn { module: "erlang", name: "seq_trace_print", arity: 2, function: never },
     BuiltIn { module: "erlang", name: "dt_get_tag", arity: 0, function: undefined },
     BuiltIn { module: "erlang", name: "dt_get_tag_data", arity: 0, function: undefined },
     BuiltIn { module: "erlang", name: "dt_put_tag", arity: 1, function: undefined },
@@ -139,19 +136,4 @@ fn load_nif(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let text = heap.string("Failed to load NIF library: this machine loads no native libraries");
     let reason = heap.tuple(&[name("load_failed"), text]);
     Ok(heap.tuple(&[atoms::ERROR, reason]))
-}
-
-/// No message carries a trace token.
-fn seq_trace_info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let item = arguments[0];
-    if !item.is_atom() {
-        return Err(badarg());
-    }
-    match atoms::atom_name(item) {
-        "label" | "serial" => Ok(Term::NIL),
-        "send" | "receive" | "print" | "timestamp" | "monotonic_timestamp" | "strict_monotonic_timestamp" => {
-            Ok(caller.heap().tuple(&[item, atoms::FALSE]))
-        }
-        _ => Err(badarg()),
-    }
 }

@@ -49,6 +49,7 @@ mod re_options;
 mod re_pattern;
 mod registry;
 mod send;
+mod seq_trace;
 mod spawn;
 mod statistics;
 mod support;
@@ -114,6 +115,7 @@ const AREAS: &[&[BuiltIn]] = &[
     re::BUILT_INS,
     registry::BUILT_INS,
     send::BUILT_INS,
+    seq_trace::BUILT_INS,
     spawn::BUILT_INS,
     statistics::BUILT_INS,
     system_monitor::BUILT_INS,

@@ -4,6 +4,7 @@ use std::ptr::NonNull;
 
 use atoll_heap::{Fragment, architecture};
 use atoll_operations::Exception;
+use atoll_process::sequence::Mark;
 use atoll_process::{BuiltIn, Caller, Outcome, Signal, System, signal, tracing};
 use atoll_term::{Build, Term, View, atoms};
 
@@ -60,7 +61,7 @@ fn missing(caller: &mut Caller<'_>, target: Term, reason: Term) {
     let heap = caller.heap();
     let message = heap.tuple(&[atoms::EXIT_UPPER, target, reason]);
     let fragment = architecture().send(Some(heap), message);
-    let exit = signal::attach(fragment, Signal::LinkExit { from: target });
+    let exit = signal::attach(fragment, Signal::LinkExit { from: target, mark: Mark::Neutral });
     System::get().deliver_or_answer(caller.process.pid, exit);
 }
 

@@ -272,7 +272,7 @@ impl Subject<'_> {
             atoms::PARENT if self.own.parent.is_none() => atoms::UNDEFINED,
             atoms::PARENT => self.own.parent,
             atoms::TRACE => Term::small(0),
-            atoms::SEQUENTIAL_TRACE_TOKEN => Term::NIL,
+            atoms::SEQUENTIAL_TRACE_TOKEN => self.own.token_term(),
             atoms::LAST_CALLS => {
                 let saved = self.own.rare.as_ref().map_or(0, |rare| rare.save_calls);
                 if saved == 0 { atoms::FALSE } else { Term::NIL }

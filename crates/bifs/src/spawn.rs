@@ -3,6 +3,7 @@
 use atoll_code::registry;
 use atoll_heap::HeapOptions;
 use atoll_operations::Exception;
+use atoll_process::sequence::{self, Mark, Reply, SpawnRequest};
 use atoll_process::spawn::{SpawnMonitor, SpawnOptions};
 use atoll_process::{
     AliasKind, BuiltIn, Caller, Flags, Interrupt, Outcome, Priority, ReferenceId, Signal, System, signal,
@@ -72,6 +73,7 @@ pub fn default_options() -> SpawnOptions {
         priority: Priority::Normal,
         heap: default_heap(),
         flags: Flags { heap_limit_spares, quiet_heap_limit, ..Flags::default() },
+        request: None,
     }
 }
 
@@ -123,14 +125,22 @@ fn start(caller: &mut Caller<'_>, work: Option<Work>, options: &SpawnOptions) ->
     made.map_err(|_| system_limit())
 }
 
-fn linked() -> SpawnOptions {
-    SpawnOptions { link: true, ..default_options() }
+fn linked(caller: &mut Caller<'_>) -> SpawnOptions {
+    SpawnOptions { link: true, request: plain_request(caller, atoms::LINK), ..default_options() }
+}
+
+/// How a process was asked for with this option alone, if somebody is to be told.
+fn plain_request(caller: &mut Caller<'_>, option: Term) -> Option<SpawnRequest> {
+    caller.own.token()?;
+    let options = caller.heap().list([option]);
+    Some(SpawnRequest { options, tag: atoms::SPAWN_REPLY, reference: Term::NONE, replies: Reply::Result })
 }
 
 fn start_monitored(caller: &mut Caller<'_>, work: Option<Work>) -> Outcome {
     let reference = ReferenceId::fresh();
     let monitor = Some(SpawnMonitor { reference, tag: atoms::DOWN });
-    let pid = start(caller, work, &SpawnOptions { monitor, ..default_options() })?;
+    let request = plain_request(caller, atoms::MONITOR);
+    let pid = start(caller, work, &SpawnOptions { monitor, request, ..default_options() })?;
     let heap = caller.heap();
     let reference = reference.term(heap);
     Ok(heap.tuple(&[pid, reference]))
@@ -158,22 +168,26 @@ fn spawn_4(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 fn spawn_link_1(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let work = fun_work(caller, arguments[0]);
-    start(caller, work, &linked())
+    let options = linked(caller);
+    start(caller, work, &options)
 }
 
 fn spawn_link_2(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let work = fun_work(caller, arguments[1]);
     let work = on_node(caller, arguments[0], work);
-    start(caller, work, &linked())
+    let options = linked(caller);
+    start(caller, work, &options)
 }
 
 fn spawn_link_3(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    start(caller, function_work(arguments), &linked())
+    let options = linked(caller);
+    start(caller, function_work(arguments), &options)
 }
 
 fn spawn_link_4(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let work = on_node(caller, arguments[0], function_work(&arguments[1..]));
-    start(caller, work, &linked())
+    let options = linked(caller);
+    start(caller, work, &options)
 }
 
 fn spawn_monitor_1(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
@@ -337,9 +351,11 @@ fn read_options(options: Term, is_request: bool) -> Option<Requested> {
 }
 
 fn start_with(caller: &mut Caller<'_>, work: Option<Work>, options: Term) -> Outcome {
-    let Some(requested) = read_options(options, false) else {
+    let Some(mut requested) = read_options(options, false) else {
         return Err(if work.is_some() { badopt(caller) } else { badarg() });
     };
+    let tag = requested.reply_tag;
+    requested.spawn.request = Some(SpawnRequest { options, tag, reference: Term::NONE, replies: Reply::Result });
     let reference = ReferenceId::fresh();
     let (pid, reference) = start_requested(caller, work, &requested, reference)?;
     Ok(if requested.monitor { caller.heap().tuple(&[pid, reference]) } else { pid })
@@ -396,14 +412,20 @@ fn spawn_opt_5(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 fn spawn_request(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let Some(work) = function_work(&arguments[..3]) else { return Ok(atoms::BADARG) };
     let reference = ReferenceId::fresh();
-    let Some(requested) = read_options(arguments[3], true) else {
+    let Some(mut requested) = read_options(arguments[3], true) else {
         if list_elements(arguments[3]).is_none() {
             return Ok(atoms::BADARG);
         }
         let request = reference.term(caller.heap());
-        tell(caller, reference, [atoms::SPAWN_REPLY, request, atoms::ERROR, atoms::BADOPT]);
+        tell(caller, reference, [atoms::SPAWN_REPLY, request, atoms::ERROR, atoms::BADOPT], Mark::Neutral);
         return Ok(request);
     };
+    requested.spawn.request = Some(SpawnRequest {
+        options: arguments[3],
+        tag: requested.reply_tag,
+        reference: reference.term(caller.heap()),
+        replies: if requested.reply_ok { Reply::Message } else { Reply::Nothing },
+    });
     let (result, value, request, told) = match start_requested(caller, Some(work), &requested, reference) {
         Ok((pid, term)) => (atoms::OK, pid, term, requested.reply_ok),
         Err(Interrupt::Raise(Exception { reason, .. })) => {
@@ -412,7 +434,8 @@ fn spawn_request(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         Err(other) => return Err(other),
     };
     if told {
-        tell(caller, reference, [requested.reply_tag, request, result, value]);
+        let mark = if result == atoms::OK { sequence::reply_of(caller.own, value) } else { Mark::Neutral };
+        tell(caller, reference, [requested.reply_tag, request, result, value], mark);
     }
     Ok(request)
 }
@@ -428,24 +451,24 @@ fn dist_spawn_request(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let (reply_tag, told) = match read_options(options, true) {
         Some(requested) => (requested.reply_tag, requested.reply_error),
         None if kind == atoms::SPAWN_REQUEST => {
-            tell(caller, reference, [atoms::SPAWN_REPLY, request, atoms::ERROR, atoms::BADOPT]);
+            tell(caller, reference, [atoms::SPAWN_REPLY, request, atoms::ERROR, atoms::BADOPT], Mark::Neutral);
             return Ok(request);
         }
         None => return Ok(atoms::BADOPT),
     };
     if told {
-        tell(caller, reference, [reply_tag, request, atoms::ERROR, atoms::NOCONNECTION]);
+        tell(caller, reference, [reply_tag, request, atoms::ERROR, atoms::NOCONNECTION], Mark::Neutral);
     }
     Ok(request)
 }
 
 /// Sends the caller the result of a request.
-fn tell(caller: &mut Caller<'_>, reference: ReferenceId, message: [Term; 4]) {
+fn tell(caller: &mut Caller<'_>, reference: ReferenceId, message: [Term; 4], mark: Mark) {
     caller.own.rare().spawn_requests.push(reference);
     let heap = caller.heap();
     let message = heap.tuple(&message);
     let fragment = atoll_heap::architecture().send(Some(heap), message);
-    let reply = signal::attach(fragment, Signal::SpawnReply { reference });
+    let reply = signal::attach(fragment, Signal::SpawnReply { reference, mark });
     System::get().deliver_or_answer(caller.process.pid, reply);
 }
 

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use atoll_heap::statistics::COUNTERS;
 use atoll_platform::clock;
-use atoll_process::{BuiltIn, Caller, Outcome, System};
-use atoll_term::{Build, OffHeapBinary, Term, WORD_BYTES, atoms};
+use atoll_process::{BuiltIn, Caller, Outcome, System, microstates};
+use atoll_term::{Build, OffHeapBinary, Term, WORD_BYTES, atoms, map};
 
 use crate::process_support::{badarg, list_elements, name};
 
@@ -103,11 +103,30 @@ fn statistics(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
             Some(times) => wall_time(caller, &times),
             None => atoms::UNDEFINED,
         },
-        // Not measured unless switched on, and it cannot be switched on.
-        "microstate_accounting" => atoms::UNDEFINED,
+        "microstate_accounting" => microstate_accounting(caller),
         _ => return Err(badarg()),
     };
     Ok(value)
+}
+
+/// `[#{type => scheduler, id => Number, counters => #{State => Nanoseconds}}]`: of schedulers; what others do is not measured.
+fn microstate_accounting(caller: &mut Caller<'_>) -> Term {
+    let heap = caller.heap();
+    let rows: Vec<Term> = microstates::spent()
+        .iter()
+        .enumerate()
+        .map(|(index, spent)| {
+            let counters = microstates::NAMES.iter().zip(spent);
+            let counters: Vec<_> = counters.map(|(state, spent)| (name(state), heap.integer(*spent))).collect();
+            let counters = map::from_pairs(heap, &counters);
+            let number = Term::small(index as i64 + 1);
+            map::from_pairs(
+                heap,
+                &[(name("counters"), counters), (name("id"), number), (name("type"), name("scheduler"))],
+            )
+        })
+        .collect();
+    heap.list(rows)
 }
 
 /// Types of memory, in the order of `memory/0`.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use atoll_heap::architecture;
 use atoll_platform::clock;
-use atoll_process::{BuiltIn, Caller, Outcome, System};
+use atoll_process::{BuiltIn, Caller, Outcome, System, microstates};
 use atoll_term::{Build, Term, atoms};
 use parking_lot::Mutex;
 
@@ -216,7 +216,10 @@ fn built(caller: &mut Caller<'_>, item: &str) -> Option<Term> {
         "min_bin_vheap_size" => heap_option(caller, item, BINARY_HEAP_WORDS),
         "fullsweep_after" => heap_option(caller, item, defaults.full_sweep_after.into()),
         "max_heap_size" => heap_limit_map(caller.heap(), defaults.maximum_words, spares, quiet),
-        "sequential_tracer" => caller.heap().tuple(&[name(item), atoms::FALSE]),
+        "sequential_tracer" => {
+            let tracer = crate::seq_trace::tracer();
+            caller.heap().tuple(&[name(item), tracer])
+        }
         "garbage_collection" => {
             let limit = heap_limit_map(caller.heap(), defaults.maximum_words, spares, quiet);
             let pairs = [
@@ -354,13 +357,22 @@ fn system_flag(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
             Term::boolean(System::get().schedule().measure_wall_time(on))
         }
         "microstate_accounting" => {
-            crate::spawn::boolean(value).ok_or_else(badarg)?;
-            atoms::FALSE
+            if value == name("reset") {
+                microstates::reset();
+                return Ok(Term::boolean(microstates::is_on()));
+            }
+            Term::boolean(microstates::switch(crate::spawn::boolean(value).ok_or_else(badarg)?))
         }
         "scheduler_bind_type" => name("unbound"),
         "cpu_topology" => atoms::UNDEFINED,
         "time_offset" => name("final"),
         "trace_control_word" => Term::small(0),
+        "sequential_tracer" => return crate::seq_trace::set_tracer(value).ok_or_else(badarg),
+        "reset_seq_trace" => {
+            crate::spawn::boolean(value).ok_or_else(badarg)?;
+            atoll_process::sequence::reset();
+            return Ok(atoms::TRUE);
+        }
         _ => return Err(badopt(caller)),
     };
     install_default_heap(defaults);

@@ -1,9 +1,11 @@
 //! What is told of calls of traced functions, and of their returns.
 
 use atoll_code::{Breakpoint, TracedFunction, frame_of};
-use atoll_ets::match_spec::{Action, Matcher, Object};
+use atoll_ets::match_spec::{Action, Matcher, Object, Tokens};
+use atoll_heap::Mutator;
 use atoll_operations::Class;
 use atoll_process::Caller;
+use atoll_process::sequence::Sequence;
 use atoll_process::tracing::{self, Tracing};
 use atoll_term::{Build, Term, Word, atoms};
 
@@ -28,6 +30,19 @@ struct Verdict {
     keep: u8,
 }
 
+/// The token of the process with this pid.
+struct TokensOf<'s>(Term, &'s mut Sequence);
+
+impl Tokens for TokensOf<'_> {
+    fn token(&mut self, heap: &mut Mutator) -> Term {
+        self.1.token.as_ref().map_or(Term::NIL, |token| token.term(heap))
+    }
+
+    fn set(&mut self, heap: &mut Mutator, item: Term, value: Term) -> bool {
+        self.1.set(self.0, heap, item, value).is_some()
+    }
+}
+
 fn judge(caller: &mut Caller<'_>, pattern: &Pattern, arguments: &[Term], return_to: *const Word) -> Option<Verdict> {
     let Some(program) = &pattern.0 else { return Some(Verdict { message: Some(None), keep: 0 }) };
     let pid = caller.process.pid;
@@ -37,11 +52,15 @@ fn judge(caller: &mut Caller<'_>, pattern: &Pattern, arguments: &[Term], return_
         Some(frame) => heap.tuple(&[frame.module, frame.name, Term::small(frame.arity.into())]),
         None => atoms::UNDEFINED,
     };
-    let mut matcher = Matcher::kept(program, pid).called_from(calling);
-    matcher.run(heap, Object::Own(list))?;
+    let (matched, actions) = caller.own.with_sequence(|sequence, heap| {
+        let mut tokens = TokensOf(pid, sequence);
+        let mut matcher = Matcher::kept(program, pid).called_from(calling).with_tokens(&mut tokens);
+        (matcher.run(heap, Object::Own(list)), std::mem::take(&mut matcher.actions))
+    });
+    matched?;
     let mut verdict = Verdict { message: Some(None), keep: 0 };
     let mut silent = None;
-    for (action, argument) in &matcher.actions {
+    for (action, argument) in &actions {
         match action {
             Action::Message if *argument == atoms::FALSE => verdict.message = None,
             Action::Message if *argument == atoms::TRUE => verdict.message = Some(None),

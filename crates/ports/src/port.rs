@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use atoll_heap::{Stored, architecture};
+use atoll_process::microstates::{self, charged};
+use atoll_process::sequence::{self, Mark};
 use atoll_process::{ReferenceId, Signal, System, profile, signal};
 use atoll_term::{Build, ScratchHeap, Term, atoms};
 use parking_lot::Mutex;
@@ -15,10 +17,6 @@ use crate::names::{error_name, name};
 use crate::open::Settings;
 use crate::poller::{self, Target};
 use crate::table;
-
-/// Bytes waiting to be written from which on a port is busy, and those at which it is not any more.
-const BUSY: usize = 8192;
-const NOT_BUSY: usize = 4096;
 
 /// A monitor on a port.
 #[derive(Clone, Copy, Debug)]
@@ -112,8 +110,8 @@ impl Port {
         }
         let _working = Working::begin(self.id);
         let (state, driver) = &mut *inside;
-        let result = work(self, state, &mut **driver);
-        if driver.pending() <= NOT_BUSY {
+        let result = charged(microstates::State::Port, || work(self, state, &mut **driver));
+        if driver.pending() <= driver.busy_limits().1 {
             wake(&mut state.suspended);
             if state.closing && driver.pending() == 0 {
                 self.end(state, &mut **driver, atoms::NORMAL);
@@ -135,7 +133,7 @@ impl Port {
 
     /// Whether more is waiting to be written than there should be.
     pub fn is_busy(driver: &dyn Driver) -> bool {
-        driver.pending() > BUSY
+        driver.pending() > driver.busy_limits().0
     }
 
     /// Makes another process the owner.
@@ -160,6 +158,15 @@ impl Port {
         self.with(|port, state, driver| port.end(state, driver, reason));
     }
 
+    /// Ends of its own accord: the owner has been told, and gets no exit signal.
+    pub fn leave(&self, state: &mut State, driver: &mut dyn Driver) {
+        if let Some(place) = state.links.iter().position(|linked| *linked == state.connected) {
+            state.links.swap_remove(place);
+            deliver(state.connected, signal::bare(Signal::Unlink { from: self.id }));
+        }
+        self.end(state, driver, atoms::NORMAL);
+    }
+
     /// The end: everything is given back, then others learn of it. `reason` is an immediate term.
     pub fn end(&self, state: &mut State, driver: &mut dyn Driver, reason: Term) {
         if !self.open.swap(false, Ordering::AcqRel) {
@@ -173,7 +180,7 @@ impl Port {
         for linked in std::mem::take(&mut state.links) {
             let message = scratch.tuple(&[atoms::EXIT_UPPER, self.id, reason]);
             let fragment = architecture().send(None, message);
-            deliver(linked, signal::attach(fragment, Signal::LinkExit { from: self.id }));
+            deliver(linked, signal::attach(fragment, Signal::LinkExit { from: self.id, mark: Mark::Plain }));
         }
         for monitor in std::mem::take(&mut state.monitors) {
             let reference = monitor.reference.term(&mut scratch);
@@ -189,7 +196,7 @@ impl Port {
         let mut scratch = ScratchHeap::new();
         let what = what(&mut scratch);
         let message = scratch.tuple(&[self.id, what]);
-        deliver(state.connected, architecture().send(None, message));
+        deliver(state.connected, sequence::neutral(architecture().send(None, message)));
     }
 
     /// Sends the owner received bytes, framed as the settings say.
@@ -267,7 +274,7 @@ impl Port {
     pub fn tell(&self, pid: Term, message: impl FnOnce(&mut ScratchHeap) -> Term) {
         let mut scratch = ScratchHeap::new();
         let message = message(&mut scratch);
-        deliver(pid, architecture().send(None, message));
+        deliver(pid, sequence::neutral(architecture().send(None, message)));
     }
 
     /// The end because of an error.

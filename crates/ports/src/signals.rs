@@ -4,7 +4,7 @@ use std::ptr::NonNull;
 
 use atoll_heap::{Fragment, architecture};
 use atoll_operations::iolist::iolist_bytes;
-use atoll_process::{Own, Ports, Signal, System, signal};
+use atoll_process::{Own, Ports, Signal, System, sequence, signal};
 use atoll_term::{Build, Term, atoms};
 
 use crate::commands;
@@ -44,7 +44,7 @@ impl Ports for AllPorts {
             return Err(signal::attach(fragment, *body));
         }
         match *body {
-            Signal::LinkExit { from } => {
+            Signal::LinkExit { from, .. } => {
                 let was_linked = port.with(|_, state, _| {
                     let before = state.links.len();
                     state.links.retain(|pid| *pid != from);
@@ -114,5 +114,5 @@ fn command(port: &Port, own: &mut Own, message: Term) -> Option<()> {
 
 fn answer(own: &mut Own, to: Term, message: Term) {
     let fragment = architecture().send(Some(&mut own.mutator), message);
-    System::get().deliver_or_answer(to, fragment);
+    System::get().deliver_or_answer(to, sequence::neutral(fragment));
 }

@@ -8,6 +8,7 @@ use atoll_term::{Build, Term, atoms};
 
 use crate::mailbox::Mailbox;
 use crate::process::{Own, Process};
+use crate::sequence::{self, Mark};
 use crate::signal::{self, Signal, attach};
 use crate::system::{System, monitored_object};
 
@@ -25,6 +26,7 @@ pub fn terminate(process: NonNull<Process>, reason: Term) {
     if own.flags.traced {
         crate::tracing::event(pid, own, crate::tracing::PROCS, "exit", &[reason]);
     }
+    let marks = if own.token().is_some() { exits_told(pid, own, reason) } else { Vec::new() };
     let rare = own.rare.take();
     // From here on nobody finds it; what is in the inbox is answered below.
     // SAFETY: this thread runs the process and is pinned.
@@ -35,7 +37,7 @@ pub fn terminate(process: NonNull<Process>, reason: Term) {
         system.exit_work(pid, own);
     }
     if let Some(rare) = rare {
-        tell_others(system, own, pid, reason, *rare);
+        tell_others(system, own, pid, reason, *rare, marks);
     }
     for chain in [own.mailbox.clear(), shared.inbox.close()] {
         let mut chain = chain;
@@ -52,12 +54,24 @@ pub fn terminate(process: NonNull<Process>, reason: Term) {
     drop(guard);
 }
 
-fn tell_others(system: &System, own: &mut Own, pid: Term, reason: Term, rare: crate::process::Rare) {
+/// The system tracer is told of the exit signals that a process with a token sends. What goes with each.
+#[cold]
+#[inline(never)]
+fn exits_told(pid: Term, own: &mut Own, reason: Term) -> Vec<Mark> {
+    let message = own.mutator.tuple(&[atoms::EXIT_UPPER, pid, reason]);
+    let links = own.rare.as_ref().map(|rare| rare.links.clone()).unwrap_or_default();
+    let exists = |link: Term| link.is_local_port() || System::get().table.contains(link);
+    let mut told = |link: &Term| if exists(*link) { sequence::sent(pid, own, *link, message) } else { Mark::Plain };
+    links.iter().map(&mut told).collect()
+}
+
+fn tell_others(system: &System, own: &mut Own, pid: Term, reason: Term, rare: crate::process::Rare, marks: Vec<Mark>) {
     if !rare.links.is_empty() {
         let message = own.mutator.tuple(&[atoms::EXIT_UPPER, pid, reason]);
-        for link in &rare.links {
+        let marks = marks.into_iter().chain(std::iter::repeat_with(|| Mark::Plain));
+        for (link, mark) in rare.links.iter().zip(marks) {
             let fragment = architecture().send(Some(&mut own.mutator), message);
-            let signal = attach(fragment, Signal::LinkExit { from: pid });
+            let signal = attach(fragment, Signal::LinkExit { from: pid, mark });
             if let Err(fragment) = system.deliver(*link, signal) {
                 signal::discard(fragment);
             }

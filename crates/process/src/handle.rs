@@ -7,6 +7,7 @@ use atoll_term::{Build, ScratchHeap, Term, Word, atoms};
 
 use crate::process::{AliasKind, IncomingMonitor, Own, Process, Rare, WaitState};
 use crate::reference::ReferenceId;
+use crate::sequence::{self, Mark};
 use crate::signal::{self, RequestKind, Signal, attach};
 use crate::system::System;
 use crate::tracing;
@@ -61,6 +62,16 @@ pub fn receive_signals(process: &Process, own: &mut Own, answer: &mut dyn FnMut(
                 }
                 own.mailbox.push(fragment);
             }
+            Some(body) if matches!(*body, Signal::Message { .. }) => {
+                if own.flags.traced {
+                    // SAFETY: the fragment is ours.
+                    let message = unsafe { fragment.as_ref() }.term;
+                    tracing::event(process.pid, own, tracing::RECEIVE, "receive", &[message]);
+                }
+                if let Signal::Message { mark } = *body {
+                    sequence::push(own, fragment, mark);
+                }
+            }
             Some(body) => fate = act(process, own, *body, fragment, answer),
         }
     }
@@ -77,6 +88,10 @@ fn act(
     let mut keep = false;
     let mut fate = Fate::Lives;
     match body {
+        Signal::Message { mark } => {
+            sequence::push(own, fragment, mark);
+            keep = true;
+        }
         Signal::Link { from } => {
             let links = &mut own.rare().links;
             if !links.contains(&from) {
@@ -94,17 +109,17 @@ fn act(
                 tracing::event(process.pid, own, tracing::PROCS, "getting_unlinked", &[from]);
             }
         }
-        Signal::LinkExit { from } => {
+        Signal::LinkExit { from, mark } => {
             let linked = own.rare.as_mut().is_some_and(|rare| {
                 let before = rare.links.len();
                 rare.links.retain(|pid| *pid != from);
                 rare.links.len() < before
             });
             if linked {
-                (fate, keep) = exit_signal(process.pid, own, fragment, false);
+                (fate, keep) = exit_signal(process.pid, own, fragment, mark, false);
             }
         }
-        Signal::Exit { .. } => (fate, keep) = exit_signal(process.pid, own, fragment, true),
+        Signal::Exit { .. } => (fate, keep) = exit_signal(process.pid, own, fragment, Mark::Plain, true),
         Signal::Monitor { from, reference, name, tag } => {
             own.rare().monitored_by.insert(reference, IncomingMonitor { watcher: from, name, tag });
         }
@@ -125,11 +140,11 @@ fn act(
                     Some(tag) => retag(own, fragment, tag),
                     None => fragment,
                 };
-                own.mailbox.push(message);
+                sequence::push(own, message, Mark::Neutral);
                 keep = true;
             }
         }
-        Signal::ToAlias { reference } => {
+        Signal::ToAlias { reference, mark } => {
             let kind = own.rare.as_ref().and_then(|rare| rare.aliases.get(&reference).copied());
             if let Some(kind) = kind {
                 if matches!(kind, AliasKind::Reply | AliasKind::ReplyDemonitor) {
@@ -138,15 +153,15 @@ fn act(
                 if kind == AliasKind::ReplyDemonitor {
                     demonitor(own, reference);
                 }
-                own.mailbox.push(fragment);
+                sequence::push(own, fragment, mark);
                 keep = true;
             }
         }
-        Signal::SpawnReply { reference } => {
+        Signal::SpawnReply { reference, mark } => {
             let rare = own.rare();
             if let Some(position) = rare.spawn_requests.iter().position(|own| *own == reference) {
                 rare.spawn_requests.swap_remove(position);
-                own.mailbox.push(fragment);
+                sequence::push(own, fragment, mark);
                 keep = true;
             }
         }
@@ -205,7 +220,7 @@ fn take_term(own: &mut Own, fragment: NonNull<Fragment>) -> Term {
 }
 
 /// An exit signal: `{'EXIT', From, Reason}`. `explicit` when it came from `exit/2`. Returns whether the fragment was used.
-fn exit_signal(pid: Term, own: &mut Own, fragment: NonNull<Fragment>, explicit: bool) -> (Fate, bool) {
+fn exit_signal(pid: Term, own: &mut Own, fragment: NonNull<Fragment>, mark: Mark, explicit: bool) -> (Fate, bool) {
     // SAFETY: the fragment is ours.
     let message = unsafe { fragment.as_ref() }.term;
     let Some(&[_, from, reason]) = message.tuple_elements() else { return (Fate::Lives, false) };
@@ -213,7 +228,7 @@ fn exit_signal(pid: Term, own: &mut Own, fragment: NonNull<Fragment>, explicit: 
         return (Fate::Dies(atoms::KILLED), false);
     }
     if own.flags.trap_exit {
-        own.mailbox.push(fragment);
+        sequence::push(own, fragment, mark);
         return (Fate::Lives, true);
     }
     // `exit(self(), normal)` is the one `normal` that ends its receiver; the sender marks it by its pid.
@@ -227,7 +242,8 @@ fn exit_signal(pid: Term, own: &mut Own, fragment: NonNull<Fragment>, explicit: 
 /// Takes the first message out of the mailbox, for built-in functions that receive. The term is on the heap afterwards.
 pub fn take_message(own: &mut Own) -> Option<Term> {
     own.mailbox.restart();
-    let message = own.mailbox.take_current()?;
+    let mut message = own.mailbox.take_current()?;
+    drop(signal::take_body(&mut message));
     Some(take_term(own, message))
 }
 
@@ -261,6 +277,7 @@ pub fn take_matching(own: &mut Own, mut matches: impl FnMut(Term) -> bool) -> Op
     }
     own.mailbox.restart();
     let mut message = found?;
+    drop(signal::take_body(&mut message));
     // SAFETY: the message was taken out, so it is ours.
     unsafe {
         let done = message.as_ref().used() == 0 || architecture().receive(&mut own.mutator, message.as_mut());
@@ -300,7 +317,7 @@ pub fn reply(own: &mut Own, request: &Request, result: Term) {
         }
     };
     let fragment = architecture().send(Some(&mut own.mutator), message);
-    System::get().deliver_or_answer(request.from, fragment);
+    System::get().deliver_or_answer(request.from, sequence::neutral(fragment));
 }
 
 /// An exit signal that cannot be trapped.

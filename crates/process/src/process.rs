@@ -131,8 +131,10 @@ pub struct Flags {
     pub quiet_heap_limit: bool,
     /// `max_heap_size` does not kill.
     pub heap_limit_spares: bool,
-    /// Has something to tell a tracer: see [`crate::tracing`].
+    /// Has something to tell a tracer: see [`crate::tracing`]; or has a token: see [`crate::sequence`].
     pub traced: bool,
+    /// Has a token, or messages in the mailbox may: see [`crate::sequence`].
+    pub sequenced: bool,
     /// Was made runnable by a thread that could not tell of it: see [`crate::profile`].
     pub woken_untold: bool,
 }
@@ -199,6 +201,8 @@ pub struct Rare {
     pub node_watches: u32,
     /// What it is asked to tell a tracer.
     pub tracing: Option<crate::tracing::Tracing>,
+    /// Its token, and what it knows of sequences of events.
+    pub sequence: crate::sequence::Sequence,
     /// Times of the traced functions that it is in, if these are measured; its kind is known to who measures.
     pub timing: Option<Box<dyn std::any::Any + Send>>,
     /// `save_calls`

@@ -6,6 +6,7 @@ use atoll_term::{Term, View, atoms};
 
 use crate::process::Own;
 use crate::reference::ReferenceId;
+use crate::sequence::{self, Mark};
 use crate::signal::{self, Signal, attach};
 use crate::system::System;
 use crate::timers::Action;
@@ -27,8 +28,12 @@ pub fn send(sender: Term, own: &mut Own, destination: Term, message: Term) -> Re
             View::Reference(reference) => {
                 if let Some(pid) = reference.alias_of() {
                     let reference = ReferenceId(reference.numbers());
+                    let mark = match own.flags.traced && system.table.contains(pid) {
+                        true => sequence::sent(sender, own, destination, message),
+                        false => Mark::Plain,
+                    };
                     let fragment = architecture().send(Some(&mut own.mutator), message);
-                    let to_alias = attach(fragment, Signal::ToAlias { reference });
+                    let to_alias = attach(fragment, Signal::ToAlias { reference, mark });
                     if let Err(fragment) = system.deliver(pid, to_alias) {
                         signal::discard(fragment);
                     }
@@ -49,17 +54,37 @@ pub fn send(sender: Term, own: &mut Own, destination: Term, message: Term) -> Re
     };
     if pid.is_local_port() {
         if let Some(ports) = system.ports.get() {
+            if own.flags.traced && ports.exists(pid) {
+                sequence::sent(sender, own, pid, message);
+            }
             ports.message(sender, own, pid, message);
         }
         return Ok(());
     }
-    let fragment = architecture().send(Some(&mut own.mutator), message);
-    let delivered = system.deliver(pid, fragment).map_err(signal::discard).is_ok();
     if own.flags.traced {
-        let what = if delivered { "send" } else { "send_to_non_existing_process" };
-        tracing::event(sender, own, tracing::SEND, what, &[message, destination]);
+        send_told(sender, own, pid, destination, message);
+        return Ok(());
+    }
+    let fragment = architecture().send(Some(&mut own.mutator), message);
+    if let Err(fragment) = system.deliver(pid, fragment) {
+        signal::discard(fragment);
     }
     Ok(())
+}
+
+/// A process sends to another that is traced, or has a token.
+#[cold]
+#[inline(never)]
+fn send_told(sender: Term, own: &mut Own, pid: Term, destination: Term, message: Term) {
+    let system = System::get();
+    let mark = match system.table.contains(pid) {
+        true => sequence::sent(sender, own, pid, message),
+        false => Mark::Plain,
+    };
+    let fragment = sequence::mark(architecture().send(Some(&mut own.mutator), message), mark);
+    let delivered = system.deliver(pid, fragment).map_err(signal::discard).is_ok();
+    let what = if delivered { "send" } else { "send_to_non_existing_process" };
+    tracing::event(sender, own, tracing::SEND, what, &[message, destination]);
 }
 
 /// Does what a timer was set for; for the scheduler that keeps it.
@@ -71,6 +96,7 @@ pub fn expire(number: u64, action: Action) {
         }
         Action::Message { destination, fragment, .. } => {
             architecture().deliver_kept(fragment);
+            let fragment = sequence::neutral(fragment);
             let pid = if destination.is_atom() { System::get().whereis(destination) } else { Some(destination) };
             let undelivered = match pid {
                 Some(pid) => System::get().deliver(pid, fragment).err(),

@@ -7,10 +7,16 @@ use atoll_heap::Fragment;
 use atoll_term::Term;
 
 use crate::reference::ReferenceId;
+use crate::sequence::Mark;
 
 /// Body of a signal that is not a plain message. Terms in it are immediate or stand in the fragment's `term`.
 #[derive(Clone, Debug)]
 pub enum Signal {
+    /// A message that does something to the token of its receiver: see [`crate::sequence`]. The fragment's term is the message.
+    Message {
+        /// What it does.
+        mark: Mark,
+    },
     /// The sender is linked to the receiver from now on.
     Link {
         /// Local pid.
@@ -25,6 +31,8 @@ pub enum Signal {
     LinkExit {
         /// Local pid.
         from: Term,
+        /// What it does as a message.
+        mark: Mark,
     },
     /// `exit/2`. The fragment's term is `{'EXIT', From, Reason}`.
     Exit {
@@ -56,11 +64,15 @@ pub enum Signal {
     ToAlias {
         /// The alias.
         reference: ReferenceId,
+        /// What the message does.
+        mark: Mark,
     },
     /// Result of `spawn_request`: the fragment's term is the message.
     SpawnReply {
         /// The request.
         reference: ReferenceId,
+        /// What the message does.
+        mark: Mark,
     },
     /// The time of `receive after` has come.
     Timeout {

@@ -9,6 +9,7 @@ use crate::mailbox::Mailbox;
 use crate::process::{Flags, IncomingMonitor, OutgoingMonitor, Own, Priority, Process, Rare, WaitState};
 use crate::profile;
 use crate::reference::ReferenceId;
+use crate::sequence::SpawnRequest;
 use crate::system::System;
 
 /// A monitor that the parent has on the new process from the start.
@@ -33,6 +34,8 @@ pub struct SpawnOptions {
     pub heap: HeapOptions,
     /// Switches from the start.
     pub flags: Flags,
+    /// How it was asked for, for the system tracer: as by `spawn/3` if not given.
+    pub request: Option<SpawnRequest>,
 }
 
 /// There are as many processes as there may be.
@@ -52,9 +55,12 @@ pub fn spawn(
     let pid = system.table.reserve().ok_or(TooManyProcesses)?;
     let entry = system.entry_points.get().expect("an engine is registered before the first process");
     let mut tracing = crate::tracing::of_new();
+    let mut sequence = None;
     let (parent_pid, leader, fragment) = match parent {
         Some((parent_pid, own)) => {
             if own.flags.traced {
+                let parts = (function.0, function.1, arguments);
+                sequence = crate::sequence::spawned(parent_pid, own, pid, parts, options.request);
                 let call = own.mutator.tuple(&[function.0, function.1, arguments]);
                 let wanted = crate::tracing::PROCS;
                 crate::tracing::event(parent_pid, own, wanted, "spawn", &[pid, call]);
@@ -94,6 +100,10 @@ pub fn spawn(
     if tracing.is_some() {
         flags.traced = true;
         rare.get_or_insert_default().tracing = tracing;
+    }
+    if let Some(sequence) = sequence {
+        (flags.traced, flags.sequenced) = (true, true);
+        rare.get_or_insert_default().sequence = sequence;
     }
     let own = Own {
         mutator,

@@ -12,6 +12,7 @@ use parking_lot::RwLock;
 use crate::ports::Ports;
 use crate::process::{Own, Process};
 use crate::profile;
+use crate::sequence::{self, Mark};
 use crate::signal::{self, RequestKind, Signal, attach};
 use crate::table::ProcessTable;
 use crate::timers::Timers;
@@ -73,11 +74,11 @@ impl Reductions {
         Reductions((0..schedulers.max(1)).map(|_| OwnCount::default()).collect())
     }
 
-    /// Counts reductions of a slice that was run by this scheduler.
+    /// Counts reductions of a slice that was run by this scheduler, on its own thread.
     #[inline]
     pub fn add(&self, scheduler: usize, reductions: u64) {
         if let Some(count) = self.0.get(scheduler) {
-            count.0.fetch_add(reductions, Ordering::Relaxed);
+            count.0.store(count.0.load(Ordering::Relaxed) + reductions, Ordering::Relaxed);
         }
     }
 
@@ -206,7 +207,7 @@ impl System {
             && let Some(&[task, id, ..]) = unsafe { fragment.as_ref() }.term.tuple_elements()
             && kind.is_task()
         {
-            let answer = architecture().send(None, scratch.tuple(&[task, id, atoms::FALSE]));
+            let answer = sequence::neutral(architecture().send(None, scratch.tuple(&[task, id, atoms::FALSE])));
             signal::discard(fragment);
             return self.deliver_or_answer(*from, answer);
         }
@@ -214,7 +215,8 @@ impl System {
         match body.as_deref() {
             Some(Signal::Link { from }) => {
                 let term = scratch.tuple(&[atoms::EXIT_UPPER, pid, atoms::NOPROC]);
-                let answer = attach(architecture().send(None, term), Signal::LinkExit { from: pid });
+                let exit = Signal::LinkExit { from: pid, mark: Mark::Neutral };
+                let answer = attach(architecture().send(None, term), exit);
                 self.deliver_or_answer(*from, answer);
             }
             Some(Signal::Monitor { from, reference, name, tag }) => {
@@ -229,7 +231,7 @@ impl System {
                 let reference_term = reference.term(&mut scratch);
                 let result = if *kind == RequestKind::IsAlive { atoms::FALSE } else { atoms::UNDEFINED };
                 let term = scratch.tuple(&[reference_term, result]);
-                self.deliver_or_answer(*from, architecture().send(None, term));
+                self.deliver_or_answer(*from, sequence::neutral(architecture().send(None, term)));
             }
             _ => {}
         }

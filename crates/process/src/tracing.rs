@@ -10,6 +10,7 @@ use atoll_term::{Build, ScratchHeap, Term, atoms};
 use parking_lot::Mutex;
 
 use crate::process::{Own, Process};
+use crate::sequence;
 use crate::signal;
 use crate::system::System;
 
@@ -82,7 +83,7 @@ impl Own {
 
     /// Sets what this process is asked to tell.
     pub fn set_tracing(&mut self, tracing: Option<Tracing>) {
-        self.flags.traced = tracing.is_some();
+        self.flags.traced = tracing.is_some() || self.token().is_some();
         if tracing.is_some() || self.rare.is_some() {
             self.rare().tracing = tracing;
         }
@@ -140,7 +141,7 @@ fn message(pid: Term, heap: &mut impl Build, tracing: Tracing, event: Term, part
 }
 
 fn post(tracing: Tracing, fragment: NonNull<Fragment>) -> bool {
-    match System::get().deliver(tracing.tracer, fragment) {
+    match System::get().deliver(tracing.tracer, sequence::neutral(fragment)) {
         Ok(()) => true,
         Err(fragment) => {
             signal::discard(fragment);

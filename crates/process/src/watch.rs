@@ -9,6 +9,7 @@ use atoll_platform::clock;
 use atoll_term::{Build, ScratchHeap, Term};
 use parking_lot::Mutex;
 
+use crate::microstates::{State, charged};
 use crate::process::Own;
 use crate::signal;
 use crate::system::System;
@@ -60,7 +61,7 @@ pub fn collect(pid: Term, own: &mut Own, request: Collection, live: &mut [Term])
     let collected = if own.flags.traced || ON.load(Ordering::Relaxed) {
         collect_and_tell(pid, own, request, live)
     } else {
-        own.collect(request, live)
+        charged(State::Collection, || own.collect(request, live))
     };
     collected.or_else(|full| limit_reached(full, pid, own, request, live))
 }
@@ -106,7 +107,7 @@ fn limit_reached(
 fn collect_and_tell(pid: Term, own: &mut Own, request: Collection, live: &mut [Term]) -> Result<(), HeapFull> {
     let before = architecture().sizes(&own.mutator);
     let started = clock::monotonic();
-    own.collect(request, live)?;
+    charged(State::Collection, || own.collect(request, live))?;
     let time = milliseconds_since(started);
     let after = architecture().sizes(&own.mutator);
     if let Some(tracing) = own.tracing().filter(|tracing| tracing.flags & tracing::GARBAGE_COLLECTION != 0) {

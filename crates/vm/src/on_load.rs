@@ -67,6 +67,7 @@ pub fn is_waiting(caller: Term, wanted: Term) -> bool {
             let mut scratch = ScratchHeap::new();
             let arguments = scratch.list([wanted]);
             let options = SpawnOptions {
+                request: None,
                 link: false,
                 monitor: None,
                 priority: Priority::Normal,

@@ -93,6 +93,7 @@ pub fn run(options: &Options, program: &Program, arguments: &[String]) -> Result
         return Err(BootError::Module(format!("module {} does not export main/1", program.module)));
     }
     let process_options = SpawnOptions {
+        request: None,
         link: false,
         monitor: None,
         priority: Priority::Normal,

@@ -162,6 +162,18 @@ impl Compiler<'_> {
             ("caller", []) if self.context.dialect == Dialect::Trace => {
                 tasks.push(Task::Emit(Operation::Calling));
             }
+            ("get_seq_token", []) if self.context.dialect == Dialect::Trace => {
+                tasks.push(Task::Emit(Operation::Token));
+            }
+            ("is_seq_trace", []) if self.context.dialect == Dialect::Trace => {
+                tasks.push(Task::Emit(Operation::HasToken));
+            }
+            ("set_seq_token", [_, _])
+                if self.context.dialect == Dialect::Trace && self.use_of != Expressions::Guards =>
+            {
+                tasks.push(Task::Emit(Operation::SetToken));
+                tasks.extend(arguments.iter().rev().copied().map(Task::Expression));
+            }
             ("message" | "return_trace" | "exception_trace" | "silent", _) => self.action(name, term, arguments, tasks),
             _ => match find_function(name, arguments.len()) {
                 Some(function) => {
@@ -191,7 +203,7 @@ impl Compiler<'_> {
             return self.context.fault_in(term, |term| format!("Special form '{name}' called {how} in {term}."));
         }
         tasks.push(Task::Emit(Operation::Act(action)));
-        tasks.extend(arguments.iter().copied().map(Task::Expression));
+        tasks.extend(arguments.iter().rev().copied().map(Task::Expression));
     }
 }
 

@@ -38,6 +38,14 @@ pub enum Action {
     Silent,
 }
 
+/// The token of the process that calls a traced function.
+pub trait Tokens {
+    /// The token as a term on this heap, `[]` if there is none.
+    fn token(&mut self, heap: &mut Mutator) -> Term;
+    /// Sets a part of it; whether it could.
+    fn set(&mut self, heap: &mut Mutator, item: Term, value: Term) -> bool;
+}
+
 /// One step of taking a term apart. Terms wait on a stack, the next to be looked at on top.
 #[derive(Clone, Debug, PartialEq)]
 enum PatternOperation {
@@ -69,6 +77,10 @@ enum Operation {
     Variable(usize),
     /// `{caller}`: the function that called the traced one.
     Calling,
+    /// `{get_seq_token}`: the token of the process that calls.
+    Token,
+    /// `{is_seq_trace}`: whether it has one.
+    HasToken,
     /// `'$_'`
     Object,
     /// `'$$'`
@@ -85,6 +97,8 @@ enum Operation {
     ShortCut(bool, usize),
     /// An action with its argument.
     Act(Action),
+    /// `set_seq_token`: set a part of the token of the process that calls.
+    SetToken,
     /// The value must be `true`.
     Require,
     /// The value is not needed.

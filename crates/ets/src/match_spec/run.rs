@@ -5,7 +5,7 @@ use atoll_operations::guards;
 use atoll_term::{Build, Term, atoms, exactly_equal, map};
 
 use super::functions::{Code, Function};
-use super::{Action, Clause, Compiled, Dialect, KeptProgram, Operation, PatternOperation, Program};
+use super::{Action, Clause, Compiled, Dialect, KeptProgram, Operation, PatternOperation, Program, Tokens};
 
 /// What a program is run on.
 #[derive(Clone, Copy)]
@@ -50,6 +50,7 @@ pub struct Matcher<'p> {
     source: Source<'p>,
     caller: Term,
     calling: Term,
+    tokens: Option<&'p mut dyn Tokens>,
     variables: Vec<Term>,
     pending: Vec<Term>,
     stack: Vec<Value>,
@@ -73,12 +74,22 @@ impl<'p> Matcher<'p> {
 
     fn with_source(program: &'p Program, source: Source<'p>, caller: Term) -> Matcher<'p> {
         let (variables, pending, stack, actions) = Default::default();
-        Matcher { program, source, caller, calling: atoms::UNDEFINED, variables, pending, stack, actions }
+        let (calling, tokens) = (atoms::UNDEFINED, None);
+        Matcher { program, source, caller, calling, tokens, variables, pending, stack, actions }
     }
 
     /// For calls that this function makes: `{M, F, A}` on the caller's heap.
     pub fn called_from(self, calling: Term) -> Matcher<'p> {
         Matcher { calling, ..self }
+    }
+
+    /// For a process with these tokens.
+    pub fn with_tokens(self, tokens: &'p mut dyn Tokens) -> Matcher<'p> {
+        Matcher { tokens: Some(tokens), ..self }
+    }
+
+    fn token(&mut self, heap: &mut Mutator) -> Term {
+        self.tokens.as_mut().map_or(Term::NIL, |tokens| tokens.token(heap))
     }
 
     fn constant(&self, index: usize) -> Value {
@@ -197,6 +208,14 @@ impl<'p> Matcher<'p> {
                 Operation::Constant(index) => self.constant(*index),
                 Operation::Variable(place) => Value { term: self.variables[*place], foreign: is_foreign },
                 Operation::Calling => Value::own(self.calling),
+                Operation::Token => Value::own(self.token(heap)),
+                Operation::HasToken => Value::own(Term::boolean(self.token(heap) != Term::NIL)),
+                Operation::SetToken => {
+                    let parts = self.take(heap, object, 2);
+                    let tokens = self.tokens.as_mut();
+                    let is_set = tokens.is_none_or(|tokens| tokens.set(heap, parts[0], parts[1]));
+                    if is_set { Value::own(atoms::TRUE) } else { failed(Failed)? }
+                }
                 Operation::Object => Value { term: object.term(), foreign: is_foreign },
                 Operation::AllVariables => {
                     let values = clause.variables.iter().map(|place| self.variables[*place]);
@@ -245,7 +264,7 @@ impl<'p> Matcher<'p> {
                 Operation::Act(action) => {
                     let argument = match action {
                         Action::Message | Action::Silent => self.take(heap, object, 1).pop().unwrap_or(Term::NIL),
-                        _ => Term::NIL,
+                        Action::ReturnTrace | Action::ExceptionTrace => Term::NIL,
                     };
                     self.actions.push((*action, argument));
                     Value::own(atoms::TRUE)

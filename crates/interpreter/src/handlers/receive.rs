@@ -122,14 +122,19 @@ pub unsafe fn loop_rec_end(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i
 }
 
 /// `remove_message`
-pub unsafe fn remove_message(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+pub unsafe fn remove_message(ip: *const Word, mut hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: the process runs on this core.
     unsafe {
         let core = &mut *c;
         let own = &mut *core.own;
         forget_timeout(core);
         let mut reds = reds;
-        if let Some(message) = own.mailbox.take_current() {
+        if let Some(mut message) = own.mailbox.take_current() {
+            if own.flags.sequenced {
+                core.swap_out(hp, e);
+                atoll_process::sequence::taken((*core.process).pid, own, message.as_mut());
+                hp = core.top();
+            }
             if message.as_ref().used() == 0 {
                 atoll_heap::Fragment::free(message);
             } else {

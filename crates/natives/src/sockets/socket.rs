@@ -9,7 +9,7 @@ use atoll_heap::{Stored, architecture};
 use atoll_operations::Exception;
 use atoll_ports::Event;
 use atoll_ports::poller::{self, Target, Waiter};
-use atoll_process::{Caller, Interrupt, Outcome, Own, ReferenceId, System, inspect};
+use atoll_process::{Caller, Interrupt, Outcome, Own, ReferenceId, System, inspect, sequence};
 use atoll_term::{Build, MagicValue, ScratchHeap, Term, atoms};
 use parking_lot::{Mutex, MutexGuard};
 
@@ -163,7 +163,7 @@ fn process_ended(pid: Term, _: &mut Own) {
 }
 
 fn tell(pid: Term, message: Term) {
-    System::get().deliver_or_answer(pid, architecture().send(None, message));
+    System::get().deliver_or_answer(pid, sequence::neutral(architecture().send(None, message)));
 }
 
 impl Socket {

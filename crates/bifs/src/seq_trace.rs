@@ -1,0 +1,78 @@
+//! `erlang:seq_trace/2` and what belongs to it: the token of the calling process, and the system tracer.
+
+use atoll_process::sequence::{self, PRINT};
+use atoll_process::{BuiltIn, Caller, Outcome, System};
+use atoll_term::{Build, Term, atoms};
+
+use crate::process_support::badarg;
+use crate::support::row;
+
+/// What this file provides.
+pub const BUILT_INS: &[BuiltIn] = &[
+    row("erlang", "seq_trace", 2, seq_trace),
+    row("erlang", "seq_trace_info", 1, info),
+    row("erlang", "seq_trace_print", 1, print),
+    row("erlang", "seq_trace_print", 2, print_labelled),
+];
+
+/// `seq_trace(Item, Value)`: what the item was before.
+fn seq_trace(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let &[item, value] = arguments else { return Err(badarg()) };
+    let pid = caller.process.pid;
+    caller.own.with_sequence(|sequence, heap| sequence.set(pid, heap, item, value)).ok_or_else(badarg)
+}
+
+/// `seq_trace_info(Item)`
+fn info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let item = arguments[0];
+    let token = caller.own.token().map(|token| (token.flags, token.last, token.serial));
+    let value = if let Some(flag) = sequence::flag(item) {
+        Term::boolean(token.is_some_and(|(flags, _, _)| flags & flag != 0))
+    } else {
+        let word = if item.is_atom() { atoms::atom_name(item) } else { "" };
+        match (word, token) {
+            ("label" | "serial", None) => return Ok(Term::NIL),
+            ("label", Some(_)) => caller.own.label_term(),
+            ("serial", Some((_, last, serial))) => caller.heap().tuple(&[Term::small(last), Term::small(serial)]),
+            _ => return Err(badarg()),
+        }
+    };
+    Ok(caller.heap().tuple(&[item, value]))
+}
+
+/// `seq_trace_print(Term)`: whether the process has a token.
+fn print(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    if caller.own.token().is_none() {
+        return Ok(atoms::FALSE);
+    }
+    let pid = caller.process.pid;
+    sequence::count(pid, caller.own);
+    sequence::tell(pid, caller.own, PRINT, Term::NIL, arguments[0]);
+    Ok(atoms::TRUE)
+}
+
+/// `seq_trace_print(Label, Term)`: whether the process has a token with this label.
+fn print_labelled(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let is_label = |label: Term| atoll_term::exactly_equal(label, arguments[0]);
+    match caller.own.token().is_some_and(|token| is_label(token.label())) {
+        true => print(caller, &arguments[1..]),
+        false => Ok(atoms::FALSE),
+    }
+}
+
+/// The system tracer as programs see it.
+pub fn tracer() -> Term {
+    sequence::tracer().unwrap_or(atoms::FALSE)
+}
+
+/// Sets the system tracer: a process, or `false`. What it was; `None` if it cannot be.
+pub fn set_tracer(value: Term) -> Option<Term> {
+    let new = match value {
+        atoms::FALSE => None,
+        pid if pid.is_local_pid() && System::get().table.contains(pid) => Some(pid),
+        _ => return None,
+    };
+    let old = tracer();
+    sequence::set_tracer(new);
+    Some(old)
+}

@@ -1,0 +1,437 @@
+//! Sequential tracing (`seq_trace`): a token that a process hands on with what it sends. A process without one looks at the switches
+//! that tracing has anyway ([`crate::Flags::traced`]), and at [`crate::Flags::sequenced`] when it takes a message out of its mailbox.
+
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use atoll_heap::{Fragment, Mutator, Stored, architecture};
+use atoll_term::{Build, Term, atoms};
+
+use crate::process::Own;
+use crate::signal::{self, Signal, attach};
+use crate::system::System;
+use crate::tracing::{self, name};
+
+/// `send`
+pub const SEND: u32 = 1;
+/// `'receive'`
+pub const RECEIVE: u32 = 2;
+/// `print`
+pub const PRINT: u32 = 4;
+/// `timestamp`
+pub const TIMESTAMP: u32 = 8;
+/// `strict_monotonic_timestamp`
+pub const STRICT_MONOTONIC: u32 = 16;
+/// `monotonic_timestamp`
+pub const MONOTONIC: u32 = 32;
+
+/// A token's label: kept outside of heaps unless it is immediate.
+#[derive(Clone)]
+enum Label {
+    Immediate(Term),
+    Kept(Arc<Stored>),
+}
+
+/// What is handed on.
+#[derive(Clone)]
+pub struct Token {
+    /// Sum of the constants of this module.
+    pub flags: u32,
+    label: Label,
+    /// Number of the last event.
+    pub serial: i64,
+    /// Who has caused it (local pid).
+    pub from: Term,
+    /// Number of the event before it that the same process has seen.
+    pub last: i64,
+}
+
+impl std::fmt::Debug for Token {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        to.debug_struct("Token").field("flags", &self.flags).field("serial", &self.serial).finish_non_exhaustive()
+    }
+}
+
+/// What a process knows of sequences of events.
+#[derive(Default)]
+pub struct Sequence {
+    /// The token that it hands on.
+    pub token: Option<Token>,
+    /// Number of the last event it has caused or seen.
+    pub clock: i64,
+    /// Number of the last event it has seen.
+    pub last: i64,
+}
+
+/// A token was ever set. Until then, nobody marks messages.
+static USED: AtomicBool = AtomicBool::new(false);
+/// Local pid of the system tracer as a word; 0 if there is none.
+static TRACER: AtomicU64 = AtomicU64::new(0);
+
+/// The system tracer, if it is there.
+pub fn tracer() -> Option<Term> {
+    let word = TRACER.load(Ordering::Relaxed);
+    let tracer = (word != 0).then(|| Term::from_word(word))?;
+    System::get().table.contains(tracer).then_some(tracer)
+}
+
+/// Sets the system tracer (local pid).
+pub fn set_tracer(tracer: Option<Term>) {
+    TRACER.store(tracer.map_or(0, Term::word), Ordering::Relaxed);
+}
+
+impl Token {
+    /// The label, to be looked at.
+    pub fn label(&self) -> Term {
+        match &self.label {
+            Label::Immediate(term) => *term,
+            Label::Kept(stored) => stored.term(),
+        }
+    }
+
+    fn label_for(&self, heap: &mut Mutator) -> Term {
+        match &self.label {
+            Label::Immediate(term) => *term,
+            Label::Kept(stored) => stored.fetch(heap),
+        }
+    }
+
+    /// `{Flags, Label, Serial, From, Last}`
+    pub fn term(&self, heap: &mut Mutator) -> Term {
+        let label = self.label_for(heap);
+        let [flags, serial, last] = [i64::from(self.flags), self.serial, self.last].map(Term::small);
+        heap.tuple(&[flags, label, serial, self.from, last])
+    }
+}
+
+/// The flag of a token with this name.
+pub fn flag(item: Term) -> Option<u32> {
+    Some(match item.is_atom().then(|| atoms::atom_name(item))? {
+        "send" => SEND,
+        "receive" => RECEIVE,
+        "print" => PRINT,
+        "timestamp" => TIMESTAMP,
+        "strict_monotonic_timestamp" => STRICT_MONOTONIC,
+        "monotonic_timestamp" => MONOTONIC,
+        _ => return None,
+    })
+}
+
+impl Sequence {
+    fn token_to_change(&mut self, pid: Term) -> &mut Token {
+        USED.store(true, Ordering::Relaxed);
+        let (label, last) = (Label::Immediate(Term::small(0)), self.last);
+        self.token.get_or_insert_with(|| Token { flags: 0, label, serial: 0, from: pid, last })
+    }
+
+    /// Sets a part of the token of `pid`, which is made if there is none: what it was before. `None` if there is no such part, or
+    /// this is no value for it.
+    pub fn set(&mut self, pid: Term, heap: &mut Mutator, item: Term, value: Term) -> Option<Term> {
+        if let Some(flag) = flag(item) {
+            let on = match value {
+                atoms::TRUE => true,
+                atoms::FALSE => false,
+                _ => return None,
+            };
+            let token = self.token_to_change(pid);
+            let old = token.flags & flag != 0;
+            token.flags = if on { token.flags | flag } else { token.flags & !flag };
+            return Some(Term::boolean(old));
+        }
+        match item.is_atom().then(|| atoms::atom_name(item))? {
+            "label" => {
+                let token = self.token_to_change(pid);
+                let old = token.label_for(heap);
+                token.label = match value.is_immediate() {
+                    true => Label::Immediate(value),
+                    false => Label::Kept(Arc::new(Stored::new(heap, value))),
+                };
+                Some(old)
+            }
+            "serial" => {
+                let &[last, serial] = value.tuple_elements()? else { return None };
+                let (last, serial) = (last.as_small()?, serial.as_small()?);
+                let token = self.token_to_change(pid);
+                let old = [token.last, token.serial].map(Term::small);
+                (token.last, token.serial) = (last, serial);
+                (self.last, self.clock) = (last, serial);
+                Some(heap.tuple(&old))
+            }
+            "sequential_trace_token" if value == Term::NIL => {
+                Some(self.token.take().map_or(Term::NIL, |token| token.term(heap)))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Own {
+    /// Does something with this process's token, its numbers and its heap.
+    pub fn with_sequence<R>(&mut self, work: impl FnOnce(&mut Sequence, &mut Mutator) -> R) -> R {
+        let mut sequence = self.rare.as_mut().map(|rare| std::mem::take(&mut rare.sequence)).unwrap_or_default();
+        let result = work(&mut sequence, &mut self.mutator);
+        let Sequence { token, clock, last } = sequence;
+        self.set_token(token);
+        if clock != 0 || last != 0 || self.rare.is_some() {
+            let known = &mut self.rare().sequence;
+            (known.clock, known.last) = (clock, last);
+        }
+        result
+    }
+
+    /// The token of this process.
+    pub fn token(&self) -> Option<&Token> {
+        if self.flags.traced { self.rare.as_ref()?.sequence.token.as_ref() } else { None }
+    }
+
+    /// The token as a term for this process, `[]` if it has none.
+    pub fn token_term(&mut self) -> Term {
+        match self.token().cloned() {
+            Some(token) => token.term(&mut self.mutator),
+            None => Term::NIL,
+        }
+    }
+
+    /// Sets the token.
+    pub fn set_token(&mut self, token: Option<Token>) {
+        let has_one = token.is_some();
+        if has_one || self.rare.is_some() {
+            self.rare().sequence.token = token;
+        }
+        self.flags.sequenced |= has_one;
+        self.flags.traced = has_one || self.rare.as_ref().is_some_and(|rare| rare.tracing.is_some());
+    }
+
+    /// The token's label as a term for this process, `[]` without a token.
+    pub fn label_term(&mut self) -> Term {
+        match self.token().cloned() {
+            Some(token) => token.label_for(&mut self.mutator),
+            None => Term::NIL,
+        }
+    }
+
+    /// Forgets the token and all numbers.
+    pub fn forget_sequence(&mut self) {
+        self.set_token(None);
+        if let Some(rare) = &mut self.rare {
+            rare.sequence = Sequence::default();
+        }
+    }
+}
+
+/// Counts an event that a process causes. One that is the tracer itself, or has none that listens, counts nothing.
+pub fn count(pid: Term, own: &mut Own) {
+    let is_off = TRACER.load(Ordering::Relaxed) != 0 && tracer().is_none_or(|tracer| tracer == pid);
+    let Some(rare) = own.rare.as_mut().filter(|_| !is_off) else { return };
+    let Sequence { token, clock, last } = &mut rare.sequence;
+    if let Some(token) = token {
+        *clock += 1;
+        (token.from, token.serial, token.last) = (pid, *clock, *last);
+    }
+}
+
+/// Tells the system tracer of an event of `pid`, which runs: `receiver` is a pid, a port, an alias or `[]`.
+pub fn tell(pid: Term, own: &mut Own, kind: u32, receiver: Term, message: Term) {
+    if let Some(token) = own.token().cloned() {
+        tell_of(pid, own, &token, kind, receiver, message);
+    }
+}
+
+fn tell_of(pid: Term, own: &mut Own, token: &Token, kind: u32, receiver: Term, message: Term) {
+    if token.flags & kind == 0 || own.flags.sensitive {
+        return;
+    }
+    let Some(tracer) = tracer().filter(|tracer| *tracer != pid) else { return };
+    let heap = &mut own.mutator;
+    let what = match kind {
+        SEND => name("send"),
+        RECEIVE => name("receive"),
+        _ => name("print"),
+    };
+    let label = token.label_for(heap);
+    let numbers = heap.tuple(&[Term::small(token.last), Term::small(token.serial)]);
+    let event = heap.tuple(&[what, numbers, token.from, receiver, message]);
+    let time = tracing::time(heap, time_flags(token.flags));
+    let elements: Vec<Term> = [name("seq_trace"), label, event].into_iter().chain(time).collect();
+    let message = heap.tuple(&elements);
+    let fragment = neutral(architecture().send(Some(heap), message));
+    if let Err(fragment) = System::get().deliver(tracer, fragment) {
+        signal::discard(fragment);
+    }
+}
+
+fn time_flags(flags: u32) -> u32 {
+    let pairs = [
+        (TIMESTAMP, tracing::TIMESTAMP),
+        (STRICT_MONOTONIC, tracing::STRICT_MONOTONIC),
+        (MONOTONIC, tracing::MONOTONIC),
+    ];
+    pairs.iter().filter(|(own, _)| flags & own != 0).fold(0, |sum, (_, flag)| sum | flag)
+}
+
+/// What a message does to the token of the process that takes it out of its mailbox.
+#[derive(Clone, Debug, Default)]
+pub enum Mark {
+    /// Takes it away.
+    #[default]
+    Plain,
+    /// Leaves it as it is.
+    Neutral,
+    /// Replaces it.
+    Token(Box<Token>),
+}
+
+/// A process sends: counts and tells it, and gives what is to go with the message.
+pub fn sent(pid: Term, own: &mut Own, receiver: Term, message: Term) -> Mark {
+    if own.token().is_none() {
+        return Mark::Plain;
+    }
+    count(pid, own);
+    tell(pid, own, SEND, receiver, message);
+    carried(own)
+}
+
+/// The token of this process as a mark.
+pub fn carried(own: &Own) -> Mark {
+    own.token().map_or(Mark::Plain, |token| Mark::Token(Box::new(token.clone())))
+}
+
+/// Puts a mark into the fragment of a message.
+pub fn mark(fragment: NonNull<Fragment>, mark: Mark) -> NonNull<Fragment> {
+    if matches!(mark, Mark::Plain) { fragment } else { attach(fragment, Signal::Message { mark }) }
+}
+
+/// A message that leaves its receiver's token as it is.
+pub fn neutral(fragment: NonNull<Fragment>) -> NonNull<Fragment> {
+    if USED.load(Ordering::Relaxed) { mark(fragment, Mark::Neutral) } else { fragment }
+}
+
+/// Puts a message into the mailbox of this process. Marks are kept where they can matter.
+pub(crate) fn push(own: &mut Own, fragment: NonNull<Fragment>, kind: Mark) {
+    own.flags.sequenced |= matches!(kind, Mark::Token(_));
+    let message = if own.flags.sequenced { mark(fragment, kind) } else { fragment };
+    own.mailbox.push(message);
+}
+
+/// A process with [`crate::Flags::sequenced`] has taken this message out of its mailbox.
+#[cold]
+#[inline(never)]
+pub fn taken(pid: Term, own: &mut Own, message: &mut Fragment) {
+    match signal::detach(message).as_deref() {
+        Some(Signal::Message { mark: Mark::Token(token) }) => {
+            own.set_token(Some(Token::clone(token)));
+            let sequence = &mut own.rare().sequence;
+            sequence.last = token.serial;
+            sequence.clock = sequence.clock.max(token.serial);
+            tell_of(pid, own, token, RECEIVE, pid, message.term);
+        }
+        None => own.set_token(None),
+        Some(_) => {}
+    }
+    if own.mailbox.is_empty() {
+        own.flags.sequenced = own.token().is_some();
+    }
+}
+
+/// How a process is made, as it is told.
+#[derive(Clone, Copy, Debug)]
+pub struct SpawnRequest {
+    /// Options (a list on the parent's heap).
+    pub options: Term,
+    /// Head of the reply.
+    pub tag: Term,
+    /// The request's reference on the parent's heap, if the program sees it; `NONE` otherwise.
+    pub reference: Term,
+    /// Whether there is a reply, and whether it is a message.
+    pub replies: Reply,
+}
+
+/// What the parent learns of a process that was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// At once, as the result of the call.
+    Result,
+    /// By a message.
+    Message,
+    /// Nothing.
+    Nothing,
+}
+
+/// A process makes another: tells of the request, as if it were a message and answered by one. What the new one knows.
+pub(crate) fn spawned(
+    parent: Term,
+    own: &mut Own,
+    child: Term,
+    call: (Term, Term, Term),
+    request: Option<SpawnRequest>,
+) -> Option<Sequence> {
+    own.token()?;
+    count(parent, own);
+    let heap = &mut own.mutator;
+    let request = request.unwrap_or(SpawnRequest {
+        options: Term::NIL,
+        tag: atoms::SPAWN_REPLY,
+        reference: Term::NONE,
+        replies: Reply::Result,
+    });
+    let (module, function, arguments) = match (request.replies, call) {
+        (Reply::Result, call) => call,
+        // OTP has them call what they are to call by a function of its own.
+        (_, (module, function, arguments)) => {
+            let call = heap.tuple(&[module, function, arguments]);
+            (name("erts_internal"), name("spawn_init"), heap.list([call]))
+        }
+    };
+    let reference = match request.reference.is_none() {
+        true => crate::reference::ReferenceId::fresh().term(heap),
+        false => request.reference,
+    };
+    let arity = atoll_operations::list::elements(arguments).map_or(0, |elements| elements.len());
+    let called = heap.tuple(&[module, function, Term::small(arity as i64)]);
+    let head = [name("spawn_request"), reference, parent, own.group_leader, called];
+    let message = heap.tuple(&[&head[..], &[request.options, request.tag, arguments]].concat());
+    tell(parent, own, SEND, child, message);
+    tell(parent, own, RECEIVE, child, message);
+    let mut token = own.token()?.clone();
+    let mut sequence = Sequence { clock: token.serial, last: token.serial, token: Some(token.clone()) };
+    if request.replies != Reply::Nothing {
+        sequence.clock += 1;
+        (token.from, token.last, token.serial) = (child, token.serial, sequence.clock);
+        sequence.token = Some(token.clone());
+        let heap = &mut own.mutator;
+        let reply = heap.tuple(&[request.tag, reference, atoms::OK, child]);
+        tell_of(parent, own, &token, SEND, parent, reply);
+        if request.replies == Reply::Result {
+            tell_of(parent, own, &token, RECEIVE, parent, reply);
+            let parents = &mut own.rare().sequence;
+            parents.last = token.serial;
+            parents.clock = parents.clock.max(token.serial);
+        }
+    }
+    Some(sequence)
+}
+
+/// What goes with the reply of a process that `own` has just made, as if it had sent it itself.
+pub fn reply_of(own: &Own, child: Term) -> Mark {
+    let Some(token) = own.token() else { return Mark::Plain };
+    let reply = Token { from: child, last: token.serial, serial: token.serial + 1, ..token.clone() };
+    Mark::Token(Box::new(reply))
+}
+
+/// Forgets all tokens and numbers of all processes, with those of messages on their way.
+pub fn reset() {
+    tracing::with_each(|process, own| {
+        own.forget_sequence();
+        let clear = |message: &mut Fragment| {
+            // SAFETY: the world is stopped, so nobody else looks at the signal's body.
+            let is_mark = NonNull::new(message.signal.cast::<Signal>())
+                .is_some_and(|body| matches!(unsafe { body.as_ref() }, Signal::Message { .. }));
+            if is_mark {
+                drop(signal::detach(message));
+            }
+        };
+        own.mailbox.each(clear);
+        process.inbox.each(clear);
+    });
+}
