@@ -48,6 +48,31 @@ fn nothing_is_lost(schedulers: &str, mode: &str) {
     assert_eq!(text(&output.stdout), "[normal]\n", "{}", text(&output.stderr));
 }
 
+/// A socket that is made of another one's descriptor gets what arrives, whichever is closed first.
+const TAKEN: &str = r#"
+{ok, One} = gen_udp:open(0, [binary, {ip, {127,0,0,1}}]),
+{ok, Number} = prim_inet:getfd(One), {ok, Port} = inet:port(One),
+{error, einval} = gen_udp:open(0, [inet6, {fd, Number}]),
+{ok, Other} = gen_udp:open(0, [binary, {fd, Number}]),
+{ok, Port} = inet:port(Other),
+{ok, Sender} = gen_udp:open(0, [binary, {ip, {127,0,0,1}}]),
+Arrival = fun(Data) ->
+    ok = gen_udp:send(Sender, {127,0,0,1}, Port, Data),
+    receive {udp, Other, _, _, Data} -> ok; Message -> Message after 20000 -> nothing end end,
+First = Arrival(<<"first">>),
+ok = gen_udp:close(One),
+io:format("~p ~p~n", [First, Arrival(<<"second">>)]),
+ok = gen_udp:close(Other), halt().
+"#;
+
+#[test]
+fn a_descriptor_can_be_taken_over() {
+    let words = ["60", env!("CARGO_BIN_EXE_atoll"), "erl", "-noshell", "-eval", TAKEN];
+    let output = Command::new("timeout").args(words).env("ERL_CRASH_DUMP", "/dev/null").output().expect("it runs");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert_eq!(text(&output.stdout), "ok ok\n", "{}", text(&output.stderr));
+}
+
 #[test]
 fn one_scheduler() {
     nothing_is_lost("1", "idle");

@@ -3,6 +3,7 @@
 use std::alloc::{Layout, alloc, dealloc};
 use std::ptr::NonNull;
 
+use crate::kept;
 use atoll_term::{Allocate, Term, WORD_BYTES, Word, release_off_heap_part};
 
 /// The head of a fragment; its words follow directly behind. A message in a mailbox is one of these, so that a
@@ -39,13 +40,10 @@ impl Fragment {
     }
 
     /// A fragment with room for `capacity` words (at most 2^32 - 1).
+    #[inline]
     pub fn new(capacity: usize) -> NonNull<Fragment> {
         let Ok(counted) = u32::try_from(capacity) else { out_of_memory(capacity.saturating_mul(WORD_BYTES)) };
-        let layout = Fragment::layout(capacity);
-        // SAFETY: the layout is not empty.
-        let Some(block) = NonNull::new(unsafe { alloc(layout) }.cast::<Fragment>()) else {
-            out_of_memory(layout.size())
-        };
+        let block = kept::take(capacity).unwrap_or_else(|| Fragment::block(capacity));
         let head = Fragment {
             next: std::ptr::null_mut(),
             signal: std::ptr::null_mut(),
@@ -59,13 +57,31 @@ impl Fragment {
         block
     }
 
+    fn block(capacity: usize) -> NonNull<Fragment> {
+        let layout = Fragment::layout(capacity);
+        // SAFETY: the layout is not empty.
+        NonNull::new(unsafe { alloc(layout) }.cast()).unwrap_or_else(|| out_of_memory(layout.size()))
+    }
+
+    /// Short fragments that this thread frees are kept from now on for its next ones, so many of each size. Those that are kept when the thread
+    /// ends are lost: for threads that last as long as the machine.
+    pub fn keep_on_this_thread(most: u32) {
+        kept::set_most(most);
+    }
+
     /// Frees the block without looking at what is in it: for fragments whose contents have moved.
     ///
     /// # Safety
     /// The fragment came from [`Fragment::new`] and nobody uses it or its words any more.
+    #[inline]
     pub unsafe fn free(fragment: NonNull<Fragment>) {
         // SAFETY: the caller gives up the fragment.
-        unsafe { dealloc(fragment.as_ptr().cast(), Fragment::layout(fragment.as_ref().capacity as usize)) }
+        unsafe {
+            let capacity = fragment.as_ref().capacity as usize;
+            if !kept::keep(fragment, capacity) {
+                dealloc(fragment.as_ptr().cast(), Fragment::layout(capacity));
+            }
+        }
     }
 
     /// Frees the block and what its objects own outside of heaps: for fragments that were never received.

@@ -15,6 +15,7 @@ mod build_window;
 pub mod debt;
 mod fragment;
 pub mod immovable;
+mod kept;
 mod mutator;
 mod records;
 mod sites;

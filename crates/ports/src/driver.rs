@@ -75,6 +75,11 @@ pub trait Driver: Send {
         0
     }
 
+    /// Bytes waiting to be written above which the port is busy, and those at which it is not any more.
+    fn busy_limits(&self) -> (usize, usize) {
+        (8192, 4096)
+    }
+
     /// Process of the operating system that the port speaks to.
     fn os_pid(&self) -> Option<u32> {
         None

@@ -323,6 +323,17 @@ pub fn remove(target: &Target, descriptor: BorrowedFd<'_>, event: Event) {
     }
 }
 
+/// Takes back all wishes of ports for a descriptor; whether a port has ever had one.
+pub fn take_from_ports(number: RawFd) -> bool {
+    let Some(poller) = poller() else { return false };
+    let mut state = poller.state.lock();
+    let known = state.of_ports.values().any(|own| own.contains(&number));
+    if known {
+        poller.retract(&mut state, number, |wish| matches!(wish.target, Target::Port(_)));
+    }
+    known
+}
+
 /// A timer of a port.
 #[derive(Clone, Copy, Debug)]
 pub struct Timer(Instant, u64);

@@ -18,10 +18,6 @@ use crate::open::Settings;
 use crate::poller::{self, Target};
 use crate::table;
 
-/// Bytes waiting to be written from which on a port is busy, and those at which it is not any more.
-const BUSY: usize = 8192;
-const NOT_BUSY: usize = 4096;
-
 /// A monitor on a port.
 #[derive(Clone, Copy, Debug)]
 pub struct Monitor {
@@ -115,7 +111,7 @@ impl Port {
         let _working = Working::begin(self.id);
         let (state, driver) = &mut *inside;
         let result = charged(microstates::State::Port, || work(self, state, &mut **driver));
-        if driver.pending() <= NOT_BUSY {
+        if driver.pending() <= driver.busy_limits().1 {
             wake(&mut state.suspended);
             if state.closing && driver.pending() == 0 {
                 self.end(state, &mut **driver, atoms::NORMAL);
@@ -137,7 +133,7 @@ impl Port {
 
     /// Whether more is waiting to be written than there should be.
     pub fn is_busy(driver: &dyn Driver) -> bool {
-        driver.pending() > BUSY
+        driver.pending() > driver.busy_limits().0
     }
 
     /// Makes another process the owner.
@@ -160,6 +156,15 @@ impl Port {
     /// Ends with a reason, whatever is left to be written.
     pub fn end_now(&self, reason: Term) {
         self.with(|port, state, driver| port.end(state, driver, reason));
+    }
+
+    /// Ends of its own accord: the owner has been told, and gets no exit signal.
+    pub fn leave(&self, state: &mut State, driver: &mut dyn Driver) {
+        if let Some(place) = state.links.iter().position(|linked| *linked == state.connected) {
+            state.links.swap_remove(place);
+            deliver(state.connected, signal::bare(Signal::Unlink { from: self.id }));
+        }
+        self.end(state, driver, atoms::NORMAL);
     }
 
     /// The end: everything is given back, then others learn of it. `reason` is an immediate term.

@@ -74,11 +74,11 @@ impl Reductions {
         Reductions((0..schedulers.max(1)).map(|_| OwnCount::default()).collect())
     }
 
-    /// Counts reductions of a slice that was run by this scheduler.
+    /// Counts reductions of a slice that was run by this scheduler, on its own thread.
     #[inline]
     pub fn add(&self, scheduler: usize, reductions: u64) {
         if let Some(count) = self.0.get(scheduler) {
-            count.0.fetch_add(reductions, Ordering::Relaxed);
+            count.0.store(count.0.load(Ordering::Relaxed) + reductions, Ordering::Relaxed);
         }
     }
 

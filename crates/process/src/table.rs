@@ -25,6 +25,15 @@ struct Slot {
     process: AtomicPtr<Process>,
 }
 
+/// Keeps what is found in the table valid on this thread; finding something costs less meanwhile.
+pub struct Pinned(#[expect(dead_code, reason = "held for its end")] crossbeam_epoch::Guard);
+
+/// Nothing that was in the table is freed from now on until the end of what this gives, so it is to be held for a short time.
+#[inline]
+pub fn pin() -> Pinned {
+    Pinned(crossbeam_epoch::pin())
+}
+
 /// All processes.
 pub struct ProcessTable {
     slots: Reservation,

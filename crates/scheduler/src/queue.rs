@@ -25,6 +25,7 @@ unsafe impl Send for Entry {}
 #[derive(Default)]
 pub struct RunQueue {
     queues: Mutex<Queues>,
+    /// Changed under the lock.
     length: AtomicUsize,
 }
 
@@ -54,7 +55,9 @@ impl RunQueue {
     pub fn push(&self, process: NonNull<Process>, priority: Priority) -> usize {
         let mut queues = self.queues.lock();
         queues.by_priority[priority as usize].push_back(Entry(process));
-        self.length.fetch_add(1, Ordering::Relaxed) + 1
+        let length = self.length.load(Ordering::Relaxed) + 1;
+        self.length.store(length, Ordering::Relaxed);
+        length
     }
 
     /// Takes the process whose turn it is.
@@ -63,8 +66,9 @@ impl RunQueue {
         if self.len() == 0 {
             return None;
         }
-        let process = self.queues.lock().pop()?;
-        self.length.fetch_sub(1, Ordering::Relaxed);
+        let mut queues = self.queues.lock();
+        let process = queues.pop()?;
+        self.length.store(self.length.load(Ordering::Relaxed) - 1, Ordering::Relaxed);
         Some(process)
     }
 

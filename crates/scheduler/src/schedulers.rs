@@ -11,10 +11,11 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use atoll_heap::architecture;
 use atoll_heap::statistics::take_paused;
+use atoll_heap::{Fragment, architecture};
 use atoll_platform::clock;
 use atoll_process::microstates::{State, charged};
+use atoll_process::table::pin;
 use atoll_process::{Process, Schedule, System, exit, profile, send};
 use atoll_term::Term;
 use parking_lot::{Condvar, Mutex};
@@ -33,6 +34,8 @@ const LOOKS: u32 = 50;
 const LOOKS_WITH_POLLS: u32 = 10;
 /// Longest sleep of a scheduler that has to see that another goes on looking after file descriptors.
 const WATCH: Duration = Duration::from_millis(10);
+/// Freed messages of each size that a scheduler keeps for its next ones.
+const KEPT_FRAGMENTS: u32 = 64;
 /// Longest sleep without a timer.
 const LONGEST_SLEEP: Duration = Duration::from_millis(500);
 
@@ -88,6 +91,14 @@ struct Scheduler {
     idle: Idle,
     /// Whoever profiles the system was told that it has nothing to run.
     rest_told: AtomicBool,
+}
+
+impl Scheduler {
+    /// Called by its own thread alone.
+    #[inline]
+    fn count_slice(&self) {
+        self.slices.store(self.slices.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
 }
 
 /// All schedulers.
@@ -148,6 +159,7 @@ impl Schedulers {
             std::thread::Builder::new().name(format!("scheduler {}", index + 1)).stack_size(STACK_BYTES).spawn(
                 move || {
                     CURRENT.set(index);
+                    Fragment::keep_on_this_thread(KEPT_FRAGMENTS);
                     self.work(index, &mut *engine());
                 },
             )?;
@@ -173,6 +185,8 @@ impl Schedulers {
     fn work(&self, index: usize, engine: &mut dyn Engine) {
         let own = &self.schedulers[index];
         let mut switches = 0;
+        // Held over several slices, so that who looks for a process in the table does not pay for it.
+        let mut pinned = None;
         self.gate.enter();
         while !self.halted.load(Ordering::Relaxed) {
             if self.gate.is_stopping() {
@@ -183,10 +197,12 @@ impl Schedulers {
             }
             if switches >= SWITCHES_PER_CLOCK {
                 switches = 0;
+                pinned = None;
                 expire_timers(index);
                 self.poll_while_busy();
             }
             let Some(process) = own.queue.pop() else {
+                pinned = None;
                 // Not behind the gate: a collection would not find the messages of timers that are on their way.
                 expire_timers(index);
                 if profile::is_on() {
@@ -202,7 +218,8 @@ impl Schedulers {
                 }
                 continue;
             };
-            own.slices.fetch_add(1, Ordering::Relaxed);
+            pinned.get_or_insert_with(pin);
+            own.count_slice();
             switches += 1;
             let used_all = self.run(index, process, engine);
             if used_all || take_paused() {

@@ -87,27 +87,7 @@ fn run(config: &Config, ops: &[Op], exact: bool) {
         let usage = heap.usage();
         assert!(usage.in_use <= usage.limit, "{usage:?}");
     }
-    shadow.check(&mutator);
-    mutator.collect();
-    mutator.collect();
-    mutator.verify().expect("a sound heap");
-    shadow.check(&mutator);
-    let reachable = shadow.reachable();
-    let dead = dead.lock().expect("no panic");
-    assert!(dead.iter().all(|id| !reachable.contains(id)), "a live object was finalized");
-    if exact {
-        let expected = shadow.finalizable.difference(&reachable).count();
-        assert_eq!(dead.len(), expected, "every unreachable object is reclaimed");
-        mutator.publish_counts();
-        let words: usize = reachable.iter().map(|id| shadow.objects[id].1).sum();
-        let useful = heap.usage().useful as usize / 8;
-        // One-word headers round the padding of each object to an even number of words; padding within a page is estimated.
-        let slack = reachable.len();
-        assert!(
-            useful + slack >= words && useful <= words + words / 8 + slack + 64,
-            "{useful} for {words}: {config:?}"
-        );
-    }
+    shadow.finish(config, &heap, &mutator, &dead, exact);
 }
 
 fn all(ops: &[Op], limit: usize, stress: usize) {
@@ -120,7 +100,7 @@ fn all(ops: &[Op], limit: usize, stress: usize) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: common::effort(24), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn graphs_survive(ops in proptest::collection::vec(op(), 1..600)) {

@@ -2,6 +2,9 @@
 
 use atoll_term::{Header, Term, WORD_BYTES, Word};
 
+/// Words up to which a loop is faster than a call.
+const FEW: usize = 8;
+
 /// A run of words that has moved, or is about to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Move {
@@ -34,7 +37,13 @@ impl Move {
     pub(crate) unsafe fn copy(&self) {
         // SAFETY: the caller vouches for both places.
         unsafe {
-            std::ptr::copy_nonoverlapping(self.from, self.to, self.words);
+            if self.words <= FEW {
+                for index in 0..self.words {
+                    *self.to.add(index) = *self.from.add(index);
+                }
+            } else {
+                std::ptr::copy_nonoverlapping(self.from, self.to, self.words);
+            }
             self.shift_objects(self.to, self.words);
         }
     }

@@ -65,11 +65,60 @@ impl Small {
     }
 }
 
+/// Words of the largest object that is copied without a buffer.
+const FLAT_WORDS: usize = 8;
+
+/// As [`copy`], for a cons or a short tuple that refers to nothing that has to be copied.
+///
+/// # Safety
+/// The same.
+#[inline(always)]
+unsafe fn copy_flat(root: Term, immovable: Immovable) -> Option<NonNull<Fragment>> {
+    let object = root.pointer();
+    // SAFETY: the object is whole.
+    unsafe {
+        let words = if root.is_cons() {
+            2
+        } else {
+            let header = Header::from_word(*object);
+            if header.is_opaque() || header.has_off_heap_part() {
+                return None;
+            }
+            header.object_words()
+        };
+        if words > FLAT_WORDS {
+            return None;
+        }
+        let fields = std::slice::from_raw_parts(object, words);
+        if fields.iter().any(|word| Term::from_word(*word).is_pointer() && !immovable.contains(Term::from_word(*word)))
+        {
+            return None;
+        }
+        let mut fragment = Fragment::new(words);
+        let target = fragment.as_mut();
+        let start = target.try_allocate(words)?.as_ptr();
+        for (index, word) in fields.iter().enumerate() {
+            *start.add(index) = *word;
+        }
+        target.term = root.with_pointer(start);
+        Some(fragment)
+    }
+}
+
 /// A fragment with a copy of the term, if the copy is small, of few objects, and none of them has an off-heap part.
 ///
 /// # Safety
 /// The term is a pointer to a whole object out of the immovable range.
 pub(crate) unsafe fn copy(root: Term, immovable: Immovable) -> Option<NonNull<Fragment>> {
+    // SAFETY: as the caller's.
+    unsafe { copy_flat(root, immovable).or_else(|| copy_in_buffer(root, immovable)) }
+}
+
+/// As [`copy`], by way of the native stack.
+///
+/// # Safety
+/// The same.
+unsafe fn copy_in_buffer(root: Term, immovable: Immovable) -> Option<NonNull<Fragment>> {
     let mut small = Small {
         words: [const { MaybeUninit::uninit() }; WORDS],
         used: 0,

@@ -136,6 +136,8 @@ fn place(option: u8, family: AddressFamily) -> Option<(i32, i32)> {
     })
 }
 
+/// Those that programs are told of when they cannot be set: `tclass`, `recvtos`, `recvtclass`, `ttl`, `recvttl`.
+const MUST_SUCCEED: [u8; 5] = [41, 43, 44, 46, 47];
 const LINGER: u8 = 3;
 const RECEIVE_BUFFER: u8 = 7;
 const MULTICAST_INTERFACE: u8 = 11;
@@ -227,21 +229,19 @@ impl Options {
                 }
                 ADD_MEMBERSHIP | DROP_MEMBERSHIP => {
                     let socket = socket.ok_or(Errno::INVAL)?.as_fd();
-                    match membership(socket, option == ADD_MEMBERSHIP, &mut data) {
-                        // Streams have no groups.
-                        Ok(()) | Err(Errno::PROTO) => {}
-                        Err(_) => return Err(Errno::INVAL),
-                    }
+                    // As above.
+                    let _ = membership(socket, option == ADD_MEMBERSHIP, &mut data)?;
                 }
                 MULTICAST_INTERFACE => {
                     let value = take(&mut data, 4)?;
                     let socket = socket.ok_or(Errno::INVAL)?.as_fd();
-                    if family == AddressFamily::INET6 {
+                    // As above.
+                    let _ = if family == AddressFamily::INET6 {
                         let index = i32::from_be_bytes(value.try_into().map_err(|_| Errno::INVAL)?);
-                        set_integer(socket, libc::IPPROTO_IPV6, libc::IPV6_MULTICAST_IF, index)?;
+                        set_integer(socket, libc::IPPROTO_IPV6, libc::IPV6_MULTICAST_IF, index)
                     } else {
-                        set_option(socket, libc::IPPROTO_IP, libc::IP_MULTICAST_IF, value)?;
-                    }
+                        set_option(socket, libc::IPPROTO_IP, libc::IP_MULTICAST_IF, value)
+                    };
                 }
                 _ => {
                     let value = take_integer(&mut data)?;
@@ -249,8 +249,10 @@ impl Options {
                         if level == libc::IPPROTO_IPV6 && family != AddressFamily::INET6 {
                             return Err(Errno::INVAL);
                         }
-                        // As above.
-                        let _ = set_integer(socket.ok_or(Errno::INVAL)?.as_fd(), level, number, value);
+                        let set = set_integer(socket.ok_or(Errno::INVAL)?.as_fd(), level, number, value);
+                        if set.is_err() && MUST_SUCCEED.contains(&option) {
+                            return Err(Errno::INVAL);
+                        }
                         if option == RECEIVE_BUFFER {
                             let most = if self.datagrams { LONGEST_DATAGRAM } else { usize::MAX };
                             self.buffer = self.buffer.max(usize::try_from(value).unwrap_or(0).min(most));
@@ -441,8 +443,8 @@ fn raw_room(data: &mut &[u8]) -> Result<Vec<u8>, Errno> {
     if is_bytes { Ok(take(data, length)?.to_vec()) } else { Ok(vec![0; length]) }
 }
 
-/// Joins a multicast group or leaves it.
-fn membership(socket: BorrowedFd<'_>, join: bool, data: &mut &[u8]) -> Result<(), Errno> {
+/// Joins a multicast group or leaves it; inside, what the system says.
+fn membership(socket: BorrowedFd<'_>, join: bool, data: &mut &[u8]) -> Result<Result<(), Errno>, Errno> {
     use rustix::net::sockopt::{
         set_ip_add_membership_with_ifindex, set_ip_drop_membership_with_ifindex, set_ipv6_add_membership,
         set_ipv6_drop_membership,
@@ -451,19 +453,19 @@ fn membership(socket: BorrowedFd<'_>, join: bool, data: &mut &[u8]) -> Result<()
     let index = take_integer(data)? as u32;
     if family == i32::from(INET) {
         let (group, interface) = (take_v4(data)?, take_v4(data)?);
-        return match join {
+        return Ok(match join {
             true => set_ip_add_membership_with_ifindex(socket, &group, &interface, index),
             false => set_ip_drop_membership_with_ifindex(socket, &group, &interface, index),
-        };
+        });
     }
     if family != i32::from(INET6) {
         return Err(Errno::INVAL);
     }
     let group: [u8; 16] = take(data, 16)?.try_into().map_err(|_| Errno::INVAL)?;
-    match join {
+    Ok(match join {
         true => set_ipv6_add_membership(socket, &group.into(), index),
         false => set_ipv6_drop_membership(socket, &group.into(), index),
-    }
+    })
 }
 
 #[cfg(test)]

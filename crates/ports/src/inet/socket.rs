@@ -12,6 +12,7 @@ use crate::inet::address::{Address, INET, INET6, LOCAL, take_integer, take_numbe
 use crate::inet::options::Options;
 use crate::inet::{Answer, Refusal, information};
 use crate::names::name;
+use crate::poller;
 use crate::port::Port;
 
 const STREAM: u8 = 1;
@@ -129,6 +130,9 @@ impl Socket {
             22 => information::interface(data),
             25 => information::addresses(),
             28 => Ok(Vec::new()),
+            // All names: sockets that are not SCTP's have one.
+            29 => self.name(false),
+            30 => self.name(true),
             _ => return None,
         })
     }
@@ -159,7 +163,8 @@ impl Socket {
         Ok(Vec::new())
     }
 
-    /// Takes over a socket that a program names by number.
+    /// Takes over a socket that a program names by number. If it is another port's, that gets no events any more, and
+    /// keeps its descriptor until it is closed.
     ///
     /// # Errors
     /// `EBADF`: it is not open
@@ -171,7 +176,10 @@ impl Socket {
         if endpoints::own_name(given)?.get(..2) != Some(&family.as_raw().to_ne_bytes()[..]) {
             return Err(Errno::INVAL.into());
         }
-        let descriptor = atoll_platform::descriptor::adopt(number)?;
+        let descriptor = match poller::take_from_ports(number) {
+            true => rustix::io::fcntl_dupfd_cloexec(given, 0)?,
+            false => atoll_platform::descriptor::adopt(number)?,
+        };
         let flags = rustix::fs::fcntl_getfl(&descriptor)?;
         rustix::fs::fcntl_setfl(&descriptor, flags | rustix::fs::OFlags::NONBLOCK)?;
         let peer = rustix::net::getpeername(&descriptor).is_ok_and(|peer| peer.is_some());

@@ -35,6 +35,15 @@ pub(super) enum Phase {
     Broken,
 }
 
+/// What is still to be said of a connection that is lost, each once.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Lost {
+    /// To who wants to receive.
+    pub receiver: Option<Refusal>,
+    /// To who wants to send.
+    pub sender: Option<Refusal>,
+}
+
 /// A request that is answered later.
 #[derive(Clone, Copy)]
 pub(super) struct Request {
@@ -88,6 +97,8 @@ pub(super) struct Tcp {
     pub phase: Phase,
     pub input: Input,
     pub output: Output,
+    /// There once the connection was lost.
+    pub lost: Option<Lost>,
     accepting: VecDeque<Request>,
     connecting: Option<Request>,
     waits_for_input: bool,
@@ -106,6 +117,7 @@ impl Tcp {
             phase,
             input: Input::default(),
             output: Output::default(),
+            lost: None,
             accepting: VecDeque::new(),
             connecting: None,
             waits_for_input: false,
@@ -306,6 +318,7 @@ impl Tcp {
             self.tell_passive(port, state);
         }
         if change.active {
+            self.tell_loss(port, state);
             self.deliver(port, state);
             if port.is_open() {
                 self.wait(port)?;
@@ -402,6 +415,10 @@ impl Driver for Tcp {
         self.output.pending()
     }
 
+    fn busy_limits(&self) -> (usize, usize) {
+        (self.socket.options.high, self.socket.options.low)
+    }
+
     fn stop(&mut self, port: &Port) {
         for request in self.accepting.drain(..).chain(self.connecting.take()) {
             request.refuse(port, Refusal::Named("closed"));
@@ -409,6 +426,7 @@ impl Driver for Tcp {
         if let Some((request, _)) = self.input.request.take() {
             request.refuse(port, Refusal::Named("closed"));
         }
+        self.discard_output(port);
         self.socket.descriptor = None;
     }
 }

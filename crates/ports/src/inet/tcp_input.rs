@@ -9,7 +9,7 @@ use rustix::net::RecvFlags;
 use crate::inet::address::{take_integer, take_number};
 use crate::inet::options::Active;
 use crate::inet::socket::answer_later;
-use crate::inet::tcp::{Phase, Purpose, Request, Tcp};
+use crate::inet::tcp::{Lost, Phase, Purpose, Request, Tcp};
 use crate::inet::{Answer, Refusal};
 use crate::names::name;
 use crate::port::{Port, State};
@@ -52,9 +52,10 @@ impl Tcp {
     pub fn ask(&mut self, port: &Port, state: &mut State, mut data: &[u8]) -> Answer {
         let time = take_integer(&mut data)?;
         let length = take_number(&mut data, 4)?;
-        if self.phase == Phase::Broken && self.input.ended {
+        if let Some(refusal) = self.lost.as_mut().and_then(|lost| lost.receiver.take()) {
+            self.lost = Some(Lost::default());
             let request = Request::begin(port, state, &mut self.socket, -1, Purpose::Receive);
-            request.refuse(port, Refusal::Named("closed"));
+            request.refuse(port, refusal);
             return Ok(request.number());
         }
         if self.phase != Phase::Connected {
@@ -229,18 +230,40 @@ impl Tcp {
         }
         if options.active == Active::Never {
             if options.exit_on_close {
-                self.output.discard();
+                self.discard_output(port);
                 self.close_socket(port);
+                self.lost = Some(Lost { receiver: None, sender: Some(Refusal::Named("closed")) });
             }
             return;
         }
+        self.tell_end(port, state, error);
+    }
+
+    /// The connection was lost while nobody wanted data; now somebody may.
+    pub fn tell_loss(&mut self, port: &Port, state: &mut State) {
+        if self.socket.options.active == Active::Never {
+            return;
+        }
+        if let Some(lost) = self.lost.take() {
+            let error = match lost.receiver {
+                Some(Refusal::System(error)) => Some(error),
+                _ => None,
+            };
+            self.tell_end(port, state, error);
+        } else if self.phase == Phase::Connected && self.input.ended {
+            self.tell_end(port, state, None);
+        }
+    }
+
+    /// Tells the owner that the connection has ended.
+    fn tell_end(&mut self, port: &Port, state: &mut State, error: Option<Errno>) {
         if let Some(error) = error {
             let reason = name(atoll_platform::errors::name(error));
             port.tell(state.connected, |heap| heap.tuple(&[name("tcp_error"), port.id, reason]));
         }
         port.tell(state.connected, |heap| heap.tuple(&[name("tcp_closed"), port.id]));
-        if options.exit_on_close {
-            port.end(state, self, atoms::NORMAL);
+        if self.socket.options.exit_on_close {
+            port.leave(state, self);
         } else {
             self.socket.options.active = Active::Never;
         }

@@ -11,7 +11,7 @@ use rustix::net::{SendFlags, Shutdown};
 use crate::inet::address::{take, take_number};
 use crate::inet::options::Active;
 use crate::inet::socket::reply;
-use crate::inet::tcp::{Phase, Purpose, Tcp, is_internet};
+use crate::inet::tcp::{Lost, Phase, Purpose, Tcp, is_internet};
 use crate::inet::{Answer, Refusal};
 use crate::names::name;
 use crate::poller::{self, Timer};
@@ -19,6 +19,8 @@ use crate::port::{Port, State};
 
 /// Bytes of a file that are sent at once.
 const FILE_PIECE: usize = 1 << 20;
+/// How many such pieces are sent before others have their turn.
+const FILE_PIECES: usize = 8;
 
 /// What has not been sent yet.
 #[derive(Default)]
@@ -41,7 +43,31 @@ struct SendFile {
     offset: u64,
     left: u64,
     sent: u64,
+    /// Bytes that are sent before it; others wait for its end.
+    ahead: usize,
     caller: Term,
+}
+
+impl SendFile {
+    /// Tells who sends it how that ended.
+    fn tell(&self, port: &Port, end: Result<(), Errno>) {
+        port.tell(self.caller, |heap| {
+            let status = match end {
+                Ok(()) => {
+                    let halves = [self.sent & 0xffff_ffff, self.sent >> 32].map(|half| Term::small(half as i64));
+                    heap.tuple(&[atoms::OK, halves[0], halves[1]])
+                }
+                Err(error) => {
+                    let reason = name(match error {
+                        Errno::PIPE | Errno::CONNRESET => "closed",
+                        other => atoll_platform::errors::name(other),
+                    });
+                    heap.tuple(&[atoms::ERROR, reason])
+                }
+            };
+            heap.tuple(&[name("sendfile"), port.id, status])
+        });
+    }
 }
 
 impl Output {
@@ -58,16 +84,20 @@ impl Output {
     /// Forgets everything.
     pub fn discard(&mut self) {
         self.pieces.clear();
-        (self.sent, self.bytes, self.file) = (0, 0, None);
+        (self.sent, self.bytes) = (0, 0);
     }
 
-    /// Sends as much as can be sent now.
+    /// Sends as much as can be sent now, up to where a file comes.
     fn write(&mut self, descriptor: &OwnedFd) -> Result<(), Errno> {
         while let Some(first) = self.pieces.front() {
+            if self.file.as_ref().is_some_and(|file| file.ahead == 0) {
+                return Ok(());
+            }
             match rustix::net::send(descriptor, &first[self.sent..], SendFlags::NOSIGNAL) {
                 Ok(count) => {
                     self.bytes -= count;
                     self.sent += count;
+                    self.file.iter_mut().for_each(|file| file.ahead -= count);
                     if self.sent == first.len() {
                         self.sent = 0;
                         self.pieces.pop_front();
@@ -86,8 +116,7 @@ impl Tcp {
     /// Sends data, and tells whoever sent it.
     pub fn send(&mut self, port: &Port, state: &mut State, data: Vec<u8>) {
         if self.phase != Phase::Connected {
-            let is_over = self.phase == Phase::Broken;
-            let refusal = if is_over { Refusal::Named("closed") } else { Errno::NOTCONN.into() };
+            let refusal = self.lost.as_mut().and_then(|lost| lost.sender.take()).unwrap_or(Errno::NOTCONN.into());
             return reply(port, state.caller, Err(refusal));
         }
         let head = head(self.socket.options.packet, data.len());
@@ -98,10 +127,7 @@ impl Tcp {
         if !packet.is_empty() {
             self.output.pieces.push_back(packet);
         }
-        if was_empty
-            && let Some(descriptor) = &self.socket.descriptor
-            && let Err(error) = self.output.write(descriptor)
-        {
+        if was_empty && let Err(error) = self.write_output() {
             return self.send_failed(port, state, error, Some(state.caller));
         }
         // Whoever finds the queue empty does not wait, however much is left.
@@ -117,14 +143,18 @@ impl Tcp {
         }
     }
 
+    fn write_output(&mut self) -> Result<(), Errno> {
+        self.socket.descriptor.as_ref().map_or(Ok(()), |descriptor| self.output.write(descriptor))
+    }
+
     /// Goes on sending.
     pub fn send_pending(&mut self, port: &Port, state: &mut State) {
-        let Some(descriptor) = &self.socket.descriptor else { return };
-        if let Err(error) = self.output.write(descriptor) {
-            return self.send_failed(port, state, error, None);
+        let mut written = self.write_output();
+        if written.is_ok() && self.send_file_on(port) {
+            written = self.write_output();
         }
-        if self.output.bytes == 0 {
-            self.send_file_on(port);
+        if let Err(error) = written {
+            return self.send_failed(port, state, error, None);
         }
         if self.output.bytes <= self.socket.options.low
             && let Some((caller, timer)) = self.output.waiting.take()
@@ -146,15 +176,17 @@ impl Tcp {
 
     /// Data could not be sent: the connection is broken.
     fn send_failed(&mut self, port: &Port, state: &mut State, error: Errno, caller: Option<Term>) {
-        self.output.discard();
+        self.discard_output(port);
         let is_reset = matches!(error, Errno::PIPE | Errno::CONNRESET);
         let refusal = match is_reset && !self.socket.options.show_reset {
             true => Refusal::Named("closed"),
             false => error.into(),
         };
         let waiting = self.output.waiting.take();
+        let mut lost = Lost { receiver: Some(refusal), sender: Some(refusal) };
         for caller in caller.into_iter().chain(waiting.map(|(caller, _)| caller)) {
             reply(port, caller, Err(refusal));
+            lost.sender = None;
         }
         let shown = (!is_reset || self.socket.options.show_reset).then_some(error);
         if self.socket.options.active == Active::Never && self.input.request.is_none() {
@@ -164,6 +196,7 @@ impl Tcp {
             } else {
                 self.phase = Phase::Broken;
             }
+            self.lost = Some(lost);
             return;
         }
         self.closed(port, state, shown);
@@ -177,8 +210,8 @@ impl Tcp {
             heap.tuple(&[name("inet_reply"), port.id, status])
         });
         if self.socket.options.send_timeout_close {
-            self.output.discard();
-            port.end(state, self, atoms::NORMAL);
+            self.discard_output(port);
+            port.leave(state, self);
         }
     }
 
@@ -203,18 +236,33 @@ impl Tcp {
         }
         let file = atoll_platform::descriptor::borrow(number).ok_or(Errno::BADF)?;
         let file = rustix::io::fcntl_dupfd_cloexec(file, 0)?;
-        self.output.file = Some(SendFile { file, offset, left, sent: 0, caller: state.caller });
-        if self.output.bytes == 0 {
-            self.send_file_on(port);
-        }
+        self.output.file =
+            Some(SendFile { file, offset, left, sent: 0, ahead: self.output.bytes, caller: state.caller });
+        self.send_file_on(port);
         self.wait(port)?;
         Ok(Vec::new())
     }
 
-    /// Sends more of the file; tells the caller at the end.
-    fn send_file_on(&mut self, port: &Port) {
-        let (Some(sending), Some(descriptor)) = (&mut self.output.file, &self.socket.descriptor) else { return };
+    /// Nothing of what waits to be sent will be; who sends a file is told.
+    pub fn discard_output(&mut self, port: &Port) {
+        self.output.discard();
+        if let Some(sending) = self.output.file.take() {
+            sending.tell(port, Err(Errno::PIPE));
+        }
+    }
+
+    /// Sends more of the file, if it is its turn, and tells the caller at the end. Whether it is not there any more.
+    fn send_file_on(&mut self, port: &Port) -> bool {
+        let (Some(sending), Some(descriptor)) = (&mut self.output.file, &self.socket.descriptor) else { return true };
+        if sending.ahead > 0 {
+            return false;
+        }
+        let mut pieces = 0;
         let end = loop {
+            if pieces == FILE_PIECES {
+                return false;
+            }
+            pieces += 1;
             let count = usize::try_from(sending.left).unwrap_or(usize::MAX).min(FILE_PIECE);
             if count == 0 {
                 break Ok(());
@@ -226,28 +274,14 @@ impl Tcp {
                     sending.left -= count as u64;
                 }
                 Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => return,
+                Err(Errno::AGAIN) => return false,
                 Err(error) => break Err(error),
             }
         };
-        let (caller, sent) = (sending.caller, sending.sent);
-        self.output.file = None;
-        port.tell(caller, |heap| {
-            let status = match end {
-                Ok(()) => {
-                    let halves = [sent & 0xffff_ffff, sent >> 32].map(|half| Term::small(half as i64));
-                    heap.tuple(&[atoms::OK, halves[0], halves[1]])
-                }
-                Err(error) => {
-                    let reason = name(match error {
-                        Errno::PIPE | Errno::CONNRESET => "closed",
-                        other => atoll_platform::errors::name(other),
-                    });
-                    heap.tuple(&[atoms::ERROR, reason])
-                }
-            };
-            heap.tuple(&[name("sendfile"), port.id, status])
-        });
+        if let Some(sending) = self.output.file.take() {
+            sending.tell(port, end);
+        }
+        true
     }
 }
 

@@ -46,6 +46,12 @@ fn next_bit(groups: &[u64; GROUPS], from: usize) -> usize {
 }
 
 impl Blocks {
+    #[cfg(loom)]
+    pub(super) fn new() -> Blocks {
+        let bits = || std::array::from_fn(|_| AtomicU64::new(0));
+        Blocks { starts: bits(), marks: bits() }
+    }
+
     /// Asks the processor to fetch what sweeping will read.
     #[inline]
     pub(super) fn prefetch(&self) {

@@ -277,7 +277,7 @@ impl Paged {
             State::Ending { epoch, pushed } => {
                 let (epoch, pushed) = (*epoch, *pushed);
                 let seen = cx.world.all_seen(epoch);
-                if !self.is_quiescent() || self.pushed.load(Ordering::Acquire) != pushed {
+                if !self.is_quiescent() || self.outstanding.begun() != pushed {
                     control.state = State::Marking;
                     return Step::On;
                 }
@@ -446,7 +446,7 @@ impl Paged {
         if !self.is_quiescent() {
             return Step::Waiting;
         }
-        let pushed = self.pushed.load(Ordering::Acquire);
+        let pushed = self.outstanding.begun();
         let push = |visitor: &mut Visitor<'_>| cx.runtime.push_changed_roots(SLOTS, visitor);
         loop {
             match self.push_portion(control.cycle, push) {
@@ -456,7 +456,7 @@ impl Paged {
                 Portion::More => {}
             }
         }
-        if self.pushed.load(Ordering::Acquire) != pushed {
+        if self.outstanding.begun() != pushed {
             return Step::On;
         }
         let epoch = cx.world.advance();

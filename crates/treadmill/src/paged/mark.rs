@@ -103,23 +103,21 @@ impl Paged {
     }
 
     fn enqueue(&self, page: u32, record: &Record) {
-        // Counted first, so that what is queued never looks completed.
-        self.pushed.fetch_add(1, Ordering::AcqRel);
+        self.outstanding.begin();
         if !self.queue.push(page, &record.head) {
-            self.completed.fetch_add(1, Ordering::AcqRel);
+            self.outstanding.end();
         }
     }
 
     /// Whether nothing was queued or being scanned at some moment during the call.
     pub(super) fn is_quiescent(&self) -> bool {
-        let completed = self.completed.load(Ordering::Acquire);
-        self.pushed.load(Ordering::Acquire) == completed
+        self.outstanding.is_none()
     }
 
     /// Empties the queue without scanning.
     pub(super) fn discard_queue(&self) {
         while self.queue.pop(|page| &self.table.get(page).head).is_some() {
-            self.completed.fetch_add(1, Ordering::AcqRel);
+            self.outstanding.end();
         }
     }
 
@@ -129,7 +127,7 @@ impl Paged {
         if phase & 1 == 0 || self.queue.is_empty() {
             return 0;
         }
-        self.pushed.fetch_add(1, Ordering::AcqRel);
+        self.outstanding.begin();
         // The slice is counted now, so the cycle cannot end; but it may have ended before.
         let (words, charged) = if self.phase.load(Ordering::Acquire) == phase {
             let mut slice = Slice {
@@ -155,7 +153,7 @@ impl Paged {
             (0, 0)
         };
         self.counters.marked.fetch_add(words, Ordering::Relaxed);
-        self.completed.fetch_add(1, Ordering::AcqRel);
+        self.outstanding.end();
         charged
     }
 }
@@ -173,7 +171,7 @@ impl Slice<'_> {
                 Kind::Large => self.scan_portion(page, record),
                 _ => self.scan_page(page, record),
             }
-            paged.completed.fetch_add(1, Ordering::AcqRel);
+            paged.outstanding.end();
         }
     }
 

@@ -38,8 +38,17 @@ pub(super) struct Head {
 
 impl Head {
     #[cfg(loom)]
-    fn new() -> Head {
+    pub(super) fn new() -> Head {
         Head { colour: AtomicU32::new(0), link: AtomicU32::new(0) }
+    }
+
+    /// Written only by the one that found the page not queued.
+    fn set_link(&self, link: u32) {
+        // Another thread's `fetch_or` that saw ours comes before this store. Loom does not know that of stores, but of exchanges.
+        #[cfg(loom)]
+        self.link.swap(link, Ordering::Relaxed);
+        #[cfg(not(loom))]
+        self.link.store(link, Ordering::Relaxed);
     }
 
     /// The page begins anew: what its bits are is of no collection.
@@ -202,7 +211,7 @@ impl Queue {
         }
         let mut head = self.head.load(Ordering::Relaxed);
         loop {
-            of.link.store(QUEUED | head as u32, Ordering::Relaxed);
+            of.set_link(QUEUED | head as u32);
             let new = ((head >> 32).wrapping_add(1) << 32) | page as u64;
             match self.head.compare_exchange_weak(head, new, Ordering::AcqRel, Ordering::Relaxed) {
                 Ok(_) => return true,
@@ -233,6 +242,40 @@ impl Queue {
 
     pub(super) fn is_empty(&self) -> bool {
         self.head.load(Ordering::Acquire) as u32 == END
+    }
+}
+
+/// How much marking was begun and how much is done: pages queued, and slices of scanning.
+#[derive(Debug)]
+pub(super) struct Outstanding {
+    begun: AtomicU64,
+    done: AtomicU64,
+}
+
+impl Outstanding {
+    pub(super) fn new() -> Outstanding {
+        Outstanding { begun: AtomicU64::new(0), done: AtomicU64::new(0) }
+    }
+
+    /// Counts something before it is begun, so that it never looks done.
+    pub(super) fn begin(&self) {
+        self.begun.fetch_add(1, Ordering::AcqRel);
+    }
+
+    pub(super) fn end(&self) {
+        self.done.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Whether there was a moment during the call at which all that was begun was done.
+    pub(super) fn is_none(&self) -> bool {
+        // In this order: what was begun after the first look only makes the second larger.
+        let done = self.done.load(Ordering::Acquire);
+        self.begun.load(Ordering::Acquire) == done
+    }
+
+    /// How much was ever begun.
+    pub(super) fn begun(&self) -> u64 {
+        self.begun.load(Ordering::Acquire)
     }
 }
 

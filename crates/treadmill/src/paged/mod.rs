@@ -28,6 +28,8 @@ mod local;
 mod mark;
 mod marks;
 mod memory;
+#[cfg(all(test, loom))]
+mod model;
 mod record;
 mod slots;
 mod verify;
@@ -43,7 +45,7 @@ use crate::space::{Metadata, PageSpace, Tags};
 use crate::statistics::{Statistics, Usage};
 use blocks::Blocks;
 use cycle::Control;
-use marks::{PAGE_WORDS, Queue};
+use marks::{Outstanding, PAGE_WORDS, Queue};
 use memory::Memory;
 use record::{Kind, Record, Table};
 use slots::Slots;
@@ -89,8 +91,7 @@ pub(crate) struct Paged {
     /// The number of the collection, times two, plus one while marking is on.
     phase: AtomicU32,
     /// Pages queued and slices begun; and those done with. Equal when nothing is grey.
-    pushed: AtomicU64,
-    completed: AtomicU64,
+    outstanding: Outstanding,
     counters: Counters,
     ratio: u64,
     stress: usize,
@@ -148,8 +149,7 @@ impl Paged {
             finalizers: Mutex::new(Finalizers::default()),
             queue: Queue::new(),
             phase: AtomicU32::new(0),
-            pushed: AtomicU64::new(0),
-            completed: AtomicU64::new(0),
+            outstanding: Outstanding::new(),
             counters: Counters { worthwhile: AtomicU64::new(cycle::LEAST_WORDS), ..Counters::default() },
             ratio: config.ratio as u64,
             stress: config.stress,

@@ -39,6 +39,18 @@ const RUN_BITS: u32 = (1 << KIND_SHIFT) - 1;
 const PORTION_SHIFT: u32 = 2;
 
 impl Record {
+    #[cfg(loom)]
+    pub(super) fn new() -> Record {
+        let body = std::array::from_fn(|_| AtomicU64::new(0));
+        Record { head: Head::new(), state: AtomicU32::new(0), next: AtomicU32::new(0), body }
+    }
+
+    /// The mark bits of a page with one object.
+    #[inline]
+    pub(super) fn own_marks(&self) -> Marks<'_> {
+        Marks { head: &self.head, groups: std::slice::from_ref(&self.body[1]) }
+    }
+
     /// Where the numbers of free runs are, in bytes.
     pub(super) const BODY: usize = std::mem::offset_of!(Record, body);
     /// Where it is noted whether the page begins or ends a free run, in bytes.
@@ -184,11 +196,10 @@ impl Table {
     /// As [`Table::marks`] where the kind of the page is known.
     #[inline]
     pub(super) fn marks_of<'a>(&'a self, record: &'a Record, kind: Kind) -> Marks<'a> {
-        let groups = match kind {
-            Kind::Small => &self.blocks(record).marks[..],
-            _ => std::slice::from_ref(&record.body[1]),
-        };
-        Marks { head: &record.head, groups }
+        match kind {
+            Kind::Small => Marks { head: &record.head, groups: &self.blocks(record).marks },
+            _ => record.own_marks(),
+        }
     }
 
     /// The words of the block at word `index` of a page, or of the object that begins there.
@@ -218,7 +229,7 @@ mod tests {
         // SAFETY: all zero is a valid `Record`.
         let record: Record = unsafe { std::mem::zeroed() };
         record.set_large(5000, true);
-        let marks = Marks { head: &record.head, groups: std::slice::from_ref(&record.body[1]) };
+        let marks = record.own_marks();
         assert!(!marks.is_of(0), "stale colours are forgotten");
         marks.claim(3);
         assert!(marks.mark(0) && !marks.mark(0) && marks.is_marked(0));

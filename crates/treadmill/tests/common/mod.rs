@@ -1,6 +1,8 @@
 //! A small object model over the raw interface, and a shadow of the heap to compare with.
 #![allow(dead_code)]
 
+pub mod driven;
+
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::ptr::NonNull;
@@ -68,8 +70,15 @@ pub fn allocate(
 ) -> Result<NonNull<u64>, OutOfMemory> {
     let words = words.max(2 + refs);
     // SAFETY: initialised at once; the callers root it.
+    let object = unsafe { if finalizable { mutator.allocate_finalizable(words)? } else { mutator.allocate(words)? } };
+    initialise(object, id, refs, words);
+    Ok(object)
+}
+
+/// Writes all words of a new object.
+pub fn initialise(object: NonNull<u64>, id: u64, refs: usize, words: usize) {
+    // SAFETY: callers pass new objects of that length.
     unsafe {
-        let object = if finalizable { mutator.allocate_finalizable(words)? } else { mutator.allocate(words)? };
         word(object, 0).store(refs as u64 | (words as u64) << 32, Ordering::Relaxed);
         word(object, 1).store(id, Ordering::Relaxed);
         for index in 2..2 + refs {
@@ -78,7 +87,6 @@ pub fn allocate(
         for index in 2 + refs..words {
             word(object, index).store(pattern(id, index), Ordering::Relaxed);
         }
-        Ok(object)
     }
 }
 
@@ -132,6 +140,31 @@ impl Shadow {
         seen
     }
 
+    /// The end of a run: what is reachable is there, and nothing else.
+    pub fn finish(&self, config: &Config, heap: &RawHeap, mutator: &RawMutator, dead: &Mutex<Vec<u64>>, exact: bool) {
+        self.check(mutator);
+        mutator.collect();
+        mutator.collect();
+        mutator.verify().expect("a sound heap");
+        self.check(mutator);
+        let reachable = self.reachable();
+        let dead = dead.lock().expect("no panic");
+        assert!(dead.iter().all(|id| !reachable.contains(id)), "a live object was finalized");
+        if exact {
+            let expected = self.finalizable.difference(&reachable).count();
+            assert_eq!(dead.len(), expected, "every unreachable object is reclaimed");
+            mutator.publish_counts();
+            let words: usize = reachable.iter().map(|id| self.objects[id].1).sum();
+            let useful = heap.usage().useful as usize / 8;
+            // One-word headers round the padding of each object to an even number of words; padding within a page is estimated.
+            let slack = reachable.len();
+            assert!(
+                useful + slack >= words && useful <= words + words / 8 + slack + 64,
+                "{useful} for {words}: {config:?}"
+            );
+        }
+    }
+
     /// Compares everything reachable with the heap.
     pub fn check(&self, mutator: &RawMutator) {
         let mut seen = HashSet::new();
@@ -161,6 +194,12 @@ impl Shadow {
             }
         }
     }
+}
+
+/// How many cases to try: this many, or as many times more as the environment's `TREADMILL_EFFORT` says.
+pub fn effort(cases: u32) -> u32 {
+    let effort = std::env::var("TREADMILL_EFFORT").ok().and_then(|effort| effort.parse().ok());
+    cases * effort.unwrap_or(1)
 }
 
 pub struct Random(pub u64);
