@@ -13,6 +13,10 @@ main(_) ->
     io:format("~p~n", [raw()]),
     options(),
     names(),
+    [io:format("~p~n", [no_protocol(Type)]) || Type <- [stream, dgram, seqpacket]],
+    [io:format("~p~n", [refused(Domain, Level, Address)]) ||
+        {Domain, Level, Address} <- [{inet, ip, ?LOCAL}, {inet6, ipv6, {0, 0, 0, 0, 0, 0, 0, 1}}]],
+    buffers(),
     {ok, [_ | _]} = inet:gethostname(),
     {ok, [_ | _]} = net:getifaddrs(),
     io:format("~p~n", [inet:getaddr("localhost", inet)]),
@@ -65,6 +69,51 @@ names() ->
     {ok, Socket} = gen_udp:open(0),
     io:format("~p~n", [{inet:peernames(Socket), gen_udp:connect(Socket, ?LOCAL, Port), inet:peernames(Socket) =:= {ok, [{?LOCAL, Port}]}}]),
     gen_udp:close(Socket).
+
+no_protocol(Type) ->
+    {ok, Socket} = socket:open(local, Type, default),
+    Protocol = socket:getopt(Socket, socket, protocol),
+    {Protocol, socket:close(Socket)}.
+
+%% What the system says of a datagram that nobody takes.
+refused(Domain, Level, Address) ->
+    {ok, Socket} = socket:open(Domain, dgram, udp),
+    ok = socket:setopt(Socket, Level, recverr, true),
+    case socket:connect(Socket, #{family => Domain, addr => Address, port => 1}) of
+        ok ->
+            ok = socket:send(Socket, <<"ping">>),
+            {error, econnrefused} = socket:recv(Socket, 0, 20000),
+            {ok, #{ctrl := [Control], iov := Data}} = socket:recvmsg(Socket, [errqueue]),
+            ok = socket:close(Socket),
+            {maps:with([level, type, value], Control), Data};
+        %% There is no IPv6 here.
+        {error, Reason} -> Reason
+    end.
+
+%% Whoever receives what there is gets so many buffers of it at most.
+buffers() ->
+    {ok, Listener} = socket:open(inet, stream, tcp),
+    ok = socket:bind(Listener, #{family => inet, addr => ?LOCAL, port => 0}),
+    ok = socket:listen(Listener),
+    {ok, Address} = socket:sockname(Listener),
+    {ok, Client} = socket:open(inet, stream, tcp),
+    ok = socket:connect(Client, Address),
+    {ok, Server} = socket:accept(Listener),
+    ok = socket:setopt(Server, otp, rcvbuf, {5, 2048}),
+    [begin
+        ok = socket:send(Client, <<0:Count/unit:8>>),
+        ok = arrived(Server, Count, 2000),
+        {ok, Data} = socket:recv(Server, 0),
+        io:format("~p ~p~n", [Count, byte_size(Data)])
+     end || Count <- [6144, 10240, 100, 8192, 4096, 6144]],
+    [socket:close(Socket) || Socket <- [Client, Server, Listener]].
+
+arrived(_, _, 0) -> late;
+arrived(Socket, Count, Left) ->
+    case socket:recv(Socket, Count, [peek], 20000) of
+        {ok, Data} when byte_size(Data) =:= Count -> ok;
+        _ -> timer:sleep(10), arrived(Socket, Count, Left - 1)
+    end.
 
 raw() ->
     {ok, Listener} = socket:open(inet, stream, tcp),

@@ -10,7 +10,7 @@ use rustix::io::Errno;
 
 use crate::sockets::address;
 use crate::sockets::open::open_descriptor;
-use crate::sockets::options::{Access, find};
+use crate::sockets::options::{Access, Value, find};
 use crate::sockets::socket::{closed, invalid, raise_invalid, socket};
 use crate::sockets::state::{BUFFER_BYTES, CONTROL_BYTES, Phase, boolean};
 use crate::sockets::values;
@@ -172,11 +172,14 @@ fn get(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         return invalid(caller, "socket_option");
     };
     let kind = option.value;
+    let is_local = socket.domain == libc::AF_UNIX;
     let state = socket.lock();
     let Some(descriptor) = open_descriptor(&state) else { return closed(caller) };
     let mut room = vec![0; values::room(kind)];
     match get_option(descriptor.as_fd(), level, number, &mut room) {
         Ok(length) => match values::decode(caller.heap(), kind, &room[..length.min(room.len())]) {
+            // Local sockets have no protocol.
+            Some(value) if is_local && kind == Value::Protocol && value == Term::small(0) => ok(caller, DEFAULT.get()),
             Some(value) => ok(caller, value),
             None => invalid(caller, "socket_option"),
         },

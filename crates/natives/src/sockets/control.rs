@@ -3,7 +3,7 @@
 use atoll_term::{Build, Term, map};
 
 use crate::sockets::address::{encode as encode_address, long_octets_term, octets_term};
-use crate::sockets::values;
+use crate::sockets::{extended_error, values};
 use crate::support::{Name, atom};
 
 static ADDR: Name = Name::new("addr");
@@ -27,6 +27,7 @@ enum Content {
     PacketInformation,
     LongPacketInformation,
     Address,
+    Error,
 }
 
 /// Level, type, name, content.
@@ -40,12 +41,12 @@ const TYPES: [(i32, i32, &str, Content); 16] = [
     (libc::IPPROTO_IP, libc::IP_RECVORIGDSTADDR, "origdstaddr", Content::Address),
     (libc::IPPROTO_IP, libc::IP_RECVTOS, "recvtos", Content::ServiceType),
     (libc::IPPROTO_IP, libc::IP_RECVTTL, "recvttl", Content::Integer),
-    (libc::IPPROTO_IP, libc::IP_RECVERR, "recverr", Content::Bytes),
+    (libc::IPPROTO_IP, libc::IP_RECVERR, "recverr", Content::Error),
     (libc::IPPROTO_IP, libc::IP_RECVOPTS, "recvopts", Content::Bytes),
     (libc::IPPROTO_IPV6, libc::IPV6_PKTINFO, "pktinfo", Content::LongPacketInformation),
     (libc::IPPROTO_IPV6, libc::IPV6_HOPLIMIT, "hoplimit", Content::Integer),
     (libc::IPPROTO_IPV6, libc::IPV6_TCLASS, "tclass", Content::Integer),
-    (libc::IPPROTO_IPV6, libc::IPV6_RECVERR, "recverr", Content::Bytes),
+    (libc::IPPROTO_IPV6, libc::IPV6_RECVERR, "recverr", Content::Error),
     (libc::IPPROTO_IPV6, libc::IPV6_RTHDR, "rthdr", Content::Bytes),
 ];
 
@@ -81,6 +82,7 @@ fn value(heap: &mut (impl Build + ?Sized), content: Content, data: &[u8]) -> Opt
             map::from_pairs(heap, &[(ADDR.get(), address), (IFINDEX.get(), index)])
         }
         Content::Address => encode_address(heap, data),
+        Content::Error => extended_error::decode(heap, data)?,
     })
 }
 

@@ -5,6 +5,7 @@ pub mod access;
 mod address;
 pub mod connecting;
 mod control;
+mod extended_error;
 pub mod information;
 pub mod interfaces;
 mod line;

@@ -17,6 +17,8 @@ pub enum Value {
     Domain,
     /// A type of sockets.
     Type,
+    /// The number of a protocol.
+    Protocol,
     /// An IPv4 address.
     Address,
     /// `#{multiaddr, interface}`
@@ -103,7 +105,7 @@ pub const OPTIONS: [(i32, &[SocketOption]); 6] = [
             option("peek_off", libc::SO_PEEK_OFF, Value::Integer),
             absent("peercred"),
             option("priority", libc::SO_PRIORITY, Value::Integer),
-            read("protocol", libc::SO_PROTOCOL, Value::Integer),
+            read("protocol", libc::SO_PROTOCOL, Value::Protocol),
             option("rcvbuf", libc::SO_RCVBUF, Value::Integer),
             absent("rcvbufforce"),
             option("rcvlowat", libc::SO_RCVLOWAT, Value::Integer),

@@ -78,6 +78,7 @@ impl Turn<'_> {
     }
 
     fn failed(&mut self, caller: &mut Caller<'_>, error: Errno) -> Outcome {
+        self.state.full_buffers = 0;
         if error == Errno::AGAIN || error == Errno::INTR {
             return match self.handle {
                 None => Ok(atoms::OK),

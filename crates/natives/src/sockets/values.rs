@@ -118,7 +118,7 @@ pub fn encode(value: Value, term: Term) -> Option<Vec<u8>> {
             let count = sources.len() as u32;
             [&group[..], &interface, &mode.to_ne_bytes(), &count.to_ne_bytes(), &sources.concat()].concat()
         }
-        Value::Type | Value::PacketOptions => return None,
+        Value::Type | Value::Protocol | Value::PacketOptions => return None,
     })
 }
 
@@ -146,7 +146,7 @@ pub fn decode(heap: &mut (impl Build + ?Sized), value: Value, bytes: &[u8]) -> O
     };
     Some(match value {
         Value::Boolean => boolean(integer != 0),
-        Value::Integer | Value::Hops => Term::small(integer.into()),
+        Value::Integer | Value::Hops | Value::Protocol => Term::small(integer.into()),
         Value::Text => {
             // As many as OTP gives.
             let bytes = &bytes[..bytes.len().min(15)];
