@@ -60,6 +60,7 @@ mod time;
 mod timers;
 mod trace;
 mod trace_call;
+mod trace_events;
 mod trace_pattern;
 mod trace_time;
 mod tuples;

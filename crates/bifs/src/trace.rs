@@ -7,6 +7,7 @@ use atoll_term::{Build, Term, atoms};
 
 use crate::process_support::{Name, badarg, list_elements, name};
 use crate::support::row;
+use crate::trace_events;
 use crate::trace_pattern::function_info;
 
 /// What this file provides.
@@ -200,8 +201,8 @@ fn trace_info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         "new_ports" => None,
         "on_load" => return function_info(caller, (name("-on_load-"), which, Term::small(0)), item),
         "send" | "receive" if item == name("match_spec") => {
-            let every = atoms::TRUE;
-            return Ok(caller.heap().tuple(&[item, every]));
+            let choice = trace_events::shown(caller, word == "send");
+            return Ok(caller.heap().tuple(&[item, choice]));
         }
         _ if which.is_local_pid() => {
             let mut found = None;

@@ -4,9 +4,9 @@ use atoll_code::{Breakpoint, TracedFunction, frame_of};
 use atoll_ets::match_spec::{Action, Matcher, Object, Tokens};
 use atoll_heap::Mutator;
 use atoll_operations::Class;
-use atoll_process::Caller;
 use atoll_process::sequence::Sequence;
 use atoll_process::tracing::{self, Tracing};
+use atoll_process::{Caller, Own};
 use atoll_term::{Build, Term, Word, atoms};
 
 use crate::process_support::name;
@@ -44,15 +44,19 @@ impl Tokens for TokensOf<'_> {
 }
 
 fn judge(caller: &mut Caller<'_>, pattern: &Pattern, arguments: &[Term], return_to: *const Word) -> Option<Verdict> {
-    let Some(program) = &pattern.0 else { return Some(Verdict { message: Some(None), keep: 0 }) };
     let pid = caller.process.pid;
-    let heap = caller.heap();
-    let list = heap.list(arguments.iter().copied());
     let calling = match frame_of(return_to) {
-        Some(frame) => heap.tuple(&[frame.module, frame.name, Term::small(frame.arity.into())]),
+        Some(frame) => caller.heap().tuple(&[frame.module, frame.name, Term::small(frame.arity.into())]),
         None => atoms::UNDEFINED,
     };
-    let (matched, actions) = caller.own.with_sequence(|sequence, heap| {
+    judge_in(pid, caller.own, pattern, arguments, calling)
+}
+
+/// What a pattern says of what a process does, with these arguments.
+fn judge_in(pid: Term, own: &mut Own, pattern: &Pattern, arguments: &[Term], calling: Term) -> Option<Verdict> {
+    let Some(program) = &pattern.0 else { return Some(Verdict { message: Some(None), keep: 0 }) };
+    let list = own.mutator.list(arguments.iter().copied());
+    let (matched, actions) = own.with_sequence(|sequence, heap| {
         let mut tokens = TokensOf(pid, sequence);
         let mut matcher = Matcher::kept(program, pid).called_from(calling).with_tokens(&mut tokens);
         (matcher.run(heap, Object::Own(list)), std::mem::take(&mut matcher.actions))
@@ -70,15 +74,20 @@ fn judge(caller: &mut Caller<'_>, pattern: &Pattern, arguments: &[Term], return_
             Action::Silent => silent = Some(*argument),
         }
     }
-    if let (Some(value), Some(tracing)) = (silent, caller.own.tracing()) {
+    if let (Some(value), Some(tracing)) = (silent, own.tracing()) {
         let flags = match value {
             atoms::TRUE => tracing.flags | tracing::SILENT,
             atoms::FALSE => tracing.flags & !tracing::SILENT,
             _ => tracing.flags,
         };
-        caller.own.set_tracing(Some(Tracing { flags, ..tracing }));
+        own.set_tracing(Some(Tracing { flags, ..tracing }));
     }
     Some(verdict)
+}
+
+/// Whether a message is told: what its trace message ends with.
+pub fn chosen(pid: Term, own: &mut Own, pattern: &Pattern, arguments: &[Term]) -> Option<Option<Term>> {
+    judge_in(pid, own, pattern, arguments, atoms::UNDEFINED)?.message
 }
 
 fn mfa(caller: &mut Caller<'_>, function: &TracedFunction) -> Term {

@@ -10,6 +10,7 @@ use atoll_term::{Build, Export, Term, Word, atoms};
 
 use crate::process_support::{Name, badarg, list_elements, name};
 use crate::support::row;
+use crate::trace_events;
 use crate::trace_time::{Count, Times};
 
 /// What this file provides.
@@ -152,8 +153,13 @@ fn trace_pattern(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         return Ok(Term::small(1));
     }
     if matches!(word, "send" | "receive") {
-        // What is told of these cannot be chosen yet; all is told.
-        return if specification == atoms::TRUE { Ok(Term::small(1)) } else { Err(badarg()) };
+        let choice = match change(caller, specification).ok_or_else(badarg)? {
+            Change::Set(pattern) => Some(pattern),
+            Change::Clear => None,
+            Change::Restart | Change::Pause => return Err(badarg()),
+        };
+        trace_events::set(word == "send", choice);
+        return Ok(Term::small(1));
     }
     let kinds = kinds(caller, flags).ok_or_else(badarg)?;
     let selection = selection(functions).ok_or_else(badarg)?;

@@ -96,3 +96,18 @@ fn none_is_written_if_it_may_take_no_time() {
     assert_eq!(output.expect("it runs").status.code(), Some(1));
     assert!(!dump.exists());
 }
+
+#[test]
+fn no_memory_left() {
+    let dump = dump_file("no_memory.dump");
+    let grow = "F = fun F(L) -> F([L, lists:seq(1, 100000) | L]) end, F([]).";
+    let mut command = Command::new("bash");
+    command.args(["-c", "ulimit -v 3000000; exec timeout 60 \"$@\"", "bash", ATOLL, "erl", "--heap", "private"]);
+    command.args(["-noshell", "-eval", &format!("{PROGRAM} {grow}")]).env("ERL_CRASH_DUMP", &dump);
+    let output = command.stdin(Stdio::null()).output().expect("it runs");
+    assert_eq!(output.status.code(), Some(1));
+    let viewed = viewed(&dump);
+    let (slogan, found) = viewed.split_once('\n').expect("more than one line");
+    assert!(slogan.starts_with("slogan heap: Cannot allocate"), "{slogan}");
+    assert_eq!(found, format!("terms [true,true]\n{FOUND}"));
+}

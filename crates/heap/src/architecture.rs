@@ -286,6 +286,12 @@ pub trait Architecture: Sync {
         false
     }
 
+    /// Whether heaps of processes that do not run can be read, wherever else the machine is: no collection of them is in the middle
+    /// of moving their objects.
+    fn is_readable(&self) -> bool {
+        true
+    }
+
     /// Frees what [`Architecture::store`] made.
     fn discard_stored(&self, stored: NonNull<Fragment>) {
         // SAFETY: the caller gives the fragment up; readers have copies, or pointers out of it.

@@ -7,8 +7,8 @@ use std::sync::OnceLock;
 pub struct Hooks {
     /// Puts right what others will use afterwards, such as the terminal. May be called at any point, more than once.
     pub restore: fn(),
-    /// Writes down what the machine was doing, for an end that nobody wanted: gets the reason, and
-    /// whether processes can be read: no collection is in the middle of its work, and none will begin.
+    /// Writes down what the machine was doing, for an end that nobody wanted: gets the reason, and whether processes can be read
+    /// for certain: no collection is in the middle of its work, and none will begin.
     pub dump: fn(&str, bool),
 }
 

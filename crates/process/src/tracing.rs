@@ -2,6 +2,7 @@
 //! ([`crate::Flags::traced`]) where it could have something to tell.
 
 use std::ptr::NonNull;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 use atoll_heap::{Fragment, architecture};
@@ -155,6 +156,24 @@ pub(crate) fn name(text: &str) -> Term {
     atoms::atom(text).unwrap_or(atoms::UNDEFINED)
 }
 
+/// Whether a message that is sent or received is told: nothing if it is not; otherwise what its trace message ends with, if anything.
+/// Gets the process, which of the two it is ([`SEND`] or [`RECEIVE`]), and what the message would tell.
+pub type Choice = fn(Term, &mut Own, u32, &[Term]) -> Option<Option<Term>>;
+
+static CHOICE: OnceLock<Choice> = OnceLock::new();
+/// Messages that are told are chosen.
+static CHOOSES: AtomicBool = AtomicBool::new(false);
+
+/// Sets who chooses; the first call counts.
+pub fn install_choice(choice: Choice) {
+    let _ = CHOICE.set(choice);
+}
+
+/// From now on messages are chosen, or all are told.
+pub fn choose_messages(on: bool) {
+    CHOOSES.store(on, Ordering::Relaxed);
+}
+
 /// Tells the tracer of the process that runs about an event, if it is asked for by one of the flags in `wanted`.
 #[cold]
 #[inline(never)]
@@ -162,7 +181,17 @@ pub fn event(pid: Term, own: &mut Own, wanted: u32, event: &str, parts: &[Term])
     let Some(tracing) = own.tracing().filter(|tracing| tracing.flags & wanted != 0 && tracing.tracer != pid) else {
         return;
     };
-    if !tell(pid, own, tracing, name(event), parts) {
+    let mut parts = parts.to_vec();
+    if wanted & (SEND | RECEIVE) != 0
+        && CHOOSES.load(Ordering::Relaxed)
+        && let Some(choice) = CHOICE.get()
+    {
+        let Some(end) = choice(pid, own, wanted, &parts) else { return };
+        parts.extend(end);
+    }
+    // Choosing may have changed what is told.
+    let tracing = own.tracing().unwrap_or(tracing);
+    if !tell(pid, own, tracing, name(event), &parts) {
         own.set_tracing(None);
     }
 }

@@ -1,6 +1,6 @@
-//! Crash dumps: what the machine was doing when it had to stop, in the format that OTP's `crashdump_viewer` reads. Terms
-//! of processes are written where a process has asked for the dump, so that no collection is in the middle of its work; of
-//! other ends only places, sizes and relations are shown.
+//! Crash dumps: what the machine was doing when it had to stop, in the format that OTP's `crashdump_viewer` reads. Terms of
+//! processes are written unless a collection is in the middle of moving them; then only places, sizes and relations are shown.
+//! They come last: who has no memory left may not get that far.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -48,7 +48,8 @@ pub fn write(slogan: &str, terms: bool) {
     }
 }
 
-fn write_all(out: &mut impl Write, slogan: &str, terms: bool) -> std::io::Result<()> {
+fn write_all(out: &mut impl Write, slogan: &str, is_safe: bool) -> std::io::Result<()> {
+    let terms = is_safe || architecture().is_readable();
     writeln!(out, "=erl_crash_dump:0.5\n{}", Zoned::now().strftime("%a %b %e %H:%M:%S %Y"))?;
     writeln!(out, "Slogan: {}", slogan.replace('\n', "\\n"))?;
     let atoms = atoms::atom_limit_and_count().1;
@@ -75,6 +76,10 @@ fn write_all(out: &mut impl Write, slogan: &str, terms: bool) -> std::io::Result
     tables(out)?;
     writeln!(out, "=node:'nonode@nohost'\n=no_distribution")?;
     modules(out)?;
+    if terms {
+        out.flush()?;
+        all_terms(out)?;
+    }
     writeln!(out, "=atoms")?;
     for index in (0..atoms as u32).rev() {
         writeln!(out, "{}", text::to_string(Term::atom(index)))?;
@@ -102,15 +107,14 @@ fn processes(out: &mut impl Write, terms: bool) -> std::io::Result<()> {
     result
 }
 
+/// A process; its stack too if its terms are not shown later.
 fn one_process(out: &mut impl Write, process: &Process, terms: bool) -> std::io::Result<()> {
-    let (mut details, mut shown) = (Vec::new(), Terms::default());
+    let (mut details, mut stack) = (Vec::new(), String::new());
     let mut result = Ok(());
     let waits = process.inspect(&mut |own| {
         result = details_of(own, &mut details);
-        if terms {
-            shown = terms_of(own);
-        } else {
-            return_addresses(own, &mut shown.stack);
+        if !terms {
+            return_addresses(own, &mut stack);
         }
     });
     result?;
@@ -119,12 +123,35 @@ fn one_process(out: &mut impl Write, process: &Process, terms: bool) -> std::io:
         writeln!(out, "Name: {}", show(name))?;
     }
     out.write_all(&details)?;
-    let parts =
-        [("messages", shown.messages), ("dictionary", shown.dictionary), ("stack", shown.stack), ("heap", shown.heap)];
-    for (name, lines) in parts.into_iter().filter(|(_, lines)| !lines.is_empty()) {
-        write!(out, "=proc_{name}:{}\n{lines}", show(process.pid))?;
+    part(out, process, "stack", &stack)
+}
+
+/// The terms of all processes that wait.
+fn all_terms(out: &mut impl Write) -> std::io::Result<()> {
+    let mut result = Ok(());
+    System::get().table.each(|process| {
+        if result.is_ok() {
+            result = terms_of_process(out, process);
+        }
+    });
+    result
+}
+
+fn terms_of_process(out: &mut impl Write, process: &Process) -> std::io::Result<()> {
+    let mut shown = Terms::default();
+    process.inspect(&mut |own| shown = terms_of(own));
+    part(out, process, "messages", &shown.messages)?;
+    part(out, process, "dictionary", &shown.dictionary)?;
+    part(out, process, "stack", &shown.stack)?;
+    part(out, process, "heap", &shown.heap)
+}
+
+/// What is shown of a process in a part of its own, if there is anything.
+fn part(out: &mut impl Write, process: &Process, name: &str, lines: &str) -> std::io::Result<()> {
+    if lines.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    write!(out, "=proc_{name}:{}\n{lines}", show(process.pid))
 }
 
 fn return_addresses(own: &Own, stack: &mut String) {

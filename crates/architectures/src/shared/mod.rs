@@ -166,6 +166,10 @@ impl Architecture for Shared {
         StackPlacement::Apart
     }
 
+    fn is_readable(&self) -> bool {
+        self.collector.try_lock().is_ok()
+    }
+
     fn create(&self, mutator: &mut Mutator, arguments: NonNull<Fragment>, options: &HeapOptions) -> Term {
         send::create(self, mutator, arguments, options)
     }

@@ -1,6 +1,7 @@
 //! Breakpoints: calls, and returns, of functions that are traced.
 
 use atoll_code::{Breakpoint, breakpoint_at};
+use atoll_operations::bit_match;
 use atoll_process::Caller;
 use atoll_term::{Export, Term, Word};
 
@@ -66,7 +67,10 @@ unsafe fn called(point: Breakpoint, hp: *mut Word, e: *mut Word, c: *mut Core) -
             to = to.add(FRAME);
         }
         let to = reader.read(to) as *const Word;
-        let what = hooks().map_or(0, |hooks| (hooks.called)(&mut caller, &core.x[..arity], &point, to, waiting));
+        // A function that goes on with the matching of a binary gets the state of that; told is what is left.
+        let mut told = |term: &Term| bit_match::get_tail(&mut caller.own.mutator, *term).unwrap_or(*term);
+        let arguments: Vec<Term> = core.x[..arity].iter().map(&mut told).collect();
+        let what = hooks().map_or(0, |hooks| (hooks.called)(&mut caller, &arguments, &point, to, waiting));
         let hp = core.top();
         if what == 0 {
             return Some((hp, e));

@@ -13,7 +13,7 @@ use atoll_operations::Exception;
 use atoll_platform::clock;
 use atoll_process::handle::{Fate, receive_signals};
 use atoll_process::timers::Action;
-use atoll_process::{ReferenceId, System, WaitState};
+use atoll_process::{ReferenceId, System, WaitState, tracing};
 use atoll_term::{Export, Term, Word, atoms};
 
 use crate::core::{Core, Exit, dispatch};
@@ -216,7 +216,14 @@ pub unsafe fn timeout(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c
     // SAFETY: the process runs on this core.
     unsafe {
         forget_timeout(&mut *c);
-        (*(*c).own).mailbox.restart();
+        let (core, own) = (&mut *c, &mut *(*c).own);
+        own.mailbox.restart();
+        let mut hp = hp;
+        if own.flags.traced {
+            core.swap_out(hp, e);
+            tracing::event((*core.process).pid, own, tracing::RECEIVE, "receive", &[atoms::TIMEOUT]);
+            hp = core.top();
+        }
         dispatch(ip.add(1), hp, e, reds, c)
     }
 }

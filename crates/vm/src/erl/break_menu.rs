@@ -19,7 +19,7 @@ pub fn ask() {
         match key() {
             Some(b'a') | None => ending::leave(0),
             Some(b'A') => {
-                ending::dump("Crash dump requested by user", false);
+                ending::dump("Crash dump requested by user", true);
                 ending::abort()
             }
             Some(b'c') => break,

@@ -1,0 +1,51 @@
+//! Which messages are told of by processes whose sending or receiving is traced: `trace_pattern(send | 'receive', ...)`.
+
+use std::sync::Arc;
+
+use atoll_process::tracing::{self, SEND};
+use atoll_process::{Caller, Own};
+use atoll_term::{Term, atoms};
+use parking_lot::RwLock;
+
+use crate::trace_call;
+use crate::trace_pattern::Pattern;
+
+/// The choice for what is sent, and for what is received: nothing stands for no message; a choice that was not made for all.
+static CHOICES: RwLock<[Option<Option<Arc<Pattern>>>; 2]> = RwLock::new([None, None]);
+
+/// Sets which messages are told: those that the pattern accepts, or none.
+pub fn set(is_send: bool, choice: Option<Arc<Pattern>>) {
+    tracing::install_choice(choose);
+    let is_all = choice.as_ref().is_some_and(|pattern| pattern.0.is_none());
+    let mut choices = CHOICES.write();
+    choices[usize::from(is_send)] = if is_all { None } else { Some(choice) };
+    tracing::choose_messages(choices.iter().any(Option::is_some));
+}
+
+/// What was set, as `trace_info(send | 'receive', match_spec)` shows it.
+pub fn shown(caller: &mut Caller<'_>, is_send: bool) -> Term {
+    let choice = CHOICES.read()[usize::from(is_send)].clone();
+    match choice {
+        None => atoms::TRUE,
+        Some(None) => atoms::FALSE,
+        Some(Some(pattern)) => match &pattern.0 {
+            Some(kept) => crate::copy::copy(kept.specification(), caller.heap()),
+            None => atoms::TRUE,
+        },
+    }
+}
+
+fn choose(pid: Term, own: &mut Own, which: u32, parts: &[Term]) -> Option<Option<Term>> {
+    let is_send = which & SEND != 0;
+    let choice = CHOICES.read()[usize::from(is_send)].clone();
+    let Some(choice) = choice else { return Some(None) };
+    let pattern = choice?;
+    match (is_send, parts) {
+        (true, &[message, receiver]) => trace_call::chosen(pid, own, &pattern, &[receiver, message]),
+        // Who has sent a message is not known.
+        (false, &[message]) => {
+            trace_call::chosen(pid, own, &pattern, &[atoms::NONODE_NOHOST, atoms::UNDEFINED, message])
+        }
+        _ => Some(None),
+    }
+}
