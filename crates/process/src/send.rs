@@ -77,14 +77,15 @@ pub fn send(sender: Term, own: &mut Own, destination: Term, message: Term) -> Re
 #[inline(never)]
 fn send_told(sender: Term, own: &mut Own, pid: Term, destination: Term, message: Term) {
     let system = System::get();
-    let mark = match system.table.contains(pid) {
-        true => sequence::sent(sender, own, pid, message),
-        false => Mark::Plain,
-    };
+    let exists = system.table.contains(pid);
+    let mark = if exists { sequence::sent(sender, own, pid, message) } else { Mark::Plain };
     let fragment = sequence::mark(architecture().send(Some(&mut own.mutator), message), mark);
-    let delivered = system.deliver(pid, fragment).map_err(signal::discard).is_ok();
-    let what = if delivered { "send" } else { "send_to_non_existing_process" };
+    // Before the receiver can do anything about it.
+    let what = if exists { "send" } else { "send_to_non_existing_process" };
     tracing::event(sender, own, tracing::SEND, what, &[message, destination]);
+    if let Err(fragment) = system.deliver(pid, fragment) {
+        signal::discard(fragment);
+    }
 }
 
 /// Does what a timer was set for; for the scheduler that keeps it.
