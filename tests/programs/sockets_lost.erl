@@ -14,6 +14,9 @@ main(_) ->
     [left(Show, Steps) || Show <- [true, false],
                           Steps <- [[active], [recv, recv, active, send], [recv, send, send, recv], [send, active],
                                     [send, send, recv, recv]]],
+    broken(),
+    blocked(),
+    status(),
     file(),
     broken_file().
 
@@ -72,6 +75,49 @@ until(Done, Left) ->
         true -> ok;
         false -> timer:sleep(10), until(Done, Left - 1)
     end.
+
+%% Whoever breaks a connection at the close does not wait for what is to be sent.
+broken() ->
+    {Client, Server} = pair([{recbuf, 4096}, {show_econnreset, true}], [{sndbuf, 4096}]),
+    ok = gen_tcp:send(Client, binary:copy(<<".">>, 4 bsl 20)),
+    ok = inet:setopts(Client, [{linger, {true, 0}}]),
+    ok = gen_tcp:close(Client),
+    io:format("~p ~p~n", [erlang:port_info(Client, connected), gen_tcp:recv(Server, 4 bsl 20)]).
+
+%% The other side closes while somebody waits to send, and somebody to receive.
+blocked() ->
+    {Client, Server} = pair([{recbuf, 4096}], [{sndbuf, 4096}]),
+    Test = self(),
+    Sender = spawn_link(fun Send() ->
+        case gen_tcp:send(Client, binary:copy(<<".">>, 1 bsl 20)) of
+            ok -> Send();
+            Error -> Test ! {sender, Error}, receive never -> ok end
+        end
+    end),
+    spawn_link(fun() -> Test ! {receiver, gen_tcp:recv(Client, 0)}, receive never -> ok end end),
+    ok = until(fun() ->
+        lists:member(process_info(Sender, status), [{status, waiting}, {status, suspended}]) andalso
+            erlang:port_info(Client, queue_size) > {queue_size, 8192}
+    end),
+    ok = gen_tcp:close(Server),
+    [receive {Who, Result} -> io:format("~p ~p~n", [Who, Result]) after 20000 -> io:format("~p waits~n", [Who]) end ||
+        Who <- [sender, receiver]],
+    ok = gen_tcp:close(Client).
+
+status() ->
+    {ok, Listener} = gen_tcp:listen(0, [{ip, ?LOCAL}]),
+    States = fun(Socket) -> {ok, Status} = prim_inet:getstatus(Socket), lists:sort(Status) end,
+    Before = States(Listener),
+    Acceptor = spawn_link(fun() -> gen_tcp:accept(Listener) end),
+    ok = until(fun() -> lists:member(accepting, States(Listener)) end),
+    During = States(Listener),
+    unlink(Acceptor),
+    exit(Acceptor, kill),
+    ok = until(fun() -> not lists:member(accepting, States(Listener)) end),
+    ok = gen_tcp:close(Listener),
+    {Client, Server} = pair([], []),
+    io:format("~p~n", [{Before, During, States(Client), States(Server)}]),
+    [ok = gen_tcp:close(Socket) || Socket <- [Client, Server]].
 
 big_file() ->
     Name = "/tmp/sockets_lost_" ++ os:getpid(),

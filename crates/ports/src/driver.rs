@@ -75,6 +75,9 @@ pub trait Driver: Send {
         0
     }
 
+    /// The port is to be closed, when what is [`Driver::pending`] is written.
+    fn closing(&mut self, _: &Port) {}
+
     /// Bytes waiting to be written above which the port is busy, and those at which it is not any more.
     fn busy_limits(&self) -> (usize, usize) {
         (8192, 4096)

@@ -145,6 +145,7 @@ impl Port {
     /// Closes: at once, or when everything is written.
     pub fn close(&self) {
         self.with(|port, state, driver| {
+            driver.closing(port);
             if driver.pending() == 0 {
                 port.end(state, driver, atoms::NORMAL);
             } else {

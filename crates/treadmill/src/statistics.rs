@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// How the memory of a heap is used at one moment, in bytes.
@@ -235,15 +235,52 @@ impl Ord for Logged {
 struct Inner {
     /// The shortest is found first, for a full log to lose it.
     pauses: BinaryHeap<Reverse<Logged>>,
-    longest: Duration,
-    longest_processor: Duration,
-    longest_undisturbed: Duration,
-    preempted: u64,
-    paused: Duration,
-    above: u64,
-    histogram: [u64; 40],
     collections: Vec<Collection>,
     finished: u64,
+}
+
+/// What is counted of all pauses, without a lock: a thread that has just paused must not wait for another. Times are in nanoseconds.
+#[derive(Debug)]
+struct Counts {
+    longest: AtomicU64,
+    longest_processor: AtomicU64,
+    longest_undisturbed: AtomicU64,
+    preempted: AtomicU64,
+    paused: AtomicU64,
+    above: AtomicU64,
+    histogram: [AtomicU64; 40],
+}
+
+impl Counts {
+    fn new() -> Counts {
+        let zero = || AtomicU64::new(0);
+        Counts {
+            longest: zero(),
+            longest_processor: zero(),
+            longest_undisturbed: zero(),
+            preempted: zero(),
+            paused: zero(),
+            above: zero(),
+            histogram: std::array::from_fn(|_| zero()),
+        }
+    }
+
+    fn add(&self, length: Duration, effort: Option<Effort>) {
+        let nanos = |time: Duration| time.as_nanos() as u64;
+        let bucket = nanos(length).max(1).ilog2() as usize;
+        self.histogram[bucket.min(39)].fetch_add(1, Ordering::Relaxed);
+        self.longest.fetch_max(nanos(length), Ordering::Relaxed);
+        let spent = effort.map_or(length, |effort| effort.processor);
+        self.paused.fetch_add(nanos(spent), Ordering::Relaxed);
+        if let Some(effort) = effort {
+            self.longest_processor.fetch_max(nanos(effort.processor), Ordering::Relaxed);
+            if effort.disturbances.preempted > 0 {
+                self.preempted.fetch_add(1, Ordering::Relaxed);
+            } else {
+                self.longest_undisturbed.fetch_max(nanos(length), Ordering::Relaxed);
+            }
+        }
+    }
 }
 
 /// The log of pauses and collections. Keeps the longest pauses and the first collections, a few thousand each; counts all.
@@ -252,6 +289,7 @@ pub(crate) struct Log {
     born: Instant,
     bound: Duration,
     processor: AtomicBool,
+    counts: Counts,
     inner: Mutex<Inner>,
 }
 
@@ -261,16 +299,10 @@ impl Log {
             born: Instant::now(),
             bound,
             processor: AtomicBool::new(false),
+            counts: Counts::new(),
             inner: Mutex::new(Inner {
                 // All of it now: growing it would lengthen a pause.
                 pauses: BinaryHeap::with_capacity(LOG),
-                longest: Duration::ZERO,
-                longest_processor: Duration::ZERO,
-                longest_undisturbed: Duration::ZERO,
-                preempted: 0,
-                paused: Duration::ZERO,
-                above: 0,
-                histogram: [0; 40],
                 collections: Vec::new(),
                 finished: 0,
             }),
@@ -298,21 +330,10 @@ impl Log {
             processor,
             disturbances: Disturbances::now().since(before.disturbances),
         });
-        let mut inner = self.lock();
-        let bucket = (length.as_nanos().max(1) as u64).ilog2() as usize;
-        inner.histogram[bucket.min(39)] += 1;
-        inner.longest = inner.longest.max(length);
-        inner.paused += effort.map_or(length, |effort| effort.processor);
-        if let Some(effort) = effort {
-            inner.longest_processor = inner.longest_processor.max(effort.processor);
-            if effort.disturbances.preempted > 0 {
-                inner.preempted += 1;
-            } else {
-                inner.longest_undisturbed = inner.longest_undisturbed.max(length);
-            }
-        }
+        self.counts.add(length, effort);
         if length > self.bound {
-            inner.above += 1;
+            self.counts.above.fetch_add(1, Ordering::Relaxed);
+            let mut inner = self.lock();
             let pause = Pause { at: self.born.elapsed(), length, effort, cause };
             if inner.pauses.len() < LOG {
                 inner.pauses.push(Reverse(Logged(pause)));
@@ -345,13 +366,17 @@ impl Log {
     pub(crate) fn fill(&self, statistics: &mut Statistics) {
         let inner = self.lock();
         statistics.collections = inner.finished;
-        statistics.longest_pause = inner.longest;
-        statistics.longest_processor = inner.longest_processor;
-        statistics.longest_undisturbed = inner.longest_undisturbed;
-        statistics.preempted_pauses = inner.preempted;
-        statistics.paused = inner.paused;
-        statistics.pauses_above_bound = inner.above;
-        statistics.histogram = inner.histogram.to_vec();
+        drop(inner);
+        let counts = &self.counts;
+        let count = |cell: &AtomicU64| cell.load(Ordering::Relaxed);
+        let time = |cell: &AtomicU64| Duration::from_nanos(count(cell));
+        statistics.longest_pause = time(&counts.longest);
+        statistics.longest_processor = time(&counts.longest_processor);
+        statistics.longest_undisturbed = time(&counts.longest_undisturbed);
+        statistics.preempted_pauses = count(&counts.preempted);
+        statistics.paused = time(&counts.paused);
+        statistics.pauses_above_bound = count(&counts.above);
+        statistics.histogram = counts.histogram.iter().map(count).collect();
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {

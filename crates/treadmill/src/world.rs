@@ -10,7 +10,7 @@
 //! seen the epoch of that moment; W3 while the world is stopped no member leaves the parked state.
 
 use crate::roots::RootTable;
-use crate::sync::{Arc, AtomicBool, AtomicU32, Condvar, Mutex, Ordering, lock};
+use crate::sync::{Arc, AtomicBool, AtomicU32, Condvar, Mutex, Ordering, lock, try_lock};
 
 /// One thread's standing with the collector.
 #[derive(Debug)]
@@ -124,9 +124,10 @@ impl World {
         self.epoch.fetch_add(1, Ordering::AcqRel) + 1
     }
 
-    /// Whether every member has polled in this epoch or a later one, or is parked.
+    /// Whether every member has polled in this epoch or a later one, or is parked. No where a thread is just joining, leaving, parking or the
+    /// like: the caller asks again, rather than wait for a thread that may be off its processor.
     pub(crate) fn all_seen(&self, epoch: u32) -> bool {
-        let state = lock(&self.state);
+        let Some(state) = try_lock(&self.state) else { return false };
         state.members.iter().all(|member| {
             member.parked.load(Ordering::Acquire) || member.seen.load(Ordering::Acquire).wrapping_sub(epoch) as i32 >= 0
         })

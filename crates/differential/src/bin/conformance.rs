@@ -42,7 +42,7 @@ const PASSING: &str = "tests/conformance/passing.txt";
 /// Runs one suite on one machine and says what came of it.
 fn run(machine: &Machine, suite: &Suite, workplace: &Workplace, limit: Duration) -> Result<(), Box<dyn Error>> {
     let start = Instant::now();
-    let results = machine.run(&workplace.prepare(suite)?, workplace, limit)?;
+    let results = machine.run(&workplace.prepare(suite)?, workplace, suite.limit(limit))?;
     let (passed, all, seconds) = (results.passed(), results.cases.len(), start.elapsed().as_secs());
     println!("{:<40} {:<8} {passed:>4} of {all:>4}  {seconds:>4} s", suite.label(), machine.name());
     Ok(())

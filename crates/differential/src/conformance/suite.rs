@@ -17,12 +17,20 @@ const COMPILER_LIMIT: Duration = Duration::from_secs(300);
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Suite {
     path: String,
+    seconds: u64,
 }
 
 impl Suite {
-    /// The suite of a line of the list.
-    pub fn new(path: &str) -> Suite {
-        Suite { path: path.to_owned() }
+    /// The suite of a line of the list: its path, and perhaps how many seconds it needs.
+    pub fn new(line: &str) -> Suite {
+        let mut words = line.split_whitespace();
+        let path = words.next().unwrap_or_default().to_owned();
+        Suite { path, seconds: words.next().and_then(|seconds| seconds.parse().ok()).unwrap_or(0) }
+    }
+
+    /// How long it may run, where others may run for so long.
+    pub fn limit(&self, usual: Duration) -> Duration {
+        usual.max(Duration::from_secs(self.seconds))
     }
 
     /// Its module.
@@ -189,5 +197,13 @@ mod tests {
         assert_eq!(of("erts/emulator/test/a_SUITE"), "emulator.a_SUITE");
         assert_eq!(of("erts/test/otp_SUITE"), "erts.otp_SUITE");
         assert_eq!(of("lib/stdlib/test/lists_SUITE"), "stdlib.lists_SUITE");
+    }
+
+    #[test]
+    fn a_suite_may_need_longer_than_others() {
+        let limit = |line: &str| Suite::new(line).limit(Duration::from_secs(300)).as_secs();
+        let limits = ["lib/a/test/b_SUITE", "lib/a/test/b_SUITE 900", "lib/a/test/b_SUITE 10"].map(limit);
+        assert_eq!(limits, [300, 900, 300]);
+        assert_eq!(Suite::new("lib/a/test/b_SUITE 900").to_string(), "lib/a/test/b_SUITE");
     }
 }

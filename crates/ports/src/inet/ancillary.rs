@@ -14,7 +14,9 @@ const WHOLE: usize = 24;
 pub const ROOM: usize = 256;
 
 /// Option as commands number it, level, type when sent, name.
-const KINDS: [(u8, i32, i32, &str); 3] = [
+type Kind = (u8, i32, i32, &'static str);
+
+const KINDS: [Kind; 3] = [
     (9, libc::IPPROTO_IP, libc::IP_TOS, "tos"),
     (41, libc::IPPROTO_IPV6, libc::IPV6_TCLASS, "tclass"),
     (46, libc::IPPROTO_IP, libc::IP_TTL, "ttl"),
@@ -48,9 +50,9 @@ pub fn encode(mut options: &[u8]) -> Result<Vec<u8>, Errno> {
     Ok(control)
 }
 
-/// `[{Name, Value}]`, in the order in which they came.
-pub fn decode(heap: &mut (impl Build + ?Sized), mut control: &[u8]) -> Term {
-    let mut pairs = Vec::new();
+/// The known ones among control messages, in the order in which they came: what is known of them, and the value.
+fn messages(mut control: &[u8]) -> Vec<(&'static Kind, i32)> {
+    let mut found = Vec::new();
     while control.len() >= HEAD {
         let number = |place: usize| {
             control.get(place..place + 4).and_then(|bytes| bytes.try_into().ok()).map_or(0, i32::from_ne_bytes)
@@ -60,12 +62,25 @@ pub fn decode(heap: &mut (impl Build + ?Sized), mut control: &[u8]) -> Term {
             [byte] => i32::from(*byte),
             _ => number(HEAD),
         };
-        if let Some(known) = KINDS.iter().find(|known| (known.1, known.2) == (number(8), number(12))) {
-            pairs.push(heap.tuple(&[name(known.3), Term::small(value.into())]));
-        }
+        let known = KINDS.iter().find(|known| (known.1, known.2) == (number(8), number(12)));
+        found.extend(known.map(|known| (known, value)));
         control = control.get(length.next_multiple_of(8)..).unwrap_or_default();
     }
+    found
+}
+
+/// `[{Name, Value}]`, in the order in which they came.
+pub fn decode(heap: &mut (impl Build + ?Sized), control: &[u8]) -> Term {
+    let mut pairs = Vec::new();
+    for (known, value) in messages(control) {
+        pairs.push(heap.tuple(&[name(known.3), Term::small(value.into())]));
+    }
     heap.list(pairs)
+}
+
+/// Control messages as answers show options: number and value of each.
+pub fn options(control: &[u8]) -> Vec<u8> {
+    messages(control).into_iter().flat_map(|(known, value)| [&[known.0][..], &value.to_be_bytes()].concat()).collect()
 }
 
 #[cfg(test)]
@@ -83,6 +98,7 @@ mod tests {
         let value = |term: Term| term.head().tuple_elements().map(|pair| pair[1]);
         assert_eq!(value(list), Some(Term::small(16)));
         assert_eq!(value(list.tail()), Some(Term::small(5)));
+        assert_eq!(options(&control), [9, 0, 0, 0, 16, 46, 0, 0, 0, 5]);
         assert_eq!(encode(&[1, 0, 0, 0, 1]), Err(Errno::INVAL));
     }
 }

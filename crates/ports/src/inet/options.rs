@@ -146,6 +146,9 @@ const DROP_MEMBERSHIP: u8 = 15;
 const RAW: u8 = 34;
 const NAMESPACE: u8 = 38;
 const DEVICE: u8 = 42;
+const PACKET_OPTIONS: u8 = 45;
+/// What came beside the data of a stream, in Linux.
+const IP_PKTOPTIONS: i32 = 9;
 /// Bytes that a datagram can have.
 const LONGEST_DATAGRAM: usize = 1 << 16;
 /// How many bytes `{raw, ...}` may ask for.
@@ -361,6 +364,14 @@ impl Options {
                     answer.push(DEVICE);
                     answer.extend((device.len() as u32).to_be_bytes());
                     answer.extend_from_slice(device);
+                }
+                PACKET_OPTIONS => {
+                    let mut room = [0; ancillary::ROOM];
+                    let length = get_option(socket()?, libc::IPPROTO_IP, IP_PKTOPTIONS, &mut room)?;
+                    let options = ancillary::options(&room[..length.min(room.len())]);
+                    answer.push(PACKET_OPTIONS);
+                    answer.extend((options.len() as u32).to_be_bytes());
+                    answer.extend(options);
                 }
                 MULTICAST_INTERFACE => {
                     let mut room = [0; 4];

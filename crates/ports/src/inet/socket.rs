@@ -25,6 +25,11 @@ pub const CONNECTED: u32 = 4;
 /// It listens.
 pub const LISTENS: u32 = 8;
 
+/// It is being connected.
+pub const CONNECTS: u32 = 16;
+/// Somebody waits for connections.
+pub const ACCEPTS: u32 = 32;
+
 /// Bytes and packets, one way.
 #[derive(Clone, Copy, Default)]
 pub struct Traffic {
@@ -89,6 +94,13 @@ impl Socket {
     /// `EINVAL`: it is not open
     pub fn open(&self) -> Result<&OwnedFd, Errno> {
         self.descriptor.as_ref().ok_or(Errno::INVAL)
+    }
+
+    /// Whether a close breaks the connection (`{linger, {true, 0}}`).
+    pub fn breaks_at_close(&self) -> bool {
+        let socket = self.descriptor.as_ref();
+        let linger = socket.and_then(|socket| rustix::net::sockopt::socket_linger(socket).ok().flatten());
+        linger.is_some_and(|time| time.is_zero())
     }
 
     /// One that is connected, with the options of the one that listens.

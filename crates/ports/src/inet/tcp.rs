@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
+use atoll_process::System;
 use atoll_term::{Build, Term, atoms};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, Shutdown, SocketFlags};
@@ -11,7 +12,7 @@ use rustix::net::{AddressFamily, Shutdown, SocketFlags};
 use crate::driver::{Driver, Event, Failure};
 use crate::inet::address::{Address, take_integer, take_number};
 use crate::inet::options::Active;
-use crate::inet::socket::{CONNECTED, LISTENS, Socket, answer_later, error_term, link};
+use crate::inet::socket::{ACCEPTS, CONNECTED, CONNECTS, LISTENS, Socket, answer_later, error_term, link};
 use crate::inet::tcp_input::Input;
 use crate::inet::tcp_output::Output;
 use crate::inet::{Answer, Refusal, command, encode};
@@ -197,6 +198,25 @@ impl Tcp {
         }
     }
 
+    /// The socket's status, with what is going on.
+    fn status(&mut self) -> u32 {
+        self.forget_dead();
+        let accepting = if self.accepting.is_empty() { 0 } else { ACCEPTS };
+        let connecting = if self.phase == Phase::Connecting { CONNECTS } else { 0 };
+        self.socket.status | accepting | connecting
+    }
+
+    /// Forgets requests for connections of processes that have ended.
+    fn forget_dead(&mut self) {
+        self.accepting.retain(|request| {
+            let lives = System::get().table.contains(request.caller);
+            if !lives {
+                request.stop_timer();
+            }
+            lives
+        });
+    }
+
     fn connected(&mut self) {
         self.phase = Phase::Connected;
         self.socket.status |= CONNECTED;
@@ -274,6 +294,7 @@ impl Tcp {
     }
 
     fn accept_waiting(&mut self, port: &Port) {
+        self.forget_dead();
         while let Some(request) = self.accepting.front().copied() {
             match self.accept_now() {
                 Ok(Some(descriptor)) => self.hand_over(port, request, descriptor),
@@ -396,6 +417,7 @@ impl Driver for Tcp {
             3 => self.connect(port, state, data),
             7 => self.set_options(port, state, data),
             13 => self.adopt(data),
+            16 => Ok(self.status().to_be_bytes().to_vec()),
             24 => Ok(self.subscribe(state)),
             26 => self.accept(port, state, data),
             27 => self.listen(data),
@@ -413,6 +435,13 @@ impl Driver for Tcp {
 
     fn pending(&self) -> usize {
         self.output.pending()
+    }
+
+    /// Whoever asked for a connection to be broken at the close does not want anything sent.
+    fn closing(&mut self, port: &Port) {
+        if self.socket.breaks_at_close() {
+            self.discard_output(port);
+        }
     }
 
     fn busy_limits(&self) -> (usize, usize) {

@@ -176,13 +176,13 @@ impl Tcp {
 
     /// Data could not be sent: the connection is broken.
     fn send_failed(&mut self, port: &Port, state: &mut State, error: Errno, caller: Option<Term>) {
+        let waiting = self.output.waiting.take();
         self.discard_output(port);
         let is_reset = matches!(error, Errno::PIPE | Errno::CONNRESET);
         let refusal = match is_reset && !self.socket.options.show_reset {
             true => Refusal::Named("closed"),
             false => error.into(),
         };
-        let waiting = self.output.waiting.take();
         let mut lost = Lost { receiver: Some(refusal), sender: Some(refusal) };
         for caller in caller.into_iter().chain(waiting.map(|(caller, _)| caller)) {
             reply(port, caller, Err(refusal));
@@ -243,9 +243,13 @@ impl Tcp {
         Ok(Vec::new())
     }
 
-    /// Nothing of what waits to be sent will be; who sends a file is told.
+    /// Nothing of what waits to be sent will be; who waits for that is told.
     pub fn discard_output(&mut self, port: &Port) {
         self.output.discard();
+        if let Some((caller, timer)) = self.output.waiting.take() {
+            timer.into_iter().for_each(poller::cancel_timer);
+            reply(port, caller, Err(Refusal::Named("closed")));
+        }
         if let Some(sending) = self.output.file.take() {
             sending.tell(port, Err(Errno::PIPE));
         }

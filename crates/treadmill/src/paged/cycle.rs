@@ -121,7 +121,7 @@ impl Paged {
     /// Words to mark for words allocated: by the ratio, or more where free memory would run out before the marking is done.
     fn price(&self, debt: u64) -> u64 {
         // Not known while another thread has the memory, which may be off its processor; the next slice will ask again.
-        let Ok(memory) = self.memory.try_lock() else {
+        let Some(memory) = self.try_memory() else {
             return debt.max(64) * self.ratio;
         };
         let free = memory.free_words().max(1);
@@ -252,7 +252,7 @@ impl Paged {
     fn step(&self, control: &mut Control, cx: &Context<'_>, local: Option<&Local>, budget: &mut Budget) -> Step {
         match &mut control.state {
             State::Idle => {
-                if !self.is_due() || !cx.world.all_seen(control.idle_epoch) {
+                if !self.may_be_due() || !cx.world.all_seen(control.idle_epoch) {
                     return Step::Rest;
                 }
                 self.start(control, cx, local);
@@ -299,7 +299,7 @@ impl Paged {
                 if !self.sweep(budget) {
                     return Step::Spent;
                 }
-                if !self.memory().is_swept() {
+                if !self.try_memory().is_some_and(|memory| memory.is_swept()) {
                     return Step::Waiting;
                 }
                 self.judge_worth();
@@ -307,7 +307,7 @@ impl Paged {
                 Step::On
             }
             State::Returning(pages) => {
-                while *pages > 0 && !self.is_due() {
+                while *pages > 0 && !self.may_be_due() {
                     let given = self.give_back((*pages).min(RETURNED));
                     *pages = if given == 0 { 0 } else { *pages - given };
                     budget.words = budget.words.saturating_sub(PAGE_LOOKS * given as u64);
@@ -346,14 +346,10 @@ impl Paged {
         counters.worthwhile.store(worthwhile, Ordering::Relaxed);
     }
 
-    /// As [`Paged::is_due`], but no while another thread has the memory: for those who will ask again soon.
+    /// Whether a collection is worth its while, or the free memory just lasts for it. No while another thread has the memory: those who ask will
+    /// ask again soon.
     pub(super) fn may_be_due(&self) -> bool {
-        self.is_worthwhile() || self.memory.try_lock().is_ok_and(|memory| self.is_short(&memory))
-    }
-
-    /// Whether a collection is worth its while, or the free memory just lasts for it.
-    fn is_due(&self) -> bool {
-        self.is_worthwhile() || self.is_short(&self.memory())
+        self.is_worthwhile() || self.try_memory().is_some_and(|memory| self.is_short(&memory))
     }
 
     fn is_worthwhile(&self) -> bool {
@@ -469,13 +465,17 @@ impl Paged {
 
     fn finalize(&self, runtime: &dyn Runtime, cycle: u32, budget: &Budget) -> bool {
         loop {
+            let (mut dead, mut count) = ([0; OBJECTS], 0);
             let done = self.lock_finalizers().step(OBJECTS, |object| {
                 if self.is_marked(object, cycle) {
                     return Some(object);
                 }
-                self.finalize_one(runtime, object);
+                dead[count] = object;
+                count += 1;
                 None
             });
+            // Without the lock: what the runtime does then may take long, and others may want to register objects.
+            dead[..count].iter().for_each(|object| self.finalize_one(runtime, *object));
             if done || budget.is_over() {
                 return done;
             }
@@ -513,26 +513,27 @@ impl Paged {
     }
 
     /// Sweeps within the budget; whether nothing unswept is left for others to begin with. Any thread may call it at any time.
+    ///
+    /// The lock is held only to give what was swept and to take more, and whoever has little time does not wait for it to begin.
     fn sweep(&self, budget: &mut Budget) -> bool {
-        while self.sweep_some() {
+        let first = if budget.deadline.is_some() { self.try_memory() } else { Some(self.memory()) };
+        let Some(mut memory) = first else { return false };
+        loop {
+            let taken = memory.take_unswept();
+            drop(memory);
+            if taken.length == 0 {
+                return true;
+            }
+            let found = taken.look(self.table);
             // A swept page costs about as much as scanning a few dozen words.
             budget.words = budget.words.saturating_sub(32 * SWEPT as u64);
-            if budget.words == 0 || budget.is_over() {
+            let over = budget.words == 0 || budget.is_over();
+            memory = self.memory();
+            memory.settle(&taken, &found);
+            if over {
                 return false;
             }
         }
-        true
-    }
-
-    /// Sweeps a few pages, which nobody waits for: the lock is held only to take and to give them. Whether there were any.
-    pub(super) fn sweep_some(&self) -> bool {
-        let taken = self.memory().take_unswept();
-        if taken.length == 0 {
-            return false;
-        }
-        let found = taken.look(self.table);
-        self.memory().settle(&taken, &found);
-        true
     }
 
     /// Gives the memory of at most `pages` free pages back to the system, without the lock while the system is at it; how many.

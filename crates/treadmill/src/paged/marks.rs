@@ -7,13 +7,18 @@
 //! Invariants, model-checked below: MK1 of all threads that mark one object, exactly one is told so; MK2 after a thread has marked an object for
 //! others to scan, its page is queued, or being taken off the queue by somebody who will see the mark; MK3 each queued page is popped exactly once.
 
-use crate::sync::{AtomicU32, AtomicU64, Ordering, spin_loop};
+use crate::sync::{AtomicU32, AtomicU64, Ordering, spin_loop, yield_now};
 
 /// Words of a page.
 pub(super) const PAGE_WORDS: usize = 512;
 /// The bits of the object that begins with the first word of a group.
 pub(super) const FIRST_OBJECT: u64 = 3;
 const CLEARING: u32 = u32::MAX;
+/// Looks at bits that another thread is clearing, before this one yields its processor.
+#[cfg(not(loom))]
+const SPINS: u32 = 100;
+#[cfg(loom)]
+const SPINS: u32 = 1;
 const NEVER: u32 = u32::MAX - 1;
 const QUEUED: u32 = 1 << 31;
 const END: u32 = QUEUED - 1;
@@ -75,6 +80,7 @@ impl Marks<'_> {
 
     #[cold]
     fn claim_slowly(&self, cycle: u32) {
+        let mut spins = 0;
         loop {
             let colour = self.head.colour.load(Ordering::Acquire);
             if colour == cycle {
@@ -83,9 +89,13 @@ impl Marks<'_> {
             if colour == CLEARING
                 || self.head.colour.compare_exchange(colour, CLEARING, Ordering::AcqRel, Ordering::Relaxed).is_err()
             {
-                spin_loop();
-                #[cfg(loom)]
-                loom::thread::yield_now();
+                // It takes others a few stores; unless they are off their processor, which they may have for themselves then.
+                spins += 1;
+                if spins < SPINS {
+                    spin_loop()
+                } else {
+                    yield_now()
+                }
                 continue;
             }
             if let [own] = self.groups {

@@ -50,7 +50,7 @@ use memory::Memory;
 use record::{Kind, Record, Table};
 use slots::Slots;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, TryLockError};
 use std::time::Duration;
 
 const PAGE_BYTES: usize = PAGE_WORDS * 8;
@@ -238,6 +238,15 @@ impl Paged {
 
     fn memory(&self) -> std::sync::MutexGuard<'_, Memory> {
         self.memory.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// The memory, unless another thread has it, which may be off its processor.
+    fn try_memory(&self) -> Option<std::sync::MutexGuard<'_, Memory>> {
+        match self.memory.try_lock() {
+            Ok(guard) => Some(guard),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
     }
 
     fn lock_finalizers(&self) -> std::sync::MutexGuard<'_, Finalizers> {
