@@ -118,8 +118,8 @@ impl Change {
         Some(tells.then_some(Tracing { flags, tracer }))
     }
 
-    fn apply_to(&self, pid: Term, own: &mut Own) -> bool {
-        if pid == self.tracer && self.on || own.flags.system {
+    fn apply_to(&self, own: &mut Own) -> bool {
+        if own.flags.system {
             return false;
         }
         let Some(changed) = self.apply(own.tracing()) else { return false };
@@ -153,7 +153,7 @@ fn trace(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     }
     let mut count = 0;
     if scope.existing {
-        tracing::with_each(|process, own| count += i64::from(change.apply_to(process.pid, own)));
+        tracing::with_each(|_, own| count += i64::from(change.apply_to(own)));
     }
     Ok(Term::small(count))
 }
@@ -162,7 +162,7 @@ fn trace_one(change: &Change, pid: Term) -> Outcome {
     let mut found = false;
     tracing::with_each(|process: &Process, own| {
         if process.pid == pid {
-            found = change.apply_to(pid, own);
+            found = change.apply_to(own);
         }
     });
     if found { Ok(Term::small(1)) } else { Err(badarg()) }

@@ -21,6 +21,9 @@ const RETURN_TO: u8 = 2;
 const EXCEPTION: u8 = 4;
 /// Measure the time.
 const TIME: u8 = 8;
+/// Tell of the return, and of exceptions, to who is told of all calls.
+const META_RETURN: u8 = 16;
+const META_EXCEPTION: u8 = 32;
 
 /// What a pattern says of a call.
 struct Verdict {
@@ -143,13 +146,29 @@ fn told(
         count.add();
     }
     let pid = caller.process.pid;
+    let mut meta = 0;
     if let Some((pattern, tracer)) = &wanted.meta
         && *tracer != pid
-        && let Some(Verdict { message: Some(message), .. }) = judge(caller, pattern, arguments, return_to)
+        && let Some(verdict) = judge(caller, pattern, arguments, return_to)
     {
-        let tracing = Tracing { flags: tracing::CALL | tracing::TIMESTAMP, tracer: *tracer };
-        tell_call(caller, tracing, point.function, arguments, message);
+        if let Some(message) = verdict.message {
+            tell_call(caller, meta_tracing(*tracer), point.function, arguments, message);
+        }
+        meta |= if verdict.keep & RETURN != 0 { META_RETURN } else { 0 };
+        meta |= if verdict.keep & EXCEPTION != 0 { META_EXCEPTION } else { 0 };
     }
+    meta | told_by_process(caller, arguments, point, wanted, return_to)
+}
+
+/// What is told by processes that are traced.
+fn told_by_process(
+    caller: &mut Caller<'_>,
+    arguments: &[Term],
+    point: &Breakpoint,
+    wanted: &CallTracing,
+    return_to: *const Word,
+) -> u8 {
+    let pid = caller.process.pid;
     let tracing = caller.own.tracing().filter(|tracing| tracing.flags & tracing::CALL != 0 && tracing.tracer != pid);
     let (Some(pattern), Some(tracing)) = (&wanted.calls, tracing) else { return 0 };
     let Some(verdict) = judge(caller, pattern, arguments, return_to) else { return 0 };
@@ -168,6 +187,19 @@ fn told(
     verdict.keep | to
 }
 
+fn meta_tracing(tracer: Term) -> Tracing {
+    Tracing { flags: tracing::CALL | tracing::TIMESTAMP, tracer }
+}
+
+/// Who is told of all calls of a function now.
+fn meta_tracer(function: &TracedFunction) -> Option<Tracing> {
+    let code = atoll_code::module(function.module)?.current?;
+    let is_it = |(_, name, arity): &(u32, Term, u8)| *name == function.name && *arity == function.arity;
+    let index = code.functions.iter().position(is_it)?;
+    let point = atoll_code::breakpoint_at(atoll_code::entry_of(&code, index)?)?;
+    CallTracing::of(&point)?.meta.as_ref().map(|(_, tracer)| meta_tracing(*tracer))
+}
+
 fn tracing_of_calls(caller: &Caller<'_>) -> Option<Tracing> {
     let flags = tracing::CALL | tracing::SILENT;
     caller.own.tracing().filter(|tracing| tracing.flags & flags == tracing::CALL)
@@ -178,8 +210,14 @@ pub fn returned(caller: &mut Caller<'_>, function: &'static TracedFunction, keep
     if keep & TIME != 0 {
         trace_time::leave(caller.own);
     }
-    let Some(tracing) = tracing_of_calls(caller) else { return };
     let pid = caller.process.pid;
+    if keep & META_RETURN != 0
+        && let Some(tracing) = meta_tracer(function)
+    {
+        let function = mfa(caller, function);
+        tracing::tell(pid, caller.own, tracing, name("return_from"), &[function, value]);
+    }
+    let Some(tracing) = tracing_of_calls(caller) else { return };
     if keep & RETURN != 0 {
         let function = mfa(caller, function);
         tracing::tell(pid, caller.own, tracing, name("return_from"), &[function, value]);
@@ -197,6 +235,13 @@ pub fn returned(caller: &mut Caller<'_>, function: &'static TracedFunction, keep
 pub fn raised(caller: &mut Caller<'_>, function: &'static TracedFunction, keep: u8, class: Class, reason: Term) {
     if keep & TIME != 0 {
         trace_time::leave(caller.own);
+    }
+    if keep & META_EXCEPTION != 0
+        && let Some(tracing) = meta_tracer(function)
+    {
+        let function = mfa(caller, function);
+        let exception = caller.heap().tuple(&[class.atom(), reason]);
+        tracing::tell(caller.process.pid, caller.own, tracing, name("exception_from"), &[function, exception]);
     }
     let Some(tracing) = tracing_of_calls(caller) else { return };
     if keep & EXCEPTION != 0 {

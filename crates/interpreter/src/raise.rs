@@ -142,7 +142,7 @@ unsafe fn unwind(
             trace::take(exception.class, top, at, e, base, &mut own.mutator)
         };
         let found = if own.catches > 0 { find_handler(e, base) } else { None };
-        if own.flags.traced {
+        if own.flags.awaits_returns {
             let end = found.map_or(base, |(frame, _)| frame);
             crate::tracing::raised(exception.class, exception.reason, e, end, core);
         }

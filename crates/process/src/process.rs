@@ -133,6 +133,8 @@ pub struct Flags {
     pub heap_limit_spares: bool,
     /// Has something to tell a tracer: see [`crate::tracing`]; or has a token: see [`crate::sequence`].
     pub traced: bool,
+    /// Frames that wait for the returns of traced functions may be on its stack.
+    pub awaits_returns: bool,
     /// Has a token, or messages in the mailbox may: see [`crate::sequence`].
     pub sequenced: bool,
     /// Was made runnable by a thread that could not tell of it: see [`crate::profile`].

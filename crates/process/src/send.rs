@@ -72,7 +72,7 @@ pub fn send(sender: Term, own: &mut Own, destination: Term, message: Term) -> Re
     Ok(())
 }
 
-/// A process that is traced or has a token sends. Its tracer hears of it before the message arrives: whoever acts on that finds everything told.
+/// A process that is traced or has a token sends. Its tracer hears of it before the receiver can do anything about it.
 #[cold]
 #[inline(never)]
 fn send_told(sender: Term, own: &mut Own, pid: Term, destination: Term, message: Term) {

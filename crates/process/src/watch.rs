@@ -110,7 +110,9 @@ fn collect_and_tell(pid: Term, own: &mut Own, request: Collection, live: &mut [T
     charged(State::Collection, || own.collect(request, live))?;
     let time = milliseconds_since(started);
     let after = architecture().sizes(&own.mutator);
-    if let Some(tracing) = own.tracing().filter(|tracing| tracing.flags & tracing::GARBAGE_COLLECTION != 0) {
+    if let Some(tracing) =
+        own.tracing().filter(|tracing| tracing.flags & tracing::GARBAGE_COLLECTION != 0 && tracing.tracer != pid)
+    {
         let is_major = after.minor_collections <= before.minor_collections;
         let reclaimed = used(&before).saturating_sub(used(&after));
         let events = if is_major { ["gc_major_start", "gc_major_end"] } else { ["gc_minor_start", "gc_minor_end"] };

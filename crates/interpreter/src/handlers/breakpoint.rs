@@ -75,6 +75,7 @@ unsafe fn called(point: Breakpoint, hp: *mut Word, e: *mut Word, c: *mut Core) -
         if what == 0 {
             return Some((hp, e));
         }
+        (*core.own).flags.awaits_returns = true;
         let (hp, e) = room_on_stack(arity, hp, e, c)?;
         let e = e.sub(FRAME);
         *e = stubs().traced_return as Word;
