@@ -23,10 +23,14 @@ fn link(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     match target.view() {
         View::Pid(_) | View::Port(_) => {
             let links = &mut caller.own.rare().links;
-            if target == me || links.contains(&target) {
+            let linked = links.contains(&target);
+            // A closed port's exit signal may not have been taken yet.
+            if target == me || linked && (target.is_local_pid() || is_open(target)) {
                 return Ok(atoms::TRUE);
             }
-            links.push(target);
+            if !linked {
+                links.push(target);
+            }
             if caller.own.flags.traced {
                 tracing::event(me, caller.own, tracing::PROCS, "link", &[target]);
             }
@@ -42,6 +46,10 @@ fn link(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         take_signals(caller)?;
     }
     Ok(atoms::TRUE)
+}
+
+fn is_open(port: Term) -> bool {
+    System::get().ports.get().is_some_and(|ports| ports.exists(port))
 }
 
 /// Who traps exits learns by a signal that there is nothing to link to, others by an error.
