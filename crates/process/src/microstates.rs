@@ -84,6 +84,19 @@ pub fn charged<R>(state: State, work: impl FnOnce() -> R) -> R {
     result
 }
 
+/// Runs a process, in whose time slice measuring may begin or end.
+#[inline]
+pub fn charged_slice<R>(slice: impl FnOnce() -> R) -> R {
+    if is_on() {
+        change(State::Emulator as usize);
+    }
+    let result = slice();
+    if is_on() {
+        change(State::Other as usize);
+    }
+    result
+}
+
 /// Begins or ends measuring; what was measured is kept. Whether it was on.
 pub fn switch(on: bool) -> bool {
     let old = is_on();

@@ -14,7 +14,7 @@ use std::time::Duration;
 use atoll_heap::statistics::take_paused;
 use atoll_heap::{Fragment, architecture};
 use atoll_platform::clock;
-use atoll_process::microstates::{State, charged};
+use atoll_process::microstates::{State, charged, charged_slice};
 use atoll_process::table::pin;
 use atoll_process::{Process, Schedule, System, exit, profile, send};
 use atoll_term::Term;
@@ -246,7 +246,7 @@ impl Schedulers {
             self.tell_running(index, process);
         }
         loop {
-            match charged(State::Emulator, || engine.run(process)) {
+            match charged_slice(|| engine.run(process)) {
                 Slice::Yielded => {
                     process.requeue();
                     self.enqueue(pointer);
