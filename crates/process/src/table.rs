@@ -28,10 +28,13 @@ struct Slot {
 /// Keeps what is found in the table valid on this thread; finding something costs less meanwhile.
 pub struct Pinned(#[expect(dead_code, reason = "held for its end")] crossbeam_epoch::Guard);
 
-/// Nothing that was in the table is freed from now on until the end of what this gives, so it is to be held for a short time.
+/// Nothing that leaves the table is freed from now on until the end of what this gives, so it is to be held for a short time. What left it long
+/// ago is freed now: the library does so by itself at every 128th pin only, which is too seldom for pins that are held.
 #[inline]
 pub fn pin() -> Pinned {
-    Pinned(crossbeam_epoch::pin())
+    let guard = crossbeam_epoch::pin();
+    guard.flush();
+    Pinned(guard)
 }
 
 /// All processes.

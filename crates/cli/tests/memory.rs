@@ -1,0 +1,29 @@
+//! What has ended takes no memory.
+
+use std::path::Path;
+use std::process::Command;
+
+/// Three hundred thousand descriptors are seventy megabytes.
+const MOST_BYTES: u64 = 50 << 20;
+
+/// The number behind a name in a file of statistics.
+fn number(statistics: &str, name: &str) -> u64 {
+    let (_, rest) = statistics.split_once(&format!("\"{name}\":")).expect("the name is there");
+    let digits: String = rest.trim_start().chars().take_while(char::is_ascii_digit).collect();
+    digits.parse().expect("a number")
+}
+
+#[test]
+fn processes_that_end_are_freed_soon() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/crowds.erl");
+    for heap in ["private", "shared", "hybrid"] {
+        let statistics = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("crowds-{heap}.json"));
+        let mut command = Command::new("timeout");
+        command.args(["150", env!("CARGO_BIN_EXE_atoll"), "run", "--heap", heap, "--stats"]);
+        let output = command.arg(&statistics).arg(&source).output().expect("it runs");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "done\n", "{heap}");
+        let statistics = std::fs::read_to_string(&statistics).expect("statistics");
+        let peak = number(&statistics, "peak_rss_bytes");
+        assert!(peak < MOST_BYTES, "{heap}: {peak} bytes");
+    }
+}
