@@ -26,7 +26,8 @@ pattern(P, Q, What, Pattern) ->
     receive synced -> ok end,
     Ref = erlang:trace_delivered(P),
     receive {trace_delivered, P, Ref} -> ok end,
-    show(told()).
+    %% Whether it is sent to again before or after it has sent is up to the schedulers.
+    show(lists:partition(fun(Told) -> element(3, Told) =:= 'receive' end, told())).
 
 loop() ->
     receive
