@@ -2,7 +2,7 @@
 //! address of a function that has no code.
 
 use atoll_code::registry;
-use atoll_heap::{Collection, architecture};
+use atoll_heap::{Collection, architecture, debt};
 use atoll_operations::Exception;
 use atoll_process::{Caller, Interrupt, Native};
 use atoll_term::{Build, Export, FunEntry, Kind, Term, View, Word, atoms};
@@ -239,7 +239,7 @@ unsafe fn invoke(ip: *const Word, reds: i64, c: *mut Core) -> i64 {
         let arity = *ip.add(2) as usize;
         let mut caller = Caller { process: &*core.process, own: &mut *core.own, reductions: reds };
         let outcome = function(&mut caller, &core.x[..arity]);
-        let left = caller.reductions;
+        let left = caller.reductions - debt::take();
         match outcome {
             Ok(result) => core.x[0] = result,
             Err(interrupt) => core.interrupt = Some(interrupt),
