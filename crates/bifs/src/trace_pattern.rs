@@ -343,6 +343,8 @@ pub fn function_info(caller: &mut Caller<'_>, function: (Term, Term, Term), item
             let mut pairs = Vec::new();
             for word in words {
                 let value = info_item(caller, &tracing, is_global, word).ok_or_else(badarg)?;
+                // Nobody who is told of all calls is `[]` when asked for alone.
+                let value = if value.is_nil() && word == "meta" { atoms::FALSE } else { value };
                 pairs.push(caller.heap().tuple(&[name(word), value]));
             }
             caller.heap().list(pairs)
@@ -368,7 +370,7 @@ fn info_item(caller: &mut Caller<'_>, tracing: &CallTracing, is_global: bool, it
             Some(pattern) => specification(caller, pattern),
             None => atoms::FALSE,
         },
-        "meta" => tracing.meta.as_ref().map_or(atoms::FALSE, |(_, pid)| *pid),
+        "meta" => tracing.meta.as_ref().map_or(Term::NIL, |(_, pid)| *pid),
         "meta_match_spec" => match &tracing.meta {
             Some((pattern, _)) => specification(caller, pattern),
             None => atoms::FALSE,
