@@ -25,6 +25,8 @@ pub enum Failure {
     BadArgument,
     /// The operating system refused.
     System(Errno),
+    /// There are as many ports as there can be.
+    TooMany,
 }
 
 /// The work of one port. All calls come with the port's lock held; `state` is what the lock guards, the driver aside.
@@ -157,5 +159,6 @@ pub fn reason(failure: Failure) -> Term {
     match failure {
         Failure::BadArgument => atoll_term::atoms::BADARG,
         Failure::System(error) => crate::names::error_name(error),
+        Failure::TooMany => crate::names::name("system_limit"),
     }
 }

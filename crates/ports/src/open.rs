@@ -168,7 +168,7 @@ fn open_port(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 fn open(caller: &mut Caller<'_>, port_name: &PortName, settings: Settings) -> Result<Term, Failure> {
     let opened = driver::open(port_name, &settings)?;
-    let Some(id) = table::reserve() else { return Err(Failure::System(rustix::io::Errno::MFILE)) };
+    let Some(id) = table::reserve() else { return Err(Failure::TooMany) };
     let owner = caller.process.pid;
     let port = table::insert(Port::new(id, opened.name, settings, owner, opened.driver));
     caller.own.rare().links.push(id);

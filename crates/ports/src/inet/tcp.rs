@@ -41,8 +41,10 @@ pub(super) enum Phase {
 pub(super) struct Lost {
     /// To who wants to receive.
     pub receiver: Option<Refusal>,
-    /// To who wants to send.
+    /// To who wants to send through a socket that is closed.
     pub sender: Option<Refusal>,
+    /// The owner was told.
+    pub told: bool,
 }
 
 /// A request that is answered later.
@@ -98,8 +100,8 @@ pub(super) struct Tcp {
     pub phase: Phase,
     pub input: Input,
     pub output: Output,
-    /// There once the connection was lost.
-    pub lost: Option<Lost>,
+    /// What is said once the connection is lost.
+    pub lost: Lost,
     accepting: VecDeque<Request>,
     connecting: Option<Request>,
     waits_for_input: bool,
@@ -118,7 +120,7 @@ impl Tcp {
             phase,
             input: Input::default(),
             output: Output::default(),
-            lost: None,
+            lost: Lost::default(),
             accepting: VecDeque::new(),
             connecting: None,
             waits_for_input: false,
