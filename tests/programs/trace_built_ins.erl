@@ -188,7 +188,7 @@ loaded_later() ->
 deep() ->
     1 = erlang:trace_pattern({erlang, atom_to_list, 1}, [{'_', [], [{return_trace}]}], [local]),
     1 = erlang:trace_pattern({lists, reverse, 2}, [{'_', [], [{return_trace}]}], [local]),
-    Told = told([call, return_to], loops_deep, 300),
+    Told = told([call, return_to], loops_deep, 60),
     show([length(Told), length([call || {_, call, _} <- Told]), length([from || {_, return_from, _, _} <- Told])]),
     erlang:trace_pattern({'_', '_', '_'}, false, [local]),
     show(told([call], calls, [1])).

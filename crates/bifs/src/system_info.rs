@@ -103,7 +103,8 @@ fn numbers(item: &str) -> Option<i64> {
         },
         "scheduler_id" => system.schedule().current() + 1,
         "wordsize" => 8,
-        "creation" | "trace_control_word" => 0,
+        "creation" => 0,
+        "trace_control_word" => atoll_ets::match_spec::control_word() as usize,
         "compat_rel" => release().otp.parse().unwrap_or(25),
         "thread_pool_size" => 1,
         "dist_buf_busy_limit" => 1 << 20,
@@ -366,7 +367,10 @@ fn system_flag(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         "scheduler_bind_type" => name("unbound"),
         "cpu_topology" => atoms::UNDEFINED,
         "time_offset" => name("final"),
-        "trace_control_word" => Term::small(0),
+        "trace_control_word" => {
+            let word = value.as_small().and_then(|word| u32::try_from(word).ok()).ok_or_else(badarg)?;
+            Term::small(atoll_ets::match_spec::set_control_word(word).into())
+        }
         "sequential_tracer" => return crate::seq_trace::set_tracer(value).ok_or_else(badarg),
         "reset_seq_trace" => {
             crate::spawn::boolean(value).ok_or_else(badarg)?;
