@@ -88,7 +88,7 @@ fn run_slice(core: &mut Core, process: &Process, own: &mut Own, wants_roots: boo
     core.own = own;
     core.process = process;
     core.mutator = &raw mut own.mutator;
-    core.window = build_window(|window| std::ptr::from_ref(window));
+    core.window = build_window(std::ptr::from_ref);
     let live = own.saved.len();
     core.x[..live].copy_from_slice(&own.saved);
     own.saved.clear();
