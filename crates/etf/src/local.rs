@@ -32,3 +32,18 @@ pub fn encode_local(term: Term, options: EncodeOptions, node: (Term, u32)) -> Re
 pub fn is_sealed(sealed: &[u8], bytes: &[u8], length: usize) -> bool {
     bytes.get(..length).is_some_and(|bytes| seal(bytes) == *sealed)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seal_is_of_the_bytes_it_stands_before() {
+        let sealed = encode_local(Term::small(1), EncodeOptions::default(), (Term::NIL, 0)).expect("a small integer");
+        let (head, term) = sealed.split_at(2 + SEAL);
+        assert_eq!((&head[..2], term), (&[131, 121][..], &[97, 1][..]));
+        assert!(is_sealed(&head[2..], &[97, 1, 7], 2), "what is behind the term does not count");
+        assert!(!is_sealed(&head[2..], &[97, 2], 2));
+        assert!(!is_sealed(&head[2..], &[97], 2));
+    }
+}
