@@ -85,7 +85,7 @@ fn pre_loaded(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
 /// `function_exported(Module, Name, Arity)`: built-in functions count where a module is loaded or none is needed.
 fn function_exported(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let &[module, function, arity] = arguments else { return Err(badarg()) };
-    let Some(arity @ 0..) = arity.as_small() else { return Err(badarg()) };
+    let Some(arity) = arity.as_small() else { return Err(badarg()) };
     if !module.is_atom() || !function.is_atom() {
         return Err(badarg());
     }
@@ -129,7 +129,10 @@ fn module_item(caller: &mut Caller<'_>, code: &ModuleCode, item: Term) -> Option
     };
     match item {
         atoms::MODULE => Some(code.module),
-        atoms::EXPORTS => Some(name_and_arity(caller, code.exports.iter().map(|(name, arity, _)| (*name, *arity)))),
+        atoms::EXPORTS => {
+            // The last of the file first, as in OTP: EUnit runs tests in this order.
+            Some(name_and_arity(caller, code.exports.iter().rev().map(|(name, arity, _)| (*name, *arity))))
+        }
         atoms::FUNCTIONS => Some(name_and_arity(caller, code.functions.iter().map(|(_, name, arity)| (*name, *arity)))),
         atoms::ATTRIBUTES => decoded(caller, &code.attributes),
         atoms::COMPILE => decoded(caller, &code.compile_info),
