@@ -327,7 +327,7 @@ fn name_of_binary(arguments: &[Term]) -> Result<String, Exception> {
         Ok(text) => (text, true),
         Err(error) => (str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default(), false),
     };
-    if text.chars().count() > MAX_ATOM_CHARACTERS {
+    if text.chars().count() > MAX_ATOM_CHARACTERS || bytes.len() > 4 * MAX_ATOM_CHARACTERS {
         return Err(Exception::system_limit());
     }
     if is_whole { Ok(text.to_owned()) } else { Err(Exception::badarg()) }
