@@ -213,6 +213,7 @@ fn finish_loading(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         if let Err(CodeError::NotPurged) = load(prepared) {
             return fail(caller, "not_purged", vec![module]);
         }
+        crate::trace_pattern::loaded(module);
     }
     if with_on_load.is_empty() { Ok(atoms::OK) } else { fail(caller, "on_load", with_on_load) }
 }
@@ -235,6 +236,7 @@ fn finish_after_on_load(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     }
     let gone = finish_on_load(module, arguments[1] == atoms::TRUE).ok_or_else(badarg)?;
     PURGED.lock().extend(gone);
+    crate::trace_pattern::loaded(module);
     Ok(atoms::TRUE)
 }
 
