@@ -11,6 +11,7 @@ use atoll_process::handle::{self, Request, take_matching};
 use atoll_process::{
     BuiltIn, Caller, Interrupt, Outcome, Own, Process, ReferenceId, RequestKind, Signal, System, inspect, signal, state,
 };
+use atoll_term::text::to_string;
 use atoll_term::{Build, Term, View, Word, atoms};
 
 use crate::exit::take_signals;
@@ -409,8 +410,9 @@ impl Subject<'_> {
         for (_, monitor) in monitors {
             let object =
                 if monitor.name.is_none() { monitor.target } else { heap.tuple(&[monitor.name, atoms::NONODE_NOHOST]) };
+            let kind = if monitor.target.is_local_port() { atoms::PORT } else { atoms::PROCESS };
             if !object.is_none() {
-                terms.push(heap.tuple(&[atoms::PROCESS, object]));
+                terms.push(heap.tuple(&[kind, object]));
             }
         }
         heap.list(terms)
@@ -460,7 +462,7 @@ impl Subject<'_> {
     fn backtrace(&mut self) -> Term {
         let mut text = String::new();
         for place in self.places(usize::from(u16::MAX)) {
-            let (module, name) = (atoms::atom_name(place.module), atoms::atom_name(place.name));
+            let (module, name) = (to_string(place.module), to_string(place.name));
             text.push_str(&format!("Return addr ({module}:{name}/{})\n", place.arity));
         }
         self.own.mutator.binary(text.as_bytes())

@@ -87,10 +87,10 @@ fn numbers(item: &str) -> Option<i64> {
     let number = match item {
         "process_count" => system.table.count(),
         "process_limit" => system.table.limit(),
-        "port_count" => 0,
+        "port_count" => system.ports.get().map_or(0, |ports| ports.count()),
         "port_limit" => 65_536,
         "ets_limit" => 8_192,
-        "ets_count" => 0,
+        "ets_count" => atoll_ets::all().len(),
         "atom_count" => atom_count,
         "atom_limit" => atom_limit,
         "schedulers"
@@ -109,7 +109,8 @@ fn numbers(item: &str) -> Option<i64> {
         },
         "scheduler_id" => system.schedule().current() + 1,
         "wordsize" => 8,
-        "creation" | "trace_control_word" => 0,
+        "creation" => 0,
+        "trace_control_word" => atoll_ets::match_spec::control_word() as usize,
         "compat_rel" => release_number() as usize,
         "thread_pool_size" => 1,
         "dist_buf_busy_limit" => 1 << 20,
@@ -373,7 +374,10 @@ fn system_flag(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         "scheduler_bind_type" => name("unbound"),
         "cpu_topology" => atoms::UNDEFINED,
         "time_offset" => name("final"),
-        "trace_control_word" => Term::small(0),
+        "trace_control_word" => {
+            let word = value.as_small().and_then(|word| u32::try_from(word).ok()).ok_or_else(badarg)?;
+            Term::small(atoll_ets::match_spec::set_control_word(word).into())
+        }
         "sequential_tracer" => return crate::seq_trace::set_tracer(value).ok_or_else(badarg),
         "reset_seq_trace" => {
             crate::spawn::boolean(value).ok_or_else(badarg)?;

@@ -6,22 +6,27 @@
 //! slice), and before it allocates in the area in any other way.
 
 use std::cell::Cell;
-use std::ptr::null_mut;
+use std::ptr::{null_mut, without_provenance_mut};
 
 use atoll_term::{Term, Word};
 
 /// Words of the groups that windows lie in: a window never reaches over the end of one.
 pub const GROUP_WORDS: usize = 64;
 
+/// Where a closed window begins: there is no room above.
+const CLOSED: *mut Word = without_provenance_mut(usize::MAX);
+
 /// A window, open or closed.
 #[derive(Debug)]
 pub struct BuildWindow {
     /// Where the next object ends. Lists are built from their ends, so their cells come to lie in a row.
     next: Cell<*mut Word>,
-    /// Words that are left.
-    left: Cell<usize>,
+    /// Where the window begins; `CLOSED` if it is not open.
+    start: Cell<*mut Word>,
     /// Bits of the first and of the second word of each object, numbered within the group.
     objects: Cell<u64>,
+    /// The two bits of an object that begins at `next`, modulo the group: kept so that taking room is a rotation by a constant.
+    bits: Cell<u64>,
     /// Addresses that may be referred to, and their number: what no collector moves.
     immovable: Cell<(usize, usize)>,
 }
@@ -30,8 +35,9 @@ thread_local! {
     static WINDOW: BuildWindow = const {
         BuildWindow {
             next: Cell::new(null_mut()),
-            left: Cell::new(0),
+            start: Cell::new(CLOSED),
             objects: Cell::new(0),
+            bits: Cell::new(0),
             immovable: Cell::new((0, 0)),
         }
     };
@@ -47,14 +53,14 @@ impl BuildWindow {
     /// Room for an object of `words` words, at least two, which has to be written at once; `None` if the window is closed or full.
     #[inline(always)]
     pub fn take(&self, words: usize) -> Option<*mut Word> {
-        let left = self.left.get();
-        if words > left {
+        let place = self.next.get().wrapping_sub(words);
+        if place < self.start.get() {
             return None;
         }
-        self.left.set(left - words);
-        let place = self.next.get().wrapping_sub(words);
         self.next.set(place);
-        self.objects.set(self.objects.get() | 3 << (place as usize / size_of::<Word>() % GROUP_WORDS));
+        let bits = self.bits.get().rotate_right(words as u32);
+        self.bits.set(bits);
+        self.objects.set(self.objects.get() | bits);
         Some(place)
     }
 
@@ -65,11 +71,13 @@ impl BuildWindow {
         !term.is_pointer() || (term.pointer() as usize).wrapping_sub(start) < bytes
     }
 
-    /// Opens it: `words` words at `start`, all in one group; `immovable` as an address and bytes.
+    /// Opens it: `words` words at `start`, all in one group (no words: it stays closed, whatever `start` is); `immovable` as an address and bytes.
     pub fn open(&self, start: *mut Word, words: usize, immovable: (usize, usize)) {
-        self.next.set(start.wrapping_add(words));
-        self.left.set(words);
+        let end = start.wrapping_add(words);
+        self.next.set(end);
+        self.start.set(if words == 0 { CLOSED } else { start });
         self.objects.set(0);
+        self.bits.set(3_u64.rotate_left((end as usize / size_of::<Word>() % GROUP_WORDS) as u32));
         self.immovable.set(immovable);
     }
 
@@ -83,7 +91,7 @@ impl BuildWindow {
     #[inline(always)]
     pub fn close(&self) -> Option<(u64, *mut Word)> {
         let built = self.is_used().then(|| (self.objects.replace(0), self.next.get()));
-        self.left.set(0);
+        self.start.set(CLOSED);
         built
     }
 }
@@ -99,7 +107,9 @@ mod tests {
         let mut group = Group([0; GROUP_WORDS]);
         let start = group.0.as_mut_ptr().wrapping_add(10);
         build_window(|window| {
-            assert_eq!((window.take(2), window.close()), (None, None));
+            assert_eq!((window.take(2), window.close(), window.take(2)), (None, None, None));
+            window.open(null_mut(), 0, (0, 0));
+            assert_eq!(window.take(2), None);
             window.open(start, 6, (start as usize, 48));
             assert!(window.admits(Term::small(1)) && window.admits(Term::cons_at(start)));
             assert!(!window.admits(Term::cons_at(start.wrapping_add(6))));

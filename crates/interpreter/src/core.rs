@@ -4,7 +4,7 @@
 //! handler as its last act, which the compiler turns into a jump, so the five values that every handler passes on
 //! stay in machine registers. Slow paths that cannot jump return to [`run_from`] instead; see [`resume`].
 
-use atoll_heap::{Mutator, architecture};
+use atoll_heap::{BuildWindow, Mutator, architecture};
 use atoll_operations::Exception;
 use atoll_process::{Interrupt, Own, Process};
 use atoll_term::{Term, Word};
@@ -43,6 +43,8 @@ pub struct Core {
     pub own: *mut Own,
     /// The process.
     pub process: *const Process,
+    /// The window of the thread that runs this. Thread-local memory is found by a call, for which a handler would save its registers.
+    pub window: *const BuildWindow,
     /// Live registers of the function that [`crate::handlers::control::enter`] could not enter.
     pub live: Word,
     /// The operands that a handler leaves for its slow path, so that the two have the same arguments and the one can
@@ -78,6 +80,7 @@ impl Core {
             mutator: std::ptr::null_mut(),
             own: std::ptr::null_mut(),
             process: std::ptr::null(),
+            window: std::ptr::null(),
             live: 0,
             operands: [Term::NIL; 2],
             building: None,

@@ -1,6 +1,6 @@
 //! One time slice of one process.
 
-use atoll_heap::{Collection, architecture};
+use atoll_heap::{Collection, architecture, build_window};
 use atoll_platform::clock;
 use atoll_process::handle::{Fate, collect_for_others, receive_signals};
 use atoll_process::{Own, Process, System, watch};
@@ -88,6 +88,7 @@ fn run_slice(core: &mut Core, process: &Process, own: &mut Own, wants_roots: boo
     core.own = own;
     core.process = process;
     core.mutator = &raw mut own.mutator;
+    core.window = build_window(std::ptr::from_ref);
     let live = own.saved.len();
     core.x[..live].copy_from_slice(&own.saved);
     own.saved.clear();

@@ -7,9 +7,9 @@ use atoll_operations::list::elements;
 use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, Signal, System, signal};
 use atoll_term::{Build, Term, atoms};
 
-use crate::driver::Failure;
+use crate::driver;
 use crate::framing::framed;
-use crate::names::{error_name, name};
+use crate::names::name;
 use crate::port::Port;
 use crate::table::{find, find_or_name};
 
@@ -67,7 +67,7 @@ fn port_command(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         if !driver.takes_output() || state.closing {
             return Command::Refused;
         }
-        if Port::is_busy(driver) && !force {
+        if driver.is_busy() && !force {
             if suspend {
                 state.suspended.push(me);
             }
@@ -97,8 +97,8 @@ fn port_control(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     Ok(match answer {
         Some(Ok((bytes, true))) => caller.heap().binary(&bytes),
         Some(Ok((bytes, false))) => caller.heap().list(bytes.iter().map(|byte| Term::small(i64::from(*byte)))),
-        Some(Err(Failure::BadArgument)) | None => atoms::BADARG,
-        Some(Err(Failure::System(error))) => error_name(error),
+        Some(Err(failure)) => driver::reason(failure),
+        None => atoms::BADARG,
     })
 }
 

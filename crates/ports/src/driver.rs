@@ -25,7 +25,13 @@ pub enum Failure {
     BadArgument,
     /// The operating system refused.
     System(Errno),
+    /// There are as many ports as there can be.
+    TooMany,
 }
+
+/// Bytes waiting to be written above which a port is busy, and those at which it is not any more.
+const BUSY: usize = 8192;
+const FREE_AGAIN: usize = 4096;
 
 /// The work of one port. All calls come with the port's lock held; `state` is what the lock guards, the driver aside.
 pub trait Driver: Send {
@@ -78,9 +84,14 @@ pub trait Driver: Send {
     /// The port is to be closed, when what is [`Driver::pending`] is written.
     fn closing(&mut self, _: &Port) {}
 
-    /// Bytes waiting to be written above which the port is busy, and those at which it is not any more.
-    fn busy_limits(&self) -> (usize, usize) {
-        (8192, 4096)
+    /// Whether more is waiting to be written than there should be: whoever writes has to wait.
+    fn is_busy(&self) -> bool {
+        self.pending() > BUSY
+    }
+
+    /// Whether those who wait may write again.
+    fn is_free_again(&self) -> bool {
+        self.pending() <= FREE_AGAIN
     }
 
     /// Process of the operating system that the port speaks to.
@@ -108,6 +119,8 @@ pub enum PortName {
     SpawnExecutable(OsString),
     /// `{fd, In, Out}`
     Descriptors(i32, i32),
+    /// A name alone.
+    File(OsString),
 }
 
 /// A driver that was just opened, and the name of its port.
@@ -143,6 +156,7 @@ fn named(command: &OsString) -> Option<(Open, &str)> {
 pub fn open(name: &PortName, settings: &Settings) -> Result<Opened, Failure> {
     match name {
         PortName::Descriptors(input, output) => fd::open(*input, *output, settings),
+        PortName::File(file) => fd::open_file(file, settings),
         PortName::Spawn(command) | PortName::SpawnDriver(command) => match (named(command), name) {
             (Some((open, command)), _) => open(command, settings),
             (None, PortName::SpawnDriver(_)) => Err(Failure::BadArgument),
@@ -157,5 +171,6 @@ pub fn reason(failure: Failure) -> Term {
     match failure {
         Failure::BadArgument => atoll_term::atoms::BADARG,
         Failure::System(error) => crate::names::error_name(error),
+        Failure::TooMany => crate::names::name("system_limit"),
     }
 }

@@ -110,6 +110,8 @@ pub enum WaitState {
     None,
     /// The timer with this wait's number runs.
     Running,
+    /// There is no timer: the time is `infinity`. It is asked for once, as its register is not kept while the process waits.
+    Forever,
     /// The time has come.
     Expired,
 }

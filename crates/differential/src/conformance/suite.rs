@@ -13,6 +13,30 @@ use crate::run::{End, run};
 /// How long `erlc` may take for one suite.
 const COMPILER_LIMIT: Duration = Duration::from_secs(300);
 
+/// Suites that OTP derives from others when it is built: what their names have in front of `_SUITE`, and how the compiler
+/// is to treat them.
+const DERIVED: &[(&str, &[&str])] = &[
+    (
+        "_no_opt",
+        &[
+            "+no_copt",
+            "+no_bool_opt",
+            "+no_share_opt",
+            "+no_bsm_opt",
+            "+no_fun_opt",
+            "+no_ssa_opt",
+            "+no_recv_opt",
+            "+no_postopt",
+        ],
+    ),
+    ("_no_copt", &["+no_copt"]),
+    ("_no_module_opt", &["+no_module_opt"]),
+    ("_no_type_opt", &["+no_type_opt"]),
+    ("_inline", &["+inline"]),
+    ("_r23", &["+r23"]),
+    ("_r24", &["+r24"]),
+];
+
 /// One suite: its path in OTP's source without `.erl`, as in `lib/stdlib/test/lists_SUITE`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Suite {
@@ -50,6 +74,14 @@ impl Suite {
     /// Its application and module in one word, as files are named.
     pub fn label(&self) -> String {
         format!("{}.{}", self.application(), self.module())
+    }
+
+    /// The module that it is derived from, and the flags that make the difference, if it may be a derived one.
+    fn derived_from(&self) -> Option<(String, &'static [&'static str])> {
+        let name = self.module().strip_suffix("_SUITE")?;
+        let of = |(suffix, flags): &(&str, &'static [&'static str])| Some((name.strip_suffix(suffix)?, *flags));
+        let (original, flags) = DERIVED.iter().find_map(of)?;
+        Some((format!("{original}_SUITE"), flags))
     }
 
     fn folder(&self) -> &Path {
@@ -157,7 +189,15 @@ impl Workplace {
                 let _ = compile_changed(&[file], &folder, flags);
             }
         }
-        compile_changed(&[folder.join(format!("{}.erl", suite.module()))], &folder, flags)?;
+        let file = folder.join(suite.module()).with_extension("erl");
+        match suite.derived_from().filter(|(original, _)| folder.join(original).with_extension("erl").exists()) {
+            Some((original, more)) => {
+                derive(&folder, &original, suite.module())?;
+                compile_changed(&[file], &folder, &[flags, more].concat())?;
+            }
+            None => compile_changed(&[file], &folder, flags)?,
+        }
+        compile_programs(&folder.join(format!("{}_data", suite.module())))?;
         Ok(Prepared { suite: suite.clone(), folder })
     }
 }
@@ -187,6 +227,33 @@ fn compile_changed(files: &[PathBuf], into: &Path, flags: &[&str]) -> io::Result
     Err(io::Error::other(format!("erlc: {}: {report}", finished.end)))
 }
 
+/// Writes a module that differs from the original in its name alone.
+fn derive(folder: &Path, original: &str, name: &str) -> io::Result<()> {
+    let [from, to] = [original, name].map(|module| folder.join(module).with_extension("erl"));
+    if !is_newer(&from, &to) {
+        return Ok(());
+    }
+    let text = String::from_utf8_lossy(&fs::read(from)?).into_owned();
+    fs::write(to, text.replacen(&format!("-module({original})"), &format!("-module({name})"), 1))
+}
+
+/// Compiles the programs that a suite starts, of which each is one file in C. What cannot be compiled here is missed only by
+/// the cases that need it.
+fn compile_programs(data: &Path) -> io::Result<()> {
+    let Ok(entries) = fs::read_dir(data) else { return Ok(()) };
+    for file in entries.map(|entry| entry.map(|entry| entry.path())) {
+        let file = file?;
+        let program = file.with_extension("");
+        let is_source = file.extension().is_some_and(|extension| extension == "c");
+        if is_source && is_newer(&file, &program) && String::from_utf8_lossy(&fs::read(&file)?).contains("main(") {
+            let mut command = Command::new("cc");
+            command.args(["-w", "-O", "-DHAVE_STRERROR", "-o"]).arg(program).arg(file).current_dir(data);
+            let _ = run(&mut command, COMPILER_LIMIT);
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -197,6 +264,14 @@ mod tests {
         assert_eq!(of("erts/emulator/test/a_SUITE"), "emulator.a_SUITE");
         assert_eq!(of("erts/test/otp_SUITE"), "erts.otp_SUITE");
         assert_eq!(of("lib/stdlib/test/lists_SUITE"), "stdlib.lists_SUITE");
+    }
+
+    #[test]
+    fn a_derived_suite_knows_its_original() {
+        let of = |path: &str| Suite::new(path).derived_from().map(|(original, flags)| (original, flags.len()));
+        assert_eq!(of("lib/a/test/bs_match_inline_SUITE"), Some(("bs_match_SUITE".to_owned(), 1)));
+        assert_eq!(of("lib/a/test/bs_match_no_opt_SUITE"), Some(("bs_match_SUITE".to_owned(), 8)));
+        assert_eq!(of("lib/a/test/bs_match_SUITE"), None);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use rustix::net::RecvFlags;
 use crate::inet::address::{take_integer, take_number};
 use crate::inet::options::Active;
 use crate::inet::socket::answer_later;
-use crate::inet::tcp::{Lost, Phase, Purpose, Request, Tcp};
+use crate::inet::tcp::{Phase, Purpose, Request, Tcp};
 use crate::inet::{Answer, Refusal};
 use crate::names::name;
 use crate::port::{Port, State};
@@ -52,8 +52,8 @@ impl Tcp {
     pub fn ask(&mut self, port: &Port, state: &mut State, mut data: &[u8]) -> Answer {
         let time = take_integer(&mut data)?;
         let length = take_number(&mut data, 4)?;
-        if let Some(refusal) = self.lost.as_mut().and_then(|lost| lost.receiver.take()) {
-            self.lost = Some(Lost::default());
+        if let Some(refusal) = self.lost.receiver.take() {
+            self.lost.sender = None;
             let request = Request::begin(port, state, &mut self.socket, -1, Purpose::Receive);
             request.refuse(port, refusal);
             return Ok(request.number());
@@ -228,44 +228,43 @@ impl Tcp {
         if let Some((request, _)) = self.input.request.take() {
             request.refuse(port, error.map_or(Refusal::Named("closed"), Refusal::System));
         }
-        if options.active == Active::Never {
-            if options.exit_on_close {
-                self.discard_output(port);
-                self.close_socket(port);
-                self.lost = Some(Lost { receiver: None, sender: Some(Refusal::Named("closed")) });
-            }
-            return;
+        if self.output.is_awaited() {
+            self.discard_output(port);
+        } else {
+            // For when the socket is closed; until then it can be sent through.
+            self.lost.sender = Some(Refusal::Named("closed"));
         }
-        self.tell_end(port, state, error);
+        if options.active != Active::Never {
+            self.tell_end(port, state, error);
+        } else if options.exit_on_close {
+            self.discard_output(port);
+            self.close_socket(port);
+        }
     }
 
     /// The connection was lost while nobody wanted data; now somebody may.
     pub fn tell_loss(&mut self, port: &Port, state: &mut State) {
-        if self.socket.options.active == Active::Never {
-            return;
-        }
-        if let Some(lost) = self.lost.take() {
-            let error = match lost.receiver {
+        let is_lost = self.phase == Phase::Broken || self.phase == Phase::Connected && self.input.ended;
+        if is_lost && self.socket.options.active != Active::Never {
+            let error = match self.lost.receiver {
                 Some(Refusal::System(error)) => Some(error),
                 _ => None,
             };
             self.tell_end(port, state, error);
-        } else if self.phase == Phase::Connected && self.input.ended {
-            self.tell_end(port, state, None);
         }
     }
 
-    /// Tells the owner that the connection has ended.
-    fn tell_end(&mut self, port: &Port, state: &mut State, error: Option<Errno>) {
-        if let Some(error) = error {
-            let reason = name(atoll_platform::errors::name(error));
-            port.tell(state.connected, |heap| heap.tuple(&[name("tcp_error"), port.id, reason]));
+    /// Tells the owner, once, that the connection has ended.
+    pub fn tell_end(&mut self, port: &Port, state: &mut State, error: Option<Errno>) {
+        if !std::mem::replace(&mut self.lost.told, true) {
+            if let Some(error) = error {
+                let reason = name(atoll_platform::errors::name(error));
+                port.tell(state.connected, |heap| heap.tuple(&[name("tcp_error"), port.id, reason]));
+            }
+            port.tell(state.connected, |heap| heap.tuple(&[name("tcp_closed"), port.id]));
         }
-        port.tell(state.connected, |heap| heap.tuple(&[name("tcp_closed"), port.id]));
         if self.socket.options.exit_on_close {
             port.leave(state, self);
-        } else {
-            self.socket.options.active = Active::Never;
         }
     }
 }

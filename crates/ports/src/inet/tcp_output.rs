@@ -11,7 +11,7 @@ use rustix::net::{SendFlags, Shutdown};
 use crate::inet::address::{take, take_number};
 use crate::inet::options::Active;
 use crate::inet::socket::reply;
-use crate::inet::tcp::{Lost, Phase, Purpose, Tcp, is_internet};
+use crate::inet::tcp::{Phase, Purpose, Tcp, is_internet};
 use crate::inet::{Answer, Refusal};
 use crate::names::name;
 use crate::poller::{self, Timer};
@@ -81,6 +81,11 @@ impl Output {
         self.bytes
     }
 
+    /// Whether somebody waits until it is sent.
+    pub fn is_awaited(&self) -> bool {
+        self.waiting.is_some()
+    }
+
     /// Forgets everything.
     pub fn discard(&mut self) {
         self.pieces.clear();
@@ -116,7 +121,7 @@ impl Tcp {
     /// Sends data, and tells whoever sent it.
     pub fn send(&mut self, port: &Port, state: &mut State, data: Vec<u8>) {
         if self.phase != Phase::Connected {
-            let refusal = self.lost.as_mut().and_then(|lost| lost.sender.take()).unwrap_or(Errno::NOTCONN.into());
+            let refusal = self.lost.sender.take().unwrap_or(Errno::NOTCONN.into());
             return reply(port, state.caller, Err(refusal));
         }
         let head = head(self.socket.options.packet, data.len());
@@ -183,23 +188,25 @@ impl Tcp {
             true => Refusal::Named("closed"),
             false => error.into(),
         };
-        let mut lost = Lost { receiver: Some(refusal), sender: Some(refusal) };
-        for caller in caller.into_iter().chain(waiting.map(|(caller, _)| caller)) {
-            reply(port, caller, Err(refusal));
-            lost.sender = None;
+        let callers: Vec<Term> = caller.into_iter().chain(waiting.map(|(caller, _)| caller)).collect();
+        callers.iter().for_each(|caller| reply(port, *caller, Err(refusal)));
+        if callers.is_empty() {
+            self.lost.sender = Some(refusal);
         }
+        self.input.bytes.clear();
+        self.input.ended = true;
         let shown = (!is_reset || self.socket.options.show_reset).then_some(error);
-        if self.socket.options.active == Active::Never && self.input.request.is_none() {
-            self.input.ended = true;
-            if self.socket.options.exit_on_close {
+        if self.socket.options.active != Active::Never {
+            if !self.socket.options.exit_on_close {
                 self.close_socket(port);
-            } else {
-                self.phase = Phase::Broken;
             }
-            self.lost = Some(lost);
-            return;
+            return self.tell_end(port, state, shown);
         }
-        self.closed(port, state, shown);
+        self.close_socket(port);
+        match self.input.request.take() {
+            Some((request, _)) => request.refuse(port, refusal),
+            None => self.lost.receiver = Some(refusal),
+        }
     }
 
     /// Sending has taken too long.

@@ -1,0 +1,57 @@
+//! Handlers jump to the next one: docs/decisions/dispatch-by-tail-calls.md. Nothing but the compiler's mood makes a call a jump, so this looks at what
+//! it made.
+
+use std::process::Command;
+
+/// Tracing is slow anyway, and what piles up is gone at the end of the time slice. The others keep the call only where assertions of what they use
+/// are compiled in, as they are for tests: in release builds they jump.
+const EXEMPT: [&str; 7] =
+    ["10breakpoint", "9catch_end", "14remove_message", "7receive4send", "7receive7timeout", "7put_map", "_failed"];
+
+/// An indirect call by an address in memory, as a handler of the next instruction is.
+fn calls_through_memory(instruction: &str) -> bool {
+    let Some(target) = instruction.strip_prefix("call").map(str::trim) else { return false };
+    target.starts_with('*') && target.contains("(%r") && !target.contains("(%rip)")
+}
+
+/// What undoes a frame.
+fn leaves_a_frame(instruction: &str) -> bool {
+    instruction.starts_with("pop") || (instruction.starts_with("add") && instruction.ends_with(",%rsp"))
+}
+
+/// Functions that return what an indirect call gave them, and do nothing but that behind it: it should have been a jump.
+fn kept_calls(listing: &str) -> (Vec<&str>, usize) {
+    let (mut name, mut seen, mut kept) = ("", 0, Vec::new());
+    let mut lines = listing.lines().peekable();
+    while let Some(line) = lines.next() {
+        if let Some((_, label)) = line.strip_suffix(">:").and_then(|line| line.split_once('<')) {
+            name = label;
+            seen += usize::from(label.contains("handlers"));
+        }
+        let instruction =
+            |line: &str| line.split_once('\t').map(|(_, text)| text.trim().to_owned()).unwrap_or_default();
+        let is_checked = name.contains("handlers") && !EXEMPT.iter().any(|exempt| name.contains(exempt));
+        if is_checked && calls_through_memory(&instruction(line)) {
+            while lines.next_if(|line| leaves_a_frame(&instruction(line))).is_some() {}
+            if lines.peek().is_some_and(|line| instruction(line).starts_with("ret")) {
+                kept.push(name);
+            }
+        }
+    }
+    (kept, seen)
+}
+
+#[test]
+fn no_handler_calls_the_next_one() {
+    let listing = "0 <good_handlers_a>:\n 1:\tpop    %rbx\n 2:\tjmp    *%rax\n\n5 <bad_handlers_b>:\n 6:\tcall   *0x20(%r14)\n 7:\tadd    $0x18,%rsp\n 8:\tpop    %rbx\n 9:\tret\n";
+    assert_eq!(kept_calls(listing), (vec!["bad_handlers_b"], 2));
+
+    let executable = env!("CARGO_BIN_EXE_atoll");
+    let output = Command::new("objdump").args(["--disassemble", "--no-show-raw-insn", executable]).output();
+    let output = output.expect("objdump, which comes with the linker");
+    assert!(output.status.success());
+    let listing = String::from_utf8_lossy(&output.stdout);
+    let (kept, seen) = kept_calls(&listing);
+    assert!(seen > 500, "{seen} handlers");
+    assert_eq!(kept, Vec::<&str>::new());
+}
