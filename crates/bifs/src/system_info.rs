@@ -50,6 +50,12 @@ fn release() -> &'static Release {
     RELEASE.get_or_init(|| Release { otp: "25".to_owned(), runtime: "13.1.5".to_owned() })
 }
 
+/// Number of the release, as 25.
+pub fn release_number() -> u32 {
+    static NUMBER: OnceLock<u32> = OnceLock::new();
+    *NUMBER.get_or_init(|| release().otp.parse().unwrap_or(25))
+}
+
 /// The process that gets the machine's log messages.
 static LOGGER: Mutex<Term> = Mutex::new(atoms::LOGGER);
 
@@ -105,7 +111,7 @@ fn numbers(item: &str) -> Option<i64> {
         "wordsize" => 8,
         "creation" => 0,
         "trace_control_word" => atoll_ets::match_spec::control_word() as usize,
-        "compat_rel" => release().otp.parse().unwrap_or(25),
+        "compat_rel" => release_number() as usize,
         "thread_pool_size" => 1,
         "dist_buf_busy_limit" => 1 << 20,
         "delayed_node_table_gc" => 60,
@@ -147,6 +153,7 @@ fn words(item: &str) -> Option<Term> {
         "scheduler_bind_type" => "unbound",
         "cpu_quota" => "unknown",
         "time_offset" => "final",
+        "time_warp_mode" if release_number() >= 26 => "multi_time_warp",
         "time_warp_mode" => "no_time_warp",
         "update_cpu_info" => "unchanged",
         "system_logger" => return Some(*LOGGER.lock()),
