@@ -11,7 +11,6 @@ use parking_lot::RwLock;
 
 use crate::process_support::{Name, badarg, list_elements, name};
 use crate::support::row;
-use crate::trace::is_alive;
 use crate::trace_events;
 use crate::trace_time::{Count, Times};
 
@@ -449,7 +448,7 @@ fn info_item(caller: &mut Caller<'_>, tracing: &CallTracing, is_global: bool, it
             Some(pattern) => specification(caller, pattern),
             None => atoms::FALSE,
         },
-        "meta" => tracing.meta.as_ref().filter(|(_, pid)| is_alive(*pid)).map_or(Term::NIL, |(_, pid)| *pid),
+        "meta" => tracing.meta.as_ref().map_or(Term::NIL, |(_, pid)| *pid),
         "meta_match_spec" => match &tracing.meta {
             Some((pattern, _)) => specification(caller, pattern),
             None => atoms::FALSE,
