@@ -408,7 +408,7 @@ impl Subject<'_> {
         let mut terms = Vec::with_capacity(monitors.len());
         for (_, monitor) in monitors {
             let object =
-                if monitor.name.is_none() { monitor.target } else { heap.tuple(&[monitor.name, atoms::NONODE_NOHOST]) };
+                if monitor.name.is_none() { monitor.target } else { heap.tuple(&[monitor.name, crate::node::this()]) };
             if !object.is_none() {
                 terms.push(heap.tuple(&[atoms::PROCESS, object]));
             }
