@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use atoll_operations::Exception;
 use atoll_process::{BuiltIn, Caller, Interrupt, Outcome};
-use atoll_term::{Term, atoms};
+use atoll_term::{Build, Term, atoms};
 
 use crate::process_support::{badarg, name};
 use crate::support::row;
@@ -80,6 +80,12 @@ fn set(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     match (what, word_of(value)) {
         ("reds_left", _) => {
             caller.reductions = value.as_small().filter(|left| (0..=4000).contains(left)).ok_or_else(badarg)?;
+            Ok(atoms::TRUE)
+        }
+        // What is allocated next leads to a collection.
+        ("fill_heap", _) => {
+            let pairs = caller.heap().free_words() / 2;
+            caller.heap().list((0..pairs).map(|_| Term::small(0)));
             Ok(atoms::TRUE)
         }
         // What is freed here is freed at once.

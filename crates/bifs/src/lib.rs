@@ -77,7 +77,7 @@ pub use process_info::answer_request;
 pub use spawn::{default_heap, default_options, install_default_heap};
 pub use statistics::memory_by_type as memory;
 pub use system_info::{Release, install_release, set_printable_unicode, set_warning_map};
-pub use trace_call::{called, raised, returned};
+pub use trace_call::{called, caught, raised, returned};
 pub use trace_time::scheduled;
 
 /// The tables of all areas.

@@ -61,7 +61,12 @@ fn monitor_3(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 fn monitor(caller: &mut Caller<'_>, kind: Term, target: Term, options: Options) -> Outcome {
     match kind {
         atoms::PROCESS => monitor_process(caller, target, options),
-        atoms::PORT if target.is_port() || target.is_atom() => monitor_port(caller, target, &options),
+        atoms::PORT => match *target.tuple_elements().unwrap_or(&[target]) {
+            // This machine is no distributed node.
+            [port] if port.is_local_port() || port.is_atom() => monitor_port(caller, port, &options),
+            [named, atoms::NONODE_NOHOST] if named.is_atom() => monitor_port(caller, named, &options),
+            _ => Err(badarg()),
+        },
         // The offset never changes: the machine's time does not warp.
         atoms::TIME_OFFSET if target == name("clock_service") => {
             let reference = start(caller, Term::NONE, Term::NONE, &options);

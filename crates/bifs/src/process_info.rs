@@ -409,8 +409,9 @@ impl Subject<'_> {
         for (_, monitor) in monitors {
             let object =
                 if monitor.name.is_none() { monitor.target } else { heap.tuple(&[monitor.name, crate::node::this()]) };
+            let kind = if monitor.target.is_local_port() { atoms::PORT } else { atoms::PROCESS };
             if !object.is_none() {
-                terms.push(heap.tuple(&[atoms::PROCESS, object]));
+                terms.push(heap.tuple(&[kind, object]));
             }
         }
         heap.list(terms)

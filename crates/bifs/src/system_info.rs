@@ -75,10 +75,10 @@ fn numbers(item: &str) -> Option<i64> {
     let number = match item {
         "process_count" => system.table.count(),
         "process_limit" => system.table.limit(),
-        "port_count" => 0,
+        "port_count" => system.ports.get().map_or(0, |ports| ports.count()),
         "port_limit" => 65_536,
         "ets_limit" => 8_192,
-        "ets_count" => 0,
+        "ets_count" => atoll_ets::all().len(),
         "atom_count" => atom_count,
         "atom_limit" => atom_limit,
         "schedulers"

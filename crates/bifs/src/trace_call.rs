@@ -10,7 +10,7 @@ use atoll_process::{Caller, Own};
 use atoll_term::{Build, Term, Word, atoms};
 
 use crate::process_support::name;
-use crate::trace_pattern::{CallTracing, Pattern};
+use crate::trace_pattern::{self, CallTracing, Pattern};
 use crate::trace_time;
 
 /// Tell of the return.
@@ -177,9 +177,8 @@ fn told_by_process(
     if tracing.flags & tracing::SILENT != 0 {
         return 0;
     }
-    if let Some(message) = verdict.message
-        && !tell_call(caller, tracing, point.function, arguments, message)
-    {
+    let Some(message) = verdict.message else { return verdict.keep };
+    if !tell_call(caller, tracing, point.function, arguments, message) {
         caller.own.set_tracing(None);
         return 0;
     }
@@ -193,16 +192,32 @@ fn meta_tracing(tracer: Term) -> Tracing {
 
 /// Who is told of all calls of a function now.
 fn meta_tracer(function: &TracedFunction) -> Option<Tracing> {
-    let code = atoll_code::module(function.module)?.current?;
-    let is_it = |(_, name, arity): &(u32, Term, u8)| *name == function.name && *arity == function.arity;
-    let index = code.functions.iter().position(is_it)?;
-    let point = atoll_code::breakpoint_at(atoll_code::entry_of(&code, index)?)?;
-    CallTracing::of(&point)?.meta.as_ref().map(|(_, tracer)| meta_tracing(*tracer))
+    let place = trace_pattern::place_of(function.module, function.name, function.arity)?;
+    CallTracing::of(&atoll_code::breakpoint_at(place)?)?.meta.as_ref().map(|(_, tracer)| meta_tracing(*tracer))
 }
 
 fn tracing_of_calls(caller: &Caller<'_>) -> Option<Tracing> {
     let flags = tracing::CALL | tracing::SILENT;
     caller.own.tracing().filter(|tracing| tracing.flags & flags == tracing::CALL)
+}
+
+/// An exception has left a function, and is handled where it would have returned to.
+pub fn caught(caller: &mut Caller<'_>, keep: u8, to: *const Word) {
+    if keep & RETURN_TO != 0
+        && let Some(tracing) = tracing_of_calls(caller)
+    {
+        tell_return_to(caller, tracing, to);
+    }
+}
+
+fn tell_return_to(caller: &mut Caller<'_>, tracing: Tracing, to: *const Word) {
+    if tracing.flags & tracing::RETURN_TO != 0 {
+        let place = match frame_of(to) {
+            Some(frame) => caller.heap().tuple(&[frame.module, frame.name, Term::small(frame.arity.into())]),
+            None => atoms::UNDEFINED,
+        };
+        tracing::tell(caller.process.pid, caller.own, tracing, name("return_to"), &[place]);
+    }
 }
 
 /// A traced function returns.
@@ -222,12 +237,8 @@ pub fn returned(caller: &mut Caller<'_>, function: &'static TracedFunction, keep
         let function = mfa(caller, function);
         tracing::tell(pid, caller.own, tracing, name("return_from"), &[function, value]);
     }
-    if keep & RETURN_TO != 0 && !to.is_null() && tracing.flags & tracing::RETURN_TO != 0 {
-        let place = match frame_of(to) {
-            Some(frame) => caller.heap().tuple(&[frame.module, frame.name, Term::small(frame.arity.into())]),
-            None => atoms::UNDEFINED,
-        };
-        tracing::tell(pid, caller.own, tracing, name("return_to"), &[place]);
+    if keep & RETURN_TO != 0 && !to.is_null() {
+        tell_return_to(caller, tracing, to);
     }
 }
 

@@ -58,6 +58,16 @@ enum Change {
     Pause,
 }
 
+impl Change {
+    /// The pattern that is set.
+    fn pattern(&self) -> Option<Arc<Pattern>> {
+        match self {
+            Change::Set(pattern) => Some(pattern.clone()),
+            _ => None,
+        }
+    }
+}
+
 /// Which kinds of tracing a call of `trace_pattern` concerns.
 #[derive(Default)]
 struct Kinds {
@@ -168,7 +178,9 @@ fn trace_pattern(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         return Err(badarg());
     }
     System::get().schedule().stop_world();
-    let count = selection.modules().iter().map(|code| apply(&selection, &kinds, &change, code)).sum();
+    let modules = selection.modules();
+    let count: i64 = modules.iter().map(|code| apply(&selection, &kinds, &change, code)).sum();
+    let count = count + apply_to_built_ins(&selection, &kinds, &change, &modules);
     System::get().schedule().resume_world();
     Ok(Term::small(count))
 }
@@ -180,18 +192,15 @@ fn apply(selection: &Selection, kinds: &Kinds, change: &Change, code: &ModuleCod
         let Some(entry) = atoll_code::entry_of(code, index) else { continue };
         let export = atoll_code::registry().existing_export(code.module, *name, *arity);
         let is_exported = code.exports.iter().any(|(exported, own, _)| exported == name && own == arity);
-        if !selection.accepts(*name, *arity) || kinds.global && !is_exported {
+        let is_built_in = built_in(code.module, *name, *arity).is_some();
+        if !selection.accepts(*name, *arity) || kinds.global && !is_exported || is_built_in {
             continue;
         }
         count += 1;
         if kinds.global {
             set_local(code, index, |tracing| tracing.calls = None);
             if let Some(export) = export {
-                let calls = match change {
-                    Change::Set(pattern) => Some(pattern.clone()),
-                    _ => None,
-                };
-                set_global(traced_function(code.module, *name, *arity), entry, export, calls);
+                set_global(traced_function(code.module, *name, *arity), entry, export, change.pattern());
             }
             continue;
         }
@@ -203,11 +212,61 @@ fn apply(selection: &Selection, kinds: &Kinds, change: &Change, code: &ModuleCod
     count
 }
 
+/// The export of a built-in function.
+fn built_in(module: Term, name: Term, arity: u8) -> Option<&'static Export> {
+    let registry = atoll_code::registry();
+    registry.built_in_number(module, name, arity).map(|_| registry.export(module, name, arity))
+}
+
+/// Applies a change to built-in functions; the world is stopped. Returns how many there were.
+fn apply_to_built_ins(selection: &Selection, kinds: &Kinds, change: &Change, modules: &[Arc<ModuleCode>]) -> i64 {
+    let all_count = !atoll_code::is_loaded(name("init"));
+    let mut changes = Vec::new();
+    let mut count = 0;
+    for (module, function, arity) in atoll_code::registry().built_in_names() {
+        if !selection.accepts(function, arity) || selection.module.is_some_and(|wanted| wanted != module) {
+            continue;
+        }
+        // A native function need not be exported by its module, and there is none while its module is not loaded. Where
+        // libraries are loaded when they are called first, without OTP's `init`, all count as loaded.
+        let code = modules.iter().find(|code| code.module == module);
+        let is_one = |own: &Term, own_arity: u8| *own == function && own_arity == arity;
+        let is_there = code.map_or(all_count, |code| code.functions.iter().any(|(_, own, arity)| is_one(own, *arity)));
+        let is_exported = code.is_none_or(|code| code.exports.iter().any(|(own, arity, _)| is_one(own, *arity)));
+        if !is_there || kinds.global && !is_exported {
+            continue;
+        }
+        count += 1;
+        let Some(export) = built_in(module, function, arity) else { continue };
+        let old = breakpoint_at(atoll_code::export_key(export));
+        let mut tracing = old.as_ref().and_then(CallTracing::of).cloned().unwrap_or_default();
+        if kinds.global {
+            tracing.calls = change.pattern();
+            tracing.global = tracing.calls.is_some();
+        } else {
+            tracing.global &= !kinds.local;
+            change_local(&mut tracing, kinds, change);
+        }
+        if old.is_some() || !tracing.is_empty() {
+            changes.push((export, (!tracing.is_empty()).then(|| Arc::new(tracing) as Duty)));
+        }
+    }
+    atoll_code::set_built_in_breakpoints(changes);
+    count
+}
+
+/// What stands for a function in [`breakpoint_at`]: its first instruction, or the export of a built-in one.
+pub fn place_of(module: Term, name: Term, arity: u8) -> Option<*const Word> {
+    if let Some(export) = built_in(module, name, arity) {
+        return Some(atoll_code::export_key(export));
+    }
+    let code = atoll_code::module(module)?.current?;
+    let index = code.functions.iter().position(|(_, own, own_arity)| *own == name && *own_arity == arity)?;
+    atoll_code::entry_of(&code, index)
+}
+
 fn change_local(tracing: &mut CallTracing, kinds: &Kinds, change: &Change) {
-    let set = match change {
-        Change::Set(pattern) => Some(pattern.clone()),
-        _ => None,
-    };
+    let set = change.pattern();
     if kinds.local {
         tracing.calls.clone_from(&set);
     }
@@ -261,29 +320,31 @@ pub fn function_info(caller: &mut Caller<'_>, function: (Term, Term, Term), item
     let well_formed = module.is_atom() && function.is_atom() && item.is_atom();
     let arity =
         arity.as_small().and_then(|arity| u8::try_from(arity).ok()).filter(|_| well_formed).ok_or_else(badarg)?;
-    let code = atoll_code::module(module).and_then(|module| module.current);
-    let place = code.as_ref().and_then(|code| {
-        let index = code.functions.iter().position(|(_, name, own)| *name == function && *own == arity)?;
-        atoll_code::entry_of(code, index)
-    });
+    let place = place_of(module, function, arity);
+    let is_built_in = built_in(module, function, arity).is_some();
     let export = atoll_code::registry().existing_export(module, function, arity);
-    let global = export.and_then(|export| breakpoint_at(atoll_code::export_key(export)));
+    let global = export.filter(|_| !is_built_in).and_then(|export| breakpoint_at(atoll_code::export_key(export)));
     let local = place.and_then(breakpoint_at);
     if place.is_none() {
         return Ok(caller.heap().tuple(&[item, atoms::UNDEFINED]));
     }
     let (local, is_global) = match (&local, &global) {
         (_, Some(point)) => (CallTracing::of(point), true),
-        (Some(point), None) => (CallTracing::of(point), false),
+        (Some(point), None) => {
+            let tracing = CallTracing::of(point);
+            (tracing, tracing.is_some_and(|tracing| tracing.global))
+        }
         (None, None) => (None, false),
     };
     let tracing = local.cloned().unwrap_or_default();
     let value = match atoms::atom_name(item) {
         "all" if !tracing.is_empty() => {
-            let words = ["traced", "match_spec", "meta", "meta_match_spec", "call_count", "call_time"];
+            let words = ["traced", "match_spec", "meta", "meta_match_spec", "call_time", "call_count"];
             let mut pairs = Vec::new();
             for word in words {
                 let value = info_item(caller, &tracing, is_global, word).ok_or_else(badarg)?;
+                // Nobody who is told of all calls is `[]` when asked for alone.
+                let value = if value.is_nil() && word == "meta" { atoms::FALSE } else { value };
                 pairs.push(caller.heap().tuple(&[name(word), value]));
             }
             caller.heap().list(pairs)

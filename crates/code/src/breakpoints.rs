@@ -109,6 +109,16 @@ pub fn set_breakpoint(code: &ModuleCode, index: usize, duty: Option<Duty>) {
     }
 }
 
+/// Sets, changes or takes away what [`breakpoint_at`] gives for a key: function, original word, duty.
+pub(crate) fn set_point(key: *const Word, point: Option<(&'static TracedFunction, Word, Duty)>) {
+    let mut points = POINTS.write();
+    let points = points.get_or_insert_default();
+    match point {
+        Some((function, original, duty)) => points.insert(key as usize, Breakpoint { function, original, duty }),
+        None => points.remove(&(key as usize)),
+    };
+}
+
 /// Sets, changes or takes away the breakpoint of an export, whose function is in loaded code at `address`.
 pub fn set_export_breakpoint(
     export: &'static Export,

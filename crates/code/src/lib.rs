@@ -3,6 +3,7 @@
 //! An engine turns a loaded file into words ([`Translate`]); everything here is the same for all engines.
 
 mod breakpoints;
+mod built_in_points;
 mod ranges;
 mod registry;
 mod server;
@@ -11,6 +12,7 @@ pub use breakpoints::{
     Breakpoint, Duty, TracedFunction, breakpoint_at, entry_of, export_key, set_breakpoint, set_breakpoint_handler,
     set_export_breakpoint, traced_function,
 };
+pub use built_in_points::{set_built_in_breakpoints, set_built_in_handlers};
 pub use ranges::{Frame, LineEntry, ModuleCode, find_code, frame_of};
 pub use registry::{Registry, Resolver, Stubs, registry};
 pub use server::{

@@ -25,6 +25,8 @@ pub struct ModuleCode {
     pub module: Term,
     /// The code. Words are never moved; the engine may patch them before the code is published.
     pub words: Box<[Word]>,
+    /// Instructions that call built-in functions: their first words.
+    pub built_in_calls: Box<[u32]>,
     /// Functions in order: first word, name, arity.
     pub functions: Vec<(u32, Term, u8)>,
     /// Lines in order of their offsets.
@@ -67,6 +69,13 @@ pub(crate) fn add(code: &Arc<ModuleCode>) {
 
 pub(crate) fn remove(code: &Arc<ModuleCode>) {
     RANGES.write().remove(&(code.words.as_ptr() as usize));
+}
+
+/// Visits all code there is.
+pub(crate) fn each_code(mut visit: impl FnMut(&ModuleCode)) {
+    for code in RANGES.read().values() {
+        visit(code);
+    }
 }
 
 /// The code that an address lies in.

@@ -90,6 +90,11 @@ impl Registry {
         self.built_ins.read().get(&(module, name, arity)).copied()
     }
 
+    /// Modules, names and arities of the built-in functions.
+    pub fn built_in_names(&self) -> Vec<(Term, Term, u8)> {
+        self.built_ins.read().keys().copied().collect()
+    }
+
     /// Makes an export undefined again.
     pub fn undefine(&self, export: &'static Export) {
         if export.built_in.load(Ordering::Acquire) == Export::NOT_BUILT_IN {

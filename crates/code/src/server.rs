@@ -10,6 +10,7 @@ use atoll_loader::{LoadError, Module};
 use atoll_term::{Allocate, Export, FunEntry, ScratchHeap, Term, Word, atoms};
 use parking_lot::RwLock;
 
+use crate::built_in_points;
 use crate::ranges::{self, LineEntry, ModuleCode};
 use crate::registry::{Resolver, registry};
 
@@ -58,6 +59,8 @@ pub struct Translated {
     pub labels: Vec<u32>,
     /// First word of each function, in the order of the file's functions.
     pub functions: Vec<u32>,
+    /// Instructions that call built-in functions: their first words, then the function's address, its arity and its export.
+    pub built_in_calls: Vec<u32>,
     /// Lines in order of offset: word offset, index into the file's line table.
     pub lines: Vec<(u32, u32)>,
     /// Called when the code is loaded, and so kept for the rest of the run: only from then on may an engine change its words.
@@ -186,6 +189,7 @@ fn prepare_module(file: Module) -> Result<Prepared, CodeError> {
         linked.lambdas.iter().zip(&file.lambdas).map(|(entry, lambda)| (*entry, label(lambda.label))).collect();
     let code = ModuleCode {
         module,
+        built_in_calls: translated.built_in_calls.into_boxed_slice(),
         functions,
         lines,
         files: file.lines.files.clone(),
@@ -249,6 +253,7 @@ pub fn load(prepared: Prepared) -> Result<(Term, bool), CodeError> {
         return Err(CodeError::NotPurged);
     }
     let code = Arc::new(prepared.code);
+    built_in_points::prepare(&code);
     ranges::add(&code);
     if let Some(loaded) = prepared.loaded {
         loaded();

@@ -144,7 +144,7 @@ unsafe fn unwind(
         let found = if own.catches > 0 { find_handler(e, base) } else { None };
         if own.flags.awaits_returns {
             let end = found.map_or(base, |(frame, _)| frame);
-            crate::tracing::raised(exception.class, exception.reason, e, end, core);
+            crate::tracing::raised(exception.class, exception.reason, e, end, found.is_some(), core);
         }
         if let Some((frame, handler)) = found {
             own.mutator.stack = frame;
@@ -207,6 +207,18 @@ unsafe fn find_handler(stack: *mut Word, base: *mut Word) -> Option<(*mut Word, 
         }
     }
     None
+}
+
+/// Whether an exception would be handled by the function whose frame is at `stack`, and no other returns to.
+///
+/// # Safety
+/// These are words of the stack of the process that runs on this core.
+pub unsafe fn is_handled_here(stack: *mut Word, core: &Core) -> bool {
+    // SAFETY: the caller's obligation.
+    unsafe {
+        let own = &*core.own;
+        own.catches > 0 && find_handler(stack, own.mutator.stack_base).is_some_and(|(frame, _)| frame == stack)
+    }
 }
 
 /// The process has reached `max_heap_size`.

@@ -19,6 +19,8 @@ pub struct Hooks {
     pub returned: fn(&mut Caller<'_>, &'static TracedFunction, u8, Term, *const Word),
     /// An exception leaves the function.
     pub raised: fn(&mut Caller<'_>, &'static TracedFunction, u8, Class, Term),
+    /// An exception has left a function that keeps this, and is handled by the function that it would have returned to.
+    pub caught: fn(&mut Caller<'_>, u8, *const Word),
     /// A traced process starts (true) or stops running.
     pub scheduled: fn(&mut Own, bool),
 }
@@ -28,6 +30,7 @@ static HOOKS: OnceLock<Hooks> = OnceLock::new();
 /// Sets what is done; the first call counts.
 pub fn install(hooks: Hooks) {
     let _ = HOOKS.set(hooks);
+    atoll_code::set_built_in_handlers(crate::handlers::traced_built_in::pairs());
     atoll_code::set_breakpoint_handler(crate::translate::handler(crate::handlers::breakpoint::breakpoint));
 }
 
@@ -39,24 +42,42 @@ pub fn hooks() -> Option<&'static Hooks> {
 /// Words of the frame that waits for a return: the address of the code that is returned to, the function, what to do.
 pub const FRAME: usize = 3;
 
-/// An exception leaves the frames from `stack` to `end`.
+/// An exception leaves the frames from `stack` to `end`, where it is handled if `is_handled`.
 ///
 /// # Safety
 /// These are words of the stack of the process that runs on this core.
-pub unsafe fn raised(class: Class, reason: Term, stack: *const Word, end: *const Word, core: &mut Core) {
+pub unsafe fn raised(
+    class: Class,
+    reason: Term,
+    stack: *const Word,
+    end: *const Word,
+    is_handled: bool,
+    core: &mut Core,
+) {
     let Some(hooks) = hooks() else { return };
     let waiting = stubs().traced_return as Word;
     let mut word = stack;
+    // What the function keeps whose caller has the next frame, then what the last frame's caller keeps.
+    let (mut left, mut last) = (None, None);
     while word < end {
         // SAFETY: the word lies on the stack; a frame that waits for a return is whole.
         unsafe {
-            if (*core.mutator).stack_reader().read(word) == waiting {
+            let content = Term::from_word((*core.mutator).stack_reader().read(word));
+            if content.word() == waiting {
                 let (function, what) = frame(word.add(1));
                 let mut caller = Caller { process: &*core.process, own: &mut *core.own, reductions: 0 };
                 (hooks.raised)(&mut caller, function, what, class, reason);
+                left = Some(left.unwrap_or(0) | what);
+            } else if content.is_header() && !content.is_none() {
+                last = left.take().map(|what: u8| (what, content.word() as *const Word));
             }
             word = word.add(1);
         }
+    }
+    if let (true, Some((what, to))) = (is_handled, last) {
+        // SAFETY: the process runs on this core.
+        let mut caller = unsafe { Caller { process: &*core.process, own: &mut *core.own, reductions: 0 } };
+        (hooks.caught)(&mut caller, what, to);
     }
 }
 

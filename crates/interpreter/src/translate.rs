@@ -2,7 +2,7 @@
 
 use atoll_code::{Linked, Translate, Translated, registry};
 use atoll_loader::instruction::{HeapNeed, Instruction, Label, Register, Source};
-use atoll_term::{Header, Kind, Term, Word, atoms};
+use atoll_term::{Export, Header, Kind, Term, Word, atoms};
 
 use crate::core::Handler;
 use crate::handlers::area::is_built_in_area;
@@ -41,6 +41,7 @@ impl Translate for Translator {
             words: Vec::with_capacity(code.len() * 4),
             fixes: Vec::new(),
             sites: Vec::new(),
+            built_in_calls: Vec::new(),
         };
         let mut labels = vec![u32::MAX; linked.module.labels.len()];
         let mut lines = Vec::new();
@@ -72,7 +73,7 @@ impl Translate for Translator {
                 _ => index += writer.instruction(&code[index..]),
             }
         }
-        let Writer { words, fixes, sites, .. } = writer;
+        let Writer { words, fixes, sites, built_in_calls, .. } = writer;
         let mut words = words.into_boxed_slice();
         let start = words.as_ptr() as Word;
         for (place, label) in fixes {
@@ -81,7 +82,7 @@ impl Translate for Translator {
         }
         let add = move || crate::sites::add(start as usize, sites, is_built_in_area());
         let loaded = self.sites.then(|| Box::new(add) as Box<dyn FnOnce() + Send + Sync>);
-        Translated { words, labels, functions: starts, lines, loaded }
+        Translated { words, labels, functions: starts, built_in_calls, lines, loaded }
     }
 }
 
@@ -93,6 +94,14 @@ struct Writer<'l> {
     fixes: Vec<(usize, Label)>,
     /// Where objects are built, if the architecture wants to know.
     sites: Vec<NewSite>,
+    /// Where built-in functions are called.
+    built_in_calls: Vec<u32>,
+}
+
+/// Functions that OTP's machine has instructions for: calls of them are not traced there.
+fn is_like_instruction(export: &Export) -> bool {
+    let name = atoms::atom_name(export.name);
+    export.module == atoms::ERLANG && matches!((name, export.arity), ("apply", 2 | 3) | ("hibernate", 3) | ("yield", 0))
 }
 
 /// The address of a handler as a code word.
@@ -113,6 +122,16 @@ impl Writer<'_> {
     fn emit(&mut self, instruction: Handler, operands: &[Word]) {
         self.words.push(handler(instruction));
         self.words.extend_from_slice(operands);
+    }
+
+    /// A call of a built-in function, or its code.
+    fn emit_built_in(&mut self, instruction: Handler, export: &'static Export, number: u32, frame: Option<u16>) {
+        if !is_like_instruction(export) {
+            self.built_in_calls.push(self.words.len() as u32);
+        }
+        let address = std::ptr::from_ref(export) as Word;
+        self.emit(instruction, &[native_of(number), export.arity.into(), address]);
+        self.words.extend(frame.map(offset));
     }
 
     /// The next operand is the address of a label; 0 for none.
@@ -156,7 +175,7 @@ impl Writer<'_> {
         let (module, name) = (self.linked.atoms[0], self.linked.atoms[name as usize]);
         if let Some(number) = registry().built_in_number(module, name, arity) {
             let export = registry().export(module, name, arity);
-            self.emit(call::built_in_body, &[native_of(number), arity.into(), std::ptr::from_ref(export) as Word]);
+            self.emit_built_in(call::built_in_body, export, number, None);
         }
     }
 
@@ -282,11 +301,9 @@ impl Writer<'_> {
         let address = std::ptr::from_ref(export) as Word;
         let number = registry().built_in_number(export.module, export.name, export.arity);
         match (tail, number) {
-            (None, Some(number)) => self.emit(call::call_built_in, &[native_of(number), arity.into(), address]),
+            (None, Some(number)) => self.emit_built_in(call::call_built_in, export, number, None),
             (None, None) => self.emit(control::call_ext, &[address, arity.into()]),
-            (Some(frame), Some(number)) => {
-                self.emit(call::built_in_last, &[native_of(number), arity.into(), address, offset(frame)]);
-            }
+            (Some(frame), Some(number)) => self.emit_built_in(call::built_in_last, export, number, Some(frame)),
             (Some(frame), None) => self.emit(control::call_ext_last, &[address, arity.into(), offset(frame)]),
         }
     }

@@ -24,6 +24,17 @@ pub fn adopt(number: RawFd) -> Result<OwnedFd, Errno> {
     Ok(unsafe { OwnedFd::from_raw_fd(number) })
 }
 
+/// Has every open descriptor but the standard ones closed in programs that are started from now on: those that this one
+/// was given when it was started are none of theirs.
+pub fn keep_inherited_from_programs() {
+    let Ok(entries) = std::fs::read_dir("/proc/self/fd") else { return };
+    let numbers = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<RawFd>().ok());
+    for descriptor in numbers.filter(|number| *number > 2).filter_map(borrow) {
+        // It was closed meanwhile.
+        let _ = rustix::io::fcntl_setfd(descriptor, rustix::io::FdFlags::CLOEXEC);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::os::fd::{AsRawFd, IntoRawFd};

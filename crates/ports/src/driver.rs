@@ -110,6 +110,8 @@ pub enum PortName {
     SpawnExecutable(OsString),
     /// `{fd, In, Out}`
     Descriptors(i32, i32),
+    /// A name alone.
+    File(OsString),
 }
 
 /// A driver that was just opened, and the name of its port.
@@ -145,6 +147,7 @@ fn named(command: &OsString) -> Option<(Open, &str)> {
 pub fn open(name: &PortName, settings: &Settings) -> Result<Opened, Failure> {
     match name {
         PortName::Descriptors(input, output) => fd::open(*input, *output, settings),
+        PortName::File(file) => fd::open_file(file, settings),
         PortName::Spawn(command) | PortName::SpawnDriver(command) => match (named(command), name) {
             (Some((open, command)), _) => open(command, settings),
             (None, PortName::SpawnDriver(_)) => Err(Failure::BadArgument),

@@ -1,8 +1,11 @@
-//! `{fd, In, Out}`: file descriptors that are open already. They are not closed when the port ends.
+//! `{fd, In, Out}`: file descriptors that are open already, and are not closed when the port ends; and files that are opened
+//! by their names alone.
 
-use std::os::fd::BorrowedFd;
+use std::ffi::OsStr;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 
 use atoll_platform::descriptor;
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::driver::{Driver, Event, Failure, Opened};
@@ -19,6 +22,8 @@ struct Descriptors {
     output: Option<BorrowedFd<'static>>,
     queue: Queue,
     frames: Frames,
+    /// The file, if the port has opened it.
+    file: Option<OwnedFd>,
 }
 
 /// Opens the descriptors of these numbers.
@@ -35,8 +40,35 @@ pub fn open(input: i32, output: i32, settings: &Settings) -> Result<Opened, Fail
         output: number(settings.output, output)?,
         queue: Queue::default(),
         frames: Frames::default(),
+        file: None,
     };
     Ok(Opened { driver: Box::new(driver), name: format!("{input}/{output}") })
+}
+
+/// Opens a file for what the settings want of it. It is made if it is to be written, and emptied if only that.
+///
+/// # Errors
+/// `EINVAL`, whatever the system says.
+pub fn open_file(file: &OsStr, settings: &Settings) -> Result<Opened, Failure> {
+    if file.is_empty() {
+        return Err(Failure::BadArgument);
+    }
+    let flags = match (settings.input, settings.output) {
+        (true, false) => OFlags::RDONLY,
+        (false, _) => OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC,
+        (true, true) => OFlags::RDWR | OFlags::CREATE,
+    };
+    let refused = Failure::System(Errno::INVAL);
+    let opened = rustix::fs::open(file, flags | OFlags::CLOEXEC, Mode::from_raw_mode(0o666)).map_err(|_| refused)?;
+    let borrowed = descriptor::borrow(opened.as_raw_fd()).ok_or(refused)?;
+    let driver = Descriptors {
+        input: settings.input.then_some(borrowed),
+        output: settings.output.then_some(borrowed),
+        queue: Queue::default(),
+        frames: Frames::default(),
+        file: Some(opened),
+    };
+    Ok(Opened { driver: Box::new(driver), name: file.to_string_lossy().into_owned() })
 }
 
 impl Driver for Descriptors {
@@ -72,7 +104,10 @@ impl Driver for Descriptors {
         self.queue.bytes()
     }
 
-    fn stop(&mut self, _: &Port) {}
+    fn stop(&mut self, _: &Port) {
+        (self.input, self.output) = (None, None);
+        self.file = None;
+    }
 }
 
 impl Descriptors {

@@ -31,6 +31,7 @@ pub use table::{each, flush_all};
 
 /// Connects ports and processes; once, before the first process starts.
 pub fn install() {
+    atoll_platform::descriptor::keep_inherited_from_programs();
     let _ = System::get().ports.set(&signals::AllPorts);
 }
 

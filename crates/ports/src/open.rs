@@ -1,7 +1,7 @@
 //! `open_port/2`.
 
 use std::ffi::OsString;
-use std::os::unix::ffi::OsStringExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use atoll_operations::list::elements;
 use atoll_process::{BuiltIn, Caller, Outcome};
@@ -16,6 +16,9 @@ use crate::table;
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] =
     &[BuiltIn { module: "erts_internal", name: "open_port", arity: 2, function: open_port }];
+
+/// Longest line where the settings do not say.
+const LINE: usize = 512;
 
 /// Second argument of `open_port/2`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,7 +96,23 @@ fn flatten(term: Term, text: &mut String) -> Option<()> {
     Some(())
 }
 
+/// The name of a file that is a list of characters or an atom.
+fn file_name(term: Term) -> Option<OsString> {
+    if term.is_atom() { Some(atoms::atom_name(term).into()) } else { os_text(term) }
+}
+
+/// Text of a variable: characters, also in lists of lists, and nothing else.
+fn variable_text(term: Term) -> Option<OsString> {
+    fn is_text(term: Term) -> bool {
+        elements(term).is_some_and(|all| all.into_iter().all(|one| one.as_small().is_some() || is_text(one)))
+    }
+    if is_text(term) { os_text(term) } else { None }
+}
+
 fn read_name(term: Term) -> Option<PortName> {
+    if term.is_atom() || elements(term).is_some_and(|all| all.iter().all(|one| one.as_small().is_some())) {
+        return file_name(term).map(PortName::File);
+    }
     let descriptor = |term: Term| i32::try_from(term.as_small()?).ok().filter(|number| *number >= 0);
     match *term.tuple_elements()? {
         [kind, command] if kind == name("spawn") => os_text(command).map(PortName::Spawn),
@@ -108,8 +127,10 @@ fn read_name(term: Term) -> Option<PortName> {
 
 fn read_variable(term: Term) -> Option<(OsString, Option<OsString>)> {
     let &[variable, value] = term.tuple_elements()? else { return None };
-    let value = if value == atoms::FALSE { None } else { Some(os_text(value)?) };
-    Some((os_text(variable)?, value))
+    let value = if value == atoms::FALSE { None } else { Some(variable_text(value)?) };
+    let variable = variable_text(variable).filter(|name| !name.as_bytes().contains(&b'='))?;
+    // One without a name is none; an empty one is not there, as with `false`.
+    Some((variable, value.filter(|value| !value.is_empty())))
 }
 
 fn read_settings(list: Term) -> Option<Settings> {
@@ -118,6 +139,7 @@ fn read_settings(list: Term) -> Option<Settings> {
     for option in elements(list)? {
         match option.tuple_elements() {
             None => match atoms::atom_name(Some(option).filter(|option| option.is_atom())?) {
+                "stream" if matches!(settings.framing, Framing::Line(_)) => {}
                 "stream" => settings.framing = Framing::Stream,
                 "exit_status" => settings.exit_status = true,
                 "use_stdio" => settings.standard_streams = true,
@@ -127,6 +149,7 @@ fn read_settings(list: Term) -> Option<Settings> {
                 "out" => output = true,
                 "binary" => settings.binary = true,
                 "eof" => settings.eof = true,
+                "line" => settings.framing = Framing::Line(LINE),
                 "hide" | "overlapped_io" => {}
                 _ => return None,
             },
@@ -157,7 +180,8 @@ fn open_port(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         return Ok(atoms::BADARG);
     };
     let has_arguments = !settings.arguments.is_empty() || settings.argument_0.is_some();
-    if has_arguments && !matches!(port_name, PortName::SpawnExecutable(_)) {
+    let has_no_output = settings.errors_to_output && !settings.standard_streams;
+    if has_no_output || has_arguments && !matches!(port_name, PortName::SpawnExecutable(_)) {
         return Ok(atoms::BADARG);
     }
     match open(caller, &port_name, settings) {

@@ -94,7 +94,7 @@ fn pipe(reads: bool) -> Result<(OwnedFd, OwnedFd), Errno> {
 fn start(mut command: Command, settings: &Settings) -> Result<Program, Failure> {
     let system = |error: std::io::Error| Failure::System(Errno::from_io_error(&error).unwrap_or(Errno::IO));
     command.env_clear().envs(environment::all()).process_group(0);
-    for (variable, value) in &settings.environment {
+    for (variable, value) in settings.environment.iter().filter(|(variable, _)| !variable.is_empty()) {
         match value {
             Some(value) => command.env(variable, value),
             None => command.env_remove(variable),
@@ -113,9 +113,10 @@ fn start(mut command: Command, settings: &Settings) -> Result<Program, Failure> 
         command.stdin(if settings.output { Stdio::from(to_program) } else { Stdio::inherit() });
     } else {
         let mapping = |parent_fd, child_fd| FdMapping { parent_fd, child_fd };
-        command
-            .fd_mappings(vec![mapping(to_program, 3), mapping(from_program, 4)])
-            .map_err(|_| Failure::BadArgument)?;
+        let to_program = settings.output.then(|| mapping(to_program, 3));
+        let from_program = settings.input.then(|| mapping(from_program, 4));
+        let ends = to_program.into_iter().chain(from_program).collect();
+        command.fd_mappings(ends).map_err(|_| Failure::BadArgument)?;
     }
     let mut program = Program {
         input: settings.input.then_some(input),

@@ -10,7 +10,7 @@ use atoll_term::{Build, Term, atoms};
 use crate::commands;
 use crate::names::name;
 use crate::port::{Monitor, Port};
-use crate::table::find;
+use crate::table::{self, find};
 
 /// The ports as processes see them.
 pub struct AllPorts;
@@ -18,6 +18,10 @@ pub struct AllPorts;
 impl Ports for AllPorts {
     fn exists(&self, port: Term) -> bool {
         find(port).is_some()
+    }
+
+    fn count(&self) -> usize {
+        table::count()
     }
 
     fn signal(&self, port: Term, fragment: NonNull<Fragment>) -> Result<(), NonNull<Fragment>> {

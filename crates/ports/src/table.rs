@@ -42,6 +42,11 @@ pub fn find_or_name(term: Term) -> Option<Arc<Port>> {
     if term.is_atom() { find(System::get().whereis(term)?) } else { find(term) }
 }
 
+/// How many ports are open.
+pub fn count() -> usize {
+    PORTS.read().len()
+}
+
 /// Terms of all open ports.
 pub fn all() -> Vec<Term> {
     PORTS.read().values().map(|port| port.id).collect()

@@ -13,6 +13,9 @@ pub trait Ports: Sync {
     /// Whether a port is open.
     fn exists(&self, port: Term) -> bool;
 
+    /// How many are open.
+    fn count(&self) -> usize;
+
     /// Acts on a signal that is no message: links, monitors, exits.
     ///
     /// # Errors

@@ -187,6 +187,7 @@ pub fn install(options: &Options, way: Use) -> Result<&'static Schedulers, BootE
         called: atoll_bifs::called,
         returned: atoll_bifs::returned,
         raised: atoll_bifs::raised,
+        caught: atoll_bifs::caught,
         scheduled: atoll_bifs::scheduled,
     });
     atoll_process::profile::install_place(interpreter::tracing::place_in);

@@ -1,6 +1,6 @@
 //! Breakpoints: calls, and returns, of functions that are traced.
 
-use atoll_code::{Breakpoint, breakpoint_at};
+use atoll_code::{Breakpoint, TracedFunction, breakpoint_at};
 use atoll_operations::bit_match;
 use atoll_process::Caller;
 use atoll_term::{Export, Term, Word};
@@ -45,7 +45,7 @@ pub unsafe fn traced_export(ip: *const Word, hp: *mut Word, e: *mut Word, reds: 
 }
 
 /// Whether a return address is that of [`traced_return`].
-fn is_traced_return(address: Word) -> bool {
+pub fn is_traced_return(address: Word) -> bool {
     address == stubs().traced_return as Word
 }
 
@@ -62,11 +62,7 @@ unsafe fn called(point: Breakpoint, hp: *mut Word, e: *mut Word, c: *mut Core) -
         let mut caller = Caller { process: &*core.process, own: &mut *core.own, reductions: 0 };
         let reader = caller.own.mutator.stack_reader();
         let waiting = if is_traced_return(reader.read(e)) { frame(e.add(1)).1 } else { 0 };
-        let mut to = e;
-        while is_traced_return(reader.read(to)) {
-            to = to.add(FRAME);
-        }
-        let to = reader.read(to) as *const Word;
+        let to = next_return(e, core);
         // A function that goes on with the matching of a binary gets the state of that; told is what is left.
         let mut told = |term: &Term| bit_match::get_tail(&mut caller.own.mutator, *term).unwrap_or(*term);
         let arguments: Vec<Term> = core.x[..arity].iter().map(&mut told).collect();
@@ -76,12 +72,39 @@ unsafe fn called(point: Breakpoint, hp: *mut Word, e: *mut Word, c: *mut Core) -
             return Some((hp, e));
         }
         (*core.own).flags.awaits_returns = true;
-        let (hp, e) = room_on_stack(arity, hp, e, c)?;
+        let (hp, e) = room_on_stack(FRAME, arity, hp, e, c)?;
+        Some((hp, push_frame(e, point.function, what)))
+    }
+}
+
+/// The address that a function returns to when what waits for its return has been told.
+///
+/// # Safety
+/// The process whose stack this is runs on the core; the address to return to is at `e`.
+pub unsafe fn next_return(e: *const Word, core: &Core) -> *const Word {
+    // SAFETY: the caller's obligation; frames are whole, and below them is an address to return to.
+    unsafe {
+        let reader = (*core.mutator).stack_reader();
+        let mut to = e;
+        while is_traced_return(reader.read(to)) {
+            to = to.add(FRAME);
+        }
+        reader.read(to) as *const Word
+    }
+}
+
+/// Puts a frame on the stack that waits for a return; the stack pointer then.
+///
+/// # Safety
+/// Below `e` are [`FRAME`] free words.
+pub unsafe fn push_frame(e: *mut Word, function: &'static TracedFunction, what: u8) -> *mut Word {
+    // SAFETY: the caller's obligation.
+    unsafe {
         let e = e.sub(FRAME);
         *e = stubs().traced_return as Word;
-        *e.add(1) = Term::small(std::ptr::from_ref(point.function) as i64).word();
+        *e.add(1) = Term::small(std::ptr::from_ref(function) as i64).word();
         *e.add(2) = Term::small(what.into()).word();
-        Some((hp, e))
+        e
     }
 }
 

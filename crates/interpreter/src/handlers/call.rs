@@ -11,6 +11,7 @@ use crate::autoload::Loading;
 use crate::core::{Core, Exit, X_REGISTERS, dispatch, resume};
 use crate::handlers::arithmetic::soon_if_full;
 use crate::handlers::control::{any_at, collect, enter, enter_slowly, yield_at};
+use crate::handlers::traced_built_in::address_again;
 use crate::raise;
 use crate::stubs::stubs;
 
@@ -231,7 +232,7 @@ pub unsafe fn built_in_body(ip: *const Word, hp: *mut Word, e: *mut Word, reds: 
 /// Calls the built-in function of an instruction; the result goes to X0, or what it asks for to `interrupt`.
 /// Returns the reductions left.
 #[inline(never)]
-unsafe fn invoke(ip: *const Word, reds: i64, c: *mut Core) -> i64 {
+pub unsafe fn invoke(ip: *const Word, reds: i64, c: *mut Core) -> i64 {
     // SAFETY: the process runs on this core; the function is a `Native`.
     unsafe {
         let core = &mut *c;
@@ -248,9 +249,10 @@ unsafe fn invoke(ip: *const Word, reds: i64, c: *mut Core) -> i64 {
     }
 }
 
+/// As [`interrupted`], of the instruction `ip` in the middle of a function.
 #[cold]
 #[inline(never)]
-unsafe fn interrupted_in_body(ip: *const Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+pub unsafe fn interrupted_in_body(ip: *const Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: the process runs on this core.
     unsafe {
         let export = *ip.add(3) as *const Export;
@@ -268,7 +270,7 @@ unsafe fn interrupted_in_body(ip: *const Word, e: *mut Word, reds: i64, c: *mut 
 /// the call if it stood in the middle of a function, else null.
 #[cold]
 #[inline(never)]
-unsafe fn interrupted(export: *const Export, ip: *const Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+pub unsafe fn interrupted(export: *const Export, ip: *const Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: the process runs on this core.
     unsafe {
         let core = &mut *c;
@@ -298,7 +300,7 @@ unsafe fn interrupted(export: *const Export, ip: *const Word, e: *mut Word, reds
             }
             Interrupt::CallThen(first, arguments, then) => {
                 core.x[..arguments.len()].copy_from_slice(&arguments);
-                let (hp, e) = match room_on_stack(arguments.len(), hp, e, c) {
+                let (hp, e) = match room_on_stack(3, arguments.len(), hp, e, c) {
                     Some(registers) => registers,
                     None => return raise::killed_by_heap_limit(c, reds),
                 };
@@ -310,7 +312,7 @@ unsafe fn interrupted(export: *const Export, ip: *const Word, e: *mut Word, reds
             }
             Interrupt::CallCatching(first, arguments, then) => {
                 core.x[..arguments.len()].copy_from_slice(&arguments);
-                let (hp, e) = match room_on_stack(arguments.len(), hp, e, c) {
+                let (hp, e) = match room_on_stack(3, arguments.len(), hp, e, c) {
                     Some(registers) => registers,
                     None => return raise::killed_by_heap_limit(c, reds),
                 };
@@ -325,12 +327,12 @@ unsafe fn interrupted(export: *const Export, ip: *const Word, e: *mut Word, reds
             }
             Interrupt::Again(arguments) => {
                 core.x[..arguments.len()].copy_from_slice(&arguments);
-                let address = (*export).address.load(std::sync::atomic::Ordering::Acquire);
+                let address = address_again(&*export);
                 yield_at(address, arguments.len(), hp, e, reds, c)
             }
             Interrupt::Wait(arguments) => {
                 core.x[..arguments.len()].copy_from_slice(&arguments);
-                let address = (*export).address.load(std::sync::atomic::Ordering::Acquire);
+                let address = address_again(&*export);
                 yield_at(address, arguments.len(), hp, e, reds, c);
                 Exit::Wait
             }
@@ -373,15 +375,21 @@ unsafe fn interrupted(export: *const Export, ip: *const Word, e: *mut Word, reds
     }
 }
 
-/// Makes sure that a frame of three words fits, collecting if needed.
-pub unsafe fn room_on_stack(live: usize, hp: *mut Word, e: *mut Word, c: *mut Core) -> Option<(*mut Word, *mut Word)> {
+/// Makes sure that a frame of so many words fits, collecting if needed.
+pub unsafe fn room_on_stack(
+    words: usize,
+    live: usize,
+    hp: *mut Word,
+    e: *mut Word,
+    c: *mut Core,
+) -> Option<(*mut Word, *mut Word)> {
     // SAFETY: the process runs on this core.
     unsafe {
         let free = if (*c).stack_limit.is_null() { e.offset_from(hp) } else { e.offset_from((*c).stack_limit) };
-        if free >= 3 {
+        if free >= words as isize {
             return Some((hp, e));
         }
-        collect(Collection { stack_words: 4, ..Collection::default() }, live, hp, e, c)
+        collect(Collection { stack_words: words + 1, ..Collection::default() }, live, hp, e, c)
     }
 }
 

@@ -16,3 +16,4 @@ pub mod float;
 pub mod map;
 pub mod receive;
 pub mod test;
+pub mod traced_built_in;

@@ -1,0 +1,78 @@
+//! Breakpoints of built-in functions. Calls of these are instructions that hold the function's address, so each module
+//! remembers where they stand; while a function has a breakpoint, all calls of it are done by handlers that notice them.
+
+use std::collections::HashSet;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use atoll_term::{Export, Word};
+use parking_lot::Mutex;
+
+use crate::breakpoints::{Duty, export_key, set_point, traced_function};
+use crate::ranges::{ModuleCode, each_code};
+
+/// The word of an instruction that calls a built-in function, counted from the handler, that is the export's address.
+const EXPORT_OPERAND: usize = 3;
+
+/// Handlers in pairs: one that calls a built-in function, and one that does so and notices.
+static HANDLERS: OnceLock<Vec<(Word, Word)>> = OnceLock::new();
+/// Addresses of the exports that have breakpoints.
+static TRACED: Mutex<Option<HashSet<usize>>> = Mutex::new(None);
+static IS_ANY: AtomicBool = AtomicBool::new(false);
+
+/// Sets the engine's handlers of calls, each with the one that notices them; the first call counts.
+pub fn set_built_in_handlers(pairs: Vec<(Word, Word)>) {
+    let _ = HANDLERS.set(pairs);
+}
+
+/// Sets, changes or takes away breakpoints of built-in functions. The world is stopped.
+pub fn set_built_in_breakpoints(changes: Vec<(&'static Export, Option<Duty>)>) {
+    let mut guard = TRACED.lock();
+    let traced = guard.get_or_insert_default();
+    let mut switched = HashSet::new();
+    for (export, duty) in changes {
+        let key = export_key(export) as usize;
+        let is_new = if duty.is_some() { traced.insert(key) } else { traced.remove(&key) };
+        let function = traced_function(export.module, export.name, export.arity);
+        set_point(export_key(export), duty.map(|duty| (function, 0, duty)));
+        if is_new {
+            switched.insert(key);
+            switch(export.address.load(Ordering::Acquire), traced.contains(&key));
+        }
+    }
+    IS_ANY.store(!traced.is_empty(), Ordering::Release);
+    if !switched.is_empty() {
+        each_code(|code| switch_calls(code, &switched, traced));
+    }
+}
+
+/// Code is about to be used: its calls of functions that have breakpoints are to be noticed.
+pub(crate) fn prepare(code: &ModuleCode) {
+    if IS_ANY.load(Ordering::Acquire)
+        && let Some(traced) = TRACED.lock().as_ref()
+    {
+        switch_calls(code, traced, traced);
+    }
+}
+
+fn switch_calls(code: &ModuleCode, switched: &HashSet<usize>, traced: &HashSet<usize>) {
+    for offset in &code.built_in_calls {
+        let export = code.words.get(*offset as usize + EXPORT_OPERAND).map(|word| *word as usize);
+        if let Some(export) = export.filter(|export| switched.contains(export)) {
+            switch(code.address(*offset), traced.contains(&export));
+        }
+    }
+}
+
+/// Has the instruction at this address notice calls, or not.
+fn switch(address: *mut Word, notices: bool) {
+    // SAFETY: the address is that of an instruction, which lives as long as its code; handlers read the word while the
+    // world runs, and it is written while the world is stopped or before the code is used.
+    let word = unsafe { AtomicU64::from_ptr(address) };
+    let present = word.load(Ordering::Relaxed);
+    let pairs = HANDLERS.get().into_iter().flatten();
+    let found = pairs.map(|&(plain, noticing)| if notices { (plain, noticing) } else { (noticing, plain) });
+    if let Some((_, wanted)) = { found }.find(|(from, _)| *from == present) {
+        word.store(wanted, Ordering::Relaxed);
+    }
+}

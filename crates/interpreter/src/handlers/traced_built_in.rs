@@ -1,0 +1,178 @@
+//! Calls of built-in functions that are traced. These handlers stand in the place of those in `call.rs`, on the same
+//! operands, while a function has a breakpoint.
+
+use atoll_code::{Breakpoint, breakpoint_at, export_key};
+use atoll_process::{Caller, Interrupt};
+use atoll_term::{Export, Term, Word};
+
+use crate::core::{Core, Exit, Handler, dispatch};
+use crate::handlers::arithmetic::soon_if_full;
+use crate::handlers::breakpoint::{is_traced_return, next_return, push_frame};
+use crate::handlers::call;
+use crate::raise;
+use crate::stubs::untraced_body;
+use crate::tracing::{FRAME, hooks};
+
+/// Where a call stands.
+#[derive(Clone, Copy, PartialEq)]
+enum Position {
+    /// In the middle of a function.
+    Middle,
+    /// In a tail position.
+    Tail,
+    /// The function's own code was called.
+    Body,
+}
+
+/// As [`call::call_built_in`].
+pub unsafe fn call_built_in(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core; the operands are those of the plain handler.
+    unsafe {
+        match breakpoint_at(export_key(export_of(ip))) {
+            Some(point) => noticed(Position::Middle, point, ip, hp, e, reds - 1, c),
+            None => call::call_built_in(ip, hp, e, reds, c),
+        }
+    }
+}
+
+/// As [`call::built_in_last`].
+pub unsafe fn built_in_last(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core; the operands are those of the plain handler, with the frame to give back.
+    unsafe {
+        match breakpoint_at(export_key(export_of(ip))) {
+            Some(point) => noticed(Position::Tail, point, ip, hp, e.byte_add(*ip.add(4) as usize), reds - 1, c),
+            None => call::built_in_last(ip, hp, e, reds, c),
+        }
+    }
+}
+
+/// As [`call::built_in_body`].
+pub unsafe fn built_in_body(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core; the operands are those of the plain handler.
+    unsafe {
+        match breakpoint_at(export_key(export_of(ip))) {
+            Some(point) => noticed(Position::Body, point, ip, hp, e, reds, c),
+            None => call::built_in_body(ip, hp, e, reds, c),
+        }
+    }
+}
+
+/// # Safety
+/// The instruction calls a built-in function.
+unsafe fn export_of(ip: *const Word) -> &'static Export {
+    // SAFETY: the operand is the address of an export; these live for ever.
+    unsafe { &*(*ip.add(3) as *const Export) }
+}
+
+/// Calls the function, and tells of the call and, if need be, of how it ends.
+#[cold]
+#[inline(never)]
+unsafe fn noticed(
+    position: Position,
+    point: Breakpoint,
+    ip: *const Word,
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
+    // SAFETY: the process runs on this core; the address to return to is on the stack, unless it is the next instruction.
+    unsafe {
+        let core = &mut *c;
+        core.swap_out(hp, e);
+        let export = export_of(ip);
+        let arity = usize::from(export.arity);
+        let to = match position {
+            Position::Middle => ip.add(4),
+            // As far as it is told, the calling function is still there.
+            Position::Tail => ip.add(5),
+            Position::Body => next_return(e, core),
+        };
+        let arguments: Vec<Term> = core.x[..arity].to_vec();
+        let mut caller = Caller { process: &*core.process, own: &mut *core.own, reductions: 0 };
+        let what = hooks().map_or(0, |hooks| (hooks.called)(&mut caller, &arguments, &point, to, 0));
+        if what == 0 {
+            let reds = call::invoke(ip, reds, c);
+            return go_on(position, ip, e, reds, c);
+        }
+        // The function may go on elsewhere; then it returns to this frame.
+        let extra = usize::from(position == Position::Middle);
+        let Some((hp, mut framed)) = call::room_on_stack(FRAME + extra, arity, (*c).top(), e, c) else {
+            return raise::killed_by_heap_limit(c, reds);
+        };
+        if position == Position::Middle {
+            framed = framed.sub(1);
+            *framed = ip.add(4) as Word;
+        }
+        let framed = push_frame(framed, point.function, what);
+        (*c).swap_out(hp, framed);
+        let reds = call::invoke(ip, reds, c);
+        let e = framed.add(FRAME + extra);
+        let core = &mut *c;
+        let Some(hooks) = hooks() else { return go_on(position, ip, e, reds, c) };
+        let mut caller = Caller { process: &*core.process, own: &mut *core.own, reductions: 0 };
+        match &core.interrupt {
+            None => {
+                let told = if position == Position::Body && is_traced_return((*core.mutator).stack_reader().read(e)) {
+                    std::ptr::null()
+                } else {
+                    to
+                };
+                (hooks.returned)(&mut caller, point.function, what, core.x[0], told);
+                (*core.mutator).stack = e;
+                go_on(position, ip, e, reds, c)
+            }
+            Some(Interrupt::Raise(exception)) => {
+                (hooks.raised)(&mut caller, point.function, what, exception.class, exception.reason);
+                (*core.mutator).stack = e;
+                if position == Position::Middle && raise::is_handled_here(e, core) {
+                    (hooks.caught)(&mut caller, what, to);
+                }
+                go_on(position, ip, e, reds, c)
+            }
+            Some(_) => {
+                caller.own.flags.awaits_returns = true;
+                call::interrupted(export, std::ptr::null(), framed, reds, c)
+            }
+        }
+    }
+}
+
+/// Goes on after the function, as its plain handler does.
+unsafe fn go_on(position: Position, ip: *const Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        if let Some(interrupt) = &(*c).interrupt {
+            let raises = matches!(interrupt, Interrupt::Raise(_) | Interrupt::CallFun(..));
+            return match position {
+                Position::Middle => call::interrupted_in_body(ip, e, reds, c),
+                Position::Tail if raises => call::interrupted(export_of(ip), ip, e, reds, c),
+                _ => call::interrupted(export_of(ip), std::ptr::null(), e, reds, c),
+            };
+        }
+        let reds = soon_if_full(reds, c);
+        match position {
+            Position::Middle => dispatch(ip.add(4), (*c).top(), e, reds, c),
+            _ => dispatch(*e as *const Word, (*c).top(), e.add(1), reds, c),
+        }
+    }
+}
+
+/// Handlers that call built-in functions, with those of this file that stand in their place.
+pub fn pairs() -> Vec<(Word, Word)> {
+    let pair =
+        |plain: Handler, noticing: Handler| (crate::translate::handler(plain), crate::translate::handler(noticing));
+    vec![
+        pair(call::call_built_in, call_built_in),
+        pair(call::built_in_last, built_in_last),
+        pair(call::built_in_body, built_in_body),
+    ]
+}
+
+/// Where a built-in function goes on that wants to be called again: not where this would be noticed once more.
+pub fn address_again(export: &'static Export) -> *const Word {
+    let address = export.address.load(std::sync::atomic::Ordering::Acquire);
+    // SAFETY: an export's address is that of an instruction; its first word is a handler.
+    let handler = unsafe { *address };
+    if handler == crate::translate::handler(built_in_body) { untraced_body(export) } else { address }
+}
