@@ -28,6 +28,7 @@ main(_) ->
     p([bad(fun() -> process_info(P, no_item) end), bad(fun() -> process_info(a) end), bad(fun() -> process_info(P, [status, bad]) end)]),
     p(process_info(P, [])),
     p(lists:member(P, processes())),
+    p('it\'s a name'()),
     R = monitor(process, P),
     exit(P, kill),
     receive {'DOWN', R, _, _, _} -> ok end,
@@ -35,6 +36,12 @@ main(_) ->
     p(process_info(P, status)),
     p(is_process_alive(P)),
     p(lists:member(P, processes())).
+
+%% Names in a backtrace are quoted as atoms are.
+'it\'s a name'() ->
+    {backtrace, Text} = process_info(self(), backtrace),
+    {match, Names} = re:run(Text, "\\(process_info:(.*)/[0-9]+", [global, {capture, all_but_first, list}]),
+    lists:usort(Names).
 
 waits(To) ->
     put(key, value),

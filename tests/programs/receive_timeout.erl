@@ -29,7 +29,21 @@ main(_) ->
     Blocked = spawn(fun() -> receive after infinity -> ok end end),
     p(is_process_alive(Blocked)),
     exit(Blocked, kill),
+    p(sleepers_that_get_messages(Self)),
     p(lists:sort([receive {done, N} -> N end || _ <- [spawn(fun() -> receive after N * 3 -> Self ! {done, N} end end) || N <- [5, 1, 3, 2, 4]]])).
+
+%% Processes that sleep for ever in a register's time are woken by messages, and go on sleeping.
+sleepers_that_get_messages(Self) ->
+    Sleepers = [spawn_monitor(fun() -> timer:sleep(id(infinity)) end) || _ <- lists:seq(1, 20)],
+    [begin
+         [Pid ! {message, K} || {Pid, _} <- Sleepers],
+         [process_info(Pid, [status, message_queue_len]) || {Pid, _} <- Sleepers],
+         spawn(fun() -> Self ! {clobber, lists:sum(lists:seq(1, K)), a, [b]} end),
+         receive {clobber, _, a, [b]} -> ok end
+     end || K <- lists:seq(1, 20)],
+    Queues = lists:usort([process_info(Pid, message_queue_len) || {Pid, _} <- Sleepers]),
+    [exit(Pid, kill) || {Pid, _} <- Sleepers],
+    {Queues, lists:usort([receive {'DOWN', Monitor, process, _, Why} -> Why end || {_, Monitor} <- Sleepers])}.
 
 polls(0) -> [];
 polls(N) -> [receive M -> M after 0 -> none end | polls(N - 1)].

@@ -181,6 +181,10 @@ fn search(
     let options = options(arguments.get(2), bytes.len(), of_split)?;
     let (from, length) = options.scope.unwrap_or((0, bytes.len()));
     let searched = &bytes[from..from + length];
+    if from + length == 0 {
+        // As in OTP, the pattern is not looked at.
+        return Ok((Vec::new(), options, bytes.len()));
+    }
     let mut found = with_pattern(arguments[1], |pattern| {
         if all || options.global { pattern.find_all(searched) } else { pattern.find(searched).into_iter().collect() }
     })?;

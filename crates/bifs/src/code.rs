@@ -40,7 +40,7 @@ pub const BUILT_INS: &[BuiltIn] = &[
 ];
 
 /// Modules that OTP's runtime has in it, in the order in which it loads them.
-pub const PRE_LOADED: [&str; 21] = [
+pub const PRE_LOADED: [&str; 22] = [
     "persistent_term",
     "counters",
     "atomics",
@@ -62,6 +62,7 @@ pub const PRE_LOADED: [&str; 21] = [
     "init",
     "erl_init",
     "erts_code_purger",
+    "erts_trace_cleaner",
 ];
 
 static PURGED: Mutex<Vec<Arc<ModuleCode>>> = Mutex::new(Vec::new());
@@ -79,13 +80,15 @@ fn loaded(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
 }
 
 fn pre_loaded(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
-    Ok(caller.heap().list(PRE_LOADED.map(name)))
+    // Older releases do not have the last one.
+    let is_there = |module: &Term| *module != name("erts_trace_cleaner") || is_loaded(*module);
+    Ok(caller.heap().list(PRE_LOADED.map(name).into_iter().filter(is_there)))
 }
 
 /// `function_exported(Module, Name, Arity)`: built-in functions count where a module is loaded or none is needed.
 fn function_exported(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let &[module, function, arity] = arguments else { return Err(badarg()) };
-    let Some(arity @ 0..) = arity.as_small() else { return Err(badarg()) };
+    let Some(arity) = arity.as_small() else { return Err(badarg()) };
     if !module.is_atom() || !function.is_atom() {
         return Err(badarg());
     }
@@ -129,7 +132,10 @@ fn module_item(caller: &mut Caller<'_>, code: &ModuleCode, item: Term) -> Option
     };
     match item {
         atoms::MODULE => Some(code.module),
-        atoms::EXPORTS => Some(name_and_arity(caller, code.exports.iter().map(|(name, arity, _)| (*name, *arity)))),
+        atoms::EXPORTS => {
+            // The last of the file first, as in OTP: EUnit runs tests in this order.
+            Some(name_and_arity(caller, code.exports.iter().rev().map(|(name, arity, _)| (*name, *arity))))
+        }
         atoms::FUNCTIONS => Some(name_and_arity(caller, code.functions.iter().map(|(_, name, arity)| (*name, *arity)))),
         atoms::ATTRIBUTES => decoded(caller, &code.attributes),
         atoms::COMPILE => decoded(caller, &code.compile_info),
@@ -210,6 +216,7 @@ fn finish_loading(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         if let Err(CodeError::NotPurged) = load(prepared) {
             return fail(caller, "not_purged", vec![module]);
         }
+        crate::trace_pattern::loaded(module);
     }
     if with_on_load.is_empty() { Ok(atoms::OK) } else { fail(caller, "on_load", with_on_load) }
 }
@@ -232,6 +239,7 @@ fn finish_after_on_load(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     }
     let gone = finish_on_load(module, arguments[1] == atoms::TRUE).ok_or_else(badarg)?;
     PURGED.lock().extend(gone);
+    crate::trace_pattern::loaded(module);
     Ok(atoms::TRUE)
 }
 

@@ -258,18 +258,19 @@ fn atom_to_list(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 fn name_of_list(list: Term) -> Result<String, Exception> {
     let (mut name, mut rest, mut length) = (String::new(), list, 0);
     while rest.is_cons() {
+        if length == MAX_ATOM_CHARACTERS {
+            return Err(Exception::system_limit());
+        }
         let code = rest.head().as_small().and_then(|code| u32::try_from(code).ok());
         let character = code.and_then(char::from_u32).ok_or(Exception::badarg())?;
-        if length < MAX_ATOM_CHARACTERS {
-            name.push(character);
-        }
+        name.push(character);
         length += 1;
         rest = rest.tail();
     }
     if !rest.is_nil() {
         return Err(Exception::badarg());
     }
-    if length > MAX_ATOM_CHARACTERS { Err(Exception::system_limit()) } else { Ok(name) }
+    Ok(name)
 }
 
 fn list_to_atom(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
@@ -322,8 +323,14 @@ fn name_of_binary(arguments: &[Term]) -> Result<String, Exception> {
             Ok(bytes.into_iter().map(char::from).collect())
         };
     }
-    let name = String::from_utf8(bytes).map_err(|_| Exception::badarg())?;
-    if name.chars().count() > MAX_ATOM_CHARACTERS { Err(Exception::system_limit()) } else { Ok(name) }
+    let (text, is_whole) = match str::from_utf8(&bytes) {
+        Ok(text) => (text, true),
+        Err(error) => (str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default(), false),
+    };
+    if text.chars().count() > MAX_ATOM_CHARACTERS || bytes.len() > 4 * MAX_ATOM_CHARACTERS {
+        return Err(Exception::system_limit());
+    }
+    if is_whole { Ok(text.to_owned()) } else { Err(Exception::badarg()) }
 }
 
 fn binary_to_atom(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {

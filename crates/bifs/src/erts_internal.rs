@@ -4,6 +4,7 @@
 use std::sync::OnceLock;
 
 use atoll_process::{BuiltIn, Caller, Outcome, System};
+use atoll_term::text::to_string;
 use atoll_term::{Build, Term, atoms};
 
 use crate::process_support::{badarg, badopt, name, text};
@@ -100,12 +101,12 @@ fn process_display(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     if pid != caller.process.pid && !System::get().table.contains(pid) {
         return Err(badarg());
     }
-    eprintln!("=proc:{}", atoll_term::text::to_string(pid));
+    eprintln!("=proc:{}", to_string(pid));
     for address in atoll_process::inspect::return_addresses(caller.own, 64) {
         if pid == caller.process.pid
             && let Some(frame) = atoll_code::frame_of(address)
         {
-            let (module, function) = (atoms::atom_name(frame.module), atoms::atom_name(frame.name));
+            let (module, function) = (to_string(frame.module), to_string(frame.name));
             eprintln!("Return addr ({module}:{function}/{})", frame.arity);
         }
     }

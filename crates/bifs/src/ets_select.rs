@@ -311,7 +311,7 @@ fn match_spec_test(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         match action {
             Action::Message => result = *argument,
             Action::ReturnTrace => flags.push(atoms::RETURN_TRACE),
-            Action::Silent => {}
+            Action::Silent | Action::EnableTrace | Action::DisableTrace | Action::Trace | Action::Display => {}
             Action::ExceptionTrace => flags.push(name("exception_trace")),
         }
     }

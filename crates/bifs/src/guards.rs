@@ -62,6 +62,7 @@ pub const BUILT_INS: &[BuiltIn] = &[
     BuiltIn { module: "erlang", name: "is_float", arity: 1, function: is_float },
     BuiltIn { module: "erlang", name: "is_function", arity: 1, function: is_function },
     BuiltIn { module: "erlang", name: "is_integer", arity: 1, function: is_integer },
+    BuiltIn { module: "erlang", name: "is_integer", arity: 3, function: is_integer_between },
     BuiltIn { module: "erlang", name: "is_list", arity: 1, function: is_list },
     BuiltIn { module: "erlang", name: "is_map", arity: 1, function: is_map },
     BuiltIn { module: "erlang", name: "is_number", arity: 1, function: is_number },
@@ -292,6 +293,16 @@ fn is_function(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 fn is_integer(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     Ok(Term::boolean(guards::is_of_type(TypeTest::Integer, arguments[0])))
+}
+
+/// `is_integer(Term, Least, Most)`: the limits have to be integers whatever the term is.
+fn is_integer_between(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let &[term, least, most] = arguments else { return Err(Exception::badarg().into()) };
+    if !least.is_integer() || !most.is_integer() {
+        return Err(Exception::badarg().into());
+    }
+    let is_less = |one, other| guards::holds(Comparison::Less, one, other);
+    Ok(Term::boolean(term.is_integer() && !is_less(term, least) && !is_less(most, term)))
 }
 
 fn is_list(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {

@@ -101,7 +101,10 @@ fn crc32_from(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 fn crc32_combine(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let [first, second, length] = *arguments else { return Err(badarg()) };
-    let (first, second, length) = (checksum(first)?, checksum(second)?, length.to_u64().ok_or(Exception::badarg())?);
+    let (first, second, length) = (checksum(first)?, checksum(second)?, u64::from(checksum(length)?));
+    if length == 0 {
+        return Ok(Term::small((first ^ second).into()));
+    }
     let mut state = crc32fast::Hasher::new_with_initial(first);
     state.combine(&crc32fast::Hasher::new_with_initial_len(second, length));
     Ok(Term::small(state.finalize().into()))
@@ -117,6 +120,9 @@ const ADLER_MODULUS: u64 = 65_521;
 fn adler32_from(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let sum = checksum(arguments[0])?;
     let data = bytes(caller, arguments[1])?;
+    if arguments[1].is_nil() {
+        return Ok(arguments[0]);
+    }
     let mut state = Adler32::from_checksum(sum);
     state.write_slice(&data);
     Ok(Term::small(state.checksum().into()))
@@ -126,7 +132,10 @@ fn adler32_from(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 /// sum is 1 and all bytes, the second is the total of the first sums after each byte.
 fn adler32_combine(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let [first, second, length] = *arguments else { return Err(badarg()) };
-    let (first, second, length) = (checksum(first)?, checksum(second)?, length.to_u64().ok_or(Exception::badarg())?);
+    let (first, second, length) = (checksum(first)?, checksum(second)?, u64::from(checksum(length)?));
+    if length == 0 {
+        return Ok(arguments[0]);
+    }
     let halves = |sum: u32| (u64::from(sum & 0xffff), u64::from(sum >> 16));
     let ((low1, high1), (low2, high2)) = (halves(first), halves(second));
     let length = length % ADLER_MODULUS;

@@ -30,6 +30,7 @@ mod etf;
 mod funs;
 mod hash;
 mod identifiers;
+mod instrumentation;
 mod internal_state;
 mod iolist;
 mod link;
@@ -48,6 +49,7 @@ mod process_support;
 mod re;
 mod re_options;
 mod re_pattern;
+mod records;
 mod registry;
 mod send;
 mod seq_trace;
@@ -102,6 +104,7 @@ const AREAS: &[&[BuiltIn]] = &[
     guards::BUILT_INS,
     hash::BUILT_INS,
     identifiers::BUILT_INS,
+    instrumentation::BUILT_INS,
     internal_state::BUILT_INS,
     iolist::BUILT_INS,
     link::BUILT_INS,
@@ -116,6 +119,7 @@ const AREAS: &[&[BuiltIn]] = &[
     process_flag::BUILT_INS,
     process_info::BUILT_INS,
     re::BUILT_INS,
+    records::BUILT_INS,
     registry::BUILT_INS,
     send::BUILT_INS,
     seq_trace::BUILT_INS,

@@ -11,6 +11,7 @@ use atoll_process::handle::{self, Request, take_matching};
 use atoll_process::{
     BuiltIn, Caller, Interrupt, Outcome, Own, Process, ReferenceId, RequestKind, Signal, System, inspect, signal, state,
 };
+use atoll_term::text::to_string;
 use atoll_term::{Build, Term, View, Word, atoms};
 
 use crate::exit::take_signals;
@@ -461,7 +462,7 @@ impl Subject<'_> {
     fn backtrace(&mut self) -> Term {
         let mut text = String::new();
         for place in self.places(usize::from(u16::MAX)) {
-            let (module, name) = (atoms::atom_name(place.module), atoms::atom_name(place.name));
+            let (module, name) = (to_string(place.module), to_string(place.name));
             text.push_str(&format!("Return addr ({module}:{name}/{})\n", place.arity));
         }
         self.own.mutator.binary(text.as_bytes())

@@ -59,8 +59,9 @@ fn from_byte<T: Copy>(all: &[T], byte: u8) -> Option<Option<T>> {
 }
 
 impl Key {
-    /// A pattern to be compiled with these options.
+    /// A pattern to be compiled with these options; as in OTP it ends before its first NUL.
     pub fn new(options: &CompileOptions, pattern: &[u8]) -> Key {
+        let pattern = pattern.split(|byte| *byte == 0).next().unwrap_or_default();
         let mut copy = *options;
         let set = flags(&mut copy).into_iter().enumerate();
         let bits = set.fold(0u16, |bits, (index, flag)| bits | u16::from(*flag) << index);

@@ -44,6 +44,12 @@ fn release() -> &'static Release {
     RELEASE.get_or_init(|| Release { otp: "25".to_owned(), runtime: "13.1.5".to_owned() })
 }
 
+/// Number of the release, as 25.
+pub fn release_number() -> u32 {
+    static NUMBER: OnceLock<u32> = OnceLock::new();
+    *NUMBER.get_or_init(|| release().otp.parse().unwrap_or(25))
+}
+
 /// The process that gets the machine's log messages.
 static LOGGER: Mutex<Term> = Mutex::new(atoms::LOGGER);
 
@@ -97,8 +103,9 @@ fn numbers(item: &str) -> Option<i64> {
         },
         "scheduler_id" => system.schedule().current() + 1,
         "wordsize" => 8,
-        "creation" | "trace_control_word" => 0,
-        "compat_rel" => release().otp.parse().unwrap_or(25),
+        "creation" => 0,
+        "trace_control_word" => atoll_ets::match_spec::control_word() as usize,
+        "compat_rel" => release_number() as usize,
         "thread_pool_size" => 1,
         "dist_buf_busy_limit" => 1 << 20,
         "delayed_node_table_gc" => 60,
@@ -140,6 +147,7 @@ fn words(item: &str) -> Option<Term> {
         "scheduler_bind_type" => "unbound",
         "cpu_quota" => "unknown",
         "time_offset" => "final",
+        "time_warp_mode" if release_number() >= 26 => "multi_time_warp",
         "time_warp_mode" => "no_time_warp",
         "update_cpu_info" => "unchanged",
         "system_logger" => return Some(*LOGGER.lock()),
@@ -360,7 +368,10 @@ fn system_flag(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         "scheduler_bind_type" => name("unbound"),
         "cpu_topology" => atoms::UNDEFINED,
         "time_offset" => name("final"),
-        "trace_control_word" => Term::small(0),
+        "trace_control_word" => {
+            let word = value.as_small().and_then(|word| u32::try_from(word).ok()).ok_or_else(badarg)?;
+            Term::small(atoll_ets::match_spec::set_control_word(word).into())
+        }
         "sequential_tracer" => return crate::seq_trace::set_tracer(value).ok_or_else(badarg),
         "reset_seq_trace" => {
             crate::spawn::boolean(value).ok_or_else(badarg)?;

@@ -8,7 +8,7 @@ use atoll_term::{Build, Term, atoms};
 use crate::process_support::{Name, badarg, list_elements, name};
 use crate::support::row;
 use crate::trace_events;
-use crate::trace_pattern::function_info;
+use crate::trace_pattern::{function_info, on_load_info};
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
@@ -18,30 +18,34 @@ pub const BUILT_INS: &[BuiltIn] = &[
 ];
 
 /// Flags by name, in the order in which they are told.
-const FLAGS: [(&str, u32); 20] = [
-    ("send", tracing::SEND),
-    ("receive", tracing::RECEIVE),
-    ("set_on_spawn", tracing::ON_SPAWN),
-    ("call", tracing::CALL),
-    ("procs", tracing::PROCS),
-    ("set_on_first_spawn", tracing::ON_FIRST_SPAWN),
-    ("set_on_link", tracing::ON_LINK),
-    ("running", tracing::RUNNING),
+const FLAGS: [(&str, u32); 21] = [
     ("running_procs", tracing::RUNNING),
+    ("running_ports", tracing::PORTS),
+    ("ports", tracing::PORTS),
+    ("scheduler_id", tracing::SCHEDULER_ID),
+    ("silent", tracing::SILENT),
+    ("return_to", tracing::RETURN_TO),
+    ("arity", tracing::ARITY),
     ("garbage_collection", tracing::GARBAGE_COLLECTION),
     ("exiting", tracing::EXITING),
-    ("arity", tracing::ARITY),
-    ("return_to", tracing::RETURN_TO),
-    ("silent", tracing::SILENT),
+    ("running", tracing::RUNNING),
     ("set_on_first_link", tracing::ON_FIRST_LINK),
-    ("timestamp", tracing::TIMESTAMP),
+    ("set_on_link", tracing::ON_LINK),
+    ("set_on_first_spawn", tracing::ON_FIRST_SPAWN),
+    ("procs", tracing::PROCS),
+    ("call", tracing::CALL),
+    ("set_on_spawn", tracing::ON_SPAWN),
+    ("receive", tracing::RECEIVE),
+    ("send", tracing::SEND),
     ("monotonic_timestamp", tracing::MONOTONIC),
     ("strict_monotonic_timestamp", tracing::STRICT_MONOTONIC),
-    ("ports", tracing::PORTS),
-    ("running_ports", tracing::PORTS),
+    ("timestamp", tracing::TIMESTAMP),
 ];
 
-/// All flags that concern what is told, without those about how: what `all` stands for.
+/// Flags about how something is told that `all` stands for too.
+const HOW: u32 = tracing::TIMESTAMP | tracing::MONOTONIC | tracing::STRICT_MONOTONIC | tracing::SCHEDULER_ID;
+
+/// All flags that concern what is told.
 const ALL: u32 = tracing::SEND
     | tracing::RECEIVE
     | tracing::PROCS
@@ -61,14 +65,14 @@ const ALL: u32 = tracing::SEND
 static TRACER: Name = Name::new("tracer");
 static CPU_TIMESTAMP: Name = Name::new("cpu_timestamp");
 
-/// Flags, and the tracer if one is named: only a process can be one.
-fn flags_of(list: Term) -> Option<(u32, Option<Term>)> {
-    let (mut flags, mut tracer) = (0, None);
+/// Flags of a list, the tracer if one is named (only a process can be one), and whether times are to be processor times.
+fn flags_of(list: Term) -> Option<(u32, Option<Term>, bool)> {
+    let (mut flags, mut tracer, mut cpu) = (0, None, false);
     for flag in list_elements(list)? {
         match flag.tuple_elements() {
             Some(&[key, pid]) if key == TRACER.get() && pid.is_local_pid() => tracer = Some(pid),
-            None if flag == atoms::ALL => flags |= ALL,
-            None if flag == CPU_TIMESTAMP.get() => flags |= tracing::TIMESTAMP,
+            None if flag == atoms::ALL => flags |= ALL | HOW,
+            None if flag == CPU_TIMESTAMP.get() => cpu = true,
             None if flag.is_atom() => {
                 let known = FLAGS.iter().find(|(known, _)| *known == atoms::atom_name(flag))?;
                 flags |= known.1;
@@ -76,7 +80,7 @@ fn flags_of(list: Term) -> Option<(u32, Option<Term>)> {
             _ => return None,
         }
     }
-    Some((flags, tracer))
+    Some((flags, tracer, cpu))
 }
 
 /// Which processes a call of `trace/3` concerns.
@@ -114,8 +118,7 @@ impl Change {
         let flags = old.map_or(0, |old| old.flags);
         let flags = if self.on { flags | self.flags } else { flags & !self.flags };
         let tracer = if self.on { self.tracer } else { old.map_or(self.tracer, |old| old.tracer) };
-        let tells = flags & (ALL & !(tracing::ARITY | tracing::SILENT | tracing::RETURN_TO)) != 0;
-        Some(tells.then_some(Tracing { flags, tracer }))
+        Some(tells(flags).then_some(Tracing { flags, tracer }))
     }
 
     fn apply_to(&self, own: &mut Own) -> bool {
@@ -128,7 +131,33 @@ impl Change {
     }
 }
 
-fn is_alive(pid: Term) -> bool {
+/// Whether a process with these flags has anything to tell.
+fn tells(flags: u32) -> bool {
+    flags & (ALL & !(tracing::ARITY | tracing::SILENT | tracing::RETURN_TO)) != 0
+}
+
+/// What a match specification does with flags: those of `off` are cleared, those of `on` set, which may name a tracer.
+/// It concerns this process, or the one of this pid. Flags that there are not change nothing.
+pub fn change_flags(me: Term, own: &mut Own, pid: Option<Term>, off: Term, on: Term) {
+    let (Some((off, ..)), Some((on, tracer, _))) = (flags_of(off), flags_of(on)) else { return };
+    let change = |own: &mut Own| {
+        let old = own.tracing();
+        let Some(tracer) = tracer.or(old.map(|old| old.tracer)) else { return };
+        let flags = old.map_or(0, |old| old.flags) & !off | on;
+        own.set_tracing(tells(flags).then_some(Tracing { flags, tracer }));
+    };
+    match pid {
+        Some(pid) if pid != me => tracing::with_each(|process, own| {
+            if process.pid == pid {
+                change(own);
+            }
+        }),
+        _ => change(own),
+    }
+}
+
+/// Whether there is such a process.
+pub fn is_alive(pid: Term) -> bool {
     System::get().table.with(pid, |_| ()).is_some()
 }
 
@@ -140,7 +169,13 @@ fn trace(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         atoms::FALSE => false,
         _ => return Err(badarg()),
     };
-    let (flags, tracer) = flags_of(list).ok_or_else(badarg)?;
+    let (flags, tracer, cpu) = flags_of(list).ok_or_else(badarg)?;
+    if cpu && which != atoms::ALL {
+        return Err(badarg());
+    }
+    if cpu {
+        tracing::CPU_TIMES.store(on, std::sync::atomic::Ordering::Relaxed);
+    }
     let change = Change { on, flags, tracer: tracer.unwrap_or(caller.process.pid) };
     if which.is_local_pid() {
         return trace_one(&change, which);
@@ -199,7 +234,7 @@ fn trace_info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let found = match word {
         "new" | "new_processes" => tracing::of_new(),
         "new_ports" => None,
-        "on_load" => return function_info(caller, (name("-on_load-"), which, Term::small(0)), item),
+        "on_load" => return on_load_info(caller, item),
         "send" | "receive" if item == name("match_spec") => {
             let choice = trace_events::shown(caller, word == "send");
             return Ok(caller.heap().tuple(&[item, choice]));

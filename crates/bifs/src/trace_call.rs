@@ -7,9 +7,10 @@ use atoll_operations::Class;
 use atoll_process::sequence::Sequence;
 use atoll_process::tracing::{self, Tracing};
 use atoll_process::{Caller, Own};
-use atoll_term::{Build, Term, Word, atoms};
+use atoll_term::{Build, Term, Word, atoms, text};
 
-use crate::process_support::name;
+use crate::process_support::{list_elements, name};
+use crate::trace;
 use crate::trace_pattern::{self, CallTracing, Pattern};
 use crate::trace_time;
 
@@ -49,19 +50,36 @@ impl Tokens for TokensOf<'_> {
 fn judge(caller: &mut Caller<'_>, pattern: &Pattern, arguments: &[Term], return_to: *const Word) -> Option<Verdict> {
     let pid = caller.process.pid;
     let calling = match frame_of(return_to) {
-        Some(frame) => caller.heap().tuple(&[frame.module, frame.name, Term::small(frame.arity.into())]),
-        None => atoms::UNDEFINED,
+        Some(frame) => {
+            let heap = caller.heap();
+            let line = match frame.location {
+                Some((file, line)) => {
+                    let file = heap.list(file.chars().map(|letter| Term::small(letter as i64)));
+                    heap.tuple(&[file, Term::small(line.into())])
+                }
+                None => atoms::UNDEFINED,
+            };
+            let function = [frame.module, frame.name, Term::small(frame.arity.into()), line];
+            (heap.tuple(&function[..3]), heap.tuple(&function))
+        }
+        None => (atoms::UNDEFINED, atoms::UNDEFINED),
     };
     judge_in(pid, caller.own, pattern, arguments, calling)
 }
 
 /// What a pattern says of what a process does, with these arguments.
-fn judge_in(pid: Term, own: &mut Own, pattern: &Pattern, arguments: &[Term], calling: Term) -> Option<Verdict> {
+fn judge_in(
+    pid: Term,
+    own: &mut Own,
+    pattern: &Pattern,
+    arguments: &[Term],
+    (calling, calling_line): (Term, Term),
+) -> Option<Verdict> {
     let Some(program) = &pattern.0 else { return Some(Verdict { message: Some(None), keep: 0 }) };
     let list = own.mutator.list(arguments.iter().copied());
     let (matched, actions) = own.with_sequence(|sequence, heap| {
         let mut tokens = TokensOf(pid, sequence);
-        let mut matcher = Matcher::kept(program, pid).called_from(calling).with_tokens(&mut tokens);
+        let mut matcher = Matcher::kept(program, pid).called_from(calling, calling_line).with_tokens(&mut tokens);
         (matcher.run(heap, Object::Own(list)), std::mem::take(&mut matcher.actions))
     });
     matched?;
@@ -75,6 +93,10 @@ fn judge_in(pid: Term, own: &mut Own, pattern: &Pattern, arguments: &[Term], cal
             Action::ReturnTrace => verdict.keep |= RETURN,
             Action::ExceptionTrace => verdict.keep |= RETURN | EXCEPTION,
             Action::Silent => silent = Some(*argument),
+            Action::Display => {
+                let _ = crate::display::print(&(text::to_string(*argument) + "\n"));
+            }
+            Action::EnableTrace | Action::DisableTrace | Action::Trace => act_on_flags(pid, own, *action, *argument),
         }
     }
     if let (Some(value), Some(tracing)) = (silent, own.tracing()) {
@@ -88,9 +110,26 @@ fn judge_in(pid: Term, own: &mut Own, pattern: &Pattern, arguments: &[Term], cal
     Some(verdict)
 }
 
+/// What `enable_trace`, `disable_trace` and `trace` do, whose arguments are a list.
+fn act_on_flags(me: Term, own: &mut Own, action: Action, arguments: Term) {
+    let arguments = list_elements(arguments).unwrap_or_default();
+    let (pid, flags) = match (action, &arguments[..]) {
+        (Action::Trace, [pid, flags @ ..]) if flags.len() == 2 => (Some(*pid), flags),
+        (Action::EnableTrace | Action::DisableTrace, [pid, flags @ ..]) if flags.len() == 1 => (Some(*pid), flags),
+        (_, flags) => (None, flags),
+    };
+    let (off, on) = match (action, flags) {
+        (Action::Trace, [off, on]) => (*off, *on),
+        (Action::EnableTrace, [flag]) => (Term::NIL, own.mutator.list([*flag])),
+        (Action::DisableTrace, [flag]) => (own.mutator.list([*flag]), Term::NIL),
+        _ => return,
+    };
+    trace::change_flags(me, own, pid, off, on);
+}
+
 /// Whether a message is told: what its trace message ends with.
 pub fn chosen(pid: Term, own: &mut Own, pattern: &Pattern, arguments: &[Term]) -> Option<Option<Term>> {
-    judge_in(pid, own, pattern, arguments, atoms::UNDEFINED)?.message
+    judge_in(pid, own, pattern, arguments, (atoms::UNDEFINED, atoms::UNDEFINED))?.message
 }
 
 fn mfa(caller: &mut Caller<'_>, function: &TracedFunction) -> Term {
@@ -124,7 +163,7 @@ pub fn called(
 ) -> u8 {
     let Some(wanted) = CallTracing::of(point) else { return 0 };
     let timed = match &wanted.time {
-        Some(times) if caller.own.tracing().is_some_and(|tracing| tracing.flags & tracing::CALL != 0) => {
+        Some(times) if tells_calls(caller) => {
             let in_place = waiting & TIME != 0;
             trace_time::enter(caller.process.pid, caller.own, times, in_place);
             if in_place { 0 } else { TIME }
@@ -132,6 +171,16 @@ pub fn called(
         _ => 0,
     };
     timed | told(caller, arguments, point, wanted, return_to)
+}
+
+/// Whether the process is asked for calls. One whose tracer is gone is traced no more.
+fn tells_calls(caller: &mut Caller<'_>) -> bool {
+    let Some(tracing) = caller.own.tracing().filter(|tracing| tracing.flags & tracing::CALL != 0) else { return false };
+    let is_alive = trace::is_alive(tracing.tracer);
+    if !is_alive {
+        caller.own.set_tracing(None);
+    }
+    is_alive
 }
 
 /// Tells of a call as far as it is asked for.
@@ -146,6 +195,7 @@ fn told(
         count.add();
     }
     let pid = caller.process.pid;
+    let by_process = told_by_process(caller, arguments, point, wanted, return_to);
     let mut meta = 0;
     if let Some((pattern, tracer)) = &wanted.meta
         && *tracer != pid
@@ -157,7 +207,7 @@ fn told(
         meta |= if verdict.keep & RETURN != 0 { META_RETURN } else { 0 };
         meta |= if verdict.keep & EXCEPTION != 0 { META_EXCEPTION } else { 0 };
     }
-    meta | told_by_process(caller, arguments, point, wanted, return_to)
+    meta | by_process
 }
 
 /// What is told by processes that are traced.

@@ -7,9 +7,11 @@ use atoll_code::{Breakpoint, Duty, ModuleCode, TracedFunction, breakpoint_at, tr
 use atoll_ets::match_spec::{Dialect, KeptProgram, compile};
 use atoll_process::{BuiltIn, Caller, Outcome, System};
 use atoll_term::{Build, Export, Term, Word, atoms};
+use parking_lot::RwLock;
 
 use crate::process_support::{Name, badarg, list_elements, name};
 use crate::support::row;
+use crate::trace::is_alive;
 use crate::trace_events;
 use crate::trace_time::{Count, Times};
 
@@ -158,9 +160,18 @@ fn trace_pattern(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let &[functions, specification, flags] = arguments else { return Err(badarg()) };
     let word = if functions.is_atom() { atoms::atom_name(functions) } else { "" };
     if word == "on_load" {
-        // Functions that are loaded later are not traced.
-        kinds(caller, flags).and_then(|_| change(caller, specification)).ok_or_else(badarg)?;
-        return Ok(Term::small(1));
+        let kinds = kinds(caller, flags).ok_or_else(badarg)?;
+        let change = change(caller, specification).ok_or_else(badarg)?;
+        let mut kept = ON_LOAD.write();
+        let mut tracing = kept.take().unwrap_or_default();
+        tracing.global = kinds.global;
+        if kinds.global {
+            tracing.calls = change.pattern();
+        } else {
+            change_local(&mut tracing, &kinds, &change);
+        }
+        *kept = (!tracing.is_empty()).then_some(tracing);
+        return Ok(Term::small(0));
     }
     if matches!(word, "send" | "receive") {
         let choice = match change(caller, specification).ok_or_else(badarg)? {
@@ -185,6 +196,56 @@ fn trace_pattern(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     Ok(Term::small(count))
 }
 
+/// What is done to functions that are loaded later.
+static ON_LOAD: RwLock<Option<CallTracing>> = RwLock::new(None);
+
+/// Code that was replaced is traced no more.
+fn forget_replaced(module: Term) {
+    let Some(versions) = atoll_code::module(module) else { return };
+    if let Some(old) = versions.old {
+        let is_traced =
+            |index: &usize| atoll_code::entry_of(&old, *index).is_some_and(|at| breakpoint_at(at).is_some());
+        let traced: Vec<usize> = (0..old.functions.len()).filter(is_traced).collect();
+        if !traced.is_empty() {
+            System::get().schedule().stop_world();
+            traced.into_iter().for_each(|index| atoll_code::set_breakpoint(&old, index, None));
+            System::get().schedule().resume_world();
+        }
+    }
+    let Some(code) = versions.current else { return };
+    for (function, arity, offset) in &code.exports {
+        let export = atoll_code::registry().existing_export(module, *function, *arity);
+        let traced = export.filter(|export| breakpoint_at(atoll_code::export_key(export)).is_some());
+        if let Some(export) = traced.filter(|_| built_in(module, *function, *arity).is_none()) {
+            set_global(traced_function(module, *function, *arity), code.address(*offset), export, None);
+        }
+    }
+}
+
+/// Code of a module was loaded: its functions are traced as was asked for (`trace_pattern(on_load, ...)`).
+pub fn loaded(module: Term) {
+    forget_replaced(module);
+    let Some(wanted) = ON_LOAD.read().clone() else { return };
+    let Some(code) = atoll_code::module(module).and_then(|module| module.current) else { return };
+    let selection = Selection { module: Some(module), name: None, arity: None };
+    System::get().schedule().stop_world();
+    let set = |kinds: Kinds, pattern: Option<Arc<Pattern>>| {
+        let pattern = pattern.unwrap_or_else(|| Arc::new(Pattern(None)));
+        apply(&selection, &kinds, &Change::Set(pattern), &code);
+    };
+    let none = Kinds::default;
+    if wanted.calls.is_some() {
+        set(Kinds { global: wanted.global, local: !wanted.global, ..none() }, wanted.calls);
+    }
+    if let Some((pattern, tracer)) = wanted.meta {
+        set(Kinds { meta: Some(tracer), ..none() }, Some(pattern));
+    }
+    if wanted.count.is_some() || wanted.time.is_some() {
+        set(Kinds { count: wanted.count.is_some(), time: wanted.time.is_some(), ..none() }, None);
+    }
+    System::get().schedule().resume_world();
+}
+
 /// Applies a change to the functions of a module; the world is stopped. Returns how many there were.
 fn apply(selection: &Selection, kinds: &Kinds, change: &Change, code: &ModuleCode) -> i64 {
     let mut count = 0;
@@ -193,7 +254,12 @@ fn apply(selection: &Selection, kinds: &Kinds, change: &Change, code: &ModuleCod
         let export = atoll_code::registry().existing_export(code.module, *name, *arity);
         let is_exported = code.exports.iter().any(|(exported, own, _)| exported == name && own == arity);
         let is_built_in = built_in(code.module, *name, *arity).is_some();
-        if !selection.accepts(*name, *arity) || kinds.global && !is_exported || is_built_in {
+        if !selection.accepts(*name, *arity) || is_built_in {
+            continue;
+        }
+        if kinds.global && !is_exported {
+            // It cannot be traced so, and is traced no more as it was.
+            set_local(code, index, |tracing| tracing.calls = None);
             continue;
         }
         count += 1;
@@ -337,12 +403,25 @@ pub fn function_info(caller: &mut Caller<'_>, function: (Term, Term, Term), item
         (None, None) => (None, false),
     };
     let tracing = local.cloned().unwrap_or_default();
+    describe(caller, &tracing, is_global, item)
+}
+
+/// `trace_info(on_load, Item)`
+pub fn on_load_info(caller: &mut Caller<'_>, item: Term) -> Outcome {
+    if !item.is_atom() {
+        return Err(badarg());
+    }
+    let tracing = ON_LOAD.read().clone().unwrap_or_default();
+    describe(caller, &tracing, tracing.global, item)
+}
+
+fn describe(caller: &mut Caller<'_>, tracing: &CallTracing, is_global: bool, item: Term) -> Outcome {
     let value = match atoms::atom_name(item) {
         "all" if !tracing.is_empty() => {
             let words = ["traced", "match_spec", "meta", "meta_match_spec", "call_time", "call_count"];
             let mut pairs = Vec::new();
             for word in words {
-                let value = info_item(caller, &tracing, is_global, word).ok_or_else(badarg)?;
+                let value = info_item(caller, tracing, is_global, word).ok_or_else(badarg)?;
                 // Nobody who is told of all calls is `[]` when asked for alone.
                 let value = if value.is_nil() && word == "meta" { atoms::FALSE } else { value };
                 pairs.push(caller.heap().tuple(&[name(word), value]));
@@ -350,7 +429,7 @@ pub fn function_info(caller: &mut Caller<'_>, function: (Term, Term, Term), item
             caller.heap().list(pairs)
         }
         _ if tracing.is_empty() => atoms::FALSE,
-        word => info_item(caller, &tracing, is_global, word).ok_or_else(badarg)?,
+        word => info_item(caller, tracing, is_global, word).ok_or_else(badarg)?,
     };
     Ok(caller.heap().tuple(&[item, value]))
 }
@@ -370,7 +449,7 @@ fn info_item(caller: &mut Caller<'_>, tracing: &CallTracing, is_global: bool, it
             Some(pattern) => specification(caller, pattern),
             None => atoms::FALSE,
         },
-        "meta" => tracing.meta.as_ref().map_or(Term::NIL, |(_, pid)| *pid),
+        "meta" => tracing.meta.as_ref().filter(|(_, pid)| is_alive(*pid)).map_or(Term::NIL, |(_, pid)| *pid),
         "meta_match_spec" => match &tracing.meta {
             Some((pattern, _)) => specification(caller, pattern),
             None => atoms::FALSE,

@@ -67,7 +67,7 @@ fn port_command(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         if !driver.takes_output() || state.closing {
             return Command::Refused;
         }
-        if Port::is_busy(driver) && !force {
+        if driver.is_busy() && !force {
             if suspend {
                 state.suspended.push(me);
             }

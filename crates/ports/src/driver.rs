@@ -29,6 +29,10 @@ pub enum Failure {
     TooMany,
 }
 
+/// Bytes waiting to be written above which a port is busy, and those at which it is not any more.
+const BUSY: usize = 8192;
+const FREE_AGAIN: usize = 4096;
+
 /// The work of one port. All calls come with the port's lock held; `state` is what the lock guards, the driver aside.
 pub trait Driver: Send {
     /// The port is in the table: from now on file descriptors can be waited for.
@@ -80,9 +84,14 @@ pub trait Driver: Send {
     /// The port is to be closed, when what is [`Driver::pending`] is written.
     fn closing(&mut self, _: &Port) {}
 
-    /// Bytes waiting to be written above which the port is busy, and those at which it is not any more.
-    fn busy_limits(&self) -> (usize, usize) {
-        (8192, 4096)
+    /// Whether more is waiting to be written than there should be: whoever writes has to wait.
+    fn is_busy(&self) -> bool {
+        self.pending() > BUSY
+    }
+
+    /// Whether those who wait may write again.
+    fn is_free_again(&self) -> bool {
+        self.pending() <= FREE_AGAIN
     }
 
     /// Process of the operating system that the port speaks to.

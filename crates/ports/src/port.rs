@@ -111,11 +111,11 @@ impl Port {
         let _working = Working::begin(self.id);
         let (state, driver) = &mut *inside;
         let result = charged(microstates::State::Port, || work(self, state, &mut **driver));
-        if driver.pending() <= driver.busy_limits().1 {
+        if driver.is_free_again() {
             wake(&mut state.suspended);
-            if state.closing && driver.pending() == 0 {
-                self.end(state, &mut **driver, atoms::NORMAL);
-            }
+        }
+        if state.closing && driver.pending() == 0 {
+            self.end(state, &mut **driver, atoms::NORMAL);
         }
         Some(result)
     }
@@ -129,11 +129,6 @@ impl Port {
             Some(inside) if self.is_open() => show(self, &inside.0),
             _ => Ok(()),
         }
-    }
-
-    /// Whether more is waiting to be written than there should be.
-    pub fn is_busy(driver: &dyn Driver) -> bool {
-        driver.pending() > driver.busy_limits().0
     }
 
     /// Makes another process the owner.

@@ -110,6 +110,8 @@ pub enum WaitState {
     None,
     /// The timer with this wait's number runs.
     Running,
+    /// There is no timer: the time is `infinity`. It is asked for once, as its register is not kept while the process waits.
+    Forever,
     /// The time has come.
     Expired,
 }
@@ -199,6 +201,8 @@ pub struct Rare {
     pub suspending: Vec<Term>,
     /// Who is to be told when it has stopped.
     pub suspenders: Vec<(Term, ReferenceId)>,
+    /// `async_dist`
+    pub async_dist: bool,
     /// How often it has asked for news of nodes.
     pub node_watches: u32,
     /// What it is asked to tell a tracer.

@@ -44,7 +44,7 @@ pub const EXITING: u32 = 1 << 7;
 pub const GARBAGE_COLLECTION: u32 = 1 << 8;
 /// `arity`
 pub const ARITY: u32 = 1 << 9;
-/// `timestamp` and `cpu_timestamp`
+/// `timestamp`
 pub const TIMESTAMP: u32 = 1 << 10;
 /// `monotonic_timestamp`
 pub const MONOTONIC: u32 = 1 << 11;
@@ -60,6 +60,12 @@ pub const ON_LINK: u32 = 1 << 15;
 pub const ON_FIRST_LINK: u32 = 1 << 16;
 /// `ports` and `running_ports`: ports tell nothing, but the flag is kept.
 pub const PORTS: u32 = 1 << 17;
+
+/// `scheduler_id`
+pub const SCHEDULER_ID: u32 = 1 << 18;
+
+/// `cpu_timestamp`: times are those that the machine has used of processors.
+pub static CPU_TIMES: AtomicBool = AtomicBool::new(false);
 
 /// What new processes begin with.
 static OF_NEW: (AtomicBool, Mutex<Option<Tracing>>) = (AtomicBool::new(false), Mutex::new(None));
@@ -101,19 +107,27 @@ pub fn unique_monotonic(positive: bool) -> i64 {
     if positive { number } else { LOWEST_UNIQUE + number }
 }
 
+/// Microseconds that are later than all that this function gave before.
+pub fn later_than_before(microseconds: i64) -> i64 {
+    static LAST: AtomicI64 = AtomicI64::new(0);
+    let later = |last: i64| Some(microseconds.max(last + 1));
+    let last = LAST.fetch_update(Ordering::Relaxed, Ordering::Relaxed, later).unwrap_or_else(|last| last);
+    microseconds.max(last + 1)
+}
+
 /// The time that a trace message ends with, if one was asked for.
 pub(crate) fn time(heap: &mut impl Build, flags: u32) -> Option<Term> {
-    if flags & STRICT_MONOTONIC != 0 {
-        let now = heap.integer(clock::monotonic());
-        return Some(heap.tuple(&[now, Term::small(unique_monotonic(false))]));
-    }
-    if flags & MONOTONIC != 0 {
-        return Some(heap.integer(clock::monotonic()));
-    }
+    // Of several, `timestamp` comes first, then the strict one.
     if flags & TIMESTAMP == 0 {
-        return None;
+        let strict = flags & STRICT_MONOTONIC != 0;
+        if !strict && flags & MONOTONIC == 0 {
+            return None;
+        }
+        let now = heap.integer(clock::monotonic());
+        return Some(if strict { heap.tuple(&[now, Term::small(unique_monotonic(false))]) } else { now });
     }
-    let micro = clock::system() / 1000;
+    let now = if CPU_TIMES.load(Ordering::Relaxed) { clock::process_cpu() } else { clock::system() };
+    let micro = if CPU_TIMES.load(Ordering::Relaxed) { now / 1000 } else { later_than_before(now / 1000) };
     let (seconds, micro) = (micro / 1_000_000, micro % 1_000_000);
     let parts = [seconds / 1_000_000, seconds % 1_000_000, micro].map(Term::small);
     Some(heap.tuple(&parts))
@@ -137,6 +151,9 @@ fn message(pid: Term, heap: &mut impl Build, tracing: Tracing, event: Term, part
     let head = if time.is_some() { name("trace_ts") } else { atoms::TRACE };
     let mut elements = vec![head, pid, event];
     elements.extend_from_slice(parts);
+    if tracing.flags & SCHEDULER_ID != 0 {
+        elements.push(Term::small(System::get().schedule().current() as i64 + 1));
+    }
     elements.extend(time);
     heap.tuple(&elements)
 }

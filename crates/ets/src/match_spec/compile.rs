@@ -40,16 +40,14 @@ impl Context {
 pub fn compile(specification: Term, dialect: Dialect) -> Result<Compiled, Vec<String>> {
     let mut context = Context { dialect, constants: Vec::new(), faults: Vec::new() };
     let Some(parts) = list::elements(specification) else {
-        return Err(vec!["Match programs are not in a list.".into()]);
+        let kind = if specification.is_cons() { "proper list" } else { "list" };
+        return Err(vec![format!("Match programs are not in a {kind}.")]);
     };
-    let mut clauses = Vec::with_capacity(parts.len());
-    for part in parts {
-        let Some(&[head, guards, body]) = part.tuple_elements() else {
-            context.fault("Match program part is not a tuple of arity 3.");
-            continue;
-        };
-        clauses.push(clause(&mut context, head, guards, body));
-    }
+    let triples = |part: &Term| part.tuple_elements().and_then(|elements| <&[Term; 3]>::try_from(elements).ok());
+    let Some(parts) = parts.iter().map(triples).collect::<Option<Vec<_>>>() else {
+        return Err(vec!["Match program part is not a tuple of arity 3.".into()]);
+    };
+    let clauses = parts.iter().map(|[head, guards, body]| clause(&mut context, *head, *guards, *body)).collect();
     if context.faults.is_empty() {
         Ok(Compiled { program: Program { clauses, dialect }, constants: context.constants })
     } else {

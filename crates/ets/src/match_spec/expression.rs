@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use atoll_term::{Term, View, atoms, map};
 
 use super::compile::{Context, first_open};
-use super::functions::find_function;
+use super::functions::{SET_CONTROL_WORD, find_function};
 use super::{Action, Dialect, Operation};
 use crate::partial::variable;
 
@@ -162,6 +162,13 @@ impl Compiler<'_> {
             ("caller", []) if self.context.dialect == Dialect::Trace => {
                 tasks.push(Task::Emit(Operation::Calling));
             }
+            ("caller_line", []) if self.context.dialect == Dialect::Trace && self.use_of != Expressions::Guards => {
+                tasks.push(Task::Emit(Operation::CallingLine));
+            }
+            ("set_tcw", [_]) if self.context.dialect == Dialect::Trace && self.use_of != Expressions::Guards => {
+                tasks.push(Task::Emit(Operation::Call(&SET_CONTROL_WORD)));
+                tasks.extend(arguments.iter().copied().map(Task::Expression));
+            }
             ("get_seq_token", []) if self.context.dialect == Dialect::Trace => {
                 tasks.push(Task::Emit(Operation::Token));
             }
@@ -174,7 +181,11 @@ impl Compiler<'_> {
                 tasks.push(Task::Emit(Operation::SetToken));
                 tasks.extend(arguments.iter().rev().copied().map(Task::Expression));
             }
-            ("message" | "return_trace" | "exception_trace" | "silent", _) => self.action(name, term, arguments, tasks),
+            (
+                "message" | "return_trace" | "exception_trace" | "silent" | "enable_trace" | "disable_trace" | "trace"
+                | "display",
+                _,
+            ) => self.action(name, term, arguments, tasks),
             _ => match find_function(name, arguments.len()) {
                 Some(function) => {
                     tasks.push(Task::Emit(Operation::Call(function)));
@@ -192,17 +203,21 @@ impl Compiler<'_> {
         if self.use_of == Expressions::Guards {
             return self.context.fault(format!("Special form '{name}' cannot be used in guards."));
         }
-        let (action, count) = match name {
-            "message" => (Action::Message, 1),
-            "silent" => (Action::Silent, 1),
-            "return_trace" => (Action::ReturnTrace, 0),
-            _ => (Action::ExceptionTrace, 0),
+        let (action, counts) = match name {
+            "message" => (Action::Message, 1..=1),
+            "silent" => (Action::Silent, 1..=1),
+            "display" => (Action::Display, 1..=1),
+            "enable_trace" => (Action::EnableTrace, 1..=2),
+            "disable_trace" => (Action::DisableTrace, 1..=2),
+            "trace" => (Action::Trace, 2..=3),
+            "return_trace" => (Action::ReturnTrace, 0..=0),
+            _ => (Action::ExceptionTrace, 0..=0),
         };
-        if arguments.len() != count {
-            let how = if count == 0 { "with arguments" } else { "with wrong number of arguments" };
+        if !counts.contains(&arguments.len()) {
+            let how = if *counts.end() == 0 { "with arguments" } else { "with wrong number of arguments" };
             return self.context.fault_in(term, |term| format!("Special form '{name}' called {how} in {term}."));
         }
-        tasks.push(Task::Emit(Operation::Act(action)));
+        tasks.push(Task::Emit(Operation::Act(action, arguments.len())));
         tasks.extend(arguments.iter().rev().copied().map(Task::Expression));
     }
 }

@@ -1,6 +1,8 @@
 //! The functions that expressions can call.
 
 use std::cmp::Ordering;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
 
 use atoll_heap::Mutator;
 use atoll_loader::{Comparison, TypeTest};
@@ -55,6 +57,28 @@ impl Function {
 const fn function(name: &'static str, code: Code) -> Function {
     Function { name, code }
 }
+
+/// The trace control word.
+static CONTROL_WORD: AtomicU32 = AtomicU32::new(0);
+
+/// The trace control word (`system_info(trace_control_word)`).
+pub fn control_word() -> u32 {
+    CONTROL_WORD.load(Relaxed)
+}
+
+/// Sets the trace control word; gives what it was.
+pub fn set_control_word(word: u32) -> u32 {
+    CONTROL_WORD.swap(word, Relaxed)
+}
+
+/// `set_tcw`, of traced calls alone.
+pub(super) static SET_CONTROL_WORD: Function = function(
+    "set_tcw",
+    Code::One(|_, word| {
+        let word = word.as_small().and_then(|word| u32::try_from(word).ok()).ok_or_else(Exception::badarg)?;
+        Ok(Term::small(set_control_word(word).into()))
+    }),
+);
 
 static FUNCTIONS: &[Function] = &[
     function("is_atom", Code::Type(TypeTest::Atom)),

@@ -11,6 +11,7 @@ use atoll_heap::{Mutator, Stored};
 use atoll_term::{Build, Term};
 
 pub use compile::compile;
+pub use functions::{control_word, set_control_word};
 pub(crate) use keep_key::keeps_key;
 pub use run::{Matcher, Object};
 
@@ -36,6 +37,14 @@ pub enum Action {
     ExceptionTrace,
     /// `silent`: tell of no calls (true), or of calls again (false).
     Silent,
+    /// `enable_trace`: the arguments are a list, a flag or a pid and a flag.
+    EnableTrace,
+    /// `disable_trace`: likewise.
+    DisableTrace,
+    /// `trace`: a list of flags to clear and one of flags to set, or a pid and these.
+    Trace,
+    /// `display`: show a term.
+    Display,
 }
 
 /// The token of the process that calls a traced function.
@@ -77,6 +86,8 @@ enum Operation {
     Variable(usize),
     /// `{caller}`: the function that called the traced one.
     Calling,
+    /// `{caller_line}`: that function with its file and line.
+    CallingLine,
     /// `{get_seq_token}`: the token of the process that calls.
     Token,
     /// `{is_seq_trace}`: whether it has one.
@@ -95,8 +106,8 @@ enum Operation {
     Logical(usize, fn(bool, bool) -> bool),
     /// If the value is this one, the result is that value: go on at the step. If it is the other boolean, drop it.
     ShortCut(bool, usize),
-    /// An action with its argument.
-    Act(Action),
+    /// An action with so many arguments.
+    Act(Action, usize),
     /// `set_seq_token`: set a part of the token of the process that calls.
     SetToken,
     /// The value must be `true`.

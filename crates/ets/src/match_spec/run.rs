@@ -50,6 +50,7 @@ pub struct Matcher<'p> {
     source: Source<'p>,
     caller: Term,
     calling: Term,
+    calling_line: Term,
     tokens: Option<&'p mut dyn Tokens>,
     variables: Vec<Term>,
     pending: Vec<Term>,
@@ -74,13 +75,13 @@ impl<'p> Matcher<'p> {
 
     fn with_source(program: &'p Program, source: Source<'p>, caller: Term) -> Matcher<'p> {
         let (variables, pending, stack, actions) = Default::default();
-        let (calling, tokens) = (atoms::UNDEFINED, None);
-        Matcher { program, source, caller, calling, tokens, variables, pending, stack, actions }
+        let (calling, calling_line, tokens) = (atoms::UNDEFINED, atoms::UNDEFINED, None);
+        Matcher { program, source, caller, calling, calling_line, tokens, variables, pending, stack, actions }
     }
 
-    /// For calls that this function makes: `{M, F, A}` on the caller's heap.
-    pub fn called_from(self, calling: Term) -> Matcher<'p> {
-        Matcher { calling, ..self }
+    /// For calls that this function makes: `{M, F, A}` and `{M, F, A, {File, Line}}` on the caller's heap.
+    pub fn called_from(self, calling: Term, calling_line: Term) -> Matcher<'p> {
+        Matcher { calling, calling_line, ..self }
     }
 
     /// For a process with these tokens.
@@ -208,6 +209,7 @@ impl<'p> Matcher<'p> {
                 Operation::Constant(index) => self.constant(*index),
                 Operation::Variable(place) => Value { term: self.variables[*place], foreign: is_foreign },
                 Operation::Calling => Value::own(self.calling),
+                Operation::CallingLine => Value::own(self.calling_line),
                 Operation::Token => Value::own(self.token(heap)),
                 Operation::HasToken => Value::own(Term::boolean(self.token(heap) != Term::NIL)),
                 Operation::SetToken => {
@@ -261,10 +263,11 @@ impl<'p> Matcher<'p> {
                     }
                     continue;
                 }
-                Operation::Act(action) => {
+                Operation::Act(action, count) => {
+                    let mut arguments = self.take(heap, object, *count);
                     let argument = match action {
-                        Action::Message | Action::Silent => self.take(heap, object, 1).pop().unwrap_or(Term::NIL),
-                        Action::ReturnTrace | Action::ExceptionTrace => Term::NIL,
+                        Action::Message | Action::Silent | Action::Display => arguments.pop().unwrap_or(Term::NIL),
+                        _ => heap.list(arguments),
                     };
                     self.actions.push((*action, argument));
                     Value::own(atoms::TRUE)

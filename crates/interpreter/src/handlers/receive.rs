@@ -181,9 +181,11 @@ pub unsafe fn wait_timeout(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i
     // SAFETY: the process runs on this core.
     unsafe {
         let time = any_at(ip, 2, e, c);
-        match (*(*c).own).wait {
+        let wait = &mut (*(*c).own).wait;
+        match *wait {
             WaitState::Expired => return dispatch(ip.add(3), hp, e, reds, c),
-            WaitState::None if time != atoms::INFINITY => {
+            WaitState::None if time == atoms::INFINITY => *wait = WaitState::Forever,
+            WaitState::None => {
                 let Some(milliseconds @ 0..=LONGEST) = time.as_small() else {
                     return raise::plain(Exception::error(atoms::TIMEOUT_VALUE), ip, hp, e, reds, c);
                 };
@@ -192,7 +194,7 @@ pub unsafe fn wait_timeout(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i
                 }
                 start_timer(milliseconds, c);
             }
-            _ => {}
+            WaitState::Running | WaitState::Forever => {}
         }
         sleep(*ip.add(1) as *const Word, hp, e, reds, c)
     }

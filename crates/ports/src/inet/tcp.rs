@@ -336,6 +336,7 @@ impl Tcp {
 
     fn set_options(&mut self, port: &Port, state: &mut State, data: &[u8]) -> Answer {
         let socket = &mut self.socket;
+        let before = socket.options.active;
         let change = socket.options.set(socket.descriptor.as_ref(), socket.family, data)?;
         if change.exhausted {
             self.tell_passive(port, state);
@@ -343,6 +344,11 @@ impl Tcp {
         if change.active {
             self.tell_loss(port, state);
             self.deliver(port, state);
+            let wants_one = before == Active::Never && self.socket.options.active == Active::Once;
+            // What is there already, be it the end, comes before anything that is sent to the owner from now on.
+            if port.is_open() && wants_one && self.phase == Phase::Connected {
+                self.receive(port, state);
+            }
             if port.is_open() {
                 self.wait(port)?;
             }
@@ -446,8 +452,13 @@ impl Driver for Tcp {
         }
     }
 
-    fn busy_limits(&self) -> (usize, usize) {
-        (self.socket.options.high, self.socket.options.low)
+    /// As long as one waits, others do. How long it waits is bounded by `send_timeout`, that of others is not.
+    fn is_busy(&self) -> bool {
+        self.output.is_awaited()
+    }
+
+    fn is_free_again(&self) -> bool {
+        !self.output.is_awaited()
     }
 
     fn stop(&mut self, port: &Port) {

@@ -135,7 +135,6 @@ impl Line {
                 match character {
                     '\n' => self.end_of_line(b"\r\n"),
                     '\r' => self.end_of_line(b"\r"),
-                    '\x1b' => self.end_of_line(b"\x1b"),
                     _ => {
                         let cell = self.cell(character);
                         self.output.extend_from_slice(cell.shown.as_bytes());
@@ -169,6 +168,8 @@ impl Line {
     fn cell(&self, character: char) -> Cell {
         let shown = match character {
             '\t' => return Cell { shown: " ".repeat(TAB - self.column % TAB), columns: TAB - self.column % TAB },
+            // Sent as it is; as in OTP it takes a column, which tabs show.
+            '\x1b' => character.to_string(),
             '\0'..='\x1f' => format!("^{}", char::from(character as u8 | 0x40)),
             '\x7f' => "^?".to_owned(),
             _ if character.is_ascii() => character.to_string(),
