@@ -1,7 +1,7 @@
 //! Guard functions and operators of `erlang`: thin wrappers of `operations`.
 
 use atoll_loader::instruction::{Comparison, TypeTest};
-use atoll_operations::{arithmetic, bit_part, guards};
+use atoll_operations::{Exception, arithmetic, bit_part, guards};
 use atoll_process::{BuiltIn, Caller, Outcome};
 use atoll_term::Term;
 
