@@ -13,13 +13,15 @@ CONFORMANCE ?=
 SOAK ?= hybrid 600 16
 # Arguments of `make pauses`: seconds, megabytes, numbers of processes.
 PAUSES ?= 3 500 1000 100000
+# Debian's suites for `make newer-otp`.
+SUITES ?= trixie sid
 # How long `make fuzz` runs, in seconds.
 SECONDS_OF_FUZZING ?= 60
 
-.PHONY: help run test bench pauses conformance asan fuzz soak clean
+.PHONY: help run test bench pauses conformance newer-otp asan fuzz soak clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: ## Compare a real program on every heap architecture and on stock erl; a table and a plot
 	@scripts/setup run
@@ -40,6 +42,10 @@ pauses: ## Pauses of hybrid with 500 MB of messages live, beside stock erl's and
 conformance: ## Run OTP's own test suites on every heap and on stock erl (hours; CONFORMANCE="--only lists --heaps private")
 	@scripts/setup test
 	@scripts/conformance $(CONFORMANCE)
+
+newer-otp: ## Try Atoll on the libraries of OTP 27 and 29, from Debian's packages (SUITES="trixie sid"; chroot needs root)
+	@scripts/setup run
+	@scripts/newer-otp $(SUITES)
 
 asan: ## Run the tests of the crates with raw memory under AddressSanitizer (needs a nightly toolchain)
 	@scripts/setup test

@@ -40,7 +40,7 @@ pub const BUILT_INS: &[BuiltIn] = &[
 ];
 
 /// Modules that OTP's runtime has in it, in the order in which it loads them.
-pub const PRE_LOADED: [&str; 21] = [
+pub const PRE_LOADED: [&str; 22] = [
     "persistent_term",
     "counters",
     "atomics",
@@ -62,6 +62,7 @@ pub const PRE_LOADED: [&str; 21] = [
     "init",
     "erl_init",
     "erts_code_purger",
+    "erts_trace_cleaner",
 ];
 
 static PURGED: Mutex<Vec<Arc<ModuleCode>>> = Mutex::new(Vec::new());
@@ -79,7 +80,9 @@ fn loaded(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
 }
 
 fn pre_loaded(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
-    Ok(caller.heap().list(PRE_LOADED.map(name)))
+    // Older releases do not have the last one.
+    let is_there = |module: &Term| *module != name("erts_trace_cleaner") || is_loaded(*module);
+    Ok(caller.heap().list(PRE_LOADED.map(name).into_iter().filter(is_there)))
 }
 
 /// `function_exported(Module, Name, Arity)`: built-in functions count where a module is loaded or none is needed.

@@ -16,6 +16,7 @@ pub const BUILT_INS: &[BuiltIn] = &[
     row("erts_debug", "display", 1, display_and_return),
     row("erlang", "display_string", 1, display_string),
     row("erlang", "display_string", 2, display_string_on),
+    row("erts_internal", "term_to_string", 2, term_to_string),
 ];
 
 static PRINT: OnceLock<fn(&str)> = OnceLock::new();
@@ -54,6 +55,21 @@ fn display_and_return(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     line.push('\n');
     print(&line)?;
     Ok(caller.heap().string(&line))
+}
+
+/// `term_to_string(Term, Limit | undefined)`
+fn term_to_string(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let limit = match arguments[1] {
+        atoms::UNDEFINED => usize::MAX,
+        limit => limit
+            .as_small()
+            .and_then(|limit| usize::try_from(limit).ok())
+            .filter(|limit| *limit > 0)
+            .ok_or_else(badarg)?,
+    };
+    let mut out = String::new();
+    text::write(&mut out, arguments[0], text::TextOptions { limit, ..text::TextOptions::default() });
+    Ok(caller.heap().string(&out))
 }
 
 fn display_nl(_: &mut Caller<'_>, _: &[Term]) -> Outcome {

@@ -1,12 +1,18 @@
 //! The external term format.
 
 use atoll_code::Resolver;
-use atoll_etf::{DecodeError, DecodeOptions, EncodeError, EncodeOptions, decode, encode, encoded_size};
+use atoll_etf::{
+    DecodeError, DecodeOptions, EncodeError, EncodeOptions, LOCAL_SEAL, decode, encode, encode_local, encoded_size,
+};
 use atoll_operations::Exception;
 use atoll_process::{BuiltIn, Caller, Interrupt, Outcome};
 use atoll_term::{Build, Term, View, atoms, this_node};
 
+use crate::process_support::Name;
 use crate::support::{bad_option, badarg, charge_bytes, row};
+use crate::system_info::release_number;
+
+static LOCAL: Name = Name::new("local");
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
@@ -23,13 +29,17 @@ pub const BUILT_INS: &[BuiltIn] = &[
 /// Level of `compressed` without a number.
 const DEFAULT_LEVEL: u32 = 6;
 
-/// The options of `term_to_binary/2`; those of `external_size/2` are fewer.
-fn encode_options(arguments: &[Term], only_version: bool) -> Result<EncodeOptions, Exception> {
-    let mut options = EncodeOptions::default();
-    let Some(mut rest) = arguments.get(1).copied() else { return Ok(options) };
+/// The first release with the option `local`.
+const LOCAL_SINCE: u32 = 26;
+
+/// The options of `term_to_binary/2`, and whether `local` is one of them; those of `external_size/2` are fewer.
+fn encode_options(arguments: &[Term], only_version: bool) -> Result<(EncodeOptions, bool), Exception> {
+    let (mut options, mut local) = (EncodeOptions::default(), false);
+    let Some(mut rest) = arguments.get(1).copied() else { return Ok((options, local)) };
     while let View::Cons(option, tail) = rest.view() {
         rest = tail;
         match option.view() {
+            View::Atom(_) if option == LOCAL.get() && release_number() >= LOCAL_SINCE => local = true,
             View::Atom(atoms::COMPRESSED) if !only_version => options.compressed = Some(DEFAULT_LEVEL),
             View::Atom(atoms::DETERMINISTIC) if !only_version => options.deterministic = true,
             View::Tuple([atoms::COMPRESSED, level]) if !only_version => {
@@ -39,7 +49,7 @@ fn encode_options(arguments: &[Term], only_version: bool) -> Result<EncodeOption
             _ => return Err(Exception::badarg()),
         }
     }
-    if rest.is_nil() { Ok(options) } else { Err(Exception::badarg()) }
+    if rest.is_nil() { Ok((options, local)) } else { Err(Exception::badarg()) }
 }
 
 fn number_up_to(term: Term, limit: u8) -> Result<u8, Exception> {
@@ -55,7 +65,8 @@ fn encode_failure(error: EncodeError) -> Exception {
 }
 
 fn term_to_binary(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let options = encode_options(arguments, false)?;
+    let (options, local) = encode_options(arguments, false)?;
+    let encode = if local { encode_local } else { encode };
     let bytes = encode(arguments[0], options, this_node()).map_err(encode_failure)?;
     charge_bytes(caller, bytes.len());
     Ok(caller.heap().binary(&bytes))
@@ -68,8 +79,9 @@ fn term_to_iovec(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 fn external_size(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let options = encode_options(arguments, true)?;
-    let size = encoded_size(arguments[0], options, this_node()).map_err(encode_failure)?;
+    let (options, local) = encode_options(arguments, true)?;
+    let seal = if local { 1 + LOCAL_SEAL } else { 0 };
+    let size = seal + encoded_size(arguments[0], options, this_node()).map_err(encode_failure)?;
     charge_bytes(caller, size);
     Ok(caller.heap().unsigned(size as u64))
 }

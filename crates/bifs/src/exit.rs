@@ -23,6 +23,8 @@ pub const BUILT_INS: &[BuiltIn] = &[
     BuiltIn { module: "erlang", name: "exit", arity: 1, function: exit_1 },
     BuiltIn { module: "erlang", name: "exit", arity: 2, function: exit_2 },
     BuiltIn { module: "erlang", name: "exit_signal", arity: 2, function: exit_2 },
+    BuiltIn { module: "erlang", name: "exit", arity: 3, function: exit_3 },
+    BuiltIn { module: "erlang", name: "exit_signal", arity: 3, function: exit_3 },
     BuiltIn { module: "erlang", name: "throw", arity: 1, function: throw },
     BuiltIn { module: "erlang", name: "raise", arity: 3, function: raise },
     BuiltIn { module: "erlang", name: "halt", arity: 0, function: halt_0 },
@@ -152,6 +154,18 @@ fn exit_2(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         take_signals(caller)?;
     }
     Ok(atoms::TRUE)
+}
+
+/// `exit(PidOrPort, Reason, [priority])`
+fn exit_3(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    only_priority(caller, arguments[2])?;
+    exit_2(caller, &arguments[..2])
+}
+
+/// Options of signals: `priority` alone. It has no effect on who has not asked for it, and nobody here can.
+pub fn only_priority(caller: &mut Caller<'_>, options: Term) -> Result<(), Interrupt> {
+    let known = list_elements(options).is_some_and(|options| options.iter().all(|one| *one == atoms::PRIORITY));
+    if known { Ok(()) } else { Err(badopt(caller)) }
 }
 
 fn halt_0(_: &mut Caller<'_>, _: &[Term]) -> Outcome {

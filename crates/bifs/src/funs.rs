@@ -6,6 +6,7 @@ use atoll_process::{BuiltIn, Caller, Outcome};
 use atoll_term::{Build, Term, View, atoms, text};
 
 use crate::support::{badarg, row};
+use crate::system_info::release_number;
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
@@ -17,6 +18,9 @@ pub const BUILT_INS: &[BuiltIn] = &[
 ];
 
 /// `{Item, Value}`
+/// The first release in which all funs say that the first process made them.
+const WITHOUT_CREATOR: u32 = 27;
+
 fn fun_info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let [fun, item] = *arguments else { return Err(badarg()) };
     let heap = caller.heap();
@@ -26,6 +30,7 @@ fn fun_info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         (View::Fun(fun), atoms::ARITY) => Term::small(fun.entry.arity.into()),
         (View::Fun(fun), atoms::ENV) => heap.list(fun.free.iter().copied()),
         (View::Fun(_), atoms::TYPE) => atoms::LOCAL,
+        (View::Fun(_), atoms::PID) if release_number() >= WITHOUT_CREATOR => Term::pid(0),
         (View::Fun(fun), atoms::PID) => fun.creator,
         (View::Fun(fun), atoms::INDEX | atoms::NEW_INDEX) => Term::small(fun.entry.index.into()),
         (View::Fun(fun), atoms::UNIQ) => Term::small(fun.entry.old_unique.into()),

@@ -3,7 +3,7 @@
 use atoll_loader::instruction::{Comparison, TypeTest};
 use atoll_operations::{Exception, arithmetic, bit_part, guards};
 use atoll_process::{BuiltIn, Caller, Outcome};
-use atoll_term::{Term, View, atoms};
+use atoll_term::Term;
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
@@ -62,6 +62,7 @@ pub const BUILT_INS: &[BuiltIn] = &[
     BuiltIn { module: "erlang", name: "is_float", arity: 1, function: is_float },
     BuiltIn { module: "erlang", name: "is_function", arity: 1, function: is_function },
     BuiltIn { module: "erlang", name: "is_integer", arity: 1, function: is_integer },
+    BuiltIn { module: "erlang", name: "is_integer", arity: 3, function: is_integer_between },
     BuiltIn { module: "erlang", name: "is_list", arity: 1, function: is_list },
     BuiltIn { module: "erlang", name: "is_map", arity: 1, function: is_map },
     BuiltIn { module: "erlang", name: "is_number", arity: 1, function: is_number },
@@ -72,8 +73,6 @@ pub const BUILT_INS: &[BuiltIn] = &[
     BuiltIn { module: "erlang", name: "binary_part", arity: 3, function: binary_part },
     BuiltIn { module: "erlang", name: "binary_part", arity: 2, function: binary_part_of_pair },
     BuiltIn { module: "erlang", name: "self", arity: 0, function: self_ },
-    BuiltIn { module: "erlang", name: "node", arity: 0, function: node },
-    BuiltIn { module: "erlang", name: "node", arity: 1, function: node_of },
 ];
 
 fn unary_bnot(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
@@ -296,6 +295,16 @@ fn is_integer(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     Ok(Term::boolean(guards::is_of_type(TypeTest::Integer, arguments[0])))
 }
 
+/// `is_integer(Term, Least, Most)`: the limits have to be integers whatever the term is.
+fn is_integer_between(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let &[term, least, most] = arguments else { return Err(Exception::badarg().into()) };
+    if !least.is_integer() || !most.is_integer() {
+        return Err(Exception::badarg().into());
+    }
+    let is_less = |one, other| guards::holds(Comparison::Less, one, other);
+    Ok(Term::boolean(term.is_integer() && !is_less(term, least) && !is_less(most, term)))
+}
+
 fn is_list(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     Ok(Term::boolean(guards::is_of_type(TypeTest::List, arguments[0])))
 }
@@ -334,16 +343,4 @@ fn binary_part_of_pair(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 fn self_(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
     Ok(caller.process.pid)
-}
-
-fn node(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
-    Ok(atoms::NONODE_NOHOST)
-}
-
-fn node_of(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    match arguments[0].view() {
-        View::Pid(_) | View::Port(_) | View::Reference(_) => Ok(atoms::NONODE_NOHOST),
-        View::External(external) => Ok(external.node),
-        _ => Err(Exception::badarg().into()),
-    }
 }

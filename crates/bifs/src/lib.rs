@@ -30,6 +30,7 @@ mod etf;
 mod funs;
 mod hash;
 mod identifiers;
+mod instrumentation;
 mod internal_state;
 mod iolist;
 mod link;
@@ -37,6 +38,7 @@ mod lists;
 mod maps;
 mod math;
 mod monitor;
+mod node;
 mod os;
 mod otp;
 mod packets;
@@ -47,6 +49,7 @@ mod process_support;
 mod re;
 mod re_options;
 mod re_pattern;
+mod records;
 mod registry;
 mod send;
 mod seq_trace;
@@ -101,6 +104,7 @@ const AREAS: &[&[BuiltIn]] = &[
     guards::BUILT_INS,
     hash::BUILT_INS,
     identifiers::BUILT_INS,
+    instrumentation::BUILT_INS,
     internal_state::BUILT_INS,
     iolist::BUILT_INS,
     link::BUILT_INS,
@@ -108,12 +112,14 @@ const AREAS: &[&[BuiltIn]] = &[
     maps::BUILT_INS,
     math::BUILT_INS,
     monitor::BUILT_INS,
+    node::BUILT_INS,
     os::BUILT_INS,
     packets::BUILT_INS,
     persistent_term::BUILT_INS,
     process_flag::BUILT_INS,
     process_info::BUILT_INS,
     re::BUILT_INS,
+    records::BUILT_INS,
     registry::BUILT_INS,
     send::BUILT_INS,
     seq_trace::BUILT_INS,

@@ -8,12 +8,13 @@ use atoll_process::sequence::Mark;
 use atoll_process::{BuiltIn, Caller, Outcome, Signal, System, signal, tracing};
 use atoll_term::{Build, Term, View, atoms};
 
-use crate::exit::take_signals;
+use crate::exit::{only_priority, take_signals};
 use crate::process_support::badarg;
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
     BuiltIn { module: "erlang", name: "link", arity: 1, function: link },
+    BuiltIn { module: "erlang", name: "link", arity: 2, function: link_2 },
     BuiltIn { module: "erlang", name: "unlink", arity: 1, function: unlink },
 ];
 
@@ -46,6 +47,12 @@ fn link(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         take_signals(caller)?;
     }
     Ok(atoms::TRUE)
+}
+
+/// `link(PidOrPort, [priority])`
+fn link_2(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    only_priority(caller, arguments[1])?;
+    link(caller, &arguments[..1])
 }
 
 fn is_open(port: Term) -> bool {

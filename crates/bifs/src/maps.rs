@@ -153,5 +153,25 @@ fn map_next(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         return Err(badarg());
     };
     charge_elements(caller, limit.min(map::map_size(map)));
+    if path.is_list() {
+        return next_of_keys(caller, map, path, form, limit);
+    }
     map::map_next(caller.heap(), map, path, form, limit).map_err(|_| badarg())
+}
+
+/// The iterator over these keys of a map, in their order, as far as `limit`: `{Key, Value, Next}`, at last `none`, or `[Keys | Map]`
+/// for what is left.
+fn next_of_keys(caller: &mut Caller<'_>, map: Term, keys: Term, form: NextForm, limit: usize) -> Outcome {
+    let NextForm::Iterator = form else { return Err(badarg()) };
+    let (mut pairs, mut left) = (Vec::new(), keys);
+    while left.is_cons() && pairs.len() < limit {
+        pairs.push((left.head(), map::get(map, left.head()).ok_or_else(badarg)?));
+        left = left.tail();
+    }
+    if !left.is_list() {
+        return Err(badarg());
+    }
+    let heap = caller.heap();
+    let end = if left.is_nil() { atoms::NONE } else { heap.cons(left, map) };
+    Ok(pairs.into_iter().rev().fold(end, |next, (key, value)| heap.tuple(&[key, value, next])))
 }

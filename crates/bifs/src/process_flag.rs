@@ -7,6 +7,7 @@ use atoll_term::{Term, View, atoms, map};
 use crate::exit::take_signals;
 use crate::process_support::{badarg, badopt, error_with_cause, list_elements, name};
 use crate::spawn::{HeapLimit, boolean, message_queue_data, size};
+use crate::system_info::release_number;
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
@@ -105,6 +106,11 @@ fn process_flag(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
             let number = size(value).ok_or_else(badarg)?;
             if number > System::get().schedulers { Err(badarg()) } else { Ok(Term::small(0)) }
         }
+        // Nothing is ever sent to another node, so nobody ever waits for one.
+        _ if flag == name("async_dist") => {
+            let on = boolean(value).ok_or_else(badarg)?;
+            Ok(Term::boolean(std::mem::replace(&mut own.rare().async_dist, on)))
+        }
         _ if is_node_watch(flag) => {
             let on = boolean(value).ok_or_else(badarg)?;
             let watches = &mut own.rare().node_watches;
@@ -143,13 +149,20 @@ pub fn max_heap_size(caller: &mut Caller<'_>) -> Term {
     heap_limit_map(caller.heap(), words, flags.heap_limit_spares, flags.quiet_heap_limit)
 }
 
+/// The first release in which binaries outside of heaps can count.
+const COUNTS_BINARIES: u32 = 27;
+
 /// `#{size, kill, error_logger}`
 pub fn heap_limit_map(heap: &mut atoll_heap::Mutator, words: usize, spares: bool, quiet: bool) -> Term {
-    let pairs = [
+    let mut pairs = vec![
         (atoms::SIZE, Term::small(words as i64)),
         (atoms::KILL, Term::boolean(!spares)),
         (atoms::ERROR_LOGGER, Term::boolean(!quiet)),
     ];
+    // Binaries outside of heaps never count here.
+    if release_number() >= COUNTS_BINARIES {
+        pairs.push((name("include_shared_binaries"), Term::boolean(false)));
+    }
     map::from_pairs(heap, &pairs)
 }
 

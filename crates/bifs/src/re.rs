@@ -13,11 +13,13 @@ use crate::process_support::Name;
 use crate::re_options::{Capture, Choice, Options, Shape};
 use crate::re_pattern::{Key, compiled};
 use crate::support::{badarg, badarg_because, charge_bytes, row, text_list};
+use crate::system_info::release_number;
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
     row("re", "compile", 1, compile),
     row("re", "compile", 2, compile_with_options),
+    row("re", "import", 1, import),
     row("re", "run", 2, run),
     row("re", "run", 3, run_with_options),
     row("re", "internal_run", 4, internal_run),
@@ -26,11 +28,16 @@ pub const BUILT_INS: &[BuiltIn] = &[
 ];
 
 static RE: Name = Name::new("re");
+static EXPORT: Name = Name::new("export");
+static EXPORTED_PATTERN: Name = Name::new("re_exported_pattern");
 static PATTERN: Name = Name::new("re_pattern");
 static MATCH: Name = Name::new("match");
 static NO_MATCH: Name = Name::new("nomatch");
 static COMPILE: Name = Name::new("compile");
 static NAME_LIST: Name = Name::new("namelist");
+
+/// The first release whose patterns can be exported.
+const EXPORTS_SINCE: u32 = 28;
 
 /// Goes on in OTP's `re`.
 fn go_on(function: &str, arguments: Vec<Term>) -> Interrupt {
@@ -65,8 +72,49 @@ fn error_term(caller: &mut Caller<'_>, error: &CompileError) -> Term {
     caller.heap().tuple(&[text, Term::small(error.position as i64)])
 }
 
+/// A list of options without `export`, if that is among them.
+fn without_export(caller: &mut Caller<'_>, options: Term) -> Option<Term> {
+    let elements = atoll_operations::list::elements(options)?;
+    if !elements.contains(&EXPORT.get()) {
+        return None;
+    }
+    Some(caller.heap().list(elements.into_iter().filter(|option| *option != EXPORT.get())))
+}
+
+/// `compile/2` with `export`, since release 28: `{ok, {re_exported_pattern, Header, Pattern, Options, Code}}`. What is exported is what
+/// it was compiled of; header and code say nothing to this machine.
+fn export_pattern(caller: &mut Caller<'_>, pattern: Term, options: Term) -> Outcome {
+    let compiled = compile_pattern(caller, pattern, options)?;
+    if compiled.tuple_elements().is_none_or(|elements| elements.first() != Some(&atoms::OK)) {
+        return Ok(compiled);
+    }
+    let heap = caller.heap();
+    let nothing = heap.binary(&[]);
+    let exported = heap.tuple(&[EXPORTED_PATTERN.get(), nothing, pattern, options, nothing]);
+    Ok(heap.tuple(&[atoms::OK, exported]))
+}
+
+/// `import(Exported)`: compiles it for this machine, wherever it was exported.
+fn import(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let Some(&[tag, _, pattern, options, _]) = arguments[0].tuple_elements() else { return Err(badarg()) };
+    if tag != EXPORTED_PATTERN.get() {
+        return Err(badarg());
+    }
+    let options = without_export(caller, options).unwrap_or(options);
+    let compiled = compile_pattern(caller, pattern, options)?;
+    match compiled.tuple_elements() {
+        Some(&[atoms::OK, pattern]) => Ok(pattern),
+        _ => Err(badarg()),
+    }
+}
+
 /// `compile/2`
 fn compile_pattern(caller: &mut Caller<'_>, pattern: Term, options_term: Term) -> Outcome {
+    if release_number() >= EXPORTS_SINCE
+        && let Some(options) = without_export(caller, options_term)
+    {
+        return export_pattern(caller, pattern, options);
+    }
     let options = options_of(caller, options_term)?;
     if options.only_for_run {
         return Err(badarg_because(caller, atoms::ERL_STDLIB_ERRORS, atoms::BADOPT));

@@ -13,6 +13,7 @@ pub const BUILT_INS: &[BuiltIn] = &[
     BuiltIn { module: "erlang", name: "whereis", arity: 1, function: whereis },
     BuiltIn { module: "erlang", name: "registered", arity: 0, function: registered },
     BuiltIn { module: "erlang", name: "processes", arity: 0, function: processes },
+    BuiltIn { module: "erts_internal", name: "processes_next", arity: 1, function: processes_next },
     BuiltIn { module: "erlang", name: "is_process_alive", arity: 1, function: is_process_alive },
 ];
 
@@ -64,6 +65,26 @@ fn registered(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
 fn processes(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
     let pids = System::get().table.pids();
     Ok(caller.heap().list(pids))
+}
+
+/// Places of the table that are looked at in one call of `processes_next`.
+const PLACES: usize = 1024;
+
+/// `processes_next(Place)`: `{NextPlace, Pids}`, or `none` behind the last one.
+fn processes_next(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let place = arguments[0].as_small().and_then(|place| usize::try_from(place).ok()).ok_or_else(badarg)?;
+    let table = &System::get().table;
+    if place > table.limit() {
+        return Err(badarg());
+    }
+    if place == table.limit() {
+        return Ok(atoms::NONE);
+    }
+    let mut pids = Vec::new();
+    let next = table.each_from(place, PLACES, |process| pids.push(process.pid)).unwrap_or_else(|| table.limit());
+    let heap = caller.heap();
+    let pids = heap.list(pids);
+    Ok(heap.tuple(&[Term::small(next as i64), pids]))
 }
 
 /// `is_process_alive(Pid)`: signals that the caller sent before count, so a process that has some is asked.

@@ -11,6 +11,8 @@ pub const BUILT_INS: &[BuiltIn] = &[
     BuiltIn { module: "erlang", name: "system_monitor", arity: 0, function: get },
     BuiltIn { module: "erlang", name: "system_monitor", arity: 1, function: set_pair },
     BuiltIn { module: "erlang", name: "system_monitor", arity: 2, function: set },
+    BuiltIn { module: "erts_internal", name: "system_monitor", arity: 1, function: get_of_session },
+    BuiltIn { module: "erts_internal", name: "system_monitor", arity: 3, function: set_of_session },
 ];
 
 /// Least limit of `large_heap` in words, as in OTP.
@@ -37,6 +39,21 @@ fn set(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let nothing = list_elements(arguments[1]).is_some_and(|options| options.is_empty());
     let old = set_watch((!nothing).then_some(new));
     Ok(settings(caller, old))
+}
+
+/// `system_monitor(legacy)`: there is one set of settings, that of no session.
+fn get_of_session(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    if arguments[0] == name("legacy") { get(caller, &[]) } else { Err(badarg()) }
+}
+
+/// `system_monitor(legacy, Pid | undefined, Options)`
+fn set_of_session(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let &[session, pid, options] = arguments else { return Err(badarg()) };
+    match pid {
+        _ if session != name("legacy") => Err(badarg()),
+        atoms::UNDEFINED => set_pair(caller, &[atoms::UNDEFINED]),
+        _ => set(caller, &[pid, options]),
+    }
 }
 
 fn read(pid: Term, options: Term) -> Option<Watch> {

@@ -6,6 +6,7 @@ use atoll_term::atoms::{AtomError, MAX_ATOM_CHARACTERS, atom, existing_atom};
 use atoll_term::{Allocate, Build, Export, FunEntry, MagicValue, Term, map};
 
 use crate::compressed::inflate;
+use crate::local::{SEAL, is_sealed};
 use crate::reader::Reader;
 use crate::tags;
 
@@ -80,6 +81,9 @@ pub fn decode<H: Allocate + ?Sized>(
     if reader.u8()? != tags::VERSION {
         return Err(DecodeError::Malformed);
     }
+    if bytes.get(1) == Some(&tags::LOCAL) {
+        return decode_local(bytes, options, resolve, heap);
+    }
     if bytes.get(1) != Some(&tags::COMPRESSED) {
         let mut decoder = Decoder { reader, options, resolve, heap };
         let term = decoder.term()?;
@@ -91,6 +95,23 @@ pub fn decode<H: Allocate + ?Sized>(
     let (inflated, taken) = inflate(&bytes[head..], length)?;
     let term = Decoder { reader: Reader::new(&inflated), options, resolve, heap }.term()?;
     Ok((term, head + taken))
+}
+
+/// Decodes the local form, if this node wrote it.
+fn decode_local<H: Allocate + ?Sized>(
+    bytes: &[u8],
+    options: DecodeOptions,
+    resolve: &mut dyn Resolve,
+    heap: &mut H,
+) -> Result<(Term, usize), DecodeError> {
+    let head = 2 + SEAL;
+    let (Some(sealed), Some(inner)) = (bytes.get(2..head), bytes.get(head..)) else {
+        return Err(DecodeError::Malformed);
+    };
+    let mut decoder = Decoder { reader: Reader::new(inner), options, resolve, heap };
+    let term = decoder.term()?;
+    let length = inner.len() - decoder.reader.remaining();
+    if is_sealed(sealed, inner, length) { Ok((term, head + length)) } else { Err(DecodeError::Malformed) }
 }
 
 /// A term whose parts are still being read.

@@ -1,5 +1,7 @@
 //! Terms to bytes, as OTP 25's `term_to_binary` writes them.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use atoll_term::atoms::atom_name;
 use atoll_term::map::{MapIter, is_flat, map_size};
 use atoll_term::{Big, Bits, External, ExternalKind, Fun, Term, View, compare_exact};
@@ -40,9 +42,18 @@ pub struct EncodeOptions {
     pub deterministic: bool,
 }
 
+/// Whether terms are written as releases from 26 on write them.
+static MODERN: AtomicBool = AtomicBool::new(false);
+
+/// From now on what nobody says otherwise about is written as releases from 26 on do: atoms in UTF-8, ports in the long form.
+pub fn write_as_since_26() {
+    MODERN.store(true, Ordering::Relaxed);
+}
+
 impl Default for EncodeOptions {
     fn default() -> EncodeOptions {
-        EncodeOptions { compressed: None, minor_version: 1, deterministic: false }
+        let minor_version = if MODERN.load(Ordering::Relaxed) { 2 } else { 1 };
+        EncodeOptions { compressed: None, minor_version, deterministic: false }
     }
 }
 
@@ -283,7 +294,7 @@ impl<S: Sink> Encoder<S> {
     }
 
     fn port(&mut self, node: (Term, u32), number: u64) {
-        let short = is_short_port(number);
+        let short = is_short_port(number) && !MODERN.load(Ordering::Relaxed);
         self.sink.put_u8(if short { tags::NEW_PORT } else { tags::V4_PORT });
         self.atom(node.0);
         if short {

@@ -12,9 +12,11 @@ mod compressed;
 mod decode;
 mod encode;
 mod identifier;
+mod local;
 mod reader;
 mod sink;
 mod tags;
 
 pub use decode::{DecodeError, DecodeOptions, Resolve, decode};
-pub use encode::{EncodeError, EncodeOptions, encode, encoded_size};
+pub use encode::{EncodeError, EncodeOptions, encode, encoded_size, write_as_since_26};
+pub use local::{SEAL as LOCAL_SEAL, encode_local};

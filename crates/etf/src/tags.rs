@@ -31,3 +31,4 @@ pub const MAP: u8 = 116;
 pub const ATOM_UTF8: u8 = 118;
 pub const SMALL_ATOM_UTF8: u8 = 119;
 pub const V4_PORT: u8 = 120;
+pub const LOCAL: u8 = 121;

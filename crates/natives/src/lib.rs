@@ -12,13 +12,15 @@ pub mod dirty;
 mod files;
 mod sockets;
 mod support;
+pub mod terminal;
 mod tracer;
 mod zlib;
 
 pub use files::names::{Encoding, native_bytes, set_encoding};
+pub use support::set_release;
 
 /// Modules whose native functions are part of the machine: `erlang:load_nif/2` has nothing left to do for them.
-pub const MODULES: &[&str] = &["prim_file", "prim_buffer", "erl_tracer", "zlib", "prim_socket", "prim_net"];
+pub const MODULES: &[&str] = &["prim_file", "prim_buffer", "erl_tracer", "zlib", "prim_socket", "prim_net", "prim_tty"];
 
 /// The tables of all areas.
 const AREAS: &[&[BuiltIn]] = &[
@@ -36,6 +38,9 @@ const AREAS: &[&[BuiltIn]] = &[
     sockets::open::BUILT_INS,
     sockets::receiving::BUILT_INS,
     sockets::sending::BUILT_INS,
+    terminal::BUILT_INS,
+    terminal::capabilities::BUILT_INS,
+    terminal::width::BUILT_INS,
     tracer::BUILT_INS,
     zlib::BUILT_INS,
 ];

@@ -13,6 +13,19 @@ pub const fn row(module: &'static str, name: &'static str, arity: u8, function: 
     BuiltIn { module, name, arity, function }
 }
 
+/// The release of OTP's libraries.
+static RELEASE: AtomicU32 = AtomicU32::new(25);
+
+/// Sets the release of OTP's libraries that the machine runs.
+pub fn set_release(number: u32) {
+    RELEASE.store(number, Ordering::Relaxed);
+}
+
+/// The release of OTP's libraries that the machine runs.
+pub fn release() -> u32 {
+    RELEASE.load(Ordering::Relaxed)
+}
+
 /// The error `badarg`.
 pub fn badarg() -> Interrupt {
     Exception::badarg().into()

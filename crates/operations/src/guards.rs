@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use atoll_loader::{Comparison, TypeTest};
 use atoll_term::{Allocate, Term, View, atoms, compare, equal, exactly_equal, map};
 
+use crate::bit_match::Context;
 use crate::{Exception, list};
 
 /// Type test of one value.
@@ -125,13 +126,23 @@ pub fn size(term: Term) -> Result<Term, Exception> {
     }
 }
 
+/// Bits of a bitstring, or those that are left of one that is being matched: compilers from release 26 on ask about the rest of
+/// a match without making it.
+#[inline]
+fn bits_of(term: Term) -> Option<usize> {
+    match term.bits() {
+        Some(bits) => Some(bits.length),
+        None => Context::of(term).map(|context| context.remaining()),
+    }
+}
+
 /// `byte_size(Bitstring)`: bits that fill no byte count as one.
 ///
 /// # Errors
 /// `badarg`
 #[inline]
 pub fn byte_size(term: Term) -> Result<Term, Exception> {
-    term.bits().map(|bits| count(bits.byte_length())).ok_or(Exception::badarg())
+    bits_of(term).map(|bits| count(bits.div_ceil(8))).ok_or(Exception::badarg())
 }
 
 /// `bit_size(Bitstring)`
@@ -140,7 +151,7 @@ pub fn byte_size(term: Term) -> Result<Term, Exception> {
 /// `badarg`
 #[inline]
 pub fn bit_size(term: Term) -> Result<Term, Exception> {
-    term.bits().map(|bits| count(bits.length)).ok_or(Exception::badarg())
+    bits_of(term).map(count).ok_or(Exception::badarg())
 }
 
 /// `length(List)`

@@ -201,6 +201,8 @@ pub struct Rare {
     pub suspending: Vec<Term>,
     /// Who is to be told when it has stopped.
     pub suspenders: Vec<(Term, ReferenceId)>,
+    /// `async_dist`
+    pub async_dist: bool,
     /// How often it has asked for news of nodes.
     pub node_watches: u32,
     /// What it is asked to tell a tracer.

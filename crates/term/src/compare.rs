@@ -10,6 +10,7 @@ use smallvec::SmallVec;
 
 use crate::atoms::atom_name;
 use crate::equal::exactly_equal;
+use crate::equal::same_float;
 use crate::map::{self, Cells};
 use crate::node::this_node;
 use crate::number::{compare_bigs, compare_numbers};
@@ -306,7 +307,10 @@ fn relation<'h>(a: Term, b: Term, exact: bool) -> Relation<'h> {
         }
         (a, b) => match (Identifier::of(&a), Identifier::of(&b)) {
             (Some(a), Some(b)) => a.compare(&b),
-            _ => compare_numbers(a, b).unwrap_or(Ordering::Equal),
+            _ => match (&a, &b) {
+                (View::Float(a), View::Float(b)) if exact && a == b && !same_float(*a, *b) => a.total_cmp(b),
+                _ => compare_numbers(a, b).unwrap_or(Ordering::Equal),
+            },
         },
     })
 }

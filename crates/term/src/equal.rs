@@ -1,5 +1,7 @@
 //! Equality of terms: `==` and `=:=`. Cheaper than the order, because shapes must agree as well.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use smallvec::SmallVec;
 
 use crate::compare::compare_bits;
@@ -14,7 +16,20 @@ pub fn equal(a: Term, b: Term) -> bool {
     a == b || !(a.is_immediate() && b.is_immediate()) && same(a, b, Mode::ByValue)
 }
 
-/// `A =:= B`: integers and floats differ; `0.0` and `-0.0` do not.
+static ZEROS_DIFFER: AtomicBool = AtomicBool::new(false);
+
+/// From now on `0.0 =:= -0.0` is false, as from release 27 on. To be said before there are terms.
+pub fn tell_zeros_apart() {
+    ZEROS_DIFFER.store(true, Ordering::Relaxed);
+}
+
+/// Whether two floats are exactly equal.
+#[inline]
+pub(crate) fn same_float(a: f64, b: f64) -> bool {
+    a == b && (a != 0.0 || a.to_bits() == b.to_bits() || !ZEROS_DIFFER.load(Ordering::Relaxed))
+}
+
+/// `A =:= B`: integers and floats differ; `0.0` and `-0.0` do not, unless [`tell_zeros_apart`] says so.
 #[inline]
 pub fn exactly_equal(a: Term, b: Term) -> bool {
     a == b || a.is_pointer() && b.is_pointer() && same(a, b, Mode::Exact)
@@ -115,7 +130,10 @@ fn relation<'h>(a: Term, b: Term, mode: Mode) -> Relation<'h> {
         (Kind::PositiveBig, Kind::PositiveBig) | (Kind::NegativeBig, Kind::NegativeBig) => {
             is(a.as_big().map(|big| big.limbs) == b.as_big().map(|big| big.limbs))
         }
-        (Kind::Float, Kind::Float) => is(a.as_float() == b.as_float()),
+        (Kind::Float, Kind::Float) => is(match (a.as_float(), b.as_float()) {
+            (Some(a), Some(b)) if mode == Mode::Exact => same_float(a, b),
+            (a, b) => a == b,
+        }),
         (Kind::Float, _) | (_, Kind::Float) if mode == Mode::ByValue => same_value(a, b),
         _ => match (a.view(), b.view()) {
             (View::Fun(a), View::Fun(b)) => {

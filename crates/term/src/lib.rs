@@ -22,7 +22,7 @@ mod word;
 pub use build::{Allocate, Build, HEAP_BINARY_LIMIT};
 pub use compare::{compare, compare_exact};
 pub use entry::{Export, FunEntry};
-pub use equal::{equal, exactly_equal};
+pub use equal::{equal, exactly_equal, tell_zeros_apart};
 pub use header::{Header, Kind, MAX_ARITY};
 pub use node::{set_this_node, this_node};
 pub use off_heap::{HeldBinary, KnownText, MagicValue, OffHeapBinary, release_off_heap_part};

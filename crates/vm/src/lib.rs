@@ -12,6 +12,7 @@ mod options;
 mod output;
 mod path;
 mod program;
+mod release;
 mod run;
 mod statistics;
 

@@ -74,6 +74,9 @@ pub fn run(options: &Options, program: &Program, arguments: &[String]) -> Result
     atoll_bifs::install_print(output::print);
     on_load::install(default_heap(options));
     let otp = find_otp(options.otp.as_deref());
+    if let Some(root) = &otp {
+        crate::release::install(root);
+    }
     if options.otp.is_some() && otp.as_ref().is_none_or(|otp| !otp.join("lib").is_dir()) {
         let given = options.otp.clone().unwrap_or_default();
         return Err(BootError::Option(format!("--otp {}: there is no folder `lib` in it", given.display())));

@@ -14,19 +14,21 @@ use crate::sockets::options::{Access, Value, find};
 use crate::sockets::socket::{closed, invalid, raise_invalid, socket};
 use crate::sockets::state::{BUFFER_BYTES, CONTROL_BYTES, Phase, boolean};
 use crate::sockets::values;
-use crate::support::{Name, atom, done, int, ok, posix_error, row};
+use crate::support::{Name, atom, badarg, done, int, ok, posix_error, row};
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
     row("prim_socket", "nif_setopt", 5, set),
     row("prim_socket", "nif_getopt", 3, get),
     row("prim_socket", "nif_getopt", 4, get_native),
+    row("prim_socket", "nif_getopt", 5, get_of_kind),
 ];
 
 static BOOLEAN: Name = Name::new("boolean");
 static DEFAULT: Name = Name::new("default");
 static INTEGER: Name = Name::new("integer");
 static INVALID: Name = Name::new("invalid");
+static NATIVE: Name = Name::new("native");
 static NOT_OWNER: Name = Name::new("not_owner");
 static OTP: Name = Name::new("otp");
 static SOCKET: Name = Name::new("socket");
@@ -184,6 +186,17 @@ fn get(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
             None => invalid(caller, "socket_option"),
         },
         Err(error) => posix_error(caller, error),
+    }
+}
+
+/// `nif_getopt(Socket, Level, Option, native, As)`, `nif_getopt(Socket, Level, Option, value, Input)`: an option that needs a
+/// value to be read is one of SCTP.
+fn get_of_kind(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let &[socket, level, option, kind, wanted] = arguments else { return Err(badarg()) };
+    match kind {
+        kind if kind == NATIVE.get() => get_native(caller, &[socket, level, option, wanted]),
+        atoms::VALUE => invalid(caller, "socket_option"),
+        _ => Err(badarg()),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::sockets::sending::MOST_PARTS;
 use crate::sockets::socket::{USE_REGISTRY, socket};
 use crate::sockets::state::{COUNT_NAMES, Phase, boolean, open_counts};
 use crate::sockets::{address, control, interfaces};
-use crate::support::{Name, atom, badarg, row};
+use crate::support::{Name, atom, badarg, release, row};
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
@@ -124,10 +124,7 @@ fn supports_of(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
             let levels: Vec<Term> = OPTIONS
                 .iter()
                 .map(|(level, options)| {
-                    let level = match *level {
-                        libc::SOL_SOCKET => atom("socket"),
-                        level => Term::small(level.into()),
-                    };
+                    let (name, number) = level_names(*level);
                     let options: Vec<Term> = options
                         .iter()
                         .map(|option| match option.number {
@@ -136,13 +133,30 @@ fn supports_of(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
                         })
                         .collect();
                     let options = heap.list(options);
-                    heap.tuple(&[level, options])
+                    match (release() >= LEVELS_BY_NAME, *level) {
+                        (true, _) => heap.tuple(&[name, number, options]),
+                        (false, libc::SOL_SOCKET) => heap.tuple(&[name, options]),
+                        (false, _) => heap.tuple(&[number, options]),
+                    }
                 })
                 .collect();
             heap.list(levels)
         }
         _ => Term::NIL,
     })
+}
+
+/// The first release whose table of options names levels, beside their numbers.
+const LEVELS_BY_NAME: u32 = 29;
+
+/// Name and number of a level of options.
+fn level_names(level: i32) -> (Term, Term) {
+    let named = PROTOCOLS.into_iter().find(|(_, number)| *number == level);
+    let name = match level {
+        libc::SOL_SOCKET => "socket",
+        _ => named.map_or("undefined", |(name, _)| name),
+    };
+    (atom(name), Term::small(level.into()))
 }
 
 /// Protocols that are there whatever the system's list says.

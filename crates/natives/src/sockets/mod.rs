@@ -8,7 +8,7 @@ mod control;
 mod extended_error;
 pub mod information;
 pub mod interfaces;
-mod line;
+pub mod line;
 pub mod names;
 mod namespace;
 pub mod open;

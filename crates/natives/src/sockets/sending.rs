@@ -23,6 +23,7 @@ pub const BUILT_INS: &[BuiltIn] = &[
     row("prim_socket", "nif_send", 4, send),
     row("prim_socket", "nif_sendto", 5, send_to),
     row("prim_socket", "nif_sendmsg", 5, send_message),
+    row("prim_socket", "nif_sendv", 3, send_parts),
     row("prim_socket", "nif_sendfile", 1, forget_file),
     row("prim_socket", "nif_sendfile", 4, continue_file),
     row("prim_socket", "nif_sendfile", 5, begin_file),
@@ -196,6 +197,27 @@ fn send_message(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let slices: Vec<&[u8]> = parts.iter().map(|part| &**part).collect();
     let wanted = slices.iter().map(|slice| slice.len()).sum();
     let result = endpoints::send_message(descriptor.as_fd(), &slices, &control, flags, to.as_deref());
+    turn.finish(caller, result, wanted, more)
+}
+
+/// `nif_sendv(Socket, Parts, Handle)`
+fn send_parts(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let target = socket(arguments[0])?;
+    if target.lock().phase != Phase::Open {
+        return closed(caller);
+    }
+    let Some((parts, more)) = parts(arguments[1]) else { return invalid(caller, "iov") };
+    if more && target.kind != libc::SOCK_STREAM {
+        return invalid(caller, "iov");
+    }
+    let turn = match turn(caller, arguments[0], arguments[2]) {
+        Ok(turn) => turn,
+        Err(outcome) => return outcome,
+    };
+    let Some(descriptor) = open_descriptor(&turn.state) else { return closed(caller) };
+    let slices: Vec<&[u8]> = parts.iter().map(|part| &**part).collect();
+    let wanted = slices.iter().map(|slice| slice.len()).sum();
+    let result = endpoints::send_message(descriptor.as_fd(), &slices, &[], 0, None);
     turn.finish(caller, result, wanted, more)
 }
 

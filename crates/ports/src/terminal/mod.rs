@@ -77,8 +77,10 @@ pub fn open(command: &str, _: &Settings) -> Result<Opened, Failure> {
     Ok(Opened { driver: Box::new(terminal), name: command.to_owned() })
 }
 
+pub use screen::without_delays;
+
 /// Whether the environment says that the terminal understands UTF-8.
-fn is_unicode() -> bool {
+pub fn is_unicode() -> bool {
     let said = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().filter_map(std::env::var_os).find(|value| !value.is_empty());
     said.is_some_and(|value| {
         let value = value.to_string_lossy().to_ascii_lowercase();

@@ -1,5 +1,7 @@
 //! The modes of the terminal: raw while the driver has it, as they were whenever the machine lets go of it.
 
+use std::os::fd::BorrowedFd;
+
 use parking_lot::{Mutex, MutexGuard};
 use rustix::io::Errno;
 use rustix::stdio::stdin;
@@ -35,6 +37,30 @@ pub fn take<'a>(flags: impl Iterator<Item = &'a str>) -> Result<(), Errno> {
         return Err(Errno::BUSY);
     }
     let before = tcgetattr(stdin())?;
+    let own = changed(&before, flags);
+    tcsetattr(stdin(), OptionalActions::Now, &own)?;
+    *modes = Some(Modes { before, own });
+    Ok(())
+}
+
+/// As [`take`], where the terminal may be taken already: its first modes stay those that it gets back.
+///
+/// # Errors
+/// What the system says.
+pub fn set<'a>(flags: impl Iterator<Item = &'a str>) -> Result<(), Errno> {
+    let mut modes = MODES.lock();
+    let before = match &*modes {
+        Some(modes) => modes.before.clone(),
+        None => tcgetattr(stdin())?,
+    };
+    let own = changed(&before, flags);
+    tcsetattr(stdin(), OptionalActions::Now, &own)?;
+    *modes = Some(Modes { before, own });
+    Ok(())
+}
+
+/// The modes with what these flags change.
+fn changed<'a>(before: &Termios, flags: impl Iterator<Item = &'a str>) -> Termios {
     let mut own = before.clone();
     own.input_modes.remove(InputModes::ISTRIP);
     for flag in flags {
@@ -65,9 +91,7 @@ pub fn take<'a>(flags: impl Iterator<Item = &'a str>) -> Result<(), Errno> {
             _ => {}
         }
     }
-    tcsetattr(stdin(), OptionalActions::Now, &own)?;
-    *modes = Some(Modes { before, own });
-    Ok(())
+    own
 }
 
 /// Gives the terminal back for good.
@@ -98,6 +122,13 @@ pub fn window_size() -> Option<(usize, usize)> {
     let size = tcgetwinsize(stdin()).ok()?;
     let or = |count: u16, other: usize| if count == 0 { other } else { usize::from(count) };
     Some((or(size.ws_col, DEFAULT_SIZE.0), or(size.ws_row, DEFAULT_SIZE.1)))
+}
+
+/// Columns and rows as the first of these says that is a terminal; -1 for what it does not say.
+pub fn stated_size(descriptors: &[BorrowedFd<'_>]) -> Option<(i64, i64)> {
+    let size = descriptors.iter().find_map(|descriptor| tcgetwinsize(descriptor).ok())?;
+    let stated = |count: u16| if count == 0 { -1 } else { i64::from(count) };
+    Some((stated(size.ws_col), stated(size.ws_row))).filter(|size| *size != (-1, -1))
 }
 
 /// Reads what is typed; for who holds [`reading`]'s guard.

@@ -35,7 +35,7 @@ impl Screen {
 }
 
 /// A movement without the times (`$<5>`) that terminals of old needed for it.
-fn without_delays(text: &[u8]) -> Vec<u8> {
+pub fn without_delays(text: &[u8]) -> Vec<u8> {
     let mut kept = Vec::with_capacity(text.len());
     let mut rest = text;
     while let Some((byte, behind)) = rest.split_first() {

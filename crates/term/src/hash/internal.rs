@@ -103,8 +103,8 @@ fn one<'h>(term: Term, hash: &mut Mixer, tasks: &mut Tasks<'h>) -> Option<Term> 
         View::Small(_) | View::Atom(_) | View::Nil | View::Pid(_) | View::Port(_) => immediate(term, hash),
         View::Big(big) => hash.limbs(big.negative, big.limbs),
         View::Float(value) => {
-            // 0.0 and -0.0 are the same key.
-            let bits = if value == 0.0 { 0 } else { value.to_bits() };
+            // 0.0 and -0.0 may be the same key.
+            let bits = if crate::equal::same_float(value, 0.0) { 0 } else { value.to_bits() };
             hash.pair(bits as u32, (bits >> 32) as u32, SALT_FLOAT);
         }
         View::Cons(..) => return Some(list(term, hash, tasks)),

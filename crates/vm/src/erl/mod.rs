@@ -24,13 +24,17 @@ use crate::path::find_otp;
 /// Those that are there only with natives for sockets.
 const SOCKETS: [&str; 3] = ["prim_net", "prim_socket", "socket_registry"];
 
+/// Those that older releases do not have.
+const SINCE_27: [&str; 1] = ["erts_trace_cleaner"];
+
 /// Processes that the machine starts beside the first one: module, priority.
-const SYSTEM_PROCESSES: [(&str, Priority); 5] = [
+const SYSTEM_PROCESSES: [(&str, Priority); 6] = [
     ("erts_code_purger", Priority::High),
     ("erts_literal_area_collector", Priority::High),
     ("erts_dirty_process_signal_handler", Priority::Normal),
     ("erts_dirty_process_signal_handler", Priority::High),
     ("erts_dirty_process_signal_handler", Priority::Max),
+    ("erts_trace_cleaner", Priority::Normal),
 ];
 
 /// Folder below OTP's root with the modules that its runtime has in it.
@@ -52,6 +56,9 @@ fn load_preloaded(root: &Path) -> Result<(), BootError> {
     let sockets = atoll_natives::MODULES.contains(&"prim_socket");
     for module in PRE_LOADED.into_iter().filter(|module| sockets || !SOCKETS.contains(module)) {
         let file = folder.join(module).with_extension("beam");
+        if SINCE_27.contains(&module) && !file.is_file() {
+            continue;
+        }
         let failed = |error: &dyn std::fmt::Display| BootError::Module(format!("{}: {error}", file.display()));
         let bytes = std::fs::read(&file).map_err(|error| failed(&error))?;
         // OTP's runtime has them without lines.
@@ -84,6 +91,16 @@ fn init_arguments(root: &Path, line: Vec<OsString>) -> Vec<OsString> {
     arguments
 }
 
+/// Starts the daemon that keeps the names of nodes, unless it runs already, as `erl` does; whether it runs shows when `net_kernel` asks it.
+fn start_epmd(root: &Path) {
+    let quiet = std::process::Stdio::null;
+    let mut command = std::process::Command::new(program_folder(root).join("epmd"));
+    let started = command.arg("-daemon").stdin(quiet()).stdout(quiet()).stderr(quiet()).status();
+    if let Err(error) = started {
+        eprintln!("atoll: epmd: {error}");
+    }
+}
+
 /// Runs OTP with the words of an `erl` command line; returns the exit status.
 ///
 /// # Errors
@@ -113,6 +130,7 @@ pub fn run(mut options: Options, words: Vec<OsString>) -> Result<i32, BootError>
     if let Some(limit) = options.atoms {
         atoms::set_atom_limit(limit);
     }
+    crate::release::install(&root);
     atoll_process::watch::report_limits(report::heap_limit);
     let way = Use { built_ins: Vec::new(), report: report_uncaught, ended: process_ended, autoload: None };
     let schedulers = install(&options, way)?;
@@ -124,6 +142,9 @@ pub fn run(mut options: Options, words: Vec<OsString>) -> Result<i32, BootError>
     }
     for (name, value) in line.environment {
         environment::set(name, value);
+    }
+    if line.wants_epmd {
+        start_epmd(&root);
     }
     signals::start().map_err(|error| BootError::Option(format!("signals: {error}")))?;
     load_preloaded(&root)?;
@@ -144,6 +165,9 @@ fn start_processes(boot_module: &str, arguments: &[OsString]) -> Result<(), Boot
         let flags = Flags { system: true, off_heap_messages: true, ..options.flags };
         let process = (atom(module)?, atom("start")?);
         let call = atoll_code::registry().export(process.0, process.1, 0);
+        if !atoll_code::is_loaded(process.0) {
+            continue;
+        }
         let system = atoll_process::spawn::SpawnOptions { priority, flags, ..options };
         let pid = spawn(None, process, Term::NIL, Some(call), &system).map_err(|_| too_many())?;
         System::get().table.with(pid, |process| crate::output::adopt(process, init));

@@ -4,6 +4,7 @@ use std::io::IsTerminal;
 use std::sync::OnceLock;
 
 use atoll_heap::architecture;
+use atoll_natives::terminal;
 use atoll_process::{System, signal};
 use atoll_term::{Build, ScratchHeap, atoms};
 use parking_lot::Mutex;
@@ -14,7 +15,7 @@ use signal_hook::low_level::emulate_default_handler;
 use super::break_menu;
 
 /// Signals that `os:set_signal/2` knows and that can be handled, by name.
-const NAMES: [(&str, i32); 10] = [
+const NAMES: [(&str, i32); 11] = [
     ("sighup", consts::SIGHUP),
     ("sigquit", consts::SIGQUIT),
     ("sigabrt", consts::SIGABRT),
@@ -24,10 +25,14 @@ const NAMES: [(&str, i32); 10] = [
     ("sigusr2", consts::SIGUSR2),
     ("sigchld", consts::SIGCHLD),
     ("sigtstp", consts::SIGTSTP),
+    ("sigcont", consts::SIGCONT),
     ("sigwinch", consts::SIGWINCH),
 ];
 /// Those that OTP's runtime handles from the start.
-const FROM_THE_START: [i32; 5] = [consts::SIGTERM, consts::SIGUSR1, consts::SIGQUIT, consts::SIGCONT, consts::SIGINT];
+const FROM_THE_START: [i32; 6] =
+    [consts::SIGTERM, consts::SIGUSR1, consts::SIGQUIT, consts::SIGCONT, consts::SIGINT, consts::SIGWINCH];
+/// Those of them that nobody is told of who has not asked.
+const QUIET: [i32; 2] = [consts::SIGCONT, consts::SIGWINCH];
 
 /// What is done about a signal.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -59,15 +64,21 @@ pub fn start() -> std::io::Result<()> {
 
 fn arrived(number: i32) {
     match number {
-        consts::SIGCONT => return atoll_ports::terminal::mode::take_again(),
+        consts::SIGCONT => {
+            atoll_ports::terminal::mode::take_again();
+            terminal::signalled(terminal::Told::Continued);
+        }
+        consts::SIGWINCH => terminal::signalled(terminal::Told::Resized),
         consts::SIGINT => return interrupted(),
         _ => {}
     }
-    let way = WAYS.lock().iter().find(|(one, _)| *one == number).map_or(Way::Handle, |(_, way)| *way);
+    let way = WAYS.lock().iter().find(|(one, _)| *one == number).map(|(_, way)| *way);
+    let quiet = QUIET.contains(&number);
+    let way = way.unwrap_or(if quiet { Way::Ignore } else { Way::Handle });
     let told = match way {
         Way::Ignore => true,
         Way::Handle => tell(number),
-        Way::Default => false,
+        Way::Default => quiet,
     };
     if !told {
         atoll_platform::ending::restore();

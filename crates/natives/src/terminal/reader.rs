@@ -1,0 +1,137 @@
+//! The process that reads standard input, and what it is told.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock, Weak};
+
+use atoll_heap::architecture;
+use atoll_ports::Event;
+use atoll_ports::poller::{self, Target, Waiter};
+use atoll_process::{Caller, Interrupt, Own, ReferenceId, System, inspect, sequence};
+use atoll_term::{Build, MagicValue, ScratchHeap, Term};
+use parking_lot::Mutex;
+
+use crate::sockets::line::Handle;
+use crate::support::{Name, badarg};
+
+static READY_INPUT: Name = Name::new("ready_input");
+static SELECT: Name = Name::new("select");
+
+/// A signal of the operating system that concerns the terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// Its window has another size.
+    Resized,
+    /// The machine was stopped, and goes on.
+    Continued,
+}
+
+/// Who reads.
+pub struct Reader {
+    id: ReferenceId,
+    terminal: Weak<MagicValue>,
+    pid: Term,
+    /// What is in the message when something can be read.
+    wish: Handle,
+    /// And when a signal has come.
+    signals: Option<Handle>,
+    came: Mutex<Vec<Told>>,
+    ended: AtomicBool,
+}
+
+/// The readers there are.
+static READERS: LazyLock<Mutex<Vec<Weak<Reader>>>> = LazyLock::new(|| {
+    System::get().on_exit(process_ended);
+    Mutex::default()
+});
+
+fn process_ended(pid: Term, _: &mut Own) {
+    let mut ended = Vec::new();
+    READERS.lock().retain(|reader| {
+        let Some(reader) = reader.upgrade() else { return false };
+        let goes_on = reader.pid != pid;
+        if !goes_on {
+            ended.push(reader);
+        }
+        goes_on
+    });
+    for reader in ended {
+        reader.ended.store(true, Ordering::SeqCst);
+        poller::remove(&Target::Other(reader), rustix::stdio::stdin(), Event::Input);
+    }
+}
+
+/// Tells readers of a signal.
+pub fn signalled(what: Told) {
+    let readers: Vec<Arc<Reader>> = READERS.lock().iter().filter_map(Weak::upgrade).collect();
+    for reader in readers {
+        if let Some(signals) = reader.signals {
+            reader.came.lock().push(what);
+            reader.tell(signals);
+        }
+    }
+}
+
+impl Reader {
+    /// The caller reads from now on.
+    ///
+    /// # Errors
+    /// `badarg`
+    pub fn start(
+        caller: &mut Caller<'_>,
+        id: ReferenceId,
+        terminal: Term,
+        wish: Term,
+        signals: Option<Term>,
+    ) -> Result<Arc<Reader>, Interrupt> {
+        let value = inspect::magic_value(terminal).ok_or_else(badarg)?;
+        let signals = signals.map(|signals| Handle::of(signals).ok_or_else(badarg)).transpose()?;
+        let reader = Arc::new(Reader {
+            id,
+            terminal: Arc::downgrade(&value),
+            pid: caller.process.pid,
+            wish: Handle::of(wish).ok_or_else(badarg)?,
+            signals,
+            came: Mutex::default(),
+            ended: AtomicBool::new(false),
+        });
+        READERS.lock().push(Arc::downgrade(&reader));
+        caller.process.has_exit_work.store(true, Ordering::SeqCst);
+        reader.arm();
+        Ok(reader)
+    }
+
+    /// Has the reader told, once, when something can be read. Where input cannot be waited for, it is worth a try at once.
+    pub fn arm(self: &Arc<Self>) {
+        let added = poller::add(Target::Other(self.clone()), rustix::stdio::stdin(), Event::Input);
+        if added.is_err() {
+            self.tell(self.wish);
+        }
+    }
+
+    /// The oldest signal that was told and not taken.
+    pub fn take_signal(&self) -> Option<&'static str> {
+        let mut came = self.came.lock();
+        let first = (!came.is_empty()).then(|| came.remove(0))?;
+        Some(match first {
+            Told::Resized => "winch",
+            Told::Continued => "cont",
+        })
+    }
+
+    /// `{select, Terminal, Reference, ready_input}`
+    fn tell(&self, about: Handle) {
+        let Some(value) = self.terminal.upgrade().filter(|_| !self.ended.load(Ordering::SeqCst)) else { return };
+        let mut heap = ScratchHeap::new();
+        let terminal = heap.magic_reference(self.id.0, value);
+        let reference = about.term(&mut heap);
+        let message = heap.tuple(&[SELECT.get(), terminal, reference, READY_INPUT.get()]);
+        System::get().deliver_or_answer(self.pid, sequence::neutral(architecture().send(None, message)));
+    }
+}
+
+impl Waiter for Reader {
+    fn ready(self: Arc<Self>, _: Event) {
+        poller::remove(&Target::Other(self.clone()), rustix::stdio::stdin(), Event::Input);
+        self.tell(self.wish);
+    }
+}
