@@ -1,7 +1,7 @@
 %% Calls of built-in functions that are traced: in the middle of functions, in tail positions, through `apply`, and those
 %% that go on elsewhere; returns, exceptions, where they return to, counts, who is told of all calls.
 -module(trace_built_ins).
--export([main/1, calls/1, tail/1, fails/1, caught/1, nested/1, traps/1, dynamic/3, ends/1, loops/2, dynamic_later/1, loops_deep/1]).
+-export([main/1, calls/1, tail/1, fails/1, caught/1, nested/1, traps/1, dynamic/3, ends/1, loops/2, dynamic_later/1, loops_deep/1, only/1]).
 
 -define(FUNCTIONS, [{erlang, put, 2}, {erlang, get, 1}, {erlang, atom_to_list, 1}, {erlang, '++', 2}, {lists, reverse, 2},
                     {lists, member, 2}, {erlang, send, 2}, {erlang, exit, 1}, {erlang, error, 1}, {erlang, error, 2},
@@ -24,6 +24,7 @@ main(_) ->
     meta(),
     information(),
     loaded_later(),
+    both(),
     deep().
 
 cases() ->
@@ -183,6 +184,20 @@ loaded_later() ->
     show(told([call, return_to], dynamic_later, foo)),
     1 = erlang:trace_pattern({erlang, atom_to_list, 1}, false, [local]),
     show(told([call], dynamic_later, foo)).
+
+%% A function that is traced itself, and begins with a call of a built-in one.
+both() ->
+    All = [{?MODULE, only, 1}, {erlang, atom_to_list, 1}],
+    [begin
+         [1 = erlang:trace_pattern(F, [{'_', [], [{return_trace}]}], [local]) || F <- On],
+         show(told([call, return_to], only, foo)),
+         [1 = erlang:trace_pattern(F, false, [local]) || F <- Off],
+         show(told([call, return_to], only, foo)),
+         [1 = erlang:trace_pattern(F, false, [local]) || F <- All],
+         show(told([call], only, foo))
+     end || On <- [All, lists:reverse(All)], Off <- [[hd(All)], tl(All)]].
+
+only(X) -> atom_to_list(X).
 
 %% Frames that wait for returns, while the stack grows and is collected.
 deep() ->

@@ -13,7 +13,6 @@ use crate::spawn::boolean;
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
     BuiltIn { module: "erts_internal", name: "get_dflags", arity: 0, function: get_dflags },
-    BuiltIn { module: "erts_internal", name: "get_creation", arity: 0, function: undefined },
     BuiltIn { module: "erts_internal", name: "no_aux_work_threads", arity: 0, function: aux_work_threads },
     BuiltIn { module: "erts_internal", name: "is_system_process", arity: 1, function: is_system_process },
     BuiltIn { module: "erts_internal", name: "is_process_executing_dirty", arity: 1, function: not_a_process },
@@ -23,7 +22,6 @@ pub const BUILT_INS: &[BuiltIn] = &[
     BuiltIn { module: "erts_internal", name: "system_check", arity: 1, function: system_check },
     BuiltIn { module: "erts_internal", name: "process_display", arity: 2, function: process_display },
     BuiltIn { module: "erlang", name: "process_display", arity: 2, function: process_display },
-    BuiltIn { module: "erts_internal", name: "abort_pending_connection", arity: 2, function: never },
     BuiltIn { module: "erts_literal_area_collector", name: "release_area_switch", arity: 0, function: never },
     BuiltIn { module: "erlang", name: "load_nif", arity: 2, function: load_nif },
     BuiltIn { module: "erlang", name: "dt_get_tag", arity: 0, function: undefined },

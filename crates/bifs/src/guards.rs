@@ -3,7 +3,7 @@
 use atoll_loader::instruction::{Comparison, TypeTest};
 use atoll_operations::{Exception, arithmetic, bit_part, guards};
 use atoll_process::{BuiltIn, Caller, Outcome};
-use atoll_term::{Term, View, atoms};
+use atoll_term::Term;
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
@@ -73,8 +73,6 @@ pub const BUILT_INS: &[BuiltIn] = &[
     BuiltIn { module: "erlang", name: "binary_part", arity: 3, function: binary_part },
     BuiltIn { module: "erlang", name: "binary_part", arity: 2, function: binary_part_of_pair },
     BuiltIn { module: "erlang", name: "self", arity: 0, function: self_ },
-    BuiltIn { module: "erlang", name: "node", arity: 0, function: node },
-    BuiltIn { module: "erlang", name: "node", arity: 1, function: node_of },
 ];
 
 fn unary_bnot(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
@@ -345,16 +343,4 @@ fn binary_part_of_pair(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 fn self_(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
     Ok(caller.process.pid)
-}
-
-fn node(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
-    Ok(atoms::NONODE_NOHOST)
-}
-
-fn node_of(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    match arguments[0].view() {
-        View::Pid(_) | View::Port(_) | View::Reference(_) => Ok(atoms::NONODE_NOHOST),
-        View::External(external) => Ok(external.node),
-        _ => Err(Exception::badarg().into()),
-    }
 }

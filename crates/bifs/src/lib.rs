@@ -38,6 +38,7 @@ mod lists;
 mod maps;
 mod math;
 mod monitor;
+mod node;
 mod os;
 mod otp;
 mod packets;
@@ -112,6 +113,7 @@ const AREAS: &[&[BuiltIn]] = &[
     maps::BUILT_INS,
     math::BUILT_INS,
     monitor::BUILT_INS,
+    node::BUILT_INS,
     os::BUILT_INS,
     packets::BUILT_INS,
     persistent_term::BUILT_INS,

@@ -5,6 +5,7 @@ use atoll_process::{AliasKind, BuiltIn, Caller, Outcome, OutgoingMonitor, Refere
 use atoll_term::{Term, View, atoms};
 
 use crate::exit::take_signals;
+use crate::node;
 use crate::process_support::{badarg, badopt, error_with_cause, list_elements, name};
 
 /// What this file provides.
@@ -96,17 +97,12 @@ fn monitor_process(caller: &mut Caller<'_>, target: Term, options: Options) -> O
         View::Pid(_) => (target, Term::NONE),
         View::Atom(registered) => (system.whereis(registered).unwrap_or(Term::NONE), registered),
         View::Tuple(&[registered, node]) if registered.is_atom() && node.is_atom() => {
-            if node != atoms::NONODE_NOHOST {
-                // This machine is no distributed node.
-                return Err(badarg());
+            if node != node::this() {
+                return elsewhere(caller, target, &options);
             }
             (system.whereis(registered).unwrap_or(Term::NONE), registered)
         }
-        View::External(_) if target.is_pid() => {
-            let reference = start(caller, Term::NONE, Term::NONE, &options);
-            missing(caller, reference, atoms::PROCESS, target, atoms::NOCONNECTION);
-            return Ok(term_of(caller, reference, &options));
-        }
+        View::External(_) if target.is_pid() => return elsewhere(caller, target, &options),
         _ => return Err(badarg()),
     };
     let me = caller.process.pid;
@@ -118,6 +114,16 @@ fn monitor_process(caller: &mut Caller<'_>, target: Term, options: Options) -> O
     let signal = signal::bare(Signal::Monitor { from: me, reference, name: named, tag: atoms::DOWN });
     system.deliver_or_answer(pid, signal);
     Ok(term_of(caller, reference, &options))
+}
+
+/// A process of another node, which is down; without a name, this one does not know of other nodes' names.
+fn elsewhere(caller: &mut Caller<'_>, target: Term, options: &Options) -> Outcome {
+    if !target.is_pid() && !node::has_name() {
+        return Err(badarg());
+    }
+    let reference = start(caller, Term::NONE, Term::NONE, options);
+    missing(caller, reference, atoms::PROCESS, target, atoms::NOCONNECTION);
+    Ok(term_of(caller, reference, options))
 }
 
 /// Notes a monitor with this process.
@@ -149,7 +155,7 @@ fn missing(caller: &mut Caller<'_>, reference: ReferenceId, kind: Term, target: 
     let pid = caller.process.pid;
     let heap = caller.heap();
     let reference_term = reference.term(heap);
-    let object = if target.is_atom() { heap.tuple(&[target, atoms::NONODE_NOHOST]) } else { target };
+    let object = if target.is_atom() { heap.tuple(&[target, node::this()]) } else { target };
     let message = heap.tuple(&[atoms::DOWN, reference_term, kind, object, reason]);
     let fragment = atoll_heap::architecture().send(Some(heap), message);
     System::get().deliver_or_answer(pid, signal::attach(fragment, Signal::Down { reference }));

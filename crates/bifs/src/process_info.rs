@@ -409,7 +409,7 @@ impl Subject<'_> {
         let mut terms = Vec::with_capacity(monitors.len());
         for (_, monitor) in monitors {
             let object =
-                if monitor.name.is_none() { monitor.target } else { heap.tuple(&[monitor.name, atoms::NONODE_NOHOST]) };
+                if monitor.name.is_none() { monitor.target } else { heap.tuple(&[monitor.name, crate::node::this()]) };
             let kind = if monitor.target.is_local_port() { atoms::PORT } else { atoms::PROCESS };
             if !object.is_none() {
                 terms.push(heap.tuple(&[kind, object]));

@@ -35,7 +35,7 @@ fn send_with(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         atoll_term::View::Tuple(&[_, node]) if node.is_atom() => Some(node),
         _ => None,
     };
-    if !connect && node.is_some_and(|node| node != atoms::NONODE_NOHOST) {
+    if !connect && node.is_some_and(|node| node != crate::node::this()) {
         return Ok(atoms::NOCONNECT);
     }
     atoll_process::send::send(caller.process.pid, caller.own, destination, arguments[1])?;

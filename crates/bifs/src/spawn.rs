@@ -107,7 +107,7 @@ fn on_node(caller: &mut Caller<'_>, node: Term, work: Option<Work>) -> Option<Wo
     if !node.is_atom() {
         return None;
     }
-    if node == atoms::NONODE_NOHOST {
+    if node == crate::node::this() {
         return Some(work);
     }
     let arguments = caller.heap().list([atoms::NOCONNECTION]);

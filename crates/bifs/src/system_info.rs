@@ -20,12 +20,6 @@ use crate::statistics::start_time;
 pub const BUILT_INS: &[BuiltIn] = &[
     BuiltIn { module: "erlang", name: "system_info", arity: 1, function: system_info },
     BuiltIn { module: "erlang", name: "system_flag", arity: 2, function: system_flag },
-    BuiltIn { module: "erlang", name: "nodes", arity: 0, function: no_nodes },
-    BuiltIn { module: "erlang", name: "nodes", arity: 1, function: nodes },
-    BuiltIn { module: "erlang", name: "nodes", arity: 2, function: nodes },
-    BuiltIn { module: "erlang", name: "is_alive", arity: 0, function: is_alive },
-    BuiltIn { module: "erlang", name: "monitor_node", arity: 2, function: monitor_node },
-    BuiltIn { module: "erlang", name: "monitor_node", arity: 3, function: monitor_node },
     BuiltIn { module: "io", name: "printable_range", arity: 0, function: printable_range },
     BuiltIn { module: "error_logger", name: "warning_map", arity: 0, function: warning_map },
 ];
@@ -392,56 +386,6 @@ fn system_flag(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 /// How many processes OTP asks at once whether they run old code; 0: as many as the machine proposes.
 static OUTSTANDING_REQUESTS: AtomicUsize = AtomicUsize::new(0);
-
-fn no_nodes(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
-    Ok(Term::NIL)
-}
-
-/// `nodes(Kind)`, `nodes(Kind, Options)`: this node alone.
-fn nodes(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let kinds = crate::process_support::list_elements(arguments[0]).unwrap_or_else(|| vec![arguments[0]]);
-    let mut this = false;
-    for kind in kinds {
-        if !kind.is_atom() {
-            return Err(badarg());
-        }
-        match atoms::atom_name(kind) {
-            "this" | "known" => this = true,
-            "visible" | "hidden" | "connected" => {}
-            _ => return Err(badarg()),
-        }
-    }
-    let with_information = match arguments.get(1) {
-        None => false,
-        Some(options) if options.is_map() => true,
-        Some(_) => return Err(badarg()),
-    };
-    if !this {
-        return Ok(Term::NIL);
-    }
-    let node = if with_information {
-        let information = atoll_term::map::empty(caller.heap());
-        caller.heap().tuple(&[atoms::NONODE_NOHOST, information])
-    } else {
-        atoms::NONODE_NOHOST
-    };
-    Ok(caller.heap().list([node]))
-}
-
-fn is_alive(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
-    Ok(atoms::FALSE)
-}
-
-/// `monitor_node(Node, Bool, …)`: this machine is not a distributed node, so other nodes cannot be watched.
-fn monitor_node(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    if !arguments[0].is_atom() || crate::spawn::boolean(arguments[1]).is_none() {
-        return Err(badarg());
-    }
-    if arguments[0] == atoms::NONODE_NOHOST {
-        return Ok(atoms::TRUE);
-    }
-    Err(crate::process_support::error_with_cause(caller, name("notalive"), name("notalive")))
-}
 
 static PRINTABLE_UNICODE: AtomicBool = AtomicBool::new(false);
 static WARNINGS_AS: OnceLock<&'static str> = OnceLock::new();

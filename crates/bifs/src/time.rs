@@ -1,11 +1,10 @@
 //! Clocks, unique numbers, and the calendar's conversions.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicI64, Ordering};
 
 use atoll_operations::arithmetic;
 use atoll_platform::clock;
-use atoll_process::tracing::{LOWEST_UNIQUE, unique_monotonic};
+use atoll_process::tracing::{LOWEST_UNIQUE, later_than_before, unique_monotonic};
 use atoll_process::{BuiltIn, Caller, Outcome, ReferenceId};
 use atoll_term::{Build, Term, atoms};
 
@@ -130,11 +129,8 @@ fn os_timestamp(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
 
 /// `now/0`: unique, and always later than before.
 fn now(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
-    static LAST: AtomicI64 = AtomicI64::new(0);
-    let time = system_nanoseconds() / 1_000;
-    let later = |last: i64| Some(time.max(last + 1));
-    let last = LAST.fetch_update(Ordering::Relaxed, Ordering::Relaxed, later).unwrap_or_else(|last| last);
-    Ok(triple(caller, time.max(last + 1)))
+    let time = later_than_before(system_nanoseconds() / 1_000);
+    Ok(triple(caller, time))
 }
 
 fn unique_integer(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {

@@ -44,7 +44,7 @@ fn choose(pid: Term, own: &mut Own, which: u32, parts: &[Term]) -> Option<Option
         (true, &[message, receiver]) => trace_call::chosen(pid, own, &pattern, &[receiver, message]),
         // Who has sent a message is not known.
         (false, &[message]) => {
-            trace_call::chosen(pid, own, &pattern, &[atoms::NONODE_NOHOST, atoms::UNDEFINED, message])
+            trace_call::chosen(pid, own, &pattern, &[crate::node::this(), atoms::UNDEFINED, message])
         }
         _ => Some(None),
     }

@@ -11,7 +11,6 @@ use parking_lot::RwLock;
 
 use crate::process_support::{Name, badarg, list_elements, name};
 use crate::support::row;
-use crate::trace::is_alive;
 use crate::trace_events;
 use crate::trace_time::{Count, Times};
 
@@ -171,7 +170,7 @@ fn trace_pattern(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
             change_local(&mut tracing, &kinds, &change);
         }
         *kept = (!tracing.is_empty()).then_some(tracing);
-        return Ok(Term::small(1));
+        return Ok(Term::small(0));
     }
     if matches!(word, "send" | "receive") {
         let choice = match change(caller, specification).ok_or_else(badarg)? {
@@ -199,8 +198,32 @@ fn trace_pattern(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 /// What is done to functions that are loaded later.
 static ON_LOAD: RwLock<Option<CallTracing>> = RwLock::new(None);
 
+/// Code that was replaced is traced no more.
+fn forget_replaced(module: Term) {
+    let Some(versions) = atoll_code::module(module) else { return };
+    if let Some(old) = versions.old {
+        let is_traced =
+            |index: &usize| atoll_code::entry_of(&old, *index).is_some_and(|at| breakpoint_at(at).is_some());
+        let traced: Vec<usize> = (0..old.functions.len()).filter(is_traced).collect();
+        if !traced.is_empty() {
+            System::get().schedule().stop_world();
+            traced.into_iter().for_each(|index| atoll_code::set_breakpoint(&old, index, None));
+            System::get().schedule().resume_world();
+        }
+    }
+    let Some(code) = versions.current else { return };
+    for (function, arity, offset) in &code.exports {
+        let export = atoll_code::registry().existing_export(module, *function, *arity);
+        let traced = export.filter(|export| breakpoint_at(atoll_code::export_key(export)).is_some());
+        if let Some(export) = traced.filter(|_| built_in(module, *function, *arity).is_none()) {
+            set_global(traced_function(module, *function, *arity), code.address(*offset), export, None);
+        }
+    }
+}
+
 /// Code of a module was loaded: its functions are traced as was asked for (`trace_pattern(on_load, ...)`).
 pub fn loaded(module: Term) {
+    forget_replaced(module);
     let Some(wanted) = ON_LOAD.read().clone() else { return };
     let Some(code) = atoll_code::module(module).and_then(|module| module.current) else { return };
     let selection = Selection { module: Some(module), name: None, arity: None };
@@ -425,7 +448,7 @@ fn info_item(caller: &mut Caller<'_>, tracing: &CallTracing, is_global: bool, it
             Some(pattern) => specification(caller, pattern),
             None => atoms::FALSE,
         },
-        "meta" => tracing.meta.as_ref().filter(|(_, pid)| is_alive(*pid)).map_or(Term::NIL, |(_, pid)| *pid),
+        "meta" => tracing.meta.as_ref().map_or(Term::NIL, |(_, pid)| *pid),
         "meta_match_spec" => match &tracing.meta {
             Some((pattern, _)) => specification(caller, pattern),
             None => atoms::FALSE,

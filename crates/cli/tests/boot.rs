@@ -105,6 +105,35 @@ fn errors_are_logged() {
     same_eval("logger:warning(\"w ~p\", [x]), logger:info(\"i\"), timer:sleep(1500), halt().");
 }
 
+/// A node with a name and without connections: other nodes are down. Nothing listens, and no daemon is asked or started.
+#[test]
+fn a_node_has_a_name() {
+    let expression = "
+        io:format(\"~p ~p ~p ~p~n\", [node(), is_alive(), nodes(), nodes([this])]),
+        register(me, self()),
+        {me, node()} ! hello,
+        receive hello -> io:format(\"by name~n\") end,
+        Pid = spawn(node(), fun() -> receive stop -> ok end end),
+        io:format(\"~p ~p~n\", [node(Pid), Pid =:= binary_to_term(term_to_binary(Pid))]),
+        Reference = monitor(process, {nobody, node()}),
+        receive {'DOWN', Reference, process, Who, Why} -> io:format(\"~p ~p~n\", [Who, Why]) end,
+        io:format(\"~p~n\", [rpc:call(node(), lists, seq, [1, 3])]),
+        io:format(\"~p~n\", [catch erlang:setnode('c@d', 1)]),
+        halt().";
+    let elsewhere = "
+        monitor_node('other@127.0.0.1', true),
+        receive {nodedown, Node} -> io:format(\"~p is down~n\", [Node]) end,
+        io:format(\"~p ~p~n\", [net_adm:ping('other@127.0.0.1'), rpc:call('other@127.0.0.1', lists, seq, [1, 3])]),
+        io:format(\"~p~n\", [catch gen_server:call({x, 'other@127.0.0.1'}, hi)]),
+        halt().";
+    // Without reports: crypto, whose native library makes better numbers for a node without a port, cannot be loaded here.
+    let quiet = ["-kernel", "logger_level", "none", "-start_epmd", "false", "-dist_listen", "false"];
+    for expression in [expression, elsewhere] {
+        same(&[&quiet[..], &["-name", "one@127.0.0.1", "-noshell", "-eval", expression]].concat());
+    }
+    same(&["-noshell", "-eval", "io:format(\"~p ~p~n\", [catch monitor(process, {x, 'a@b'}), is_alive()]), halt()."]);
+}
+
 #[test]
 fn libraries() {
     same_eval("io:format(\"~p~n\", [[{A, V} || {A, _, V} <- application:which_applications()]]), halt().");

@@ -109,6 +109,22 @@ pub fn set_breakpoint(code: &ModuleCode, index: usize, duty: Option<Duty>) {
     }
 }
 
+/// Changes the handler of an instruction, also where a breakpoint stands in its place: `change` gives the new one, if any.
+pub(crate) fn change_handler(address: *mut Word, change: impl Fn(Word) -> Option<Word>) {
+    // SAFETY: the caller gives the address of an instruction in code that lives; handlers read it while the world runs, and
+    // it is written by atomic operations while the world is stopped or before the code is used.
+    let word = unsafe { AtomicU64::from_ptr(address) };
+    let present = word.load(Ordering::Relaxed);
+    if HANDLER.get() == Some(&present) {
+        let mut points = POINTS.write();
+        if let Some(point) = points.as_mut().and_then(|points| points.get_mut(&(address as usize))) {
+            point.original = change(point.original).unwrap_or(point.original);
+        }
+    } else if let Some(wanted) = change(present) {
+        word.store(wanted, Ordering::Relaxed);
+    }
+}
+
 /// Sets, changes or takes away what [`breakpoint_at`] gives for a key: function, original word, duty.
 pub(crate) fn set_point(key: *const Word, point: Option<(&'static TracedFunction, Word, Duty)>) {
     let mut points = POINTS.write();

@@ -3,12 +3,12 @@
 
 use std::collections::HashSet;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use atoll_term::{Export, Word};
 use parking_lot::Mutex;
 
-use crate::breakpoints::{Duty, export_key, set_point, traced_function};
+use crate::breakpoints::{Duty, change_handler, export_key, set_point, traced_function};
 use crate::ranges::{ModuleCode, each_code};
 
 /// The word of an instruction that calls a built-in function, counted from the handler, that is the export's address.
@@ -66,13 +66,11 @@ fn switch_calls(code: &ModuleCode, switched: &HashSet<usize>, traced: &HashSet<u
 
 /// Has the instruction at this address notice calls, or not.
 fn switch(address: *mut Word, notices: bool) {
-    // SAFETY: the address is that of an instruction, which lives as long as its code; handlers read the word while the
-    // world runs, and it is written while the world is stopped or before the code is used.
-    let word = unsafe { AtomicU64::from_ptr(address) };
-    let present = word.load(Ordering::Relaxed);
-    let pairs = HANDLERS.get().into_iter().flatten();
-    let found = pairs.map(|&(plain, noticing)| if notices { (plain, noticing) } else { (noticing, plain) });
-    if let Some((_, wanted)) = { found }.find(|(from, _)| *from == present) {
-        word.store(wanted, Ordering::Relaxed);
-    }
+    change_handler(address, |present| {
+        let mut pairs = HANDLERS.get().into_iter().flatten();
+        pairs.find_map(|&(plain, noticing)| match notices {
+            true => (plain == present).then_some(noticing),
+            false => (noticing == present).then_some(plain),
+        })
+    });
 }

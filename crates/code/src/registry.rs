@@ -167,6 +167,6 @@ impl Resolve for Resolver {
     }
 
     fn this_node(&self) -> (Term, u32) {
-        (atoms::NONODE_NOHOST, 0)
+        atoll_term::this_node()
     }
 }

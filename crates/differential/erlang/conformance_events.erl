@@ -27,8 +27,11 @@ note(tc_start, {_, {init_per_group, Group, _}}, _, Groups) ->
     [Group | Groups];
 note(tc_done, {_, {end_per_group, Group, _}, _}, _, Groups) ->
     lists:delete(Group, Groups);
-note(_, {_, {init_per_group, _, _}, _}, _, Groups) ->
+note(tc_done, {_, {init_per_group, _, _}, ok}, _, Groups) ->
     Groups;
+note(tc_done, {_, {init_per_group, Group, _}, _}, _, Groups) ->
+    %% Its end does not come.
+    lists:delete(Group, Groups);
 note(tc_start, {_, Case}, Device, Groups) ->
     line(Device, Groups, Case, "start", "");
 note(tc_done, {_, Case, ok}, Device, Groups) ->

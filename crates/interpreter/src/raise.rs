@@ -144,7 +144,11 @@ unsafe fn unwind(
         let found = if own.catches > 0 { find_handler(e, base) } else { None };
         if own.flags.awaits_returns {
             let end = found.map_or(base, |(frame, _)| frame);
-            crate::tracing::raised(exception.class, exception.reason, e, end, found.is_some(), core);
+            let (class, reason) = match found {
+                Some(_) => (exception.class, exception.reason),
+                None => uncaught(exception.class, exception.reason, &mut own.mutator),
+            };
+            crate::tracing::raised(class, reason, e, end, found.is_some(), core);
         }
         if let Some((frame, handler)) = found {
             own.mutator.stack = frame;
@@ -171,6 +175,14 @@ unsafe fn unwind(
         crate::report::uncaught(core, exception.class);
         own.reductions += (core.slice - reds) as u64;
         Exit::Ended
+    }
+}
+
+/// What an exception is that nobody catches: a throw becomes an error.
+pub fn uncaught(class: Class, reason: Term, heap: &mut Mutator) -> (Class, Term) {
+    match class {
+        Class::Throw => (Class::Error, heap.tuple(&[atoms::NOCATCH, reason])),
+        _ => (class, reason),
     }
 }
 

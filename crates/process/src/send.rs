@@ -2,7 +2,7 @@
 
 use atoll_heap::architecture;
 use atoll_operations::Exception;
-use atoll_term::{Term, View, atoms};
+use atoll_term::{Term, View, this_node};
 
 use crate::process::Own;
 use crate::reference::ReferenceId;
@@ -41,9 +41,9 @@ pub fn send(sender: Term, own: &mut Own, destination: Term, message: Term) -> Re
                 return Ok(());
             }
             View::Tuple([name, node]) if name.is_atom() && node.is_atom() => {
-                // Other nodes do not exist for this machine: a message there is lost, as one to a node that is down.
+                // Other nodes are always down: a message there is lost.
                 match system.whereis(*name) {
-                    Some(pid) if *node == atoms::NONODE_NOHOST => pid,
+                    Some(pid) if *node == this_node().0 => pid,
                     _ => return Ok(()),
                 }
             }

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use atoll_heap::{Claim, Fragment, KeptPlace, Mutator, RootSet, World, architecture};
-use atoll_term::{Build, ScratchHeap, Term, Word, atoms};
+use atoll_term::{Build, ScratchHeap, Term, Word, atoms, this_node};
 use parking_lot::RwLock;
 
 use crate::ports::Ports;
@@ -290,7 +290,7 @@ pub enum NotRegistered {
 
 /// How a `'DOWN'` message names what was watched: the pid, or `{Name, Node}`.
 pub fn monitored_object(heap: &mut (impl Build + ?Sized), pid: Term, name: Term) -> Term {
-    if name.is_none() { pid } else { heap.tuple(&[name, atoms::NONODE_NOHOST]) }
+    if name.is_none() { pid } else { heap.tuple(&[name, this_node().0]) }
 }
 
 impl World for System {

@@ -107,6 +107,14 @@ pub fn unique_monotonic(positive: bool) -> i64 {
     if positive { number } else { LOWEST_UNIQUE + number }
 }
 
+/// Microseconds that are later than all that this function gave before.
+pub fn later_than_before(microseconds: i64) -> i64 {
+    static LAST: AtomicI64 = AtomicI64::new(0);
+    let later = |last: i64| Some(microseconds.max(last + 1));
+    let last = LAST.fetch_update(Ordering::Relaxed, Ordering::Relaxed, later).unwrap_or_else(|last| last);
+    microseconds.max(last + 1)
+}
+
 /// The time that a trace message ends with, if one was asked for.
 pub(crate) fn time(heap: &mut impl Build, flags: u32) -> Option<Term> {
     // Of several, `timestamp` comes first, then the strict one.
@@ -119,7 +127,7 @@ pub(crate) fn time(heap: &mut impl Build, flags: u32) -> Option<Term> {
         return Some(if strict { heap.tuple(&[now, Term::small(unique_monotonic(false))]) } else { now });
     }
     let now = if CPU_TIMES.load(Ordering::Relaxed) { clock::process_cpu() } else { clock::system() };
-    let micro = now / 1000;
+    let micro = if CPU_TIMES.load(Ordering::Relaxed) { now / 1000 } else { later_than_before(now / 1000) };
     let (seconds, micro) = (micro / 1_000_000, micro % 1_000_000);
     let parts = [seconds / 1_000_000, seconds % 1_000_000, micro].map(Term::small);
     Some(heap.tuple(&parts))

@@ -27,6 +27,8 @@ defmodule :elixir_text do
     IO.inspect(Enum.scan(1..5, &(&1 * &2)))
     IO.inspect(List.flatten([1, [2, [3, []]]]))
     IO.inspect(inspect(%{list: Enum.to_list(1..60)}, limit: 5))
+    # Elixir's own modules may come from an older compiler, with other instructions for binaries.
+    IO.inspect(for text <- ["", "t", "te", "_", "T", "a_b", "mix/task", "1"], do: {text, Macro.camelize(text), Macro.underscore(text)})
     IO.puts(Enum.map_join(1..5, ", ", &"#{&1}²=#{&1 * &1}"))
   end
 end

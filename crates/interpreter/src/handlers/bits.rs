@@ -2,6 +2,7 @@
 
 use atoll_heap::Collection;
 use atoll_loader::instruction::{BitFlags, MatchCommand, Segment, SegmentSize, SegmentType, SegmentValue};
+use atoll_operations::BitWriter;
 use atoll_operations::Exception;
 use atoll_operations::bit_construct::{self, Part, PartSize, PartValue};
 use atoll_operations::bit_simple::{self, Simple};
@@ -293,14 +294,14 @@ pub unsafe fn old_put(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c
             return resume(*ip.add(1) as *const Word, hp, e, reds, c);
         };
         let part = fetch(&segments[0], e, c);
-        let Some(building) = &mut (*c).building else { return refuse(Exception::badarg(), ip, e, reds, c) };
-        if bit_construct::write(&mut building.writer, &part).is_err() {
+        // Empty segments may follow when the last bit is written.
+        let mut full = BitWriter::EMPTY;
+        let writer = (*c).building.as_mut().map_or(&mut full, |building| &mut building.writer);
+        if bit_construct::write(writer, &part).is_err() {
             (*c).building = None;
             return refuse(Exception::badarg(), ip, e, reds, c);
         }
-        if building.writer.remaining() == 0
-            && let Some(building) = (*c).building.take()
-        {
+        if let Some(building) = (*c).building.take_if(|building| building.writer.remaining() == 0) {
             building.finish();
         }
         resume(ip.add(3), hp, e, reds, c)

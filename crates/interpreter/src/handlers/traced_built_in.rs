@@ -123,7 +123,11 @@ unsafe fn noticed(
                 go_on(position, ip, e, reds, c)
             }
             Some(Interrupt::Raise(exception)) => {
-                (hooks.raised)(&mut caller, point.function, what, exception.class, exception.reason);
+                let (class, reason) = match caller.own.catches {
+                    0 => raise::uncaught(exception.class, exception.reason, &mut caller.own.mutator),
+                    _ => (exception.class, exception.reason),
+                };
+                (hooks.raised)(&mut caller, point.function, what, class, reason);
                 (*core.mutator).stack = e;
                 if position == Position::Middle && raise::is_handled_here(e, core) {
                     (hooks.caught)(&mut caller, what, to);

@@ -15,6 +15,8 @@ pub struct CommandLine {
     pub init: Vec<OsString>,
     /// Variables that are set with `-env`.
     pub environment: Vec<(OsString, OsString)>,
+    /// The node has a name, so the daemon that keeps names of nodes is wanted.
+    pub wants_epmd: bool,
     /// Only the version was asked for.
     pub version: bool,
     /// Only the arguments were asked for (`-emu_args_exit`).
@@ -113,6 +115,7 @@ fn take_apart(words: Vec<OsString>) -> Result<CommandLine, String> {
     let mut line = CommandLine::default();
     let mut words: VecDeque<OsString> = words.into();
     let mut halt_afterwards = false;
+    let mut epmd_is_allowed = true;
     while let Some(word) = words.pop_front() {
         let text = word.to_string_lossy().into_owned();
         match text.as_str() {
@@ -136,7 +139,18 @@ fn take_apart(words: Vec<OsString>) -> Result<CommandLine, String> {
             "-epmd" | "-emu_type" => drop(words.pop_front().ok_or_else(|| missing(&text))?),
             "-name" | "-sname" | "-start_epmd" => {
                 let value = words.pop_front().ok_or_else(|| missing(&text))?;
+                match text.as_str() {
+                    "-start_epmd" if value != "true" && value != "false" => {
+                        return Err("Expected boolean argument for '-start_epmd'.".into());
+                    }
+                    "-start_epmd" => epmd_is_allowed = value == "true",
+                    _ => line.wants_epmd = true,
+                }
                 line.init.extend([word, value]);
+            }
+            "-no_epmd" => {
+                epmd_is_allowed = false;
+                line.init.push(word);
             }
             "-noinput" => line.init.extend(["-noshell", "-noinput"].map(OsString::from)),
             "-compile" => {
@@ -152,6 +166,7 @@ fn take_apart(words: Vec<OsString>) -> Result<CommandLine, String> {
             _ => line.init.push(word),
         }
     }
+    line.wants_epmd &= epmd_is_allowed;
     if halt_afterwards {
         line.init.extend(["-s", "erlang", "halt"].map(OsString::from));
     }

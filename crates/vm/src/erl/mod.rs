@@ -91,6 +91,16 @@ fn init_arguments(root: &Path, line: Vec<OsString>) -> Vec<OsString> {
     arguments
 }
 
+/// Starts the daemon that keeps the names of nodes, unless it runs already, as `erl` does; whether it runs shows when `net_kernel` asks it.
+fn start_epmd(root: &Path) {
+    let quiet = std::process::Stdio::null;
+    let mut command = std::process::Command::new(program_folder(root).join("epmd"));
+    let started = command.arg("-daemon").stdin(quiet()).stdout(quiet()).stderr(quiet()).status();
+    if let Err(error) = started {
+        eprintln!("atoll: epmd: {error}");
+    }
+}
+
 /// Runs OTP with the words of an `erl` command line; returns the exit status.
 ///
 /// # Errors
@@ -132,6 +142,9 @@ pub fn run(mut options: Options, words: Vec<OsString>) -> Result<i32, BootError>
     }
     for (name, value) in line.environment {
         environment::set(name, value);
+    }
+    if line.wants_epmd {
+        start_epmd(&root);
     }
     signals::start().map_err(|error| BootError::Option(format!("signals: {error}")))?;
     load_preloaded(&root)?;
