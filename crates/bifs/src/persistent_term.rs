@@ -110,7 +110,11 @@ fn keep(owner: &mut Mutator, term: Term) -> Kept {
     Kept::Immovable(kept)
 }
 
-fn put(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+/// `put(Key, Value)`
+///
+/// # Errors
+/// `badarg`: these are not two arguments
+pub fn put(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let &[key, value] = arguments else { return Err(badarg()) };
     if find(key, |old| atoll_term::exactly_equal(old.term(), value)) == Some(true) {
         return Ok(atoms::OK);

@@ -32,7 +32,25 @@ const BUILT_INS: &[BuiltIn] = &[
 /// When `main/1` was called, by the monotonic clock; 0 before.
 static BOOTED: AtomicI64 = AtomicI64::new(0);
 
+/// The first release whose kernel leaves settings in persistent terms.
+const SETTINGS_SINCE: u32 = 27;
+
+/// What the kernel and the loader of newer releases would have left for `os:cmd/1` and for reading configuration files.
+fn leave_settings(caller: &mut Caller<'_>) -> Result<(), Interrupt> {
+    if atoll_bifs::release_number() < SETTINGS_SINCE {
+        return Ok(());
+    }
+    let name = |text| atoms::atom(text).unwrap_or(atoms::UNDEFINED);
+    let shell = caller.heap().string("/bin/sh");
+    let loader = caller.heap().tuple(&[name("efile"), atoms::UNDEFINED]);
+    for (key, value) in [("kernel_os_cmd_shell", shell), ("erl_prim_loader", loader)] {
+        atoll_bifs::put_persistent_term(caller, &[name(key), value])?;
+    }
+    Ok(())
+}
+
 fn start_main(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    leave_settings(caller)?;
     if on_load::is_waiting(caller.process.pid, arguments[0]) {
         return Err(Interrupt::Again(arguments.to_vec()));
     }
