@@ -105,6 +105,23 @@ fn errors_are_logged() {
     same_eval("logger:warning(\"w ~p\", [x]), logger:info(\"i\"), timer:sleep(1500), halt().");
 }
 
+/// The end does not wait for a peer that has no room for more; for what goes to files and programs it would wait a minute.
+#[test]
+fn ends_though_a_peer_does_not_read() {
+    let expression = "
+        {ok, Listening} = gen_tcp:listen(0, [{active, false}, {ip, {127,0,0,1}}]),
+        {ok, Port} = inet:port(Listening),
+        {ok, Socket} = gen_tcp:connect({127,0,0,1}, Port, [{send_timeout, 200}]),
+        Data = binary:copy(<<0>>, 60000),
+        Flood = fun Flood(0) -> sent;
+                    Flood(N) -> case gen_tcp:send(Socket, Data) of ok -> Flood(N - 1); Error -> Error end end,
+        io:format(\"~p~n\", [Flood(1000)]),
+        halt().";
+    let started = std::time::Instant::now();
+    same_eval(expression);
+    assert!(started.elapsed().as_secs() < 45, "{:?}", started.elapsed());
+}
+
 /// A node with a name and without connections: other nodes are down. Nothing listens, and no daemon is asked or started.
 #[test]
 fn a_node_has_a_name() {

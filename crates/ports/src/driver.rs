@@ -81,6 +81,11 @@ pub trait Driver: Send {
         0
     }
 
+    /// Whether the machine's end waits until nothing is pending. A peer that does not read must not keep it.
+    fn is_awaited_at_end(&self) -> bool {
+        true
+    }
+
     /// The port is to be closed, when what is [`Driver::pending`] is written.
     fn closing(&mut self, _: &Port) {}
 

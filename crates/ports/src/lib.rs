@@ -25,6 +25,7 @@ pub mod terminal;
 use atoll_process::{BuiltIn, System};
 
 pub use driver::{Driver, Event, Failure, Opened, PortName};
+pub use inet::set_release;
 pub use open::Settings;
 pub use port::{Port, State};
 pub use table::{each, flush_all};

@@ -75,7 +75,9 @@ pub fn flush_all() {
     let started = Instant::now();
     let pending = || {
         let ports: Vec<_> = PORTS.read().values().cloned().collect();
-        ports.iter().any(|port| port.with(|_, _, driver| driver.pending() > 0) == Some(true))
+        ports
+            .iter()
+            .any(|port| port.with(|_, _, driver| driver.is_awaited_at_end() && driver.pending() > 0) == Some(true))
     };
     while pending() && started.elapsed() < LONGEST_FLUSH {
         std::thread::sleep(Duration::from_millis(1));

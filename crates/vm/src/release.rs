@@ -28,6 +28,7 @@ pub fn install(root: &Path) {
     let Some(release) = read(root) else { return };
     if let Ok(number) = release.otp.parse() {
         atoll_natives::set_release(number);
+        atoll_ports::set_release(number);
         if number >= EXTERNAL_FORMAT {
             atoll_etf::write_as_since_26();
         }

@@ -5,11 +5,14 @@ mod address;
 mod ancillary;
 mod information;
 mod options;
+mod sender;
 mod socket;
 mod tcp;
 mod tcp_input;
 mod tcp_output;
 mod udp;
+
+pub use sender::set_release;
 
 use rustix::io::Errno;
 

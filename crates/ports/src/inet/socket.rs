@@ -290,17 +290,6 @@ pub fn error_term(heap: &mut ScratchHeap, refusal: Refusal) -> Term {
     heap.tuple(&[atoms::ERROR, name(refusal.name())])
 }
 
-/// `{inet_reply, Port, ok | {error, Name}}`
-pub fn reply(port: &Port, caller: Term, result: Result<(), Refusal>) {
-    port.tell(caller, |heap| {
-        let status = match result {
-            Ok(()) => atoms::OK,
-            Err(refusal) => error_term(heap, refusal),
-        };
-        heap.tuple(&[name("inet_reply"), port.id, status])
-    });
-}
-
 /// Links a process to a port that was made for it.
 pub fn link(pid: Term, port: Term) {
     let link = atoll_process::signal::bare(atoll_process::Signal::Link { from: port });

@@ -445,6 +445,11 @@ impl Driver for Tcp {
         self.output.pending()
     }
 
+    /// As on OTP, what a peer has not made room for is given up.
+    fn is_awaited_at_end(&self) -> bool {
+        false
+    }
+
     /// Whoever asked for a connection to be broken at the close does not want anything sent.
     fn closing(&mut self, port: &Port) {
         if self.socket.breaks_at_close() {

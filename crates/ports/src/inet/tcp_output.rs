@@ -10,7 +10,7 @@ use rustix::net::{SendFlags, Shutdown};
 
 use crate::inet::address::{take, take_number};
 use crate::inet::options::Active;
-use crate::inet::socket::reply;
+use crate::inet::sender::Sender;
 use crate::inet::tcp::{Phase, Purpose, Tcp, is_internet};
 use crate::inet::{Answer, Refusal};
 use crate::names::name;
@@ -31,7 +31,7 @@ pub(super) struct Output {
     bytes: usize,
     file: Option<SendFile>,
     /// Who is told that its data is sent when less is left, and when it will have taken too long.
-    waiting: Option<(Term, Option<Timer>)>,
+    waiting: Option<(Sender, Option<Timer>)>,
     subscribers: Vec<Term>,
     /// Nothing is sent behind what is here.
     pub shut_when_empty: bool,
@@ -119,10 +119,14 @@ impl Output {
 
 impl Tcp {
     /// Sends data, and tells whoever sent it.
-    pub fn send(&mut self, port: &Port, state: &mut State, data: Vec<u8>) {
+    pub fn send(&mut self, port: &Port, state: &mut State, mut data: Vec<u8>) {
+        let sender = match Sender::take(state.caller, &mut data) {
+            Ok(sender) => sender,
+            Err(error) => return Sender::unread(state.caller).reply(port, Err(error.into())),
+        };
         if self.phase != Phase::Connected {
             let refusal = self.lost.sender.take().unwrap_or(Errno::NOTCONN.into());
-            return reply(port, state.caller, Err(refusal));
+            return sender.reply(port, Err(refusal));
         }
         let head = head(self.socket.options.packet, data.len());
         self.socket.sent.count(data.len() + head.len());
@@ -133,7 +137,7 @@ impl Tcp {
             self.output.pieces.push_back(packet);
         }
         if was_empty && let Err(error) = self.write_output() {
-            return self.send_failed(port, state, error, Some(state.caller));
+            return self.send_failed(port, state, error, Some(sender));
         }
         // Whoever finds the queue empty does not wait, however much is left.
         if !was_empty && self.output.bytes >= self.socket.options.high && self.output.waiting.is_none() {
@@ -142,9 +146,9 @@ impl Tcp {
                 .options
                 .send_timeout()
                 .and_then(|time| poller::start_timer(port.id, time, (Purpose::Send as u32) << 16));
-            self.output.waiting = Some((state.caller, timer));
+            self.output.waiting = Some((sender, timer));
         } else {
-            reply(port, state.caller, Ok(()));
+            sender.reply(port, Ok(()));
         }
     }
 
@@ -162,10 +166,10 @@ impl Tcp {
             return self.send_failed(port, state, error, None);
         }
         if self.output.bytes <= self.socket.options.low
-            && let Some((caller, timer)) = self.output.waiting.take()
+            && let Some((sender, timer)) = self.output.waiting.take()
         {
             timer.into_iter().for_each(poller::cancel_timer);
-            reply(port, caller, Ok(()));
+            sender.reply(port, Ok(()));
         }
         if !self.output.is_pending() {
             for subscriber in std::mem::take(&mut self.output.subscribers) {
@@ -180,7 +184,7 @@ impl Tcp {
     }
 
     /// Data could not be sent: the connection is broken.
-    fn send_failed(&mut self, port: &Port, state: &mut State, error: Errno, caller: Option<Term>) {
+    fn send_failed(&mut self, port: &Port, state: &mut State, error: Errno, sender: Option<Sender>) {
         let waiting = self.output.waiting.take();
         self.discard_output(port);
         let is_reset = matches!(error, Errno::PIPE | Errno::CONNRESET);
@@ -188,9 +192,9 @@ impl Tcp {
             true => Refusal::Named("closed"),
             false => error.into(),
         };
-        let callers: Vec<Term> = caller.into_iter().chain(waiting.map(|(caller, _)| caller)).collect();
-        callers.iter().for_each(|caller| reply(port, *caller, Err(refusal)));
-        if callers.is_empty() {
+        let senders: Vec<Sender> = sender.into_iter().chain(waiting.map(|(sender, _)| sender)).collect();
+        senders.iter().for_each(|sender| sender.reply(port, Err(refusal)));
+        if senders.is_empty() {
             self.lost.sender = Some(refusal);
         }
         self.input.bytes.clear();
@@ -211,11 +215,8 @@ impl Tcp {
 
     /// Sending has taken too long.
     pub fn send_timed_out(&mut self, port: &Port, state: &mut State) {
-        let Some((caller, _)) = self.output.waiting.take() else { return };
-        port.tell(caller, |heap| {
-            let status = heap.tuple(&[atoms::ERROR, atoms::TIMEOUT]);
-            heap.tuple(&[name("inet_reply"), port.id, status])
-        });
+        let Some((sender, _)) = self.output.waiting.take() else { return };
+        sender.tell(port, |heap| heap.tuple(&[atoms::ERROR, atoms::TIMEOUT]));
         if self.socket.options.send_timeout_close {
             self.discard_output(port);
             port.leave(state, self);
@@ -253,9 +254,9 @@ impl Tcp {
     /// Nothing of what waits to be sent will be; who waits for that is told.
     pub fn discard_output(&mut self, port: &Port) {
         self.output.discard();
-        if let Some((caller, timer)) = self.output.waiting.take() {
+        if let Some((sender, timer)) = self.output.waiting.take() {
             timer.into_iter().for_each(poller::cancel_timer);
-            reply(port, caller, Err(Refusal::Named("closed")));
+            sender.reply(port, Err(Refusal::Named("closed")));
         }
         if let Some(sending) = self.output.file.take() {
             sending.tell(port, Err(Errno::PIPE));

@@ -10,7 +10,8 @@ use crate::driver::{Driver, Event, Failure};
 use crate::inet::address::{Address, take, take_integer, take_number};
 use crate::inet::ancillary;
 use crate::inet::options::Active;
-use crate::inet::socket::{CONNECTED, Socket, answer_later, reply};
+use crate::inet::sender::Sender;
+use crate::inet::socket::{CONNECTED, Socket, answer_later};
 use crate::inet::tcp::{Purpose, Request};
 use crate::inet::{Answer, Refusal, command, encode};
 use crate::names::name;
@@ -188,9 +189,11 @@ impl Driver for Udp {
         Ok(())
     }
 
-    fn output(&mut self, port: &Port, state: &mut State, data: Vec<u8>) -> Result<(), Errno> {
-        let result = self.send(&data);
-        reply(port, state.caller, result);
+    fn output(&mut self, port: &Port, state: &mut State, mut data: Vec<u8>) -> Result<(), Errno> {
+        match Sender::take(state.caller, &mut data) {
+            Ok(sender) => sender.reply(port, self.send(&data)),
+            Err(error) => Sender::unread(state.caller).reply(port, Err(error.into())),
+        }
         self.wait(port)
     }
 
