@@ -144,7 +144,8 @@ fn a_node_has_a_name() {
         io:format(\"~p~n\", [catch gen_server:call({x, 'other@127.0.0.1'}, hi)]),
         halt().";
     // Without reports: crypto, whose native library makes better numbers for a node without a port, cannot be loaded here.
-    let quiet = ["-kernel", "logger_level", "none", "-start_epmd", "false", "-dist_listen", "false"];
+    let quiet =
+        ["-kernel", "logger_level", "none", "-start_epmd", "false", "-dist_listen", "false", "-setcookie", "secret"];
     for expression in [expression, elsewhere] {
         same(&[&quiet[..], &["-name", "one@127.0.0.1", "-noshell", "-eval", expression]].concat());
     }
