@@ -29,6 +29,7 @@
 //! * A3: what is noted as a copy of a private term lies in the area.
 
 mod area;
+mod bounds;
 mod copies;
 mod copy;
 mod feedback;
