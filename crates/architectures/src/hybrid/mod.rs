@@ -48,7 +48,7 @@ use atoll_heap::{
 };
 use atoll_term::{Header, Term, Word};
 
-use crate::private::collect::Beside;
+use crate::private::phases::Beside;
 use crate::private::state::State;
 use crate::private::{Private, collect};
 use area::Area;

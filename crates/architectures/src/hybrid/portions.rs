@@ -19,7 +19,7 @@ use atoll_heap::{Fragment, Mutator, RootSet};
 use atoll_term::{Term, Word};
 
 use super::bounds::{Bounds, STEP};
-use crate::private::collect::{each_block, each_old_block};
+use crate::private::phases::{each_block, each_old_block};
 use crate::private::state::State;
 
 /// Longest run, and part of a stack, that belongs to the first portion, in words.

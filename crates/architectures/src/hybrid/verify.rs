@@ -6,7 +6,7 @@ use atoll_term::Word;
 
 use super::area::Area;
 use crate::common::verify::violation;
-use crate::private::collect::each_block;
+use crate::private::phases::each_block;
 
 /// A1, A3: after a private collection.
 pub(super) fn verify(area: &Area, mutator: &Mutator, roots: &mut dyn RootSet) {
