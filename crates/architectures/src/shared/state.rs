@@ -137,7 +137,7 @@ unsafe impl Send for Collector {}
 impl Collector {
     pub(super) fn new(young_words: usize, mark_sweep: bool) -> Collector {
         // Literals take theirs first: of what is left, where the system limits addresses, this takes what it gets.
-        immovable::bounds();
+        atoll_heap::immovable::bounds();
         let reservation = (0..12)
             .find_map(|step| Reservation::new(RESERVED_BYTES >> step).ok())
             .unwrap_or_else(|| out_of_memory(RESERVED_BYTES >> 12));
