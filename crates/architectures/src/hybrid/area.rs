@@ -103,7 +103,8 @@ impl Area {
     /// Reserves the area; ends the run if the system gives no addresses.
     pub(super) fn new() -> Area {
         let limit = match AREA_LIMIT.load(Ordering::Relaxed) {
-            0 => atoll_platform::machine_bytes().clamp(64 << 20, 96 << 30),
+            // The area takes several times its limit of addresses.
+            0 => (atoll_platform::machine_bytes().min(atoll_platform::address_bytes() / 8)).clamp(64 << 20, 96 << 30),
             limit => limit,
         };
         let stress = STRESS.load(Ordering::Relaxed);

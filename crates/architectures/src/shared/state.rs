@@ -147,7 +147,8 @@ impl Collector {
     }
 
     pub(super) fn new(young_words: usize, mark_sweep: bool) -> Collector {
-        // Where the system limits addresses, what it gives.
+        // Literals take theirs first: of what is left, where the system limits addresses, this takes what it gets.
+        atoll_heap::immovable::bounds();
         let reservation = (0..12)
             .find_map(|step| Reservation::new(RESERVED_BYTES >> step).ok())
             .unwrap_or_else(|| out_of_memory(RESERVED_BYTES >> 12));
