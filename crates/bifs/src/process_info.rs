@@ -287,6 +287,8 @@ impl Subject<'_> {
 
     fn list_value(&mut self, item: Term) -> Option<Term> {
         let value = match item {
+            atoms::DICTIONARY | atoms::MESSAGES if self.own.flags.sensitive => Term::NIL,
+            atoms::BACKTRACE if self.own.flags.sensitive => self.own.mutator.binary(&[]),
             atoms::LINKS => {
                 let mut links = self.own.rare.as_ref().map(|rare| rare.links.clone()).unwrap_or_default();
                 links.sort_by(|a, b| atoll_term::compare(*a, *b));

@@ -136,7 +136,7 @@ impl Change {
         if own.flags.system {
             return false;
         }
-        let Some(changed) = self.apply(own.tracing()) else { return false };
+        let Some(changed) = self.apply(own.tracing_asked()) else { return false };
         own.set_tracing(changed);
         true
     }
@@ -152,7 +152,7 @@ fn tells(flags: u32) -> bool {
 pub fn change_flags(me: Term, own: &mut Own, pid: Option<Term>, off: Term, on: Term) {
     let (Some((off, ..)), Some((on, tracer, _))) = (flags_of(off), flags_of(on)) else { return };
     let change = |own: &mut Own| {
-        let old = own.tracing();
+        let old = own.tracing_asked();
         let Some(tracer) = tracer.or(old.map(|old| old.tracer)) else { return };
         let flags = old.map_or(0, |old| old.flags) & !off | on;
         own.set_tracing(tells(flags).then_some(Tracing { flags, tracer }));
@@ -249,7 +249,7 @@ fn trace_info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
             let mut found = None;
             tracing::with_each(|process, own| {
                 if process.pid == which {
-                    found = Some(own.tracing());
+                    found = Some(own.tracing_asked());
                 }
             });
             match found {

@@ -1,5 +1,7 @@
 //! What is told of calls of traced functions, and of their returns.
 
+use std::sync::atomic::Ordering;
+
 use atoll_code::{Breakpoint, TracedFunction, frame_of};
 use atoll_ets::match_spec::{Action, Matcher, Object, Tokens};
 use atoll_heap::Mutator;
@@ -11,7 +13,7 @@ use atoll_term::{Build, Term, Word, atoms, text};
 
 use crate::process_support::{list_elements, name};
 use crate::trace;
-use crate::trace_pattern::{self, CallTracing, Pattern};
+use crate::trace_pattern::{self, CallTracing, Meta, Pattern};
 use crate::trace_time;
 
 /// Tell of the return.
@@ -197,12 +199,16 @@ fn told(
     let pid = caller.process.pid;
     let by_process = told_by_process(caller, arguments, point, wanted, return_to);
     let mut meta = 0;
-    if let Some((pattern, tracer)) = &wanted.meta
+    if let Some(Meta { pattern, tracer, gone }) = &wanted.meta
         && *tracer != pid
+        && !caller.own.flags.sensitive
+        && !gone.load(Ordering::Relaxed)
         && let Some(verdict) = judge(caller, pattern, arguments, return_to)
     {
-        if let Some(message) = verdict.message {
-            tell_call(caller, meta_tracing(*tracer), point.function, arguments, message);
+        if let Some(message) = verdict.message
+            && !tell_call(caller, meta_tracing(*tracer), point.function, arguments, message)
+        {
+            gone.store(true, Ordering::Relaxed);
         }
         meta |= if verdict.keep & RETURN != 0 { META_RETURN } else { 0 };
         meta |= if verdict.keep & EXCEPTION != 0 { META_EXCEPTION } else { 0 };
@@ -243,7 +249,7 @@ fn meta_tracing(tracer: Term) -> Tracing {
 /// Who is told of all calls of a function now.
 fn meta_tracer(function: &TracedFunction) -> Option<Tracing> {
     let place = trace_pattern::place_of(function.module, function.name, function.arity)?;
-    CallTracing::of(&atoll_code::breakpoint_at(place)?)?.meta.as_ref().map(|(_, tracer)| meta_tracing(*tracer))
+    CallTracing::of(&atoll_code::breakpoint_at(place)?)?.meta.as_ref().map(|meta| meta_tracing(meta.tracer))
 }
 
 fn tracing_of_calls(caller: &Caller<'_>) -> Option<Tracing> {

@@ -58,7 +58,7 @@ pub fn receive_signals(process: &Process, own: &mut Own, answer: &mut dyn FnMut(
                 if own.flags.traced {
                     // SAFETY: the fragment is ours.
                     let message = unsafe { fragment.as_ref() }.term;
-                    tracing::event(process.pid, own, tracing::RECEIVE, "receive", &[message]);
+                    tracing::received(process.pid, own, message, Term::NONE);
                 }
                 own.mailbox.push(fragment);
             }
@@ -66,9 +66,9 @@ pub fn receive_signals(process: &Process, own: &mut Own, answer: &mut dyn FnMut(
                 if own.flags.traced {
                     // SAFETY: the fragment is ours.
                     let message = unsafe { fragment.as_ref() }.term;
-                    tracing::event(process.pid, own, tracing::RECEIVE, "receive", &[message]);
+                    tracing::received(process.pid, own, message, body.sender());
                 }
-                if let Signal::Message { mark } = *body {
+                if let Signal::Message { mark, .. } = *body {
                     sequence::push(own, fragment, mark);
                 }
             }
@@ -88,7 +88,7 @@ fn act(
     let mut keep = false;
     let mut fate = Fate::Lives;
     match body {
-        Signal::Message { mark } => {
+        Signal::Message { mark, .. } => {
             sequence::push(own, fragment, mark);
             keep = true;
         }

@@ -16,6 +16,8 @@ pub enum Signal {
     Message {
         /// What it does.
         mark: Mark,
+        /// Who has sent it (local pid), where [`crate::tracing::names_senders`] wants that; otherwise `NONE`.
+        from: Term,
     },
     /// The sender is linked to the receiver from now on.
     Link {
@@ -102,6 +104,16 @@ pub enum Signal {
         /// What to do.
         kind: RequestKind,
     },
+}
+
+impl Signal {
+    /// Who has sent a message, if it says so; otherwise `NONE`.
+    pub fn sender(&self) -> Term {
+        match self {
+            Signal::Message { from, .. } => *from,
+            _ => Term::NONE,
+        }
+    }
 }
 
 /// What a process can be asked to do on its own behalf.

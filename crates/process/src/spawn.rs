@@ -101,6 +101,7 @@ pub fn spawn(
         flags.traced = true;
         rare.get_or_insert_default().tracing = tracing;
     }
+    flags.traced |= crate::tracing::names_senders();
     if let Some(sequence) = sequence {
         (flags.traced, flags.sequenced) = (true, true);
         rare.get_or_insert_default().sequence = sequence;
