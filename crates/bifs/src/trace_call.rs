@@ -79,9 +79,11 @@ fn judge_in(
 ) -> Option<Verdict> {
     let Some(program) = &pattern.0 else { return Some(Verdict { message: Some(None), keep: 0 }) };
     let list = own.mutator.list(arguments.iter().copied());
+    let dump = if program.wants_dump() { crate::process_info::stack_shown(own) } else { atoms::UNDEFINED };
     let (matched, actions) = own.with_sequence(|sequence, heap| {
         let mut tokens = TokensOf(pid, sequence);
-        let mut matcher = Matcher::kept(program, pid).called_from(calling, calling_line).with_tokens(&mut tokens);
+        let mut matcher =
+            Matcher::kept(program, pid).called_from(calling, calling_line).showing(dump).with_tokens(&mut tokens);
         (matcher.run(heap, Object::Own(list)), std::mem::take(&mut matcher.actions))
     });
     matched?;

@@ -169,7 +169,7 @@ fn message(pid: Term, heap: &mut impl Build, tracing: Tracing, event: Term, part
 }
 
 /// Gives a tracer, which is a process or a port, a message that lies on this heap, or on no process's. Whether it is there.
-pub(crate) fn post(tracer: Term, heap: Option<&mut Mutator>, message: Term) -> bool {
+pub fn post(tracer: Term, heap: Option<&mut Mutator>, message: Term) -> bool {
     let system = System::get();
     if tracer.is_local_port() {
         return system.ports.get().is_some_and(|ports| ports.tell_tracer(tracer, message));

@@ -71,6 +71,9 @@ pub fn set_control_word(word: u32) -> u32 {
     CONTROL_WORD.swap(word, Relaxed)
 }
 
+/// `get_tcw`, of traced calls alone.
+pub(super) static GET_CONTROL_WORD: Function = function("get_tcw", Code::Zero(|| Term::small(control_word().into())));
+
 /// `set_tcw`, of traced calls alone.
 pub(super) static SET_CONTROL_WORD: Function = function(
     "set_tcw",

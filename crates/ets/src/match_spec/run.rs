@@ -51,6 +51,7 @@ pub struct Matcher<'p> {
     caller: Term,
     calling: Term,
     calling_line: Term,
+    dump: Term,
     tokens: Option<&'p mut dyn Tokens>,
     variables: Vec<Term>,
     pending: Vec<Term>,
@@ -76,12 +77,18 @@ impl<'p> Matcher<'p> {
     fn with_source(program: &'p Program, source: Source<'p>, caller: Term) -> Matcher<'p> {
         let (variables, pending, stack, actions) = Default::default();
         let (calling, calling_line, tokens) = (atoms::UNDEFINED, atoms::UNDEFINED, None);
-        Matcher { program, source, caller, calling, calling_line, tokens, variables, pending, stack, actions }
+        let dump = atoms::UNDEFINED;
+        Matcher { program, source, caller, calling, calling_line, dump, tokens, variables, pending, stack, actions }
     }
 
     /// For calls that this function makes: `{M, F, A}` and `{M, F, A, {File, Line}}` on the caller's heap.
     pub fn called_from(self, calling: Term, calling_line: Term) -> Matcher<'p> {
         Matcher { calling, calling_line, ..self }
+    }
+
+    /// For a process that this binary on its heap shows.
+    pub fn showing(self, dump: Term) -> Matcher<'p> {
+        Matcher { dump, ..self }
     }
 
     /// For a process with these tokens.
@@ -210,6 +217,7 @@ impl<'p> Matcher<'p> {
                 Operation::Variable(place) => Value { term: self.variables[*place], foreign: is_foreign },
                 Operation::Calling => Value::own(self.calling),
                 Operation::CallingLine => Value::own(self.calling_line),
+                Operation::Dump => Value::own(self.dump),
                 Operation::Token => Value::own(self.token(heap)),
                 Operation::HasToken => Value::own(Term::boolean(self.token(heap) != Term::NIL)),
                 Operation::SetToken => {
