@@ -133,9 +133,6 @@ impl Change {
     }
 
     fn apply_to(&self, own: &mut Own) -> bool {
-        if own.flags.system {
-            return false;
-        }
         let Some(changed) = self.apply(own.tracing_asked()) else { return false };
         own.set_tracing(changed);
         true
@@ -148,15 +145,15 @@ fn tells(flags: u32) -> bool {
 }
 
 /// What a match specification does with flags: those of `off` are cleared, those of `on` set, which may name a tracer.
-/// It concerns this process, or the one of this pid or name. Flags that there are not change nothing. A process without a tracer
-/// gets that of this one.
+/// It concerns this process, or the one of this pid or name, which gets the tracer of this process if none is named; without one
+/// it is traced no more. Flags that there are not change nothing.
 pub fn change_flags(me: Term, own: &mut Own, pid: Option<Term>, off: Term, on: Term) {
     let (Some((off, ..)), Some((on, tracer, _))) = (flags_of(off), flags_of(on)) else { return };
     let mine = own.tracing_asked().map(|tracing| tracing.tracer);
     let pid = pid.map(|pid| if pid.is_atom() { System::get().whereis(pid).unwrap_or(Term::NONE) } else { pid });
     let change = |own: &mut Own| {
         let old = own.tracing_asked();
-        let Some(tracer) = tracer.or(old.map(|old| old.tracer)).or(mine) else { return };
+        let Some(tracer) = tracer.or(mine) else { return own.set_tracing(None) };
         let flags = old.map_or(0, |old| old.flags) & !off | on;
         own.set_tracing(tells(flags).then_some(Tracing { flags, tracer }));
     };
@@ -197,7 +194,7 @@ fn trace(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     }
     let mut count = 0;
     if scope.existing {
-        tracing::with_each(|_, own| count += i64::from(change.apply_to(own)));
+        tracing::with_each(|_, own| count += i64::from(!own.flags.system && change.apply_to(own)));
     }
     Ok(Term::small(count))
 }

@@ -133,7 +133,9 @@ fn act_on_flags(me: Term, own: &mut Own, action: Action, arguments: Term) {
 
 /// Whether a message is told: what its trace message ends with.
 pub fn chosen(pid: Term, own: &mut Own, pattern: &Pattern, arguments: &[Term]) -> Option<Option<Term>> {
-    judge_in(pid, own, pattern, arguments, (atoms::UNDEFINED, atoms::UNDEFINED))?.message
+    let message = judge_in(pid, own, pattern, arguments, (atoms::UNDEFINED, atoms::UNDEFINED))?.message;
+    let is_silent = own.tracing().is_some_and(|tracing| tracing.flags & tracing::SILENT != 0);
+    message.filter(|_| pattern.0.is_none() || !is_silent)
 }
 
 fn mfa(caller: &mut Caller<'_>, function: &TracedFunction) -> Term {

@@ -115,6 +115,9 @@ fn act(
                 rare.links.retain(|pid| *pid != from);
                 rare.links.len() < before
             });
+            if linked && own.flags.traced {
+                tracing::event(process.pid, own, tracing::PROCS, "getting_unlinked", &[from]);
+            }
             if linked {
                 (fate, keep) = exit_signal(process.pid, own, fragment, mark, false);
             }
@@ -228,6 +231,9 @@ fn exit_signal(pid: Term, own: &mut Own, fragment: NonNull<Fragment>, mark: Mark
         return (Fate::Dies(atoms::KILLED), false);
     }
     if own.flags.trap_exit {
+        if own.flags.traced {
+            tracing::received(pid, own, message, from);
+        }
         sequence::push(own, fragment, mark);
         return (Fate::Lives, true);
     }

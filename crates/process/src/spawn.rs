@@ -67,7 +67,7 @@ pub fn spawn(
                 if options.link {
                     crate::tracing::event(parent_pid, own, wanted, "link", &[pid]);
                 }
-                tracing = crate::tracing::inherited(own).or(tracing);
+                tracing = crate::tracing::inherited(own, options.link).or(tracing);
                 if let Some(tracing) = tracing.filter(|tracing| tracing.flags & wanted != 0) {
                     crate::tracing::tell(pid, own, tracing, crate::tracing::name("spawned"), &[parent_pid, call]);
                     if options.link {

@@ -71,7 +71,11 @@ static OF_NEW: (AtomicBool, Mutex<Option<Tracing>>) = (AtomicBool::new(false), M
 
 /// What new processes begin with.
 pub fn of_new() -> Option<Tracing> {
-    if OF_NEW.0.load(Ordering::Relaxed) { *OF_NEW.1.lock() } else { None }
+    if !OF_NEW.0.load(Ordering::Relaxed) {
+        return None;
+    }
+    let kept = *OF_NEW.1.lock();
+    kept.filter(|tracing| is_there(tracing.tracer))
 }
 
 /// Sets what new processes begin with.
@@ -265,19 +269,25 @@ fn chosen_event(pid: Term, own: &mut Own, wanted: u32, event: &str, (parts, look
     }
 }
 
-/// What a process tells of one that it has spawned, which it may make traced as it is itself: that one's tracing.
-pub fn inherited(own: &mut Own) -> Option<Tracing> {
+/// The tracing of a process that this one spawns, and links to if `linked`, if it is to be traced as this one is itself.
+pub fn inherited(own: &mut Own, linked: bool) -> Option<Tracing> {
     let tracing = own.tracing()?;
-    if tracing.flags & (ON_SPAWN | ON_FIRST_SPAWN) == 0 {
+    let link = |flags: u32| if linked { flags } else { 0 };
+    if tracing.flags & (ON_SPAWN | ON_FIRST_SPAWN | link(ON_LINK | ON_FIRST_LINK)) == 0 {
         return None;
     }
-    let first = tracing.flags & ON_FIRST_SPAWN != 0;
-    if first {
-        let flags = tracing.flags & !(ON_SPAWN | ON_FIRST_SPAWN);
-        own.set_tracing(Some(Tracing { flags, ..tracing }));
-        return Some(Tracing { flags, ..tracing });
+    // What holds for the first alone is over with it.
+    let mut flags = tracing.flags;
+    if flags & ON_FIRST_SPAWN != 0 {
+        flags &= !(ON_SPAWN | ON_FIRST_SPAWN);
     }
-    Some(tracing)
+    if flags & link(ON_FIRST_LINK) != 0 {
+        flags &= !(ON_LINK | ON_FIRST_LINK);
+    }
+    if flags != tracing.flags {
+        own.set_tracing(Some(Tracing { flags, ..tracing }));
+    }
+    Some(Tracing { flags, ..tracing })
 }
 
 /// Does something with what belongs to each process; the world is stopped meanwhile.

@@ -110,6 +110,8 @@ enum Operation {
     ShortCut(bool, usize),
     /// An action with so many arguments.
     Act(Action, usize),
+    /// `set_tcw`: set the trace control word.
+    SetControlWord,
     /// `set_seq_token`: set a part of the token of the process that calls.
     SetToken,
     /// The value must be `true`.

@@ -4,7 +4,7 @@ use atoll_heap::{Mutator, Stored};
 use atoll_operations::guards;
 use atoll_term::{Build, Term, atoms, exactly_equal, map};
 
-use super::functions::{Code, Function};
+use super::functions::{Code, Function, control_word, set_control_word};
 use super::{Action, Clause, Compiled, Dialect, KeptProgram, Operation, PatternOperation, Program, Tokens};
 
 /// What a program is run on.
@@ -220,6 +220,16 @@ impl<'p> Matcher<'p> {
                 Operation::Dump => Value::own(self.dump),
                 Operation::Token => Value::own(self.token(heap)),
                 Operation::HasToken => Value::own(Term::boolean(self.token(heap) != Term::NIL)),
+                Operation::SetControlWord => {
+                    let word = self.take(heap, object, 1)[0].as_small().and_then(|word| u32::try_from(word).ok());
+                    // A test changes nothing.
+                    let old =
+                        word.map(|word| if self.tokens.is_some() { set_control_word(word) } else { control_word() });
+                    match old {
+                        Some(old) => Value::own(Term::small(old.into())),
+                        None => failed(Failed)?,
+                    }
+                }
                 Operation::SetToken => {
                     let parts = self.take(heap, object, 2);
                     let tokens = self.tokens.as_mut();
