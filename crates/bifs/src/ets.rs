@@ -57,6 +57,8 @@ static READ_CONCURRENCY: Name = Name::new("read_concurrency");
 static WRITE_CONCURRENCY: Name = Name::new("write_concurrency");
 static DECENTRALIZED_COUNTERS: Name = Name::new("decentralized_counters");
 static AUTO: Name = Name::new("auto");
+/// The key of an option of OTP's tests.
+pub static FIXED_LOCKS: Name = Name::new("debug_hash_fixed_number_of_locks");
 static PROTECTION: Name = Name::new("protection");
 
 /// The exception for a fault.
@@ -98,6 +100,10 @@ fn protection(term: Term) -> Option<Protection> {
     }
 }
 
+/// Locks that OTP gives to a table at least and at most, when its tests say how many.
+const FEWEST_LOCKS: u32 = 64;
+const MOST_LOCKS: u32 = 32_768;
+
 /// Reads one option of `ets:new/2`.
 fn option(options: &mut Options, heir: &mut Option<(Term, Term)>, option: Term) -> Option<()> {
     match option.tuple_elements() {
@@ -119,7 +125,7 @@ fn option(options: &mut Options, heir: &mut Option<(Term, Term)>, option: Term) 
                 Some(true) => WriteConcurrency::On,
                 Some(false) => WriteConcurrency::Off,
                 None if value == AUTO.get() => WriteConcurrency::Auto,
-                None => return None,
+                None => WriteConcurrency::Locks(locks(value)?),
             }
         }
         Some(&[key, value]) if key == READ_CONCURRENCY.get() => options.read_concurrency = boolean(value)?,
@@ -129,6 +135,14 @@ fn option(options: &mut Options, heir: &mut Option<(Term, Term)>, option: Term) 
         Some(_) => *heir = heir_of(option)?,
     }
     Some(())
+}
+
+/// The number of locks that `{debug_hash_fixed_number_of_locks, Locks}` says, as OTP rounds it.
+fn locks(value: Term) -> Option<u32> {
+    let &[key, count] = value.tuple_elements()? else { return None };
+    let count = count.as_small().and_then(|count| u32::try_from(count).ok());
+    let count = count.filter(|count| key == FIXED_LOCKS.get() && (1..=MOST_LOCKS).contains(count))?;
+    Some(count.max(FEWEST_LOCKS).next_power_of_two())
 }
 
 /// The heir that `{heir, Pid, Data}` or `{heir, none}` says.
@@ -149,6 +163,9 @@ fn new(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let mut heir = None;
     for one in elements(list)? {
         option(&mut options, &mut heir, one).ok_or_else(badarg)?;
+    }
+    if let (WriteConcurrency::Locks(_), Kind::OrderedSet) = (options.write_concurrency, options.kind) {
+        return Err(badarg());
     }
     let table = match atoll_ets::create(caller.process, table_name, options) {
         Ok(table) => table,

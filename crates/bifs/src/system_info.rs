@@ -67,6 +67,8 @@ fn system_info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
             _ => Err(badarg()),
         },
         _ if (kind == name("allocator") || kind == name("allocator_sizes")) && which.is_atom() => Ok(atoms::FALSE),
+        // Of no allocator at all: there are none of OTP's here.
+        (kind, Term::NIL) if kind == name("allocator_sizes") => Ok(Term::NIL),
         _ => Err(badarg()),
     }
 }

@@ -23,6 +23,23 @@ pub(crate) enum Duplicates {
     All,
 }
 
+/// How the rows of a hashed table are spread over its slots.
+#[derive(Clone, Copy, Debug)]
+pub struct Spread {
+    /// Slots, as `ets:slot/2` numbers them.
+    pub slots: usize,
+    /// Rows, those of dead keys too.
+    pub rows: usize,
+    /// Sum of the squares of the slots' numbers of rows.
+    pub squares: usize,
+    /// Fewest rows of a slot.
+    pub fewest: usize,
+    /// Most rows of a slot.
+    pub most: usize,
+    /// Rows that were deleted and are kept because the table is fixed.
+    pub dead: usize,
+}
+
 /// The rows of a hashed table.
 pub(crate) struct Hashed {
     segments: Box<[Padded]>,
@@ -333,6 +350,51 @@ impl Hashed {
     pub(crate) fn slot_bits(&self) -> u32 {
         let most = self.segments.iter().map(|segment| segment.0.read().bits()).max().unwrap_or(0);
         self.segment_bits + most
+    }
+
+    /// How the rows are spread over the slots.
+    pub(crate) fn spread(&self) -> Spread {
+        let bits = self.slot_bits();
+        let mut spread = Spread { slots: 1 << bits, rows: 0, squares: 0, fewest: usize::MAX, most: 0, dead: 0 };
+        let mut used = 0;
+        let mut end_slot = |spread: &mut Spread, rows: usize| {
+            used += 1;
+            spread.rows += rows;
+            spread.squares += rows * rows;
+            spread.fewest = spread.fewest.min(rows);
+            spread.most = spread.most.max(rows);
+        };
+        for segment in &self.segments {
+            let segment = segment.0.read();
+            let mut slot: Option<(u64, usize)> = None;
+            for entry in segment.entries_after(None) {
+                let number = u64::from(entry.hash) >> (u32::BITS - bits);
+                let rows = entry.rows().len();
+                spread.dead += if entry.dead { rows } else { 0 };
+                slot = match slot {
+                    Some((current, count)) if current == number => Some((number, count + rows)),
+                    Some((_, count)) => {
+                        end_slot(&mut spread, count);
+                        Some((number, rows))
+                    }
+                    None => Some((number, rows)),
+                };
+            }
+            if let Some((_, count)) = slot {
+                end_slot(&mut spread, count);
+            }
+        }
+        if used < spread.slots {
+            spread.fewest = 0;
+        }
+        spread
+    }
+
+    /// Visits all rows, those of dead keys too.
+    pub(crate) fn each(&self, mut visit: impl FnMut(&Stored)) {
+        for segment in &self.segments {
+            segment.0.read().entries_after(None).for_each(|entry| entry.rows().iter().for_each(&mut visit));
+        }
     }
 
     /// Visits the rows of a slot.

@@ -25,6 +25,9 @@ mod update;
 
 pub use fault::Fault;
 pub use fixation::Since;
-pub use registry::{Access, Handle, all, create, delete, find, give_away, identifier, named, reference, rename};
+pub use hashed::Spread;
+pub use registry::{
+    Access, Handle, all, create, delete, find, give_away, identifier, named, names_collide, reference, rename,
+};
 pub use table::{Kind, Options, Protection, Table, WriteConcurrency};
 pub use traversal::{Cursor, Portion};

@@ -78,6 +78,11 @@ fn names(name: Term) -> &'static RwLock<HashMap<Term, Arc<Table>>> {
     &REGISTRY.names[name.atom_index() as usize % NAME_SHARDS]
 }
 
+/// Whether tables of these names have a lock in common.
+pub fn names_collide(one: Term, other: Term) -> bool {
+    std::ptr::eq(names(one), names(other))
+}
+
 /// The table of this name.
 pub fn named(name: Term) -> Option<Arc<Table>> {
     names(name).read().get(&name).cloned()

@@ -4,12 +4,12 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use atoll_heap::{Mutator, Stored};
 use atoll_process::ReferenceId;
-use atoll_term::{Build, Term};
+use atoll_term::{Build, OffHeapBinary, Term, each_off_heap_binary};
 use parking_lot::Mutex;
 
 use crate::fault::Fault;
 use crate::fixation::Fixations;
-use crate::hashed::{Duplicates, Hashed};
+use crate::hashed::{Duplicates, Hashed, Spread};
 use crate::ordered::{Ordered, Place, Span};
 use crate::segment::key_of;
 use crate::status::Status;
@@ -55,6 +55,8 @@ pub enum WriteConcurrency {
     On,
     /// `auto`
     Auto,
+    /// `{debug_hash_fixed_number_of_locks, Locks}`, which OTP's tests use.
+    Locks(u32),
 }
 
 /// Options of a new table. Concurrency needs none; they are kept for `ets:info`.
@@ -208,6 +210,26 @@ impl Table {
         match &self.rows {
             Rows::Hashed(rows) => rows.size(),
             Rows::Ordered(rows) => rows.size(),
+        }
+    }
+
+    /// How a hashed table's rows are spread over its slots; looks at all of them.
+    pub fn spread(&self) -> Option<Spread> {
+        match &self.rows {
+            Rows::Hashed(rows) => Some(rows.spread()),
+            Rows::Ordered(_) => None,
+        }
+    }
+
+    /// Visits the binaries outside of heaps that rows hold, those too that are deleted and kept because the table is fixed.
+    pub fn each_binary(&self, mut visit: impl FnMut(&OffHeapBinary)) {
+        let mut row = |row: &Stored| each_off_heap_binary(row.term(), &mut visit);
+        match &self.rows {
+            Rows::Hashed(rows) => rows.each(row),
+            Rows::Ordered(rows) => rows.scan(&Span::ALL, false, |stored| {
+                row(stored);
+                true
+            }),
         }
     }
 
