@@ -126,7 +126,10 @@ fn words(item: &str) -> Option<Term> {
         "debug_compiled"
         | "dynamic_trace_probes"
         | "port_parallelism"
+        | "ets_always_compress"
         | "ets_realloc_moves"
+        | "lock_checking"
+        | "lock_counting"
         | "break_ignored"
         | "beam_jump_table" => return Some(atoms::FALSE),
         "cpu_topology" | "modified_timing_level" => return Some(atoms::UNDEFINED),

@@ -5,6 +5,7 @@ use atoll_heap::Stored;
 use atoll_term::{Term, exactly_equal, hash};
 use parking_lot::{RwLock, RwLockWriteGuard};
 
+use crate::garbage::Garbage;
 use crate::segment::{Entry, Rows, Segment, key_of};
 use crate::status::{Gone, Status};
 use crate::traversal::Fate;
@@ -300,27 +301,27 @@ impl Hashed {
         Ok(self.first_after(self.index(hash), Some(hash), found))
     }
 
-    /// Takes everything out; keys too, whether the table is fixed or not. Returns how many rows there were.
-    pub(crate) fn clear(&self, status: &Status) -> usize {
-        let mut count = 0;
-        for segment in &self.segments {
-            let mut segment = segment.0.write();
-            count += segment.rows;
-            if status.is_fixed() && status.is_alive() {
-                let Segment { rows, words, .. } = &mut *segment;
-                (*rows, *words) = (0, 0);
+    /// Takes everything out; while the table is fixed the keys stay.
+    pub(crate) fn clear(&self, status: &Status) -> Garbage {
+        let mut garbage = Garbage::default();
+        // All of them, in the order in which `insert` takes them: nobody sees a part of the table empty.
+        let mut segments: Vec<_> = self.segments.iter().map(|segment| segment.0.write()).collect();
+        let keep = status.is_fixed() && status.is_alive();
+        for segment in &mut segments {
+            let rows = segment.rows;
+            if keep {
+                garbage.count(rows);
+                (segment.rows, segment.words) = (0, 0);
                 segment.has_dead = true;
                 segment.retain(|entry| {
                     entry.dead = true;
                     true
                 });
             } else {
-                let old = std::mem::replace(&mut *segment, Segment::new(self.segment_bits));
-                drop(segment);
-                drop(old);
+                garbage.add(std::mem::replace(&mut **segment, Segment::new(self.segment_bits)).into_places(), rows);
             }
         }
-        count
+        garbage
     }
 
     /// The table is not fixed any more: takes out the keys that were kept.

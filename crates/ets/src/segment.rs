@@ -195,8 +195,13 @@ impl Segment {
         self.bits
     }
 
-    /// Places.
+    /// Places; not the few more that the last entries may need, so that tables with the same rows tell the same.
     pub(crate) fn places(&self) -> usize {
-        self.places.len()
+        if self.bits == 0 { 0 } else { 1 << self.bits }
+    }
+
+    /// The places of a segment that goes.
+    pub(crate) fn into_places(self) -> Vec<Option<Entry>> {
+        self.places
     }
 }

@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 
 use crate::fault::Fault;
 use crate::fixation::Fixations;
+use crate::garbage::Garbage;
 use crate::hashed::{Duplicates, Hashed, Spread};
 use crate::ordered::{Ordered, Place, Span};
 use crate::segment::key_of;
@@ -321,8 +322,8 @@ impl Table {
         drop(removed);
     }
 
-    /// Takes out everything. Returns how many rows there were.
-    pub fn clear(&self) -> usize {
+    /// Takes out everything.
+    pub fn clear(&self) -> Garbage {
         match &self.rows {
             Rows::Hashed(rows) => rows.clear(&self.status),
             Rows::Ordered(rows) => rows.clear(),
