@@ -58,6 +58,7 @@ pub fn change(code: i32, pattern: &[u8], position: usize) -> Option<(Vec<u8>, is
         // A hyphen behind a class in a class is a hyphen.
         (50, [start @ .., b'-'], _) => Some(([start, b"\\-", after].concat(), 1)),
         // A number of a group that is not there, from 8 on, is digits.
+        (15, [start @ .., b'\\'], [b'8' | b'9', ..]) => Some(([start, after].concat(), -1)),
         (15, [.., b'0'..=b'9'], _) => {
             let escape = before.iter().rposition(|byte| *byte == b'\\')?;
             let (start, digits) = (&before[..escape], &before[escape + 1..]);
