@@ -2,7 +2,7 @@
 
 use atoll_ets::{Access, Fault, Kind, Protection, Table, WriteConcurrency};
 use atoll_operations::Exception;
-use atoll_process::{Caller, Outcome};
+use atoll_process::{Caller, Outcome, System};
 use atoll_term::{Build, Term, atoms};
 
 use crate::binary_info::BinaryInfo;
@@ -61,7 +61,8 @@ fn item(caller: &mut Caller<'_>, table: &Table, name: &str) -> Result<Option<Ter
         "compressed" => Term::boolean(options.compressed),
         "memory" => Term::small((TABLE_WORDS + table.size().1) as i64),
         "owner" => table.owner(),
-        "heir" => table.heir().unwrap_or(atoms::NONE),
+        // One that has ended inherits nothing.
+        "heir" => table.heir().filter(|heir| System::get().table.contains(*heir)).unwrap_or(atoms::NONE),
         "name" => table.name(),
         "size" => Term::small(table.size().0 as i64),
         "node" => atoll_term::this_node().0,

@@ -340,7 +340,8 @@ impl Hashed {
 
     /// Rows, and the words that they keep outside of collected heaps.
     pub(crate) fn size(&self) -> (usize, usize) {
-        self.segments.iter().fold((0, 0), |(rows, words), segment| {
+        let own = self.segments.len() * size_of::<Padded>() / size_of::<Term>();
+        self.segments.iter().fold((0, own), |(rows, words), segment| {
             let segment = segment.0.read();
             let places = segment.places() * size_of::<Option<Entry>>() / size_of::<Term>();
             (rows + segment.rows, words + segment.words + places)

@@ -60,7 +60,7 @@ pub enum WriteConcurrency {
     Locks(u32),
 }
 
-/// Options of a new table. Concurrency needs none; they are kept for `ets:info`.
+/// Options of a new table. `write_concurrency` gives it more locks; the others of concurrency are kept for `ets:info`.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// Type.
@@ -121,7 +121,7 @@ pub struct Table {
     pub(crate) rows: Rows,
 }
 
-/// Segments of tables that several processes may write to, as a power of two.
+/// Segments of tables that are made for several writers, as a power of two.
 const MANY_SEGMENTS: u32 = 6;
 /// Segments of others.
 const FEW_SEGMENTS: u32 = 4;
@@ -129,7 +129,9 @@ const FEW_SEGMENTS: u32 = 4;
 impl Table {
     pub(crate) fn new(id: u64, name: Term, owner: Term, options: Options) -> Table {
         let position = options.position;
-        let segments = if options.protection == Protection::Public { MANY_SEGMENTS } else { FEW_SEGMENTS };
+        let is_shared = options.protection != Protection::Private;
+        let is_written_by_many = is_shared && options.write_concurrency != WriteConcurrency::Off;
+        let segments = if is_written_by_many { MANY_SEGMENTS } else { FEW_SEGMENTS };
         let rows = match options.kind {
             Kind::Set => Rows::Hashed(Hashed::new(segments, position, Duplicates::Replace)),
             Kind::Bag => Rows::Hashed(Hashed::new(segments, position, Duplicates::Different)),
