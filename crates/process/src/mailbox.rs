@@ -55,6 +55,8 @@ enum MarkerKey {
     Bound(ReferenceId),
 }
 
+/// Numbers of markers begin anew behind this one: all are small integers.
+const MARKER_NUMBERS: u64 = (1 << 48) - 1;
 /// Markers kept at once; older ones are forgotten, which costs time but changes nothing.
 const MOST_MARKERS: usize = 8;
 
@@ -76,7 +78,14 @@ fn moved_links(message: &Fragment) -> *mut [*mut Fragment; 2] {
 impl Default for Mailbox {
     fn default() -> Self {
         let null = std::ptr::null_mut();
-        Mailbox { first: std::ptr::null_mut(), save: null, last: null, length: 0, moved: std::ptr::null_mut(), markers: None }
+        Mailbox {
+            first: std::ptr::null_mut(),
+            save: null,
+            last: null,
+            length: 0,
+            moved: std::ptr::null_mut(),
+            markers: None,
+        }
     }
 }
 
@@ -229,13 +238,18 @@ impl Mailbox {
     pub fn reserve_marker(&mut self) -> u64 {
         let end = self.last_link();
         let markers = self.markers.get_or_insert_default();
-        markers.next += 1;
+        markers.next = (markers.next + 1) & MARKER_NUMBERS;
         let number = markers.next;
         markers.places.push((MarkerKey::Reserved(number), end));
         if markers.places.len() > MOST_MARKERS {
             markers.places.remove(0);
         }
         number
+    }
+
+    /// Markers are numbered from here on, as far as the number fits.
+    pub fn number_markers_from(&mut self, number: u64) {
+        self.markers.get_or_insert_default().next = number & MARKER_NUMBERS;
     }
 
     /// From now on the marker is that of `reference`.
