@@ -3,7 +3,6 @@
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
-use atoll_heap::immovable;
 use atoll_operations::Exception;
 use atoll_process::{BuiltIn, Caller, Outcome};
 use atoll_term::map::{self, MapIter};
@@ -59,8 +58,7 @@ fn words(caller: &mut Caller<'_>, term: Term, mut seen: Option<HashSet<u64>>) ->
     let mut open = vec![term];
     while let Some(mut term) = open.pop() {
         while term.is_pointer() {
-            // What all processes share in its place counts for none of them.
-            if seen.as_mut().is_some_and(|seen| immovable::contains(term) || !seen.insert(term.word())) {
+            if seen.as_mut().is_some_and(|seen| !seen.insert(term.word())) {
                 break;
             }
             objects += 1;

@@ -184,7 +184,6 @@ fn erase(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let erased = entries.len() < before;
     if entries.is_empty() {
         terms.remove(&hash);
-        terms.shrink_to_fit();
     }
     Ok(Term::boolean(erased))
 }
@@ -206,8 +205,8 @@ fn info(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
     Ok(map::from_pairs(caller.heap(), &pairs))
 }
 
-/// `#{table => Places}` of the table that holds them.
+/// `#{table => Places}`: places in use of the table that holds them.
 pub fn table(caller: &mut Caller<'_>) -> Term {
-    let places = TERMS.read().as_ref().map_or(0, HashMap::capacity);
+    let places = TERMS.read().as_ref().map_or(0, HashMap::len);
     map::from_pairs(caller.heap(), &[(name("table"), Term::small(places as i64))])
 }
