@@ -4,6 +4,7 @@ mod break_menu;
 mod command_line;
 mod flags;
 mod report;
+mod screens;
 mod signals;
 
 use std::ffi::OsString;
