@@ -4,25 +4,15 @@
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
-<<<<<<< HEAD
 use atoll_operations::{Exception, list};
-use atoll_process::{BuiltIn, Caller, Interrupt, Outcome};
-use atoll_term::{Build, Term, atoms};
-=======
-use atoll_operations::Exception;
 use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, Process, System, state};
 use atoll_term::hash::map_hash;
 use atoll_term::{Build, Kind, Term, View, atoms};
->>>>>>> main
 
 use crate::ets_info::TABLE_WORDS;
 use crate::process_support::{badarg, name};
-<<<<<<< HEAD
 use crate::support::{atom, row};
-=======
-use crate::support::row;
 use crate::watching;
->>>>>>> main
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
@@ -76,11 +66,9 @@ fn get(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     match word_of(arguments[0]) {
         "available_internal_state" => Ok(atoms::TRUE),
         "reds_left" => Ok(Term::small(caller.reductions)),
-<<<<<<< HEAD
         // Nothing estimates here what counters of several parts may lag behind.
         "DbTable_words" => Ok(caller.heap().tuple(&[Term::small(TABLE_WORDS as i64), Term::small(0)])),
         "flxctr_memory_usage" => Ok(name("notsup")),
-=======
         "persistent_term" => Ok(crate::persistent_term::table(caller)),
         "processes" => {
             let pids = System::get().table.pids();
@@ -110,7 +98,6 @@ fn get_of(caller: &mut Caller<'_>, item: &str, of: Term) -> Outcome {
                 Some(_) => atoms::RUNNING,
             })
         }
->>>>>>> main
         _ => Err(badarg()),
     }
 }
@@ -159,7 +146,6 @@ fn set(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
             caller.heap().list((0..pairs).map(|_| Term::small(0)));
             Ok(atoms::TRUE)
         }
-<<<<<<< HEAD
         // A list outside of the part of the heap where allocation goes on.
         ("mbuf", _) => {
             let elements = list::elements(value).ok_or_else(badarg)?;
@@ -171,7 +157,6 @@ fn set(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         ("ets_force_trap", _) => Ok(name("notsup")),
         ("ets_force_split" | "ets_debug_random_split_join", _) => Ok(atoms::OK),
         ("colliding_names", _) => colliding_names(caller, value),
-=======
         // What is allocated next leads to a collection.
         ("force_gc", _) if value == caller.process.pid => {
             let pairs = caller.heap().free_words() / 2;
@@ -200,7 +185,6 @@ fn set(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         }
         // Every inbox takes signals of any number of senders at a time.
         ("proc_sig_buffers", "true") => Ok(atoms::TRUE),
->>>>>>> main
         // What is freed here is freed at once.
         ("wait", "deallocations" | "timer_cancellations" | "aux_work" | "thread_progress") => Ok(atoms::OK),
         ("sleep", _) => {

@@ -125,7 +125,6 @@ fn words(item: &str) -> Option<Term> {
         // Code words name their handlers.
         "beam_jump_table" => return Some(atoms::TRUE),
         "smp_support" | "threads" | "kernel_poll" | "time_correction" | "eager_check_io" => return Some(atoms::TRUE),
-<<<<<<< HEAD
         "debug_compiled"
         | "dynamic_trace_probes"
         | "port_parallelism"
@@ -133,13 +132,7 @@ fn words(item: &str) -> Option<Term> {
         | "ets_realloc_moves"
         | "lock_checking"
         | "lock_counting"
-        | "break_ignored"
-        | "beam_jump_table" => return Some(atoms::FALSE),
-=======
-        "debug_compiled" | "dynamic_trace_probes" | "port_parallelism" | "ets_realloc_moves" | "break_ignored" => {
-            return Some(atoms::FALSE);
-        }
->>>>>>> main
+        | "break_ignored" => return Some(atoms::FALSE),
         "cpu_topology" | "modified_timing_level" => return Some(atoms::UNDEFINED),
         "dist_ctrl" | "multi_scheduling_blockers" | "normal_multi_scheduling_blockers" | "taints" => {
             return Some(Term::NIL);
