@@ -96,8 +96,8 @@ fn first_portion(
     let mut matcher = Matcher::new(&compiled, caller.process.pid);
     let portion = table.select_portion(caller.heap(), specification, &mut matcher, backwards, None, limit);
     let is_ordered = table.kind() == Kind::OrderedSet;
-    // Another table may have the name, or this one another name, when it goes on.
-    let goes_on = table_term.is_atom() && !portion.results.is_empty();
+    // Another table may have the name, or this one another name, when it goes on. (OTP's ordered tables keep the name.)
+    let goes_on = table_term.is_atom() && !is_ordered && !portion.results.is_empty();
     let table_term = if goes_on { atoll_ets::reference(caller.heap(), &table) } else { table_term };
     let traversal = Traversal { table: table_term, is_ordered, backwards, limit, program: Term::NONE };
     drop(matcher);

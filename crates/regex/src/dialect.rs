@@ -65,6 +65,10 @@ pub fn change(code: i32, pattern: &[u8], position: usize) -> Option<(Vec<u8>, is
             let is_number = digits.iter().all(u8::is_ascii_digit) && digits[0] >= b'8';
             is_number.then(|| ([start, digits, after].concat(), -1))
         }
+        // The control character of DEL is a question mark.
+        (68, [start @ .., b'\\', b'c'], [0x7f, rest @ ..]) | (68, [start @ .., b'\\', b'c', 0x7f], rest) => {
+            Some(([start, b"\\x3f", rest].concat(), 1))
+        }
         // No digits: the character zero.
         (78, [.., b'\\', b'x'], _) => Some(([before, b"00", after].concat(), 2)),
         _ => None,

@@ -69,6 +69,7 @@ mod tests {
         assert_eq!(first("\\j[\\w-.]+$", "ja-b.c"), Some(vec![Some((0, 6))]));
         assert_eq!(first("a{,2}{ 1}[{,2}]\\Q{,2}\\E\\x{41}", "a{,2}{ 1},{,2}A"), Some(vec![Some((0, 15))]));
         assert_eq!(first("(a)\\8[\\z\\C]\\91", "a8z91"), Some(vec![Some((0, 5)), Some((0, 1))]));
+        assert_eq!(first("^\\c\u{7f}$", "?"), Some(vec![Some((0, 1))]));
         let error = Regex::new(b"\\j\\y(", &CompileOptions::default()).unwrap_err();
         assert_eq!((error.message.as_str(), error.position), ("missing )", 5));
     }
