@@ -15,7 +15,8 @@ use crate::trace_events;
 use crate::trace_time::{Count, Times};
 
 /// What this file provides.
-pub const BUILT_INS: &[BuiltIn] = &[row("erts_internal", "trace_pattern", 3, trace_pattern)];
+pub const BUILT_INS: &[BuiltIn] =
+    &[row("erts_debug", "breakpoint", 2, set_interpreted), row("erts_internal", "trace_pattern", 3, trace_pattern)];
 
 static META: Name = Name::new("meta");
 static WILDCARD: Name = Name::new("_");
@@ -33,10 +34,16 @@ pub struct CallTracing {
     pub count: Option<Arc<Count>>,
     /// Measured.
     pub time: Option<Arc<Times>>,
+    /// Not run: the process's error handler is called in its place.
+    pub interpreted: bool,
 }
 
 impl CallTracing {
     fn is_empty(&self) -> bool {
+        !self.interpreted && self.is_untraced()
+    }
+
+    fn is_untraced(&self) -> bool {
         self.calls.is_none() && self.meta.is_none() && self.count.is_none() && self.time.is_none()
     }
 
@@ -191,6 +198,28 @@ fn trace_pattern(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let modules = selection.modules();
     let count: i64 = modules.iter().map(|code| apply(&selection, &kinds, &change, code)).sum();
     let count = count + apply_to_built_ins(&selection, &kinds, &change, &modules);
+    System::get().schedule().resume_world();
+    Ok(Term::small(count))
+}
+
+/// `erts_debug:breakpoint(Functions, Bool)`: how many functions it concerns.
+fn set_interpreted(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let interpreted = match arguments[1] {
+        atoms::TRUE => true,
+        atoms::FALSE => false,
+        _ => return Err(badarg()),
+    };
+    let selection = selection(arguments[0]).ok_or_else(badarg)?;
+    System::get().schedule().stop_world();
+    let mut count = 0;
+    for code in selection.modules() {
+        for (index, (_, name, arity)) in code.functions.iter().enumerate() {
+            if selection.accepts(*name, *arity) && built_in(code.module, *name, *arity).is_none() {
+                set_local(&code, index, |tracing| tracing.interpreted = interpreted);
+                count += 1;
+            }
+        }
+    }
     System::get().schedule().resume_world();
     Ok(Term::small(count))
 }
@@ -416,7 +445,7 @@ pub fn on_load_info(caller: &mut Caller<'_>, item: Term) -> Outcome {
 
 fn describe(caller: &mut Caller<'_>, tracing: &CallTracing, is_global: bool, item: Term) -> Outcome {
     let value = match atoms::atom_name(item) {
-        "all" if !tracing.is_empty() => {
+        "all" if !tracing.is_untraced() => {
             let words = ["traced", "match_spec", "meta", "meta_match_spec", "call_time", "call_count"];
             let mut pairs = Vec::new();
             for word in words {
@@ -427,7 +456,7 @@ fn describe(caller: &mut Caller<'_>, tracing: &CallTracing, is_global: bool, ite
             }
             caller.heap().list(pairs)
         }
-        _ if tracing.is_empty() => atoms::FALSE,
+        _ if tracing.is_untraced() => atoms::FALSE,
         word => info_item(caller, tracing, is_global, word).ok_or_else(badarg)?,
     };
     Ok(caller.heap().tuple(&[item, value]))
