@@ -213,10 +213,11 @@ fn finish_loading(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     for slot in slots {
         let Some(prepared) = slot.lock().take() else { return Err(badarg()) };
         let module = prepared.module();
-        if let Err(CodeError::NotPurged) = load(prepared) {
-            return fail(caller, "not_purged", vec![module]);
+        match load(prepared) {
+            Err(CodeError::NotPurged) => return fail(caller, "not_purged", vec![module]),
+            Ok((_, true)) => crate::trace_pattern::waits_for_on_load(module),
+            _ => crate::trace_pattern::loaded(module),
         }
-        crate::trace_pattern::loaded(module);
     }
     if with_on_load.is_empty() { Ok(atoms::OK) } else { fail(caller, "on_load", with_on_load) }
 }
@@ -239,7 +240,9 @@ fn finish_after_on_load(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     }
     let gone = finish_on_load(module, arguments[1] == atoms::TRUE).ok_or_else(badarg)?;
     PURGED.lock().extend(gone);
-    crate::trace_pattern::loaded(module);
+    if arguments[1] == atoms::TRUE {
+        crate::trace_pattern::loaded(module);
+    }
     Ok(atoms::TRUE)
 }
 

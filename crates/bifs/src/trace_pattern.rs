@@ -227,26 +227,44 @@ fn set_interpreted(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 /// What is done to functions that are loaded later.
 static ON_LOAD: RwLock<Option<CallTracing>> = RwLock::new(None);
 
+/// The functions of this code are traced no more.
+fn untrace(code: &ModuleCode) {
+    let is_traced = |index: &usize| atoll_code::entry_of(code, *index).is_some_and(|at| breakpoint_at(at).is_some());
+    let traced: Vec<usize> = (0..code.functions.len()).filter(is_traced).collect();
+    if !traced.is_empty() {
+        System::get().schedule().stop_world();
+        traced.into_iter().for_each(|index| atoll_code::set_breakpoint(code, index, None));
+        System::get().schedule().resume_world();
+    }
+}
+
+/// Nor are calls through the exports of this code, which is current.
+fn untrace_exports(code: &ModuleCode) {
+    for (function, arity, offset) in &code.exports {
+        let export = atoll_code::registry().existing_export(code.module, *function, *arity);
+        let traced = export.filter(|export| breakpoint_at(atoll_code::export_key(export)).is_some());
+        if let Some(export) = traced.filter(|_| built_in(code.module, *function, *arity).is_none()) {
+            set_global(traced_function(code.module, *function, *arity), code.address(*offset), export, None);
+        }
+    }
+}
+
+/// New code of a module waits for its `on_load` function: the present code is traced no more, whatever comes of that.
+pub fn waits_for_on_load(module: Term) {
+    if let Some(code) = atoll_code::module(module).and_then(|module| module.current) {
+        untrace(&code);
+        untrace_exports(&code);
+    }
+}
+
 /// Code that was replaced is traced no more.
 fn forget_replaced(module: Term) {
     let Some(versions) = atoll_code::module(module) else { return };
     if let Some(old) = versions.old {
-        let is_traced =
-            |index: &usize| atoll_code::entry_of(&old, *index).is_some_and(|at| breakpoint_at(at).is_some());
-        let traced: Vec<usize> = (0..old.functions.len()).filter(is_traced).collect();
-        if !traced.is_empty() {
-            System::get().schedule().stop_world();
-            traced.into_iter().for_each(|index| atoll_code::set_breakpoint(&old, index, None));
-            System::get().schedule().resume_world();
-        }
+        untrace(&old);
     }
-    let Some(code) = versions.current else { return };
-    for (function, arity, offset) in &code.exports {
-        let export = atoll_code::registry().existing_export(module, *function, *arity);
-        let traced = export.filter(|export| breakpoint_at(atoll_code::export_key(export)).is_some());
-        if let Some(export) = traced.filter(|_| built_in(module, *function, *arity).is_none()) {
-            set_global(traced_function(module, *function, *arity), code.address(*offset), export, None);
-        }
+    if let Some(code) = versions.current {
+        untrace_exports(&code);
     }
 }
 

@@ -257,8 +257,7 @@ pub fn demonitor(own: &mut Own, reference: ReferenceId) -> bool {
         rare.aliases.remove(&reference);
     }
     if !monitor.target.is_none() {
-        let signal = signal::bare(Signal::Demonitor { reference });
-        System::get().deliver_or_answer(monitor.target, signal);
+        System::get().end_monitor(monitor.target, signal::bare(Signal::Demonitor { reference }));
     }
     true
 }
