@@ -262,6 +262,10 @@ fn built(caller: &mut Caller<'_>, item: &str) -> Option<Term> {
             let text = report(item);
             caller.heap().binary(text.as_bytes())
         }
+        "compile_info" => {
+            let pairs = ["ldflags", "cflags", "config_h"].map(|key| caller.heap().tuple(&[name(key), Term::NIL]));
+            caller.heap().list(pairs)
+        }
         "emu_args" => {
             let arguments: Vec<Term> = std::env::args().map(|argument| caller.heap().string(&argument)).collect();
             caller.heap().list(arguments)
