@@ -68,6 +68,7 @@ mod trace_pattern;
 mod trace_time;
 mod tuples;
 mod unicode;
+mod watching;
 
 pub use code::PRE_LOADED;
 pub use display::install_print;
