@@ -313,18 +313,20 @@ pub fn runs_old_code(own: &Own, name: Term) -> bool {
     found
 }
 
-/// The chunk of this name in a `.beam` file.
+/// The chunk of this name in a `.beam` file that is whole: its chunks fill it.
 fn chunk<'b>(file: &'b [u8], wanted: &[u8]) -> Option<&'b [u8]> {
     let mut rest = file.strip_prefix(b"FOR1")?.get(4..)?.strip_prefix(b"BEAM")?;
-    while let Some((head, body)) = rest.split_at_checked(8) {
+    let mut found = None;
+    while !rest.is_empty() {
+        let (head, body) = rest.split_at_checked(8)?;
         let length = u32::from_be_bytes(head[4..].try_into().ok()?) as usize;
         let content = body.get(..length)?;
         if &head[..4] == wanted {
-            return Some(content);
+            found = found.or(Some(content));
         }
         rest = body.get(length.next_multiple_of(4)..)?;
     }
-    None
+    found
 }
 
 /// `beamfile_chunk(Binary, "Name")`

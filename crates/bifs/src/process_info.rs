@@ -264,7 +264,7 @@ impl Subject<'_> {
                 Term::small((self.own.reductions + now) as i64)
             }
             atoms::MIN_HEAP_SIZE => small(options.minimum_words),
-            atoms::MIN_BIN_VHEAP_SIZE => Term::small(BINARY_HEAP_WORDS),
+            atoms::MIN_BIN_VHEAP_SIZE => Term::small(self.binary_heap_words()),
             atoms::MAX_HEAP_SIZE => self.heap_limit(),
             atoms::FULLSWEEP_AFTER => Term::small(options.full_sweep_after.into()),
             atoms::MESSAGE_QUEUE_DATA if self.own.flags.off_heap_messages => atoms::OFF_HEAP,
@@ -358,7 +358,7 @@ impl Subject<'_> {
         let minor = architecture().sizes(&self.own.mutator).minor_collections;
         let pairs = [
             (atoms::MAX_HEAP_SIZE, self.heap_limit()),
-            (atoms::MIN_BIN_VHEAP_SIZE, Term::small(BINARY_HEAP_WORDS)),
+            (atoms::MIN_BIN_VHEAP_SIZE, Term::small(self.binary_heap_words())),
             (atoms::MIN_HEAP_SIZE, Term::small(options.minimum_words as i64)),
             (atoms::FULLSWEEP_AFTER, Term::small(options.full_sweep_after.into())),
             (name("minor_gcs"), Term::small(minor as i64)),
@@ -399,6 +399,12 @@ impl Subject<'_> {
         let terms: Vec<Term> =
             counts.iter().map(|(pid, count)| heap.tuple(&[*pid, Term::small(*count), Term::small(0)])).collect();
         heap.list(terms)
+    }
+
+    /// `min_bin_vheap_size`
+    fn binary_heap_words(&self) -> i64 {
+        let asked_for = self.own.rare.as_ref().and_then(|rare| rare.binary_heap_words);
+        asked_for.map_or(BINARY_HEAP_WORDS, |words| words as i64)
     }
 
     fn monitors(&mut self) -> Term {

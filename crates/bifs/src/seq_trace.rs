@@ -1,7 +1,7 @@
 //! `erlang:seq_trace/2` and what belongs to it: the token of the calling process, and the system tracer.
 
 use atoll_process::sequence::{self, PRINT};
-use atoll_process::{BuiltIn, Caller, Outcome, System};
+use atoll_process::{BuiltIn, Caller, Outcome, tracing};
 use atoll_term::{Build, Term, atoms};
 
 use crate::process_support::badarg;
@@ -65,11 +65,11 @@ pub fn tracer() -> Term {
     sequence::tracer().unwrap_or(atoms::FALSE)
 }
 
-/// Sets the system tracer: a process, or `false`. What it was; `None` if it cannot be.
+/// Sets the system tracer: a process or a port, or `false`. What it was; `None` if it cannot be.
 pub fn set_tracer(value: Term) -> Option<Term> {
     let new = match value {
         atoms::FALSE => None,
-        pid if pid.is_local_pid() && System::get().table.contains(pid) => Some(pid),
+        tracer if tracing::is_there(tracer) => Some(tracer),
         _ => return None,
     };
     let old = tracer();

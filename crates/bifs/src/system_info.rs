@@ -9,7 +9,7 @@ use atoll_process::{BuiltIn, Caller, Outcome, System, microstates};
 use atoll_term::{Build, Term, atoms};
 use parking_lot::Mutex;
 
-use crate::process_flag::{BINARY_HEAP_WORDS, heap_limit_map};
+use crate::process_flag::{BINARY_HEAP_WORDS, heap_limit_map, heap_sizes};
 use crate::process_support::{badarg, badopt, name};
 use crate::spawn::{
     HeapLimit, default_heap, default_heap_limit_flags, install_default_heap, set_default_heap_limit_flags, size,
@@ -120,17 +120,16 @@ fn numbers(item: &str) -> Option<i64> {
 
 fn words(item: &str) -> Option<Term> {
     let word = match item {
+        // Code words name their handlers.
+        "beam_jump_table" => return Some(atoms::TRUE),
         "constant_pool_support" | "smp_support" | "threads" | "kernel_poll" | "time_correction" | "eager_check_io" => {
             return Some(atoms::TRUE);
         }
-        "debug_compiled"
-        | "dynamic_trace_probes"
-        | "port_parallelism"
-        | "ets_realloc_moves"
-        | "break_ignored"
-        | "beam_jump_table" => return Some(atoms::FALSE),
+        "debug_compiled" | "dynamic_trace_probes" | "port_parallelism" | "ets_realloc_moves" | "break_ignored" => {
+            return Some(atoms::FALSE);
+        }
         "cpu_topology" | "modified_timing_level" => return Some(atoms::UNDEFINED),
-        "dist_ctrl" | "multi_scheduling_blockers" | "normal_multi_scheduling_blockers" | "taints" | "snifs" => {
+        "dist_ctrl" | "multi_scheduling_blockers" | "normal_multi_scheduling_blockers" | "taints" => {
             return Some(Term::NIL);
         }
         "endian" => {
@@ -189,6 +188,19 @@ fn built(caller: &mut Caller<'_>, item: &str) -> Option<Term> {
             );
             caller.heap().string(&text)
         }
+        "heap_sizes" => {
+            let sizes = heap_sizes();
+            caller.heap().list(sizes.into_iter().map(|words| Term::small(words as i64)))
+        }
+        "snifs" => {
+            let names = atoll_code::registry().built_in_names();
+            let heap = caller.heap();
+            let rows: Vec<Term> = names
+                .into_iter()
+                .map(|(module, name, arity)| heap.tuple(&[module, name, Term::small(arity.into())]))
+                .collect();
+            heap.list(rows)
+        }
         "os_type" => caller.heap().tuple(&[name("unix"), name("linux")]),
         "os_version" => caller.heap().tuple(&os_version().map(Term::small)),
         "c_compiler_used" => {
@@ -196,7 +208,8 @@ fn built(caller: &mut Caller<'_>, item: &str) -> Option<Term> {
             caller.heap().tuple(&[name("rustc"), version])
         }
         "ethread_info" => {
-            let names = [("64-bit native atomics", "rustc"), ("32-bit native atomics", "rustc")];
+            let kinds = ["64-bit native atomics", "32-bit native atomics", "Double word native atomics"];
+            let names = kinds.map(|kind| (kind, if kind.starts_with("Double") { "no" } else { "rustc" }));
             let items = names.map(|(item, with)| {
                 let row = [caller.heap().string(item), caller.heap().string(with), Term::NIL];
                 caller.heap().tuple(&row)
@@ -365,8 +378,8 @@ fn system_flag(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
             return Ok(std::mem::replace(&mut *LOGGER.lock(), value));
         }
         "backtrace_depth" => {
-            size(value).ok_or_else(badarg)?;
-            Term::small(8)
+            let depth = size(value).ok_or_else(badarg)?;
+            Term::small(atoll_code::set_backtrace_depth(depth) as i64)
         }
         "schedulers_online" | "dirty_cpu_schedulers_online" => {
             let schedulers = System::get().schedulers;

@@ -1,7 +1,7 @@
 //! `erlang:system_profile`: who is told when processes, ports and schedulers have something to do.
 
 use atoll_process::profile::{Profile, profile, set_profile};
-use atoll_process::{BuiltIn, Caller, Outcome, System, tracing};
+use atoll_process::{BuiltIn, Caller, Outcome, tracing};
 use atoll_term::{Build, Term, atoms};
 
 use crate::process_support::{badarg, list_elements, name};
@@ -25,7 +25,6 @@ fn set(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     Ok(settings(caller, old))
 }
 
-/// Ports cannot be told.
 fn read(pid: Term, options: Term) -> Option<Profile> {
     let mut profile =
         Profile { pid, processes: false, ports: false, schedulers: false, exclusive: false, time: tracing::TIMESTAMP };
@@ -41,7 +40,7 @@ fn read(pid: Term, options: Term) -> Option<Profile> {
             _ => return None,
         }
     }
-    (pid.is_local_pid() && System::get().table.contains(pid)).then_some(profile)
+    tracing::is_there(pid).then_some(profile)
 }
 
 /// `undefined` or `{Profiler, Options}`

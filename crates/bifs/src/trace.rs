@@ -2,7 +2,7 @@
 
 use atoll_operations::Exception;
 use atoll_process::tracing::{self, Tracing};
-use atoll_process::{BuiltIn, Caller, Outcome, Own, Process, ReferenceId, System};
+use atoll_process::{BuiltIn, Caller, Outcome, Own, Process, ReferenceId};
 use atoll_term::{Build, Term, atoms};
 
 use crate::process_support::{Name, badarg, list_elements, name};
@@ -65,12 +65,23 @@ const ALL: u32 = tracing::SEND
 static TRACER: Name = Name::new("tracer");
 static CPU_TIMESTAMP: Name = Name::new("cpu_timestamp");
 
-/// Flags of a list, the tracer if one is named (only a process can be one), and whether times are to be processor times.
+/// Whether this names a process or a port, alive or not.
+pub fn is_tracer(term: Term) -> bool {
+    term.is_local_pid() || term.is_local_port()
+}
+
+/// Whether a module and its state stand for a process or a port: those of OTP's own module do.
+pub fn is_tracer_of(module: Term, state: Term) -> bool {
+    module == name("erl_tracer") && is_tracer(state)
+}
+
+/// Flags of a list, the tracer if one is named (a process or a port), and whether times are to be processor times.
 fn flags_of(list: Term) -> Option<(u32, Option<Term>, bool)> {
     let (mut flags, mut tracer, mut cpu) = (0, None, false);
     for flag in list_elements(list)? {
         match flag.tuple_elements() {
-            Some(&[key, pid]) if key == TRACER.get() && pid.is_local_pid() => tracer = Some(pid),
+            Some(&[key, own]) if key == TRACER.get() && is_tracer(own) => tracer = Some(own),
+            Some(&[key, module, own]) if key == TRACER.get() && is_tracer_of(module, own) => tracer = Some(own),
             None if flag == atoms::ALL => flags |= ALL | HOW,
             None if flag == CPU_TIMESTAMP.get() => cpu = true,
             None if flag.is_atom() => {
@@ -111,7 +122,7 @@ struct Change {
 impl Change {
     /// What tracing becomes; none if another tracer has it already.
     fn apply(&self, old: Option<Tracing>) -> Option<Option<Tracing>> {
-        let other = old.is_some_and(|old| old.tracer != self.tracer && is_alive(old.tracer));
+        let other = old.is_some_and(|old| old.tracer != self.tracer && tracing::is_there(old.tracer));
         if self.on && other {
             return None;
         }
@@ -154,11 +165,6 @@ pub fn change_flags(me: Term, own: &mut Own, pid: Option<Term>, off: Term, on: T
         }),
         _ => change(own),
     }
-}
-
-/// Whether there is such a process.
-pub fn is_alive(pid: Term) -> bool {
-    System::get().table.with(pid, |_| ()).is_some()
 }
 
 /// `trace(PidsOrWhich, On, Flags)`: how many processes it concerns.

@@ -177,7 +177,7 @@ pub fn called(
 /// Whether the process is asked for calls. One whose tracer is gone is traced no more.
 fn tells_calls(caller: &mut Caller<'_>) -> bool {
     let Some(tracing) = caller.own.tracing().filter(|tracing| tracing.flags & tracing::CALL != 0) else { return false };
-    let is_alive = trace::is_alive(tracing.tracer);
+    let is_alive = tracing::is_there(tracing.tracer);
     if !is_alive {
         caller.own.set_tracing(None);
     }

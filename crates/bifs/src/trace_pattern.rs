@@ -11,6 +11,7 @@ use parking_lot::RwLock;
 
 use crate::process_support::{Name, badarg, list_elements, name};
 use crate::support::row;
+use crate::trace::{self, is_tracer};
 use crate::trace_events;
 use crate::trace_time::{Count, Times};
 
@@ -90,7 +91,7 @@ fn kinds(caller: &Caller<'_>, flags: Term) -> Option<Kinds> {
     let mut kinds = Kinds::default();
     for flag in list_elements(flags)? {
         match flag.tuple_elements() {
-            Some(&[key, pid]) if key == META.get() && pid.is_local_pid() => kinds.meta = Some(pid),
+            Some(&[key, pid]) if key == META.get() && is_tracer(pid) => kinds.meta = Some(pid),
             None if flag.is_atom() => match atoms::atom_name(flag) {
                 "global" => kinds.global = true,
                 "local" => kinds.local = true,
@@ -99,6 +100,9 @@ fn kinds(caller: &Caller<'_>, flags: Term) -> Option<Kinds> {
                 "call_time" => kinds.time = true,
                 _ => return None,
             },
+            Some(&[key, module, tracer]) if key == META.get() && trace::is_tracer_of(module, tracer) => {
+                kinds.meta = Some(tracer);
+            }
             _ => return None,
         }
     }

@@ -3,6 +3,7 @@
 
 use std::process::ExitCode;
 
+use atoll_platform::allocator::OrEnd;
 use clap::Parser;
 
 mod arguments;
@@ -16,7 +17,7 @@ mod escript;
 mod run;
 
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: OrEnd<mimalloc::MiMalloc> = OrEnd(mimalloc::MiMalloc);
 
 fn main() -> ExitCode {
     // These take OTP's options, which are not to be split as ours are, and need not be Unicode.

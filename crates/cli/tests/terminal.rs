@@ -185,3 +185,24 @@ fn the_terminal_is_given_back() {
     session.keys.write_all(b"a\n").expect("the terminal takes keys");
     assert!(session.ends_restored(), "after an interrupt");
 }
+
+#[test]
+fn an_interrupt_offers_to_look() {
+    let mut session = Session::start(ATOLL);
+    session.types("register(sleeper, spawn(fun() -> receive a -> ok end end)).\r", "2>");
+    for (key, found) in
+        [("d", "=no_distribution"), ("p", "=port:"), ("D", "Protection:"), ("k", "(k)ill (n)ext (r)eturn:")]
+    {
+        session.types("\x03", "");
+        session.keys.write_all(format!("{key}\n").as_bytes()).expect("the terminal takes keys");
+        let started = Instant::now();
+        while !session.types("", "").contains(found) {
+            assert!(started.elapsed() < LONGEST_WAIT, "{key} does not show {found}");
+        }
+        session.types(if key == "k" { "r\n\r" } else { "\r" }, "2>");
+    }
+    session.types("1.\r", "3>");
+    session.types("\x03", "");
+    session.keys.write_all(b"a\n").expect("the terminal takes keys");
+    assert!(session.ends_restored());
+}

@@ -4,6 +4,7 @@ use std::alloc::{Layout, alloc, dealloc};
 use std::ptr::NonNull;
 
 use crate::kept;
+use atoll_platform::allocator::may_fail;
 use atoll_term::{Allocate, Term, WORD_BYTES, Word, release_off_heap_part};
 
 /// The head of a fragment; its words follow directly behind. A message in a mailbox is one of these, so that a
@@ -28,7 +29,7 @@ const _: () = assert!(HEAD.is_multiple_of(WORD_BYTES));
 /// Ends the run because the system gives no more memory for heaps.
 #[cold]
 pub fn out_of_memory(bytes: usize) -> ! {
-    atoll_platform::ending::crash(&format!("heap: Cannot allocate {bytes} bytes of memory (of type \"heap\")."))
+    atoll_platform::ending::crash_for_want_of_memory("heap", bytes)
 }
 
 impl Fragment {
@@ -60,7 +61,7 @@ impl Fragment {
     fn block(capacity: usize) -> NonNull<Fragment> {
         let layout = Fragment::layout(capacity);
         // SAFETY: the layout is not empty.
-        NonNull::new(unsafe { alloc(layout) }.cast()).unwrap_or_else(|| out_of_memory(layout.size()))
+        NonNull::new(may_fail(|| unsafe { alloc(layout) }).cast()).unwrap_or_else(|| out_of_memory(layout.size()))
     }
 
     /// Short fragments that this thread frees are kept from now on for its next ones, so many of each size. Those that are kept when the thread

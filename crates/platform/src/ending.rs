@@ -1,6 +1,11 @@
 //! The end of the machine, by whatever way it comes.
 
-use std::sync::OnceLock;
+use std::io::Write;
+use std::sync::{Mutex, OnceLock};
+use std::thread::ThreadId;
+use std::time::Duration;
+
+use crate::Reservation;
 
 /// What is done at the end.
 #[derive(Clone, Copy)]
@@ -14,9 +19,21 @@ pub struct Hooks {
 
 static HOOKS: OnceLock<Hooks> = OnceLock::new();
 
+/// Addresses that are given back when there are no others, so that the dump can be written.
+const SET_ASIDE_BYTES: usize = 128 << 20;
+/// The time for a dump for want of memory, in seconds. Who crashes may hold a lock that the dump wants.
+const DUMP_SECONDS: u32 = 60;
+
+static SET_ASIDE: Mutex<Option<Reservation>> = Mutex::new(None);
+/// Who is about to end the machine for want of memory.
+static CRASHING: Mutex<Option<ThreadId>> = Mutex::new(None);
+
 /// Sets the hooks; the first call counts.
 pub fn install(hooks: Hooks) {
     let _ = HOOKS.set(hooks);
+    if let Ok(mut aside) = SET_ASIDE.lock() {
+        *aside = Reservation::new(SET_ASIDE_BYTES).ok();
+    }
 }
 
 /// Puts right what has to be, and goes on.
@@ -43,6 +60,26 @@ pub fn crash(slogan: &str) -> ! {
     restore();
     eprintln!("{slogan}");
     dump(slogan, false);
+    leave(1)
+}
+
+/// Ends the machine as [`crash`] does, because there are no `bytes` for what is named `kind`. What was set aside is given back first.
+pub fn crash_for_want_of_memory(kind: &str, bytes: usize) -> ! {
+    let own = std::thread::current().id();
+    let first = match CRASHING.try_lock() {
+        Ok(mut crashing) => *crashing.get_or_insert(own),
+        Err(_) => own,
+    };
+    if first != own {
+        std::thread::sleep(Duration::from_secs(DUMP_SECONDS.into()));
+    } else if let Some(aside) = SET_ASIDE.try_lock().ok().and_then(|mut aside| aside.take()) {
+        drop(aside);
+        // SAFETY: asks the system for a signal later; touches no memory of ours.
+        unsafe { libc::alarm(DUMP_SECONDS) };
+        crash(&format!("{kind}: Cannot allocate {bytes} bytes of memory (of type \"{kind}\")."));
+    }
+    // There is not even memory for the dump.
+    let _ = std::io::stderr().write_all(b"\natoll: no memory left\n");
     leave(1)
 }
 

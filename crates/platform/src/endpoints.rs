@@ -5,6 +5,8 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use rustix::io::Errno;
 
+use crate::allocator::may_fail;
+
 /// Room for the address of any family, in bytes.
 pub const ADDRESS_BYTES: usize = size_of::<libc::sockaddr_storage>();
 
@@ -143,7 +145,7 @@ pub fn send_message(
 /// An empty vector with room for so many bytes.
 fn room(bytes: usize) -> Result<Vec<u8>, Errno> {
     let mut room = Vec::new();
-    room.try_reserve_exact(bytes).map_err(|_| Errno::NOMEM)?;
+    may_fail(|| room.try_reserve_exact(bytes)).map_err(|_| Errno::NOMEM)?;
     Ok(room)
 }
 

@@ -1,5 +1,6 @@
 //! The operating system, as the machine sees it: reserved address ranges, clocks, resident memory.
 
+pub mod allocator;
 pub mod clock;
 pub mod descriptor;
 pub mod ending;
@@ -16,6 +17,12 @@ pub use memory::{OutOfMemory, Reservation};
 pub fn machine_bytes() -> usize {
     let info = rustix::system::sysinfo();
     (info.totalram as usize).saturating_mul(info.mem_unit.max(1) as usize)
+}
+
+/// Addresses that this process may use, in bytes (`ulimit -v`).
+pub fn address_bytes() -> usize {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::As).current;
+    limit.and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(usize::MAX)
 }
 
 /// Resident memory of this process now, in bytes; 0 where the system does not tell.

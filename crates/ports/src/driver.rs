@@ -7,7 +7,7 @@ use rustix::io::Errno;
 
 use crate::open::Settings;
 use crate::port::{Port, State};
-use crate::{fd, inet, program, ram_file, terminal};
+use crate::{fd, inet, library, program, ram_file, terminal, trace_file, trace_ip};
 
 /// What a file descriptor that a driver waits for is ready for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,6 +109,14 @@ pub trait Driver: Send {
         true
     }
 
+    /// The name by which the driver has to be loaded before ports of it are opened, if it has to be.
+    fn library(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// The machine ends: what is kept back to be written together with more is written now.
+    fn at_end(&mut self) {}
+
     /// The port closes: give everything back. Nothing of this driver is called afterwards.
     fn stop(&mut self, port: &Port);
 }
@@ -145,13 +153,15 @@ const BY_NAME: &[(&str, Open)] = &[
     ("udp_inet", inet::open_udp),
     (terminal::NAME, terminal::open),
     (ram_file::NAME, ram_file::open),
+    (trace_file::NAME, trace_file::open),
+    (trace_ip::NAME, trace_ip::open),
 ];
 
-/// The driver whose name is the first word of a command.
+/// The driver whose name is the first word of a command, unless it has to be loaded first.
 fn named(command: &OsString) -> Option<(Open, &str)> {
     let command = command.to_str()?;
     let first = command.split(' ').next()?;
-    BY_NAME.iter().find(|(name, _)| *name == first).map(|(_, open)| (*open, command))
+    BY_NAME.iter().find(|(name, _)| *name == first && library::is_usable(name)).map(|(_, open)| (*open, command))
 }
 
 /// Opens what a port's name says.

@@ -6,11 +6,14 @@
 #![forbid(unsafe_code)]
 
 mod commands;
+mod ddll;
+mod deferred;
 mod driver;
 mod fd;
 mod framing;
 mod inet;
 mod information;
+mod library;
 mod names;
 mod open;
 mod output;
@@ -21,6 +24,8 @@ mod ram_file;
 mod signals;
 mod table;
 pub mod terminal;
+mod trace_file;
+mod trace_ip;
 
 use atoll_process::{BuiltIn, System};
 
@@ -38,5 +43,5 @@ pub fn install() {
 
 /// The functions of all files here.
 pub fn built_ins() -> Vec<BuiltIn> {
-    [open::BUILT_INS, commands::BUILT_INS, information::BUILT_INS].concat()
+    [open::BUILT_INS, commands::BUILT_INS, information::BUILT_INS, ddll::BUILT_INS].concat()
 }

@@ -12,7 +12,9 @@ use atoll_term::{Build, ScratchHeap, Term, atoms};
 use parking_lot::Mutex;
 use rustix::io::Errno;
 
+use crate::deferred;
 use crate::driver::{Driver, Event};
+use crate::library;
 use crate::names::{error_name, name};
 use crate::open::Settings;
 use crate::poller::{self, Target};
@@ -61,6 +63,8 @@ pub struct Port {
     pub name: String,
     /// How it was opened.
     pub settings: Settings,
+    /// The name by which its driver was loaded, if it had to be.
+    pub library: Option<&'static str>,
     /// Whether it is open.
     open: AtomicBool,
     /// The owner's pid, for a look without the lock.
@@ -86,6 +90,7 @@ impl Port {
             id,
             name,
             settings,
+            library: driver.library(),
             open: AtomicBool::new(true),
             owner: AtomicU64::new(connected.word()),
             inside: Mutex::new((state, driver)),
@@ -104,6 +109,7 @@ impl Port {
 
     /// Calls `work` with the port's state and driver, if it is open.
     pub fn with<R>(&self, work: impl FnOnce(&Port, &mut State, &mut dyn Driver) -> R) -> Option<R> {
+        let _outer = deferred::begin();
         let mut inside = self.inside.lock();
         if !self.is_open() {
             return None;
@@ -185,6 +191,7 @@ impl Port {
             let fragment = architecture().send(None, message);
             deliver(monitor.watcher, signal::attach(fragment, Signal::Down { reference: monitor.reference }));
         }
+        self.library.into_iter().for_each(library::port_ended);
     }
 
     /// Sends the owner `{Port, What}`.
@@ -270,7 +277,7 @@ impl Port {
     pub fn tell(&self, pid: Term, message: impl FnOnce(&mut ScratchHeap) -> Term) {
         let mut scratch = ScratchHeap::new();
         let message = message(&mut scratch);
-        deliver(pid, sequence::neutral(architecture().send(None, message)));
+        send(pid, message);
     }
 
     /// The end because of an error.
@@ -296,6 +303,11 @@ impl Drop for Working {
             profile::port(id, false);
         }
     }
+}
+
+/// Sends a process a message that lies on no process's heap.
+pub fn send(pid: Term, message: Term) {
+    deliver(pid, sequence::neutral(architecture().send(None, message)));
 }
 
 fn deliver(pid: Term, fragment: std::ptr::NonNull<atoll_heap::Fragment>) {

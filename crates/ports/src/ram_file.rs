@@ -1,6 +1,7 @@
 //! `ram_file_drv`: a file in memory, for OTP's module `ram_file`. A command is an operation's byte and its operands; the
 //! answer, a message to the owner, a byte that says which kind it is and what belongs to that.
 
+use atoll_platform::allocator::may_fail;
 use rustix::io::Errno;
 
 use crate::driver::{Driver, Event, Failure, Opened};
@@ -202,7 +203,8 @@ impl RamFile {
 
     /// New bytes are 0.
     fn resize(&mut self, size: usize) -> Result<(), Errno> {
-        self.bytes.try_reserve(size.saturating_sub(self.bytes.len())).map_err(|_| Errno::NOMEM)?;
+        let more = size.saturating_sub(self.bytes.len());
+        may_fail(|| self.bytes.try_reserve(more)).map_err(|_| Errno::NOMEM)?;
         self.bytes.resize(size, 0);
         Ok(())
     }

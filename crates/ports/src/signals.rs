@@ -2,15 +2,16 @@
 
 use std::ptr::NonNull;
 
+use atoll_etf::EncodeOptions;
 use atoll_heap::{Fragment, architecture};
 use atoll_operations::iolist::iolist_bytes;
 use atoll_process::{Own, Ports, Signal, System, sequence, signal};
-use atoll_term::{Build, Term, atoms};
+use atoll_term::{Build, Term, atoms, this_node};
 
-use crate::commands;
 use crate::names::name;
 use crate::port::{Monitor, Port};
 use crate::table::{self, find};
+use crate::{commands, deferred};
 
 /// The ports as processes see them.
 pub struct AllPorts;
@@ -63,6 +64,16 @@ impl Ports for AllPorts {
         }
         signal::discard(fragment);
         Ok(())
+    }
+
+    fn tell_tracer(&self, port: Term, message: Term) -> bool {
+        let Some(port) = find(port) else { return false };
+        // What has no external form is lost, and no reason to end tracing.
+        let Ok(bytes) = atoll_etf::encode(message, EncodeOptions::default(), this_node()) else { return true };
+        if let Some(bytes) = deferred::outside(port.id, bytes) {
+            return commands::write(&port, port.connected(), bytes);
+        }
+        true
     }
 
     fn message(&self, sender: Term, own: &mut Own, port: Term, message: Term) {

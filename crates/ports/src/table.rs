@@ -47,6 +47,11 @@ pub fn count() -> usize {
     PORTS.read().len()
 }
 
+/// Terms of all open ports whose driver was loaded by this name.
+pub fn of_library(name: &str) -> Vec<Term> {
+    PORTS.read().values().filter(|port| port.library == Some(name)).map(|port| port.id).collect()
+}
+
 /// Terms of all open ports.
 pub fn all() -> Vec<Term> {
     PORTS.read().values().map(|port| port.id).collect()
@@ -82,4 +87,8 @@ pub fn flush_all() {
     while pending() && started.elapsed() < LONGEST_FLUSH {
         std::thread::sleep(Duration::from_millis(1));
     }
+    let ports: Vec<_> = PORTS.read().values().cloned().collect();
+    ports.iter().for_each(|port| {
+        port.with(|_, _, driver| driver.at_end());
+    });
 }

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use atoll_heap::architecture;
 use atoll_term::{Build, Term, atoms};
 
+use crate::handle::reply;
 use crate::mailbox::Mailbox;
 use crate::process::{Own, Process};
 use crate::sequence::{self, Mark};
@@ -95,6 +96,10 @@ fn tell_others(system: &System, own: &mut Own, pid: Term, reason: Term, rare: cr
                 signal::discard(fragment);
             }
         }
+    }
+    // Collections that were asked for and do not happen any more.
+    for request in &rare.collections {
+        reply(own, request, atoms::FALSE);
     }
     for suspended in &rare.suspending {
         if let Err(fragment) = system.deliver(*suspended, signal::bare(Signal::Resume)) {

@@ -22,6 +22,9 @@ pub trait Ports: Sync {
     /// There is no such port: the signal comes back.
     fn signal(&self, port: Term, signal: NonNull<Fragment>) -> Result<(), NonNull<Fragment>>;
 
+    /// Gives a port that is a tracer what is told, as the bytes of the external term format. Whether it is open.
+    fn tell_tracer(&self, port: Term, message: Term) -> bool;
+
     /// Acts on a message from `sender`; one that is no command ends the sender.
     fn message(&self, sender: Term, own: &mut Own, port: Term, message: Term);
 }

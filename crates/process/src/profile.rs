@@ -4,19 +4,16 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use atoll_heap::architecture;
 use atoll_term::{Build, ScratchHeap, Term};
 use parking_lot::Mutex;
 
 use crate::process::{Own, Process};
-use crate::signal;
-use crate::system::System;
 use crate::tracing::{self, name};
 
 /// What is to be told, and to whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Profile {
-    /// Local pid of who is told, of whom nothing is told.
+    /// Local pid or port of who is told, of whom nothing is told.
     pub pid: Term,
     /// Processes that become runnable, and that are no more.
     pub processes: bool,
@@ -49,7 +46,7 @@ pub fn profile() -> Option<Profile> {
         return None;
     }
     let mut kept = PROFILE.lock();
-    if kept.is_some_and(|profile| !System::get().table.contains(profile.pid)) {
+    if kept.is_some_and(|profile| !tracing::is_there(profile.pid)) {
         *kept = None;
         ON.store(false, Ordering::Relaxed);
     }
@@ -96,7 +93,7 @@ fn place_told(process: &Process, active: bool, place: impl FnOnce(&mut ScratchHe
 #[cold]
 #[inline(never)]
 pub fn port(id: Term, active: bool) {
-    if let Some(profile) = profile().filter(|profile| profile.ports) {
+    if let Some(profile) = profile().filter(|profile| profile.ports && profile.pid != id) {
         tell(profile, ScratchHeap::new(), &[id, state(active), Term::small(0)]);
     }
 }
@@ -125,8 +122,5 @@ fn tell(profile: Profile, mut scratch: ScratchHeap, parts: &[Term]) {
     elements.extend_from_slice(parts);
     elements.extend(tracing::time(&mut scratch, profile.time));
     let message = scratch.tuple(&elements);
-    let fragment = architecture().send(None, message);
-    if let Err(fragment) = System::get().deliver(profile.pid, fragment) {
-        signal::discard(fragment);
-    }
+    tracing::post(profile.pid, None, message);
 }

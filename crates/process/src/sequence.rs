@@ -5,12 +5,11 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use atoll_heap::{Fragment, Mutator, Stored, architecture};
+use atoll_heap::{Fragment, Mutator, Stored};
 use atoll_term::{Build, Term, atoms};
 
 use crate::process::Own;
 use crate::signal::{self, Signal, attach};
-use crate::system::System;
 use crate::tracing::{self, name};
 
 /// `send`
@@ -73,10 +72,10 @@ static TRACER: AtomicU64 = AtomicU64::new(0);
 pub fn tracer() -> Option<Term> {
     let word = TRACER.load(Ordering::Relaxed);
     let tracer = (word != 0).then(|| Term::from_word(word))?;
-    System::get().table.contains(tracer).then_some(tracer)
+    tracing::is_there(tracer).then_some(tracer)
 }
 
-/// Sets the system tracer (local pid).
+/// Sets the system tracer (local pid or port).
 pub fn set_tracer(tracer: Option<Term>) {
     TRACER.store(tracer.map_or(0, Term::word), Ordering::Relaxed);
 }
@@ -255,10 +254,7 @@ fn tell_of(pid: Term, own: &mut Own, token: &Token, kind: u32, receiver: Term, m
     let time = tracing::time(heap, time_flags(token.flags));
     let elements: Vec<Term> = [name("seq_trace"), label, event].into_iter().chain(time).collect();
     let message = heap.tuple(&elements);
-    let fragment = neutral(architecture().send(Some(heap), message));
-    if let Err(fragment) = System::get().deliver(tracer, fragment) {
-        signal::discard(fragment);
-    }
+    tracing::post(tracer, Some(heap), message);
 }
 
 fn time_flags(flags: u32) -> u32 {

@@ -1,11 +1,10 @@
 //! Tracing: what a process is asked to tell its tracer. A process that is not traced looks at one switch
 //! ([`crate::Flags::traced`]) where it could have something to tell.
 
-use std::ptr::NonNull;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
-use atoll_heap::{Fragment, architecture};
+use atoll_heap::{Mutator, architecture};
 use atoll_platform::clock;
 use atoll_term::{Build, ScratchHeap, Term, atoms};
 use parking_lot::Mutex;
@@ -20,7 +19,7 @@ use crate::system::System;
 pub struct Tracing {
     /// Sum of the constants of this module.
     pub flags: u32,
-    /// Local pid.
+    /// Local pid or port.
     pub tracer: Term,
 }
 
@@ -137,13 +136,13 @@ pub(crate) fn time(heap: &mut impl Build, flags: u32) -> Option<Term> {
 /// Returns whether the tracer is there.
 pub fn tell(pid: Term, own: &mut Own, tracing: Tracing, event: Term, parts: &[Term]) -> bool {
     let message = message(pid, &mut own.mutator, tracing, event, parts);
-    post(tracing, architecture().send(Some(&mut own.mutator), message))
+    post(tracing.tracer, Some(&mut own.mutator), message)
 }
 
 /// As [`tell`], with parts that lie on no process's heap.
 pub fn tell_apart(pid: Term, scratch: &mut ScratchHeap, tracing: Tracing, event: Term, parts: &[Term]) -> bool {
     let message = message(pid, scratch, tracing, event, parts);
-    post(tracing, architecture().send(None, message))
+    post(tracing.tracer, None, message)
 }
 
 fn message(pid: Term, heap: &mut impl Build, tracing: Tracing, event: Term, parts: &[Term]) -> Term {
@@ -158,14 +157,27 @@ fn message(pid: Term, heap: &mut impl Build, tracing: Tracing, event: Term, part
     heap.tuple(&elements)
 }
 
-fn post(tracing: Tracing, fragment: NonNull<Fragment>) -> bool {
-    match System::get().deliver(tracing.tracer, sequence::neutral(fragment)) {
+/// Gives a tracer, which is a process or a port, a message that lies on this heap, or on no process's. Whether it is there.
+pub(crate) fn post(tracer: Term, heap: Option<&mut Mutator>, message: Term) -> bool {
+    let system = System::get();
+    if tracer.is_local_port() {
+        return system.ports.get().is_some_and(|ports| ports.tell_tracer(tracer, message));
+    }
+    let fragment = architecture().send(heap, message);
+    match system.deliver(tracer, sequence::neutral(fragment)) {
         Ok(()) => true,
         Err(fragment) => {
             signal::discard(fragment);
             false
         }
     }
+}
+
+/// Whether what could be a tracer, a process or a port, is there.
+pub fn is_there(tracer: Term) -> bool {
+    let system = System::get();
+    system.table.contains(tracer)
+        || tracer.is_local_port() && system.ports.get().is_some_and(|ports| ports.exists(tracer))
 }
 
 /// The atom of a name; `undefined` when the atom table is full.

@@ -21,6 +21,8 @@ const FILE_VARIABLE: &str = "ERL_CRASH_DUMP";
 /// Seconds that writing may take: 0 for no dump, less than 0 for no limit.
 const SECONDS_VARIABLE: &str = "ERL_CRASH_DUMP_SECONDS";
 const FILE: &str = "erl_crash.dump";
+/// All that there is to say of other nodes.
+pub const NODE: &str = "=node:'nonode@nohost'\n=no_distribution\n";
 
 /// Writes a dump to the file that the environment names. Only the first call does anything.
 pub fn write(slogan: &str, terms: bool) {
@@ -59,22 +61,11 @@ fn write_all(out: &mut impl Write, slogan: &str, is_safe: bool) -> std::io::Resu
     for (index, length) in System::get().schedule().queue_lengths().into_iter().enumerate() {
         writeln!(out, "=scheduler:{}\nRun Queue Normal Length: {length}\nCurrent Process: ", index + 1)?;
     }
-    writeln!(out, "=memory")?;
-    for (kind, bytes) in atoll_bifs::memory() {
-        writeln!(out, "{kind}: {bytes}")?;
-    }
+    memory(out)?;
     processes(out, terms)?;
-    atoll_ports::each(&mut |port, state| {
-        writeln!(out, "=port:{}\nState: CONNECTED\nSlot: {}", show(port.id), port.id.immediate_data())?;
-        writeln!(out, "Connected: {}", show(state.connected))?;
-        if !state.links.is_empty() {
-            writeln!(out, "Links: {}", joined(&state.links))?;
-        }
-        writeln!(out, "Port controls linked-in driver: {}", port.name)?;
-        writeln!(out, "Input: {}\nOutput: {}", state.input, state.output)
-    })?;
+    ports(out)?;
     tables(out)?;
-    writeln!(out, "=node:'nonode@nohost'\n=no_distribution")?;
+    out.write_all(NODE.as_bytes())?;
     modules(out)?;
     if terms {
         out.flush()?;
@@ -86,6 +77,25 @@ fn write_all(out: &mut impl Write, slogan: &str, is_safe: bool) -> std::io::Resu
     }
     writeln!(out, "=end")?;
     out.flush()
+}
+
+/// Memory by what it is used for.
+pub fn memory(out: &mut impl Write) -> std::io::Result<()> {
+    writeln!(out, "=memory")?;
+    atoll_bifs::memory().into_iter().try_for_each(|(kind, bytes)| writeln!(out, "{kind}: {bytes}"))
+}
+
+/// All ports.
+pub fn ports(out: &mut impl Write) -> std::io::Result<()> {
+    atoll_ports::each(&mut |port, state| {
+        writeln!(out, "=port:{}\nState: CONNECTED\nSlot: {}", show(port.id), port.id.immediate_data())?;
+        writeln!(out, "Connected: {}", show(state.connected))?;
+        if !state.links.is_empty() {
+            writeln!(out, "Links: {}", joined(&state.links))?;
+        }
+        writeln!(out, "Port controls linked-in driver: {}", port.name)?;
+        writeln!(out, "Input: {}\nOutput: {}", state.input, state.output)
+    })
 }
 
 fn show(term: Term) -> String {
@@ -108,7 +118,7 @@ fn processes(out: &mut impl Write, terms: bool) -> std::io::Result<()> {
 }
 
 /// A process; its stack too if its terms are not shown later.
-fn one_process(out: &mut impl Write, process: &Process, terms: bool) -> std::io::Result<()> {
+pub fn one_process(out: &mut impl Write, process: &Process, terms: bool) -> std::io::Result<()> {
     let (mut details, mut stack) = (Vec::new(), String::new());
     let mut result = Ok(());
     let waits = process.inspect(&mut |own| {
@@ -186,7 +196,8 @@ fn details_of(own: &mut Own, out: &mut Vec<u8>) -> std::io::Result<()> {
     writeln!(out, "Internal State: ACT_PRIO_NORMAL | USR_PRIO_NORMAL | PRQ_PRIO_NORMAL")
 }
 
-fn tables(out: &mut impl Write) -> std::io::Result<()> {
+/// All ETS tables, without their objects.
+pub fn tables(out: &mut impl Write) -> std::io::Result<()> {
     for (slot, table) in atoll_ets::all().into_iter().enumerate() {
         let (objects, words) = table.size();
         writeln!(out, "=ets:{}\nSlot: {slot}\nTable: {1}\nName: {1}", show(table.owner()), show(table.name()))?;
@@ -197,7 +208,8 @@ fn tables(out: &mut impl Write) -> std::io::Result<()> {
     Ok(())
 }
 
-fn modules(out: &mut impl Write) -> std::io::Result<()> {
+/// All loaded modules with their sizes.
+pub fn modules(out: &mut impl Write) -> std::io::Result<()> {
     let words = |code: &Option<std::sync::Arc<atoll_code::ModuleCode>>| {
         code.as_ref().map_or(0, |code| size_of_val(&*code.words))
     };

@@ -3,6 +3,7 @@
 use std::alloc::{Layout, alloc, dealloc, realloc};
 
 use atoll_heap::{out_of_memory, statistics};
+use atoll_platform::allocator::may_fail;
 use atoll_term::{WORD_BYTES, Word};
 
 fn layout(words: usize) -> Layout {
@@ -16,7 +17,7 @@ fn layout(words: usize) -> Layout {
 pub(crate) fn allocate(words: usize) -> *mut Word {
     let layout = layout(words);
     // SAFETY: the layout is not empty.
-    let block = unsafe { alloc(layout) };
+    let block = may_fail(|| unsafe { alloc(layout) });
     if block.is_null() {
         out_of_memory(layout.size());
     }
@@ -44,7 +45,7 @@ pub(crate) unsafe fn shrink(block: *mut Word, words: usize, smaller: usize) -> *
     statistics::heap_changed(smaller as i64 - words as i64);
     let bytes = layout(smaller).size();
     // SAFETY: the block has this layout, and the new size is not zero.
-    let moved = unsafe { realloc(block.cast(), layout(words), bytes) };
+    let moved = may_fail(|| unsafe { realloc(block.cast(), layout(words), bytes) });
     if moved.is_null() {
         out_of_memory(bytes);
     }

@@ -5,6 +5,7 @@ use std::ffi::CStr;
 use std::io::IoSlice;
 use std::os::fd::{AsFd, BorrowedFd};
 
+use atoll_platform::allocator::may_fail;
 use atoll_process::{BuiltIn, Caller, Interrupt, Outcome};
 use atoll_term::{Build, HEAP_BINARY_LIMIT, HeldBinary, OffHeapBinary, Term, atoms};
 use rustix::fs::{Advice, FallocateFlags, SeekFrom};
@@ -67,7 +68,7 @@ fn read_binary(
     }
     let mut small = None;
     let mut count = 0;
-    let filled = OffHeapBinary::filled(limit, |room| {
+    let work = |room: &mut [u8]| {
         count = fill(room, read)?;
         if count < limit / 2 {
             small = Some(room[..count].to_vec());
@@ -76,7 +77,8 @@ fn read_binary(
             return Err(None);
         }
         Ok(count)
-    });
+    };
+    let filled = may_fail(|| OffHeapBinary::filled(limit, work));
     match (filled, small) {
         (None, _) => Err(Errno::NOMEM),
         (Some(Err(Some(error))), _) => Err(error),
@@ -156,7 +158,7 @@ fn read_data(
     mut read: impl FnMut(&mut [u8], u64) -> Result<usize, Errno>,
 ) -> Result<Option<Data>, Errno> {
     let first = guess.min(limit);
-    let filled = HeldBinary::filled(first, |room| fill(room, &mut read)).ok_or(Errno::NOMEM)??;
+    let filled = may_fail(|| HeldBinary::filled(first, |room| fill(room, &mut read))).ok_or(Errno::NOMEM)??;
     let count = filled.bytes().len();
     if first < limit && count == first {
         return read_more(filled.bytes().to_vec(), limit, read).map(|bytes| Some(Data::Bytes(bytes)));
@@ -178,7 +180,7 @@ fn read_more(
     while bytes.len() < limit {
         let start = bytes.len();
         let room = (start * 2).min(limit);
-        bytes.try_reserve_exact(room - start).map_err(|_| Errno::NOMEM)?;
+        may_fail(|| bytes.try_reserve_exact(room - start)).map_err(|_| Errno::NOMEM)?;
         bytes.resize(room, 0);
         let count = fill(&mut bytes[start..], |room, done| read(room, start as u64 + done))?;
         bytes.truncate(start + count);

@@ -1,0 +1,333 @@
+//! `erl_ddll`: loading drivers. There are none but those that are built in ([`library`]); any other cannot be opened.
+
+use std::sync::atomic::Ordering;
+
+use atoll_operations::list::elements;
+use atoll_operations::{Exception, iolist::iolist_bytes};
+use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, ReferenceId};
+use atoll_term::{Build, Term, atoms};
+
+use crate::library::{self, Awaited, Library, Then, Watcher};
+use crate::names::name;
+
+/// What this file provides.
+pub const BUILT_INS: &[BuiltIn] = &[
+    BuiltIn { module: "erl_ddll", name: "try_load", arity: 3, function: try_load },
+    BuiltIn { module: "erl_ddll", name: "try_unload", arity: 2, function: try_unload },
+    BuiltIn { module: "erl_ddll", name: "loaded_drivers", arity: 0, function: loaded_drivers },
+    BuiltIn { module: "erl_ddll", name: "info", arity: 2, function: info },
+    BuiltIn { module: "erl_ddll", name: "monitor", arity: 2, function: monitor },
+    BuiltIn { module: "erl_ddll", name: "demonitor", arity: 1, function: demonitor },
+    BuiltIn { module: "erl_ddll", name: "format_error_int", arity: 1, function: format_error_int },
+];
+
+fn badarg() -> Interrupt {
+    Exception::badarg().into()
+}
+
+/// A driver's name or a folder: an atom or an I/O list.
+fn text(term: Term) -> Option<String> {
+    if term.is_atom() {
+        return Some(atoms::atom_name(term).to_owned());
+    }
+    let bytes = iolist_bytes(term).ok().filter(|_| term.is_list())?;
+    Some(String::from_utf8(bytes).unwrap_or_else(|error| error.as_bytes().iter().map(|byte| *byte as char).collect()))
+}
+
+fn word(term: Term) -> &'static str {
+    if term.is_atom() { atoms::atom_name(term) } else { "" }
+}
+
+/// When the caller wants to be told.
+#[derive(Clone, Copy, PartialEq)]
+enum Tell {
+    Never,
+    /// If something of the driver is awaited.
+    Driver,
+    /// If anything is.
+    Anything,
+}
+
+fn read_tell(term: Term) -> Option<Tell> {
+    match word(term) {
+        "pending_driver" => Some(Tell::Driver),
+        "pending" => Some(Tell::Anything),
+        _ => None,
+    }
+}
+
+/// Options of loading: whether to kill ports, when to be told, and whether to load again even if others have asked for it.
+fn load_options(list: Term) -> Option<(bool, Tell, Option<Tell>)> {
+    let (mut kills_ports, mut tell, mut reload) = (false, Tell::Never, None);
+    for option in elements(list)? {
+        let &[key, value] = option.tuple_elements()? else { return None };
+        match word(key) {
+            "driver_options" => {
+                let options = elements(value)?;
+                kills_ports = !options.is_empty();
+                options.into_iter().all(|option| word(option) == "kill_ports").then_some(())?;
+            }
+            "monitor" => tell = read_tell(value)?,
+            "reload" => reload = Some(read_tell(value)?),
+            _ => return None,
+        }
+    }
+    Some((kills_ports, tell, reload))
+}
+
+fn error(caller: &mut Caller<'_>, reason: Term) -> Outcome {
+    Ok(caller.heap().tuple(&[atoms::ERROR, reason]))
+}
+
+fn done(caller: &mut Caller<'_>, status: &str) -> Outcome {
+    Ok(caller.heap().tuple(&[atoms::OK, name(status)]))
+}
+
+/// Something is awaited: `{ok, Status}`, or with a monitor `{ok, Status, Reference}`.
+fn pending(caller: &mut Caller<'_>, status: &str, reference: Option<ReferenceId>) -> Outcome {
+    let Some(reference) = reference else { return done(caller, status) };
+    let heap = caller.heap();
+    let reference = reference.term(heap);
+    Ok(heap.tuple(&[atoms::OK, name(status), reference]))
+}
+
+fn is_static(driver: &str) -> bool {
+    library::STATIC.contains(&driver)
+}
+
+/// One more reason for a driver to stay.
+fn use_once(library: &mut Library, pid: Term) {
+    match library.users.iter_mut().find(|(user, _)| *user == pid) {
+        Some((_, count)) => *count += 1,
+        None => library.users.push((pid, 1)),
+    }
+}
+
+/// A monitor of the caller's.
+fn watcher(caller: &Caller<'_>, awaited: Awaited) -> Watcher {
+    caller.process.has_exit_work.store(true, Ordering::SeqCst);
+    Watcher { pid: caller.process.pid, reference: ReferenceId::fresh(), awaited }
+}
+
+/// `try_load(Folder, Name, Options)`
+fn try_load(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let folder = text(arguments[0]).filter(|_| arguments[0].is_atom() || elements(arguments[0]).is_some());
+    let (Some(folder), Some(driver)) = (folder, text(arguments[1])) else { return Err(badarg()) };
+    let (kills_ports, tell, reload) = load_options(arguments[2]).ok_or_else(badarg)?;
+    if is_static(&driver) {
+        return error(caller, name("linked_in_driver"));
+    }
+    let Some(driver) = library::known(&driver) else {
+        let missing = if reload.is_some() { name("not_loaded") } else { open_error(caller) };
+        return error(caller, missing);
+    };
+    let me = caller.process.pid;
+    if let Some(reload) = reload {
+        return load_again(caller, driver, tell, reload);
+    }
+    caller.process.has_exit_work.store(true, Ordering::SeqCst);
+    let (answer, told) = library::with(|all| match all.iter_mut().find(|library| library.name == driver) {
+        None => {
+            let users = vec![(me, 1)];
+            all.push(Library { name: driver, folder, kills_ports, users, watchers: Vec::new(), then: Then::Stay });
+            (Ok("loaded"), Vec::new())
+        }
+        Some(library) if library.kills_ports != kills_ports || library.folder != folder => {
+            (Err("inconsistent"), Vec::new())
+        }
+        Some(library) => {
+            use_once(library, me);
+            let told = if library.then == Then::Unload { library::cancel_unloading(library) } else { Vec::new() };
+            (Ok("already_loaded"), told)
+        }
+    });
+    told.iter().for_each(|watcher| library::tell(watcher, true, driver, "unload_cancelled"));
+    match answer {
+        Ok(status) => done(caller, status),
+        Err(reason) => error(caller, name(reason)),
+    }
+}
+
+fn open_error(caller: &mut Caller<'_>) -> Term {
+    caller.heap().tuple(&[name("open_error"), Term::small(library::NOT_OPENED)])
+}
+
+/// Loads a driver again, when all its ports are closed.
+fn load_again(caller: &mut Caller<'_>, driver: &'static str, tell: Tell, reload: Tell) -> Outcome {
+    let me = caller.process.pid;
+    let watcher = (tell != Tell::Never).then(|| watcher(caller, Awaited::Loaded));
+    let refused = library::with(|all| {
+        let Some(library) = all.iter_mut().find(|library| library.name == driver) else { return Some("not_loaded") };
+        if library.then != Then::Stay {
+            return Some("pending_reload");
+        }
+        if !library.users.iter().any(|(user, _)| *user == me) {
+            return Some("not_loaded_by_this_process");
+        }
+        if reload == Tell::Driver && library.users.len() > 1 {
+            return Some("pending_process");
+        }
+        library.watchers.extend(watcher);
+        None
+    });
+    if let Some(reason) = refused {
+        return error(caller, name(reason));
+    }
+    library::begin(driver, Then::Reload, false);
+    pending(caller, "pending_driver", watcher.map(|watcher| watcher.reference))
+}
+
+/// `try_unload(Name, Options)`
+fn try_unload(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let driver = text(arguments[0]).ok_or_else(badarg)?;
+    let (mut tell, mut kill_ports) = (Tell::Never, false);
+    for option in elements(arguments[1]).ok_or_else(badarg)? {
+        match option.tuple_elements() {
+            Some(&[key, value]) if word(key) == "monitor" => tell = read_tell(value).ok_or_else(badarg)?,
+            None if word(option) == "kill_ports" => kill_ports = true,
+            _ => return Err(badarg()),
+        }
+    }
+    if is_static(&driver) {
+        return error(caller, name("linked_in_driver"));
+    }
+    let me = caller.process.pid;
+    let watcher = watcher(caller, Awaited::Unloaded);
+    // Whether nobody has asked for it any more.
+    let unused = library::with(|all| {
+        let Some(library) = all.iter_mut().find(|library| library.name == driver) else { return Err("not_loaded") };
+        match library.users.iter_mut().find(|(user, _)| *user == me) {
+            Some((_, count)) => *count -= 1,
+            None if library.then == Then::Stay => return Err("not_loaded_by_this_process"),
+            None => {}
+        }
+        library.users.retain(|(_, count)| *count > 0);
+        let unused = library.users.is_empty();
+        if tell == Tell::Anything || tell == Tell::Driver && unused {
+            library.watchers.push(watcher);
+        }
+        Ok((library.name, unused))
+    });
+    match unused {
+        Err(reason) => error(caller, name(reason)),
+        Ok((_, false)) => pending(caller, "pending_process", (tell == Tell::Anything).then_some(watcher.reference)),
+        Ok((driver, true)) => {
+            library::begin(driver, Then::Unload, kill_ports);
+            pending(caller, "pending_driver", (tell != Tell::Never).then_some(watcher.reference))
+        }
+    }
+}
+
+/// `loaded_drivers()`
+fn loaded_drivers(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    let loaded: Vec<&str> = library::with(|all| all.iter().map(|library| library.name).collect());
+    let heap = caller.heap();
+    let names: Vec<Term> = library::STATIC.into_iter().chain(loaded).map(|driver| heap.string(driver)).collect();
+    let names = heap.list(names);
+    Ok(heap.tuple(&[atoms::OK, names]))
+}
+
+/// Pids and how often each stands there.
+fn counted(caller: &mut Caller<'_>, pids: &[(Term, usize)]) -> Term {
+    let mut counts: Vec<(Term, usize)> = Vec::new();
+    for (pid, count) in pids {
+        match counts.iter_mut().find(|(known, _)| known == pid) {
+            Some((_, sum)) => *sum += count,
+            None => counts.push((*pid, *count)),
+        }
+    }
+    let heap = caller.heap();
+    let rows: Vec<Term> =
+        counts.into_iter().map(|(pid, count)| heap.tuple(&[pid, Term::small(count as i64)])).collect();
+    heap.list(rows)
+}
+
+/// `info(Name, Item)`
+fn info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let driver = text(arguments[0]).ok_or_else(badarg)?;
+    let found = library::with(|all| all.iter().find(|library| library.name == driver).cloned());
+    if found.is_none() && !is_static(&driver) {
+        return Err(badarg());
+    }
+    let awaiting = |then: &[Then]| match &found {
+        Some(library) if then.contains(&library.then) => {
+            Some(library.watchers.iter().map(|watcher| (watcher.pid, 1)).collect())
+        }
+        _ => Some(Vec::new()),
+    };
+    let pids: Option<Vec<(Term, usize)>> = match (word(arguments[1]), &found) {
+        ("linked_in_driver", _) => return Ok(Term::boolean(found.is_none())),
+        ("permanent", _) => return Ok(atoms::FALSE),
+        ("processes" | "driver_options" | "port_count" | "awaiting_load" | "awaiting_unload", None) => {
+            return Ok(name("linked_in_driver"));
+        }
+        ("driver_options", Some(library)) => {
+            let options = library.kills_ports.then(|| name("kill_ports"));
+            return Ok(caller.heap().list(options));
+        }
+        ("port_count", Some(library)) => return Ok(Term::small(library::ports(library.name).len() as i64)),
+        ("processes", Some(library)) => Some(library.users.clone()),
+        ("awaiting_load", _) => awaiting(&[Then::Reload]),
+        ("awaiting_unload", _) => awaiting(&[Then::Unload]),
+        _ => None,
+    };
+    Ok(counted(caller, &pids.ok_or_else(badarg)?))
+}
+
+/// `monitor(driver, {Name, loaded | unloaded | unloaded_only})`
+fn monitor(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let &[key, item] = arguments else { return Err(badarg()) };
+    let Some(&[driver, when]) = item.tuple_elements().filter(|_| word(key) == "driver") else { return Err(badarg()) };
+    let awaited = match word(when) {
+        "loaded" => Awaited::Loaded,
+        "unloaded" => Awaited::Unloaded,
+        "unloaded_only" => Awaited::UnloadedOnly,
+        _ => return Err(badarg()),
+    };
+    let driver = text(driver).ok_or_else(badarg)?;
+    let watcher = watcher(caller, awaited);
+    let known = library::with(|all| {
+        let library = all.iter_mut().find(|library| library.name == driver)?;
+        let is_loaded = awaited == Awaited::Loaded && library.then == Then::Stay;
+        if !is_loaded {
+            library.watchers.push(watcher);
+        }
+        Some(is_loaded)
+    });
+    match known {
+        Some(true) => library::tell(&watcher, true, &driver, "loaded"),
+        Some(false) => {}
+        None if is_static(&driver) => library::tell(&watcher, true, &driver, "permanent"),
+        None => library::tell(&watcher, false, &driver, "unloaded"),
+    }
+    Ok(watcher.reference.term(caller.heap()))
+}
+
+/// `demonitor(Reference)`
+fn demonitor(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let reference = ReferenceId::of(arguments[0]).ok_or_else(badarg)?;
+    let me = caller.process.pid;
+    library::with(|all| {
+        let is_meant = |watcher: &Watcher| watcher.pid == me && watcher.reference == reference;
+        all.iter_mut().for_each(|library| library.watchers.retain(|watcher| !is_meant(watcher)));
+    });
+    Ok(atoms::TRUE)
+}
+
+/// `format_error_int(Error)`
+fn format_error_int(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let text = match arguments[0].tuple_elements() {
+        Some(&[key, number]) if word(key) == "open_error" => library::load_error(number.as_small().ok_or_else(badarg)?),
+        _ => match word(arguments[0]) {
+            "inconsistent" => "Driver name and/or driver options are inconsistent with currently loaded driver",
+            "linked_in_driver" => "Driver is statically linked and cannot be loaded/unloaded",
+            "permanent" => "DDLL driver is permanent an cannot be unloaded/loaded",
+            "not_loaded" => "DDLL driver is not loaded",
+            "not_loaded_by_this_process" => "DDLL driver was not loaded by this process",
+            "pending_reload" => "Driver reloading is already pending",
+            "pending_process" => "Driver is loaded by others when attempting option {reload, pending_driver}",
+            _ => return Err(badarg()),
+        },
+    };
+    Ok(caller.heap().string(text))
+}

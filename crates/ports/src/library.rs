@@ -1,0 +1,187 @@
+//! Drivers that OTP keeps in files of their own, and loads when they are asked for (`erl_ddll`). Those that the machine has are
+//! built in, and count as loaded from when a process asks for them until all such processes have given them back.
+
+use std::sync::LazyLock;
+
+use atoll_process::{ReferenceId, System};
+use atoll_term::{Build, ScratchHeap, Term};
+use parking_lot::Mutex;
+
+use crate::names::name;
+use crate::table;
+use crate::{trace_file, trace_ip};
+
+/// Names of the drivers that can be loaded.
+const NAMES: [&str; 2] = [trace_file::NAME, trace_ip::NAME];
+
+/// Names of the drivers that are always there, as OTP lists them.
+pub const STATIC: [&str; 5] = ["tcp_inet", "udp_inet", "sctp_inet", "ram_file_drv", "tty_sl"];
+
+/// What a monitor on a driver waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Awaited {
+    /// That it is loaded.
+    Loaded,
+    /// That it is not there any more, or stays after all.
+    Unloaded,
+    /// That it is not there any more.
+    UnloadedOnly,
+}
+
+/// Who watches a driver.
+#[derive(Clone, Copy, Debug)]
+pub struct Watcher {
+    /// Local pid.
+    pub pid: Term,
+    /// The monitor.
+    pub reference: ReferenceId,
+    /// What for.
+    pub awaited: Awaited,
+}
+
+/// What happens when the last port of a driver is closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Then {
+    /// Nothing.
+    Stay,
+    /// It is given back.
+    Unload,
+    /// It is loaded again.
+    Reload,
+}
+
+/// A driver that is loaded.
+#[derive(Clone, Debug)]
+pub struct Library {
+    /// Its name.
+    pub name: &'static str,
+    /// The folder that was named when it was loaded.
+    pub folder: String,
+    /// Whether its ports are closed when it is given back.
+    pub kills_ports: bool,
+    /// Who has asked for it, and how often.
+    pub users: Vec<(Term, usize)>,
+    /// Who watches it.
+    pub watchers: Vec<Watcher>,
+    /// What happens when its last port is closed.
+    pub then: Then,
+}
+
+static LIBRARIES: LazyLock<Mutex<Vec<Library>>> = LazyLock::new(|| {
+    System::get().on_exit(|pid, _| process_ended(pid));
+    Mutex::default()
+});
+
+/// The name of a driver that could be loaded.
+pub fn known(name: &str) -> Option<&'static str> {
+    NAMES.into_iter().find(|known| *known == name)
+}
+
+/// Whether ports of a driver can be opened now.
+pub fn is_usable(name: &str) -> bool {
+    known(name).is_none() || with(|all| all.iter().any(|library| library.name == name && library.then == Then::Stay))
+}
+
+/// Looks at all that are loaded, in the order of loading. Nothing of ports is to be called meanwhile.
+pub fn with<R>(work: impl FnOnce(&mut Vec<Library>) -> R) -> R {
+    work(&mut LIBRARIES.lock())
+}
+
+/// Terms of the open ports of a driver.
+pub fn ports(name: &str) -> Vec<Term> {
+    table::of_library(name)
+}
+
+/// Tells who watches a driver: `{'UP' | 'DOWN', Reference, driver, Name, Status}`.
+pub fn tell(watcher: &Watcher, is_up: bool, driver: &str, status: &str) {
+    let mut scratch = ScratchHeap::new();
+    let reference = watcher.reference.term(&mut scratch);
+    let head = name(if is_up { "UP" } else { "DOWN" });
+    let message = scratch.tuple(&[head, reference, name("driver"), name(driver), name(status)]);
+    crate::port::send(watcher.pid, message);
+}
+
+/// Begins to give a driver back, or to load it again: its ports are closed if that is wished; it is done with the last of them.
+pub fn begin(driver: &'static str, then: Then, kill_ports: bool) {
+    let kills = with(|all| {
+        let Some(library) = all.iter_mut().find(|library| library.name == driver) else { return false };
+        library.then = then;
+        kill_ports || library.kills_ports
+    });
+    if kills {
+        for port in ports(driver).into_iter().filter_map(table::find) {
+            port.end_now(name("driver_unloaded"));
+        }
+    }
+    port_ended(driver);
+}
+
+/// A port of a driver has ended: if it was the last, what waits for that is done.
+pub fn port_ended(driver: &str) {
+    if !ports(driver).is_empty() {
+        return;
+    }
+    let told = with(|all| {
+        let place = all.iter().position(|library| library.name == driver)?;
+        match all[place].then {
+            Then::Stay => None,
+            Then::Unload => Some((all.remove(place).watchers, Then::Unload)),
+            Then::Reload => {
+                all[place].then = Then::Stay;
+                let watchers = &mut all[place].watchers;
+                let (done, left) = watchers.drain(..).partition(|watcher| watcher.awaited == Awaited::Loaded);
+                *watchers = left;
+                Some((done, Then::Reload))
+            }
+        }
+    });
+    if let Some((watchers, then)) = told {
+        let is_up = then == Then::Reload;
+        watchers.iter().for_each(|watcher| tell(watcher, is_up, driver, if is_up { "loaded" } else { "unloaded" }));
+    }
+}
+
+/// A process that was to be given back is asked for again.
+pub fn cancel_unloading(library: &mut Library) -> Vec<Watcher> {
+    library.then = Then::Stay;
+    let (told, left) = library.watchers.drain(..).partition(|watcher| watcher.awaited == Awaited::Unloaded);
+    library.watchers = left;
+    told
+}
+
+/// Gives back what a process that has ended had asked for.
+fn process_ended(pid: Term) {
+    let unused: Vec<&'static str> = with(|all| {
+        all.iter_mut().for_each(|library| library.watchers.retain(|watcher| watcher.pid != pid));
+        let mut unused = Vec::new();
+        for library in all.iter_mut().filter(|library| library.users.iter().any(|(user, _)| *user == pid)) {
+            library.users.retain(|(user, _)| *user != pid);
+            if library.users.is_empty() && library.then == Then::Stay {
+                unused.push(library.name);
+            }
+        }
+        unused
+    });
+    unused.into_iter().for_each(|driver| begin(driver, Then::Unload, false));
+}
+
+/// What a failure to load is called, by its number.
+pub fn load_error(number: i64) -> &'static str {
+    match number {
+        0 => "No error",
+        -1 => "No driver init in dynamic library",
+        -2 => "Driver init failed",
+        -3 => "Bad driver name",
+        -4 => "Driver name to long",
+        -5 => "Driver compiled with incorrect version of erl_driver.h",
+        -6 => "DDLL functionality not available on this platform",
+        -7 => "Unspecified dynamic library error",
+        -8 => "Symbol not found in dynamic library",
+        NOT_OPENED => "cannot open shared object file: No such file or directory",
+        number if number < NOT_OPENED => "Unknown dlload error",
+        _ => "Unspecified error",
+    }
+}
+
+/// A driver's file cannot be opened.
+pub const NOT_OPENED: i64 = -10;
