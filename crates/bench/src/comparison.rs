@@ -1,15 +1,10 @@
 //! What a comparison found: every run, and its summary.
 
-use std::fs;
-use std::path::Path;
-
 use atoll_statistics::RunStatistics;
 use serde::Serialize;
 
 use crate::contender::ContenderKind;
-use crate::error::CompareError;
 use crate::spread::{Spread, ratio};
-use crate::{plot, table};
 
 /// Everything that a comparison found; as JSON it is what `--json FILE` writes.
 #[derive(Clone, Debug, Serialize)]
@@ -212,38 +207,5 @@ impl Comparison {
     /// Whether any contender failed.
     pub fn has_failures(&self) -> bool {
         self.contenders.iter().any(|one| one.failure.is_some())
-    }
-
-    /// The table and its notes, as wide as the terminal on standard output, or 140 columns where there is none.
-    pub fn table(&self) -> String {
-        let terminal = console::Term::stdout();
-        let columns = terminal.size_checked().map_or(140, |(_, columns)| usize::from(columns));
-        self.table_within(columns)
-    }
-
-    /// The table and its notes; where `columns` are too few for one table, in two.
-    pub fn table_within(&self, columns: usize) -> String {
-        table::render(self, columns)
-    }
-
-    /// Every run and the summary, as JSON.
-    pub fn to_json(&self) -> Result<String, serde_json::Error> {
-        serde_json::to_string_pretty(self)
-    }
-
-    /// Writes [`Comparison::to_json`] to a file.
-    pub fn write_json(&self, path: &Path) -> Result<(), CompareError> {
-        let text = self.to_json().map_err(|error| CompareError::io("write", path)(error.into()))?;
-        fs::write(path, text).map_err(CompareError::io("write", path))
-    }
-
-    /// A picture of the whole, as SVG.
-    pub fn to_svg(&self) -> String {
-        plot::render(self)
-    }
-
-    /// Writes [`Comparison::to_svg`] to a file.
-    pub fn write_plot(&self, path: &Path) -> Result<(), CompareError> {
-        fs::write(path, self.to_svg()).map_err(CompareError::io("write", path))
     }
 }

@@ -19,6 +19,7 @@ mod format;
 mod options;
 mod output;
 mod plot;
+mod presentation;
 mod program;
 mod progress;
 mod spread;

@@ -14,6 +14,7 @@ use atoll_process::{
 use atoll_term::text::to_string;
 use atoll_term::{Build, Term, View, Word, atoms};
 
+use crate::binary_info::BinaryInfo;
 use crate::exit::take_signals;
 use crate::process_flag::{BINARY_HEAP_WORDS, heap_limit_map};
 use crate::process_support::{Name, badarg, go_on_in, list_elements, name};
@@ -264,7 +265,7 @@ impl Subject<'_> {
                 Term::small((self.own.reductions + now) as i64)
             }
             atoms::MIN_HEAP_SIZE => small(options.minimum_words),
-            atoms::MIN_BIN_VHEAP_SIZE => Term::small(BINARY_HEAP_WORDS),
+            atoms::MIN_BIN_VHEAP_SIZE => Term::small(self.binary_heap_words()),
             atoms::MAX_HEAP_SIZE => self.heap_limit(),
             atoms::FULLSWEEP_AFTER => Term::small(options.full_sweep_after.into()),
             atoms::MESSAGE_QUEUE_DATA if self.own.flags.off_heap_messages => atoms::OFF_HEAP,
@@ -360,7 +361,7 @@ impl Subject<'_> {
         let minor = architecture().sizes(&self.own.mutator).minor_collections;
         let pairs = [
             (atoms::MAX_HEAP_SIZE, self.heap_limit()),
-            (atoms::MIN_BIN_VHEAP_SIZE, Term::small(BINARY_HEAP_WORDS)),
+            (atoms::MIN_BIN_VHEAP_SIZE, Term::small(self.binary_heap_words())),
             (atoms::MIN_HEAP_SIZE, Term::small(options.minimum_words as i64)),
             (atoms::FULLSWEEP_AFTER, Term::small(options.full_sweep_after.into())),
             (name("minor_gcs"), Term::small(minor as i64)),
@@ -403,6 +404,12 @@ impl Subject<'_> {
         heap.list(terms)
     }
 
+    /// `min_bin_vheap_size`
+    fn binary_heap_words(&self) -> i64 {
+        let asked_for = self.own.rare.as_ref().and_then(|rare| rare.binary_heap_words);
+        asked_for.map_or(BINARY_HEAP_WORDS, |words| words as i64)
+    }
+
     fn monitors(&mut self) -> Term {
         let rare = self.own.rare.as_ref();
         let mut monitors: Vec<_> = rare.iter().flat_map(|rare| &rare.monitoring).map(|(id, one)| (*id, *one)).collect();
@@ -420,21 +427,13 @@ impl Subject<'_> {
         heap.list(terms)
     }
 
-    /// `[{Address, Size, References}]` of the binaries outside of the heap.
+    /// The binaries outside of the heap.
     fn binaries(&mut self) -> Term {
         let mut found = Vec::new();
         architecture().each_off_heap(&self.own.mutator, &mut |object| {
-            if let Some(binary) = Term::boxed_at(object.as_ptr()).off_heap_binary() {
-                found.push((std::ptr::from_ref(binary) as i64, binary.used() as i64, binary.owners() as i64));
-            }
+            found.extend(Term::boxed_at(object.as_ptr()).off_heap_binary().map(BinaryInfo::new));
         });
-        let heap = &mut self.own.mutator;
-        let mut terms = Vec::with_capacity(found.len());
-        for (address, size, owners) in found {
-            let address = heap.integer(address);
-            terms.push(heap.tuple(&[address, Term::small(size), Term::small(owners)]));
-        }
-        heap.list(terms)
+        BinaryInfo::list(&mut self.own.mutator, &found)
     }
 
     /// Where the process is, innermost first.

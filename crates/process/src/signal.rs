@@ -106,16 +106,6 @@ pub enum Signal {
     },
 }
 
-impl Signal {
-    /// Who has sent a message, if it says so; otherwise `NONE`.
-    pub fn sender(&self) -> Term {
-        match self {
-            Signal::Message { from, .. } => *from,
-            _ => Term::NONE,
-        }
-    }
-}
-
 /// What a process can be asked to do on its own behalf.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestKind {

@@ -6,11 +6,11 @@
 use std::cell::RefCell;
 use std::ops::Range;
 use std::ptr::NonNull;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use atoll_heap::statistics::{AREA, AREA_LIMIT, MAX_PAUSE, STRESS, TIMED, record_area_slice, record_slice};
+use atoll_heap::statistics::{AREA, AREA_LIMIT, MAX_PAUSE, STRESS, TIMED, VERIFY, record_area_slice, record_slice};
 use atoll_heap::{build_window, immovable};
 use atoll_platform::clock::{monotonic, thread_cpu};
 use atoll_platform::ending;
@@ -18,10 +18,11 @@ use atoll_term::{Header, Term, WORD_BYTES, Word, release_off_heap_part};
 use treadmill::raw::{Portion, RawHeap, RawMutator, Runtime, Visitor};
 use treadmill::{Config, Pace};
 
+use super::bounds::Bounds;
 use super::feedback;
-use super::portions::STEP;
 use super::roots::Finder;
-use super::verify;
+use crate::common::Immovable;
+use crate::common::verify::violation;
 
 /// Addresses reserved for each byte that the area may have, tried in this order.
 const ADDRESS_FACTORS: [usize; 3] = [16, 4, 2];
@@ -33,90 +34,6 @@ const LEAST_WINDOW: usize = 6;
 
 /// A slice of the collector takes this part of the longest pause: who waits for a scheduler may have to wait for several.
 const SLICES: u64 = 2;
-
-/// Addresses of the area.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Bounds {
-    start: usize,
-    bytes: usize,
-}
-
-impl Bounds {
-    /// The object of the area that a term refers to, if it does.
-    #[inline(always)]
-    pub(super) fn object(self, term: Term) -> Option<NonNull<Word>> {
-        let place = term.pointer();
-        // Few words have such an address, whatever they are.
-        let inside = (place as usize).wrapping_sub(self.start) < self.bytes && term.is_pointer();
-        if inside { NonNull::new(place) } else { None }
-    }
-
-    /// Calls `visit` with the objects of the area that words of a run refer to.
-    ///
-    /// # Safety
-    /// The run is readable.
-    pub(super) unsafe fn each_in_run(self, start: *const Word, words: usize, visit: &mut dyn FnMut(NonNull<Word>)) {
-        for index in 0..words {
-            // SAFETY: the caller vouches for the run.
-            if let Some(object) = self.object(Term::from_word(unsafe { *start.add(index) })) {
-                visit(object);
-            }
-        }
-    }
-
-    /// As [`Bounds::each_in_objects`] for as long as `visit` says so, which is asked with `None` every few words as well. Gives the words
-    /// that were looked at: up to the first word of an object, or of a field.
-    ///
-    /// # Safety
-    /// The run consists of whole objects, the first perhaps without some of its first words.
-    pub(super) unsafe fn each_in_some(
-        self,
-        start: *const Word,
-        words: usize,
-        visit: &mut dyn FnMut(Option<NonNull<Word>>) -> bool,
-    ) -> usize {
-        let mut index = 0;
-        let mut goes_on = true;
-        while index < words && goes_on {
-            let step = (index + STEP).min(words);
-            while index < step {
-                // SAFETY: the index stays inside the run, at a term or a header.
-                let word = Term::from_word(unsafe { *start.add(index) });
-                index += if word.is_header() && Header::from_word(word.word()).is_opaque() {
-                    Header::from_word(word.word()).object_words()
-                } else {
-                    if let Some(object) = self.object(word) {
-                        goes_on &= visit(Some(object));
-                    }
-                    1
-                };
-            }
-            goes_on &= visit(None);
-        }
-        index
-    }
-
-    /// As [`Bounds::each_in_run`], for a run of whole objects.
-    ///
-    /// # Safety
-    /// The run consists of whole objects.
-    pub(super) unsafe fn each_in_objects(self, start: *const Word, words: usize, visit: &mut dyn FnMut(NonNull<Word>)) {
-        let mut index = 0;
-        while index < words {
-            // SAFETY: the index stays inside the run, at a term or a header.
-            let word = Term::from_word(unsafe { *start.add(index) });
-            // A jump, which is foretold: a length chosen without one would make each word wait for the one before.
-            if word.is_header() && Header::from_word(word.word()).is_opaque() {
-                index += Header::from_word(word.word()).object_words();
-                continue;
-            }
-            index += 1;
-            if let Some(object) = self.object(word) {
-                visit(object);
-            }
-        }
-    }
-}
 
 /// The area, and what finds its roots.
 pub(super) struct Area {
@@ -342,7 +259,7 @@ impl Terms {
             Some(reference) => {
                 visitor.visit(reference);
             }
-            None => verify::check_field(place, term),
+            None => check_field(place, term),
         }
     }
 }
@@ -406,5 +323,17 @@ unsafe impl Runtime for Terms {
         self.finder.push_late(&mut |object| {
             visitor.visit(object);
         })
+    }
+}
+
+/// A2: called for each field of an object of the area that does not refer to the area.
+#[inline]
+fn check_field(place: *const Word, term: Term) {
+    static IMMOVABLE: OnceLock<Immovable> = OnceLock::new();
+    if term.is_pointer()
+        && VERIFY.load(Ordering::Relaxed)
+        && !IMMOVABLE.get_or_init(Immovable::of_this_run).contains(term)
+    {
+        violation("A2 (the area does not point out of immovable memory)", place, term.word());
     }
 }

@@ -29,6 +29,7 @@
 //! * A3: what is noted as a copy of a private term lies in the area.
 
 mod area;
+mod bounds;
 mod copies;
 mod copy;
 mod feedback;
@@ -47,7 +48,7 @@ use atoll_heap::{
 };
 use atoll_term::{Header, Term, Word};
 
-use crate::private::collect::Beside;
+use crate::private::phases::Beside;
 use crate::private::state::State;
 use crate::private::{Private, collect};
 use area::Area;

@@ -18,8 +18,8 @@ use atoll_heap::statistics::STRESS;
 use atoll_heap::{Fragment, Mutator, RootSet};
 use atoll_term::{Term, Word};
 
-use super::area::Bounds;
-use crate::private::collect::{each_block, each_old_block};
+use super::bounds::{Bounds, STEP};
+use crate::private::phases::{each_block, each_old_block};
 use crate::private::state::State;
 
 /// Longest run, and part of a stack, that belongs to the first portion, in words.
@@ -346,9 +346,6 @@ pub(super) fn look_at_message(bounds: Bounds, message: &Fragment, shade: &mut dy
     unsafe { bounds.each_in_objects(message.words(), used, shade) };
     used
 }
-
-/// Words between looks at the budget.
-pub(super) const STEP: usize = 64;
 
 /// What names a process here.
 pub(super) fn address(mutator: &Mutator) -> usize {

@@ -18,7 +18,7 @@ use atoll_heap::{Claim, Fragment, KeptPlace, Mutator, RootSet, world};
 use atoll_term::{Term, WORD_BYTES, Word};
 use treadmill::raw::Portion;
 
-use super::area::Bounds;
+use super::bounds::Bounds;
 use super::copies::Copies;
 use super::portions::{Budget, POINTER_WORDS, Portions, look_at_message};
 use super::stored::{SHARDS, StoredTerms};

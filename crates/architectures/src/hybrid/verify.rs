@@ -1,29 +1,12 @@
-//! The invariants A1 to A3 of `mod.rs`. Those of the private heaps are checked by `private/verify.rs`, those of the area's memory
+//! The invariants A1 and A3 of `mod.rs`; A2 is checked where the area's objects are visited (`area.rs`). Those of the private heaps are checked by `private/verify.rs`, those of the area's memory
 //! by the `treadmill` crate.
 
-use std::sync::OnceLock;
-use std::sync::atomic::Ordering;
-
-use atoll_heap::statistics::VERIFY;
 use atoll_heap::{Mutator, RootSet};
-use atoll_term::{Term, Word};
+use atoll_term::Word;
 
 use super::area::Area;
-use crate::common::Immovable;
 use crate::common::verify::violation;
-use crate::private::collect::each_block;
-
-/// A2: called for each field of an object of the area that does not refer to the area.
-#[inline]
-pub(super) fn check_field(place: *const Word, term: Term) {
-    static IMMOVABLE: OnceLock<Immovable> = OnceLock::new();
-    if term.is_pointer()
-        && VERIFY.load(Ordering::Relaxed)
-        && !IMMOVABLE.get_or_init(Immovable::of_this_run).contains(term)
-    {
-        violation("A2 (the area does not point out of immovable memory)", place, term.word());
-    }
-}
+use crate::private::phases::each_block;
 
 /// A1, A3: after a private collection.
 pub(super) fn verify(area: &Area, mutator: &Mutator, roots: &mut dyn RootSet) {

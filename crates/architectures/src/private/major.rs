@@ -5,17 +5,16 @@ use std::ptr::null_mut;
 use atoll_heap::{HeapFull, Mutator, link_off_heap, off_heap_bytes};
 use atoll_term::{WORD_BYTES, Word};
 
-use super::collect::{Need, Roots, check_limit, copy, fragment_ranges, move_stack, replace_block, resize};
 use super::old::Block;
+use super::phases::{
+    Need, Roots, SHRINK_FACTOR, check_limit, copy, fragment_ranges, move_stack, replace_block, resize,
+};
 use super::sliced::{self, Settings};
 use super::state::State;
 use crate::common::cheney::{Destination, Policy};
 use crate::common::fragments::FragmentRanges;
 use crate::common::report::Report;
 use crate::common::{blocks, fibonacci, off_heap};
-
-/// Shrinks to the series' next size above this times what is needed.
-pub(super) const SHRINK_FACTOR: usize = 2;
 
 struct Both {
     young: usize,

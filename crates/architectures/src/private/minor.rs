@@ -5,10 +5,8 @@ use std::ptr::null_mut;
 use atoll_heap::{HeapFull, Mutator, link_off_heap, off_heap_bytes};
 use atoll_term::{WORD_BYTES, Word};
 
-use super::collect::{
-    Need, Roots, check_limit, copy, fragment_ranges, move_stack, replace_block, resize, resize_large,
-};
 use super::old::Block;
+use super::phases::{Need, Roots, check_limit, copy, fragment_ranges, move_stack, replace_block, resize, resize_large};
 use super::state::State;
 use crate::common::cheney::{Destination, Policy};
 use crate::common::fragments::FragmentRanges;

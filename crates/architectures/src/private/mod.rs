@@ -36,6 +36,7 @@ mod live_map;
 mod major;
 mod minor;
 mod old;
+pub(crate) mod phases;
 pub(crate) mod send;
 mod sliced;
 pub(crate) mod state;
@@ -51,7 +52,7 @@ use atoll_heap::{
 use atoll_term::{Term, Word};
 
 use crate::common::{Immovable, blocks};
-use collect::Beside;
+use phases::Beside;
 use state::State;
 
 /// The architecture with private heaps.
@@ -107,7 +108,7 @@ impl Architecture for Private {
                 old.free();
             }
             blocks::free(heap, words);
-            collect::free_fragments(mutator);
+            phases::free_fragments(mutator);
         }
         *mutator = Mutator::empty();
     }
@@ -195,7 +196,7 @@ impl Architecture for Private {
     }
 
     fn each_block(&self, mutator: &Mutator, visit: &mut dyn FnMut(*mut Word, usize)) {
-        collect::each_block(mutator, visit);
+        phases::each_block(mutator, visit);
     }
 
     fn each_off_heap(&self, mutator: &Mutator, visit: &mut dyn FnMut(NonNull<Word>)) {

@@ -8,10 +8,10 @@ use atoll_heap::{HeapFull, Mutator, each_off_heap, join_off_heap, off_heap_bytes
 use atoll_platform::clock::monotonic;
 use atoll_term::Word;
 
-use super::collect::{Need, Roots, each_fragment, move_stack};
 use super::cycle::{Cycle, Slice};
 use super::minor;
 use super::old::Block;
+use super::phases::{Need, Roots, each_fragment, move_stack};
 use super::state::State;
 use crate::common::report::Report;
 use crate::common::{blocks, fibonacci};

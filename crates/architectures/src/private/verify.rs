@@ -6,7 +6,7 @@ use atoll_heap::{Mutator, each_off_heap};
 use atoll_term::{Header, WORD_BYTES, Word};
 
 use super::Private;
-use super::collect::{Need, Roots};
+use super::phases::{Need, Roots};
 use super::state::State;
 use crate::common::blocks::words_between;
 use crate::common::verify::{check_objects, check_run, violation};

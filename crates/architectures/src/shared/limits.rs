@@ -12,9 +12,21 @@
 use atoll_heap::{Collection, HeapFull, Mutator};
 use atoll_term::Word;
 
-use super::collect::Charge;
 use super::state::State;
 use crate::common::blocks::words_between;
+
+/// What the words are that a process with a limit is charged for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Charge {
+    /// Nobody has a limit.
+    Nothing,
+    /// Copies of a minor collection: young ones, and those that have become old.
+    Minor,
+    /// All that is copied.
+    All,
+    /// All that is old.
+    Old,
+}
 
 /// What is charged to one process, in words.
 pub(super) struct Account {

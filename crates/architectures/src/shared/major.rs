@@ -7,14 +7,13 @@ use atoll_heap::{link_off_heap, off_heap_bytes, world};
 use atoll_term::{WORD_BYTES, Word};
 
 use super::Shared;
-use super::collect::{Outcome, Roots, copy, old_used, report, settle};
+use super::copy::copy;
+use super::roots::Roots;
+use super::settle::{MAJOR_SHRINK_FACTOR, Outcome, report, settle};
 use super::state::Collector;
 use crate::common::cheney::{Destination, Policy};
 use crate::common::fragments::FragmentRanges;
 use crate::common::{blocks, fibonacci, off_heap, stack};
-
-/// Shrinks to the series' next size above this times what is needed.
-pub(super) const SHRINK_FACTOR: usize = 2;
 
 struct Both {
     young: usize,
@@ -43,7 +42,7 @@ impl Policy for Both {
 pub(super) fn collect(shared: &Shared, collector: &mut Collector, need: usize, roots: &mut Roots<'_>, started: i64) {
     let from = collector.young().start();
     let used = blocks::words_between(from, shared.young_top.load(Ordering::Acquire) as *mut Word);
-    let old_used = old_used(collector);
+    let old_used = collector.old_used();
     let (fragments, fragment_words) = collector.kept_ranges();
     let before = used + old_used + fragment_words;
     let words = fibonacci::at_least((before + need).max(shared.floor.load(Ordering::Relaxed)));
@@ -82,7 +81,7 @@ pub(super) fn collect(shared: &Shared, collector: &mut Collector, need: usize, r
     let live = blocks::words_between(to, top);
     let outcome = Outcome { top, words, need, used_before: used };
     // SAFETY: everything that lives has been copied.
-    unsafe { settle(shared, collector, &outcome, SHRINK_FACTOR, started) };
+    unsafe { settle(shared, collector, &outcome, MAJOR_SHRINK_FACTOR, started) };
     report(collector, true, started, before, live);
     world().forget_activity();
     // Stacks that were deep once give their memory back.

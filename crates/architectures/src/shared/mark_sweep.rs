@@ -16,8 +16,10 @@ use atoll_platform::Reservation;
 use atoll_term::{Header, Term, WORD_BYTES, Word, release_off_heap_part};
 
 use super::Shared;
-use super::collect::{Charge, Roots, Visit, old_used, report};
 use super::free_runs::FreeRuns;
+use super::limits::Charge;
+use super::roots::{Roots, Visit};
+use super::settle::report;
 use super::state::{Collector, Range};
 use crate::common::blocks::words_between;
 use crate::common::{fibonacci, stack};
@@ -165,7 +167,7 @@ pub(super) fn collect(shared: &Shared, collector: &mut Collector, roots: &mut Ro
     let Some(mut space) = collector.mark_sweep.take() else { return };
     let (young, old) = (collector.young().start(), collector.old().start());
     let young_words = words_between(young, collector.mark);
-    let before = young_words + old_used(collector);
+    let before = young_words + collector.old_used();
     let extent = words_between(old, collector.old_top);
     let bits = space.bits(extent);
     bits.fill(0);

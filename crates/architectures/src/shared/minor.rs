@@ -7,7 +7,9 @@ use atoll_heap::{link_off_heap, off_heap_bytes};
 use atoll_term::{WORD_BYTES, Word};
 
 use super::Shared;
-use super::collect::{Outcome, Roots, copy, old_extent, old_used, report, settle};
+use super::copy::copy;
+use super::roots::Roots;
+use super::settle::{Outcome, report, settle};
 use super::state::Collector;
 use crate::common::cheney::{Destination, Policy};
 use crate::common::fragments::FragmentRanges;
@@ -59,13 +61,13 @@ pub(super) fn collect(
     if mature > 0 && collector.old_words == 0 {
         collector.old_words = fibonacci::at_least(mature + used);
     }
-    let extent = old_extent(collector);
+    let extent = collector.old_extent();
     collector.old().check_room(collector.old_words.max(extent) + 2 * mature);
     let to = collector.other().start();
     collector.other().check_room(2 * before + need);
 
     let old_start = collector.old_top;
-    let old_before = old_used(collector);
+    let old_before = collector.old_used();
     let policy =
         Young { start: from as usize, mature_bytes: mature * WORD_BYTES, used_bytes: used * WORD_BYTES, fragments };
     let mut young_list = null_mut();
@@ -91,7 +93,7 @@ pub(super) fn collect(
     let outcome = Outcome { top: young_top, words, need, used_before: used };
     // SAFETY: everything that lives has been copied.
     unsafe { settle(shared, collector, &outcome, SHRINK_FACTOR, started) };
-    report(collector, false, started, before, live + old_used(collector) - old_before);
+    report(collector, false, started, before, live + collector.old_used() - old_before);
     // Where what is old is not moved, a major collection would not make more room for what is young.
     live + need <= words || collector.mark_sweep.is_some()
 }

@@ -39,13 +39,16 @@
 
 mod buffer;
 mod collect;
+mod copy;
 mod free_runs;
 mod limits;
 mod major;
 mod mark_sweep;
 mod minor;
 mod parallel;
+mod roots;
 mod send;
+mod settle;
 mod stack_marks;
 mod state;
 mod stored;
@@ -177,7 +180,7 @@ impl Architecture for Shared {
     fn destroy(&self, mutator: &mut Mutator) {
         send::flush_counters(mutator);
         buffer::give_back(self, mutator);
-        collect::adopt_off_heap(&mut self.lock(), mutator);
+        roots::adopt_off_heap(&mut self.lock(), mutator);
         stack::free(mutator);
         State::of_mut(mutator).account = None;
         *mutator = Mutator::empty();

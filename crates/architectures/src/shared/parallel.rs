@@ -15,8 +15,8 @@ use std::sync::{Condvar, Mutex, MutexGuard};
 
 use atoll_term::{Header, Term, WORD_BYTES, Word};
 
-use super::collect::{Roots, Visit};
 use super::free_runs::{FreeRuns, fill};
+use super::roots::{Roots, Visit};
 use super::state::Collector;
 use crate::common::cheney::{Destination, Policy};
 

@@ -8,6 +8,7 @@ use atoll_term::{WORD_BYTES, Word};
 
 use super::limits::Account;
 use super::mark_sweep::MarkSweep;
+use crate::common::blocks::words_between;
 use crate::common::fragments::FragmentRanges;
 
 /// Addresses reserved for the whole heap.
@@ -135,6 +136,16 @@ pub(super) struct Collector {
 unsafe impl Send for Collector {}
 
 impl Collector {
+    /// Words from the start of the old generation to its end.
+    pub(super) fn old_extent(&self) -> usize {
+        words_between(self.old().start(), self.old_top)
+    }
+
+    /// Words in use in the old generation.
+    pub(super) fn old_used(&self) -> usize {
+        if self.mark_sweep.is_some() { self.old_allocated } else { self.old_extent() }
+    }
+
     pub(super) fn new(young_words: usize, mark_sweep: bool) -> Collector {
         // Literals take theirs first: of what is left, where the system limits addresses, this takes what it gets.
         atoll_heap::immovable::bounds();

@@ -5,7 +5,8 @@ use std::sync::atomic::Ordering;
 use atoll_heap::{each_off_heap, world};
 use atoll_term::{Header, Term, WORD_BYTES, Word};
 
-use super::collect::{Charge, Roots, Visit, old_extent};
+use super::limits::Charge;
+use super::roots::{Roots, Visit};
 use super::state::Collector;
 use super::{Shared, buffer, stack_marks};
 use crate::common::blocks::words_between;
@@ -33,7 +34,7 @@ impl Visit for Check<'_> {
 pub(super) fn verify(shared: &Shared, collector: &mut Collector, roots: &mut Roots<'_>) {
     let start = collector.young().start();
     let young = (start, words_between(start, collector.mark));
-    let old = (collector.old().start(), old_extent(collector));
+    let old = (collector.old().start(), collector.old_extent());
     let mut free: Vec<(usize, usize)> =
         collector.mark_sweep.as_ref().map(|space| space.runs.each().collect()).unwrap_or_default();
     free.sort_unstable();

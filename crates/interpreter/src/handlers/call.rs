@@ -486,11 +486,7 @@ pub unsafe fn undefined_export(ip: *const Word, hp: *mut Word, e: *mut Word, red
             Some(Loading::Waits(handler)) => Some(handler),
             _ => None,
         };
-        let own = &mut *core.own;
-        let handler = waiting.or_else(|| {
-            let handler = own.rare.as_ref().and_then(|rare| rare.error_handler).unwrap_or(atoms::ERROR_HANDLER);
-            registry().existing_export(handler, atoms::UNDEFINED_FUNCTION, 3).filter(|one| one.is_defined())
-        });
+        let handler = waiting.or_else(|| error_handler(core, atoms::UNDEFINED_FUNCTION));
         let heap = &mut *core.mutator;
         let arguments = heap.list(core.x[..arity].iter().copied());
         match handler {
@@ -538,9 +534,25 @@ pub unsafe fn undefined_fun(ip: *const Word, hp: *mut Word, e: *mut Word, reds: 
                 return resume(address, core.top(), e, reds, c);
             }
         }
+        if !atoll_code::is_loaded(entry.module)
+            && let Some(handler) = error_handler(core, atoms::UNDEFINED_LAMBDA)
+        {
+            let arguments = (*core.mutator).list(core.x[..usize::from(entry.arity)].iter().copied());
+            (core.x[0], core.x[1], core.x[2]) = (entry.module, fun, arguments);
+            let address = handler.address.load(std::sync::atomic::Ordering::Acquire);
+            return enter_slowly(address, 3, (*c).top(), e, reds, c);
+        }
         let exception = Exception::tagged(&mut *core.mutator, atoms::BADFUN, fun);
         raise::plain(exception, ip, core.top(), e, reds, c)
     }
+}
+
+/// The function of the process's error handler that has this name and three arguments, if there is code for it.
+unsafe fn error_handler(core: &Core, name: Term) -> Option<&'static Export> {
+    // SAFETY: the process runs on this core.
+    let own = unsafe { &*core.own };
+    let module = own.rare.as_ref().and_then(|rare| rare.error_handler).unwrap_or(atoms::ERROR_HANDLER);
+    registry().existing_export(module, name, 3).filter(|one| one.is_defined())
 }
 
 /// An instruction of a later release that this machine does not run. Operand: opcode.
