@@ -9,6 +9,7 @@ use atoll_process::BuiltIn;
 mod atoll_heap;
 mod atomics;
 mod binary;
+mod binary_info;
 mod binary_search;
 mod calendar;
 mod code;

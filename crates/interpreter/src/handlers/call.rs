@@ -163,12 +163,6 @@ pub unsafe fn apply_last(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64
     unsafe {
         let arity = *ip.add(1) as usize;
         match apply_target(arity, hp, e, c) {
-            Ok(target) if is_raise((*c).x[arity], (*c).x[arity + 1], arity) => {
-                // The stack of the exception shows the caller.
-                let e = e.sub(1);
-                *e = ip.add(3) as Word;
-                enter(target, arity as Word, (*c).top(), e, reds, c)
-            }
             Ok(target) => {
                 let e = e.byte_add(*ip.add(2) as usize);
                 enter(target, arity as Word, (*c).top(), e, reds, c)
@@ -176,16 +170,6 @@ pub unsafe fn apply_last(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64
             Err(exception) => raise::plain(exception, ip, (*c).top(), e, reds, c),
         }
     }
-}
-
-/// Whether this is a built-in function that does nothing but raise.
-fn is_raise(module: Term, name: Term, arity: usize) -> bool {
-    let raises = match name {
-        atoms::ERROR => arity <= 3,
-        atoms::EXIT | atoms::THROW => arity == 1,
-        _ => false,
-    };
-    raises && module == atoms::ERLANG
 }
 
 unsafe fn apply_target(arity: usize, hp: *mut Word, e: *mut Word, c: *mut Core) -> Result<*const Word, Exception> {
