@@ -67,6 +67,8 @@ fn system_info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
             _ => Err(badarg()),
         },
         _ if (kind == name("allocator") || kind == name("allocator_sizes")) && which.is_atom() => Ok(atoms::FALSE),
+        // Of no allocator at all: there are none of OTP's here.
+        (kind, Term::NIL) if kind == name("allocator_sizes") => Ok(Term::NIL),
         _ => Err(badarg()),
     }
 }
@@ -125,9 +127,14 @@ fn words(item: &str) -> Option<Term> {
         "constant_pool_support" | "smp_support" | "threads" | "kernel_poll" | "time_correction" | "eager_check_io" => {
             return Some(atoms::TRUE);
         }
-        "debug_compiled" | "dynamic_trace_probes" | "port_parallelism" | "ets_realloc_moves" | "break_ignored" => {
-            return Some(atoms::FALSE);
-        }
+        "debug_compiled"
+        | "dynamic_trace_probes"
+        | "port_parallelism"
+        | "ets_always_compress"
+        | "ets_realloc_moves"
+        | "lock_checking"
+        | "lock_counting"
+        | "break_ignored" => return Some(atoms::FALSE),
         "cpu_topology" | "modified_timing_level" => return Some(atoms::UNDEFINED),
         "dist_ctrl" | "multi_scheduling_blockers" | "normal_multi_scheduling_blockers" | "taints" => {
             return Some(Term::NIL);
