@@ -4,13 +4,14 @@
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
-use atoll_operations::Exception;
+use atoll_operations::{Exception, list};
 use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, Process, System, state};
 use atoll_term::hash::map_hash;
 use atoll_term::{Build, Kind, Term, View, atoms};
 
+use crate::ets_info::TABLE_WORDS;
 use crate::process_support::{badarg, name};
-use crate::support::row;
+use crate::support::{atom, row};
 use crate::watching;
 
 /// What this file provides.
@@ -27,6 +28,8 @@ pub const BUILT_INS: &[BuiltIn] = &[
 
 /// Whether programs may ask at all.
 static AVAILABLE: AtomicBool = AtomicBool::new(false);
+/// Most names that are looked for at a time.
+const MOST_NAMES: usize = 64;
 /// Longest time in milliseconds that `sleep` takes.
 const LONGEST_SLEEP: u64 = 10_000;
 
@@ -63,6 +66,9 @@ fn get(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     match word_of(arguments[0]) {
         "available_internal_state" => Ok(atoms::TRUE),
         "reds_left" => Ok(Term::small(caller.reductions)),
+        // Nothing estimates here what counters of several parts may lag behind.
+        "DbTable_words" => Ok(caller.heap().tuple(&[Term::small(TABLE_WORDS as i64), Term::small(0)])),
+        "flxctr_memory_usage" => Ok(name("notsup")),
         "persistent_term" => Ok(crate::persistent_term::table(caller)),
         "processes" => {
             let pids = System::get().table.pids();
@@ -140,6 +146,17 @@ fn set(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
             caller.heap().list((0..pairs).map(|_| Term::small(0)));
             Ok(atoms::TRUE)
         }
+        // A list outside of the part of the heap where allocation goes on.
+        ("mbuf", _) => {
+            let elements = list::elements(value).ok_or_else(badarg)?;
+            let pairs = caller.heap().free_words() / 2;
+            caller.heap().list((0..pairs).map(|_| Term::small(0)));
+            Ok(caller.heap().list(elements))
+        }
+        // Tables are worked on in one go, and ordered ones are not split.
+        ("ets_force_trap", _) => Ok(name("notsup")),
+        ("ets_force_split" | "ets_debug_random_split_join", _) => Ok(atoms::OK),
+        ("colliding_names", _) => colliding_names(caller, value),
         // What is allocated next leads to a collection.
         ("force_gc", _) if value == caller.process.pid => {
             let pairs = caller.heap().free_words() / 2;
@@ -182,6 +199,24 @@ fn set(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
             Ok(Term::small(limit.value.swap(new, Ordering::Relaxed)))
         }
     }
+}
+
+/// `{Name, Count}`: names of tables that have a lock in common, the given one first.
+fn colliding_names(caller: &mut Caller<'_>, argument: Term) -> Outcome {
+    let Some(&[first, count]) = argument.tuple_elements() else { return Err(badarg()) };
+    let count = count.as_small().and_then(|count| usize::try_from(count).ok()).filter(|count| *count <= MOST_NAMES);
+    let (true, Some(count)) = (first.is_atom(), count) else { return Err(badarg()) };
+    let mut names = vec![first];
+    for number in 0.. {
+        if names.len() >= count {
+            break;
+        }
+        let other = atom(&format!("{}{number}", atoms::atom_name(first)))?;
+        if atoll_ets::names_collide(first, other) {
+            names.push(other);
+        }
+    }
+    Ok(caller.heap().list(names))
 }
 
 /// Locks are not counted.

@@ -14,6 +14,7 @@ use atoll_process::{
 use atoll_term::text::to_string;
 use atoll_term::{Build, Term, View, Word, atoms};
 
+use crate::binary_info::BinaryInfo;
 use crate::exit::take_signals;
 use crate::process_flag::{BINARY_HEAP_WORDS, heap_limit_map};
 use crate::process_support::{Name, badarg, go_on_in, list_elements, name};
@@ -444,21 +445,13 @@ impl Subject<'_> {
         heap.list(terms)
     }
 
-    /// `[{Address, Size, References}]` of the binaries outside of the heap.
+    /// The binaries outside of the heap.
     fn binaries(&mut self) -> Term {
         let mut found = Vec::new();
         architecture().each_off_heap(&self.own.mutator, &mut |object| {
-            if let Some(binary) = Term::boxed_at(object.as_ptr()).off_heap_binary() {
-                found.push((std::ptr::from_ref(binary) as i64, binary.used() as i64, binary.owners() as i64));
-            }
+            found.extend(Term::boxed_at(object.as_ptr()).off_heap_binary().map(BinaryInfo::new));
         });
-        let heap = &mut self.own.mutator;
-        let mut terms = Vec::with_capacity(found.len());
-        for (address, size, owners) in found {
-            let address = heap.integer(address);
-            terms.push(heap.tuple(&[address, Term::small(size), Term::small(owners)]));
-        }
-        heap.list(terms)
+        BinaryInfo::list(&mut self.own.mutator, &found)
     }
 
     /// Where the process is, innermost first.

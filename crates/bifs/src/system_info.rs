@@ -67,6 +67,8 @@ fn system_info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
             _ => Err(badarg()),
         },
         _ if (kind == name("allocator") || kind == name("allocator_sizes")) && which.is_atom() => Ok(atoms::FALSE),
+        // Of no allocator at all: there are none of OTP's here.
+        (kind, Term::NIL) if kind == name("allocator_sizes") => Ok(Term::NIL),
         _ => Err(badarg()),
     }
 }
@@ -122,10 +124,17 @@ fn words(item: &str) -> Option<Term> {
     let word = match item {
         // Code words name their handlers.
         "beam_jump_table" => return Some(atoms::TRUE),
-        "smp_support" | "threads" | "kernel_poll" | "time_correction" | "eager_check_io" => return Some(atoms::TRUE),
-        "debug_compiled" | "dynamic_trace_probes" | "port_parallelism" | "ets_realloc_moves" | "break_ignored" => {
-            return Some(atoms::FALSE);
+        "constant_pool_support" | "smp_support" | "threads" | "kernel_poll" | "time_correction" | "eager_check_io" => {
+            return Some(atoms::TRUE);
         }
+        "debug_compiled"
+        | "dynamic_trace_probes"
+        | "port_parallelism"
+        | "ets_always_compress"
+        | "ets_realloc_moves"
+        | "lock_checking"
+        | "lock_counting"
+        | "break_ignored" => return Some(atoms::FALSE),
         "cpu_topology" | "modified_timing_level" => return Some(atoms::UNDEFINED),
         "dist_ctrl" | "multi_scheduling_blockers" | "normal_multi_scheduling_blockers" | "taints" => {
             return Some(Term::NIL);
@@ -214,6 +223,28 @@ fn built(caller: &mut Caller<'_>, item: &str) -> Option<Term> {
             });
             caller.heap().list(items)
         }
+        "check_io" => {
+            let watched = System::get().ports.get().map_or(0, |ports| ports.count()) as i64;
+            let item = |caller: &mut Caller<'_>, key: &str, value| caller.heap().tuple(&[name(key), value]);
+            let pairs = [
+                ("name", name("erts_poll")),
+                ("primary", name("epoll")),
+                ("kernel_poll", name("epoll")),
+                ("memory_size", Term::small(0)),
+                ("total_poll_set_size", Term::small(watched)),
+                ("lazy_updates", atoms::FALSE),
+                ("pending_updates", Term::small(0)),
+                ("batch_updates", atoms::FALSE),
+                ("concurrent_updates", atoms::TRUE),
+                ("fallback", atoms::FALSE),
+                ("max_fds", Term::small(maximum_descriptors())),
+                ("active_fds", Term::small(0)),
+                ("poll_threads", Term::small(0)),
+            ];
+            let pairs: Vec<Term> = pairs.iter().map(|(key, value)| item(caller, key, *value)).collect();
+            let set = caller.heap().list(pairs);
+            caller.heap().list([set])
+        }
         "all_schedulers_state" => {
             let dirty = 10;
             let rows = [("normal", threads), ("dirty_cpu", threads), ("dirty_io", dirty)].map(|(kind, count)| {
@@ -251,6 +282,10 @@ fn built(caller: &mut Caller<'_>, item: &str) -> Option<Term> {
             let text = report(item);
             caller.heap().binary(text.as_bytes())
         }
+        "compile_info" => {
+            let pairs = ["ldflags", "cflags", "config_h"].map(|key| caller.heap().tuple(&[name(key), Term::NIL]));
+            caller.heap().list(pairs)
+        }
         "emu_args" => {
             let arguments: Vec<Term> = std::env::args().map(|argument| caller.heap().string(&argument)).collect();
             caller.heap().list(arguments)
@@ -263,6 +298,13 @@ fn built(caller: &mut Caller<'_>, item: &str) -> Option<Term> {
         _ => return None,
     };
     Some(value)
+}
+
+/// How many files and sockets may be open.
+fn maximum_descriptors() -> i64 {
+    let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"));
+    line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(1024)
 }
 
 fn architecture_text() -> String {

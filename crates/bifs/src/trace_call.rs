@@ -1,6 +1,6 @@
 //! What is told of calls of traced functions, and of their returns.
 
-use atoll_code::{Breakpoint, TracedFunction, frame_of};
+use atoll_code::{Breakpoint, INTERPRETED, TracedFunction, frame_of};
 use atoll_ets::match_spec::{Action, Matcher, Object, Tokens};
 use atoll_heap::Mutator;
 use atoll_operations::Class;
@@ -162,6 +162,7 @@ pub fn called(
     waiting: u8,
 ) -> u8 {
     let Some(wanted) = CallTracing::of(point) else { return 0 };
+    let interpreted = if wanted.interpreted { INTERPRETED } else { 0 };
     let timed = match &wanted.time {
         Some(times) if tells_calls(caller) => {
             let in_place = waiting & TIME != 0;
@@ -170,7 +171,7 @@ pub fn called(
         }
         _ => 0,
     };
-    timed | told(caller, arguments, point, wanted, return_to)
+    interpreted | timed | told(caller, arguments, point, wanted, return_to)
 }
 
 /// Whether the process is asked for calls. One whose tracer is gone is traced no more.

@@ -16,7 +16,8 @@ use crate::trace_events;
 use crate::trace_time::{Count, Times};
 
 /// What this file provides.
-pub const BUILT_INS: &[BuiltIn] = &[row("erts_internal", "trace_pattern", 3, trace_pattern)];
+pub const BUILT_INS: &[BuiltIn] =
+    &[row("erts_debug", "breakpoint", 2, set_interpreted), row("erts_internal", "trace_pattern", 3, trace_pattern)];
 
 static META: Name = Name::new("meta");
 static WILDCARD: Name = Name::new("_");
@@ -34,10 +35,16 @@ pub struct CallTracing {
     pub count: Option<Arc<Count>>,
     /// Measured.
     pub time: Option<Arc<Times>>,
+    /// Not run: the process's error handler is called in its place.
+    pub interpreted: bool,
 }
 
 impl CallTracing {
     fn is_empty(&self) -> bool {
+        !self.interpreted && self.is_untraced()
+    }
+
+    fn is_untraced(&self) -> bool {
         self.calls.is_none() && self.meta.is_none() && self.count.is_none() && self.time.is_none()
     }
 
@@ -199,29 +206,69 @@ fn trace_pattern(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     Ok(Term::small(count))
 }
 
+/// `erts_debug:breakpoint(Functions, Bool)`: how many functions it concerns.
+fn set_interpreted(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let interpreted = match arguments[1] {
+        atoms::TRUE => true,
+        atoms::FALSE => false,
+        _ => return Err(badarg()),
+    };
+    let selection = selection(arguments[0]).ok_or_else(badarg)?;
+    System::get().schedule().stop_world();
+    let mut count = 0;
+    for code in selection.modules() {
+        for (index, (_, name, arity)) in code.functions.iter().enumerate() {
+            if selection.accepts(*name, *arity) && built_in(code.module, *name, *arity).is_none() {
+                set_local(&code, index, |tracing| tracing.interpreted = interpreted);
+                count += 1;
+            }
+        }
+    }
+    System::get().schedule().resume_world();
+    Ok(Term::small(count))
+}
+
 /// What is done to functions that are loaded later.
 static ON_LOAD: RwLock<Option<CallTracing>> = RwLock::new(None);
+
+/// The functions of this code are traced no more.
+fn untrace(code: &ModuleCode) {
+    let is_traced = |index: &usize| atoll_code::entry_of(code, *index).is_some_and(|at| breakpoint_at(at).is_some());
+    let traced: Vec<usize> = (0..code.functions.len()).filter(is_traced).collect();
+    if !traced.is_empty() {
+        System::get().schedule().stop_world();
+        traced.into_iter().for_each(|index| atoll_code::set_breakpoint(code, index, None));
+        System::get().schedule().resume_world();
+    }
+}
+
+/// Nor are calls through the exports of this code, which is current.
+fn untrace_exports(code: &ModuleCode) {
+    for (function, arity, offset) in &code.exports {
+        let export = atoll_code::registry().existing_export(code.module, *function, *arity);
+        let traced = export.filter(|export| breakpoint_at(atoll_code::export_key(export)).is_some());
+        if let Some(export) = traced.filter(|_| built_in(code.module, *function, *arity).is_none()) {
+            set_global(traced_function(code.module, *function, *arity), code.address(*offset), export, None);
+        }
+    }
+}
+
+/// New code of a module waits for its `on_load` function: the present code is traced no more, whatever comes of that.
+pub fn waits_for_on_load(module: Term) {
+    if let Some(code) = atoll_code::module(module).and_then(|module| module.current) {
+        untrace(&code);
+        untrace_exports(&code);
+    }
+}
 
 /// Code that was replaced is traced no more.
 fn forget_replaced(module: Term) {
     let Some(versions) = atoll_code::module(module) else { return };
     if let Some(old) = versions.old {
-        let is_traced =
-            |index: &usize| atoll_code::entry_of(&old, *index).is_some_and(|at| breakpoint_at(at).is_some());
-        let traced: Vec<usize> = (0..old.functions.len()).filter(is_traced).collect();
-        if !traced.is_empty() {
-            System::get().schedule().stop_world();
-            traced.into_iter().for_each(|index| atoll_code::set_breakpoint(&old, index, None));
-            System::get().schedule().resume_world();
-        }
+        untrace(&old);
     }
-    let Some(code) = versions.current else { return };
-    for (function, arity, offset) in &code.exports {
-        let export = atoll_code::registry().existing_export(module, *function, *arity);
-        let traced = export.filter(|export| breakpoint_at(atoll_code::export_key(export)).is_some());
-        if let Some(export) = traced.filter(|_| built_in(module, *function, *arity).is_none()) {
-            set_global(traced_function(module, *function, *arity), code.address(*offset), export, None);
-        }
+    if let Some(code) = versions.current {
+        untrace_exports(&code);
     }
 }
 
@@ -420,7 +467,7 @@ pub fn on_load_info(caller: &mut Caller<'_>, item: Term) -> Outcome {
 
 fn describe(caller: &mut Caller<'_>, tracing: &CallTracing, is_global: bool, item: Term) -> Outcome {
     let value = match atoms::atom_name(item) {
-        "all" if !tracing.is_empty() => {
+        "all" if !tracing.is_untraced() => {
             let words = ["traced", "match_spec", "meta", "meta_match_spec", "call_time", "call_count"];
             let mut pairs = Vec::new();
             for word in words {
@@ -431,7 +478,7 @@ fn describe(caller: &mut Caller<'_>, tracing: &CallTracing, is_global: bool, ite
             }
             caller.heap().list(pairs)
         }
-        _ if tracing.is_empty() => atoms::FALSE,
+        _ if tracing.is_untraced() => atoms::FALSE,
         word => info_item(caller, tracing, is_global, word).ok_or_else(badarg)?,
     };
     Ok(caller.heap().tuple(&[item, value]))

@@ -9,8 +9,8 @@ mod registry;
 mod server;
 
 pub use breakpoints::{
-    Breakpoint, Duty, TracedFunction, breakpoint_at, entry_of, export_key, set_breakpoint, set_breakpoint_handler,
-    set_export_breakpoint, traced_function,
+    Breakpoint, Duty, INTERPRETED, TracedFunction, breakpoint_at, entry_of, export_key, set_breakpoint,
+    set_breakpoint_handler, set_export_breakpoint, traced_function,
 };
 pub use built_in_points::{set_built_in_breakpoints, set_built_in_handlers};
 pub use ranges::{Frame, LineEntry, ModuleCode, backtrace_depth, find_code, frame_of, set_backtrace_depth};

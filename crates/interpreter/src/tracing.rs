@@ -115,6 +115,10 @@ pub fn place_in(own: &Own, heap: &mut ScratchHeap) -> Term {
 /// Module, name and arity of the function in which a process that does not run is.
 fn place(own: &Own) -> Option<[Term; 3]> {
     if own.address != entry_points().start {
+        // SAFETY: a process that does not run has the address of the instruction with which it goes on.
+        if let Some(export) = unsafe { crate::stubs::built_in_at(own.address) } {
+            return Some([export.module, export.name, Term::small(export.arity.into())]);
+        }
         let frame = frame_of(own.address.wrapping_add(1))?;
         return Some([frame.module, frame.name, Term::small(frame.arity.into())]);
     }

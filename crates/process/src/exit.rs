@@ -26,6 +26,8 @@ pub fn terminate(process: NonNull<Process>, reason: Term) {
     }
     if own.flags.traced {
         crate::tracing::event(pid, own, crate::tracing::PROCS, "exit", &[reason]);
+        // The rest is done in one go, without others running in between.
+        crate::tracing::event(pid, own, crate::tracing::EXITING, "out_exited", &[Term::small(0)]);
     }
     let marks = if own.token().is_some() { exits_told(pid, own, reason) } else { Vec::new() };
     let rare = own.rare.take();

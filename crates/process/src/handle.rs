@@ -55,27 +55,28 @@ pub fn receive_signals(process: &Process, own: &mut Own, answer: &mut dyn FnMut(
                 }
             }
             None => {
-                if own.flags.traced {
-                    // SAFETY: the fragment is ours.
-                    let message = unsafe { fragment.as_ref() }.term;
-                    tracing::event(process.pid, own, tracing::RECEIVE, "receive", &[message]);
-                }
+                tell_of(process.pid, own, fragment);
                 own.mailbox.push(fragment);
-            }
-            Some(body) if matches!(*body, Signal::Message { .. }) => {
-                if own.flags.traced {
-                    // SAFETY: the fragment is ours.
-                    let message = unsafe { fragment.as_ref() }.term;
-                    tracing::event(process.pid, own, tracing::RECEIVE, "receive", &[message]);
-                }
-                if let Signal::Message { mark } = *body {
-                    sequence::push(own, fragment, mark);
-                }
             }
             Some(body) => fate = act(process, own, *body, fragment, answer),
         }
     }
     fate
+}
+
+/// Tells of a message that has come.
+fn tell_of(pid: Term, own: &mut Own, message: NonNull<Fragment>) {
+    if own.flags.traced {
+        // SAFETY: the fragment is ours.
+        let message = unsafe { message.as_ref() }.term;
+        tracing::event(pid, own, tracing::RECEIVE, "receive", &[message]);
+    }
+}
+
+/// Puts a message that came as a signal with a body into the mailbox.
+fn take_in(pid: Term, own: &mut Own, message: NonNull<Fragment>, mark: Mark) {
+    tell_of(pid, own, message);
+    sequence::push(own, message, mark);
 }
 
 fn act(
@@ -89,7 +90,7 @@ fn act(
     let mut fate = Fate::Lives;
     match body {
         Signal::Message { mark } => {
-            sequence::push(own, fragment, mark);
+            take_in(process.pid, own, fragment, mark);
             keep = true;
         }
         Signal::Link { from } => {
@@ -140,7 +141,7 @@ fn act(
                     Some(tag) => retag(own, fragment, tag),
                     None => fragment,
                 };
-                sequence::push(own, message, Mark::Neutral);
+                take_in(process.pid, own, message, Mark::Neutral);
                 keep = true;
             }
         }
@@ -153,7 +154,7 @@ fn act(
                 if kind == AliasKind::ReplyDemonitor {
                     demonitor(own, reference);
                 }
-                sequence::push(own, fragment, mark);
+                take_in(process.pid, own, fragment, mark);
                 keep = true;
             }
         }
@@ -161,7 +162,7 @@ fn act(
             let rare = own.rare();
             if let Some(position) = rare.spawn_requests.iter().position(|own| *own == reference) {
                 rare.spawn_requests.swap_remove(position);
-                sequence::push(own, fragment, mark);
+                take_in(process.pid, own, fragment, mark);
                 keep = true;
             }
         }
@@ -228,7 +229,7 @@ fn exit_signal(pid: Term, own: &mut Own, fragment: NonNull<Fragment>, mark: Mark
         return (Fate::Dies(atoms::KILLED), false);
     }
     if own.flags.trap_exit {
-        sequence::push(own, fragment, mark);
+        take_in(pid, own, fragment, mark);
         return (Fate::Lives, true);
     }
     // `exit(self(), normal)` is the one `normal` that ends its receiver; the sender marks it by its pid.
@@ -256,8 +257,7 @@ pub fn demonitor(own: &mut Own, reference: ReferenceId) -> bool {
         rare.aliases.remove(&reference);
     }
     if !monitor.target.is_none() {
-        let signal = signal::bare(Signal::Demonitor { reference });
-        System::get().deliver_or_answer(monitor.target, signal);
+        System::get().end_monitor(monitor.target, signal::bare(Signal::Demonitor { reference }));
     }
     true
 }

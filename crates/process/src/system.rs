@@ -187,6 +187,21 @@ impl System {
         }
     }
 
+    /// Sends the end of a monitor, which changes nothing before the receiver runs anyway: it is not woken for that. A server that
+    /// has answered a call would otherwise run once more, and stand in a run queue before what its client starts next.
+    pub fn end_monitor(&self, pid: Term, fragment: NonNull<Fragment>) {
+        let left = self.table.with(pid, |process| {
+            process.inbox.push(fragment)?;
+            self.table.note_active(process);
+            Ok(())
+        });
+        match left {
+            Some(Ok(())) => {}
+            Some(Err(fragment)) => self.answer_for_missing(pid, fragment),
+            None => self.deliver_or_answer(pid, fragment),
+        }
+    }
+
     /// Puts a process that the caller has woken or made into a run queue.
     #[inline]
     pub fn make_runnable(&self, process: &Process) {

@@ -56,7 +56,7 @@ fn builds_what_matches(pattern: Term, expression: Term) -> bool {
                 pending.extend([(head, other_head), (tail, other_tail)]);
                 true
             }
-            (View::Atom(atoms::UNDERSCORE), _) => false,
+            (View::Atom(name), _) if ["_", "$_", "$$"].contains(&atoms::atom_name(name)) => false,
             (View::Map(_), _) => false,
             _ => exactly_equal(pattern, expression),
         };
