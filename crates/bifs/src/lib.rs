@@ -80,7 +80,7 @@ pub use otp::{OtpFunction, missing_from, otp_functions};
 pub use persistent_term::put as put_persistent_term;
 pub use process_info::answer_request;
 pub use spawn::{TooMany, default_heap, default_options, install_default_heap, report_too_many};
-pub use statistics::memory_by_type as memory;
+pub use statistics::{memory_by_type as memory, start_time};
 pub use system_info::{Release, install_release, release_number, set_printable_unicode, set_warning_map};
 pub use trace_call::{called, caught, raised, returned};
 pub use trace_time::scheduled;

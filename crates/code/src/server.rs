@@ -12,7 +12,7 @@ use parking_lot::RwLock;
 
 use crate::built_in_points;
 use crate::ranges::{self, LineEntry, ModuleCode};
-use crate::registry::{Resolver, registry};
+use crate::registry::{LiteralResolver, registry};
 
 /// Why a module cannot be loaded.
 #[derive(Debug)]
@@ -233,14 +233,15 @@ fn decode_literals(file: &Module) -> Result<(Option<immovable::Block>, Vec<Term>
         CodeError::Content(format!("literal {index} of module {} is not a valid term: {error}", file.atoms[0]))
     };
     let options = DecodeOptions::default();
+    let mut resolver = LiteralResolver::default();
     let mut measure = Measure::default();
     for (index, literal) in file.literals.iter().enumerate() {
-        decode(literal, options, &mut Resolver, &mut measure).map_err(|error| content(index, error))?;
+        decode(literal, options, &mut resolver, &mut measure).map_err(|error| content(index, error))?;
     }
     let mut block = immovable::Block::new(measure.words);
     let mut terms = Vec::with_capacity(file.literals.len());
     for (index, literal) in file.literals.iter().enumerate() {
-        let (term, _) = decode(literal, options, &mut Resolver, &mut block).map_err(|error| content(index, error))?;
+        let (term, _) = decode(literal, options, &mut resolver, &mut block).map_err(|error| content(index, error))?;
         terms.push(term);
     }
     Ok((Some(block), terms))

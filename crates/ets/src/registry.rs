@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock, Once};
 
 use atoll_heap::{Mutator, architecture};
 use atoll_process::{Own, Process, ReferenceId, System, signal};
-use atoll_term::{Build, MagicValue, Term, atoms};
+use atoll_term::{Build, MagicValue, Term, atoms, known};
 use parking_lot::{Mutex, RwLock};
 
 use crate::fault::Fault;
@@ -131,8 +131,13 @@ pub fn shared(table: &Table) -> Option<Arc<Table>> {
 pub fn reference(heap: &mut Mutator, table: &Table) -> Term {
     match shared(table) {
         Some(shared) => {
-            let value = Arc::new(MagicValue(Box::new(TableReference(shared))));
-            heap.magic_reference(table.reference.0, value)
+            let numbers = table.reference.0;
+            let value = known::find(numbers).unwrap_or_else(|| {
+                let value = Arc::new(MagicValue(Box::new(TableReference(shared))));
+                known::remember(numbers, &value);
+                value
+            });
+            heap.magic_reference(numbers, value)
         }
         None => table.reference.term(heap),
     }

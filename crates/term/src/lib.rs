@@ -9,6 +9,7 @@ mod entry;
 mod equal;
 pub mod hash;
 mod header;
+pub mod known;
 pub mod map;
 mod node;
 mod number;

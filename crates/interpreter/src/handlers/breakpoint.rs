@@ -79,7 +79,7 @@ unsafe fn interpreted(
             .iter()
             .map(|term| bit_match::get_tail(heap, *term).unwrap_or(*term))
             .collect();
-        core.x[2] = heap.list(arguments.into_iter());
+        core.x[2] = heap.list(arguments);
         (core.x[0], core.x[1]) = (function.module, function.name);
         enter_slowly(handler.address.load(Ordering::Acquire), 3, core.top(), e, reds, c)
     }

@@ -79,6 +79,13 @@ fn program_folder(root: &Path) -> PathBuf {
     erts.unwrap_or_else(|| root.to_owned()).join("bin")
 }
 
+/// `PATH` with the runtime's programs, such as `heart`, behind all others: an `erl` that is this machine stays the first.
+fn with_programs(root: &Path) -> Option<OsString> {
+    let path = std::env::var_os("PATH").filter(|path| !path.is_empty());
+    let folders = path.iter().flat_map(std::env::split_paths).chain([program_folder(root)]);
+    std::env::join_paths(folders).ok()
+}
+
 /// What `init` gets: where OTP is, then what the user said.
 fn init_arguments(root: &Path, told: &Path, line: Vec<OsString>) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = vec!["-root".into(), told.into()];
@@ -139,6 +146,9 @@ pub fn run(mut options: Options, words: Vec<OsString>) -> Result<i32, BootError>
     let schedulers = install(&options, way)?;
     for (name, value) in [("ROOTDIR", told), ("BINDIR", program_folder(&root))] {
         environment::set(name.into(), value.into());
+    }
+    if let Some(path) = with_programs(&root) {
+        environment::set("PATH".into(), path);
     }
     for (name, value) in [("EMU", "beam"), ("PROGNAME", "erl")] {
         environment::set(name.into(), value.into());
