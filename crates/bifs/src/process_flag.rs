@@ -5,6 +5,7 @@ use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, Priority, ReferenceId, 
 use atoll_term::{Term, View, atoms, map};
 
 use crate::exit::take_signals;
+use crate::process_info::request;
 use crate::process_support::{badarg, badopt, error_with_cause, list_elements, name};
 use crate::spawn::{HeapLimit, boolean, message_queue_data, size};
 use crate::system_info::release_number;
@@ -207,7 +208,8 @@ fn set_group_leader(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         return Err(badarg());
     }
     System::get().deliver_or_answer(pid, signal::bare(Signal::GroupLeader { leader }));
-    Ok(atoms::TRUE)
+    // It is done when this returns.
+    Err(request(caller, pid, RequestKind::IsAlive, Term::NIL, ("atoll_internal", "await_living")))
 }
 
 fn hibernate(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {

@@ -6,7 +6,7 @@
 //! asked process answers when it next handles signals, between two slices or in a `receive`.
 
 use atoll_code::frame_of;
-use atoll_heap::architecture;
+use atoll_heap::{HeapSizes, architecture};
 use atoll_process::handle::{self, Request, take_matching};
 use atoll_process::{
     BuiltIn, Caller, Interrupt, Outcome, Own, Process, ReferenceId, RequestKind, Signal, System, inspect, signal, state,
@@ -27,6 +27,7 @@ pub const BUILT_INS: &[BuiltIn] = &[
     BuiltIn { module: "atoll_internal", name: "await_alive", arity: 1, function: await_result },
     BuiltIn { module: "atoll_internal", name: "await_suspended", arity: 1, function: await_suspended },
     BuiltIn { module: "atoll_internal", name: "await_info", arity: 1, function: await_info },
+    BuiltIn { module: "atoll_internal", name: "await_living", arity: 1, function: await_living },
     BuiltIn { module: "atoll_internal", name: "own_info", arity: 1, function: own_info },
 ];
 
@@ -65,6 +66,14 @@ fn await_result(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 fn await_suspended(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     match await_result(caller, arguments)? {
         atoms::SUSPENDED => Ok(atoms::TRUE),
+        _ => Err(badarg()),
+    }
+}
+
+/// `await_living(Reference)`: `badarg` if the process has ended.
+fn await_living(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    match await_result(caller, arguments)? {
+        atoms::TRUE => Ok(atoms::TRUE),
         _ => Err(badarg()),
     }
 }
@@ -138,8 +147,9 @@ fn info(caller: &mut Caller<'_>, pid: Term, items: Term) -> Outcome {
 fn own_info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     take_signals(caller)?;
     let reductions = caller.reductions;
+    let sizes = architecture().sizes(&caller.own.mutator);
     let subject =
-        Subject { process: caller.process, own: caller.own, status: atoms::RUNNING, running: Some(reductions) };
+        Subject { process: caller.process, own: caller.own, status: atoms::RUNNING, running: Some(reductions), sizes };
     subject.items(arguments[0]).ok_or_else(badarg)
 }
 
@@ -157,7 +167,8 @@ pub fn answer_request(process: &Process, own: &mut Own, request: Request) {
             let Some(&[items, status]) = request.argument.tuple_elements() else { return };
             let suspended = own.rare.as_ref().is_some_and(|rare| rare.suspended > 0);
             let status = if suspended { atoms::SUSPENDED } else { status };
-            let subject = Subject { process, own, status, running: None };
+            let sizes = architecture().sizes(&own.mutator);
+            let subject = Subject { process, own, status, running: None, sizes };
             let result = subject.items(items).unwrap_or(atoms::BADARG);
             handle::reply(own, &request, result);
         }
@@ -207,6 +218,8 @@ struct Subject<'s> {
     status: Term,
     /// Reductions left of the present slice, if it runs.
     running: Option<i64>,
+    /// Its heap before the answer was built there.
+    sizes: HeapSizes,
 }
 
 impl Subject<'_> {
@@ -237,10 +250,17 @@ impl Subject<'_> {
 
     fn value(&mut self, item: Term) -> Option<Term> {
         let small = |number: usize| Term::small(number as i64);
-        let sizes = architecture().sizes(&self.own.mutator);
+        let hibernating = self.own.flags.hibernating;
+        // What answers left on the heap of one that hibernates is not its own, nor is the room where they are built.
+        let sizes = if hibernating {
+            HeapSizes { fragments: 0, ..self.sizes }
+        } else {
+            architecture().sizes(&self.own.mutator)
+        };
         let options = architecture().options(&self.own.mutator);
         let united = architecture().stack_placement() == atoll_heap::StackPlacement::United;
-        let block = sizes.young_block + if united { sizes.stack } else { 0 };
+        let young = if hibernating { sizes.young_used } else { sizes.young_block };
+        let block = young + if united { sizes.stack } else { 0 };
         let value = match item {
             atoms::REGISTERED_NAME => System::get().name_of(self.process).unwrap_or(Term::NIL),
             atoms::STATUS => self.status,
@@ -288,6 +308,8 @@ impl Subject<'_> {
 
     fn list_value(&mut self, item: Term) -> Option<Term> {
         let value = match item {
+            atoms::DICTIONARY | atoms::MESSAGES if self.own.flags.sensitive => Term::NIL,
+            atoms::BACKTRACE if self.own.flags.sensitive => self.own.mutator.binary(&[]),
             atoms::LINKS => {
                 let mut links = self.own.rare.as_ref().map(|rare| rare.links.clone()).unwrap_or_default();
                 links.sort_by(|a, b| atoll_term::compare(*a, *b));
@@ -459,13 +481,25 @@ impl Subject<'_> {
     }
 
     fn backtrace(&mut self) -> Term {
-        let mut text = String::new();
-        for place in self.places(usize::from(u16::MAX)) {
-            let (module, name) = (to_string(place.module), to_string(place.name));
-            text.push_str(&format!("Return addr ({module}:{name}/{})\n", place.arity));
-        }
+        let text = shown(self.places(usize::from(u16::MAX)));
         self.own.mutator.binary(text.as_bytes())
     }
+}
+
+/// A line for each place.
+fn shown(places: impl IntoIterator<Item = Place>) -> String {
+    let line = |place: Place| {
+        let (module, name) = (to_string(place.module), to_string(place.name));
+        format!("Return addr ({module}:{name}/{})\n", place.arity)
+    };
+    places.into_iter().map(line).collect()
+}
+
+/// A binary that shows what functions the process that runs is in.
+pub fn stack_shown(own: &mut Own) -> Term {
+    let stack = inspect::return_addresses(own, usize::from(u16::MAX));
+    let text = shown(stack.into_iter().filter_map(place));
+    own.mutator.binary(text.as_bytes())
 }
 
 type Place = atoll_code::Frame;
