@@ -107,7 +107,14 @@ replaced() ->
     Other = ets:new(other, []),
     Refused = [tried(fun() -> ets:select_replace(Other, [{{Key, '_'}, [], [{{New, 1}}]}]) end)
                || {Key, New} <- [{'$$', '$$'}, {'$_', '$_'}, {'_', '_'}, {'$1', '$1'}, {{a, '$1'}, {{a, '$1'}}}]],
-    io:format("~p~n~p~n", [Results, Refused]).
+    Constant = [tried(fun() -> ets:select_replace(Other, [{{Key, 1, 2}, [], [{const, {New, 1, 2}}]}]) end)
+                || {Key, New} <- [{{1, tuple}, {1, tuple}}, {a, b}, {1, 1.0}, {'$1', '$1'}, {"x", "x"}]],
+    Counter = ets:new(counter, []),
+    true = ets:insert(Counter, [{one, 1, 2}, {two, x, y}]),
+    Counted = [tried(fun() -> ets:update_counter(Counter, Key, Operation) end)
+               || Key <- [one, two, none],
+                  Operation <- [{4, bad}, {1, bad}, {1, 1}, {4, 1}, {2, 1, 1, bad}, {4, 1, bad, bad}, [{2, 1}, {9, bad}], bad, {2, 1}]],
+    io:format("~p~n~p~n~p~n~p~n", [Results, Refused, Constant, Counted]).
 
 ends() ->
     Results = [begin

@@ -252,8 +252,12 @@ fn finish_after_on_load(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 /// `delete_module(Module)`: true, or `undefined` if there is no such module.
 fn delete(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    match delete_module(module_name(arguments[0])?) {
-        Some(true) => Ok(atoms::TRUE),
+    let module = module_name(arguments[0])?;
+    match delete_module(module) {
+        Some(true) => {
+            crate::trace_pattern::deleted(module);
+            Ok(atoms::TRUE)
+        }
         Some(false) => Ok(atoms::UNDEFINED),
         None => Err(badarg()),
     }

@@ -308,6 +308,8 @@ impl Subject<'_> {
 
     fn list_value(&mut self, item: Term) -> Option<Term> {
         let value = match item {
+            atoms::DICTIONARY | atoms::MESSAGES if self.own.flags.sensitive => Term::NIL,
+            atoms::BACKTRACE if self.own.flags.sensitive => self.own.mutator.binary(&[]),
             atoms::LINKS => {
                 let mut links = self.own.rare.as_ref().map(|rare| rare.links.clone()).unwrap_or_default();
                 links.sort_by(|a, b| atoll_term::compare(*a, *b));
@@ -479,13 +481,25 @@ impl Subject<'_> {
     }
 
     fn backtrace(&mut self) -> Term {
-        let mut text = String::new();
-        for place in self.places(usize::from(u16::MAX)) {
-            let (module, name) = (to_string(place.module), to_string(place.name));
-            text.push_str(&format!("Return addr ({module}:{name}/{})\n", place.arity));
-        }
+        let text = shown(self.places(usize::from(u16::MAX)));
         self.own.mutator.binary(text.as_bytes())
     }
+}
+
+/// A line for each place.
+fn shown(places: impl IntoIterator<Item = Place>) -> String {
+    let line = |place: Place| {
+        let (module, name) = (to_string(place.module), to_string(place.name));
+        format!("Return addr ({module}:{name}/{})\n", place.arity)
+    };
+    places.into_iter().map(line).collect()
+}
+
+/// A binary that shows what functions the process that runs is in.
+pub fn stack_shown(own: &mut Own) -> Term {
+    let stack = inspect::return_addresses(own, usize::from(u16::MAX));
+    let text = shown(stack.into_iter().filter_map(place));
+    own.mutator.binary(text.as_bytes())
 }
 
 type Place = atoll_code::Frame;

@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use atoll_code::{Breakpoint, Duty, ModuleCode, TracedFunction, breakpoint_at, traced_function};
 use atoll_ets::match_spec::{Dialect, KeptProgram, compile};
@@ -29,8 +30,8 @@ pub struct CallTracing {
     pub calls: Option<Arc<Pattern>>,
     /// Told when called through the export only.
     pub global: bool,
-    /// Told to this process, whoever calls.
-    pub meta: Option<(Arc<Pattern>, Term)>,
+    /// Told to one process or port, whoever calls.
+    pub meta: Option<Meta>,
     /// Counted.
     pub count: Option<Arc<Count>>,
     /// Measured.
@@ -53,6 +54,17 @@ impl CallTracing {
         let duty: &(dyn Any + Send + Sync) = &*point.duty;
         duty.downcast_ref()
     }
+}
+
+/// Who is told of all calls of a function.
+#[derive(Clone)]
+pub struct Meta {
+    /// Of which calls.
+    pub pattern: Arc<Pattern>,
+    /// Local pid or port.
+    pub tracer: Term,
+    /// Whether it was found to be gone when it was to be told.
+    pub gone: Arc<AtomicBool>,
 }
 
 /// Which calls are told: those that a match specification accepts, or all.
@@ -272,6 +284,11 @@ fn forget_replaced(module: Term) {
     }
 }
 
+/// A module was deleted: its code, which is old now, is traced no more.
+pub fn deleted(module: Term) {
+    forget_replaced(module);
+}
+
 /// Code of a module was loaded: its functions are traced as was asked for (`trace_pattern(on_load, ...)`).
 pub fn loaded(module: Term) {
     forget_replaced(module);
@@ -287,7 +304,7 @@ pub fn loaded(module: Term) {
     if wanted.calls.is_some() {
         set(Kinds { global: wanted.global, local: !wanted.global, ..none() }, wanted.calls);
     }
-    if let Some((pattern, tracer)) = wanted.meta {
+    if let Some(Meta { pattern, tracer, .. }) = wanted.meta {
         set(Kinds { meta: Some(tracer), ..none() }, Some(pattern));
     }
     if wanted.count.is_some() || wanted.time.is_some() {
@@ -307,20 +324,21 @@ fn apply(selection: &Selection, kinds: &Kinds, change: &Change, code: &ModuleCod
         if !selection.accepts(*name, *arity) || is_built_in {
             continue;
         }
-        if kinds.global && !is_exported {
-            // It cannot be traced so, and is traced no more as it was.
-            set_local(code, index, |tracing| tracing.calls = None);
-            continue;
-        }
-        count += 1;
         if kinds.global {
-            set_local(code, index, |tracing| tracing.calls = None);
-            if let Some(export) = export {
-                set_global(traced_function(code.module, *name, *arity), entry, export, change.pattern());
+            if matches!(change, Change::Set(_)) {
+                // What is traced through its export is traced in no other way, and what has none not at all.
+                set_local(code, index, |tracing| *tracing = CallTracing::default());
+            }
+            if is_exported {
+                count += 1;
+                if let Some(export) = export {
+                    set_global(traced_function(code.module, *name, *arity), entry, export, change.pattern());
+                }
             }
             continue;
         }
-        if let Some(export) = export.filter(|_| kinds.local) {
+        count += 1;
+        if let (Some(export), Change::Set(_)) = (export, change) {
             set_global(traced_function(code.module, *name, *arity), entry, export, None);
         }
         set_local(code, index, |tracing| change_local(tracing, kinds, change));
@@ -356,12 +374,20 @@ fn apply_to_built_ins(selection: &Selection, kinds: &Kinds, change: &Change, mod
         let Some(export) = built_in(module, function, arity) else { continue };
         let old = breakpoint_at(atoll_code::export_key(export));
         let mut tracing = old.as_ref().and_then(CallTracing::of).cloned().unwrap_or_default();
-        if kinds.global {
-            tracing.calls = change.pattern();
-            tracing.global = tracing.calls.is_some();
-        } else {
-            tracing.global &= !kinds.local;
-            change_local(&mut tracing, kinds, change);
+        match (kinds.global, change) {
+            (true, Change::Set(pattern)) => {
+                tracing = CallTracing { calls: Some(pattern.clone()), global: true, ..CallTracing::default() };
+            }
+            (true, _) if tracing.global => tracing = CallTracing::default(),
+            (true, _) => {}
+            (false, Change::Set(_)) => {
+                if std::mem::take(&mut tracing.global) {
+                    tracing.calls = None;
+                }
+                change_local(&mut tracing, kinds, change);
+            }
+            (false, _) if tracing.global => {}
+            (false, _) => change_local(&mut tracing, kinds, change),
         }
         if old.is_some() || !tracing.is_empty() {
             changes.push((export, (!tracing.is_empty()).then(|| Arc::new(tracing) as Duty)));
@@ -387,7 +413,7 @@ fn change_local(tracing: &mut CallTracing, kinds: &Kinds, change: &Change) {
         tracing.calls.clone_from(&set);
     }
     if let Some(pid) = kinds.meta {
-        tracing.meta = set.clone().map(|pattern| (pattern, pid));
+        tracing.meta = set.clone().map(|pattern| Meta { pattern, tracer: pid, gone: Arc::default() });
     }
     if kinds.count {
         match (change, &tracing.count) {
@@ -499,9 +525,12 @@ fn info_item(caller: &mut Caller<'_>, tracing: &CallTracing, is_global: bool, it
             Some(pattern) => specification(caller, pattern),
             None => atoms::FALSE,
         },
-        "meta" => tracing.meta.as_ref().map_or(Term::NIL, |(_, pid)| *pid),
+        "meta" => match &tracing.meta {
+            Some(meta) if !meta.gone.load(Ordering::Relaxed) => meta.tracer,
+            _ => Term::NIL,
+        },
         "meta_match_spec" => match &tracing.meta {
-            Some((pattern, _)) => specification(caller, pattern),
+            Some(meta) => specification(caller, &meta.pattern),
             None => atoms::FALSE,
         },
         "call_count" => match &tracing.count {

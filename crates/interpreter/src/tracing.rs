@@ -119,7 +119,9 @@ fn place(own: &Own) -> Option<[Term; 3]> {
         if let Some(export) = unsafe { crate::stubs::built_in_at(own.address) } {
             return Some([export.module, export.name, Term::small(export.arity.into())]);
         }
-        let frame = frame_of(own.address.wrapping_add(1))?;
+        // Where it goes on may be code of the machine's own: then it is in the function that will be returned to.
+        let frame = frame_of(own.address.wrapping_add(1))
+            .or_else(|| atoll_process::inspect::return_addresses(own, 1).into_iter().find_map(frame_of))?;
         return Some([frame.module, frame.name, Term::small(frame.arity.into())]);
     }
     // It is about to call what it was spawned with.

@@ -20,6 +20,13 @@ fn clause_keeps_key(head: Term, body: Term, position: usize) -> bool {
     if result == atoms::DOLLAR_UNDERSCORE {
         return true;
     }
+    if let Some(&[name, constant]) = result.tuple_elements()
+        && name.is_atom()
+        && atoms::atom_name(name) == "const"
+    {
+        let (key, new_key) = (key_of(head, position), key_of(constant, position));
+        return !key.is_none() && !new_key.is_none() && is_constant_pattern(key) && exactly_equal(key, new_key);
+    }
     let Some(&[inner]) = result.tuple_elements() else { return false };
     let new_key = key_of(inner, position);
     if new_key.is_none() {

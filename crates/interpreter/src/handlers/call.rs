@@ -1,7 +1,7 @@
 //! Calls whose target is known only when they happen: funs, `apply`, built-in functions, and what stands at the
 //! address of a function that has no code.
 
-use atoll_code::registry;
+use atoll_code::{breakpoint_at, export_key, registry};
 use atoll_heap::{Collection, architecture, debt};
 use atoll_operations::Exception;
 use atoll_process::{Caller, Interrupt, Native};
@@ -403,7 +403,7 @@ pub unsafe fn start(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: 
         if module == atoms::ERLANG && name == atoms::APPLY && list.is_cons() && list.tail().is_cons() {
             // `spawn(Fun)` is `apply(Fun, [])`.
             let (fun, arguments) = (list.head(), list.tail().head());
-            if list.tail().tail().is_nil() && fun.is_fun() {
+            if list.tail().tail().is_nil() && fun.is_fun() && !((*core.own).flags.traced && is_apply_noticed()) {
                 let arity = spread(arguments, core);
                 return match fun_target(fun, arity, c) {
                     Ok((target, live)) => enter_slowly(target, live as Word, core.top(), e, reds, c),
@@ -418,6 +418,14 @@ pub unsafe fn start(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: 
         let export = registry().export(module, name, arity as u8);
         enter_slowly(export.address.load(std::sync::atomic::Ordering::Acquire), arity as Word, hp, e, reds, c)
     }
+}
+
+/// Whether calls of the function `erlang:apply/2` are told, which is passed by otherwise.
+#[cold]
+fn is_apply_noticed() -> bool {
+    let export = registry().export(atoms::ERLANG, atoms::APPLY, 2);
+    breakpoint_at(export_key(export)).is_some()
+        || breakpoint_at(export.address.load(std::sync::atomic::Ordering::Acquire)).is_some()
 }
 
 /// Puts the elements of a list into the X registers; returns how many there are (at most 255).
