@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use atoll_operations::Exception;
 use atoll_process::{BuiltIn, Caller, Outcome, ReferenceId};
-use atoll_term::{Build, MagicValue, Term, atoms, map};
+use atoll_term::{Build, MagicValue, Term, atoms, known, map};
 
 use crate::support::{atom, charge_elements, row};
 
@@ -65,7 +65,9 @@ fn atomics_new(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     charge_elements(caller, size);
     let array = Array { signed: options & SIGNED != 0, cells: (0..size).map(|_| AtomicU64::new(0)).collect() };
     let value = Arc::new(MagicValue(Box::new(array)));
-    Ok(caller.heap().magic_reference(ReferenceId::fresh().0, value))
+    let numbers = ReferenceId::fresh().0;
+    known::remember(numbers, &value);
+    Ok(caller.heap().magic_reference(numbers, value))
 }
 
 fn array<'h>(reference: Term) -> Result<&'h Array, Exception> {

@@ -32,7 +32,6 @@ pub const BUILT_INS: &[BuiltIn] = &[
     BuiltIn { module: "erlang", name: "finish_after_on_load", arity: 2, function: finish_after_on_load },
     BuiltIn { module: "erlang", name: "delete_module", arity: 1, function: delete },
     BuiltIn { module: "erlang", name: "check_old_code", arity: 1, function: check_old_code },
-    BuiltIn { module: "erlang", name: "purge_module", arity: 1, function: purge_module },
     BuiltIn { module: "erts_internal", name: "purge_module", arity: 2, function: purge_step },
     BuiltIn { module: "erts_internal", name: "check_process_code", arity: 1, function: check_process_code },
     BuiltIn { module: "erts_internal", name: "beamfile_chunk", arity: 2, function: beamfile_chunk },
@@ -65,6 +64,8 @@ pub const PRE_LOADED: [&str; 22] = [
     "erts_trace_cleaner",
 ];
 
+/// Modules whose old code is code that was not kept after its `on_load` function, which is purged at once.
+static FAILED: Mutex<Vec<Term>> = Mutex::new(Vec::new());
 static PURGED: Mutex<Vec<Arc<ModuleCode>>> = Mutex::new(Vec::new());
 
 fn module_name(term: Term) -> Result<Term, Interrupt> {
@@ -213,10 +214,11 @@ fn finish_loading(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     for slot in slots {
         let Some(prepared) = slot.lock().take() else { return Err(badarg()) };
         let module = prepared.module();
-        if let Err(CodeError::NotPurged) = load(prepared) {
-            return fail(caller, "not_purged", vec![module]);
+        match load(prepared) {
+            Err(CodeError::NotPurged) => return fail(caller, "not_purged", vec![module]),
+            Ok((_, true)) => crate::trace_pattern::waits_for_on_load(module),
+            _ => crate::trace_pattern::loaded(module),
         }
-        crate::trace_pattern::loaded(module);
     }
     if with_on_load.is_empty() { Ok(atoms::OK) } else { fail(caller, "on_load", with_on_load) }
 }
@@ -237,16 +239,25 @@ fn finish_after_on_load(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     if !matches!(arguments[1], atoms::TRUE | atoms::FALSE) {
         return Err(badarg());
     }
-    let gone = finish_on_load(module, arguments[1] == atoms::TRUE).ok_or_else(badarg)?;
+    let keep = arguments[1] == atoms::TRUE;
+    let gone = finish_on_load(module, keep).ok_or_else(badarg)?;
+    if keep {
+        crate::trace_pattern::loaded(module);
+    } else if gone.is_none() {
+        FAILED.lock().push(module);
+    }
     PURGED.lock().extend(gone);
-    crate::trace_pattern::loaded(module);
     Ok(atoms::TRUE)
 }
 
 /// `delete_module(Module)`: true, or `undefined` if there is no such module.
 fn delete(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    match delete_module(module_name(arguments[0])?) {
-        Some(true) => Ok(atoms::TRUE),
+    let module = module_name(arguments[0])?;
+    match delete_module(module) {
+        Some(true) => {
+            crate::trace_pattern::deleted(module);
+            Ok(atoms::TRUE)
+        }
         Some(false) => Ok(atoms::UNDEFINED),
         None => Err(badarg()),
     }
@@ -266,11 +277,6 @@ fn purge_now(module: Term) -> bool {
     }
 }
 
-/// `purge_module(Module)`: removes the old code.
-fn purge_module(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    if purge_now(module_name(arguments[0])?) { Ok(atoms::TRUE) } else { Err(badarg()) }
-}
-
 /// `erts_internal:purge_module(Module, prepare | prepare_on_load | abort | complete)`
 fn purge_step(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let module = module_name(arguments[0])?;
@@ -278,7 +284,12 @@ fn purge_step(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         return Err(badarg());
     }
     match atoms::atom_name(arguments[1]) {
-        "prepare" | "prepare_on_load" => Ok(Term::boolean(has_old_code(module))),
+        "prepare" => Ok(Term::boolean(has_old_code(module))),
+        "prepare_on_load" => {
+            let mut failed = FAILED.lock();
+            let position = failed.iter().position(|one| *one == module);
+            Ok(Term::boolean(position.map(|at| failed.swap_remove(at)).is_some() && has_old_code(module)))
+        }
         "abort" => Ok(atoms::FALSE),
         "complete" => Ok(Term::boolean(purge_now(module))),
         _ => Err(badarg()),
@@ -306,18 +317,20 @@ pub fn runs_old_code(own: &Own, name: Term) -> bool {
     found
 }
 
-/// The chunk of this name in a `.beam` file.
+/// The chunk of this name in a `.beam` file that is whole: its chunks fill it.
 fn chunk<'b>(file: &'b [u8], wanted: &[u8]) -> Option<&'b [u8]> {
     let mut rest = file.strip_prefix(b"FOR1")?.get(4..)?.strip_prefix(b"BEAM")?;
-    while let Some((head, body)) = rest.split_at_checked(8) {
+    let mut found = None;
+    while !rest.is_empty() {
+        let (head, body) = rest.split_at_checked(8)?;
         let length = u32::from_be_bytes(head[4..].try_into().ok()?) as usize;
         let content = body.get(..length)?;
         if &head[..4] == wanted {
-            return Some(content);
+            found = found.or(Some(content));
         }
         rest = body.get(length.next_multiple_of(4)..)?;
     }
-    None
+    found
 }
 
 /// `beamfile_chunk(Binary, "Name")`

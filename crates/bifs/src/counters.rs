@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use atoll_operations::Exception;
 use atoll_process::{BuiltIn, Caller, Outcome, ReferenceId, System};
-use atoll_term::{Build, MagicValue, Term, atoms, map};
+use atoll_term::{Build, MagicValue, Term, atoms, known, map};
 
 use crate::atomics::{HEAD_BYTES, increment, position, size_argument};
 use crate::support::{atom, badarg, charge_elements, row};
@@ -51,7 +51,9 @@ fn new(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let counters = Counters { size, parts: (0..=System::get().schedulers).map(|_| part()).collect() };
     charge_elements(caller, size * counters.parts.len());
     let value = Arc::new(MagicValue(Box::new(counters)));
-    Ok(caller.heap().magic_reference(ReferenceId::fresh().0, value))
+    let numbers = ReferenceId::fresh().0;
+    known::remember(numbers, &value);
+    Ok(caller.heap().magic_reference(numbers, value))
 }
 
 fn counters<'h>(reference: Term) -> Result<&'h Counters, Exception> {

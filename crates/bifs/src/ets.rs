@@ -1,10 +1,13 @@
 //! `ets`: tables, and rows by their keys. Traversals are in `ets_select`.
 
+use std::sync::Arc;
+
 use ::atoll_heap::{Mutator, architecture};
-use atoll_ets::{Access, Fault, Handle, Kind, Options, Protection, Table, WriteConcurrency};
+use atoll_ets::{Access, Fault, Garbage, Handle, Kind, Options, Protection, Table, WriteConcurrency};
 use atoll_operations::{Exception, list};
 use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, ReferenceId, System};
-use atoll_term::{Build, Term, atoms};
+use atoll_term::{Build, MagicValue, Term, atoms};
+use parking_lot::Mutex;
 
 use crate::ets_info;
 use crate::process_support::{Name, name};
@@ -57,6 +60,8 @@ static READ_CONCURRENCY: Name = Name::new("read_concurrency");
 static WRITE_CONCURRENCY: Name = Name::new("write_concurrency");
 static DECENTRALIZED_COUNTERS: Name = Name::new("decentralized_counters");
 static AUTO: Name = Name::new("auto");
+/// The key of an option of OTP's tests.
+pub static FIXED_LOCKS: Name = Name::new("debug_hash_fixed_number_of_locks");
 static PROTECTION: Name = Name::new("protection");
 
 /// The exception for a fault.
@@ -98,6 +103,10 @@ fn protection(term: Term) -> Option<Protection> {
     }
 }
 
+/// Locks that OTP gives to a table at least and at most, when its tests say how many.
+const FEWEST_LOCKS: u32 = 64;
+const MOST_LOCKS: u32 = 32_768;
+
 /// Reads one option of `ets:new/2`.
 fn option(options: &mut Options, heir: &mut Option<(Term, Term)>, option: Term) -> Option<()> {
     match option.tuple_elements() {
@@ -119,7 +128,7 @@ fn option(options: &mut Options, heir: &mut Option<(Term, Term)>, option: Term) 
                 Some(true) => WriteConcurrency::On,
                 Some(false) => WriteConcurrency::Off,
                 None if value == AUTO.get() => WriteConcurrency::Auto,
-                None => return None,
+                None => WriteConcurrency::Locks(locks(value)?),
             }
         }
         Some(&[key, value]) if key == READ_CONCURRENCY.get() => options.read_concurrency = boolean(value)?,
@@ -129,6 +138,14 @@ fn option(options: &mut Options, heir: &mut Option<(Term, Term)>, option: Term) 
         Some(_) => *heir = heir_of(option)?,
     }
     Some(())
+}
+
+/// The number of locks that `{debug_hash_fixed_number_of_locks, Locks}` says, as OTP rounds it.
+fn locks(value: Term) -> Option<u32> {
+    let &[key, count] = value.tuple_elements()? else { return None };
+    let count = count.as_small().and_then(|count| u32::try_from(count).ok());
+    let count = count.filter(|count| key == FIXED_LOCKS.get() && (1..=MOST_LOCKS).contains(count))?;
+    Some(1 << count.max(FEWEST_LOCKS).ilog2())
 }
 
 /// The heir that `{heir, Pid, Data}` or `{heir, none}` says.
@@ -150,6 +167,9 @@ fn new(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     for one in elements(list)? {
         option(&mut options, &mut heir, one).ok_or_else(badarg)?;
     }
+    if let (WriteConcurrency::Locks(_), Kind::OrderedSet) = (options.write_concurrency, options.kind) {
+        return Err(badarg());
+    }
     let table = match atoll_ets::create(caller.process, table_name, options) {
         Ok(table) => table,
         Err(fault) => return Err(raise(caller, fault)),
@@ -166,18 +186,56 @@ pub fn charge_rows(caller: &mut Caller<'_>, rows: usize) {
     caller.reductions -= (rows / ROWS) as i64;
 }
 
+/// `delete(Table)`, or to go on with it: `delete(Garbage)`.
 fn delete(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    if let Some(garbage) = kept_garbage(arguments[0]) {
+        return go_on_freeing(caller, garbage, arguments, atoms::TRUE);
+    }
     let table = table(caller, arguments[0], Access::Write)?;
-    let rows = atoll_ets::delete(&table);
-    charge_rows(caller, rows);
-    Ok(atoms::TRUE)
+    let garbage = atoll_ets::delete(&table);
+    free(caller, garbage, |garbage| vec![garbage], atoms::TRUE)
 }
 
+/// `internal_delete_all(Table, _)`, or to go on with it: `internal_delete_all(Garbage, Count)`.
 fn internal_delete_all(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    if let Some(garbage) = kept_garbage(arguments[0]) {
+        return go_on_freeing(caller, garbage, arguments, arguments[1]);
+    }
     let table = table(caller, arguments[0], Access::Write)?;
-    let rows = table.clear();
-    charge_rows(caller, rows);
-    Ok(Term::small(rows as i64))
+    let garbage = table.clear();
+    let rows = Term::small(garbage.rows() as i64);
+    free(caller, garbage, |garbage| vec![garbage, rows], rows)
+}
+
+/// Rows that are freed between two looks at the reductions.
+const PORTION: usize = 1_000;
+
+fn kept_garbage<'h>(term: Term) -> Option<&'h Mutex<Garbage>> {
+    term.magic_value()?.0.downcast_ref()
+}
+
+/// Frees a few rows at once, more of them in later time slices, and gives the result then.
+fn free(caller: &mut Caller<'_>, mut garbage: Garbage, again: impl Fn(Term) -> Vec<Term>, result: Term) -> Outcome {
+    let is_large = garbage.rows() > PORTION;
+    garbage.free(PORTION);
+    if !is_large {
+        charge_rows(caller, garbage.rows());
+        return Ok(result);
+    }
+    let value = Arc::new(MagicValue(Box::new(Mutex::new(garbage))));
+    let garbage = caller.heap().magic_reference(ReferenceId::fresh().0, value);
+    Err(Interrupt::Again(again(garbage)))
+}
+
+fn go_on_freeing(caller: &mut Caller<'_>, garbage: &Mutex<Garbage>, arguments: &[Term], result: Term) -> Outcome {
+    let mut garbage = garbage.lock();
+    while garbage.free(PORTION) {
+        charge_rows(caller, PORTION);
+        if caller.reductions <= 0 {
+            return Err(Interrupt::Again(arguments.to_vec()));
+        }
+    }
+    Ok(result)
 }
 
 fn delete_key(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
@@ -291,6 +349,10 @@ fn last(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 fn neighbour(caller: &mut Caller<'_>, arguments: &[Term], before: bool) -> Outcome {
     let table = table(caller, arguments[0], Access::Read)?;
+    // Walks end here, although ordered tables know what would stand behind.
+    if arguments[1] == end_of_table() {
+        return Err(raise(caller, Fault::Argument));
+    }
     match table.neighbour(caller.heap(), arguments[1], before) {
         Ok(key) => Ok(key.unwrap_or_else(end_of_table)),
         Err(fault) => Err(raise(caller, fault)),

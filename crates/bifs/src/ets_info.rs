@@ -2,10 +2,11 @@
 
 use atoll_ets::{Access, Fault, Kind, Protection, Table, WriteConcurrency};
 use atoll_operations::Exception;
-use atoll_process::{Caller, Outcome};
+use atoll_process::{Caller, Outcome, System};
 use atoll_term::{Build, Term, atoms};
 
-use crate::ets::raise;
+use crate::binary_info::BinaryInfo;
+use crate::ets::{FIXED_LOCKS, raise};
 use crate::support::{atom, badarg};
 
 /// What `ets:info/1` tells, in this order.
@@ -28,7 +29,7 @@ const ITEMS: &[&str] = &[
 ];
 
 /// Words of a table without rows.
-const TABLE_WORDS: usize = size_of::<Table>() / size_of::<Term>();
+pub const TABLE_WORDS: usize = size_of::<Table>() / size_of::<Term>();
 
 fn decentralized(table: &Table) -> bool {
     let options = table.options();
@@ -36,7 +37,7 @@ fn decentralized(table: &Table) -> bool {
         _ if options.protection == Protection::Private => false,
         (WriteConcurrency::Off, _) => false,
         (_, Some(chosen)) => chosen,
-        (WriteConcurrency::Auto, None) => true,
+        (WriteConcurrency::Auto | WriteConcurrency::Locks(_), None) => true,
         (WriteConcurrency::On, None) => options.kind == Kind::OrderedSet,
     }
 }
@@ -52,12 +53,16 @@ fn item(caller: &mut Caller<'_>, table: &Table, name: &str) -> Result<Option<Ter
         "write_concurrency" => match options.write_concurrency {
             WriteConcurrency::On if shared => atoms::TRUE,
             WriteConcurrency::Auto if shared => atom("auto")?,
+            WriteConcurrency::Locks(locks) if shared => {
+                caller.heap().tuple(&[FIXED_LOCKS.get(), Term::small(i64::from(locks))])
+            }
             _ => atoms::FALSE,
         },
         "compressed" => Term::boolean(options.compressed),
         "memory" => Term::small((TABLE_WORDS + table.size().1) as i64),
         "owner" => table.owner(),
-        "heir" => table.heir().unwrap_or(atoms::NONE),
+        // One that has ended inherits nothing.
+        "heir" => table.heir().filter(|heir| System::get().table.contains(*heir)).unwrap_or(atoms::NONE),
         "name" => table.name(),
         "size" => Term::small(table.size().0 as i64),
         "node" => atoll_term::this_node().0,
@@ -76,10 +81,30 @@ fn item(caller: &mut Caller<'_>, table: &Table, name: &str) -> Result<Option<Ter
         },
         "fixed" => Term::boolean(table.fixed().is_some()),
         "safe_fixed" | "safe_fixed_monotonic_time" => fixed(caller, table, name == "safe_fixed"),
-        "stats" => atoms::FALSE,
-        "binary" => Term::NIL,
+        "stats" => spread(caller, table),
+        "binary" => {
+            let mut binaries = Vec::new();
+            table.each_binary(|binary| binaries.push(BinaryInfo::new(binary)));
+            BinaryInfo::list(caller.heap(), &binaries)
+        }
         _ => return Ok(None),
     }))
+}
+
+/// `{Slots, Mean, Deviation, Expected, Fewest, Most, Dead, Words}` of the numbers of rows in the slots of a hashed table. An
+/// ordered table has none.
+fn spread(caller: &mut Caller<'_>, table: &Table) -> Term {
+    let Some(spread) = table.spread() else { return atoms::FALSE };
+    let heap = caller.heap();
+    let slots = spread.slots as f64;
+    let mean = spread.rows as f64 / slots;
+    let deviation = (spread.squares as f64 / slots - mean * mean).max(0.0).sqrt();
+    let expected = (mean * (1.0 - 1.0 / slots)).sqrt();
+    let [mean, deviation, expected] = [mean, deviation, expected].map(|value| heap.float(value));
+    let words = (TABLE_WORDS + table.size().1) as i64;
+    let [slots, fewest, most, dead] =
+        [spread.slots, spread.fewest, spread.most, spread.dead].map(|count| Term::small(count as i64));
+    heap.tuple(&[slots, mean, deviation, expected, fewest, most, dead, Term::small(words)])
 }
 
 /// `{Since, [{Pid, Count}]}`, or `false`.

@@ -96,6 +96,9 @@ fn first_portion(
     let mut matcher = Matcher::new(&compiled, caller.process.pid);
     let portion = table.select_portion(caller.heap(), specification, &mut matcher, backwards, None, limit);
     let is_ordered = table.kind() == Kind::OrderedSet;
+    // Another table may have the name, or this one another name, when it goes on. (OTP's ordered tables keep the name.)
+    let goes_on = table_term.is_atom() && !is_ordered && !portion.results.is_empty();
+    let table_term = if goes_on { atoll_ets::reference(caller.heap(), &table) } else { table_term };
     let traversal = Traversal { table: table_term, is_ordered, backwards, limit, program: Term::NONE };
     drop(matcher);
     answer(caller, &traversal, portion, |caller| keep(caller, specification, compiled))
@@ -224,7 +227,7 @@ fn select_delete(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 fn select_replace(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let table = table(caller, arguments[0], Access::Write)?;
-    if !table.kind().is_set() {
+    if table.kind() == Kind::Bag {
         return Err(raise(caller, atoll_ets::Fault::TableType));
     }
     let compiled = compiled(arguments[1])?;

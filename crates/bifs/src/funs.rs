@@ -73,9 +73,43 @@ fn make_fun(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     Ok(caller.heap().external_fun(registry().export(module, name, arity)))
 }
 
+/// Modules with native functions that OTP loads as libraries, and which it does not call built in.
+const WITH_NATIVES: &[&str] =
+    &["erl_tracer", "prim_buffer", "prim_file", "prim_net", "prim_socket", "prim_tty", "zlib", "zstd"];
+
+/// Functions that OTP has in Erlang and that are built in here.
+const IN_ERLANG: &[(&str, &str, &[u8])] = &[
+    ("erlang", "alias", &[0]),
+    ("erlang", "atom_to_binary", &[1]),
+    ("erlang", "binary_to_atom", &[1]),
+    ("erlang", "binary_to_existing_atom", &[1]),
+    ("erlang", "garbage_collect", &[0]),
+    ("erlang", "group_leader", &[2]),
+    ("erlang", "halt", &[0, 1]),
+    ("erlang", "is_alive", &[0]),
+    ("erlang", "max", &[2]),
+    ("erlang", "memory", &[0, 1]),
+    ("erlang", "min", &[2]),
+    ("erlang", "process_display", &[2]),
+    ("erlang", "process_flag", &[3]),
+    ("erlang", "purge_module", &[1]),
+    ("erlang", "spawn", &[1, 2, 4]),
+    ("erlang", "spawn_link", &[1, 2, 4]),
+    ("erlang", "spawn_monitor", &[1, 2, 3, 4]),
+    ("erlang", "spawn_opt", &[2, 3, 5]),
+    ("erlang", "suspend_process", &[1, 2]),
+    ("erts_internal", "await_result", &[1]),
+    ("os", "getenv", &[0]),
+];
+
 fn is_builtin(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let [module, name, arity] = *arguments else { return Err(badarg()) };
     let arity = arity.as_small().filter(|_| module.is_atom() && name.is_atom()).ok_or(Exception::badarg())?;
-    let number = u8::try_from(arity).ok().and_then(|arity| registry().built_in_number(module, name, arity));
-    Ok(Term::boolean(number.is_some()))
+    let Ok(arity) = u8::try_from(arity) else { return Ok(atoms::FALSE) };
+    if registry().built_in_number(module, name, arity).is_none() {
+        return Ok(atoms::FALSE);
+    }
+    let (module, name) = (atoms::atom_name(module), atoms::atom_name(name));
+    let is_same = |row: &(&str, &str, &[u8])| row.0 == module && row.1 == name && row.2.contains(&arity);
+    Ok(Term::boolean(!WITH_NATIVES.contains(&module) && !IN_ERLANG.iter().any(is_same)))
 }

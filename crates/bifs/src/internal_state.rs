@@ -4,12 +4,15 @@
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
-use atoll_operations::Exception;
-use atoll_process::{BuiltIn, Caller, Interrupt, Outcome};
-use atoll_term::{Build, Term, atoms};
+use atoll_operations::{Exception, list};
+use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, Process, System, state};
+use atoll_term::hash::map_hash;
+use atoll_term::{Build, Kind, Term, View, atoms};
 
+use crate::ets_info::TABLE_WORDS;
 use crate::process_support::{badarg, name};
-use crate::support::row;
+use crate::support::{atom, row};
+use crate::watching;
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
@@ -25,6 +28,8 @@ pub const BUILT_INS: &[BuiltIn] = &[
 
 /// Whether programs may ask at all.
 static AVAILABLE: AtomicBool = AtomicBool::new(false);
+/// Most names that are looked for at a time.
+const MOST_NAMES: usize = 64;
 /// Longest time in milliseconds that `sleep` takes.
 const LONGEST_SLEEP: u64 = 10_000;
 
@@ -61,8 +66,61 @@ fn get(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     match word_of(arguments[0]) {
         "available_internal_state" => Ok(atoms::TRUE),
         "reds_left" => Ok(Term::small(caller.reductions)),
+        // Nothing estimates here what counters of several parts may lag behind.
+        "DbTable_words" => Ok(caller.heap().tuple(&[Term::small(TABLE_WORDS as i64), Term::small(0)])),
+        "flxctr_memory_usage" => Ok(name("notsup")),
+        "persistent_term" => Ok(crate::persistent_term::table(caller)),
+        "processes" => {
+            let pids = System::get().table.pids();
+            Ok(caller.heap().list(pids))
+        }
+        _ => match arguments[0].tuple_elements() {
+            Some(&[item, of]) => get_of(caller, word_of(item), of),
+            _ => Err(badarg()),
+        },
+    }
+}
+
+/// `get_internal_state({Item, Of})`
+fn get_of(caller: &mut Caller<'_>, item: &str, of: Term) -> Outcome {
+    match item {
+        "internal_hash" => Ok(Term::small(map_hash(of).into())),
+        "binary_info" => binary_info(caller, of),
+        "link_list" => watching::links(caller, of),
+        "monitor_list" => watching::monitors(caller, of),
+        "process_status" if of.is_local_pid() => {
+            let state = System::get().table.with(of, Process::state);
+            Ok(match state {
+                None => atoms::UNDEFINED,
+                Some(state::IDLE) => atoms::WAITING,
+                Some(state::QUEUED) => atoms::RUNNABLE,
+                Some(state::ENDED) => atoms::EXITING,
+                Some(_) => atoms::RUNNING,
+            })
+        }
         _ => Err(badarg()),
     }
+}
+
+/// What OTP says of a binary whose last byte may be followed by others in its place.
+const WRITABLE: i64 = 3;
+
+/// `heap_binary`, or `{refc_binary, Size, {binary, BytesOfTheBlock}, Flags}` of one that lies outside of heaps.
+fn binary_info(caller: &mut Caller<'_>, term: Term) -> Outcome {
+    let View::Bits(bits) = term.view() else { return Err(badarg()) };
+    let handle = match term.boxed_kind() {
+        Some(Kind::SubBits) => term.boxed_terms().get(2).copied().unwrap_or(term),
+        _ => term,
+    };
+    if handle.boxed_kind() != Some(Kind::BinaryHandle) {
+        return Ok(name("heap_binary"));
+    }
+    let Some(block) = handle.off_heap_binary() else { return Err(badarg()) };
+    let (size, capacity) = (bits.length.div_ceil(8), block.capacity());
+    let flags = if capacity > block.used() { WRITABLE } else { 0 };
+    let heap = caller.heap();
+    let of_block = heap.tuple(&[name("binary"), Term::small(capacity as i64)]);
+    Ok(heap.tuple(&[name("refc_binary"), Term::small(size as i64), of_block, Term::small(flags)]))
 }
 
 fn set(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
@@ -88,6 +146,45 @@ fn set(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
             caller.heap().list((0..pairs).map(|_| Term::small(0)));
             Ok(atoms::TRUE)
         }
+        // A list outside of the part of the heap where allocation goes on.
+        ("mbuf", _) => {
+            let elements = list::elements(value).ok_or_else(badarg)?;
+            let pairs = caller.heap().free_words() / 2;
+            caller.heap().list((0..pairs).map(|_| Term::small(0)));
+            Ok(caller.heap().list(elements))
+        }
+        // Tables are worked on in one go, and ordered ones are not split.
+        ("ets_force_trap", _) => Ok(name("notsup")),
+        ("ets_force_split" | "ets_debug_random_split_join", _) => Ok(atoms::OK),
+        ("colliding_names", _) => colliding_names(caller, value),
+        // What is allocated next leads to a collection.
+        ("force_gc", _) if value == caller.process.pid => {
+            let pairs = caller.heap().free_words() / 2;
+            caller.heap().list((0..pairs).map(|_| Term::small(0)));
+            Ok(atoms::TRUE)
+        }
+        ("force_gc", _) if value.is_local_pid() => Ok(Term::boolean(System::get().table.contains(value))),
+        // All schedulers stand still for so many milliseconds.
+        ("block", _) => {
+            let milliseconds = value.as_small().and_then(|time| u64::try_from(time).ok()).ok_or_else(badarg)?;
+            let schedule = System::get().schedule();
+            schedule.stop_world();
+            std::thread::sleep(Duration::from_millis(milliseconds.min(LONGEST_SLEEP)));
+            schedule.resume_world();
+            Ok(atoms::TRUE)
+        }
+        // Of a number that large, what markers are numbered with.
+        ("process_uniq_counter", _) => {
+            let bytes = match value.view() {
+                View::Small(number) => number as u64,
+                View::Big(big) => big.limbs.first().copied().unwrap_or(0),
+                _ => return Err(badarg()),
+            };
+            caller.own.mailbox.number_markers_from(bytes);
+            Ok(atoms::OK)
+        }
+        // Every inbox takes signals of any number of senders at a time.
+        ("proc_sig_buffers", "true") => Ok(atoms::TRUE),
         // What is freed here is freed at once.
         ("wait", "deallocations" | "timer_cancellations" | "aux_work" | "thread_progress") => Ok(atoms::OK),
         ("sleep", _) => {
@@ -102,6 +199,24 @@ fn set(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
             Ok(Term::small(limit.value.swap(new, Ordering::Relaxed)))
         }
     }
+}
+
+/// `{Name, Count}`: names of tables that have a lock in common, the given one first.
+fn colliding_names(caller: &mut Caller<'_>, argument: Term) -> Outcome {
+    let Some(&[first, count]) = argument.tuple_elements() else { return Err(badarg()) };
+    let count = count.as_small().and_then(|count| usize::try_from(count).ok()).filter(|count| *count <= MOST_NAMES);
+    let (true, Some(count)) = (first.is_atom(), count) else { return Err(badarg()) };
+    let mut names = vec![first];
+    for number in 0.. {
+        if names.len() >= count {
+            break;
+        }
+        let other = atom(&format!("{}{number}", atoms::atom_name(first)))?;
+        if atoll_ets::names_collide(first, other) {
+            names.push(other);
+        }
+    }
+    Ok(caller.heap().list(names))
 }
 
 /// Locks are not counted.

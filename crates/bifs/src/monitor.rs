@@ -2,7 +2,7 @@
 
 use atoll_process::handle::{demonitor, take_matching};
 use atoll_process::{AliasKind, BuiltIn, Caller, Outcome, OutgoingMonitor, ReferenceId, Signal, System, signal};
-use atoll_term::{Term, View, atoms};
+use atoll_term::{ExternalKind, Term, View, atoms};
 
 use crate::exit::take_signals;
 use crate::node;
@@ -65,6 +65,12 @@ fn monitor(caller: &mut Caller<'_>, kind: Term, target: Term, options: Options) 
             // This machine is no distributed node.
             [port] if port.is_local_port() || port.is_atom() => monitor_port(caller, port, &options),
             [named, atoms::NONODE_NOHOST] if named.is_atom() => monitor_port(caller, named, &options),
+            [port] if matches!(port.view(), View::External(port) if port.kind == ExternalKind::Port && port.node == node::this()) =>
+            {
+                let reference = start(caller, Term::NONE, Term::NONE, &options);
+                missing(caller, reference, atoms::PORT, port, atoms::NOPROC);
+                Ok(term_of(caller, reference, &options))
+            }
             _ => Err(badarg()),
         },
         // The offset never changes: the machine's time does not warp.
@@ -122,7 +128,10 @@ fn elsewhere(caller: &mut Caller<'_>, target: Term, options: &Options) -> Outcom
         return Err(badarg());
     }
     let reference = start(caller, Term::NONE, Term::NONE, options);
-    missing(caller, reference, atoms::PROCESS, target, atoms::NOCONNECTION);
+    // A pid of this node from an earlier run is of nobody.
+    let was_here = matches!(target.view(), View::External(pid) if pid.node == node::this());
+    let reason = if was_here { atoms::NOPROC } else { atoms::NOCONNECTION };
+    missing(caller, reference, atoms::PROCESS, target, reason);
     Ok(term_of(caller, reference, options))
 }
 

@@ -2,10 +2,9 @@
 //!
 //! Where processes get pointers to what is stored outside of them, a value is a stored term like a row of a table, and what was
 //! replaced or erased goes when nobody has it any more. Where they get copies, values lie in immovable blocks: one that was replaced
-//! or erased may still be in use anywhere, so its block is kept for the rest of the run, and counts in `info/0`.
+//! or erased may still be in use anywhere, so its block is kept for the rest of the run. `info/0` counts what is stored now.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use atoll_heap::immovable::Block;
 use atoll_heap::{Mutator, Stored, architecture};
@@ -30,8 +29,8 @@ pub const BUILT_INS: &[BuiltIn] = &[
 
 /// Something that is kept.
 enum Kept {
-    /// An immediate, or a term in immovable memory.
-    Immovable(Term),
+    /// An immediate, or a term in immovable memory, where so many words were taken for it.
+    Immovable(Term, usize),
     /// What the architecture keeps.
     Stored(Stored),
 }
@@ -40,15 +39,23 @@ impl Kept {
     /// The term, to be looked at.
     fn term(&self) -> Term {
         match self {
-            Kept::Immovable(term) => *term,
+            Kept::Immovable(term, _) => *term,
             Kept::Stored(stored) => stored.term(),
+        }
+    }
+
+    /// Words that were taken for it.
+    fn words(&self) -> usize {
+        match self {
+            Kept::Immovable(_, words) => *words,
+            Kept::Stored(_) => 0,
         }
     }
 
     /// The term, for a process to keep.
     fn fetch(&self, reader: &mut Mutator) -> Term {
         match self {
-            Kept::Immovable(term) => *term,
+            Kept::Immovable(term, _) => *term,
             Kept::Stored(stored) => stored.fetch(reader),
         }
     }
@@ -58,8 +65,8 @@ impl Kept {
 type Entry = (Kept, Kept);
 
 static TERMS: RwLock<Option<HashMap<u32, Vec<Entry>>>> = RwLock::new(None);
-/// Words of all blocks.
-static WORDS: AtomicUsize = AtomicUsize::new(0);
+/// Words of an entry of the table.
+const ENTRY_WORDS: usize = size_of::<Entry>() / WORD_BYTES;
 
 fn hash(key: Term) -> u32 {
     atoll_term::hash::phash2(key)
@@ -93,21 +100,20 @@ impl Allocate for Measure {
 /// The term where all processes can read it for good.
 fn keep(owner: &mut Mutator, term: Term) -> Kept {
     if term.is_immediate() {
-        return Kept::Immovable(term);
+        return Kept::Immovable(term, 0);
     }
     if !architecture().fetches_copies() {
         return Kept::Stored(Stored::new(owner, term));
     }
     if term.is_pointer() && atoll_heap::immovable::contains(term) {
-        return Kept::Immovable(term);
+        return Kept::Immovable(term, 0);
     }
     let mut measure = Measure::default();
     copy(term, &mut measure);
     let mut block = Block::new(measure.words);
     let kept = copy(term, &mut block);
-    WORDS.fetch_add(measure.words, Ordering::Relaxed);
     std::mem::forget(block);
-    Kept::Immovable(kept)
+    Kept::Immovable(kept, measure.words)
 }
 
 /// `put(Key, Value)`
@@ -171,10 +177,15 @@ fn get_all(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
 fn erase(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let key = arguments[0];
     let mut terms = TERMS.write();
-    let Some(entries) = terms.get_or_insert_default().get_mut(&hash(key)) else { return Ok(atoms::FALSE) };
+    let (terms, hash) = (terms.get_or_insert_default(), hash(key));
+    let Some(entries) = terms.get_mut(&hash) else { return Ok(atoms::FALSE) };
     let before = entries.len();
     entries.retain(|(own, _)| !atoll_term::exactly_equal(own.term(), key));
-    Ok(Term::boolean(entries.len() < before))
+    let erased = entries.len() < before;
+    if entries.is_empty() {
+        terms.remove(&hash);
+    }
+    Ok(Term::boolean(erased))
 }
 
 fn erase_all(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
@@ -184,8 +195,18 @@ fn erase_all(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
 
 /// `#{count => Number, memory => Bytes}`
 fn info(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
-    let count: usize = TERMS.read().iter().flatten().map(|(_, entries)| entries.len()).sum();
-    let bytes = WORDS.load(Ordering::Relaxed) * WORD_BYTES;
+    let (mut count, mut words) = (0, 0);
+    for (_, entries) in TERMS.read().iter().flatten() {
+        count += entries.len();
+        words += entries.iter().map(|(key, value)| ENTRY_WORDS + key.words() + value.words()).sum::<usize>();
+    }
+    let bytes = words * WORD_BYTES;
     let pairs = [(name("count"), Term::small(count as i64)), (atoms::MEMORY, Term::small(bytes as i64))];
     Ok(map::from_pairs(caller.heap(), &pairs))
+}
+
+/// `#{table => Places}`: places in use of the table that holds them.
+pub fn table(caller: &mut Caller<'_>) -> Term {
+    let places = TERMS.read().as_ref().map_or(0, HashMap::len);
+    map::from_pairs(caller.heap(), &[(name("table"), Term::small(places as i64))])
 }

@@ -5,6 +5,7 @@ use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, Priority, ReferenceId, 
 use atoll_term::{Term, View, atoms, map};
 
 use crate::exit::take_signals;
+use crate::process_info::request;
 use crate::process_support::{badarg, badopt, error_with_cause, list_elements, name};
 use crate::spawn::{HeapLimit, boolean, message_queue_data, size};
 use crate::system_info::release_number;
@@ -70,8 +71,9 @@ fn process_flag(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
             Ok(Term::small(old as i64))
         }
         atoms::MIN_BIN_VHEAP_SIZE => {
-            size(value).ok_or_else(badarg)?;
-            Ok(Term::small(BINARY_HEAP_WORDS))
+            let words = heap_words_at_least(size(value).ok_or_else(badarg)?);
+            let old = own.rare().binary_heap_words.replace(words);
+            Ok(Term::small(old.map_or(BINARY_HEAP_WORDS, |words| words as i64)))
         }
         atoms::MAX_HEAP_SIZE => {
             let limit = HeapLimit::read(value).ok_or_else(badarg)?;
@@ -132,7 +134,19 @@ pub fn heap_words_at_least(words: usize) -> usize {
     size
 }
 
-/// `min_bin_vheap_size`: binaries outside of heaps do not have a heap size of their own here; this is OTP's value.
+/// The sizes that OTP gives heaps, in words, up to what 2^55 bytes need.
+pub fn heap_sizes() -> Vec<usize> {
+    const MOST: usize = 1 << 52;
+    let mut sizes = vec![heap_words_at_least(0)];
+    while sizes.last().is_some_and(|last| *last < MOST) {
+        let next = sizes.last().map_or(0, |last| last + 1);
+        sizes.push(heap_words_at_least(next));
+    }
+    sizes
+}
+
+/// `min_bin_vheap_size` where none was asked for: binaries outside of heaps do not have a heap size of their own here, so what was asked for is told
+/// and changes nothing; this is OTP's value.
 pub const BINARY_HEAP_WORDS: i64 = atoll_process::watch::BINARY_HEAP_WORDS as i64;
 
 /// `monitor_nodes` and `{monitor_nodes, Options}`: accepted, as nodes never come or go.
@@ -194,13 +208,18 @@ fn set_group_leader(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         return Err(badarg());
     }
     System::get().deliver_or_answer(pid, signal::bare(Signal::GroupLeader { leader }));
-    Ok(atoms::TRUE)
+    // It is done when this returns.
+    Err(request(caller, pid, RequestKind::IsAlive, Term::NIL, ("atoll_internal", "await_living")))
 }
 
 fn hibernate(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let &[module, function, list] = arguments else { return Err(badarg()) };
-    if !module.is_atom() || !function.is_atom() || list_elements(list).is_none_or(|list| list.len() > 255) {
+    let length = list_elements(list).ok_or_else(badarg)?.len();
+    if !module.is_atom() || !function.is_atom() {
         return Err(badarg());
+    }
+    if length > 255 {
+        return Err(crate::process_support::system_limit());
     }
     Err(Interrupt::Hibernate(module, function, list))
 }

@@ -6,7 +6,7 @@
 //! asked process answers when it next handles signals, between two slices or in a `receive`.
 
 use atoll_code::frame_of;
-use atoll_heap::architecture;
+use atoll_heap::{HeapSizes, architecture};
 use atoll_process::handle::{self, Request, take_matching};
 use atoll_process::{
     BuiltIn, Caller, Interrupt, Outcome, Own, Process, ReferenceId, RequestKind, Signal, System, inspect, signal, state,
@@ -14,6 +14,7 @@ use atoll_process::{
 use atoll_term::text::to_string;
 use atoll_term::{Build, Term, View, Word, atoms};
 
+use crate::binary_info::BinaryInfo;
 use crate::exit::take_signals;
 use crate::process_flag::{BINARY_HEAP_WORDS, heap_limit_map};
 use crate::process_support::{Name, badarg, go_on_in, list_elements, name};
@@ -26,6 +27,7 @@ pub const BUILT_INS: &[BuiltIn] = &[
     BuiltIn { module: "atoll_internal", name: "await_alive", arity: 1, function: await_result },
     BuiltIn { module: "atoll_internal", name: "await_suspended", arity: 1, function: await_suspended },
     BuiltIn { module: "atoll_internal", name: "await_info", arity: 1, function: await_info },
+    BuiltIn { module: "atoll_internal", name: "await_living", arity: 1, function: await_living },
     BuiltIn { module: "atoll_internal", name: "own_info", arity: 1, function: own_info },
 ];
 
@@ -64,6 +66,14 @@ fn await_result(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 fn await_suspended(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     match await_result(caller, arguments)? {
         atoms::SUSPENDED => Ok(atoms::TRUE),
+        _ => Err(badarg()),
+    }
+}
+
+/// `await_living(Reference)`: `badarg` if the process has ended.
+fn await_living(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    match await_result(caller, arguments)? {
+        atoms::TRUE => Ok(atoms::TRUE),
         _ => Err(badarg()),
     }
 }
@@ -137,8 +147,9 @@ fn info(caller: &mut Caller<'_>, pid: Term, items: Term) -> Outcome {
 fn own_info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     take_signals(caller)?;
     let reductions = caller.reductions;
+    let sizes = architecture().sizes(&caller.own.mutator);
     let subject =
-        Subject { process: caller.process, own: caller.own, status: atoms::RUNNING, running: Some(reductions) };
+        Subject { process: caller.process, own: caller.own, status: atoms::RUNNING, running: Some(reductions), sizes };
     subject.items(arguments[0]).ok_or_else(badarg)
 }
 
@@ -156,7 +167,8 @@ pub fn answer_request(process: &Process, own: &mut Own, request: Request) {
             let Some(&[items, status]) = request.argument.tuple_elements() else { return };
             let suspended = own.rare.as_ref().is_some_and(|rare| rare.suspended > 0);
             let status = if suspended { atoms::SUSPENDED } else { status };
-            let subject = Subject { process, own, status, running: None };
+            let sizes = architecture().sizes(&own.mutator);
+            let subject = Subject { process, own, status, running: None, sizes };
             let result = subject.items(items).unwrap_or(atoms::BADARG);
             handle::reply(own, &request, result);
         }
@@ -206,6 +218,8 @@ struct Subject<'s> {
     status: Term,
     /// Reductions left of the present slice, if it runs.
     running: Option<i64>,
+    /// Its heap before the answer was built there.
+    sizes: HeapSizes,
 }
 
 impl Subject<'_> {
@@ -236,10 +250,17 @@ impl Subject<'_> {
 
     fn value(&mut self, item: Term) -> Option<Term> {
         let small = |number: usize| Term::small(number as i64);
-        let sizes = architecture().sizes(&self.own.mutator);
+        let hibernating = self.own.flags.hibernating;
+        // What answers left on the heap of one that hibernates is not its own, nor is the room where they are built.
+        let sizes = if hibernating {
+            HeapSizes { fragments: 0, ..self.sizes }
+        } else {
+            architecture().sizes(&self.own.mutator)
+        };
         let options = architecture().options(&self.own.mutator);
         let united = architecture().stack_placement() == atoll_heap::StackPlacement::United;
-        let block = sizes.young_block + if united { sizes.stack } else { 0 };
+        let young = if hibernating { sizes.young_used } else { sizes.young_block };
+        let block = young + if united { sizes.stack } else { 0 };
         let value = match item {
             atoms::REGISTERED_NAME => System::get().name_of(self.process).unwrap_or(Term::NIL),
             atoms::STATUS => self.status,
@@ -264,7 +285,7 @@ impl Subject<'_> {
                 Term::small((self.own.reductions + now) as i64)
             }
             atoms::MIN_HEAP_SIZE => small(options.minimum_words),
-            atoms::MIN_BIN_VHEAP_SIZE => Term::small(BINARY_HEAP_WORDS),
+            atoms::MIN_BIN_VHEAP_SIZE => Term::small(self.binary_heap_words()),
             atoms::MAX_HEAP_SIZE => self.heap_limit(),
             atoms::FULLSWEEP_AFTER => Term::small(options.full_sweep_after.into()),
             atoms::MESSAGE_QUEUE_DATA if self.own.flags.off_heap_messages => atoms::OFF_HEAP,
@@ -287,6 +308,8 @@ impl Subject<'_> {
 
     fn list_value(&mut self, item: Term) -> Option<Term> {
         let value = match item {
+            atoms::DICTIONARY | atoms::MESSAGES if self.own.flags.sensitive => Term::NIL,
+            atoms::BACKTRACE if self.own.flags.sensitive => self.own.mutator.binary(&[]),
             atoms::LINKS => {
                 let mut links = self.own.rare.as_ref().map(|rare| rare.links.clone()).unwrap_or_default();
                 links.sort_by(|a, b| atoll_term::compare(*a, *b));
@@ -358,7 +381,7 @@ impl Subject<'_> {
         let minor = architecture().sizes(&self.own.mutator).minor_collections;
         let pairs = [
             (atoms::MAX_HEAP_SIZE, self.heap_limit()),
-            (atoms::MIN_BIN_VHEAP_SIZE, Term::small(BINARY_HEAP_WORDS)),
+            (atoms::MIN_BIN_VHEAP_SIZE, Term::small(self.binary_heap_words())),
             (atoms::MIN_HEAP_SIZE, Term::small(options.minimum_words as i64)),
             (atoms::FULLSWEEP_AFTER, Term::small(options.full_sweep_after.into())),
             (name("minor_gcs"), Term::small(minor as i64)),
@@ -401,6 +424,12 @@ impl Subject<'_> {
         heap.list(terms)
     }
 
+    /// `min_bin_vheap_size`
+    fn binary_heap_words(&self) -> i64 {
+        let asked_for = self.own.rare.as_ref().and_then(|rare| rare.binary_heap_words);
+        asked_for.map_or(BINARY_HEAP_WORDS, |words| words as i64)
+    }
+
     fn monitors(&mut self) -> Term {
         let rare = self.own.rare.as_ref();
         let mut monitors: Vec<_> = rare.iter().flat_map(|rare| &rare.monitoring).map(|(id, one)| (*id, *one)).collect();
@@ -418,21 +447,13 @@ impl Subject<'_> {
         heap.list(terms)
     }
 
-    /// `[{Address, Size, References}]` of the binaries outside of the heap.
+    /// The binaries outside of the heap.
     fn binaries(&mut self) -> Term {
         let mut found = Vec::new();
         architecture().each_off_heap(&self.own.mutator, &mut |object| {
-            if let Some(binary) = Term::boxed_at(object.as_ptr()).off_heap_binary() {
-                found.push((std::ptr::from_ref(binary) as i64, binary.used() as i64, binary.owners() as i64));
-            }
+            found.extend(Term::boxed_at(object.as_ptr()).off_heap_binary().map(BinaryInfo::new));
         });
-        let heap = &mut self.own.mutator;
-        let mut terms = Vec::with_capacity(found.len());
-        for (address, size, owners) in found {
-            let address = heap.integer(address);
-            terms.push(heap.tuple(&[address, Term::small(size), Term::small(owners)]));
-        }
-        heap.list(terms)
+        BinaryInfo::list(&mut self.own.mutator, &found)
     }
 
     /// Where the process is, innermost first.
@@ -460,13 +481,25 @@ impl Subject<'_> {
     }
 
     fn backtrace(&mut self) -> Term {
-        let mut text = String::new();
-        for place in self.places(usize::from(u16::MAX)) {
-            let (module, name) = (to_string(place.module), to_string(place.name));
-            text.push_str(&format!("Return addr ({module}:{name}/{})\n", place.arity));
-        }
+        let text = shown(self.places(usize::from(u16::MAX)));
         self.own.mutator.binary(text.as_bytes())
     }
+}
+
+/// A line for each place.
+fn shown(places: impl IntoIterator<Item = Place>) -> String {
+    let line = |place: Place| {
+        let (module, name) = (to_string(place.module), to_string(place.name));
+        format!("Return addr ({module}:{name}/{})\n", place.arity)
+    };
+    places.into_iter().map(line).collect()
+}
+
+/// A binary that shows what functions the process that runs is in.
+pub fn stack_shown(own: &mut Own) -> Term {
+    let stack = inspect::return_addresses(own, usize::from(u16::MAX));
+    let text = shown(stack.into_iter().filter_map(place));
+    own.mutator.binary(text.as_bytes())
 }
 
 type Place = atoll_code::Frame;

@@ -1,5 +1,7 @@
 //! Making processes: `spawn` and its family.
 
+use std::sync::OnceLock;
+
 use atoll_code::registry;
 use atoll_heap::HeapOptions;
 use atoll_operations::Exception;
@@ -122,7 +124,22 @@ fn start(caller: &mut Caller<'_>, work: Option<Work>, options: &SpawnOptions) ->
     caller.reductions -= 30;
     let parent = Some((caller.process.pid, &mut *caller.own));
     let made = atoll_process::spawn::spawn(parent, (module, function), arguments, Some(initial), options);
-    made.map_err(|_| system_limit())
+    made.map_err(|_| {
+        if let Some(report) = REPORT.get() {
+            report(caller.process.pid, caller.own.group_leader);
+        }
+        system_limit()
+    })
+}
+
+/// Writes to the log that there are too many processes: gets the process that wanted another one, and its group leader.
+pub type TooMany = fn(Term, Term);
+
+static REPORT: OnceLock<TooMany> = OnceLock::new();
+
+/// Sets who writes to the log that there are too many processes; the first call counts.
+pub fn report_too_many(report: TooMany) {
+    let _ = REPORT.set(report);
 }
 
 fn linked(caller: &mut Caller<'_>) -> SpawnOptions {

@@ -20,7 +20,7 @@ pub const BUILT_INS: &[BuiltIn] = &[
 /// Nanoseconds in a millisecond.
 const MILLISECOND: i64 = 1_000_000;
 
-/// When the machine started (monotonic nanoseconds): when this was first asked for, at the latest at boot.
+/// When the machine started (monotonic nanoseconds): when this was first asked for, which is at boot.
 pub fn start_time() -> i64 {
     static START: OnceLock<i64> = OnceLock::new();
     *START.get_or_init(clock::monotonic)

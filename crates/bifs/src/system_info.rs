@@ -9,7 +9,7 @@ use atoll_process::{BuiltIn, Caller, Outcome, System, microstates};
 use atoll_term::{Build, Term, atoms};
 use parking_lot::Mutex;
 
-use crate::process_flag::{BINARY_HEAP_WORDS, heap_limit_map};
+use crate::process_flag::{BINARY_HEAP_WORDS, heap_limit_map, heap_sizes};
 use crate::process_support::{badarg, badopt, name};
 use crate::spawn::{
     HeapLimit, default_heap, default_heap_limit_flags, install_default_heap, set_default_heap_limit_flags, size,
@@ -67,6 +67,8 @@ fn system_info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
             _ => Err(badarg()),
         },
         _ if (kind == name("allocator") || kind == name("allocator_sizes")) && which.is_atom() => Ok(atoms::FALSE),
+        // Of no allocator at all: there are none of OTP's here.
+        (kind, Term::NIL) if kind == name("allocator_sizes") => Ok(Term::NIL),
         _ => Err(badarg()),
     }
 }
@@ -120,15 +122,21 @@ fn numbers(item: &str) -> Option<i64> {
 
 fn words(item: &str) -> Option<Term> {
     let word = match item {
-        "smp_support" | "threads" | "kernel_poll" | "time_correction" | "eager_check_io" => return Some(atoms::TRUE),
+        // Code words name their handlers.
+        "beam_jump_table" => return Some(atoms::TRUE),
+        "constant_pool_support" | "smp_support" | "threads" | "kernel_poll" | "time_correction" | "eager_check_io" => {
+            return Some(atoms::TRUE);
+        }
         "debug_compiled"
         | "dynamic_trace_probes"
         | "port_parallelism"
+        | "ets_always_compress"
         | "ets_realloc_moves"
-        | "break_ignored"
-        | "beam_jump_table" => return Some(atoms::FALSE),
+        | "lock_checking"
+        | "lock_counting"
+        | "break_ignored" => return Some(atoms::FALSE),
         "cpu_topology" | "modified_timing_level" => return Some(atoms::UNDEFINED),
-        "dist_ctrl" | "multi_scheduling_blockers" | "normal_multi_scheduling_blockers" | "taints" | "snifs" => {
+        "dist_ctrl" | "multi_scheduling_blockers" | "normal_multi_scheduling_blockers" | "taints" => {
             return Some(Term::NIL);
         }
         "endian" => {
@@ -187,6 +195,19 @@ fn built(caller: &mut Caller<'_>, item: &str) -> Option<Term> {
             );
             caller.heap().string(&text)
         }
+        "heap_sizes" => {
+            let sizes = heap_sizes();
+            caller.heap().list(sizes.into_iter().map(|words| Term::small(words as i64)))
+        }
+        "snifs" => {
+            let names = atoll_code::registry().built_in_names();
+            let heap = caller.heap();
+            let rows: Vec<Term> = names
+                .into_iter()
+                .map(|(module, name, arity)| heap.tuple(&[module, name, Term::small(arity.into())]))
+                .collect();
+            heap.list(rows)
+        }
         "os_type" => caller.heap().tuple(&[name("unix"), name("linux")]),
         "os_version" => caller.heap().tuple(&os_version().map(Term::small)),
         "c_compiler_used" => {
@@ -194,12 +215,35 @@ fn built(caller: &mut Caller<'_>, item: &str) -> Option<Term> {
             caller.heap().tuple(&[name("rustc"), version])
         }
         "ethread_info" => {
-            let names = [("64-bit native atomics", "rustc"), ("32-bit native atomics", "rustc")];
+            let kinds = ["64-bit native atomics", "32-bit native atomics", "Double word native atomics"];
+            let names = kinds.map(|kind| (kind, if kind.starts_with("Double") { "no" } else { "rustc" }));
             let items = names.map(|(item, with)| {
                 let row = [caller.heap().string(item), caller.heap().string(with), Term::NIL];
                 caller.heap().tuple(&row)
             });
             caller.heap().list(items)
+        }
+        "check_io" => {
+            let watched = System::get().ports.get().map_or(0, |ports| ports.count()) as i64;
+            let item = |caller: &mut Caller<'_>, key: &str, value| caller.heap().tuple(&[name(key), value]);
+            let pairs = [
+                ("name", name("erts_poll")),
+                ("primary", name("epoll")),
+                ("kernel_poll", name("epoll")),
+                ("memory_size", Term::small(0)),
+                ("total_poll_set_size", Term::small(watched)),
+                ("lazy_updates", atoms::FALSE),
+                ("pending_updates", Term::small(0)),
+                ("batch_updates", atoms::FALSE),
+                ("concurrent_updates", atoms::TRUE),
+                ("fallback", atoms::FALSE),
+                ("max_fds", Term::small(maximum_descriptors())),
+                ("active_fds", Term::small(0)),
+                ("poll_threads", Term::small(0)),
+            ];
+            let pairs: Vec<Term> = pairs.iter().map(|(key, value)| item(caller, key, *value)).collect();
+            let set = caller.heap().list(pairs);
+            caller.heap().list([set])
         }
         "all_schedulers_state" => {
             let dirty = 10;
@@ -238,6 +282,10 @@ fn built(caller: &mut Caller<'_>, item: &str) -> Option<Term> {
             let text = report(item);
             caller.heap().binary(text.as_bytes())
         }
+        "compile_info" => {
+            let pairs = ["ldflags", "cflags", "config_h"].map(|key| caller.heap().tuple(&[name(key), Term::NIL]));
+            caller.heap().list(pairs)
+        }
         "emu_args" => {
             let arguments: Vec<Term> = std::env::args().map(|argument| caller.heap().string(&argument)).collect();
             caller.heap().list(arguments)
@@ -250,6 +298,13 @@ fn built(caller: &mut Caller<'_>, item: &str) -> Option<Term> {
         _ => return None,
     };
     Some(value)
+}
+
+/// How many files and sockets may be open.
+fn maximum_descriptors() -> i64 {
+    let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"));
+    line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(1024)
 }
 
 fn architecture_text() -> String {
@@ -330,8 +385,8 @@ fn system_flag(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
             return Ok(std::mem::replace(&mut *LOGGER.lock(), value));
         }
         "backtrace_depth" => {
-            size(value).ok_or_else(badarg)?;
-            Term::small(8)
+            let depth = size(value).ok_or_else(badarg)?;
+            Term::small(atoll_code::set_backtrace_depth(depth) as i64)
         }
         "schedulers_online" | "dirty_cpu_schedulers_online" => {
             let schedulers = System::get().schedulers;

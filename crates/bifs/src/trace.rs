@@ -2,7 +2,7 @@
 
 use atoll_operations::Exception;
 use atoll_process::tracing::{self, Tracing};
-use atoll_process::{BuiltIn, Caller, Outcome, Own, Process, ReferenceId};
+use atoll_process::{BuiltIn, Caller, Outcome, Own, Process, ReferenceId, System};
 use atoll_term::{Build, Term, atoms};
 
 use crate::process_support::{Name, badarg, list_elements, name};
@@ -133,10 +133,7 @@ impl Change {
     }
 
     fn apply_to(&self, own: &mut Own) -> bool {
-        if own.flags.system {
-            return false;
-        }
-        let Some(changed) = self.apply(own.tracing()) else { return false };
+        let Some(changed) = self.apply(own.tracing_asked()) else { return false };
         own.set_tracing(changed);
         true
     }
@@ -148,12 +145,15 @@ fn tells(flags: u32) -> bool {
 }
 
 /// What a match specification does with flags: those of `off` are cleared, those of `on` set, which may name a tracer.
-/// It concerns this process, or the one of this pid. Flags that there are not change nothing.
+/// It concerns this process, or the one of this pid or name, which gets the tracer of this process if none is named; without one
+/// it is traced no more. Flags that there are not change nothing.
 pub fn change_flags(me: Term, own: &mut Own, pid: Option<Term>, off: Term, on: Term) {
     let (Some((off, ..)), Some((on, tracer, _))) = (flags_of(off), flags_of(on)) else { return };
+    let mine = own.tracing_asked().map(|tracing| tracing.tracer);
+    let pid = pid.map(|pid| if pid.is_atom() { System::get().whereis(pid).unwrap_or(Term::NONE) } else { pid });
     let change = |own: &mut Own| {
-        let old = own.tracing();
-        let Some(tracer) = tracer.or(old.map(|old| old.tracer)) else { return };
+        let old = own.tracing_asked();
+        let Some(tracer) = tracer.or(mine) else { return own.set_tracing(None) };
         let flags = old.map_or(0, |old| old.flags) & !off | on;
         own.set_tracing(tells(flags).then_some(Tracing { flags, tracer }));
     };
@@ -194,7 +194,7 @@ fn trace(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     }
     let mut count = 0;
     if scope.existing {
-        tracing::with_each(|_, own| count += i64::from(change.apply_to(own)));
+        tracing::with_each(|_, own| count += i64::from(!own.flags.system && change.apply_to(own)));
     }
     Ok(Term::small(count))
 }
@@ -219,7 +219,8 @@ fn trace_delivered(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let heap = caller.heap();
     let reference = ReferenceId::fresh().term(heap);
     let message = heap.tuple(&[name("trace_delivered"), tracee, reference]);
-    atoll_process::send::send(pid, caller.own, pid, message)?;
+    // The machine sends it, not the process.
+    tracing::post(pid, Some(heap), message);
     Ok(reference)
 }
 
@@ -249,7 +250,7 @@ fn trace_info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
             let mut found = None;
             tracing::with_each(|process, own| {
                 if process.pid == which {
-                    found = Some(own.tracing());
+                    found = Some(own.tracing_asked());
                 }
             });
             match found {
@@ -261,7 +262,10 @@ fn trace_info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     };
     let value = match if item.is_atom() { atoms::atom_name(item) } else { "" } {
         "flags" => flag_list(caller, found.map_or(0, |tracing| tracing.flags)),
-        "tracer" => found.map_or(Term::NIL, |tracing| tracing.tracer),
+        "tracer" => match found {
+            Some(tracing) if tracing::is_there(tracing.tracer) => tracing.tracer,
+            _ => Term::NIL,
+        },
         _ => return Err(Exception::badarg().into()),
     };
     Ok(caller.heap().tuple(&[item, value]))

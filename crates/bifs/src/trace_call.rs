@@ -1,6 +1,8 @@
 //! What is told of calls of traced functions, and of their returns.
 
-use atoll_code::{Breakpoint, TracedFunction, frame_of};
+use std::sync::atomic::Ordering;
+
+use atoll_code::{Breakpoint, INTERPRETED, TracedFunction, frame_of};
 use atoll_ets::match_spec::{Action, Matcher, Object, Tokens};
 use atoll_heap::Mutator;
 use atoll_operations::Class;
@@ -11,7 +13,7 @@ use atoll_term::{Build, Term, Word, atoms, text};
 
 use crate::process_support::{list_elements, name};
 use crate::trace;
-use crate::trace_pattern::{self, CallTracing, Pattern};
+use crate::trace_pattern::{self, CallTracing, Meta, Pattern};
 use crate::trace_time;
 
 /// Tell of the return.
@@ -77,9 +79,11 @@ fn judge_in(
 ) -> Option<Verdict> {
     let Some(program) = &pattern.0 else { return Some(Verdict { message: Some(None), keep: 0 }) };
     let list = own.mutator.list(arguments.iter().copied());
+    let dump = if program.wants_dump() { crate::process_info::stack_shown(own) } else { atoms::UNDEFINED };
     let (matched, actions) = own.with_sequence(|sequence, heap| {
         let mut tokens = TokensOf(pid, sequence);
-        let mut matcher = Matcher::kept(program, pid).called_from(calling, calling_line).with_tokens(&mut tokens);
+        let mut matcher =
+            Matcher::kept(program, pid).called_from(calling, calling_line).showing(dump).with_tokens(&mut tokens);
         (matcher.run(heap, Object::Own(list)), std::mem::take(&mut matcher.actions))
     });
     matched?;
@@ -129,7 +133,9 @@ fn act_on_flags(me: Term, own: &mut Own, action: Action, arguments: Term) {
 
 /// Whether a message is told: what its trace message ends with.
 pub fn chosen(pid: Term, own: &mut Own, pattern: &Pattern, arguments: &[Term]) -> Option<Option<Term>> {
-    judge_in(pid, own, pattern, arguments, (atoms::UNDEFINED, atoms::UNDEFINED))?.message
+    let message = judge_in(pid, own, pattern, arguments, (atoms::UNDEFINED, atoms::UNDEFINED))?.message;
+    let is_silent = own.tracing().is_some_and(|tracing| tracing.flags & tracing::SILENT != 0);
+    message.filter(|_| pattern.0.is_none() || !is_silent)
 }
 
 fn mfa(caller: &mut Caller<'_>, function: &TracedFunction) -> Term {
@@ -162,6 +168,7 @@ pub fn called(
     waiting: u8,
 ) -> u8 {
     let Some(wanted) = CallTracing::of(point) else { return 0 };
+    let interpreted = if wanted.interpreted { INTERPRETED } else { 0 };
     let timed = match &wanted.time {
         Some(times) if tells_calls(caller) => {
             let in_place = waiting & TIME != 0;
@@ -170,7 +177,7 @@ pub fn called(
         }
         _ => 0,
     };
-    timed | told(caller, arguments, point, wanted, return_to)
+    interpreted | timed | told(caller, arguments, point, wanted, return_to)
 }
 
 /// Whether the process is asked for calls. One whose tracer is gone is traced no more.
@@ -197,12 +204,16 @@ fn told(
     let pid = caller.process.pid;
     let by_process = told_by_process(caller, arguments, point, wanted, return_to);
     let mut meta = 0;
-    if let Some((pattern, tracer)) = &wanted.meta
+    if let Some(Meta { pattern, tracer, gone }) = &wanted.meta
         && *tracer != pid
+        && !caller.own.flags.sensitive
+        && !gone.load(Ordering::Relaxed)
         && let Some(verdict) = judge(caller, pattern, arguments, return_to)
     {
-        if let Some(message) = verdict.message {
-            tell_call(caller, meta_tracing(*tracer), point.function, arguments, message);
+        if let Some(message) = verdict.message
+            && !tell_call(caller, meta_tracing(*tracer), point.function, arguments, message)
+        {
+            gone.store(true, Ordering::Relaxed);
         }
         meta |= if verdict.keep & RETURN != 0 { META_RETURN } else { 0 };
         meta |= if verdict.keep & EXCEPTION != 0 { META_EXCEPTION } else { 0 };
@@ -243,7 +254,7 @@ fn meta_tracing(tracer: Term) -> Tracing {
 /// Who is told of all calls of a function now.
 fn meta_tracer(function: &TracedFunction) -> Option<Tracing> {
     let place = trace_pattern::place_of(function.module, function.name, function.arity)?;
-    CallTracing::of(&atoll_code::breakpoint_at(place)?)?.meta.as_ref().map(|(_, tracer)| meta_tracing(*tracer))
+    CallTracing::of(&atoll_code::breakpoint_at(place)?)?.meta.as_ref().map(|meta| meta_tracing(meta.tracer))
 }
 
 fn tracing_of_calls(caller: &Caller<'_>) -> Option<Tracing> {

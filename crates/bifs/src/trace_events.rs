@@ -17,9 +17,13 @@ static CHOICES: RwLock<[Option<Option<Arc<Pattern>>>; 2]> = RwLock::new([None, N
 pub fn set(is_send: bool, choice: Option<Arc<Pattern>>) {
     tracing::install_choice(choose);
     let is_all = choice.as_ref().is_some_and(|pattern| pattern.0.is_none());
-    let mut choices = CHOICES.write();
-    choices[usize::from(is_send)] = if is_all { None } else { Some(choice) };
-    tracing::choose_messages(choices.iter().any(Option::is_some));
+    let names_senders = {
+        let mut choices = CHOICES.write();
+        choices[usize::from(is_send)] = if is_all { None } else { Some(choice) };
+        tracing::choose_messages(choices.iter().any(Option::is_some));
+        matches!(choices[0], Some(Some(_)))
+    };
+    tracing::name_senders(names_senders);
 }
 
 /// What was set, as `trace_info(send | 'receive', match_spec)` shows it.
@@ -42,10 +46,7 @@ fn choose(pid: Term, own: &mut Own, which: u32, parts: &[Term]) -> Option<Option
     let pattern = choice?;
     match (is_send, parts) {
         (true, &[message, receiver]) => trace_call::chosen(pid, own, &pattern, &[receiver, message]),
-        // Who has sent a message is not known.
-        (false, &[message]) => {
-            trace_call::chosen(pid, own, &pattern, &[crate::node::this(), atoms::UNDEFINED, message])
-        }
+        (false, &[message, from]) => trace_call::chosen(pid, own, &pattern, &[crate::node::this(), from, message]),
         _ => Some(None),
     }
 }

@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use atoll_code::{Breakpoint, Duty, ModuleCode, TracedFunction, breakpoint_at, traced_function};
 use atoll_ets::match_spec::{Dialect, KeptProgram, compile};
@@ -16,7 +17,8 @@ use crate::trace_events;
 use crate::trace_time::{Count, Times};
 
 /// What this file provides.
-pub const BUILT_INS: &[BuiltIn] = &[row("erts_internal", "trace_pattern", 3, trace_pattern)];
+pub const BUILT_INS: &[BuiltIn] =
+    &[row("erts_debug", "breakpoint", 2, set_interpreted), row("erts_internal", "trace_pattern", 3, trace_pattern)];
 
 static META: Name = Name::new("meta");
 static WILDCARD: Name = Name::new("_");
@@ -28,16 +30,22 @@ pub struct CallTracing {
     pub calls: Option<Arc<Pattern>>,
     /// Told when called through the export only.
     pub global: bool,
-    /// Told to this process, whoever calls.
-    pub meta: Option<(Arc<Pattern>, Term)>,
+    /// Told to one process or port, whoever calls.
+    pub meta: Option<Meta>,
     /// Counted.
     pub count: Option<Arc<Count>>,
     /// Measured.
     pub time: Option<Arc<Times>>,
+    /// Not run: the process's error handler is called in its place.
+    pub interpreted: bool,
 }
 
 impl CallTracing {
     fn is_empty(&self) -> bool {
+        !self.interpreted && self.is_untraced()
+    }
+
+    fn is_untraced(&self) -> bool {
         self.calls.is_none() && self.meta.is_none() && self.count.is_none() && self.time.is_none()
     }
 
@@ -46,6 +54,17 @@ impl CallTracing {
         let duty: &(dyn Any + Send + Sync) = &*point.duty;
         duty.downcast_ref()
     }
+}
+
+/// Who is told of all calls of a function.
+#[derive(Clone)]
+pub struct Meta {
+    /// Of which calls.
+    pub pattern: Arc<Pattern>,
+    /// Local pid or port.
+    pub tracer: Term,
+    /// Whether it was found to be gone when it was to be told.
+    pub gone: Arc<AtomicBool>,
 }
 
 /// Which calls are told: those that a match specification accepts, or all.
@@ -199,30 +218,75 @@ fn trace_pattern(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     Ok(Term::small(count))
 }
 
+/// `erts_debug:breakpoint(Functions, Bool)`: how many functions it concerns.
+fn set_interpreted(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let interpreted = match arguments[1] {
+        atoms::TRUE => true,
+        atoms::FALSE => false,
+        _ => return Err(badarg()),
+    };
+    let selection = selection(arguments[0]).ok_or_else(badarg)?;
+    System::get().schedule().stop_world();
+    let mut count = 0;
+    for code in selection.modules() {
+        for (index, (_, name, arity)) in code.functions.iter().enumerate() {
+            if selection.accepts(*name, *arity) && built_in(code.module, *name, *arity).is_none() {
+                set_local(&code, index, |tracing| tracing.interpreted = interpreted);
+                count += 1;
+            }
+        }
+    }
+    System::get().schedule().resume_world();
+    Ok(Term::small(count))
+}
+
 /// What is done to functions that are loaded later.
 static ON_LOAD: RwLock<Option<CallTracing>> = RwLock::new(None);
+
+/// The functions of this code are traced no more.
+fn untrace(code: &ModuleCode) {
+    let is_traced = |index: &usize| atoll_code::entry_of(code, *index).is_some_and(|at| breakpoint_at(at).is_some());
+    let traced: Vec<usize> = (0..code.functions.len()).filter(is_traced).collect();
+    if !traced.is_empty() {
+        System::get().schedule().stop_world();
+        traced.into_iter().for_each(|index| atoll_code::set_breakpoint(code, index, None));
+        System::get().schedule().resume_world();
+    }
+}
+
+/// Nor are calls through the exports of this code, which is current.
+fn untrace_exports(code: &ModuleCode) {
+    for (function, arity, offset) in &code.exports {
+        let export = atoll_code::registry().existing_export(code.module, *function, *arity);
+        let traced = export.filter(|export| breakpoint_at(atoll_code::export_key(export)).is_some());
+        if let Some(export) = traced.filter(|_| built_in(code.module, *function, *arity).is_none()) {
+            set_global(traced_function(code.module, *function, *arity), code.address(*offset), export, None);
+        }
+    }
+}
+
+/// New code of a module waits for its `on_load` function: the present code is traced no more, whatever comes of that.
+pub fn waits_for_on_load(module: Term) {
+    if let Some(code) = atoll_code::module(module).and_then(|module| module.current) {
+        untrace(&code);
+        untrace_exports(&code);
+    }
+}
 
 /// Code that was replaced is traced no more.
 fn forget_replaced(module: Term) {
     let Some(versions) = atoll_code::module(module) else { return };
     if let Some(old) = versions.old {
-        let is_traced =
-            |index: &usize| atoll_code::entry_of(&old, *index).is_some_and(|at| breakpoint_at(at).is_some());
-        let traced: Vec<usize> = (0..old.functions.len()).filter(is_traced).collect();
-        if !traced.is_empty() {
-            System::get().schedule().stop_world();
-            traced.into_iter().for_each(|index| atoll_code::set_breakpoint(&old, index, None));
-            System::get().schedule().resume_world();
-        }
+        untrace(&old);
     }
-    let Some(code) = versions.current else { return };
-    for (function, arity, offset) in &code.exports {
-        let export = atoll_code::registry().existing_export(module, *function, *arity);
-        let traced = export.filter(|export| breakpoint_at(atoll_code::export_key(export)).is_some());
-        if let Some(export) = traced.filter(|_| built_in(module, *function, *arity).is_none()) {
-            set_global(traced_function(module, *function, *arity), code.address(*offset), export, None);
-        }
+    if let Some(code) = versions.current {
+        untrace_exports(&code);
     }
+}
+
+/// A module was deleted: its code, which is old now, is traced no more.
+pub fn deleted(module: Term) {
+    forget_replaced(module);
 }
 
 /// Code of a module was loaded: its functions are traced as was asked for (`trace_pattern(on_load, ...)`).
@@ -240,7 +304,7 @@ pub fn loaded(module: Term) {
     if wanted.calls.is_some() {
         set(Kinds { global: wanted.global, local: !wanted.global, ..none() }, wanted.calls);
     }
-    if let Some((pattern, tracer)) = wanted.meta {
+    if let Some(Meta { pattern, tracer, .. }) = wanted.meta {
         set(Kinds { meta: Some(tracer), ..none() }, Some(pattern));
     }
     if wanted.count.is_some() || wanted.time.is_some() {
@@ -260,20 +324,21 @@ fn apply(selection: &Selection, kinds: &Kinds, change: &Change, code: &ModuleCod
         if !selection.accepts(*name, *arity) || is_built_in {
             continue;
         }
-        if kinds.global && !is_exported {
-            // It cannot be traced so, and is traced no more as it was.
-            set_local(code, index, |tracing| tracing.calls = None);
-            continue;
-        }
-        count += 1;
         if kinds.global {
-            set_local(code, index, |tracing| tracing.calls = None);
-            if let Some(export) = export {
-                set_global(traced_function(code.module, *name, *arity), entry, export, change.pattern());
+            if matches!(change, Change::Set(_)) {
+                // What is traced through its export is traced in no other way, and what has none not at all.
+                set_local(code, index, |tracing| *tracing = CallTracing::default());
+            }
+            if is_exported {
+                count += 1;
+                if let Some(export) = export {
+                    set_global(traced_function(code.module, *name, *arity), entry, export, change.pattern());
+                }
             }
             continue;
         }
-        if let Some(export) = export.filter(|_| kinds.local) {
+        count += 1;
+        if let (Some(export), Change::Set(_)) = (export, change) {
             set_global(traced_function(code.module, *name, *arity), entry, export, None);
         }
         set_local(code, index, |tracing| change_local(tracing, kinds, change));
@@ -309,12 +374,20 @@ fn apply_to_built_ins(selection: &Selection, kinds: &Kinds, change: &Change, mod
         let Some(export) = built_in(module, function, arity) else { continue };
         let old = breakpoint_at(atoll_code::export_key(export));
         let mut tracing = old.as_ref().and_then(CallTracing::of).cloned().unwrap_or_default();
-        if kinds.global {
-            tracing.calls = change.pattern();
-            tracing.global = tracing.calls.is_some();
-        } else {
-            tracing.global &= !kinds.local;
-            change_local(&mut tracing, kinds, change);
+        match (kinds.global, change) {
+            (true, Change::Set(pattern)) => {
+                tracing = CallTracing { calls: Some(pattern.clone()), global: true, ..CallTracing::default() };
+            }
+            (true, _) if tracing.global => tracing = CallTracing::default(),
+            (true, _) => {}
+            (false, Change::Set(_)) => {
+                if std::mem::take(&mut tracing.global) {
+                    tracing.calls = None;
+                }
+                change_local(&mut tracing, kinds, change);
+            }
+            (false, _) if tracing.global => {}
+            (false, _) => change_local(&mut tracing, kinds, change),
         }
         if old.is_some() || !tracing.is_empty() {
             changes.push((export, (!tracing.is_empty()).then(|| Arc::new(tracing) as Duty)));
@@ -340,7 +413,7 @@ fn change_local(tracing: &mut CallTracing, kinds: &Kinds, change: &Change) {
         tracing.calls.clone_from(&set);
     }
     if let Some(pid) = kinds.meta {
-        tracing.meta = set.clone().map(|pattern| (pattern, pid));
+        tracing.meta = set.clone().map(|pattern| Meta { pattern, tracer: pid, gone: Arc::default() });
     }
     if kinds.count {
         match (change, &tracing.count) {
@@ -420,7 +493,7 @@ pub fn on_load_info(caller: &mut Caller<'_>, item: Term) -> Outcome {
 
 fn describe(caller: &mut Caller<'_>, tracing: &CallTracing, is_global: bool, item: Term) -> Outcome {
     let value = match atoms::atom_name(item) {
-        "all" if !tracing.is_empty() => {
+        "all" if !tracing.is_untraced() => {
             let words = ["traced", "match_spec", "meta", "meta_match_spec", "call_time", "call_count"];
             let mut pairs = Vec::new();
             for word in words {
@@ -431,7 +504,7 @@ fn describe(caller: &mut Caller<'_>, tracing: &CallTracing, is_global: bool, ite
             }
             caller.heap().list(pairs)
         }
-        _ if tracing.is_empty() => atoms::FALSE,
+        _ if tracing.is_untraced() => atoms::FALSE,
         word => info_item(caller, tracing, is_global, word).ok_or_else(badarg)?,
     };
     Ok(caller.heap().tuple(&[item, value]))
@@ -452,9 +525,12 @@ fn info_item(caller: &mut Caller<'_>, tracing: &CallTracing, is_global: bool, it
             Some(pattern) => specification(caller, pattern),
             None => atoms::FALSE,
         },
-        "meta" => tracing.meta.as_ref().map_or(Term::NIL, |(_, pid)| *pid),
+        "meta" => match &tracing.meta {
+            Some(meta) if !meta.gone.load(Ordering::Relaxed) => meta.tracer,
+            _ => Term::NIL,
+        },
         "meta_match_spec" => match &tracing.meta {
-            Some((pattern, _)) => specification(caller, pattern),
+            Some(meta) => specification(caller, &meta.pattern),
             None => atoms::FALSE,
         },
         "call_count" => match &tracing.count {

@@ -1,5 +1,5 @@
 //! `atoll erl`, and what `atoll erlc` and `atoll escript` share with it: OTP is booted with the words of an `erl`
-//! command line. `--heap NAME`, `--old-generation HOW` and `--otp DIR` may stand in front of them.
+//! command line. `--heap NAME`, `--old-generation HOW`, `--otp DIR` and `--root DIR` may stand in front of them.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -21,11 +21,12 @@ pub fn own_options(mut words: Vec<OsString>) -> Result<(Options, Vec<OsString>),
     if let Some(heap) = std::env::var_os(HEAP).filter(|heap| !heap.is_empty()) {
         options.heap = heap.to_string_lossy().into_owned();
     }
-    let is_own = |name: &str| matches!(name, "--heap" | "--otp" | "--old-generation");
+    let is_own = |name: &str| matches!(name, "--heap" | "--otp" | "--root" | "--old-generation");
     while let Some(name) = words.first().and_then(|word| word.to_str()).filter(|name| is_own(name)) {
         let value = words.get(1).cloned().ok_or_else(|| format!("{name}: a value is missing"))?;
         match name {
             "--heap" => options.heap = value.to_string_lossy().into_owned(),
+            "--root" => options.root = Some(PathBuf::from(value)),
             "--otp" => options.otp = Some(PathBuf::from(value)),
             _ => {
                 options.mark_sweep = OldGeneration::from_str(&value.to_string_lossy(), false)

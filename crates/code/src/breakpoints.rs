@@ -28,6 +28,10 @@ pub struct TracedFunction {
 /// Traced functions by module, name and arity.
 type Functions = HashMap<(Term, Term, u8), &'static TracedFunction>;
 
+/// Told of a call, as part of what is kept until the return: the process's error handler is called in the function's place
+/// (`erts_debug:breakpoint/2`).
+pub const INTERPRETED: u8 = 64;
+
 /// What is done at a breakpoint.
 pub type Duty = Arc<dyn Any + Send + Sync>;
 

@@ -9,11 +9,11 @@ mod registry;
 mod server;
 
 pub use breakpoints::{
-    Breakpoint, Duty, TracedFunction, breakpoint_at, entry_of, export_key, set_breakpoint, set_breakpoint_handler,
-    set_export_breakpoint, traced_function,
+    Breakpoint, Duty, INTERPRETED, TracedFunction, breakpoint_at, entry_of, export_key, set_breakpoint,
+    set_breakpoint_handler, set_export_breakpoint, traced_function,
 };
 pub use built_in_points::{set_built_in_breakpoints, set_built_in_handlers};
-pub use ranges::{Frame, LineEntry, ModuleCode, find_code, frame_of};
+pub use ranges::{Frame, LineEntry, ModuleCode, backtrace_depth, find_code, frame_of, set_backtrace_depth};
 pub use registry::{Registry, Resolver, Stubs, registry};
 pub use server::{
     CodeError, Linked, LoadedModule, Prepared, Translate, Translated, delete_module, finish_on_load, has_old_code,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use atoll_heap::immovable;
 use atoll_term::{FunEntry, Term, Word};
@@ -96,6 +97,19 @@ pub struct Frame {
     pub arity: u8,
     /// File and line, if known.
     pub location: Option<(Box<str>, u32)>,
+}
+
+/// Entries of a stack trace (`backtrace_depth`).
+static BACKTRACE_DEPTH: AtomicUsize = AtomicUsize::new(8);
+
+/// How many entries a stack trace has at most.
+pub fn backtrace_depth() -> usize {
+    BACKTRACE_DEPTH.load(Ordering::Relaxed).max(1)
+}
+
+/// Sets how many entries stack traces have at most, at least one; what was set before.
+pub fn set_backtrace_depth(entries: usize) -> usize {
+    BACKTRACE_DEPTH.swap(entries, Ordering::Relaxed)
 }
 
 /// The function and line of the instruction that contains or ends before `address`: for a return address, the call.

@@ -1,11 +1,11 @@
 //! Exports and fun entries: made on first mention, never removed, found by name.
 
 use std::collections::HashMap;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use atoll_etf::Resolve;
-use atoll_term::{Export, FunEntry, Term, Word, atoms};
+use atoll_term::{Export, FunEntry, MagicValue, Term, Word, atoms, known};
 use parking_lot::RwLock;
 
 /// Makes code words that an entry without code points to, so that a call through it reaches the error handler.
@@ -168,5 +168,41 @@ impl Resolve for Resolver {
 
     fn this_node(&self) -> (Term, u32) {
         atoll_term::this_node()
+    }
+
+    fn magic(&mut self, numbers: [u32; 3]) -> Option<Arc<MagicValue>> {
+        known::find(numbers)
+    }
+}
+
+/// As [`Resolver`], with one answer for each reference, so that what is decoded twice takes as many words both times.
+#[derive(Default)]
+pub(crate) struct LiteralResolver {
+    magic: HashMap<[u32; 3], Option<Arc<MagicValue>>>,
+}
+
+impl Resolve for LiteralResolver {
+    fn export(&mut self, module: Term, name: Term, arity: u8) -> &'static Export {
+        Resolver.export(module, name, arity)
+    }
+
+    fn fun(
+        &mut self,
+        module: Term,
+        old_unique: u32,
+        unique: [u8; 16],
+        index: u32,
+        arity: u8,
+        free: u32,
+    ) -> &'static FunEntry {
+        Resolver.fun(module, old_unique, unique, index, arity, free)
+    }
+
+    fn this_node(&self) -> (Term, u32) {
+        Resolver.this_node()
+    }
+
+    fn magic(&mut self, numbers: [u32; 3]) -> Option<Arc<MagicValue>> {
+        self.magic.entry(numbers).or_insert_with(|| known::find(numbers)).clone()
     }
 }

@@ -12,7 +12,7 @@ use parking_lot::RwLock;
 
 use crate::built_in_points;
 use crate::ranges::{self, LineEntry, ModuleCode};
-use crate::registry::{Resolver, registry};
+use crate::registry::{LiteralResolver, registry};
 
 /// Why a module cannot be loaded.
 #[derive(Debug)]
@@ -89,6 +89,8 @@ pub struct LoadedModule {
     pub old: Option<Arc<ModuleCode>>,
     /// A version that becomes the newest when its `on_load` function has returned `ok`.
     pub pending: Option<Arc<ModuleCode>>,
+    /// Versions that waited when another one came. They stay: their `on_load` functions may still run.
+    given_up: Vec<Arc<ModuleCode>>,
 }
 
 static MODULES: RwLock<Option<HashMap<Term, LoadedModule>>> = RwLock::new(None);
@@ -231,27 +233,29 @@ fn decode_literals(file: &Module) -> Result<(Option<immovable::Block>, Vec<Term>
         CodeError::Content(format!("literal {index} of module {} is not a valid term: {error}", file.atoms[0]))
     };
     let options = DecodeOptions::default();
+    let mut resolver = LiteralResolver::default();
     let mut measure = Measure::default();
     for (index, literal) in file.literals.iter().enumerate() {
-        decode(literal, options, &mut Resolver, &mut measure).map_err(|error| content(index, error))?;
+        decode(literal, options, &mut resolver, &mut measure).map_err(|error| content(index, error))?;
     }
     let mut block = immovable::Block::new(measure.words);
     let mut terms = Vec::with_capacity(file.literals.len());
     for (index, literal) in file.literals.iter().enumerate() {
-        let (term, _) = decode(literal, options, &mut Resolver, &mut block).map_err(|error| content(index, error))?;
+        let (term, _) = decode(literal, options, &mut resolver, &mut block).map_err(|error| content(index, error))?;
         terms.push(term);
     }
     Ok((Some(block), terms))
 }
 
 /// Makes a prepared module current; what was current becomes old. A module with an `on_load` function waits for
-/// [`finish_on_load`] first. Returns the module's name, and whether it waits.
+/// [`finish_on_load`] first, in the place of one that waits already. Returns the module's name, and whether it waits.
 pub fn load(prepared: Prepared) -> Result<(Term, bool), CodeError> {
     let mut modules = MODULES.write();
     let entry = modules.get_or_insert_default().entry(prepared.code.module).or_default();
-    if entry.pending.is_some() || entry.current.is_some() && entry.old.is_some() {
+    if entry.current.is_some() && entry.old.is_some() {
         return Err(CodeError::NotPurged);
     }
+    entry.given_up.extend(entry.pending.take());
     let code = Arc::new(prepared.code);
     built_in_points::prepare(&code);
     ranges::add(&code);

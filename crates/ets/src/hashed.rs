@@ -5,6 +5,7 @@ use atoll_heap::Stored;
 use atoll_term::{Term, exactly_equal, hash};
 use parking_lot::{RwLock, RwLockWriteGuard};
 
+use crate::garbage::Garbage;
 use crate::segment::{Entry, Rows, Segment, key_of};
 use crate::status::{Gone, Status};
 use crate::traversal::Fate;
@@ -21,6 +22,23 @@ pub(crate) enum Duplicates {
     Different,
     /// Both stay.
     All,
+}
+
+/// How the rows of a hashed table are spread over its slots.
+#[derive(Clone, Copy, Debug)]
+pub struct Spread {
+    /// Slots, as `ets:slot/2` numbers them.
+    pub slots: usize,
+    /// Rows, those of dead keys too.
+    pub rows: usize,
+    /// Sum of the squares of the slots' numbers of rows.
+    pub squares: usize,
+    /// Fewest rows of a slot.
+    pub fewest: usize,
+    /// Most rows of a slot.
+    pub most: usize,
+    /// Rows that were deleted and are kept because the table is fixed.
+    pub dead: usize,
 }
 
 /// The rows of a hashed table.
@@ -283,27 +301,27 @@ impl Hashed {
         Ok(self.first_after(self.index(hash), Some(hash), found))
     }
 
-    /// Takes everything out; keys too, whether the table is fixed or not. Returns how many rows there were.
-    pub(crate) fn clear(&self, status: &Status) -> usize {
-        let mut count = 0;
-        for segment in &self.segments {
-            let mut segment = segment.0.write();
-            count += segment.rows;
-            if status.is_fixed() && status.is_alive() {
-                let Segment { rows, words, .. } = &mut *segment;
-                (*rows, *words) = (0, 0);
+    /// Takes everything out; while the table is fixed the keys stay.
+    pub(crate) fn clear(&self, status: &Status) -> Garbage {
+        let mut garbage = Garbage::default();
+        // All of them, in the order in which `insert` takes them: nobody sees a part of the table empty.
+        let mut segments: Vec<_> = self.segments.iter().map(|segment| segment.0.write()).collect();
+        let keep = status.is_fixed() && status.is_alive();
+        for segment in &mut segments {
+            let rows = segment.rows;
+            if keep {
+                garbage.count(rows);
+                (segment.rows, segment.words) = (0, 0);
                 segment.has_dead = true;
                 segment.retain(|entry| {
                     entry.dead = true;
                     true
                 });
             } else {
-                let old = std::mem::replace(&mut *segment, Segment::new(self.segment_bits));
-                drop(segment);
-                drop(old);
+                garbage.add(std::mem::replace(&mut **segment, Segment::new(self.segment_bits)).into_places(), rows);
             }
         }
-        count
+        garbage
     }
 
     /// The table is not fixed any more: takes out the keys that were kept.
@@ -322,7 +340,8 @@ impl Hashed {
 
     /// Rows, and the words that they keep outside of collected heaps.
     pub(crate) fn size(&self) -> (usize, usize) {
-        self.segments.iter().fold((0, 0), |(rows, words), segment| {
+        let own = self.segments.len() * size_of::<Padded>() / size_of::<Term>();
+        self.segments.iter().fold((0, own), |(rows, words), segment| {
             let segment = segment.0.read();
             let places = segment.places() * size_of::<Option<Entry>>() / size_of::<Term>();
             (rows + segment.rows, words + segment.words + places)
@@ -333,6 +352,51 @@ impl Hashed {
     pub(crate) fn slot_bits(&self) -> u32 {
         let most = self.segments.iter().map(|segment| segment.0.read().bits()).max().unwrap_or(0);
         self.segment_bits + most
+    }
+
+    /// How the rows are spread over the slots.
+    pub(crate) fn spread(&self) -> Spread {
+        let bits = self.slot_bits();
+        let mut spread = Spread { slots: 1 << bits, rows: 0, squares: 0, fewest: usize::MAX, most: 0, dead: 0 };
+        let mut used = 0;
+        let mut end_slot = |spread: &mut Spread, rows: usize| {
+            used += 1;
+            spread.rows += rows;
+            spread.squares += rows * rows;
+            spread.fewest = spread.fewest.min(rows);
+            spread.most = spread.most.max(rows);
+        };
+        for segment in &self.segments {
+            let segment = segment.0.read();
+            let mut slot: Option<(u64, usize)> = None;
+            for entry in segment.entries_after(None) {
+                let number = u64::from(entry.hash) >> (u32::BITS - bits);
+                let rows = entry.rows().len();
+                spread.dead += if entry.dead { rows } else { 0 };
+                slot = match slot {
+                    Some((current, count)) if current == number => Some((number, count + rows)),
+                    Some((_, count)) => {
+                        end_slot(&mut spread, count);
+                        Some((number, rows))
+                    }
+                    None => Some((number, rows)),
+                };
+            }
+            if let Some((_, count)) = slot {
+                end_slot(&mut spread, count);
+            }
+        }
+        if used < spread.slots {
+            spread.fewest = 0;
+        }
+        spread
+    }
+
+    /// Visits all rows, those of dead keys too.
+    pub(crate) fn each(&self, mut visit: impl FnMut(&Stored)) {
+        for segment in &self.segments {
+            segment.0.read().entries_after(None).for_each(|entry| entry.rows().iter().for_each(&mut visit));
+        }
     }
 
     /// Visits the rows of a slot.

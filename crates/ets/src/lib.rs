@@ -10,6 +10,7 @@
 
 mod fault;
 mod fixation;
+mod garbage;
 mod hashed;
 pub mod match_spec;
 mod ordered;
@@ -25,6 +26,10 @@ mod update;
 
 pub use fault::Fault;
 pub use fixation::Since;
-pub use registry::{Access, Handle, all, create, delete, find, give_away, identifier, named, reference, rename};
+pub use garbage::Garbage;
+pub use hashed::Spread;
+pub use registry::{
+    Access, Handle, all, create, delete, find, give_away, identifier, named, names_collide, reference, rename,
+};
 pub use table::{Kind, Options, Protection, Table, WriteConcurrency};
 pub use traversal::{Cursor, Portion};

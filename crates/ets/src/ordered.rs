@@ -8,6 +8,7 @@ use atoll_heap::Stored;
 use atoll_term::{Term, compare, exactly_equal};
 use parking_lot::RwLock;
 
+use crate::garbage::Garbage;
 use crate::partial::{PartialKey, compare_partial};
 use crate::segment::key_of;
 use crate::status::{Gone, Status};
@@ -34,7 +35,8 @@ impl Placed for Place {
     }
 }
 
-struct Row {
+/// A row, in the order of its key.
+pub(crate) struct Row {
     stored: Stored,
     position: usize,
 }
@@ -300,10 +302,9 @@ impl Ordered {
         self.tree.read().rows.iter().nth(number).map(|row| found(&row.stored))
     }
 
-    /// Takes everything out. Returns how many rows there were.
-    pub(crate) fn clear(&self) -> usize {
-        let old = std::mem::take(&mut *self.tree.write());
-        old.rows.len()
+    /// Takes everything out.
+    pub(crate) fn clear(&self) -> Garbage {
+        Garbage::ordered(std::mem::take(&mut *self.tree.write()).rows)
     }
 
     /// Rows, and the words that they keep outside of collected heaps.

@@ -5,11 +5,12 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::sync::{Arc, LazyLock, Once};
 
 use atoll_heap::{Mutator, architecture};
-use atoll_process::{Own, Process, System, signal};
-use atoll_term::{Build, MagicValue, Term, atoms};
+use atoll_process::{Own, Process, ReferenceId, System, signal};
+use atoll_term::{Build, MagicValue, Term, atoms, known};
 use parking_lot::{Mutex, RwLock};
 
 use crate::fault::Fault;
+use crate::garbage::Garbage;
 use crate::table::{Options, Protection, Table};
 
 /// Parts of the name table, each with a lock of its own.
@@ -20,6 +21,8 @@ type TableIds = Mutex<HashMap<Term, HashSet<u64>>>;
 struct Registry {
     names: Vec<RwLock<HashMap<Term, Arc<Table>>>>,
     tables: RwLock<BTreeMap<u64, Arc<Table>>>,
+    /// For references that came in from outside as text or bytes.
+    references: RwLock<HashMap<ReferenceId, Arc<Table>>>,
     owned: TableIds,
     fixed: TableIds,
     next: AtomicU64,
@@ -28,6 +31,7 @@ struct Registry {
 static REGISTRY: LazyLock<Registry> = LazyLock::new(|| Registry {
     names: (0..NAME_SHARDS).map(|_| RwLock::default()).collect(),
     tables: RwLock::default(),
+    references: RwLock::default(),
     owned: Mutex::default(),
     fixed: Mutex::default(),
     next: AtomicU64::new(1),
@@ -40,7 +44,7 @@ struct TableReference(Arc<Table>);
 pub enum Handle<'h> {
     /// Found by a reference, which keeps it.
     Referred(&'h Table),
-    /// Found by its name.
+    /// Found by its name, or by the numbers of its reference.
     Named(Arc<Table>),
 }
 
@@ -78,9 +82,20 @@ fn names(name: Term) -> &'static RwLock<HashMap<Term, Arc<Table>>> {
     &REGISTRY.names[name.atom_index() as usize % NAME_SHARDS]
 }
 
+/// Whether tables of these names have a lock in common.
+pub fn names_collide(one: Term, other: Term) -> bool {
+    std::ptr::eq(names(one), names(other))
+}
+
 /// The table of this name.
 pub fn named(name: Term) -> Option<Arc<Table>> {
     names(name).read().get(&name).cloned()
+}
+
+/// The table of a reference that does not keep it, because it was read from text or bytes.
+fn referred(term: Term) -> Result<Arc<Table>, Fault> {
+    let id = ReferenceId::of(term).ok_or(Fault::Type)?;
+    REGISTRY.references.read().get(&id).cloned().ok_or(Fault::Type)
 }
 
 /// The table that a term stands for, if `pid` may do with it what it wants.
@@ -91,8 +106,10 @@ pub fn find<'h>(term: Term, pid: Term, access: Access) -> Result<Handle<'h>, Fau
     let table = if term.is_atom() {
         Handle::Named(named(term).ok_or(Fault::Id)?)
     } else {
-        let reference = term.magic_value().and_then(|value| value.0.downcast_ref::<TableReference>());
-        Handle::Referred(&reference.ok_or(Fault::Type)?.0)
+        match term.magic_value().map(|value| value.0.downcast_ref::<TableReference>()) {
+            Some(reference) => Handle::Referred(&reference.ok_or(Fault::Type)?.0),
+            None => Handle::Named(referred(term)?),
+        }
     };
     if !table.status.is_alive() {
         return Err(Fault::Id);
@@ -114,8 +131,13 @@ pub fn shared(table: &Table) -> Option<Arc<Table>> {
 pub fn reference(heap: &mut Mutator, table: &Table) -> Term {
     match shared(table) {
         Some(shared) => {
-            let value = Arc::new(MagicValue(Box::new(TableReference(shared))));
-            heap.magic_reference(table.reference.0, value)
+            let numbers = table.reference.0;
+            let value = known::find(numbers).unwrap_or_else(|| {
+                let value = Arc::new(MagicValue(Box::new(TableReference(shared))));
+                known::remember(numbers, &value);
+                value
+            });
+            heap.magic_reference(numbers, value)
         }
         None => table.reference.term(heap),
     }
@@ -167,15 +189,16 @@ pub fn create(owner: &Process, name: Term, options: Options) -> Result<Arc<Table
         names.insert(name, Arc::clone(&table));
     }
     REGISTRY.tables.write().insert(id, Arc::clone(&table));
+    REGISTRY.references.write().insert(table.reference, Arc::clone(&table));
     owner.has_exit_work.store(true, Ordering::SeqCst);
     note(&REGISTRY.owned, owner.pid, id);
     Ok(table)
 }
 
-/// Deletes a table with all its rows. Returns how many there were.
-pub fn delete(table: &Table) -> usize {
+/// Deletes a table. Returns its rows.
+pub fn delete(table: &Table) -> Garbage {
     if !table.status.delete() {
-        return 0;
+        return Garbage::default();
     }
     if table.options().named {
         names(table.name()).write().remove(&table.name());
@@ -184,12 +207,12 @@ pub fn delete(table: &Table) -> usize {
     for (pid, _) in table.fixed().map_or_else(Vec::new, |(_, holders)| holders) {
         forget(&REGISTRY.fixed, pid, table.id);
     }
-    let count = table.clear();
+    let rows = table.clear();
     let heir = table.heir.lock().take();
     drop(heir);
-    let registered = REGISTRY.tables.write().remove(&table.id);
+    let registered = (REGISTRY.tables.write().remove(&table.id), REGISTRY.references.write().remove(&table.reference));
     drop(registered);
-    count
+    rows
 }
 
 /// Gives a table another name.

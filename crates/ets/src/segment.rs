@@ -31,10 +31,11 @@ pub(crate) struct Entry {
 impl Entry {
     /// The rows that are not deleted.
     pub(crate) fn live(&self) -> &[Stored] {
-        if self.dead { &[] } else { self.all() }
+        if self.dead { &[] } else { self.rows() }
     }
 
-    fn all(&self) -> &[Stored] {
+    /// The rows, whether they are deleted or not.
+    pub(crate) fn rows(&self) -> &[Stored] {
         match &self.rows {
             Rows::One(row) => std::slice::from_ref(row),
             Rows::Many(rows) => rows,
@@ -43,7 +44,7 @@ impl Entry {
 
     /// The key.
     pub(crate) fn key(&self, position: usize) -> Term {
-        self.all().first().map_or(Term::NONE, |row| key_of(row.term(), position))
+        self.rows().first().map_or(Term::NONE, |row| key_of(row.term(), position))
     }
 
     /// Takes the rows out, for an entry that is about to go.
@@ -194,8 +195,13 @@ impl Segment {
         self.bits
     }
 
-    /// Places.
+    /// Places; not the few more that the last entries may need, so that tables with the same rows tell the same.
     pub(crate) fn places(&self) -> usize {
-        self.places.len()
+        if self.bits == 0 { 0 } else { 1 << self.bits }
+    }
+
+    /// The places of a segment that goes.
+    pub(crate) fn into_places(self) -> Vec<Option<Entry>> {
+        self.places
     }
 }

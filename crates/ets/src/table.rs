@@ -4,12 +4,13 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use atoll_heap::{Mutator, Stored};
 use atoll_process::ReferenceId;
-use atoll_term::{Build, Term};
+use atoll_term::{Build, OffHeapBinary, Term, each_off_heap_binary};
 use parking_lot::Mutex;
 
 use crate::fault::Fault;
 use crate::fixation::Fixations;
-use crate::hashed::{Duplicates, Hashed};
+use crate::garbage::Garbage;
+use crate::hashed::{Duplicates, Hashed, Spread};
 use crate::ordered::{Ordered, Place, Span};
 use crate::segment::key_of;
 use crate::status::Status;
@@ -55,9 +56,11 @@ pub enum WriteConcurrency {
     On,
     /// `auto`
     Auto,
+    /// `{debug_hash_fixed_number_of_locks, Locks}`, which OTP's tests use.
+    Locks(u32),
 }
 
-/// Options of a new table. Concurrency needs none; they are kept for `ets:info`.
+/// Options of a new table. `write_concurrency` gives it more locks; the others of concurrency are kept for `ets:info`.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// Type.
@@ -118,7 +121,7 @@ pub struct Table {
     pub(crate) rows: Rows,
 }
 
-/// Segments of tables that several processes may write to, as a power of two.
+/// Segments of tables that are made for several writers, as a power of two.
 const MANY_SEGMENTS: u32 = 6;
 /// Segments of others.
 const FEW_SEGMENTS: u32 = 4;
@@ -126,7 +129,9 @@ const FEW_SEGMENTS: u32 = 4;
 impl Table {
     pub(crate) fn new(id: u64, name: Term, owner: Term, options: Options) -> Table {
         let position = options.position;
-        let segments = if options.protection == Protection::Public { MANY_SEGMENTS } else { FEW_SEGMENTS };
+        let is_shared = options.protection != Protection::Private;
+        let is_written_by_many = is_shared && options.write_concurrency != WriteConcurrency::Off;
+        let segments = if is_written_by_many { MANY_SEGMENTS } else { FEW_SEGMENTS };
         let rows = match options.kind {
             Kind::Set => Rows::Hashed(Hashed::new(segments, position, Duplicates::Replace)),
             Kind::Bag => Rows::Hashed(Hashed::new(segments, position, Duplicates::Different)),
@@ -208,6 +213,26 @@ impl Table {
         match &self.rows {
             Rows::Hashed(rows) => rows.size(),
             Rows::Ordered(rows) => rows.size(),
+        }
+    }
+
+    /// How a hashed table's rows are spread over its slots; looks at all of them.
+    pub fn spread(&self) -> Option<Spread> {
+        match &self.rows {
+            Rows::Hashed(rows) => Some(rows.spread()),
+            Rows::Ordered(_) => None,
+        }
+    }
+
+    /// Visits the binaries outside of heaps that rows hold, those too that are deleted and kept because the table is fixed.
+    pub fn each_binary(&self, mut visit: impl FnMut(&OffHeapBinary)) {
+        let mut row = |row: &Stored| each_off_heap_binary(row.term(), &mut visit);
+        match &self.rows {
+            Rows::Hashed(rows) => rows.each(row),
+            Rows::Ordered(rows) => rows.scan(&Span::ALL, false, |stored| {
+                row(stored);
+                true
+            }),
         }
     }
 
@@ -299,8 +324,8 @@ impl Table {
         drop(removed);
     }
 
-    /// Takes out everything. Returns how many rows there were.
-    pub fn clear(&self) -> usize {
+    /// Takes out everything.
+    pub fn clear(&self) -> Garbage {
         match &self.rows {
             Rows::Hashed(rows) => rows.clear(&self.status),
             Rows::Ordered(rows) => rows.clear(),

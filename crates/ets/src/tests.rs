@@ -110,7 +110,11 @@ fn tables_do_as_a_model_does() {
             keys.sort_unstable();
         }
         assert!(keys.iter().eq(model.keys()), "{kind:?}");
-        assert_eq!(table.clear(), model.values().map(Vec::len).sum::<usize>());
+        let mut garbage = table.clear();
+        assert_eq!(garbage.rows(), model.values().map(Vec::len).sum::<usize>());
+        // Rows are freed few at a time, and all of them.
+        let portions = (0..).take_while(|_| garbage.free(3)).count();
+        assert!(portions * 3 >= garbage.rows().saturating_sub(6) && !garbage.free(1));
         assert_eq!((table.size().0, walk(&table, heap).len()), (0, 0));
         architecture().destroy(heap);
     }

@@ -38,10 +38,14 @@ fn count(
         _ => return Err(Fault::Argument),
     };
     let position = position.as_small().ok_or(Fault::Argument)?;
+    // What the operation says comes before what the row has.
+    if !increment.is_integer() || limit.is_some_and(|(threshold, value)| !threshold.is_integer() || !value.is_integer())
+    {
+        return Err(Fault::Argument);
+    }
     let index = changeable(position, row.len(), key_position)?;
     let value = value_of(row, changes, index);
-    let integers = increment.is_integer() && value.is_integer();
-    if !integers || limit.is_some_and(|(threshold, value)| !threshold.is_integer() || !value.is_integer()) {
+    if !value.is_integer() {
         return Err(Fault::Argument);
     }
     let sum = arithmetic::add(heap, value, increment).map_err(|_| Fault::Argument)?;

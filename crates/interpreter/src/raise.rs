@@ -138,7 +138,8 @@ unsafe fn unwind(
                 trace::given(exception.trace, exception.class, &mut own.mutator)
             }
         } else {
-            let top = explicit_top(&exception, top, at, &mut own.mutator);
+            let place = if at.is_null() { returns_to(e, base, &own.mutator) } else { Some(at) };
+            let top = explicit_top(&exception, top, place, at.is_null(), &mut own.mutator);
             trace::take(exception.class, top, at, e, base, &mut own.mutator)
         };
         let found = if own.catches > 0 { find_handler(e, base) } else { None };
@@ -190,13 +191,28 @@ fn is_raw(trace: Term) -> bool {
     matches!(trace.tuple_elements(), Some([class, _] | [class, _, _]) if Class::from_atom(*class).is_some())
 }
 
+/// The address on top of a stack, if it is one: where a built-in function that was applied returns to.
+///
+/// # Safety
+/// `e..base` are words of the stack of the process whose heap this is.
+unsafe fn returns_to(e: *const Word, base: *const Word, heap: &Mutator) -> Option<*const Word> {
+    // SAFETY: the caller's obligation.
+    let content = (e < base).then(|| Term::from_word(unsafe { heap.stack_reader().read(e) }))?;
+    (content.is_header() && !content.is_none()).then_some(content.word() as *const Word)
+}
+
 /// `error/2,3` give the arguments, and the information, of the function that called them; the construction of a
 /// bitstring gives information.
-fn explicit_top(exception: &Exception, top: Term, at: *const Word, heap: &mut Mutator) -> Term {
+fn explicit_top(exception: &Exception, top: Term, at: Option<*const Word>, applied: bool, heap: &mut Mutator) -> Term {
     if exception.arguments.is_none() && exception.error_info.is_none() || !top.is_nil() {
         return top;
     }
-    let Some(frame) = (!at.is_null()).then(|| atoll_code::frame_of(at)).flatten() else { return top };
+    let Some(frame) = at.and_then(atoll_code::frame_of) else { return top };
+    // A function that applied `error` as its last act is not on the stack any more: its arguments are not those of another.
+    let length = atoll_operations::list::elements(exception.arguments).map(|elements| elements.len());
+    if applied && length != Some(usize::from(frame.arity)) {
+        return top;
+    }
     let arguments =
         if exception.arguments.is_list() { exception.arguments } else { Term::small(i64::from(frame.arity)) };
     let info = if exception.error_info.is_none() { Term::NIL } else { exception.error_info };

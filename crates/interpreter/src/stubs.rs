@@ -104,6 +104,16 @@ pub fn untraced_body(export: &'static Export) -> *const Word {
     *MADE.lock().entry(key).or_insert_with(|| code(call::built_in_body, &operands()) as usize) as *const Word
 }
 
+/// The built-in function that a process will call again when it goes on at this address, which is that of an instruction.
+pub unsafe fn built_in_at(address: *const Word) -> Option<&'static Export> {
+    // SAFETY: a process goes on at an instruction, whose first word is its handler; this one has three operands, of
+    // which the last is an export.
+    unsafe {
+        let is_call = *address == crate::translate::handler(call::built_in_body);
+        is_call.then(|| &*(*address.add(3) as *const Export))
+    }
+}
+
 /// Makes the code of exports and funs without code.
 pub struct InterpreterStubs;
 

@@ -2,13 +2,10 @@
 //! `{Class, Top, Addresses}` where `Top` is `[]` or `{Module, Name, ArityOrArguments, ErrorInfo | []}`, and
 //! `Addresses` is a list of code addresses as small integers; or `{Class, List}` for a trace that the program gave.
 
-use atoll_code::frame_of;
+use atoll_code::{backtrace_depth, frame_of};
 use atoll_heap::Mutator;
 use atoll_operations::Class;
 use atoll_term::{Build, Term, Word, atoms, map};
-
-/// Frames that a trace keeps (`backtrace_depth`).
-pub const DEPTH: usize = 8;
 
 /// A raw trace of the present stack. `at` is the address after the failing instruction, null if `top` stands for it.
 ///
@@ -22,14 +19,15 @@ pub unsafe fn take(
     base: *const Word,
     heap: &mut Mutator,
 ) -> Term {
-    let mut addresses = Vec::with_capacity(DEPTH + 1);
+    let depth = backtrace_depth();
+    let mut addresses = Vec::new();
     if !at.is_null() {
         addresses.push(Term::small(at as i64));
     }
     let reader = heap.stack_reader();
     let mut word = stack;
     let mut last = Term::NONE;
-    while word < base && addresses.len() < DEPTH + usize::from(!at.is_null()) {
+    while word < base && addresses.len() < depth + usize::from(!at.is_null()) {
         // SAFETY: the word lies on the stack.
         let content = Term::from_word(unsafe { reader.read(word) });
         // Recursion leaves the same address many times in a row; it is told once, as in OTP.
@@ -108,7 +106,7 @@ pub fn to_list(raw: Term, heap: &mut Mutator) -> Term {
         };
         entries.insert(0, (module, name, arguments, location));
     }
-    entries.truncate(DEPTH);
+    entries.truncate(backtrace_depth());
     let list: Vec<Term> = entries.iter().map(|(m, n, a, l)| heap.tuple(&[*m, *n, *a, *l])).collect();
     heap.list(list)
 }

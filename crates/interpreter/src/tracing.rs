@@ -115,7 +115,13 @@ pub fn place_in(own: &Own, heap: &mut ScratchHeap) -> Term {
 /// Module, name and arity of the function in which a process that does not run is.
 fn place(own: &Own) -> Option<[Term; 3]> {
     if own.address != entry_points().start {
-        let frame = frame_of(own.address.wrapping_add(1))?;
+        // SAFETY: a process that does not run has the address of the instruction with which it goes on.
+        if let Some(export) = unsafe { crate::stubs::built_in_at(own.address) } {
+            return Some([export.module, export.name, Term::small(export.arity.into())]);
+        }
+        // Where it goes on may be code of the machine's own: then it is in the function that will be returned to.
+        let frame = frame_of(own.address.wrapping_add(1))
+            .or_else(|| atoll_process::inspect::return_addresses(own, 1).into_iter().find_map(frame_of))?;
         return Some([frame.module, frame.name, Term::small(frame.arity.into())]);
     }
     // It is about to call what it was spawned with.

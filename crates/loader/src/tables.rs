@@ -127,6 +127,9 @@ pub(crate) fn literals(data: &[u8]) -> Result<Vec<Box<[u8]>>> {
     Ok(literals)
 }
 
+/// Higher numbers of lines are not kept, as in OTP.
+const HIGHEST_LINE: u32 = (1 << 24) - 2;
+
 /// Reads `Line`. Lines of the file that holds the module come first; an atom-tagged item names the
 /// file of the items behind it.
 pub(crate) fn lines(data: &[u8], module: &str) -> Result<LineTable> {
@@ -151,6 +154,7 @@ pub(crate) fn lines(data: &[u8], module: &str) -> Result<LineTable> {
             .and_then(|value| u32::try_from(value).ok())
             .ok_or_else(|| cursor.error("a line or file number is out of range"))?;
         match tag {
+            compact::TAG_INTEGER if value > HIGHEST_LINE => entries.push((0, 0)),
             compact::TAG_INTEGER => entries.push((file, value)),
             compact::TAG_ATOM if value as usize <= names => file = value,
             compact::TAG_ATOM => {

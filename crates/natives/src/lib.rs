@@ -9,6 +9,7 @@ use atoll_process::BuiltIn;
 
 mod buffers;
 pub mod dirty;
+mod dirty_calls;
 mod files;
 mod sockets;
 mod support;
@@ -25,6 +26,7 @@ pub const MODULES: &[&str] = &["prim_file", "prim_buffer", "erl_tracer", "zlib",
 /// The tables of all areas.
 const AREAS: &[&[BuiltIn]] = &[
     buffers::BUILT_INS,
+    dirty_calls::BUILT_INS,
     files::directories::BUILT_INS,
     files::handles::BUILT_INS,
     files::information::BUILT_INS,

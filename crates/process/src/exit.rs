@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use atoll_heap::architecture;
 use atoll_term::{Build, Term, atoms};
 
+use crate::handle::reply;
 use crate::mailbox::Mailbox;
 use crate::process::{Own, Process};
 use crate::sequence::{self, Mark};
@@ -25,6 +26,8 @@ pub fn terminate(process: NonNull<Process>, reason: Term) {
     }
     if own.flags.traced {
         crate::tracing::event(pid, own, crate::tracing::PROCS, "exit", &[reason]);
+        // The rest is done in one go, without others running in between.
+        crate::tracing::event(pid, own, crate::tracing::EXITING, "out_exited", &[Term::small(0)]);
     }
     let marks = if own.token().is_some() { exits_told(pid, own, reason) } else { Vec::new() };
     let rare = own.rare.take();
@@ -95,6 +98,10 @@ fn tell_others(system: &System, own: &mut Own, pid: Term, reason: Term, rare: cr
                 signal::discard(fragment);
             }
         }
+    }
+    // Collections that were asked for and do not happen any more.
+    for request in &rare.collections {
+        reply(own, request, atoms::FALSE);
     }
     for suspended in &rare.suspending {
         if let Err(fragment) = system.deliver(*suspended, signal::bare(Signal::Resume)) {

@@ -55,27 +55,28 @@ pub fn receive_signals(process: &Process, own: &mut Own, answer: &mut dyn FnMut(
                 }
             }
             None => {
-                if own.flags.traced {
-                    // SAFETY: the fragment is ours.
-                    let message = unsafe { fragment.as_ref() }.term;
-                    tracing::event(process.pid, own, tracing::RECEIVE, "receive", &[message]);
-                }
+                tell_of(process.pid, own, fragment, Term::NONE);
                 own.mailbox.push(fragment);
-            }
-            Some(body) if matches!(*body, Signal::Message { .. }) => {
-                if own.flags.traced {
-                    // SAFETY: the fragment is ours.
-                    let message = unsafe { fragment.as_ref() }.term;
-                    tracing::event(process.pid, own, tracing::RECEIVE, "receive", &[message]);
-                }
-                if let Signal::Message { mark } = *body {
-                    sequence::push(own, fragment, mark);
-                }
             }
             Some(body) => fate = act(process, own, *body, fragment, answer),
         }
     }
     fate
+}
+
+/// Tells of a message that has come.
+fn tell_of(pid: Term, own: &mut Own, message: NonNull<Fragment>, from: Term) {
+    if own.flags.traced {
+        // SAFETY: the fragment is ours.
+        let message = unsafe { message.as_ref() }.term;
+        tracing::received(pid, own, message, from);
+    }
+}
+
+/// Puts a message that came as a signal with a body into the mailbox.
+fn take_in(pid: Term, own: &mut Own, message: NonNull<Fragment>, mark: Mark, from: Term) {
+    tell_of(pid, own, message, from);
+    sequence::push(own, message, mark);
 }
 
 fn act(
@@ -88,8 +89,8 @@ fn act(
     let mut keep = false;
     let mut fate = Fate::Lives;
     match body {
-        Signal::Message { mark } => {
-            sequence::push(own, fragment, mark);
+        Signal::Message { mark, from } => {
+            take_in(process.pid, own, fragment, mark, from);
             keep = true;
         }
         Signal::Link { from } => {
@@ -115,6 +116,9 @@ fn act(
                 rare.links.retain(|pid| *pid != from);
                 rare.links.len() < before
             });
+            if linked && own.flags.traced {
+                tracing::event(process.pid, own, tracing::PROCS, "getting_unlinked", &[from]);
+            }
             if linked {
                 (fate, keep) = exit_signal(process.pid, own, fragment, mark, false);
             }
@@ -140,7 +144,7 @@ fn act(
                     Some(tag) => retag(own, fragment, tag),
                     None => fragment,
                 };
-                sequence::push(own, message, Mark::Neutral);
+                take_in(process.pid, own, message, Mark::Neutral, Term::NONE);
                 keep = true;
             }
         }
@@ -153,7 +157,7 @@ fn act(
                 if kind == AliasKind::ReplyDemonitor {
                     demonitor(own, reference);
                 }
-                sequence::push(own, fragment, mark);
+                take_in(process.pid, own, fragment, mark, Term::NONE);
                 keep = true;
             }
         }
@@ -161,7 +165,7 @@ fn act(
             let rare = own.rare();
             if let Some(position) = rare.spawn_requests.iter().position(|own| *own == reference) {
                 rare.spawn_requests.swap_remove(position);
-                sequence::push(own, fragment, mark);
+                take_in(process.pid, own, fragment, mark, Term::NONE);
                 keep = true;
             }
         }
@@ -228,7 +232,7 @@ fn exit_signal(pid: Term, own: &mut Own, fragment: NonNull<Fragment>, mark: Mark
         return (Fate::Dies(atoms::KILLED), false);
     }
     if own.flags.trap_exit {
-        sequence::push(own, fragment, mark);
+        take_in(pid, own, fragment, mark, from);
         return (Fate::Lives, true);
     }
     // `exit(self(), normal)` is the one `normal` that ends its receiver; the sender marks it by its pid.
@@ -256,8 +260,7 @@ pub fn demonitor(own: &mut Own, reference: ReferenceId) -> bool {
         rare.aliases.remove(&reference);
     }
     if !monitor.target.is_none() {
-        let signal = signal::bare(Signal::Demonitor { reference });
-        System::get().deliver_or_answer(monitor.target, signal);
+        System::get().end_monitor(monitor.target, signal::bare(Signal::Demonitor { reference }));
     }
     true
 }

@@ -28,8 +28,8 @@ pub struct Mailbox {
     save: Link,
     last: Link,
     length: usize,
-    /// How many of them have moved to the process's heap: see [`Mailbox::each_moved`].
-    moved: usize,
+    /// One of those that have moved to the process's heap, and through it the others: see [`Mailbox::each_moved`].
+    moved: *mut Fragment,
     markers: Option<Box<Markers>>,
 }
 
@@ -55,19 +55,37 @@ enum MarkerKey {
     Bound(ReferenceId),
 }
 
+/// Numbers of markers begin anew behind this one: all are small integers.
+const MARKER_NUMBERS: u64 = (1 << 48) - 1;
 /// Markers kept at once; older ones are forgotten, which costs time but changes nothing.
 const MOST_MARKERS: usize = 8;
+
+/// Fragments of fewer words do not move: what has moved leaves its place to the links of those that have.
+const LEAST_TO_MOVE: usize = 2;
 
 /// Whether the contents of a message have left it.
 #[inline]
 fn has_moved(message: &Fragment) -> bool {
-    message.used() == 0 && message.capacity() > 0
+    message.used() == 0 && message.capacity() >= LEAST_TO_MOVE
+}
+
+/// The words of a message that has moved: the one before it and the one behind it among those that have.
+#[inline]
+fn moved_links(message: &Fragment) -> *mut [*mut Fragment; 2] {
+    message.words().cast()
 }
 
 impl Default for Mailbox {
     fn default() -> Self {
         let null = std::ptr::null_mut();
-        Mailbox { first: std::ptr::null_mut(), save: null, last: null, length: 0, moved: 0, markers: None }
+        Mailbox {
+            first: std::ptr::null_mut(),
+            save: null,
+            last: null,
+            length: 0,
+            moved: std::ptr::null_mut(),
+            markers: None,
+        }
     }
 }
 
@@ -102,9 +120,40 @@ impl Mailbox {
             (*message.as_ptr()).next = std::ptr::null_mut();
             *self.last_link() = message.as_ptr();
             self.last = &raw mut (*message.as_ptr()).next;
-            self.moved += usize::from(has_moved(message.as_ref()));
+            if has_moved(message.as_ref()) {
+                self.link_moved(message);
+            }
         }
         self.length += 1;
+    }
+
+    /// The message has moved. Not in the order of the mailbox, so that finding them costs nothing for those that have not.
+    #[inline]
+    fn link_moved(&mut self, message: NonNull<Fragment>) {
+        // SAFETY: both messages are in the mailbox, have moved and have room for the links.
+        unsafe {
+            *moved_links(message.as_ref()) = [std::ptr::null_mut(), self.moved];
+            if let Some(other) = self.moved.as_ref() {
+                (*moved_links(other))[0] = message.as_ptr();
+            }
+        }
+        self.moved = message.as_ptr();
+    }
+
+    /// The message, which has moved, leaves the mailbox.
+    #[inline]
+    fn unlink_moved(&mut self, message: NonNull<Fragment>) {
+        // SAFETY: as in `link_moved`.
+        unsafe {
+            let [before, behind] = *moved_links(message.as_ref());
+            match before.as_ref() {
+                Some(before) => (*moved_links(before))[1] = behind,
+                None => self.moved = behind,
+            }
+            if let Some(behind) = behind.as_ref() {
+                (*moved_links(behind))[0] = before;
+            }
+        }
     }
 
     /// The message to be looked at next.
@@ -123,11 +172,14 @@ impl Mailbox {
         if self.has_unvisited() {
             architecture().message_read(fragment);
         }
-        if fragment.used() > 0 {
+        if fragment.used() >= LEAST_TO_MOVE {
             receive(fragment);
-            self.moved += usize::from(has_moved(fragment));
+            if has_moved(fragment) {
+                self.link_moved(message);
+            }
         }
-        Some(fragment.term)
+        // SAFETY: as above.
+        Some(unsafe { message.as_ref().term })
     }
 
     /// The current message did not match: go on with the next.
@@ -152,7 +204,9 @@ impl Mailbox {
         let link = self.save_link();
         // SAFETY: the link points to the message, which is unlinked here.
         let own_link = unsafe {
-            self.moved -= usize::from(has_moved(message.as_ref()));
+            if has_moved(message.as_ref()) {
+                self.unlink_moved(message);
+            }
             *link = message.as_ref().next;
             &raw mut (*message.as_ptr()).next
         };
@@ -184,13 +238,18 @@ impl Mailbox {
     pub fn reserve_marker(&mut self) -> u64 {
         let end = self.last_link();
         let markers = self.markers.get_or_insert_default();
-        markers.next += 1;
+        markers.next = (markers.next + 1) & MARKER_NUMBERS;
         let number = markers.next;
         markers.places.push((MarkerKey::Reserved(number), end));
         if markers.places.len() > MOST_MARKERS {
             markers.places.remove(0);
         }
         number
+    }
+
+    /// Markers are numbered from here on, as far as the number fits.
+    pub fn number_markers_from(&mut self, number: u64) {
+        self.markers.get_or_insert_default().next = number & MARKER_NUMBERS;
     }
 
     /// From now on the marker is that of `reference`.
@@ -278,18 +337,15 @@ impl Mailbox {
         }
     }
 
-    /// Visits those that have moved to the heap: they alone are its roots. They were looked at, so they stand in front, and in most
-    /// mailboxes there are none.
+    /// Visits those that have moved to the heap, the last first: they alone are its roots. In most mailboxes there are none.
     pub fn each_moved(&self, mut visit: impl FnMut(&mut Fragment)) {
-        let (mut at, mut left) = (self.first, self.moved);
-        while left > 0 && !at.is_null() {
-            // SAFETY: as in `each`.
-            let fragment = unsafe { &mut *at };
-            if has_moved(fragment) {
-                visit(fragment);
-                left -= 1;
+        let mut at = self.moved;
+        while !at.is_null() {
+            // SAFETY: as in `each`; the message has moved.
+            unsafe {
+                visit(&mut *at);
+                at = (*moved_links(&*at))[1];
             }
-            at = fragment.next;
         }
     }
 
@@ -322,12 +378,12 @@ mod tests {
         }
     }
 
-    /// A message with a word in its fragment.
+    /// A message with words in its fragment.
     fn full_message(value: i64) -> NonNull<Fragment> {
-        let mut fragment = Fragment::new(1);
+        let mut fragment = Fragment::new(2);
         // SAFETY: the fragment is new.
         unsafe {
-            *fragment.as_mut().try_allocate(1).unwrap().as_ptr() = 0;
+            fragment.as_mut().try_allocate(2).unwrap().as_ptr().cast::<[u64; 2]>().write([0; 2]);
             fragment.as_mut().term = Term::small(value);
         }
         fragment
@@ -349,7 +405,7 @@ mod tests {
             mailbox.look(Fragment::clear);
             mailbox.skip();
         }
-        assert_eq!(moved(&mailbox), [1, 3]);
+        assert_eq!(moved(&mailbox), [3, 1]);
         mailbox.restart();
         mailbox.skip();
         assert_eq!(take(&mut mailbox), 1);

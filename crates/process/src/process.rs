@@ -213,6 +213,8 @@ pub struct Rare {
     pub timing: Option<Box<dyn std::any::Any + Send>>,
     /// `save_calls`
     pub save_calls: u16,
+    /// `min_bin_vheap_size` in words, if it was asked for.
+    pub binary_heap_words: Option<usize>,
     /// `error_handler` module if not the usual.
     pub error_handler: Option<Term>,
     /// The last exception's raw trace, arguments and so on, kept across a `raise`.

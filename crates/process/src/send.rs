@@ -81,7 +81,7 @@ fn send_told(sender: Term, own: &mut Own, pid: Term, destination: Term, message:
     let what = if exists { "send" } else { "send_to_non_existing_process" };
     tracing::event(sender, own, tracing::SEND, what, &[message, destination]);
     let mark = if exists { sequence::sent(sender, own, pid, message) } else { Mark::Plain };
-    let fragment = sequence::mark(architecture().send(Some(&mut own.mutator), message), mark);
+    let fragment = sequence::mark_from(architecture().send(Some(&mut own.mutator), message), mark, sender);
     if let Err(fragment) = system.deliver(pid, fragment) {
         signal::discard(fragment);
     }

@@ -199,7 +199,7 @@ impl Own {
             self.rare().sequence.token = token;
         }
         self.flags.sequenced |= has_one;
-        self.flags.traced = has_one || self.rare.as_ref().is_some_and(|rare| rare.tracing.is_some());
+        self.note_traced();
     }
 
     /// The token's label as a term for this process, `[]` without a token.
@@ -295,7 +295,15 @@ pub fn carried(own: &Own) -> Mark {
 
 /// Puts a mark into the fragment of a message.
 pub fn mark(fragment: NonNull<Fragment>, mark: Mark) -> NonNull<Fragment> {
-    if matches!(mark, Mark::Plain) { fragment } else { attach(fragment, Signal::Message { mark }) }
+    if matches!(mark, Mark::Plain) { fragment } else { attach(fragment, Signal::Message { mark, from: Term::NONE }) }
+}
+
+/// Puts a mark and who has sent it, where that is wanted, into the fragment of a message.
+pub fn mark_from(fragment: NonNull<Fragment>, kind: Mark, from: Term) -> NonNull<Fragment> {
+    match tracing::names_senders() {
+        true => attach(fragment, Signal::Message { mark: kind, from }),
+        false => mark(fragment, kind),
+    }
 }
 
 /// A message that leaves its receiver's token as it is.
@@ -315,7 +323,7 @@ pub(crate) fn push(own: &mut Own, fragment: NonNull<Fragment>, kind: Mark) {
 #[inline(never)]
 pub fn taken(pid: Term, own: &mut Own, message: &mut Fragment) {
     match signal::detach(message).as_deref() {
-        Some(Signal::Message { mark: Mark::Token(token) }) => {
+        Some(Signal::Message { mark: Mark::Token(token), .. }) => {
             own.set_token(Some(Token::clone(token)));
             let sequence = &mut own.rare().sequence;
             sequence.last = token.serial;

@@ -16,6 +16,8 @@ pub enum Signal {
     Message {
         /// What it does.
         mark: Mark,
+        /// Who has sent it (local pid), where [`crate::tracing::names_senders`] wants that; otherwise `NONE`.
+        from: Term,
     },
     /// The sender is linked to the receiver from now on.
     Link {

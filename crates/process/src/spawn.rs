@@ -64,9 +64,16 @@ pub fn spawn(
                 let call = own.mutator.tuple(&[function.0, function.1, arguments]);
                 let wanted = crate::tracing::PROCS;
                 crate::tracing::event(parent_pid, own, wanted, "spawn", &[pid, call]);
-                tracing = crate::tracing::inherited(own).or(tracing);
+                if options.link {
+                    crate::tracing::event(parent_pid, own, wanted, "link", &[pid]);
+                }
+                tracing = crate::tracing::inherited(own, options.link).or(tracing);
                 if let Some(tracing) = tracing.filter(|tracing| tracing.flags & wanted != 0) {
                     crate::tracing::tell(pid, own, tracing, crate::tracing::name("spawned"), &[parent_pid, call]);
+                    if options.link {
+                        let event = crate::tracing::name("getting_linked");
+                        crate::tracing::tell(pid, own, tracing, event, &[parent_pid]);
+                    }
                 }
             }
             let rare_needed = options.link || options.monitor.is_some();
@@ -101,6 +108,7 @@ pub fn spawn(
         flags.traced = true;
         rare.get_or_insert_default().tracing = tracing;
     }
+    flags.traced |= crate::tracing::names_senders();
     if let Some(sequence) = sequence {
         (flags.traced, flags.sequenced) = (true, true);
         rare.get_or_insert_default().sequence = sequence;

@@ -21,6 +21,11 @@ use crate::timers::Timers;
 pub trait Schedule: Sync {
     /// Puts a process whose state is `QUEUED` into a run queue.
     fn enqueue(&self, process: NonNull<Process>);
+    /// The same for a process that was woken by a signal that is no message: it acts on it with at least the priority of the process
+    /// that runs on this thread, so that nobody of a priority in between holds up the answer.
+    fn enqueue_for_signal(&self, process: NonNull<Process>) {
+        self.enqueue(process);
+    }
     /// Index of the scheduler that this thread is, 0 on other threads.
     fn current(&self) -> usize;
     /// Returns when all schedulers stand at safepoints.
@@ -165,11 +170,13 @@ impl System {
     /// Sends a fragment to a process, or a signal to a port; it comes back if there is none.
     #[inline]
     pub fn deliver(&self, pid: Term, fragment: NonNull<Fragment>) -> Result<(), NonNull<Fragment>> {
+        // SAFETY: the fragment is the caller's.
+        let is_message = unsafe { fragment.as_ref() }.signal.is_null();
         let delivered = self.table.with(pid, |process| {
             process.inbox.push(fragment)?;
             self.table.note_active(process);
             if process.wake() {
-                self.make_runnable(process);
+                self.make_runnable_for(process, is_message);
             }
             Ok(())
         });
@@ -180,14 +187,35 @@ impl System {
         }
     }
 
+    /// Sends the end of a monitor, which changes nothing before the receiver runs anyway: it is not woken for that. A server that
+    /// has answered a call would otherwise run once more, and stand in a run queue before what its client starts next.
+    pub fn end_monitor(&self, pid: Term, fragment: NonNull<Fragment>) {
+        let left = self.table.with(pid, |process| {
+            process.inbox.push(fragment)?;
+            self.table.note_active(process);
+            Ok(())
+        });
+        match left {
+            Some(Ok(())) => {}
+            Some(Err(fragment)) => self.answer_for_missing(pid, fragment),
+            None => self.deliver_or_answer(pid, fragment),
+        }
+    }
+
     /// Puts a process that the caller has woken or made into a run queue.
     #[inline]
     pub fn make_runnable(&self, process: &Process) {
+        self.make_runnable_for(process, true);
+    }
+
+    #[inline]
+    fn make_runnable_for(&self, process: &Process, message: bool) {
         if profile::is_on() {
             // SAFETY: whoever has woken a process has it until it is in a run queue.
             profile::runnable(process, unsafe { process.own_mut() }, true);
         }
-        self.schedule().enqueue(NonNull::from(process));
+        let process = NonNull::from(process);
+        if message { self.schedule().enqueue(process) } else { self.schedule().enqueue_for_signal(process) }
     }
 
     /// Sends a fragment to a process, or answers for one that does not exist.

@@ -233,10 +233,11 @@ impl ProcessTable {
         drop(guard);
     }
 
-    /// The pids of all processes.
+    /// The pids of all processes, those that were made first first.
     pub fn pids(&self) -> Vec<Term> {
         let mut pids = Vec::with_capacity(self.count());
         self.each(|process| pids.push(process.pid));
+        pids.sort_unstable_by_key(|pid| pid.immediate_data());
         pids
     }
 }

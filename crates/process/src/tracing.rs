@@ -9,7 +9,7 @@ use atoll_platform::clock;
 use atoll_term::{Build, ScratchHeap, Term, atoms};
 use parking_lot::Mutex;
 
-use crate::process::{Own, Process};
+use crate::process::{Own, Process, Rare};
 use crate::sequence;
 use crate::signal;
 use crate::system::System;
@@ -71,7 +71,11 @@ static OF_NEW: (AtomicBool, Mutex<Option<Tracing>>) = (AtomicBool::new(false), M
 
 /// What new processes begin with.
 pub fn of_new() -> Option<Tracing> {
-    if OF_NEW.0.load(Ordering::Relaxed) { *OF_NEW.1.lock() } else { None }
+    if !OF_NEW.0.load(Ordering::Relaxed) {
+        return None;
+    }
+    let kept = *OF_NEW.1.lock();
+    kept.filter(|tracing| is_there(tracing.tracer))
 }
 
 /// Sets what new processes begin with.
@@ -82,17 +86,28 @@ pub fn set_of_new(tracing: Option<Tracing>) {
 }
 
 impl Own {
-    /// What this process is asked to tell.
+    /// What this process tells now.
     pub fn tracing(&self) -> Option<Tracing> {
+        if self.flags.sensitive { None } else { self.tracing_asked() }
+    }
+
+    /// What this process is asked to tell, which it does unless it is sensitive.
+    pub fn tracing_asked(&self) -> Option<Tracing> {
         if self.flags.traced { self.rare.as_ref()?.tracing } else { None }
+    }
+
+    /// Brings the switch that is looked at up to date.
+    pub(crate) fn note_traced(&mut self) {
+        let has_to_tell = |rare: &Rare| rare.tracing.is_some() || rare.sequence.token.is_some();
+        self.flags.traced = self.rare.as_deref().is_some_and(has_to_tell) || names_senders();
     }
 
     /// Sets what this process is asked to tell.
     pub fn set_tracing(&mut self, tracing: Option<Tracing>) {
-        self.flags.traced = tracing.is_some() || self.token().is_some();
         if tracing.is_some() || self.rare.is_some() {
             self.rare().tracing = tracing;
         }
+        self.note_traced();
     }
 }
 
@@ -158,7 +173,7 @@ fn message(pid: Term, heap: &mut impl Build, tracing: Tracing, event: Term, part
 }
 
 /// Gives a tracer, which is a process or a port, a message that lies on this heap, or on no process's. Whether it is there.
-pub(crate) fn post(tracer: Term, heap: Option<&mut Mutator>, message: Term) -> bool {
+pub fn post(tracer: Term, heap: Option<&mut Mutator>, message: Term) -> bool {
     let system = System::get();
     if tracer.is_local_port() {
         return system.ports.get().is_some_and(|ports| ports.tell_tracer(tracer, message));
@@ -186,7 +201,7 @@ pub(crate) fn name(text: &str) -> Term {
 }
 
 /// Whether a message that is sent or received is told: nothing if it is not; otherwise what its trace message ends with, if anything.
-/// Gets the process, which of the two it is ([`SEND`] or [`RECEIVE`]), and what the message would tell.
+/// Gets the process, which of the two it is ([`SEND`] or [`RECEIVE`]), and what the message would tell, with who has sent a received one.
 pub type Choice = fn(Term, &mut Own, u32, &[Term]) -> Option<Option<Term>>;
 
 static CHOICE: OnceLock<Choice> = OnceLock::new();
@@ -203,10 +218,39 @@ pub fn choose_messages(on: bool) {
     CHOOSES.store(on, Ordering::Relaxed);
 }
 
+/// Messages say who has sent them, for those who choose.
+static NAMES_SENDERS: AtomicBool = AtomicBool::new(false);
+
+/// Whether messages say who has sent them. Then each process is one that has something to tell.
+#[inline]
+pub fn names_senders() -> bool {
+    NAMES_SENDERS.load(Ordering::Relaxed)
+}
+
+/// From now on messages say who has sent them, or do not any more.
+pub fn name_senders(on: bool) {
+    if NAMES_SENDERS.swap(on, Ordering::Relaxed) != on {
+        with_each(|_, own| own.note_traced());
+    }
+}
+
+/// A process takes a message in; who has sent it is `NONE` if that is not known.
+#[cold]
+#[inline(never)]
+pub fn received(pid: Term, own: &mut Own, message: Term, from: Term) {
+    let from = if from.is_none() { atoms::UNDEFINED } else { from };
+    chosen_event(pid, own, RECEIVE, "receive", (&[message], &[message, from]));
+}
+
 /// Tells the tracer of the process that runs about an event, if it is asked for by one of the flags in `wanted`.
 #[cold]
 #[inline(never)]
 pub fn event(pid: Term, own: &mut Own, wanted: u32, event: &str, parts: &[Term]) {
+    chosen_event(pid, own, wanted, event, (parts, parts));
+}
+
+/// As [`event`]: what is told, and what is looked at to choose.
+fn chosen_event(pid: Term, own: &mut Own, wanted: u32, event: &str, (parts, looked_at): (&[Term], &[Term])) {
     let Some(tracing) = own.tracing().filter(|tracing| tracing.flags & wanted != 0 && tracing.tracer != pid) else {
         return;
     };
@@ -215,7 +259,7 @@ pub fn event(pid: Term, own: &mut Own, wanted: u32, event: &str, parts: &[Term])
         && CHOOSES.load(Ordering::Relaxed)
         && let Some(choice) = CHOICE.get()
     {
-        let Some(end) = choice(pid, own, wanted, &parts) else { return };
+        let Some(end) = choice(pid, own, wanted, looked_at) else { return };
         parts.extend(end);
     }
     // Choosing may have changed what is told.
@@ -225,19 +269,25 @@ pub fn event(pid: Term, own: &mut Own, wanted: u32, event: &str, parts: &[Term])
     }
 }
 
-/// What a process tells of one that it has spawned, which it may make traced as it is itself: that one's tracing.
-pub fn inherited(own: &mut Own) -> Option<Tracing> {
+/// The tracing of a process that this one spawns, and links to if `linked`, if it is to be traced as this one is itself.
+pub fn inherited(own: &mut Own, linked: bool) -> Option<Tracing> {
     let tracing = own.tracing()?;
-    if tracing.flags & (ON_SPAWN | ON_FIRST_SPAWN) == 0 {
+    let link = |flags: u32| if linked { flags } else { 0 };
+    if tracing.flags & (ON_SPAWN | ON_FIRST_SPAWN | link(ON_LINK | ON_FIRST_LINK)) == 0 {
         return None;
     }
-    let first = tracing.flags & ON_FIRST_SPAWN != 0;
-    if first {
-        let flags = tracing.flags & !(ON_SPAWN | ON_FIRST_SPAWN);
-        own.set_tracing(Some(Tracing { flags, ..tracing }));
-        return Some(Tracing { flags, ..tracing });
+    // What holds for the first alone is over with it.
+    let mut flags = tracing.flags;
+    if flags & ON_FIRST_SPAWN != 0 {
+        flags &= !(ON_SPAWN | ON_FIRST_SPAWN);
     }
-    Some(tracing)
+    if flags & link(ON_FIRST_LINK) != 0 {
+        flags &= !(ON_LINK | ON_FIRST_LINK);
+    }
+    if flags != tracing.flags {
+        own.set_tracing(Some(Tracing { flags, ..tracing }));
+    }
+    Some(Tracing { flags, ..tracing })
 }
 
 /// Does something with what belongs to each process; the world is stopped meanwhile.

@@ -120,6 +120,8 @@ impl Drop for Context {
     }
 }
 
+/// Parentheses within each other that PCRE 8 has the memory for, as OTP builds it.
+const DEEPEST_NEST: u32 = 798;
 /// Most places where a pattern is changed so that PCRE2 takes it.
 const CHANGES: usize = 64;
 
@@ -131,6 +133,7 @@ fn context(options: &CompileOptions) -> Option<Context> {
         sys::pcre2_set_character_tables_8(context.0.as_ptr(), LATIN1.as_ptr());
         sys::pcre2_set_compile_extra_options_8(context.0.as_ptr(), sys::PCRE2_EXTRA_ALLOW_LOOKAROUND_BSK);
         sys::pcre2_set_max_varlookbehind_8(context.0.as_ptr(), 0);
+        sys::pcre2_set_parens_nest_limit_8(context.0.as_ptr(), DEEPEST_NEST);
     }
     if let Some(newline) = options.newline {
         let value = match newline {
@@ -184,6 +187,9 @@ impl Regex {
     pub fn new(pattern: &[u8], options: &CompileOptions) -> Result<Regex, CompileError> {
         let no_memory = || CompileError { message: "failed to get memory".to_owned(), position: 0 };
         let context = context(options).ok_or_else(no_memory)?;
+        // PCRE2 looks for the first byte of a match as if the tables had no letters above ASCII.
+        let careful = options.unicode && !options.ucp && dialect::uses_tables(pattern);
+        let options = &CompileOptions { no_start_optimize: options.no_start_optimize || careful, ..*options };
         let mut changed = Cow::Borrowed(pattern);
         // Where bytes were put in, and how many (or taken out, below 0).
         let mut edits: Vec<(usize, isize)> = Vec::new();

@@ -51,16 +51,33 @@ pub fn change(code: i32, pattern: &[u8], position: usize) -> Option<(Vec<u8>, is
     let before = &pattern[..position];
     let after = &pattern[position..];
     match (code - BASE, before, after) {
-        // An escape that means nothing is the character itself.
-        (3, [start @ .., b'\\'], [character, ..]) if character.is_ascii_alphanumeric() => {
+        // An escape that means nothing, or nothing in a class, is the character itself.
+        (3 | 7, [start @ .., b'\\'], [character, ..]) if character.is_ascii_alphanumeric() => {
             Some(([start, after].concat(), -1))
         }
         // A hyphen behind a class in a class is a hyphen.
         (50, [start @ .., b'-'], _) => Some(([start, b"\\-", after].concat(), 1)),
+        // A number of a group that is not there, from 8 on, is digits.
+        (15, [start @ .., b'\\'], [b'8' | b'9', ..]) => Some(([start, after].concat(), -1)),
+        (15, [.., b'0'..=b'9'], _) => {
+            let escape = before.iter().rposition(|byte| *byte == b'\\')?;
+            let (start, digits) = (&before[..escape], &before[escape + 1..]);
+            let is_number = digits.iter().all(u8::is_ascii_digit) && digits[0] >= b'8';
+            is_number.then(|| ([start, digits, after].concat(), -1))
+        }
+        // The control character of DEL is a question mark.
+        (68, [start @ .., b'\\', b'c'], [0x7f, rest @ ..]) | (68, [start @ .., b'\\', b'c', 0x7f], rest) => {
+            Some(([start, b"\\x3f", rest].concat(), 1))
+        }
         // No digits: the character zero.
         (78, [.., b'\\', b'x'], _) => Some(([before, b"00", after].concat(), 2)),
         _ => None,
     }
+}
+
+/// Whether the pattern has classes of characters (`\w`, `\s`, `\d`) that the character tables define.
+pub fn uses_tables(pattern: &[u8]) -> bool {
+    pattern.windows(2).any(|pair| matches!(pair, [b'\\', b'w' | b's' | b'd']))
 }
 
 /// Message and position of an error.
@@ -76,6 +93,7 @@ pub fn describe(code: i32, pattern: &[u8], position: usize) -> (String, usize) {
         9 => "nothing to repeat",
         14 => "missing )",
         18 => "missing ) after comment",
+        19 => "regular expression is too complicated",
         22 => "unmatched parentheses",
         25 | 35 | 100 => "lookbehind assertion is not fixed length",
         26 => "a numbered reference must not be zero",

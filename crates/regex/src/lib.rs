@@ -68,8 +68,25 @@ mod tests {
     fn what_only_pcre_8_takes_is_taken() {
         assert_eq!(first("\\j[\\w-.]+$", "ja-b.c"), Some(vec![Some((0, 6))]));
         assert_eq!(first("a{,2}{ 1}[{,2}]\\Q{,2}\\E\\x{41}", "a{,2}{ 1},{,2}A"), Some(vec![Some((0, 15))]));
+        assert_eq!(first("(a)\\8[\\z\\C]\\91", "a8z91"), Some(vec![Some((0, 5)), Some((0, 1))]));
+        assert_eq!(first("^\\c\u{7f}$", "?"), Some(vec![Some((0, 1))]));
         let error = Regex::new(b"\\j\\y(", &CompileOptions::default()).unwrap_err();
         assert_eq!((error.message.as_str(), error.position), ("missing )", 5));
+    }
+
+    #[test]
+    fn latin_1_letters_are_letters_in_text_too() {
+        let options = CompileOptions { unicode: true, ..CompileOptions::default() };
+        let regex = Regex::new(b"x?\\w", &options).unwrap();
+        assert_eq!(regex.find("\u{e5}".as_bytes(), 0, &MatchOptions::default()), Ok(Some(vec![Some((0, 2))])));
+    }
+
+    #[test]
+    fn parentheses_nest_as_deep_as_in_otp() {
+        let nested = |depth: usize| [vec![b'('; depth], vec![b')'; depth]].concat();
+        assert!(Regex::new(&nested(798), &CompileOptions::default()).is_ok());
+        let error = Regex::new(&nested(819), &CompileOptions::default()).unwrap_err();
+        assert_eq!((error.message.as_str(), error.position), ("regular expression is too complicated", 799));
     }
 
     #[test]

@@ -30,22 +30,21 @@ pub struct RunQueue {
 }
 
 impl Queues {
-    fn pop(&mut self) -> Option<NonNull<Process>> {
+    fn pop(&mut self) -> Option<(NonNull<Process>, Priority)> {
         for priority in [Priority::Max, Priority::High] {
             if let Some(entry) = self.by_priority[priority as usize].pop_front() {
-                return Some(entry.0);
+                return Some((entry.0, priority));
             }
         }
         let [.., normal, low] = &mut self.by_priority;
         self.low_turn += 1;
         let low_first = !low.is_empty() && self.low_turn >= TURNS_FOR_LOW;
-        let entry = if low_first {
+        if low_first {
             self.low_turn = 0;
-            low.pop_front()
-        } else {
-            normal.pop_front().or_else(|| low.pop_front())
-        };
-        entry.map(|entry| entry.0)
+        } else if let Some(entry) = normal.pop_front() {
+            return Some((entry.0, Priority::Normal));
+        }
+        low.pop_front().map(|entry| (entry.0, Priority::Low))
     }
 }
 
@@ -63,6 +62,12 @@ impl RunQueue {
     /// Takes the process whose turn it is.
     #[inline]
     pub fn pop(&self) -> Option<NonNull<Process>> {
+        self.pop_with_priority().map(|(process, _)| process)
+    }
+
+    /// As [`RunQueue::pop`], with the priority that it stood in the queue with, which may not be its own.
+    #[inline]
+    pub fn pop_with_priority(&self) -> Option<(NonNull<Process>, Priority)> {
         if self.len() == 0 {
             return None;
         }

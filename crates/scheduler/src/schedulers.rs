@@ -16,7 +16,7 @@ use atoll_heap::{Fragment, architecture};
 use atoll_platform::clock;
 use atoll_process::microstates::{State, charged, charged_slice};
 use atoll_process::table::pin;
-use atoll_process::{Process, Schedule, System, exit, profile, send};
+use atoll_process::{Priority, Process, Schedule, System, exit, profile, send};
 use atoll_term::Term;
 use parking_lot::{Condvar, Mutex};
 
@@ -119,6 +119,8 @@ pub struct Schedulers {
 
 thread_local! {
     static CURRENT: Cell<usize> = const { Cell::new(usize::MAX) };
+    /// That of the process that this scheduler runs, or ran last.
+    static PRIORITY: Cell<Priority> = const { Cell::new(Priority::Low) };
 }
 
 impl Schedulers {
@@ -236,12 +238,28 @@ impl Schedulers {
         }
     }
 
+    /// Puts a process into the run queue of this thread's scheduler.
+    #[inline]
+    fn enqueue_with(&self, process: NonNull<Process>, priority: Priority) {
+        let current = CURRENT.get();
+        if current < self.schedulers.len() {
+            if self.schedulers[current].queue.push(process, priority) > 1 {
+                self.wake_one();
+            }
+        } else {
+            self.schedulers[0].queue.push(process, priority);
+            self.wake(0);
+        }
+    }
+
     /// Runs a process for a slice; returns whether it used all of it.
     #[inline]
     fn run(&self, index: usize, pointer: NonNull<Process>, engine: &mut dyn Engine) -> bool {
         // SAFETY: a queued process is alive, and is freed by nobody but the scheduler that runs it to its end.
         let process = unsafe { pointer.as_ref() };
         process.start_running();
+        // SAFETY: this thread runs the process.
+        PRIORITY.set(unsafe { process.own_mut() }.priority);
         if profile::is_on() {
             self.tell_running(index, process);
         }
@@ -386,9 +404,7 @@ impl Schedulers {
         if victim.queue.len() < least {
             return false;
         }
-        let Some(process) = victim.queue.pop() else { return false };
-        // SAFETY: a queued process is alive; its priority changes only while it runs.
-        let priority = unsafe { process.as_ref().own_mut() }.priority;
+        let Some((process, priority)) = victim.queue.pop_with_priority() else { return false };
         self.schedulers[index].queue.push(process, priority);
         true
     }
@@ -520,17 +536,15 @@ impl Schedule for Schedulers {
 
     #[inline]
     fn enqueue(&self, process: NonNull<Process>) {
-        let current = CURRENT.get();
         // SAFETY: a process that becomes queued is alive; its priority changes only while it runs.
         let priority = unsafe { process.as_ref().own_mut() }.priority;
-        if current < self.schedulers.len() {
-            if self.schedulers[current].queue.push(process, priority) > 1 {
-                self.wake_one();
-            }
-        } else {
-            self.schedulers[0].queue.push(process, priority);
-            self.wake(0);
-        }
+        self.enqueue_with(process, priority);
+    }
+
+    fn enqueue_for_signal(&self, process: NonNull<Process>) {
+        // SAFETY: as above.
+        let priority = unsafe { process.as_ref().own_mut() }.priority;
+        self.enqueue_with(process, priority.min(PRIORITY.get()));
     }
 
     fn current(&self) -> usize {

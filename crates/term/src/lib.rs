@@ -9,6 +9,7 @@ mod entry;
 mod equal;
 pub mod hash;
 mod header;
+pub mod known;
 pub mod map;
 mod node;
 mod number;
@@ -27,7 +28,7 @@ pub use header::{Header, Kind, MAX_ARITY};
 pub use node::{set_this_node, this_node};
 pub use off_heap::{HeldBinary, KnownText, MagicValue, OffHeapBinary, release_off_heap_part};
 pub use scratch::ScratchHeap;
-pub use size::{flat_words, shared_words};
+pub use size::{each_off_heap_binary, flat_words, shared_words};
 pub use view::{Big, Bits, External, ExternalKind, Fun, Reference, View};
 pub use word::{SMALL_MAX, SMALL_MIN, Term, WORD_BYTES, Word};
 

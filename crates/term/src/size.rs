@@ -1,6 +1,8 @@
-//! How much heap a term takes.
+//! How much heap a term takes, and which binaries it holds.
 
 use std::collections::HashSet;
+
+use crate::off_heap::OffHeapBinary;
 
 use crate::word::{Term, Word};
 
@@ -14,6 +16,18 @@ pub fn flat_words(term: Term) -> usize {
 pub fn shared_words(term: Term) -> usize {
     let mut seen: HashSet<*mut Word> = HashSet::new();
     count(term, |part| seen.insert(part.pointer()))
+}
+
+/// Visits the binaries outside of heaps that the term holds, once for each of its handles.
+pub fn each_off_heap_binary(term: Term, mut visit: impl FnMut(&OffHeapBinary)) {
+    let mut seen: HashSet<*mut Word> = HashSet::new();
+    count(term, |part| {
+        let is_new = seen.insert(part.pointer());
+        if is_new && part.is_boxed() {
+            part.off_heap_binary().into_iter().for_each(&mut visit);
+        }
+        is_new
+    });
 }
 
 /// Words of the objects that are reached and that `enter` accepts.
@@ -58,6 +72,10 @@ mod tests {
         assert_eq!(flat_words(bits), 4 + 4);
         let large = heap.binary(&[1; 1000]);
         assert_eq!(flat_words(large), 3);
+        let twice = heap.list([large, large, binary]);
+        let mut lengths = Vec::new();
+        each_off_heap_binary(twice, |binary| lengths.push(binary.used()));
+        assert_eq!(lengths, [1000]);
         let float = heap.float(1.0);
         let map = crate::map::from_pairs(&mut heap, &[(Term::small(1), float)]);
         assert_eq!(flat_words(map), 3 + 2 + 2);

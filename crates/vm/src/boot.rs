@@ -148,6 +148,7 @@ pub fn default_heap(options: &Options) -> HeapOptions {
 /// # Errors
 /// There is no such architecture, or not enough memory.
 pub fn install(options: &Options, way: Use) -> Result<&'static Schedulers, BootError> {
+    atoll_bifs::start_time();
     // Settings first: an architecture may be made by them.
     statistics::STRESS.store(options.stress, Ordering::Relaxed);
     statistics::VERIFY.store(options.verify, Ordering::Relaxed);

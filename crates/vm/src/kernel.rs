@@ -23,6 +23,7 @@ pub const BUILT_INS: &[BuiltIn] = &[
     BuiltIn { module: "code", name: "delete", arity: 1, function: delete },
     BuiltIn { module: "code", name: "purge", arity: 1, function: purge },
     BuiltIn { module: "code", name: "soft_purge", arity: 1, function: soft_purge },
+    BuiltIn { module: "erlang", name: "purge_module", arity: 1, function: purge_module },
     BuiltIn { module: "init", name: "get_arguments", arity: 0, function: nothing },
     BuiltIn { module: "init", name: "get_plain_arguments", arity: 0, function: nothing },
     BuiltIn { module: "init", name: "get_argument", arity: 1, function: no_argument },
@@ -188,6 +189,17 @@ fn delete(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 fn purge(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     Ok(Term::boolean(purge_old(arguments[0], true) == Purged::Killed))
+}
+
+/// Of old code only.
+fn purge_module(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    match atoll_code::module(arguments[0]).and_then(|versions| versions.old) {
+        Some(_) => {
+            purge_old(arguments[0], true);
+            Ok(atoms::TRUE)
+        }
+        None => badarg(),
+    }
 }
 
 fn soft_purge(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {

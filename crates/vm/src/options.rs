@@ -24,6 +24,8 @@ pub struct Options {
     pub code_path: Vec<PathBuf>,
     /// `--otp`: OTP's root, the folder with `lib`.
     pub otp: Option<PathBuf>,
+    /// `--root`: what OTP is told to be its root, if that is another folder: a release's.
+    pub root: Option<PathBuf>,
     /// `--stats`: where to write what the run cost.
     pub statistics: Option<PathBuf>,
     /// `--max-pause`: the longest time for which an incremental collector may keep a scheduler at once.
@@ -58,6 +60,7 @@ impl Default for Options {
             atoms: None,
             code_path: Vec::new(),
             otp: None,
+            root: None,
             statistics: None,
             longest_pause: Duration::from_millis(1),
             mark_sweep: false,

@@ -163,8 +163,13 @@ impl Architecture for Private {
 
     fn wants_collection(&self, mutator: &Mutator) -> bool {
         let state = State::of(mutator);
-        mutator.fragment_words > state.block_words(mutator).max(collect::FRAGMENTS_AT_LEAST)
-            || mutator.off_heap_bytes > state.off_heap_limit()
+        let most = state.block_words(mutator).max(collect::FRAGMENTS_AT_LEAST);
+        // Under a limit fragments must not grow so far that the collection of what is dead in them would exceed it.
+        let most = match state.options().maximum_words {
+            0 => most,
+            maximum => most.min(maximum / 8),
+        };
+        mutator.fragment_words > most || mutator.off_heap_bytes > state.off_heap_limit()
     }
 
     fn set_options(&self, mutator: &mut Mutator, options: &HeapOptions) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use atoll_term::{Term, View, atoms, map};
 
 use super::compile::{Context, first_open};
-use super::functions::{SET_CONTROL_WORD, find_function};
+use super::functions::{GET_CONTROL_WORD, find_function};
 use super::{Action, Dialect, Operation};
 use crate::partial::variable;
 
@@ -166,8 +166,14 @@ impl Compiler<'_> {
                 tasks.push(Task::Emit(Operation::CallingLine));
             }
             ("set_tcw", [_]) if self.context.dialect == Dialect::Trace && self.use_of != Expressions::Guards => {
-                tasks.push(Task::Emit(Operation::Call(&SET_CONTROL_WORD)));
+                tasks.push(Task::Emit(Operation::SetControlWord));
                 tasks.extend(arguments.iter().copied().map(Task::Expression));
+            }
+            ("get_tcw", []) if self.context.dialect == Dialect::Trace => {
+                tasks.push(Task::Emit(Operation::Call(&GET_CONTROL_WORD)));
+            }
+            ("process_dump", []) if self.context.dialect == Dialect::Trace && self.use_of != Expressions::Guards => {
+                tasks.push(Task::Emit(Operation::Dump));
             }
             ("get_seq_token", []) if self.context.dialect == Dialect::Trace => {
                 tasks.push(Task::Emit(Operation::Token));

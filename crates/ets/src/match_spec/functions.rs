@@ -71,14 +71,8 @@ pub fn set_control_word(word: u32) -> u32 {
     CONTROL_WORD.swap(word, Relaxed)
 }
 
-/// `set_tcw`, of traced calls alone.
-pub(super) static SET_CONTROL_WORD: Function = function(
-    "set_tcw",
-    Code::One(|_, word| {
-        let word = word.as_small().and_then(|word| u32::try_from(word).ok()).ok_or_else(Exception::badarg)?;
-        Ok(Term::small(set_control_word(word).into()))
-    }),
-);
+/// `get_tcw`, of traced calls alone.
+pub(super) static GET_CONTROL_WORD: Function = function("get_tcw", Code::Zero(|| Term::small(control_word().into())));
 
 static FUNCTIONS: &[Function] = &[
     function("is_atom", Code::Type(TypeTest::Atom)),

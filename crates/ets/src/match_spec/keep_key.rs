@@ -20,6 +20,13 @@ fn clause_keeps_key(head: Term, body: Term, position: usize) -> bool {
     if result == atoms::DOLLAR_UNDERSCORE {
         return true;
     }
+    if let Some(&[name, constant]) = result.tuple_elements()
+        && name.is_atom()
+        && atoms::atom_name(name) == "const"
+    {
+        let (key, new_key) = (key_of(head, position), key_of(constant, position));
+        return !key.is_none() && !new_key.is_none() && is_constant_pattern(key) && exactly_equal(key, new_key);
+    }
     let Some(&[inner]) = result.tuple_elements() else { return false };
     let new_key = key_of(inner, position);
     if new_key.is_none() {
@@ -56,7 +63,7 @@ fn builds_what_matches(pattern: Term, expression: Term) -> bool {
                 pending.extend([(head, other_head), (tail, other_tail)]);
                 true
             }
-            (View::Atom(atoms::UNDERSCORE), _) => false,
+            (View::Atom(name), _) if ["_", "$_", "$$"].contains(&atoms::atom_name(name)) => false,
             (View::Map(_), _) => false,
             _ => exactly_equal(pattern, expression),
         };

@@ -88,6 +88,8 @@ enum Operation {
     Calling,
     /// `{caller_line}`: that function with its file and line.
     CallingLine,
+    /// `{process_dump}`: a binary that shows the process that calls.
+    Dump,
     /// `{get_seq_token}`: the token of the process that calls.
     Token,
     /// `{is_seq_trace}`: whether it has one.
@@ -108,6 +110,8 @@ enum Operation {
     ShortCut(bool, usize),
     /// An action with so many arguments.
     Act(Action, usize),
+    /// `set_tcw`: set the trace control word.
+    SetControlWord,
     /// `set_seq_token`: set a part of the token of the process that calls.
     SetToken,
     /// The value must be `true`.
@@ -158,6 +162,12 @@ impl KeptProgram {
     fn part(&self, index: usize) -> Term {
         let parts = self.stored.term().tuple_elements().unwrap_or_default();
         parts.get(index).copied().unwrap_or(Term::NIL)
+    }
+
+    /// Whether it asks for a picture of the process: see [`Matcher::showing`].
+    pub fn wants_dump(&self) -> bool {
+        let is_dump = |operation: &Operation| matches!(operation, Operation::Dump);
+        self.program.clauses.iter().any(|clause| clause.body.iter().any(is_dump))
     }
 
     /// The specification, to be looked at.

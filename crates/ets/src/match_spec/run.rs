@@ -4,7 +4,7 @@ use atoll_heap::{Mutator, Stored};
 use atoll_operations::guards;
 use atoll_term::{Build, Term, atoms, exactly_equal, map};
 
-use super::functions::{Code, Function};
+use super::functions::{Code, Function, control_word, set_control_word};
 use super::{Action, Clause, Compiled, Dialect, KeptProgram, Operation, PatternOperation, Program, Tokens};
 
 /// What a program is run on.
@@ -51,6 +51,7 @@ pub struct Matcher<'p> {
     caller: Term,
     calling: Term,
     calling_line: Term,
+    dump: Term,
     tokens: Option<&'p mut dyn Tokens>,
     variables: Vec<Term>,
     pending: Vec<Term>,
@@ -76,12 +77,18 @@ impl<'p> Matcher<'p> {
     fn with_source(program: &'p Program, source: Source<'p>, caller: Term) -> Matcher<'p> {
         let (variables, pending, stack, actions) = Default::default();
         let (calling, calling_line, tokens) = (atoms::UNDEFINED, atoms::UNDEFINED, None);
-        Matcher { program, source, caller, calling, calling_line, tokens, variables, pending, stack, actions }
+        let dump = atoms::UNDEFINED;
+        Matcher { program, source, caller, calling, calling_line, dump, tokens, variables, pending, stack, actions }
     }
 
     /// For calls that this function makes: `{M, F, A}` and `{M, F, A, {File, Line}}` on the caller's heap.
     pub fn called_from(self, calling: Term, calling_line: Term) -> Matcher<'p> {
         Matcher { calling, calling_line, ..self }
+    }
+
+    /// For a process that this binary on its heap shows.
+    pub fn showing(self, dump: Term) -> Matcher<'p> {
+        Matcher { dump, ..self }
     }
 
     /// For a process with these tokens.
@@ -210,8 +217,19 @@ impl<'p> Matcher<'p> {
                 Operation::Variable(place) => Value { term: self.variables[*place], foreign: is_foreign },
                 Operation::Calling => Value::own(self.calling),
                 Operation::CallingLine => Value::own(self.calling_line),
+                Operation::Dump => Value::own(self.dump),
                 Operation::Token => Value::own(self.token(heap)),
                 Operation::HasToken => Value::own(Term::boolean(self.token(heap) != Term::NIL)),
+                Operation::SetControlWord => {
+                    let word = self.take(heap, object, 1)[0].as_small().and_then(|word| u32::try_from(word).ok());
+                    // A test changes nothing.
+                    let old =
+                        word.map(|word| if self.tokens.is_some() { set_control_word(word) } else { control_word() });
+                    match old {
+                        Some(old) => Value::own(Term::small(old.into())),
+                        None => failed(Failed)?,
+                    }
+                }
                 Operation::SetToken => {
                     let parts = self.take(heap, object, 2);
                     let tokens = self.tokens.as_mut();

@@ -1,12 +1,15 @@
 //! Breakpoints: calls, and returns, of functions that are traced.
 
-use atoll_code::{Breakpoint, TracedFunction, breakpoint_at};
-use atoll_operations::bit_match;
+use std::sync::atomic::Ordering;
+
+use atoll_code::{Breakpoint, INTERPRETED, TracedFunction, breakpoint_at, registry};
+use atoll_operations::{Exception, bit_match};
 use atoll_process::Caller;
-use atoll_term::{Export, Term, Word};
+use atoll_term::{Build, Export, Term, Word, atoms};
 
 use crate::core::{Core, Exit, Handler, dispatch};
 use crate::handlers::call::room_on_stack;
+use crate::handlers::control::enter_slowly;
 use crate::raise;
 use crate::stubs::stubs;
 use crate::tracing::{FRAME, frame, hooks};
@@ -20,8 +23,10 @@ pub unsafe fn breakpoint(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64
             return dispatch(ip, hp, e, reds, c);
         };
         let original = std::mem::transmute::<Word, Handler>(point.original);
+        let function = point.function;
         match called(point, hp, e, c) {
-            Some((hp, e)) => original(ip, hp, e, reds, c),
+            Some((hp, e, false)) => original(ip, hp, e, reds, c),
+            Some((hp, e, true)) => interpreted(function, ip, hp, e, reds, c),
             None => raise::killed_by_heap_limit(c, reds),
         }
     }
@@ -34,11 +39,11 @@ pub unsafe fn traced_export(ip: *const Word, hp: *mut Word, e: *mut Word, reds: 
         let export = &*(*ip.add(1) as *const Export);
         let Some(point) = breakpoint_at(atoll_code::export_key(export)) else {
             // It was taken away between the call and here.
-            return dispatch(export.address.load(std::sync::atomic::Ordering::Acquire), hp, e, reds, c);
+            return dispatch(export.address.load(Ordering::Acquire), hp, e, reds, c);
         };
         let target = point.original as *const Word;
         match called(point, hp, e, c) {
-            Some((hp, e)) => dispatch(target, hp, e, reds, c),
+            Some((hp, e, _)) => dispatch(target, hp, e, reds, c),
             None => raise::killed_by_heap_limit(c, reds),
         }
     }
@@ -49,11 +54,42 @@ pub fn is_traced_return(address: Word) -> bool {
     address == stubs().traced_return as Word
 }
 
-/// Tells of a call, and sees to it that its return is noticed if need be. Heap top and stack pointer, or nothing if the
-/// process has reached its maximum heap size.
+/// Calls the error handler's `breakpoint/3` in the place of a function.
 #[cold]
 #[inline(never)]
-unsafe fn called(point: Breakpoint, hp: *mut Word, e: *mut Word, c: *mut Core) -> Option<(*mut Word, *mut Word)> {
+unsafe fn interpreted(
+    function: &'static TracedFunction,
+    ip: *const Word,
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
+    // SAFETY: the process runs on this core; the function's arguments are in its X registers.
+    unsafe {
+        let core = &mut *c;
+        core.swap_out(hp, e);
+        let handler = (*core.own).rare.as_ref().and_then(|rare| rare.error_handler).unwrap_or(atoms::ERROR_HANDLER);
+        let handler = atoms::atom("breakpoint").ok().and_then(|name| registry().existing_export(handler, name, 3));
+        let Some(handler) = handler.filter(|one| one.is_defined()) else {
+            return raise::plain(Exception::error(atoms::UNDEF), ip, core.top(), e, reds, c);
+        };
+        let heap = &mut *core.mutator;
+        let arguments: Vec<Term> = core.x[..usize::from(function.arity)]
+            .iter()
+            .map(|term| bit_match::get_tail(heap, *term).unwrap_or(*term))
+            .collect();
+        core.x[2] = heap.list(arguments);
+        (core.x[0], core.x[1]) = (function.module, function.name);
+        enter_slowly(handler.address.load(Ordering::Acquire), 3, core.top(), e, reds, c)
+    }
+}
+
+/// Tells of a call, and sees to it that its return is noticed if need be. Heap top, stack pointer and whether the function is
+/// interpreted, or nothing if the process has reached its maximum heap size.
+#[cold]
+#[inline(never)]
+unsafe fn called(point: Breakpoint, hp: *mut Word, e: *mut Word, c: *mut Core) -> Option<(*mut Word, *mut Word, bool)> {
     // SAFETY: the process runs on this core; the address to return to is on the stack.
     unsafe {
         let core = &mut *c;
@@ -67,13 +103,15 @@ unsafe fn called(point: Breakpoint, hp: *mut Word, e: *mut Word, c: *mut Core) -
         let mut told = |term: &Term| bit_match::get_tail(&mut caller.own.mutator, *term).unwrap_or(*term);
         let arguments: Vec<Term> = core.x[..arity].iter().map(&mut told).collect();
         let what = hooks().map_or(0, |hooks| (hooks.called)(&mut caller, &arguments, &point, to, waiting));
+        let is_interpreted = what & INTERPRETED != 0;
+        let what = what & !INTERPRETED;
         let hp = core.top();
         if what == 0 {
-            return Some((hp, e));
+            return Some((hp, e, is_interpreted));
         }
         (*core.own).flags.awaits_returns = true;
         let (hp, e) = room_on_stack(FRAME, arity, hp, e, c)?;
-        Some((hp, push_frame(e, point.function, what)))
+        Some((hp, push_frame(e, point.function, what), is_interpreted))
     }
 }
 

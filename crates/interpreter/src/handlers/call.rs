@@ -1,7 +1,7 @@
 //! Calls whose target is known only when they happen: funs, `apply`, built-in functions, and what stands at the
 //! address of a function that has no code.
 
-use atoll_code::registry;
+use atoll_code::{breakpoint_at, export_key, registry};
 use atoll_heap::{Collection, architecture, debt};
 use atoll_operations::Exception;
 use atoll_process::{Caller, Interrupt, Native};
@@ -403,7 +403,7 @@ pub unsafe fn start(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: 
         if module == atoms::ERLANG && name == atoms::APPLY && list.is_cons() && list.tail().is_cons() {
             // `spawn(Fun)` is `apply(Fun, [])`.
             let (fun, arguments) = (list.head(), list.tail().head());
-            if list.tail().tail().is_nil() && fun.is_fun() {
+            if list.tail().tail().is_nil() && fun.is_fun() && !((*core.own).flags.traced && is_apply_noticed()) {
                 let arity = spread(arguments, core);
                 return match fun_target(fun, arity, c) {
                     Ok((target, live)) => enter_slowly(target, live as Word, core.top(), e, reds, c),
@@ -418,6 +418,14 @@ pub unsafe fn start(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: 
         let export = registry().export(module, name, arity as u8);
         enter_slowly(export.address.load(std::sync::atomic::Ordering::Acquire), arity as Word, hp, e, reds, c)
     }
+}
+
+/// Whether calls of the function `erlang:apply/2` are told, which is passed by otherwise.
+#[cold]
+fn is_apply_noticed() -> bool {
+    let export = registry().export(atoms::ERLANG, atoms::APPLY, 2);
+    breakpoint_at(export_key(export)).is_some()
+        || breakpoint_at(export.address.load(std::sync::atomic::Ordering::Acquire)).is_some()
 }
 
 /// Puts the elements of a list into the X registers; returns how many there are (at most 255).
@@ -478,11 +486,7 @@ pub unsafe fn undefined_export(ip: *const Word, hp: *mut Word, e: *mut Word, red
             Some(Loading::Waits(handler)) => Some(handler),
             _ => None,
         };
-        let own = &mut *core.own;
-        let handler = waiting.or_else(|| {
-            let handler = own.rare.as_ref().and_then(|rare| rare.error_handler).unwrap_or(atoms::ERROR_HANDLER);
-            registry().existing_export(handler, atoms::UNDEFINED_FUNCTION, 3).filter(|one| one.is_defined())
-        });
+        let handler = waiting.or_else(|| error_handler(core, atoms::UNDEFINED_FUNCTION));
         let heap = &mut *core.mutator;
         let arguments = heap.list(core.x[..arity].iter().copied());
         match handler {
@@ -530,9 +534,25 @@ pub unsafe fn undefined_fun(ip: *const Word, hp: *mut Word, e: *mut Word, reds: 
                 return resume(address, core.top(), e, reds, c);
             }
         }
+        if !atoll_code::is_loaded(entry.module)
+            && let Some(handler) = error_handler(core, atoms::UNDEFINED_LAMBDA)
+        {
+            let arguments = (*core.mutator).list(core.x[..usize::from(entry.arity)].iter().copied());
+            (core.x[0], core.x[1], core.x[2]) = (entry.module, fun, arguments);
+            let address = handler.address.load(std::sync::atomic::Ordering::Acquire);
+            return enter_slowly(address, 3, (*c).top(), e, reds, c);
+        }
         let exception = Exception::tagged(&mut *core.mutator, atoms::BADFUN, fun);
         raise::plain(exception, ip, core.top(), e, reds, c)
     }
+}
+
+/// The function of the process's error handler that has this name and three arguments, if there is code for it.
+unsafe fn error_handler(core: &Core, name: Term) -> Option<&'static Export> {
+    // SAFETY: the process runs on this core.
+    let own = unsafe { &*core.own };
+    let module = own.rare.as_ref().and_then(|rare| rare.error_handler).unwrap_or(atoms::ERROR_HANDLER);
+    registry().existing_export(module, name, 3).filter(|one| one.is_defined())
 }
 
 /// An instruction of a later release that this machine does not run. Operand: opcode.

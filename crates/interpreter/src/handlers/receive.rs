@@ -187,6 +187,7 @@ pub unsafe fn wait_timeout(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i
             WaitState::None if time == atoms::INFINITY => *wait = WaitState::Forever,
             WaitState::None => {
                 let Some(milliseconds @ 0..=LONGEST) = time.as_small() else {
+                    (*(*c).own).mailbox.restart();
                     return raise::plain(Exception::error(atoms::TIMEOUT_VALUE), ip, hp, e, reds, c);
                 };
                 if milliseconds == 0 {

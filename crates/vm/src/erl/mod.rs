@@ -79,9 +79,16 @@ fn program_folder(root: &Path) -> PathBuf {
     erts.unwrap_or_else(|| root.to_owned()).join("bin")
 }
 
+/// `PATH` with the runtime's programs, such as `heart`, behind all others: an `erl` that is this machine stays the first.
+fn with_programs(root: &Path) -> Option<OsString> {
+    let path = std::env::var_os("PATH").filter(|path| !path.is_empty());
+    let folders = path.iter().flat_map(std::env::split_paths).chain([program_folder(root)]);
+    std::env::join_paths(folders).ok()
+}
+
 /// What `init` gets: where OTP is, then what the user said.
-fn init_arguments(root: &Path, line: Vec<OsString>) -> Vec<OsString> {
-    let mut arguments: Vec<OsString> = vec!["-root".into(), root.into()];
+fn init_arguments(root: &Path, told: &Path, line: Vec<OsString>) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = vec!["-root".into(), told.into()];
     arguments.extend(["-bindir".into(), program_folder(root).into()]);
     arguments.extend(["-progname", "erl", "--"].map(OsString::from));
     if let Some(home) = std::env::var_os("HOME") {
@@ -117,7 +124,8 @@ pub fn run(mut options: Options, words: Vec<OsString>) -> Result<i32, BootError>
             boot_module = value.clone().unwrap_or(boot_module);
         }
     }
-    let arguments = init_arguments(&root, line.init);
+    let told = options.root.clone().unwrap_or_else(|| root.clone());
+    let arguments = init_arguments(&root, &told, line.init);
     if line.show_arguments {
         for argument in &arguments {
             println!("{}", argument.to_string_lossy());
@@ -133,10 +141,14 @@ pub fn run(mut options: Options, words: Vec<OsString>) -> Result<i32, BootError>
     }
     crate::release::install(&root);
     atoll_process::watch::report_limits(report::heap_limit);
+    atoll_bifs::report_too_many(report::too_many);
     let way = Use { built_ins: Vec::new(), report: report_uncaught, ended: process_ended, autoload: None };
     let schedulers = install(&options, way)?;
-    for (name, value) in [("ROOTDIR", root.clone()), ("BINDIR", program_folder(&root))] {
+    for (name, value) in [("ROOTDIR", told), ("BINDIR", program_folder(&root))] {
         environment::set(name.into(), value.into());
+    }
+    if let Some(path) = with_programs(&root) {
+        environment::set("PATH".into(), path);
     }
     for (name, value) in [("EMU", "beam"), ("PROGNAME", "erl")] {
         environment::set(name.into(), value.into());

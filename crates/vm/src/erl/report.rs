@@ -31,6 +31,13 @@ pub fn heap_limit(pid: Term, own: &Own, info: Term, scratch: ScratchHeap) {
     log(scratch, pid, own.group_leader, HEAP_LIMIT, &arguments);
 }
 
+/// That there are too many processes for one more.
+pub fn too_many(pid: Term, leader: Term) {
+    let mut scratch = ScratchHeap::new();
+    let text = scratch.string("Too many processes\n");
+    log(scratch, pid, leader, "~s~n", &[text]);
+}
+
 /// What OTP's users know of this report.
 const HEAP_LIMIT: &str = "     Process:            ~p ~n     Context:            maximum heap size reached~n     \
      Max Heap Size:      ~p~n     Total Heap Size:    ~p~n     Kill:               ~p~n     \

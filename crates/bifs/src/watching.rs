@@ -1,0 +1,65 @@
+//! Links and monitors of any process as `erts_debug:get_internal_state/1` shows them.
+
+use atoll_process::tracing::with_each;
+use atoll_process::{Caller, Outcome, Own, ReferenceId};
+use atoll_term::{Build, Term, atoms};
+
+use crate::process_support::name;
+
+/// What `look` finds in a process; `None` if it does not exist.
+fn look_at<R>(caller: &mut Caller<'_>, pid: Term, mut look: impl FnMut(&Own) -> R) -> Option<R> {
+    if pid == caller.process.pid {
+        return Some(look(caller.own));
+    }
+    let mut found = None;
+    with_each(|process, own| {
+        if process.pid == pid {
+            found = Some(look(own));
+        }
+    });
+    found
+}
+
+fn kind_of(target: Term) -> Term {
+    if target.is_local_port() { atoms::PORT } else { atoms::PROCESS }
+}
+
+/// `[{erl_link, process | port, Pid, linked, Number}]`, or `undefined`.
+pub fn links(caller: &mut Caller<'_>, pid: Term) -> Outcome {
+    let links = |own: &Own| own.rare.as_ref().map(|rare| rare.links.clone()).unwrap_or_default();
+    let Some(links) = look_at(caller, pid, links) else { return Ok(atoms::UNDEFINED) };
+    let heap = caller.heap();
+    let mut rows = Vec::with_capacity(links.len());
+    for (number, other) in links.into_iter().enumerate() {
+        let row = [name("erl_link"), kind_of(other), other, name("linked"), Term::small(number as i64)];
+        rows.push(heap.tuple(&row));
+    }
+    Ok(heap.list(rows))
+}
+
+/// One monitor: who has made it, the other side, and the name that is watched.
+type Watch = (ReferenceId, bool, Term, Term);
+
+fn watches(own: &Own) -> Vec<Watch> {
+    let Some(rare) = &own.rare else { return Vec::new() };
+    let origins = rare.monitoring.iter().map(|(id, one)| (*id, true, one.target, one.name));
+    let targets = rare.monitored_by.iter().map(|(id, one)| (*id, false, one.watcher, one.name));
+    let mut all: Vec<Watch> = origins.chain(targets).collect();
+    all.sort_by_key(|(id, is_origin, ..)| (*id, !is_origin));
+    all
+}
+
+/// `[{erl_monitor, process | port, origin | target, Reference, Pid, Name | []}]`, or `undefined`.
+pub fn monitors(caller: &mut Caller<'_>, pid: Term) -> Outcome {
+    let Some(watches) = look_at(caller, pid, watches) else { return Ok(atoms::UNDEFINED) };
+    let heap = caller.heap();
+    let mut rows = Vec::with_capacity(watches.len());
+    for (id, is_origin, other, named) in watches {
+        let direction = name(if is_origin { "origin" } else { "target" });
+        let reference = id.term(heap);
+        let other_or_nil = if other.is_none() { Term::NIL } else { other };
+        let named = if named.is_none() { Term::NIL } else { named };
+        rows.push(heap.tuple(&[name("erl_monitor"), kind_of(other_or_nil), direction, reference, other_or_nil, named]));
+    }
+    Ok(heap.list(rows))
+}
