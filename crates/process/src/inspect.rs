@@ -53,8 +53,9 @@ pub fn messages(own: &mut Own) -> Vec<Term> {
             terms.push(message.term);
             return;
         }
-        // It lies in its fragment still, and may leave it at any collection: what is shown is a copy.
-        let copy = architecture().send(Some(mutator), message.term);
+        // It lies in its fragment still, and may leave it at any collection: what is shown is a copy. As from no process: on a shared
+        // heap, what a process sends is not copied.
+        let copy = architecture().send(None, message.term);
         // SAFETY: the copy is ours.
         terms.push(unsafe { copy.as_ref() }.term);
         architecture().keep_fragment(mutator, copy);
