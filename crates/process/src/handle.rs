@@ -5,6 +5,7 @@ use std::ptr::NonNull;
 use atoll_heap::{Collection, Fragment, HeapFull, architecture};
 use atoll_term::{Build, ScratchHeap, Term, Word, atoms};
 
+use crate::inspect;
 use crate::process::{AliasKind, IncomingMonitor, Own, Process, Rare, WaitState};
 use crate::reference::ReferenceId;
 use crate::sequence::{self, Mark};
@@ -66,9 +67,9 @@ pub fn receive_signals(process: &Process, own: &mut Own, answer: &mut dyn FnMut(
 
 /// Tells of a message that has come.
 fn tell_of(pid: Term, own: &mut Own, message: NonNull<Fragment>, from: Term) {
-    if own.flags.traced {
+    if own.flags.traced && own.tracing().is_some_and(|tracing| tracing.flags & tracing::RECEIVE != 0) {
         // SAFETY: the fragment is ours.
-        let message = unsafe { message.as_ref() }.term;
+        let message = inspect::shown(&mut own.mutator, unsafe { message.as_ref() });
         tracing::received(pid, own, message, from);
     }
 }

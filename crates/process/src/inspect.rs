@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use atoll_heap::architecture;
+use atoll_heap::{Fragment, Mutator, architecture};
 use atoll_term::{MagicValue, Term, Word};
 
 use crate::process::Own;
@@ -48,19 +48,21 @@ pub fn messages(own: &mut Own) -> Vec<Term> {
     let Own { mailbox, mutator, .. } = own;
     mailbox.read_all();
     let mut terms = Vec::with_capacity(mailbox.len());
-    mailbox.each(|message| {
-        if message.used() == 0 {
-            terms.push(message.term);
-            return;
-        }
-        // It lies in its fragment still, and may leave it at any collection: what is shown is a copy. As from no process: on a shared
-        // heap, what a process sends is not copied.
-        let copy = architecture().send(None, message.term);
-        // SAFETY: the copy is ours.
-        terms.push(unsafe { copy.as_ref() }.term);
-        architecture().keep_fragment(mutator, copy);
-    });
+    mailbox.each(|message| terms.push(shown(mutator, message)));
     terms
+}
+
+/// The term of a message that others are told of, on the heap of the process that has it and runs. What lies in its fragment still may
+/// leave it at any time, so that is copied, as from no process: on a shared heap, what a process sends is not.
+pub fn shown(mutator: &mut Mutator, message: &Fragment) -> Term {
+    if message.used() == 0 {
+        return message.term;
+    }
+    let copy = architecture().send(None, message.term);
+    // SAFETY: the copy is ours.
+    let term = unsafe { copy.as_ref() }.term;
+    architecture().keep_fragment(mutator, copy);
+    term
 }
 
 /// The value that a magic reference keeps alive, kept alive by the caller too.

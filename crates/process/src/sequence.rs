@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use atoll_heap::{Fragment, Mutator, Stored};
 use atoll_term::{Build, Term, atoms};
 
+use crate::inspect;
 use crate::process::Own;
 use crate::signal::{self, Signal, attach};
 use crate::tracing::{self, name};
@@ -328,7 +329,8 @@ pub fn taken(pid: Term, own: &mut Own, message: &mut Fragment) {
             let sequence = &mut own.rare().sequence;
             sequence.last = token.serial;
             sequence.clock = sequence.clock.max(token.serial);
-            tell_of(pid, own, token, RECEIVE, pid, message.term);
+            let term = inspect::shown(&mut own.mutator, message);
+            tell_of(pid, own, token, RECEIVE, pid, term);
         }
         None => own.set_token(None),
         Some(_) => {}
