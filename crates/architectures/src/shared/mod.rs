@@ -266,11 +266,12 @@ impl Architecture for Shared {
     }
 
     fn sizes(&self, mutator: &Mutator) -> HeapSizes {
-        // Nobody counts what belongs to a process, but for those with a limit.
+        // Nobody counts what belongs to a process, but for those with a limit. The room that it has asked for is in the young generation,
+        // for it as for all others.
         let (young, old) =
             State::of(mutator).account.as_ref().map_or((0, 0), |account| (account.young(), account.old()));
         HeapSizes {
-            young_block: young + mutator.free_words(),
+            young_block: (young + mutator.free_words()).max(State::of(mutator).options().minimum_words),
             young_used: young,
             old_block: old,
             old_used: old,
