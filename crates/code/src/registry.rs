@@ -20,7 +20,9 @@ pub trait Stubs: Sync {
     fn undefined_fun(&self, entry: &'static FunEntry) -> *mut Word;
 }
 
-type FunKey = (Term, u32, u32, [u8; 16]);
+/// Module, index, checksum of the fun, checksum of the module, arity, free variables. The external format may bring a fun
+/// that names code and has other numbers of arguments and variables: its entry is its own, and stays without code.
+type FunKey = (Term, u32, u32, [u8; 16], u8, u32);
 
 /// All exports and fun entries.
 #[derive(Default)]
@@ -112,7 +114,7 @@ impl Registry {
         arity: u8,
         free: u32,
     ) -> &'static FunEntry {
-        let key = (module, index, old_unique, unique);
+        let key = (module, index, old_unique, unique, arity, free);
         if let Some(entry) = self.funs.read().get(&key) {
             return entry;
         }

@@ -8,7 +8,7 @@ use atoll_process::{Caller, Interrupt, Native};
 use atoll_term::{Build, Export, FunEntry, Kind, Term, View, Word, atoms};
 
 use crate::autoload::Loading;
-use crate::core::{Core, Exit, X_REGISTERS, dispatch, resume};
+use crate::core::{Core, Exit, dispatch, resume};
 use crate::handlers::arithmetic::soon_if_full;
 use crate::handlers::control::{any_at, collect, enter, enter_slowly, yield_at};
 use crate::handlers::traced_built_in::address_again;
@@ -18,7 +18,9 @@ use crate::stubs::stubs;
 /// Stack words that a hibernating process has for waking up.
 const WAKING_STACK: usize = 4;
 
-/// Where to go to call `fun` with `arity` arguments: the free variables are in place behind them.
+/// Where to go to call `fun` with `arity` arguments, and the live registers there: behind the arguments stand the fun's
+/// free variables, and behind them the fun itself. A fun without code needs itself ([`undefined_fun`]), and only live
+/// registers are kept when the time slice ends at the call.
 unsafe fn fun_target(fun: Term, arity: usize, c: *mut Core) -> Result<(*const Word, usize), Exception> {
     // SAFETY: the process runs on this core.
     unsafe {
@@ -28,11 +30,11 @@ unsafe fn fun_target(fun: Term, arity: usize, c: *mut Core) -> Result<(*const Wo
                 if usize::from(local.entry.arity) != arity {
                     return Err(bad_arity(fun, arity, core));
                 }
-                core.x[arity..arity + local.free.len()].copy_from_slice(local.free);
-                // A fun without code needs itself to be known to the error handler.
-                core.x[X_REGISTERS - 1] = fun;
+                let itself = arity + local.free.len();
+                core.x[arity..itself].copy_from_slice(local.free);
+                core.x[itself] = fun;
                 let address = local.entry.address.load(std::sync::atomic::Ordering::Acquire);
-                Ok((address, arity + local.free.len()))
+                Ok((address, itself + 1))
             }
             View::ExternalFun(export) => {
                 if usize::from(export.arity) != arity {
@@ -53,7 +55,7 @@ unsafe fn bad_arity(fun: Term, arity: usize, core: &mut Core) -> Exception {
     Exception::tagged(heap, atoms::BADARITY, pair)
 }
 
-/// Where a local fun of this arity goes on, and the live registers there: its free variables are in place.
+/// As [`fun_target`], for a local fun of this arity.
 ///
 /// # Safety
 /// A process runs on this core, whose term `fun` is.
@@ -74,10 +76,9 @@ unsafe fn local_target(fun: Term, arity: usize, c: *mut Core) -> Option<(*const 
         for index in 0..free {
             *to.add(index) = *from.add(index);
         }
-        // A fun without code needs itself to be known to the error handler.
-        (*c).x[X_REGISTERS - 1] = fun;
+        *to.add(free) = fun.word();
         let address = entry.address.load(std::sync::atomic::Ordering::Acquire);
-        Some((address.cast_const(), (arity + free) as Word))
+        Some((address.cast_const(), (arity + free + 1) as Word))
     }
 }
 
@@ -517,14 +518,15 @@ pub unsafe fn missing_built_in(ip: *const Word, hp: *mut Word, e: *mut Word, red
     }
 }
 
-/// Stands at the address of a fun without code. Operand: entry. The fun itself is in the last X register.
+/// Stands at the address of a fun without code. Operand: entry. The fun itself is behind its free variables: see
+/// [`fun_target`].
 pub unsafe fn undefined_fun(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: the process runs on this core; entries live for ever.
     unsafe {
         let core = &mut *c;
         core.swap_out(hp, e);
         let entry = &*(*ip.add(1) as *const FunEntry);
-        let fun = core.x[X_REGISTERS - 1];
+        let fun = core.x[usize::from(entry.arity) + entry.free as usize];
         if let Some(load) = crate::autoload::loader()
             && !atoll_code::is_loaded(entry.module)
             && matches!(load(entry.module), Loading::Done)
@@ -534,9 +536,10 @@ pub unsafe fn undefined_fun(ip: *const Word, hp: *mut Word, e: *mut Word, reds: 
                 return resume(address, core.top(), e, reds, c);
             }
         }
-        if !atoll_code::is_loaded(entry.module)
-            && let Some(handler) = error_handler(core, atoms::UNDEFINED_LAMBDA)
-        {
+        if !atoll_code::is_loaded(entry.module) {
+            let Some(handler) = error_handler(core, atoms::UNDEFINED_LAMBDA) else {
+                return raise::plain(Exception::error(atoms::UNDEF), ip, core.top(), e, reds, c);
+            };
             let arguments = (*core.mutator).list(core.x[..usize::from(entry.arity)].iter().copied());
             (core.x[0], core.x[1], core.x[2]) = (entry.module, fun, arguments);
             let address = handler.address.load(std::sync::atomic::Ordering::Acquire);
