@@ -450,9 +450,7 @@ impl Subject<'_> {
     /// The binaries outside of the heap.
     fn binaries(&mut self) -> Term {
         let mut found = Vec::new();
-        architecture().each_off_heap(&self.own.mutator, &mut |object| {
-            found.extend(Term::boxed_at(object.as_ptr()).off_heap_binary().map(BinaryInfo::new));
-        });
+        self.own.mutator.each_off_heap_binary(&mut |binary| found.push(BinaryInfo::new(binary)));
         BinaryInfo::list(&mut self.own.mutator, &found)
     }
 

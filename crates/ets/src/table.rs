@@ -1,10 +1,10 @@
 //! A table: what is known of it, and the operations on rows by their keys.
 
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use atoll_heap::{Mutator, Stored};
 use atoll_process::ReferenceId;
-use atoll_term::{Build, OffHeapBinary, Term, each_off_heap_binary};
+use atoll_term::{AtomicImmediate, Build, Immediate, OffHeapBinary, Term, each_off_heap_binary};
 use parking_lot::Mutex;
 
 use crate::fault::Fault;
@@ -111,8 +111,8 @@ pub(crate) enum Rows {
 pub struct Table {
     pub(crate) id: u64,
     pub(crate) reference: ReferenceId,
-    name: AtomicU64,
-    owner: AtomicU64,
+    name: AtomicImmediate,
+    owner: AtomicImmediate,
     protection: AtomicU8,
     options: Options,
     pub(crate) heir: Mutex<Option<Heir>>,
@@ -141,8 +141,8 @@ impl Table {
         Table {
             id,
             reference: ReferenceId::fresh(),
-            name: AtomicU64::new(name.word()),
-            owner: AtomicU64::new(owner.word()),
+            name: AtomicImmediate::new(Immediate::or_none(name)),
+            owner: AtomicImmediate::new(Immediate::or_none(owner)),
             protection: AtomicU8::new(options.protection as u8),
             options,
             heir: Mutex::default(),
@@ -154,20 +154,20 @@ impl Table {
 
     /// Its name (atom), by which it is found if it is a named one.
     pub fn name(&self) -> Term {
-        Term::from_word(self.name.load(Ordering::Acquire))
+        self.name.load(Ordering::Acquire).term()
     }
 
     pub(crate) fn set_name(&self, name: Term) {
-        self.name.store(name.word(), Ordering::Release);
+        self.name.store(Immediate::or_none(name), Ordering::Release);
     }
 
     /// Its owner's pid.
     pub fn owner(&self) -> Term {
-        Term::from_word(self.owner.load(Ordering::Acquire))
+        self.owner.load(Ordering::Acquire).term()
     }
 
     pub(crate) fn set_owner(&self, owner: Term) {
-        self.owner.store(owner.word(), Ordering::Release);
+        self.owner.store(Immediate::or_none(owner), Ordering::Release);
     }
 
     /// Its protection.

@@ -172,7 +172,8 @@ pub unsafe fn off_heap_link(object: *mut Word) -> *mut *mut Word {
 /// `object` is the header of such an object.
 #[inline]
 pub unsafe fn off_heap_bytes(object: NonNull<Word>) -> usize {
-    Term::boxed_at(object.as_ptr()).off_heap_binary().map_or(0, atoll_term::OffHeapBinary::capacity)
+    // SAFETY: the caller vouches for the object.
+    unsafe { Term::boxed_at(object.as_ptr()) }.off_heap_binary().map_or(0, atoll_term::OffHeapBinary::capacity)
 }
 
 /// Puts an object on a list of objects with off-heap parts.

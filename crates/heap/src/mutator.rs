@@ -2,7 +2,7 @@
 
 use std::ptr::NonNull;
 
-use atoll_term::{Allocate, Word};
+use atoll_term::{Allocate, OffHeapBinary, Term, Word};
 
 use crate::architecture::architecture;
 use crate::fragment::{Fragment, link_off_heap, off_heap_bytes};
@@ -84,6 +84,14 @@ impl Mutator {
     #[inline(always)]
     pub fn is_calm(&self) -> bool {
         self.fragments.is_null() && self.off_heap_bytes < OFF_HEAP_BYTES_AT_LEAST
+    }
+
+    /// Visits the binaries outside of the heap that it has handles of, once for each handle.
+    pub fn each_off_heap_binary(&self, visit: &mut dyn FnMut(&OffHeapBinary)) {
+        architecture().each_off_heap(self, &mut |object| {
+            // SAFETY: an object on the heap's list is whole.
+            unsafe { Term::boxed_at(object.as_ptr()) }.off_heap_binary().into_iter().for_each(&mut *visit);
+        });
     }
 
     /// Hangs a fragment on this heap.

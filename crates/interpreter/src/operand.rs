@@ -77,7 +77,8 @@ impl Write for Y {
 impl Read for K {
     #[inline(always)]
     unsafe fn read(word: Word, _e: *mut Word, _c: *mut Core) -> Term {
-        Term::from_word(word)
+        // SAFETY: a constant as translated: an immediate or a literal, which the code keeps.
+        unsafe { Term::from_word(word) }
     }
 }
 
@@ -86,7 +87,8 @@ impl Read for Small {
 
     #[inline(always)]
     unsafe fn read(word: Word, _e: *mut Word, _c: *mut Core) -> Term {
-        Term::from_word(word)
+        // SAFETY: a constant as translated: an immediate or a literal, which the code keeps.
+        unsafe { Term::from_word(word) }
     }
 }
 
@@ -104,7 +106,8 @@ impl Read for Any {
     #[inline(always)]
     unsafe fn read(word: Word, e: *mut Word, c: *mut Core) -> Term {
         if word & 3 != 0 {
-            return Term::from_word(word);
+            // SAFETY: as for `K`.
+            return unsafe { Term::from_word(word) };
         }
         // SAFETY: a register as encoded by `any` or `any_register`.
         unsafe { *place(word, e, c) }

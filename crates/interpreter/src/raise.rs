@@ -197,7 +197,7 @@ fn is_raw(trace: Term) -> bool {
 /// `e..base` are words of the stack of the process whose heap this is.
 unsafe fn returns_to(e: *const Word, base: *const Word, heap: &Mutator) -> Option<*const Word> {
     // SAFETY: the caller's obligation.
-    let content = (e < base).then(|| Term::from_word(unsafe { heap.stack_reader().read(e) }))?;
+    let content = (e < base).then(|| unsafe { Term::from_word(heap.stack_reader().read(e)) })?;
     (content.is_header() && !content.is_none()).then_some(content.word() as *const Word)
 }
 
@@ -225,7 +225,7 @@ unsafe fn find_handler(stack: *mut Word, base: *mut Word) -> Option<(*mut Word, 
     let mut word = stack;
     while word < base {
         // SAFETY: the word lies on the stack.
-        let content = Term::from_word(unsafe { *word });
+        let content = unsafe { Term::from_word(*word) };
         word = word.wrapping_add(1);
         if content.is_catch_mark() {
             return Some((frame, content.catch_address() as *const Word));

@@ -119,7 +119,8 @@ unsafe fn tell(ip: *const Word, hp: *mut Word, c: *mut Core) -> Handler {
     })
     .expect("only sites are sampled");
     if told {
-        let object = if is_cons { Term::cons_at(hp) } else { Term::boxed_at(hp) };
+        // SAFETY: the object was asked room for at the heap's top, and the handler that goes on fills it; nobody looks into it before.
+        let object = unsafe { if is_cons { Term::cons_at(hp) } else { Term::boxed_at(hp) } };
         // SAFETY: a process runs on this core.
         architecture().built(unsafe { (*c).mutator }, object, ip as Site);
     }

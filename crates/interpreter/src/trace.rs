@@ -29,7 +29,7 @@ pub unsafe fn take(
     let mut last = Term::NONE;
     while word < base && addresses.len() < depth + usize::from(!at.is_null()) {
         // SAFETY: the word lies on the stack.
-        let content = Term::from_word(unsafe { reader.read(word) });
+        let content = unsafe { Term::from_word(reader.read(word)) };
         // Recursion leaves the same address many times in a row; it is told once, as in OTP.
         if content.is_header() && !content.is_none() && content != last {
             last = content;

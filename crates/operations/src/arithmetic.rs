@@ -48,7 +48,7 @@ pub fn add<H: Allocate + ?Sized>(heap: &mut H, a: Term, b: Term) -> Result<Term,
     if Term::both_small(a, b)
         && let Some(sum) = ((a.word() & !TAG) as i64).checked_add(b.word() as i64)
     {
-        return Ok(Term::from_word(sum as u64));
+        return Ok(Term::small_of_bits(sum as u64));
     }
     general(heap, a, b, &Operator { word: i128::checked_add, big: |a, b| a + b, float: |a, b| a + b })
 }
@@ -62,7 +62,7 @@ pub fn subtract<H: Allocate + ?Sized>(heap: &mut H, a: Term, b: Term) -> Result<
     if Term::both_small(a, b)
         && let Some(difference) = (a.word() as i64).checked_sub((b.word() & !TAG) as i64)
     {
-        return Ok(Term::from_word(difference as u64));
+        return Ok(Term::small_of_bits(difference as u64));
     }
     general(heap, a, b, &Operator { word: i128::checked_sub, big: |a, b| a - b, float: |a, b| a - b })
 }
@@ -76,7 +76,7 @@ pub fn multiply<H: Allocate + ?Sized>(heap: &mut H, a: Term, b: Term) -> Result<
     if Term::both_small(a, b)
         && let Some(product) = ((a.word() & !TAG) as i64).checked_mul(b.small_value())
     {
-        return Ok(Term::from_word(product as u64 | TAG));
+        return Ok(Term::small_of_bits(product as u64));
     }
     multiply_general(heap, a, b)
 }
@@ -152,7 +152,7 @@ fn integers<H: Allocate + ?Sized>(
 #[inline(always)]
 pub fn band<H: Allocate + ?Sized>(heap: &mut H, a: Term, b: Term) -> Result<Term, Exception> {
     if Term::both_small(a, b) {
-        return Ok(Term::from_word(a.word() & b.word()));
+        return Ok(Term::small_of_bits(a.word() & b.word()));
     }
     integers(heap, a, b, false, |a, b| Some(a & b), |a, b| a & b)
 }
@@ -164,7 +164,7 @@ pub fn band<H: Allocate + ?Sized>(heap: &mut H, a: Term, b: Term) -> Result<Term
 #[inline(always)]
 pub fn bor<H: Allocate + ?Sized>(heap: &mut H, a: Term, b: Term) -> Result<Term, Exception> {
     if Term::both_small(a, b) {
-        return Ok(Term::from_word(a.word() | b.word()));
+        return Ok(Term::small_of_bits(a.word() | b.word()));
     }
     integers(heap, a, b, false, |a, b| Some(a | b), |a, b| a | b)
 }
@@ -176,7 +176,7 @@ pub fn bor<H: Allocate + ?Sized>(heap: &mut H, a: Term, b: Term) -> Result<Term,
 #[inline(always)]
 pub fn bxor<H: Allocate + ?Sized>(heap: &mut H, a: Term, b: Term) -> Result<Term, Exception> {
     if Term::both_small(a, b) {
-        return Ok(Term::from_word((a.word() ^ b.word()) | TAG));
+        return Ok(Term::small_of_bits(a.word() ^ b.word()));
     }
     integers(heap, a, b, false, |a, b| Some(a ^ b), |a, b| a ^ b)
 }

@@ -30,7 +30,7 @@ impl Context {
     #[inline(always)]
     fn word(&self, index: usize) -> Term {
         // SAFETY: a match context has `CONTEXT_ARITY` words behind its header.
-        Term::from_word(unsafe { *self.object.add(index) })
+        unsafe { Term::from_word(*self.object.add(index)) }
     }
 
     /// Bits from the start of the underlying data.

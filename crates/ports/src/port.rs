@@ -2,13 +2,13 @@
 
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use atoll_heap::{Stored, architecture};
 use atoll_process::microstates::{self, charged};
 use atoll_process::sequence::{self, Mark};
 use atoll_process::{ReferenceId, Signal, System, profile, signal};
-use atoll_term::{Build, ScratchHeap, Term, atoms};
+use atoll_term::{AtomicImmediate, Build, Immediate, ScratchHeap, Term, atoms};
 use parking_lot::Mutex;
 use rustix::io::Errno;
 
@@ -68,7 +68,7 @@ pub struct Port {
     /// Whether it is open.
     open: AtomicBool,
     /// The owner's pid, for a look without the lock.
-    owner: AtomicU64,
+    owner: AtomicImmediate,
     inside: Mutex<(State, Box<dyn Driver>)>,
 }
 
@@ -92,7 +92,7 @@ impl Port {
             settings,
             library: driver.library(),
             open: AtomicBool::new(true),
-            owner: AtomicU64::new(connected.word()),
+            owner: AtomicImmediate::new(Immediate::or_none(connected)),
             inside: Mutex::new((state, driver)),
         }
     }
@@ -104,7 +104,7 @@ impl Port {
 
     /// The owner.
     pub fn connected(&self) -> Term {
-        Term::from_word(self.owner.load(Ordering::Acquire))
+        self.owner.load(Ordering::Acquire).term()
     }
 
     /// Calls `work` with the port's state and driver, if it is open.
@@ -140,7 +140,7 @@ impl Port {
     /// Makes another process the owner.
     pub fn set_connected(&self, state: &mut State, pid: Term) {
         state.connected = pid;
-        self.owner.store(pid.word(), Ordering::Release);
+        self.owner.store(Immediate::or_none(pid), Ordering::Release);
     }
 
     /// Closes: at once, or when everything is written.

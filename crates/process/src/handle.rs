@@ -344,7 +344,7 @@ pub fn processes_inside(inside: impl Fn(*const Word) -> bool) -> Vec<Term> {
         let reader = own.mutator.stack_reader();
         let on_stack = (0..words).any(|index| {
             // SAFETY: the word lies on the process's stack.
-            let word = Term::from_word(unsafe { reader.read(own.mutator.stack.add(index)) });
+            let word = unsafe { Term::from_word(reader.read(own.mutator.stack.add(index))) };
             word.is_header() && inside(word.word() as *const Word)
         });
         if on_stack || inside(own.address) {

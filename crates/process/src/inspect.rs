@@ -36,7 +36,7 @@ pub fn each_stack_word(own: &Own, visit: &mut dyn FnMut(Term) -> bool) {
     let mut word = own.mutator.stack.cast_const();
     while word < own.mutator.stack_base.cast_const() {
         // SAFETY: the word lies on the stack of a process that the caller holds.
-        if !visit(Term::from_word(unsafe { reader.read(word) })) {
+        if !visit(unsafe { Term::from_word(reader.read(word)) }) {
             return;
         }
         word = word.wrapping_add(1);

@@ -3,10 +3,10 @@
 
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use atoll_heap::{Fragment, Mutator, Stored};
-use atoll_term::{Build, Term, atoms};
+use atoll_term::{AtomicImmediate, Build, Immediate, Term, atoms};
 
 use crate::inspect;
 use crate::process::Own;
@@ -66,19 +66,18 @@ pub struct Sequence {
 
 /// A token was ever set. Until then, nobody marks messages.
 static USED: AtomicBool = AtomicBool::new(false);
-/// Local pid of the system tracer as a word; 0 if there is none.
-static TRACER: AtomicU64 = AtomicU64::new(0);
+/// Local pid or port of the system tracer.
+static TRACER: AtomicImmediate = AtomicImmediate::new(Immediate::NONE);
 
 /// The system tracer, if it is there.
 pub fn tracer() -> Option<Term> {
-    let word = TRACER.load(Ordering::Relaxed);
-    let tracer = (word != 0).then(|| Term::from_word(word))?;
-    tracing::is_there(tracer).then_some(tracer)
+    let tracer = TRACER.load(Ordering::Relaxed).term();
+    (!tracer.is_none() && tracing::is_there(tracer)).then_some(tracer)
 }
 
 /// Sets the system tracer (local pid or port).
 pub fn set_tracer(tracer: Option<Term>) {
-    TRACER.store(tracer.map_or(0, Term::word), Ordering::Relaxed);
+    TRACER.store(tracer.map_or(Immediate::NONE, Immediate::or_none), Ordering::Relaxed);
 }
 
 impl Token {
@@ -222,7 +221,7 @@ impl Own {
 
 /// Counts an event that a process causes. One that is the tracer itself, or has none that listens, counts nothing.
 pub fn count(pid: Term, own: &mut Own) {
-    let is_off = TRACER.load(Ordering::Relaxed) != 0 && tracer().is_none_or(|tracer| tracer == pid);
+    let is_off = !TRACER.load(Ordering::Relaxed).is_none() && tracer().is_none_or(|tracer| tracer == pid);
     let Some(rare) = own.rare.as_mut().filter(|_| !is_off) else { return };
     let Sequence { token, clock, last } = &mut rare.sequence;
     if let Some(token) = token {

@@ -36,7 +36,8 @@ fn write(heap: &mut (impl Allocate + ?Sized), header: Header, words: impl IntoIt
         }
         debug_assert_eq!(written, header.arity());
     }
-    Term::boxed_at(room.as_ptr())
+    // SAFETY: the object is whole, and lives as long as its heap lets it.
+    unsafe { Term::boxed_at(room.as_ptr()) }
 }
 
 /// Construction of every kind of term.
@@ -45,12 +46,12 @@ pub trait Build: Allocate {
     #[inline]
     fn cons(&mut self, head: Term, tail: Term) -> Term {
         let room = self.allocate(2);
-        // SAFETY: room for two words.
+        // SAFETY: room for two words, which are filled.
         unsafe {
             *room.as_ptr() = head.word();
             *room.as_ptr().add(1) = tail.word();
+            Term::cons_at(room.as_ptr())
         }
-        Term::cons_at(room.as_ptr())
     }
 
     /// A list of these elements that ends in `tail`.

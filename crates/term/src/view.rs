@@ -77,7 +77,8 @@ impl Reference<'_> {
 
     /// The process that an alias reference stands for.
     pub fn alias_of(&self) -> Option<Term> {
-        self.words.get(2).map(|word| Term::from_word(*word)).filter(|term| term.is_local_pid())
+        // SAFETY: what comes through the filter has no pointer.
+        self.words.get(2).map(|word| unsafe { Term::from_word(*word) }).filter(|term| term.is_local_pid())
     }
 }
 
@@ -224,16 +225,16 @@ impl Term {
     #[inline(always)]
     pub fn head(self) -> Term {
         debug_assert!(self.is_cons());
-        // SAFETY: a cons term points to two words.
-        Term::from_word(unsafe { *self.pointer() })
+        // SAFETY: a cons term points to two words, which are terms.
+        unsafe { Term::from_word(*self.pointer()) }
     }
 
     /// Tail of a cons (must be a cons).
     #[inline(always)]
     pub fn tail(self) -> Term {
         debug_assert!(self.is_cons());
-        // SAFETY: a cons term points to two words.
-        Term::from_word(unsafe { *self.pointer().add(1) })
+        // SAFETY: a cons term points to two words, which are terms.
+        unsafe { Term::from_word(*self.pointer().add(1)) }
     }
 
     /// Head and tail of a cons as they lie in memory (must be a cons).
@@ -430,16 +431,16 @@ impl Term {
         let (header, words) = object(self);
         match header.kind() {
             Kind::Tuple => View::Tuple(as_terms(words)),
-            Kind::Fun => View::Fun(Fun {
-                // SAFETY: fun entries are never freed.
-                entry: unsafe { &*(Term::from_word(words[0]).small_value() as *const FunEntry) },
-                creator: Term::from_word(words[1]),
-                free: as_terms(&words[2..]),
-            }),
+            Kind::Fun => {
+                let terms = as_terms(words);
+                // SAFETY: a fun's first word is the address of its entry, and fun entries are never freed.
+                let entry = unsafe { &*(terms[0].small_value() as *const FunEntry) };
+                View::Fun(Fun { entry, creator: terms[1], free: &terms[2..] })
+            }
             Kind::FlatMap | Kind::HashMapRoot => View::Map(self),
             Kind::ExternalFun => {
-                let export = Term::from_word(words[0]).small_value() as *const Export;
-                // SAFETY: exports are never freed.
+                let export = as_terms(words)[0].small_value() as *const Export;
+                // SAFETY: an external fun's word is the address of its export, and exports are never freed.
                 View::ExternalFun(unsafe { &*export })
             }
             Kind::PositiveBig => View::Big(Big { negative: false, limbs: words }),
@@ -457,7 +458,7 @@ impl Term {
                     1 => ExternalKind::Port,
                     _ => ExternalKind::Reference,
                 },
-                node: Term::from_word(words[0]),
+                node: as_terms(&words[..1])[0],
                 creation: words[1] as u32,
                 data: &words[2..],
             }),

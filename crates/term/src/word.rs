@@ -42,9 +42,9 @@ pub const SMALL_MIN: i64 = -(1 << 59);
 
 /// One Erlang term: an immediate value or a tagged pointer into some heap.
 ///
-/// A term is a plain word. A pointer stays valid until the heap that holds it is collected; code
-/// that can cause a collection takes the mutator exclusively, and whoever holds terms across it must
-/// have given them as roots. Equality of words is identity, not Erlang's `=:=`.
+/// A term is a plain word. Safe code follows its pointer, so a term that safe code gets hold of is an immediate or points to a
+/// whole live object of the kind that its tag says. Unsafe code makes terms of words ([`Term::from_word`]), and moves and frees
+/// objects: it answers for that. Equality of words is identity, not Erlang's `=:=`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(transparent)]
 pub struct Term(u64);
@@ -55,9 +55,17 @@ impl Term {
     /// The empty list.
     pub const NIL: Term = Term(NIL);
 
-    /// The term with these bits.
+    /// The term with these bits. Safe code makes none:
+    ///
+    /// ```compile_fail,E0133
+    /// let term = atoll_term::Term::from_word(0x1001);
+    /// ```
+    ///
+    /// # Safety
+    /// The word is an immediate, or points to a whole live object of the kind that its tag says and that is neither moved nor freed
+    /// while safe code has the term. Or safe code does not get it: unsafe code makes terms of any words to look at their bits.
     #[inline(always)]
-    pub const fn from_word(word: Word) -> Term {
+    pub const unsafe fn from_word(word: Word) -> Term {
         Term(word)
     }
 
@@ -83,6 +91,12 @@ impl Term {
     #[inline(always)]
     pub const fn try_small(value: i64) -> Option<Term> {
         if value >= SMALL_MIN && value <= SMALL_MAX { Some(Term::small(value)) } else { None }
+    }
+
+    /// The small integer whose value the upper 60 bits are, as arithmetic with tagged words leaves it; the lower four say nothing.
+    #[inline(always)]
+    pub const fn small_of_bits(bits: u64) -> Term {
+        Term(bits | TAG_SMALL)
     }
 
     /// Whether this is a small integer.
@@ -219,14 +233,20 @@ impl Term {
     }
 
     /// A list whose first cell is at `cell` (8-byte aligned).
+    ///
+    /// # Safety
+    /// As for [`Term::from_word`].
     #[inline(always)]
-    pub fn cons_at(cell: *const Word) -> Term {
+    pub unsafe fn cons_at(cell: *const Word) -> Term {
         Term(cell as u64 | TAG_CONS)
     }
 
     /// The boxed object whose header is at `object` (8-byte aligned).
+    ///
+    /// # Safety
+    /// As for [`Term::from_word`].
     #[inline(always)]
-    pub fn boxed_at(object: *const Word) -> Term {
+    pub unsafe fn boxed_at(object: *const Word) -> Term {
         Term(object as u64 | TAG_BOXED)
     }
 
@@ -237,8 +257,11 @@ impl Term {
     }
 
     /// The same kind of pointer, to another place.
+    ///
+    /// # Safety
+    /// As for [`Term::from_word`].
     #[inline(always)]
-    pub fn with_pointer(self, place: *const Word) -> Term {
+    pub unsafe fn with_pointer(self, place: *const Word) -> Term {
         Term(place as u64 | (self.0 & TAG_MASK))
     }
 
@@ -272,8 +295,10 @@ mod tests {
             Term::port(3),
             Term::NIL,
             Term::catch_mark(0x1000),
-            Term::cons_at(0x1000 as *const Word),
-            Term::boxed_at(0x1000 as *const Word),
+            // SAFETY: their bits alone are looked at.
+            unsafe { Term::cons_at(0x1000 as *const Word) },
+            // SAFETY: as above.
+            unsafe { Term::boxed_at(0x1000 as *const Word) },
         ];
         let tests: [fn(Term) -> bool; 8] = [
             Term::is_small,

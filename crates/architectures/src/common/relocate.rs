@@ -20,11 +20,13 @@ impl Move {
     /// The word as it must be after the move.
     #[inline(always)]
     pub(crate) fn shifted(&self, word: Word) -> Word {
-        let term = Term::from_word(word);
+        // SAFETY: the word's bits alone are looked at.
+        let term = unsafe { Term::from_word(word) };
         if term.is_pointer() {
             let offset = (term.pointer() as usize).wrapping_sub(self.from as usize);
             if offset < self.words * WORD_BYTES {
-                return term.with_pointer(self.to.wrapping_byte_add(offset)).word();
+                // SAFETY: as above.
+                return unsafe { term.with_pointer(self.to.wrapping_byte_add(offset)) }.word();
             }
         }
         word
@@ -125,7 +127,8 @@ unsafe fn copy_plain_words(moves: &[Move; 2]) {
             // Without branches. The tag bits do not carry an address out of its run.
             let distance = if inside(*word, &first) { first_distance } else { 0 }
                 | if inside(*word, &second) { second_distance } else { 0 };
-            *place = word.wrapping_add(if Term::from_word(*word).is_pointer() { distance } else { 0 });
+            // SAFETY: the word's bits alone are looked at.
+            *place = word.wrapping_add(if unsafe { Term::from_word(*word) }.is_pointer() { distance } else { 0 });
         }
     }
 }

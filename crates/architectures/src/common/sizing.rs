@@ -164,7 +164,7 @@ pub(crate) unsafe fn unshared(root: Term, immovable: Immovable) -> Option<Unshar
     loop {
         while at < end {
             // SAFETY: `at` is a term inside a whole object, or the root.
-            let mut term = Term::from_word(unsafe { *at });
+            let mut term = unsafe { Term::from_word(*at) };
             at = at.wrapping_add(1);
             if !term.is_pointer() || immovable.contains(term) {
                 continue;

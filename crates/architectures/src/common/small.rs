@@ -60,7 +60,8 @@ impl Small {
 
     #[inline(always)]
     fn point(&mut self, slot: usize, term: Term, offset: usize) {
-        self.words[slot].write(term.with_pointer(std::ptr::without_provenance(offset * WORD_BYTES)).word());
+        // SAFETY: the bits are part of a message that is being laid out; nobody follows them before it is.
+        self.words[slot].write(unsafe { term.with_pointer(std::ptr::without_provenance(offset * WORD_BYTES)) }.word());
         self.pointers |= 1 << slot;
     }
 }

@@ -33,7 +33,7 @@ impl Bounds {
     pub(super) unsafe fn each_in_run(self, start: *const Word, words: usize, visit: &mut dyn FnMut(NonNull<Word>)) {
         for index in 0..words {
             // SAFETY: the caller vouches for the run.
-            if let Some(object) = self.object(Term::from_word(unsafe { *start.add(index) })) {
+            if let Some(object) = self.object(unsafe { Term::from_word(*start.add(index)) }) {
                 visit(object);
             }
         }
@@ -56,7 +56,7 @@ impl Bounds {
             let step = (index + STEP).min(words);
             while index < step {
                 // SAFETY: the index stays inside the run, at a term or a header.
-                let word = Term::from_word(unsafe { *start.add(index) });
+                let word = unsafe { Term::from_word(*start.add(index)) };
                 index += if word.is_header() && Header::from_word(word.word()).is_opaque() {
                     Header::from_word(word.word()).object_words()
                 } else {
@@ -79,7 +79,7 @@ impl Bounds {
         let mut index = 0;
         while index < words {
             // SAFETY: the index stays inside the run, at a term or a header.
-            let word = Term::from_word(unsafe { *start.add(index) });
+            let word = unsafe { Term::from_word(*start.add(index)) };
             // A jump, which is foretold: a length chosen without one would make each word wait for the one before.
             if word.is_header() && Header::from_word(word.word()).is_opaque() {
                 index += Header::from_word(word.word()).object_words();

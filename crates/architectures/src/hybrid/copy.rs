@@ -51,8 +51,13 @@ impl Met for Marks<'_> {
     #[inline(always)]
     unsafe fn find(&self, term: Term) -> Result<Term, Word> {
         // SAFETY: the caller's term points to an object of the sender.
-        let first = Term::from_word(unsafe { *term.pointer() });
-        if first.is_header() == term.is_cons() { Ok(term.with_pointer(first.pointer())) } else { Err(first.word()) }
+        let first = unsafe { Term::from_word(*term.pointer()) };
+        if first.is_header() == term.is_cons() {
+            // SAFETY: the first word of what was copied is where the copy lies.
+            Ok(unsafe { term.with_pointer(first.pointer()) })
+        } else {
+            Err(first.word())
+        }
     }
 
     #[inline(always)]
@@ -153,7 +158,8 @@ impl<M: Met, const ASKING: bool> Copy<'_, M, ASKING> {
             // SAFETY: the slot holds a term of the sender, in a copy or in `root`.
             unsafe { *slot = self.object(Term::from_word(*slot)).word() };
         }
-        (Term::from_word(root), self.words)
+        // SAFETY: the root was replaced by its copy.
+        (unsafe { Term::from_word(root) }, self.words)
     }
 
     /// A field of a copy: what it refers to is to be copied, or is in immovable memory.

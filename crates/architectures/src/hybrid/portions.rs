@@ -157,7 +157,7 @@ impl Portions {
         while left > 0 {
             let place = place(mutator, left);
             // SAFETY: the word lies on the stack.
-            let word = Term::from_word(unsafe { *place });
+            let word = unsafe { Term::from_word(*place) };
             if word.is_header() && !word.is_none() {
                 frames = Some(Frames { words: left, returns_to: word.word() });
                 // SAFETY: as above.

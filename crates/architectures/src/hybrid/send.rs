@@ -178,6 +178,7 @@ pub(super) fn build(hybrid: &Hybrid, header: Option<Header>, fields: &[Term]) ->
                 place = place.add(1);
             }
         }
-        if header.is_some() { Term::boxed_at(object) } else { Term::cons_at(object) }
+        // SAFETY: the object was filled, and lies in the area.
+        unsafe { if header.is_some() { Term::boxed_at(object) } else { Term::cons_at(object) } }
     })
 }

@@ -205,7 +205,8 @@ impl Cycle {
     /// Marks what a word refers to; gives its fields if it was not marked and has any.
     #[inline(always)]
     unsafe fn mark(&mut self, word: Word) -> Option<Run> {
-        let term = Term::from_word(word);
+        // SAFETY: the word's bits alone are looked at.
+        let term = unsafe { Term::from_word(word) };
         if !term.is_pointer() {
             return None;
         }
@@ -296,7 +297,8 @@ impl Cycle {
     /// The word with the new address of what it refers to.
     #[inline(always)]
     fn forward(&self, word: Word) -> Word {
-        let term = Term::from_word(word);
+        // SAFETY: the word's bits alone are looked at.
+        let term = unsafe { Term::from_word(word) };
         if !term.is_pointer() {
             return word;
         }
@@ -304,7 +306,8 @@ impl Cycle {
         if !self.map.is_live(bit) {
             violation("P6 (what is in use is marked in a cycle)", term.pointer(), word);
         }
-        term.with_pointer(self.target.start.wrapping_add(self.map.words_before(bit))).word()
+        // SAFETY: as above.
+        unsafe { term.with_pointer(self.target.start.wrapping_add(self.map.words_before(bit))) }.word()
     }
 
     /// Phase 4.

@@ -64,7 +64,8 @@ fn move_in(mutator: &mut Mutator, fragment: &mut Fragment) {
         off_heap::each_moved(fragment.off_heap, &moving, |object| mutator.adopt(object));
     }
     mutator.top = mutator.top.wrapping_add(words);
-    fragment.term = Term::from_word(moving.shifted(fragment.term.word()));
+    // SAFETY: what the fragment's term pointed to has moved there.
+    fragment.term = unsafe { Term::from_word(moving.shifted(fragment.term.word())) };
     fragment.clear();
 }
 

@@ -37,7 +37,8 @@ pub(super) fn fetch(reader: &mut Mutator, stored: &Fragment, part: Term) -> Term
             reader.adopt(copy);
         });
     }
-    Term::from_word(moving.shifted(part.word()))
+    // SAFETY: the copy is whole.
+    unsafe { Term::from_word(moving.shifted(part.word())) }
 }
 
 fn fetch_part(reader: &mut Mutator, part: Term) -> Term {

@@ -24,7 +24,8 @@ pub(super) fn verify(architecture: &Private, mutator: &mut Mutator, need: Need, 
         (place as usize).wrapping_sub(run.0 as usize) < run.1 * WORD_BYTES
     };
     let in_old = |place: *const Word| old.iter().any(|run| inside(*run, place));
-    let immovable = |place: *const Word| architecture.immovable.contains(atoll_term::Term::boxed_at(place));
+    // SAFETY: the word's bits alone are looked at.
+    let immovable = |place: *const Word| architecture.immovable.contains(unsafe { atoll_term::Term::boxed_at(place) });
     let own = |place: *const Word| inside(heap, place) || in_old(place) || immovable(place);
     let not_young = |place: *const Word| in_old(place) || immovable(place);
     const P1: &str = "P1 (pointers lead to own generations)";

@@ -80,7 +80,8 @@ impl Mark<'_> {
     /// The word is a term (or a code address) of the heap; what it refers to is whole.
     #[inline]
     unsafe fn visit(&mut self, word: Word) {
-        let term = Term::from_word(word);
+        // SAFETY: the word's bits alone are looked at.
+        let term = unsafe { Term::from_word(word) };
         if !term.is_pointer() {
             return;
         }
@@ -112,7 +113,8 @@ impl Mark<'_> {
         while index < words {
             // SAFETY: the index is inside the run.
             let word = unsafe { *start.add(index) };
-            if Term::from_word(word).is_header() && Header::from_word(word).is_opaque() {
+            // SAFETY: the word's bits alone are looked at.
+            if unsafe { Term::from_word(word) }.is_header() && Header::from_word(word).is_opaque() {
                 index += Header::from_word(word).object_words();
                 continue;
             }

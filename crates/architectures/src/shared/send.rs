@@ -70,7 +70,8 @@ fn move_in(shared: &Shared, mutator: &mut Mutator, fragment: &mut Fragment) {
         moving.copy();
         off_heap::each_moved(fragment.off_heap, &moving, |object| mutator.adopt(object));
     }
-    fragment.term = Term::from_word(moving.shifted(fragment.term.word()));
+    // SAFETY: what the fragment's term pointed to has moved there.
+    fragment.term = unsafe { Term::from_word(moving.shifted(fragment.term.word())) };
     fragment.clear();
 }
 

@@ -80,7 +80,7 @@ unsafe fn place(shared: &Shared, mutator: &mut Mutator) {
     while covered > 0 {
         let place = slot(mutator, covered);
         // SAFETY: the word lies on the stack.
-        let word = Term::from_word(unsafe { *place });
+        let word = unsafe { Term::from_word(*place) };
         if word.is_header() && !word.is_none() {
             State::of_mut(mutator).returns_to = word.word();
             // SAFETY: as above.

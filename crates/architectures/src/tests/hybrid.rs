@@ -178,7 +178,8 @@ fn what_is_built_in_windows_lives_as_long_as_it_is_referred_to() {
             *place = head.word();
             *place.add(1) = tail.word();
         }
-        Term::cons_at(place)
+        // SAFETY: the cell was filled.
+        unsafe { Term::cons_at(place) }
     };
     std::thread::scope(|scope| {
         for thread in 1..=2 {

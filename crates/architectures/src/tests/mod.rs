@@ -95,7 +95,7 @@ impl Process {
     /// Pops what was pushed last.
     pub(crate) fn pop(&mut self) -> Term {
         // SAFETY: the tests pop what they pushed.
-        let term = Term::from_word(unsafe { *self.mutator.stack });
+        let term = unsafe { Term::from_word(*self.mutator.stack) };
         self.mutator.stack = self.mutator.stack.wrapping_add(1);
         term
     }

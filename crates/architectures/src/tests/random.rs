@@ -90,7 +90,8 @@ pub(crate) fn churn(architecture: &'static dyn Architecture, options: &HeapOptio
                 stacked.push(known[index].hash);
                 process.push(process.roots[index]);
                 // A return address: any multiple of eight.
-                let address = Term::from_word(0x7000_0000_0000 + 8 * random.below(1 << 20) as u64);
+                // SAFETY: a return address has no pointer's tag.
+                let address = unsafe { Term::from_word(0x7000_0000_0000 + 8 * random.below(1 << 20) as u64) };
                 stacked.push(contents(address));
                 process.push(address);
             }

@@ -59,7 +59,8 @@ fn random_graphs_copied_in_parallel() {
     process.roots.push(root);
     for (index, term) in level.iter().enumerate() {
         process.push(*term);
-        process.push(Term::from_word(0x7000_0000_0000 + 8 * index as u64));
+        // SAFETY: a return address has no pointer's tag.
+        process.push(unsafe { Term::from_word(0x7000_0000_0000 + 8 * index as u64) });
     }
     let words = real_words(root);
     for major in [false, false, true, false, true] {

@@ -31,7 +31,8 @@ unsafe fn cons(window: &BuildWindow, head: Term, tail: Term) -> Option<Term> {
         *place = head.word();
         *place.add(1) = tail.word();
     }
-    Some(Term::cons_at(place))
+    // SAFETY: the cell was filled.
+    Some(unsafe { Term::cons_at(place) })
 }
 
 /// A cons by way of the architecture, which opens a window or learns that a part is private: then `NONE`. The parts come by value, and the term
@@ -212,5 +213,6 @@ unsafe fn build_tuple(ip: *const Word, e: *mut Word, c: *mut Core) -> Term {
             *place.add(1 + index) = element.word();
         }
     }
-    Term::boxed_at(place)
+    // SAFETY: the tuple was filled.
+    unsafe { Term::boxed_at(place) }
 }
