@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use ::atoll_heap::{Mutator, architecture};
-use atoll_ets::{Access, Fault, Garbage, Handle, Kind, Options, Protection, Table, WriteConcurrency};
+use ::atoll_heap::architecture;
+use atoll_ets::{Access, Fault, Garbage, Handle, Kind, Options, Protection, WriteConcurrency};
 use atoll_operations::{Exception, list};
 use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, ReferenceId, System};
 use atoll_term::{Build, MagicValue, Term, atoms};
@@ -170,11 +170,11 @@ fn new(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     if let (WriteConcurrency::Locks(_), Kind::OrderedSet) = (options.write_concurrency, options.kind) {
         return Err(badarg());
     }
-    let table = match atoll_ets::create(caller.process, table_name, options) {
+    let process = caller.process;
+    let table = match atoll_ets::create(process, caller.heap(), table_name, options, heir) {
         Ok(table) => table,
         Err(fault) => return Err(raise(caller, fault)),
     };
-    table.set_heir(caller.heap(), heir);
     Ok(atoll_ets::identifier(caller.heap(), &table))
 }
 
@@ -191,8 +191,7 @@ fn delete(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     if let Some(garbage) = kept_garbage(arguments[0]) {
         return go_on_freeing(caller, garbage, arguments, atoms::TRUE);
     }
-    let table = table(caller, arguments[0], Access::Write)?;
-    let garbage = atoll_ets::delete(&table);
+    let garbage = atoll_ets::delete(arguments[0], caller.process.pid).map_err(|fault| raise(caller, fault))?;
     free(caller, garbage, |garbage| vec![garbage], atoms::TRUE)
 }
 
@@ -414,19 +413,16 @@ fn slot(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 fn safe_fixtable(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let table = table(caller, arguments[0], Access::Read)?;
     match boolean(arguments[1]).ok_or_else(badarg)? {
-        true => table.fix(caller.process.pid),
+        true => table.fix(caller.process.pid).map_err(|fault| raise(caller, fault))?,
         false => table.release(caller.process.pid, false),
     }
     Ok(atoms::TRUE)
 }
 
 fn rename(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let table = table(caller, arguments[0], Access::Write)?;
-    if !arguments[1].is_atom() {
-        return Err(badarg());
-    }
-    atoll_ets::rename(&table, arguments[1]).map_err(|fault| raise(caller, fault))?;
-    Ok(if table.options().named { arguments[1] } else { arguments[0] })
+    let renamed = atoll_ets::rename(arguments[0], caller.process.pid, arguments[1]);
+    let is_named = renamed.map_err(|fault| raise(caller, fault))?;
+    Ok(if is_named { arguments[1] } else { arguments[0] })
 }
 
 fn whereis(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
@@ -439,28 +435,16 @@ fn whereis(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     })
 }
 
-fn owned<'h>(caller: &mut Caller<'_>, table: &Handle<'h>) -> Result<(), Interrupt> {
-    if table.owner() == caller.process.pid { Ok(()) } else { Err(raise(caller, Fault::NotOwner)) }
-}
-
 fn give_away(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let table = table(caller, arguments[0], Access::Write)?;
-    let &[_, to, data] = arguments else { return Err(badarg()) };
-    if !to.is_local_pid() {
-        return Err(badarg());
-    }
-    owned(caller, &table)?;
-    if to == caller.process.pid {
-        return Err(raise(caller, Fault::Owner));
-    }
-    match atoll_ets::give_away(&table, caller.own, to, data) {
+    let &[table, to, data] = arguments else { return Err(badarg()) };
+    match atoll_ets::give_away(table, caller.process.pid, caller.own, to, data) {
         Ok(()) => Ok(atoms::TRUE),
         Err(fault) => Err(raise(caller, fault)),
     }
 }
 
 fn setopts(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let table = table(caller, arguments[0], Access::Write)?;
+    table(caller, arguments[0], Access::Write)?;
     let options = if arguments[1].is_list() { elements(arguments[1])? } else { vec![arguments[1]] };
     let (mut heir, mut new_protection) = (None, None);
     for option in options {
@@ -474,13 +458,9 @@ fn setopts(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
             return Err(badarg());
         }
     }
-    owned(caller, &table)?;
-    if let Some(heir) = heir {
-        table.set_heir(caller.heap(), heir);
-    }
-    if let Some(protection) = new_protection {
-        table.set_protection(protection);
-    }
+    let pid = caller.process.pid;
+    let set = atoll_ets::set_options(arguments[0], pid, caller.heap(), heir, new_protection);
+    set.map_err(|fault| raise(caller, fault))?;
     Ok(atoms::TRUE)
 }
 
@@ -489,7 +469,7 @@ fn internal_request_all(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
     let pid = caller.process.pid;
     let heap = caller.heap();
     let request = ReferenceId::fresh().term(heap);
-    let tables: Vec<Term> = atoll_ets::all().iter().map(|table| identifier(heap, table)).collect();
+    let tables: Vec<Term> = atoll_ets::all().iter().map(|table| atoll_ets::identifier(heap, table)).collect();
     let tables = heap.list(tables);
     let system = System::get();
     for scheduler in 0..system.schedulers {
@@ -498,8 +478,4 @@ fn internal_request_all(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
         system.deliver_or_answer(pid, fragment);
     }
     Ok(request)
-}
-
-fn identifier(heap: &mut Mutator, table: &Table) -> Term {
-    atoll_ets::identifier(heap, table)
 }

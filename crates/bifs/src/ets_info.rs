@@ -1,6 +1,8 @@
 //! `ets:info`.
 
-use atoll_ets::{Access, Fault, Kind, Protection, Table, WriteConcurrency};
+use std::sync::Arc;
+
+use atoll_ets::{Access, Fault, Kind, Known, Protection, Table, WriteConcurrency};
 use atoll_operations::Exception;
 use atoll_process::{Caller, Outcome, System};
 use atoll_term::{Build, Term, atoms};
@@ -42,8 +44,19 @@ fn decentralized(table: &Table) -> bool {
     }
 }
 
-/// One item; `None`: there is no such item.
-fn item(caller: &mut Caller<'_>, table: &Table, name: &str) -> Result<Option<Term>, Exception> {
+/// One of the items that processes change.
+fn changing(known: &Known, name: &str) -> Option<Term> {
+    match name {
+        "name" => Some(known.name),
+        "owner" => Some(known.owner),
+        // One that has ended inherits nothing.
+        "heir" => Some(known.heir.filter(|heir| System::get().table.contains(*heir)).unwrap_or(atoms::NONE)),
+        _ => None,
+    }
+}
+
+/// One of the other items; `None`: there is no such item.
+fn item(caller: &mut Caller<'_>, table: &Arc<Table>, name: &str) -> Result<Option<Term>, Exception> {
     let options = table.options();
     let shared = options.protection != Protection::Private;
     Ok(Some(match name {
@@ -60,10 +73,6 @@ fn item(caller: &mut Caller<'_>, table: &Table, name: &str) -> Result<Option<Ter
         },
         "compressed" => Term::boolean(options.compressed),
         "memory" => Term::small((TABLE_WORDS + table.size().1) as i64),
-        "owner" => table.owner(),
-        // One that has ended inherits nothing.
-        "heir" => table.heir().filter(|heir| System::get().table.contains(*heir)).unwrap_or(atoms::NONE),
-        "name" => table.name(),
         "size" => Term::small(table.size().0 as i64),
         "node" => atoll_term::this_node().0,
         "named_table" => Term::boolean(options.named),
@@ -126,14 +135,17 @@ fn fixed(caller: &mut Caller<'_>, table: &Table, by_system_time: bool) -> Term {
 
 /// `ets:info(Table)`
 pub fn info_1(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let table = match atoll_ets::find(arguments[0], caller.process.pid, Access::Info) {
-        Ok(table) => table,
+    let (table, known) = match atoll_ets::know(arguments[0]) {
+        Ok(found) => found,
         Err(Fault::Id) => return Ok(atoms::UNDEFINED),
         Err(fault) => return Err(raise(caller, fault)),
     };
     let mut pairs = Vec::with_capacity(ITEMS.len());
     for name in ITEMS {
-        let Some(value) = item(caller, &table, name)? else { continue };
+        let value = match changing(&known, name) {
+            Some(value) => value,
+            None => item(caller, &table, name)?.ok_or_else(badarg)?,
+        };
         let key = atom(name)?;
         pairs.push(caller.heap().tuple(&[key, value]));
     }
@@ -142,13 +154,19 @@ pub fn info_1(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 /// `ets:info(Table, Item)`
 pub fn info_2(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let table = match atoll_ets::find(arguments[0], caller.process.pid, Access::Info) {
-        Ok(table) => table,
+    let name = arguments[1].is_atom().then(|| atoms::atom_name(arguments[1]));
+    let found = match name {
+        Some("name" | "owner" | "heir") => atoll_ets::know(arguments[0]).map(|(table, known)| (table, Some(known))),
+        _ => atoll_ets::find(arguments[0], caller.process.pid, Access::Info).map(|table| (table, None)),
+    };
+    let (table, known) = match found {
+        Ok(found) => found,
         Err(Fault::Id) => return Ok(atoms::UNDEFINED),
         Err(fault) => return Err(raise(caller, fault)),
     };
-    if !arguments[1].is_atom() {
-        return Err(badarg());
+    let name = name.ok_or_else(badarg)?;
+    match known.and_then(|known| changing(&known, name)) {
+        Some(value) => Ok(value),
+        None => item(caller, &table, name)?.ok_or_else(badarg),
     }
-    item(caller, &table, atoms::atom_name(arguments[1]))?.ok_or_else(badarg)
 }

@@ -4,6 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use atoll_term::Term;
 
+use crate::fault::Fault;
 use crate::registry;
 use crate::table::{Rows, Table};
 
@@ -34,9 +35,16 @@ impl Since {
 
 impl Table {
     /// Fixes the table for a process.
-    pub fn fix(&self, pid: Term) {
-        self.status.fix();
+    ///
+    /// # Errors
+    /// [`Fault::Id`]: the table was deleted
+    pub fn fix(&self, pid: Term) -> Result<(), Fault> {
         let mut fixations = self.fixations.lock();
+        // What deletes the table looks for those who have fixed it afterwards.
+        if !self.status.is_alive() {
+            return Err(Fault::Id);
+        }
+        self.status.fix();
         fixations.since.get_or_insert_with(Since::now);
         match fixations.holders.iter_mut().find(|(holder, _)| *holder == pid) {
             Some((_, count)) => *count += 1,
@@ -45,6 +53,7 @@ impl Table {
                 registry::note_fixation(pid, self.id);
             }
         }
+        Ok(())
     }
 
     /// Takes a fixation of a process back, if it has one; `all`: each.

@@ -13,13 +13,16 @@ mod fixation;
 mod garbage;
 mod hashed;
 pub mod match_spec;
+mod names;
 mod ordered;
 mod partial;
 mod registry;
 mod segment;
+mod standing;
 mod status;
+mod sync;
 mod table;
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests;
 mod traversal;
 mod update;
@@ -28,8 +31,10 @@ pub use fault::Fault;
 pub use fixation::Since;
 pub use garbage::Garbage;
 pub use hashed::Spread;
+pub use names::names_collide;
 pub use registry::{
-    Access, Handle, all, create, delete, find, give_away, identifier, named, names_collide, reference, rename,
+    Access, Handle, Known, all, create, delete, find, give_away, identifier, know, named, reference, rename,
+    set_options,
 };
 pub use table::{Kind, Options, Protection, Table, WriteConcurrency};
 pub use traversal::{Cursor, Portion};

@@ -4,22 +4,21 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::sync::{Arc, LazyLock, Once};
 
-use atoll_heap::{Mutator, architecture};
+use atoll_heap::{Mutator, Stored, architecture};
 use atoll_process::{Own, Process, ReferenceId, System, signal};
 use atoll_term::{Build, MagicValue, Term, atoms, known};
 use parking_lot::{Mutex, RwLock};
 
 use crate::fault::Fault;
 use crate::garbage::Garbage;
+use crate::names::Names;
+use crate::standing::{Heir, Held, Standing};
 use crate::table::{Options, Protection, Table};
-
-/// Parts of the name table, each with a lock of its own.
-const NAME_SHARDS: usize = 64;
 
 type TableIds = Mutex<HashMap<Term, HashSet<u64>>>;
 
 struct Registry {
-    names: Vec<RwLock<HashMap<Term, Arc<Table>>>>,
+    names: Names<Table>,
     tables: RwLock<BTreeMap<u64, Arc<Table>>>,
     /// For references that came in from outside as text or bytes.
     references: RwLock<HashMap<ReferenceId, Arc<Table>>>,
@@ -29,7 +28,7 @@ struct Registry {
 }
 
 static REGISTRY: LazyLock<Registry> = LazyLock::new(|| Registry {
-    names: (0..NAME_SHARDS).map(|_| RwLock::default()).collect(),
+    names: Names::default(),
     tables: RwLock::default(),
     references: RwLock::default(),
     owned: Mutex::default(),
@@ -43,15 +42,15 @@ struct TableReference(Arc<Table>);
 /// A table at hand.
 pub enum Handle<'h> {
     /// Found by a reference, which keeps it.
-    Referred(&'h Table),
+    Referred(&'h Arc<Table>),
     /// Found by its name, or by the numbers of its reference.
     Named(Arc<Table>),
 }
 
 impl std::ops::Deref for Handle<'_> {
-    type Target = Table;
+    type Target = Arc<Table>;
 
-    fn deref(&self) -> &Table {
+    fn deref(&self) -> &Arc<Table> {
         match self {
             Handle::Referred(table) => table,
             Handle::Named(table) => table,
@@ -78,18 +77,9 @@ fn install() {
     });
 }
 
-fn names(name: Term) -> &'static RwLock<HashMap<Term, Arc<Table>>> {
-    &REGISTRY.names[name.atom_index() as usize % NAME_SHARDS]
-}
-
-/// Whether tables of these names have a lock in common.
-pub fn names_collide(one: Term, other: Term) -> bool {
-    std::ptr::eq(names(one), names(other))
-}
-
 /// The table of this name.
 pub fn named(name: Term) -> Option<Arc<Table>> {
-    names(name).read().get(&name).cloned()
+    REGISTRY.names.get(name)
 }
 
 /// The table of a reference that does not keep it, because it was read from text or bytes.
@@ -114,37 +104,83 @@ pub fn find<'h>(term: Term, pid: Term, access: Access) -> Result<Handle<'h>, Fau
     if !table.status.is_alive() {
         return Err(Fault::Id);
     }
+    allow(&table, pid, access)?;
+    Ok(table)
+}
+
+fn allow(table: &Table, pid: Term, access: Access) -> Result<(), Fault> {
     let allowed = match access {
         Access::Info => true,
         Access::Read => table.protection() != Protection::Private || table.owner() == pid,
         Access::Write => table.protection() == Protection::Public || table.owner() == pid,
     };
-    if allowed { Ok(table) } else { Err(Fault::Access) }
+    if allowed { Ok(()) } else { Err(Fault::Access) }
 }
 
-/// The table of this reference or name, for those who pass it on.
-pub fn shared(table: &Table) -> Option<Arc<Table>> {
-    REGISTRY.tables.read().get(&table.id).cloned()
-}
-
-/// The reference of a table. Without a table, a reference that no table has.
-pub fn reference(heap: &mut Mutator, table: &Table) -> Term {
-    match shared(table) {
-        Some(shared) => {
-            let numbers = table.reference.0;
-            let value = known::find(numbers).unwrap_or_else(|| {
-                let value = Arc::new(MagicValue(Box::new(TableReference(shared))));
-                known::remember(numbers, &value);
-                value
-            });
-            heap.magic_reference(numbers, value)
-        }
-        None => table.reference.term(heap),
+/// Changes the name, owner, heir or protection of the table that a term stands for, or deletes it: no other thread does so meanwhile,
+/// and what let `pid` do it stays true.
+fn change<R>(
+    term: Term,
+    pid: Term,
+    change: impl FnOnce(&Arc<Table>, Held<'_>) -> Result<R, Fault>,
+) -> Result<R, Fault> {
+    if term.is_atom() {
+        let changed = REGISTRY.names.hold(term, |table, held| {
+            allow(table, pid, Access::Write)?;
+            change(table, held)
+        });
+        return changed.unwrap_or(Err(Fault::Id));
     }
+    let table = find(term, pid, Access::Info)?;
+    let held = table.standing.hold();
+    if !table.status.is_alive() {
+        return Err(Fault::Id);
+    }
+    allow(&table, pid, Access::Write)?;
+    change(&table, held)
+}
+
+/// The reference of a table.
+pub fn reference(heap: &mut Mutator, table: &Arc<Table>) -> Term {
+    let numbers = table.reference.0;
+    let value = known::find(numbers).unwrap_or_else(|| {
+        let value = Arc::new(MagicValue(Box::new(TableReference(Arc::clone(table)))));
+        known::remember(numbers, &value);
+        value
+    });
+    heap.magic_reference(numbers, value)
+}
+
+/// Name, owner and heir of a table at one moment.
+#[derive(Clone, Copy, Debug)]
+pub struct Known {
+    /// Atom.
+    pub name: Term,
+    /// Pid.
+    pub owner: Term,
+    /// Pid.
+    pub heir: Option<Term>,
+}
+
+/// A table, whoever may use it, and what its name, owner and heir are while the term stands for it.
+///
+/// # Errors
+/// [`Fault::Type`], [`Fault::Id`]
+pub fn know<'h>(term: Term) -> Result<(Handle<'h>, Known), Fault> {
+    let known =
+        |held: Held<'_>| Known { name: held.name(), owner: held.owner(), heir: held.heir().map(|heir| heir.pid) };
+    if term.is_atom() {
+        let found = REGISTRY.names.hold(term, |table, held| (Handle::Named(Arc::clone(table)), known(held)));
+        return found.ok_or(Fault::Id);
+    }
+    let table = find(term, Term::NONE, Access::Info)?;
+    let held = table.standing.hold();
+    let known = known(held);
+    Ok((table, known))
 }
 
 /// How programs name a table: by its name if it is a named one, else by its reference.
-pub fn identifier(heap: &mut Mutator, table: &Table) -> Term {
+pub fn identifier(heap: &mut Mutator, table: &Arc<Table>) -> Term {
     if table.options().named { table.name() } else { reference(heap, table) }
 }
 
@@ -173,104 +209,152 @@ pub(crate) fn forget_fixation(pid: Term, id: u64) {
     forget(&REGISTRY.fixed, pid, id);
 }
 
-/// Makes a table for the process that runs.
+/// Makes a table for the process that runs; the heir's data lie on its heap.
 ///
 /// # Errors
 /// [`Fault::AlreadyExists`]
-pub fn create(owner: &Process, name: Term, options: Options) -> Result<Arc<Table>, Fault> {
+pub fn create(
+    owner: &Process,
+    heap: &mut Mutator,
+    name: Term,
+    options: Options,
+    heir: Option<(Term, Term)>,
+) -> Result<Arc<Table>, Fault> {
     install();
     let id = REGISTRY.next.fetch_add(1, Ordering::Relaxed);
-    let table = Arc::new(Table::new(id, name, owner.pid, options));
-    if options.named {
-        let mut names = names(name).write();
-        if names.contains_key(&name) {
-            return Err(Fault::AlreadyExists);
-        }
-        names.insert(name, Arc::clone(&table));
+    let standing = Standing::new(name, owner.pid, stored(heap, heir));
+    let table = Arc::new(Table::new(id, standing, options));
+    let publish = || {
+        REGISTRY.tables.write().insert(id, Arc::clone(&table));
+        REGISTRY.references.write().insert(table.reference, Arc::clone(&table));
+        owner.has_exit_work.store(true, Ordering::SeqCst);
+        note(&REGISTRY.owned, owner.pid, id);
+    };
+    if !options.named {
+        publish();
+    } else if !REGISTRY.names.add(name, &table, publish) {
+        return Err(Fault::AlreadyExists);
     }
-    REGISTRY.tables.write().insert(id, Arc::clone(&table));
-    REGISTRY.references.write().insert(table.reference, Arc::clone(&table));
-    owner.has_exit_work.store(true, Ordering::SeqCst);
-    note(&REGISTRY.owned, owner.pid, id);
     Ok(table)
 }
 
-/// Deletes a table. Returns its rows.
-pub fn delete(table: &Table) -> Garbage {
-    if !table.status.delete() {
-        return Garbage::default();
-    }
+fn stored(heap: &mut Mutator, heir: Option<(Term, Term)>) -> Option<Heir> {
+    heir.map(|(pid, data)| Heir { pid, data: Stored::new(heap, data) })
+}
+
+/// Deletes a table for `pid`. Returns its rows.
+///
+/// # Errors
+/// Those of [`find`].
+pub fn delete(term: Term, pid: Term) -> Result<Garbage, Fault> {
+    change(term, pid, |table, held| Ok(end(table, held)))
+}
+
+/// Ends a table.
+fn end(table: &Table, mut held: Held<'_>) -> Garbage {
     if table.options().named {
-        names(table.name()).write().remove(&table.name());
+        REGISTRY.names.remove(&held, || table.status.delete());
+    } else {
+        table.status.delete();
     }
-    forget(&REGISTRY.owned, table.owner(), table.id);
+    forget(&REGISTRY.owned, held.owner(), table.id);
+    let heir = held.set_heir(None);
+    drop(held);
+    drop(heir);
     for (pid, _) in table.fixed().map_or_else(Vec::new, |(_, holders)| holders) {
         forget(&REGISTRY.fixed, pid, table.id);
     }
     let rows = table.clear();
-    let heir = table.heir.lock().take();
-    drop(heir);
     let registered = (REGISTRY.tables.write().remove(&table.id), REGISTRY.references.write().remove(&table.reference));
     drop(registered);
     rows
 }
 
-/// Gives a table another name.
+/// Gives a table another name, for `pid`. Returns whether it is found by that.
 ///
 /// # Errors
-/// [`Fault::Argument`]: a table has that name already
-pub fn rename(table: &Table, name: Term) -> Result<(), Fault> {
-    if table.options().named {
-        let shared = shared(table).ok_or(Fault::Id)?;
-        let mut new = names(name).write();
-        if new.contains_key(&name) {
+/// [`Fault::Argument`]: a table has that name already, or it is no atom; those of [`find`]
+pub fn rename(term: Term, pid: Term, name: Term) -> Result<bool, Fault> {
+    change(term, pid, |table, mut held| {
+        let named = table.options().named;
+        if !name.is_atom() || named && !REGISTRY.names.rename(table, &mut held, name) {
             return Err(Fault::Argument);
         }
-        new.insert(name, shared);
-        drop(new);
-        names(table.name()).write().remove(&table.name());
-    }
-    table.set_name(name);
+        held.set_name(name);
+        Ok(named)
+    })
+}
+
+/// Changes the heir, whose data lie on the heap of the owner `pid`, and the protection, as far as they are given.
+///
+/// # Errors
+/// [`Fault::NotOwner`]; those of [`find`]
+pub fn set_options(
+    term: Term,
+    pid: Term,
+    heap: &mut Mutator,
+    heir: Option<Option<(Term, Term)>>,
+    protection: Option<Protection>,
+) -> Result<(), Fault> {
+    let old = change(term, pid, |table, mut held| {
+        if held.owner() != pid {
+            return Err(Fault::NotOwner);
+        }
+        if let Some(protection) = protection {
+            table.set_protection(protection);
+        }
+        Ok(heir.map(|heir| held.set_heir(stored(heap, heir))))
+    })?;
+    drop(old);
     Ok(())
 }
 
 /// All tables, oldest first.
 pub fn all() -> Vec<Arc<Table>> {
-    REGISTRY.tables.read().values().cloned().collect()
+    REGISTRY.tables.read().values().filter(|table| table.status.is_alive()).cloned().collect()
 }
 
-/// Gives a table to another process, with a message that holds `data`, which lies on the heap.
+/// Gives a table of the process `from`, which runs, to another process, with a message that holds `data`, which lies on the heap.
 ///
 /// # Errors
-/// [`Fault::Argument`]: there is no such process
-pub fn give_away(table: &Table, own: &mut Own, to: Term, data: Term) -> Result<(), Fault> {
-    let from = table.owner();
-    if !hand_over(table, to) {
-        return Err(Fault::Argument);
-    }
-    forget(&REGISTRY.owned, from, table.id);
-    tell_new_owner(table, own, from, to, data);
-    Ok(())
+/// [`Fault::Argument`]: there is no such process; [`Fault::NotOwner`]; [`Fault::Owner`]: to itself; those of [`find`]
+pub fn give_away(term: Term, from: Term, own: &mut Own, to: Term, data: Term) -> Result<(), Fault> {
+    change(term, from, |table, mut held| {
+        if !to.is_local_pid() {
+            return Err(Fault::Argument);
+        }
+        if held.owner() != from {
+            return Err(Fault::NotOwner);
+        }
+        if to == from {
+            return Err(Fault::Owner);
+        }
+        if !hand_over(table, &mut held, to) {
+            return Err(Fault::Argument);
+        }
+        tell_new_owner(table, own, from, to, data);
+        Ok(())
+    })
 }
 
 /// Makes a living process the owner of a table. Returns false, and changes nothing, if there is no such process.
-fn hand_over(table: &Table, to: Term) -> bool {
+fn hand_over(table: &Table, held: &mut Held<'_>, to: Term) -> bool {
     let system = System::get();
-    let from = table.owner();
     note(&REGISTRY.owned, to, table.id);
-    table.set_owner(to);
     system.table.with(to, |process| process.has_exit_work.store(true, Ordering::SeqCst));
-    // As with names: either the process's end sees the mark, or this sees that the process has left.
+    // As with names: either the process's end sees the mark, and then waits for the table, or this sees that the process has left.
     fence(Ordering::SeqCst);
-    if system.table.contains(to) {
-        return true;
+    if !system.table.contains(to) {
+        forget(&REGISTRY.owned, to, table.id);
+        return false;
     }
-    forget(&REGISTRY.owned, to, table.id);
-    table.set_owner(from);
-    false
+    forget(&REGISTRY.owned, held.owner(), table.id);
+    held.set_owner(to);
+    true
 }
 
-fn tell_new_owner(table: &Table, own: &mut Own, from: Term, to: Term, data: Term) {
+/// Sends the new owner its message; the table is held, so that the message comes before whatever the new owner does with it.
+fn tell_new_owner(table: &Arc<Table>, own: &mut Own, from: Term, to: Term, data: Term) {
     let heap = &mut own.mutator;
     let identifier = identifier(heap, table);
     let Ok(tag) = atoms::atom("ETS-TRANSFER") else { return };
@@ -293,21 +377,22 @@ fn process_ended(pid: Term, own: &mut Own) {
     let mut owned: Vec<u64> = REGISTRY.owned.lock().remove(&pid).unwrap_or_default().into_iter().collect();
     owned.sort_unstable();
     for id in owned {
-        let table = REGISTRY.tables.read().get(&id).cloned();
-        let Some(table) = table.filter(|table| table.owner() == pid) else { continue };
-        let heir = table.heir.lock().take();
-        match heir {
-            Some(heir) if heir.pid != pid && hand_over(&table, heir.pid) => {
-                let data = heir.data.fetch(&mut own.mutator);
-                tell_new_owner(&table, own, pid, heir.pid, data);
-                let mut place = table.heir.lock();
-                if place.is_none() {
-                    *place = Some(heir);
-                }
-            }
-            _ => {
-                delete(&table);
-            }
+        let Some(table) = REGISTRY.tables.read().get(&id).cloned() else { continue };
+        let mut held = table.standing.hold();
+        if held.owner() == pid && table.status.is_alive() && !inherit(&table, &mut held, own) {
+            end(&table, held);
         }
     }
+}
+
+/// Gives a table of a process that ends to its heir, if it has one that lives, and stays its heir.
+fn inherit(table: &Arc<Table>, held: &mut Held<'_>, own: &mut Own) -> bool {
+    let from = held.owner();
+    let Some(to) = held.heir().map(|heir| heir.pid).filter(|heir| *heir != from) else { return false };
+    if !hand_over(table, held, to) {
+        return false;
+    }
+    let data = held.heir().map_or(Term::NIL, |heir| heir.data.fetch(&mut own.mutator));
+    tell_new_owner(table, own, from, to, data);
+    true
 }

@@ -18,9 +18,9 @@ impl Status {
         !self.deleted.load(Ordering::SeqCst)
     }
 
-    /// Returns whether it lived until now.
-    pub(crate) fn delete(&self) -> bool {
-        !self.deleted.swap(true, Ordering::SeqCst)
+    /// The table lives no more; the caller holds it.
+    pub(crate) fn delete(&self) {
+        self.deleted.store(true, Ordering::SeqCst);
     }
 
     pub(crate) fn is_fixed(&self) -> bool {

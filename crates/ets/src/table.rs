@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use atoll_heap::{Mutator, Stored};
 use atoll_process::ReferenceId;
-use atoll_term::{AtomicImmediate, Build, Immediate, OffHeapBinary, Term, each_off_heap_binary};
+use atoll_term::{Build, OffHeapBinary, Term, each_off_heap_binary};
 use parking_lot::Mutex;
 
 use crate::fault::Fault;
@@ -13,6 +13,7 @@ use crate::garbage::Garbage;
 use crate::hashed::{Duplicates, Hashed, Spread};
 use crate::ordered::{Ordered, Place, Span};
 use crate::segment::key_of;
+use crate::standing::Standing;
 use crate::status::Status;
 
 /// Type of a table.
@@ -96,26 +97,24 @@ impl Default for Options {
     }
 }
 
-/// Who gets a table when its owner ends, and with which data.
-pub(crate) struct Heir {
-    pub(crate) pid: Term,
-    pub(crate) data: Stored,
-}
-
 pub(crate) enum Rows {
     Hashed(Hashed),
     Ordered(Ordered),
+}
+
+impl AsRef<Standing> for Table {
+    fn as_ref(&self) -> &Standing {
+        &self.standing
+    }
 }
 
 /// A table.
 pub struct Table {
     pub(crate) id: u64,
     pub(crate) reference: ReferenceId,
-    name: AtomicImmediate,
-    owner: AtomicImmediate,
+    pub(crate) standing: Standing,
     protection: AtomicU8,
     options: Options,
-    pub(crate) heir: Mutex<Option<Heir>>,
     pub(crate) status: Status,
     pub(crate) fixations: Mutex<Fixations>,
     pub(crate) rows: Rows,
@@ -127,7 +126,7 @@ const MANY_SEGMENTS: u32 = 6;
 const FEW_SEGMENTS: u32 = 4;
 
 impl Table {
-    pub(crate) fn new(id: u64, name: Term, owner: Term, options: Options) -> Table {
+    pub(crate) fn new(id: u64, standing: Standing, options: Options) -> Table {
         let position = options.position;
         let is_shared = options.protection != Protection::Private;
         let is_written_by_many = is_shared && options.write_concurrency != WriteConcurrency::Off;
@@ -141,11 +140,9 @@ impl Table {
         Table {
             id,
             reference: ReferenceId::fresh(),
-            name: AtomicImmediate::new(Immediate::or_none(name)),
-            owner: AtomicImmediate::new(Immediate::or_none(owner)),
+            standing,
             protection: AtomicU8::new(options.protection as u8),
             options,
-            heir: Mutex::default(),
             status: Status::default(),
             fixations: Mutex::default(),
             rows,
@@ -154,20 +151,12 @@ impl Table {
 
     /// Its name (atom), by which it is found if it is a named one.
     pub fn name(&self) -> Term {
-        self.name.load(Ordering::Acquire).term()
-    }
-
-    pub(crate) fn set_name(&self, name: Term) {
-        self.name.store(Immediate::or_none(name), Ordering::Release);
+        self.standing.name()
     }
 
     /// Its owner's pid.
     pub fn owner(&self) -> Term {
-        self.owner.load(Ordering::Acquire).term()
-    }
-
-    pub(crate) fn set_owner(&self, owner: Term) {
-        self.owner.store(Immediate::or_none(owner), Ordering::Release);
+        self.standing.owner()
     }
 
     /// Its protection.
@@ -176,8 +165,8 @@ impl Table {
             [usize::from(self.protection.load(Ordering::Acquire))]
     }
 
-    /// Changes its protection.
-    pub fn set_protection(&self, protection: Protection) {
+    /// Changes its protection; the caller holds the table.
+    pub(crate) fn set_protection(&self, protection: Protection) {
         self.protection.store(protection as u8, Ordering::Release);
     }
 
@@ -194,18 +183,6 @@ impl Table {
     /// Position of the key, from 1.
     pub fn position(&self) -> usize {
         self.options.position
-    }
-
-    /// The heir's pid.
-    pub fn heir(&self) -> Option<Term> {
-        self.heir.lock().as_ref().map(|heir| heir.pid)
-    }
-
-    /// Sets the heir, with data that lie on the owner's heap.
-    pub fn set_heir(&self, owner: &mut Mutator, heir: Option<(Term, Term)>) {
-        let heir = heir.map(|(pid, data)| Heir { pid, data: Stored::new(owner, data) });
-        let old = std::mem::replace(&mut *self.heir.lock(), heir);
-        drop(old);
     }
 
     /// Rows, and the words that they keep outside of collected heaps.

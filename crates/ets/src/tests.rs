@@ -7,6 +7,7 @@ use atoll_heap::{HeapOptions, Mutator, architecture};
 use atoll_term::{Build, Term, compare};
 
 use crate::match_spec::{Dialect, Matcher, compile};
+use crate::standing::Standing;
 use crate::table::{Kind, Options, Table};
 use crate::traversal::Cursor;
 
@@ -24,7 +25,7 @@ fn heap() -> Mutator {
 }
 
 fn table(kind: Kind) -> Table {
-    Table::new(1, Term::NIL, Term::pid(1), Options { kind, ..Options::default() })
+    Table::new(1, Standing::new(Term::NIL, Term::pid(1), None), Options { kind, ..Options::default() })
 }
 
 /// A generator of numbers (xorshift).
