@@ -1,4 +1,4 @@
-//! What has ended takes no memory.
+//! What has ended takes no memory, and what is dead is collected before it takes much.
 
 use std::path::Path;
 use std::process::Command;
@@ -25,5 +25,38 @@ fn processes_that_end_are_freed_soon() {
         let statistics = std::fs::read_to_string(&statistics).expect("statistics");
         let peak = number(&statistics, "peak_rss_bytes");
         assert!(peak < MOST_BYTES, "{heap}: {peak} bytes");
+    }
+}
+
+/// Runs a case of `rooms.erl`; gives its statistics.
+fn room(heap: &str, case: &str) -> String {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rooms.erl");
+    let statistics = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("rooms-{heap}-{case}.json"));
+    let mut command = Command::new("timeout");
+    command.args(["100", env!("CARGO_BIN_EXE_atoll"), "run", "--heap", heap, "--stats"]);
+    let output = command.arg(&statistics).arg(&source).arg(case).output().expect("it runs");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "done\n", "{heap}, {case}");
+    std::fs::read_to_string(&statistics).expect("statistics")
+}
+
+#[test]
+fn room_for_built_in_functions_is_collected_in_time() {
+    // Megabytes: of the first, 100,000 processes take most.
+    let cases = [("monitors", 110), ("answers", 80), ("tags", 80), ("built_in", 80), ("errors", 80)];
+    for heap in ["private", "shared", "hybrid"] {
+        for (case, most) in cases {
+            let peak = number(&room(heap, case), "peak_rss_bytes");
+            assert!(peak < most << 20, "{heap}, {case}: {peak} bytes");
+        }
+    }
+}
+
+#[test]
+fn a_large_set_of_roots_is_not_visited_for_each_few_words() {
+    for heap in ["private", "shared", "hybrid"] {
+        for case in ["dictionary", "tagged"] {
+            let collections = number(&room(heap, case), "minor_collections");
+            assert!(collections < 500, "{heap}, {case}: {collections} collections");
+        }
     }
 }

@@ -116,6 +116,12 @@ impl Fragment {
         self.capacity as usize
     }
 
+    /// Words that still fit.
+    #[inline]
+    pub fn free_words(&self) -> usize {
+        self.capacity() - self.used()
+    }
+
     /// [`Fragment::capacity`] of a fragment of which others may be changing the links.
     ///
     /// # Safety
@@ -135,7 +141,7 @@ impl Fragment {
     /// Room for `words` words if they still fit.
     #[inline]
     pub fn try_allocate(&mut self, words: usize) -> Option<NonNull<Word>> {
-        if self.capacity() - self.used() < words {
+        if self.free_words() < words {
             return None;
         }
         let place = self.words().wrapping_add(self.used());

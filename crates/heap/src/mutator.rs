@@ -29,9 +29,11 @@ pub struct Mutator {
     pub stack_base: *mut Word,
     /// Objects with off-heap parts.
     pub off_heap: *mut Word,
-    /// Fragments that belong to this heap until its next collection moves what lives in them.
+    /// Fragments that belong to this heap until its next collection moves what lives in them. The first is the one with the most
+    /// free room.
     pub fragments: *mut Fragment,
-    /// Words in those fragments.
+    /// Words of memory outside of the heap that its next collection gives back: of those fragments, their heads and free room
+    /// included.
     pub fragment_words: usize,
     /// Bytes of binaries outside of the heap that were adopted since the last collection.
     pub off_heap_bytes: usize,
@@ -83,7 +85,7 @@ impl Mutator {
     /// asked.
     #[inline(always)]
     pub fn is_calm(&self) -> bool {
-        self.fragments.is_null() && self.off_heap_bytes < OFF_HEAP_BYTES_AT_LEAST
+        self.fragment_words == 0 && self.off_heap_bytes < OFF_HEAP_BYTES_AT_LEAST
     }
 
     /// Visits the binaries outside of the heap that it has handles of, once for each handle.
@@ -94,17 +96,26 @@ impl Mutator {
         });
     }
 
-    /// Hangs a fragment on this heap.
+    /// Hangs a fragment on this heap: behind the first one if that has more free room.
     ///
     /// # Safety
     /// The fragment is on no other list, and its off-heap list has been joined to this heap's or is empty.
-    pub unsafe fn own_fragment(&mut self, fragment: NonNull<Fragment>) {
-        // SAFETY: the caller hands the fragment over.
+    pub unsafe fn own_fragment(&mut self, mut fragment: NonNull<Fragment>) {
+        // SAFETY: the caller hands the fragment over; those on the list are this heap's own.
         unsafe {
-            (*fragment.as_ptr()).next = self.fragments;
-            self.fragment_words += fragment.as_ref().used();
+            let own = fragment.as_mut();
+            self.fragment_words += Fragment::HEAD_WORDS + own.capacity();
+            match self.fragments.as_mut() {
+                Some(first) if first.free_words() > own.free_words() => {
+                    own.next = first.next;
+                    first.next = fragment.as_ptr();
+                }
+                _ => {
+                    own.next = self.fragments;
+                    self.fragments = fragment.as_ptr();
+                }
+            }
         }
-        self.fragments = fragment.as_ptr();
     }
 }
 

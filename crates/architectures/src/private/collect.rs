@@ -8,11 +8,11 @@ use atoll_term::Term;
 
 use super::phases::{Beside, Need, Roots};
 use super::state::State;
-use super::{Private, major, minor, send, sliced, verify};
+use super::{Private, major, minor, phases, send, sliced, verify};
 use crate::common::blocks;
 use crate::common::report::clock;
 
-/// Words in fragments up to which no collection is asked for because of them.
+/// Words of memory of fragments up to which no collection is asked for because of them.
 pub(super) const FRAGMENTS_AT_LEAST: usize = 4096;
 
 /// Collects.
@@ -30,7 +30,7 @@ pub(crate) fn collect(
     let need = Need { words: request.heap_words + request.stack_words + spare, exact: request.hibernate };
     // Each for as long as the roots live.
     let Beside { elsewhere, leaving, followed } = beside;
-    let mut roots = Roots { live, set: roots, beside: Beside { elsewhere, leaving, followed } };
+    let mut roots = Roots { live, set: roots, visited: 0, beside: Beside { elsewhere, leaving, followed } };
     let in_use = words_in_use(mutator);
     let counted = words_counted(mutator);
     statistics::used_changed(in_use as i64 - counted as i64);
@@ -47,7 +47,9 @@ pub(crate) fn collect(
 fn words_in_use(mutator: &Mutator) -> usize {
     let state = State::of(mutator);
     let old = state.old().map_or(0, |old| old.used());
-    blocks::words_between(state.heap, mutator.top) + mutator.fragment_words + old
+    let mut words = blocks::words_between(state.heap, mutator.top) + old;
+    phases::each_fragment(mutator, |fragment| words += fragment.used());
+    words
 }
 
 /// The same as the last collection left it, which the statistics know of.

@@ -53,17 +53,17 @@ pub(super) fn collect(
     let (heap, block) = (state.heap, state.block_words(mutator));
     let used = blocks::words_between(heap, mutator.top);
     let target = state.old().map_or(Block::NONE, |old| old.target);
-    let before = used + state.old().map_or(0, |old| old.used()) + mutator.fragment_words;
+    let (mut fragments, fragment_words) = fragment_ranges(mutator);
+    let before = used + state.old().map_or(0, |old| old.used()) + fragment_words;
     let most = before + mutator.stack_words() + need.words;
-    let wanted = match (need.exact, state.grow) {
+    let wanted = match (need.exact, state.growth()) {
         (true, _) => most,
-        (false, true) => (most + most / 4).max(state.options().minimum_words),
-        (false, false) => most.max(state.options().minimum_words),
+        (false, 0) => most.max(state.options().minimum_words),
+        (false, growth) => (most + growth.max(most / 4)).max(state.options().minimum_words),
     };
     let new_words = fibonacci::at_least(wanted);
     check_limit(mutator, new_words)?;
 
-    let mut fragments = fragment_ranges(mutator);
     for block in state.old().iter().flat_map(|old| &old.others) {
         fragments.add_run(block.start, block.used());
     }

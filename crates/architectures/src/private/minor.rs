@@ -59,14 +59,16 @@ pub(super) fn collect(
     let (heap, block) = (state.heap, state.block_words(mutator));
     let used = blocks::words_between(heap, mutator.top);
     let mature = blocks::words_between(heap, state.high_water);
-    let before = used + mutator.fragment_words;
+    let (fragments, fragment_words) = fragment_ranges(mutator);
+    let before = used + fragment_words;
     let most = before + mutator.stack_words();
     let most_young = if large.is_some() { most - mature } else { most };
     let mut wanted = block.max(most_young).max(state.options().minimum_words);
+    let growth = state.growth();
     match &large {
         Some(large) if large.must || need.words > wanted / 4 => wanted = wanted.max(most_young + need.words),
-        Some(large) if state.grow => wanted = wanted.max(most_young + large.nursery),
-        None if state.grow || need.words > wanted / 4 => wanted = wanted.max(most + need.words),
+        Some(large) if growth > 0 => wanted = wanted.max(most_young + large.nursery.max(growth)),
+        None if growth > 0 || need.words > wanted / 4 => wanted = wanted.max(most + need.words.max(growth)),
         _ => {}
     }
     let new_words = fibonacci::at_least(wanted);
@@ -77,7 +79,7 @@ pub(super) fn collect(
     };
     check_limit(mutator, new_words + new_old)?;
 
-    let fragments = fragment_ranges(mutator).sort();
+    let fragments = fragments.sort();
     let block_start = move_stack(mutator, new_words);
     let state = State::of_mut(mutator);
     if new_old > 0 {

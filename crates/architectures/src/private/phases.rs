@@ -15,6 +15,10 @@ use crate::common::{blocks, fibonacci, off_heap};
 /// A major collection shrinks to the series' next size above this times what is needed.
 pub(super) const SHRINK_FACTOR: usize = 2;
 
+/// Each collection visits all roots: it leaves room for this part of their words, so that a process with a large dictionary, or many
+/// messages in its heap, is not collected each time that it has allocated a few words.
+const PART_OF_ROOTS: usize = 2;
+
 /// Words up to which a block does not shrink in a minor collection, unless it is larger than the old generation.
 const SMALL_BLOCK: usize = 8_000;
 
@@ -35,6 +39,8 @@ pub(crate) struct Beside<'a> {
 pub(super) struct Roots<'a> {
     pub(super) live: &'a mut [Term],
     pub(super) set: &'a mut dyn RootSet,
+    /// Root words beside the stack that a collection has visited.
+    pub(super) visited: usize,
     pub(super) beside: Beside<'a>,
 }
 
@@ -43,7 +49,17 @@ impl Roots<'_> {
     pub(super) fn each_run(&mut self, mutator: &Mutator, mut visit: impl FnMut(*mut Word, usize)) {
         visit(mutator.stack, mutator.stack_words());
         visit(self.live.as_mut_ptr().cast(), self.live.len());
-        self.set.each_slice(&mut |start, terms| visit(start.cast(), terms));
+        let mut words = 0;
+        self.set.each_slice(&mut |start, terms| {
+            words += terms;
+            visit(start.cast(), terms);
+        });
+        self.visited = words;
+    }
+
+    /// Words that shall be free after a collection because of the number of roots. Under a limit, memory counts more than time.
+    fn room(&self, state: &State) -> usize {
+        if state.options().maximum_words == 0 { self.visited / PART_OF_ROOTS } else { 0 }
     }
 }
 
@@ -152,11 +168,15 @@ pub(super) unsafe fn free_fragments(mutator: &mut Mutator) {
     }
 }
 
-/// Where a process's fragments are, to be sorted.
-pub(super) fn fragment_ranges(mutator: &Mutator) -> FragmentRanges {
+/// Where a process's fragments are, to be sorted, and their words in use.
+pub(super) fn fragment_ranges(mutator: &Mutator) -> (FragmentRanges, usize) {
     let mut ranges = FragmentRanges::default();
-    each_fragment(mutator, |fragment| ranges.add(fragment));
-    ranges
+    let mut words = 0;
+    each_fragment(mutator, |fragment| {
+        ranges.add(fragment);
+        words += fragment.used();
+    });
+    (ranges, words)
 }
 
 /// Visits the runs of whole objects of a process's heap.
@@ -190,12 +210,13 @@ pub(super) fn resize(mutator: &mut Mutator, need: Need, factor: usize, roots: &m
     let state = State::of(mutator);
     let block = state.block_words(mutator);
     let used = blocks::words_between(state.heap, mutator.top) + mutator.stack_words();
-    let needed = used + need.words;
+    let room = roots.room(state);
+    let needed = used + need.words.max(room);
     let old_words = state.old().map_or(0, |old| old.words());
     let minimum = state.options().minimum_words;
-    State::of_mut(mutator).grow = needed * 4 > block * 3;
+    State::of_mut(mutator).set_growth(if needed * 4 > block * 3 { room.max(1) } else { 0 });
     let wanted = if need.exact {
-        needed
+        used + need.words
     } else if needed * 4 < block && (factor == SHRINK_FACTOR || block > SMALL_BLOCK || block > old_words) {
         fibonacci::at_least((factor * needed).max(minimum))
     } else {
@@ -211,9 +232,10 @@ pub(super) fn resize_large(mutator: &mut Mutator, need: Need, nursery: usize, ro
     let state = State::of(mutator);
     let block = state.block_words(mutator);
     let used = blocks::words_between(state.heap, mutator.top) + mutator.stack_words();
+    let nursery = nursery.max(roots.room(state));
     let room = nursery.max(need.words);
     let wanted = fibonacci::at_least((used + room).max(state.options().minimum_words));
-    State::of_mut(mutator).grow = block < used + nursery / 2;
+    State::of_mut(mutator).set_growth(if block < used + nursery / 2 { nursery } else { 0 });
     if block > used + 2 * room && wanted < block {
         shrink(mutator, block, wanted, roots);
     }

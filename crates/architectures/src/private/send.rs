@@ -23,6 +23,8 @@ const SMALL_MESSAGE: usize = 64;
 const SMALLEST_FRAGMENT: usize = 256;
 /// Largest step by which such fragments grow.
 const LARGEST_FRAGMENT: usize = 1 << 17;
+/// Under a limit of the heap, the step is no larger than this part of it.
+const PART_OF_LIMIT: usize = 16;
 /// Messages that a process sends before it adds them to the counters of the run.
 const SENT_AT_MOST: u32 = 1000;
 
@@ -168,13 +170,16 @@ pub(super) fn keep_fragment(receiver: &mut Mutator, mut message: NonNull<Fragmen
 #[cold]
 pub(super) fn allocate_slow(mutator: &mut Mutator, words: usize) -> NonNull<Word> {
     // SAFETY: the fragments are the process's own.
-    if let Some(latest) = unsafe { mutator.fragments.as_mut() }
-        && let Some(place) = latest.try_allocate(words)
+    if let Some(roomiest) = unsafe { mutator.fragments.as_mut() }
+        && let Some(place) = roomiest.try_allocate(words)
     {
-        mutator.fragment_words += words;
         return place;
     }
-    let capacity = words.max(mutator.fragment_words.clamp(SMALLEST_FRAGMENT, LARGEST_FRAGMENT));
+    let largest = match State::of(mutator).options().maximum_words {
+        0 => LARGEST_FRAGMENT,
+        maximum => (maximum / PART_OF_LIMIT).min(LARGEST_FRAGMENT),
+    };
+    let capacity = words.max(mutator.fragment_words.max(SMALLEST_FRAGMENT).min(largest));
     let mut fragment = Fragment::new(capacity);
     // SAFETY: the new fragment is ours, and large enough; it has no off-heap list of its own.
     unsafe {

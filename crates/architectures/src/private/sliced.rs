@@ -167,7 +167,7 @@ fn adopt(mutator: &mut Mutator, nursery: usize) {
     let state = State::of_mut(mutator);
     state.heap = start;
     state.high_water = start;
-    state.grow = false;
+    state.set_growth(0);
     let old = state.some_old();
     old.aim_at(block);
     // SAFETY: the list is the process's, of whole objects.

@@ -23,8 +23,8 @@ pub(crate) struct State {
     full_sweep_after: u16,
     /// Minor collections since the last major one.
     pub(super) minors: u16,
-    /// More than 75% was needed at the end of the last collection.
-    pub(super) grow: bool,
+    /// The next collection leaves more room: 0, or one more than the binary logarithm of the free words that it is to leave.
+    grow: u8,
     /// For `hybrid`: the cycle of the message area in which the roots were last found.
     pub(crate) area_cycle: AtomicU8,
     /// For `hybrid`: terms of this heap have copies in the message area.
@@ -92,6 +92,16 @@ impl State {
         let old = std::mem::replace(&mut self.old, std::ptr::null_mut());
         // SAFETY: not null, it came from `Box::into_raw` and has no other owner now.
         (!old.is_null()).then(|| unsafe { Box::from_raw(old) })
+    }
+
+    /// The next collection is to leave so many free words; 0: as few as are asked for.
+    pub(super) fn set_growth(&mut self, words: usize) {
+        self.grow = words.checked_ilog2().map_or(0, |logarithm| logarithm as u8 + 1);
+    }
+
+    /// What [`State::set_growth`] was told, to within a factor of two.
+    pub(super) fn growth(&self) -> usize {
+        self.grow.checked_sub(1).map_or(0, |logarithm| 1 << logarithm)
     }
 
     /// Bytes outside of the heap that are kept by the old generation, or new, at which a collection is due.

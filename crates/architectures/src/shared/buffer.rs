@@ -108,8 +108,9 @@ pub(super) fn refill(shared: &Shared, mutator: &mut Mutator, words: usize) -> bo
     true
 }
 
-/// Room outside of any buffer, beyond the limit if need be.
-pub(super) fn allocate(shared: &Shared, words: usize) -> *mut Word {
+/// Room outside of any buffer, beyond the limit if need be. The mutator's process is to ask soon whether a collection is due.
+pub(super) fn allocate(shared: &Shared, mutator: &mut Mutator, words: usize) -> *mut Word {
+    mutator.fragment_words += words;
     carve(shared, words, false, true).map_or(NOWHERE, |(start, _)| start)
 }
 
@@ -122,7 +123,7 @@ pub(super) fn allocate_slow(shared: &Shared, mutator: &mut Mutator, words: usize
         place
     } else {
         limits::count_more(mutator, words);
-        allocate(shared, words)
+        allocate(shared, mutator, words)
     };
     NonNull::new(place).unwrap_or(NonNull::dangling())
 }

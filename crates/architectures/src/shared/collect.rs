@@ -124,6 +124,7 @@ fn collect_stopped(
     let limit = OFF_HEAP_BYTES_AT_LEAST + 2 * collector.live_off_heap_bytes;
     shared.off_heap_limit.store(limit, Ordering::Relaxed);
     shared.minors.store(collector.minors, Ordering::Relaxed);
+    shared.kept_words.store(0, Ordering::Relaxed);
     shared.epoch.fetch_add(1, Ordering::Release);
     if VERIFY.load(Ordering::Relaxed) {
         verify::verify(shared, collector, &mut roots);

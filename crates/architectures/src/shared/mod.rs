@@ -73,6 +73,8 @@ use stored::StoredTerms;
 /// Words of the young generation before the first process (Wilhelmsson §6).
 pub const INITIAL_WORDS: usize = 10_946;
 
+/// Words that are allocated beyond the limit of the young generation, or kept in fragments, before a collection is asked for.
+const BEYOND_LIMIT: usize = 4_096;
 /// Words in use above which it pays to start threads for a collection.
 const PARALLEL_ABOVE: usize = 1 << 18;
 /// Hardware threads from which on collections are parallel: claiming each object costs half as much again.
@@ -108,6 +110,8 @@ pub struct Shared {
     parallel_above: AtomicUsize,
     /// Threads that collect then.
     workers: AtomicUsize,
+    /// Words of memory of the fragments that belong to the young generation.
+    kept_words: AtomicUsize,
     collector: Mutex<Collector>,
     stored: StoredTerms,
 }
@@ -138,6 +142,7 @@ impl Shared {
             off_heap_limit: AtomicUsize::new(OFF_HEAP_BYTES_AT_LEAST),
             parallel_above: AtomicUsize::new(PARALLEL_ABOVE),
             workers: AtomicUsize::new(if threads < FEWEST_THREADS { 1 } else { threads.min(MOST_WORKERS) }),
+            kept_words: AtomicUsize::new(0),
             collector: Mutex::new(collector),
             stored: StoredTerms::new(),
         }
@@ -254,7 +259,10 @@ impl Architecture for Shared {
     }
 
     fn wants_collection(&self, mutator: &Mutator) -> bool {
-        mutator.off_heap_bytes > self.off_heap_limit.load(Ordering::Relaxed)
+        // Built-in functions and messages from outside of the heap take room beyond the limit, and in fragments.
+        let (top, limit) = (self.young_top.load(Ordering::Relaxed), self.young_limit.load(Ordering::Relaxed));
+        let words = top.saturating_sub(limit) / size_of::<Word>() + self.kept_words.load(Ordering::Relaxed);
+        words > BEYOND_LIMIT || mutator.off_heap_bytes > self.off_heap_limit.load(Ordering::Relaxed)
     }
 
     fn set_options(&self, mutator: &mut Mutator, options: &HeapOptions) {

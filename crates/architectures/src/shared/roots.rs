@@ -93,10 +93,11 @@ impl Roots<'_> {
     }
 }
 
-/// Joins a process's list of objects with off-heap parts to the heap's.
+/// Joins a process's list of objects with off-heap parts to the heap's; nothing of its own asks for a collection any more.
 pub(super) fn adopt_off_heap(collector: &mut Collector, mutator: &mut Mutator) {
     let list = std::mem::replace(&mut mutator.off_heap, std::ptr::null_mut());
     mutator.off_heap_bytes = 0;
+    mutator.fragment_words = 0;
     // SAFETY: both lists consist of whole objects of the heap.
     unsafe { join_off_heap(&mut collector.young_off_heap, list) }
 }

@@ -62,7 +62,7 @@ fn move_in(shared: &Shared, mutator: &mut Mutator, fragment: &mut Fragment) {
         mutator.top = top.wrapping_add(words);
         top
     } else {
-        buffer::allocate(shared, words)
+        buffer::allocate(shared, mutator, words)
     };
     let moving = Move { from: fragment.words(), words, to };
     // SAFETY: a message's fragment consists of whole objects, and there is room for them.
@@ -133,6 +133,9 @@ pub(super) fn keep_fragment(shared: &Shared, receiver: &mut Mutator, mut message
         }
         let list = std::mem::replace(&mut fragment.off_heap, null_mut());
         each_off_heap(list, &mut |object| receiver.adopt(object));
+        let words = Fragment::HEAD_WORDS + fragment.capacity();
+        receiver.fragment_words += words;
+        shared.kept_words.fetch_add(words, Ordering::Relaxed);
     }
     shared.lock().kept.push(message);
 }

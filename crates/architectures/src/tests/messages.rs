@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use atoll_heap::{Architecture, Collection, Fragment, HeapOptions};
-use atoll_term::{Build, ScratchHeap, Term};
+use atoll_term::{Allocate, Build, ScratchHeap, Term};
 
 use super::random::Random;
 use super::{OPTIONS, Process, contents, real_words};
@@ -124,7 +124,7 @@ fn small_messages_are_moved_in_when_there_is_room() {
     sender.send_to(&mut receiver, small);
     assert_eq!(receiver.mutator.fragment_words, 0);
     sender.send_to(&mut receiver, large);
-    assert_eq!(receiver.mutator.fragment_words, 80);
+    assert_eq!(receiver.mutator.fragment_words, 80 + Fragment::HEAD_WORDS);
     let immediate = private().send(Some(&mut sender.mutator), Term::small(3));
     // SAFETY: the fragment is ours.
     unsafe {
@@ -220,4 +220,22 @@ fn messages_in_one_run_two_runs_and_many_are_whole() {
             assert_eq!(contents(receiver.roots[1]), contents(term));
         }
     }
+}
+
+#[test]
+fn messages_that_are_taken_leave_built_in_functions_the_room_that_they_have() {
+    let mut receiver = Process::new(private(), &OPTIONS, Term::NIL);
+    let mut heap = ScratchHeap::new();
+    let list = heap.list((0..40).map(Term::small));
+    let words = real_words(list);
+    for _ in 0..1000 {
+        let mut message = private().send(None, list);
+        receiver.take(&mut message);
+        let free = receiver.mutator.free_words();
+        receiver.allocate(free);
+        receiver.allocate(3);
+    }
+    let least = 1000 * (words + 3);
+    let taken = receiver.mutator.fragment_words;
+    assert!(taken < 3 * least, "{taken} words for {least}");
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use atoll_heap::{Architecture, Collection, Fragment, HeapOptions};
-use atoll_term::{Build, Term};
+use atoll_term::{Allocate, Build, Term};
 
 use super::random::{churn, counts, pressure};
 use super::{OPTIONS, Process, contents, real_words, world};
@@ -351,4 +351,26 @@ fn a_process_that_holds_more_than_its_limit_is_full() {
         }
         other.collect(Collection::default()).unwrap();
     }
+}
+
+#[test]
+fn room_beyond_the_limit_and_in_fragments_asks_for_a_collection() {
+    let (architecture, _guard) = shared();
+    let _running = world::enter(architecture);
+    let mut heap = atoll_term::ScratchHeap::new();
+    let list = heap.list((0..10_000).map(Term::small));
+    let mut process = Process::new(architecture, &OPTIONS, Term::NIL);
+    process.collect(Collection::default()).unwrap();
+    assert!(process.mutator.is_calm());
+    let message = architecture.send(None, list);
+    architecture.keep_fragment(&mut process.mutator, message);
+    assert!(!process.mutator.is_calm() && architecture.wants_collection(&process.mutator));
+    process.collect(Collection::default()).unwrap();
+    assert!(process.mutator.is_calm() && !architecture.wants_collection(&process.mutator));
+    for _ in 0..100 {
+        process.allocate(10_000);
+    }
+    assert!(!process.mutator.is_calm() && architecture.wants_collection(&process.mutator));
+    process.collect(Collection::default()).unwrap();
+    assert!(!architecture.wants_collection(&process.mutator));
 }
