@@ -216,8 +216,8 @@ fn finish_loading(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         let module = prepared.module();
         match load(prepared) {
             Err(CodeError::NotPurged) => return fail(caller, "not_purged", vec![module]),
-            Ok((_, true)) => crate::trace_pattern::waits_for_on_load(module),
-            _ => crate::trace_pattern::loaded(module),
+            Ok((_, true)) => crate::trace_pattern::waits_for_on_load(caller.own, module),
+            _ => crate::trace_pattern::loaded(caller.own, module),
         }
     }
     if with_on_load.is_empty() { Ok(atoms::OK) } else { fail(caller, "on_load", with_on_load) }
@@ -234,7 +234,7 @@ fn call_on_load_function(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 /// `finish_after_on_load(Module, Keep)`: without `Keep` the module goes again.
-fn finish_after_on_load(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+fn finish_after_on_load(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let module = module_name(arguments[0])?;
     if !matches!(arguments[1], atoms::TRUE | atoms::FALSE) {
         return Err(badarg());
@@ -242,7 +242,7 @@ fn finish_after_on_load(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let keep = arguments[1] == atoms::TRUE;
     let gone = finish_on_load(module, keep).ok_or_else(badarg)?;
     if keep {
-        crate::trace_pattern::loaded(module);
+        crate::trace_pattern::loaded(caller.own, module);
     } else if gone.is_none() {
         FAILED.lock().push(module);
     }
@@ -251,11 +251,11 @@ fn finish_after_on_load(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 /// `delete_module(Module)`: true, or `undefined` if there is no such module.
-fn delete(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+fn delete(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let module = module_name(arguments[0])?;
     match delete_module(module) {
         Some(true) => {
-            crate::trace_pattern::deleted(module);
+            crate::trace_pattern::deleted(caller.own, module);
             Ok(atoms::TRUE)
         }
         Some(false) => Ok(atoms::UNDEFINED),

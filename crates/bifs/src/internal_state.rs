@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
 use atoll_operations::{Exception, list};
-use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, Process, System, state};
+use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, Process, Stopped, System, state};
 use atoll_term::hash::map_hash;
 use atoll_term::{Build, Kind, Term, View, atoms};
 
@@ -167,10 +167,8 @@ fn set(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         // All schedulers stand still for so many milliseconds.
         ("block", _) => {
             let milliseconds = value.as_small().and_then(|time| u64::try_from(time).ok()).ok_or_else(badarg)?;
-            let schedule = System::get().schedule();
-            schedule.stop_world();
+            let _stopped = Stopped::by(Some(caller.own));
             std::thread::sleep(Duration::from_millis(milliseconds.min(LONGEST_SLEEP)));
-            schedule.resume_world();
             Ok(atoms::TRUE)
         }
         // Of a number that large, what markers are numbered with.

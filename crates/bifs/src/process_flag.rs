@@ -46,7 +46,7 @@ fn process_flag(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         }
         atoms::PRIORITY => {
             let value = Priority::from_atom(value).ok_or_else(badarg)?;
-            Ok(std::mem::replace(&mut own.priority, value).atom())
+            Ok(caller.process.set_priority(value).atom())
         }
         atoms::SENSITIVE => {
             let value = boolean(value).ok_or_else(badarg)?;

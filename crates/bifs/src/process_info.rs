@@ -265,7 +265,7 @@ impl Subject<'_> {
             atoms::REGISTERED_NAME => System::get().name_of(self.process).unwrap_or(Term::NIL),
             atoms::STATUS => self.status,
             atoms::TRAP_EXIT => Term::boolean(self.own.flags.trap_exit),
-            atoms::PRIORITY => self.own.priority.atom(),
+            atoms::PRIORITY => self.process.priority().atom(),
             atoms::GROUP_LEADER => self.own.group_leader,
             atoms::MESSAGE_QUEUE_LEN => small(self.own.mailbox.len()),
             atoms::ERROR_HANDLER => {

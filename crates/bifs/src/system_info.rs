@@ -430,7 +430,7 @@ fn system_flag(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         "sequential_tracer" => return crate::seq_trace::set_tracer(value).ok_or_else(badarg),
         "reset_seq_trace" => {
             crate::spawn::boolean(value).ok_or_else(badarg)?;
-            atoll_process::sequence::reset();
+            atoll_process::sequence::reset(caller.own);
             return Ok(atoms::TRUE);
         }
         _ => return Err(badopt(caller)),

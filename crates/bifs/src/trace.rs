@@ -2,7 +2,7 @@
 
 use atoll_operations::Exception;
 use atoll_process::tracing::{self, Tracing};
-use atoll_process::{BuiltIn, Caller, Outcome, Own, Process, ReferenceId, System};
+use atoll_process::{BuiltIn, Caller, Outcome, Own, ReferenceId, Stopped, System};
 use atoll_term::{Build, Term, atoms};
 
 use crate::process_support::{Name, badarg, list_elements, name};
@@ -158,7 +158,7 @@ pub fn change_flags(me: Term, own: &mut Own, pid: Option<Term>, off: Term, on: T
         own.set_tracing(tells(flags).then_some(Tracing { flags, tracer }));
     };
     match pid {
-        Some(pid) if pid != me => tracing::with_each(|process, own| {
+        Some(pid) if pid != me => Stopped::by(Some(own)).each(|process, own| {
             if process.pid == pid {
                 change(own);
             }
@@ -184,7 +184,7 @@ fn trace(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     }
     let change = Change { on, flags, tracer: tracer.unwrap_or(caller.process.pid) };
     if which.is_local_pid() {
-        return trace_one(&change, which);
+        return trace_one(caller, &change, which);
     }
     let scope = scope(which).ok_or_else(badarg)?;
     if scope.new
@@ -194,14 +194,14 @@ fn trace(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     }
     let mut count = 0;
     if scope.existing {
-        tracing::with_each(|_, own| count += i64::from(!own.flags.system && change.apply_to(own)));
+        Stopped::by(Some(caller.own)).each(|_, own| count += i64::from(!own.flags.system && change.apply_to(own)));
     }
     Ok(Term::small(count))
 }
 
-fn trace_one(change: &Change, pid: Term) -> Outcome {
+fn trace_one(caller: &mut Caller<'_>, change: &Change, pid: Term) -> Outcome {
     let mut found = false;
-    tracing::with_each(|process: &Process, own| {
+    Stopped::by(Some(caller.own)).each(|process, own| {
         if process.pid == pid {
             found = change.apply_to(own);
         }
@@ -248,7 +248,7 @@ fn trace_info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         }
         _ if which.is_local_pid() => {
             let mut found = None;
-            tracing::with_each(|process, own| {
+            Stopped::by(Some(caller.own)).each(|process, own| {
                 if process.pid == which {
                     found = Some(own.tracing_asked());
                 }

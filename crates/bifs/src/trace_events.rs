@@ -14,7 +14,7 @@ use crate::trace_pattern::Pattern;
 static CHOICES: RwLock<[Option<Option<Arc<Pattern>>>; 2]> = RwLock::new([None, None]);
 
 /// Sets which messages are told: those that the pattern accepts, or none.
-pub fn set(is_send: bool, choice: Option<Arc<Pattern>>) {
+pub fn set(caller: &mut Caller<'_>, is_send: bool, choice: Option<Arc<Pattern>>) {
     tracing::install_choice(choose);
     let is_all = choice.as_ref().is_some_and(|pattern| pattern.0.is_none());
     let names_senders = {
@@ -23,7 +23,7 @@ pub fn set(is_send: bool, choice: Option<Arc<Pattern>>) {
         tracing::choose_messages(choices.iter().any(Option::is_some));
         matches!(choices[0], Some(Some(_)))
     };
-    tracing::name_senders(names_senders);
+    tracing::name_senders(caller.own, names_senders);
 }
 
 /// What was set, as `trace_info(send | 'receive', match_spec)` shows it.

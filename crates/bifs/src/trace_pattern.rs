@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use atoll_code::{Breakpoint, Duty, ModuleCode, TracedFunction, breakpoint_at, traced_function};
 use atoll_ets::match_spec::{Dialect, KeptProgram, compile};
-use atoll_process::{BuiltIn, Caller, Outcome, System};
+use atoll_process::{BuiltIn, Caller, Outcome, Own, Stopped};
 use atoll_term::{Build, Export, Term, Word, atoms};
 use parking_lot::RwLock;
 
@@ -201,7 +201,7 @@ fn trace_pattern(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
             Change::Clear => None,
             Change::Restart | Change::Pause => return Err(badarg()),
         };
-        trace_events::set(word == "send", choice);
+        trace_events::set(caller, word == "send", choice);
         return Ok(Term::small(1));
     }
     let kinds = kinds(caller, flags).ok_or_else(badarg)?;
@@ -210,23 +210,22 @@ fn trace_pattern(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     if matches!(change, Change::Restart | Change::Pause) && !(kinds.count || kinds.time) {
         return Err(badarg());
     }
-    System::get().schedule().stop_world();
+    let _stopped = Stopped::by(Some(caller.own));
     let modules = selection.modules();
     let count: i64 = modules.iter().map(|code| apply(&selection, &kinds, &change, code)).sum();
     let count = count + apply_to_built_ins(&selection, &kinds, &change, &modules);
-    System::get().schedule().resume_world();
     Ok(Term::small(count))
 }
 
 /// `erts_debug:breakpoint(Functions, Bool)`: how many functions it concerns.
-fn set_interpreted(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+fn set_interpreted(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let interpreted = match arguments[1] {
         atoms::TRUE => true,
         atoms::FALSE => false,
         _ => return Err(badarg()),
     };
     let selection = selection(arguments[0]).ok_or_else(badarg)?;
-    System::get().schedule().stop_world();
+    let _stopped = Stopped::by(Some(caller.own));
     let mut count = 0;
     for code in selection.modules() {
         for (index, (_, name, arity)) in code.functions.iter().enumerate() {
@@ -236,7 +235,6 @@ fn set_interpreted(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
             }
         }
     }
-    System::get().schedule().resume_world();
     Ok(Term::small(count))
 }
 
@@ -244,13 +242,12 @@ fn set_interpreted(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 static ON_LOAD: RwLock<Option<CallTracing>> = RwLock::new(None);
 
 /// The functions of this code are traced no more.
-fn untrace(code: &ModuleCode) {
+fn untrace(asker: &mut Own, code: &ModuleCode) {
     let is_traced = |index: &usize| atoll_code::entry_of(code, *index).is_some_and(|at| breakpoint_at(at).is_some());
     let traced: Vec<usize> = (0..code.functions.len()).filter(is_traced).collect();
     if !traced.is_empty() {
-        System::get().schedule().stop_world();
+        let _stopped = Stopped::by(Some(asker));
         traced.into_iter().for_each(|index| atoll_code::set_breakpoint(code, index, None));
-        System::get().schedule().resume_world();
     }
 }
 
@@ -266,18 +263,18 @@ fn untrace_exports(code: &ModuleCode) {
 }
 
 /// New code of a module waits for its `on_load` function: the present code is traced no more, whatever comes of that.
-pub fn waits_for_on_load(module: Term) {
+pub fn waits_for_on_load(asker: &mut Own, module: Term) {
     if let Some(code) = atoll_code::module(module).and_then(|module| module.current) {
-        untrace(&code);
+        untrace(asker, &code);
         untrace_exports(&code);
     }
 }
 
 /// Code that was replaced is traced no more.
-fn forget_replaced(module: Term) {
+fn forget_replaced(asker: &mut Own, module: Term) {
     let Some(versions) = atoll_code::module(module) else { return };
     if let Some(old) = versions.old {
-        untrace(&old);
+        untrace(asker, &old);
     }
     if let Some(code) = versions.current {
         untrace_exports(&code);
@@ -285,17 +282,17 @@ fn forget_replaced(module: Term) {
 }
 
 /// A module was deleted: its code, which is old now, is traced no more.
-pub fn deleted(module: Term) {
-    forget_replaced(module);
+pub fn deleted(asker: &mut Own, module: Term) {
+    forget_replaced(asker, module);
 }
 
 /// Code of a module was loaded: its functions are traced as was asked for (`trace_pattern(on_load, ...)`).
-pub fn loaded(module: Term) {
-    forget_replaced(module);
+pub fn loaded(asker: &mut Own, module: Term) {
+    forget_replaced(asker, module);
     let Some(wanted) = ON_LOAD.read().clone() else { return };
     let Some(code) = atoll_code::module(module).and_then(|module| module.current) else { return };
     let selection = Selection { module: Some(module), name: None, arity: None };
-    System::get().schedule().stop_world();
+    let _stopped = Stopped::by(Some(asker));
     let set = |kinds: Kinds, pattern: Option<Arc<Pattern>>| {
         let pattern = pattern.unwrap_or_else(|| Arc::new(Pattern(None)));
         apply(&selection, &kinds, &Change::Set(pattern), &code);
@@ -310,7 +307,6 @@ pub fn loaded(module: Term) {
     if wanted.count.is_some() || wanted.time.is_some() {
         set(Kinds { count: wanted.count.is_some(), time: wanted.time.is_some(), ..none() }, None);
     }
-    System::get().schedule().resume_world();
 }
 
 /// Applies a change to the functions of a module; the world is stopped. Returns how many there were.

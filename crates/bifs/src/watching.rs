@@ -1,7 +1,6 @@
 //! Links and monitors of any process as `erts_debug:get_internal_state/1` shows them.
 
-use atoll_process::tracing::with_each;
-use atoll_process::{Caller, Outcome, Own, ReferenceId};
+use atoll_process::{Caller, Outcome, Own, ReferenceId, Stopped};
 use atoll_term::{Build, Term, atoms};
 
 use crate::process_support::name;
@@ -12,7 +11,7 @@ fn look_at<R>(caller: &mut Caller<'_>, pid: Term, mut look: impl FnMut(&Own) -> 
         return Some(look(caller.own));
     }
     let mut found = None;
-    with_each(|process, own| {
+    Stopped::by(Some(caller.own)).each(|process, own| {
         if process.pid == pid {
             found = Some(look(own));
         }

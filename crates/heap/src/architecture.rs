@@ -102,28 +102,41 @@ pub enum Claim {
     Busy,
 }
 
-/// All processes, for architectures whose collections concern more than one.
-pub trait World: Sync {
-    /// Returns when no other thread runs a process or allocates.
-    fn stop(&self);
-    /// Lets them go on.
-    fn resume(&self);
-    /// Visits every live process's heap with its roots; the world is stopped.
-    fn each_mutator(&self, visit: &mut dyn FnMut(&mut Mutator, &mut dyn RootSet));
-    /// Visits those of them that ran, or were sent anything, since [`World::forget_activity`], and perhaps others; the world
-    /// is stopped.
-    fn each_active(&self, visit: &mut dyn FnMut(&mut Mutator, &mut dyn RootSet)) {
+/// A process that asks for a stopped world: its heap and its roots, lent to that world. Whoever visits all processes
+/// reaches this one through them.
+pub struct Asker<'a> {
+    /// Its heap.
+    pub mutator: &'a mut Mutator,
+    /// Its roots beside the stack. Live registers lie on the stack.
+    pub roots: &'a mut dyn RootSet,
+}
+
+/// All processes, while no other thread is at work: see [`World::stopped`].
+pub trait StoppedWorld {
+    /// The process that asked.
+    fn asker(&mut self) -> Asker<'_>;
+    /// Visits every live process's heap with its roots, the asker's among them.
+    fn each_mutator(&mut self, visit: &mut dyn FnMut(&mut Mutator, &mut dyn RootSet));
+    /// Visits those of them that ran, or were sent anything, since [`StoppedWorld::forget_activity`], and perhaps others.
+    fn each_active(&mut self, visit: &mut dyn FnMut(&mut Mutator, &mut dyn RootSet)) {
         self.each_mutator(visit);
     }
-    /// From now on [`World::each_active`] visits those that have been active after this, and those that run; the world is
-    /// stopped.
-    fn forget_activity(&self) {}
-    /// Visits terms that belong to no process (timers, tables); the world is stopped.
-    fn each_global_slice(&self, visit: &mut dyn FnMut(*mut Term, usize));
+    /// From now on [`StoppedWorld::each_active`] visits those that have been active after this, and those that run.
+    fn forget_activity(&mut self) {}
+    /// Visits terms that belong to no process (timers, tables).
+    fn each_global_slice(&mut self, visit: &mut dyn FnMut(*mut Term, usize));
+}
+
+/// All processes, for architectures whose collections concern more than one.
+pub trait World: Sync {
+    /// Calls `then` once, while no other thread runs a process, allocates, or visits what it has claimed. If another thread
+    /// stops the world at the same time, it goes first: what the asker has lent may have moved when `then` is called.
+    fn stopped(&self, asker: Asker<'_>, then: &mut dyn FnMut(&mut dyn StoppedWorld));
 
     /// Visits up to `most` processes from place `from` of the table on, without stopping anybody: those that `wanted`
     /// accepts and that do not run are held for the visit; `busy` is told the pids of those that run, and of those that are still
     /// wanted after it. `wanted` may read what others write, through atomics. Returns where to go on, `None` at the end.
+    /// While another thread stops the world all are busy.
     fn claim_each(
         &self,
         from: usize,

@@ -23,8 +23,8 @@ pub mod statistics;
 mod stored;
 
 pub use architecture::{
-    Architecture, Claim, Collection, HeapFull, HeapOptions, HeapSizes, KeptPlace, RootSet, StackPlacement, World,
-    architecture, install, set_world, world,
+    Architecture, Asker, Claim, Collection, HeapFull, HeapOptions, HeapSizes, KeptPlace, RootSet, StackPlacement,
+    StoppedWorld, World, architecture, install, set_world, world,
 };
 pub use build_window::{BuildWindow, GROUP_WORDS, build_window};
 pub use fragment::{

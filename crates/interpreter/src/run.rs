@@ -3,7 +3,7 @@
 use atoll_heap::{Collection, architecture, build_window};
 use atoll_platform::clock;
 use atoll_process::handle::{Fate, collect_for_others, receive_signals};
-use atoll_process::{Own, Process, System, watch};
+use atoll_process::{Held, Own, System, watch};
 use atoll_term::{Build, Term, atoms};
 
 use crate::core::{Core, Exit, run_from};
@@ -12,39 +12,35 @@ use crate::requests;
 /// Reductions of a time slice.
 pub const REDUCTIONS: i64 = 4000;
 
-/// Runs a process that this thread has taken out of a run queue, until it yields, waits or ends. The reason of
-/// its end is in X0.
-pub fn run(core: &mut Core, process: &Process) -> Exit {
-    // SAFETY: this thread took the process out of the run queue, so it is the one that runs it.
-    let own = unsafe { process.own_mut() };
+/// Runs a process until it yields, waits or ends. The reason of its end is in X0.
+pub fn run(core: &mut Core, held: &mut Held<'_>) -> Exit {
     let system = System::get();
-    system.table.note_active(process);
-    let wants_roots = architecture().schedule_in(&mut own.mutator);
-    if own.flags.traced {
+    system.table.note_active(held.process());
+    let wants_roots = architecture().schedule_in(&mut held.mutator);
+    if held.flags.traced {
+        let (process, own) = held.split();
         crate::tracing::scheduled(process, own, "in");
     }
-    let before = own.reductions;
-    let exit = if watch::is_timing_slices() {
-        run_timed(core, process, own, wants_roots)
-    } else {
-        run_slice(core, process, own, wants_roots)
-    };
-    system.reductions.add(system.schedule().current(), own.reductions - before);
+    let before = held.reductions;
+    let exit =
+        if watch::is_timing_slices() { run_timed(core, held, wants_roots) } else { run_slice(core, held, wants_roots) };
+    system.reductions.add(system.schedule().current(), held.reductions - before);
     if exit != Exit::Ended {
-        if own.flags.traced {
+        if held.flags.traced {
+            let (process, own) = held.split();
             crate::tracing::scheduled(process, own, "out");
         }
-        architecture().schedule_out(&mut own.mutator);
+        architecture().schedule_out(&mut held.mutator);
     }
     exit
 }
 
 /// As [`run_slice`]; whoever watches the system is told if it takes long.
-fn run_timed(core: &mut Core, process: &Process, own: &mut Own, wants_roots: bool) -> Exit {
-    let (before, started) = (own.address, clock::monotonic());
-    let exit = run_slice(core, process, own, wants_roots);
-    let after = own.address;
-    watch::slice_ended(process.pid, started, |scratch, is_after| {
+fn run_timed(core: &mut Core, held: &mut Held<'_>, wants_roots: bool) -> Exit {
+    let (before, started) = (held.address, clock::monotonic());
+    let exit = run_slice(core, held, wants_roots);
+    let after = held.address;
+    watch::slice_ended(held.process().pid, started, |scratch, is_after| {
         match atoll_code::frame_of((if is_after { after } else { before }).wrapping_add(1)) {
             Some(frame) => scratch.tuple(&[frame.module, frame.name, Term::small(frame.arity.into())]),
             None => atoms::UNDEFINED,
@@ -53,7 +49,8 @@ fn run_timed(core: &mut Core, process: &Process, own: &mut Own, wants_roots: boo
     exit
 }
 
-fn run_slice(core: &mut Core, process: &Process, own: &mut Own, wants_roots: bool) -> Exit {
+fn run_slice(core: &mut Core, held: &mut Held<'_>, wants_roots: bool) -> Exit {
+    let (process, own) = held.split();
     if !process.inbox.is_empty()
         && let Fate::Dies(reason) = receive_signals(process, own, &mut requests::answer)
     {
@@ -62,9 +59,9 @@ fn run_slice(core: &mut Core, process: &Process, own: &mut Own, wants_roots: boo
     }
     if wants_roots {
         // After the inbox was emptied, because its messages are not visited in portions.
-        // SAFETY: this thread runs the process.
-        unsafe { process.visit_held(&mut |mutator, roots| architecture().visit_roots(mutator, roots)) };
+        held.visit(&mut |mutator, roots| architecture().visit_roots(mutator, roots));
     }
+    let (process, own) = held.split();
     if collect_for_others(process.pid, own).is_err() {
         core.x[0] = atoms::KILLED;
         return Exit::Ended;
@@ -85,17 +82,19 @@ fn run_slice(core: &mut Core, process: &Process, own: &mut Own, wants_roots: boo
             return Exit::Ended;
         }
     }
-    core.own = own;
     core.process = process;
-    core.mutator = &raw mut own.mutator;
     core.window = build_window(std::ptr::from_ref);
     let live = own.saved.len();
     core.x[..live].copy_from_slice(&own.saved);
     own.saved.clear();
-    // SAFETY: the process was left in this state by `yield_at`, `sleep` or `spawn`.
+    let address = own.address;
+    // From here on what belongs to the process is reached through these pointers alone.
+    core.own = own;
+    // SAFETY: the pointer is that of a reference. The process was left in this state by `yield_at`, `sleep` or `spawn`.
     unsafe {
+        core.mutator = &raw mut (*core.own).mutator;
         let (hp, e) = core.swap_in();
-        run_from(own.address, hp, e, core.slice, core)
+        run_from(address, hp, e, core.slice, core)
     }
 }
 

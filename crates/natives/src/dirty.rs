@@ -149,8 +149,8 @@ fn carry_out((pid, number, work): (Term, u64, Work)) {
     }
     let system = System::get();
     system.table.with(pid, |process| {
-        if process.wake() {
-            system.make_runnable(process);
+        if let Some(queued) = process.wake() {
+            system.make_runnable(queued);
         }
     });
 }

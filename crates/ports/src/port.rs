@@ -321,8 +321,8 @@ fn wake(suspended: &mut Vec<Term>) {
     let system = System::get();
     for pid in suspended.drain(..) {
         system.table.with(pid, |process| {
-            if process.wake() {
-                system.make_runnable(process);
+            if let Some(queued) = process.wake() {
+                system.make_runnable(queued);
             }
         });
     }

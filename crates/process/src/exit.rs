@@ -7,19 +7,19 @@ use atoll_heap::architecture;
 use atoll_term::{Build, Term, atoms};
 
 use crate::handle::reply;
+use crate::held::Held;
 use crate::mailbox::Mailbox;
-use crate::process::{Own, Process};
+use crate::process::Own;
 use crate::sequence::{self, Mark};
 use crate::signal::{self, Signal, attach};
 use crate::system::{System, monitored_object};
 
-/// Ends a process that this thread runs. `reason` lies on its heap. The process must not be used afterwards.
-pub fn terminate(process: NonNull<Process>, reason: Term) {
+/// Ends a process that this thread runs. `reason` lies on its heap.
+pub(crate) fn terminate(held: &mut Held<'_>, reason: Term) {
     let system = System::get();
     // Keeps the process alive until the last lines here have used it.
     let guard = crossbeam_epoch::pin();
-    // SAFETY: the caller runs the process.
-    let (shared, own) = unsafe { (process.as_ref(), process.as_ref().own_mut()) };
+    let (shared, own) = held.split();
     let pid = shared.pid;
     if own.timer != 0 {
         system.timers.cancel(own.timer);
@@ -33,7 +33,7 @@ pub fn terminate(process: NonNull<Process>, reason: Term) {
     let rare = own.rare.take();
     // From here on nobody finds it; what is in the inbox is answered below.
     // SAFETY: this thread runs the process and is pinned.
-    unsafe { system.table.remove(process) };
+    unsafe { system.table.remove(NonNull::from(shared)) };
     system.forget_names(shared);
     // After the table, as with names: either this sees the mark, or whoever set it finds no process.
     if shared.has_exit_work.load(Ordering::SeqCst) {
@@ -53,7 +53,7 @@ pub fn terminate(process: NonNull<Process>, reason: Term) {
     architecture().destroy(&mut own.mutator);
     own.saved = Default::default();
     own.mailbox = Mailbox::default();
-    shared.end();
+    shared.state.end();
     drop(guard);
 }
 

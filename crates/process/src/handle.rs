@@ -5,6 +5,7 @@ use std::ptr::NonNull;
 use atoll_heap::{Collection, Fragment, HeapFull, architecture};
 use atoll_term::{Build, ScratchHeap, Term, Word, atoms};
 
+use crate::held::Stopped;
 use crate::inspect;
 use crate::process::{AliasKind, IncomingMonitor, Own, Process, Rare, WaitState};
 use crate::reference::ReferenceId;
@@ -333,13 +334,9 @@ pub fn kill_signal(to: Term) -> NonNull<Fragment> {
 
 /// Processes whose stacks hold a code address, a return address among them, for which `inside` holds. The world is
 /// stopped meanwhile.
-pub fn processes_inside(inside: impl Fn(*const Word) -> bool) -> Vec<Term> {
-    let system = System::get();
-    system.schedule().stop_world();
+pub fn processes_inside(asker: Option<&mut Own>, inside: impl Fn(*const Word) -> bool) -> Vec<Term> {
     let mut found = Vec::new();
-    system.table.each(|process| {
-        // SAFETY: the world is stopped.
-        let own = unsafe { process.own_mut() };
+    Stopped::by(asker).each(|process, own| {
         let words = own.mutator.stack_words();
         let reader = own.mutator.stack_reader();
         let on_stack = (0..words).any(|index| {
@@ -351,6 +348,5 @@ pub fn processes_inside(inside: impl Fn(*const Word) -> bool) -> Vec<Term> {
             found.push(process.pid);
         }
     });
-    system.schedule().resume_world();
     found
 }

@@ -8,6 +8,7 @@ mod activity;
 pub mod dictionary;
 pub mod exit;
 pub mod handle;
+mod held;
 mod inbox;
 pub mod inspect;
 mod mailbox;
@@ -29,6 +30,7 @@ pub mod timers;
 pub mod tracing;
 pub mod watch;
 
+pub use held::{Entry, Held, Lent, Presence, Queued, Running, Stopped};
 pub use inbox::Inbox;
 pub use mailbox::Mailbox;
 pub use native::{BuiltIn, Caller, Interrupt, Native, Outcome};

@@ -3,7 +3,8 @@
 
 use std::cell::UnsafeCell;
 use std::collections::HashMap;
-use std::sync::atomic::AtomicBool;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use atoll_heap::{Collection, Fragment, HeapFull, Mutator, RootSet, architecture};
 use atoll_term::{Export, Term, Word, atoms};
@@ -12,6 +13,7 @@ use thin_vec::ThinVec;
 
 use crate::dictionary::Dictionary;
 use crate::handle::Request;
+use crate::held::{Held, Presence, Queued};
 use crate::inbox::Inbox;
 use crate::mailbox::Mailbox;
 use crate::reference::ReferenceId;
@@ -32,6 +34,8 @@ pub enum Priority {
 }
 
 impl Priority {
+    const ALL: [Priority; 4] = [Priority::Max, Priority::High, Priority::Normal, Priority::Low];
+
     /// The atom of this name.
     pub fn atom(self) -> Term {
         match self {
@@ -44,7 +48,7 @@ impl Priority {
 
     /// The priority of this name.
     pub fn from_atom(atom: Term) -> Option<Priority> {
-        [Priority::Max, Priority::High, Priority::Normal, Priority::Low].into_iter().find(|one| one.atom() == atom)
+        Priority::ALL.into_iter().find(|one| one.atom() == atom)
     }
 }
 
@@ -59,17 +63,19 @@ pub struct Process {
     pub registered: AtomicBool,
     /// Whether its end concerns others than processes (it has owned a table, a file): see [`crate::System::on_exit`].
     pub has_exit_work: AtomicBool,
-    state: RunState,
+    /// Was made runnable by a thread that could not tell of it: see [`crate::profile`].
+    pub(crate) runnable_untold: AtomicBool,
+    priority: AtomicU8,
+    pub(crate) state: RunState,
     own: UnsafeCell<Own>,
 }
 
-// SAFETY: `pid`, `inbox` and `state` may be used by all threads; `own` only through `own_mut`, whose callers hold the
-// process (they run it, or the world is stopped).
+// SAFETY: all but `own` may be used by all threads; `own` only by the thread that has the process: see `crate::held`.
 unsafe impl Sync for Process {}
 // SAFETY: nothing in a process is tied to a thread.
 unsafe impl Send for Process {}
 
-/// What belongs to whoever runs the process.
+/// What belongs to the thread that has the process: see [`crate::Held`].
 #[repr(C)]
 pub struct Own {
     /// Heap and stack.
@@ -90,8 +96,6 @@ pub struct Own {
     pub catches: u32,
     /// Switches.
     pub flags: Flags,
-    /// Priority.
-    pub priority: Priority,
     /// What most processes never need.
     pub rare: Option<Box<Rare>>,
     /// The function it was spawned with.
@@ -139,8 +143,6 @@ pub struct Flags {
     pub awaits_returns: bool,
     /// Has a token, or messages in the mailbox may: see [`crate::sequence`].
     pub sequenced: bool,
-    /// Was made runnable by a thread that could not tell of it: see [`crate::profile`].
-    pub woken_untold: bool,
 }
 
 /// A monitor that a process has on another.
@@ -225,27 +227,33 @@ pub struct Rare {
 
 impl Process {
     /// A process that is not in the table yet; its state is `QUEUED`.
-    pub fn new(pid: Term, own: Own) -> Process {
+    pub fn new(pid: Term, priority: Priority, own: Own) -> Process {
         Process {
             pid,
             inbox: Inbox::default(),
             registered: AtomicBool::new(false),
             has_exit_work: AtomicBool::new(false),
+            runnable_untold: AtomicBool::new(false),
+            priority: AtomicU8::new(priority as u8),
             state: RunState::queued(),
             own: UnsafeCell::new(own),
         }
     }
 
-    /// What belongs to whoever runs the process.
-    ///
-    /// # Safety
-    /// The caller runs the process, or the world is stopped, or nobody else knows the process; and no other
-    /// reference from this method is in use.
-    #[expect(clippy::mut_from_ref, reason = "exclusive by the state of the process, which the caller holds")]
-    #[inline(always)]
-    pub unsafe fn own_mut(&self) -> &mut Own {
-        // SAFETY: the caller's obligation.
-        unsafe { &mut *self.own.get() }
+    /// Where what belongs to the process is. Through this pointer it may be used by what `crate::held` gives permission alone.
+    pub(crate) fn own_pointer(&self) -> *mut Own {
+        self.own.get()
+    }
+
+    /// Its priority.
+    #[inline]
+    pub fn priority(&self) -> Priority {
+        Priority::ALL[usize::from(self.priority.load(Ordering::Relaxed))]
+    }
+
+    /// Sets its priority, from the next time on that it is put into a run queue. Returns what it was.
+    pub fn set_priority(&self, priority: Priority) -> Priority {
+        Priority::ALL[usize::from(self.priority.swap(priority as u8, Ordering::Relaxed))]
     }
 
     /// The scheduling state, for information.
@@ -253,22 +261,11 @@ impl Process {
         self.state.get()
     }
 
-    /// See [`RunState::wake`].
+    /// A signal has been pushed: see [`RunState::wake`]. The process is to be put into a run queue if it comes back.
     #[inline]
-    pub fn wake(&self) -> bool {
-        self.state.wake()
-    }
-
-    /// See [`RunState::start_running`].
-    #[inline]
-    pub fn start_running(&self) {
-        self.state.start_running();
-    }
-
-    /// See [`RunState::try_sleep`].
-    #[inline]
-    pub fn try_sleep(&self) -> bool {
-        self.state.try_sleep()
+    pub fn wake(&self) -> Option<Queued> {
+        // SAFETY: the state has become `QUEUED` by this call.
+        self.state.wake().then(|| unsafe { Queued::of(NonNull::from(self)) })
     }
 
     /// Where its heap is, to look at what is atomic in it.
@@ -277,29 +274,17 @@ impl Process {
         unsafe { &raw const (*self.own.get()).mutator }
     }
 
-    /// Visits heap and roots of this process if it waits; false if it runs or is about to. What wakes it meanwhile is not lost.
-    pub fn claim(&self, visit: &mut dyn FnMut(&mut Mutator, &mut dyn RootSet)) -> bool {
-        // SAFETY: the state is that of a process which this thread runs.
-        let visit = || unsafe { self.visit_held(visit) };
-        self.state.claim(visit, || crate::spawn::enqueue(std::ptr::NonNull::from(self)))
-    }
-
     /// Shows what belongs to this process if it waits; false if it runs or is about to. What wakes it meanwhile is not lost.
+    pub fn claim(&self, _presence: &Presence, look: impl FnOnce(Held<'_>)) -> bool {
+        // SAFETY: the state is that of a process which this thread runs, and this thread is in the world.
+        let look = || look(unsafe { Held::of(self) });
+        // SAFETY: the state has become `QUEUED`.
+        self.state.claim(look, || crate::spawn::enqueue(unsafe { Queued::of(NonNull::from(self)) }))
+    }
+
+    /// As [`Process::claim`], for a thread that may be anywhere; nothing is shown either while the world is stopped.
     pub fn inspect(&self, look: &mut dyn FnMut(&mut Own)) -> bool {
-        // SAFETY: the state is that of a process which this thread runs.
-        let look = || look(unsafe { self.own_mut() });
-        self.state.claim(look, || crate::spawn::enqueue(std::ptr::NonNull::from(self)))
-    }
-
-    /// See [`RunState::requeue`].
-    #[inline]
-    pub fn requeue(&self) {
-        self.state.requeue();
-    }
-
-    /// See [`RunState::end`].
-    pub fn end(&self) {
-        self.state.end();
+        Presence::new().is_some_and(|presence| self.claim(&presence, |mut held| look(&mut held)))
     }
 }
 
@@ -314,14 +299,19 @@ impl Own {
     /// # Errors
     /// The heap has reached its limit; [`crate::watch::collect`] does what is to be done then.
     pub fn collect(&mut self, request: Collection, live: &mut [Term]) -> Result<(), HeapFull> {
-        let Own { mutator, saved, mailbox, rare, .. } = self;
-        let mut roots = Roots { saved, mailbox, rare: rare.as_deref_mut(), inbox: None };
+        let (mutator, mut roots) = self.roots(None);
         architecture().collect(mutator, request, live, &mut roots)
+    }
+
+    /// The heap and the roots beside its stack, messages in this inbox among them.
+    pub(crate) fn roots<'a>(&'a mut self, inbox: Option<&'a Inbox>) -> (&'a mut Mutator, Roots<'a>) {
+        let Own { mutator, saved, mailbox, rare, .. } = self;
+        (mutator, Roots { saved, mailbox, rare: rare.as_deref_mut(), inbox })
     }
 }
 
 /// The roots of a process beside its stack.
-struct Roots<'p> {
+pub(crate) struct Roots<'p> {
     saved: &'p mut ThinVec<Term>,
     mailbox: &'p mut Mailbox,
     rare: Option<&'p mut Rare>,
@@ -380,18 +370,5 @@ impl RootSet for Roots<'_> {
 
     fn some_messages(&mut self, visit: &mut dyn FnMut(&mut Fragment) -> bool) -> bool {
         self.mailbox.visit_some(visit)
-    }
-}
-
-impl Process {
-    /// Visits heap and roots of a process.
-    ///
-    /// # Safety
-    /// The world is stopped or this thread runs the process, and nobody else uses it.
-    pub unsafe fn visit_held(&self, visit: &mut dyn FnMut(&mut Mutator, &mut dyn RootSet)) {
-        // SAFETY: the caller's obligation.
-        let Own { mutator, saved, mailbox, rare, .. } = unsafe { self.own_mut() };
-        let mut roots = Roots { saved, mailbox, rare: rare.as_deref_mut(), inbox: Some(&self.inbox) };
-        visit(mutator, &mut roots);
     }
 }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use atoll_term::{Build, ScratchHeap, Term};
 use parking_lot::Mutex;
 
+use crate::held::Held;
 use crate::process::{Own, Process};
 use crate::tracing::{self, name};
 
@@ -67,12 +68,20 @@ pub fn is_on() -> bool {
     ON.load(Ordering::Relaxed)
 }
 
-/// A process has become runnable, or is no more. Called by whoever has it then.
+/// A process has become runnable, or is no more.
 #[cold]
 #[inline(never)]
-pub fn runnable(process: &Process, own: &mut Own, active: bool) {
-    own.flags.woken_untold = false;
+pub fn runnable(held: &mut Held<'_>, active: bool) {
+    let (process, own) = held.split();
+    process.runnable_untold.store(false, Ordering::Relaxed);
     place_told(process, active, |scratch| PLACE.get().map_or(Term::small(0), |place| place(own, scratch)));
+}
+
+/// Tells of a process that starts running if the thread that made it runnable could not.
+pub fn starts(held: &mut Held<'_>) {
+    if held.process().runnable_untold.load(Ordering::Relaxed) {
+        runnable(held, true);
+    }
 }
 
 /// A process has ended.

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use atoll_heap::{Fragment, Mutator, Stored};
 use atoll_term::{AtomicImmediate, Build, Immediate, Term, atoms};
 
+use crate::held::Stopped;
 use crate::inspect;
 use crate::process::Own;
 use crate::signal::{self, Signal, attach};
@@ -425,8 +426,8 @@ pub fn reply_of(own: &Own, child: Term) -> Mark {
 }
 
 /// Forgets all tokens and numbers of all processes, with those of messages on their way.
-pub fn reset() {
-    tracing::with_each(|process, own| {
+pub fn reset(asker: &mut Own) {
+    Stopped::by(Some(asker)).each(|process, own| {
         own.forget_sequence();
         let clear = |message: &mut Fragment| {
             // SAFETY: the world is stopped, so nobody else looks at the signal's body.

@@ -1,10 +1,11 @@
 //! Making processes.
 
-use std::ptr::NonNull;
+use std::sync::atomic::Ordering;
 
 use atoll_heap::{HeapOptions, Mutator, architecture};
 use atoll_term::{Build, Export, ScratchHeap, Term, atoms};
 
+use crate::held::Queued;
 use crate::mailbox::Mailbox;
 use crate::process::{Flags, IncomingMonitor, OutgoingMonitor, Own, Priority, Process, Rare, WaitState};
 use crate::profile;
@@ -123,15 +124,14 @@ pub fn spawn(
         reductions: 0,
         catches: 0,
         flags,
-        priority: options.priority,
         rare,
         initial_call,
         timer: 0,
         wait: WaitState::None,
     };
-    let process = system.table.publish(Process::new(pid, own));
-    // SAFETY: nobody runs the process before it is in a run queue.
-    system.make_runnable(unsafe { process.as_ref() });
+    let process = system.table.publish(Process::new(pid, options.priority, own));
+    // SAFETY: its state is `QUEUED` from the start, and this is the one that puts it into a run queue.
+    system.make_runnable(unsafe { Queued::of(process) });
     Ok(pid)
 }
 
@@ -144,10 +144,9 @@ pub fn spawn_first(module: Term, name: Term, argument: Term, options: &SpawnOpti
 }
 
 /// Puts a process that was woken while another thread had it into a run queue.
-pub(crate) fn enqueue(process: NonNull<Process>) {
+pub(crate) fn enqueue(process: Queued) {
     if profile::is_on() {
-        // SAFETY: whoever had it puts it back.
-        unsafe { process.as_ref().own_mut() }.flags.woken_untold = true;
+        process.process().runnable_untold.store(true, Ordering::Relaxed);
     }
     System::get().schedule().enqueue(process);
 }

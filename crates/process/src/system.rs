@@ -5,10 +5,11 @@ use std::ptr::NonNull;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
-use atoll_heap::{Claim, Fragment, KeptPlace, Mutator, RootSet, World, architecture};
+use atoll_heap::{Asker, Claim, Fragment, KeptPlace, Mutator, RootSet, StoppedWorld, World, architecture};
 use atoll_term::{Build, ScratchHeap, Term, Word, atoms, this_node};
 use parking_lot::RwLock;
 
+use crate::held::{Entry, Lent, Presence, Queued, Stopped};
 use crate::ports::Ports;
 use crate::process::{Own, Process};
 use crate::profile;
@@ -19,19 +20,24 @@ use crate::timers::Timers;
 
 /// What a scheduler offers to whoever makes a process runnable.
 pub trait Schedule: Sync {
-    /// Puts a process whose state is `QUEUED` into a run queue.
-    fn enqueue(&self, process: NonNull<Process>);
+    /// Puts a process into a run queue.
+    fn enqueue(&self, process: Queued);
     /// The same for a process that was woken by a signal that is no message: it acts on it with at least the priority of the process
     /// that runs on this thread, so that nobody of a priority in between holds up the answer.
-    fn enqueue_for_signal(&self, process: NonNull<Process>) {
+    fn enqueue_for_signal(&self, process: Queued) {
         self.enqueue(process);
     }
     /// Index of the scheduler that this thread is, 0 on other threads.
     fn current(&self) -> usize;
-    /// Returns when all schedulers stand at safepoints.
-    fn stop_world(&self);
-    /// Lets them go on.
+    /// Returns when no other thread is in the world, with what this thread and those that wait here have lent. For
+    /// [`crate::Stopped`] alone.
+    fn stop_world(&self, lent: Option<Lent>) -> Vec<Lent>;
+    /// Lets them go on. For [`crate::Stopped`] alone.
     fn resume_world(&self);
+    /// Enters the world unless it is stopped, or about to be. For [`crate::Presence`] alone.
+    fn enter_world(&self) -> Entry;
+    /// Ends what began with [`Entry::Entered`].
+    fn leave_world(&self);
     /// Processes in each run queue.
     fn queue_lengths(&self) -> Vec<usize> {
         vec![0]
@@ -161,6 +167,14 @@ impl System {
         }
     }
 
+    /// Visits terms that belong to no process (timers, tables); the world is stopped.
+    pub(crate) fn each_global_slice(&self, visit: &mut dyn FnMut(*mut Term, usize)) {
+        self.timers.each_term(visit);
+        for roots in self.global_roots.read().iter() {
+            roots(visit);
+        }
+    }
+
     /// The run queues.
     #[inline]
     pub fn schedule(&self) -> &'static dyn Schedule {
@@ -175,8 +189,8 @@ impl System {
         let delivered = self.table.with(pid, |process| {
             process.inbox.push(fragment)?;
             self.table.note_active(process);
-            if process.wake() {
-                self.make_runnable_for(process, is_message);
+            if let Some(queued) = process.wake() {
+                self.make_runnable_for(queued, is_message);
             }
             Ok(())
         });
@@ -204,17 +218,18 @@ impl System {
 
     /// Puts a process that the caller has woken or made into a run queue.
     #[inline]
-    pub fn make_runnable(&self, process: &Process) {
+    pub fn make_runnable(&self, process: Queued) {
         self.make_runnable_for(process, true);
     }
 
     #[inline]
-    fn make_runnable_for(&self, process: &Process, message: bool) {
+    fn make_runnable_for(&self, mut process: Queued, message: bool) {
         if profile::is_on() {
-            // SAFETY: whoever has woken a process has it until it is in a run queue.
-            profile::runnable(process, unsafe { process.own_mut() }, true);
+            match Presence::new() {
+                Some(presence) => profile::runnable(&mut process.held(&presence), true),
+                None => process.process().runnable_untold.store(true, Ordering::Relaxed),
+            }
         }
-        let process = NonNull::from(process);
         if message { self.schedule().enqueue(process) } else { self.schedule().enqueue_for_signal(process) }
     }
 
@@ -322,33 +337,8 @@ pub fn monitored_object(heap: &mut (impl Build + ?Sized), pid: Term, name: Term)
 }
 
 impl World for System {
-    fn stop(&self) {
-        self.schedule().stop_world();
-    }
-
-    fn resume(&self) {
-        self.schedule().resume_world();
-    }
-
-    fn each_mutator(&self, visit: &mut dyn FnMut(&mut Mutator, &mut dyn RootSet)) {
-        // SAFETY: the world is stopped, as the trait says.
-        self.table.each(|process| unsafe { process.visit_held(visit) });
-    }
-
-    fn each_active(&self, visit: &mut dyn FnMut(&mut Mutator, &mut dyn RootSet)) {
-        // SAFETY: the world is stopped, as the trait says.
-        self.table.each_active(|process| unsafe { process.visit_held(visit) });
-    }
-
-    fn forget_activity(&self) {
-        self.table.forget_activity();
-    }
-
-    fn each_global_slice(&self, visit: &mut dyn FnMut(*mut Term, usize)) {
-        self.timers.each_term(visit);
-        for roots in self.global_roots.read().iter() {
-            roots(visit);
-        }
+    fn stopped(&self, asker: Asker<'_>, then: &mut dyn FnMut(&mut dyn StoppedWorld)) {
+        then(&mut Stopped::by_heap(asker));
     }
 
     fn claim_each(
@@ -359,8 +349,9 @@ impl World for System {
         visit: &mut dyn FnMut(&mut Mutator, &mut dyn RootSet),
         busy: &mut dyn FnMut(Term),
     ) -> Option<usize> {
+        let presence = Presence::new();
         self.table.each_from(from, most, |process| {
-            if claim(process, wanted, visit) == Claim::Busy {
+            if claim(process, presence.as_ref(), wanted, visit) == Claim::Busy {
                 busy(process.pid);
             }
         })
@@ -372,7 +363,8 @@ impl World for System {
         wanted: &dyn Fn(*const Mutator) -> bool,
         visit: &mut dyn FnMut(&mut Mutator, &mut dyn RootSet),
     ) -> Claim {
-        self.table.with(pid, |process| claim(process, wanted, visit)).unwrap_or(Claim::Settled)
+        let presence = Presence::new();
+        self.table.with(pid, |process| claim(process, presence.as_ref(), wanted, visit)).unwrap_or(Claim::Settled)
     }
 
     fn each_kept_message(
@@ -391,17 +383,21 @@ impl World for System {
 
 fn claim(
     process: &Process,
+    presence: Option<&Presence>,
     wanted: &dyn Fn(*const Mutator) -> bool,
     visit: &mut dyn FnMut(&mut Mutator, &mut dyn RootSet),
 ) -> Claim {
     if !wanted(process.mutator()) {
         return Claim::Settled;
     }
-    process.claim(&mut |mutator, roots| {
-        // Somebody else may have been here between the first look and the claim.
-        if wanted(mutator) {
-            visit(mutator, roots);
-        }
+    let Some(presence) = presence else { return Claim::Busy };
+    process.claim(presence, |mut held| {
+        held.visit(&mut |mutator, roots| {
+            // Another thread may have been here between the first look and the claim.
+            if wanted(mutator) {
+                visit(mutator, roots);
+            }
+        });
     });
     // A visit may have to be repeated.
     if !wanted(process.mutator()) {

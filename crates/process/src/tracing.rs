@@ -9,7 +9,8 @@ use atoll_platform::clock;
 use atoll_term::{Build, ScratchHeap, Term, atoms};
 use parking_lot::Mutex;
 
-use crate::process::{Own, Process, Rare};
+use crate::held::Stopped;
+use crate::process::{Own, Rare};
 use crate::sequence;
 use crate::signal;
 use crate::system::System;
@@ -228,9 +229,9 @@ pub fn names_senders() -> bool {
 }
 
 /// From now on messages say who has sent them, or do not any more.
-pub fn name_senders(on: bool) {
+pub fn name_senders(asker: &mut Own, on: bool) {
     if NAMES_SENDERS.swap(on, Ordering::Relaxed) != on {
-        with_each(|_, own| own.note_traced());
+        Stopped::by(Some(asker)).each(|_, own| own.note_traced());
     }
 }
 
@@ -288,15 +289,4 @@ pub fn inherited(own: &mut Own, linked: bool) -> Option<Tracing> {
         own.set_tracing(Some(Tracing { flags, ..tracing }));
     }
     Some(Tracing { flags, ..tracing })
-}
-
-/// Does something with what belongs to each process; the world is stopped meanwhile.
-pub fn with_each(mut visit: impl FnMut(&Process, &mut Own)) {
-    let system = System::get();
-    system.schedule().stop_world();
-    system.table.each(|process| {
-        // SAFETY: the world is stopped.
-        visit(process, unsafe { process.own_mut() });
-    });
-    system.schedule().resume_world();
 }

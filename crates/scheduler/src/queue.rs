@@ -1,10 +1,9 @@
 //! A run queue: processes that want to run, by priority, first come first served within one.
 
 use std::collections::VecDeque;
-use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use atoll_process::{Priority, Process};
+use atoll_process::{Priority, Queued};
 use parking_lot::Mutex;
 
 /// Of this many turns of `normal` processes, one goes to a `low` one.
@@ -12,14 +11,9 @@ const TURNS_FOR_LOW: u32 = 8;
 
 #[derive(Default)]
 struct Queues {
-    by_priority: [VecDeque<Entry>; 4],
+    by_priority: [VecDeque<Queued>; 4],
     low_turn: u32,
 }
-
-struct Entry(NonNull<Process>);
-
-// SAFETY: a queued process belongs to the queue that holds it.
-unsafe impl Send for Entry {}
 
 /// One scheduler's run queue.
 #[derive(Default)]
@@ -30,10 +24,10 @@ pub struct RunQueue {
 }
 
 impl Queues {
-    fn pop(&mut self) -> Option<(NonNull<Process>, Priority)> {
+    fn pop(&mut self) -> Option<(Queued, Priority)> {
         for priority in [Priority::Max, Priority::High] {
-            if let Some(entry) = self.by_priority[priority as usize].pop_front() {
-                return Some((entry.0, priority));
+            if let Some(process) = self.by_priority[priority as usize].pop_front() {
+                return Some((process, priority));
             }
         }
         let [.., normal, low] = &mut self.by_priority;
@@ -41,19 +35,19 @@ impl Queues {
         let low_first = !low.is_empty() && self.low_turn >= TURNS_FOR_LOW;
         if low_first {
             self.low_turn = 0;
-        } else if let Some(entry) = normal.pop_front() {
-            return Some((entry.0, Priority::Normal));
+        } else if let Some(process) = normal.pop_front() {
+            return Some((process, Priority::Normal));
         }
-        low.pop_front().map(|entry| (entry.0, Priority::Low))
+        low.pop_front().map(|process| (process, Priority::Low))
     }
 }
 
 impl RunQueue {
     /// Adds a process; returns how many there are now.
     #[inline]
-    pub fn push(&self, process: NonNull<Process>, priority: Priority) -> usize {
+    pub fn push(&self, process: Queued, priority: Priority) -> usize {
         let mut queues = self.queues.lock();
-        queues.by_priority[priority as usize].push_back(Entry(process));
+        queues.by_priority[priority as usize].push_back(process);
         let length = self.length.load(Ordering::Relaxed) + 1;
         self.length.store(length, Ordering::Relaxed);
         length
@@ -61,13 +55,13 @@ impl RunQueue {
 
     /// Takes the process whose turn it is.
     #[inline]
-    pub fn pop(&self) -> Option<NonNull<Process>> {
+    pub fn pop(&self) -> Option<Queued> {
         self.pop_with_priority().map(|(process, _)| process)
     }
 
     /// As [`RunQueue::pop`], with the priority that it stood in the queue with, which may not be its own.
     #[inline]
-    pub fn pop_with_priority(&self) -> Option<(NonNull<Process>, Priority)> {
+    pub fn pop_with_priority(&self) -> Option<(Queued, Priority)> {
         if self.len() == 0 {
             return None;
         }
@@ -86,10 +80,14 @@ impl RunQueue {
 
 #[cfg(test)]
 mod tests {
+    use std::ptr::NonNull;
+
     use super::*;
 
-    fn process(number: usize) -> NonNull<Process> {
-        NonNull::new(std::ptr::without_provenance_mut(number * 8)).unwrap()
+    /// Stands for a process that is never looked at.
+    fn process(number: usize) -> Queued {
+        // SAFETY: the queue only hands it on.
+        unsafe { Queued::of(NonNull::new(std::ptr::without_provenance_mut(number * 8)).unwrap()) }
     }
 
     #[test]

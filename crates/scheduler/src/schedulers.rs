@@ -6,7 +6,6 @@
 //! about to wait itself is not worth a second core.
 
 use std::cell::Cell;
-use std::ptr::NonNull;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -16,7 +15,7 @@ use atoll_heap::{Fragment, architecture};
 use atoll_platform::clock;
 use atoll_process::microstates::{State, charged, charged_slice};
 use atoll_process::table::pin;
-use atoll_process::{Priority, Process, Schedule, System, exit, profile, send};
+use atoll_process::{Entry, Held, Lent, Priority, Queued, Schedule, System, profile, send};
 use atoll_term::Term;
 use parking_lot::{Condvar, Mutex};
 
@@ -56,7 +55,7 @@ pub enum Slice {
 /// What runs processes: one for each scheduler.
 pub trait Engine {
     /// Runs a process for a time slice.
-    fn run(&mut self, process: &Process) -> Slice;
+    fn run(&mut self, held: &mut Held<'_>) -> Slice;
 }
 
 /// Who waits for file descriptors: the last scheduler that goes to sleep. As long as one has something to run, it looks
@@ -240,7 +239,7 @@ impl Schedulers {
 
     /// Puts a process into the run queue of this thread's scheduler.
     #[inline]
-    fn enqueue_with(&self, process: NonNull<Process>, priority: Priority) {
+    fn enqueue_with(&self, process: Queued, priority: Priority) {
         let current = CURRENT.get();
         if current < self.schedulers.len() {
             if self.schedulers[current].queue.push(process, priority) > 1 {
@@ -254,40 +253,38 @@ impl Schedulers {
 
     /// Runs a process for a slice; returns whether it used all of it.
     #[inline]
-    fn run(&self, index: usize, pointer: NonNull<Process>, engine: &mut dyn Engine) -> bool {
-        // SAFETY: a queued process is alive, and is freed by nobody but the scheduler that runs it to its end.
-        let process = unsafe { pointer.as_ref() };
-        process.start_running();
-        // SAFETY: this thread runs the process.
-        PRIORITY.set(unsafe { process.own_mut() }.priority);
+    fn run(&self, index: usize, queued: Queued, engine: &mut dyn Engine) -> bool {
+        let mut running = queued.run();
+        PRIORITY.set(running.process().priority());
         if profile::is_on() {
-            self.tell_running(index, process);
+            self.tell_running(index, &mut running.held());
         }
         loop {
-            match charged_slice(|| engine.run(process)) {
+            match charged_slice(|| engine.run(&mut running.held())) {
                 Slice::Yielded => {
-                    process.requeue();
-                    self.enqueue(pointer);
+                    self.enqueue(running.requeue());
                     return true;
                 }
                 Slice::Waits => {
                     let is_profiled = profile::is_on();
                     if is_profiled {
-                        tell_runnable(process, false);
+                        profile::runnable(&mut running.held(), false);
                     }
-                    if process.try_sleep() {
-                        return false;
+                    match running.try_sleep() {
+                        None => return false,
+                        Some(woken) => running = woken,
                     }
                     if is_profiled {
-                        tell_runnable(process, true);
+                        profile::runnable(&mut running.held(), true);
                     }
                 }
                 Slice::Ended(reason) => {
+                    let process = running.process();
                     if profile::is_on() {
                         profile::ended(process);
                     }
                     (self.on_end)(process.pid, reason);
-                    exit::terminate(pointer, reason);
+                    running.terminate(reason);
                     return false;
                 }
             }
@@ -297,14 +294,11 @@ impl Schedulers {
     /// Tells whoever profiles the system what it does not know of a process that starts running, and of its scheduler.
     #[cold]
     #[inline(never)]
-    fn tell_running(&self, index: usize, process: &Process) {
-        // SAFETY: this thread runs the process.
-        if unsafe { process.own_mut() }.flags.woken_untold {
-            tell_runnable(process, true);
-        }
+    fn tell_running(&self, index: usize, held: &mut Held<'_>) {
+        profile::starts(held);
         // Work for the profiler alone does not count: it would never end.
         let own = &self.schedulers[index];
-        if own.rest_told.load(Ordering::Relaxed) && !profile::is_profiler(process.pid) {
+        if own.rest_told.load(Ordering::Relaxed) && !profile::is_profiler(held.process().pid) {
             own.rest_told.store(false, Ordering::Relaxed);
             profile::scheduler(index, true, self.active_others(index) + 1);
         }
@@ -496,12 +490,6 @@ impl Drop for Turn<'_> {
     }
 }
 
-/// Tells whoever profiles the system that the process which this thread runs is runnable, or is no more.
-fn tell_runnable(process: &Process, active: bool) {
-    // SAFETY: this thread runs the process.
-    profile::runnable(process, unsafe { process.own_mut() }, active);
-}
-
 fn expire_timers(index: usize) {
     if timer_is_due(index) {
         charged(State::Aux, || {
@@ -535,16 +523,14 @@ impl Schedule for Schedulers {
     }
 
     #[inline]
-    fn enqueue(&self, process: NonNull<Process>) {
-        // SAFETY: a process that becomes queued is alive; its priority changes only while it runs.
-        let priority = unsafe { process.as_ref().own_mut() }.priority;
+    fn enqueue(&self, process: Queued) {
+        let priority = process.priority();
         self.enqueue_with(process, priority);
     }
 
-    fn enqueue_for_signal(&self, process: NonNull<Process>) {
-        // SAFETY: as above.
-        let priority = unsafe { process.as_ref().own_mut() }.priority;
-        self.enqueue_with(process, priority.min(PRIORITY.get()));
+    fn enqueue_for_signal(&self, process: Queued) {
+        let priority = process.priority().min(PRIORITY.get());
+        self.enqueue_with(process, priority);
     }
 
     fn current(&self) -> usize {
@@ -552,12 +538,20 @@ impl Schedule for Schedulers {
         if current < self.schedulers.len() { current } else { 0 }
     }
 
-    fn stop_world(&self) {
-        self.gate.stop();
+    fn stop_world(&self, lent: Option<Lent>) -> Vec<Lent> {
+        self.gate.stop(lent)
     }
 
     fn resume_world(&self) {
         self.gate.resume();
+    }
+
+    fn enter_world(&self) -> Entry {
+        self.gate.try_enter()
+    }
+
+    fn leave_world(&self) {
+        self.gate.leave();
     }
 }
 

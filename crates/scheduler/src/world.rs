@@ -3,16 +3,31 @@
 
 use std::cell::Cell;
 
-use crate::sync::{AtomicBool, AtomicUsize, Condvar, Mutex, Ordering};
+use atoll_process::{Entry, Lent};
+
+use crate::sync::{AtomicBool, AtomicUsize, Condvar, Mutex, MutexGuard, Ordering};
+
+/// Where a thread is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Outside,
+    /// It is counted as being in the world.
+    Inside,
+    /// It holds the stopped world; whether it is in the world too.
+    Holds(bool),
+}
 
 #[cfg(not(loom))]
 thread_local! {
-    /// Whether this thread is counted as being in the world.
-    static INSIDE: Cell<bool> = const { Cell::new(false) };
+    static PLACE: Cell<Place> = const { Cell::new(Place::Outside) };
 }
 #[cfg(loom)]
 loom::thread_local! {
-    static INSIDE: Cell<bool> = Cell::new(false);
+    static PLACE: Cell<Place> = Cell::new(Place::Outside);
+}
+
+fn place() -> Place {
+    PLACE.with(Cell::get)
 }
 
 /// Who is in the world, and whether it is stopped.
@@ -20,12 +35,27 @@ loom::thread_local! {
 pub struct Gate {
     stopping: AtomicBool,
     inside: AtomicUsize,
-    state: Mutex<()>,
+    state: Mutex<Stoppers>,
     changed: Condvar,
 }
 
+/// What the threads have lent that stop the world or wait to do so, in the order in which they came.
+#[derive(Default)]
+struct Stoppers {
+    lent: Vec<Lent>,
+    /// What the thread that holds the stopped world has lent is at this place.
+    holder: Option<usize>,
+}
+
+impl Stoppers {
+    /// Whether one waits that has lent less than all that belongs to its process.
+    fn lends_a_heap(&self) -> bool {
+        self.lent.iter().any(|lent| matches!(lent, Lent::Heap(..)))
+    }
+}
+
 impl Gate {
-    /// Whether somebody wants the world to stop.
+    /// Whether a thread wants the world to stop.
     #[inline]
     pub fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Relaxed)
@@ -38,39 +68,84 @@ impl Gate {
             self.changed.wait(&mut state);
         }
         self.inside.fetch_add(1, Ordering::AcqRel);
-        INSIDE.with(|inside| inside.set(true));
+        PLACE.with(|place| place.set(Place::Inside));
+    }
+
+    /// Enters the world unless it is stopped, or about to be.
+    pub fn try_enter(&self) -> Entry {
+        match place() {
+            Place::Inside => return Entry::Was,
+            Place::Holds(_) => return Entry::Stopped,
+            Place::Outside => {}
+        }
+        let _state = self.state.lock();
+        if self.stopping.load(Ordering::Acquire) {
+            return Entry::Stopped;
+        }
+        self.inside.fetch_add(1, Ordering::AcqRel);
+        PLACE.with(|place| place.set(Place::Inside));
+        Entry::Entered
     }
 
     /// Leaves the world.
     pub fn leave(&self) {
         let _state = self.state.lock();
         self.inside.fetch_sub(1, Ordering::AcqRel);
-        INSIDE.with(|inside| inside.set(false));
+        PLACE.with(|place| place.set(Place::Outside));
         self.changed.notify_all();
     }
 
-    /// Returns when no other thread is in the world. If another thread is stopping it, waits for that one first.
-    pub fn stop(&self) {
-        let own = usize::from(INSIDE.with(Cell::get));
+    /// Returns when no other thread is in the world, with what this thread and those that wait here have lent. If another
+    /// thread is stopping it, this one waits for that first; and a thread that may be asked for all that belongs to a process
+    /// lets those go first that have lent a heap alone.
+    pub fn stop(&self, lent: Option<Lent>) -> Vec<Lent> {
+        let is_inside = place() == Place::Inside;
+        let own = usize::from(is_inside);
+        let visits_heaps = matches!(lent, Some(Lent::Heap(..)));
         let mut state = self.state.lock();
-        if self.stopping.load(Ordering::Acquire) {
-            // Being in the world, this thread would keep the other from going on.
-            self.inside.fetch_sub(own, Ordering::AcqRel);
-            self.changed.notify_all();
-            while self.stopping.load(Ordering::Acquire) {
+        let mut ticket = None;
+        if let Some(lent) = lent {
+            state.lent.push(lent);
+            ticket = Some(lent);
+        }
+        loop {
+            self.await_turn(&mut state, own, visits_heaps);
+            self.stopping.store(true, Ordering::Release);
+            while self.inside.load(Ordering::Acquire) > own {
                 self.changed.wait(&mut state);
             }
-            self.inside.fetch_add(own, Ordering::AcqRel);
+            if visits_heaps || !state.lends_a_heap() {
+                break;
+            }
+            self.stopping.store(false, Ordering::Release);
+            self.changed.notify_all();
         }
-        self.stopping.store(true, Ordering::Release);
-        while self.inside.load(Ordering::Acquire) > own {
-            self.changed.wait(&mut state);
+        state.holder = ticket.and_then(|lent| state.lent.iter().position(|other| other.is(&lent)));
+        PLACE.with(|place| place.set(Place::Holds(is_inside)));
+        state.lent.clone()
+    }
+
+    /// Waits until no thread stops the world that goes first. Being in the world, this thread would keep it from going on.
+    fn await_turn(&self, state: &mut MutexGuard<'_, Stoppers>, own: usize, visits_heaps: bool) {
+        let waits = |state: &Stoppers| self.stopping.load(Ordering::Acquire) || (!visits_heaps && state.lends_a_heap());
+        if waits(state) {
+            self.inside.fetch_sub(own, Ordering::AcqRel);
+            self.changed.notify_all();
+            while waits(state) {
+                self.changed.wait(state);
+            }
+            self.inside.fetch_add(own, Ordering::AcqRel);
         }
     }
 
     /// Lets the others go on.
     pub fn resume(&self) {
-        let _state = self.state.lock();
+        let mut state = self.state.lock();
+        if let Some(index) = state.holder.take() {
+            state.lent.remove(index);
+        }
+        let is_inside = place() == Place::Holds(true);
+        PLACE.with(|place| place.set(if is_inside { Place::Inside } else { Place::Outside }));
         self.stopping.store(false, Ordering::Release);
         self.changed.notify_all();
     }
@@ -96,7 +171,7 @@ mod tests {
                         }
                         shared.fetch_add(1, Ordering::Relaxed);
                         if turn % 10 == 0 {
-                            gate.stop();
+                            gate.stop(None);
                             let before = shared.load(Ordering::Relaxed);
                             std::thread::yield_now();
                             assert_eq!(shared.load(Ordering::Relaxed), before);
@@ -115,6 +190,8 @@ mod tests {
 
 #[cfg(all(test, loom))]
 mod loom_model {
+    use std::ptr::NonNull;
+
     use super::*;
     use loom::sync::Arc;
 
@@ -141,7 +218,7 @@ mod loom_model {
 
         /// Stops the world for a moment in which nobody runs.
         fn collect(&self) {
-            self.gate.stop();
+            self.gate.stop(None);
             assert_eq!(self.running.load(Ordering::Relaxed), 0);
             loom::thread::yield_now();
             assert_eq!(self.running.load(Ordering::Relaxed), 0);
@@ -179,6 +256,68 @@ mod loom_model {
             };
             let thread = loom::thread::spawn(move || collecting(&other));
             collecting(&world);
+            thread.join().unwrap();
+            assert_eq!(world.gate.inside.load(Ordering::Relaxed), 0);
+        });
+    }
+
+    struct NoRoots;
+
+    impl atoll_heap::RootSet for NoRoots {
+        fn each_slice(&mut self, _: &mut dyn FnMut(*mut atoll_term::Term, usize)) {}
+        fn each_message(&mut self, _: &mut dyn FnMut(&mut atoll_heap::Fragment)) {}
+    }
+
+    /// What stands for something lent: addresses that nobody follows.
+    fn lent(number: usize, heap_alone: bool) -> Lent {
+        let address = std::num::NonZeroUsize::new(number * 4096).unwrap();
+        let roots: NonNull<dyn atoll_heap::RootSet> = NonNull::<NoRoots>::dangling();
+        match heap_alone {
+            true => Lent::Heap(NonNull::without_provenance(address), roots),
+            false => Lent::Own(NonNull::without_provenance(address)),
+        }
+    }
+
+    /// A thread that runs a process, stops the world with what it lends, and sees what else is lent.
+    fn stopping(world: &World, own: Lent) -> Vec<Lent> {
+        world.gate.enter();
+        let lent = world.gate.stop(Some(own));
+        assert_eq!(world.running.fetch_add(1, Ordering::Relaxed), 0);
+        assert!(lent.iter().any(|one| one.is(&own)));
+        world.running.fetch_sub(1, Ordering::Relaxed);
+        world.gate.resume();
+        world.gate.leave();
+        lent
+    }
+
+    #[test]
+    fn visitors_of_processes_find_no_process_that_has_lent_its_heap_alone() {
+        model(|| {
+            let world = Arc::new(World::default());
+            let other = Arc::clone(&world);
+            let thread = loom::thread::spawn(move || stopping(&other, lent(1, true)));
+            let seen = stopping(&world, lent(2, false));
+            assert!(seen.iter().all(|one| matches!(one, Lent::Own(_))));
+            thread.join().unwrap();
+            assert_eq!(world.gate.inside.load(Ordering::Relaxed), 0);
+            assert!(world.gate.state.lock().lent.is_empty());
+        });
+    }
+
+    #[test]
+    fn nobody_claims_a_process_in_a_stopped_world() {
+        model(|| {
+            let world = Arc::new(World::default());
+            let other = Arc::clone(&world);
+            let claiming = move || {
+                if other.gate.try_enter() == Entry::Entered {
+                    other.running.fetch_add(1, Ordering::Relaxed);
+                    other.running.fetch_sub(1, Ordering::Relaxed);
+                    other.gate.leave();
+                }
+            };
+            let thread = loom::thread::spawn(claiming);
+            world.collect();
             thread.join().unwrap();
             assert_eq!(world.gate.inside.load(Ordering::Relaxed), 0);
         });

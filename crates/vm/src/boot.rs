@@ -12,7 +12,7 @@ use atoll_interpreter::report::Reporter;
 use atoll_platform::ending;
 use atoll_ports::poller;
 use atoll_process::table::ProcessTable;
-use atoll_process::{BuiltIn, Process, System};
+use atoll_process::{BuiltIn, Held, System};
 use atoll_scheduler::{Engine, Poll, Schedulers, Slice};
 use atoll_term::{Term, atoms};
 use parking_lot::{Condvar, Mutex};
@@ -66,8 +66,8 @@ struct Interpreter {
 }
 
 impl Engine for Interpreter {
-    fn run(&mut self, process: &Process) -> Slice {
-        match interpreter::run(&mut self.core, process) {
+    fn run(&mut self, held: &mut Held<'_>) -> Slice {
+        match interpreter::run(&mut self.core, held) {
             Exit::Yield | Exit::Resume => Slice::Yielded,
             Exit::Wait => Slice::Waits,
             Exit::Ended => Slice::Ended(self.core.x[0]),

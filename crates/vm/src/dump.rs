@@ -111,24 +111,25 @@ fn processes(out: &mut impl Write, terms: bool) -> std::io::Result<()> {
     let mut result = Ok(());
     table.each(|process| {
         if result.is_ok() {
-            result = one_process(out, process, terms);
+            let mut shown = Ok(());
+            let waits = process.inspect(&mut |own| shown = one_process(out, process, Some(own), terms));
+            result = if waits { shown } else { one_process(out, process, None, terms) };
         }
     });
     result
 }
 
-/// A process; its stack too if its terms are not shown later.
-pub fn one_process(out: &mut impl Write, process: &Process, terms: bool) -> std::io::Result<()> {
+/// A process, with what belongs to it if it waits; its stack too if its terms are not shown later.
+pub fn one_process(out: &mut impl Write, process: &Process, own: Option<&mut Own>, terms: bool) -> std::io::Result<()> {
     let (mut details, mut stack) = (Vec::new(), String::new());
-    let mut result = Ok(());
-    let waits = process.inspect(&mut |own| {
-        result = details_of(own, &mut details);
+    let state = if own.is_some() { "Waiting" } else { "Running" };
+    if let Some(own) = own {
+        details_of(own, &mut details)?;
         if !terms {
             return_addresses(own, &mut stack);
         }
-    });
-    result?;
-    writeln!(out, "=proc:{}\nState: {}", show(process.pid), if waits { "Waiting" } else { "Running" })?;
+    }
+    writeln!(out, "=proc:{}\nState: {state}", show(process.pid))?;
     if let Some(name) = System::get().name_of(process) {
         writeln!(out, "Name: {}", show(name))?;
     }

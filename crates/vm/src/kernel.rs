@@ -150,7 +150,7 @@ fn load_binary(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         if prepared.module() != module {
             return Err("badfile");
         }
-        purge_old(module, true);
+        purge_old(caller, module, true);
         atoll_code::load(prepared).map_err(|_| "not_purged")
     });
     let heap = caller.heap();
@@ -187,23 +187,23 @@ fn delete(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     Ok(Term::boolean(atoll_code::delete_module(arguments[0]) == Some(true)))
 }
 
-fn purge(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    Ok(Term::boolean(purge_old(arguments[0], true) == Purged::Killed))
+fn purge(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    Ok(Term::boolean(purge_old(caller, arguments[0], true) == Purged::Killed))
 }
 
 /// Of old code only.
-fn purge_module(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+fn purge_module(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     match atoll_code::module(arguments[0]).and_then(|versions| versions.old) {
         Some(_) => {
-            purge_old(arguments[0], true);
+            purge_old(caller, arguments[0], true);
             Ok(atoms::TRUE)
         }
         None => badarg(),
     }
 }
 
-fn soft_purge(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    Ok(Term::boolean(purge_old(arguments[0], false) != Purged::InUse))
+fn soft_purge(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    Ok(Term::boolean(purge_old(caller, arguments[0], false) != Purged::InUse))
 }
 
 #[derive(PartialEq)]
@@ -215,9 +215,9 @@ enum Purged {
 
 /// Takes a module's old code out. Processes that still run it are ended, or keep it if `kill` is false. The code's
 /// memory stays, because such a process may take a while to end.
-fn purge_old(module: Term, kill: bool) -> Purged {
+fn purge_old(caller: &mut Caller<'_>, module: Term, kill: bool) -> Purged {
     let Some(old) = atoll_code::module(module).and_then(|versions| versions.old) else { return Purged::Clean };
-    let users = handle::processes_inside(|address| old.contains(address));
+    let users = handle::processes_inside(Some(caller.own), |address| old.contains(address));
     if !users.is_empty() && !kill {
         return Purged::InUse;
     }

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use atoll_heap::statistics::VERIFY;
-use atoll_heap::{Collection, HeapFull, Mutator, OFF_HEAP_BYTES_AT_LEAST, RootSet, world};
+use atoll_heap::{Asker, Collection, HeapFull, Mutator, OFF_HEAP_BYTES_AT_LEAST, RootSet, StoppedWorld, world};
 use atoll_platform::clock::monotonic;
 use atoll_term::{Term, Word};
 
@@ -43,29 +43,25 @@ pub(super) fn collect(
     mutator.stack = mutator.stack.wrapping_sub(live.len());
     // SAFETY: the stack has room for the live registers.
     unsafe { std::ptr::copy_nonoverlapping(live.as_ptr().cast(), mutator.stack, live.len()) };
-    // The world hands this mutator out too, so from here on it is reached through a pointer alone of which the compiler
-    // must believe that the calls below know it.
-    let pointer = std::hint::black_box(std::ptr::from_mut(mutator));
     let started = monotonic();
-    world().stop();
-    // SAFETY: the caller's mutator; nobody else uses it between here and the return, but for the calls to the world.
-    let this = || unsafe { &mut *pointer };
-    let collected = shared.epoch.load(Ordering::Acquire) != epoch;
     let mut result = Ok(());
-    if !(wants_room && collected && buffer::refill(shared, this(), request.heap_words)) {
-        collect_stopped(shared, pointer, is_due, &request, roots, started);
-        if is_due {
-            result = limits::check(this(), &request);
-            let epoch = shared.epoch.load(Ordering::Acquire);
-            limits::judged(this(), if result.is_err() { epoch } else { 0 });
+    world().stopped(Asker { mutator, roots }, &mut |stopped| {
+        let collected = shared.epoch.load(Ordering::Acquire) != epoch;
+        if wants_room && collected && buffer::refill(shared, stopped.asker().mutator, request.heap_words) {
+            return;
         }
-        if this().free_words() < request.heap_words {
-            let refilled = buffer::refill(shared, this(), request.heap_words);
+        collect_stopped(shared, stopped, is_due, &request, started);
+        let mutator = stopped.asker().mutator;
+        if is_due {
+            result = limits::check(mutator, &request);
+            let epoch = shared.epoch.load(Ordering::Acquire);
+            limits::judged(mutator, if result.is_err() { epoch } else { 0 });
+        }
+        if mutator.free_words() < request.heap_words {
+            let refilled = buffer::refill(shared, mutator, request.heap_words);
             debug_assert!(refilled, "a collection leaves the room that was asked for");
         }
-    }
-    world().resume();
-    let mutator = this();
+    });
     // SAFETY: the live registers lie on top of the stack.
     unsafe { std::ptr::copy_nonoverlapping(mutator.stack, live.as_mut_ptr().cast(), live.len()) };
     mutator.stack = mutator.stack.wrapping_add(live.len());
@@ -74,16 +70,7 @@ pub(super) fn collect(
 }
 
 /// Phases 2 to 7 in a stopped world.
-fn collect_stopped(
-    shared: &Shared,
-    asker: *mut Mutator,
-    is_due: bool,
-    request: &Collection,
-    own: &mut dyn RootSet,
-    started: i64,
-) {
-    // SAFETY: the mutator of the process that asked; it is used through this pointer between visits of all.
-    let asked = || unsafe { &*asker };
+fn collect_stopped(shared: &Shared, stopped: &mut dyn StoppedWorld, is_due: bool, request: &Collection, started: i64) {
     let collector = &mut *shared.lock();
     let majors = shared.majors.load(Ordering::Relaxed);
     let mature = blocks::words_between(collector.young().start(), collector.mark);
@@ -92,18 +79,17 @@ fn collect_stopped(
     let old_free = collector.old_words.saturating_sub(collector.old_used());
     let off_heap_limit = OFF_HEAP_BYTES_AT_LEAST + 2 * collector.live_off_heap_bytes;
     let is_major = request.major
-        || collector.minors >= usize::from(State::of(asked()).options().full_sweep_after)
+        || collector.minors >= usize::from(State::of(stopped.asker().mutator).options().full_sweep_after)
         || (collector.old_words > 0 && mature > old_free)
         || collector.old_off_heap_bytes > off_heap_limit;
     let limited = shared.limited.load(Ordering::Relaxed);
     let charge = if limited { Charge::Minor } else { Charge::Nothing };
     let all = is_major || collector.minors == 0;
-    let mut roots =
-        Roots { shared, asker, charge, is_check: false, is_major, own, stored: &shared.stored, all, majors };
+    let mut roots = Roots { shared, stopped, charge, is_check: false, is_major, stored: &shared.stored, all, majors };
     let need = request.heap_words;
     let moves = collector.mark_sweep.is_none();
     let mut enough = !(is_major && moves) && minor::collect(shared, collector, need, &mut roots, started);
-    enough &= !is_major && (!is_due || limits::check(asked(), request).is_ok());
+    enough &= !is_major && (!is_due || limits::check(roots.stopped.asker().mutator, request).is_ok());
     if !enough {
         let started = if is_major && moves { started } else { monotonic() };
         if moves {

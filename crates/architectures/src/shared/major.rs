@@ -3,7 +3,7 @@
 use std::ptr::null_mut;
 use std::sync::atomic::Ordering;
 
-use atoll_heap::{link_off_heap, off_heap_bytes, world};
+use atoll_heap::{link_off_heap, off_heap_bytes};
 use atoll_term::{WORD_BYTES, Word};
 
 use super::Shared;
@@ -83,7 +83,7 @@ pub(super) fn collect(shared: &Shared, collector: &mut Collector, need: usize, r
     // SAFETY: everything that lives has been copied.
     unsafe { settle(shared, collector, &outcome, MAJOR_SHRINK_FACTOR, started) };
     report(collector, true, started, before, live);
-    world().forget_activity();
+    roots.stopped.forget_activity();
     // Stacks that were deep once give their memory back.
-    world().each_mutator(&mut |mutator, _| stack::trim(mutator, 0));
+    roots.stopped.each_mutator(&mut |mutator, _| stack::trim(mutator, 0));
 }

@@ -11,7 +11,7 @@ use std::collections::HashSet;
 use std::ptr::null_mut;
 use std::sync::atomic::Ordering;
 
-use atoll_heap::{each_off_heap, link_off_heap, off_heap_bytes, off_heap_link, out_of_memory, world};
+use atoll_heap::{each_off_heap, link_off_heap, off_heap_bytes, off_heap_link, out_of_memory};
 use atoll_platform::Reservation;
 use atoll_term::{Header, Term, WORD_BYTES, Word, release_off_heap_part};
 
@@ -203,9 +203,9 @@ pub(super) fn collect(shared: &Shared, collector: &mut Collector, roots: &mut Ro
     collector.report_size();
     shared.majors.fetch_add(1, Ordering::Release);
     report(collector, true, started, before, young_words + live);
-    world().forget_activity();
+    roots.stopped.forget_activity();
     // Stacks that were deep once give their memory back.
-    world().each_mutator(&mut |mutator, _| stack::trim(mutator, 0));
+    roots.stopped.each_mutator(&mut |mutator, _| stack::trim(mutator, 0));
 }
 
 /// Phase 2.

@@ -1,6 +1,6 @@
 //! Phase 3: the roots of a collection.
 
-use atoll_heap::{Mutator, RootSet, join_off_heap, world};
+use atoll_heap::{Mutator, RootSet, StoppedWorld, join_off_heap};
 use atoll_term::Word;
 
 use super::limits::{self, Charge};
@@ -19,15 +19,13 @@ pub(super) trait Visit {
 /// The roots of one collection.
 pub(super) struct Roots<'a> {
     pub(super) shared: &'a Shared,
-    /// The process that asked.
-    pub(super) asker: *mut Mutator,
+    /// All processes. The one that asked has its live registers on its stack.
+    pub(super) stopped: &'a mut dyn StoppedWorld,
     /// What is charged to processes with a limit?
     pub(super) charge: Charge,
     /// Is that a check, which visits stacks as they are?
     pub(super) is_check: bool,
     pub(super) is_major: bool,
-    /// The process that asked has its live registers on its stack; its other roots are these.
-    pub(super) own: &'a mut dyn RootSet,
     pub(super) stored: &'a StoredTerms,
     /// Are processes that were not active since the last major collection roots, and stored terms that are old?
     pub(super) all: bool,
@@ -35,34 +33,66 @@ pub(super) struct Roots<'a> {
 }
 
 impl Roots<'_> {
-    fn each(&self, visit: &mut dyn FnMut(&mut Mutator, &mut dyn RootSet)) {
-        if self.all { world().each_mutator(visit) } else { world().each_active(visit) }
-    }
-
-    fn has_new_stack(&self, state: &State) -> bool {
-        self.all || state.running || state.ran_in == self.majors
+    /// Visits the processes whose roots are roots of this collection.
+    fn each(&mut self, mut visit: impl FnMut(&Scope<'_>, &mut Mutator, &mut dyn RootSet)) {
+        let &mut Roots { shared, ref mut stopped, charge, is_check, is_major, all, majors, .. } = self;
+        let scope = Scope { shared, charge, is_check, is_major, all, majors };
+        let mut visit = |mutator: &mut Mutator, roots: &mut dyn RootSet| visit(&scope, mutator, roots);
+        if all { stopped.each_mutator(&mut visit) } else { stopped.each_active(&mut visit) }
     }
 
     /// Phase 3, and the processes' part of 5: visits every root as a run of words. Takes allocation buffers away, and
     /// off-heap lists over.
     pub(super) fn each_run(&mut self, collector: &mut Collector, to: &mut dyn Visit) {
         // All lists first: their links cannot be read any more when a root of another process has moved an object.
-        self.each(&mut |mutator, _| {
+        self.each(|_, mutator, _| {
             buffer::clear(mutator);
             adopt_off_heap(collector, mutator);
         });
         if self.charge != Charge::Nothing {
             self.each_with_limit(to);
         }
-        self.each(&mut |mutator, roots| {
-            let done = self.charge != Charge::Nothing && State::of(mutator).maximum_words > 0;
+        self.each(|scope, mutator, roots| {
+            let done = scope.charge != Charge::Nothing && State::of(mutator).maximum_words > 0;
             if !done {
-                self.visit_process(mutator, roots, to);
+                scope.visit_process(mutator, roots, to);
             }
         });
-        world().each_global_slice(&mut |start, terms| to.run(start.cast(), terms));
+        self.stopped.each_global_slice(&mut |start, terms| to.run(start.cast(), terms));
         self.stored.each(self.all, &mut |term| to.run(term.cast(), 1));
-        self.own.each_slice(&mut |start, terms| to.run(start.cast(), terms));
+    }
+
+    /// Visits the processes with a limit, and charges what they reach to them.
+    fn each_with_limit(&mut self, to: &mut dyn Visit) {
+        let mut before = to.follow();
+        let asker = std::ptr::from_ref(&*self.stopped.asker().mutator);
+        for the_asker in [true, false] {
+            self.each(|scope, mutator, roots| {
+                let is_asker = std::ptr::eq(mutator, asker);
+                if State::of(mutator).maximum_words > 0 && is_asker == the_asker {
+                    scope.visit_process(mutator, roots, to);
+                    let now = to.follow();
+                    limits::charge(mutator, scope.charge, [now[0] - before[0], now[1] - before[1]]);
+                    before = now;
+                }
+            });
+        }
+    }
+}
+
+/// What is done with each process of [`Roots`], which see.
+struct Scope<'a> {
+    shared: &'a Shared,
+    charge: Charge,
+    is_check: bool,
+    is_major: bool,
+    all: bool,
+    majors: usize,
+}
+
+impl Scope<'_> {
+    fn has_new_stack(&self, state: &State) -> bool {
+        self.all || state.running || state.ran_in == self.majors
     }
 
     fn visit_process(&self, mutator: &mut Mutator, roots: &mut dyn RootSet, to: &mut dyn Visit) {
@@ -74,22 +104,6 @@ impl Roots<'_> {
             }
         }
         roots.each_slice(&mut |start, terms| to.run(start.cast(), terms));
-    }
-
-    /// Visits the processes with a limit, and charges what they reach to them.
-    fn each_with_limit(&self, to: &mut dyn Visit) {
-        let mut before = to.follow();
-        for the_asker in [true, false] {
-            self.each(&mut |mutator, roots| {
-                let is_asker = std::ptr::eq(mutator, self.asker);
-                if State::of(mutator).maximum_words > 0 && is_asker == the_asker {
-                    self.visit_process(mutator, roots, to);
-                    let now = to.follow();
-                    limits::charge(mutator, self.charge, [now[0] - before[0], now[1] - before[1]]);
-                    before = now;
-                }
-            });
-        }
     }
 }
 

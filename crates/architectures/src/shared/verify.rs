@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use atoll_heap::{each_off_heap, world};
+use atoll_heap::each_off_heap;
 use atoll_term::{Header, Term, WORD_BYTES, Word};
 
 use super::limits::Charge;
@@ -60,7 +60,7 @@ pub(super) fn verify(shared: &Shared, collector: &mut Collector, roots: &mut Roo
         ranges.iter().any(|range| (range.start() as usize..range.end()).contains(&(place as usize)))
     };
     let root = |place: *const Word| heap(place) || !reserved(place);
-    world().each_mutator(&mut |mutator, _| {
+    roots.stopped.each_mutator(&mut |mutator, _| {
         if !buffer::is_clear(mutator) {
             violation("S3 (no buffers after a collection)", mutator.top, mutator.limit as Word);
         }

@@ -3,7 +3,7 @@
 use std::sync::{Condvar, Mutex, MutexGuard, Once};
 use std::thread::ThreadId;
 
-use atoll_heap::{Architecture, Claim, Fragment, KeptPlace, Mutator, RootSet, World};
+use atoll_heap::{Architecture, Asker, Claim, Fragment, KeptPlace, Mutator, RootSet, StoppedWorld, World};
 use atoll_term::Term;
 
 use super::{RootTable, Roots};
@@ -47,8 +47,33 @@ impl TestWorld {
     }
 }
 
+/// The tests' processes while their world is stopped.
+struct TestStopped<'a> {
+    asker: Asker<'a>,
+    processes: Vec<(*mut Mutator, *mut RootTable)>,
+}
+
+impl StoppedWorld for TestStopped<'_> {
+    fn asker(&mut self) -> Asker<'_> {
+        Asker { mutator: &mut *self.asker.mutator, roots: &mut *self.asker.roots }
+    }
+
+    fn each_mutator(&mut self, visit: &mut dyn FnMut(&mut Mutator, &mut dyn RootSet)) {
+        for (mutator, roots) in self.processes.clone() {
+            if std::ptr::eq(mutator, &raw const *self.asker.mutator) {
+                visit(self.asker.mutator, self.asker.roots);
+                continue;
+            }
+            // SAFETY: the world is stopped, and processes unregister before they end.
+            unsafe { visit(&mut *mutator, &mut Roots(&mut *roots)) }
+        }
+    }
+
+    fn each_global_slice(&mut self, _visit: &mut dyn FnMut(*mut Term, usize)) {}
+}
+
 impl World for TestWorld {
-    fn stop(&self) {
+    fn stopped(&self, asker: Asker<'_>, then: &mut dyn FnMut(&mut dyn StoppedWorld)) {
         let mut state = self.lock();
         while state.stopped {
             state = self.pause(state);
@@ -57,22 +82,12 @@ impl World for TestWorld {
         while state.running > 1 {
             state = self.changed.wait(state).unwrap();
         }
-    }
-
-    fn resume(&self) {
+        let processes = state.processes.clone();
+        drop(state);
+        then(&mut TestStopped { asker, processes });
         self.lock().stopped = false;
         self.changed.notify_all();
     }
-
-    fn each_mutator(&self, visit: &mut dyn FnMut(&mut Mutator, &mut dyn RootSet)) {
-        let processes = self.lock().processes.clone();
-        for (mutator, roots) in processes {
-            // SAFETY: the world is stopped, and processes unregister before they end.
-            unsafe { visit(&mut *mutator, &mut Roots(&mut *roots)) }
-        }
-    }
-
-    fn each_global_slice(&self, _visit: &mut dyn FnMut(*mut Term, usize)) {}
 
     /// All are busy: their threads see to them at safepoints.
     fn claim_each(

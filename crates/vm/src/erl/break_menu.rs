@@ -5,7 +5,7 @@ use std::io::Write;
 
 use atoll_platform::ending;
 use atoll_ports::terminal::mode;
-use atoll_process::{System, handle};
+use atoll_process::{Stopped, System, handle};
 use atoll_term::Term;
 
 use super::screens;
@@ -16,32 +16,43 @@ const MENU: &str = "BREAK: (a)bort (A)bort with dump (c)ontinue (p)roc info (i)n
 
 /// Asks until the user says how to go on.
 pub fn ask() {
-    let schedule = System::get().schedule();
     let _typed = mode::reading();
-    schedule.stop_world();
+    let mut stopped = Stopped::by(None);
     mode::lend();
     show(&format!("\n{MENU}"));
-    let killed = answers();
+    let wish = answers(&mut stopped);
     mode::take_again();
-    schedule.resume_world();
-    for pid in killed {
-        System::get().deliver_or_answer(pid, handle::kill_signal(pid));
+    drop(stopped);
+    match wish {
+        Wish::GoOn => {}
+        Wish::Kill(pids) => {
+            pids.into_iter().for_each(|pid| System::get().deliver_or_answer(pid, handle::kill_signal(pid)));
+        }
+        // Processes are shown in a dump as far as they wait, by the thread that claims them: not in a stopped world.
+        Wish::Dump => {
+            ending::dump("Crash dump requested by user", true);
+            ending::abort()
+        }
     }
 }
 
-/// Does what is asked for; returns the processes that are to be killed.
-fn answers() -> Vec<Term> {
+/// How the user wants to go on.
+enum Wish {
+    GoOn,
+    Kill(Vec<Term>),
+    Dump,
+}
+
+/// Shows what is asked for, until the user wants to go on.
+fn answers(stopped: &mut Stopped<'_>) -> Wish {
     loop {
         let Some(key) = key() else { ending::leave(0) };
         let text = match key {
             b'a' | b'q' => ending::leave(0),
-            b'A' => {
-                ending::dump("Crash dump requested by user", true);
-                ending::abort()
-            }
+            b'A' => return Wish::Dump,
             b'c' => break,
-            b'k' => return ask_whom_to_kill(),
-            b'p' => screens::processes(),
+            b'k' => return Wish::Kill(ask_whom_to_kill(stopped)),
+            b'p' => screens::processes(stopped),
             b'o' => screens::of(dump::ports),
             b'i' => screens::of(dump::memory),
             b'l' => screens::modules(),
@@ -58,15 +69,15 @@ fn answers() -> Vec<Term> {
         show(&text);
         break;
     }
-    Vec::new()
+    Wish::GoOn
 }
 
 /// Shows one process after the other, the youngest first.
-fn ask_whom_to_kill() -> Vec<Term> {
+fn ask_whom_to_kill(stopped: &mut Stopped<'_>) -> Vec<Term> {
     let mut killed = Vec::new();
     show("\n\nProcess Information\n\n--------------------------------------------------\n");
     for pid in System::get().table.pids().into_iter().rev() {
-        show(&format!("{}(k)ill (n)ext (r)eturn:\n", screens::process(pid)));
+        show(&format!("{}(k)ill (n)ext (r)eturn:\n", screens::process(stopped, pid)));
         match key() {
             Some(b'k') => killed.push(pid),
             Some(b'n') => {}

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use atoll_process::{Own, Process, System, inspect};
+use atoll_process::{Own, Process, Stopped, System, inspect};
 use atoll_term::Term;
 use atoll_term::text::{self, TextOptions};
 
@@ -29,21 +29,24 @@ pub fn modules() -> String {
 }
 
 /// All processes with their stacks, then all ports.
-pub fn processes() -> String {
+pub fn processes(stopped: &mut Stopped<'_>) -> String {
     let mut text = String::new();
-    System::get().table.each(|process| text.push_str(&shown(process)));
+    System::get().table.each(|process| text.push_str(&shown(stopped, process)));
     text + &of(dump::ports)
 }
 
 /// One process with its stack; nothing if it has ended.
-pub fn process(pid: Term) -> String {
-    System::get().table.with(pid, shown).unwrap_or_default()
+pub fn process(stopped: &mut Stopped<'_>, pid: Term) -> String {
+    System::get().table.with(pid, |process| shown(stopped, process)).unwrap_or_default()
 }
 
-fn shown(process: &Process) -> String {
-    let mut text = of(|out| dump::one_process(out, process, true));
+fn shown(stopped: &mut Stopped<'_>, process: &Process) -> String {
+    let mut own = stopped.waiting(process);
+    let mut text = of(|out| dump::one_process(out, process, own.as_deref_mut(), true));
     text.push_str("Stack dump:\n");
-    process.inspect(&mut |own| stack(own, &mut text));
+    if let Some(own) = own {
+        stack(own, &mut text);
+    }
     text
 }
 
