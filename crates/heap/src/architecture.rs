@@ -165,6 +165,11 @@ pub trait World: Sync {
 
     /// Number of processes.
     fn processes(&self) -> usize;
+
+    /// The process whose heap this is, for reports. Takes as long as going through all processes.
+    fn pid_of(&self, _mutator: *const Mutator) -> Option<Term> {
+        None
+    }
 }
 
 /// Sizes of one process's heap, in words, for `process_info`.
@@ -355,6 +360,11 @@ pub fn architecture() -> &'static dyn Architecture {
 /// Tells the architectures where the processes are; the first call counts.
 pub fn set_world(world: &'static dyn World) {
     let _ = WORLD.set(world);
+}
+
+/// See [`World::pid_of`]; `None` also where no processes are known.
+pub fn pid_of(mutator: *const Mutator) -> Option<Term> {
+    WORLD.get()?.pid_of(mutator)
 }
 
 /// The processes.

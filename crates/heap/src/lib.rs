@@ -24,7 +24,7 @@ mod stored;
 
 pub use architecture::{
     Architecture, Asker, Claim, Collection, HeapFull, HeapOptions, HeapSizes, KeptPlace, RootSet, StackPlacement,
-    StoppedWorld, World, architecture, install, set_world, world,
+    StoppedWorld, World, architecture, install, pid_of, set_world, world,
 };
 pub use build_window::{BuildWindow, GROUP_WORDS, build_window};
 pub use fragment::{

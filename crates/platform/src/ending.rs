@@ -21,11 +21,11 @@ static HOOKS: OnceLock<Hooks> = OnceLock::new();
 
 /// Addresses that are given back when there are no others, so that the dump can be written.
 const SET_ASIDE_BYTES: usize = 128 << 20;
-/// The time for a dump for want of memory, in seconds. Who crashes may hold a lock that the dump wants.
+/// The time for a dump when the machine cannot go on, in seconds. Who crashes may hold a lock that the dump wants.
 const DUMP_SECONDS: u32 = 60;
 
 static SET_ASIDE: Mutex<Option<Reservation>> = Mutex::new(None);
-/// Who is about to end the machine for want of memory.
+/// Who is about to end the machine because it cannot go on.
 static CRASHING: Mutex<Option<ThreadId>> = Mutex::new(None);
 
 /// Sets the hooks; the first call counts.
@@ -63,19 +63,43 @@ pub fn crash(slogan: &str) -> ! {
     leave(1)
 }
 
+/// Ends the machine by the signal `SIGABRT`, because what it relies on does not hold: no program can end with this status by itself.
+/// Says why and writes a dump first. Of several threads that call this, one is heard.
+pub fn crash_broken(slogan: &str) -> ! {
+    if is_first_to_crash() {
+        end_soon();
+        restore();
+        // Directly: what tests print with the macro is shown only when they end.
+        let _ = writeln!(std::io::stderr(), "{slogan}");
+        dump(slogan, false);
+    } else {
+        std::thread::sleep(Duration::from_secs(DUMP_SECONDS.into()));
+    }
+    std::process::abort()
+}
+
+/// Whether no other thread is about to end the machine.
+fn is_first_to_crash() -> bool {
+    let own = std::thread::current().id();
+    match CRASHING.try_lock() {
+        Ok(mut crashing) => *crashing.get_or_insert(own) == own,
+        Err(_) => true,
+    }
+}
+
+/// Whatever keeps a dump from being written, the machine ends.
+fn end_soon() {
+    // SAFETY: asks the system for a signal later; touches no memory of ours.
+    unsafe { libc::alarm(DUMP_SECONDS) };
+}
+
 /// Ends the machine as [`crash`] does, because there are no `bytes` for what is named `kind`. What was set aside is given back first.
 pub fn crash_for_want_of_memory(kind: &str, bytes: usize) -> ! {
-    let own = std::thread::current().id();
-    let first = match CRASHING.try_lock() {
-        Ok(mut crashing) => *crashing.get_or_insert(own),
-        Err(_) => own,
-    };
-    if first != own {
+    if !is_first_to_crash() {
         std::thread::sleep(Duration::from_secs(DUMP_SECONDS.into()));
     } else if let Some(aside) = SET_ASIDE.try_lock().ok().and_then(|mut aside| aside.take()) {
         drop(aside);
-        // SAFETY: asks the system for a signal later; touches no memory of ours.
-        unsafe { libc::alarm(DUMP_SECONDS) };
+        end_soon();
         crash(&format!("{kind}: Cannot allocate {bytes} bytes of memory (of type \"{kind}\")."));
     }
     // There is not even memory for the dump.

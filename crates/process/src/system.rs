@@ -379,6 +379,16 @@ impl World for System {
     fn processes(&self) -> usize {
         self.table.count()
     }
+
+    fn pid_of(&self, mutator: *const Mutator) -> Option<Term> {
+        let mut found = None;
+        self.table.each(|process| {
+            if process.mutator() == mutator {
+                found = Some(process.pid);
+            }
+        });
+        found
+    }
 }
 
 fn claim(

@@ -19,6 +19,9 @@ use crate::statistics::{Cause, Statistics, Usage};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
+#[cfg(all(test, not(loom)))]
+mod tests;
+
 const PAGE_BYTES: usize = 8192;
 const PAGE_WORDS: usize = PAGE_BYTES / 8;
 const PAGE_META: usize = size_of::<Page>();

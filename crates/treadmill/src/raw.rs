@@ -597,6 +597,27 @@ impl RawMutator {
         }
     }
 
+    /// As [`RawMutator::verify`], unless another thread works for the collector, or does not come by within `limit`: so nobody waits for long, and
+    /// threads that wait for each other elsewhere may call this. [`crate::Preset::Best`] only; `None` where nothing was checked.
+    pub fn verify_within(&self, limit: Duration) -> Option<Result<(), Violation>> {
+        let Engine::Paged(paged) = &self.inner.engine else { return None };
+        self.inner.world.poll(&self.member);
+        let result = paged.verify_within(&self.inner.context(Some(&self.member)), limit);
+        paged.view(&self.local);
+        result
+    }
+
+    /// Breaks what the verifier checks, if there is anything to break, so that tests see what becomes of a program then. Does nothing in builds
+    /// without debug assertions.
+    #[doc(hidden)]
+    pub fn break_on_purpose(&self) {
+        #[cfg(debug_assertions)]
+        if let Engine::Paged(paged) = &self.inner.engine {
+            paged.release(&self.local);
+            paged.break_a_gap();
+        }
+    }
+
     /// The heap.
     pub fn heap(&self) -> RawHeap {
         RawHeap { inner: Arc::clone(&self.inner) }

@@ -27,6 +27,15 @@ struct State {
     stopped: bool,
 }
 
+impl State {
+    /// Whether any member but `own` is not parked.
+    fn is_running(&self, own: Option<&Member>) -> bool {
+        self.members.iter().any(|member| {
+            !own.is_some_and(|own| std::ptr::eq(own, &**member)) && !member.parked.load(Ordering::Acquire)
+        })
+    }
+}
+
 /// All threads of one heap.
 #[derive(Debug)]
 pub(crate) struct World {
@@ -140,15 +149,29 @@ impl World {
         let mut state = lock(&self.state);
         state.stopped = true;
         self.stopping.store(true, Ordering::Release);
-        loop {
-            let running = state.members.iter().any(|member| {
-                !own.is_some_and(|own| std::ptr::eq(own, &**member)) && !member.parked.load(Ordering::Acquire)
-            });
-            if !running {
-                return;
-            }
+        while state.is_running(own) {
             state = self.wait(state);
         }
+    }
+
+    /// As [`World::stop`], but for so long at most; whether the world stands still. If not, it goes on.
+    #[cfg(not(loom))]
+    pub(crate) fn stop_within(&self, own: Option<&Member>, limit: std::time::Duration) -> bool {
+        let mut state = lock(&self.state);
+        state.stopped = true;
+        self.stopping.store(true, Ordering::Release);
+        let waited = self.changed.wait_timeout_while(state, limit, |state| state.is_running(own));
+        let stopped = !waited.unwrap_or_else(|poisoned| poisoned.into_inner()).1.timed_out();
+        if !stopped {
+            self.resume();
+        }
+        stopped
+    }
+
+    /// No thread is waited for where models are checked.
+    #[cfg(loom)]
+    pub(crate) fn stop_within(&self, _own: Option<&Member>, _limit: std::time::Duration) -> bool {
+        false
     }
 
     /// Lets the others run again.
@@ -223,6 +246,20 @@ mod model {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn a_stop_that_is_in_vain_ends() {
+        let world = World::new();
+        let (own, other) = (world.join(), world.join());
+        assert!(!world.stop_within(Some(&own), Duration::from_millis(1)));
+        assert!(!world.wants(&other), "the world goes on");
+        world.park(&other);
+        assert!(world.stop_within(Some(&own), Duration::from_millis(1)));
+        assert!(world.wants(&own));
+        world.resume();
+        world.unpark(&other);
+    }
 
     #[test]
     fn parked_members_count_as_seen() {

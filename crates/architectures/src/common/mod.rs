@@ -3,6 +3,7 @@
 pub(crate) mod blocks;
 pub(crate) mod cheney;
 pub(crate) mod counted;
+pub(crate) mod faults;
 pub(crate) mod fibonacci;
 pub(crate) mod fragments;
 pub(crate) mod message;

@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::ops::Range;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -21,16 +21,25 @@ use treadmill::{Config, Pace};
 use super::bounds::Bounds;
 use super::feedback;
 use super::roots::Finder;
-use crate::common::Immovable;
-use crate::common::verify::violation;
+use crate::common::verify::{Part, Whose, broken, violation};
+use crate::common::{Immovable, faults};
 
 /// Addresses reserved for each byte that the area may have, tried in this order.
 const ADDRESS_FACTORS: [usize; 3] = [16, 4, 2];
 /// Growth in bytes at which the first cycle begins.
 const LEAST_GROWTH: usize = super::roots::LEAST_GROWTH_WORDS * WORD_BYTES;
 
+const A2: &str = "A2 (the area does not point out of immovable memory)";
+
 /// Words from which on it is worth while to open a window.
 const LEAST_WINDOW: usize = 6;
+
+/// How long a check of the area's memory waits for the other schedulers to come by, and how many times as long as a check takes nobody makes
+/// another.
+const CHECK_WAITS: Duration = Duration::from_millis(10);
+const BETWEEN_CHECKS: i64 = 10;
+/// The least time between two of them, in nanoseconds.
+const LEAST_BETWEEN_CHECKS: i64 = 1_000_000;
 
 /// A slice of the collector takes this part of the longest pause: who waits for a scheduler may have to wait for several.
 const SLICES: u64 = 2;
@@ -42,6 +51,8 @@ pub(super) struct Area {
     pub(super) finder: Arc<Finder>,
     /// Bytes of growth at which cycles begin now.
     least_growth: AtomicUsize,
+    /// When its memory is checked next, by the verifier.
+    check_at: AtomicI64,
 }
 
 /// Work for the area's collector, which is counted when it ends.
@@ -124,11 +135,39 @@ impl Area {
         // SAFETY: the range was reserved for this, once, for the rest of the run.
         let heap = unsafe { RawHeap::new_in(&config, Box::new(runtime), start, bytes) };
         match heap {
-            Ok(heap) => Area { heap, bounds, finder, least_growth: AtomicUsize::new(LEAST_GROWTH) },
+            Ok(heap) => Area::of(heap, bounds, finder),
             Err(error) => {
                 eprintln!("atoll: no message area: {error}");
                 ending::leave(1)
             }
+        }
+    }
+
+    fn of(heap: RawHeap, bounds: Bounds, finder: Arc<Finder>) -> Area {
+        Area { heap, bounds, finder, least_growth: AtomicUsize::new(LEAST_GROWTH), check_at: AtomicI64::new(0) }
+    }
+
+    /// Checks the area's memory, and each object that was found live (PG1 to PG8, A2), if it is time to. This scheduler stands at a safepoint and holds
+    /// nothing that another waits for; where another does not come to one soon, because it waits for this one perhaps, the check is left out.
+    pub(super) fn check_memory(&self) {
+        let (now, due) = (monotonic(), self.check_at.load(Ordering::Relaxed));
+        if now < due || self.check_at.compare_exchange(due, i64::MAX, Ordering::Relaxed, Ordering::Relaxed).is_err() {
+            return;
+        }
+        let result = self.with(|mutator| {
+            if faults::is_wanted("PG2") {
+                mutator.break_on_purpose();
+            }
+            mutator.verify_within(CHECK_WAITS)
+        });
+        let rest = ((monotonic() - now) * BETWEEN_CHECKS).max(LEAST_BETWEEN_CHECKS);
+        self.check_at.store(monotonic() + rest, Ordering::Relaxed);
+        if let Some(Some(Err(violation))) = result {
+            let treadmill::Violation { invariant, address, found } = violation;
+            broken(&format!(
+                "atoll: heap invariant {invariant} (the memory of the message area) is broken: {found}, at {address:#x}; {}",
+                Whose::Area
+            ));
         }
     }
 
@@ -334,6 +373,9 @@ fn check_field(place: *const Word, term: Term) {
         && VERIFY.load(Ordering::Relaxed)
         && !IMMOVABLE.get_or_init(Immovable::of_this_run).contains(term)
     {
-        violation("A2 (the area does not point out of immovable memory)", place, term.word());
+        violation(A2, Whose::Area, Part::Heap, place, term.word());
     }
 }
+
+#[cfg(test)]
+mod tests;

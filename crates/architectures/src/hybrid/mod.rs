@@ -23,7 +23,7 @@
 //! Safepoints are where no area pointer is held by native code alone: the beginning of a time slice, and before a send by a process. There
 //! only does a scheduler hear of phases. So no phase changes while a message is being copied, or between copy and delivery.
 //!
-//! Invariants, beside P1 to P5 of `private` and PG1 to PG7 of `treadmill`:
+//! Invariants, beside P1 to P6 of `private` and PG1 to PG8 of `treadmill`:
 //! * A1: a pointer into the area leads to the first word of an object there that lives.
 //! * A2: an object of the area refers to the area and to literals only.
 //! * A3: what is noted as a copy of a private term lies in the area.
@@ -114,6 +114,9 @@ impl Architecture for Hybrid {
 
     fn schedule_in(&self, mutator: &mut Mutator) -> bool {
         self.area.settle();
+        if VERIFY.load(Ordering::Relaxed) {
+            self.area.check_memory();
+        }
         self.area.finder.wants(mutator)
     }
 

@@ -24,7 +24,9 @@ use atoll_term::{Header, Kind, Term, Word, release_off_heap_part};
 
 use super::live_map::{GROUP, LiveMap};
 use super::old::Block;
-use crate::common::verify::violation;
+use crate::common::verify::{Part, Whose, violation};
+
+const P6: &str = "P6 (what is in use is marked in a cycle)";
 
 /// How much of a cycle is done at once: at least what is owed, and then until the time is over.
 pub(super) struct Slice {
@@ -82,6 +84,8 @@ struct Run {
 pub(super) struct Cycle {
     /// When its last slice ended.
     pub(super) left_at: i64,
+    /// Whose generation is collected.
+    whose: Whose,
     phase: Phase,
     blocks: Vec<Block>,
     map: LiveMap,
@@ -124,10 +128,11 @@ pub(super) struct Outcome {
 impl Cycle {
     /// Phase 1: takes over blocks and their objects with off-heap parts. The caller marks the roots with
     /// [`Cycle::mark_root`]. The new block will have room for at least `slack` words beside what lives.
-    pub(super) fn begin(blocks: Vec<Block>, off_heap: *mut Word, slack: usize) -> Cycle {
+    pub(super) fn begin(whose: Whose, blocks: Vec<Block>, off_heap: *mut Word, slack: usize) -> Cycle {
         let runs: Vec<(*mut Word, usize)> = blocks.iter().map(|block| (block.start, block.used())).collect();
         Cycle {
             left_at: 0,
+            whose,
             phase: Phase::Mark,
             map: LiveMap::new(&runs),
             blocks,
@@ -304,7 +309,7 @@ impl Cycle {
         }
         let Some(bit) = self.map.bit(term.pointer()) else { return word };
         if !self.map.is_live(bit) {
-            violation("P6 (what is in use is marked in a cycle)", term.pointer(), word);
+            violation(P6, self.whose, Part::Object(term.pointer()), term.pointer(), word);
         }
         // SAFETY: as above.
         unsafe { term.with_pointer(self.target.start.wrapping_add(self.map.words_before(bit))) }.word()
@@ -471,6 +476,35 @@ impl Cycle {
             target: self.target,
             off_heap: (self.copied_off_heap, self.copied_last),
             off_heap_bytes: self.copied_bytes,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::common::verify::expected::{cons_to, sees};
+    use atoll_heap::Mutator;
+
+    /// A root that nothing has marked is a root that was forgotten.
+    #[test]
+    fn what_was_not_marked_is_not_forwarded() {
+        let mutator = Mutator::empty();
+        let mut block = Block::new(2);
+        // SAFETY: the block has room for two words.
+        unsafe {
+            *block.top = Term::NIL.word();
+            *block.top.add(1) = Term::NIL.word();
+        }
+        block.top = block.top.wrapping_add(2);
+        let mut root = cons_to(block.start).word();
+        let cycle = Cycle::begin(Whose::Process(&raw const mutator), vec![block], null_mut(), 0);
+        // SAFETY: the root is a term.
+        let report = sees("P6", || unsafe { cycle.update_run(&raw mut root, 1) });
+        assert!(report.contains("in the cons at"), "{report}");
+        for block in cycle.give_up().0 {
+            // SAFETY: nobody uses it any more.
+            unsafe { block.free() }
         }
     }
 }

@@ -14,6 +14,7 @@ use super::old::Block;
 use super::phases::{Need, Roots, each_fragment, move_stack};
 use super::state::State;
 use crate::common::report::Report;
+use crate::common::verify::Whose;
 use crate::common::{blocks, fibonacci};
 
 /// Words of the young generation that are free after a minor collection of a large heap, if the stack is not larger.
@@ -198,7 +199,8 @@ fn begin(settings: &Settings, mutator: &mut Mutator, roots: &mut Roots<'_>) {
     old.aim_at(Block::NONE);
     let blocks = std::mem::take(&mut old.others);
     old.off_heap_bytes = 0;
-    let mut cycle = Cycle::begin(blocks, std::mem::replace(&mut old.off_heap, null_mut()), settings.above() / 8);
+    let off_heap = std::mem::replace(&mut old.off_heap, null_mut());
+    let mut cycle = Cycle::begin(Whose::Process(mutator), blocks, off_heap, settings.above() / 8);
     // SAFETY: the roots hold whole terms, and the young generation consists of whole objects, as a collection has just left
     // both.
     unsafe {

@@ -1,4 +1,4 @@
-//! The invariants P1 to P5 of `mod.rs`, checked on one process after a collection.
+//! The invariants P1 to P5 of `mod.rs`, checked on one process after a collection; P6 is checked where pointers are replaced (`cycle.rs`).
 
 use std::cell::Cell;
 
@@ -9,11 +9,21 @@ use super::Private;
 use super::phases::{Need, Roots};
 use super::state::State;
 use crate::common::blocks::words_between;
-use crate::common::verify::{check_objects, check_run, violation};
+use crate::common::faults;
+use crate::common::verify::{Part, Whose, check_objects, check_run, violation};
+
+const P1: &str = "P1 (pointers lead to own generations)";
+const P2: &str = "P2 (the old generation does not point to the young one)";
+const P3: &str = "P3 (the room that was asked for)";
+const P4: &str = "P4 (off-heap lists name each of the heap's handles once)";
+const P5: &str = "P5 (no fragments are left)";
 
 /// Checks the process. Live registers may hold a message that was looked at and not taken, so they are not
 /// checked.
 pub(super) fn verify(architecture: &Private, mutator: &mut Mutator, need: Need, roots: &mut Roots<'_>) {
+    // SAFETY: the stack in use, which is checked below.
+    unsafe { faults::put("P1", mutator.stack, mutator.stack_words()) };
+    let whose = Whose::Process(mutator);
     let state = State::of(mutator);
     let heap = (state.heap, words_between(state.heap, mutator.top));
     let mut old = Vec::new();
@@ -28,14 +38,12 @@ pub(super) fn verify(architecture: &Private, mutator: &mut Mutator, need: Need, 
     let immovable = |place: *const Word| architecture.immovable.contains(unsafe { atoll_term::Term::boxed_at(place) });
     let own = |place: *const Word| inside(heap, place) || in_old(place) || immovable(place);
     let not_young = |place: *const Word| in_old(place) || immovable(place);
-    const P1: &str = "P1 (pointers lead to own generations)";
-    const P2: &str = "P2 (the old generation does not point to the young one)";
     // SAFETY: the process's own memory, which a collection has just left in order.
     unsafe {
-        check_run(mutator.stack, mutator.stack_words(), P1, &own);
-        roots.set.each_slice(&mut |start, terms| check_run(start.cast(), terms, P1, &own));
-        let young_handles = check_objects(heap.0, heap.1, P1, &own);
-        let old_handles: usize = old.iter().map(|run| check_objects(run.0, run.1, P2, &not_young)).sum();
+        check_run(mutator.stack, mutator.stack_words(), P1, whose, Part::Stack, &own);
+        roots.set.each_slice(&mut |start, terms| check_run(start.cast(), terms, P1, whose, Part::Roots, &own));
+        let young_handles = check_objects(heap.0, heap.1, P1, whose, &own);
+        let old_handles: usize = old.iter().map(|run| check_objects(run.0, run.1, P2, whose, &not_young)).sum();
         let listed = Cell::new(0);
         let count_listed = |inside: &dyn Fn(*const Word) -> bool, list| {
             listed.set(0);
@@ -43,7 +51,7 @@ pub(super) fn verify(architecture: &Private, mutator: &mut Mutator, need: Need, 
                 listed.set(listed.get() + 1);
                 let header = Header::from_word(*object.as_ptr());
                 if !inside(object.as_ptr()) || !header.has_off_heap_part() {
-                    violation("P4 (off-heap lists name the heap's handles)", object.as_ptr(), header.word());
+                    violation(P4, whose, Part::Object(object.as_ptr()), object.as_ptr(), header.word());
                 }
             });
             listed.get()
@@ -55,14 +63,17 @@ pub(super) fn verify(architecture: &Private, mutator: &mut Mutator, need: Need, 
         if count_listed(&|place| inside(heap, place), mutator.off_heap) != young_handles
             || count_listed(&in_old, old_list) != old_handles && !in_cycle
         {
-            violation("P4 (off-heap lists name each handle once)", heap.0, listed.get() as Word);
+            violation(P4, whose, Part::Books, heap.0, listed.get() as Word);
         }
     }
     let free = words_between(mutator.top, mutator.stack.max(mutator.top));
     if free < need.words || mutator.stack < mutator.top || mutator.stack > mutator.stack_base {
-        violation("P3 (the room that was asked for)", mutator.top, free as Word);
+        violation(P3, whose, Part::Books, mutator.top, free as Word);
     }
     if !mutator.fragments.is_null() || mutator.fragment_words != 0 {
-        violation("P5 (no fragments are left)", mutator.fragments.cast(), mutator.fragment_words as Word);
+        violation(P5, whose, Part::Books, mutator.fragments.cast(), mutator.fragment_words as Word);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,7 +10,7 @@ use super::{OPTIONS, Process, contents, real_words, world};
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-pub(super) fn shared() -> (&'static dyn Architecture, MutexGuard<'static, ()>) {
+pub(crate) fn shared() -> (&'static dyn Architecture, MutexGuard<'static, ()>) {
     let guard = ONE_AT_A_TIME.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     (crate::by_name("shared").unwrap(), guard)
 }

@@ -72,6 +72,16 @@ impl StoppedWorld for TestStopped<'_> {
     fn each_global_slice(&mut self, _visit: &mut dyn FnMut(*mut Term, usize)) {}
 }
 
+/// The world goes on when this is dropped, also when a test sees the verifier report something.
+struct Resume;
+
+impl Drop for Resume {
+    fn drop(&mut self) {
+        WORLD.lock().stopped = false;
+        WORLD.changed.notify_all();
+    }
+}
+
 impl World for TestWorld {
     fn stopped(&self, asker: Asker<'_>, then: &mut dyn FnMut(&mut dyn StoppedWorld)) {
         let mut state = self.lock();
@@ -84,9 +94,8 @@ impl World for TestWorld {
         }
         let processes = state.processes.clone();
         drop(state);
+        let _resume = Resume;
         then(&mut TestStopped { asker, processes });
-        self.lock().stopped = false;
-        self.changed.notify_all();
     }
 
     /// All are busy: their threads see to them at safepoints.

@@ -6,6 +6,9 @@ use crate::config::Headers;
 use crate::error::Violation;
 use std::collections::HashMap;
 
+#[cfg(all(test, not(loom)))]
+mod tests;
+
 impl Lists {
     /// Checks TM1 to TM6 by walking every list. The world must be stopped.
     pub(crate) fn verify(&self) -> Result<(), Violation> {

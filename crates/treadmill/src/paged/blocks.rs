@@ -149,6 +149,18 @@ impl Blocks {
         self.test(index + 1)
     }
 
+    /// Whether an object begins here; its second word, whose bit is set as well, is told from its first.
+    pub(super) fn begins_object(&self, index: usize) -> bool {
+        let first = first_words(self.starts[index / 64].load(Ordering::Relaxed)) >> (index % 64) & 1 == 1;
+        first && self.is_object(index)
+    }
+
+    /// Changes a bit, so that a test breaks what the bits must be.
+    #[cfg(all(test, not(loom)))]
+    pub(super) fn flip(&self, index: usize) {
+        self.starts[index / 64].fetch_xor(1 << (index % 64), Ordering::Relaxed);
+    }
+
     /// Whether a block begins here; only meaningful where no block's second word is.
     pub(super) fn is_start(&self, index: usize) -> bool {
         self.test(index)
@@ -254,6 +266,8 @@ mod tests {
                 made.push((at, at + taken, marked));
                 at += taken;
             }
+            let begin: Vec<usize> = (0..PAGE_WORDS - 1).filter(|at| blocks.begins_object(*at)).collect();
+            assert_eq!(begin, made.iter().map(|block| block.0).collect::<Vec<_>>());
             let live: usize = made.iter().filter(|block| block.2).map(|block| block.1 - block.0).sum();
             let swept = blocks.sweep();
             assert_eq!(swept.live, live);

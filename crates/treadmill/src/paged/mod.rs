@@ -18,9 +18,11 @@
 //!
 //! Invariants, checked by [`verify`]: PG1 the blocks of a page follow each other from its first word to its last, each two words at least;
 //! PG2 a listed page's gap is the longest that it has; PG3 backed pages and their metadata stay within the limit; PG4 only objects are marked;
-//! PG6 a page is on one list at most; PG8 each page with several objects has a slot of its own. And by argument: PG5 a page that is queued outside marking was queued by the barrier of a
-//! thread that had not yet noticed the end, and the next *starting* forgets it; PG7 from the end of *starting* to the end of
-//! *ending*, no black object and no root refers to a white object, except through a store that has not yet returned.
+//! PG6 a page is on one list at most; PG7 what lives refers to what lives: from the end of *starting* to the end of *ending*, no black object and
+//! no root refers to a white object, except through a store that has not yet returned, so that afterwards what was found live, and what was
+//! made since, refers to objects that are still there, which is what is checked; PG8 each page with several objects has a slot of its own. And
+//! by argument: PG5 a page that is queued outside marking was queued by the barrier of a thread that had not yet noticed the end, and the
+//! next *starting* forgets it.
 
 mod blocks;
 mod cycle;
@@ -199,10 +201,7 @@ impl Paged {
             Kind::None => false,
             Kind::Single | Kind::Large => index == 0,
             Kind::Small if index + 1 >= PAGE_WORDS => false,
-            Kind::Small => {
-                let blocks = self.table.blocks(record);
-                blocks.is_start(index) && blocks.is_object(index)
-            }
+            Kind::Small => self.table.blocks(record).begins_object(index),
         }
     }
 
