@@ -6,7 +6,7 @@ use atoll_term::{Term, View, atoms, map};
 
 use crate::exit::take_signals;
 use crate::process_info::request;
-use crate::process_support::{badarg, badopt, error_with_cause, list_elements, name};
+use crate::process_support::{badarg, badopt, error_with_cause, list_elements, name, system_limit};
 use crate::spawn::{HeapLimit, boolean, message_queue_data, size};
 use crate::system_info::release_number;
 
@@ -218,8 +218,8 @@ fn hibernate(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     if !module.is_atom() || !function.is_atom() {
         return Err(badarg());
     }
-    if length > 255 {
-        return Err(crate::process_support::system_limit());
+    if length > MOST_KEPT {
+        return Err(system_limit());
     }
     Err(Interrupt::Hibernate(module, function, list))
 }
@@ -234,22 +234,32 @@ fn bump_reductions(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     Ok(atoms::TRUE)
 }
 
+/// Arguments that `apply/2`, `apply/3` and `hibernate/3` take. A function has at most 255.
+const MOST_OF_FUN: usize = 1_022;
+const MOST_OF_FUNCTION: usize = 1_023;
+const MOST_KEPT: usize = 1_024;
+
 fn apply_2(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let list = list_elements(arguments[1]).filter(|list| list.len() <= 255).ok_or_else(badarg)?;
+    let list = list_elements(arguments[1]).ok_or_else(badarg)?;
+    if list.len() > MOST_OF_FUN {
+        return Err(system_limit());
+    }
     Err(Interrupt::CallFun(arguments[0], list))
 }
 
 fn apply_3(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let &[module, function, list] = arguments else { return Err(badarg()) };
-    let list = list_elements(list).ok_or_else(badarg)?;
-    if list.len() > 255 {
-        return Err(crate::process_support::system_limit());
-    }
+    let elements = list_elements(list).ok_or_else(badarg)?;
     if !module.is_atom() || !function.is_atom() {
         return Err(badarg());
     }
-    let export = atoll_code::registry().export(module, function, list.len() as u8);
-    Err(Interrupt::Call(export, list))
+    if elements.len() > MOST_OF_FUNCTION {
+        return Err(system_limit());
+    }
+    match u8::try_from(elements.len()) {
+        Ok(arity) => Err(Interrupt::Call(atoll_code::registry().export(module, function, arity), elements)),
+        Err(_) => Err(Interrupt::CallUndefined(module, function, list)),
+    }
 }
 
 fn suspend_1(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {

@@ -119,11 +119,11 @@ fn on_node(caller: &mut Caller<'_>, node: Term, work: Option<Work>) -> Option<Wo
 fn start(caller: &mut Caller<'_>, work: Option<Work>, options: &SpawnOptions) -> Outcome {
     let Work { module, function, arguments } = work.ok_or_else(badarg)?;
     let arity = list_elements(arguments).map_or(0, |elements| elements.len());
-    let Ok(arity) = u8::try_from(arity) else { return Err(system_limit()) };
-    let initial = registry().export(module, function, arity);
+    // A function that cannot exist has no export; the new process finds out.
+    let initial = u8::try_from(arity).ok().map(|arity| registry().export(module, function, arity));
     caller.reductions -= 30;
     let parent = Some((caller.process.pid, &mut *caller.own));
-    let made = atoll_process::spawn::spawn(parent, (module, function), arguments, Some(initial), options);
+    let made = atoll_process::spawn::spawn(parent, (module, function), arguments, initial, options);
     made.map_err(|_| {
         if let Some(report) = REPORT.get() {
             report(caller.process.pid, caller.own.group_leader);

@@ -146,7 +146,7 @@ fn change(caller: &mut Caller<'_>, specification: Term) -> Option<Change> {
 struct Selection {
     module: Option<Term>,
     name: Option<Term>,
-    arity: Option<u8>,
+    arity: Option<i64>,
 }
 
 fn selection(term: Term) -> Option<Selection> {
@@ -157,14 +157,14 @@ fn selection(term: Term) -> Option<Selection> {
     }
     let arity = match arity {
         arity if arity == any => None,
-        arity => Some(u8::try_from(arity.as_small()?).ok()?),
+        arity => Some(arity.as_small()?),
     };
     Some(Selection { module: (module != any).then_some(module), name: (name != any).then_some(name), arity })
 }
 
 impl Selection {
     fn accepts(&self, name: Term, arity: u8) -> bool {
-        self.name.is_none_or(|wanted| wanted == name) && self.arity.is_none_or(|wanted| wanted == arity)
+        self.name.is_none_or(|wanted| wanted == name) && self.arity.is_none_or(|wanted| wanted == i64::from(arity))
     }
 
     /// The code that may hold such functions.
@@ -456,8 +456,8 @@ fn set_global(
 pub fn function_info(caller: &mut Caller<'_>, function: (Term, Term, Term), item: Term) -> Outcome {
     let (module, function, arity) = function;
     let well_formed = module.is_atom() && function.is_atom() && item.is_atom();
-    let arity =
-        arity.as_small().and_then(|arity| u8::try_from(arity).ok()).filter(|_| well_formed).ok_or_else(badarg)?;
+    let arity = arity.as_small().filter(|_| well_formed).ok_or_else(badarg)?;
+    let Ok(arity) = u8::try_from(arity) else { return Ok(caller.heap().tuple(&[item, atoms::UNDEFINED])) };
     let place = place_of(module, function, arity);
     let is_built_in = built_in(module, function, arity).is_some();
     let export = atoll_code::registry().existing_export(module, function, arity);

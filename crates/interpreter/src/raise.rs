@@ -19,15 +19,35 @@ pub unsafe fn plain(
     c: *mut Core,
 ) -> Exit {
     // SAFETY: the process runs on this core.
-    unsafe { unwind(exception, Term::NIL, ip.add(1), hp, e, reds, c) }
+    unsafe { unwind(exception, Term::NIL, ip.add(1), Term::NONE, hp, e, reds, c) }
 }
 
-/// Raises in the caller of a built-in function, which itself does not appear in the trace.
+/// Raises in `erlang:apply/2`, which was called as a function.
 #[cold]
 #[inline(never)]
-pub unsafe fn in_caller(exception: Exception, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+pub unsafe fn in_apply(exception: Exception, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: the process runs on this core.
-    unsafe { unwind(exception, Term::NIL, std::ptr::null(), hp, e, reds, c) }
+    unsafe { in_function(exception, [atoms::ERLANG, atoms::APPLY, Term::small(2)], hp, e, reds, c) }
+}
+
+/// Raises in a function that has no frame: module, function, arity or list of arguments.
+#[cold]
+#[inline(never)]
+pub unsafe fn in_function(
+    exception: Exception,
+    function: [Term; 3],
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        (*c).swap_out(hp, e);
+        let [module, name, arguments] = function;
+        let top = (*(*c).mutator).tuple(&[module, name, arguments, Term::NIL]);
+        unwind(exception, top, std::ptr::null(), Term::NONE, (*c).top(), e, reds, c)
+    }
 }
 
 /// Raises from an operator or guard of `erlang` that was compiled into an instruction.
@@ -48,7 +68,7 @@ pub unsafe fn operator(
         (*c).swap_out(hp, e);
         let heap = &mut *(*c).mutator;
         let top = top_of(heap, atoms::ERLANG, Term::from_word(name), arguments, Term::NONE);
-        unwind(exception, top, ip.add(1), (*c).top(), e, reds, c)
+        unwind(exception, top, ip.add(1), Term::NONE, (*c).top(), e, reds, c)
     }
 }
 
@@ -76,7 +96,14 @@ pub unsafe fn built_in(
             top_of(heap, export.module, export.name, arguments, exception.error_info)
         };
         let at = if ip.is_null() { std::ptr::null() } else { ip.add(1) };
-        unwind(exception, top, at, (*c).top(), e, reds, c)
+        // OTP's `apply/2`, called as a function, calls what raises.
+        let is_function =
+            ip.is_null() && (export.module, export.name, export.arity) == (atoms::ERLANG, atoms::APPLY, 2);
+        let within = match is_function {
+            true => heap.tuple(&[export.module, export.name, Term::small(2)]),
+            false => Term::NONE,
+        };
+        unwind(exception, top, at, within, (*c).top(), e, reds, c)
     }
 }
 
@@ -111,15 +138,16 @@ pub unsafe fn function_clause(ip: *const Word, hp: *mut Word, e: *mut Word, reds
         let core = &*c;
         let arguments = heap.list(core.x[..arity].iter().copied());
         let top = heap.tuple(&[module, name, arguments, Term::NIL]);
-        unwind(Exception::error(atoms::FUNCTION_CLAUSE), top, ip.add(1), (*c).top(), e, reds, c)
+        unwind(Exception::error(atoms::FUNCTION_CLAUSE), top, ip.add(1), Term::NONE, (*c).top(), e, reds, c)
     }
 }
 
-/// Finds the innermost handler and goes on there, or ends the process.
+/// Finds the innermost handler and goes on there, or ends the process. See [`trace::take`] for what enters the trace.
 unsafe fn unwind(
     exception: Exception,
     top: Term,
     at: *const Word,
+    within: Term,
     hp: *mut Word,
     e: *mut Word,
     reds: i64,
@@ -140,7 +168,7 @@ unsafe fn unwind(
         } else {
             let place = if at.is_null() { returns_to(e, base, &own.mutator) } else { Some(at) };
             let top = explicit_top(&exception, top, place, at.is_null(), &mut own.mutator);
-            trace::take(exception.class, top, at, e, base, &mut own.mutator)
+            trace::take(exception.class, top, at, within, e, base, &mut own.mutator)
         };
         let found = if own.catches > 0 { find_handler(e, base) } else { None };
         if own.flags.awaits_returns {
@@ -260,25 +288,5 @@ pub unsafe fn killed_by_heap_limit(c: *mut Core, reds: i64) -> Exit {
         own.reductions += (core.slice - reds) as u64;
         core.x[0] = atoms::KILLED;
         Exit::Ended
-    }
-}
-
-/// A function that does not exist was called: it stands at the top of the trace with its arguments.
-pub unsafe fn undefined(
-    exception: Exception,
-    export: &Export,
-    arguments: &[Term],
-    hp: *mut Word,
-    e: *mut Word,
-    reds: i64,
-    c: *mut Core,
-) -> Exit {
-    // SAFETY: the process runs on this core.
-    unsafe {
-        (*c).swap_out(hp, e);
-        let heap = &mut *(*c).mutator;
-        let list = heap.list(arguments.iter().copied());
-        let top = heap.tuple(&[export.module, export.name, list, Term::NIL]);
-        unwind(exception, top, std::ptr::null(), (*c).top(), e, reds, c)
     }
 }

@@ -1,13 +1,14 @@
 //! Stack traces. While an exception travels its trace is raw: a tuple
 //! `{Class, Top, Addresses}` where `Top` is `[]` or `{Module, Name, ArityOrArguments, ErrorInfo | []}`, and
-//! `Addresses` is a list of code addresses as small integers; or `{Class, List}` for a trace that the program gave.
+//! `Addresses` is a list of code addresses as small integers, and functions `{Module, Name, Arity}` that have no code; or `{Class, List}` for a trace that the program gave.
 
 use atoll_code::{backtrace_depth, frame_of};
 use atoll_heap::Mutator;
 use atoll_operations::Class;
 use atoll_term::{Build, Term, Word, atoms, map};
 
-/// A raw trace of the present stack. `at` is the address after the failing instruction, null if `top` stands for it.
+/// A raw trace of the present stack. `at` is the address after the failing instruction, null if `top` stands for it. `within` is
+/// a function without code that was called in between, `NONE` if there is none.
 ///
 /// # Safety
 /// `stack..base` are words of the stack of the process whose heap this is.
@@ -15,6 +16,7 @@ pub unsafe fn take(
     class: Class,
     top: Term,
     at: *const Word,
+    within: Term,
     stack: *const Word,
     base: *const Word,
     heap: &mut Mutator,
@@ -24,10 +26,14 @@ pub unsafe fn take(
     if !at.is_null() {
         addresses.push(Term::small(at as i64));
     }
+    if !within.is_none() {
+        addresses.push(within);
+    }
+    let most = depth + addresses.len();
     let reader = heap.stack_reader();
     let mut word = stack;
     let mut last = Term::NONE;
-    while word < base && addresses.len() < depth + usize::from(!at.is_null()) {
+    while word < base && addresses.len() < most {
         // SAFETY: the word lies on the stack.
         let content = unsafe { Term::from_word(reader.read(word)) };
         // Recursion leaves the same address many times in a row; it is told once, as in OTP.
@@ -76,8 +82,13 @@ pub fn to_list(raw: Term, heap: &mut Mutator) -> Term {
     let mut entries = Vec::new();
     let mut at = addresses;
     while at.is_cons() {
-        let address = at.head().small_value() as *const Word;
+        let entry = at.head();
         at = at.tail();
+        if let Some(&[module, name, arity]) = entry.tuple_elements() {
+            entries.push((module, name, arity, Term::NIL));
+            continue;
+        }
+        let address = entry.small_value() as *const Word;
         if let Some(frame) = frame_of(address) {
             let location = match &frame.location {
                 Some((file, line)) => {
@@ -93,7 +104,8 @@ pub fn to_list(raw: Term, heap: &mut Mutator) -> Term {
     }
     if let Some(&[module, name, arguments, info]) = top.tuple_elements() {
         // The first address, if it lies in the function named at the top, gives its line.
-        let here = entries.first().is_some_and(|(m, n, ..)| *m == module && *n == name);
+        let is_address = addresses.is_cons() && addresses.head().is_small();
+        let here = is_address && entries.first().is_some_and(|(m, n, ..)| *m == module && *n == name);
         let location = if here { entries.remove(0).3 } else { Term::NIL };
         let location = if info.is_map() {
             let entry = heap.tuple(&[atoms::ERROR_INFO, info]);

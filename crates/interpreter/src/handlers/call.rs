@@ -1,6 +1,8 @@
 //! Calls whose target is known only when they happen: funs, `apply`, built-in functions, and what stands at the
 //! address of a function that has no code.
 
+use std::sync::atomic::Ordering;
+
 use atoll_code::{breakpoint_at, export_key, registry};
 use atoll_heap::{Collection, architecture, debt};
 use atoll_operations::Exception;
@@ -13,7 +15,12 @@ use crate::handlers::arithmetic::soon_if_full;
 use crate::handlers::control::{any_at, collect, enter, enter_slowly, yield_at};
 use crate::handlers::traced_built_in::address_again;
 use crate::raise;
-use crate::stubs::stubs;
+use crate::stubs::{native_of, stubs};
+
+/// Arguments that a function can have.
+const MOST_ARGUMENTS: usize = 255;
+/// Arguments with which a function can be applied: with more than [`MOST_ARGUMENTS`] it is undefined.
+const MOST_APPLIED: usize = X_REGISTERS - 1;
 
 /// Stack words that a hibernating process has for waking up.
 const WAKING_STACK: usize = 4;
@@ -33,14 +40,14 @@ unsafe fn fun_target(fun: Term, arity: usize, c: *mut Core) -> Result<(*const Wo
                 let itself = arity + local.free.len();
                 core.x[arity..itself].copy_from_slice(local.free);
                 core.x[itself] = fun;
-                let address = local.entry.address.load(std::sync::atomic::Ordering::Acquire);
+                let address = local.entry.address.load(Ordering::Acquire);
                 Ok((address, itself + 1))
             }
             View::ExternalFun(export) => {
                 if usize::from(export.arity) != arity {
                     return Err(bad_arity(fun, arity, core));
                 }
-                Ok((export.address.load(std::sync::atomic::Ordering::Acquire), arity))
+                Ok((export.address.load(Ordering::Acquire), arity))
             }
             _ => Err(Exception::tagged(&mut *core.mutator, atoms::BADFUN, fun)),
         }
@@ -77,7 +84,7 @@ unsafe fn local_target(fun: Term, arity: usize, c: *mut Core) -> Option<(*const 
             *to.add(index) = *from.add(index);
         }
         *to.add(free) = fun.word();
-        let address = entry.address.load(std::sync::atomic::Ordering::Acquire);
+        let address = entry.address.load(Ordering::Acquire);
         Some((address.cast_const(), (arity + free + 1) as Word))
     }
 }
@@ -147,14 +154,10 @@ pub unsafe fn apply(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: 
     // SAFETY: the process runs on this core; the word below the frame is free.
     unsafe {
         let arity = *ip.add(1) as usize;
-        match apply_target(arity, hp, e, c) {
-            Ok(target) => {
-                let e = e.sub(1);
-                *e = ip.add(2) as Word;
-                enter(target, arity as Word, (*c).top(), e, reds, c)
-            }
-            Err(exception) => raise::plain(exception, ip, (*c).top(), e, reds, c),
-        }
+        let Some(target) = apply_target(arity, hp, e, c) else { return not_applied(ip, arity, e, reds, c) };
+        let e = e.sub(1);
+        *e = ip.add(2) as Word;
+        enter(target.address.load(Ordering::Acquire), arity as Word, (*c).top(), e, reds, c)
     }
 }
 
@@ -163,28 +166,47 @@ pub unsafe fn apply_last(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64
     // SAFETY: the process runs on this core; the loader checked the frame's size.
     unsafe {
         let arity = *ip.add(1) as usize;
-        match apply_target(arity, hp, e, c) {
-            Ok(target) => {
-                let e = e.byte_add(*ip.add(2) as usize);
-                enter(target, arity as Word, (*c).top(), e, reds, c)
-            }
-            Err(exception) => raise::plain(exception, ip, (*c).top(), e, reds, c),
+        let Some(target) = apply_target(arity, hp, e, c) else { return not_applied(ip, arity, e, reds, c) };
+        let e = e.byte_add(*ip.add(2) as usize);
+        if keeps_caller(target) {
+            (*c).interrupt = Some(Interrupt::Call(target, (&(*c).x)[..arity].to_vec()));
+            return interrupted_in_tail(target, ip, e, reds, c);
         }
+        enter(target.address.load(Ordering::Acquire), arity as Word, (*c).top(), e, reds, c)
     }
 }
 
-unsafe fn apply_target(arity: usize, hp: *mut Word, e: *mut Word, c: *mut Core) -> Result<*const Word, Exception> {
+/// The function that X registers behind so many arguments name, `None` if they hold no names.
+unsafe fn apply_target(arity: usize, hp: *mut Word, e: *mut Word, c: *mut Core) -> Option<&'static Export> {
     // SAFETY: the process runs on this core.
     unsafe {
         let core = &mut *c;
         core.swap_out(hp, e);
         let (module, name) = (core.x[arity], core.x[arity + 1]);
-        if !module.is_atom() || !name.is_atom() {
-            return Err(Exception::badarg());
-        }
-        let export = registry().export(module, name, arity as u8);
-        Ok(export.address.load(std::sync::atomic::Ordering::Acquire))
+        (module.is_atom() && name.is_atom()).then(|| registry().export(module, name, arity as u8))
     }
+}
+
+/// What `apply` was to call has no name: raises as `apply/3` does.
+#[cold]
+#[inline(never)]
+unsafe fn not_applied(ip: *const Word, arity: usize, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        let core = &mut *c;
+        let list = (*core.mutator).list(core.x[..arity].iter().copied());
+        let arguments = [core.x[arity], core.x[arity + 1], list];
+        raise::operator(Exception::badarg(), atoms::APPLY.word(), &arguments, ip, core.top(), e, reds, c)
+    }
+}
+
+/// Whether the function that applies this one as its last act stays in traces: this one raises in its caller's name.
+fn keeps_caller(target: &Export) -> bool {
+    target.module == atoms::ERLANG
+        && matches!(
+            (target.name, target.arity),
+            (atoms::ERROR, 1 | 2) | (atoms::EXIT | atoms::THROW, 1) | (atoms::APPLY, 3)
+        )
 }
 
 /// A call of a built-in function in the middle of a function: function, arity, export. The result goes to X0.
@@ -208,10 +230,8 @@ pub unsafe fn built_in_last(ip: *const Word, hp: *mut Word, e: *mut Word, reds: 
         let e = e.byte_add(*ip.add(4) as usize);
         (*c).swap_out(hp, e);
         let reds = invoke(ip, reds - 1, c);
-        if let Some(interrupt) = &(*c).interrupt {
-            let raises = matches!(interrupt, Interrupt::Raise(_) | Interrupt::CallFun(..));
-            let at = if raises { ip } else { std::ptr::null() };
-            return interrupted(*ip.add(3) as *const Export, at, e, reds, c);
+        if (*c).interrupt.is_some() {
+            return interrupted_in_tail(*ip.add(3) as *const Export, ip, e, reds, c);
         }
         dispatch(*e as *const Word, (*c).top(), e.add(1), soon_if_full(reds, c), c)
     }
@@ -234,11 +254,16 @@ pub unsafe fn built_in_body(ip: *const Word, hp: *mut Word, e: *mut Word, reds: 
 /// Returns the reductions left.
 #[inline(never)]
 pub unsafe fn invoke(ip: *const Word, reds: i64, c: *mut Core) -> i64 {
+    // SAFETY: the process runs on this core; these are the operands of an instruction that calls a built-in function.
+    unsafe { invoke_native(*ip.add(1), *ip.add(2) as usize, reds, c) }
+}
+
+/// As [`invoke`], of the function at the address `function`.
+unsafe fn invoke_native(function: Word, arity: usize, reds: i64, c: *mut Core) -> i64 {
     // SAFETY: the process runs on this core; the function is a `Native`.
     unsafe {
         let core = &mut *c;
-        let function = std::mem::transmute::<Word, Native>(*ip.add(1));
-        let arity = *ip.add(2) as usize;
+        let function = std::mem::transmute::<Word, Native>(function);
         let mut caller = Caller { process: &*core.process, own: &mut *core.own, reductions: reds };
         let outcome = function(&mut caller, &core.x[..arity]);
         let left = caller.reductions - debt::take();
@@ -267,6 +292,40 @@ pub unsafe fn interrupted_in_body(ip: *const Word, e: *mut Word, reds: i64, c: *
     }
 }
 
+/// As [`interrupted`], of the instruction `ip` in a tail position, whose frame is gone.
+#[cold]
+#[inline(never)]
+pub unsafe fn interrupted_in_tail(
+    export: *const Export,
+    ip: *const Word,
+    e: *mut Word,
+    mut reds: i64,
+    c: *mut Core,
+) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        let core = &mut *c;
+        let mut export = export;
+        // A function that raises in its caller's name is called here, where it is known who that is.
+        while let Some(Interrupt::Call(target, arguments)) =
+            core.interrupt.take_if(|one| matches!(one, Interrupt::Call(target, _) if is_called_here(target)))
+        {
+            core.x[..arguments.len()].copy_from_slice(&arguments);
+            let number = target.built_in.load(Ordering::Acquire);
+            reds = invoke_native(native_of(number), arguments.len(), reds - 1, c);
+            export = target;
+        }
+        let raises = matches!(core.interrupt, Some(Interrupt::Raise(_) | Interrupt::CallFun(..)));
+        let at = if raises { ip } else { std::ptr::null() };
+        interrupted(export, at, e, reds, c)
+    }
+}
+
+/// Whether a function [`keeps_caller`], and nobody is told of calls.
+fn is_called_here(target: &'static Export) -> bool {
+    keeps_caller(target) && breakpoint_at(export_key(target)).is_none()
+}
+
 /// Does what a built-in function asks for instead of a result. The address to return to is on the stack; `ip` is
 /// the call if it stood in the middle of a function, else null.
 #[cold]
@@ -287,7 +346,7 @@ pub unsafe fn interrupted(export: *const Export, ip: *const Word, e: *mut Word, 
             }
             Interrupt::Call(target, arguments) => {
                 core.x[..arguments.len()].copy_from_slice(&arguments);
-                let address = target.address.load(std::sync::atomic::Ordering::Acquire);
+                let address = target.address.load(Ordering::Acquire);
                 enter_slowly(address, arguments.len() as Word, hp, e, reds, c)
             }
             Interrupt::CallFun(fun, arguments) => {
@@ -296,8 +355,12 @@ pub unsafe fn interrupted(export: *const Export, ip: *const Word, e: *mut Word, 
                     Ok((target, live)) => enter_slowly(target, live as Word, core.top(), e, reds, c),
                     // What was to be called is no fun: the call of the built-in function itself stands in the trace.
                     Err(exception) if !ip.is_null() => raise::plain(exception, ip, core.top(), e, reds, c),
-                    Err(exception) => raise::in_caller(exception, core.top(), e, reds, c),
+                    Err(exception) => raise::in_apply(exception, core.top(), e, reds, c),
                 }
+            }
+            Interrupt::CallUndefined(module, name, arguments) => {
+                let handler = error_handler(core, atoms::UNDEFINED_FUNCTION);
+                undefined(handler, [module, name, arguments], e, reds, c)
             }
             Interrupt::CallThen(first, arguments, then) => {
                 core.x[..arguments.len()].copy_from_slice(&arguments);
@@ -307,8 +370,8 @@ pub unsafe fn interrupted(export: *const Export, ip: *const Word, e: *mut Word, 
                 };
                 // A frame of one slot holds where to go on with the first function's result.
                 let e = e.sub(1);
-                *e = then.address.load(std::sync::atomic::Ordering::Acquire) as Word;
-                let address = first.address.load(std::sync::atomic::Ordering::Acquire);
+                *e = then.address.load(Ordering::Acquire) as Word;
+                let address = first.address.load(Ordering::Acquire);
                 enter_slowly(address, arguments.len() as Word, hp, e, reds, c)
             }
             Interrupt::CallCatching(first, arguments, then) => {
@@ -323,7 +386,7 @@ pub unsafe fn interrupted(export: *const Export, ip: *const Word, e: *mut Word, 
                 *e.add(1) = Term::catch_mark(continuation as u64).word();
                 *e = continuation as Word;
                 (*core.own).catches += 1;
-                let address = first.address.load(std::sync::atomic::Ordering::Acquire);
+                let address = first.address.load(Ordering::Acquire);
                 enter_slowly(address, arguments.len() as Word, hp, e, reds, c)
             }
             Interrupt::Again(arguments) => {
@@ -395,29 +458,45 @@ pub unsafe fn room_on_stack(
 }
 
 /// Where a process starts: calls X0:X1 with the arguments in the list X2.
-pub unsafe fn start(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+pub unsafe fn start(_ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: the process runs on this core.
     unsafe {
         let core = &mut *c;
         core.swap_out(hp, e);
-        let (module, name, mut list) = (core.x[0], core.x[1], core.x[2]);
+        let (module, name, list) = (core.x[0], core.x[1], core.x[2]);
         if module == atoms::ERLANG && name == atoms::APPLY && list.is_cons() && list.tail().is_cons() {
             // `spawn(Fun)` is `apply(Fun, [])`.
             let (fun, arguments) = (list.head(), list.tail().head());
-            if list.tail().tail().is_nil() && fun.is_fun() && !((*core.own).flags.traced && is_apply_noticed()) {
-                let arity = spread(arguments, core);
+            if list.tail().tail().is_nil()
+                && fun.is_fun()
+                && !((*core.own).flags.traced && is_apply_noticed())
+                && let Spread::Into(arity) = spread(arguments, core)
+            {
                 return match fun_target(fun, arity, c) {
                     Ok((target, live)) => enter_slowly(target, live as Word, core.top(), e, reds, c),
-                    Err(exception) => raise::plain(exception, ip, core.top(), e, reds, c),
+                    Err(exception) => raise::in_apply(exception, core.top(), e, reds, c),
                 };
             }
         }
-        if !list.is_list() {
-            list = Term::NIL;
+        match spread(list, core) {
+            Spread::Into(arity) => {
+                let export = registry().export(module, name, arity as u8);
+                enter_slowly(export.address.load(Ordering::Acquire), arity as Word, hp, e, reds, c)
+            }
+            // No function has so many arguments.
+            Spread::TooMany(count) if count <= MOST_APPLIED => {
+                let handler = error_handler(core, atoms::UNDEFINED_FUNCTION);
+                undefined(handler, [module, name, list], e, reds, c)
+            }
+            other => {
+                let exception = match other {
+                    Spread::NoList => Exception::badarg(),
+                    _ => Exception::system_limit(),
+                };
+                let apply = registry().export(atoms::ERLANG, atoms::APPLY, 3);
+                raise::built_in(exception, apply, &[module, name, list], std::ptr::null(), hp, e, reds, c)
+            }
         }
-        let arity = spread(list, core);
-        let export = registry().export(module, name, arity as u8);
-        enter_slowly(export.address.load(std::sync::atomic::Ordering::Acquire), arity as Word, hp, e, reds, c)
     }
 }
 
@@ -425,19 +504,34 @@ pub unsafe fn start(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: 
 #[cold]
 fn is_apply_noticed() -> bool {
     let export = registry().export(atoms::ERLANG, atoms::APPLY, 2);
-    breakpoint_at(export_key(export)).is_some()
-        || breakpoint_at(export.address.load(std::sync::atomic::Ordering::Acquire)).is_some()
+    breakpoint_at(export_key(export)).is_some() || breakpoint_at(export.address.load(Ordering::Acquire)).is_some()
 }
 
-/// Puts the elements of a list into the X registers; returns how many there are (at most 255).
-fn spread(mut list: Term, core: &mut Core) -> usize {
+/// What became of a list of arguments.
+enum Spread {
+    /// They are in so many X registers.
+    Into(usize),
+    /// There are more than a function can have.
+    TooMany(usize),
+    /// It is no proper list.
+    NoList,
+}
+
+/// Puts the elements of a list into the X registers.
+fn spread(mut list: Term, core: &mut Core) -> Spread {
     let mut arity = 0;
-    while list.is_cons() && arity < 255 {
-        core.x[arity] = list.head();
+    while list.is_cons() {
+        if arity < MOST_ARGUMENTS {
+            core.x[arity] = list.head();
+        }
         list = list.tail();
         arity += 1;
     }
-    arity
+    match arity {
+        _ if !list.is_nil() => Spread::NoList,
+        0..=MOST_ARGUMENTS => Spread::Into(arity),
+        _ => Spread::TooMany(arity),
+    }
 }
 
 /// `return` at an address of its own, for going on with a result after a pause.
@@ -481,27 +575,29 @@ pub unsafe fn undefined_export(ip: *const Word, hp: *mut Word, e: *mut Word, red
         // The machine itself may be able to load the module.
         let waiting = match crate::autoload::loader().map(|load| load(export.module)) {
             Some(Loading::Done) if export.is_defined() => {
-                let address = export.address.load(std::sync::atomic::Ordering::Acquire);
+                let address = export.address.load(Ordering::Acquire);
                 return resume(address, core.top(), e, reds, c);
             }
             Some(Loading::Waits(handler)) => Some(handler),
             _ => None,
         };
         let handler = waiting.or_else(|| error_handler(core, atoms::UNDEFINED_FUNCTION));
-        let heap = &mut *core.mutator;
-        let arguments = heap.list(core.x[..arity].iter().copied());
+        let arguments = (*core.mutator).list(core.x[..arity].iter().copied());
+        undefined(handler, [export.module, export.name, arguments], e, reds, c)
+    }
+}
+
+/// Goes on in the error handler's function with a call of what does not exist: module, function, list of arguments.
+unsafe fn undefined(handler: Option<&'static Export>, call: [Term; 3], e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        let core = &mut *c;
         match handler {
             Some(handler) => {
-                (core.x[0], core.x[1], core.x[2]) = (export.module, export.name, arguments);
-                let address = handler.address.load(std::sync::atomic::Ordering::Acquire);
-                enter_slowly(address, 3, (*c).top(), e, reds, c)
+                core.x[..3].copy_from_slice(&call);
+                enter_slowly(handler.address.load(Ordering::Acquire), 3, core.top(), e, reds, c)
             }
-            None => {
-                let mut values = [Term::NIL; 255];
-                values[..arity].copy_from_slice(&core.x[..arity]);
-                let exception = Exception::error(atoms::UNDEF);
-                raise::undefined(exception, export, &values[..arity], (*c).top(), e, reds, c)
-            }
+            None => raise::in_function(Exception::error(atoms::UNDEF), call, core.top(), e, reds, c),
         }
     }
 }
@@ -511,10 +607,11 @@ pub unsafe fn missing_built_in(ip: *const Word, hp: *mut Word, e: *mut Word, red
     // SAFETY: the process runs on this core; exports live for ever.
     unsafe {
         let export = &*(*ip.add(1) as *const Export);
-        let arity = usize::from(export.arity);
-        let mut values = [Term::NIL; 255];
-        values[..arity].copy_from_slice(&(&(*c).x)[..arity]);
-        raise::undefined(Exception::error(atoms::UNDEF), export, &values[..arity], hp, e, reds, c)
+        let core = &mut *c;
+        core.swap_out(hp, e);
+        let arguments = (*core.mutator).list(core.x[..usize::from(export.arity)].iter().copied());
+        let call = [export.module, export.name, arguments];
+        raise::in_function(Exception::error(atoms::UNDEF), call, core.top(), e, reds, c)
     }
 }
 
@@ -531,7 +628,7 @@ pub unsafe fn undefined_fun(ip: *const Word, hp: *mut Word, e: *mut Word, reds: 
             && !atoll_code::is_loaded(entry.module)
             && matches!(load(entry.module), Loading::Done)
         {
-            let address = entry.address.load(std::sync::atomic::Ordering::Acquire);
+            let address = entry.address.load(Ordering::Acquire);
             if !std::ptr::eq(address, ip) {
                 return resume(address, core.top(), e, reds, c);
             }
@@ -542,7 +639,7 @@ pub unsafe fn undefined_fun(ip: *const Word, hp: *mut Word, e: *mut Word, reds: 
             };
             let arguments = (*core.mutator).list(core.x[..usize::from(entry.arity)].iter().copied());
             (core.x[0], core.x[1], core.x[2]) = (entry.module, fun, arguments);
-            let address = handler.address.load(std::sync::atomic::Ordering::Acquire);
+            let address = handler.address.load(Ordering::Acquire);
             return enter_slowly(address, 3, (*c).top(), e, reds, c);
         }
         let exception = Exception::tagged(&mut *core.mutator, atoms::BADFUN, fun);

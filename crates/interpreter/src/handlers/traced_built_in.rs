@@ -146,12 +146,11 @@ unsafe fn noticed(
 unsafe fn go_on(position: Position, ip: *const Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: the process runs on this core.
     unsafe {
-        if let Some(interrupt) = &(*c).interrupt {
-            let raises = matches!(interrupt, Interrupt::Raise(_) | Interrupt::CallFun(..));
+        if (*c).interrupt.is_some() {
             return match position {
                 Position::Middle => call::interrupted_in_body(ip, e, reds, c),
-                Position::Tail if raises => call::interrupted(export_of(ip), ip, e, reds, c),
-                _ => call::interrupted(export_of(ip), std::ptr::null(), e, reds, c),
+                Position::Tail => call::interrupted_in_tail(export_of(ip), ip, e, reds, c),
+                Position::Body => call::interrupted(export_of(ip), std::ptr::null(), e, reds, c),
             };
         }
         let reds = soon_if_full(reds, c);
