@@ -1,7 +1,7 @@
 //! Pids, ports and references as text and back.
 
-use atoll_process::{BuiltIn, Caller, Outcome};
-use atoll_term::{Build, Term, text};
+use atoll_process::{BuiltIn, Caller, Outcome, System};
+use atoll_term::{Build, PID_NUMBER_BITS, Term, text};
 
 use crate::support::{badarg, byte_list, row};
 
@@ -31,12 +31,15 @@ fn ref_to_list(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     to_list(caller, arguments[0], arguments[0].is_reference())
 }
 
-/// Longest text that is looked at.
-const MAX_TEXT: usize = 100;
+/// Longest texts that are read, as in OTP.
+const LONGEST_PID: usize = 64;
+const LONGEST_PORT: usize = 38;
+const LONGEST_REFERENCE: usize = 71;
 
-/// The numbers of `<0.N.N>` behind a prefix, which must be of this node: those after the 0.
-fn numbers<const N: usize>(list: Term, prefix: &str) -> Option<[u64; N]> {
-    let bytes = byte_list(list, MAX_TEXT)?;
+/// The numbers of `<0.N.N>` behind a prefix, which must be of this node: those after the 0. The text has at most `longest`
+/// characters.
+fn numbers<const N: usize>(list: Term, prefix: &str, longest: usize) -> Option<[u64; N]> {
+    let bytes = byte_list(list, longest)?;
     let inside = std::str::from_utf8(&bytes).ok()?.strip_prefix(prefix)?.strip_prefix('<')?.strip_suffix('>')?;
     let mut parts = inside.split('.').map(|part| {
         let is_number = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
@@ -52,34 +55,39 @@ fn numbers<const N: usize>(list: Term, prefix: &str) -> Option<[u64; N]> {
     parts.next().is_none().then_some(found)
 }
 
-/// Bits of a pid's number, and of the serial above it.
-const PID_NUMBER_BITS: u32 = 28;
+/// Bits of a serial that a pid of OTP can have. Serials of this machine go beyond, as pids never come again.
 const PID_SERIAL_BITS: u32 = 13;
 
 fn list_to_pid(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    match numbers(arguments[0], "") {
-        Some([number, serial]) if number >> PID_NUMBER_BITS == 0 && serial >> PID_SERIAL_BITS == 0 => {
-            Ok(Term::pid(serial << PID_NUMBER_BITS | number))
-        }
-        _ => Err(badarg()),
+    let Some([number, serial]) = numbers(arguments[0], "", LONGEST_PID) else { return Err(badarg()) };
+    if number >> PID_NUMBER_BITS != 0 || serial >> u32::BITS != 0 {
+        return Err(badarg());
     }
+    let pid = Term::pid_of(number, serial);
+    let is_possible = serial >> PID_SERIAL_BITS == 0 || pid.immediate_data() < System::get().table.next_number();
+    if is_possible { Ok(pid) } else { Err(badarg()) }
 }
 
 /// Bits of a port's number.
 const PORT_BITS: u32 = 28;
 
 fn list_to_port(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    match numbers(arguments[0], "#Port") {
+    match numbers(arguments[0], "#Port", LONGEST_PORT) {
         Some([number]) if number >> PORT_BITS == 0 => Ok(Term::port(number)),
         _ => Err(badarg()),
     }
 }
 
+/// Bits of a reference's first number.
+const REFERENCE_BITS: u32 = 18;
+
 fn list_to_ref(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let Some(numbers) = numbers::<3>(arguments[0], "#Ref") else { return Err(badarg()) };
+    let Some(numbers) = numbers::<3>(arguments[0], "#Ref", LONGEST_REFERENCE) else { return Err(badarg()) };
     // The text has the last number first.
     match numbers.map(u32::try_from) {
-        [Ok(last), Ok(middle), Ok(first)] => Ok(caller.heap().reference([first, middle, last], None)),
+        [Ok(last), Ok(middle), Ok(first)] if first >> REFERENCE_BITS == 0 => {
+            Ok(caller.heap().reference([first, middle, last], None))
+        }
         _ => Err(badarg()),
     }
 }

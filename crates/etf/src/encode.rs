@@ -4,10 +4,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use atoll_term::atoms::atom_name;
 use atoll_term::map::{MapIter, is_flat, map_size};
-use atoll_term::{Big, Bits, External, ExternalKind, Fun, Term, View, compare_exact};
+use atoll_term::{Big, Bits, External, ExternalKind, Fun, Term, View, compare_exact, pid_parts};
 
 use crate::compressed::deflate;
-use crate::identifier::{is_short_port, pid_parts};
+use crate::identifier::is_short_port;
 use crate::sink::{Counter, Sink};
 use crate::tags;
 
@@ -282,7 +282,7 @@ impl<S: Sink> Encoder<S> {
 
     fn local_pid(&mut self, data: u64) {
         let (number, serial) = pid_parts(data);
-        self.pid(self.node, number, serial);
+        self.pid(self.node, number as u32, serial as u32);
     }
 
     fn pid(&mut self, node: (Term, u32), number: u32, serial: u32) {

@@ -1,17 +1,13 @@
 //! Pids, ports and references: how their parts lie in a word, and which values the format admits.
 
-use atoll_term::{Allocate, Build, ExternalKind, Term};
+use atoll_term::{Allocate, Build, ExternalKind, PID_NUMBER_BITS, Term};
 
 use crate::decode::{DecodeError, Decoder};
 use crate::reader::Reader;
 use crate::tags;
 
-/// Bits of a local pid's number; the serial lies above.
-const PID_NUMBER_BITS: u32 = 28;
-/// Port numbers up to this one are written in 32 bits, larger ones in 64.
+/// Port numbers up to this one are written in 32 bits, larger ones in 64. Ports of this node have no larger ones.
 const SHORT_PORT_MAX: u64 = (1 << 28) - 1;
-/// Largest port number that fits a local port's word.
-const LOCAL_PORT_MAX: u64 = (1 << 60) - 1;
 /// A local reference's first number has 18 bits.
 const FIRST_NUMBER_LIMIT: u32 = 1 << 18;
 /// Most numbers in a reference of another node, and in one of this node.
@@ -19,11 +15,6 @@ const REFERENCE_NUMBERS: usize = 5;
 const LOCAL_REFERENCE_NUMBERS: usize = 3;
 /// The creations that fit the old one-byte field.
 const OLD_CREATION_MAX: u8 = 3;
-
-/// Number and serial of a local pid.
-pub fn pid_parts(data: u64) -> (u32, u32) {
-    ((data & ((1 << PID_NUMBER_BITS) - 1)) as u32, (data >> PID_NUMBER_BITS) as u32)
-}
 
 /// Whether a port's number goes into the short form.
 pub fn is_short_port(number: u64) -> bool {
@@ -59,7 +50,7 @@ impl<H: Allocate + ?Sized> Decoder<'_, '_, H> {
         if number >> PID_NUMBER_BITS != 0 {
             return Err(DecodeError::Malformed);
         }
-        Ok(Term::pid(u64::from(number) | u64::from(serial) << PID_NUMBER_BITS))
+        Ok(Term::pid_of(number.into(), serial.into()))
     }
 
     pub(crate) fn port(&mut self, tag: u8) -> Result<Term, DecodeError> {
@@ -69,7 +60,7 @@ impl<H: Allocate + ?Sized> Decoder<'_, '_, H> {
         if !self.is_this_node(node, creation) {
             return Ok(self.heap.external(ExternalKind::Port, node, creation, &[number]));
         }
-        if number > LOCAL_PORT_MAX { Err(DecodeError::Malformed) } else { Ok(Term::port(number)) }
+        if number > SHORT_PORT_MAX { Err(DecodeError::Malformed) } else { Ok(Term::port(number)) }
     }
 
     pub(crate) fn reference(&mut self, tag: u8) -> Result<Term, DecodeError> {
@@ -102,7 +93,7 @@ impl<H: Allocate + ?Sized> Decoder<'_, '_, H> {
             let data: Vec<u64> = numbers.iter().copied().map(u64::from).collect();
             return Ok(self.heap.external(ExternalKind::Reference, node, creation, &data));
         }
-        if numbers.len() > LOCAL_REFERENCE_NUMBERS {
+        if numbers.is_empty() && !old || numbers.len() > LOCAL_REFERENCE_NUMBERS {
             return Err(DecodeError::Malformed);
         }
         let mut local = [0; LOCAL_REFERENCE_NUMBERS];

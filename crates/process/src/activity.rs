@@ -59,11 +59,12 @@ impl Activity {
         let was_followed = self.followed.swap(true, Ordering::Relaxed);
         for group in 0..top.div_ceil(BITS) {
             let before = if was_followed { self.group(group).load(Ordering::Relaxed) } else { u64::MAX };
+            if before == 0 {
+                continue;
+            }
             let kept = (0..BITS).filter(|bit| before >> bit & 1 != 0 && still(group * BITS + bit));
             let bits = kept.fold(0, |bits, bit| bits | 1 << bit);
-            if before != 0 {
-                self.group(group).store(bits, Ordering::Relaxed);
-            }
+            self.group(group).store(bits, Ordering::Relaxed);
         }
     }
 }

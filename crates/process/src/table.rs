@@ -13,8 +13,6 @@ use crate::process::Process;
 use crate::run_state::state;
 use crate::slab;
 
-/// Bits of a pid's data that are the table index.
-const INDEX_BITS: u32 = 28;
 /// Highest process limit.
 pub const MAX_PROCESSES: usize = (1 << 27) - 1;
 /// Default process limit, as in OTP 25.
@@ -42,39 +40,87 @@ pub struct ProcessTable {
     slots: Reservation,
     activity: Activity,
     limit: usize,
-    free: Mutex<Free>,
+    places: Mutex<Places>,
+    /// Place of a pid: these bits of its number.
+    place_bits: u64,
     count: AtomicUsize,
     highest: AtomicUsize,
     spawned: AtomicUsize,
 }
 
+/// Which places of a table are taken. Pids count up, and the lowest bits of a pid are its place: a place is used again when all
+/// behind it have had their turn, and no two processes ever have the same pid.
 #[derive(Default)]
-struct Free {
-    /// Indices below this were used at least once.
+struct Places {
+    /// A bit for each place; what is not there yet is free.
+    taken: Vec<u64>,
+    count: usize,
+    /// Places below this were used at least once.
     top: usize,
-    indices: Vec<u32>,
-    /// One more than the index given out last, and its serial. Pids grow, as programs see when they compare those of
-    /// processes that they made one after the other.
-    next: usize,
-    serial: u32,
+    /// The smallest number that the next pid can have.
+    next: u64,
 }
 
-impl Free {
-    /// A free place of a table of `limit`, and the serial that makes its pid larger than all before.
-    fn take(&mut self, limit: usize) -> Option<(usize, u32)> {
-        let index = match self.indices.pop() {
-            Some(index) => index as usize,
-            None if self.top < limit => {
-                self.top += 1;
-                self.top - 1
-            }
-            None => return None,
-        };
-        if index < self.next {
-            self.serial = self.serial.wrapping_add(1);
+const BITS: usize = u64::BITS as usize;
+
+impl Places {
+    /// The number of a new pid in a table of `limit` places, larger than all before.
+    fn take(&mut self, limit: usize) -> Option<u64> {
+        if self.count == limit {
+            return None;
         }
-        self.next = index + 1;
-        Some((index, self.serial))
+        let round = limit.next_power_of_two() as u64;
+        loop {
+            let from = self.next % round;
+            let Some(place) = self.free_from(from as usize, limit) else {
+                self.next += round - from;
+                continue;
+            };
+            if self.taken.len() <= place / BITS {
+                self.taken.resize(place / BITS + 1, 0);
+            }
+            self.taken[place / BITS] |= 1 << (place % BITS);
+            self.count += 1;
+            self.top = self.top.max(place + 1);
+            let number = self.next - from + place as u64;
+            self.next = number + 1;
+            return Some(number);
+        }
+    }
+
+    /// The first free place from `from` on.
+    fn free_from(&self, from: usize, limit: usize) -> Option<usize> {
+        let taken = |group: usize| self.taken.get(group).copied().unwrap_or(0);
+        let mut group = from / BITS;
+        let mut bits = taken(group) | ((1 << (from % BITS)) - 1);
+        while bits == u64::MAX {
+            group += 1;
+            if group * BITS >= limit {
+                return None;
+            }
+            bits = taken(group);
+        }
+        Some(group * BITS + bits.trailing_ones() as usize).filter(|place| *place < limit)
+    }
+
+    fn give_back(&mut self, place: usize) {
+        self.taken[place / BITS] &= !(1 << (place % BITS));
+        self.count -= 1;
+    }
+
+    /// The places from `from` to `end` that are taken.
+    fn taken_in(&self, from: usize, end: usize) -> Vec<usize> {
+        let groups = self.taken.iter().enumerate().take(end.div_ceil(BITS)).skip(from / BITS);
+        let mut places = Vec::new();
+        for (group, bits) in groups {
+            let mut bits = *bits;
+            while bits != 0 {
+                places.push(group * BITS + bits.trailing_zeros() as usize);
+                bits &= bits - 1;
+            }
+        }
+        places.retain(|place| (from..end).contains(place));
+        places
     }
 }
 
@@ -86,7 +132,8 @@ impl ProcessTable {
             slots: Reservation::new(limit * size_of::<Slot>())?,
             activity: Activity::new(limit)?,
             limit,
-            free: Mutex::default(),
+            places: Mutex::default(),
+            place_bits: limit.next_power_of_two() as u64 - 1,
             count: AtomicUsize::new(0),
             highest: AtomicUsize::new(0),
             spawned: AtomicUsize::new(0),
@@ -121,13 +168,21 @@ impl ProcessTable {
 
     /// A pid for a new process; `None` when the limit is reached. Give it a process with [`ProcessTable::publish`].
     pub fn reserve(&self) -> Option<Term> {
-        let (index, serial) = self.free.lock().take(self.limit)?;
-        Some(Term::pid(u64::from(serial) << INDEX_BITS | index as u64))
+        self.places.lock().take(self.limit).map(Term::pid)
+    }
+
+    /// Above the numbers of all pids that were ever given out.
+    pub fn next_number(&self) -> u64 {
+        self.places.lock().next
+    }
+
+    fn index_of(&self, pid: Term) -> usize {
+        (pid.immediate_data() & self.place_bits) as usize
     }
 
     /// Makes a process known under its pid, which came from [`ProcessTable::reserve`].
     pub fn publish(&self, process: Process) -> NonNull<Process> {
-        let index = index_of(process.pid);
+        let index = self.index_of(process.pid);
         let process = slab::place(process);
         self.activity.note(index);
         self.slot(index).store(process.as_ptr(), Ordering::Release);
@@ -141,7 +196,7 @@ impl ProcessTable {
     #[inline]
     pub fn with<R>(&self, pid: Term, use_it: impl FnOnce(&Process) -> R) -> Option<R> {
         let guard = crossbeam_epoch::pin();
-        let index = index_of(pid);
+        let index = self.index_of(pid);
         if !pid.is_local_pid() || index >= self.limit {
             return None;
         }
@@ -164,10 +219,10 @@ impl ProcessTable {
     /// The caller runs the process, and does not use it after this thread's pin ends.
     pub unsafe fn remove(&self, process: NonNull<Process>) {
         // SAFETY: the caller runs it.
-        let index = index_of(unsafe { process.as_ref() }.pid);
+        let index = self.index_of(unsafe { process.as_ref() }.pid);
         self.slot(index).store(std::ptr::null_mut(), Ordering::Release);
         self.count.fetch_sub(1, Ordering::Relaxed);
-        self.free.lock().indices.push(index as u32);
+        self.places.lock().give_back(index);
         let block = Unused(process);
         let guard = crossbeam_epoch::pin();
         // SAFETY: it is in no slot any more, so threads that pin from now on cannot find it.
@@ -182,9 +237,12 @@ impl ProcessTable {
     /// Calls `visit` with the processes in up to `most` places of the table from `from` on. Returns where to go on, `None` at the
     /// end.
     pub fn each_from(&self, from: usize, most: usize, mut visit: impl FnMut(&Process)) -> Option<usize> {
-        let top = self.free.lock().top;
-        let end = from.saturating_add(most).min(top);
-        for index in from..end {
+        let (top, end, taken) = {
+            let places = self.places.lock();
+            let end = from.saturating_add(most).min(places.top);
+            (places.top, end, places.taken_in(from, end))
+        };
+        for index in taken {
             let guard = crossbeam_epoch::pin();
             let process = self.slot(index).load(Ordering::Acquire);
             // SAFETY: as in `with`.
@@ -199,7 +257,7 @@ impl ProcessTable {
     /// The process is active: it runs, or has been sent a signal.
     #[inline]
     pub fn note_active(&self, process: &Process) {
-        self.activity.note(index_of(process.pid));
+        self.activity.note(self.index_of(process.pid));
     }
 
     /// Visits the processes that were active since [`ProcessTable::forget_activity`]. The world is stopped.
@@ -207,7 +265,7 @@ impl ProcessTable {
         if !self.activity.is_followed() {
             return self.each(visit);
         }
-        let top = self.free.lock().top;
+        let top = self.places.lock().top;
         let guard = crossbeam_epoch::pin();
         self.activity.each(top, |index| {
             // SAFETY: as in `with`.
@@ -220,7 +278,7 @@ impl ProcessTable {
 
     /// From now on only those processes are active that run. The world is stopped.
     pub fn forget_activity(&self) {
-        let top = self.free.lock().top;
+        let top = self.places.lock().top;
         let guard = crossbeam_epoch::pin();
         self.activity.forget(top, |index| {
             if index >= self.limit {
@@ -255,48 +313,39 @@ impl Unused {
     }
 }
 
-fn index_of(pid: Term) -> usize {
-    (pid.immediate_data() & ((1 << INDEX_BITS) - 1)) as usize
-}
-
-/// Number and serial of a local pid, as in the external format and in `<0.Number.Serial>`.
-pub fn number_and_serial(pid: Term) -> (u32, u32) {
-    (index_of(pid) as u32, (pid.immediate_data() >> INDEX_BITS) as u32)
-}
-
-/// The pid with this number and serial.
-pub fn pid_from(number: u32, serial: u32) -> Term {
-    Term::pid(u64::from(serial) << INDEX_BITS | u64::from(number) & ((1 << INDEX_BITS) - 1))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::Free;
+    use super::Places;
 
     #[test]
-    fn pids_grow_although_places_are_used_again() {
-        let mut free = Free::default();
-        let mut given: Vec<(u32, usize)> = Vec::new();
-        for step in 0..30 {
-            let (index, serial) = free.take(8).expect("a place is free");
-            given.push((serial, index));
-            free.indices.push(index as u32);
-            if step % 3 == 0 {
-                free.indices.pop();
-            }
-            if free.top == 8 && free.indices.is_empty() {
-                free.indices.extend(0..8);
-            }
-        }
-        assert!(given.is_sorted_by(|a, b| a < b), "{given:?}");
-        assert!(given.iter().any(|(serial, _)| *serial > 0), "{given:?}");
+    fn pids_count_up_and_never_come_again() {
+        let mut places = Places::default();
+        let first: Vec<_> = (0..3).map(|_| places.take(8)).collect();
+        assert_eq!(first, [Some(0), Some(1), Some(2)]);
+        places.give_back(0);
+        places.give_back(2);
+        // What ended is not used again before all other places were.
+        let more: Vec<_> = (0..7).map(|_| places.take(8)).collect();
+        assert_eq!(more, [Some(3), Some(4), Some(5), Some(6), Some(7), Some(8), Some(10)]);
+        assert_eq!((places.take(8), places.top, places.taken_in(0, 8)), (None, 8, (0..8).collect()));
+        places.give_back(1);
+        assert_eq!((places.take(8), places.next), (Some(17), 18));
     }
 
     #[test]
-    fn a_full_table_has_no_place() {
-        let mut free = Free::default();
-        assert_eq!([free.take(2), free.take(2), free.take(2)], [Some((0, 0)), Some((1, 0)), None]);
-        free.indices.push(1);
-        assert_eq!(free.take(2), Some((1, 1)));
+    fn a_table_whose_size_is_no_power_of_two() {
+        let mut places = Places::default();
+        let mut given = Vec::new();
+        for _ in 0..20 {
+            let number = places.take(70).unwrap();
+            places.give_back(number as usize % 128);
+            given.push(number);
+        }
+        assert_eq!(given, (0..20).collect::<Vec<_>>());
+        let all: Vec<_> = (0..70).map(|_| places.take(70).unwrap()).collect();
+        assert!(all.is_sorted() && all.iter().all(|number| number % 128 < 70), "{all:?}");
+        assert_eq!((places.take(70), places.taken_in(60, 66)), (None, (60..66).collect()));
+        places.give_back(69);
+        assert_eq!(places.take(70), Some(128 + 69));
     }
 }

@@ -15,7 +15,7 @@ use crate::map::{self, Cells};
 use crate::node::this_node;
 use crate::number::{compare_bigs, compare_numbers};
 use crate::view::{Bits, External, ExternalKind, View};
-use crate::word::Term;
+use crate::word::{Term, pid_parts};
 
 /// The order of `==`, `<` and sorting: integers and floats by value, except inside the keys of maps.
 #[inline]
@@ -331,7 +331,10 @@ impl Identifier {
             Some(Identifier { kind, node, creation, data })
         };
         match view {
-            View::Pid(data) => local(ExternalKind::Pid, [data & ((1 << 28) - 1), data >> 28, 0, 0, 0]),
+            View::Pid(data) => {
+                let (number, serial) = pid_parts(*data);
+                local(ExternalKind::Pid, [number, serial, 0, 0, 0])
+            }
             View::Port(data) => local(ExternalKind::Port, [*data, 0, 0, 0, 0]),
             View::Reference(reference) => {
                 let [first, second, third] = reference.numbers().map(u64::from);

@@ -32,7 +32,7 @@ pub use off_heap::{HeldBinary, KnownText, MagicValue, OffHeapBinary, release_off
 pub use scratch::ScratchHeap;
 pub use size::{each_off_heap_binary, flat_words, shared_words};
 pub use view::{Big, Bits, External, ExternalKind, Fun, Reference, View};
-pub use word::{SMALL_MAX, SMALL_MIN, Term, WORD_BYTES, Word};
+pub use word::{PID_NUMBER_BITS, SMALL_MAX, SMALL_MIN, Term, WORD_BYTES, Word, pid_parts};
 
 /// Pairs up to which a map is flat.
 pub const FLAT_MAP_LIMIT: usize = 32;

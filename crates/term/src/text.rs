@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use crate::atoms::atom_name;
 use crate::map::MapIter;
 use crate::view::{Bits, External, ExternalKind, View};
-use crate::word::Term;
+use crate::word::{Term, pid_parts};
 
 /// How floats are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,7 +156,10 @@ fn one(out: &mut String, term: Term, depth: usize, options: TextOptions, end: us
             write_atom(out, atom_name(export.name));
             put(out, format_args!("/{}", export.arity));
         }
-        View::Pid(data) => write_identifier(out, ExternalKind::Pid, 0, &[data & ((1 << 28) - 1), data >> 28]),
+        View::Pid(data) => {
+            let (number, serial) = pid_parts(data);
+            write_identifier(out, ExternalKind::Pid, 0, &[number, serial]);
+        }
         View::Port(data) => write_identifier(out, ExternalKind::Port, 0, &[data]),
         View::Reference(reference) => {
             write_identifier(out, ExternalKind::Reference, 0, &reference.numbers().map(u64::from));

@@ -35,6 +35,15 @@ const TAG_ATOM: u64 = 0b00_1011;
 const TAG_CATCH: u64 = 0b01_1011;
 const NIL: u64 = 0b11_1011;
 
+/// Bits of a local pid's data that are its number, as in OTP; the serial lies above.
+pub const PID_NUMBER_BITS: u32 = 15;
+
+/// Number and serial of a local pid with this data.
+#[inline]
+pub const fn pid_parts(data: u64) -> (u64, u64) {
+    (data & ((1 << PID_NUMBER_BITS) - 1), data >> PID_NUMBER_BITS)
+}
+
 /// Largest small integer.
 pub const SMALL_MAX: i64 = (1 << 59) - 1;
 /// Smallest small integer.
@@ -151,6 +160,12 @@ impl Term {
     #[inline(always)]
     pub const fn is_local_pid(self) -> bool {
         self.0 & IMMEDIATE_MASK == TAG_PID
+    }
+
+    /// A local pid from its number and serial, which the external format and `<0.Number.Serial>` have apart.
+    #[inline(always)]
+    pub const fn pid_of(number: u64, serial: u64) -> Term {
+        Term::pid(serial << PID_NUMBER_BITS | number)
     }
 
     /// A local port from its 60 bits of data.

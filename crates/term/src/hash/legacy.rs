@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::portable::{atom_hash, hash2};
 use crate::view::{Bits, ExternalKind, View};
-use crate::word::Term;
+use crate::word::{Term, pid_parts};
 
 /// Primes above 2^28, one for each use.
 const BYTE: u32 = 268_440_163;
@@ -102,7 +102,7 @@ fn one<'h>(term: Term, hash: &mut u32, tasks: &mut SmallVec<[Task<'h>; 8]>) {
             step(hash, INTEGER, fun.entry.old_unique);
             tasks.push(Task::Terms(fun.free));
         }
-        View::Pid(data) => identifier(hash, ExternalKind::Pid, data & ((1 << 28) - 1)),
+        View::Pid(data) => identifier(hash, ExternalKind::Pid, pid_parts(data).0),
         View::Port(data) => identifier(hash, ExternalKind::Port, data),
         View::Reference(reference) => {
             identifier(hash, ExternalKind::Reference, u64::from(reference.numbers()[0]));

@@ -6,7 +6,7 @@ use super::mix::{Mixer, salt};
 use crate::atoms::atom_name;
 use crate::map::{MapIter, map_size};
 use crate::view::{ExternalKind, View};
-use crate::word::Term;
+use crate::word::{Term, pid_parts};
 
 const SALT_INTEGER: u32 = salt(1);
 const SALT_NIL: u32 = salt(2);
@@ -154,7 +154,7 @@ fn one<'h>(term: Term, hash: &mut Mixer, pairs: &mut u32, tasks: &mut SmallVec<[
             hash.pair(u32::from(export.arity), atom_hash(export.module), SALT_INTEGER);
             hash.one(atom_hash(export.name), SALT_EXTERNAL_FUN);
         }
-        View::Pid(data) => hash.one(data as u32 & ((1 << 28) - 1), SALT_PID),
+        View::Pid(data) => hash.one(pid_parts(data).0 as u32, SALT_PID),
         View::Port(data) => hash.pair(data as u32, (data >> 32) as u32, SALT_PORT),
         View::Reference(reference) => hash.one(reference.numbers()[0], SALT_REFERENCE),
         View::External(external) => {

@@ -88,7 +88,7 @@ impl<'b> Reader<'b> {
                 let node = self.term(heap);
                 let (number, serial, creation) = (self.u32(), self.u32(), self.u32());
                 if node == atoms::NONODE_NOHOST {
-                    return Term::pid(u64::from(serial) << 28 | u64::from(number));
+                    return Term::pid_of(number.into(), serial.into());
                 }
                 heap.external(ExternalKind::Pid, node, creation, &[u64::from(number), u64::from(serial)])
             }
