@@ -10,7 +10,7 @@ use atoll_process::{Caller, Interrupt, Native};
 use atoll_term::{Build, Export, FunEntry, Kind, Term, View, Word, atoms};
 
 use crate::autoload::Loading;
-use crate::core::{Core, Exit, dispatch, resume};
+use crate::core::{Core, Exit, X_REGISTERS, dispatch, resume};
 use crate::handlers::arithmetic::soon_if_full;
 use crate::handlers::control::{any_at, collect, enter, enter_slowly, yield_at};
 use crate::handlers::traced_built_in::address_again;
