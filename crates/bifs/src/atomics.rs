@@ -70,13 +70,13 @@ fn atomics_new(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     Ok(caller.heap().magic_reference(numbers, value))
 }
 
-fn array<'h>(reference: Term) -> Result<&'h Array, Exception> {
+fn array(reference: &Term) -> Result<&Array, Exception> {
     reference.magic_value().and_then(|value| value.0.downcast_ref::<Array>()).ok_or(Exception::badarg())
 }
 
 /// The array and the cell that the first two arguments name.
-fn cell<'h>(arguments: &[Term]) -> Result<(&'h Array, &'h AtomicU64), Exception> {
-    let array = array(arguments[0])?;
+fn cell(arguments: &[Term]) -> Result<(&Array, &AtomicU64), Exception> {
+    let array = array(&arguments[0])?;
     Ok((array, &array.cells[position(arguments[1], array.cells.len())?]))
 }
 
@@ -137,7 +137,7 @@ fn compare_exchange(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 fn info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let array = array(arguments[0])?;
+    let array = array(&arguments[0])?;
     let size = array.cells.len();
     let memory = HEAD_BYTES + size * size_of::<AtomicU64>();
     let mut pairs = vec![(atom("size")?, Term::small(size as i64)), (atoms::MEMORY, Term::small(memory as i64))];

@@ -26,7 +26,7 @@ pub const BUILT_INS: &[BuiltIn] = &[
 ];
 
 /// The bytes of a binary.
-fn bytes<'h>(term: Term) -> Result<std::borrow::Cow<'h, [u8]>, Exception> {
+fn bytes(term: &Term) -> Result<std::borrow::Cow<'_, [u8]>, Exception> {
     let bits = term.bits().filter(|bits| bits.is_binary()).ok_or(Exception::badarg())?;
     Ok(bits.to_bytes())
 }
@@ -54,7 +54,7 @@ fn last(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 fn copy(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let bytes = bytes(arguments[0])?;
+    let bytes = bytes(&arguments[0])?;
     let times = match arguments.get(1) {
         Some(times) => times.to_u64().and_then(|times| usize::try_from(times).ok()).ok_or(Exception::badarg())?,
         None => 1,
@@ -88,7 +88,7 @@ fn is_little(endianness: Option<&Term>) -> Result<bool, Exception> {
 
 fn decode_unsigned(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let little = is_little(arguments.get(1))?;
-    let bytes = bytes(arguments[0])?;
+    let bytes = bytes(&arguments[0])?;
     charge_bytes(caller, bytes.len());
     let from_bytes = if little { BigInt::from_bytes_le } else { BigInt::from_bytes_be };
     let value = from_bytes(Sign::Plus, &bytes);
@@ -109,7 +109,8 @@ fn encode_unsigned(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 /// How many bytes a list of binaries has in common, by the function that counts those of two.
 fn longest_common(caller: &mut Caller<'_>, list: Term, common: fn(&[u8], &[u8]) -> usize) -> Outcome {
     let mut shared: Option<(std::borrow::Cow<'_, [u8]>, usize)> = None;
-    for element in elements(list)? {
+    let elements = elements(list)?;
+    for element in &elements {
         let bytes = bytes(element)?;
         shared = Some(match shared {
             None => {

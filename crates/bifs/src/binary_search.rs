@@ -49,7 +49,8 @@ impl Pattern {
             return Pattern::of_one(&whole_bytes(&bits)?);
         }
         let mut patterns = Vec::new();
-        for element in elements(term)? {
+        let elements = elements(term)?;
+        for element in &elements {
             let bits = element.bits().ok_or(Exception::badarg())?;
             let bytes = whole_bytes(&bits)?;
             if bytes.is_empty() {
@@ -113,7 +114,7 @@ fn compile_pattern(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 /// The compiled pattern in a term, if it is one.
-fn compiled<'h>(term: Term) -> Option<&'h Pattern> {
+fn compiled(term: &Term) -> Option<&Pattern> {
     let [tag, reference] = term.tuple_elements()? else { return None };
     let pattern = reference.magic_value()?.0.downcast_ref::<Pattern>()?;
     (tag.is_atom() && atoms::atom_name(*tag) == pattern.tag()).then_some(pattern)
@@ -121,7 +122,7 @@ fn compiled<'h>(term: Term) -> Option<&'h Pattern> {
 
 /// Runs `search` with the pattern that a term is or describes.
 fn with_pattern<R>(term: Term, search: impl FnOnce(&Pattern) -> R) -> Result<R, Exception> {
-    match compiled(term) {
+    match compiled(&term) {
         Some(pattern) => Ok(search(pattern)),
         None => Ok(search(&Pattern::new(term)?)),
     }

@@ -171,19 +171,19 @@ fn prepare_loading(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     }
 }
 
-fn slot<'t>(term: Term) -> Option<&'t Slot> {
+fn slot(term: &Term) -> Option<&Slot> {
     term.magic_value()?.0.downcast_ref::<Slot>()
 }
 
 fn has_prepared_code_on_load(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let slot = slot(arguments[0]).ok_or_else(badarg)?;
+    let slot = slot(&arguments[0]).ok_or_else(badarg)?;
     slot.lock().as_ref().map(|prepared| Term::boolean(prepared.has_on_load())).ok_or_else(badarg)
 }
 
 /// `finish_loading([Prepared])`: all or none. `ok`, or `{not_purged | on_load | duplicated, Modules}`.
 fn finish_loading(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let slots = list_elements(arguments[0]).ok_or_else(badarg)?;
-    let slots: Vec<&Slot> = slots.into_iter().map(slot).collect::<Option<_>>().ok_or_else(badarg)?;
+    let slots: Vec<&Slot> = slots.iter().map(slot).collect::<Option<_>>().ok_or_else(badarg)?;
     let mut modules = Vec::with_capacity(slots.len());
     let mut with_on_load = Vec::new();
     for slot in &slots {

@@ -75,7 +75,7 @@ fn visit(term: Term, heap: &mut impl Build, steps: &mut Vec<Step>) -> Option<Ter
         }
         View::Tuple(elements) => parts(Step::Tuple(elements.len()), elements, steps),
         View::Map(map) => {
-            let terms: Vec<Term> = map::MapIter::new(map).flat_map(|(key, value)| [key, value]).collect();
+            let terms: Vec<Term> = map::MapIter::new(&map).flat_map(|(key, value)| [key, value]).collect();
             parts(Step::Map(terms.len() / 2), &terms, steps);
         }
         View::Fun(fun) => {
@@ -99,7 +99,7 @@ fn visit(term: Term, heap: &mut impl Build, steps: &mut Vec<Step>) -> Option<Ter
                 binary.retain();
                 return Some(heap.binary_handle(NonNull::from(binary)));
             }
-            return Some(heap.bitstring(&bits.to_bytes(), bits.length));
+            return Some(heap.bitstring(&bits.to_bytes(), bits.length()));
         }
         View::Small(_) | View::Atom(_) | View::Pid(_) | View::Port(_) | View::Nil | View::Internal => {
             return Some(term);

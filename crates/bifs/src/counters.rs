@@ -56,12 +56,12 @@ fn new(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     Ok(caller.heap().magic_reference(numbers, value))
 }
 
-fn counters<'h>(reference: Term) -> Result<&'h Counters, Exception> {
+fn counters(reference: &Term) -> Result<&Counters, Exception> {
     reference.magic_value().and_then(|value| value.0.downcast_ref::<Counters>()).ok_or(Exception::badarg())
 }
 
-fn counter<'h>(arguments: &[Term]) -> Result<(&'h Counters, usize), Exception> {
-    let counters = counters(arguments[0])?;
+fn counter(arguments: &[Term]) -> Result<(&Counters, usize), Exception> {
+    let counters = counters(&arguments[0])?;
     Ok((counters, position(arguments[1], counters.size)?))
 }
 
@@ -89,7 +89,7 @@ fn add(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 /// `size` and `memory`.
 fn info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let counters = counters(arguments[0])?;
+    let counters = counters(&arguments[0])?;
     let lines: usize = counters.parts.iter().map(|part| part.len()).sum();
     let memory = HEAD_BYTES + lines * size_of::<Line>();
     let pairs = [(atom("size")?, counters.size), (atoms::MEMORY, memory)];

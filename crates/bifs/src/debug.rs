@@ -42,7 +42,7 @@ const VIEW_WORDS: usize = 5;
 fn copied_part_words(bits: &Bits<'_>, term: Term) -> usize {
     const HANDLE: usize = 6;
     const LARGEST_COPIED: usize = 64;
-    let (odd, bytes) = ((bits.start % 8) + (bits.length % 8), bits.length / 8);
+    let (odd, bytes) = ((bits.start() % 8) + (bits.length() % 8), bits.length() / 8);
     if bits.is_binary() && bytes <= LARGEST_COPIED {
         return 2 + bytes.div_ceil(WORD_BYTES);
     }
@@ -115,7 +115,7 @@ fn map_to_tuple_keys(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     if !map.is_map() || !map::is_flat(map) {
         return Err(badarg());
     }
-    let keys: Vec<Term> = MapIter::new(map).map(|(key, _)| key).collect();
+    let keys: Vec<Term> = MapIter::new(&map).map(|(key, _)| key).collect();
     Ok(caller.heap().tuple(&keys))
 }
 

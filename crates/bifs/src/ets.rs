@@ -81,7 +81,7 @@ pub fn end_of_table() -> Term {
 ///
 /// # Errors
 /// `badarg`: there is none, or it is not open to the caller
-pub fn table<'h>(caller: &mut Caller<'_>, term: Term, access: Access) -> Result<Handle<'h>, Interrupt> {
+pub fn table<'h>(caller: &mut Caller<'_>, term: &'h Term, access: Access) -> Result<Handle<'h>, Interrupt> {
     atoll_ets::find(term, caller.process.pid, access).map_err(|fault| raise(caller, fault))
 }
 
@@ -188,7 +188,7 @@ pub fn charge_rows(caller: &mut Caller<'_>, rows: usize) {
 
 /// `delete(Table)`, or to go on with it: `delete(Garbage)`.
 fn delete(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    if let Some(garbage) = kept_garbage(arguments[0]) {
+    if let Some(garbage) = kept_garbage(&arguments[0]) {
         return go_on_freeing(caller, garbage, arguments, atoms::TRUE);
     }
     let garbage = atoll_ets::delete(arguments[0], caller.process.pid).map_err(|fault| raise(caller, fault))?;
@@ -197,10 +197,10 @@ fn delete(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 /// `internal_delete_all(Table, _)`, or to go on with it: `internal_delete_all(Garbage, Count)`.
 fn internal_delete_all(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    if let Some(garbage) = kept_garbage(arguments[0]) {
+    if let Some(garbage) = kept_garbage(&arguments[0]) {
         return go_on_freeing(caller, garbage, arguments, arguments[1]);
     }
-    let table = table(caller, arguments[0], Access::Write)?;
+    let table = table(caller, &arguments[0], Access::Write)?;
     let garbage = table.clear();
     let rows = Term::small(garbage.rows() as i64);
     free(caller, garbage, |garbage| vec![garbage, rows], rows)
@@ -209,7 +209,7 @@ fn internal_delete_all(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 /// Rows that are freed between two looks at the reductions.
 const PORTION: usize = 1_000;
 
-fn kept_garbage<'h>(term: Term) -> Option<&'h Mutex<Garbage>> {
+fn kept_garbage(term: &Term) -> Option<&Mutex<Garbage>> {
     term.magic_value()?.0.downcast_ref()
 }
 
@@ -238,12 +238,12 @@ fn go_on_freeing(caller: &mut Caller<'_>, garbage: &Mutex<Garbage>, arguments: &
 }
 
 fn delete_key(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    table(caller, arguments[0], Access::Write)?.delete_key(arguments[1]);
+    table(caller, &arguments[0], Access::Write)?.delete_key(arguments[1]);
     Ok(atoms::TRUE)
 }
 
 fn delete_object(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let table = table(caller, arguments[0], Access::Write)?;
+    let table = table(caller, &arguments[0], Access::Write)?;
     if !table.accepts(arguments[1]) {
         return Err(badarg());
     }
@@ -252,7 +252,7 @@ fn delete_object(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 fn insert_rows(caller: &mut Caller<'_>, arguments: &[Term], only_new: bool) -> Result<bool, Interrupt> {
-    let table = table(caller, arguments[0], Access::Write)?;
+    let table = table(caller, &arguments[0], Access::Write)?;
     let rows = arguments[1];
     let result = if rows.is_list() {
         let rows = elements(rows)?;
@@ -279,13 +279,13 @@ fn insert_new(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 fn lookup(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let table = table(caller, arguments[0], Access::Read)?;
+    let table = table(caller, &arguments[0], Access::Read)?;
     Ok(table.lookup(caller.heap(), arguments[1]))
 }
 
 /// `lookup_element(Table, Key, Position)`, and with what is returned if there is no such key.
 fn lookup_element(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let table = table(caller, arguments[0], Access::Read)?;
+    let table = table(caller, &arguments[0], Access::Read)?;
     let position = arguments[2].as_small().and_then(|position| usize::try_from(position).ok());
     let position = position.filter(|position| *position > 0).ok_or_else(badarg)?;
     match (table.lookup_element(caller.heap(), arguments[1], position), arguments.get(3)) {
@@ -295,17 +295,17 @@ fn lookup_element(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 fn member(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    Ok(Term::boolean(table(caller, arguments[0], Access::Read)?.contains(arguments[1])))
+    Ok(Term::boolean(table(caller, &arguments[0], Access::Read)?.contains(arguments[1])))
 }
 
 fn take(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let table = table(caller, arguments[0], Access::Write)?;
+    let table = table(caller, &arguments[0], Access::Write)?;
     Ok(table.take(caller.heap(), arguments[1]))
 }
 
 /// `update_counter(Table, Key, Operation | [Operation] | Increment)` and with a default row.
 fn update_counter(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let table = table(caller, arguments[0], Access::Write)?;
+    let table = table(caller, &arguments[0], Access::Write)?;
     let (key, operation) = (arguments[1], arguments[2]);
     if !table.kind().is_set() {
         return Err(raise(caller, Fault::TableType));
@@ -328,7 +328,7 @@ fn update_counter(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 /// `update_element(Table, Key, {Position, Value} | [...])`, and with a default row.
 fn update_element(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let table = table(caller, arguments[0], Access::Write)?;
+    let table = table(caller, &arguments[0], Access::Write)?;
     let operation = arguments[2];
     let operations = if operation.is_list() { list::elements(operation) } else { Some(vec![operation]) };
     let default = arguments.get(3).copied();
@@ -337,17 +337,17 @@ fn update_element(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 fn first(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let table = table(caller, arguments[0], Access::Read)?;
+    let table = table(caller, &arguments[0], Access::Read)?;
     Ok(table.edge(caller.heap(), false).unwrap_or_else(end_of_table))
 }
 
 fn last(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let table = table(caller, arguments[0], Access::Read)?;
+    let table = table(caller, &arguments[0], Access::Read)?;
     Ok(table.edge(caller.heap(), true).unwrap_or_else(end_of_table))
 }
 
 fn neighbour(caller: &mut Caller<'_>, arguments: &[Term], before: bool) -> Outcome {
-    let table = table(caller, arguments[0], Access::Read)?;
+    let table = table(caller, &arguments[0], Access::Read)?;
     // Walks end here, although ordered tables know what would stand behind.
     if arguments[1] == end_of_table() {
         return Err(raise(caller, Fault::Argument));
@@ -368,7 +368,7 @@ fn previous(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 /// A key with its rows, `{Key, [Row]}`, from OTP 27 on. A row that goes away meanwhile is passed over.
 fn with_rows(caller: &mut Caller<'_>, arguments: &[Term], before: bool) -> Outcome {
-    let table = table(caller, arguments[0], Access::Read)?;
+    let table = table(caller, &arguments[0], Access::Read)?;
     let mut place = arguments.get(1).copied();
     loop {
         let found = match place {
@@ -402,7 +402,7 @@ fn previous_lookup(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 fn slot(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let table = table(caller, arguments[0], Access::Read)?;
+    let table = table(caller, &arguments[0], Access::Read)?;
     let number = arguments[1].as_small().and_then(|number| usize::try_from(number).ok()).ok_or_else(badarg)?;
     match table.slot(caller.heap(), number) {
         Ok(rows) => Ok(rows.unwrap_or_else(end_of_table)),
@@ -411,7 +411,7 @@ fn slot(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 fn safe_fixtable(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let table = table(caller, arguments[0], Access::Read)?;
+    let table = table(caller, &arguments[0], Access::Read)?;
     match boolean(arguments[1]).ok_or_else(badarg)? {
         true => table.fix(caller.process.pid).map_err(|fault| raise(caller, fault))?,
         false => table.release(caller.process.pid, false),
@@ -444,7 +444,7 @@ fn give_away(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 fn setopts(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    table(caller, arguments[0], Access::Write)?;
+    table(caller, &arguments[0], Access::Write)?;
     let options = if arguments[1].is_list() { elements(arguments[1])? } else { vec![arguments[1]] };
     let (mut heir, mut new_protection) = (None, None);
     for option in options {

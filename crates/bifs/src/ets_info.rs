@@ -135,7 +135,7 @@ fn fixed(caller: &mut Caller<'_>, table: &Table, by_system_time: bool) -> Term {
 
 /// `ets:info(Table)`
 pub fn info_1(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let (table, known) = match atoll_ets::know(arguments[0]) {
+    let (table, known) = match atoll_ets::know(&arguments[0]) {
         Ok(found) => found,
         Err(Fault::Id) => return Ok(atoms::UNDEFINED),
         Err(fault) => return Err(raise(caller, fault)),
@@ -156,8 +156,8 @@ pub fn info_1(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 pub fn info_2(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let name = arguments[1].is_atom().then(|| atoms::atom_name(arguments[1]));
     let found = match name {
-        Some("name" | "owner" | "heir") => atoll_ets::know(arguments[0]).map(|(table, known)| (table, Some(known))),
-        _ => atoll_ets::find(arguments[0], caller.process.pid, Access::Info).map(|table| (table, None)),
+        Some("name" | "owner" | "heir") => atoll_ets::know(&arguments[0]).map(|(table, known)| (table, Some(known))),
+        _ => atoll_ets::find(&arguments[0], caller.process.pid, Access::Info).map(|table| (table, None)),
     };
     let (table, known) = match found {
         Ok(found) => found,

@@ -51,7 +51,7 @@ fn specification_of(caller: &mut Caller<'_>, pattern: Term, result: Term) -> Ter
 }
 
 fn select_all(caller: &mut Caller<'_>, table_term: Term, specification: Term, backwards: bool) -> Outcome {
-    let table = table(caller, table_term, Access::Read)?;
+    let table = table(caller, &table_term, Access::Read)?;
     let compiled = compiled(specification)?;
     let mut matcher = Matcher::new(&compiled, caller.process.pid);
     let portion = table.select(caller.heap(), specification, &mut matcher, backwards);
@@ -90,7 +90,7 @@ fn first_portion(
     limit: Term,
     backwards: bool,
 ) -> Outcome {
-    let table = table(caller, table_term, Access::Read)?;
+    let table = table(caller, &table_term, Access::Read)?;
     let limit = limit_of(limit)?;
     let compiled = compiled(specification)?;
     let mut matcher = Matcher::new(&compiled, caller.process.pid);
@@ -179,7 +179,7 @@ fn go_on(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         return Ok(arguments[0]);
     }
     let parts = arguments[0].tuple_elements().filter(|parts| !parts.is_empty()).ok_or_else(badarg)?;
-    let table = table(caller, parts[0], Access::Read)?;
+    let table = table(caller, &parts[0], Access::Read)?;
     let is_ordered = table.kind() == Kind::OrderedSet;
     let (place, limit, program, left_over, backwards) = match *parts {
         [_, place, end, limit, program, left_over, backwards, _] if is_ordered && end.is_nil() => {
@@ -193,7 +193,7 @@ fn go_on(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     };
     let limit = limit_of(limit)?;
     let left_over = list::elements(left_over).ok_or_else(badarg)?;
-    let kept = kept(program).ok_or_else(badarg)?;
+    let kept = kept(&program).ok_or_else(badarg)?;
     let traversal = Traversal { table: parts[0], is_ordered, backwards, limit, program };
     let mut portion = Portion { results: left_over, next: place, visited: 0 };
     if portion.results.len() < limit && place.is_some() {
@@ -208,7 +208,7 @@ fn go_on(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 fn select_count(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let table = table(caller, arguments[0], Access::Read)?;
+    let table = table(caller, &arguments[0], Access::Read)?;
     let compiled = compiled(arguments[1])?;
     let mut matcher = Matcher::new(&compiled, caller.process.pid);
     let (count, visited) = table.select_count(caller.heap(), arguments[1], &mut matcher);
@@ -217,7 +217,7 @@ fn select_count(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 fn select_delete(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let table = table(caller, arguments[0], Access::Write)?;
+    let table = table(caller, &arguments[0], Access::Write)?;
     let compiled = compiled(arguments[1])?;
     let mut matcher = Matcher::new(&compiled, caller.process.pid);
     let (count, visited) = table.select_delete(caller.heap(), arguments[1], &mut matcher);
@@ -226,7 +226,7 @@ fn select_delete(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 fn select_replace(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let table = table(caller, arguments[0], Access::Write)?;
+    let table = table(caller, &arguments[0], Access::Write)?;
     if table.kind() == Kind::Bag {
         return Err(raise(caller, atoll_ets::Fault::TableType));
     }
@@ -248,7 +248,7 @@ fn keep(caller: &mut Caller<'_>, specification: Term, compiled: Compiled) -> Ter
     heap.magic_reference(ReferenceId::fresh().0, Arc::new(MagicValue(Box::new(kept))))
 }
 
-fn kept<'h>(reference: Term) -> Option<&'h KeptProgram> {
+fn kept(reference: &Term) -> Option<&KeptProgram> {
     reference.magic_value()?.0.downcast_ref()
 }
 
@@ -261,13 +261,13 @@ fn match_spec_compile(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 fn is_compiled_ms(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    Ok(Term::boolean(kept(arguments[0]).is_some()))
+    Ok(Term::boolean(kept(&arguments[0]).is_some()))
 }
 
 /// `match_spec_run_r(Terms, Program, Results)`: puts the results before those given, the last one first.
 fn match_spec_run_r(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let &[terms, program, mut results] = arguments else { return Err(badarg()) };
-    let kept = kept(program).ok_or_else(badarg)?;
+    let kept = kept(&program).ok_or_else(badarg)?;
     let terms = list::elements(terms).ok_or_else(badarg)?;
     charge_rows(caller, terms.len());
     let mut matcher = Matcher::kept(kept, caller.process.pid);

@@ -116,7 +116,7 @@ fn binary_info(caller: &mut Caller<'_>, term: Term) -> Outcome {
         return Ok(name("heap_binary"));
     }
     let Some(block) = handle.off_heap_binary() else { return Err(badarg()) };
-    let (size, capacity) = (bits.length.div_ceil(8), block.capacity());
+    let (size, capacity) = (bits.length().div_ceil(8), block.capacity());
     let flags = if capacity > block.used() { WRITABLE } else { 0 };
     let heap = caller.heap();
     let of_block = heap.tuple(&[name("binary"), Term::small(capacity as i64)]);

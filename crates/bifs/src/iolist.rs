@@ -73,10 +73,10 @@ fn split_binary(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let [binary, position] = *arguments else { return Err(badarg()) };
     let bits = binary.bits().ok_or(Exception::badarg())?;
     let position = position.as_small().and_then(|position| usize::try_from(position).ok()).ok_or(Exception::badarg())?;
-    let at = position.checked_mul(8).filter(|at| *at <= bits.length / 8 * 8).ok_or(Exception::badarg())?;
+    let at = position.checked_mul(8).filter(|at| *at <= bits.length() / 8 * 8).ok_or(Exception::badarg())?;
     let heap = caller.heap();
     let first = bit_part::part(heap, binary, 0, at).ok_or(Exception::badarg())?;
-    let second = bit_part::part(heap, binary, at, bits.length - at).ok_or(Exception::badarg())?;
+    let second = bit_part::part(heap, binary, at, bits.length() - at).ok_or(Exception::badarg())?;
     Ok(heap.tuple(&[first, second]))
 }
 

@@ -57,7 +57,7 @@ fn decode_packet(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let bits = binary.bits().ok_or_else(badarg)?;
     let limits = limits(mode, options).ok_or_else(badarg)?;
     // Bits behind the last whole byte belong to the rest.
-    let whole = bits.length / 8 * 8;
+    let whole = bits.length() / 8 * 8;
     let bytes = bits.slice(0, whole).to_bytes();
     let length = match extent(mode, &bytes, &limits) {
         Err(_) => return Ok(caller.heap().tuple(&[atoms::ERROR, atom("invalid")?])),
@@ -79,7 +79,7 @@ fn decode_packet(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
             heap.part_of_bits(binary, start * 8, content.len() * 8)
         }
     };
-    let rest = heap.part_of_bits(binary, length * 8, bits.length - length * 8);
+    let rest = heap.part_of_bits(binary, length * 8, bits.length() - length * 8);
     Ok(heap.tuple(&[atoms::OK, packet, rest]))
 }
 

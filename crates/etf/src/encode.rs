@@ -82,9 +82,9 @@ pub fn encoded_size(term: Term, options: EncodeOptions, node: (Term, u32)) -> Re
 enum Pending<'h> {
     Elements(std::slice::Iter<'h, Term>),
     /// The cells from here on, then the tail.
-    Cells(Term),
+    Cells(&'h Term),
     /// Keys and values from here on; the value whose key was last, if it is not written yet.
-    Pairs(Pairs<'h>, Option<Term>),
+    Pairs(Pairs<'h>, Option<&'h Term>),
     /// The size of the fun that began here.
     FunSize(usize),
 }
@@ -92,15 +92,15 @@ enum Pending<'h> {
 /// The pairs of a map.
 enum Pairs<'h> {
     Flat(Box<MapIter<'h>>),
-    Large(std::iter::Rev<std::vec::IntoIter<(Term, Term)>>),
+    Large(std::iter::Rev<std::vec::IntoIter<(&'h Term, &'h Term)>>),
 }
 
-impl Iterator for Pairs<'_> {
-    type Item = (Term, Term);
+impl<'h> Iterator for Pairs<'h> {
+    type Item = (&'h Term, &'h Term);
 
-    fn next(&mut self) -> Option<(Term, Term)> {
+    fn next(&mut self) -> Option<(&'h Term, &'h Term)> {
         match self {
-            Pairs::Flat(pairs) => pairs.next(),
+            Pairs::Flat(pairs) => pairs.next_in_place(),
             Pairs::Large(pairs) => pairs.next(),
         }
     }
@@ -122,13 +122,13 @@ struct Encoder<S> {
 impl<S: Sink> Encoder<S> {
     fn term(&mut self, term: Term) -> Result<(), EncodeError> {
         let mut pending = Vec::new();
-        self.one(term, &mut pending)?;
+        self.one(&term, &mut pending)?;
         while let Some(top) = pending.last_mut() {
             let next = match top {
-                Pending::Elements(elements) => elements.next().copied(),
+                Pending::Elements(elements) => elements.next(),
                 Pending::Cells(list) if list.is_cons() => {
-                    let head = list.head();
-                    *list = list.tail();
+                    let [head, tail] = list.cons_cell();
+                    *list = tail;
                     Some(head)
                 }
                 Pending::Cells(tail) => {
@@ -159,7 +159,7 @@ impl<S: Sink> Encoder<S> {
     }
 
     /// Writes a term; of a composite the head, and pends its parts.
-    fn one(&mut self, term: Term, pending: &mut Vec<Pending<'_>>) -> Result<(), EncodeError> {
+    fn one<'h>(&mut self, term: &'h Term, pending: &mut Vec<Pending<'h>>) -> Result<(), EncodeError> {
         match term.view() {
             View::Small(value) => self.small(value),
             View::Big(big) => self.big(&big)?,
@@ -171,7 +171,7 @@ impl<S: Sink> Encoder<S> {
             View::External(external) => self.external(&external),
             View::Nil => self.sink.put_u8(tags::NIL),
             View::Cons(..) => {
-                if let ListForm::Cells = self.list(term)? {
+                if let ListForm::Cells = self.list(*term)? {
                     pending.push(Pending::Cells(term));
                 }
             }
@@ -188,7 +188,7 @@ impl<S: Sink> Encoder<S> {
             View::Map(map) => {
                 self.sink.put_u8(tags::MAP);
                 self.sink.put_u32(length_field(map_size(map))?);
-                pending.push(Pending::Pairs(self.pairs(map), None));
+                pending.push(Pending::Pairs(self.pairs(term), None));
             }
             View::Bits(bits) => self.bits(&bits)?,
             View::Fun(fun) => {
@@ -349,14 +349,15 @@ impl<S: Sink> Encoder<S> {
     }
 
     /// The pairs of a map in the order in which they are written.
-    fn pairs<'h>(&self, map: Term) -> Pairs<'h> {
-        if is_flat(map) {
+    fn pairs<'h>(&self, map: &'h Term) -> Pairs<'h> {
+        if is_flat(*map) {
             return Pairs::Flat(Box::new(MapIter::new(map)));
         }
         // OTP walks a large map from its last pair to its first.
-        let mut pairs: Vec<(Term, Term)> = MapIter::new(map).collect();
+        let mut walk = MapIter::new(map);
+        let mut pairs: Vec<(&Term, &Term)> = std::iter::from_fn(|| walk.next_in_place()).collect();
         if self.options.deterministic {
-            pairs.sort_unstable_by(|(one, _), (other, _)| compare_exact(*other, *one));
+            pairs.sort_unstable_by(|(one, _), (other, _)| compare_exact(**other, **one));
         }
         Pairs::Large(pairs.into_iter().rev())
     }
@@ -365,7 +366,7 @@ impl<S: Sink> Encoder<S> {
         self.sink.put_u8(if bits.is_binary() { tags::BINARY } else { tags::BIT_BINARY });
         self.sink.put_u32(length_field(bits.byte_length())?);
         if !bits.is_binary() {
-            self.sink.put_u8((bits.length % 8) as u8);
+            self.sink.put_u8((bits.length() % 8) as u8);
         }
         self.sink.put_bits(bits);
         Ok(())

@@ -92,13 +92,13 @@ fn referred(term: Term) -> Result<Arc<Table>, Fault> {
 ///
 /// # Errors
 /// [`Fault::Type`], [`Fault::Id`], [`Fault::Access`]
-pub fn find<'h>(term: Term, pid: Term, access: Access) -> Result<Handle<'h>, Fault> {
+pub fn find(term: &Term, pid: Term, access: Access) -> Result<Handle<'_>, Fault> {
     let table = if term.is_atom() {
-        Handle::Named(named(term).ok_or(Fault::Id)?)
+        Handle::Named(named(*term).ok_or(Fault::Id)?)
     } else {
         match term.magic_value().map(|value| value.0.downcast_ref::<TableReference>()) {
             Some(reference) => Handle::Referred(&reference.ok_or(Fault::Type)?.0),
-            None => Handle::Named(referred(term)?),
+            None => Handle::Named(referred(*term)?),
         }
     };
     if !table.status.is_alive() {
@@ -131,7 +131,7 @@ fn change<R>(
         });
         return changed.unwrap_or(Err(Fault::Id));
     }
-    let table = find(term, pid, Access::Info)?;
+    let table = find(&term, pid, Access::Info)?;
     let held = table.standing.hold();
     if !table.status.is_alive() {
         return Err(Fault::Id);
@@ -166,11 +166,11 @@ pub struct Known {
 ///
 /// # Errors
 /// [`Fault::Type`], [`Fault::Id`]
-pub fn know<'h>(term: Term) -> Result<(Handle<'h>, Known), Fault> {
+pub fn know(term: &Term) -> Result<(Handle<'_>, Known), Fault> {
     let known =
         |held: Held<'_>| Known { name: held.name(), owner: held.owner(), heir: held.heir().map(|heir| heir.pid) };
     if term.is_atom() {
-        let found = REGISTRY.names.hold(term, |table, held| (Handle::Named(Arc::clone(table)), known(held)));
+        let found = REGISTRY.names.hold(*term, |table, held| (Handle::Named(Arc::clone(table)), known(held)));
         return found.ok_or(Fault::Id);
     }
     let table = find(term, Term::NONE, Access::Info)?;

@@ -48,13 +48,14 @@ impl Stored {
     /// Writes an immediate over an immediate element of a tuple, if nobody can hold a pointer to that tuple. Returns
     /// whether it was done. `index` counts from 0.
     pub fn replace_element(&mut self, index: usize, value: Term) -> bool {
-        let Some(elements) = self.term().tuple_elements() else { return false };
+        let tuple = self.term();
+        let Some(elements) = tuple.tuple_elements() else { return false };
         let simple = |term: &Term| term.is_immediate();
         if !architecture().fetches_copies() || !simple(&value) || !elements.get(index).is_some_and(simple) {
             return false;
         }
         // SAFETY: the element exists, and readers borrow this value, so there is none.
-        unsafe { *self.term().word_pointer(index) = value.word() };
+        unsafe { *tuple.word_pointer(index) = value.word() };
         true
     }
 

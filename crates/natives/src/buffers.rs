@@ -53,7 +53,7 @@ impl Buffer {
     }
 }
 
-fn buffer<'h>(reference: Term) -> Result<&'h Mutex<Buffer>, atoll_process::Interrupt> {
+fn buffer(reference: &Term) -> Result<&Mutex<Buffer>, atoll_process::Interrupt> {
     reference.magic_value().and_then(|value| value.0.downcast_ref::<Mutex<Buffer>>()).ok_or_else(badarg)
 }
 
@@ -69,17 +69,17 @@ fn new(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
 }
 
 fn size(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    Ok(Term::small(buffer(arguments[0])?.lock().size as i64))
+    Ok(Term::small(buffer(&arguments[0])?.lock().size as i64))
 }
 
 fn peek_head(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let buffer = buffer(arguments[0])?.lock();
+    let buffer = buffer(&arguments[0])?.lock();
     let head = buffer.pieces.front().ok_or_else(badarg)?;
     Ok(caller.heap().binary(head))
 }
 
 fn copying_read(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let mut buffer = buffer(arguments[0])?.lock();
+    let mut buffer = buffer(&arguments[0])?.lock();
     let count = count(&buffer, arguments[1])?;
     let mut bytes = Vec::with_capacity(count);
     for piece in &buffer.pieces {
@@ -95,7 +95,7 @@ fn copying_read(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 /// `write(Buffer, [Binary])`
 fn write(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let buffer = buffer(arguments[0])?;
+    let buffer = buffer(&arguments[0])?;
     let mut pieces = Vec::new();
     for element in elements(arguments[1])? {
         let bits = element.bits().filter(|bits| bits.is_binary()).ok_or_else(badarg)?;
@@ -110,14 +110,14 @@ fn write(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 fn skip(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let mut buffer = buffer(arguments[0])?.lock();
+    let mut buffer = buffer(&arguments[0])?.lock();
     let count = count(&buffer, arguments[1])?;
     buffer.advance(count);
     Ok(atoms::OK)
 }
 
 fn find_byte_index(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let buffer = buffer(arguments[0])?.lock();
+    let buffer = buffer(&arguments[0])?.lock();
     let needle = arguments[1].as_small().and_then(|byte| u8::try_from(byte).ok()).ok_or_else(badarg)?;
     let mut before = 0;
     for piece in &buffer.pieces {
@@ -130,13 +130,13 @@ fn find_byte_index(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 fn try_lock(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let mut buffer = buffer(arguments[0])?.lock();
+    let mut buffer = buffer(&arguments[0])?.lock();
     let was_locked = std::mem::replace(&mut buffer.locked, true);
     Ok(if was_locked { BUSY.get() } else { ACQUIRED.get() })
 }
 
 fn unlock(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let mut buffer = buffer(arguments[0])?.lock();
+    let mut buffer = buffer(&arguments[0])?.lock();
     match std::mem::replace(&mut buffer.locked, false) {
         true => Ok(atoms::OK),
         false => Err(atoll_operations::Exception::error(LOCK_ORDER_VIOLATION.get()).into()),

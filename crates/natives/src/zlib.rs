@@ -112,12 +112,12 @@ fn result(code: Code) -> Outcome {
     }
 }
 
-fn handle<'h>(term: Term) -> Result<&'h Mutex<State>, Interrupt> {
+fn handle(term: &Term) -> Result<&Mutex<State>, Interrupt> {
     term.magic_value().and_then(|value| value.0.downcast_ref::<Mutex<State>>()).ok_or_else(badarg)
 }
 
 /// The state behind a handle that the caller controls.
-fn state<'h>(caller: &Caller<'_>, term: Term) -> Result<MutexGuard<'h, State>, Interrupt> {
+fn state<'h>(caller: &Caller<'_>, term: &'h Term) -> Result<MutexGuard<'h, State>, Interrupt> {
     let state = handle(term)?.lock();
     if state.controller == caller.process.pid { Ok(state) } else { Err(failure("not_on_controlling_process")) }
 }
@@ -140,7 +140,7 @@ fn open(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
 }
 
 fn close(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let mut state = state(caller, arguments[0])?;
+    let mut state = state(caller, &arguments[0])?;
     if state.closed {
         return Err(failure("not_initialized"));
     }
@@ -151,26 +151,26 @@ fn close(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 fn set_controller(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    handle(arguments[0])?;
+    handle(&arguments[0])?;
     if !arguments[1].is_local_pid() {
         return Err(badarg());
     }
-    state(caller, arguments[0])?.controller = arguments[1];
+    state(caller, &arguments[0])?.controller = arguments[1];
     Ok(atoms::OK)
 }
 
 /// The state of a handle that has no stream yet.
-fn unused<'h>(caller: &Caller<'_>, term: Term) -> Result<MutexGuard<'h, State>, Interrupt> {
+fn unused<'h>(caller: &Caller<'_>, term: &'h Term) -> Result<MutexGuard<'h, State>, Interrupt> {
     let state = state(caller, term)?;
     if state.stream.is_some() || state.closed { Err(failure("already_initialized")) } else { Ok(state) }
 }
 
 /// `deflateInit(Z, Level, Method, WindowBits, MemoryLevel, Strategy)`
 fn deflate_init(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    handle(arguments[0])?;
+    handle(&arguments[0])?;
     let (level, method, window) = (int(arguments[1])?, int(arguments[2])?, int(arguments[3])?);
     let (memory, strategy) = (int(arguments[4])?, int(arguments[5])?);
-    let mut state = unused(caller, arguments[0])?;
+    let mut state = unused(caller, &arguments[0])?;
     match Stream::deflate(level, method, window, memory, strategy) {
         Ok(stream) => state.begin(stream, window < 0),
         Err(code) => return result(code),
@@ -180,9 +180,9 @@ fn deflate_init(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 /// `inflateInit(Z, WindowBits, AtEnd)`
 fn inflate_init(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    handle(arguments[0])?;
+    handle(&arguments[0])?;
     let (window, at_end) = (int(arguments[1])?, int(arguments[2])?);
-    let mut state = unused(caller, arguments[0])?;
+    let mut state = unused(caller, &arguments[0])?;
     match Stream::inflate(window) {
         Ok(stream) => state.begin(stream, window < 0),
         Err(code) => return result(code),
@@ -192,9 +192,9 @@ fn inflate_init(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 fn dictionary(caller: &mut Caller<'_>, arguments: &[Term], direction: Direction) -> Outcome {
-    handle(arguments[0])?;
+    handle(&arguments[0])?;
     let bytes = iolist::iolist_bytes(arguments[1])?;
-    let mut state = state(caller, arguments[0])?;
+    let mut state = state(caller, &arguments[0])?;
     let raw = state.raw;
     let stream = state.stream(direction)?;
     let code = stream.set_dictionary(&bytes);
@@ -221,7 +221,7 @@ fn inflate_set_dictionary(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcom
 }
 
 fn inflate_get_dictionary(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let found = state(caller, arguments[0])?.stream(Direction::Inflate)?.dictionary();
+    let found = state(caller, &arguments[0])?.stream(Direction::Inflate)?.dictionary();
     match found {
         Ok(dictionary) => Ok(caller.heap().binary(&dictionary)),
         Err(code) => result(code),
@@ -229,7 +229,7 @@ fn inflate_get_dictionary(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcom
 }
 
 fn reset(caller: &mut Caller<'_>, arguments: &[Term], direction: Direction) -> Outcome {
-    let mut state = state(caller, arguments[0])?;
+    let mut state = state(caller, &arguments[0])?;
     let code = state.stream(direction)?.reset();
     state.checksum = crc32fast::Hasher::new();
     state.end_seen = false;
@@ -246,7 +246,7 @@ fn inflate_reset(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 fn end(caller: &mut Caller<'_>, arguments: &[Term], direction: Direction) -> Outcome {
-    let mut state = state(caller, arguments[0])?;
+    let mut state = state(caller, &arguments[0])?;
     let mut code = state.stream(direction)?.end();
     let unfinished = direction == Direction::Inflate && !state.end_seen;
     if code == Code::Ok && (unfinished || state.queued() > 0) {
@@ -266,9 +266,9 @@ fn inflate_end(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 fn deflate_params(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    handle(arguments[0])?;
+    handle(&arguments[0])?;
     let (level, strategy) = (int(arguments[1])?, int(arguments[2])?);
-    result(state(caller, arguments[0])?.stream(Direction::Deflate)?.parameters(level, strategy))
+    result(state(caller, &arguments[0])?.stream(Direction::Deflate)?.parameters(level, strategy))
 }
 
 fn deflate(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
@@ -323,9 +323,9 @@ fn walk(state: &mut State, direction: Direction, limit: usize, output: &mut [u8]
 /// `deflate(Z, MostInput, MostOutput, Flush)`, `inflate` likewise: `{continue | finished, [Output]}`, or
 /// `{need_dictionary, Checksum, [Output]}`.
 fn step(caller: &mut Caller<'_>, arguments: &[Term], direction: Direction) -> Outcome {
-    handle(arguments[0])?;
+    handle(&arguments[0])?;
     let (limit, room, flush) = (int(arguments[1])?, int(arguments[2])?, int(arguments[3])?);
-    let mut state = state(caller, arguments[0])?;
+    let mut state = state(caller, &arguments[0])?;
     state.stream(direction)?;
     let (Ok(limit), Ok(room)) = (usize::try_from(limit), usize::try_from(room)) else {
         return result(Code::MemoryError);
@@ -381,7 +381,7 @@ fn step(caller: &mut Caller<'_>, arguments: &[Term], direction: Direction) -> Ou
 }
 
 fn crc32(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let state = state(caller, arguments[0])?;
+    let state = state(caller, &arguments[0])?;
     if state.stream.is_none() {
         return Err(failure("not_initialized"));
     }
@@ -389,7 +389,7 @@ fn crc32(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 fn get_stash(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let state = state(caller, arguments[0])?;
+    let state = state(caller, &arguments[0])?;
     let Some(bytes) = &state.stash else { return Ok(atom("empty")) };
     let decoded = atoll_etf::decode(bytes, DecodeOptions::default(), &mut Resolver, caller.heap());
     let (term, _) = decoded.map_err(|_| badarg())?;
@@ -397,14 +397,14 @@ fn get_stash(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 fn clear_stash(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    match state(caller, arguments[0])?.stash.take() {
+    match state(caller, &arguments[0])?.stash.take() {
         Some(_) => Ok(atoms::OK),
         None => Err(failure("error")),
     }
 }
 
 fn set_stash(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let mut state = state(caller, arguments[0])?;
+    let mut state = state(caller, &arguments[0])?;
     if state.stash.is_some() {
         return Err(failure("error"));
     }
@@ -414,18 +414,18 @@ fn set_stash(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 fn get_buffer_size(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    Ok(Term::small(state(caller, arguments[0])?.chunk.into()))
+    Ok(Term::small(state(caller, &arguments[0])?.chunk.into()))
 }
 
 fn set_buffer_size(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let mut state = state(caller, arguments[0])?;
+    let mut state = state(caller, &arguments[0])?;
     state.chunk = int(arguments[1])?;
     Ok(atoms::OK)
 }
 
 /// `enqueue(Z, [Binary])`: `ok`, or `{continue, Rest}`.
 fn enqueue(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let mut state = state(caller, arguments[0])?;
+    let mut state = state(caller, &arguments[0])?;
     if state.stream.is_none() {
         return Err(failure("not_initialized"));
     }
@@ -433,7 +433,8 @@ fn enqueue(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let mut rest = arguments[1];
     let mut taken = Vec::new();
     while rest.is_cons() && taken.len() < TAKEN {
-        let bits = rest.head().bits().filter(|bits| bits.is_binary()).ok_or_else(badarg)?;
+        let head = rest.head();
+        let bits = head.bits().filter(|bits| bits.is_binary()).ok_or_else(badarg)?;
         taken.push(Bytes::copy_from_slice(&bits.to_bytes()));
         rest = rest.tail();
     }

@@ -8,7 +8,7 @@ use atoll_loader::{BitFlags, SegmentType};
 use atoll_term::{Allocate, Bits, Build, HEAP_BINARY_LIMIT, Kind, OffHeapBinary, Term, atoms};
 
 use crate::bit_writer::{BitWriter, Fault};
-use crate::raw_bits::{Room, fresh, set_small};
+use crate::raw_bits::{Room, set_small};
 use crate::{Class, Exception, utf};
 
 /// Most bits of a bitstring: 16 GiB. Larger sizes are a `system_limit` instead of the end of the machine.
@@ -74,7 +74,7 @@ impl Part<'_> {
         }
         match self.size {
             PartSize::Units(size) => size_in_bits(size, self.unit).map_err(|_| Fault::Size),
-            PartSize::All => Ok(self.term().bits().ok_or(Fault::Type)?.length),
+            PartSize::All => Ok(self.term().bits().ok_or(Fault::Type)?.length()),
             PartSize::Undefined => {
                 let code_point = self.term().to_u64().ok_or(Fault::Type)?;
                 Ok(utf::encode(code_point, self.kind, self.flags).ok_or(Fault::Type)?.1)
@@ -233,10 +233,9 @@ pub fn begin<H: Allocate + ?Sized>(heap: &mut H, bits: usize) -> Building {
         let term = heap.heap_bits(bits);
         (term, Room::of_fresh_heap_bits(term))
     } else {
-        let binary = OffHeapBinary::new(bytes, bytes);
-        let handle = heap.binary_handle(binary);
+        let handle = heap.binary_handle(OffHeapBinary::new(bytes, bytes));
         let term = if bits.is_multiple_of(8) { handle } else { heap.sub_bits(handle, 0, bits) };
-        (term, Room::of_claimed(fresh(binary), bytes))
+        (term, Room::of_fresh_handle(handle, bytes))
     };
     Building { writer: BitWriter::new(room, 0, bits), term, extended_to: None }
 }
@@ -254,10 +253,10 @@ pub fn append<H: Allocate + ?Sized>(
     private: bool,
 ) -> Result<Building, Fault> {
     let old = value.bits().ok_or(Fault::Type)?;
-    if !old.length.is_multiple_of(unit.max(1).into()) {
+    if !old.length().is_multiple_of(unit.max(1).into()) {
         return Err(Fault::Unit);
     }
-    if old.length + added > MAX_BITS {
+    if old.length() + added > MAX_BITS {
         return Err(Fault::Size);
     }
     match extend(heap, value, old, added, private) {
@@ -280,25 +279,24 @@ fn extend<H: Allocate + ?Sized>(
     }
     let underlying = value.boxed_terms()[2];
     let binary = underlying.off_heap_binary()?;
-    let (from, to) = (old.start + old.length, old.start + old.length + added);
+    let (from, to) = (old.start() + old.length(), old.start() + old.length() + added);
     if !private && !from.is_multiple_of(8) || !binary.claim(from.div_ceil(8), to.div_ceil(8)) {
         return None;
     }
     let writer = BitWriter::new(Room::of_claimed(binary, to.div_ceil(8)), from, to);
     Some(match private {
         true => Building { writer, term: value, extended_to: Some(to) },
-        false => Building { writer, term: heap.sub_bits(underlying, old.start, to), extended_to: None },
+        false => Building { writer, term: heap.sub_bits(underlying, old.start(), to), extended_to: None },
     })
 }
 
 #[cold]
 fn append_to_copy<H: Allocate + ?Sized>(heap: &mut H, old: Bits<'_>, added: usize) -> Building {
-    let bits = old.length + added;
+    let bits = old.length() + added;
     let bytes = bits.div_ceil(8);
-    let binary = OffHeapBinary::new((bytes * 2).max(APPEND_CAPACITY), bytes);
-    let handle = heap.binary_handle(binary);
+    let handle = heap.binary_handle(OffHeapBinary::new((bytes * 2).max(APPEND_CAPACITY), bytes));
     let term = heap.sub_bits(handle, 0, bits);
-    let mut writer = BitWriter::new(Room::of_claimed(fresh(binary), bytes), 0, bits);
+    let mut writer = BitWriter::new(Room::of_fresh_handle(handle, bytes), 0, bits);
     let copied = writer.put_run(old);
     debug_assert!(copied.is_some());
     Building { writer, term, extended_to: None }

@@ -34,7 +34,7 @@ pub fn new_context(value: Term) -> Option<[Term; CONTEXT_ARITY]> {
             [start, end, underlying] => (start, end, underlying),
             _ => return None,
         },
-        Kind::HeapBits | Kind::BinaryHandle => (Term::small(0), Term::small(value.bits()?.length as i64), value),
+        Kind::HeapBits | Kind::BinaryHandle => (Term::small(0), Term::small(value.bits()?.length() as i64), value),
         _ => return None,
     };
     Some([start, start, end, underlying])

@@ -18,7 +18,7 @@ pub(crate) fn of_underlying<H: Allocate + ?Sized>(heap: &mut H, underlying: Term
     }
     // A handle is no value of its own while its binary can grow.
     let is_fixed = underlying.off_heap_binary().is_none_or(|binary| binary.used() == binary.capacity());
-    if is_fixed && whole.length == length {
+    if is_fixed && whole.length() == length {
         return underlying;
     }
     heap.sub_bits(underlying, start, start + length)
@@ -27,17 +27,17 @@ pub(crate) fn of_underlying<H: Allocate + ?Sized>(heap: &mut H, underlying: Term
 /// `length` bits from bit `from` of a bitstring; `None` if they do not lie inside, or the term is no bitstring.
 pub fn part<H: Allocate + ?Sized>(heap: &mut H, bitstring: Term, from: usize, length: usize) -> Option<Term> {
     let bits = bitstring.bits()?;
-    if from.checked_add(length)? > bits.length {
+    if from.checked_add(length)? > bits.length() {
         return None;
     }
-    if length == bits.length {
+    if length == bits.length() {
         return Some(bitstring);
     }
     let underlying = match bitstring.boxed_kind() {
         Some(Kind::SubBits) => bitstring.boxed_terms()[2],
         _ => bitstring,
     };
-    Some(of_underlying(heap, underlying, bits.start + from, length))
+    Some(of_underlying(heap, underlying, bits.start() + from, length))
 }
 
 /// `binary_part(Binary, Position, Length)`, in bytes; a negative length counts back from the position.
@@ -54,7 +54,7 @@ pub fn binary_part<H: Allocate + ?Sized>(
         let (position, length) = (position.as_small()?, length.as_small()?);
         let other = position.checked_add(length)?;
         let (from, to) = (usize::try_from(position.min(other)).ok()?, usize::try_from(position.max(other)).ok()?);
-        let bytes = binary.bits()?.length / 8;
+        let bytes = binary.bits()?.length() / 8;
         (to <= bytes).then_some((from * 8, (to - from) * 8))
     };
     range().and_then(|(from, length)| part(heap, binary, from, length)).ok_or(Exception::badarg())

@@ -73,7 +73,7 @@ fn is_multiple(length: usize, unit: usize) -> bool {
 #[inline(always)]
 fn whole_bits(value: Term) -> Option<usize> {
     match value.boxed_kind()? {
-        Kind::HeapBits | Kind::BinaryHandle | Kind::SubBits => Some(value.bits()?.length),
+        Kind::HeapBits | Kind::BinaryHandle | Kind::SubBits => Some(value.bits()?.length()),
         _ => None,
     }
 }
@@ -97,7 +97,7 @@ mod tests {
         let values = [Term::small(5), Term::small(0x1234), Term::NIL, tail];
         let made = create(&mut heap, &segments, &values).expect("all values are as they ought to be");
         let bits = made.bits().expect("a bitstring");
-        assert_eq!(bits.length, 51);
+        assert_eq!(bits.length(), 51);
         // 101 00110100 00010010 00000001 00000010 10101011 11001101
         assert_eq!(
             bits.to_bytes()[..],

@@ -87,21 +87,21 @@ impl BitWriter {
 
     /// Writes a run of bits.
     pub(crate) fn put_run(&mut self, run: Bits<'_>) -> Option<()> {
-        if run.length > self.remaining() {
+        if run.length() > self.remaining() {
             return None;
         }
         let (bytes, start) = run.touched();
         let mut done = 0;
         if start == 0 && self.position.is_multiple_of(8) {
-            let (index, count) = (self.position / 8, run.length / 8);
+            let (index, count) = (self.position / 8, run.length() / 8);
             self.room.range(index, index + count).copy_from_slice(&bytes[..count]);
             done = count * 8;
             self.position += done;
         }
-        while done < run.length {
+        while done < run.length() {
             // After an odd start this brings the target to a byte boundary, so that the rest is stored by words.
             let odd = self.position % 8;
-            let length = (run.length - done).min(if odd == 0 { 64 } else { 8 - odd });
+            let length = (run.length() - done).min(if odd == 0 { 64 } else { 8 - odd });
             self.put(bits::read(bytes, start + done, length), length)?;
             done += length;
         }
@@ -179,10 +179,10 @@ impl BitWriter {
     pub fn binary(&mut self, value: Term, bits: Option<usize>, unit: u16) -> Result<(), Fault> {
         let run = value.bits().ok_or(Fault::Type)?;
         let length = match bits {
-            Some(bits) if bits > run.length => return Err(Fault::Short),
+            Some(bits) if bits > run.length() => return Err(Fault::Short),
             Some(bits) => bits,
-            None if !run.length.is_multiple_of(unit.max(1).into()) => return Err(Fault::Unit),
-            None => run.length,
+            None if !run.length().is_multiple_of(unit.max(1).into()) => return Err(Fault::Unit),
+            None => run.length(),
         };
         self.put_run(run.slice(0, length)).ok_or(Fault::Size)
     }

@@ -121,7 +121,7 @@ pub fn tuple_size(tuple: Term) -> Result<Term, Exception> {
 pub fn size(term: Term) -> Result<Term, Exception> {
     match term.view() {
         View::Tuple(elements) => Ok(count(elements.len())),
-        View::Bits(bits) => Ok(count(bits.length / 8)),
+        View::Bits(bits) => Ok(count(bits.length() / 8)),
         _ => Err(Exception::badarg()),
     }
 }
@@ -131,7 +131,7 @@ pub fn size(term: Term) -> Result<Term, Exception> {
 #[inline]
 fn bits_of(term: Term) -> Option<usize> {
     match term.bits() {
-        Some(bits) => Some(bits.length),
+        Some(bits) => Some(bits.length()),
         None => Context::of(term).map(|context| context.remaining()),
     }
 }

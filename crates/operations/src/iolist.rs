@@ -17,12 +17,13 @@ pub enum Piece<'h> {
 ///
 /// # Errors
 /// `badarg`: something else is in it, or `visit` refuses a piece
-pub fn visit<'h>(term: Term, mut visit: impl FnMut(Piece<'h>) -> Option<()>) -> Result<(), Exception> {
-    let mut later: Vec<Term> = Vec::new();
+pub fn visit<'h>(term: &'h Term, mut visit: impl FnMut(Piece<'h>) -> Option<()>) -> Result<(), Exception> {
+    let mut later: Vec<&Term> = Vec::new();
     let mut current = Some(term);
     while let Some(mut term) = current {
         // Along the tails; of the heads only lists are put off, with the tail that follows them.
-        while let View::Cons(head, tail) = term.view() {
+        while term.is_cons() {
+            let [head, tail] = term.cons_cell();
             let piece = match head.view() {
                 View::Small(byte @ 0..=255) => Piece::Byte(byte as u8),
                 View::Bits(bits) => Piece::Bits(bits),
@@ -53,11 +54,11 @@ pub fn visit<'h>(term: Term, mut visit: impl FnMut(Piece<'h>) -> Option<()>) -> 
 /// Bits of a list whose pieces may be bitstrings.
 fn size_in_bits(term: Term, whole_bytes: bool) -> Result<usize, Exception> {
     let mut size = 0usize;
-    visit(term, |piece| {
+    visit(&term, |piece| {
         size += match piece {
             Piece::Byte(_) => 8,
             Piece::Bits(bits) if whole_bytes && !bits.is_binary() => return None,
-            Piece::Bits(bits) => bits.length,
+            Piece::Bits(bits) => bits.length(),
         };
         Some(())
     })?;
@@ -78,7 +79,7 @@ pub fn iolist_size(term: Term) -> Result<usize, Exception> {
 /// `badarg`
 pub fn iolist_bytes(term: Term) -> Result<Vec<u8>, Exception> {
     let mut bytes = Vec::new();
-    visit(term, |piece| {
+    visit(&term, |piece| {
         match piece {
             Piece::Byte(byte) => bytes.push(byte),
             Piece::Bits(bits) if bits.is_binary() => bytes.extend_from_slice(&bits.to_bytes()),
@@ -95,7 +96,7 @@ fn gather<H: Allocate + ?Sized>(heap: &mut H, term: Term, whole_bytes: bool) -> 
         return Err(Exception::system_limit());
     }
     let mut building = bit_construct::begin(heap, bits);
-    visit(term, |piece| match piece {
+    visit(&term, |piece| match piece {
         Piece::Byte(byte) => building.writer.byte(byte),
         Piece::Bits(bits) => building.writer.put_run(bits),
     })?;
@@ -152,7 +153,7 @@ pub fn binary_part_to_list<H: Allocate + ?Sized>(
     let bits = binary.bits().ok_or(Exception::badarg())?;
     let position = |term: Term| {
         let position = usize::try_from(term.as_small()?).ok()?;
-        (1..=bits.length / 8).contains(&position).then_some(position)
+        (1..=bits.length() / 8).contains(&position).then_some(position)
     };
     match (position(start), position(stop)) {
         (Some(start), Some(stop)) if start <= stop => {
@@ -168,7 +169,7 @@ pub fn binary_part_to_list<H: Allocate + ?Sized>(
 /// `badarg`
 pub fn bitstring_to_list<H: Allocate + ?Sized>(heap: &mut H, bitstring: Term) -> Result<Term, Exception> {
     let bits = bitstring.bits().ok_or(Exception::badarg())?;
-    let (whole, rest) = (bits.length / 8 * 8, bits.length % 8);
+    let (whole, rest) = (bits.length() / 8 * 8, bits.length() % 8);
     let tail = if rest == 0 {
         Term::NIL
     } else {

@@ -77,7 +77,7 @@ fn show(term: Term) -> String {
         View::Atom(atom) => atoms::atom_name(atom).to_string(),
         View::Bits(bits) => {
             let bytes: String = bits.to_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
-            format!("<{}:{bytes}>", bits.length)
+            format!("<{}:{bytes}>", bits.length())
         }
         _ => compound(term, show),
     }
@@ -94,9 +94,9 @@ pub(crate) fn source(term: Term) -> String {
         }
         View::Atom(atom) => format!("'{}'", atoms::atom_name(atom)),
         View::Bits(bits) => {
-            let whole = bits.length / 8;
+            let whole = bits.length() / 8;
             let mut parts: Vec<String> = (0..whole).map(|index| bits.byte(index).to_string()).collect();
-            let rest = bits.length % 8;
+            let rest = bits.length() % 8;
             if rest != 0 {
                 parts.push(format!("{}:{rest}", bits.byte(whole) >> (8 - rest)));
             }
@@ -112,7 +112,7 @@ fn compound(term: Term, show: fn(Term) -> String) -> String {
             format!("{{{}}}", elements.iter().map(|term| show(*term)).collect::<Vec<_>>().join(","))
         }
         View::Map(map) => {
-            let mut pairs: Vec<(Term, Term)> = atoll_term::map::MapIter::new(map).collect();
+            let mut pairs: Vec<(Term, Term)> = atoll_term::map::MapIter::new(&map).collect();
             pairs.sort_by(|(a, _), (b, _)| atoll_term::compare_exact(*a, *b));
             let texts: Vec<String> =
                 pairs.iter().map(|(key, value)| format!("{}=>{}", show(*key), show(*value))).collect();

@@ -35,6 +35,11 @@ impl Room {
         NonNull::new(term.underlying_bytes().cast_mut()).map_or(Room::EMPTY, |first| Room { first, length })
     }
 
+    /// The first `length` bytes of a binary that was made for this handle, which nobody else has seen yet.
+    pub(crate) fn of_fresh_handle(handle: Term, length: usize) -> Room {
+        handle.off_heap_binary().map_or(Room::EMPTY, |binary| Room::of_claimed(binary, length))
+    }
+
     /// The first `length` bytes of a binary of which the caller owns those that it is going to write.
     pub(crate) fn of_claimed(binary: &OffHeapBinary, length: usize) -> Room {
         match NonNull::new(binary.data()) {
@@ -51,10 +56,4 @@ impl Room {
         // writer, and readers of the same object look only at bytes below those that the writer owns.
         unsafe { std::slice::from_raw_parts_mut(self.first.as_ptr().add(from), to - from) }
     }
-}
-
-/// The head of a binary that was just made.
-pub(crate) fn fresh<'h>(binary: NonNull<OffHeapBinary>) -> &'h OffHeapBinary {
-    // SAFETY: the caller has just made the binary and is about to hand its one count to a handle on the heap.
-    unsafe { binary.as_ref() }
 }

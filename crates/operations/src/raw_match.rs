@@ -73,7 +73,7 @@ impl Context {
 
     /// The underlying bytes up to the end of the match.
     #[inline(always)]
-    pub(crate) fn bytes<'h>(&self) -> &'h [u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         // SAFETY: the match ends inside of the underlying data, which the context keeps alive and nobody changes.
         unsafe { std::slice::from_raw_parts(self.first(), self.end().div_ceil(8)) }
     }

@@ -135,7 +135,7 @@ struct Walk {
 /// The part of a binary from this byte on; the binary itself if that is all of it.
 fn part(heap: &mut (impl Build + ?Sized), binary: Term, from: usize) -> Term {
     match binary.bits() {
-        Some(bits) if from > 0 => heap.part_of_bits(binary, from * 8, bits.length - from * 8),
+        Some(bits) if from > 0 => heap.part_of_bits(binary, from * 8, bits.length() - from * 8),
         _ => binary,
     }
 }

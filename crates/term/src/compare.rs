@@ -43,7 +43,7 @@ pub fn compare_exact(a: Term, b: Term) -> Ordering {
 
 /// Order of two bitstrings: by bits, then the shorter first.
 pub(crate) fn compare_bits(a: Bits, b: Bits) -> Ordering {
-    let common = a.length.min(b.length);
+    let common = a.length().min(b.length());
     let (short_a, short_b) = (a.slice(0, common), b.slice(0, common));
     let whole = common / 8;
     let order = match (short_a.aligned_bytes(), short_b.aligned_bytes()) {
@@ -55,7 +55,7 @@ pub(crate) fn compare_bits(a: Bits, b: Bits) -> Ordering {
             .find(|order| order.is_ne())
             .unwrap_or(Ordering::Equal),
     };
-    order.then(a.length.cmp(&b.length))
+    order.then(a.length().cmp(&b.length()))
 }
 
 /// What remains to be done when the comparison at hand has its result.
@@ -150,7 +150,7 @@ fn compare_slow(a: Term, b: Term, exact: bool) -> Ordering {
             if a == b {
                 continue;
             }
-            let relation = relation(*a, *b, exact);
+            let relation = relation(a, b, exact);
             if let Relation::Ordered(order) = relation {
                 if order.is_ne() {
                     result = order;
@@ -172,7 +172,7 @@ fn compare_slow(a: Term, b: Term, exact: bool) -> Ordering {
                     (left, right) = (inner_a, inner_b);
                 }
                 Relation::HashedMaps => {
-                    frames.push(compare_hashed(*a, *b, exact));
+                    frames.push(compare_hashed(a, b, exact));
                     // The frame takes the first result as that of nothing.
                     (left, right) = (&[], &[]);
                 }
@@ -220,8 +220,8 @@ fn compare_slow(a: Term, b: Term, exact: bool) -> Ordering {
 }
 
 /// The frame that finds the order of two hashed maps of the same size.
-fn compare_hashed<'h>(a: Term, b: Term, exact: bool) -> Frame<'h> {
-    let cells = |map| Cells::of(map);
+fn compare_hashed<'h>(a: &'h Term, b: &'h Term, exact: bool) -> Frame<'h> {
+    let cells = |map: &'h Term| Cells::of(map);
     // Maps with the same keys have the same shape, so their leaves come in the same order.
     if cells(a).zip(cells(b)).all(|(left, right)| exactly_equal(left[0], right[0])) {
         return Frame::LeastDifference(Box::new(LeastDifference {
@@ -233,8 +233,8 @@ fn compare_hashed<'h>(a: Term, b: Term, exact: bool) -> Frame<'h> {
             was_exact: exact,
         }));
     }
-    let only_in = |map, other, order| {
-        cells(map).filter(move |cell| map::get(other, cell[0]).is_none()).map(move |cell| (&cell[..1], order))
+    let only_in = |map: &'h Term, other: &'h Term, order| {
+        cells(map).filter(move |cell| map::get(*other, cell[0]).is_none()).map(move |cell| (&cell[..1], order))
     };
     let candidates: Vec<_> = only_in(a, b, Ordering::Less).chain(only_in(b, a, Ordering::Greater)).collect();
     Frame::LeastKey(Box::new(LeastKey { candidates, best: 0, next: 0, was_exact: exact }))
@@ -264,11 +264,11 @@ fn rank(view: &View, exact: bool) -> u8 {
 }
 
 /// The relation of two terms with different words.
-fn relation<'h>(a: Term, b: Term, exact: bool) -> Relation<'h> {
+fn relation<'h>(a: &'h Term, b: &'h Term, exact: bool) -> Relation<'h> {
     if a.is_cons() && b.is_cons() {
         return Relation::Inside(a.cons_cell(), b.cons_cell());
     }
-    let (view_a, view_b): (View<'h>, View<'h>) = (a.view(), b.view());
+    let (view_a, view_b) = (a.view(), b.view());
     let ranks = rank(&view_a, exact).cmp(&rank(&view_b, exact));
     if ranks.is_ne() {
         return Relation::Ordered(ranks);
@@ -280,8 +280,8 @@ fn relation<'h>(a: Term, b: Term, exact: bool) -> Relation<'h> {
             Ordering::Equal => return Relation::Inside(a, b),
             order => order,
         },
-        (View::Map(a), View::Map(b)) => match map::map_size(a).cmp(&map::map_size(b)) {
-            Ordering::Equal if map::is_flat(a) && map::is_flat(b) => {
+        (View::Map(map_a), View::Map(map_b)) => match map::map_size(map_a).cmp(&map::map_size(map_b)) {
+            Ordering::Equal if map::is_flat(map_a) && map::is_flat(map_b) => {
                 return Relation::FlatMaps(a.boxed_terms(), b.boxed_terms());
             }
             Ordering::Equal => return Relation::HashedMaps,

@@ -65,7 +65,7 @@ fn same(a: Term, b: Term, mode: Mode) -> bool {
             if a == b {
                 continue;
             }
-            match relation(*a, *b, mode) {
+            match relation(a, b, mode) {
                 Relation::Same => {}
                 Relation::Different => return false,
                 Relation::Inside(inner_left, inner_right, inner_mode) => {
@@ -87,7 +87,7 @@ fn same(a: Term, b: Term, mode: Mode) -> bool {
 }
 
 /// The relation of two terms with different words.
-fn relation<'h>(a: Term, b: Term, mode: Mode) -> Relation<'h> {
+fn relation<'h>(a: &'h Term, b: &'h Term, mode: Mode) -> Relation<'h> {
     if a.is_cons() && b.is_cons() {
         let (a, b) = (a.cons_cell(), b.cons_cell());
         if mode == Mode::MapChildren {
@@ -123,7 +123,7 @@ fn relation<'h>(a: Term, b: Term, mode: Mode) -> Relation<'h> {
         }
         (Kind::HeapBits | Kind::SubBits | Kind::BinaryHandle, Kind::HeapBits | Kind::SubBits | Kind::BinaryHandle) => {
             match (a.bits(), b.bits()) {
-                (Some(a), Some(b)) => is(a.length == b.length && compare_bits(a, b).is_eq()),
+                (Some(a), Some(b)) => is(a.length() == b.length() && compare_bits(a, b).is_eq()),
                 _ => Relation::Different,
             }
         }
@@ -154,7 +154,7 @@ fn relation<'h>(a: Term, b: Term, mode: Mode) -> Relation<'h> {
     }
 }
 
-fn same_value<'h>(a: Term, b: Term) -> Relation<'h> {
+fn same_value<'h>(a: &Term, b: &Term) -> Relation<'h> {
     match compare_numbers(a.view(), b.view()) {
         Some(order) if order.is_eq() => Relation::Same,
         _ => Relation::Different,

@@ -52,7 +52,7 @@ pub fn put<H: Allocate + ?Sized>(heap: &mut H, map: Term, key: Term, value: Term
         Ok(place) => flat::replace(heap, map, place, value),
         Err(place) if map_size(map) < FLAT_MAP_LIMIT => flat::insert(heap, map, place, key, value),
         Err(_) => {
-            let pairs: Vec<(Term, Term)> = MapIter::new(map).chain([(key, value)]).collect();
+            let pairs: Vec<(Term, Term)> = MapIter::new(&map).chain([(key, value)]).collect();
             bulk::from_pairs(heap, &pairs)
         }
     }
@@ -93,7 +93,7 @@ pub fn remove<H: Allocate + ?Sized>(heap: &mut H, map: Term, key: Term) -> Optio
         return hashed::remove(heap, map, key);
     }
     let place = flat::find(map, key).ok()?;
-    Some((flat::values(map)[place], flat::remove(heap, map, place)))
+    Some((flat::values(&map)[place], flat::remove(heap, map, place)))
 }
 
 /// A map of these pairs; of several with the same key, the last one counts.
@@ -114,17 +114,17 @@ pub fn merge<H: Allocate + ?Sized>(heap: &mut H, first: Term, second: Term) -> T
         return second;
     }
     if is_flat(first) && is_flat(second) {
-        let pairs: Vec<(Term, Term)> = MapIter::new(second).collect();
+        let pairs: Vec<(Term, Term)> = MapIter::new(&second).collect();
         return flat::put_many(heap, first, &pairs);
     }
     if second_size <= first_size / MERGE_PUT_RATIO {
-        return MapIter::new(second).fold(first, |map, (key, value)| put(heap, map, key, value));
+        return MapIter::new(&second).fold(first, |map, (key, value)| put(heap, map, key, value));
     }
     if first_size <= second_size / MERGE_PUT_RATIO {
-        let missing = MapIter::new(first).filter(|(key, _)| get(second, *key).is_none());
+        let missing = MapIter::new(&first).filter(|(key, _)| get(second, *key).is_none());
         return missing.fold(second, |map, (key, value)| put(heap, map, key, value));
     }
-    let pairs: Vec<(Term, Term)> = MapIter::new(first).chain(MapIter::new(second)).collect();
+    let pairs: Vec<(Term, Term)> = MapIter::new(&first).chain(MapIter::new(&second)).collect();
     bulk::from_pairs(heap, &pairs)
 }
 
@@ -134,12 +134,12 @@ fn list_of<H: Allocate + ?Sized>(heap: &mut H, map: Term, element: impl Fn(&mut 
     if is_flat(map) {
         let mut elements = [Term::NIL; FLAT_MAP_LIMIT];
         let size = map_size(map);
-        for (place, (key, value)) in elements.iter_mut().zip(MapIter::new(map)) {
+        for (place, (key, value)) in elements.iter_mut().zip(MapIter::new(&map)) {
             *place = element(heap, key, value);
         }
         return heap.list(elements[..size].iter().copied());
     }
-    MapIter::new(map).fold(Term::NIL, |list, (key, value)| {
+    MapIter::new(&map).fold(Term::NIL, |list, (key, value)| {
         let element = element(heap, key, value);
         heap.cons(element, list)
     })

@@ -51,11 +51,11 @@ pub fn to_string(term: Term) -> String {
 /// What remains to be written.
 enum Task<'h> {
     Text(&'static str),
-    Term(Term, usize),
+    Term(&'h Term, usize),
     /// Elements, each with a separator in front, and the bracket behind the last one.
     Terms(&'h [Term], usize, &'static str),
     /// Tail of a list whose elements before it are written.
-    Tail(Term, usize),
+    Tail(&'h Term, usize),
     Pairs(Box<MapIter<'h>>, usize, &'static str),
 }
 
@@ -65,7 +65,7 @@ type Tasks<'h> = SmallVec<[Task<'h>; 8]>;
 pub fn write(out: &mut String, term: Term, options: TextOptions) {
     let end = out.len().saturating_add(options.limit);
     let mut tasks = Tasks::new();
-    tasks.push(Task::Term(term, 0));
+    tasks.push(Task::Term(&term, 0));
     while let Some(task) = tasks.pop() {
         if out.len() >= end {
             out.push_str("...");
@@ -79,13 +79,14 @@ pub fn write(out: &mut String, term: Term, options: TextOptions) {
             Task::Terms([first, rest @ ..], depth, bracket) => {
                 out.push(',');
                 tasks.push(Task::Terms(rest, depth, bracket));
-                tasks.push(Task::Term(*first, depth));
+                tasks.push(Task::Term(first, depth));
             }
             Task::Tail(tail, depth) => {
                 if tail.is_cons() {
+                    let [head, tail] = tail.cons_cell();
                     out.push(',');
-                    tasks.push(Task::Tail(tail.tail(), depth));
-                    tasks.push(Task::Term(tail.head(), depth));
+                    tasks.push(Task::Tail(tail, depth));
+                    tasks.push(Task::Term(head, depth));
                 } else if tail.is_nil() {
                     out.push(']');
                 } else {
@@ -94,7 +95,7 @@ pub fn write(out: &mut String, term: Term, options: TextOptions) {
                     tasks.push(Task::Term(tail, depth));
                 }
             }
-            Task::Pairs(mut pairs, depth, separator) => match pairs.next() {
+            Task::Pairs(mut pairs, depth, separator) => match pairs.next_in_place() {
                 None => out.push('}'),
                 Some((key, value)) => {
                     out.push_str(separator);
@@ -108,7 +109,7 @@ pub fn write(out: &mut String, term: Term, options: TextOptions) {
     }
 }
 
-fn one(out: &mut String, term: Term, depth: usize, options: TextOptions, end: usize, tasks: &mut Tasks) {
+fn one<'h>(out: &mut String, term: &'h Term, depth: usize, options: TextOptions, end: usize, tasks: &mut Tasks<'h>) {
     match term.view() {
         View::Small(value) => put(out, format_args!("{value}")),
         View::Big(big) => {
@@ -121,10 +122,11 @@ fn one(out: &mut String, term: Term, depth: usize, options: TextOptions, end: us
         },
         View::Atom(atom) => write_atom(out, atom_name(atom)),
         View::Nil => out.push_str("[]"),
-        View::Cons(..) if options.strings && is_printable_list(term) => {
-            write_string(out, std::iter::successors(Some(term), |cell| cell.is_cons().then(|| cell.tail())), end);
+        View::Cons(..) if options.strings && is_printable_list(*term) => {
+            write_string(out, std::iter::successors(Some(*term), |cell| cell.is_cons().then(|| cell.tail())), end);
         }
-        View::Cons(head, tail) => {
+        View::Cons(..) => {
+            let [head, tail] = term.cons_cell();
             out.push('[');
             tasks.push(Task::Tail(tail, depth + 1));
             tasks.push(Task::Term(head, depth + 1));
@@ -135,13 +137,13 @@ fn one(out: &mut String, term: Term, depth: usize, options: TextOptions, end: us
                 [] => out.push('}'),
                 [first, rest @ ..] => {
                     tasks.push(Task::Terms(rest, depth + 1, "}"));
-                    tasks.push(Task::Term(*first, depth + 1));
+                    tasks.push(Task::Term(first, depth + 1));
                 }
             }
         }
-        View::Map(map) => {
+        View::Map(_) => {
             out.push_str("#{");
-            tasks.push(Task::Pairs(Box::new(MapIter::new(map)), depth + 1, ""));
+            tasks.push(Task::Pairs(Box::new(MapIter::new(term)), depth + 1, ""));
         }
         View::Bits(bits) => write_bits(out, bits, options.strings, end),
         View::Fun(fun) => {
@@ -264,8 +266,8 @@ pub fn write_atom(out: &mut String, name: &str) {
 }
 
 fn write_bits(out: &mut String, bits: Bits, strings: bool, end: usize) {
-    let whole = bits.length / 8;
-    let rest = bits.length % 8;
+    let whole = bits.length() / 8;
+    let rest = bits.length() % 8;
     let bytes = bits.to_bytes();
     if strings && rest == 0 && whole > 0 && bytes.iter().all(|byte| matches!(byte, 0x20..=0x7e)) {
         out.push_str("<<\"");

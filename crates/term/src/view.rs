@@ -1,5 +1,5 @@
-//! Reading terms: every term is one of the cases of [`View`]. These functions follow pointers, so they rest on
-//! the one invariant of [`Term`]: whoever holds a term across a collection has given it as a root.
+//! Reading terms: every term is one of the cases of [`View`]. These functions follow pointers, so they rest on the one invariant of
+//! [`Term`]. What they show is borrowed from the term: it lives no longer than the variable, slice or object that the term lies in.
 
 use num_bigint::{BigInt, Sign};
 
@@ -122,11 +122,10 @@ pub struct Fun<'h> {
 #[derive(Clone, Copy)]
 pub struct Bits<'h> {
     /// First byte of the underlying data.
-    pub base: *const u8,
+    base: *const u8,
     /// First bit, counted from the most significant bit of `base`.
-    pub start: usize,
-    /// Number of bits.
-    pub length: usize,
+    start: usize,
+    length: usize,
     marker: std::marker::PhantomData<&'h [u8]>,
 }
 
@@ -135,6 +134,18 @@ impl<'h> Bits<'h> {
     pub fn of_slice(bytes: &'h [u8], start: usize, length: usize) -> Bits<'h> {
         assert!(start + length <= bytes.len() * 8);
         Bits { base: bytes.as_ptr(), start, length, marker: std::marker::PhantomData }
+    }
+
+    /// Number of bits.
+    #[inline(always)]
+    pub fn length(&self) -> usize {
+        self.length
+    }
+
+    /// First bit, counted from that of the underlying data.
+    #[inline(always)]
+    pub fn start(&self) -> usize {
+        self.start
     }
 
     /// Whether the length is a whole number of bytes.
@@ -193,7 +204,7 @@ impl<'h> Bits<'h> {
 
 /// A boxed object in place: its header and the words behind it.
 #[inline(always)]
-fn object<'h>(term: Term) -> (Header, &'h [u64]) {
+fn object(term: &Term) -> (Header, &[u64]) {
     // SAFETY: a boxed term points to a whole object (the invariant of `Term`).
     unsafe {
         let header = Header::from_word(*term.pointer());
@@ -239,21 +250,39 @@ impl Term {
 
     /// Head and tail of a cons as they lie in memory (must be a cons).
     #[inline(always)]
-    pub fn cons_cell<'h>(self) -> &'h [Term; 2] {
+    pub fn cons_cell(&self) -> &[Term; 2] {
         debug_assert!(self.is_cons());
         // SAFETY: a cons term points to two words, and `Term` is a transparent wrapper of the word.
         unsafe { &*self.pointer().cast::<[Term; 2]>() }
     }
 
-    /// Elements if this is a tuple.
+    /// Elements if this is a tuple. They live no longer than what the term lies in:
+    ///
+    /// ```compile_fail,E0597
+    /// use atoll_term::{Build, ScratchHeap, Term};
+    ///
+    /// let mut heap = ScratchHeap::new();
+    /// let kept: &[Term];
+    /// {
+    ///     let tuple = heap.tuple(&[Term::NIL]);
+    ///     kept = tuple.tuple_elements().unwrap();
+    /// }
+    /// assert_eq!(kept.len(), 1);
+    /// ```
+    ///
+    /// ```compile_fail,E0515
+    /// fn bytes(binary: atoll_term::Term) -> Option<&'static [u8]> {
+    ///     binary.bits()?.aligned_bytes()
+    /// }
+    /// ```
     #[inline]
-    pub fn tuple_elements<'h>(self) -> Option<&'h [Term]> {
+    pub fn tuple_elements(&self) -> Option<&[Term]> {
         if self.boxed_kind() == Some(Kind::Tuple) { Some(as_terms(object(self).1)) } else { None }
     }
 
     /// The words after the header of a boxed object of any kind that is scanned (must be boxed and not opaque).
     #[inline]
-    pub fn boxed_terms<'h>(self) -> &'h [Term] {
+    pub fn boxed_terms(&self) -> &[Term] {
         debug_assert!(!self.header().is_opaque());
         as_terms(object(self).1)
     }
@@ -261,11 +290,11 @@ impl Term {
     /// Value if this is a float.
     #[inline]
     pub fn as_float(self) -> Option<f64> {
-        if self.boxed_kind() == Some(Kind::Float) { Some(f64::from_bits(object(self).1[0])) } else { None }
+        if self.boxed_kind() == Some(Kind::Float) { Some(f64::from_bits(object(&self).1[0])) } else { None }
     }
 
     /// Large integer if this is one.
-    pub fn as_big<'h>(self) -> Option<Big<'h>> {
+    pub fn as_big(&self) -> Option<Big<'_>> {
         match self.boxed_kind()? {
             Kind::PositiveBig => Some(Big { negative: false, limbs: object(self).1 }),
             Kind::NegativeBig => Some(Big { negative: true, limbs: object(self).1 }),
@@ -363,7 +392,7 @@ impl Term {
 
     /// Bits of a bitstring.
     #[inline]
-    pub fn bits<'h>(self) -> Option<Bits<'h>> {
+    pub fn bits(&self) -> Option<Bits<'_>> {
         let marker = std::marker::PhantomData;
         match self.boxed_kind()? {
             Kind::HeapBits => {
@@ -395,7 +424,7 @@ impl Term {
 
     /// The binary outside of the heap, if this is a handle of one.
     #[inline]
-    pub fn off_heap_binary<'h>(self) -> Option<&'h OffHeapBinary> {
+    pub fn off_heap_binary(&self) -> Option<&OffHeapBinary> {
         if self.boxed_kind() != Some(Kind::BinaryHandle) {
             return None;
         }
@@ -404,7 +433,7 @@ impl Term {
     }
 
     /// The value that a magic reference keeps alive, if this is one.
-    pub fn magic_value<'h>(self) -> Option<&'h MagicValue> {
+    pub fn magic_value(&self) -> Option<&MagicValue> {
         if self.boxed_kind() != Some(Kind::MagicReference) {
             return None;
         }
@@ -414,14 +443,14 @@ impl Term {
 
     /// The term taken apart.
     #[inline]
-    pub fn view<'h>(self) -> View<'h> {
+    pub fn view(&self) -> View<'_> {
         if self.is_cons() {
             return View::Cons(self.head(), self.tail());
         }
         if !self.is_boxed() {
-            return match self {
+            return match *self {
                 _ if self.is_small() => View::Small(self.small_value()),
-                _ if self.is_atom() => View::Atom(self),
+                _ if self.is_atom() => View::Atom(*self),
                 _ if self.is_nil() => View::Nil,
                 _ if self.is_local_pid() => View::Pid(self.immediate_data()),
                 _ if self.is_local_port() => View::Port(self.immediate_data()),
@@ -437,7 +466,7 @@ impl Term {
                 let entry = unsafe { &*(terms[0].small_value() as *const FunEntry) };
                 View::Fun(Fun { entry, creator: terms[1], free: &terms[2..] })
             }
-            Kind::FlatMap | Kind::HashMapRoot => View::Map(self),
+            Kind::FlatMap | Kind::HashMapRoot => View::Map(*self),
             Kind::ExternalFun => {
                 let export = as_terms(words)[0].small_value() as *const Export;
                 // SAFETY: an external fun's word is the address of its export, and exports are never freed.

@@ -12,7 +12,7 @@ fn hashes_are_those_of_erl() {
     let mut failures = Vec::new();
     let mut internal_hashes = 0;
     for record in &answers.records {
-        let &[term, phash2, in_range, range, phash, internal] = fields(*record) else { panic!("a record") };
+        let &[term, phash2, in_range, range, phash, internal] = fields(record) else { panic!("a record") };
         let mut check = |what: &str, given: u64, expected: Term| {
             if expected != Term::small(given as i64) {
                 failures.push(format!("{what}: {given} in {}", to_string(*record)));

@@ -8,7 +8,7 @@ use atoll_term::{Build, ScratchHeap, Term, atoms, exactly_equal};
 use support::{ask, elements, fields};
 
 fn pairs(list: Term) -> Vec<(Term, Term)> {
-    elements(list).iter().map(|pair| (fields(*pair)[0], fields(*pair)[1])).collect()
+    elements(list).iter().map(|pair| (fields(pair)[0], fields(pair)[1])).collect()
 }
 
 fn shortened(record: Term) -> String {
@@ -31,7 +31,7 @@ fn maps_are_those_of_erl() {
     let Some(mut answers) = ask("map", 500) else { return };
     let heap = &mut answers.heap;
     for record in &answers.records {
-        let &[given, listed, walked, keys, values, steps, listed_after, other, merged] = fields(*record) else {
+        let &[given, listed, walked, keys, values, steps, listed_after, other, merged] = fields(record) else {
             panic!("a record")
         };
         let all = pairs(given);
@@ -42,7 +42,7 @@ fn maps_are_those_of_erl() {
         assert_same("keys", *record, list, keys);
         let list = map::values(heap, built);
         assert_same("values", *record, list, values);
-        let walk: Vec<(Term, Term)> = MapIter::new(built).collect();
+        let walk: Vec<(Term, Term)> = MapIter::new(&built).collect();
         let walk: Vec<Term> = walk.iter().map(|(key, value)| heap.tuple(&[*key, *value])).collect();
         let list = heap.list(walk);
         assert_same("iterator", *record, list, walked);
@@ -59,7 +59,7 @@ fn maps_are_those_of_erl() {
         let mut after = built;
         for step in elements(steps) {
             let before = map::map_size(after);
-            match *fields(step) {
+            match *fields(&step) {
                 [_, key, value] => {
                     let had = map::get(after, key);
                     match (map::update(heap, after, key, value), had) {
@@ -104,16 +104,16 @@ fn paths_are_those_of_erl() {
     let Some(mut answers) = ask("paths", 60) else { return };
     let heap = &mut answers.heap;
     for record in &answers.records {
-        let &[listed, paths] = fields(*record) else { panic!("a record") };
+        let &[listed, paths] = fields(record) else { panic!("a record") };
         let built = map::from_pairs(heap, &pairs(listed));
-        let walk: Vec<Term> = MapIter::new(built).map(|(key, _)| key).collect();
+        let walk: Vec<Term> = MapIter::new(&built).map(|(key, _)| key).collect();
         let mut path = Term::small(0);
         let mut start = 0;
         for piece in elements(paths) {
-            let &[last, next_path, next_key] = fields(piece) else { panic!("a piece") };
+            let &[last, next_path, next_key] = fields(&piece) else { panic!("a piece") };
             let end = 1 + walk.iter().position(|key| exactly_equal(*key, last)).expect("a key of the map");
             let next = map::map_next(heap, built, path, NextForm::Iterator, end - start).expect("a path");
-            let innermost = (start..end).fold(next, |next, _| fields(next)[2]);
+            let innermost = (start..end).fold(next, |next, _| fields(&next)[2]);
             assert_same("path", *record, innermost.head(), next_path);
             assert_eq!(innermost.tail(), built);
             assert!(exactly_equal(walk[end], next_key));

@@ -11,7 +11,7 @@ fn order_and_equality_are_those_of_erl() {
     let Some(answers) = ask("order", 20_000) else { return };
     let mut failures = Vec::new();
     for record in &answers.records {
-        let &[a, b, order, exact_order, are_equal, are_exactly_equal] = fields(*record) else { panic!("a record") };
+        let &[a, b, order, exact_order, are_equal, are_exactly_equal] = fields(record) else { panic!("a record") };
         let mut check = |what: &str, given: Term, expected: Term| {
             if given != expected {
                 failures.push(format!("{what}: {} in {}", to_string(given), to_string(*record)));

@@ -35,7 +35,7 @@ fn strings_are_latin1() {
 fn shortest_floats_are_those_of_erl() {
     let Some(answers) = ask("float", 10_000) else { return };
     for record in &answers.records {
-        let &[float, shortest, scientific] = fields(*record) else { panic!("a record") };
+        let &[float, shortest, scientific] = fields(record) else { panic!("a record") };
         let value = float.as_float().expect("a float");
         let characters = |bits: Term| String::from_utf8(bits.bits().unwrap().to_bytes().into_owned()).unwrap();
         assert_eq!(text::float_shortest(value), characters(shortest));

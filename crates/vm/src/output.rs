@@ -131,7 +131,7 @@ fn serve(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 fn formatted(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let remembered = caller.own.rare().dictionary.erase(atoms::IO_REQUEST);
     let mut served = atoms::STANDARD_IO;
-    if let Some(&[from, reply_as, latin1, stream]) = remembered.and_then(Term::tuple_elements) {
+    if let Some(&[from, reply_as, latin1, stream]) = remembered.as_ref().and_then(Term::tuple_elements) {
         let encoding = if latin1 == atoms::TRUE { Encoding::Latin1 } else { Encoding::Utf8 };
         let result = put_characters(caller, stream, arguments[0], encoding);
         reply(caller, from, reply_as, result);

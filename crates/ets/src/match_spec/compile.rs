@@ -43,8 +43,7 @@ pub fn compile(specification: Term, dialect: Dialect) -> Result<Compiled, Vec<St
         let kind = if specification.is_cons() { "proper list" } else { "list" };
         return Err(vec![format!("Match programs are not in a {kind}.")]);
     };
-    let triples = |part: &Term| part.tuple_elements().and_then(|elements| <&[Term; 3]>::try_from(elements).ok());
-    let Some(parts) = parts.iter().map(triples).collect::<Option<Vec<_>>>() else {
+    let Some(parts) = parts.iter().map(triple).collect::<Option<Vec<_>>>() else {
         return Err(vec!["Match program part is not a tuple of arity 3.".into()]);
     };
     let clauses = parts.iter().map(|[head, guards, body]| clause(&mut context, *head, *guards, *body)).collect();
@@ -53,6 +52,11 @@ pub fn compile(specification: Term, dialect: Dialect) -> Result<Compiled, Vec<St
     } else {
         Err(context.faults)
     }
+}
+
+/// The head, guards and body of a clause.
+fn triple(part: &Term) -> Option<&[Term; 3]> {
+    part.tuple_elements().and_then(|elements| elements.try_into().ok())
 }
 
 fn clause(context: &mut Context, head: Term, guards: Term, body: Term) -> Clause {
@@ -112,7 +116,7 @@ fn pattern(context: &mut Context, head: Term) -> (Vec<PatternOperation>, BTreeMa
                 PatternOperation::Cons
             }
             View::Map(map) => {
-                let pairs: Vec<(Term, Term)> = map::MapIter::new(map).collect();
+                let pairs: Vec<(Term, Term)> = map::MapIter::new(&map).collect();
                 let mut keys = Vec::with_capacity(pairs.len());
                 for (key, _) in &pairs {
                     if let Some(open) = first_open(*key) {
@@ -141,7 +145,7 @@ pub(crate) fn first_open(term: Term) -> Option<Term> {
             View::Atom(_) if crate::partial::is_open(term) => return Some(term),
             View::Tuple(elements) => pending.extend(elements.iter().rev()),
             View::Cons(head, tail) => pending.extend([tail, head]),
-            View::Map(map) => pending.extend(map::MapIter::new(map).flat_map(|(key, value)| [key, value])),
+            View::Map(map) => pending.extend(map::MapIter::new(&map).flat_map(|(key, value)| [key, value])),
             _ => {}
         }
     }

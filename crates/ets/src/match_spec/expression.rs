@@ -86,7 +86,7 @@ impl Compiler<'_> {
             View::Cons(..) => return self.list(term, tasks),
             View::Tuple(elements) => return self.tuple(term, elements, tasks),
             View::Map(map) => {
-                let pairs: Vec<(Term, Term)> = map::MapIter::new(map).collect();
+                let pairs: Vec<(Term, Term)> = map::MapIter::new(&map).collect();
                 tasks.push(Task::Emit(Operation::Map(pairs.len())));
                 tasks.extend(pairs.iter().rev().flat_map(|(key, value)| [*value, *key]).map(Task::Expression));
                 return;

@@ -160,7 +160,8 @@ impl KeptProgram {
     }
 
     fn part(&self, index: usize) -> Term {
-        let parts = self.stored.term().tuple_elements().unwrap_or_default();
+        let parts = self.stored.term();
+        let parts = parts.tuple_elements().unwrap_or_default();
         parts.get(index).copied().unwrap_or(Term::NIL)
     }
 

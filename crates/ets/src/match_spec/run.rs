@@ -104,7 +104,8 @@ impl<'p> Matcher<'p> {
         match &self.source {
             Source::Own(constants) => Value::own(constants[index]),
             Source::Kept(kept) => {
-                let constants = kept.part(1).tuple_elements().unwrap_or_default();
+                let constants = kept.part(1);
+                let constants = constants.tuple_elements().unwrap_or_default();
                 Value { term: constants[index], foreign: true }
             }
         }

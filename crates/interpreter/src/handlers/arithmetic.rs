@@ -270,7 +270,7 @@ fn quick_result(function: u8, argument: Term) -> Option<i64> {
         // The smallest integer has no counterpart among small ones.
         ABS => argument.as_small().map(i64::abs).filter(|value| *value <= atoll_term::SMALL_MAX),
         BYTE_SIZE => match argument.boxed_kind()? {
-            Kind::HeapBits | Kind::BinaryHandle => Some(argument.bits()?.length.div_ceil(8) as i64),
+            Kind::HeapBits | Kind::BinaryHandle => Some(argument.bits()?.length().div_ceil(8) as i64),
             _ => None,
         },
         TUPLE_SIZE => argument.tuple_elements().map(|elements| elements.len() as i64),

@@ -114,7 +114,7 @@ fn own(caller: &mut Caller<'_>, descriptor: OwnedFd) -> Outcome {
     ok(caller, reference)
 }
 
-fn file<'h>(reference: Term) -> Result<&'h Arc<File>, Interrupt> {
+fn file(reference: &Term) -> Result<&Arc<File>, Interrupt> {
     reference.magic_value().and_then(|value| value.0.downcast_ref::<Arc<File>>()).ok_or_else(badarg)
 }
 
@@ -134,7 +134,7 @@ pub fn with_file<T>(
 /// # Errors
 /// `badarg`: no reference to a file
 pub fn handle(reference: Term) -> Result<Result<Handle, Errno>, Interrupt> {
-    Ok(file(reference)?.open.lock().clone().ok_or(Errno::INVAL))
+    Ok(file(&reference)?.open.lock().clone().ok_or(Errno::INVAL))
 }
 
 /// Whether files of this type make readers and writers wait for others.
@@ -213,14 +213,14 @@ fn open(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 fn close(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let file = Arc::clone(file(arguments[0])?);
+    let file = Arc::clone(file(&arguments[0])?);
     let result = dirty::away(caller, arguments, || Ok(move || file.close()))?;
     done(caller, result)
 }
 
 /// What OTP's janitor does with files whose owner has ended; here they are closed already.
 fn delayed_close(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let _ = file(arguments[0])?.close();
+    let _ = file(&arguments[0])?.close();
     Ok(atoms::OK)
 }
 

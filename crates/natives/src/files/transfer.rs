@@ -211,14 +211,15 @@ fn length_of(pieces: &Pieces<'_>) -> usize {
 type Pieces<'h> = Vec<Cow<'h, [u8]>>;
 
 /// The first binaries of a list, and the rest of it.
-fn pieces<'h>(mut list: Term) -> Result<(Pieces<'h>, Term), Interrupt> {
+fn pieces(mut list: &Term) -> Result<(Pieces<'_>, Term), Interrupt> {
     let mut pieces = Vec::new();
     while list.is_cons() && pieces.len() < PIECES {
-        let bits = list.head().bits().filter(|bits| bits.is_binary()).ok_or_else(badarg)?;
+        let [head, tail] = list.cons_cell();
+        let bits = head.bits().filter(|bits| bits.is_binary()).ok_or_else(badarg)?;
         pieces.push(bits.to_bytes());
-        list = list.tail();
+        list = tail;
     }
-    if list.is_list() { Ok((pieces, list)) } else { Err(badarg()) }
+    if list.is_list() { Ok((pieces, *list)) } else { Err(badarg()) }
 }
 
 /// Writes all of the pieces; returns how many bytes they have.
@@ -242,7 +243,7 @@ fn write_all(
 }
 
 fn write(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let (pieces, rest) = pieces(arguments[1])?;
+    let (pieces, rest) = pieces(&arguments[1])?;
     let result = match (dirty::result(caller, arguments)?, handle(arguments[0])?) {
         (Some(result), _) => result,
         (None, Ok(file)) if file.may_block(length_of(&pieces)) => {
@@ -262,7 +263,7 @@ fn write(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 fn pwrite(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let offset = position(arguments[1])?;
-    let (pieces, rest) = pieces(arguments[2])?;
+    let (pieces, rest) = pieces(&arguments[2])?;
     let result = match (dirty::result(caller, arguments)?, handle(arguments[0])?, offset) {
         (Some(result), _, _) => result,
         (None, Ok(file), Ok(offset)) => {

@@ -60,7 +60,7 @@ fn set(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     if arguments[1] == OTP.get() {
         return set_own(caller, arguments[0], number, value);
     }
-    let (socket, level) = (socket(arguments[0])?, level(arguments[1])?);
+    let (socket, level) = (socket(&arguments[0])?, level(arguments[1])?);
     let bytes = if native == 0 {
         let Some(option) = find(level, number).filter(|option| option.access != Access::Read) else {
             return invalid(caller, "socket_option");
@@ -125,7 +125,7 @@ fn buffer(value: Term) -> Option<(usize, usize)> {
 }
 
 fn set_own(caller: &mut Caller<'_>, reference: Term, number: i32, value: Term) -> Outcome {
-    let socket = socket(reference)?;
+    let socket = socket(&reference)?;
     let mut state = socket.lock();
     if matches!(number, own::DESCRIPTOR | own::DOMAIN) || !(own::DEBUG..=own::REGISTERED).contains(&number) {
         let what = caller.heap().tuple(&[atom("otp_socket_option"), Term::small(number.into())]);
@@ -169,7 +169,7 @@ fn get(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     if arguments[1] == OTP.get() {
         return get_own(caller, arguments[0], number);
     }
-    let (socket, level) = (socket(arguments[0])?, level(arguments[1])?);
+    let (socket, level) = (socket(&arguments[0])?, level(arguments[1])?);
     let Some(option) = find(level, number).filter(|option| option.access != Access::Set) else {
         return invalid(caller, "socket_option");
     };
@@ -201,7 +201,7 @@ fn get_of_kind(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 fn get_own(caller: &mut Caller<'_>, reference: Term, number: i32) -> Outcome {
-    let socket = socket(reference)?;
+    let socket = socket(&reference)?;
     let state = socket.lock();
     let settings = state.settings;
     if number == own::REGISTERED {
@@ -228,7 +228,7 @@ fn get_own(caller: &mut Caller<'_>, reference: Term, number: i32) -> Outcome {
 /// `nif_getopt(Socket, Level, Option, integer | boolean | Bytes | Binary)`
 fn get_native(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let (socket, level, number, wanted) =
-        (socket(arguments[0])?, level(arguments[1])?, int(arguments[2])?, arguments[3]);
+        (socket(&arguments[0])?, level(arguments[1])?, int(arguments[2])?, arguments[3]);
     let state = socket.lock();
     let Some(descriptor) = open_descriptor(&state) else { return closed(caller) };
     let is_number = wanted == INTEGER.get() || wanted == BOOLEAN.get();

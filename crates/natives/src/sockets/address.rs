@@ -118,7 +118,8 @@ fn number<T: TryFrom<i64>>(address: Term, key: &Name) -> Option<T> {
 }
 
 fn binary(address: Term, key: &Name) -> Option<Vec<u8>> {
-    let bits = map::get(address, key.get())?.bits().filter(|bits| bits.is_binary())?;
+    let value = map::get(address, key.get())?;
+    let bits = value.bits().filter(|bits| bits.is_binary())?;
     Some(bits.to_bytes().into_owned())
 }
 

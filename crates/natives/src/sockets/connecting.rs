@@ -24,7 +24,7 @@ pub const BUILT_INS: &[BuiltIn] = &[
 
 /// `nif_connect(Socket, Handle, Address)`; for who is connecting it asks what came of it.
 fn connect(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let socket = socket(arguments[0])?;
+    let socket = socket(&arguments[0])?;
     let handle = Handle::of(arguments[1]).ok_or_else(badarg)?;
     let Some(address) = address::decode(arguments[2]) else { return invalid(caller, "sockaddr") };
     let mut state = socket.lock();
@@ -51,7 +51,7 @@ fn connect(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 /// `nif_connect(Socket)`: what came of it.
 fn finish(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let socket = socket(arguments[0])?;
+    let socket = socket(&arguments[0])?;
     let mut state = socket.lock();
     if state.phase != Phase::Open {
         return closed(caller);
@@ -72,7 +72,7 @@ fn finish(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 /// `nif_accept(Socket, Handle)`
 fn accept(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let socket = socket(arguments[0])?;
+    let socket = socket(&arguments[0])?;
     let handle = Handle::of(arguments[1]).ok_or_else(badarg)?;
     let mut state = socket.lock();
     if state.phase != Phase::Open {

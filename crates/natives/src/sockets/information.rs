@@ -48,7 +48,7 @@ fn all(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
 }
 
 fn one(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let socket = socket(arguments[0])?;
+    let socket = socket(&arguments[0])?;
     let mut state = socket.lock();
     let (closing, closed) = (state.phase != Phase::Open, state.phase == Phase::Closed);
     let of_reading = [

@@ -131,7 +131,7 @@ fn flags(heap: &mut (impl Build + ?Sized), flags: i32) -> Term {
 
 /// `nif_ioctl(Socket, gifconf)`
 fn configuration(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let (socket, number) = (socket(arguments[0])?, int(arguments[1])?);
+    let (socket, number) = (socket(&arguments[0])?, int(arguments[1])?);
     let state = socket.lock();
     let Some(descriptor) = open_descriptor(&state) else { return closed(caller) };
     if number != GET_CONFIGURATION {
@@ -159,7 +159,7 @@ fn ask(descriptor: &OwnedFd, number: i32, request: &mut Request) -> Result<(), E
 
 /// `nif_ioctl(Socket, Request, Name | Index)`
 fn get(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let (socket, number) = (socket(arguments[0])?, int(arguments[1])?);
+    let (socket, number) = (socket(&arguments[0])?, int(arguments[1])?);
     let state = socket.lock();
     let Some(descriptor) = open_descriptor(&state) else { return closed(caller) };
     let is_known = [GET_FLAGS, GET_MTU, GET_HARDWARE, GET_INDEX, GET_QUEUE, GET_MAP].contains(&number);
@@ -209,7 +209,7 @@ fn get(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 /// The flags with those of a map `#{Flag => boolean()}` set or reset.
 fn changed(before: u16, changes: Term) -> Option<u16> {
     let mut flags = before;
-    for (flag, value) in changes.is_map().then(|| MapIter::new(changes))? {
+    for (flag, value) in changes.is_map().then(|| MapIter::new(&changes))? {
         let flag = u16::try_from(flag.as_small()?).ok()?;
         match value {
             atoms::TRUE => flags |= flag,
@@ -222,7 +222,7 @@ fn changed(before: u16, changes: Term) -> Option<u16> {
 
 /// `nif_ioctl(Socket, Request, Name, Value)`
 fn set(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let (socket, number, value) = (socket(arguments[0])?, int(arguments[1])?, arguments[3]);
+    let (socket, number, value) = (socket(&arguments[0])?, int(arguments[1])?, arguments[3]);
     let state = socket.lock();
     let Some(descriptor) = open_descriptor(&state) else { return closed(caller) };
     let is_known = [SET_FLAGS, SET_MTU, SET_QUEUE].contains(&number);

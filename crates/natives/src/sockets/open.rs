@@ -136,7 +136,7 @@ fn adopt(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 fn bind(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let socket = socket(arguments[0])?;
+    let socket = socket(&arguments[0])?;
     let Some(address) = address::decode(arguments[1]) else { return invalid(caller, "sockaddr") };
     let mut state = socket.lock();
     let Some(descriptor) = open_descriptor(&state) else { return closed(caller) };
@@ -151,7 +151,7 @@ pub fn open_descriptor(state: &State) -> Option<&OwnedFd> {
 }
 
 fn listen(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let (socket, backlog) = (socket(arguments[0])?, int(arguments[1])?);
+    let (socket, backlog) = (socket(&arguments[0])?, int(arguments[1])?);
     let mut state = socket.lock();
     let Some(descriptor) = open_descriptor(&state) else { return closed(caller) };
     let result = rustix::net::listen(descriptor, backlog);
@@ -160,7 +160,7 @@ fn listen(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 fn close(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let socket = socket(arguments[0])?;
+    let socket = socket(&arguments[0])?;
     let mut state = socket.lock();
     if state.phase != Phase::Open {
         return closed(caller);
@@ -180,7 +180,7 @@ fn finalize_close(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     if dirty::result::<()>(caller, arguments)?.is_some() {
         return Ok(atoms::OK);
     }
-    let socket = socket(arguments[0])?;
+    let socket = socket(&arguments[0])?;
     let mut state = socket.lock();
     let Some(descriptor) = socket.end_close(&mut state) else { return closed(caller) };
     drop(state);
@@ -194,7 +194,7 @@ fn finalize_close(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 fn shutdown(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let socket = socket(arguments[0])?;
+    let socket = socket(&arguments[0])?;
     let how = match arguments[1] {
         how if how == READ.get() => rustix::net::Shutdown::Read,
         how if how == WRITE.get() => rustix::net::Shutdown::Write,
@@ -215,7 +215,7 @@ fn name_by(
     arguments: &[Term],
     name: fn(std::os::fd::BorrowedFd<'_>) -> Result<Vec<u8>, Errno>,
 ) -> Outcome {
-    let socket = socket(arguments[0])?;
+    let socket = socket(&arguments[0])?;
     let state = socket.lock();
     let Some(descriptor) = open_descriptor(&state) else { return closed(caller) };
     match name(descriptor.as_fd()) {
@@ -241,7 +241,7 @@ const WRITING: [&str; 4] = ["send", "sendto", "sendmsg", "sendfile"];
 
 /// `nif_cancel(Socket, Operation, Handle)`
 fn cancel(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let socket = socket(arguments[0])?;
+    let socket = socket(&arguments[0])?;
     let handle = Handle::of(arguments[2]).ok_or_else(badarg)?;
     let is_one_of = |names: &[&str]| names.iter().any(|name| crate::support::atom(name) == arguments[1]);
     let wait = match arguments[1] {

@@ -39,7 +39,7 @@ struct Turn<'h> {
     handle: Option<Handle>,
 }
 
-fn turn<'h>(caller: &mut Caller<'_>, reference: Term, handle: Term) -> Result<Turn<'h>, Outcome> {
+fn turn<'h>(caller: &mut Caller<'_>, reference: &'h Term, handle: Term) -> Result<Turn<'h>, Outcome> {
     let socket = socket(reference).map_err(Err)?;
     let handle = match Handle::of(handle) {
         None if handle != ZERO.get() => return Err(Err(badarg())),
@@ -52,8 +52,8 @@ fn turn<'h>(caller: &mut Caller<'_>, reference: Term, handle: Term) -> Result<Tu
     if state.acceptors.first.is_some() {
         return Err(wrong_state(caller));
     }
-    match socket.turn(caller, &mut state, Wait::Read, reference, handle) {
-        Ok(Ok(())) => Ok(Turn { socket, state, reference, handle }),
+    match socket.turn(caller, &mut state, Wait::Read, *reference, handle) {
+        Ok(Ok(())) => Ok(Turn { socket, state, reference: *reference, handle }),
         Ok(Err(result)) => Err(Ok(result)),
         Err(interrupt) => Err(Err(interrupt)),
     }
@@ -108,7 +108,7 @@ fn size(term: Term) -> Result<usize, Interrupt> {
 /// `nif_recv(Socket, Length, Flags, Handle)`
 fn receive(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let (wanted, flags) = (size(arguments[1])?, int(arguments[2])?);
-    let mut turn = match turn(caller, arguments[0], arguments[3]) {
+    let mut turn = match turn(caller, &arguments[0], arguments[3]) {
         Ok(turn) => turn,
         Err(outcome) => return outcome,
     };
@@ -148,7 +148,7 @@ fn receive(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 /// `nif_recvfrom(Socket, Length, Flags, Handle)`
 fn receive_from(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let (wanted, flags) = (size(arguments[1])?, int(arguments[2])?);
-    let mut turn = match turn(caller, arguments[0], arguments[3]) {
+    let mut turn = match turn(caller, &arguments[0], arguments[3]) {
         Ok(turn) => turn,
         Err(outcome) => return outcome,
     };
@@ -172,7 +172,7 @@ fn receive_from(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 /// `nif_recvmsg(Socket, Length, ControlLength, Flags, Handle)`
 fn receive_message(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let (wanted, wanted_control, flags) = (size(arguments[1])?, size(arguments[2])?, int(arguments[3])?);
-    let mut turn = match turn(caller, arguments[0], arguments[4]) {
+    let mut turn = match turn(caller, &arguments[0], arguments[4]) {
         Ok(turn) => turn,
         Err(outcome) => return outcome,
     };

@@ -50,7 +50,7 @@ struct Turn<'h> {
 ///
 /// # Errors
 /// What to return, or to raise, instead.
-fn turn<'h>(caller: &mut Caller<'_>, reference: Term, handle: Term) -> Result<Turn<'h>, Outcome> {
+fn turn<'h>(caller: &mut Caller<'_>, reference: &'h Term, handle: Term) -> Result<Turn<'h>, Outcome> {
     let socket = socket(reference).map_err(Err)?;
     let handle = Handle::of(handle).ok_or_else(|| Err(badarg()))?;
     let mut state = socket.lock();
@@ -60,8 +60,8 @@ fn turn<'h>(caller: &mut Caller<'_>, reference: Term, handle: Term) -> Result<Tu
     if state.connector.first.is_some() {
         return Err(wrong_state(caller));
     }
-    match socket.turn(caller, &mut state, Wait::Write, reference, Some(handle)) {
-        Ok(Ok(())) => Ok(Turn { socket, state, reference, handle }),
+    match socket.turn(caller, &mut state, Wait::Write, *reference, Some(handle)) {
+        Ok(Ok(())) => Ok(Turn { socket, state, reference: *reference, handle }),
         Ok(Err(result)) => Err(Ok(result)),
         Err(interrupt) => Err(Err(interrupt)),
     }
@@ -126,13 +126,13 @@ impl Turn<'_> {
     }
 }
 
-fn bytes<'h>(term: Term) -> Result<Cow<'h, [u8]>, Interrupt> {
+fn bytes(term: &Term) -> Result<Cow<'_, [u8]>, Interrupt> {
     Ok(term.bits().filter(|bits| bits.is_binary()).ok_or_else(badarg)?.to_bytes())
 }
 
 fn send_bytes(caller: &mut Caller<'_>, arguments: &[Term], flags: i32, handle: Term, to: Option<&[u8]>) -> Outcome {
-    let data = bytes(arguments[1])?;
-    let turn = match turn(caller, arguments[0], handle) {
+    let data = bytes(&arguments[1])?;
+    let turn = match turn(caller, &arguments[0], handle) {
         Ok(turn) => turn,
         Err(outcome) => return outcome,
     };
@@ -155,14 +155,18 @@ fn send_to(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 /// The first parts of a message, and whether there are more; `None` if they are no list of binaries.
-fn parts<'h>(list: Term) -> Option<(Vec<Cow<'h, [u8]>>, bool)> {
-    let elements = atoll_operations::list::elements(list)?;
-    let more = elements.len() > MOST_PARTS;
-    let part = |term: &Term| Some(term.bits().filter(|bits| bits.is_binary())?.to_bytes());
-    let parts: Option<Vec<_>> = elements.iter().map(part).collect();
-    let mut parts = parts?;
-    parts.truncate(MOST_PARTS);
-    Some((parts, more))
+fn parts(mut list: &Term) -> Option<(Vec<Cow<'_, [u8]>>, bool)> {
+    let (mut parts, mut more) = (Vec::new(), false);
+    while list.is_cons() {
+        let [head, tail] = list.cons_cell();
+        let part = head.bits().filter(|bits| bits.is_binary())?;
+        more = parts.len() == MOST_PARTS;
+        if !more {
+            parts.push(part.to_bytes());
+        }
+        list = tail;
+    }
+    list.is_nil().then_some((parts, more))
 }
 
 /// `nif_sendmsg(Socket, Message, Flags, Handle, Parts)`
@@ -171,11 +175,11 @@ fn send_message(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     if !message.is_map() {
         return Err(badarg());
     }
-    let target = socket(arguments[0])?;
+    let target = socket(&arguments[0])?;
     if target.lock().phase != Phase::Open {
         return closed(caller);
     }
-    let Some((parts, more)) = parts(arguments[4]) else { return invalid(caller, "iov") };
+    let Some((parts, more)) = parts(&arguments[4]) else { return invalid(caller, "iov") };
     if more && target.kind != libc::SOCK_STREAM {
         return invalid(caller, "iov");
     }
@@ -189,7 +193,7 @@ fn send_message(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         Some(Some(control)) => control,
         None => Vec::new(),
     };
-    let turn = match turn(caller, arguments[0], arguments[3]) {
+    let turn = match turn(caller, &arguments[0], arguments[3]) {
         Ok(turn) => turn,
         Err(outcome) => return outcome,
     };
@@ -202,15 +206,15 @@ fn send_message(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 /// `nif_sendv(Socket, Parts, Handle)`
 fn send_parts(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let target = socket(arguments[0])?;
+    let target = socket(&arguments[0])?;
     if target.lock().phase != Phase::Open {
         return closed(caller);
     }
-    let Some((parts, more)) = parts(arguments[1]) else { return invalid(caller, "iov") };
+    let Some((parts, more)) = parts(&arguments[1]) else { return invalid(caller, "iov") };
     if more && target.kind != libc::SOCK_STREAM {
         return invalid(caller, "iov");
     }
-    let turn = match turn(caller, arguments[0], arguments[2]) {
+    let turn = match turn(caller, &arguments[0], arguments[2]) {
         Ok(turn) => turn,
         Err(outcome) => return outcome,
     };
@@ -238,7 +242,7 @@ fn continue_file(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 fn send_file(caller: &mut Caller<'_>, arguments: &[Term], file: Option<handles::Handle>) -> Outcome {
     let offset = arguments[2].to_i64().and_then(|offset| u64::try_from(offset).ok()).ok_or_else(badarg)?;
     let wanted = arguments[3].to_i64().and_then(|count| usize::try_from(count).ok()).ok_or_else(badarg)?;
-    let mut turn = match turn(caller, arguments[0], arguments[1]) {
+    let mut turn = match turn(caller, &arguments[0], arguments[1]) {
         Ok(turn) => turn,
         Err(outcome) => return outcome,
     };
@@ -283,7 +287,7 @@ fn send_file(caller: &mut Caller<'_>, arguments: &[Term], file: Option<handles::
 
 /// `nif_sendfile(Socket)`: closes a file whose sending was broken off.
 fn forget_file(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let file = socket(arguments[0])?.lock().file.take();
+    let file = socket(&arguments[0])?.lock().file.take();
     drop(file);
     Ok(atoms::OK)
 }

@@ -135,7 +135,7 @@ pub fn wrong_state(caller: &mut Caller<'_>) -> Outcome {
 ///
 /// # Errors
 /// `badarg`
-pub fn socket<'h>(reference: Term) -> Result<&'h Arc<Socket>, Interrupt> {
+pub fn socket(reference: &Term) -> Result<&Arc<Socket>, Interrupt> {
     reference.magic_value().and_then(|value| value.0.downcast_ref::<Arc<Socket>>()).ok_or_else(badarg)
 }
 

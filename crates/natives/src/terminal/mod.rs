@@ -75,7 +75,7 @@ struct Terminal {
     reader: Mutex<Option<Arc<Reader>>>,
 }
 
-fn terminal<'h>(reference: Term) -> Result<&'h Arc<Terminal>, Interrupt> {
+fn terminal(reference: &Term) -> Result<&Arc<Terminal>, Interrupt> {
     reference.magic_value().and_then(|value| value.0.downcast_ref::<Arc<Terminal>>()).ok_or_else(badarg)
 }
 
@@ -154,7 +154,7 @@ fn taken(caller: &mut Caller<'_>, result: Result<(), Errno>) -> Outcome {
 
 /// `tty_init(Terminal, #{input := raw | cooked | disabled})`
 fn init(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let terminal = terminal(arguments[0])?;
+    let terminal = terminal(&arguments[0])?;
     let options = Some(arguments[1]).filter(|options| options.is_map()).ok_or_else(badarg)?;
     let raw = map::get(options, INPUT.get()).ok_or_else(badarg)? == RAW.get();
     match (terminal.is_terminal, raw) {
@@ -171,7 +171,7 @@ fn init(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 /// `tty_init(Terminal, stdout, #{canon, echo, sig => boolean()})`: what is not said is off, signals excepted.
 fn init_with_flags(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let terminal = terminal(arguments[0])?;
+    let terminal = terminal(&arguments[0])?;
     let options = Some(arguments[2]).filter(|options| options.is_map()).ok_or_else(badarg)?;
     if !terminal.is_terminal || !isatty(rustix::stdio::stdin()) {
         return failed(caller, ENOTSUP.get());
@@ -187,7 +187,7 @@ fn init_with_flags(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 /// `tty_set(Terminal)`: the modes that were asked for, once more.
 fn set(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    terminal(arguments[0])?;
+    terminal(&arguments[0])?;
     mode::take_again();
     owned(caller);
     Ok(atoms::OK)
@@ -195,18 +195,18 @@ fn set(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 /// Whether text on the terminal is UTF-8.
 fn set_locale(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    terminal(arguments[0])?;
+    terminal(&arguments[0])?;
     Ok(Term::boolean(atoll_ports::terminal::is_unicode()))
 }
 
 fn encoding(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    terminal(arguments[0])?;
+    terminal(&arguments[0])?;
     Ok(UTF8.get())
 }
 
 /// Whether nobody has hung up on the other side of standard input or an output.
 fn is_open(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    terminal(arguments[0])?;
+    terminal(&arguments[0])?;
     let descriptor = descriptor(arguments[1])?;
     match ready(descriptor, PollFlags::HUP) {
         Ok(flags) if flags.is_empty() => Ok(atoms::TRUE),
@@ -217,7 +217,7 @@ fn is_open(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 fn window_size(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let terminal = terminal(arguments[0])?;
+    let terminal = terminal(&arguments[0])?;
     let Some((columns, rows)) = mode::stated_size(&[rustix::stdio::stdin(), terminal.output]) else {
         return failed(caller, ENOTSUP.get());
     };
@@ -236,14 +236,14 @@ fn select_with_signals(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 fn start_reader(caller: &mut Caller<'_>, reference: Term, wish: Term, signals: Option<Term>) -> Outcome {
-    let terminal = terminal(reference)?;
+    let terminal = terminal(&reference)?;
     let reader = Reader::start(caller, terminal.id, reference, wish, signals)?;
     *terminal.reader.lock() = Some(reader);
     Ok(atoms::OK)
 }
 
 fn read_signal(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let reader = terminal(arguments[0])?.reader.lock().clone();
+    let reader = terminal(&arguments[0])?.reader.lock().clone();
     match reader.and_then(|reader| reader.take_signal()) {
         Some(name) => ok(caller, atom(name)),
         None => failed(caller, ENOTSUP.get()),
@@ -258,7 +258,7 @@ fn ready(descriptor: BorrowedFd<'_>, flags: PollFlags) -> Result<PollFlags, Errn
 
 /// `read_nif(Terminal, Reference)`, `read_nif(Terminal, Reference, Bytes)`
 fn read(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let terminal = terminal(arguments[0])?;
+    let terminal = terminal(&arguments[0])?;
     let most = match arguments.get(2) {
         Some(count) => count.as_small().and_then(|count| usize::try_from(count).ok()).ok_or_else(badarg)?,
         None => BUFFER,
@@ -285,7 +285,7 @@ fn read(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 /// `write_nif(Terminal, Data)`: returns when all is written.
 fn write(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let output = terminal(arguments[0])?.output;
+    let output = terminal(&arguments[0])?.output;
     let result = match dirty::result(caller, arguments)? {
         Some(result) => result,
         None => {

@@ -150,7 +150,7 @@ fn appends_of_any_length_keep_every_older_view() {
     let text = |term: Term| {
         let bits = term.bits().unwrap();
         let all: String = bits.to_bytes().iter().map(|byte| format!("{byte:08b}")).collect();
-        all[..bits.length].to_string()
+        all[..bits.length()].to_string()
     };
     let mut views = vec![(heap.binary(b""), String::new())];
     for _ in 0..2_000 {
@@ -181,7 +181,7 @@ fn private_appends_of_odd_bits() {
         text += &format!("{value:03b}");
     }
     let View::Bits(bits) = whole.view() else { panic!("no bitstring") };
-    assert_eq!(bits.length, text.len());
+    assert_eq!(bits.length(), text.len());
     let found: String = bits.to_bytes().iter().map(|byte| format!("{byte:08b}")).collect();
     assert_eq!(found[..text.len()], text);
 }

@@ -48,7 +48,7 @@ pub fn map_hash_below(key: Term, round: u32) -> u32 {
 
 /// What remains to be hashed.
 enum Task<'h> {
-    Term(Term),
+    Term(&'h Term),
     Terms(&'h [Term]),
     /// What follows is the tail of a list that is no cell.
     LastTail,
@@ -69,7 +69,7 @@ fn constant(hash: &mut Mixer, salt: u32) {
 
 fn run(key: Term, mut hash: Mixer) -> u32 {
     let mut tasks = Tasks::new();
-    let mut next = Some(key);
+    let mut next = Some(&key);
     loop {
         while let Some(term) = next.take() {
             next = one(term, &mut hash, &mut tasks);
@@ -79,7 +79,7 @@ fn run(key: Term, mut hash: Mixer) -> u32 {
             Some(Task::Term(term)) => next = Some(term),
             Some(Task::Terms(terms)) => {
                 if let [first, rest @ ..] = terms {
-                    next = Some(*first);
+                    next = Some(first);
                     if !rest.is_empty() {
                         tasks.push(Task::Terms(rest));
                     }
@@ -87,7 +87,7 @@ fn run(key: Term, mut hash: Mixer) -> u32 {
             }
             Some(Task::LastTail) => constant(&mut hash, SALT_LAST_TAIL),
             Some(Task::Pairs(mut iterator)) => {
-                if let Some((key, value)) = iterator.next() {
+                if let Some((key, value)) = iterator.next_in_place() {
                     tasks.push(Task::Pairs(iterator));
                     tasks.push(Task::Term(value));
                     next = Some(key);
@@ -98,9 +98,9 @@ fn run(key: Term, mut hash: Mixer) -> u32 {
 }
 
 /// Mixes in one term; gives back the first of the terms inside it and leaves the others as tasks.
-fn one<'h>(term: Term, hash: &mut Mixer, tasks: &mut Tasks<'h>) -> Option<Term> {
+fn one<'h>(term: &'h Term, hash: &mut Mixer, tasks: &mut Tasks<'h>) -> Option<&'h Term> {
     match term.view() {
-        View::Small(_) | View::Atom(_) | View::Nil | View::Pid(_) | View::Port(_) => immediate(term, hash),
+        View::Small(_) | View::Atom(_) | View::Nil | View::Pid(_) | View::Port(_) => immediate(*term, hash),
         View::Big(big) => hash.limbs(big.negative, big.limbs),
         View::Float(value) => {
             // 0.0 and -0.0 may be the same key.
@@ -115,7 +115,7 @@ fn one<'h>(term: Term, hash: &mut Mixer, tasks: &mut Tasks<'h>) -> Option<Term> 
         View::Map(map) => {
             hash.one(map_size(map) as u32, SALT_MAP);
             if map_size(map) > 0 {
-                tasks.push(Task::Pairs(Box::new(MapIter::in_list_order(map))));
+                tasks.push(Task::Pairs(Box::new(MapIter::in_list_order(term))));
             }
         }
         View::Bits(bits) => hash.bits(bits),
@@ -151,21 +151,21 @@ fn one<'h>(term: Term, hash: &mut Mixer, tasks: &mut Tasks<'h>) -> Option<Term> 
     None
 }
 
-fn first_of<'h>(terms: &'h [Term], tasks: &mut Tasks<'h>) -> Option<Term> {
+fn first_of<'h>(terms: &'h [Term], tasks: &mut Tasks<'h>) -> Option<&'h Term> {
     let (first, rest) = terms.split_first()?;
     if !rest.is_empty() {
         tasks.push(Task::Terms(rest));
     }
-    Some(*first)
+    Some(first)
 }
 
 /// Mixes in the bytes that a list starts with, four to a word; gives back what comes after them: the first other
 /// element, with the tail behind it left as a task, or the end of the list.
-fn list(mut term: Term, hash: &mut Mixer, tasks: &mut Tasks) -> Term {
+fn list<'h>(mut term: &'h Term, hash: &mut Mixer, tasks: &mut Tasks<'h>) -> &'h Term {
     let (mut word, mut bytes) = (0u32, 0);
     let mut rest = None;
     while term.is_cons() {
-        let [head, tail] = *term.cons_cell();
+        let [head, tail] = term.cons_cell();
         let Some(byte) = head.as_small().and_then(|value| u8::try_from(value).ok()) else {
             rest = Some((head, tail));
             break;

@@ -28,11 +28,11 @@ pub fn phash(term: Term, range: u64) -> u64 {
 }
 
 enum Task<'h> {
-    Term(Term),
+    Term(&'h Term),
     Terms(&'h [Term]),
     Arity(u32),
     /// The tail of a list, which is hashed unlike a list of its own.
-    Tail(Term),
+    Tail(&'h Term),
     ListEnd,
 }
 
@@ -40,13 +40,13 @@ enum Task<'h> {
 pub fn phash_unbounded(term: Term) -> u32 {
     let mut tasks: SmallVec<[Task; 8]> = SmallVec::new();
     let mut hash: u32 = 0;
-    tasks.push(Task::Term(term));
+    tasks.push(Task::Term(&term));
     while let Some(task) = tasks.pop() {
         match task {
             Task::Term(term) => one(term, &mut hash, &mut tasks),
             Task::Terms([first, rest @ ..]) => {
                 tasks.push(Task::Terms(rest));
-                tasks.push(Task::Term(*first));
+                tasks.push(Task::Term(first));
             }
             Task::Terms([]) => {}
             Task::Arity(arity) => step(&mut hash, PORT, arity),
@@ -83,7 +83,7 @@ fn integer(hash: &mut u32, negative: bool, limbs: &[u64]) {
     *hash = hash.wrapping_mul(if negative { NEGATIVE } else { POSITIVE });
 }
 
-fn one<'h>(term: Term, hash: &mut u32, tasks: &mut SmallVec<[Task<'h>; 8]>) {
+fn one<'h>(term: &'h Term, hash: &mut u32, tasks: &mut SmallVec<[Task<'h>; 8]>) {
     match term.view() {
         View::Nil => step(hash, POSITIVE, 1),
         View::Atom(atom) => step(hash, BYTE, atom_hash(atom)),
@@ -135,9 +135,9 @@ fn identifier(hash: &mut u32, kind: ExternalKind, number: u64) {
 }
 
 fn bitstring(hash: &mut u32, bits: Bits) {
-    let whole = bits.length / 8;
+    let whole = bits.length() / 8;
     bytes_of(hash, BYTE, &bits.slice(0, whole * 8).to_bytes());
-    let rest = bits.length % 8;
+    let rest = bits.length() % 8;
     if rest > 0 {
         step(hash, BYTE, u32::from(bits.byte(whole) >> (8 - rest)));
         step(hash, LAST_BITS, rest as u32);
@@ -146,9 +146,9 @@ fn bitstring(hash: &mut u32, bits: Bits) {
 }
 
 /// The bytes that a list starts with, by a shorter rule than that of integers; the rest is left as tasks.
-fn list(mut term: Term, hash: &mut u32, tasks: &mut SmallVec<[Task; 8]>) {
+fn list<'h>(mut term: &'h Term, hash: &mut u32, tasks: &mut SmallVec<[Task<'h>; 8]>) {
     while term.is_cons() {
-        let [head, tail] = *term.cons_cell();
+        let [head, tail] = term.cons_cell();
         match head.as_small() {
             Some(byte @ 0..=255) => step(hash, INTEGER, byte as u32),
             _ => {

@@ -41,16 +41,16 @@ impl Mixer {
     /// Mixes in a bitstring.
     pub fn bits(&mut self, bits: Bits) {
         let start = self.0.wrapping_add(SALT_BYTES);
-        if bits.length == 0 {
+        if bits.length() == 0 {
             self.0 = start;
             return;
         }
-        let whole = bits.length / 8;
+        let whole = bits.length() / 8;
         self.0 = match bits.aligned_bytes() {
             Some(bytes) => block(&bytes[..whole], start),
             None => block(&bits.slice(0, whole * 8).to_bytes(), start),
         };
-        let rest = bits.length % 8;
+        let rest = bits.length() % 8;
         if rest > 0 {
             self.pair(rest as u32, u32::from(bits.byte(whole) >> (8 - rest)), SALT_LAST_BITS);
         }

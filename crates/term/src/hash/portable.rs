@@ -53,7 +53,7 @@ pub fn atom_hash(atom: Term) -> u32 {
 
 /// What remains to be hashed.
 enum Task<'h> {
-    Term(Term),
+    Term(&'h Term),
     Terms(&'h [Term]),
     /// The hash at hand is that of a pair.
     PairDone,
@@ -67,7 +67,7 @@ pub fn hash2(term: Term) -> u32 {
     let mut tasks: SmallVec<[Task; 8]> = SmallVec::new();
     let mut hash = Mixer(0);
     let mut pairs = 0;
-    let mut next = Some(term);
+    let mut next = Some(&term);
     loop {
         while let Some(term) = next.take() {
             next = one(term, &mut hash, &mut pairs, &mut tasks);
@@ -77,7 +77,7 @@ pub fn hash2(term: Term) -> u32 {
             Some(Task::Term(term)) => next = Some(term),
             Some(Task::Terms(terms)) => {
                 if let [first, rest @ ..] = terms {
-                    next = Some(*first);
+                    next = Some(first);
                     if !rest.is_empty() {
                         tasks.push(Task::Terms(rest));
                     }
@@ -88,7 +88,7 @@ pub fn hash2(term: Term) -> u32 {
                 hash.0 = 0;
             }
             Some(Task::Pairs(mut iterator)) => {
-                if let Some((key, value)) = iterator.next() {
+                if let Some((key, value)) = iterator.next_in_place() {
                     tasks.push(Task::Pairs(iterator));
                     tasks.push(Task::PairDone);
                     tasks.push(Task::Term(value));
@@ -105,7 +105,7 @@ pub fn hash2(term: Term) -> u32 {
 }
 
 /// Mixes in one term; gives back the first of the terms inside it and leaves the others as tasks.
-fn one<'h>(term: Term, hash: &mut Mixer, pairs: &mut u32, tasks: &mut SmallVec<[Task<'h>; 8]>) -> Option<Term> {
+fn one<'h>(term: &'h Term, hash: &mut Mixer, pairs: &mut u32, tasks: &mut SmallVec<[Task<'h>; 8]>) -> Option<&'h Term> {
     match term.view() {
         View::Small(value) => {
             if !SHORT_INTEGERS.contains(&value) {
@@ -140,7 +140,7 @@ fn one<'h>(term: Term, hash: &mut Mixer, pairs: &mut u32, tasks: &mut SmallVec<[
             hash.one(map_size(map) as u32, SALT_MAP);
             if map_size(map) > 0 {
                 tasks.push(Task::MapDone(hash.0, *pairs));
-                tasks.push(Task::Pairs(Box::new(MapIter::new(map))));
+                tasks.push(Task::Pairs(Box::new(MapIter::new(term))));
                 (hash.0, *pairs) = (0, 0);
             }
         }
@@ -170,21 +170,21 @@ fn one<'h>(term: Term, hash: &mut Mixer, pairs: &mut u32, tasks: &mut SmallVec<[
     None
 }
 
-fn first_of<'h>(terms: &'h [Term], tasks: &mut SmallVec<[Task<'h>; 8]>) -> Option<Term> {
+fn first_of<'h>(terms: &'h [Term], tasks: &mut SmallVec<[Task<'h>; 8]>) -> Option<&'h Term> {
     let (first, rest) = terms.split_first()?;
     if !rest.is_empty() {
         tasks.push(Task::Terms(rest));
     }
-    Some(*first)
+    Some(first)
 }
 
 /// Mixes in the bytes that a list starts with, four to a word; gives back what comes after them: the first other
 /// element, with the tail behind it left as a task, or the end of the list.
-fn list(mut term: Term, hash: &mut Mixer, tasks: &mut SmallVec<[Task; 8]>) -> Term {
+fn list<'h>(mut term: &'h Term, hash: &mut Mixer, tasks: &mut SmallVec<[Task<'h>; 8]>) -> &'h Term {
     let (mut word, mut bytes) = (0u32, 0);
     let mut rest = None;
     while term.is_cons() {
-        let [head, tail] = *term.cons_cell();
+        let [head, tail] = term.cons_cell();
         let Some(byte) = head.as_small().and_then(|value| u8::try_from(value).ok()) else {
             rest = Some((head, tail));
             break;

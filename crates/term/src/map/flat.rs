@@ -15,19 +15,19 @@ type Words = SmallVec<[Term; FLAT_MAP_LIMIT + 1]>;
 
 /// The keys in their order.
 #[inline]
-pub(super) fn keys<'h>(map: Term) -> &'h [Term] {
+pub(super) fn keys(map: &Term) -> &[Term] {
     map.boxed_terms()[0].boxed_terms()
 }
 
 /// The values in the order of the keys.
 #[inline]
-pub(super) fn values<'h>(map: Term) -> &'h [Term] {
+pub(super) fn values(map: &Term) -> &[Term] {
     &map.boxed_terms()[1..]
 }
 
 #[inline]
 fn place_of(map: Term, key: Term) -> Option<usize> {
-    let keys = keys(map);
+    let keys = keys(&map);
     if let Some(place) = keys.iter().position(|candidate| *candidate == key) {
         return Some(place);
     }
@@ -39,17 +39,17 @@ fn place_of(map: Term, key: Term) -> Option<usize> {
 
 #[inline]
 pub(super) fn get(map: Term, key: Term) -> Option<Term> {
-    place_of(map, key).map(|place| values(map)[place])
+    place_of(map, key).map(|place| values(&map)[place])
 }
 
 /// Where the key is, or where it would go.
 pub(super) fn find(map: Term, key: Term) -> Result<usize, usize> {
-    place_of(map, key).ok_or_else(|| keys(map).partition_point(|other| compare_exact(*other, key).is_lt()))
+    place_of(map, key).ok_or_else(|| keys(&map).partition_point(|other| compare_exact(*other, key).is_lt()))
 }
 
 /// The map with another value at a place; itself if that value is there already.
 pub(super) fn replace<H: Allocate + ?Sized>(heap: &mut H, map: Term, place: usize, value: Term) -> Term {
-    if values(map)[place] == value {
+    if values(&map)[place] == value {
         return map;
     }
     let mut words = Words::from_slice(map.boxed_terms());
@@ -59,7 +59,7 @@ pub(super) fn replace<H: Allocate + ?Sized>(heap: &mut H, map: Term, place: usiz
 
 /// The map with a new pair at a place; it must have room for it.
 pub(super) fn insert<H: Allocate + ?Sized>(heap: &mut H, map: Term, place: usize, key: Term, value: Term) -> Term {
-    let mut new_keys = Words::from_slice(keys(map));
+    let mut new_keys = Words::from_slice(keys(&map));
     new_keys.insert(place, key);
     let mut words = Words::from_slice(map.boxed_terms());
     words.insert(1 + place, value);
@@ -69,7 +69,7 @@ pub(super) fn insert<H: Allocate + ?Sized>(heap: &mut H, map: Term, place: usize
 
 /// The map without the pair at a place.
 pub(super) fn remove<H: Allocate + ?Sized>(heap: &mut H, map: Term, place: usize) -> Term {
-    let mut new_keys = Words::from_slice(keys(map));
+    let mut new_keys = Words::from_slice(keys(&map));
     new_keys.remove(place);
     let mut words = Words::from_slice(map.boxed_terms());
     words.remove(1 + place);
@@ -113,7 +113,7 @@ pub(super) fn put_many<H: Allocate + ?Sized>(heap: &mut H, map: Term, pairs: &[(
     if new_pairs.is_empty() {
         return if words[..] == *map.boxed_terms() { map } else { heap.scanned_object(Kind::FlatMap, 0, &words) };
     }
-    let mut all: Vec<(Term, Term)> = keys(map).iter().copied().zip(words[1..].iter().copied()).collect();
+    let mut all: Vec<(Term, Term)> = keys(&map).iter().copied().zip(words[1..].iter().copied()).collect();
     all.extend(new_pairs);
     if all.len() <= FLAT_MAP_LIMIT { from_pairs(heap, &all) } else { bulk::from_pairs(heap, &all) }
 }

@@ -63,7 +63,7 @@ impl Trail {
 
 /// Bitmap and children of a root or a node.
 #[inline]
-pub(super) fn children<'h>(node: Term) -> (u16, &'h [Term]) {
+pub(super) fn children(node: &Term) -> (u16, &[Term]) {
     let (header, words) = (node.header(), node.boxed_terms());
     let children = if header.kind() == Kind::HashMapRoot { &words[1..] } else { words };
     (header.extra(), children)
@@ -78,13 +78,13 @@ fn place_of(bitmap: u16, bit: u16) -> usize {
 #[inline(never)]
 pub(super) fn get(map: Term, key: Term) -> Option<Term> {
     let mut trail = Trail::new(key);
-    let mut node = map;
+    let mut node = &map;
     loop {
         let (bitmap, children) = children(node);
         if bitmap & trail.bit() == 0 {
             return None;
         }
-        let child = children[place_of(bitmap, trail.bit())];
+        let child = &children[place_of(bitmap, trail.bit())];
         if child.is_cons() {
             let [found, value] = *child.cons_cell();
             return exactly_equal(found, key).then_some(value);
@@ -112,18 +112,18 @@ enum End {
 
 fn descend(map: Term, trail: &mut Trail) -> (Path, End) {
     let mut path = Path::new();
-    let mut node = map;
+    let mut node = &map;
     loop {
         let (bitmap, children) = children(node);
         let bit = trail.bit();
-        path.push((node, bit));
+        path.push((*node, bit));
         if bitmap & bit == 0 {
             return (path, End::Empty);
         }
-        let child = children[place_of(bitmap, bit)];
+        let child = &children[place_of(bitmap, bit)];
         if child.is_cons() {
             let [found, value] = *child.cons_cell();
-            let end = if exactly_equal(found, trail.key) { End::Found(value) } else { End::Other(child) };
+            let end = if exactly_equal(found, trail.key) { End::Found(value) } else { End::Other(*child) };
             return (path, end);
         }
         node = child;
@@ -223,7 +223,7 @@ pub(super) fn remove<H: Allocate + ?Sized>(heap: &mut H, map: Term, key: Term) -
     let size = map_size(map) - 1;
     if size <= FLAT_MAP_LIMIT {
         let pairs: SmallVec<[(Term, Term); FLAT_MAP_LIMIT]> =
-            MapIter::new(map).filter(|(other, _)| !exactly_equal(*other, key)).collect();
+            MapIter::new(&map).filter(|(other, _)| !exactly_equal(*other, key)).collect();
         return Some((value, flat::from_pairs(heap, &pairs)));
     }
     // A node left with a single leaf gives way to the leaf, as does then its parent if it had no other child.
@@ -231,7 +231,7 @@ pub(super) fn remove<H: Allocate + ?Sized>(heap: &mut H, map: Term, key: Term) -
     while path.len() > 1
         && let Some((node, bit)) = path.last()
     {
-        let (bitmap, children) = children(*node);
+        let (bitmap, children) = children(node);
         lone_leaf = match (children, lone_leaf) {
             ([_], Some(leaf)) => Some(leaf),
             ([first, second], None) => {

@@ -16,7 +16,7 @@ pub(crate) struct Cells<'h> {
 
 impl Cells<'_> {
     /// Of this hashed map.
-    pub fn of<'h>(map: Term) -> Cells<'h> {
+    pub fn of(map: &Term) -> Cells<'_> {
         let mut levels = SmallVec::new();
         levels.push(hashed::children(map).1);
         Cells { levels, backward: false }
@@ -40,7 +40,7 @@ impl<'h> Iterator for Cells<'h> {
             if child.is_cons() {
                 return Some(child.cons_cell());
             }
-            self.levels.push(hashed::children(*child).1);
+            self.levels.push(hashed::children(child).1);
         }
     }
 }
@@ -55,15 +55,15 @@ enum Walk<'h> {
 
 impl MapIter<'_> {
     /// Of this map.
-    pub fn new<'h>(map: Term) -> MapIter<'h> {
-        MapIter(match is_flat(map) {
+    pub fn new(map: &Term) -> MapIter<'_> {
+        MapIter(match is_flat(*map) {
             true => Walk::Flat(flat::keys(map).iter().zip(flat::values(map))),
             false => Walk::Hashed(Cells::of(map)),
         })
     }
 
     /// The pairs of this map in the order of `maps:to_list/1`: for other maps than flat ones, the reverse.
-    pub fn in_list_order<'h>(map: Term) -> MapIter<'h> {
+    pub fn in_list_order(map: &Term) -> MapIter<'_> {
         let mut pairs = MapIter::new(map);
         if let Walk::Hashed(cells) = &mut pairs.0 {
             cells.backward = true;
@@ -72,14 +72,21 @@ impl MapIter<'_> {
     }
 }
 
+impl<'h> MapIter<'h> {
+    /// The next pair where it lies.
+    pub fn next_in_place(&mut self) -> Option<(&'h Term, &'h Term)> {
+        match &mut self.0 {
+            Walk::Flat(pairs) => pairs.next(),
+            Walk::Hashed(cells) => cells.next().map(|[key, value]| (key, value)),
+        }
+    }
+}
+
 impl Iterator for MapIter<'_> {
     type Item = (Term, Term);
 
     fn next(&mut self) -> Option<(Term, Term)> {
-        match &mut self.0 {
-            Walk::Flat(pairs) => pairs.next().map(|(key, value)| (*key, *value)),
-            Walk::Hashed(cells) => cells.next().map(|cell| (cell[0], cell[1])),
-        }
+        self.next_in_place().map(|(key, value)| (*key, *value))
     }
 }
 
@@ -124,13 +131,13 @@ pub fn map_next<H: Allocate + ?Sized>(
         _ => return Err(PathError),
     };
     if is_flat(map) {
-        let pairs: SmallVec<[(Term, Term); 32]> = MapIter::new(map).collect();
+        let pairs: SmallVec<[(Term, Term); 32]> = MapIter::new(&map).collect();
         return Ok(match form {
             NextForm::Iterator => nest(heap, &pairs, atoms::NONE),
             NextForm::List(tail) => pairs.iter().rev().fold(tail, |list, pair| pair_before(heap, *pair, list)),
         });
     }
-    let (mut levels, first) = enter(map, &limbs)?;
+    let (mut levels, first) = enter(&map, &limbs)?;
     let mut pairs: Vec<(Term, Term)> = vec![first];
     while pairs.len() < limit.max(1)
         && let Some(cell) = advance(&mut levels)
@@ -171,14 +178,14 @@ fn pair_before<H: Allocate + ?Sized>(heap: &mut H, (key, value): (Term, Term), l
 type Levels<'h> = SmallVec<[(&'h [Term], usize); 8]>;
 
 /// Follows a path to its leaf.
-fn enter<'h>(map: Term, limbs: &[u64]) -> Result<(Levels<'h>, (Term, Term)), PathError> {
+fn enter<'h>(map: &'h Term, limbs: &[u64]) -> Result<(Levels<'h>, (Term, Term)), PathError> {
     let mut levels = Levels::new();
     let mut node = map;
     for step in 0.. {
         let limb = limbs.get(step / STEPS_PER_LIMB).copied().unwrap_or(0);
         let index = (limb >> (PATH_BITS * (step % STEPS_PER_LIMB))) as usize & 0xf;
         let children = hashed::children(node).1;
-        let child = *children.get(index).ok_or(PathError)?;
+        let child = children.get(index).ok_or(PathError)?;
         levels.push((children, index + 1));
         if child.is_cons() {
             return Ok((levels, (child.head(), child.tail())));
@@ -199,7 +206,7 @@ fn advance<'h>(levels: &mut Levels<'h>) -> Option<&'h [Term; 2]> {
         if child.is_cons() {
             return Some(child.cons_cell());
         }
-        levels.push((hashed::children(*child).1, 0));
+        levels.push((hashed::children(child).1, 0));
     }
 }
 

@@ -57,7 +57,7 @@ pub fn ask(kind: &str, count: usize) -> Option<Answers> {
 }
 
 /// The elements of a record.
-pub fn fields<'h>(record: Term) -> &'h [Term] {
+pub fn fields(record: &Term) -> &[Term] {
     record.tuple_elements().expect("a record is a tuple")
 }
 
