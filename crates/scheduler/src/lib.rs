@@ -1,9 +1,11 @@
 //! Schedulers: threads that take runnable processes out of run queues and run them for a time slice each.
 //!
+//! * [`glance`]: what a sleeping scheduler does for those that are in long functions
 //! * [`queue`]: one run queue for each scheduler, by priority
 //! * [`world`]: safepoints, for collectors that stop everybody
 //! * [`Schedulers`]: the threads, work stealing, sleeping and waking, timers
 
+mod glance;
 mod queue;
 mod schedulers;
 mod sync;

@@ -3,7 +3,8 @@
 //! A process that becomes runnable goes to the queue of the scheduler on which that happened, so that processes that
 //! talk to each other stay on one core. A sleeping scheduler is woken when a queue holds more than one process, or
 //! when a process has used its whole slice while others wait: a single process that was woken by one that is
-//! about to wait itself is not worth a second core.
+//! about to wait itself is not worth a second core. If that one does not wait, but enters a function that takes long, a
+//! sleeping scheduler that glances ([`crate::glance`]) sees to the process that was woken, and to timers.
 
 use std::cell::Cell;
 use std::sync::OnceLock;
@@ -15,10 +16,11 @@ use atoll_heap::{Fragment, architecture};
 use atoll_platform::clock;
 use atoll_process::microstates::{State, charged, charged_slice};
 use atoll_process::table::pin;
-use atoll_process::{Entry, Held, Lent, Priority, Queued, Schedule, System, profile, send};
+use atoll_process::{Entry, Held, Lent, Priority, Queued, Running, Schedule, System, profile, send};
 use atoll_term::Term;
-use parking_lot::{Condvar, Mutex};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
+use crate::glance::{Glancer, Progress};
 use crate::queue::RunQueue;
 use crate::wall_time::{Idle, WallTime};
 use crate::world::Gate;
@@ -38,6 +40,8 @@ const KEPT_FRAGMENTS: u32 = 64;
 /// Longest sleep without a timer.
 const LONGEST_SLEEP: Duration = Duration::from_millis(500);
 
+/// Nanoseconds after which a timer is acted on by another scheduler than its own.
+const OVERDUE: i64 = 1_000_000;
 /// Nanoseconds after which a busy scheduler looks after file descriptors.
 const BUSY_POLL: i64 = 200_000;
 
@@ -98,6 +102,12 @@ impl Scheduler {
     fn count_slice(&self) {
         self.slices.store(self.slices.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
+
+    /// What a glance from outside sees.
+    fn glance(&self, index: usize) -> Progress {
+        let is_due = System::get().timers.next_time(index) < clock::monotonic() - OVERDUE;
+        Progress { slices: self.slices.load(Ordering::Relaxed), keeps_waiting: self.queue.len() > 0 || is_due }
+    }
 }
 
 /// All schedulers.
@@ -112,12 +122,16 @@ pub struct Schedulers {
     polling: AtomicBool,
     /// When a busy scheduler polled last.
     polled: AtomicI64,
+    /// Whether a sleeping scheduler looks after those that are in long functions.
+    glancer: Glancer,
     /// Told when a process has ended: its pid and the reason, while its heap still exists.
     on_end: fn(Term, Term),
 }
 
 thread_local! {
     static CURRENT: Cell<usize> = const { Cell::new(usize::MAX) };
+    /// Whether this scheduler runs a process.
+    static RUNS: Cell<bool> = const { Cell::new(false) };
     /// That of the process that this scheduler runs, or ran last.
     static PRIORITY: Cell<Priority> = const { Cell::new(Priority::Low) };
 }
@@ -142,6 +156,7 @@ impl Schedulers {
             poll: OnceLock::new(),
             polling: AtomicBool::new(false),
             polled: AtomicI64::new(0),
+            glancer: Glancer::default(),
             on_end,
         }))
     }
@@ -217,6 +232,7 @@ impl Schedulers {
                 if let Some(turn) = polled {
                     turn.tell();
                 }
+                self.expire_overdue(index);
                 continue;
             };
             pinned.get_or_insert_with(pin);
@@ -242,20 +258,32 @@ impl Schedulers {
     fn enqueue_with(&self, process: Queued, priority: Priority) {
         let current = CURRENT.get();
         if current < self.schedulers.len() {
-            if self.schedulers[current].queue.push(process, priority) > 1 {
+            let waiting = self.schedulers[current].queue.push(process, priority);
+            // The one that runs may go on for long.
+            if waiting > 1 || (RUNS.get() && self.glancer.is_wanted()) {
                 self.wake_one();
             }
         } else {
             self.schedulers[0].queue.push(process, priority);
-            self.wake(0);
+            if !self.wake(0) {
+                self.wake_one();
+            }
         }
     }
 
     /// Runs a process for a slice; returns whether it used all of it.
     #[inline]
     fn run(&self, index: usize, queued: Queued, engine: &mut dyn Engine) -> bool {
-        let mut running = queued.run();
+        let running = queued.run();
         PRIORITY.set(running.process().priority());
+        RUNS.set(true);
+        let used_all = self.run_on(index, running, engine);
+        RUNS.set(false);
+        used_all
+    }
+
+    #[inline]
+    fn run_on(&self, index: usize, mut running: Running, engine: &mut dyn Engine) -> bool {
         if profile::is_on() {
             self.tell_running(index, &mut running.held());
         }
@@ -427,7 +455,7 @@ impl Schedulers {
                     let watches = self.poll.get().is_some_and(|poll| poll.is_needed());
                     let watches = watches && !self.polling.load(Ordering::Relaxed);
                     let limit = if watches { limit.min(WATCH) } else { limit };
-                    let is_late = own.wake.wait_for(&mut asleep, limit).timed_out();
+                    let is_late = self.wait(own, &mut asleep, limit);
                     let now = clock::monotonic();
                     if watches && is_late && now - self.polled.load(Ordering::Relaxed) > WATCH.as_nanos() as i64 {
                         // The others are busy with something that takes long.
@@ -442,6 +470,36 @@ impl Schedulers {
         *asleep = Sleep::Awake;
         self.sleeping.fetch_sub(1, Ordering::SeqCst);
         turn
+    }
+
+    /// Waits until it is woken, or for so long, or until another scheduler keeps something waiting; whether it was not woken.
+    fn wait(&self, own: &Scheduler, asleep: &mut MutexGuard<'_, Sleep>, limit: Duration) -> bool {
+        let Some(mut glances) = self.glancer.take() else { return own.wake.wait_for(asleep, limit).timed_out() };
+        let ends = clock::monotonic() + limit.as_nanos() as i64;
+        loop {
+            let left = ends - clock::monotonic();
+            if left <= 0 {
+                return true;
+            }
+            let step = glances.step().min(Duration::from_nanos(left as u64));
+            if !own.wake.wait_for(asleep, step).timed_out() {
+                return false;
+            }
+            let is_idle = self.sleeping.load(Ordering::SeqCst) == self.schedulers.len();
+            if glances.is_stuck(is_idle, self.schedulers.iter().enumerate().map(|(index, other)| other.glance(index))) {
+                return true;
+            }
+        }
+    }
+
+    /// Acts on timers of schedulers that do not come to it.
+    fn expire_overdue(&self, index: usize) {
+        let now = clock::monotonic();
+        (0..self.schedulers.len()).filter(|other| *other != index).for_each(|other| {
+            if System::get().timers.next_time(other) < now - OVERDUE {
+                expire_timers(other);
+            }
+        });
     }
 
     fn wake_one(&self) {
