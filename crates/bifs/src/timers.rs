@@ -2,7 +2,6 @@
 
 use atoll_heap::architecture;
 use atoll_platform::clock;
-use atoll_process::timers::Action;
 use atoll_process::{BuiltIn, Caller, Outcome, ReferenceId, System, signal};
 use atoll_term::{Build, Term, atoms};
 
@@ -59,9 +58,7 @@ fn start(caller: &mut Caller<'_>, arguments: &[Term], wrapped: bool) -> Outcome 
     let reference_term = reference.term(heap);
     let message = if wrapped { heap.tuple(&[atoms::TIMEOUT, reference_term, message]) } else { message };
     let fragment = architecture().send(Some(heap), message);
-    let system = System::get();
-    let action = Action::Message { destination, fragment, reference };
-    system.timers.start(system.schedule().current(), due, action);
+    System::get().send_at(due, destination, fragment, reference);
     Ok(reference_term)
 }
 
@@ -101,10 +98,8 @@ fn cancel_timer(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         return Err(badarg());
     }
     let cancelled = ReferenceId::of(arguments[0]).and_then(|id| System::get().timers.cancel_reference(id));
-    let due = cancelled.map(|(due, action)| {
-        if let Action::Message { fragment, .. } = action {
-            signal::discard(fragment);
-        }
+    let due = cancelled.map(|(due, fragment)| {
+        signal::discard(fragment);
         due
     });
     give(caller, "cancel_timer", arguments[0], due, how)

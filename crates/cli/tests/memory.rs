@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-/// Three hundred thousand descriptors are seventy megabytes.
+/// Three hundred thousand descriptors are seventy megabytes, and so are as many timers.
 const MOST_BYTES: u64 = 50 << 20;
 
 /// The number behind a name in a file of statistics.
@@ -13,11 +13,11 @@ fn number(statistics: &str, name: &str) -> u64 {
     digits.parse().expect("a number")
 }
 
-#[test]
-fn processes_that_end_are_freed_soon() {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/crowds.erl");
+/// Runs a program on each heap that frees memory; none of them takes more than [`MOST_BYTES`].
+fn check_peak(program: &str) {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/{program}.erl"));
     for heap in ["private", "shared", "hybrid"] {
-        let statistics = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("crowds-{heap}.json"));
+        let statistics = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{program}-{heap}.json"));
         let mut command = Command::new("timeout");
         command.args(["150", env!("CARGO_BIN_EXE_atoll"), "run", "--heap", heap, "--stats"]);
         let output = command.arg(&statistics).arg(&source).output().expect("it runs");
@@ -59,4 +59,14 @@ fn a_large_set_of_roots_is_not_visited_for_each_few_words() {
             assert!(collections < 500, "{heap}, {case}: {collections} collections");
         }
     }
+}
+
+#[test]
+fn processes_that_end_are_freed_soon() {
+    check_peak("crowds");
+}
+
+#[test]
+fn timers_end_with_their_processes() {
+    check_peak("timers_left");
 }

@@ -200,7 +200,7 @@ fn forget(ids: &TableIds, pid: Term, id: u64) {
 
 /// A process has fixed a table.
 pub(crate) fn note_fixation(pid: Term, id: u64) {
-    System::get().table.with(pid, |process| process.has_exit_work.store(true, Ordering::SeqCst));
+    System::get().table.with(pid, |process| process.at_end.note_work());
     note(&REGISTRY.fixed, pid, id);
 }
 
@@ -227,7 +227,7 @@ pub fn create(
     let publish = || {
         REGISTRY.tables.write().insert(id, Arc::clone(&table));
         REGISTRY.references.write().insert(table.reference, Arc::clone(&table));
-        owner.has_exit_work.store(true, Ordering::SeqCst);
+        owner.at_end.note_work();
         note(&REGISTRY.owned, owner.pid, id);
     };
     if !options.named {
@@ -341,7 +341,7 @@ pub fn give_away(term: Term, from: Term, own: &mut Own, to: Term, data: Term) ->
 fn hand_over(table: &Table, held: &mut Held<'_>, to: Term) -> bool {
     let system = System::get();
     note(&REGISTRY.owned, to, table.id);
-    system.table.with(to, |process| process.has_exit_work.store(true, Ordering::SeqCst));
+    system.table.with(to, |process| process.at_end.note_work());
     // As with names: either the process's end sees the mark, and then waits for the table, or this sees that the process has left.
     fence(Ordering::SeqCst);
     if !system.table.contains(to) {

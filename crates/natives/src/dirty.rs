@@ -77,7 +77,7 @@ pub fn start<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Interrupt {
     let pid = caller.process.pid;
-    caller.process.has_exit_work.store(true, Ordering::SeqCst);
+    caller.process.at_end.note_work();
     let mut pool = POOL.lock();
     let number = pool.next;
     pool.next += 1;

@@ -1,7 +1,5 @@
 //! `erl_ddll`: loading drivers. There are none but those that are built in ([`library`]); any other cannot be opened.
 
-use std::sync::atomic::Ordering;
-
 use atoll_operations::list::elements;
 use atoll_operations::{Exception, iolist::iolist_bytes};
 use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, ReferenceId};
@@ -105,7 +103,7 @@ fn use_once(library: &mut Library, pid: Term) {
 
 /// A monitor of the caller's.
 fn watcher(caller: &Caller<'_>, awaited: Awaited) -> Watcher {
-    caller.process.has_exit_work.store(true, Ordering::SeqCst);
+    caller.process.at_end.note_work();
     Watcher { pid: caller.process.pid, reference: ReferenceId::fresh(), awaited }
 }
 
@@ -125,7 +123,7 @@ fn try_load(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     if let Some(reload) = reload {
         return load_again(caller, driver, tell, reload);
     }
-    caller.process.has_exit_work.store(true, Ordering::SeqCst);
+    caller.process.at_end.note_work();
     let (answer, told) = library::with(|all| match all.iter_mut().find(|library| library.name == driver) {
         None => {
             let users = vec![(me, 1)];

@@ -1,7 +1,6 @@
 //! The end of a process: whoever is linked to it or watches it learns of it, and everything is given back.
 
 use std::ptr::NonNull;
-use std::sync::atomic::Ordering;
 
 use atoll_heap::architecture;
 use atoll_term::{Build, Term, atoms};
@@ -22,7 +21,7 @@ pub(crate) fn terminate(held: &mut Held<'_>, reason: Term) {
     let (shared, own) = held.split();
     let pid = shared.pid;
     if own.timer != 0 {
-        system.timers.cancel(own.timer);
+        system.timers.cancel_wait(own.timer);
     }
     if own.flags.traced {
         crate::tracing::event(pid, own, crate::tracing::PROCS, "exit", &[reason]);
@@ -35,8 +34,13 @@ pub(crate) fn terminate(held: &mut Held<'_>, reason: Term) {
     // SAFETY: this thread runs the process and is pinned.
     unsafe { system.table.remove(NonNull::from(shared)) };
     system.forget_names(shared);
-    // After the table, as with names: either this sees the mark, or whoever set it finds no process.
-    if shared.has_exit_work.load(Ordering::SeqCst) {
+    // After the table, as with names: either this sees what another thread has noted, or that thread finds no process.
+    let timers = shared.at_end.timers();
+    if !timers.is_empty() {
+        system.timers.forget_process(pid, timers);
+    }
+    // As above.
+    if shared.at_end.has_work() {
         system.exit_work(pid, own);
     }
     if let Some(rare) = rare {

@@ -5,6 +5,7 @@
 //! another process's message would wait for.
 
 mod activity;
+mod at_end;
 pub mod dictionary;
 pub mod exit;
 pub mod handle;
@@ -30,6 +31,7 @@ pub mod timers;
 pub mod tracing;
 pub mod watch;
 
+pub use at_end::{AtEnd, TimerSets};
 pub use held::{Entry, Held, Lent, Presence, Queued, Running, Stopped};
 pub use inbox::Inbox;
 pub use mailbox::Mailbox;

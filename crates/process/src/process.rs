@@ -11,6 +11,7 @@ use atoll_term::{Export, Term, Word, atoms};
 
 use thin_vec::ThinVec;
 
+use crate::at_end::AtEnd;
 use crate::dictionary::Dictionary;
 use crate::handle::Request;
 use crate::held::{Held, Presence, Queued};
@@ -61,8 +62,8 @@ pub struct Process {
     pub inbox: Inbox,
     /// Whether it was ever registered under a name: see [`crate::System::register`].
     pub registered: AtomicBool,
-    /// Whether its end concerns others than processes (it has owned a table, a file): see [`crate::System::on_exit`].
-    pub has_exit_work: AtomicBool,
+    /// What its end has to do for others than processes.
+    pub at_end: AtEnd,
     /// Was made runnable by a thread that could not tell of it: see [`crate::profile`].
     pub(crate) runnable_untold: AtomicBool,
     priority: AtomicU8,
@@ -232,7 +233,7 @@ impl Process {
             pid,
             inbox: Inbox::default(),
             registered: AtomicBool::new(false),
-            has_exit_work: AtomicBool::new(false),
+            at_end: AtEnd::default(),
             runnable_untold: AtomicBool::new(false),
             priority: AtomicU8::new(priority as u8),
             state: RunState::queued(),

@@ -13,10 +13,11 @@ use crate::held::{Entry, Lent, Presence, Queued, Stopped};
 use crate::ports::Ports;
 use crate::process::{Own, Process};
 use crate::profile;
+use crate::reference::ReferenceId;
 use crate::sequence::{self, Mark};
 use crate::signal::{self, RequestKind, Signal, attach};
 use crate::table::ProcessTable;
-use crate::timers::Timers;
+use crate::timers::{Action, Timers};
 
 /// What a scheduler offers to whoever makes a process runnable.
 pub trait Schedule: Sync {
@@ -153,7 +154,7 @@ impl System {
         SYSTEM.get().expect("the machine is set up before its first process")
     }
 
-    /// Has this called at the end of each process that has [`Process::has_exit_work`] set: it is in the table no more,
+    /// Has this called at the end of each process that has [`crate::AtEnd::has_work`]: it is in the table no more,
     /// whoever watches it knows nothing yet.
     pub fn on_exit(&self, work: ExitWork) {
         self.at_exit.write().push(work);
@@ -277,6 +278,23 @@ impl System {
                 self.deliver_or_answer(*from, sequence::neutral(architecture().send(None, term)));
             }
             _ => {}
+        }
+    }
+
+    /// Sends a message to a pid or a registered name at a time (monotonic nanoseconds). It is forgotten when the process of a pid ends.
+    pub fn send_at(&self, due: i64, destination: Term, fragment: NonNull<Fragment>, reference: ReferenceId) {
+        let set = self.schedule().current();
+        self.timers.start(set, due, Action::Message { destination, fragment, reference });
+        if destination.is_atom() {
+            return;
+        }
+        let is_known = self.table.with(destination, |process| process.at_end.note_timer(set)).is_some();
+        // Either the process's end, which looks at its sets after it has left the table, finds the timer in this one, or this sees that
+        // the process has left. That is so if another thread has noted the set before, too: it may not have looked yet.
+        fence(Ordering::SeqCst);
+        let is_kept = is_known && self.table.contains(destination);
+        if !is_kept && let Some((_, fragment)) = self.timers.cancel_reference(reference) {
+            signal::discard(fragment);
         }
     }
 

@@ -1,7 +1,7 @@
 //! Timers: `receive after`, `send_after`, `start_timer`. One set for each scheduler, so that a process usually
-//! finds the lock free; a timer's number names its set.
+//! finds the lock free; a timer's number names its set. A message to a pid goes away with its process.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
@@ -9,7 +9,9 @@ use atoll_heap::{Fragment, KeptPlace};
 use atoll_term::Term;
 use parking_lot::Mutex;
 
+use crate::at_end::TimerSets;
 use crate::reference::ReferenceId;
+use crate::signal;
 
 /// What happens when a time has come.
 #[derive(Debug)]
@@ -33,10 +35,58 @@ pub enum Action {
 // SAFETY: the fragment is owned by the action.
 unsafe impl Send for Action {}
 
+/// When a timer comes (monotonic nanoseconds), and its number.
+type Place = (i64, u64);
+
 #[derive(Default)]
 struct Set {
-    by_time: BTreeMap<(i64, u64), Action>,
-    times: HashMap<u64, i64>,
+    by_time: BTreeMap<Place, Action>,
+    /// Times of [`Action::Wait`], by their numbers.
+    waits: HashMap<u64, i64>,
+    /// Data of pids that messages go to, and their places.
+    by_process: BTreeSet<(u64, Place)>,
+}
+
+impl Set {
+    fn insert(&mut self, place: Place, action: Action) {
+        match &action {
+            Action::Wait { .. } => {
+                self.waits.insert(place.1, place.0);
+            }
+            Action::Message { destination, .. } if destination.is_atom() => {}
+            Action::Message { destination, .. } => {
+                self.by_process.insert((destination.immediate_data(), place));
+            }
+        }
+        self.by_time.insert(place, action);
+    }
+
+    fn remove(&mut self, place: Place) -> Option<Action> {
+        let action = self.by_time.remove(&place)?;
+        self.forget(place, &action);
+        Some(action)
+    }
+
+    /// The timer of this place is taken out.
+    fn forget(&mut self, place: Place, action: &Action) {
+        match action {
+            Action::Wait { .. } => {
+                self.waits.remove(&place.1);
+            }
+            Action::Message { destination, .. } if destination.is_atom() => {}
+            Action::Message { destination, .. } => {
+                self.by_process.remove(&(destination.immediate_data(), place));
+            }
+        }
+    }
+
+    /// Takes out up to `most` messages to a process.
+    fn take_messages_to(&mut self, pid: Term, most: usize) -> Vec<Action> {
+        let data = pid.immediate_data();
+        let all = (data, (i64::MIN, 0))..=(data, (i64::MAX, u64::MAX));
+        let places: Vec<Place> = self.by_process.range(all).map(|(_, place)| *place).take(most).collect();
+        places.into_iter().filter_map(|place| self.remove(place)).collect()
+    }
 }
 
 struct Shard {
@@ -49,7 +99,7 @@ struct Shard {
 pub struct Timers {
     shards: Vec<Shard>,
     numbers: AtomicU64,
-    references: Mutex<HashMap<ReferenceId, u64>>,
+    references: Mutex<HashMap<ReferenceId, Place>>,
 }
 
 impl Timers {
@@ -72,39 +122,59 @@ impl Timers {
         let shards = self.shards.len() as u64;
         let number = self.numbers.fetch_add(1, Ordering::Relaxed) * shards + (shard as u64 % shards);
         if let Action::Message { reference, .. } = &action {
-            self.references.lock().insert(*reference, number);
+            self.references.lock().insert(*reference, (time, number));
         }
         let shard = self.shard_of(number);
         let mut set = shard.set.lock();
-        set.by_time.insert((time, number), action);
-        set.times.insert(number, time);
+        set.insert((time, number), action);
         shard.next.fetch_min(time, Ordering::Release);
         number
     }
 
-    /// Stops a timer; returns the time when it would have come, and its action, if it has not come yet.
-    pub fn cancel(&self, number: u64) -> Option<(i64, Action)> {
-        let shard = self.shard_of(number);
-        let mut set = shard.set.lock();
-        let time = set.times.remove(&number)?;
-        let action = set.by_time.remove(&(time, number))?;
-        drop(set);
-        if let Action::Message { reference, .. } = &action {
-            self.references.lock().remove(reference);
+    /// Stops the timer of a `receive`, if it has not come yet.
+    pub fn cancel_wait(&self, number: u64) {
+        let mut set = self.shard_of(number).set.lock();
+        if let Some(time) = set.waits.get(&number).copied() {
+            set.remove((time, number));
         }
-        Some((time, action))
     }
 
-    /// Stops the timer of a reference.
-    pub fn cancel_reference(&self, reference: ReferenceId) -> Option<(i64, Action)> {
-        let number = *self.references.lock().get(&reference)?;
-        self.cancel(number)
+    /// Stops the timer of a reference; returns the time when it would have come, and its message, if it has not come yet.
+    pub fn cancel_reference(&self, reference: ReferenceId) -> Option<(i64, NonNull<Fragment>)> {
+        let place = *self.references.lock().get(&reference)?;
+        let action = self.shard_of(place.1).set.lock().remove(place)?;
+        self.references.lock().remove(&reference);
+        match action {
+            Action::Message { fragment, .. } => Some((place.0, fragment)),
+            Action::Wait { .. } => None,
+        }
     }
 
     /// When the timer of a reference comes (monotonic nanoseconds).
     pub fn time_of_reference(&self, reference: ReferenceId) -> Option<i64> {
-        let number = *self.references.lock().get(&reference)?;
-        self.shard_of(number).set.lock().times.get(&number).copied()
+        let place = *self.references.lock().get(&reference)?;
+        self.shard_of(place.1).set.lock().by_time.contains_key(&place).then_some(place.0)
+    }
+
+    /// Takes away what would be sent to a process that has ended, from sets that have had something for it.
+    pub fn forget_process(&self, pid: Term, sets: TimerSets) {
+        /// How many a set is locked for.
+        const PORTION: usize = 100;
+        for (_, shard) in self.shards.iter().enumerate().filter(|(index, _)| sets.may_contain(*index)) {
+            loop {
+                let actions = shard.set.lock().take_messages_to(pid, PORTION);
+                let is_last = actions.len() < PORTION;
+                for action in actions {
+                    if let Action::Message { fragment, reference, .. } = action {
+                        self.references.lock().remove(&reference);
+                        signal::discard(fragment);
+                    }
+                }
+                if is_last {
+                    break;
+                }
+            }
+        }
     }
 
     /// Earliest time in a set, `i64::MAX` if there is none. May be early after a cancelled timer, never late.
@@ -122,9 +192,9 @@ impl Timers {
             if entry.key().0 > now {
                 break;
             }
-            let ((_, number), action) = entry.remove_entry();
-            set.times.remove(&number);
-            due.push((number, action));
+            let (place, action) = entry.remove_entry();
+            set.forget(place, &action);
+            due.push((place.1, action));
         }
         let next = set.by_time.first_key_value().map_or(i64::MAX, |((time, _), _)| *time);
         shard.next.store(next, Ordering::Release);
@@ -173,6 +243,7 @@ impl Timers {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::at_end::AtEnd;
 
     #[test]
     fn timers_come_in_order_and_can_be_cancelled() {
@@ -183,30 +254,20 @@ mod tests {
         timers.start(1, 200, wait(2));
         assert_eq!(timers.next_time(1), 100);
         assert_eq!(timers.next_time(0), i64::MAX);
-        assert!(timers.cancel(early).is_some());
-        assert!(timers.cancel(early).is_none());
+        timers.cancel_wait(early);
+        timers.cancel_wait(early);
         let due = timers.take_due(1, 250);
         assert!(matches!(due[..], [(_, Action::Wait { pid })] if pid == Term::pid(2)));
         assert_eq!(timers.next_time(1), 300);
-        assert!(timers.cancel(late).is_some());
+        timers.cancel_wait(late);
         assert!(timers.take_due(1, 1000).is_empty());
     }
 
     #[test]
     fn messages_are_visited_in_portions() {
         let timers = Timers::new(2);
-        let mut numbers = Vec::new();
-        for value in 0..50 {
-            let mut fragment = Fragment::new(0);
-            // SAFETY: the fragment is new.
-            unsafe { fragment.as_mut().term = Term::small(value) };
-            let (destination, reference) = (Term::pid(1), ReferenceId::fresh());
-            numbers.push(timers.start(
-                value as usize % 2,
-                value % 7,
-                Action::Message { destination, fragment, reference },
-            ));
-        }
+        let references: Vec<ReferenceId> =
+            (0..50).map(|value| message(&timers, value as usize % 2, value % 7, Term::pid(1), value)).collect();
         let (mut place, mut seen) = (Some(KeptPlace::START), Vec::new());
         while let Some(from) = place {
             let before = seen.len();
@@ -215,10 +276,60 @@ mod tests {
         }
         seen.sort_unstable();
         assert!(seen.into_iter().eq(0..50));
-        for number in numbers {
-            let Some((_, Action::Message { fragment, .. })) = timers.cancel(number) else { panic!("no message") };
+        for reference in references {
+            let Some((_, fragment)) = timers.cancel_reference(reference) else { panic!("no message") };
             // SAFETY: the fragment is ours again.
             unsafe { Fragment::free(fragment) };
         }
+        check_empty(&timers);
+    }
+
+    /// Starts a timer that sends a number.
+    fn message(timers: &Timers, set: usize, time: i64, destination: Term, value: i64) -> ReferenceId {
+        let mut fragment = Fragment::new(0);
+        // SAFETY: the fragment is new.
+        unsafe { fragment.as_mut().term = Term::small(value) };
+        let reference = ReferenceId::fresh();
+        timers.start(set, time, Action::Message { destination, fragment, reference });
+        reference
+    }
+
+    fn check_empty(timers: &Timers) {
+        assert!(timers.references.lock().is_empty());
+        for shard in &timers.shards {
+            let set = shard.set.lock();
+            assert!(set.by_time.is_empty() && set.waits.is_empty() && set.by_process.is_empty());
+        }
+    }
+
+    #[test]
+    fn what_is_sent_to_a_process_goes_with_it() {
+        let (timers, at_end) = (Timers::new(20), AtEnd::default());
+        let (ended, other, name) = (Term::pid(7), Term::pid(8), Term::atom(7));
+        let mut references = Vec::new();
+        for value in 0..1_000 {
+            // Two sets, of which the second has a bit in common with one that is empty.
+            let set = [3, 17][value as usize % 2];
+            references.push(message(&timers, set, value % 7, ended, value));
+            at_end.note_timer(set);
+        }
+        let kept = [message(&timers, 3, 5, other, -1), message(&timers, 3, 5, name, -2)];
+        timers.start(3, 6, Action::Wait { pid: other });
+        assert_eq!(timers.time_of_reference(references[13]), Some(6));
+        timers.forget_process(ended, at_end.timers());
+        for reference in references {
+            assert_eq!(timers.time_of_reference(reference), None);
+            assert!(timers.cancel_reference(reference).is_none());
+        }
+        assert_eq!(kept.map(|reference| timers.time_of_reference(reference)), [Some(5); 2]);
+        let due = timers.take_due(3, 10);
+        assert_eq!((due.len(), timers.take_due(17, 10).len()), (3, 0));
+        for (_, action) in due {
+            if let Action::Message { fragment, .. } = action {
+                // SAFETY: the fragment is ours again.
+                unsafe { Fragment::free(fragment) };
+            }
+        }
+        check_empty(&timers);
     }
 }

@@ -151,7 +151,7 @@ unsafe fn forget_timeout(core: &mut Core) {
     // SAFETY: the process runs on this core.
     let own = unsafe { &mut *core.own };
     if own.timer != 0 {
-        System::get().timers.cancel(own.timer);
+        System::get().timers.cancel_wait(own.timer);
         own.timer = 0;
     }
     own.wait = WaitState::None;

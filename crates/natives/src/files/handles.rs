@@ -4,7 +4,6 @@
 use std::collections::HashMap;
 use std::ffi::CStr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, LazyLock, Weak};
 
 use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, Own, ReferenceId, System};
@@ -109,7 +108,7 @@ fn own(caller: &mut Caller<'_>, descriptor: OwnedFd) -> Outcome {
         }
         files.push(Arc::downgrade(&file));
     }
-    caller.process.has_exit_work.store(true, Ordering::SeqCst);
+    caller.process.at_end.note_work();
     let reference = caller.heap().magic_reference(ReferenceId::fresh().0, Arc::new(MagicValue(Box::new(file))));
     ok(caller, reference)
 }

@@ -178,7 +178,7 @@ impl Socket {
         let socket = Arc::new(socket);
         let value = Arc::new(MagicValue(Box::new(socket.clone())));
         let _ = socket.value.set(Arc::downgrade(&value));
-        caller.process.has_exit_work.store(true, Ordering::SeqCst);
+        caller.process.at_end.note_work();
         concern(caller.process.pid, &socket);
         if registered {
             socket.tell_registry(&value, ADD.get());
@@ -246,7 +246,7 @@ impl Socket {
     ) -> Result<Request, Interrupt> {
         let socket = inspect::magic_value(reference).ok_or_else(badarg)?;
         let pid = caller.process.pid;
-        caller.process.has_exit_work.store(true, Ordering::SeqCst);
+        caller.process.at_end.note_work();
         concern(pid, self);
         Ok(Request { pid, handle, socket })
     }
@@ -385,7 +385,7 @@ impl Socket {
             unconcern(owner, self);
         }
         concern(to, self);
-        System::get().table.with(to, |process| process.has_exit_work.store(true, Ordering::SeqCst));
+        System::get().table.with(to, |process| process.at_end.note_work());
         // Either its end, which looks at the mark after it has left the table, sees the mark, or this sees the end.
         std::sync::atomic::fence(Ordering::SeqCst);
         if !System::get().table.contains(to) {

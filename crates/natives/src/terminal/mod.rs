@@ -9,7 +9,6 @@ mod reader;
 pub mod width;
 
 use std::os::fd::BorrowedFd;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, LazyLock};
 
 use atoll_operations::iolist;
@@ -139,7 +138,7 @@ fn process_ended(pid: Term, _: &mut Own) {
 
 fn owned(caller: &mut Caller<'_>) {
     *OWNER.lock() = Some(caller.process.pid);
-    caller.process.has_exit_work.store(true, Ordering::SeqCst);
+    caller.process.at_end.note_work();
 }
 
 fn taken(caller: &mut Caller<'_>, result: Result<(), Errno>) -> Outcome {

@@ -95,7 +95,7 @@ impl Reader {
             ended: AtomicBool::new(false),
         });
         READERS.lock().push(Arc::downgrade(&reader));
-        caller.process.has_exit_work.store(true, Ordering::SeqCst);
+        caller.process.at_end.note_work();
         reader.arm();
         Ok(reader)
     }
