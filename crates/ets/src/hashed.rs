@@ -2,8 +2,8 @@
 //! writers of different rows seldom meet.
 
 use atoll_heap::Stored;
+use atoll_platform::sync::{RwLock, RwLockWriteGuard};
 use atoll_term::{Term, exactly_equal, hash};
-use parking_lot::{RwLock, RwLockWriteGuard};
 
 use crate::garbage::Garbage;
 use crate::segment::{Entry, Rows, Segment, key_of};

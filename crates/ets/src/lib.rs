@@ -12,6 +12,9 @@ mod fault;
 mod fixation;
 mod garbage;
 mod hashed;
+#[cfg(all(test, loom))]
+#[path = "tests/loom_model.rs"]
+mod loom_model;
 pub mod match_spec;
 mod names;
 mod ordered;
@@ -20,7 +23,6 @@ mod registry;
 mod segment;
 mod standing;
 mod status;
-mod sync;
 mod table;
 #[cfg(all(test, not(loom)))]
 mod tests;

@@ -4,10 +4,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use atoll_platform::sync::RwLock;
 use atoll_term::Term;
 
 use crate::standing::{Held, Standing};
-use crate::sync::RwLock;
 
 /// Parts of the table of names, each with a lock of its own.
 #[cfg(not(loom))]

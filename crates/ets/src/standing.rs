@@ -4,9 +4,8 @@
 use std::sync::atomic::Ordering;
 
 use atoll_heap::Stored;
+use atoll_platform::sync::{Mutex, MutexGuard};
 use atoll_term::{AtomicImmediate, Immediate, Term};
-
-use crate::sync::{Mutex, MutexGuard};
 
 /// The process that gets a table when its owner ends, and with which data.
 pub struct Heir {

@@ -1,6 +1,6 @@
 //! What the rows of a table have to know of it.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use atoll_platform::sync::{AtomicBool, AtomicUsize, Ordering};
 
 /// The table was deleted in the meantime.
 #[derive(Clone, Copy, Debug)]

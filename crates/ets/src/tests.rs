@@ -28,6 +28,11 @@ fn table(kind: Kind) -> Table {
     Table::new(1, Standing::new(Term::NIL, Term::pid(1), None), Options { kind, ..Options::default() })
 }
 
+/// Rows, so many times fewer under Miri.
+const fn scaled(rows: i64) -> i64 {
+    if cfg!(miri) { rows / 20 } else { rows }
+}
+
 /// A generator of numbers (xorshift).
 struct Random(u64);
 
@@ -76,10 +81,10 @@ fn tables_do_as_a_model_does() {
         let (table, heap) = (table(kind), &mut heap());
         let mut model: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
         let mut random = Random(42);
-        for round in 0..20_000 {
+        for round in 0..scaled(20_000) {
             // Grows, then shrinks.
-            let (key, value) = (random.below(3000) * 1_000_003, random.below(3));
-            if random.below(10) < if round < 10_000 { 8 } else { 2 } {
+            let (key, value) = (random.below(scaled(3000)) * 1_000_003, random.below(3));
+            if random.below(10) < if round < scaled(10_000) { 8 } else { 2 } {
                 let row = row(heap, key, value);
                 assert!(table.insert(heap, &[row], false).unwrap());
                 let values = model.entry(key).or_default();
@@ -124,7 +129,7 @@ fn tables_do_as_a_model_does() {
 #[test]
 fn keys_that_were_met_stay_while_the_table_is_fixed() {
     let (table, heap) = (table(Kind::Set), &mut heap());
-    for key in 0..1000 {
+    for key in 0..scaled(1000) {
         let row = row(heap, key, 0);
         table.insert(heap, &[row], false).unwrap();
     }
@@ -145,13 +150,13 @@ fn keys_that_were_met_stay_while_the_table_is_fixed() {
     }
     met.retain(|key| *key >= 0);
     met.sort_unstable();
-    assert!(met.into_iter().eq(0..1000));
-    assert!(table.neighbour(heap, Term::small(500), false).is_ok(), "a deleted key is still known");
+    assert!(met.into_iter().eq(0..scaled(1000)));
+    assert!(table.neighbour(heap, Term::small(scaled(500)), false).is_ok(), "a deleted key is still known");
     assert!(table.status.unfix(1));
     if let crate::table::Rows::Hashed(rows) = &table.rows {
         rows.unfixed(&table.status);
     }
-    assert!(table.neighbour(heap, Term::small(500), false).is_err());
+    assert!(table.neighbour(heap, Term::small(scaled(500)), false).is_err());
     architecture().destroy(heap);
 }
 
@@ -159,7 +164,7 @@ fn keys_that_were_met_stay_while_the_table_is_fixed() {
 fn portions_make_up_the_whole() {
     for kind in [Kind::Set, Kind::OrderedSet, Kind::Bag] {
         let (table, heap) = (table(kind), &mut heap());
-        for key in 0..500 {
+        for key in 0..scaled(500) {
             let row = row(heap, key, key % 7);
             table.insert(heap, &[row], false).unwrap();
         }
@@ -182,7 +187,7 @@ fn portions_make_up_the_whole() {
             }
         }
         found.sort_by(|one, other| compare(*one, *other));
-        let expected: Vec<Term> = (0..500).filter(|key| key % 7 == 3).map(Term::small).collect();
+        let expected: Vec<Term> = (0..scaled(500)).filter(|key| key % 7 == 3).map(Term::small).collect();
         assert_eq!(found, expected, "{kind:?}");
         assert_eq!(table.select_delete(heap, specification, &mut matcher).0, 0, "no result is `true`");
         architecture().destroy(heap);

@@ -10,6 +10,7 @@ pub mod errors;
 mod memory;
 pub mod network;
 pub mod sockets;
+pub mod sync;
 
 pub use memory::{OutOfMemory, Reservation};
 

@@ -2,12 +2,9 @@
 //! receiver takes all of it at once and turns it round, so the order of arrival is kept and no lock is ever held.
 
 use std::ptr::NonNull;
-#[cfg(not(loom))]
-use std::sync::atomic::{AtomicPtr, Ordering};
 
 use atoll_heap::Fragment;
-#[cfg(loom)]
-use loom::sync::atomic::{AtomicPtr, Ordering};
+use atoll_platform::sync::{AtomicPtr, Ordering};
 
 /// A many-producer, single-consumer queue of fragments that can be closed for good.
 #[derive(Debug)]
@@ -96,13 +93,14 @@ mod tests {
 
     #[test]
     fn each_senders_order_is_kept_and_nothing_is_lost() {
+        const MESSAGES: i64 = if cfg!(miri) { 50 } else { 10_000 };
         let inbox = Inbox::default();
         let mut next = [0i64; 3];
         std::thread::scope(|scope| {
             for sender in 0..3 {
                 let inbox = &inbox;
                 scope.spawn(move || {
-                    for number in 0..10_000 {
+                    for number in 0..MESSAGES {
                         let mut fragment = Fragment::new(0);
                         // SAFETY: the fragment is new.
                         unsafe { fragment.as_mut().term = Term::small(sender * 100_000 + number) };
@@ -111,7 +109,7 @@ mod tests {
                 });
             }
             let mut received = 0;
-            while received < 30_000 {
+            while received < 3 * MESSAGES {
                 let mut chain = inbox.take();
                 while let Some(fragment) = NonNull::new(chain) {
                     // SAFETY: taken fragments are ours.

@@ -1,9 +1,6 @@
 //! Who has a process: nobody, a run queue, or a scheduler; and how a sleeping one is woken.
 
-#[cfg(loom)]
-use loom::sync::atomic::{AtomicU32, Ordering};
-#[cfg(not(loom))]
-use std::sync::atomic::{AtomicU32, Ordering};
+use atoll_platform::sync::{AtomicU32, Ordering};
 
 /// What a scheduler knows of a process. See [`RunState::wake`] for the transitions.
 pub mod state {

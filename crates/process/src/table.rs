@@ -2,11 +2,11 @@
 //! pinned to the present epoch, even if it ends meanwhile.
 
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use std::sync::atomic::AtomicUsize;
 
-use atoll_platform::{OutOfMemory, Reservation};
+use atoll_platform::OutOfMemory;
+use atoll_platform::sync::{AtomicPtr, Mutex, Ordering};
 use atoll_term::Term;
-use parking_lot::Mutex;
 
 use crate::activity::Activity;
 use crate::process::Process;
@@ -18,9 +18,36 @@ pub const MAX_PROCESSES: usize = (1 << 27) - 1;
 /// Default process limit, as in OTP 25.
 pub const DEFAULT_PROCESSES: usize = 262_144;
 
-#[repr(C)]
-struct Slot {
-    process: AtomicPtr<Process>,
+/// The places of a table, empty at first.
+#[cfg(not(loom))]
+struct Slots(atoll_platform::Reservation);
+/// Loom's atomics are no memory that is zero.
+#[cfg(loom)]
+struct Slots(Vec<AtomicPtr<Process>>);
+
+#[cfg(not(loom))]
+impl Slots {
+    fn new(limit: usize) -> Result<Slots, OutOfMemory> {
+        Ok(Slots(atoll_platform::Reservation::new(limit * size_of::<AtomicPtr<Process>>())?))
+    }
+
+    /// The place at an index below the limit.
+    #[inline]
+    unsafe fn at(&self, index: usize) -> &AtomicPtr<Process> {
+        // SAFETY: the caller knows that the index is below the limit, and zeroed memory is a null pointer.
+        unsafe { &*self.0.start().as_ptr().cast::<AtomicPtr<Process>>().add(index) }
+    }
+}
+
+#[cfg(loom)]
+impl Slots {
+    fn new(limit: usize) -> Result<Slots, OutOfMemory> {
+        Ok(Slots((0..limit).map(|_| AtomicPtr::new(std::ptr::null_mut())).collect()))
+    }
+
+    unsafe fn at(&self, index: usize) -> &AtomicPtr<Process> {
+        &self.0[index]
+    }
 }
 
 /// Keeps what is found in the table valid on this thread; finding something costs less meanwhile.
@@ -37,7 +64,7 @@ pub fn pin() -> Pinned {
 
 /// All processes.
 pub struct ProcessTable {
-    slots: Reservation,
+    slots: Slots,
     activity: Activity,
     limit: usize,
     places: Mutex<Places>,
@@ -129,7 +156,7 @@ impl ProcessTable {
     pub fn new(limit: usize) -> Result<ProcessTable, OutOfMemory> {
         let limit = limit.clamp(16, MAX_PROCESSES);
         Ok(ProcessTable {
-            slots: Reservation::new(limit * size_of::<Slot>())?,
+            slots: Slots::new(limit)?,
             activity: Activity::new(limit)?,
             limit,
             places: Mutex::default(),
@@ -142,8 +169,8 @@ impl ProcessTable {
 
     fn slot(&self, index: usize) -> &AtomicPtr<Process> {
         debug_assert!(index < self.limit);
-        // SAFETY: the index is below the limit, and zeroed memory is a null pointer.
-        unsafe { &(*self.slots.start().as_ptr().cast::<Slot>().add(index)).process }
+        // SAFETY: the index is below the limit.
+        unsafe { self.slots.at(index) }
     }
 
     /// Highest number of processes.
@@ -312,6 +339,10 @@ impl Unused {
         unsafe { slab::release(self.0) }
     }
 }
+
+#[cfg(all(test, loom))]
+#[path = "table_model.rs"]
+mod table_model;
 
 #[cfg(test)]
 mod tests {

@@ -3,11 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use atoll_heap::{Fragment, KeptPlace};
+use atoll_platform::sync::{AtomicI64, AtomicU64, Mutex, Ordering};
 use atoll_term::Term;
-use parking_lot::Mutex;
 
 use crate::at_end::TimerSets;
 use crate::reference::ReferenceId;
@@ -240,7 +239,11 @@ impl Timers {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, loom))]
+#[path = "timers_model.rs"]
+mod timers_model;
+
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
     use crate::at_end::AtEnd;

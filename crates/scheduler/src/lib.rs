@@ -8,7 +8,6 @@
 mod glance;
 mod queue;
 mod schedulers;
-mod sync;
 mod wall_time;
 mod world;
 

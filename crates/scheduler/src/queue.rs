@@ -1,10 +1,9 @@
 //! A run queue: processes that want to run, by priority, first come first served within one.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
+use atoll_platform::sync::{AtomicUsize, Mutex, Ordering};
 use atoll_process::{Priority, Queued};
-use parking_lot::Mutex;
 
 /// Of this many turns of `normal` processes, one goes to a `low` one.
 const TURNS_FOR_LOW: u32 = 8;
@@ -76,19 +75,25 @@ impl RunQueue {
     pub fn len(&self) -> usize {
         self.length.load(Ordering::Relaxed)
     }
+
+    /// As [`RunQueue::len`], with an order among threads: this sees each process that was added before, and a thread that
+    /// adds one later sees what this thread did before. With plain loads, each could miss the other's write.
+    pub fn len_in_order(&self) -> usize {
+        let _queues = self.queues.lock();
+        self.len()
+    }
 }
 
+/// Stands for a process that is never looked at.
 #[cfg(test)]
+pub(crate) fn process(number: usize) -> Queued {
+    // SAFETY: the queue only hands it on.
+    unsafe { Queued::of(std::ptr::NonNull::new(std::ptr::without_provenance_mut(number * 8)).unwrap()) }
+}
+
+#[cfg(all(test, not(loom)))]
 mod tests {
-    use std::ptr::NonNull;
-
     use super::*;
-
-    /// Stands for a process that is never looked at.
-    fn process(number: usize) -> Queued {
-        // SAFETY: the queue only hands it on.
-        unsafe { Queued::of(NonNull::new(std::ptr::without_provenance_mut(number * 8)).unwrap()) }
-    }
 
     #[test]
     fn priorities_come_in_order_and_low_is_not_starved() {
@@ -109,5 +114,58 @@ mod tests {
             assert!(turns <= TURNS_FOR_LOW);
         }
         assert_eq!(queue.len(), 2);
+    }
+}
+
+#[cfg(all(test, loom))]
+mod loom_model {
+    use super::*;
+    use loom::sync::Arc;
+
+    fn drain(queue: &RunQueue) -> Vec<Queued> {
+        std::iter::from_fn(|| queue.pop()).collect()
+    }
+
+    /// The queue's scheduler adds and takes, while another steals as `Schedulers::steal` does.
+    #[test]
+    fn each_process_is_taken_once_and_counted() {
+        loom::model(|| {
+            let queue = Arc::new(RunQueue::default());
+            queue.push(process(1), Priority::Normal);
+            let other = Arc::clone(&queue);
+            let thief = loom::thread::spawn(move || {
+                let enough = other.len() >= 2;
+                enough.then(|| other.pop_with_priority()).flatten().map(|(process, _)| process)
+            });
+            queue.push(process(2), Priority::High);
+            assert!((2..=3).contains(&queue.push(process(3), Priority::Low)));
+            let mut taken: Vec<_> = queue.pop().into_iter().collect();
+            taken.extend(thief.join().unwrap());
+            assert_eq!(queue.len(), 3 - taken.len());
+            taken.extend(drain(&queue));
+            assert!((1..=3).all(|number| taken.contains(&process(number))) && taken.len() == 3, "{taken:?}");
+            assert_eq!(queue.len(), 0);
+        });
+    }
+
+    /// Threads that are no schedulers add to a queue too; whoever was told of a process finds it.
+    #[test]
+    fn what_was_pushed_before_is_seen() {
+        loom::model(|| {
+            let queue = Arc::new(RunQueue::default());
+            let pushers = [1, 2].map(|number| {
+                let queue = Arc::clone(&queue);
+                loom::thread::spawn(move || {
+                    let length = queue.push(process(number), Priority::Normal);
+                    assert!(length >= 1);
+                    length
+                })
+            });
+            let early = usize::from(queue.pop().is_some());
+            let longest = pushers.into_iter().map(|pusher| pusher.join().unwrap()).max();
+            assert!(early == 1 || longest == Some(2));
+            assert_eq!(queue.len(), 2 - early);
+            assert_eq!(drain(&queue).len(), 2 - early);
+        });
     }
 }

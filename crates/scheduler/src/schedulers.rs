@@ -8,17 +8,16 @@
 
 use std::cell::Cell;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use atoll_heap::statistics::take_paused;
 use atoll_heap::{Fragment, architecture};
 use atoll_platform::clock;
+use atoll_platform::sync::{AtomicBool, AtomicI64, AtomicUsize, Condvar, Mutex, MutexGuard, Ordering};
 use atoll_process::microstates::{State, charged, charged_slice};
 use atoll_process::table::pin;
 use atoll_process::{Entry, Held, Lent, Priority, Queued, Running, Schedule, System, profile, send};
 use atoll_term::Term;
-use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use crate::glance::{Glancer, Progress};
 use crate::queue::RunQueue;
@@ -128,8 +127,17 @@ pub struct Schedulers {
     on_end: fn(Term, Term),
 }
 
+#[cfg(not(loom))]
 thread_local! {
+    /// This thread's scheduler; threads that are none have a higher number than all.
     static CURRENT: Cell<usize> = const { Cell::new(usize::MAX) };
+}
+#[cfg(loom)]
+loom::thread_local! {
+    static CURRENT: Cell<usize> = Cell::new(usize::MAX);
+}
+
+thread_local! {
     /// Whether this scheduler runs a process.
     static RUNS: Cell<bool> = const { Cell::new(false) };
     /// That of the process that this scheduler runs, or ran last.
@@ -174,7 +182,7 @@ impl Schedulers {
         for index in 0..self.schedulers.len() {
             std::thread::Builder::new().name(format!("scheduler {}", index + 1)).stack_size(STACK_BYTES).spawn(
                 move || {
-                    CURRENT.set(index);
+                    CURRENT.with(|current| current.set(index));
                     Fragment::keep_on_this_thread(KEPT_FRAGMENTS);
                     self.work(index, &mut *engine());
                 },
@@ -256,7 +264,7 @@ impl Schedulers {
     /// Puts a process into the run queue of this thread's scheduler.
     #[inline]
     fn enqueue_with(&self, process: Queued, priority: Priority) {
-        let current = CURRENT.get();
+        let current = CURRENT.with(Cell::get);
         if current < self.schedulers.len() {
             let waiting = self.schedulers[current].queue.push(process, priority);
             // The one that runs may go on for long.
@@ -410,7 +418,7 @@ impl Schedulers {
             return None;
         }
         architecture().thread_sleeps();
-        let turn = charged(State::Sleep, || self.sleep(index));
+        let turn = charged(State::Sleep, || self.sleep(index, || System::get().timers.next_time(index)));
         architecture().thread_wakes();
         turn
     }
@@ -431,17 +439,17 @@ impl Schedulers {
         true
     }
 
-    fn sleep(&self, index: usize) -> Option<Turn<'_>> {
+    /// Sleeps until there is work, or the time that `next_time` gives.
+    fn sleep(&self, index: usize, next_time: impl FnOnce() -> i64) -> Option<Turn<'_>> {
         let own = &self.schedulers[index];
         let mut asleep = own.asleep.lock();
         let is_last = self.sleeping.fetch_add(1, Ordering::SeqCst) + 1 == self.schedulers.len();
         let mut turn = if is_last { self.take_turn() } else { None };
         *asleep = if turn.is_some() { Sleep::Polling } else { Sleep::Waiting };
-        // Work that came before this scheduler was counted as asleep is seen here.
-        let idle = own.queue.len() == 0 && self.schedulers.iter().all(|other| other.queue.len() < 2);
+        // Work that came before this scheduler was counted as asleep is seen here; who adds some later sees that it is.
+        let idle = own.queue.len_in_order() == 0 && self.schedulers.iter().all(|other| other.queue.len_in_order() < 2);
         if idle && !self.halted.load(Ordering::Relaxed) {
-            let next = System::get().timers.next_time(index);
-            let limit = match next {
+            let limit = match next_time() {
                 i64::MAX => LONGEST_SLEEP,
                 time => Duration::from_nanos(time.saturating_sub(clock::monotonic()).max(0) as u64).min(LONGEST_SLEEP),
             };
@@ -592,7 +600,7 @@ impl Schedule for Schedulers {
     }
 
     fn current(&self) -> usize {
-        let current = CURRENT.get();
+        let current = CURRENT.with(Cell::get);
         if current < self.schedulers.len() { current } else { 0 }
     }
 
@@ -612,6 +620,10 @@ impl Schedule for Schedulers {
         self.gate.leave();
     }
 }
+
+#[cfg(all(test, loom))]
+#[path = "sleep_model.rs"]
+mod sleep_model;
 
 #[cfg(all(test, not(loom)))]
 mod tests {

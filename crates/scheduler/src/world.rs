@@ -3,9 +3,8 @@
 
 use std::cell::Cell;
 
+use atoll_platform::sync::{AtomicBool, AtomicUsize, Condvar, Mutex, MutexGuard, Ordering};
 use atoll_process::{Entry, Lent};
-
-use crate::sync::{AtomicBool, AtomicUsize, Condvar, Mutex, MutexGuard, Ordering};
 
 /// Where a thread is.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -199,6 +198,7 @@ mod loom_model {
     struct World {
         gate: Gate,
         running: AtomicUsize,
+        stopped: AtomicUsize,
     }
 
     impl World {
@@ -219,9 +219,11 @@ mod loom_model {
         /// Stops the world for a moment in which nobody runs.
         fn collect(&self) {
             self.gate.stop(None);
+            assert_eq!(self.stopped.fetch_add(1, Ordering::Relaxed), 0, "two threads have stopped the world");
             assert_eq!(self.running.load(Ordering::Relaxed), 0);
             loom::thread::yield_now();
             assert_eq!(self.running.load(Ordering::Relaxed), 0);
+            self.stopped.fetch_sub(1, Ordering::Relaxed);
             self.gate.resume();
         }
     }
@@ -241,6 +243,41 @@ mod loom_model {
             world.collect();
             thread.join().unwrap();
             assert_eq!(world.gate.inside.load(Ordering::Relaxed), 0);
+        });
+    }
+
+    /// One stops the world from inside while another stops it from outside.
+    #[test]
+    fn stoppers_from_inside_and_outside_take_turns() {
+        model(|| {
+            let world = Arc::new(World::default());
+            let other = Arc::clone(&world);
+            let thread = loom::thread::spawn(move || {
+                other.gate.enter();
+                other.collect();
+                other.running.fetch_add(1, Ordering::Relaxed);
+                other.running.fetch_sub(1, Ordering::Relaxed);
+                other.gate.leave();
+            });
+            world.collect();
+            thread.join().unwrap();
+            assert_eq!(world.gate.inside.load(Ordering::Relaxed), 0);
+        });
+    }
+
+    /// A world that was stopped is stopped again by another thread before those that wait have come back.
+    #[test]
+    fn two_stoppers_from_outside_and_one_that_runs() {
+        model(|| {
+            let world = Arc::new(World::default());
+            let (stopper, worker) = (Arc::clone(&world), Arc::clone(&world));
+            let stopping = loom::thread::spawn(move || stopper.collect());
+            let working = loom::thread::spawn(move || worker.work());
+            world.collect();
+            stopping.join().unwrap();
+            working.join().unwrap();
+            assert_eq!(world.gate.inside.load(Ordering::Relaxed), 0);
+            assert!(!world.gate.is_stopping());
         });
     }
 

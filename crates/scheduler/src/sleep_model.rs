@@ -1,0 +1,87 @@
+//! How schedulers sleep and are woken, model-checked. No time passes in a model: a wake-up that is lost is a deadlock.
+
+use super::*;
+use crate::queue::process;
+
+/// What a scheduler does that has nothing to run: it steals, or sleeps and looks again.
+fn find(schedulers: &Schedulers, index: usize, least: usize) {
+    while schedulers.schedulers[index].queue.len() == 0 && !schedulers.steal(index, least) {
+        drop(schedulers.sleep(index, || i64::MAX));
+    }
+}
+
+fn model(check: fn()) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(3);
+    builder.check(check);
+}
+
+/// A scheduler that has pushed a second process wakes one that is going to sleep.
+#[test]
+fn a_second_process_wakes_a_scheduler_that_goes_to_sleep() {
+    model(|| {
+        let schedulers = Schedulers::new(2, |_, _| {});
+        let other = loom::thread::spawn(|| find(schedulers, 1, 2));
+        CURRENT.with(|current| current.set(0));
+        schedulers.enqueue_with(process(1), Priority::Normal);
+        schedulers.enqueue_with(process(2), Priority::Normal);
+        other.join().unwrap();
+        assert_eq!(schedulers.schedulers[1].queue.len(), 1);
+        assert_eq!(schedulers.sleeping.load(Ordering::Relaxed), 0);
+    });
+}
+
+/// A thread that is no scheduler wakes one that waits.
+#[test]
+fn a_process_from_outside_wakes_a_scheduler_that_waits() {
+    model(|| {
+        let schedulers = Schedulers::new(1, |_, _| {});
+        let scheduler = loom::thread::spawn(|| find(schedulers, 0, 2));
+        schedulers.enqueue_with(process(1), Priority::Normal);
+        scheduler.join().unwrap();
+        assert!(schedulers.schedulers[0].queue.pop().is_some());
+    });
+}
+
+/// Waits for nothing but its interruption.
+#[derive(Default)]
+struct Interruptible {
+    interrupted: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Poll for Interruptible {
+    fn is_needed(&self) -> bool {
+        true
+    }
+
+    fn wait(&self, _limit: Duration) -> bool {
+        let mut interrupted = self.interrupted.lock();
+        while !*interrupted {
+            self.changed.wait(&mut interrupted);
+        }
+        *interrupted = false;
+        false
+    }
+
+    fn tell(&self) {}
+
+    fn interrupt(&self) {
+        *self.interrupted.lock() = true;
+        self.changed.notify_all();
+    }
+}
+
+/// The same of one that waits for file descriptors.
+#[test]
+fn a_process_from_outside_wakes_a_scheduler_that_polls() {
+    model(|| {
+        let schedulers = Schedulers::new(1, |_, _| {});
+        schedulers.set_poll(Box::leak(Box::<Interruptible>::default()));
+        let scheduler = loom::thread::spawn(|| find(schedulers, 0, 2));
+        schedulers.enqueue_with(process(1), Priority::Normal);
+        scheduler.join().unwrap();
+        assert!(schedulers.schedulers[0].queue.pop().is_some());
+        assert!(!schedulers.polling.load(Ordering::Relaxed));
+    });
+}
