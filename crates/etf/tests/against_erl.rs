@@ -15,14 +15,32 @@ fn lines() -> &'static [Vec<String>] {
     static LINES: OnceLock<Vec<Vec<String>>> = OnceLock::new();
     LINES.get_or_init(|| {
         let oracle = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/oracle.escript");
+        if cfg!(miri) {
+            return asked_before();
+        }
         let Ok(output) = Command::new("escript").args([oracle, "25", "4000"]).output() else {
             eprintln!("skipped: no escript here");
             return Vec::new();
         };
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let text = String::from_utf8(output.stdout).unwrap();
-        text.lines().map(|line| line.split(' ').map(str::to_owned).collect()).collect()
+        words(&String::from_utf8(output.stdout).unwrap())
     })
+}
+
+fn words(text: &str) -> Vec<Vec<String>> {
+    text.lines().map(|line| line.split(' ').map(str::to_owned).collect()).collect()
+}
+
+/// Miri starts no programs: `scripts/miri` has asked the oracle, and names the folder with what it said. Long lines would take too
+/// much time.
+fn asked_before() -> Vec<Vec<String>> {
+    let Some(folder) = std::env::var_os("ATOLL_ANSWERS").map(std::path::PathBuf::from) else {
+        eprintln!("skipped: ATOLL_ANSWERS is not set");
+        return Vec::new();
+    };
+    let text = std::fs::read_to_string(folder.join("etf")).expect("the oracle was asked");
+    let short: Vec<&str> = text.lines().filter(|line| line.len() < 2000).collect();
+    words(&short.join("\n"))
 }
 
 fn bytes(hexadecimal: &str) -> Vec<u8> {
@@ -76,7 +94,7 @@ fn random_terms_under_every_option() {
             assert_eq!((&encoded(term, with(1, false, None)), used), (plain, ours.len()));
         }
     }
-    assert!(cases > 4000 || lines().is_empty(), "{cases} cases");
+    assert!(cases > if cfg!(miri) { 20 } else { 4000 } || lines().is_empty(), "{cases} cases");
 }
 
 #[test]
@@ -119,7 +137,11 @@ fn damaged_bytes_are_refused_or_understood_alike() {
             wrong.push((input, used, again, our_used, our_again));
         }
     }
-    assert!((refused > 1000 && understood > 1000) || lines().is_empty(), "{refused} refused, {understood} understood");
+    let least = if cfg!(miri) { 20 } else { 1000 };
+    assert!(
+        (refused > least && understood > least) || lines().is_empty(),
+        "{refused} refused, {understood} understood"
+    );
     assert!(internal * 100 < refused + understood, "{internal} with internal tags");
     assert!(wrong.is_empty(), "{} differ, as {:#?}", wrong.len(), &wrong[..wrong.len().min(5)]);
 }

@@ -61,7 +61,10 @@ impl Fragment {
     fn block(capacity: usize) -> NonNull<Fragment> {
         let layout = Fragment::layout(capacity);
         // SAFETY: the layout is not empty.
-        NonNull::new(may_fail(|| unsafe { alloc(layout) }).cast()).unwrap_or_else(|| out_of_memory(layout.size()))
+        let block = may_fail(|| unsafe { alloc(layout) });
+        // For `Fragment::words`.
+        block.expose_provenance();
+        NonNull::new(block.cast()).unwrap_or_else(|| out_of_memory(layout.size()))
     }
 
     /// Short fragments that this thread frees are kept from now on for its next ones, so many of each size. Those that are kept when the thread
@@ -100,8 +103,8 @@ impl Fragment {
     /// First word.
     #[inline]
     pub fn words(&self) -> *mut Word {
-        // SAFETY: the words follow the head in the same block.
-        unsafe { std::ptr::from_ref(self).cast_mut().add(1).cast::<Word>() }
+        // The words follow the head in the same block. A pointer made of the reference could not write them.
+        std::ptr::with_exposed_provenance_mut(std::ptr::from_ref(self).addr() + HEAD)
     }
 
     /// Words in use.

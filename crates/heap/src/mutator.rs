@@ -1,5 +1,6 @@
 //! What an engine sees of a process's heap.
 
+use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
 use atoll_term::{Allocate, OffHeapBinary, Term, Word};
@@ -37,8 +38,9 @@ pub struct Mutator {
     pub fragment_words: usize,
     /// Bytes of binaries outside of the heap that were adopted since the last collection.
     pub off_heap_bytes: usize,
-    /// The architecture's own; see the `state` of its folder.
-    pub state: [usize; STATE_WORDS],
+    /// The architecture's own; see the `state` of its folder. All zeros at first. Not plain numbers: moving these would take the right
+    /// to use an address away from the pointers among them.
+    pub state: [MaybeUninit<usize>; STATE_WORDS],
 }
 
 impl Mutator {
@@ -54,7 +56,7 @@ impl Mutator {
             fragments: std::ptr::null_mut(),
             fragment_words: 0,
             off_heap_bytes: 0,
-            state: [0; STATE_WORDS],
+            state: [MaybeUninit::new(0); STATE_WORDS],
         }
     }
 

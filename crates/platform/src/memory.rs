@@ -4,6 +4,9 @@ use std::ptr::NonNull;
 
 use rustix::mm::{Advice, MapFlags, ProtFlags};
 
+/// Miri knows no other mappings than these, and takes their memory at once.
+const MAPPING: MapFlags = if cfg!(miri) { MapFlags::PRIVATE } else { MapFlags::PRIVATE.union(MapFlags::NORESERVE) };
+
 /// The system has no memory or no addresses left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutOfMemory {
@@ -38,12 +41,7 @@ impl Reservation {
         let bytes = bytes.max(1).checked_next_multiple_of(page).ok_or(OutOfMemory { bytes })?;
         // SAFETY: a new anonymous mapping at an address of the system's choice touches no existing memory.
         let start = unsafe {
-            rustix::mm::mmap_anonymous(
-                std::ptr::null_mut(),
-                bytes,
-                ProtFlags::READ | ProtFlags::WRITE,
-                MapFlags::PRIVATE | MapFlags::NORESERVE,
-            )
+            rustix::mm::mmap_anonymous(std::ptr::null_mut(), bytes, ProtFlags::READ | ProtFlags::WRITE, MAPPING)
         };
         let start = start.ok().and_then(|start| NonNull::new(start.cast::<u8>())).ok_or(OutOfMemory { bytes })?;
         Ok(Reservation { start, bytes })
@@ -67,7 +65,11 @@ impl Reservation {
         let page = rustix::param::page_size();
         let from = offset.next_multiple_of(page);
         let to = (offset + bytes).min(self.bytes) / page * page;
-        if from < to {
+        if from < to && cfg!(miri) {
+            // Miri has no `madvise`.
+            // SAFETY: as below.
+            unsafe { self.start.as_ptr().add(from).write_bytes(0, to - from) };
+        } else if from < to {
             // SAFETY: the pages lie inside this mapping, and the caller has given up their contents.
             let _ =
                 unsafe { rustix::mm::madvise(self.start.as_ptr().add(from).cast(), to - from, Advice::LinuxDontNeed) };
@@ -88,7 +90,7 @@ mod tests {
 
     #[test]
     fn reserved_pages_read_as_zero_again_after_discard() {
-        let range = Reservation::new(1 << 30).unwrap();
+        let range = Reservation::new(if cfg!(miri) { 1 << 20 } else { 1 << 30 }).unwrap();
         let byte = range.start().as_ptr().wrapping_add(8192);
         // SAFETY: the byte lies inside the reservation, which only this test knows.
         unsafe {

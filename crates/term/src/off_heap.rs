@@ -83,6 +83,8 @@ impl OffHeapBinary {
         let head = OffHeapBinary { owners: AtomicUsize::new(1), capacity, used: AtomicU64::new(used as u64) };
         // SAFETY: the block is large enough, aligned, and exclusively owned here.
         unsafe { block.as_ptr().write(head) };
+        // For `OffHeapBinary::data`.
+        block.as_ptr().expose_provenance();
         block
     }
 
@@ -135,8 +137,8 @@ impl OffHeapBinary {
     /// The first byte.
     #[inline]
     pub fn data(&self) -> *mut u8 {
-        // SAFETY: every binary was allocated with its bytes right behind the head.
-        unsafe { std::ptr::from_ref(self).cast::<u8>().cast_mut().add(HEAD) }
+        // Every binary was allocated with its bytes right behind the head. A pointer made of the reference could not write them.
+        std::ptr::with_exposed_provenance_mut(std::ptr::from_ref(self).addr() + HEAD)
     }
 
     /// Bytes of all binaries that live outside of heaps, with their heads.

@@ -3,7 +3,7 @@
 use atoll_term::text::{self, TextOptions};
 use atoll_term::{Build, ScratchHeap, Term, compare, compare_exact, equal, exactly_equal, hash, map};
 
-const DEPTH: usize = 1_000_000;
+const DEPTH: usize = if cfg!(miri) { 200 } else { 1_000_000 };
 const STACK_BYTES: usize = 128 << 10;
 
 type Wrap = fn(&mut ScratchHeap, Term) -> Term;
@@ -52,7 +52,7 @@ fn deep_large_maps() {
     on_small_stack(|| {
         let mut heap = ScratchHeap::new();
         let mut build = |end, as_key: bool| {
-            (0..3_000).fold(end, |inner, _| {
+            (0..if cfg!(miri) { 5 } else { 3_000 }).fold(end, |inner, _| {
                 let mut pairs: Vec<(Term, Term)> = (0..33).map(|key| (Term::small(key), Term::NIL)).collect();
                 pairs.push(if as_key { (inner, Term::NIL) } else { (Term::small(99), inner) });
                 map::from_pairs(&mut heap, &pairs)
@@ -68,7 +68,7 @@ fn deep_large_maps() {
         // Each level hashes and compares all those below, so keys cannot nest as deep in reasonable time.
         let mut heap = ScratchHeap::new();
         let mut build = |end| {
-            (0..60).fold(end, |inner, _| {
+            (0..if cfg!(miri) { 3 } else { 60 }).fold(end, |inner, _| {
                 let mut pairs: Vec<(Term, Term)> = (0..33).map(|key| (Term::small(key), Term::NIL)).collect();
                 pairs.push((inner, Term::NIL));
                 map::from_pairs(&mut heap, &pairs)
