@@ -15,3 +15,21 @@ fail() {
     echo "$(basename "$0"): $*" >&2
     exit 1
 }
+
+# Where results go; tests name another folder.
+out="${OUT:-out}"
+
+# find_atoll: sets atoll to the program that ATOLL names, or builds it.
+find_atoll() {
+    mkdir -p "$out"
+    atoll="${ATOLL:-}"
+    if [ -z "$atoll" ]; then
+        cargo build --release --quiet -p atoll-cli
+        atoll="${CARGO_TARGET_DIR:-target}/release/atoll"
+    fi
+}
+
+# has_violation FILE...: whether --verify-heap has reported anything there.
+has_violation() {
+    grep -q 'heap invariant' "$@"
+}

@@ -1,11 +1,13 @@
 %% A mixed load for a long run: processes that come, exchange large messages and go, rows of tables, code that is loaded again and again, exits
 %% of every kind. Each message says what must be in it, so a collector's mistake shows as a wrong sum, or to --verify-heap.
-%% Arguments: seconds, workers.
+%% Arguments: seconds, workers. With the word "wrong" behind them the load gives wrong sums, which must make it fail.
 -module(soak).
 -export([main/1, worker/2, keeper/1, run/2]).
 
 main(Args) ->
-    [Seconds, Workers] = numbers(Args, [600, 16]),
+    {Numbers, Words} = lists:partition(fun([C | _]) -> C >= $0 andalso C =< $9 end, Args),
+    [Seconds, Workers] = numbers(Numbers, [600, 16]),
+    persistent_term:put(is_wrong, Words =:= ["wrong"]),
     logger:set_primary_config(level, none),
     Table = ets:new(rows, [public, set]),
     ets:new(ordered, [public, named_table, ordered_set]),
@@ -13,12 +15,25 @@ main(Args) ->
     Keepers = list_to_tuple([spawn(?MODULE, keeper, [[]]) || _ <- lists:seq(1, Workers)]),
     Loops = [spawn_monitor(?MODULE, run, [End, {Table, Keepers, N}]) || N <- lists:seq(1, Workers)],
     Loader = spawn_monitor(fun() -> load(End, 1) end),
-    Rounds = lists:sum([receive {'DOWN', R, _, P, {rounds, N}} -> N end || {P, R} <- Loops]),
-    Versions = receive {'DOWN', _, _, P, {versions, V}} when P =:= element(1, Loader) -> V end,
-    Kept = lists:sum([begin K ! {check, self()}, receive {K, N} -> N end end || K <- tuple_to_list(Keepers)]),
+    Rounds = lists:sum([element(2, {rounds, _} = ended(Loop)) || Loop <- Loops]),
+    {versions, Versions} = ended(Loader),
+    Kept = lists:sum([kept(K) || K <- tuple_to_list(Keepers)]),
     true = Kept > 0 andalso Rounds > 0 andalso Versions > 0,
     io:format(standard_error, "~w rounds, ~w versions of code, ~w messages kept~n", [Rounds, Versions, Kept]),
     io:format("soak: all sums are right~n").
+
+%% Why a process has ended.
+ended({P, R}) ->
+    receive {'DOWN', R, _, P, Reason} -> Reason end.
+
+%% How many messages a keeper has, if it has not found one of them wrong.
+kept(Keeper) ->
+    R = monitor(process, Keeper),
+    Keeper ! {check, self()},
+    receive
+        {Keeper, N} -> N;
+        {'DOWN', R, _, _, Reason} -> exit(Reason)
+    end.
 
 run(End, {_, _, N} = Where) ->
     rand:seed(exsss, {N, N, N}),
@@ -37,7 +52,10 @@ rounds(End, Where, Rounds) ->
 round(1, _) ->
     Data = data(rand:uniform(2000)),
     {P, R} = spawn_monitor(?MODULE, worker, [self(), Data]),
-    receive {P, Back} -> check(Back) end,
+    receive
+        {P, Back} -> check(Back);
+        {'DOWN', R, _, P, Reason} -> exit({worker, Reason})
+    end,
     P ! lists:nth(rand:uniform(4), [normal, {exit, data(50)}, error, kill]),
     receive {'DOWN', R, _, P, _} -> ok end;
 %% Rows that share a term, replaced and deleted while others read them.
@@ -100,7 +118,10 @@ keeper(Kept) ->
 %% A term that carries its own sum.
 data(Size) ->
     Elements = [element(1 + N rem 4, {N, {N, [N]}, #{n => N}, <<N:32, 0:800>>}) || N <- lists:seq(1, Size)],
-    {data, sum_of(Elements), Elements}.
+    {data, sum_of(Elements) + error_of(persistent_term:get(is_wrong)), Elements}.
+
+error_of(false) -> 0;
+error_of(true) -> 1.
 
 sum({data, Sum, _}) -> Sum.
 

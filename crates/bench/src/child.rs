@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -80,6 +80,23 @@ impl Measured {
     /// The beginning of what it printed to standard error, at most `limit` bytes.
     pub fn stderr_excerpt(&mut self, limit: u64) -> String {
         excerpt(&mut self.stderr, limit)
+    }
+}
+
+/// What `--verify-heap` says has this in it.
+const VIOLATION: &str = "heap invariant";
+
+impl Measured {
+    /// What the verifier reported on standard error, if it did.
+    pub fn violation(&mut self) -> io::Result<Option<String>> {
+        self.stderr.seek(SeekFrom::Start(0))?;
+        for line in BufReader::new(&self.stderr).split(b'\n') {
+            let line = String::from_utf8_lossy(&line?).into_owned();
+            if line.contains(VIOLATION) {
+                return Ok(Some(line));
+            }
+        }
+        Ok(None)
     }
 }
 

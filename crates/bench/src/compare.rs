@@ -215,6 +215,12 @@ impl Session<'_> {
             entry.failure = Some(Failure { round, reason, stderr });
             return Ok(());
         }
+        let violation =
+            measured.violation().map_err(CompareError::io("read what was printed in", self.folder.path()))?;
+        if let Some(reason) = violation {
+            entry.failure = Some(Failure { round, reason, stderr: measured.stderr_excerpt(STDERR_EXCERPT) });
+            return Ok(());
+        }
         let statistics = match entry.contender.kind {
             ContenderKind::Atoll => self.statistics_of(entry.contender, written),
             ContenderKind::Erl => None,

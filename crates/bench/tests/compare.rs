@@ -24,6 +24,7 @@ case $heap in
   *) echo "$last";;
 esac
 case $heap in
+  broken) echo "atoll: heap invariant P1 (why) is broken" >&2;;
   silent) exit 0;;
   garbled) echo "{" > "$stats"; exit 0;;
   slow) sleep 0.2;;
@@ -239,4 +240,15 @@ fn entries(folder: &Path) -> Vec<String> {
         fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     names
+}
+
+#[test]
+fn a_word_of_the_verifier_is_a_failure_whatever_the_status() {
+    let (_folder, mut options) = setup();
+    options.architectures = vec!["private".into(), "broken".into()];
+    let comparison = run(&options);
+    let failure = comparison.contenders.iter().find(|one| one.name == "broken").and_then(|one| one.failure.as_ref());
+    assert_eq!(failure.map(|failure| &*failure.reason), Some("atoll: heap invariant P1 (why) is broken"));
+    let sound = comparison.contenders.iter().find(|one| one.name == "private").expect("it takes part");
+    assert!(sound.failure.is_none());
 }

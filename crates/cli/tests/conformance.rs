@@ -22,6 +22,16 @@ fn check(workplace: &Workplace, suite: &Suite, heap: &str, passing: &Passing) ->
     Err(format!("{} cases that passed before:\n{}", missing.len(), missing.join("\n")).into())
 }
 
+/// Checks a suite by a list with a case that it does not have.
+fn sees(workplace: &Workplace, suite: &Suite, list: &Path) -> Result<(), Failed> {
+    std::fs::write(list, format!("{suite}\tno_such_case\n"))?;
+    match check(workplace, suite, "nogc", &Passing::read(list)?) {
+        Err(failed) if failed.message().is_some_and(|text| text.ends_with("\nno_such_case: not run")) => Ok(()),
+        Err(failed) => Err(failed),
+        Ok(()) => Err("a case that was never run counts as passed".into()),
+    }
+}
+
 fn trials() -> std::io::Result<Vec<Trial>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let lists = root.join("tests/conformance");
@@ -30,6 +40,12 @@ fn trials() -> std::io::Result<Vec<Trial>> {
     let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("conformance");
     let workplace = Arc::new(Workplace::open(&root.join("out/otp/tests"), &out)?);
     let mut trials = Vec::new();
+    if let Some(suite) = fixed.first().cloned() {
+        let (workplace, list) = (Arc::clone(&workplace), out.join("passing.txt"));
+        trials.push(Trial::test("a case of the list that does not pass is seen", move || {
+            sees(&workplace, &suite, &list)
+        }));
+    }
     for suite in &fixed {
         if passing.of(suite).next().is_none() {
             return Err(std::io::Error::other(format!("no case of {suite} is in the list of those that pass")));

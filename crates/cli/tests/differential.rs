@@ -104,7 +104,24 @@ fn suite() -> Result<Vec<Trial>, String> {
     let suite = Arc::new(Suite { atoll, stock, folder, expected: Mutex::default() });
     let pairs = all.iter().flat_map(|program| atoll_vm::architectures().iter().map(move |heap| (program, *heap)));
     let wanted = pairs.filter(|(program, heap)| !(program.allocates && *heap == "nogc"));
-    Ok(wanted.flat_map(|(program, heap)| trials(&suite, program, heap, &known)).collect())
+    let mut trials: Vec<Trial> = wanted.flat_map(|(program, heap)| trials(&suite, program, heap, &known)).collect();
+    trials.push(Trial::test("a program that differs is seen to differ", move || differs(&target)));
+    Ok(trials)
+}
+
+/// Runs a program of which no two runs print the same, as those that are compared are run.
+fn differs(target: &Path) -> Result<(), Failed> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/differs.erl");
+    let program = Program::parse(&source, &std::fs::read_to_string(&source)?)?;
+    let folder = target.join("differs");
+    compile_changed(std::slice::from_ref(&program), &folder)?;
+    let stock = Stock::find(&target.join("stock"))?;
+    let atoll = Atoll { executable: env!("CARGO_BIN_EXE_atoll").into() };
+    let suite = Suite { atoll, stock, folder, expected: Mutex::default() };
+    match suite.check(&program, &quick_matrix("private", program.stress)) {
+        Err(report) if report.contains("standard output differs from line 1 on") => Ok(()),
+        other => Err(format!("{other:?}").into()),
+    }
 }
 
 fn main() -> ExitCode {

@@ -48,9 +48,9 @@ impl Atoll {
     }
 }
 
-/// What differs in output and end; `None` if nothing does.
+/// What differs in output and end, and what the verifier has found; `None` if all is well.
 pub fn difference(expected: &Finished, actual: &Finished) -> Option<String> {
-    let mut report = Vec::new();
+    let mut report: Vec<String> = actual.violation().into_iter().collect();
     if expected.end != actual.end {
         report.push(format!("stock erl: {}; atoll: {}", expected.end, actual.end));
     }
@@ -100,5 +100,9 @@ mod tests {
         assert!(text.contains("atoll: (ends here)"), "{text}");
         let text = difference(&finished(0, ""), &finished(1, "")).unwrap();
         assert_eq!(text, "stock erl: exit status 0; atoll: exit status 1");
+        let mut found = finished(0, "a\n");
+        found.stderr = b"more\natoll: heap invariant P1 (why) is broken\n".to_vec();
+        let text = difference(&finished(0, "a\n"), &found).unwrap();
+        assert_eq!(text, "atoll: heap invariant P1 (why) is broken");
     }
 }

@@ -44,6 +44,17 @@ pub struct Finished {
     pub stderr: Vec<u8>,
 }
 
+/// What `--verify-heap` says begins with this, whoever says it where.
+const VIOLATION: &str = "heap invariant";
+
+impl Finished {
+    /// What the verifier reported, if it did: no output and no status excuses that.
+    pub fn violation(&self) -> Option<String> {
+        let lines = self.stderr.split(|byte| *byte == b'\n').chain(self.stdout.split(|byte| *byte == b'\n'));
+        lines.map(String::from_utf8_lossy).find(|line| line.contains(VIOLATION)).map(|line| line.into_owned())
+    }
+}
+
 /// Runs a command with nothing on its standard input.
 ///
 /// # Errors
@@ -96,6 +107,15 @@ mod tests {
         );
         assert_eq!(shell("kill -9 $$").end, End::Signalled(9));
         assert!(matches!(shell("exec sleep 20").end, End::TimedOut(_)));
+    }
+
+    #[test]
+    fn a_word_of_the_verifier_is_found_wherever_it_is() {
+        assert_eq!(shell("echo all right").violation(), None);
+        for script in ["echo a; echo 'atoll: heap invariant P1' >&2; echo b >&2", "echo 'x heap invariant P1'; exit 1"]
+        {
+            assert!(shell(script).violation().is_some_and(|line| line.ends_with("heap invariant P1")), "{script}");
+        }
     }
 
     #[test]

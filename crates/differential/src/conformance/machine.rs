@@ -67,7 +67,7 @@ impl Machine {
         command.args(["-s", "conformance_run", "start", "-extra"]).arg(&prepared.folder).arg(suite.module());
         command.arg(&file).arg(&logs).current_dir(&logs);
         let finished = run(&mut command, limit)?;
-        fs::write(workplace.printed(self.name(), suite), [finished.stdout, finished.stderr].concat())?;
+        fs::write(workplace.printed(self.name(), suite), [&*finished.stdout, &*finished.stderr].concat())?;
         let mut results = match Results::read(&file) {
             Ok(results) => results,
             Err(error) if error.kind() == io::ErrorKind::NotFound => Results::default(),
@@ -76,13 +76,23 @@ impl Machine {
         if finished.end != End::Exited(0) {
             results.ended(&finished.end.to_string());
         }
+        if let Some(report) = finished.violation() {
+            results.fail(&report);
+        }
         results.write(&file)?;
         Ok(results)
     }
 }
 
-/// Cases that ran before the machine stopped, and what stopped it.
 impl Results {
+    /// No case counts as passed on a heap that was broken.
+    fn fail(&mut self, report: &str) {
+        for outcome in self.cases.values_mut() {
+            *outcome = Outcome::Failed(report.replace('\t', " "));
+        }
+    }
+
+    /// Cases that ran before the machine stopped, and what stopped it.
     fn ended(&mut self, how: &str) {
         for outcome in self.cases.values_mut() {
             if *outcome == Outcome::Unfinished {
