@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Once;
 
-use atoll_heap::{HeapOptions, Mutator, architecture};
+use atoll_heap::{HeapOptions, LoneHeap, Mutator};
 use atoll_term::{Build, Term, compare};
 
 use crate::match_spec::{Dialect, Matcher, compile};
@@ -13,15 +13,12 @@ use crate::traversal::Cursor;
 
 const HEAP: HeapOptions = HeapOptions { minimum_words: 233, full_sweep_after: 65_535, maximum_words: 0 };
 
-fn heap() -> Mutator {
+fn heap() -> LoneHeap {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {
         atoll_heap::install(atoll_architectures::by_name("private").unwrap());
     });
-    let mut mutator = Mutator::empty();
-    let arguments = architecture().send(None, Term::NIL);
-    architecture().create(&mut mutator, arguments, &HEAP);
-    mutator
+    LoneHeap::new(&HEAP)
 }
 
 fn table(kind: Kind) -> Table {
@@ -122,7 +119,6 @@ fn tables_do_as_a_model_does() {
         let portions = (0..).take_while(|_| garbage.free(3)).count();
         assert!(portions * 3 >= garbage.rows().saturating_sub(6) && !garbage.free(1));
         assert_eq!((table.size().0, walk(&table, heap).len()), (0, 0));
-        architecture().destroy(heap);
     }
 }
 
@@ -157,7 +153,6 @@ fn keys_that_were_met_stay_while_the_table_is_fixed() {
         rows.unfixed(&table.status);
     }
     assert!(table.neighbour(heap, Term::small(scaled(500)), false).is_err());
-    architecture().destroy(heap);
 }
 
 #[test]
@@ -190,6 +185,5 @@ fn portions_make_up_the_whole() {
         let expected: Vec<Term> = (0..scaled(500)).filter(|key| key % 7 == 3).map(Term::small).collect();
         assert_eq!(found, expected, "{kind:?}");
         assert_eq!(table.select_delete(heap, specification, &mut matcher).0, 0, "no result is `true`");
-        architecture().destroy(heap);
     }
 }

@@ -201,22 +201,37 @@ pub trait Architecture: Sync {
 
     /// Gives a new process its heap. What `arguments` brings is then on it; the fragment is consumed. Returns the
     /// term that it brought. The stack is empty.
-    fn create(&self, mutator: &mut Mutator, arguments: NonNull<Fragment>, options: &HeapOptions) -> Term;
+    ///
+    /// # Safety
+    /// The fragment is whole, and the caller gives it up.
+    unsafe fn create(&self, mutator: &mut Mutator, arguments: NonNull<Fragment>, options: &HeapOptions) -> Term;
 
     /// Takes everything from a process that has ended; the mutator is empty afterwards.
-    fn destroy(&self, mutator: &mut Mutator);
+    ///
+    /// # Safety
+    /// Nobody holds a term of this process, or uses one afterwards.
+    unsafe fn destroy(&self, mutator: &mut Mutator);
 
     /// The process is about to run on this thread. Returns whether [`Architecture::visit_roots`] is wanted first.
-    fn schedule_in(&self, _mutator: &mut Mutator) -> bool {
+    ///
+    /// # Safety
+    /// This thread is going to run the process, and holds no term.
+    unsafe fn schedule_in(&self, _mutator: &mut Mutator) -> bool {
         false
     }
 
     /// Shows the roots of a process that this thread is about to run.
-    fn visit_roots(&self, _mutator: &mut Mutator, _roots: &mut dyn RootSet) {}
+    ///
+    /// # Safety
+    /// As for [`Architecture::schedule_in`]; the roots are those of this process.
+    unsafe fn visit_roots(&self, _mutator: &mut Mutator, _roots: &mut dyn RootSet) {}
 
     /// This thread, a scheduler's, has nothing to run. Returns whether it did something for the heap, and should look for
     /// processes again before it sleeps.
-    fn idle(&self) -> bool {
+    ///
+    /// # Safety
+    /// This thread holds no term.
+    unsafe fn idle(&self) -> bool {
         false
     }
 
@@ -227,10 +242,16 @@ pub trait Architecture: Sync {
     fn thread_wakes(&self) {}
 
     /// This thread runs a process whose terms are all where its collections find them, or in its registers: no other is held.
-    fn safepoint(&self) {}
+    ///
+    /// # Safety
+    /// This thread holds no terms but those of the process that it runs, and these lie where collections find them or in registers.
+    unsafe fn safepoint(&self) {}
 
     /// A message that was made earlier, for a timer, is delivered now.
-    fn deliver_kept(&self, _message: NonNull<Fragment>) {}
+    ///
+    /// # Safety
+    /// The fragment is whole, and nobody else has it.
+    unsafe fn deliver_kept(&self, _message: NonNull<Fragment>) {}
 
     /// Builds an object (a cons where there is no header) that is to become part of a message, where messages are passed by pointer.
     /// `None`: it is to be built on the process's heap as any other.
@@ -257,14 +278,24 @@ pub trait Architecture: Sync {
 
     /// The process has left frames otherwise than by returning from each: by an exception, or by way of a stack marker. What
     /// it has left is below the mutator's stack pointer.
-    fn stack_cut(&self, _mutator: &mut Mutator) {}
+    ///
+    /// # Safety
+    /// The mutator is that of the process which this thread runs; what is below its stack pointer is not used any more.
+    unsafe fn stack_cut(&self, _mutator: &mut Mutator) {}
 
     /// The process stops running on this thread.
-    fn schedule_out(&self, _mutator: &mut Mutator) {}
+    ///
+    /// # Safety
+    /// This thread has run the process, and holds no term.
+    unsafe fn schedule_out(&self, _mutator: &mut Mutator) {}
 
     /// Collects, and makes the room that is asked for. `live` are the live registers. All terms that are no roots
     /// are stale afterwards. When it fails, everything is as it was.
-    fn collect(
+    ///
+    /// # Safety
+    /// This thread runs the process. `live` and `roots` are all the terms of the process that anybody holds beside its stack: others are
+    /// stale afterwards.
+    unsafe fn collect(
         &self,
         mutator: &mut Mutator,
         request: Collection,
@@ -281,13 +312,19 @@ pub trait Architecture: Sync {
     /// Makes the message's term part of the receiver's heap as far as it can be done without a collection: returns
     /// whether the fragment is not needed any more. If not, the term stays in the fragment, which the caller hands
     /// over with [`Architecture::keep_fragment`] when it takes the message.
-    fn receive(&self, receiver: &mut Mutator, message: &mut Fragment) -> bool;
+    ///
+    /// # Safety
+    /// The message is in the mailbox of this process, or was taken out of it. Its term is held by nobody, or where the message says.
+    unsafe fn receive(&self, receiver: &mut Mutator, message: &mut Fragment) -> bool;
 
     /// The process looks at a message that [`RootSet::some_messages`] has not come to yet.
     fn message_read(&self, _message: &Fragment) {}
 
     /// Takes over a fragment whose term the process has taken.
-    fn keep_fragment(&self, receiver: &mut Mutator, message: NonNull<Fragment>);
+    ///
+    /// # Safety
+    /// The fragment is whole, and the caller gives it up.
+    unsafe fn keep_fragment(&self, receiver: &mut Mutator, message: NonNull<Fragment>);
 
     /// Keeps a term that lies on `owner`'s heap outside of every process: see [`crate::Stored`]. Until it is discarded the
     /// architecture sees to it that the fragment's term stays valid.
@@ -295,7 +332,10 @@ pub trait Architecture: Sync {
 
     /// What a process gets that reads `part` of a stored term, which may be the whole. As it is, unless the architecture
     /// keeps heaps apart.
-    fn fetch(&self, _reader: &mut Mutator, _stored: NonNull<Fragment>, part: Term) -> Term {
+    ///
+    /// # Safety
+    /// [`Architecture::store`] made `stored`, and nobody discards it meanwhile; `part` is its term or lies inside of it.
+    unsafe fn fetch(&self, _reader: &mut Mutator, _stored: NonNull<Fragment>, part: Term) -> Term {
         part
     }
 
@@ -311,7 +351,10 @@ pub trait Architecture: Sync {
     }
 
     /// Frees what [`Architecture::store`] made.
-    fn discard_stored(&self, stored: NonNull<Fragment>) {
+    ///
+    /// # Safety
+    /// [`Architecture::store`] made it, the caller gives it up, and nobody holds a term that lies in it.
+    unsafe fn discard_stored(&self, stored: NonNull<Fragment>) {
         // SAFETY: the caller gives the fragment up; readers have copies, or pointers out of it.
         unsafe { Fragment::discard(stored) }
     }

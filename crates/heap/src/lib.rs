@@ -16,6 +16,7 @@ pub mod debt;
 mod fragment;
 pub mod immovable;
 mod kept;
+mod lone;
 mod mutator;
 mod records;
 mod sites;
@@ -31,6 +32,7 @@ pub use fragment::{
     Fragment, each_off_heap, join_off_heap, link_off_heap, off_heap_bytes, off_heap_link, out_of_memory,
     release_off_heap_list,
 };
+pub use lone::LoneHeap;
 pub use mutator::{Mutator, OFF_HEAP_BYTES_AT_LEAST, STATE_WORDS, StackReader};
 pub use sites::{Site, Sites, install_sites, sites};
 pub use stored::Stored;

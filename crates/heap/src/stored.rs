@@ -33,7 +33,8 @@ impl Stored {
 
     /// The term, for a process to keep.
     pub fn fetch(&self, reader: &mut Mutator) -> Term {
-        architecture().fetch(reader, self.0, self.term())
+        // SAFETY: the fragment is this value's own, which is borrowed.
+        unsafe { architecture().fetch(reader, self.0, self.term()) }
     }
 
     /// A part of the term, for a process to keep.
@@ -42,7 +43,8 @@ impl Stored {
         if part.is_immediate() {
             return part;
         }
-        architecture().fetch(reader, self.0, part)
+        // SAFETY: as above; callers give what they found in the term.
+        unsafe { architecture().fetch(reader, self.0, part) }
     }
 
     /// Writes an immediate over an immediate element of a tuple, if nobody can hold a pointer to that tuple. Returns
@@ -68,6 +70,7 @@ impl Stored {
 
 impl Drop for Stored {
     fn drop(&mut self) {
-        architecture().discard_stored(self.0);
+        // SAFETY: the fragment was this value's own. What it lent out was not to be used longer: see `term`.
+        unsafe { architecture().discard_stored(self.0) };
     }
 }

@@ -16,7 +16,8 @@ pub const REDUCTIONS: i64 = 4000;
 pub fn run(core: &mut Core, held: &mut Held<'_>) -> Exit {
     let system = System::get();
     system.table.note_active(held.process());
-    let wants_roots = architecture().schedule_in(&mut held.mutator);
+    // SAFETY: this thread is about to run the process, and holds no term of it.
+    let wants_roots = unsafe { architecture().schedule_in(&mut held.mutator) };
     if held.flags.traced {
         let (process, own) = held.split();
         crate::tracing::scheduled(process, own, "in");
@@ -30,7 +31,8 @@ pub fn run(core: &mut Core, held: &mut Held<'_>) -> Exit {
             let (process, own) = held.split();
             crate::tracing::scheduled(process, own, "out");
         }
-        architecture().schedule_out(&mut held.mutator);
+        // SAFETY: the process has run, and its registers are saved.
+        unsafe { architecture().schedule_out(&mut held.mutator) };
     }
     exit
 }
@@ -59,10 +61,12 @@ fn run_slice(core: &mut Core, held: &mut Held<'_>, wants_roots: bool) -> Exit {
     }
     if wants_roots {
         // After the inbox was emptied, because its messages are not visited in portions.
-        held.visit(&mut |mutator, roots| architecture().visit_roots(mutator, roots));
+        // SAFETY: the roots are those of this process, which has not begun to run.
+        held.visit(&mut |mutator, roots| unsafe { architecture().visit_roots(mutator, roots) });
     }
     let (process, own) = held.split();
-    if collect_for_others(process.pid, own).is_err() {
+    // SAFETY: no register holds a term before the time slice begins.
+    if unsafe { collect_for_others(process.pid, own) }.is_err() {
         core.x[0] = atoms::KILLED;
         return Exit::Ended;
     }
@@ -77,7 +81,8 @@ fn run_slice(core: &mut Core, held: &mut Held<'_>, wants_roots: bool) -> Exit {
     }
     if !own.mutator.is_calm() && architecture().wants_collection(&own.mutator) {
         let request = Collection { stack_words: 1, ..Collection::default() };
-        if watch::collect(process.pid, own, request, &mut []).is_err() {
+        // SAFETY: no register holds a term before the time slice begins.
+        if unsafe { watch::collect(process.pid, own, request, &mut []) }.is_err() {
             core.x[0] = atoms::KILLED;
             return Exit::Ended;
         }

@@ -54,7 +54,8 @@ pub(crate) fn terminate(held: &mut Held<'_>, reason: Term) {
             system.answer_for_missing(pid, fragment);
         }
     }
-    architecture().destroy(&mut own.mutator);
+    // SAFETY: the process has ended, and its thread has taken what it needs.
+    unsafe { architecture().destroy(&mut own.mutator) };
     own.saved = Default::default();
     own.mailbox = Mailbox::default();
     shared.state.end();

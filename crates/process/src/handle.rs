@@ -221,7 +221,8 @@ fn retag(own: &mut Own, fragment: NonNull<Fragment>, tag: Term) -> NonNull<Fragm
 fn take_term(own: &mut Own, fragment: NonNull<Fragment>) -> Term {
     // SAFETY: the fragment is ours; its term stays valid where it is until the next collection.
     let term = unsafe { fragment.as_ref() }.term;
-    architecture().keep_fragment(&mut own.mutator, fragment);
+    // SAFETY: the fragment is ours, and given up here.
+    unsafe { architecture().keep_fragment(&mut own.mutator, fragment) };
     term
 }
 
@@ -296,14 +297,18 @@ pub fn take_matching(own: &mut Own, mut matches: impl FnMut(Term) -> bool) -> Op
     }
 }
 
-/// Carries out the collections that others have asked for. No register holds a term.
+/// Carries out the collections that others have asked for.
 ///
 /// # Errors
 /// The process has reached its maximum heap size.
-pub fn collect_for_others(pid: Term, own: &mut Own) -> Result<(), HeapFull> {
+///
+/// # Safety
+/// As for [`Own::collect`]; no register holds a term.
+pub unsafe fn collect_for_others(pid: Term, own: &mut Own) -> Result<(), HeapFull> {
     while let Some(request) = own.rare.as_ref().and_then(|rare| rare.collections.last()) {
         let major = request.argument.tuple_elements().is_none_or(|task| task.get(2) != Some(&atoms::MINOR));
-        watch::collect(pid, own, Collection { major, stack_words: 1, ..Collection::default() }, &mut [])?;
+        // SAFETY: the caller's obligation.
+        unsafe { watch::collect(pid, own, Collection { major, stack_words: 1, ..Collection::default() }, &mut []) }?;
         if let Some(request) = own.rare().collections.pop() {
             reply(own, &request, atoms::TRUE);
         }
@@ -333,7 +338,8 @@ pub fn kill_signal(to: Term) -> NonNull<Fragment> {
 }
 
 /// Processes whose stacks hold a code address, a return address among them, for which `inside` holds. The world is
-/// stopped meanwhile.
+/// stopped meanwhile. If another thread stops it at the same time, and collects, it goes first: the caller uses no term with a pointer
+/// that it had before, its arguments among them.
 pub fn processes_inside(asker: Option<&mut Own>, inside: impl Fn(*const Word) -> bool) -> Vec<Term> {
     let mut found = Vec::new();
     Stopped::by(asker).each(|process, own| {

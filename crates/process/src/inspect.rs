@@ -61,7 +61,8 @@ pub fn shown(mutator: &mut Mutator, message: &Fragment) -> Term {
     let copy = architecture().send(None, message.term);
     // SAFETY: the copy is ours.
     let term = unsafe { copy.as_ref() }.term;
-    architecture().keep_fragment(mutator, copy);
+    // SAFETY: the copy is ours, and given up here.
+    unsafe { architecture().keep_fragment(mutator, copy) };
     term
 }
 

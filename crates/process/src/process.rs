@@ -299,9 +299,21 @@ impl Own {
     ///
     /// # Errors
     /// The heap has reached its limit; [`crate::watch::collect`] does what is to be done then.
-    pub fn collect(&mut self, request: Collection, live: &mut [Term]) -> Result<(), HeapFull> {
+    ///
+    /// # Safety
+    /// This thread runs the process. Its stack, what is its own and `live` are all the terms of it that anybody holds: others are stale
+    /// afterwards. So built-in functions cannot collect; they ask for it with [`crate::Interrupt::Collect`]:
+    ///
+    /// ```compile_fail,E0133
+    /// fn built_in(caller: &mut atoll_process::Caller<'_>, arguments: &[atoll_term::Term]) -> atoll_process::Outcome {
+    ///     let _ = caller.own.collect(atoll_heap::Collection::default(), &mut []);
+    ///     Ok(arguments[0])
+    /// }
+    /// ```
+    pub unsafe fn collect(&mut self, request: Collection, live: &mut [Term]) -> Result<(), HeapFull> {
         let (mutator, mut roots) = self.roots(None);
-        architecture().collect(mutator, request, live, &mut roots)
+        // SAFETY: the caller's obligation.
+        unsafe { architecture().collect(mutator, request, live, &mut roots) }
     }
 
     /// The heap and the roots beside its stack, messages in this inbox among them.

@@ -18,7 +18,6 @@ use crate::tracing;
 /// `badarg` if the destination is none of these, or a name that is not registered.
 pub fn send(sender: Term, own: &mut Own, destination: Term, message: Term) -> Result<(), Exception> {
     debug_assert!(sender.is_local_pid());
-    architecture().safepoint();
     let system = System::get();
     let pid = if destination.is_local_pid() {
         destination
@@ -95,7 +94,8 @@ pub fn expire(number: u64, action: Action) {
             System::get().deliver_or_answer(pid, signal);
         }
         Action::Message { destination, fragment, .. } => {
-            architecture().deliver_kept(fragment);
+            // SAFETY: the fragment was kept for the timer, which gives it up here.
+            unsafe { architecture().deliver_kept(fragment) };
             let fragment = sequence::neutral(fragment);
             let pid = if destination.is_atom() { System::get().whereis(destination) } else { Some(destination) };
             let undelivered = match pid {

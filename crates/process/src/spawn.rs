@@ -92,7 +92,8 @@ pub fn spawn(
         None => (Term::NONE, pid, architecture().send(None, arguments)),
     };
     let mut mutator = Mutator::empty();
-    let arguments = architecture().create(&mut mutator, fragment, &options.heap);
+    // SAFETY: the fragment was made for the new process alone.
+    let arguments = unsafe { architecture().create(&mut mutator, fragment, &options.heap) };
     mutator.stack = mutator.stack.wrapping_sub(1);
     // SAFETY: a new heap has room for some stack words; this is the first frame's return address.
     unsafe { *mutator.stack = entry.finish as u64 };

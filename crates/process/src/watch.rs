@@ -56,14 +56,20 @@ pub fn set_watch(new: Option<Watch>) -> Option<Watch> {
 ///
 /// # Errors
 /// As [`Own::collect`].
+///
+/// # Safety
+/// As for [`Own::collect`].
 #[inline]
-pub fn collect(pid: Term, own: &mut Own, request: Collection, live: &mut [Term]) -> Result<(), HeapFull> {
+pub unsafe fn collect(pid: Term, own: &mut Own, request: Collection, live: &mut [Term]) -> Result<(), HeapFull> {
     let collected = if own.flags.traced || ON.load(Ordering::Relaxed) {
-        collect_and_tell(pid, own, request, live)
+        // SAFETY: the caller's obligation.
+        unsafe { collect_and_tell(pid, own, request, live) }
     } else {
-        charged(State::Collection, || own.collect(request, live))
+        // SAFETY: the caller's obligation.
+        charged(State::Collection, || unsafe { own.collect(request, live) })
     };
-    collected.or_else(|full| limit_reached(full, pid, own, request, live))
+    // SAFETY: the caller's obligation; what failed has moved nothing.
+    collected.or_else(|full| unsafe { limit_reached(full, pid, own, request, live) })
 }
 
 /// Writes to the log that a process has reached its `max_heap_size`: pid, the process, and the figures of `garbage_collection_info`
@@ -77,9 +83,11 @@ pub fn report_limits(report: LimitReport) {
     let _ = LIMIT_REPORT.set(report);
 }
 
+/// # Safety
+/// As for [`Own::collect`].
 #[cold]
 #[inline(never)]
-fn limit_reached(
+unsafe fn limit_reached(
     full: HeapFull,
     pid: Term,
     own: &mut Own,
@@ -97,17 +105,21 @@ fn limit_reached(
     // The limit was only to be reported: do without it this time.
     let options = architecture().options(&own.mutator);
     architecture().set_options(&mut own.mutator, &HeapOptions { maximum_words: 0, ..options });
-    let result = own.collect(request, live);
+    // SAFETY: the caller's obligation.
+    let result = unsafe { own.collect(request, live) };
     architecture().set_options(&mut own.mutator, &options);
     result
 }
 
+/// # Safety
+/// As for [`Own::collect`].
 #[cold]
 #[inline(never)]
-fn collect_and_tell(pid: Term, own: &mut Own, request: Collection, live: &mut [Term]) -> Result<(), HeapFull> {
+unsafe fn collect_and_tell(pid: Term, own: &mut Own, request: Collection, live: &mut [Term]) -> Result<(), HeapFull> {
     let before = architecture().sizes(&own.mutator);
     let started = clock::monotonic();
-    charged(State::Collection, || own.collect(request, live))?;
+    // SAFETY: the caller's obligation.
+    charged(State::Collection, || unsafe { own.collect(request, live) })?;
     let time = milliseconds_since(started);
     let after = architecture().sizes(&own.mutator);
     if let Some(tracing) =

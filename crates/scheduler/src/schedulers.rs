@@ -414,7 +414,8 @@ impl Schedulers {
             }
             std::thread::yield_now();
         }
-        if architecture().idle() {
+        // SAFETY: this thread runs no process now, so it holds no term.
+        if unsafe { architecture().idle() } {
             return None;
         }
         architecture().thread_sleeps();

@@ -95,13 +95,14 @@ impl Architecture for Hybrid {
         StackPlacement::United
     }
 
-    fn create(&self, mutator: &mut Mutator, arguments: NonNull<Fragment>, options: &HeapOptions) -> Term {
-        let term = self.private.create(mutator, arguments, options);
+    unsafe fn create(&self, mutator: &mut Mutator, arguments: NonNull<Fragment>, options: &HeapOptions) -> Term {
+        // SAFETY: as for the method of the same name that calls this.
+        let term = unsafe { self.private.create(mutator, arguments, options) };
         State::of(mutator).area_cycle.store(self.area.finder.first_mark(), Ordering::Release);
         term
     }
 
-    fn destroy(&self, mutator: &mut Mutator) {
+    unsafe fn destroy(&self, mutator: &mut Mutator) {
         feedback::forget(portions::address(mutator));
         if State::of(mutator).has_copies {
             self.area.finder.copies.take(mutator);
@@ -109,10 +110,11 @@ impl Architecture for Hybrid {
         if State::of(mutator).in_portions {
             self.area.finder.portions.forget(mutator);
         }
-        self.private.destroy(mutator);
+        // SAFETY: as for the method of the same name that calls this.
+        unsafe { self.private.destroy(mutator) };
     }
 
-    fn schedule_in(&self, mutator: &mut Mutator) -> bool {
+    unsafe fn schedule_in(&self, mutator: &mut Mutator) -> bool {
         self.area.settle();
         if VERIFY.load(Ordering::Relaxed) {
             self.area.check_memory();
@@ -120,22 +122,23 @@ impl Architecture for Hybrid {
         self.area.finder.wants(mutator)
     }
 
-    fn visit_roots(&self, mutator: &mut Mutator, roots: &mut dyn RootSet) {
+    unsafe fn visit_roots(&self, mutator: &mut Mutator, roots: &mut dyn RootSet) {
         let step = area::Step::begin();
         self.area.with(|local| self.area.finder.scan_own(mutator, roots, &mut |object| local.barrier(object)));
         step.end();
     }
 
-    fn schedule_out(&self, mutator: &mut Mutator) {
+    unsafe fn schedule_out(&self, mutator: &mut Mutator) {
         self.area.close_window();
-        self.private.schedule_out(mutator);
+        // SAFETY: as for the method of the same name that calls this.
+        unsafe { self.private.schedule_out(mutator) };
     }
 
-    fn safepoint(&self) {
+    unsafe fn safepoint(&self) {
         self.area.settle_here();
     }
 
-    fn idle(&self) -> bool {
+    unsafe fn idle(&self) -> bool {
         self.area.assist()
     }
 
@@ -147,7 +150,7 @@ impl Architecture for Hybrid {
         self.area.unpark();
     }
 
-    fn collect(
+    unsafe fn collect(
         &self,
         mutator: &mut Mutator,
         request: Collection,
@@ -198,15 +201,17 @@ impl Architecture for Hybrid {
         send::send(self, sender, term)
     }
 
-    fn receive(&self, receiver: &mut Mutator, message: &mut Fragment) -> bool {
-        self.private.receive(receiver, message)
+    unsafe fn receive(&self, receiver: &mut Mutator, message: &mut Fragment) -> bool {
+        // SAFETY: as for the method of the same name that calls this.
+        unsafe { self.private.receive(receiver, message) }
     }
 
-    fn keep_fragment(&self, receiver: &mut Mutator, message: NonNull<Fragment>) {
-        self.private.keep_fragment(receiver, message);
+    unsafe fn keep_fragment(&self, receiver: &mut Mutator, message: NonNull<Fragment>) {
+        // SAFETY: as for the method of the same name that calls this.
+        unsafe { self.private.keep_fragment(receiver, message) };
     }
 
-    fn deliver_kept(&self, message: NonNull<Fragment>) {
+    unsafe fn deliver_kept(&self, message: NonNull<Fragment>) {
         send::publish(self, message);
     }
 
@@ -214,7 +219,7 @@ impl Architecture for Hybrid {
         send::store(self, owner, term)
     }
 
-    fn discard_stored(&self, stored: NonNull<Fragment>) {
+    unsafe fn discard_stored(&self, stored: NonNull<Fragment>) {
         // SAFETY: the caller gives it up.
         unsafe { self.area.finder.stored.discard(stored) }
     }
@@ -235,7 +240,7 @@ impl Architecture for Hybrid {
         if State::of(mutator).in_portions { self.area.finder.portions.marker_of(mutator) } else { None }
     }
 
-    fn stack_cut(&self, mutator: &mut Mutator) {
+    unsafe fn stack_cut(&self, mutator: &mut Mutator) {
         if !State::of(mutator).in_portions || !self.area.finder.portions.is_cut(mutator) {
             return;
         }

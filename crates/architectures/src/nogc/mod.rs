@@ -49,16 +49,16 @@ impl Architecture for NoGc {
         StackPlacement::Apart
     }
 
-    fn create(&self, mutator: &mut Mutator, arguments: NonNull<Fragment>, options: &HeapOptions) -> Term {
+    unsafe fn create(&self, mutator: &mut Mutator, arguments: NonNull<Fragment>, options: &HeapOptions) -> Term {
         send::create(mutator, arguments, options)
     }
 
-    fn destroy(&self, mutator: &mut Mutator) {
+    unsafe fn destroy(&self, mutator: &mut Mutator) {
         stack::free(mutator);
         *mutator = Mutator::empty();
     }
 
-    fn collect(
+    unsafe fn collect(
         &self,
         mutator: &mut Mutator,
         request: Collection,
@@ -80,11 +80,11 @@ impl Architecture for NoGc {
         send::send(self, sender, term)
     }
 
-    fn receive(&self, _receiver: &mut Mutator, message: &mut Fragment) -> bool {
+    unsafe fn receive(&self, _receiver: &mut Mutator, message: &mut Fragment) -> bool {
         message.used() == 0
     }
 
-    fn keep_fragment(&self, receiver: &mut Mutator, message: NonNull<Fragment>) {
+    unsafe fn keep_fragment(&self, receiver: &mut Mutator, message: NonNull<Fragment>) {
         send::keep_fragment(receiver, message);
     }
 

@@ -90,11 +90,11 @@ impl Architecture for Private {
         StackPlacement::United
     }
 
-    fn create(&self, mutator: &mut Mutator, arguments: NonNull<Fragment>, options: &HeapOptions) -> Term {
+    unsafe fn create(&self, mutator: &mut Mutator, arguments: NonNull<Fragment>, options: &HeapOptions) -> Term {
         send::create(mutator, arguments, options)
     }
 
-    fn destroy(&self, mutator: &mut Mutator) {
+    unsafe fn destroy(&self, mutator: &mut Mutator) {
         send::flush_counters(mutator);
         statistics::used_changed(-(collect::words_counted(mutator) as i64));
         let state = State::of(mutator);
@@ -113,11 +113,11 @@ impl Architecture for Private {
         *mutator = Mutator::empty();
     }
 
-    fn schedule_out(&self, mutator: &mut Mutator) {
+    unsafe fn schedule_out(&self, mutator: &mut Mutator) {
         send::flush_counters(mutator);
     }
 
-    fn collect(
+    unsafe fn collect(
         &self,
         mutator: &mut Mutator,
         request: Collection,
@@ -136,11 +136,11 @@ impl Architecture for Private {
         send::send(self, sender, term)
     }
 
-    fn receive(&self, receiver: &mut Mutator, message: &mut Fragment) -> bool {
+    unsafe fn receive(&self, receiver: &mut Mutator, message: &mut Fragment) -> bool {
         send::receive(receiver, message)
     }
 
-    fn keep_fragment(&self, receiver: &mut Mutator, message: NonNull<Fragment>) {
+    unsafe fn keep_fragment(&self, receiver: &mut Mutator, message: NonNull<Fragment>) {
         send::keep_fragment(receiver, message);
     }
 
@@ -148,7 +148,7 @@ impl Architecture for Private {
         stored::store(term)
     }
 
-    fn fetch(&self, reader: &mut Mutator, stored: NonNull<Fragment>, part: Term) -> Term {
+    unsafe fn fetch(&self, reader: &mut Mutator, stored: NonNull<Fragment>, part: Term) -> Term {
         // SAFETY: here nobody changes a stored fragment before it is discarded.
         stored::fetch(reader, unsafe { stored.as_ref() }, part)
     }

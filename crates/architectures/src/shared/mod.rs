@@ -178,11 +178,11 @@ impl Architecture for Shared {
         self.collector.try_lock().is_ok()
     }
 
-    fn create(&self, mutator: &mut Mutator, arguments: NonNull<Fragment>, options: &HeapOptions) -> Term {
+    unsafe fn create(&self, mutator: &mut Mutator, arguments: NonNull<Fragment>, options: &HeapOptions) -> Term {
         send::create(self, mutator, arguments, options)
     }
 
-    fn destroy(&self, mutator: &mut Mutator) {
+    unsafe fn destroy(&self, mutator: &mut Mutator) {
         send::flush_counters(mutator);
         buffer::give_back(self, mutator);
         roots::adopt_off_heap(&mut self.lock(), mutator);
@@ -191,7 +191,7 @@ impl Architecture for Shared {
         *mutator = Mutator::empty();
     }
 
-    fn schedule_in(&self, mutator: &mut Mutator) -> bool {
+    unsafe fn schedule_in(&self, mutator: &mut Mutator) -> bool {
         buffer::take(self, mutator);
         let state = State::of_mut(mutator);
         state.running = true;
@@ -207,11 +207,11 @@ impl Architecture for Shared {
         stack_marks::marker(mutator)
     }
 
-    fn stack_cut(&self, mutator: &mut Mutator) {
+    unsafe fn stack_cut(&self, mutator: &mut Mutator) {
         stack_marks::cut(self, mutator);
     }
 
-    fn schedule_out(&self, mutator: &mut Mutator) {
+    unsafe fn schedule_out(&self, mutator: &mut Mutator) {
         send::flush_counters(mutator);
         buffer::give_back(self, mutator);
         let state = State::of_mut(mutator);
@@ -219,7 +219,7 @@ impl Architecture for Shared {
         state.ran_in = self.majors.load(Ordering::Relaxed);
     }
 
-    fn collect(
+    unsafe fn collect(
         &self,
         mutator: &mut Mutator,
         request: Collection,
@@ -237,11 +237,11 @@ impl Architecture for Shared {
         send::send(self, sender, term)
     }
 
-    fn receive(&self, receiver: &mut Mutator, message: &mut Fragment) -> bool {
+    unsafe fn receive(&self, receiver: &mut Mutator, message: &mut Fragment) -> bool {
         send::receive(self, receiver, message)
     }
 
-    fn keep_fragment(&self, receiver: &mut Mutator, message: NonNull<Fragment>) {
+    unsafe fn keep_fragment(&self, receiver: &mut Mutator, message: NonNull<Fragment>) {
         send::keep_fragment(self, receiver, message);
     }
 
@@ -249,7 +249,7 @@ impl Architecture for Shared {
         self.stored.store(term)
     }
 
-    fn discard_stored(&self, stored: NonNull<Fragment>) {
+    unsafe fn discard_stored(&self, stored: NonNull<Fragment>) {
         // SAFETY: the caller gives it up.
         unsafe { self.stored.discard(stored) }
     }

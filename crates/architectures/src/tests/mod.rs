@@ -49,8 +49,10 @@ impl Process {
         VERIFY.store(true, Ordering::Relaxed);
         let mut mutator = Box::new(Mutator::empty());
         let arguments = architecture.send(None, argument);
-        let term = architecture.create(&mut mutator, arguments, options);
-        architecture.schedule_in(&mut mutator);
+        // SAFETY: the test runs this process and keeps its terms as roots; what it hands over it does not use any more.
+        let term = unsafe { architecture.create(&mut mutator, arguments, options) };
+        // SAFETY: the test runs this process and keeps its terms as roots; what it hands over it does not use any more.
+        unsafe { architecture.schedule_in(&mut mutator) };
         let mut process = Process { architecture, mutator, roots: Box::new(vec![term]) };
         if world::concerns(architecture) {
             world::register(architecture, &mut process.mutator, &mut process.roots);
@@ -60,7 +62,8 @@ impl Process {
 
     /// Collects with all roots.
     pub(crate) fn collect(&mut self, request: Collection) -> Result<(), HeapFull> {
-        self.architecture.collect(&mut self.mutator, request, &mut [], &mut Roots(&mut self.roots))
+        // SAFETY: the test runs this process and keeps its terms as roots; what it hands over it does not use any more.
+        unsafe { self.architecture.collect(&mut self.mutator, request, &mut [], &mut Roots(&mut self.roots)) }
     }
 
     /// Makes room, collecting if there is none, as an engine does.
@@ -105,13 +108,15 @@ impl Process {
     pub(crate) fn take(&mut self, message: &mut NonNull<Fragment>) -> Term {
         // SAFETY: the message is ours.
         let head = unsafe { message.as_mut() };
-        let moved = self.architecture.receive(&mut self.mutator, head);
+        // SAFETY: the test runs this process and keeps its terms as roots; what it hands over it does not use any more.
+        let moved = unsafe { self.architecture.receive(&mut self.mutator, head) };
         let term = head.term;
         if moved {
             // SAFETY: its contents have moved.
             unsafe { Fragment::free(*message) };
         } else {
-            self.architecture.keep_fragment(&mut self.mutator, *message);
+            // SAFETY: the test runs this process and keeps its terms as roots; what it hands over it does not use any more.
+            unsafe { self.architecture.keep_fragment(&mut self.mutator, *message) };
         }
         term
     }
@@ -133,8 +138,10 @@ impl Allocate for Process {
 impl Drop for Process {
     fn drop(&mut self) {
         world::unregister(&mut self.mutator);
-        self.architecture.schedule_out(&mut self.mutator);
-        self.architecture.destroy(&mut self.mutator);
+        // SAFETY: the test runs this process and keeps its terms as roots; what it hands over it does not use any more.
+        unsafe { self.architecture.schedule_out(&mut self.mutator) };
+        // SAFETY: the test runs this process and keeps its terms as roots; what it hands over it does not use any more.
+        unsafe { self.architecture.destroy(&mut self.mutator) };
     }
 }
 

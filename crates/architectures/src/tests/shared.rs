@@ -159,7 +159,8 @@ fn a_kept_fragment_is_young_until_the_next_collection() {
         let signal = architecture.send(None, term);
         // SAFETY: the fragment is ours until it is kept.
         process.roots.push(unsafe { signal.as_ref().term });
-        architecture.keep_fragment(&mut process.mutator, signal);
+        // SAFETY: the test's terms are its processes' roots, and what it hands over it does not use any more.
+        unsafe { architecture.keep_fragment(&mut process.mutator, signal) };
         process.collect(Collection { major, ..Collection::default() }).unwrap();
     }
     for root in &process.roots[1..] {
@@ -219,7 +220,8 @@ fn idle_processes_keep_what_they_had() {
             process.reserve(500);
             let term = process.list((0..100 + number).map(Term::small));
             process.push(term);
-            architecture.schedule_out(&mut process.mutator);
+            // SAFETY: the test's terms are its processes' roots, and what it hands over it does not use any more.
+            unsafe { architecture.schedule_out(&mut process.mutator) };
             (process, contents(term))
         })
         .collect();
@@ -233,7 +235,8 @@ fn idle_processes_keep_what_they_had() {
         }
     }
     for (process, hash) in &mut idle {
-        architecture.schedule_in(&mut process.mutator);
+        // SAFETY: the test's terms are its processes' roots, and what it hands over it does not use any more.
+        unsafe { architecture.schedule_in(&mut process.mutator) };
         assert_eq!(contents(process.pop()), *hash);
     }
 }
@@ -363,7 +366,8 @@ fn room_beyond_the_limit_and_in_fragments_asks_for_a_collection() {
     process.collect(Collection::default()).unwrap();
     assert!(process.mutator.is_calm());
     let message = architecture.send(None, list);
-    architecture.keep_fragment(&mut process.mutator, message);
+    // SAFETY: the test's terms are its processes' roots, and what it hands over it does not use any more.
+    unsafe { architecture.keep_fragment(&mut process.mutator, message) };
     assert!(!process.mutator.is_calm() && architecture.wants_collection(&process.mutator));
     process.collect(Collection::default()).unwrap();
     assert!(process.mutator.is_calm() && !architecture.wants_collection(&process.mutator));

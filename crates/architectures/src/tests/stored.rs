@@ -24,7 +24,8 @@ fn stored_terms_stay(architecture: &'static dyn Architecture) {
         stored.push((contents(term), architecture.store(&mut process.mutator, term)));
         if number % 3 == 2 {
             let (_, discarded) = stored.swap_remove(number as usize * 7 % stored.len());
-            architecture.discard_stored(discarded);
+            // SAFETY: the test made it with `store`, and uses it no more once it is discarded.
+            unsafe { architecture.discard_stored(discarded) };
         }
         if number % 20 == 0 {
             let major = number % 100 == 0;
@@ -42,14 +43,17 @@ fn stored_terms_stay(architecture: &'static dyn Architecture) {
         process.reserve(200);
         // SAFETY: as above.
         let term = unsafe { (*fragment.as_ptr()).term };
-        let fetched = architecture.fetch(&mut process.mutator, fragment, term);
+        // SAFETY: the test made it with `store`, and uses it no more once it is discarded.
+        let fetched = unsafe { architecture.fetch(&mut process.mutator, fragment, term) };
         assert_eq!(contents(fetched), hash);
         let part = term.tuple_elements().unwrap()[1];
-        let fetched_part = architecture.fetch(&mut process.mutator, fragment, part);
+        // SAFETY: the test made it with `store`, and uses it no more once it is discarded.
+        let fetched_part = unsafe { architecture.fetch(&mut process.mutator, fragment, part) };
         assert_eq!(contents(fetched_part), contents(part));
         assert_eq!(fetched == term, !architecture.fetches_copies());
         process.roots.extend([fetched, fetched_part]);
-        architecture.discard_stored(fragment);
+        // SAFETY: the test made it with `store`, and uses it no more once it is discarded.
+        unsafe { architecture.discard_stored(fragment) };
         if architecture.fetches_copies() {
             process.collect(Collection::default()).unwrap();
             let last = process.roots.len() - 2;

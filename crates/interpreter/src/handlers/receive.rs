@@ -32,6 +32,8 @@ pub unsafe fn send(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *
     unsafe {
         let core = &mut *c;
         core.swap_out(hp, e);
+        // Here alone, not in what built-in functions call: they hold terms of which no collection knows.
+        architecture().safepoint();
         let (destination, message) = (core.x[0], core.x[1]);
         let sender = (*core.process).pid;
         match atoll_process::send::send(sender, &mut *core.own, destination, message) {
