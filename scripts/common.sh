@@ -11,6 +11,11 @@ fi
 # Nothing here is built twice in a row with changes in between, so incremental files only cost time and space.
 export CARGO_INCREMENTAL="${CARGO_INCREMENTAL:-0}"
 
+# build ARGUMENT...: an optimised build. Takes minutes the first time, so cargo shows how far it is.
+build() {
+    cargo build --release "$@"
+}
+
 fail() {
     echo "$(basename "$0"): $*" >&2
     exit 1
@@ -24,7 +29,7 @@ find_atoll() {
     mkdir -p "$out"
     atoll="${ATOLL:-}"
     if [ -z "$atoll" ]; then
-        cargo build --release --quiet -p atoll-cli
+        build -p atoll-cli
         atoll="${CARGO_TARGET_DIR:-target}/release/atoll"
     fi
 }

@@ -98,6 +98,16 @@ fn registries_are_named_in_lock_files_only() {
     report("no host names of package registries", &lines_with(&files, &hosts));
 }
 
+/// An optimised build takes minutes: nobody shall think that it stands.
+#[test]
+fn builds_show_how_far_they_are() {
+    let scripts: Vec<TrackedFile> =
+        tracked_files().into_iter().filter(|file| file.path.starts_with("scripts/")).collect();
+    let silent: Vec<String> =
+        lines_with(&scripts, &[["cargo ", "build"]]).into_iter().filter(|line| line.contains("-q")).collect();
+    report("builds show how far they are", &silent);
+}
+
 #[test]
 fn only_some_places_name_a_concrete_architecture() {
     // Folders and files that may: the architectures themselves, where they are chosen, shown and compared, and the
