@@ -14,6 +14,11 @@ fn calls_through_memory(instruction: &str) -> bool {
     target.starts_with('*') && target.contains("(%r") && !target.contains("(%rip)")
 }
 
+/// Whether a function of this name belongs to the code of an engine, or to what engines share.
+fn is_handler(name: &str) -> bool {
+    name.contains("handlers") || name.contains("atoll_runtime")
+}
+
 /// What undoes a frame.
 fn leaves_a_frame(instruction: &str) -> bool {
     instruction.starts_with("pop") || (instruction.starts_with("add") && instruction.ends_with(",%rsp"))
@@ -26,11 +31,11 @@ fn kept_calls(listing: &str) -> (Vec<&str>, usize) {
     while let Some(line) = lines.next() {
         if let Some((_, label)) = line.strip_suffix(">:").and_then(|line| line.split_once('<')) {
             name = label;
-            seen += usize::from(label.contains("handlers"));
+            seen += usize::from(is_handler(label));
         }
         let instruction =
             |line: &str| line.split_once('\t').map(|(_, text)| text.trim().to_owned()).unwrap_or_default();
-        let is_checked = name.contains("handlers") && !EXEMPT.iter().any(|exempt| name.contains(exempt));
+        let is_checked = is_handler(name) && !EXEMPT.iter().any(|exempt| name.contains(exempt));
         if is_checked && calls_through_memory(&instruction(line)) {
             while lines.next_if(|line| leaves_a_frame(&instruction(line))).is_some() {}
             if lines.peek().is_some_and(|line| instruction(line).starts_with("ret")) {

@@ -8,19 +8,8 @@
 #![expect(clippy::missing_safety_doc, reason = "handlers share the contract that `handlers` states once")]
 #![allow(clippy::too_many_arguments, reason = "the registers that handlers pass on, and what they need besides")]
 
-pub mod autoload;
-pub mod core;
 pub mod handlers;
 pub mod operand;
 mod pick;
-pub mod raise;
-pub mod report;
-pub mod requests;
-mod run;
 mod sites;
-pub mod stubs;
-pub mod trace;
-pub mod tracing;
 pub mod translate;
-
-pub use run::{REDUCTIONS, run};

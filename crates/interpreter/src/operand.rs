@@ -8,7 +8,7 @@
 use atoll_loader::instruction::{Register, Source};
 use atoll_term::{Term, Word};
 
-use crate::core::Core;
+use atoll_runtime::core::Core;
 
 /// A way to read an operand.
 pub trait Read {

@@ -3,9 +3,9 @@
 
 use atoll_loader::instruction::TypeTest;
 
-use crate::core::Handler;
 use crate::handlers::test;
 use crate::operand::{K, Operand, X, Y};
+use atoll_runtime::core::Handler;
 
 /// One source.
 macro_rules! by_source {

@@ -11,7 +11,7 @@ use atoll_heap::{Site, Sites, architecture, install_sites};
 use atoll_term::{Term, Word};
 use parking_lot::Mutex;
 
-use crate::core::{Core, Exit, Handler};
+use atoll_runtime::core::{Core, Exit, Handler};
 
 /// Objects of which a site tells when it is sampled.
 const SAMPLES: u8 = 4;
@@ -46,7 +46,7 @@ impl Module {
     fn write(&self, site: &OneSite, handler: Handler) {
         let address = (self.code + site.new.offset as usize * size_of::<Word>()) as *const AtomicU64;
         // SAFETY: the word of an instruction in code that lives for ever; engines read it whole.
-        unsafe { &*address }.store(crate::translate::handler(handler), Ordering::Relaxed);
+        unsafe { &*address }.store(atoll_runtime::core::handler(handler), Ordering::Relaxed);
     }
 }
 

@@ -4,13 +4,14 @@ use atoll_code::{Linked, Translate, Translated, registry};
 use atoll_loader::instruction::{HeapNeed, Instruction, Label, Register, Source};
 use atoll_term::{Export, Header, Kind, Term, Word, atoms};
 
-use crate::core::Handler;
 use crate::handlers::area::is_built_in_area;
 use crate::handlers::{area, call, control, data, exception, map, receive, test};
 use crate::operand::{Any, Operand, X, any_register, offset, resolve};
 use crate::pick::{by_half, by_list, by_source, by_source_destination, by_two_sources_destination};
 use crate::sites::NewSite;
-use crate::stubs::native_of;
+use atoll_runtime::core::{Handler, handler};
+use atoll_runtime::stubs::native_of;
+use atoll_runtime::{built_in, entry};
 
 mod bits;
 mod fused;
@@ -104,11 +105,6 @@ fn is_like_instruction(export: &Export) -> bool {
     export.module == atoms::ERLANG && matches!((name, export.arity), ("apply", 2 | 3) | ("hibernate", 3) | ("yield", 0))
 }
 
-/// The address of a handler as a code word.
-pub fn handler(handler: Handler) -> Word {
-    handler as usize as Word
-}
-
 impl Writer<'_> {
     /// An instruction that builds an object: its handlers for the process's heap and for the message area.
     fn emit_site(&mut self, is_cons: bool, private: Handler, area: Handler, operands: &[Word]) {
@@ -175,7 +171,7 @@ impl Writer<'_> {
         let (module, name) = (self.linked.atoms[0], self.linked.atoms[name as usize]);
         if let Some(number) = registry().built_in_number(module, name, arity) {
             let export = registry().export(module, name, arity);
-            self.emit_built_in(call::built_in_body, export, number, None);
+            self.emit_built_in(built_in::built_in_body, export, number, None);
         }
     }
 
@@ -200,7 +196,7 @@ impl Writer<'_> {
         let called = self.linked.imports[import as usize];
         if called.module == atoms::ERLANG && called.name == atoms::NIF_ERROR && called.arity == 1 {
             let export = registry().export(self.linked.atoms[0], self.linked.atoms[name as usize], arity);
-            self.emit(call::missing_built_in, &[std::ptr::from_ref(export) as Word]);
+            self.emit(entry::missing_built_in, &[std::ptr::from_ref(export) as Word]);
         }
     }
 
@@ -301,9 +297,9 @@ impl Writer<'_> {
         let address = std::ptr::from_ref(export) as Word;
         let number = registry().built_in_number(export.module, export.name, export.arity);
         match (tail, number) {
-            (None, Some(number)) => self.emit_built_in(call::call_built_in, export, number, None),
+            (None, Some(number)) => self.emit_built_in(built_in::call_built_in, export, number, None),
             (None, None) => self.emit(control::call_ext, &[address, arity.into()]),
-            (Some(frame), Some(number)) => self.emit_built_in(call::built_in_last, export, number, Some(frame)),
+            (Some(frame), Some(number)) => self.emit_built_in(built_in::built_in_last, export, number, Some(frame)),
             (Some(frame), None) => self.emit(control::call_ext_last, &[address, arity.into(), offset(frame)]),
         }
     }

@@ -7,12 +7,12 @@ use atoll_architectures as architectures;
 use atoll_code::registry;
 use atoll_heap::{HeapOptions, statistics};
 use atoll_interpreter as interpreter;
-use atoll_interpreter::core::{Core, Exit};
-use atoll_interpreter::report::Reporter;
 use atoll_platform::ending;
 use atoll_ports::poller;
 use atoll_process::table::ProcessTable;
 use atoll_process::{BuiltIn, Held, System};
+use atoll_runtime::core::{Core, Exit};
+use atoll_runtime::report::Reporter;
 use atoll_scheduler::{Engine, Poll, Schedulers, Slice};
 use atoll_term::{Term, atoms};
 use parking_lot::{Condvar, Mutex};
@@ -67,7 +67,7 @@ struct Interpreter {
 
 impl Engine for Interpreter {
     fn run(&mut self, held: &mut Held<'_>) -> Slice {
-        match interpreter::run(&mut self.core, held) {
+        match atoll_runtime::slice::run(&mut self.core, held) {
             Exit::Yield | Exit::Resume => Slice::Yielded,
             Exit::Wait => Slice::Waits,
             Exit::Ended => Slice::Ended(self.core.x[0]),
@@ -105,7 +105,7 @@ pub struct Use {
     /// Told of the end of each process.
     pub ended: fn(Term, Term),
     /// Loads modules when they are first called, where no code server does.
-    pub autoload: Option<interpreter::autoload::Load>,
+    pub autoload: Option<atoll_runtime::autoload::Load>,
 }
 
 /// Starts the schedulers, waits for the end, and returns the exit status.
@@ -114,7 +114,7 @@ pub struct Use {
 /// The system gives no more threads.
 pub fn run_to_end(options: &Options, schedulers: &'static Schedulers) -> Result<i32, BootError> {
     schedulers
-        .start(|| Box::new(Interpreter { core: Core::new(interpreter::REDUCTIONS) }))
+        .start(|| Box::new(Interpreter { core: Core::new(atoll_runtime::slice::REDUCTIONS) }))
         .map_err(|error| BootError::Threads(options.schedulers, error))?;
     let status = wait_for_end();
     atoll_ports::flush_all();
@@ -167,31 +167,31 @@ pub fn install(options: &Options, way: Use) -> Result<&'static Schedulers, BootE
     atoll_ports::install();
     let built_ins: &'static [BuiltIn] = Vec::leak([machine_functions().as_slice(), &way.built_ins].concat());
     atoll_bifs::install_native_modules(atoll_natives::MODULES);
-    interpreter::stubs::install_built_ins(built_ins);
+    atoll_runtime::stubs::install_built_ins(built_ins);
     let numbered = built_ins.iter().enumerate().filter_map(|(number, row)| {
         let key = (atoms::atom(row.module).ok()?, atoms::atom(row.name).ok()?, row.arity);
         Some((key, number as u32))
     });
-    registry().install(&interpreter::stubs::InterpreterStubs, numbered);
-    let united = interpreter::core::united();
+    registry().install(&atoll_runtime::stubs::RuntimeStubs, numbered);
+    let united = atoll_runtime::core::united();
     let translator =
         interpreter::translate::Translator { united, stress: options.stress > 0, sites: architecture.wants_sites() };
     atoll_code::set_translator(Box::leak(Box::new(translator)));
-    architecture.use_stack_marker(interpreter::stubs::stubs().stack_marker as u64);
-    let _ = system.entry_points.set(interpreter::stubs::entry_points());
-    interpreter::report::install(way.report);
+    architecture.use_stack_marker(atoll_runtime::stubs::stubs().stack_marker as u64);
+    let _ = system.entry_points.set(atoll_runtime::stubs::entry_points());
+    atoll_runtime::report::install(way.report);
     if let Some(load) = way.autoload {
-        interpreter::autoload::install(load);
+        atoll_runtime::autoload::install(load);
     }
-    interpreter::requests::install(atoll_bifs::answer_request);
-    interpreter::tracing::install(interpreter::tracing::Hooks {
+    atoll_runtime::requests::install(atoll_bifs::answer_request);
+    atoll_runtime::tracing::install(atoll_runtime::tracing::Hooks {
         called: atoll_bifs::called,
         returned: atoll_bifs::returned,
         raised: atoll_bifs::raised,
         caught: atoll_bifs::caught,
         scheduled: atoll_bifs::scheduled,
     });
-    atoll_process::profile::install_place(interpreter::tracing::place_in);
+    atoll_process::profile::install_place(atoll_runtime::tracing::place_in);
     atoll_bifs::install_halt(finish);
     ending::install(ending::Hooks { restore: atoll_ports::terminal::mode::lend, dump: crate::dump::write });
     atoll_bifs::install_default_heap(default_heap(options));

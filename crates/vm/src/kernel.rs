@@ -6,8 +6,8 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
 use atoll_code::registry;
-use atoll_interpreter::autoload::Loading;
 use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, System, handle};
+use atoll_runtime::autoload::Loading;
 use atoll_term::{Build, Term, View, atoms};
 
 use crate::run::{autoload, find_module};

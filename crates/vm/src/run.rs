@@ -4,11 +4,11 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use atoll_code::registry;
-use atoll_interpreter::autoload::Loading;
 use atoll_operations::Class;
 use atoll_platform::clock;
 use atoll_process::spawn::{SpawnOptions, spawn};
 use atoll_process::{BuiltIn, Caller, Flags, Interrupt, Outcome, Priority, System};
+use atoll_runtime::autoload::Loading;
 use atoll_term::{Build, ScratchHeap, Term, atoms};
 use parking_lot::Mutex;
 

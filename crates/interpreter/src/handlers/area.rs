@@ -7,9 +7,9 @@ use atoll_heap::statistics::BUILD_IN_AREA;
 use atoll_heap::{BuildWindow, architecture};
 use atoll_term::{Header, Kind, Term, Word};
 
-use crate::core::{Core, Exit, dispatch};
 use crate::handlers::data;
 use crate::operand::{Any, Read, Write};
+use atoll_runtime::core::{Core, Exit, dispatch};
 
 /// Elements of the largest tuple that is built in the area.
 const ELEMENTS: usize = 16;

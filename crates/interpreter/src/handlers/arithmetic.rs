@@ -6,14 +6,12 @@ use atoll_operations::{Exception, arithmetic};
 use atoll_process::{Caller, Interrupt, Native};
 use atoll_term::{Export, Kind, Term, Word};
 
-use crate::core::{Core, Exit, dispatch};
 use crate::handlers::control::any_at;
 use crate::handlers::float::on_floats;
 use crate::operand::{Any, Read, Write, both_small};
-use crate::raise;
-
-/// An operation of two operands that may need heap.
-pub type Slow = fn(&mut atoll_heap::Mutator, Term, Term) -> Result<Term, Exception>;
+use atoll_runtime::core::{Core, Exit, Slow, dispatch};
+use atoll_runtime::pause::end_soon_if_full;
+use atoll_runtime::raise;
 
 /// `+` and `-`: fail, left, right, destination, name.
 pub unsafe fn add_subtract<const ADD: bool, S: Read, T: Read, D: Write>(
@@ -184,7 +182,7 @@ pub(super) unsafe fn slow_two<D: Write>(ip: *const Word, hp: *mut Word, e: *mut 
             return slow_failed(ip, (*c).top(), e, reds, c);
         }
         D::write(*ip.add(4), result, e, c);
-        dispatch(ip.add(6), (*c).top(), e, soon_if_full(reds, c), c)
+        dispatch(ip.add(6), (*c).top(), e, end_soon_if_full(reds, c), c)
     }
 }
 
@@ -215,20 +213,6 @@ unsafe fn slow_failed(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c
             0 => raise::operator(exception, *ip.add(5), &(*c).operands, ip, hp, e, reds, c),
             fail => dispatch(fail as *const Word, hp, e, reds, c),
         }
-    }
-}
-
-/// When results have gone to fragments because the heap is full, ends the time slice at the next call, where the
-/// process is collected.
-#[inline(always)]
-pub unsafe fn soon_if_full(reds: i64, c: *mut Core) -> i64 {
-    // SAFETY: the process runs on this core.
-    unsafe {
-        let mutator = &*(*c).mutator;
-        if mutator.is_calm() || !atoll_heap::architecture().wants_collection(mutator) {
-            return reds;
-        }
-        reds.min(1)
     }
 }
 
@@ -297,7 +281,7 @@ pub unsafe fn guard(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: 
         }
         let arity = *ip.add(4) as usize;
         Any::write(*ip.add(5 + arity), result, e, c);
-        dispatch(ip.add(6 + arity), (*c).top(), e, soon_if_full(reds, c), c)
+        dispatch(ip.add(6 + arity), (*c).top(), e, end_soon_if_full(reds, c), c)
     }
 }
 

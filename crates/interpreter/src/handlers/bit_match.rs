@@ -5,12 +5,12 @@ use atoll_loader::instruction::{BitFlags, Register};
 use atoll_operations::{Exception, bit_match};
 use atoll_term::{Header, Kind, Term, Word};
 
-use crate::core::{Core, Exit, dispatch, fits};
-use crate::handlers::arithmetic::soon_if_full;
 use crate::handlers::bits::{Table, encoding_of, flags_of};
 use crate::handlers::control::any_at;
 use crate::operand::{Any, Read, Write, any_register};
-use crate::raise;
+use atoll_runtime::core::{Core, Exit, dispatch, fits};
+use atoll_runtime::pause::end_soon_if_full;
+use atoll_runtime::raise;
 
 /// Words of a match context.
 const CONTEXT_WORDS: usize = 5;
@@ -51,7 +51,7 @@ pub(super) unsafe fn store(
         match result {
             Some(term) => {
                 Any::write(*ip.add(destination), term, e, c);
-                dispatch(ip.add(destination + 1), hp, e, soon_if_full(reds, c), c)
+                dispatch(ip.add(destination + 1), hp, e, end_soon_if_full(reds, c), c)
             }
             None => fail(ip, hp, e, reds, c),
         }
@@ -108,7 +108,7 @@ unsafe fn start_match_slow<D: Write>(ip: *const Word, hp: *mut Word, e: *mut Wor
         match context {
             Some(context) => {
                 D::write(*ip.add(3), context, e, c);
-                dispatch(ip.add(4), hp, e, soon_if_full(reds, c), c)
+                dispatch(ip.add(4), hp, e, end_soon_if_full(reds, c), c)
             }
             None if *ip.add(1) == 0 => raise::plain(Exception::badarg(), ip, hp, e, reds, c),
             None => fail(ip, hp, e, reds, c),
@@ -515,7 +515,7 @@ pub unsafe fn match_(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c:
             e,
             c,
         );
-        let reds = soon_if_full(reds, c);
+        let reds = end_soon_if_full(reds, c);
         check(truth, 4, ip, (*c).top(), e, reds, c)
     }
 }

@@ -8,12 +8,12 @@ use atoll_operations::bit_construct::{self, Part, PartSize, PartValue};
 use atoll_operations::bit_simple::{self, Simple};
 use atoll_term::{Term, Word};
 
-use crate::core::{Core, Exit, dispatch, resume};
-use crate::handlers::arithmetic::soon_if_full;
 use crate::handlers::bit_match::store;
-use crate::handlers::control::{self, any_at};
+use crate::handlers::control::any_at;
 use crate::operand::{Any, Read, Write};
-use crate::raise;
+use atoll_runtime::core::{Core, Exit, dispatch, resume};
+use atoll_runtime::pause::{self, end_soon_if_full};
+use atoll_runtime::raise;
 
 /// What does not fit plain operands, kept beside the code for as long as it lives.
 pub enum Table {
@@ -77,12 +77,12 @@ unsafe fn make_room(words: usize, live: usize, kept: &mut Term, e: *mut Word, c:
     // SAFETY: the process runs on this core; its registers are in the mutator.
     unsafe {
         let core = &mut *c;
-        if words == 0 || (*core.mutator).free_words() >= words && !control::stress_is_due() {
+        if words == 0 || (*core.mutator).free_words() >= words && !pause::stress_is_due() {
             return Some(e);
         }
         core.x[live] = *kept;
         let request = Collection { heap_words: words, stack_words: 1, ..Collection::default() };
-        let (_, e) = control::collect(request, live + 1, core.top(), e, c)?;
+        let (_, e) = pause::collect(request, live + 1, core.top(), e, c)?;
         *kept = (*c).x[live];
         Some(e)
     }
@@ -206,7 +206,7 @@ pub unsafe fn init_writable(ip: *const Word, hp: *mut Word, e: *mut Word, reds: 
     unsafe {
         (*c).swap_out(hp, e);
         (*c).x[0] = bit_construct::init_writable(&mut *(*c).mutator, (*c).x[0]);
-        dispatch(ip.add(1), (*c).top(), e, soon_if_full(reds, c), c)
+        dispatch(ip.add(1), (*c).top(), e, end_soon_if_full(reds, c), c)
     }
 }
 

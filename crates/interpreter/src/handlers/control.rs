@@ -10,12 +10,12 @@
 //! ```
 
 use atoll_heap::{Collection, debt};
-use atoll_process::watch;
 use atoll_term::{Export, Header, Kind, Term, Word};
 
-use crate::core::{Core, Exit, dispatch, resume};
 use crate::operand::{Any, Read, Write, X};
-use crate::raise;
+use atoll_runtime::core::{Core, Exit, dispatch, resume};
+use atoll_runtime::pause::{collect, enter, stress_is_due};
+use atoll_runtime::raise;
 
 /// `call Target, Arity`
 pub unsafe fn call(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
@@ -40,62 +40,6 @@ pub unsafe fn call_last(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64,
 pub unsafe fn call_only(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: operands as the translation wrote them.
     unsafe { enter(*ip.add(1) as *const Word, *ip.add(2), hp, e, reds, c) }
-}
-
-/// Enters a function, unless the time slice is used up.
-#[inline(always)]
-pub unsafe fn enter(target: *const Word, arity: Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
-    // SAFETY: the target is a function's first instruction.
-    unsafe {
-        if reds <= 1 {
-            (*c).live = arity;
-            return yield_entering(target, hp, e, reds - 1, c);
-        }
-        dispatch(target, hp, e, reds - 1, c)
-    }
-}
-
-/// As [`enter`], for slow paths; see [`resume`].
-pub unsafe fn enter_slowly(
-    target: *const Word,
-    arity: Word,
-    hp: *mut Word,
-    e: *mut Word,
-    reds: i64,
-    c: *mut Core,
-) -> Exit {
-    // SAFETY: the target is a function's first instruction.
-    unsafe {
-        if reds <= 1 {
-            return yield_at(target, arity as usize, hp, e, reds - 1, c);
-        }
-        resume(target, hp, e, reds - 1, c)
-    }
-}
-
-/// As [`yield_at`], with a handler's arguments: whoever jumps here need not move its registers about.
-#[cold]
-#[inline(never)]
-unsafe fn yield_entering(target: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
-    // SAFETY: as for the caller.
-    unsafe { std::hint::black_box(yield_at(target, (*c).live as usize, hp, e, reds, c)) }
-}
-
-/// Saves where to go on and the registers in use, and gives the process back.
-#[cold]
-#[inline(never)]
-pub unsafe fn yield_at(target: *const Word, live: usize, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
-    // SAFETY: the process runs on this core.
-    unsafe {
-        let core = &mut *c;
-        core.swap_out(hp, e);
-        let own = &mut *core.own;
-        own.address = target;
-        own.saved.clear();
-        own.saved.extend_from_slice(&core.x[..live]);
-        own.reductions += (core.slice - reds) as u64;
-        Exit::Yield
-    }
 }
 
 #[inline(always)]
@@ -250,20 +194,6 @@ pub unsafe fn test_heap_slow(ip: *const Word, hp: *mut Word, e: *mut Word, reds:
     }
 }
 
-/// Counts allocation points for `--gc-stress`: true at every Nth.
-pub fn stress_is_due() -> bool {
-    use std::sync::atomic::Ordering::Relaxed;
-    thread_local! { static COUNT: std::cell::Cell<u32> = const { std::cell::Cell::new(0) } }
-    let every = atoll_heap::statistics::STRESS.load(Relaxed);
-    if every == 0 {
-        return false;
-    }
-    COUNT.with(|count| {
-        count.set(count.get() + 1);
-        count.get().is_multiple_of(every)
-    })
-}
-
 /// As [`allocate`], for `--gc-stress`.
 pub unsafe fn allocate_stress<const UNITED: bool>(
     ip: *const Word,
@@ -287,24 +217,6 @@ pub unsafe fn test_heap_stress<const UNITED: bool>(
     // SAFETY: as in the functions called.
     unsafe {
         if stress_is_due() { test_heap_slow(ip, hp, e, reds, c) } else { test_heap::<UNITED>(ip, hp, e, reds, c) }
-    }
-}
-
-/// Collects; returns the new heap top and stack pointer, or `None` when the process has reached its heap limit.
-pub unsafe fn collect(
-    request: Collection,
-    live: usize,
-    hp: *mut Word,
-    e: *mut Word,
-    c: *mut Core,
-) -> Option<(*mut Word, *mut Word)> {
-    // SAFETY: the process runs on this core.
-    unsafe {
-        let core = &mut *c;
-        core.swap_out(hp, e);
-        let own = &mut *core.own;
-        watch::collect((*core.process).pid, own, request, &mut core.x[..live]).ok()?;
-        Some(core.swap_in())
     }
 }
 

@@ -3,10 +3,10 @@
 use atoll_heap::debt;
 use atoll_term::{FunEntry, Header, Kind, Term, Word};
 
-use crate::core::{Core, Exit, dispatch, resume};
 use crate::handlers::control;
 use crate::operand::{Any, Read, Write, X};
-use crate::raise;
+use atoll_runtime::core::{Core, Exit, dispatch, resume};
+use atoll_runtime::raise;
 
 /// `move Source, Destination`
 pub unsafe fn move_<S: Read, D: Write>(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {

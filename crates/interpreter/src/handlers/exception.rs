@@ -1,12 +1,12 @@
 //! `catch`, `try`, and the instructions that raise.
 
 use atoll_operations::{Class, Exception};
-use atoll_term::{Build, Term, Word, atoms};
+use atoll_term::{Term, Word, atoms};
 
-use crate::core::{Core, Exit, dispatch};
 use crate::handlers::control::any_at;
 use crate::operand::{Read, Write, Y};
-use crate::{raise, trace};
+use atoll_runtime::core::{Core, Exit, dispatch};
+use atoll_runtime::{raise, trace};
 
 /// `func_info`: no clause matched; module, name, arity.
 pub unsafe fn func_info(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
@@ -46,28 +46,7 @@ pub unsafe fn catch(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: 
 pub unsafe fn catch_end(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: the process runs on this core.
     unsafe {
-        let core = &mut *c;
-        let marked = Y::read(*ip.add(1), e, c).is_catch_mark();
-        Y::write(*ip.add(1), Term::NIL, e, c);
-        if marked {
-            (*core.own).catches -= 1;
-        }
-        let mut hp = hp;
-        if core.x[0].is_none() {
-            core.swap_out(hp, e);
-            let heap = &mut *core.mutator;
-            let reason = core.x[2];
-            core.x[0] = match Class::from_atom(core.x[1]) {
-                Some(Class::Throw) => reason,
-                Some(Class::Exit) => heap.tuple(&[atoms::EXIT_UPPER, reason]),
-                _ => {
-                    let list = trace::to_list(core.x[3], heap);
-                    let inner = heap.tuple(&[reason, list]);
-                    heap.tuple(&[atoms::EXIT_UPPER, inner])
-                }
-            };
-            hp = (*c).top();
-        }
+        let hp = raise::end_catch(e.byte_add(*ip.add(1) as usize), hp, e, c);
         dispatch(ip.add(2), hp, e, reds, c)
     }
 }

@@ -5,10 +5,10 @@
 use atoll_operations::{Exception, arithmetic};
 use atoll_term::{Header, Kind, Term, Word, atoms};
 
-use crate::core::{Core, Exit, dispatch, fits};
-use crate::handlers::arithmetic::{Slow, set_slow, slow_two};
+use crate::handlers::arithmetic::{set_slow, slow_two};
 use crate::operand::{Read, Write};
-use crate::raise;
+use atoll_runtime::core::{Core, Exit, Slow, dispatch, fits};
+use atoll_runtime::raise;
 
 /// Words of a float on the heap.
 const WORDS: usize = 2;

@@ -3,11 +3,11 @@
 use atoll_operations::Exception;
 use atoll_term::{Term, Word, atoms, compare_exact, map};
 
-use crate::core::{Core, Exit, dispatch};
-use crate::handlers::arithmetic::soon_if_full;
 use crate::handlers::control::any_at;
 use crate::operand::{Any, Write};
-use crate::raise;
+use atoll_runtime::core::{Core, Exit, dispatch};
+use atoll_runtime::pause::end_soon_if_full;
+use atoll_runtime::raise;
 
 /// Pairs that are fetched without an allocation.
 const FEW: usize = 16;
@@ -33,7 +33,7 @@ pub unsafe fn put_map<const EXACT: bool>(
         }
         Any::write(*ip.add(3), new, e, c);
         let count = *ip.add(4) as usize;
-        dispatch(ip.add(5 + 2 * count), (*c).top(), e, soon_if_full(reds, c), c)
+        dispatch(ip.add(5 + 2 * count), (*c).top(), e, end_soon_if_full(reds, c), c)
     }
 }
 

@@ -3,10 +3,10 @@
 use atoll_loader::instruction::TypeTest;
 use atoll_term::{Term, View, Word, atoms};
 
-use crate::core::{Core, Exit, dispatch};
 use crate::handlers::control::any_at;
 use crate::handlers::float::boxed_float;
 use crate::operand::{Read, both_small};
+use atoll_runtime::core::{Core, Exit, dispatch};
 
 #[inline(always)]
 unsafe fn branch(

@@ -7,9 +7,9 @@ use atoll_operations::bit_simple::Simple;
 use atoll_term::{Term, Word};
 
 use super::Writer;
-use crate::core::Handler;
 use crate::handlers::{bit_match, bits};
 use crate::operand::{Any, Operand, X, any_register};
+use atoll_runtime::core::Handler;
 
 /// Most bits of an integer segment that is read at once, and always a small integer.
 const MOST_SMALL_BITS: u64 = 56;

@@ -5,10 +5,10 @@ use atoll_loader::instruction::{Comparison, Instruction, Register, Source, TypeT
 use atoll_term::Term;
 
 use super::Writer;
-use crate::core::Handler;
 use crate::handlers::{area, call, control, data, test};
 use crate::operand::{Operand, offset};
 use crate::pick::{by_list, by_list_frame, by_moves, by_source, by_source_destination, by_sources, by_two_moves};
+use atoll_runtime::core::Handler;
 
 impl Writer<'_> {
     /// Common sequences that one handler does.

@@ -5,13 +5,13 @@ use atoll_loader::instruction::{Comparison, FloatOperation, Instruction, Label, 
 use atoll_term::{Export, Word, atoms};
 
 use super::Writer;
-use crate::core::{Core, Handler};
 use crate::handlers::{arithmetic, float, test};
 use crate::operand::{Any, Operand, X, any_register};
 use crate::pick::{
     by_arithmetic, by_destination, by_flag_destination, by_flag_source, by_order, by_source, by_two_sources,
 };
-use crate::stubs::native_of;
+use atoll_runtime::core::{Core, Handler};
+use atoll_runtime::stubs::native_of;
 
 /// The operand of a floating-point register: its offset.
 fn float_register(index: u16) -> Word {
@@ -140,7 +140,7 @@ impl Writer<'_> {
             }
         }
         let number = registry().built_in_number(export.module, export.name, export.arity);
-        let function = number.map_or_else(crate::stubs::missing_guard, native_of);
+        let function = number.map_or_else(atoll_runtime::stubs::missing_guard, native_of);
         let address = std::ptr::from_ref(export) as Word;
         let chosen: Handler = match (erlang, name, arguments.len()) {
             (true, atoms::ABS, 1) => arithmetic::quick_guard::<{ arithmetic::ABS }>,

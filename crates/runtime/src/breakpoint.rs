@@ -8,8 +8,7 @@ use atoll_process::Caller;
 use atoll_term::{Build, Export, Term, Word, atoms};
 
 use crate::core::{Core, Exit, Handler, dispatch};
-use crate::handlers::call::room_on_stack;
-use crate::handlers::control::enter_slowly;
+use crate::pause::{enter_slowly, room_on_stack};
 use crate::raise;
 use crate::stubs::stubs;
 use crate::tracing::{FRAME, frame, hooks};

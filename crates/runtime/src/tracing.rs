@@ -7,7 +7,7 @@ use atoll_operations::Class;
 use atoll_process::{Caller, Own, Process, tracing};
 use atoll_term::{Build, ScratchHeap, Term, Word};
 
-use crate::core::Core;
+use crate::core::{Core, handler};
 use crate::stubs::{entry_points, stubs};
 
 /// What is done at calls and returns.
@@ -30,8 +30,8 @@ static HOOKS: OnceLock<Hooks> = OnceLock::new();
 /// Sets what is done; the first call counts.
 pub fn install(hooks: Hooks) {
     let _ = HOOKS.set(hooks);
-    atoll_code::set_built_in_handlers(crate::handlers::traced_built_in::pairs());
-    atoll_code::set_breakpoint_handler(crate::translate::handler(crate::handlers::breakpoint::breakpoint));
+    atoll_code::set_built_in_handlers(crate::traced_built_in::pairs());
+    atoll_code::set_breakpoint_handler(handler(crate::breakpoint::breakpoint));
 }
 
 /// See [`Hooks`].

@@ -10,22 +10,21 @@ use atoll_process::{BuiltIn, Caller, EntryPoints, Native, Outcome};
 use atoll_term::{Export, FunEntry, Term, Word};
 use parking_lot::Mutex;
 
-use crate::core::Handler;
-use crate::handlers::{breakpoint, call, control, exception};
-use crate::translate::handler;
+use crate::core::{Handler, handler};
+use crate::{breakpoint, built_in, entry};
 
 /// Addresses of small pieces of code.
 #[derive(Clone, Copy, Debug)]
 pub struct StubAddresses {
-    /// See [`call::start`].
+    /// See [`entry::start`].
     pub start: *const Word,
-    /// See [`call::finish`].
+    /// See [`entry::finish`].
     pub finish: *const Word,
-    /// See [`call::return_to`].
+    /// See [`entry::return_to`].
     pub return_: *const Word,
     /// See [`breakpoint::traced_return`].
     pub traced_return: *const Word,
-    /// See [`call::stack_marker`].
+    /// See [`entry::stack_marker`].
     pub stack_marker: *const Word,
 }
 
@@ -46,11 +45,11 @@ fn code(instruction: Handler, operands: &[Word]) -> *mut Word {
 /// The pieces of code.
 pub fn stubs() -> StubAddresses {
     *ADDRESSES.get_or_init(|| StubAddresses {
-        start: code(call::start, &[]),
-        finish: code(call::finish, &[]),
-        return_: code(call::return_to, &[]),
+        start: code(entry::start, &[]),
+        finish: code(entry::finish, &[]),
+        return_: code(entry::return_to, &[]),
         traced_return: code(breakpoint::traced_return, &[]),
-        stack_marker: code(call::stack_marker, &[]),
+        stack_marker: code(entry::stack_marker, &[]),
     })
 }
 
@@ -63,10 +62,7 @@ pub fn entry_points() -> EntryPoints {
 pub fn catching(then: &'static Export) -> *const Word {
     static MADE: Mutex<BTreeMap<usize, usize>> = Mutex::new(BTreeMap::new());
     let export = std::ptr::from_ref(then) as usize;
-    let address = *MADE.lock().entry(export).or_insert_with(|| {
-        let words = [0, handler(control::call_ext_last), export as Word, 1, 8];
-        code(exception::catch_end, &words) as usize
-    });
+    let address = *MADE.lock().entry(export).or_insert_with(|| code(entry::catching, &[export as Word]) as usize);
     address as *const Word
 }
 
@@ -101,7 +97,7 @@ pub fn untraced_body(export: &'static Export) -> *const Word {
     let key = std::ptr::from_ref(export) as usize;
     let number = export.built_in.load(std::sync::atomic::Ordering::Acquire);
     let operands = || [native_of(number), export.arity.into(), key as Word];
-    *MADE.lock().entry(key).or_insert_with(|| code(call::built_in_body, &operands()) as usize) as *const Word
+    *MADE.lock().entry(key).or_insert_with(|| code(built_in::built_in_body, &operands()) as usize) as *const Word
 }
 
 /// The built-in function that a process will call again when it goes on at this address, which is that of an instruction.
@@ -109,22 +105,22 @@ pub unsafe fn built_in_at(address: *const Word) -> Option<&'static Export> {
     // SAFETY: a process goes on at an instruction, whose first word is its handler; this one has three operands, of
     // which the last is an export.
     unsafe {
-        let is_call = *address == crate::translate::handler(call::built_in_body);
+        let is_call = *address == handler(built_in::built_in_body);
         is_call.then(|| &*(*address.add(3) as *const Export))
     }
 }
 
 /// Makes the code of exports and funs without code.
-pub struct InterpreterStubs;
+pub struct RuntimeStubs;
 
-impl Stubs for InterpreterStubs {
+impl Stubs for RuntimeStubs {
     fn undefined_export(&self, export: &'static Export) -> *mut Word {
-        code(call::undefined_export, &[std::ptr::from_ref(export) as Word])
+        code(entry::undefined_export, &[std::ptr::from_ref(export) as Word])
     }
 
     fn built_in(&self, export: &'static Export, number: u32) -> *mut Word {
         let operands = [native_of(number), export.arity.into(), std::ptr::from_ref(export) as Word];
-        code(call::built_in_body, &operands)
+        code(built_in::built_in_body, &operands)
     }
 
     fn traced_export(&self, export: &'static Export) -> *mut Word {
@@ -135,6 +131,6 @@ impl Stubs for InterpreterStubs {
     }
 
     fn undefined_fun(&self, entry: &'static FunEntry) -> *mut Word {
-        code(call::undefined_fun, &[std::ptr::from_ref(entry) as Word])
+        code(entry::undefined_fun, &[std::ptr::from_ref(entry) as Word])
     }
 }

@@ -14,6 +14,9 @@ pub const X_REGISTERS: usize = 1024;
 /// Floating-point registers.
 pub const FLOAT_REGISTERS: usize = 1024;
 
+/// An operation of two operands that may need heap.
+pub type Slow = fn(&mut Mutator, Term, Term) -> Result<Term, Exception>;
+
 /// Why the interpreter gave a process back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
@@ -45,7 +48,7 @@ pub struct Core {
     pub process: *const Process,
     /// The window of the thread that runs this. Thread-local memory is found by a call, for which a handler would save its registers.
     pub window: *const BuildWindow,
-    /// Live registers of the function that [`crate::handlers::control::enter`] could not enter.
+    /// Live registers of the function that [`crate::pause::enter`] could not enter.
     pub live: Word,
     /// The operands that a handler leaves for its slow path, so that the two have the same arguments and the one can
     /// jump to the other.
@@ -53,7 +56,7 @@ pub struct Core {
     /// State of the old binary construction instructions.
     pub building: Option<atoll_operations::bit_construct::Building>,
     /// An arithmetic operation that leaves its fast path; its operands are in `operands`.
-    pub pending: Option<crate::handlers::arithmetic::Slow>,
+    pub pending: Option<Slow>,
     /// The exception of an operation that has failed. Operations leave it here and give back [`Term::NONE`], because a
     /// result that is returned through memory would keep a handler from jumping to the next one.
     pub failure: Option<Exception>,
@@ -69,6 +72,11 @@ pub struct Core {
 
 /// An instruction's code: instruction pointer, heap top, stack pointer, reductions left, state.
 pub type Handler = unsafe fn(*const Word, *mut Word, *mut Word, i64, *mut Core) -> Exit;
+
+/// The address of a handler as a code word.
+pub fn handler(handler: Handler) -> Word {
+    handler as usize as Word
+}
 
 impl Core {
     /// Registers of an interpreter that runs nothing yet.

@@ -1,14 +1,14 @@
-//! Calls of built-in functions that are traced. These handlers stand in the place of those in `call.rs`, on the same
+//! Calls of built-in functions that are traced. These handlers stand in the place of those in `built_in.rs`, on the same
 //! operands, while a function has a breakpoint.
 
 use atoll_code::{Breakpoint, breakpoint_at, export_key};
 use atoll_process::{Caller, Interrupt};
 use atoll_term::{Export, Term, Word};
 
-use crate::core::{Core, Exit, Handler, dispatch};
-use crate::handlers::arithmetic::soon_if_full;
-use crate::handlers::breakpoint::{is_traced_return, next_return, push_frame};
-use crate::handlers::call;
+use crate::breakpoint::{is_traced_return, next_return, push_frame};
+use crate::built_in;
+use crate::core::{Core, Exit, Handler, dispatch, handler};
+use crate::pause::{end_soon_if_full, room_on_stack};
 use crate::raise;
 use crate::stubs::untraced_body;
 use crate::tracing::{FRAME, hooks};
@@ -24,35 +24,35 @@ enum Position {
     Body,
 }
 
-/// As [`call::call_built_in`].
+/// As [`crate::built_in::call_built_in`].
 pub unsafe fn call_built_in(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: the process runs on this core; the operands are those of the plain handler.
     unsafe {
         match breakpoint_at(export_key(export_of(ip))) {
             Some(point) => noticed(Position::Middle, point, ip, hp, e, reds - 1, c),
-            None => call::call_built_in(ip, hp, e, reds, c),
+            None => built_in::call_built_in(ip, hp, e, reds, c),
         }
     }
 }
 
-/// As [`call::built_in_last`].
+/// As [`crate::built_in::built_in_last`].
 pub unsafe fn built_in_last(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: the process runs on this core; the operands are those of the plain handler, with the frame to give back.
     unsafe {
         match breakpoint_at(export_key(export_of(ip))) {
             Some(point) => noticed(Position::Tail, point, ip, hp, e.byte_add(*ip.add(4) as usize), reds - 1, c),
-            None => call::built_in_last(ip, hp, e, reds, c),
+            None => built_in::built_in_last(ip, hp, e, reds, c),
         }
     }
 }
 
-/// As [`call::built_in_body`].
+/// As [`crate::built_in::built_in_body`].
 pub unsafe fn built_in_body(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: the process runs on this core; the operands are those of the plain handler.
     unsafe {
         match breakpoint_at(export_key(export_of(ip))) {
             Some(point) => noticed(Position::Body, point, ip, hp, e, reds, c),
-            None => call::built_in_body(ip, hp, e, reds, c),
+            None => built_in::built_in_body(ip, hp, e, reds, c),
         }
     }
 }
@@ -92,12 +92,12 @@ unsafe fn noticed(
         let mut caller = Caller { process: &*core.process, own: &mut *core.own, reductions: 0 };
         let what = hooks().map_or(0, |hooks| (hooks.called)(&mut caller, &arguments, &point, to, 0));
         if what == 0 {
-            let reds = call::invoke(ip, reds, c);
+            let reds = built_in::invoke(ip, reds, c);
             return go_on(position, ip, e, reds, c);
         }
         // The function may go on elsewhere; then it returns to this frame.
         let extra = usize::from(position == Position::Middle);
-        let Some((hp, mut framed)) = call::room_on_stack(FRAME + extra, arity, (*c).top(), e, c) else {
+        let Some((hp, mut framed)) = room_on_stack(FRAME + extra, arity, (*c).top(), e, c) else {
             return raise::killed_by_heap_limit(c, reds);
         };
         if position == Position::Middle {
@@ -106,7 +106,7 @@ unsafe fn noticed(
         }
         let framed = push_frame(framed, point.function, what);
         (*c).swap_out(hp, framed);
-        let reds = call::invoke(ip, reds, c);
+        let reds = built_in::invoke(ip, reds, c);
         let e = framed.add(FRAME + extra);
         let core = &mut *c;
         let Some(hooks) = hooks() else { return go_on(position, ip, e, reds, c) };
@@ -136,7 +136,7 @@ unsafe fn noticed(
             }
             Some(_) => {
                 caller.own.flags.awaits_returns = true;
-                call::interrupted(export, std::ptr::null(), framed, reds, c)
+                built_in::interrupted(export, std::ptr::null(), framed, reds, c)
             }
         }
     }
@@ -148,12 +148,12 @@ unsafe fn go_on(position: Position, ip: *const Word, e: *mut Word, reds: i64, c:
     unsafe {
         if (*c).interrupt.is_some() {
             return match position {
-                Position::Middle => call::interrupted_in_body(ip, e, reds, c),
-                Position::Tail => call::interrupted_in_tail(export_of(ip), ip, e, reds, c),
-                Position::Body => call::interrupted(export_of(ip), std::ptr::null(), e, reds, c),
+                Position::Middle => built_in::interrupted_in_body(ip, e, reds, c),
+                Position::Tail => built_in::interrupted_in_tail(export_of(ip), ip, e, reds, c),
+                Position::Body => built_in::interrupted(export_of(ip), std::ptr::null(), e, reds, c),
             };
         }
-        let reds = soon_if_full(reds, c);
+        let reds = end_soon_if_full(reds, c);
         match position {
             Position::Middle => dispatch(ip.add(4), (*c).top(), e, reds, c),
             _ => dispatch(*e as *const Word, (*c).top(), e.add(1), reds, c),
@@ -163,12 +163,11 @@ unsafe fn go_on(position: Position, ip: *const Word, e: *mut Word, reds: i64, c:
 
 /// Handlers that call built-in functions, with those of this file that stand in their place.
 pub fn pairs() -> Vec<(Word, Word)> {
-    let pair =
-        |plain: Handler, noticing: Handler| (crate::translate::handler(plain), crate::translate::handler(noticing));
+    let pair = |plain: Handler, noticing: Handler| (handler(plain), handler(noticing));
     vec![
-        pair(call::call_built_in, call_built_in),
-        pair(call::built_in_last, built_in_last),
-        pair(call::built_in_body, built_in_body),
+        pair(built_in::call_built_in, call_built_in),
+        pair(built_in::built_in_last, built_in_last),
+        pair(built_in::built_in_body, built_in_body),
     ]
 }
 
@@ -176,6 +175,6 @@ pub fn pairs() -> Vec<(Word, Word)> {
 pub fn address_again(export: &'static Export) -> *const Word {
     let address = export.address.load(std::sync::atomic::Ordering::Acquire);
     // SAFETY: an export's address is that of an instruction; its first word is a handler.
-    let handler = unsafe { *address };
-    if handler == crate::translate::handler(built_in_body) { untraced_body(export) } else { address }
+    let first = unsafe { *address };
+    if first == handler(built_in_body) { untraced_body(export) } else { address }
 }

@@ -22,6 +22,14 @@ pub unsafe fn plain(
     unsafe { unwind(exception, Term::NIL, ip.add(1), Term::NONE, hp, e, reds, c) }
 }
 
+/// Raises the exception that an operation has left in the core, at the instruction `ip`.
+#[cold]
+#[inline(never)]
+pub unsafe fn failure(ip: *const Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe { plain((*c).take_failure(), ip, (*c).top(), e, reds, c) }
+}
+
 /// Raises in `erlang:apply/2`, which was called as a function.
 #[cold]
 #[inline(never)]
@@ -204,6 +212,39 @@ unsafe fn unwind(
         crate::report::uncaught(core, exception.class);
         own.reductions += (core.slice - reds) as u64;
         Exit::Ended
+    }
+}
+
+/// Ends the `catch` whose mark is, or was, at `slot`: X0 is its value then. After an exception X0 is no term, and X1 to X3 are class,
+/// reason and raw trace. The heap top then.
+///
+/// # Safety
+/// A process runs on this core, on whose stack the slot lies.
+pub unsafe fn end_catch(slot: *mut Word, hp: *mut Word, e: *mut Word, c: *mut Core) -> *mut Word {
+    // SAFETY: the caller's obligation; slots hold terms or marks.
+    unsafe {
+        let core = &mut *c;
+        let marked = Term::from_word(*slot).is_catch_mark();
+        *slot = Term::NIL.word();
+        if marked {
+            (*core.own).catches -= 1;
+        }
+        if !core.x[0].is_none() {
+            return hp;
+        }
+        core.swap_out(hp, e);
+        let heap = &mut *core.mutator;
+        let reason = core.x[2];
+        core.x[0] = match Class::from_atom(core.x[1]) {
+            Some(Class::Throw) => reason,
+            Some(Class::Exit) => heap.tuple(&[atoms::EXIT_UPPER, reason]),
+            _ => {
+                let list = trace::to_list(core.x[3], heap);
+                let inner = heap.tuple(&[reason, list]);
+                heap.tuple(&[atoms::EXIT_UPPER, inner])
+            }
+        };
+        (*c).top()
     }
 }
 

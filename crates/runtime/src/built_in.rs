@@ -1,0 +1,260 @@
+//! Calls of built-in functions, and what these ask for instead of a result. A call is described by the words at its
+//! instruction pointer: code, function, arity, export, and in a tail position the frame to give back.
+
+use std::sync::atomic::Ordering;
+
+use atoll_code::{breakpoint_at, export_key};
+use atoll_heap::{Collection, architecture, debt};
+use atoll_process::{Caller, Interrupt, Native};
+use atoll_term::{Export, Term, Word, atoms};
+
+use crate::core::{Core, Exit, dispatch, resume};
+use crate::entry::{error_handler, undefined};
+use crate::pause::{collect, end_soon_if_full, enter_slowly, room_on_stack, yield_at};
+use crate::raise;
+use crate::stubs::{native_of, stubs};
+use crate::target::fun_target;
+use crate::traced_built_in::address_again;
+
+/// Stack words that a hibernating process has for waking up.
+pub const WAKING_STACK: usize = 4;
+
+/// A call of a built-in function in the middle of a function: function, arity, export. The result goes to X0.
+pub unsafe fn call_built_in(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        (*c).swap_out(hp, e);
+        let reds = invoke(ip, reds - 1, c);
+        if (*c).interrupt.is_some() {
+            return interrupted_in_body(ip, e, reds, c);
+        }
+        dispatch(ip.add(4), (*c).top(), e, end_soon_if_full(reds, c), c)
+    }
+}
+
+/// A call of a built-in function in a tail position: function, arity, export, frame in bytes. The caller is in the
+/// trace if the function raises, as nothing but the function itself takes its place.
+pub unsafe fn built_in_last(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core; the loader checked the frame's size.
+    unsafe {
+        let e = e.byte_add(*ip.add(4) as usize);
+        (*c).swap_out(hp, e);
+        let reds = invoke(ip, reds - 1, c);
+        if (*c).interrupt.is_some() {
+            return interrupted_in_tail(*ip.add(3) as *const Export, ip, e, reds, c);
+        }
+        dispatch(*e as *const Word, (*c).top(), e.add(1), end_soon_if_full(reds, c), c)
+    }
+}
+
+/// The code of a built-in function: function, arity, export. It was called, so its caller's address is on the stack.
+pub unsafe fn built_in_body(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        (*c).swap_out(hp, e);
+        let reds = invoke(ip, reds, c);
+        if (*c).interrupt.is_some() {
+            return interrupted(*ip.add(3) as *const Export, std::ptr::null(), e, reds, c);
+        }
+        dispatch(*e as *const Word, (*c).top(), e.add(1), end_soon_if_full(reds, c), c)
+    }
+}
+
+/// Calls the built-in function of an instruction; the result goes to X0, or what it asks for to `interrupt`.
+/// Returns the reductions left.
+#[inline(never)]
+pub unsafe fn invoke(ip: *const Word, reds: i64, c: *mut Core) -> i64 {
+    // SAFETY: the process runs on this core; these are the operands of an instruction that calls a built-in function.
+    unsafe { invoke_native(*ip.add(1), *ip.add(2) as usize, reds, c) }
+}
+
+/// As [`interrupted`], of the instruction `ip` in the middle of a function.
+#[cold]
+#[inline(never)]
+pub unsafe fn interrupted_in_body(ip: *const Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        let export = *ip.add(3) as *const Export;
+        // A raising call may stand where there is no frame, and so no free word.
+        if matches!((*c).interrupt, Some(Interrupt::Raise(_))) {
+            return interrupted(export, ip, e, reds, c);
+        }
+        let e = e.sub(1);
+        *e = ip.add(4) as Word;
+        interrupted(export, ip, e, reds, c)
+    }
+}
+
+/// As [`interrupted`], of the instruction `ip` in a tail position, whose frame is gone.
+#[cold]
+#[inline(never)]
+pub unsafe fn interrupted_in_tail(
+    export: *const Export,
+    ip: *const Word,
+    e: *mut Word,
+    mut reds: i64,
+    c: *mut Core,
+) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        let core = &mut *c;
+        let mut export = export;
+        // A function that raises in its caller's name is called here, where it is known who that is.
+        while let Some(Interrupt::Call(target, arguments)) =
+            core.interrupt.take_if(|one| matches!(one, Interrupt::Call(target, _) if is_called_here(target)))
+        {
+            core.x[..arguments.len()].copy_from_slice(&arguments);
+            let number = target.built_in.load(Ordering::Acquire);
+            reds = invoke_native(native_of(number), arguments.len(), reds - 1, c);
+            export = target;
+        }
+        let raises = matches!(core.interrupt, Some(Interrupt::Raise(_) | Interrupt::CallFun(..)));
+        let at = if raises { ip } else { std::ptr::null() };
+        interrupted(export, at, e, reds, c)
+    }
+}
+
+/// Does what a built-in function asks for instead of a result. The address to return to is on the stack; `ip` is
+/// the call if it stood in the middle of a function, else null.
+#[cold]
+#[inline(never)]
+pub unsafe fn interrupted(export: *const Export, ip: *const Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        let core = &mut *c;
+        let hp = core.top();
+        (*core.mutator).stack = e;
+        let Some(interrupt) = core.interrupt.take() else { return Exit::Yield };
+        match interrupt {
+            Interrupt::Raise(exception) => {
+                let mut arguments = [Term::NIL; 255];
+                let arity = usize::from((*export).arity);
+                arguments[..arity].copy_from_slice(&core.x[..arity]);
+                raise::built_in(exception, &*export, &arguments[..arity], ip, hp, e, reds, c)
+            }
+            Interrupt::Call(target, arguments) => {
+                core.x[..arguments.len()].copy_from_slice(&arguments);
+                let address = target.address.load(Ordering::Acquire);
+                enter_slowly(address, arguments.len() as Word, hp, e, reds, c)
+            }
+            Interrupt::CallFun(fun, arguments) => {
+                core.x[..arguments.len()].copy_from_slice(&arguments);
+                let target = fun_target(fun, arguments.len(), c);
+                match (*c).failure.take() {
+                    None => enter_slowly(target, (*c).live, (*c).top(), e, reds, c),
+                    // What was to be called is no fun: the call of the built-in function itself stands in the trace.
+                    Some(exception) if !ip.is_null() => raise::plain(exception, ip, (*c).top(), e, reds, c),
+                    Some(exception) => raise::in_apply(exception, (*c).top(), e, reds, c),
+                }
+            }
+            Interrupt::CallUndefined(module, name, arguments) => {
+                let handler = error_handler(core, atoms::UNDEFINED_FUNCTION);
+                undefined(handler, [module, name, arguments], e, reds, c)
+            }
+            Interrupt::CallThen(first, arguments, then) => {
+                core.x[..arguments.len()].copy_from_slice(&arguments);
+                let (hp, e) = match room_on_stack(3, arguments.len(), hp, e, c) {
+                    Some(registers) => registers,
+                    None => return raise::killed_by_heap_limit(c, reds),
+                };
+                // A frame of one slot holds where to go on with the first function's result.
+                let e = e.sub(1);
+                *e = then.address.load(Ordering::Acquire) as Word;
+                let address = first.address.load(Ordering::Acquire);
+                enter_slowly(address, arguments.len() as Word, hp, e, reds, c)
+            }
+            Interrupt::CallCatching(first, arguments, then) => {
+                core.x[..arguments.len()].copy_from_slice(&arguments);
+                let (hp, e) = match room_on_stack(3, arguments.len(), hp, e, c) {
+                    Some(registers) => registers,
+                    None => return raise::killed_by_heap_limit(c, reds),
+                };
+                // A frame with a catch mark; the first function returns to the code behind it either way.
+                let continuation = crate::stubs::catching(then);
+                let e = e.sub(2);
+                *e.add(1) = Term::catch_mark(continuation as u64).word();
+                *e = continuation as Word;
+                (*core.own).catches += 1;
+                let address = first.address.load(Ordering::Acquire);
+                enter_slowly(address, arguments.len() as Word, hp, e, reds, c)
+            }
+            Interrupt::Again(arguments) => {
+                core.x[..arguments.len()].copy_from_slice(&arguments);
+                let address = address_again(&*export);
+                yield_at(address, arguments.len(), hp, e, reds, c)
+            }
+            Interrupt::Wait(arguments) => {
+                core.x[..arguments.len()].copy_from_slice(&arguments);
+                let address = address_again(&*export);
+                yield_at(address, arguments.len(), hp, e, reds, c);
+                Exit::Wait
+            }
+            Interrupt::Yield(result) => {
+                core.x[0] = result;
+                yield_at(stubs().return_, 1, hp, e, reds, c)
+            }
+            Interrupt::Collect(major, result) => {
+                core.x[0] = result;
+                let request = Collection { major, stack_words: 1, ..Collection::default() };
+                match collect(request, 1, hp, e, c) {
+                    Some((hp, e)) => resume(*e as *const Word, hp, e.add(1), reds, c),
+                    None => raise::killed_by_heap_limit(c, reds),
+                }
+            }
+            Interrupt::Hibernate(module, name, arguments) => {
+                let own = &mut *core.own;
+                // Only the last frame's return address stays.
+                let e = own.mutator.stack_base.sub(1);
+                own.mutator.stack = e;
+                architecture().stack_cut(&mut own.mutator);
+                own.catches = 0;
+                own.flags.hibernating = true;
+                (core.x[0], core.x[1], core.x[2]) = (module, name, arguments);
+                let request = Collection { stack_words: WAKING_STACK, hibernate: true, ..Collection::default() };
+                let Some((hp, e)) = collect(request, 3, hp, e, c) else {
+                    return raise::killed_by_heap_limit(c, reds);
+                };
+                yield_at(stubs().start, 3, hp, e, reds, c);
+                // A message that is there already wakes it at once.
+                if (*core.own).mailbox.is_empty() { Exit::Wait } else { Exit::Yield }
+            }
+            Interrupt::Exit(reason) => {
+                core.x[0] = reason;
+                let own = &mut *core.own;
+                own.reductions += (core.slice - reds) as u64;
+                Exit::Ended
+            }
+        }
+    }
+}
+
+/// As [`invoke`], of the function at the address `function`.
+pub unsafe fn invoke_native(function: Word, arity: usize, reds: i64, c: *mut Core) -> i64 {
+    // SAFETY: the process runs on this core; the function is a `Native`.
+    unsafe {
+        let core = &mut *c;
+        let function = std::mem::transmute::<Word, Native>(function);
+        let mut caller = Caller { process: &*core.process, own: &mut *core.own, reductions: reds };
+        let outcome = function(&mut caller, &core.x[..arity]);
+        let left = caller.reductions - debt::take();
+        match outcome {
+            Ok(result) => core.x[0] = result,
+            Err(interrupt) => core.interrupt = Some(interrupt),
+        }
+        left
+    }
+}
+
+/// Whether a function [`keeps_caller`], and nobody is told of calls.
+pub fn is_called_here(target: &'static Export) -> bool {
+    keeps_caller(target) && breakpoint_at(export_key(target)).is_none()
+}
+
+/// Whether the function that applies this one as its last act stays in traces: this one raises in its caller's name.
+pub fn keeps_caller(target: &Export) -> bool {
+    target.module == atoms::ERLANG
+        && matches!(
+            (target.name, target.arity),
+            (atoms::ERROR, 1 | 2) | (atoms::EXIT | atoms::THROW, 1) | (atoms::APPLY, 3)
+        )
+}

@@ -1,0 +1,215 @@
+//! Sending and receiving, apart from how instructions name registers and labels.
+
+use atoll_heap::{Fragment, architecture};
+use atoll_operations::Exception;
+use atoll_platform::clock;
+use atoll_process::handle::{Fate, receive_signals};
+use atoll_process::timers::Action;
+use atoll_process::{ReferenceId, System, WaitState, tracing};
+use atoll_term::{Term, Word, atoms};
+
+use crate::core::{Core, Exit};
+use crate::pause::end_soon_if_full;
+
+/// Nanoseconds in a millisecond.
+const MILLISECOND: i64 = 1_000_000;
+/// Longest timeout, in milliseconds.
+const LONGEST: i64 = 0xffff_ffff;
+
+/// Sends X1 to X0. X0 is the message then, unless there is an exception.
+pub unsafe fn send(hp: *mut Word, e: *mut Word, c: *mut Core) -> Result<(), Exception> {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        let core = &mut *c;
+        core.swap_out(hp, e);
+        // Here alone, not in what built-in functions call: they hold terms of which no collection knows.
+        architecture().safepoint();
+        let (destination, message) = (core.x[0], core.x[1]);
+        atoll_process::send::send((*core.process).pid, &mut *core.own, destination, message)?;
+        core.x[0] = message;
+        Ok(())
+    }
+}
+
+/// Acts on signals that have arrived; false if one of them ends the process.
+#[inline(never)]
+pub unsafe fn take_signals(hp: *mut Word, e: *mut Word, c: *mut Core) -> bool {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        let core = &mut *c;
+        core.swap_out(hp, e);
+        match receive_signals(&*core.process, &mut *core.own, &mut crate::requests::answer) {
+            Fate::Lives => true,
+            Fate::Dies(reason) => {
+                core.x[0] = reason;
+                false
+            }
+        }
+    }
+}
+
+/// The current message, which may become part of the heap; nil if there is none.
+#[inline(never)]
+pub unsafe fn look_at_message(c: *mut Core) -> Term {
+    // SAFETY: the process runs on this core; its registers are in the mutator.
+    unsafe {
+        let own = &mut *(*c).own;
+        let mutator = &mut own.mutator;
+        let term = own.mailbox.look(|message| {
+            architecture().receive(mutator, message);
+        });
+        term.unwrap_or(Term::NIL)
+    }
+}
+
+/// Takes the current message, whose term a register has, out of the mailbox, and forgets the timeout; heap top and reductions then.
+#[inline(always)]
+pub unsafe fn take_message(mut hp: *mut Word, e: *mut Word, mut reds: i64, c: *mut Core) -> (*mut Word, i64) {
+    // SAFETY: the process runs on this core; what is taken out of the mailbox is ours.
+    unsafe {
+        let core = &mut *c;
+        let own = &mut *core.own;
+        forget_timeout(core);
+        if let Some(mut message) = own.mailbox.take_current() {
+            if own.flags.sequenced {
+                core.swap_out(hp, e);
+                atoll_process::sequence::taken((*core.process).pid, own, message.as_mut());
+                hp = core.top();
+            }
+            if message.as_ref().used() == 0 {
+                Fragment::free(message);
+            } else {
+                core.swap_out(hp, e);
+                architecture().keep_fragment(&mut own.mutator, message);
+                reds = end_soon_if_full(reds, c);
+            }
+        }
+        (hp, reds)
+    }
+}
+
+#[inline(always)]
+unsafe fn forget_timeout(core: &mut Core) {
+    // SAFETY: the process runs on this core.
+    let own = unsafe { &mut *core.own };
+    if own.timer != 0 {
+        System::get().timers.cancel_wait(own.timer);
+        own.timer = 0;
+    }
+    own.wait = WaitState::None;
+}
+
+/// Gives the process back, until a signal comes. No register is kept; it goes on at `address`.
+pub unsafe fn sleep(address: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        let core = &mut *c;
+        core.swap_out(hp, e);
+        let own = &mut *core.own;
+        own.address = address;
+        own.saved = Default::default();
+        own.reductions += (core.slice - reds) as u64;
+        Exit::Wait
+    }
+}
+
+/// What a `receive ... after` with no message to take does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// The time has come.
+    Over,
+    /// It sleeps.
+    Sleeps,
+    /// The time is none.
+    NoTime,
+}
+
+/// Begins to wait for so many milliseconds, or goes on waiting: then the time is not looked at, as its register is not kept.
+#[inline(always)]
+pub unsafe fn wait_for(time: Term, c: *mut Core) -> Wait {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        let wait = &mut (*(*c).own).wait;
+        match *wait {
+            WaitState::Expired => return Wait::Over,
+            WaitState::None if time == atoms::INFINITY => *wait = WaitState::Forever,
+            WaitState::None => match time.as_small() {
+                Some(0) => return Wait::Over,
+                Some(milliseconds @ 1..=LONGEST) => start_timer(milliseconds, c),
+                _ => {
+                    (*(*c).own).mailbox.restart();
+                    return Wait::NoTime;
+                }
+            },
+            WaitState::Running | WaitState::Forever => {}
+        }
+        Wait::Sleeps
+    }
+}
+
+/// Starts the timer of a `receive`.
+#[inline(never)]
+unsafe fn start_timer(milliseconds: i64, c: *mut Core) {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        let (own, pid) = (&mut *(*c).own, (*(*c).process).pid);
+        let system = System::get();
+        let due = clock::monotonic() + milliseconds * MILLISECOND;
+        own.timer = system.timers.start(system.schedule().current(), due, Action::Wait { pid });
+        own.wait = WaitState::Running;
+    }
+}
+
+/// The time has come: the next `receive` begins with the first message. The heap top then.
+#[inline(always)]
+pub unsafe fn time_out(hp: *mut Word, e: *mut Word, c: *mut Core) -> *mut Word {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        forget_timeout(&mut *c);
+        let (core, own) = (&mut *c, &mut *(*c).own);
+        own.mailbox.restart();
+        if !own.flags.traced {
+            return hp;
+        }
+        core.swap_out(hp, e);
+        tracing::event((*core.process).pid, own, tracing::RECEIVE, "receive", &[atoms::TIMEOUT]);
+        core.top()
+    }
+}
+
+/// A new marker at the end of the mailbox: a small integer that the program never sees.
+#[inline(never)]
+pub unsafe fn reserve_marker(c: *mut Core) -> Term {
+    // SAFETY: the process runs on this core.
+    unsafe { Term::small((*(*c).own).mailbox.reserve_marker() as i64) }
+}
+
+/// From now on the marker is that of the reference.
+#[inline(never)]
+pub unsafe fn bind_marker(marker: Term, reference: Term, c: *mut Core) {
+    if let (Some(number), Some(reference)) = (marker.as_small(), ReferenceId::of(reference)) {
+        // SAFETY: the process runs on this core.
+        unsafe { (*(*c).own).mailbox.bind_marker(number as u64, reference) };
+    }
+}
+
+/// Forgets a marker, or that of a reference.
+#[inline(never)]
+pub unsafe fn clear_marker(which: Term, c: *mut Core) {
+    // SAFETY: the process runs on this core.
+    let mailbox = unsafe { &mut (*(*c).own).mailbox };
+    if let Some(number) = which.as_small() {
+        mailbox.clear_reserved_marker(number as u64);
+    } else if let Some(reference) = ReferenceId::of(which) {
+        mailbox.clear_marker(reference);
+    }
+}
+
+/// The next `receive` begins at the marker of a reference, if it has one.
+#[inline(never)]
+pub unsafe fn use_marker(reference: Term, c: *mut Core) {
+    if let Some(reference) = ReferenceId::of(reference) {
+        // SAFETY: the process runs on this core.
+        unsafe { (*(*c).own).mailbox.use_marker(reference) };
+    }
+}
