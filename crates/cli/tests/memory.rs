@@ -70,3 +70,12 @@ fn processes_that_end_are_freed_soon() {
 fn timers_end_with_their_processes() {
     check_peak("timers_left");
 }
+
+#[test]
+fn processes_that_need_the_same_are_not_collected_each() {
+    for heap in ["private", "hybrid"] {
+        let statistics = room(heap, "alike");
+        let collections = number(&statistics, "minor_collections") + number(&statistics, "major_collections");
+        assert!(collections < 500, "{heap}: {collections} collections");
+    }
+}

@@ -30,6 +30,9 @@ run(built_in) ->
     decode(10000, term_to_binary(lists:seq(1, 1000)));
 run(errors) ->
     errors(600000);
+%% Many processes that need the same, and keep all that they make.
+run(alike) ->
+    alike(5000);
 %% Large sets of roots beside a small heap.
 run(dictionary) ->
     integers(100000),
@@ -40,6 +43,15 @@ run(tagged) ->
     tagged(10000, P),
     garbage_collect(),
     allocate(500000, 0).
+
+alike(0) -> ok;
+alike(N) ->
+    {P, R} = spawn_monitor(fun() -> ?MODULE:used(chain(200, nil)) end),
+    receive {'DOWN', R, _, P, _} -> ok end,
+    alike(N - 1).
+
+chain(0, Chain) -> Chain;
+chain(N, Chain) -> chain(N - 1, {1, 2, 3, Chain}).
 
 answers(0, _) -> ok;
 answers(N, Server) ->

@@ -206,6 +206,9 @@ pub trait Architecture: Sync {
     /// The fragment is whole, and the caller gives it up.
     unsafe fn create(&self, mutator: &mut Mutator, arguments: NonNull<Fragment>, options: &HeapOptions) -> Term;
 
+    /// The process will call this function (module and name) with the list `arguments`, which lies on its heap.
+    fn begins(&self, _mutator: &mut Mutator, _function: (Term, Term), _arguments: Term) {}
+
     /// Takes everything from a process that has ended; the mutator is empty afterwards.
     ///
     /// # Safety

@@ -30,11 +30,11 @@ pub struct Mutator {
     pub stack_base: *mut Word,
     /// Objects with off-heap parts.
     pub off_heap: *mut Word,
-    /// Fragments that belong to this heap until its next collection moves what lives in them. The first is the one with the most
-    /// free room.
+    /// Fragments that belong to this heap until its next collection moves what lives in them. The first is the one
+    /// with the most free room.
     pub fragments: *mut Fragment,
-    /// Words of memory outside of the heap that its next collection gives back: of those fragments, their heads and free room
-    /// included.
+    /// Words of memory outside of the heap that its next collection gives back: of those fragments, their heads and
+    /// free room included.
     pub fragment_words: usize,
     /// Bytes of binaries outside of the heap that were adopted since the last collection.
     pub off_heap_bytes: usize,

@@ -94,6 +94,7 @@ pub fn spawn(
     let mut mutator = Mutator::empty();
     // SAFETY: the fragment was made for the new process alone.
     let arguments = unsafe { architecture().create(&mut mutator, fragment, &options.heap) };
+    architecture().begins(&mut mutator, function, arguments);
     mutator.stack = mutator.stack.wrapping_sub(1);
     // SAFETY: a new heap has room for some stack words; this is the first frame's return address.
     unsafe { *mutator.stack = entry.finish as u64 };

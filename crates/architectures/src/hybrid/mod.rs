@@ -102,6 +102,10 @@ impl Architecture for Hybrid {
         term
     }
 
+    fn begins(&self, mutator: &mut Mutator, function: (Term, Term), arguments: Term) {
+        self.private.begins(mutator, function, arguments);
+    }
+
     unsafe fn destroy(&self, mutator: &mut Mutator) {
         feedback::forget(portions::address(mutator));
         if State::of(mutator).has_copies {

@@ -8,7 +8,7 @@ use atoll_term::Term;
 
 use super::phases::{Beside, Need, Roots};
 use super::state::State;
-use super::{Private, major, minor, phases, send, sliced, verify};
+use super::{Private, first, major, minor, phases, send, sliced, verify};
 use crate::common::blocks;
 use crate::common::report::clock;
 
@@ -65,6 +65,10 @@ fn collect_counted(
     need: Need,
     roots: &mut Roots<'_>,
 ) -> Result<(), HeapFull> {
+    if !request.major && first::outgrow(&architecture.expected, mutator, need, roots)? {
+        return Ok(());
+    }
+    architecture.expected.collected(mutator);
     let settings = &architecture.sliced;
     if in_slices(architecture, mutator, request) {
         return sliced::collect(settings, mutator, need, roots);

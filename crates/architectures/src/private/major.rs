@@ -103,7 +103,7 @@ pub(super) fn collect(
     state.minors = 0;
     let live = blocks::words_between(block_start, top);
     if !sliced::settle(settings, mutator, need) {
-        resize(mutator, need, SHRINK_FACTOR, roots);
+        resize(mutator, need, SHRINK_FACTOR, live * 4 > before * 3, roots);
     }
     Report {
         architecture: "private",

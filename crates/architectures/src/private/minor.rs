@@ -68,7 +68,10 @@ pub(super) fn collect(
     match &large {
         Some(large) if large.must || need.words > wanted / 4 => wanted = wanted.max(most_young + need.words),
         Some(large) if growth > 0 => wanted = wanted.max(most_young + large.nursery.max(growth)),
-        None if growth > 0 || need.words > wanted / 4 => wanted = wanted.max(most + need.words.max(growth)),
+        // A major collection would find no more that is dead.
+        None if growth > 0 || mature == 0 && state.old().is_none() || need.words > wanted / 4 => {
+            wanted = wanted.max(most + need.words.max(growth))
+        }
         _ => {}
     }
     let new_words = fibonacci::at_least(wanted);
@@ -121,7 +124,10 @@ pub(super) fn collect(
     let enough = live + mutator.stack_words() + need.words <= new_words;
     match large {
         Some(large) if enough => resize_large(mutator, need, large.nursery, roots),
-        None if enough => resize(mutator, need, SHRINK_FACTOR, roots),
+        None if enough => {
+            let most_survived = (live + promoted) * 4 > before * 3;
+            resize(mutator, need, SHRINK_FACTOR, most_survived, roots);
+        }
         _ => {}
     }
     let state = State::of(mutator);

@@ -19,6 +19,9 @@
 //!    the series' next above 3 x needed; after a major one below 25% to the next above 2 x needed. Above 75% the
 //!    next collection grows the block. When a minor one frees too little, a major one follows.
 //!
+//! The first time that a process asks for room, nothing is collected: its first block gives way to a larger one
+//! (`first.rs`), of the size that is expected (`expected.rs`).
+//!
 //! Large heaps (`sliced.rs`) have minor collections only, each followed by a slice of a cycle (`cycle.rs`) if one is under way.
 //!
 //! Invariants (`verify.rs`):
@@ -32,6 +35,8 @@
 
 pub(crate) mod collect;
 mod cycle;
+mod expected;
+mod first;
 mod live_map;
 mod major;
 mod minor;
@@ -52,6 +57,7 @@ use atoll_heap::{
 use atoll_term::{Term, Word};
 
 use crate::common::{Immovable, blocks};
+use expected::Expected;
 use phases::Beside;
 use state::State;
 
@@ -60,12 +66,13 @@ use state::State;
 pub struct Private {
     pub(crate) immovable: Immovable,
     sliced: sliced::Settings,
+    expected: Expected,
 }
 
 impl Private {
     /// The architecture; reserves the immovable range if nobody has.
     pub fn new() -> Private {
-        Private { immovable: Immovable::of_this_run(), sliced: sliced::Settings::usual() }
+        Private { immovable: Immovable::of_this_run(), sliced: sliced::Settings::usual(), expected: Expected::new() }
     }
 
     /// Sets above how many words the old generation is collected in slices, for how many nanoseconds each lasts, and after
@@ -94,8 +101,13 @@ impl Architecture for Private {
         send::create(mutator, arguments, options)
     }
 
+    fn begins(&self, mutator: &mut Mutator, function: (Term, Term), arguments: Term) {
+        self.expected.begins(mutator, function, arguments);
+    }
+
     unsafe fn destroy(&self, mutator: &mut Mutator) {
         send::flush_counters(mutator);
+        self.expected.ended(mutator);
         statistics::used_changed(-(collect::words_counted(mutator) as i64));
         let state = State::of(mutator);
         let (heap, words) = (state.heap, state.block_words(mutator));

@@ -15,9 +15,12 @@ use crate::common::{blocks, fibonacci, off_heap};
 /// A major collection shrinks to the series' next size above this times what is needed.
 pub(super) const SHRINK_FACTOR: usize = 2;
 
-/// Each collection visits all roots: it leaves room for this part of their words, so that a process with a large dictionary, or many
-/// messages in its heap, is not collected each time that it has allocated a few words.
+/// Each collection visits all roots: it leaves room for this part of their words, so that a process with a large
+/// dictionary, or many messages in its heap, is not collected each time that it has allocated a few words.
 const PART_OF_ROOTS: usize = 2;
+
+/// Words up to which a block doubles when most of what was collected survived.
+const DOUBLED_AT_MOST: usize = 2_584;
 
 /// Words up to which a block does not shrink in a minor collection, unless it is larger than the old generation.
 const SMALL_BLOCK: usize = 8_000;
@@ -57,7 +60,8 @@ impl Roots<'_> {
         self.visited = words;
     }
 
-    /// Words that shall be free after a collection because of the number of roots. Under a limit, memory counts more than time.
+    /// Words that shall be free after a collection because of the number of roots. Under a limit, memory counts more
+    /// than time.
     fn room(&self, state: &State) -> usize {
         if state.options().maximum_words == 0 { self.visited / PART_OF_ROOTS } else { 0 }
     }
@@ -205,8 +209,9 @@ pub(super) fn each_fragment(mutator: &Mutator, mut visit: impl FnMut(&Fragment))
 }
 
 /// Phase 7: sets the flag for growth, and makes the block smaller when it is too large: `factor` x needed, up to the
-/// series' next size.
-pub(super) fn resize(mutator: &mut Mutator, need: Need, factor: usize, roots: &mut Roots<'_>) {
+/// series' next size. A small block where most survived in a minor collection doubles: what is promoted leaves free
+/// room, but so will what comes next not.
+pub(super) fn resize(mutator: &mut Mutator, need: Need, factor: usize, most_survived: bool, roots: &mut Roots<'_>) {
     let state = State::of(mutator);
     let block = state.block_words(mutator);
     let used = blocks::words_between(state.heap, mutator.top) + mutator.stack_words();
@@ -214,10 +219,20 @@ pub(super) fn resize(mutator: &mut Mutator, need: Need, factor: usize, roots: &m
     let needed = used + need.words.max(room);
     let old_words = state.old().map_or(0, |old| old.words());
     let minimum = state.options().minimum_words;
-    State::of_mut(mutator).set_growth(if needed * 4 > block * 3 { room.max(1) } else { 0 });
+    let growth = if most_survived && block <= DOUBLED_AT_MOST {
+        block.max(room)
+    } else if needed * 4 > block * 3 {
+        room.max(1)
+    } else {
+        0
+    };
+    State::of_mut(mutator).set_growth(growth);
     let wanted = if need.exact {
         used + need.words
-    } else if needed * 4 < block && (factor == SHRINK_FACTOR || block > SMALL_BLOCK || block > old_words) {
+    } else if !most_survived
+        && needed * 4 < block
+        && (factor == SHRINK_FACTOR || block > SMALL_BLOCK || block > old_words)
+    {
         fibonacci::at_least((factor * needed).max(minimum))
     } else {
         return;
@@ -253,20 +268,27 @@ fn shrink(mutator: &mut Mutator, block: usize, wanted: usize, roots: &mut Roots<
     };
     mutator.stack_base = moved.wrapping_add(wanted);
     mutator.stack = mutator.stack_base.wrapping_sub(stack_words);
-    let top = moved.wrapping_add(used);
-    mutator.top = top;
-    let state = State::of_mut(mutator);
-    state.heap = moved;
-    state.high_water = top;
-    if moved == heap {
-        return;
+    State::of_mut(mutator).heap = moved;
+    if moved != heap {
+        let shift = Move { from: heap, words: used, to: moved };
+        // SAFETY: the heap consists of whole objects, as a collection has just left it; no old object points into it.
+        unsafe { shift_heap(mutator, &shift, roots) };
     }
-    let shift = Move { from: heap, words: used, to: moved };
-    // SAFETY: the heap consists of whole objects, as a collection has just left it; no old object points into it.
+    mutator.top = moved.wrapping_add(used);
+    State::of_mut(mutator).high_water = mutator.top;
+}
+
+/// The objects of a heap without an old generation, or whose old generation does not point to them, have moved as
+/// they are: shifts pointers to them.
+///
+/// # Safety
+/// At the new place there are copies of whole objects.
+pub(super) unsafe fn shift_heap(mutator: &mut Mutator, shift: &Move, roots: &mut Roots<'_>) {
+    // SAFETY: as the caller's; roots hold whole terms, and lists of objects with off-heap parts those of the heap.
     unsafe {
-        shift.shift_objects(moved, used);
+        shift.shift_objects(shift.to, shift.words);
         roots.each_run(mutator, |start, words| shift.shift_run(start, words));
         let list = std::mem::replace(&mut mutator.off_heap, std::ptr::null_mut());
-        off_heap::each_moved(list, &shift, |object| link_off_heap(&mut mutator.off_heap, object));
+        off_heap::each_moved(list, shift, |object| link_off_heap(&mut mutator.off_heap, object));
     }
 }

@@ -26,7 +26,7 @@ const LARGEST_FRAGMENT: usize = 1 << 17;
 /// Under a limit of the heap, the step is no larger than this part of it.
 const PART_OF_LIMIT: usize = 16;
 /// Messages that a process sends before it adds them to the counters of the run.
-const SENT_AT_MOST: u32 = 1000;
+const SENT_AT_MOST: u16 = 1000;
 
 pub(crate) fn create(mutator: &mut Mutator, mut arguments: NonNull<Fragment>, options: &HeapOptions) -> Term {
     *mutator = Mutator::empty();
@@ -45,6 +45,9 @@ pub(crate) fn create(mutator: &mut Mutator, mut arguments: NonNull<Fragment>, op
     state.heap = block;
     state.high_water = block;
     state.set_options(options);
+    if words > fragment.used() + FIRST_SLACK {
+        state.beginning.outgrew_first_block();
+    }
     move_in(mutator, fragment);
     let term = fragment.term;
     // SAFETY: the fragment's contents have moved.

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use atoll_heap::{HeapOptions, Mutator, OFF_HEAP_BYTES_AT_LEAST, STATE_WORDS};
 use atoll_term::Word;
 
+use super::expected::Beginning;
 use super::old::{Block, Old};
 use crate::common::blocks;
 
@@ -23,7 +24,8 @@ pub(crate) struct State {
     full_sweep_after: u16,
     /// Minor collections since the last major one.
     pub(super) minors: u16,
-    /// The next collection leaves more room: 0, or one more than the binary logarithm of the free words that it is to leave.
+    /// The next collection leaves more room: 0, or one more than the binary logarithm of the free words that it is to
+    /// leave.
     grow: u8,
     /// For `hybrid`: the cycle of the message area in which the roots were last found.
     pub(crate) area_cycle: AtomicU8,
@@ -32,7 +34,9 @@ pub(crate) struct State {
     /// For `hybrid`: the roots are being found in portions, and some are left.
     pub(crate) in_portions: bool,
     /// Messages sent that are not counted yet, and their words.
-    pub(super) sent: u32,
+    pub(super) sent: u16,
+    /// How it began.
+    pub(super) beginning: Beginning,
     pub(super) sent_words: u32,
 }
 

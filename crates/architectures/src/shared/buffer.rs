@@ -108,7 +108,8 @@ pub(super) fn refill(shared: &Shared, mutator: &mut Mutator, words: usize) -> bo
     true
 }
 
-/// Room outside of any buffer, beyond the limit if need be. The mutator's process is to ask soon whether a collection is due.
+/// Room outside of any buffer, beyond the limit if need be. The mutator's process is to ask soon whether a collection
+/// is due.
 pub(super) fn allocate(shared: &Shared, mutator: &mut Mutator, words: usize) -> *mut Word {
     mutator.fragment_words += words;
     carve(shared, words, false, true).map_or(NOWHERE, |(start, _)| start)

@@ -73,7 +73,8 @@ use stored::StoredTerms;
 /// Words of the young generation before the first process (Wilhelmsson §6).
 pub const INITIAL_WORDS: usize = 10_946;
 
-/// Words that are allocated beyond the limit of the young generation, or kept in fragments, before a collection is asked for.
+/// Words that are allocated beyond the limit of the young generation, or kept in fragments, before a collection is
+/// asked for.
 const BEYOND_LIMIT: usize = 4_096;
 /// Words in use above which it pays to start threads for a collection.
 const PARALLEL_ABOVE: usize = 1 << 18;

@@ -107,7 +107,8 @@ impl Scope<'_> {
     }
 }
 
-/// Joins a process's list of objects with off-heap parts to the heap's; nothing of its own asks for a collection any more.
+/// Joins a process's list of objects with off-heap parts to the heap's; nothing of its own asks for a collection any
+/// more.
 pub(super) fn adopt_off_heap(collector: &mut Collector, mutator: &mut Mutator) {
     let list = std::mem::replace(&mut mutator.off_heap, std::ptr::null_mut());
     mutator.off_heap_bytes = 0;

@@ -1,5 +1,6 @@
 //! Tests that every architecture must pass, with a process of their own making.
 
+mod expected;
 mod hybrid;
 mod messages;
 mod random;
