@@ -154,7 +154,7 @@ fn relation<'h>(a: &'h Term, b: &'h Term, mode: Mode) -> Relation<'h> {
     }
 }
 
-fn same_value<'h>(a: &Term, b: &Term) -> Relation<'h> {
+fn same_value(a: &Term, b: &Term) -> Relation<'static> {
     match compare_numbers(a.view(), b.view()) {
         Some(order) if order.is_eq() => Relation::Same,
         _ => Relation::Different,

@@ -1,6 +1,7 @@
 //! House rules, as tests over the files of the repository: a rule that no test enforces is no rule.
 //!
 //! * `tests/files.rs`: what files may contain
+//! * `tests/terms.rs`: what types cannot say of terms
 //! * `tests/rooms.rs`: which crate may see which, and what each must say of itself
 //! * `tests/pages.rs`: documentation that names what is there
 //!
