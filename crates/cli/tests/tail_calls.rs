@@ -8,10 +8,10 @@ use std::process::Command;
 const EXEMPT: [&str; 7] =
     ["10breakpoint", "9catch_end", "14remove_message", "7receive4send", "7receive7timeout", "7put_map", "_failed"];
 
-/// An indirect call by an address in memory, as a handler of the next instruction is.
-fn calls_through_memory(instruction: &str) -> bool {
+/// An indirect call of an address that was read from memory, as a handler of the next instruction is.
+fn calls_indirectly(instruction: &str) -> bool {
     let Some(target) = instruction.strip_prefix("call").map(str::trim) else { return false };
-    target.starts_with('*') && target.contains("(%r") && !target.contains("(%rip)")
+    target.starts_with("*%r") || target.starts_with('*') && target.contains("(%r") && !target.contains("(%rip)")
 }
 
 /// Whether a function of this name belongs to the code of an engine, or to what engines share.
@@ -36,7 +36,7 @@ fn kept_calls(listing: &str) -> (Vec<&str>, usize) {
         let instruction =
             |line: &str| line.split_once('\t').map(|(_, text)| text.trim().to_owned()).unwrap_or_default();
         let is_checked = is_handler(name) && !EXEMPT.iter().any(|exempt| name.contains(exempt));
-        if is_checked && calls_through_memory(&instruction(line)) {
+        if is_checked && calls_indirectly(&instruction(line)) {
             while lines.next_if(|line| leaves_a_frame(&instruction(line))).is_some() {}
             if lines.peek().is_some_and(|line| instruction(line).starts_with("ret")) {
                 kept.push(name);

@@ -4,6 +4,8 @@
 //! handler as its last act, which the compiler turns into a jump, so the five values that every handler passes on
 //! stay in machine registers. Slow paths that cannot jump return to [`run_from`] instead; see [`resume`].
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use atoll_heap::{BuildWindow, Mutator, architecture};
 use atoll_operations::Exception;
 use atoll_process::{Interrupt, Own, Process};
@@ -156,17 +158,24 @@ impl Core {
     }
 }
 
+/// The handler of the instruction at `ip`. Other threads may put another one in its place at any time.
+///
+/// # Safety
+/// `ip` is the address of an instruction in code that an engine, or this crate, made.
+#[inline(always)]
+pub unsafe fn handler_at(ip: *const Word) -> Handler {
+    // SAFETY: the caller's obligation; the first words of instructions are written by atomic operations alone once they are in use.
+    unsafe { std::mem::transmute::<Word, Handler>(AtomicU64::from_ptr(ip.cast_mut()).load(Ordering::Relaxed)) }
+}
+
 /// Goes on with the instruction at `ip`.
 ///
 /// # Safety
-/// `ip` is the address of an instruction in code that this crate made.
+/// `ip` is the address of an instruction in code that an engine, or this crate, made.
 #[inline(always)]
 pub unsafe fn dispatch(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: an instruction's first word is its handler.
-    unsafe {
-        let handler: Handler = std::mem::transmute::<Word, Handler>(*ip);
-        handler(ip, hp, e, reds, c)
-    }
+    unsafe { handler_at(ip)(ip, hp, e, reds, c) }
 }
 
 /// Goes on with the instruction at `ip` after everything on the native stack is gone. For slow paths that the compiler

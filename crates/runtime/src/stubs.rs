@@ -10,7 +10,7 @@ use atoll_process::{BuiltIn, Caller, EntryPoints, Native, Outcome};
 use atoll_term::{Export, FunEntry, Term, Word};
 use parking_lot::Mutex;
 
-use crate::core::{Handler, handler};
+use crate::core::{Handler, handler, handler_at};
 use crate::{breakpoint, built_in, entry};
 
 /// Addresses of small pieces of code.
@@ -105,7 +105,7 @@ pub unsafe fn built_in_at(address: *const Word) -> Option<&'static Export> {
     // SAFETY: a process goes on at an instruction, whose first word is its handler; this one has three operands, of
     // which the last is an export.
     unsafe {
-        let is_call = *address == handler(built_in::built_in_body);
+        let is_call = handler(handler_at(address)) == handler(built_in::built_in_body);
         is_call.then(|| &*(*address.add(3) as *const Export))
     }
 }

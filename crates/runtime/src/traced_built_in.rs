@@ -7,7 +7,7 @@ use atoll_term::{Export, Term, Word};
 
 use crate::breakpoint::{is_traced_return, next_return, push_frame};
 use crate::built_in;
-use crate::core::{Core, Exit, Handler, dispatch, handler};
+use crate::core::{Core, Exit, Handler, dispatch, handler, handler_at};
 use crate::pause::{end_soon_if_full, room_on_stack};
 use crate::raise;
 use crate::stubs::untraced_body;
@@ -175,6 +175,6 @@ pub fn pairs() -> Vec<(Word, Word)> {
 pub fn address_again(export: &'static Export) -> *const Word {
     let address = export.address.load(std::sync::atomic::Ordering::Acquire);
     // SAFETY: an export's address is that of an instruction; its first word is a handler.
-    let first = unsafe { *address };
+    let first = handler(unsafe { handler_at(address) });
     if first == handler(built_in_body) { untraced_body(export) } else { address }
 }
