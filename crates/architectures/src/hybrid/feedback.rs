@@ -7,7 +7,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use atoll_heap::statistics::{AREA, STRESS};
@@ -45,6 +45,8 @@ struct Sample {
 
 /// What one scheduler knows.
 struct Log {
+    /// Its number, from 1 on; 0 before it has remembered anything.
+    number: u8,
     samples: Vec<Sample>,
     /// Found by the copy that is being made.
     found: Vec<Site>,
@@ -58,7 +60,7 @@ struct Log {
 
 thread_local! {
     static LOG: RefCell<Log> = const {
-        RefCell::new(Log { samples: Vec::new(), found: Vec::new(), judged: Vec::new(), asked: 0, copied: 0, patience: FIRST_WORDS, built: 0 })
+        RefCell::new(Log { number: 0, samples: Vec::new(), found: Vec::new(), judged: Vec::new(), asked: 0, copied: 0, patience: FIRST_WORDS, built: 0 })
     };
 }
 
@@ -71,19 +73,61 @@ struct Record {
 
 static RECORDS: Mutex<Option<HashMap<Site, Record>>> = Mutex::new(None);
 
-/// A site has built an object.
-pub(super) fn built(process: usize, object: Term, site: Site) {
+/// Logs that have numbers.
+static LOGS: AtomicUsize = AtomicUsize::new(0);
+/// By the number of a log: whether another thread runs a process of which the log remembers objects. They may have moved, and the
+/// process ended, without that thread knowing.
+static GONE: [AtomicBool; 256] = [const { AtomicBool::new(false) }; 256];
+
+/// Forgets everything if a process of which objects are remembered has gone to another thread.
+fn drop_stale(log: &mut Log) {
+    let gone = &GONE[usize::from(log.number)];
+    if gone.load(Ordering::Acquire) {
+        gone.store(false, Ordering::Relaxed);
+        log.samples.clear();
+    }
+}
+
+/// A site has built an object. `sampler`: that of the process.
+pub(super) fn built(process: usize, sampler: &AtomicU8, object: Term, site: Site) {
     LOG.with_borrow_mut(|log| {
+        if log.number == 0 {
+            // Threads that come later than so many never sample.
+            let Ok(number) = u8::try_from(LOGS.fetch_add(1, Ordering::Relaxed) + 1) else { return };
+            log.number = number;
+        }
+        drop_stale(log);
         if log.samples.len() < REMEMBERED {
+            sampler.store(log.number, Ordering::Relaxed);
             log.samples.push(Sample { object, process, site, asked: log.asked });
         }
     });
 }
 
+/// This thread is about to run a process. If another thread remembers its objects, that one forgets them.
+#[inline]
+pub(super) fn runs_here(sampler: &AtomicU8) {
+    let number = sampler.load(Ordering::Relaxed);
+    if number != 0 {
+        leaves(number, sampler);
+    }
+}
+
+#[cold]
+fn leaves(number: u8, sampler: &AtomicU8) {
+    if LOG.with_borrow(|log| log.number) != number {
+        GONE[usize::from(number)].store(true, Ordering::Release);
+        sampler.store(0, Ordering::Relaxed);
+    }
+}
+
 /// Whether copies are to tell what they come upon.
 #[inline]
 pub(super) fn is_asking() -> bool {
-    LOG.with_borrow(|log| !log.samples.is_empty())
+    LOG.with_borrow_mut(|log| {
+        drop_stale(log);
+        !log.samples.is_empty()
+    })
 }
 
 /// The addresses of sampled objects, as a set that may have more in it.
@@ -120,6 +164,7 @@ pub(super) fn copied(words: usize) {
 /// The objects of a process have moved; `moved` tells where they are, if they live.
 pub(super) fn follow(process: usize, moved: &dyn Fn(Term) -> Option<Term>) {
     LOG.with_borrow_mut(|log| {
+        drop_stale(log);
         let Log { samples, judged, .. } = log;
         samples.retain_mut(|sample| {
             if sample.process != process {
@@ -202,5 +247,31 @@ fn judge(judged: Vec<(Site, bool)>) {
             }
         }
         (record.sent, record.kept) = (0, 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_remembered_of_a_process_goes_when_another_thread_runs_it() {
+        let (gone, stays) = (AtomicU8::new(0), AtomicU8::new(0));
+        let object = Term::small(1);
+        let sample = |process, sampler| built(process, sampler, object, 7);
+        sample(1, &gone);
+        assert!(is_asking());
+        runs_here(&gone);
+        assert!(is_asking(), "the thread that remembers it runs it again");
+        std::thread::scope(|scope| {
+            scope.spawn(|| runs_here(&gone));
+        });
+        assert!(!is_asking(), "where its objects are now nobody here knows");
+        assert_eq!(gone.load(Ordering::Relaxed), 0);
+        sample(2, &stays);
+        runs_here(&gone);
+        assert!(is_asking());
+        forget(2);
+        assert!(!is_asking());
     }
 }

@@ -108,10 +108,10 @@ impl Architecture for Hybrid {
 
     unsafe fn destroy(&self, mutator: &mut Mutator) {
         feedback::forget(portions::address(mutator));
-        if State::of(mutator).has_copies {
+        if State::of(mutator).has_copies() {
             self.area.finder.copies.take(mutator);
         }
-        if State::of(mutator).in_portions {
+        if State::of(mutator).in_portions() {
             self.area.finder.portions.forget(mutator);
         }
         // SAFETY: as for the method of the same name that calls this.
@@ -123,6 +123,7 @@ impl Architecture for Hybrid {
         if VERIFY.load(Ordering::Relaxed) {
             self.area.check_memory();
         }
+        feedback::runs_here(&State::of(mutator).sampler);
         self.area.finder.wants(mutator)
     }
 
@@ -161,9 +162,9 @@ impl Architecture for Hybrid {
         live: &mut [Term],
         roots: &mut dyn RootSet,
     ) -> Result<(), HeapFull> {
-        let has_copies = State::of(mutator).has_copies;
+        let has_copies = State::of(mutator).has_copies();
         let mut copies = if has_copies { self.area.finder.copies.take(mutator) } else { Vec::new() };
-        let in_portions = State::of(mutator).in_portions;
+        let in_portions = State::of(mutator).in_portions();
         let address = portions::address(mutator);
         if in_portions {
             let all = !collect::in_slices(&self.private, mutator, &request);
@@ -185,7 +186,7 @@ impl Architecture for Hybrid {
             feedback::forget(address);
         }
         if has_copies {
-            State::of_mut(mutator).has_copies = !copies.is_empty();
+            State::of_mut(mutator).set_has_copies(!copies.is_empty());
             if !copies.is_empty() {
                 self.area.finder.copies.put(mutator, copies);
             }
@@ -241,11 +242,11 @@ impl Architecture for Hybrid {
     }
 
     fn stack_marker(&self, mutator: &Mutator) -> Option<(*const Word, Word)> {
-        if State::of(mutator).in_portions { self.area.finder.portions.marker_of(mutator) } else { None }
+        if State::of(mutator).in_portions() { self.area.finder.portions.marker_of(mutator) } else { None }
     }
 
     unsafe fn stack_cut(&self, mutator: &mut Mutator) {
-        if !State::of(mutator).in_portions || !self.area.finder.portions.is_cut(mutator) {
+        if !State::of(mutator).in_portions() || !self.area.finder.portions.is_cut(mutator) {
             return;
         }
         let step = area::Step::begin();
@@ -261,7 +262,8 @@ impl Architecture for Hybrid {
     }
 
     fn built(&self, mutator: *const Mutator, object: Term, site: Site) {
-        feedback::built(mutator as usize, object, site);
+        // SAFETY: the caller runs the process.
+        feedback::built(mutator as usize, unsafe { &*State::sampler_at(mutator) }, object, site);
     }
 
     fn messages_are_roots(&self) -> bool {

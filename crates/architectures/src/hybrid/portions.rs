@@ -222,7 +222,7 @@ impl Portions {
         if !done {
             self.lock().insert(address(mutator), rest);
         }
-        State::of_mut(mutator).in_portions = !done;
+        State::of_mut(mutator).set_in_portions(!done);
         done
     }
 

@@ -204,7 +204,7 @@ impl Finder {
         }
         // SAFETY: the process does not run: its stack, blocks and messages are whole, and ours for now.
         let (words, done) = unsafe {
-            if State::of(mutator).in_portions {
+            if State::of(mutator).in_portions() {
                 self.portions.go_on(mutator, roots, self.bounds, budget, shade)
             } else {
                 let mut looked_up = 0;
@@ -240,7 +240,7 @@ impl Finder {
             // SAFETY: as the caller's.
             unsafe { self.bounds.each_in_run(start.cast(), terms, shade) };
         });
-        if State::of(mutator).has_copies {
+        if State::of(mutator).has_copies() {
             self.copies.each(mutator, |copy| {
                 if let Some(object) = self.bounds.object(copy) {
                     shade(object);

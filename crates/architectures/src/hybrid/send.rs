@@ -39,7 +39,7 @@ pub(super) fn send(hybrid: &Hybrid, sender: Option<&mut Mutator>, term: Term) ->
         let fragment = private::send(&hybrid.private, None, term);
         return publish(hybrid, fragment);
     };
-    let term = if State::of(sender).has_copies && term.is_pointer() && !immovable.contains(term) {
+    let term = if State::of(sender).has_copies() && term.is_pointer() && !immovable.contains(term) {
         hybrid.area.finder.copies.replace(sender, term, immovable)
     } else {
         term
@@ -78,7 +78,7 @@ fn place(hybrid: &Hybrid, owner: &mut Mutator, term: Term) -> (Term, usize) {
     debt::owe_words(words);
     if words >= NOTED {
         hybrid.area.finder.copies.note(owner, term, copy, immovable);
-        State::of_mut(owner).has_copies = true;
+        State::of_mut(owner).set_has_copies(true);
     }
     (copy, words)
 }
@@ -86,7 +86,7 @@ fn place(hybrid: &Hybrid, owner: &mut Mutator, term: Term) -> (Term, usize) {
 /// Keeps a term outside of processes, in the area.
 pub(super) fn store(hybrid: &Hybrid, owner: &mut Mutator, term: Term) -> NonNull<Fragment> {
     let immovable = hybrid.private.immovable;
-    let term = if State::of(owner).has_copies && term.is_pointer() && !immovable.contains(term) {
+    let term = if State::of(owner).has_copies() && term.is_pointer() && !immovable.contains(term) {
         hybrid.area.finder.copies.replace(owner, term, immovable)
     } else {
         term

@@ -29,16 +29,21 @@ pub(crate) struct State {
     grow: u8,
     /// For `hybrid`: the cycle of the message area in which the roots were last found.
     pub(crate) area_cycle: AtomicU8,
-    /// For `hybrid`: terms of this heap have copies in the message area.
-    pub(crate) has_copies: bool,
-    /// For `hybrid`: the roots are being found in portions, and some are left.
-    pub(crate) in_portions: bool,
+    /// For `hybrid`: [`HAS_COPIES`] and [`IN_PORTIONS`].
+    marks: u8,
+    /// For `hybrid`: the number of the thread that remembers objects of this heap as samples, 0 if none does.
+    pub(crate) sampler: AtomicU8,
     /// Messages sent that are not counted yet, and their words.
     pub(super) sent: u16,
     /// How it began.
     pub(super) beginning: Beginning,
     pub(super) sent_words: u32,
 }
+
+/// Terms of this heap have copies in the message area.
+const HAS_COPIES: u8 = 1;
+/// The roots are being found in portions, and some are left.
+const IN_PORTIONS: u8 = 2;
 
 const _: () = assert!(size_of::<State>() <= STATE_WORDS * size_of::<usize>());
 const _: () = assert!(align_of::<State>() <= align_of::<usize>());
@@ -65,6 +70,34 @@ impl State {
     pub(crate) fn area_cycle_at(mutator: *const Mutator) -> u8 {
         // SAFETY: callers pass a mutator that lives; the field is atomic wherever it is used.
         unsafe { (*(&raw const (*mutator).state).cast::<State>()).area_cycle.load(Ordering::Acquire) }
+    }
+
+    /// [`State::sampler`] of a mutator that this thread runs.
+    pub(crate) fn sampler_at(mutator: *const Mutator) -> *const AtomicU8 {
+        // SAFETY: callers pass a mutator that lives; only an address is made.
+        unsafe { &raw const (*(&raw const (*mutator).state).cast::<State>()).sampler }
+    }
+
+    /// See [`HAS_COPIES`].
+    pub(crate) fn has_copies(&self) -> bool {
+        self.marks & HAS_COPIES != 0
+    }
+
+    pub(crate) fn set_has_copies(&mut self, on: bool) {
+        self.mark(HAS_COPIES, on);
+    }
+
+    /// See [`IN_PORTIONS`].
+    pub(crate) fn in_portions(&self) -> bool {
+        self.marks & IN_PORTIONS != 0
+    }
+
+    pub(crate) fn set_in_portions(&mut self, on: bool) {
+        self.mark(IN_PORTIONS, on);
+    }
+
+    fn mark(&mut self, mark: u8, on: bool) {
+        self.marks = if on { self.marks | mark } else { self.marks & !mark };
     }
 
     /// Words of the block of heap and stack.
