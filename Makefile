@@ -55,9 +55,10 @@ asan: ## Run the tests of the crates with raw memory under AddressSanitizer (nee
 	@scripts/setup test
 	@scripts/asan
 
-fuzz: ## Feed the loader damaged files for a minute (SECONDS_OF_FUZZING=600)
+fuzz: ## Feed the loader damaged files for a minute, and run some for another (SECONDS_OF_FUZZING=600)
 	@scripts/setup test
 	ATOLL_FUZZ_SECONDS=$(SECONDS_OF_FUZZING) $(CARGO) test --release -p atoll-loader --test mutation -- --nocapture
+	ATOLL_FUZZ_SECONDS=$(SECONDS_OF_FUZZING) $(CARGO) test --release -p atoll-cli --test hand_made -- --nocapture damaged
 
 soak: ## Run a mixed load under the verifier for ten minutes (SOAK="private 60 8": heap, seconds, workers)
 	@scripts/setup run

@@ -133,14 +133,22 @@ impl Prepared {
 
 /// Reads, checks and translates a file; nothing of the running system changes.
 pub fn prepare(bytes: &[u8]) -> Result<Prepared, CodeError> {
-    prepare_module(atoll_loader::load(bytes).map_err(CodeError::File)?)
+    prepare_module(read(bytes)?)
 }
 
 /// As [`prepare`], but traces will not show lines.
 pub fn prepare_without_lines(bytes: &[u8]) -> Result<Prepared, CodeError> {
-    let mut file = atoll_loader::load(bytes).map_err(CodeError::File)?;
+    let mut file = read(bytes)?;
     file.lines = Default::default();
     prepare_module(file)
+}
+
+fn read(bytes: &[u8]) -> Result<Module, CodeError> {
+    let is_built_in = |module: &str, name: &str, arity| match (atoms::atom(module), atoms::atom(name)) {
+        (Ok(module), Ok(name)) => registry().built_in_number(module, name, arity).is_some(),
+        _ => false,
+    };
+    atoll_loader::load_among(bytes, is_built_in).map_err(CodeError::File)
 }
 
 fn prepare_module(file: Module) -> Result<Prepared, CodeError> {

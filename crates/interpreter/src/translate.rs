@@ -1,7 +1,7 @@
 //! From the typed form to code words.
 
 use atoll_code::{Linked, Translate, Translated, registry};
-use atoll_loader::instruction::{HeapNeed, Instruction, Label, Register, Source};
+use atoll_loader::instruction::{HeapNeed, Instruction, Label, Register, Shape, Source};
 use atoll_term::{Export, Header, Kind, Term, Word, atoms};
 
 use crate::handlers::area::is_built_in_area;
@@ -354,6 +354,16 @@ impl Writer<'_> {
 
     fn data(&mut self, instruction: &Instruction) -> bool {
         match instruction {
+            Instruction::Expect { shape, value } => {
+                let (kind, number) = match *shape {
+                    Shape::Cons => (test::CONS, 0),
+                    Shape::Tuple { least } => (test::TUPLE, least),
+                    Shape::TupleOf { arity } => (test::TUPLE_OF, arity),
+                    Shape::Map => (test::MAP, 0),
+                    Shape::Float => (test::FLOAT, 0),
+                };
+                self.emit(test::expect, &[self.any(*value), kind, number.into()]);
+            }
             Instruction::Move { source, destination } => {
                 let (s, d) = (self.operand(*source), self.register(*destination));
                 self.emit(by_source_destination!(data::move_, s, d), &[s.word(), d.word()]);

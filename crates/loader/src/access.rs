@@ -91,6 +91,7 @@ impl Instruction {
         use Instruction as I;
         match self {
             I::CallFun2 { fun: value, .. }
+            | I::Expect { value, .. }
             | I::Move { source: value, .. }
             | I::Test { value, .. }
             | I::TestArity { value, .. }

@@ -134,6 +134,27 @@ pub enum Comparison {
     NotExactlyEqual,
 }
 
+/// What a value must be for an instruction to look inside of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// A cons.
+    Cons,
+    /// A tuple with at least this many elements.
+    Tuple {
+        /// Elements.
+        least: u32,
+    },
+    /// A tuple with exactly this many elements.
+    TupleOf {
+        /// Elements.
+        arity: u32,
+    },
+    /// A map.
+    Map,
+    /// A float.
+    Float,
+}
+
 /// Binary operations on floating-point registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FloatOperation {
@@ -331,6 +352,9 @@ pub enum Instruction {
     /// Make these slots nil.
     InitYregs(Box<[u16]>),
 
+    /// Raise `badarg` unless the value has this shape. The loader puts it in front of an instruction that looks inside
+    /// of a value of which the code before does not prove as much.
+    Expect { shape: Shape, value: Source },
     /// Copy a value.
     Move { source: Source, destination: Register },
     /// Exchange two registers.
@@ -360,7 +384,7 @@ pub enum Instruction {
     Test { fail: Label, test: TypeTest, value: Source },
     /// Function of this arity.
     TestFunctionArity { fail: Label, value: Source, arity: Source },
-    /// Tuple of this arity; the value is known to be a tuple.
+    /// Tuple of this arity; the value is a tuple.
     TestArity { fail: Label, value: Source, arity: u32 },
     /// Tuple of this arity whose first element is this atom.
     TestTaggedTuple { fail: Label, value: Source, arity: u32, tag: AtomIndex },

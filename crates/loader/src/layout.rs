@@ -1,6 +1,7 @@
 //! Finding the functions in the code, and checking what points at them.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use crate::decode::{Decoded, Header, is_mark};
 use crate::error::{LoadError, Result};
@@ -55,21 +56,21 @@ impl Layout {
         Ok(Layout { functions, on_load })
     }
 
-    /// The function whose entry is at this label.
-    pub(crate) fn entry(&self, labels: &[u32], label: Label) -> Option<&Function> {
+    /// The index of the function whose entry is at this label.
+    pub(crate) fn entry(&self, labels: &[u32], label: Label) -> Option<usize> {
         let place = *labels.get(label.0 as usize)?;
         if place == Module::NO_PLACE {
             return None;
         }
         let after = self.functions.partition_point(|function| function.start <= place);
-        let function = &self.functions[after.checked_sub(1)?];
-        (function.entry == label).then_some(function)
+        let index = after.checked_sub(1)?;
+        (self.functions[index].entry == label).then_some(index)
     }
 
     /// Checks that exports are functions of that name and arity.
     pub(crate) fn check_exports(&self, exports: &[Export], labels: &[u32]) -> Result<()> {
         for (index, export) in exports.iter().enumerate() {
-            let function = self.entry(labels, export.label);
+            let function = self.entry(labels, export.label).map(|index| &self.functions[index]);
             if function.is_none_or(|f| f.name != export.name || f.arity != export.arity) {
                 return Err(LoadError::new(
                     "ExpT",
@@ -81,10 +82,15 @@ impl Layout {
         Ok(())
     }
 
-    /// Checks that the bodies of funs are functions of that arity.
+    /// Checks that the bodies of funs are functions of that arity, and that funs are told apart: machines know them by
+    /// their numbers.
     pub(crate) fn check_lambdas(&self, lambdas: &[Lambda], labels: &[u32]) -> Result<()> {
+        let mut known = HashSet::new();
         for (index, lambda) in lambdas.iter().enumerate() {
-            let function = self.entry(labels, lambda.label);
+            if !known.insert((lambda.index, lambda.old_unique)) {
+                return Err(LoadError::new("FunT", 4 + 24 * index, format!("a second fun number {}", lambda.index)));
+            }
+            let function = self.entry(labels, lambda.label).map(|index| &self.functions[index]);
             if function.is_none_or(|f| f.arity != lambda.arity) {
                 return Err(LoadError::new(
                     "FunT",

@@ -1,15 +1,15 @@
 //! Reads `.beam` files into validated code in one typed instruction form.
 //!
-//! [`load`] takes the bytes of a file as a compiler of OTP 24 to 29 wrote it, compressed as a whole
-//! or not, and gives a [`Module`], or says why not. What it gives can be trusted by those who run
-//! it: every index is in range, every label has a place, and code stays within its function, its
-//! stack frame and the registers that hold terms (see [`Module`]). Types of terms are not checked: an instruction that wants a
-//! tuple may meet another term.
+//! [`load`] takes the bytes of a file as a compiler of OTP 24 to 29 wrote it, compressed as a whole or not, and gives
+//! a [`Module`], or says why not. What it gives can be trusted by those who run it: every index is in range, every
+//! label has a place, and code stays within its function, its stack frame, the heap room it asked for and the
+//! registers that hold terms (see [`Module`]). An instruction that looks into a tuple meets a tuple of that size: code
+//! before it proves so, or a test stands in front of it.
 
 #![forbid(unsafe_code)]
 
 mod access;
-mod catches;
+mod check;
 mod compact;
 mod container;
 mod cursor;
@@ -17,12 +17,10 @@ mod decode;
 mod digest;
 mod disassemble;
 mod error;
-mod frames;
 pub mod instruction;
 mod layout;
 mod module;
 mod opcodes;
-mod registers;
 mod tables;
 
 pub use disassemble::disassemble;
@@ -42,6 +40,19 @@ use layout::Layout;
 /// The file is damaged, uses an instruction that OTP 25 and later do not know or no longer know,
 /// or breaks one of the rules that [`Module`] promises.
 pub fn load(bytes: &[u8]) -> std::result::Result<Module, LoadError> {
+    load_among(bytes, |_, _, _| false)
+}
+
+/// As [`load`], for a machine that runs code of its own in the place of functions for which `is_built_in` is true of
+/// module, name and arity: nothing is concluded from what stands in the file about their results.
+///
+/// # Errors
+///
+/// As for [`load`].
+pub fn load_among(
+    bytes: &[u8],
+    is_built_in: impl Fn(&str, &str, u8) -> bool,
+) -> std::result::Result<Module, LoadError> {
     let file = container::unpack(bytes)?;
     let chunks = Chunks::read(&file)?;
     let missing = |name| LoadError::new("file", 0, format!("no chunk {name}"));
@@ -71,11 +82,18 @@ pub fn load(bytes: &[u8]) -> std::result::Result<Module, LoadError> {
         lines: lines.entries.len(),
         labels: header.labels,
     };
-    let decoded = decode::decode(code, &header, &tables, literals)?;
-    let layout = Layout::find(&decoded, &header)?;
+    let mut decoded = decode::decode(code, &header, &tables, literals)?;
+    let mut layout = Layout::find(&decoded, &header)?;
     layout.check_exports(&exports, &decoded.labels)?;
     layout.check_lambdas(&lambdas, &decoded.labels)?;
-    frames::check(&decoded, &layout, &atoms, &imports)?;
+    let entries = exports.iter().map(|export| export.label).chain(lambdas.iter().map(|lambda| lambda.label));
+    let callable = entries.chain(layout.on_load).collect();
+    let is_built_in = |function: AtomIndex, arity: u8| is_built_in(name, &atoms[function.0 as usize], arity);
+    let outside = check::Outside { callable, is_built_in: &is_built_in };
+    let unproven = check::check(&decoded, &layout, &atoms, &imports, &outside)?;
+    let guards = check::insert(&mut decoded, &mut layout, unproven);
+    let most = |count: fn(&decode::Extent) -> u16| decoded.extents.iter().map(count).max().unwrap_or(0);
+    let (max_x, max_float) = (most(|extent| extent.x), most(|extent| extent.floats));
 
     Ok(Module {
         code: decoded.code,
@@ -91,8 +109,9 @@ pub fn load(bytes: &[u8]) -> std::result::Result<Module, LoadError> {
         compile_info: chunks.compile_info.map(Into::into),
         on_load: layout.on_load,
         md5: digest::digest(&chunks),
-        max_x: decoded.max_x,
-        max_float: decoded.max_float,
+        max_x,
+        max_float,
+        guards,
         atoms,
     })
 }

@@ -9,7 +9,9 @@ use crate::instruction::{AtomIndex, Instruction, Label};
 /// the frame, or that a catch occupies, is touched. Local calls go to entries of functions with
 /// that many arguments. X registers and slots are read only after something was written to them
 /// that has been kept since, and where a collection may happen the live registers and the whole
-/// frame hold terms; for this, the end of a `catch` or `try` leaves a term in its slot.
+/// frame hold terms; for this, the end of a `catch` or `try` leaves a term in its slot. Room on the heap
+/// is there where something is built without a `live` count. What an instruction looks into is what it has to be
+/// ([`Module::guards`]).
 ///
 /// A call of a function that always raises ([`Import::never_returns`]) is always a plain
 /// [`Instruction::CallExt`], with or without a frame; nothing sensible follows it.
@@ -50,6 +52,9 @@ pub struct Module {
     pub max_x: u16,
     /// Number of floating-point registers that the code may touch.
     pub max_float: u16,
+    /// Indices into `code` of what the loader has put there: a test in front of each instruction that looks into a
+    /// value of which nothing before it proves that it can.
+    pub guards: Box<[u32]>,
 }
 
 impl Module {

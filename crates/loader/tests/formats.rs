@@ -73,10 +73,10 @@ fn both_forms_of_tables() {
 fn update_record_of_otp_26() {
     let code = body(function(|a| {
         let updates = List(vec![U(2), A("v"), U(3), X(1)]);
-        a.op(64, &[Nil, X(1)]);
+        a.op(64, &[Nil, X(1)]).op(58, &[F(1), X(0), U(3)]).op(16, &[U(4), U(2)]);
         a.op(181, &[A("copy"), U(3), TypedX(0, 1), X(0), updates]).op(19, &[]);
     }));
-    let I::UpdateRecord { size: 3, source: Source::X(0), destination, updates } = &code[1] else {
+    let I::UpdateRecord { size: 3, source: Source::X(0), destination, updates } = &code[4] else {
         panic!("{code:?}");
     };
     assert_eq!(*destination, Register::X(0));
@@ -96,7 +96,7 @@ fn bs_match_of_otp_26() {
         a.op(
             182,
             &[
-                F(1),
+                F(3),
                 X(0),
                 List(vec![
                     A("ensure_at_least"),
@@ -129,7 +129,8 @@ fn bs_match_of_otp_26() {
                 ]),
             ],
         );
-        a.op(19, &[]);
+        a.op(64, &[X(3), X(0)]).op(19, &[]);
+        a.op(1, &[U(3)]).op(64, &[Nil, X(0)]).op(19, &[]);
     });
     assembler.literals.push(b"\x83l\0\0\0\x02w\x06signedw\x06littlej".to_vec());
     let code = body(assembler);
@@ -151,7 +152,7 @@ fn bs_match_of_otp_26() {
         MatchCommand::GetTail { live: 3, unit: 8, destination: Register::X(3) },
         MatchCommand::EnsureExactly { stride: 0 },
     ];
-    let expected = I::BsMatch { fail: Label(1), context: Register::X(0), commands: commands.into() };
+    let expected = I::BsMatch { fail: Label(3), context: Register::X(0), commands: commands.into() };
     assert_eq!(code[1], expected);
     refused(
         |a| {

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use atoll_loader::{disassemble, load};
 use support::assembler::{Arg::*, Assembler, Format};
+use support::mutate::mutate;
 use support::{Random, installed, walk};
 
 /// A file with every table and many kinds of instructions.
@@ -29,7 +30,10 @@ fn sample(format: Format) -> Vec<u8> {
     a.op(1, &[U(4)]).op(106, &[Y(2)]).op(61, &[F(5)]);
     a.op(1, &[U(5)]).op(59, &[X(0), F(6), List(vec![A("a"), F(7), A("b"), F(8)])]);
     a.op(1, &[U(6)]).op(74, &[Y(0)]);
-    a.op(1, &[U(7)]).op(136, &[U(1), U(2)]).op(164, &[X(0), List(vec![Y(0), Y(1), I(1)])]);
+    a.op(1, &[U(7)])
+        .op(136, &[U(1), U(2)])
+        .op(16, &[Alloc(5, 0, 1), U(0)])
+        .op(164, &[X(0), List(vec![Y(0), Y(1), I(1)])]);
     a.op(171, &[U(0), X(1), List(vec![X(0)])]).op(178, &[A("safe"), U(1), X(1)]);
     a.op(64, &[Y(0), X(1)]).op(5, &[U(2), F(2), U(2)]);
     a.op(1, &[U(8)]).op(43, &[F(6), TypedX(0, 3), Literal(1)]);
@@ -82,7 +86,7 @@ fn sample(format: Format) -> Vec<u8> {
     a.op(1, &[U(15)]).op(26, &[F(13), I(1000)]).op(22, &[]).op(64, &[A("timeout"), X(0)]);
     a.op(78, &[U(1), U(0)]);
     a.op(1, &[U(16)]).op(96, &[Literal(1), Fr(0)]).op(98, &[F(0), Fr(0), Fr(0), Fr(1)]);
-    a.op(96, &[Fr(1), X(0)]).op(10, &[F(0), U(3), X(0), X(0)]);
+    a.op(16, &[Alloc(0, 1, 0), U(0)]).op(96, &[Fr(1), X(0)]).op(10, &[F(0), U(3), X(0), X(0)]);
     a.op(154, &[F(0), Literal(1), X(0), U(1), List(vec![A("k"), X(0)])]);
     a.op(158, &[F(11), X(0), List(vec![A("k"), X(1)])]).op(187, &[F(11), X(0), X(1), A("r")]);
     a.file()
@@ -161,33 +165,11 @@ fn random_damage_for_a_while() {
     while start.elapsed() < length {
         for _ in 0..100 {
             let file = &files[random.below(files.len())];
-            let mutant = mutate(file, &mut random);
+            let mutant = mutate(file, |limit| random.below(limit));
             tried += 1;
             loaded += usize::from(try_out(&mutant, &mut random));
         }
     }
     println!("{tried} files tried, {loaded} of them loaded");
     assert!(tried > 0);
-}
-
-/// Changes a few places: mostly single bytes, sometimes a stretch that is copied elsewhere.
-fn mutate(file: &[u8], random: &mut Random) -> Vec<u8> {
-    let mut bytes = file.to_vec();
-    for _ in 0..=random.below(4) {
-        let place = random.below(bytes.len());
-        match random.below(8) {
-            0 => bytes[place] = random.below(256) as u8,
-            1 => bytes[place] = [0, 1, 0x7f, 0x80, 0xff][random.below(5)],
-            2 | 3 => bytes[place] ^= 1 << random.below(8),
-            // Another small number of the same kind: another register, label or atom.
-            4 | 5 => bytes[place] = bytes[place] & 0x0f | (random.below(8) as u8) << 4,
-            6 => bytes[place] = bytes[place].wrapping_add(1),
-            _ => {
-                let from = random.below(bytes.len());
-                let length = random.below(24).min(bytes.len() - place.max(from));
-                bytes.copy_within(from..from + length, place);
-            }
-        }
-    }
-    bytes
 }

@@ -276,6 +276,8 @@ unsafe fn start_building(
     // SAFETY: the process runs on this core.
     unsafe {
         Any::write(*ip.add(destination), building.term(), e, c);
+        // What is left of another is not to be written to.
+        (*c).building = None;
         if building.writer.remaining() == 0 {
             building.finish();
         } else {

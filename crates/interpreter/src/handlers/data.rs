@@ -116,7 +116,7 @@ pub unsafe fn get_list<S: Read, H: Write, T: Write>(
     reds: i64,
     c: *mut Core,
 ) -> Exit {
-    // SAFETY: the compiler has tested for a cons.
+    // SAFETY: the loader has proven a cons.
     unsafe {
         let cell = S::read(*ip.add(1), e, c).pointer();
         let (head, tail) = (Term::from_word(*cell), Term::from_word(*cell.add(1)));
@@ -156,7 +156,7 @@ pub unsafe fn get_half<const N: usize, S: Read, D: Write>(
     reds: i64,
     c: *mut Core,
 ) -> Exit {
-    // SAFETY: the compiler has tested for a cons.
+    // SAFETY: the loader has proven a cons.
     unsafe {
         let cell = S::read(*ip.add(1), e, c).pointer();
         D::write(*ip.add(2), Term::from_word(*cell.add(N)), e, c);
@@ -172,7 +172,7 @@ pub unsafe fn get_tuple_element<S: Read, D: Write>(
     reds: i64,
     c: *mut Core,
 ) -> Exit {
-    // SAFETY: the compiler has tested the tuple's arity.
+    // SAFETY: the loader has proven the tuple's arity.
     unsafe {
         let tuple = S::read(*ip.add(1), e, c).pointer();
         D::write(*ip.add(3), Term::from_word(*tuple.byte_add(*ip.add(2) as usize)), e, c);
@@ -188,7 +188,7 @@ pub unsafe fn get_two_elements<S: Read, D: Write, U: Write>(
     reds: i64,
     c: *mut Core,
 ) -> Exit {
-    // SAFETY: the compiler has tested the tuple's arity.
+    // SAFETY: the loader has proven the tuple's arity.
     unsafe {
         let tuple = S::read(*ip.add(1), e, c).pointer();
         let place = tuple.byte_add(*ip.add(2) as usize);
@@ -201,7 +201,7 @@ pub unsafe fn get_two_elements<S: Read, D: Write, U: Write>(
 
 /// `set_tuple_element Value, Tuple, Offset in bytes`: the tuple is new and nobody else has it.
 pub unsafe fn set_tuple_element(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
-    // SAFETY: the compiler emits this on fresh tuples only.
+    // SAFETY: the loader has proven a tuple of this size that only registers refer to.
     unsafe {
         let tuple = Any::read(*ip.add(2), e, c).pointer();
         *tuple.byte_add(*ip.add(3) as usize) = Any::read(*ip.add(1), e, c).word();
@@ -217,7 +217,7 @@ pub unsafe fn put_list<H: Read, T: Read, D: Write>(
     reds: i64,
     c: *mut Core,
 ) -> Exit {
-    // SAFETY: `test_heap` has made room.
+    // SAFETY: the loader has proven that `test_heap` has made room.
     unsafe {
         *hp = H::read(*ip.add(1), e, c).word();
         *hp.add(1) = T::read(*ip.add(2), e, c).word();
@@ -234,7 +234,7 @@ pub unsafe fn put_list_return<H: Read, T: Read>(
     reds: i64,
     c: *mut Core,
 ) -> Exit {
-    // SAFETY: `test_heap` has made room; the loader checked the frame's size.
+    // SAFETY: the loader has proven that `test_heap` has made room; the loader checked the frame's size.
     unsafe {
         *hp = H::read(*ip.add(1), e, c).word();
         *hp.add(1) = T::read(*ip.add(2), e, c).word();
@@ -252,7 +252,7 @@ pub unsafe fn put_pair<S: Read, T: Read, D: Write>(
     reds: i64,
     c: *mut Core,
 ) -> Exit {
-    // SAFETY: `test_heap` has made room.
+    // SAFETY: the loader has proven that `test_heap` has made room.
     unsafe {
         *hp = Header::new(Kind::Tuple, 2).word();
         *hp.add(1) = S::read(*ip.add(2), e, c).word();
@@ -264,7 +264,7 @@ pub unsafe fn put_pair<S: Read, T: Read, D: Write>(
 
 /// `put_tuple2 Destination, Header, Elements…`; room was tested.
 pub unsafe fn put_tuple(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
-    // SAFETY: `test_heap` has made room.
+    // SAFETY: the loader has proven that `test_heap` has made room.
     unsafe {
         let header = *ip.add(2);
         let arity = Header::from_word(header).arity();
@@ -279,7 +279,7 @@ pub unsafe fn put_tuple(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64,
 
 /// `update_record Source, Destination, Header, Updates, (Offset in words, Value)…`; room was tested.
 pub unsafe fn update_record(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
-    // SAFETY: the compiler has tested the record's size; `test_heap` has made room.
+    // SAFETY: the loader has proven the record's size, and that `test_heap` has made room.
     unsafe {
         let source = Any::read(*ip.add(1), e, c).pointer();
         let words = Header::from_word(*ip.add(3)).object_words();
@@ -296,7 +296,7 @@ pub unsafe fn update_record(ip: *const Word, hp: *mut Word, e: *mut Word, reds: 
 
 /// `make_fun3 Entry, Destination, Free variables…`; room was tested.
 pub unsafe fn make_fun(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
-    // SAFETY: `test_heap` has made room; entries live for ever.
+    // SAFETY: the loader has proven that `test_heap` has made room; entries live for ever.
     unsafe {
         let entry = *ip.add(1) as *const FunEntry;
         let free = (*entry).free as usize;

@@ -156,7 +156,7 @@ unsafe fn convert_large(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64,
 
 /// `fmove Source, FloatRegister`
 pub unsafe fn float_load<S: Read>(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
-    // SAFETY: the compiler has tested for a float.
+    // SAFETY: the loader has proven a float.
     unsafe {
         let boxed = S::read(*ip.add(1), e, c).pointer();
         *register(*ip.add(2), c) = f64::from_bits(*boxed.add(1));
@@ -166,7 +166,7 @@ pub unsafe fn float_load<S: Read>(ip: *const Word, hp: *mut Word, e: *mut Word, 
 
 /// `fmove FloatRegister, Destination`; room was tested.
 pub unsafe fn float_store<D: Write>(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
-    // SAFETY: `test_heap` has made room.
+    // SAFETY: the loader has proven that `test_heap` has made room.
     unsafe {
         *hp = HEADER;
         *hp.add(1) = (*register(*ip.add(1), c)).to_bits();

@@ -1,12 +1,14 @@
 //! Tests: fall through when true, jump when false. Operand 1 is the fail address.
 
 use atoll_loader::instruction::TypeTest;
-use atoll_term::{Term, View, Word, atoms};
+use atoll_operations::Exception;
+use atoll_term::{Header, Kind, Term, View, Word, atoms};
 
 use crate::handlers::control::any_at;
 use crate::handlers::float::boxed_float;
 use crate::operand::{Read, both_small};
 use atoll_runtime::core::{Core, Exit, dispatch};
+use atoll_runtime::raise;
 
 #[inline(always)]
 unsafe fn branch(
@@ -82,9 +84,52 @@ fn holds(test: u8, value: Term) -> bool {
     }
 }
 
+/// Shapes in operands of [`expect`]: a cons.
+pub const CONS: Word = 0;
+/// A tuple of at least so many elements.
+pub const TUPLE: Word = 1;
+/// A tuple of so many elements.
+pub const TUPLE_OF: Word = 2;
+/// A map.
+pub const MAP: Word = 3;
+/// A float.
+pub const FLOAT: Word = 4;
+
+/// Raises `badarg` unless a value is what the next instruction looks into: value, shape, number of elements. Compilers
+/// hardly write code that needs it, so there is one handler for all.
+pub unsafe fn expect(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core; operands as the translation wrote them.
+    unsafe {
+        let value = any_at(ip, 1, e, c);
+        if is_of_shape(value, *ip.add(2), *ip.add(3)) {
+            dispatch(ip.add(4), hp, e, reds, c)
+        } else {
+            unexpected(ip, hp, e, reds, c)
+        }
+    }
+}
+
+#[inline(always)]
+fn is_of_shape(value: Term, shape: Word, number: Word) -> bool {
+    match shape {
+        TUPLE => value.is_boxed() && value.header().kind() == Kind::Tuple && value.header().arity() as Word >= number,
+        TUPLE_OF => value.is_boxed() && value.header() == Header::new(Kind::Tuple, number as usize),
+        CONS => value.is_cons(),
+        MAP => value.is_map(),
+        _ => value.is_float(),
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe fn unexpected(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe { raise::plain(Exception::badarg(), ip, hp, e, reds, c) }
+}
+
 /// `test_arity`: value (a tuple), header.
 pub unsafe fn test_arity<S: Read>(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
-    // SAFETY: the compiler has tested for a tuple.
+    // SAFETY: the loader has proven a tuple.
     unsafe {
         let value = S::read(*ip.add(2), e, c);
         branch(*value.pointer() == *ip.add(3), 4, ip, hp, e, reds, c)
@@ -306,7 +351,7 @@ unsafe fn compare_equal_slow<const EQUAL: bool>(
 
 /// `has_map_fields`: map, count, keys….
 pub unsafe fn has_map_fields(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
-    // SAFETY: operands as the translation wrote them; the compiler has tested for a map.
+    // SAFETY: operands as the translation wrote them; the loader has proven a map.
     unsafe {
         let map = any_at(ip, 2, e, c);
         let count = *ip.add(3) as usize;
@@ -318,7 +363,7 @@ pub unsafe fn has_map_fields(ip: *const Word, hp: *mut Word, e: *mut Word, reds:
 /// `get_map_elements`: map, count, (key, destination)…. A failure may leave some destinations written, as in OTP.
 pub unsafe fn get_map_elements(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     use crate::operand::{Any, Write};
-    // SAFETY: operands as the translation wrote them; the compiler has tested for a map.
+    // SAFETY: operands as the translation wrote them; the loader has proven a map.
     unsafe {
         let map = any_at(ip, 2, e, c);
         let count = *ip.add(3) as usize;

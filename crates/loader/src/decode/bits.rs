@@ -395,7 +395,7 @@ fn match_command(operands: &mut Operands<'_>, left: usize) -> Result<(usize, Mat
         "=:=" => {
             let live = match operands.operand()? {
                 Operand::Source(Source::Nil) => 0,
-                Operand::Unsigned(live) if live <= u64::from(super::REGISTERS) => live as u16,
+                Operand::Unsigned(live) if live < u64::from(super::REGISTERS) => live as u16,
                 _ => return Err(operands.error("a number of live registers is wanted")),
             };
             let bits = operands.unsigned(64)?;

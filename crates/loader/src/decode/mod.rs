@@ -4,7 +4,7 @@ mod bits;
 mod groups;
 mod operands;
 
-pub(crate) use operands::{REGISTERS, Tables};
+pub(crate) use operands::{Extent, FLOAT_WORDS, FUN_WORDS, REGISTERS, Tables};
 
 use crate::cursor::Cursor;
 use crate::error::Result;
@@ -64,22 +64,24 @@ pub(crate) struct Decoded {
     /// Label number to index of the first instruction there that is no mark, or of the end.
     pub(crate) firsts: Vec<u32>,
     pub(crate) literals: Vec<Box<[u8]>>,
-    pub(crate) max_x: u16,
-    pub(crate) max_float: u16,
+    /// The registers that each function names, in the order of `func_info`.
+    pub(crate) extents: Vec<Extent>,
 }
 
 /// Decodes all instructions.
 pub(crate) fn decode(data: &[u8], header: &Header, tables: &Tables<'_>, literals: Vec<Box<[u8]>>) -> Result<Decoded> {
     let mut cursor = Cursor::new("Code", data);
     cursor.bytes(header.start)?;
-    let operands = Operands { cursor, tables, literals, max_x: EXCEPTION_REGISTERS, max_float: 0 };
+    let operands = Operands { cursor, tables, literals, extent: Extent::LEAST };
     let mut decoder = Decoder {
         operands,
         code: Vec::new(),
         offsets: Vec::new(),
         labels: vec![Module::NO_PLACE; header.labels as usize],
+        extents: Vec::new(),
     };
     while decoder.step()? {}
+    decoder.end_function();
     let firsts = decoder.first_instructions();
     decoder.guard_jumps(&firsts);
     Ok(Decoded {
@@ -88,8 +90,7 @@ pub(crate) fn decode(data: &[u8], header: &Header, tables: &Tables<'_>, literals
         labels: decoder.labels,
         firsts,
         literals: decoder.operands.literals,
-        max_x: decoder.operands.max_x,
-        max_float: decoder.operands.max_float,
+        extents: decoder.extents,
     })
 }
 
@@ -98,9 +99,16 @@ struct Decoder<'a> {
     code: Vec<Instruction>,
     offsets: Vec<u32>,
     labels: Vec<u32>,
+    /// Those of the functions that have ended, and of the code in front of the first.
+    extents: Vec<Extent>,
 }
 
 impl Decoder<'_> {
+    /// Notes the registers of the function that ends here.
+    fn end_function(&mut self) {
+        self.extents.push(std::mem::replace(&mut self.operands.extent, Extent::LEAST));
+    }
+
     /// Decodes one instruction; false at the end of the code.
     fn step(&mut self) -> Result<bool> {
         let start = self.operands.cursor.clone();
@@ -135,8 +143,10 @@ impl Decoder<'_> {
             self.code.push(Instruction::Label(label));
             return Ok(());
         }
-        if number == op::TRY_CASE {
-            self.guard_handler();
+        match number {
+            op::TRY_CASE => self.guard_handler(),
+            op::FUNC_INFO => self.end_function(),
+            _ => {}
         }
         let operands = &mut self.operands;
         if let Some(instruction) = bits::decode(number, operands)? {
@@ -221,12 +231,13 @@ impl Decoder<'_> {
             op::TEST_ARITY => {
                 Instruction::TestArity { fail: operands.label()?, value: operands.source()?, arity: operands.u32()? }
             }
-            op::IS_TAGGED_TUPLE => Instruction::TestTaggedTuple {
-                fail: operands.label()?,
-                value: operands.source()?,
-                arity: operands.u32()?,
-                tag: operands.atom()?,
-            },
+            op::IS_TAGGED_TUPLE => {
+                let (fail, value, arity) = (operands.label()?, operands.source()?, operands.u32()?);
+                if arity == 0 {
+                    return Err(operands.error("a tuple without elements has no tag"));
+                }
+                Instruction::TestTaggedTuple { fail, value, arity, tag: operands.atom()? }
+            }
             op::SELECT_VAL | op::SELECT_TUPLE_ARITY => groups::select(number, operands)?,
 
             op::BIF0 => groups::bif(operands, Label::NONE, None, 0)?,

@@ -6,6 +6,8 @@ use crate::error::{LoadError, Result};
 use crate::instruction::{AtomIndex, HeapNeed, ImportIndex, Label, LambdaIndex, LiteralIndex, Register, Source};
 use crate::module::{Import, Lambda};
 
+use super::EXCEPTION_REGISTERS;
+
 /// Number of X registers, of floating-point registers and of slots in a frame.
 pub(crate) const REGISTERS: u16 = 1024;
 
@@ -41,10 +43,21 @@ pub(crate) struct Operands<'a> {
     pub(crate) tables: &'a Tables<'a>,
     /// The literal table; constants that are no immediate terms are added to it.
     pub(crate) literals: Vec<Box<[u8]>>,
-    /// X registers used so far.
-    pub(crate) max_x: u16,
-    /// Floating-point registers used so far.
-    pub(crate) max_float: u16,
+    /// Registers that the present function has used so far.
+    pub(crate) extent: Extent,
+}
+
+/// How many registers some code names: the highest index plus one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Extent {
+    pub(crate) x: u16,
+    pub(crate) y: u16,
+    pub(crate) floats: u16,
+}
+
+impl Extent {
+    /// Of code that names none: exceptions use some all the same.
+    pub(crate) const LEAST: Extent = Extent { x: EXCEPTION_REGISTERS, y: 0, floats: 0 };
 }
 
 impl Operands<'_> {
@@ -86,7 +99,7 @@ impl Operands<'_> {
             }
             Some(compact::EXTENDED_FLOAT_REGISTER) => {
                 let index = self.unsigned(u64::from(REGISTERS) - 1)? as u16;
-                self.max_float = self.max_float.max(index + 1);
+                self.extent.floats = self.extent.floats.max(index + 1);
                 Operand::FloatRegister(index)
             }
             Some(compact::EXTENDED_LITERAL) => {
@@ -125,8 +138,10 @@ impl Operands<'_> {
         Ok(index)
     }
 
-    fn y(&self, value: &Value<'_>) -> Result<u16> {
-        Ok(self.in_range(value, u64::from(REGISTERS) - 1)? as u16)
+    fn y(&mut self, value: &Value<'_>) -> Result<u16> {
+        let index = self.in_range(value, u64::from(REGISTERS) - 1)? as u16;
+        self.extent.y = self.extent.y.max(index + 1);
+        Ok(index)
     }
 
     fn integer(&mut self, value: &Value<'_>) -> Result<Source> {
@@ -146,7 +161,7 @@ impl Operands<'_> {
 
     /// Notes that the first `count` X registers are used.
     pub(crate) fn touch_x(&mut self, count: u16) {
-        self.max_x = self.max_x.max(count);
+        self.extent.x = self.extent.x.max(count);
     }
 
     /// An unsigned number of at most `last`.
@@ -174,16 +189,18 @@ impl Operands<'_> {
         Ok(arity)
     }
 
-    /// Number of live X registers.
+    /// Number of live X registers. The machine keeps one more term than those across a collection.
     pub(crate) fn live(&mut self) -> Result<u16> {
-        let live = self.unsigned(u64::from(REGISTERS))? as u16;
+        let live = self.unsigned(u64::from(REGISTERS) - 1)? as u16;
         self.touch_x(live);
         Ok(live)
     }
 
     /// Number of slots of a frame.
     pub(crate) fn slots(&mut self) -> Result<u16> {
-        Ok(self.unsigned(u64::from(REGISTERS))? as u16)
+        let slots = self.unsigned(u64::from(REGISTERS))? as u16;
+        self.extent.y = self.extent.y.max(slots);
+        Ok(slots)
     }
 
     /// Unit of a segment in bits, 1 to 256.
@@ -358,9 +375,9 @@ impl Operands<'_> {
 const MOST_HEAP: u32 = 1 << 26;
 
 /// No machine needs more words for a boxed float.
-const FLOAT_WORDS: u32 = 2;
+pub(crate) const FLOAT_WORDS: u32 = 2;
 
 /// No machine needs more words for a fun without its free variables.
-const FUN_WORDS: u32 = 8;
+pub(crate) const FUN_WORDS: u32 = 8;
 
 const _: () = assert!(MOST_HEAP.checked_mul(1 + FLOAT_WORDS + FUN_WORDS).is_some());

@@ -1,6 +1,6 @@
 //! The text of each instruction.
 
-use crate::instruction::{Comparison, FloatOperation, Instruction, Source, TypeTest};
+use crate::instruction::{Comparison, FloatOperation, Instruction, Shape, Source, TypeTest};
 use crate::opcodes;
 
 use super::Line;
@@ -40,6 +40,16 @@ impl Line<'_> {
             I::Trim { slots, remaining } => self.name("trim").with(slots).with(remaining),
             I::InitYregs(slots) => self.name("init_yregs").list(slots.iter().map(|slot| format!("y{slot}"))),
 
+            I::Expect { shape, value } => {
+                let shape = match shape {
+                    Shape::Cons => "cons".to_owned(),
+                    Shape::Tuple { least } => format!("tuple of at least {least}"),
+                    Shape::TupleOf { arity } => format!("tuple of {arity}"),
+                    Shape::Map => "map".to_owned(),
+                    Shape::Float => "float".to_owned(),
+                };
+                self.name("expect").source(*value).with(shape)
+            }
             I::Move { source, destination } => self.name("move").source(*source).to(*destination),
             I::Swap { first, second } => self.name("swap").source(*first).source(*second),
             I::PutList { head, tail, destination } => {

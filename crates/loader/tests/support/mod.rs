@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "no test file uses all of it")]
 
 pub mod assembler;
+pub mod mutate;
 pub mod walk;
 
 use std::path::{Path, PathBuf};
