@@ -1,16 +1,19 @@
 //! Loaded code: what there is, loading, purging.
 //!
-//! Code and literals of purged modules are kept for the rest of the run: a process can hold a literal, or be inside
-//! the code, long after its module was purged.
+//! A process can hold a literal of a purged module, or be inside its code, long after it was purged. When enough was purged, a
+//! scheduler looks through the memory of all processes between two time slices, and frees what none refers to: see
+//! [`atoll_code::find_unused`].
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use atoll_code::{
-    CodeError, ModuleCode, Prepared, Resolver, delete_module, finish_on_load, has_old_code, is_loaded, load,
-    loaded_modules, module, prepare, purge, registry,
+    CodeError, Holds, ModuleCode, Prepared, Resolver, delete_module, find_unused, finish_on_load, has_old_code,
+    is_loaded, is_look_due, load, loaded_modules, module, prepare, purge, registry,
 };
-use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, Own, ReferenceId, inspect};
+use atoll_heap::architecture;
+use atoll_process::references::at_rest;
+use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, Own, ReferenceId, chores, inspect};
 use atoll_term::{Build, MagicValue, Term, atoms};
 use parking_lot::Mutex;
 
@@ -66,7 +69,6 @@ pub const PRE_LOADED: [&str; 22] = [
 
 /// Modules whose old code is code that was not kept after its `on_load` function, which is purged at once.
 static FAILED: Mutex<Vec<Term>> = Mutex::new(Vec::new());
-static PURGED: Mutex<Vec<Arc<ModuleCode>>> = Mutex::new(Vec::new());
 
 fn module_name(term: Term) -> Result<Term, Interrupt> {
     if term.is_atom() { Ok(term) } else { Err(badarg()) }
@@ -240,13 +242,13 @@ fn finish_after_on_load(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome 
         return Err(badarg());
     }
     let keep = arguments[1] == atoms::TRUE;
-    let gone = finish_on_load(module, keep).ok_or_else(badarg)?;
+    let is_purged = finish_on_load(module, keep).ok_or_else(badarg)?;
     if keep {
         crate::trace_pattern::loaded(caller.own, module);
-    } else if gone.is_none() {
+    } else if !is_purged {
         FAILED.lock().push(module);
     }
-    PURGED.lock().extend(gone);
+    free_soon();
     Ok(atoms::TRUE)
 }
 
@@ -267,13 +269,30 @@ fn check_old_code(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     Ok(Term::boolean(has_old_code(module_name(arguments[0])?)))
 }
 
-fn purge_now(module: Term) -> bool {
-    match purge(module) {
-        Some(old) => {
-            PURGED.lock().push(old);
-            true
-        }
-        None => false,
+/// Takes the old code of a module out; whether there was any. Its memory is freed when nothing refers to it any more.
+pub fn purge_now(module: Term) -> bool {
+    let is_purged = purge(module);
+    free_soon();
+    is_purged
+}
+
+/// What was given up is looked for between two time slices, if there is enough of it.
+pub(crate) fn free_soon() {
+    if is_look_due() {
+        chores::install(free_unused);
+        chores::want();
+    }
+}
+
+/// Frees code and literals that were given up, and that nothing refers to.
+fn free_unused() {
+    let unused = at_rest(|all| {
+        find_unused(architecture().shows_all_blocks(), |visit| {
+            all.each_run(&mut |code, words| visit(if code { Holds::Code } else { Holds::Terms }, words));
+        })
+    });
+    if unused.is_none() {
+        chores::want();
     }
 }
 

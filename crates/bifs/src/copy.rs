@@ -18,11 +18,20 @@ enum Step {
 
 /// A copy of a term; parts that lie in immovable memory already are shared. Works on terms of any depth.
 pub fn copy(term: Term, heap: &mut impl Build) -> Term {
+    copy_parts(term, heap, immovable::contains)
+}
+
+/// A copy of a term with all its parts, literals of modules too.
+pub fn copy_all(term: Term, heap: &mut impl Build) -> Term {
+    copy_parts(term, heap, |_| false)
+}
+
+fn copy_parts(term: Term, heap: &mut impl Build, stays: fn(Term) -> bool) -> Term {
     let mut steps = vec![Step::Visit(term)];
     let mut done: Vec<Term> = Vec::new();
     while let Some(step) = steps.pop() {
         let built = match step {
-            Step::Visit(term) => match visit(term, heap, &mut steps) {
+            Step::Visit(term) => match visit(term, heap, &mut steps, stays) {
                 Some(built) => built,
                 None => continue,
             },
@@ -53,8 +62,8 @@ pub fn copy(term: Term, heap: &mut impl Build) -> Term {
 }
 
 /// The copy of a term without parts; of others, the steps to copy it are pushed.
-fn visit(term: Term, heap: &mut impl Build, steps: &mut Vec<Step>) -> Option<Term> {
-    if term.is_immediate() || immovable::contains(term) {
+fn visit(term: Term, heap: &mut impl Build, steps: &mut Vec<Step>, stays: fn(Term) -> bool) -> Option<Term> {
+    if term.is_immediate() || stays(term) {
         return Some(term);
     }
     let parts = |builder: Step, terms: &[Term], steps: &mut Vec<Step>| {
@@ -65,7 +74,7 @@ fn visit(term: Term, heap: &mut impl Build, steps: &mut Vec<Step>) -> Option<Ter
         View::Cons(..) => {
             let mut terms = Vec::new();
             let mut rest = term;
-            while rest.is_cons() && !immovable::contains(rest) {
+            while rest.is_cons() && !stays(rest) {
                 terms.push(rest.head());
                 rest = rest.tail();
             }

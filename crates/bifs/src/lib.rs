@@ -71,7 +71,7 @@ mod tuples;
 mod unicode;
 mod watching;
 
-pub use code::PRE_LOADED;
+pub use code::{PRE_LOADED, purge_now};
 pub use display::install_print;
 pub use erts_internal::install_native_modules;
 pub use exit::{halt, install_halt};

@@ -1,18 +1,20 @@
 //! `persistent_term`: values that every process reads without a copy.
 //!
 //! Where processes get pointers to what is stored outside of them, a value is a stored term like a row of a table, and what was
-//! replaced or erased goes when nobody has it any more. Where they get copies, values lie in immovable blocks: one that was replaced
-//! or erased may still be in use anywhere, so its block is kept for the rest of the run. `info/0` counts what is stored now.
+//! replaced or erased goes when nobody has it any more. Where they get copies, values lie in immovable blocks of their own: one that was
+//! replaced or erased is kept until nothing refers to it, as literals of purged modules are. `info/0` counts what is stored now.
 
 use std::collections::HashMap;
 
+use atoll_code::retire_terms;
 use atoll_heap::immovable::Block;
 use atoll_heap::{Mutator, Stored, architecture};
 use atoll_process::{BuiltIn, Caller, Outcome};
 use atoll_term::{Allocate, Build, ScratchHeap, Term, WORD_BYTES, Word, atoms, map};
 use parking_lot::RwLock;
 
-use crate::copy::copy;
+use crate::code::free_soon;
+use crate::copy::copy_all;
 use crate::process_support::{badarg, name};
 
 /// What this file provides.
@@ -29,8 +31,8 @@ pub const BUILT_INS: &[BuiltIn] = &[
 
 /// Something that is kept.
 enum Kept {
-    /// An immediate, or a term in immovable memory, where so many words were taken for it.
-    Immovable(Term, usize),
+    /// An immediate, or a term in immovable memory of its own.
+    Immovable(Term, Option<Block>),
     /// What the architecture keeps.
     Stored(Stored),
 }
@@ -47,7 +49,7 @@ impl Kept {
     /// Words that were taken for it.
     fn words(&self) -> usize {
         match self {
-            Kept::Immovable(_, words) => *words,
+            Kept::Immovable(_, block) => block.as_ref().map_or(0, Block::words),
             Kept::Stored(_) => 0,
         }
     }
@@ -57,6 +59,18 @@ impl Kept {
         match self {
             Kept::Immovable(term, _) => *term,
             Kept::Stored(stored) => stored.fetch(reader),
+        }
+    }
+}
+
+/// Processes may still have pointers to it.
+impl Drop for Kept {
+    fn drop(&mut self) {
+        if let Kept::Immovable(_, block) = self
+            && let Some(block) = block.take()
+        {
+            retire_terms(block);
+            free_soon();
         }
     }
 }
@@ -100,20 +114,16 @@ impl Allocate for Measure {
 /// The term where all processes can read it for good.
 fn keep(owner: &mut Mutator, term: Term) -> Kept {
     if term.is_immediate() {
-        return Kept::Immovable(term, 0);
+        return Kept::Immovable(term, None);
     }
     if !architecture().fetches_copies() {
         return Kept::Stored(Stored::new(owner, term));
     }
-    if term.is_pointer() && atoll_heap::immovable::contains(term) {
-        return Kept::Immovable(term, 0);
-    }
     let mut measure = Measure::default();
-    copy(term, &mut measure);
+    copy_all(term, &mut measure);
     let mut block = Block::new(measure.words);
-    let kept = copy(term, &mut block);
-    std::mem::forget(block);
-    Kept::Immovable(kept, measure.words)
+    let kept = copy_all(term, &mut block);
+    Kept::Immovable(kept, Some(block))
 }
 
 /// `put(Key, Value)`

@@ -139,6 +139,13 @@ pub(crate) fn set_point(key: *const Word, point: Option<(&'static TracedFunction
     };
 }
 
+/// Takes away the breakpoints in code that is about to be freed, and those of exports whose functions were there.
+pub(crate) fn forget(is_inside: &dyn Fn(*const Word) -> bool) {
+    if let Some(points) = POINTS.write().as_mut() {
+        points.retain(|key, point| !is_inside(*key as *const Word) && !is_inside(point.original as *const Word));
+    }
+}
+
 /// Sets, changes or takes away the breakpoint of an export, whose function is in loaded code at `address`.
 pub fn set_export_breakpoint(
     export: &'static Export,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use atoll_heap::immovable;
 use atoll_term::{FunEntry, Term, Word};
@@ -34,8 +34,8 @@ pub struct ModuleCode {
     pub lines: Vec<LineEntry>,
     /// Source files.
     pub files: Vec<Box<str>>,
-    /// Literal terms.
-    pub literals: Option<immovable::Block>,
+    /// Literal terms. They may be kept longer than the code.
+    pub literals: Option<Arc<immovable::Block>>,
     /// Fun entries that this version defines.
     pub funs: Vec<&'static FunEntry>,
     /// MD5 of the module.
@@ -48,12 +48,27 @@ pub struct ModuleCode {
     pub compile_info: Option<Box<[u8]>>,
     /// The `on_load` function's first word.
     pub on_load: Option<u32>,
+    /// How many versions of modules were loaded before this one.
+    pub serial: u64,
 }
 
 impl ModuleCode {
     /// Address of a word.
     pub fn address(&self, offset: u32) -> *mut Word {
         self.words.as_ptr().wrapping_add(offset as usize).cast_mut()
+    }
+
+    /// Bytes that it takes, without its literals.
+    pub fn bytes(&self) -> usize {
+        size_of::<ModuleCode>()
+            + size_of_val(&*self.words)
+            + size_of_val(&*self.built_in_calls)
+            + size_of_val(&*self.functions)
+            + size_of_val(&*self.lines)
+            + size_of_val(&*self.funs)
+            + size_of_val(&*self.exports)
+            + self.attributes.as_ref().map_or(0, |bytes| bytes.len())
+            + self.compile_info.as_ref().map_or(0, |bytes| bytes.len())
     }
 
     /// Whether an address lies in this code.
@@ -63,12 +78,24 @@ impl ModuleCode {
 }
 
 static RANGES: RwLock<BTreeMap<usize, Arc<ModuleCode>>> = RwLock::new(BTreeMap::new());
+static LOADED: AtomicU64 = AtomicU64::new(0);
+
+/// The serial number of code that is about to be added.
+pub(crate) fn next_serial() -> u64 {
+    LOADED.fetch_add(1, Ordering::AcqRel)
+}
+
+/// How many versions of modules have been loaded so far: an address that is noted now cannot mean code with this serial number or a later
+/// one, which may come to stand where code was freed.
+pub fn loaded_versions() -> u64 {
+    LOADED.load(Ordering::Acquire)
+}
 
 pub(crate) fn add(code: &Arc<ModuleCode>) {
     RANGES.write().insert(code.words.as_ptr() as usize, code.clone());
 }
 
-pub(crate) fn remove(code: &Arc<ModuleCode>) {
+pub(crate) fn remove(code: &ModuleCode) {
     RANGES.write().remove(&(code.words.as_ptr() as usize));
 }
 
@@ -114,8 +141,13 @@ pub fn set_backtrace_depth(entries: usize) -> usize {
 
 /// The function and line of the instruction that contains or ends before `address`: for a return address, the call.
 pub fn frame_of(address: *const Word) -> Option<Frame> {
+    frame_at(address, u64::MAX)
+}
+
+/// As [`frame_of`], for an address that was noted when [`loaded_versions`] gave `versions`.
+pub fn frame_at(address: *const Word, versions: u64) -> Option<Frame> {
     let before = address.wrapping_sub(1);
-    let code = find_code(before)?;
+    let code = find_code(before).filter(|code| code.serial < versions)?;
     let offset = ((before as usize - code.words.as_ptr() as usize) / size_of::<Word>()) as u32;
     let function = code.functions.partition_point(|(start, ..)| *start <= offset).checked_sub(1)?;
     let (start, name, arity) = code.functions[function];

@@ -8,6 +8,8 @@ use atoll_etf::Resolve;
 use atoll_term::{Export, FunEntry, MagicValue, Term, Word, atoms, known};
 use parking_lot::RwLock;
 
+use crate::ranges::ModuleCode;
+
 /// Makes code words that an entry without code points to, so that a call through it reaches the error handler.
 pub trait Stubs: Sync {
     /// Code for an export that is not defined.
@@ -33,6 +35,16 @@ pub struct Registry {
     stubs: OnceLock<&'static dyn Stubs>,
 }
 
+/// Code that is made once, because entries may lose their code many times. Of two that are made at a time one is lost.
+fn once(place: &AtomicPtr<Word>, make: impl FnOnce() -> *mut Word) -> *mut Word {
+    let present = place.load(Ordering::Acquire);
+    if !present.is_null() {
+        return present;
+    }
+    let made = make();
+    place.compare_exchange(present, made, Ordering::AcqRel, Ordering::Acquire).map_or_else(|other| other, |_| made)
+}
+
 static REGISTRY: OnceLock<Registry> = OnceLock::new();
 
 /// The registry of this run.
@@ -50,6 +62,14 @@ impl Registry {
 
     fn stubs(&self) -> &'static dyn Stubs {
         *self.stubs.get().expect("an engine is installed before code is mentioned")
+    }
+
+    fn undefined_export(&self, export: &'static Export) -> *mut Word {
+        once(&export.undefined, || self.stubs().undefined_export(export))
+    }
+
+    fn undefined_fun(&self, entry: &'static FunEntry) -> *mut Word {
+        once(&entry.undefined, || self.stubs().undefined_fun(entry))
     }
 
     /// Code that notices a call through an export.
@@ -77,10 +97,11 @@ impl Registry {
                 arity,
                 defined: AtomicBool::new(false),
                 built_in: AtomicU32::new(built_in.unwrap_or(Export::NOT_BUILT_IN)),
+                undefined: AtomicPtr::default(),
             }));
             let stub = match built_in {
                 Some(number) => self.stubs().built_in(export, number),
-                None => self.stubs().undefined_export(export),
+                None => self.undefined_export(export),
             };
             export.address.store(stub, Ordering::Release);
             export
@@ -101,7 +122,7 @@ impl Registry {
     pub fn undefine(&self, export: &'static Export) {
         if export.built_in.load(Ordering::Acquire) == Export::NOT_BUILT_IN {
             export.defined.store(false, Ordering::Release);
-            export.address.store(self.stubs().undefined_export(export), Ordering::Release);
+            export.address.store(self.undefined_export(export), Ordering::Release);
         }
     }
 
@@ -129,15 +150,31 @@ impl Registry {
                 index,
                 old_unique,
                 unique,
+                undefined: AtomicPtr::default(),
             }));
-            entry.address.store(self.stubs().undefined_fun(entry), Ordering::Release);
+            entry.address.store(self.undefined_fun(entry), Ordering::Release);
             entry
         })
     }
 
     /// Makes a fun's entry point to no code, after its module's version was purged.
     pub fn undefine_fun(&self, entry: &'static FunEntry) {
-        entry.address.store(self.stubs().undefined_fun(entry), Ordering::Release);
+        entry.address.store(self.undefined_fun(entry), Ordering::Release);
+    }
+
+    /// Takes away what leads to code that is about to be freed. Usually nothing does; a function that was called as `on_load`, and
+    /// funs of a version that waited for it in vain, may.
+    pub(crate) fn forget(&self, codes: &[&ModuleCode], is_inside: &dyn Fn(*const Word) -> bool) {
+        for entry in codes.iter().flat_map(|code| &code.funs) {
+            if is_inside(entry.address.load(Ordering::Acquire)) {
+                self.undefine_fun(entry);
+            }
+        }
+        for export in self.exports.read().values() {
+            if is_inside(export.address.load(Ordering::Acquire)) {
+                self.undefine(export);
+            }
+        }
     }
 
     /// Exports of a module that have code: name, arity.

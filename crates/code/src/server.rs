@@ -13,6 +13,7 @@ use parking_lot::RwLock;
 use crate::built_in_points;
 use crate::ranges::{self, LineEntry, ModuleCode};
 use crate::registry::{LiteralResolver, registry};
+use crate::retired::retire_code;
 
 /// Why a module cannot be loaded.
 #[derive(Debug)]
@@ -63,7 +64,7 @@ pub struct Translated {
     pub built_in_calls: Vec<u32>,
     /// Lines in order of offset: word offset, index into the file's line table.
     pub lines: Vec<(u32, u32)>,
-    /// Called when the code is loaded, and so kept for the rest of the run: only from then on may an engine change its words.
+    /// Called when the code is loaded: only from then on may an engine change its words, until [`Translate::forget`].
     pub loaded: Option<Box<dyn FnOnce() + Send + Sync>>,
 }
 
@@ -71,6 +72,9 @@ pub struct Translated {
 pub trait Translate: Sync {
     /// Translates a linked file.
     fn translate(&self, linked: &Linked<'_>) -> Translated;
+
+    /// This code is about to be freed. The world is stopped, and no process is inside of it.
+    fn forget(&self, _words: &[Word]) {}
 }
 
 static TRANSLATOR: OnceLock<&'static dyn Translate> = OnceLock::new();
@@ -78,6 +82,11 @@ static TRANSLATOR: OnceLock<&'static dyn Translate> = OnceLock::new();
 /// Sets the engine; the first call counts.
 pub fn set_translator(translator: &'static dyn Translate) {
     let _ = TRANSLATOR.set(translator);
+}
+
+/// The engine.
+pub(crate) fn translator() -> Option<&'static dyn Translate> {
+    TRANSLATOR.get().copied()
 }
 
 /// The versions of a module.
@@ -89,8 +98,6 @@ pub struct LoadedModule {
     pub old: Option<Arc<ModuleCode>>,
     /// A version that becomes the newest when its `on_load` function has returned `ok`.
     pub pending: Option<Arc<ModuleCode>>,
-    /// Versions that waited when another one came. They stay: their `on_load` functions may still run.
-    given_up: Vec<Arc<ModuleCode>>,
 }
 
 static MODULES: RwLock<Option<HashMap<Term, LoadedModule>>> = RwLock::new(None);
@@ -203,7 +210,7 @@ fn prepare_module(file: Module) -> Result<Prepared, CodeError> {
         functions,
         lines,
         files: file.lines.files.clone(),
-        literals: block,
+        literals: block.map(Arc::new),
         funs: linked.lambdas.clone(),
         md5: file.md5,
         exports,
@@ -211,6 +218,7 @@ fn prepare_module(file: Module) -> Result<Prepared, CodeError> {
         compile_info: file.compile_info.clone(),
         on_load: file.on_load.map(label),
         words: translated.words,
+        serial: 0,
     };
     Ok(Prepared { code, lambdas: lambda_places, loaded: translated.loaded, waits: false })
 }
@@ -257,13 +265,17 @@ fn decode_literals(file: &Module) -> Result<(Option<immovable::Block>, Vec<Term>
 
 /// Makes a prepared module current; what was current becomes old. A module with an `on_load` function waits for
 /// [`finish_on_load`] first, in the place of one that waits already. Returns the module's name, and whether it waits.
-pub fn load(prepared: Prepared) -> Result<(Term, bool), CodeError> {
+pub fn load(mut prepared: Prepared) -> Result<(Term, bool), CodeError> {
     let mut modules = MODULES.write();
     let entry = modules.get_or_insert_default().entry(prepared.code.module).or_default();
     if entry.current.is_some() && entry.old.is_some() {
         return Err(CodeError::NotPurged);
     }
-    entry.given_up.extend(entry.pending.take());
+    if let Some(waits) = entry.pending.take() {
+        // Its `on_load` function may still run, and call its funs.
+        retire_code(waits);
+    }
+    prepared.code.serial = ranges::next_serial();
     let code = Arc::new(prepared.code);
     built_in_points::prepare(&code);
     ranges::add(&code);
@@ -284,26 +296,25 @@ pub fn load(prepared: Prepared) -> Result<(Term, bool), CodeError> {
 }
 
 /// Ends the wait of a module for its `on_load` function: it becomes current if `keep`; otherwise it becomes old, so that it
-/// can be purged, or, where there is old code already, it is returned, to be kept as [`purge`] says. So is old code for
-/// which there is no room. `None`: no module of this name waits.
-pub fn finish_on_load(name: Term, keep: bool) -> Option<Option<Arc<ModuleCode>>> {
+/// can be purged, or, where there is old code already, it is purged at once. So is old code for which there is no room. Returns whether
+/// anything was purged; `None`: no module of this name waits.
+pub fn finish_on_load(name: Term, keep: bool) -> Option<bool> {
     let mut modules = MODULES.write();
     let entry = modules.get_or_insert_default().get_mut(&name)?;
     let code = entry.pending.take()?;
     if keep {
         let old = if entry.current.is_some() { entry.old.take() } else { None };
-        if let Some(old) = &old {
-            retire(old);
-        }
+        let is_purged = old.is_some();
+        old.into_iter().for_each(retire);
         publish(entry, code);
-        return Some(old);
+        return Some(is_purged);
     }
     if entry.old.is_none() {
         entry.old = Some(code);
-        return Some(None);
+        return Some(false);
     }
-    retire(&code);
-    Some(Some(code))
+    retire(code);
+    Some(true)
 }
 
 fn publish(entry: &mut LoadedModule, code: Arc<ModuleCode>) {
@@ -365,22 +376,24 @@ pub fn delete_module(name: Term) -> Option<bool> {
     Some(true)
 }
 
-/// Takes the old code out; the caller has seen to it that no process runs it or holds its funs or literals, and
-/// keeps what it gets until no thread can be inside it. Returns whether there was any.
-pub fn purge(name: Term) -> Option<Arc<ModuleCode>> {
+/// Takes the old code out; returns whether there was any. Its memory is freed when nothing refers to it any more
+/// ([`crate::find_unused`]).
+pub fn purge(name: Term) -> bool {
     let mut modules = MODULES.write();
-    let old = modules.get_or_insert_default().get_mut(&name)?.old.take()?;
-    retire(&old);
-    Some(old)
+    let old = modules.get_or_insert_default().get_mut(&name).and_then(|entry| entry.old.take());
+    let is_purged = old.is_some();
+    old.into_iter().for_each(retire);
+    is_purged
 }
 
 /// Takes away what leads to this code: its funs and its addresses.
-fn retire(code: &Arc<ModuleCode>) {
+fn retire(code: Arc<ModuleCode>) {
     for entry in &code.funs {
         let address = entry.address.load(Ordering::Acquire);
         if code.contains(address) {
             registry().undefine_fun(entry);
         }
     }
-    ranges::remove(code);
+    ranges::remove(&code);
+    retire_code(code);
 }

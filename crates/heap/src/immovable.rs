@@ -1,8 +1,9 @@
 //! One range of addresses whose objects no collector moves, so that a collector asks a single comparison: literals
 //! of loaded code and persistent terms now, the message area of `hybrid` later.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ptr::NonNull;
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Mutex, MutexGuard, OnceLock};
 
 use atoll_platform::Reservation;
 use atoll_term::{Allocate, Term, WORD_BYTES, Word};
@@ -18,13 +19,75 @@ struct Range {
     free: Mutex<FreeSpace>,
 }
 
+/// What no block takes, in bytes from the range's start. Free runs do not touch each other, nor the unused rest.
 #[derive(Default)]
 struct FreeSpace {
+    /// Where the rest begins that no block has ever taken, or that all blocks have left.
     top: usize,
-    blocks: Vec<(usize, usize)>,
+    by_start: BTreeMap<usize, usize>,
+    by_length: BTreeSet<(usize, usize)>,
 }
 
+impl FreeSpace {
+    fn remove(&mut self, start: usize, bytes: usize) {
+        self.by_start.remove(&start);
+        self.by_length.remove(&(bytes, start));
+    }
+
+    fn insert(&mut self, start: usize, bytes: usize) {
+        self.by_start.insert(start, bytes);
+        self.by_length.insert((bytes, start));
+    }
+
+    /// The shortest free run that is long enough, or the beginning of the rest; `None`: `end` would be passed.
+    fn take(&mut self, bytes: usize, end: usize) -> Option<usize> {
+        if let Some(&(length, start)) = self.by_length.range((bytes, 0)..).next() {
+            self.remove(start, length);
+            if length > bytes {
+                self.insert(start + bytes, length - bytes);
+            }
+            return Some(start);
+        }
+        let start = self.top;
+        self.top = start.checked_add(bytes).filter(|top| *top <= end)?;
+        Some(start)
+    }
+
+    /// Frees a run, which becomes one with those beside it: their start and bytes together.
+    fn give(&mut self, mut start: usize, mut bytes: usize) -> (usize, usize) {
+        let before = self.by_start.range(..start).next_back().map(|(start, bytes)| (*start, *bytes));
+        if let Some((left, length)) = before.filter(|(left, length)| left + length == start) {
+            self.remove(left, length);
+            start = left;
+            bytes += length;
+        }
+        if let Some(&length) = self.by_start.get(&(start + bytes)) {
+            self.remove(start + bytes, length);
+            bytes += length;
+        }
+        if start + bytes == self.top {
+            self.top = start;
+        } else {
+            self.insert(start, bytes);
+        }
+        (start, bytes)
+    }
+
+    /// Whether a block has this place.
+    fn is_taken(&self, place: usize) -> bool {
+        let before = self.by_start.range(..=place).next_back();
+        place < self.top && before.is_none_or(|(start, bytes)| place - start >= *bytes)
+    }
+}
+
+/// Free bytes side by side whose memory is given back: less is soon taken again.
+const GIVEN_BACK: usize = 256 << 10;
+
 static RANGE: OnceLock<Range> = OnceLock::new();
+
+fn free_space(range: &Range) -> MutexGuard<'_, FreeSpace> {
+    range.free.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
 
 fn range() -> &'static Range {
     RANGE.get_or_init(|| reserve(&[0]).0)
@@ -70,6 +133,13 @@ pub fn contains(term: Term) -> bool {
     (term.pointer() as usize).wrapping_sub(start) < bytes
 }
 
+/// Whether a place in the range is one where an object may be: in a block, or in the area behind the blocks. For verifiers.
+pub fn is_taken(place: *const Word) -> bool {
+    let range = range();
+    let offset = (place as usize).wrapping_sub(range.reservation.start().as_ptr() as usize);
+    offset >= range.blocks && offset < range.reservation.bytes() || free_space(range).is_taken(offset)
+}
+
 /// A block of words in the range, for terms that are not moved. Freed as a whole when dropped.
 #[derive(Debug)]
 pub struct Block {
@@ -87,21 +157,11 @@ unsafe impl Sync for Block {}
 impl Block {
     /// A block of exactly `words` words.
     pub fn new(words: usize) -> Block {
-        let range = range();
-        let mut free = range.free.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        if let Some(position) = free.blocks.iter().position(|(_, room)| *room >= words) {
-            let (offset, room) = free.blocks.swap_remove(position);
-            if room > words {
-                free.blocks.push((offset + words * WORD_BYTES, room - words));
-            }
-            return Block { offset, words, used: 0, off_heap: std::ptr::null_mut() };
-        }
-        let offset = free.top;
-        if offset + words * WORD_BYTES > range.blocks {
-            let bytes = words * WORD_BYTES;
+        let (range, bytes) = (range(), words * WORD_BYTES);
+        let offset = if words == 0 { Some(0) } else { free_space(range).take(bytes, range.blocks) };
+        let Some(offset) = offset else {
             atoll_platform::ending::crash(&format!("literals: Cannot allocate {bytes} bytes of memory."));
-        }
-        free.top += words * WORD_BYTES;
+        };
         Block { offset, words, used: 0, off_heap: std::ptr::null_mut() }
     }
 
@@ -137,13 +197,41 @@ impl Allocate for Block {
 
 impl Drop for Block {
     fn drop(&mut self) {
+        if self.words == 0 {
+            return;
+        }
         let range = range();
         // SAFETY: whoever drops the block vouches that its terms are not used any more.
-        unsafe {
-            crate::release_off_heap_list(self.off_heap);
-            range.reservation.discard(self.offset, self.words * WORD_BYTES);
+        unsafe { crate::release_off_heap_list(self.off_heap) };
+        let mut free = free_space(range);
+        let (start, bytes) = free.give(self.offset, self.words * WORD_BYTES);
+        if bytes >= GIVEN_BACK {
+            // SAFETY: no block has these bytes, nor gets them while the lock is held.
+            unsafe { range.reservation.discard(start, bytes) };
         }
-        let mut free = range.free.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        free.blocks.push((self.offset, self.words));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn free_runs_become_one_again() {
+        let mut free = FreeSpace::default();
+        let places: Vec<usize> = (0..6).map(|_| free.take(80, 4096).expect("room")).collect();
+        assert_eq!(places, [0, 80, 160, 240, 320, 400]);
+        free.give(80, 80);
+        free.give(240, 80);
+        assert!(!free.is_taken(80) && free.is_taken(160) && !free.is_taken(319) && free.is_taken(320));
+        assert_eq!(free.give(160, 80), (80, 240), "with both neighbours");
+        assert_eq!(free.take(160, 4096), Some(80), "from the run, not from the rest");
+        free.give(400, 80);
+        assert_eq!((free.top, free.by_start.len()), (400, 1), "the last run is a part of the rest");
+        assert_eq!(free.take(4096, 4096), None);
+        for (start, bytes) in [(0, 80), (80, 160), (320, 80)] {
+            free.give(start, bytes);
+        }
+        assert!(free.top == 0 && free.by_start.is_empty() && free.by_length.is_empty());
     }
 }

@@ -37,7 +37,7 @@ struct OneSite {
 }
 
 struct Module {
-    /// The code's first word; code is never freed.
+    /// The code's first word.
     code: usize,
     sites: Vec<OneSite>,
 }
@@ -45,7 +45,7 @@ struct Module {
 impl Module {
     fn write(&self, site: &OneSite, handler: Handler) {
         let address = (self.code + site.new.offset as usize * size_of::<Word>()) as *const AtomicU64;
-        // SAFETY: the word of an instruction in code that lives for ever; engines read it whole.
+        // SAFETY: the word of an instruction in code that is not freed before it was forgotten here; engines read it whole.
         unsafe { &*address }.store(atoll_runtime::core::handler(handler), Ordering::Relaxed);
     }
 }
@@ -67,6 +67,12 @@ pub fn add(code: usize, sites: Vec<NewSite>, in_area: bool) {
     let mut modules = MODULES.lock();
     let place = modules.partition_point(|module| module.code < code);
     modules.insert(place, Module { code, sites });
+}
+
+/// Forgets the sites of a module's code, which is about to be freed. What is told later of a site there is for no one, or for the code
+/// that has come to stand there.
+pub fn forget(code: usize) {
+    MODULES.lock().retain(|module| module.code != code);
 }
 
 /// Calls `use_it` with a site.

@@ -85,6 +85,12 @@ impl Translate for Translator {
         let loaded = self.sites.then(|| Box::new(add) as Box<dyn FnOnce() + Send + Sync>);
         Translated { words, labels, functions: starts, built_in_calls, lines, loaded }
     }
+
+    fn forget(&self, words: &[Word]) {
+        if self.sites {
+            crate::sites::forget(words.as_ptr() as usize);
+        }
+    }
 }
 
 struct Writer<'l> {

@@ -6,6 +6,7 @@
 
 mod activity;
 mod at_end;
+pub mod chores;
 pub mod dictionary;
 pub mod exit;
 pub mod handle;
@@ -19,6 +20,7 @@ mod ports;
 pub mod process;
 pub mod profile;
 mod reference;
+pub mod references;
 mod run_state;
 pub mod send;
 pub mod sequence;

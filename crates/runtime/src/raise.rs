@@ -257,7 +257,7 @@ pub fn uncaught(class: Class, reason: Term, heap: &mut Mutator) -> (Class, Term)
 }
 
 fn is_raw(trace: Term) -> bool {
-    matches!(trace.tuple_elements(), Some([class, _] | [class, _, _]) if Class::from_atom(*class).is_some())
+    matches!(trace.tuple_elements(), Some([class, _] | [class, _, _, _]) if Class::from_atom(*class).is_some())
 }
 
 /// The address on top of a stack, if it is one: where a built-in function that was applied returns to.

@@ -1,8 +1,10 @@
 //! Stack traces. While an exception travels its trace is raw: a tuple
-//! `{Class, Top, Addresses}` where `Top` is `[]` or `{Module, Name, ArityOrArguments, ErrorInfo | []}`, and
-//! `Addresses` is a list of code addresses as small integers, and functions `{Module, Name, Arity}` that have no code; or `{Class, List}` for a trace that the program gave.
+//! `{Class, Top, Addresses, Versions}` where `Top` is `[]` or `{Module, Name, ArityOrArguments, ErrorInfo | []}`,
+//! `Addresses` is a list of code addresses as small integers, and functions `{Module, Name, Arity}` that have no code, and `Versions` says how
+//! many versions of modules had been loaded when they were noted: code that came later is not meant, although it may stand where other code was
+//! freed; or `{Class, List}` for a trace that the program gave.
 
-use atoll_code::{backtrace_depth, frame_of};
+use atoll_code::{backtrace_depth, frame_at, loaded_versions};
 use atoll_heap::Mutator;
 use atoll_operations::Class;
 use atoll_term::{Build, Term, Word, atoms, map};
@@ -44,7 +46,7 @@ pub unsafe fn take(
         word = word.wrapping_add(1);
     }
     let addresses = heap.list(addresses);
-    heap.tuple(&[class.atom(), top, addresses])
+    heap.tuple(&[class.atom(), top, addresses, Term::small(loaded_versions() as i64)])
 }
 
 /// The class that a raw trace was taken for.
@@ -55,10 +57,7 @@ pub fn class_of(raw: Term) -> Class {
 /// The same trace for another class.
 pub fn with_class(raw: Term, class: Class, heap: &mut Mutator) -> Term {
     match raw.tuple_elements() {
-        Some([_, top, addresses]) => {
-            let (top, addresses) = (*top, *addresses);
-            heap.tuple(&[class.atom(), top, addresses])
-        }
+        Some(&[_, top, addresses, versions]) => heap.tuple(&[class.atom(), top, addresses, versions]),
         Some([_, list]) => {
             let list = *list;
             heap.tuple(&[class.atom(), list])
@@ -74,8 +73,8 @@ pub fn given(list: Term, class: Class, heap: &mut Mutator) -> Term {
 
 /// The list `[{Module, Name, Arity, [{file, F}, {line, L}]}, …]` of a raw trace.
 pub fn to_list(raw: Term, heap: &mut Mutator) -> Term {
-    let (top, addresses) = match raw.tuple_elements() {
-        Some([_, top, addresses]) => (*top, *addresses),
+    let (top, addresses, versions) = match raw.tuple_elements() {
+        Some([_, top, addresses, versions]) => (*top, *addresses, versions.small_value() as u64),
         Some([_, list]) => return *list,
         _ => return Term::NIL,
     };
@@ -89,7 +88,7 @@ pub fn to_list(raw: Term, heap: &mut Mutator) -> Term {
             continue;
         }
         let address = entry.small_value() as *const Word;
-        if let Some(frame) = frame_of(address) {
+        if let Some(frame) = frame_at(address, versions) {
             let location = match &frame.location {
                 Some((file, line)) => {
                     let file = heap.string(file);

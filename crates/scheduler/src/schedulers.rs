@@ -16,7 +16,7 @@ use atoll_platform::clock;
 use atoll_platform::sync::{AtomicBool, AtomicI64, AtomicUsize, Condvar, Mutex, MutexGuard, Ordering};
 use atoll_process::microstates::{State, charged, charged_slice};
 use atoll_process::table::pin;
-use atoll_process::{Entry, Held, Lent, Priority, Queued, Running, Schedule, System, profile, send};
+use atoll_process::{Entry, Held, Lent, Priority, Queued, Running, Schedule, System, chores, profile, send};
 use atoll_term::Term;
 
 use crate::glance::{Glancer, Progress};
@@ -224,6 +224,9 @@ impl Schedulers {
                 pinned = None;
                 expire_timers(index);
                 self.poll_while_busy();
+            }
+            if chores::is_wanted() {
+                chores::run();
             }
             let Some(process) = own.queue.pop() else {
                 pinned = None;

@@ -21,6 +21,8 @@ pub struct Export {
     pub defined: std::sync::atomic::AtomicBool,
     /// Number of the built-in function of this name, [`Export::NOT_BUILT_IN`] if there is none.
     pub built_in: AtomicU32,
+    /// Its code while it has none; null until that was made.
+    pub undefined: AtomicPtr<Word>,
 }
 
 impl Export {
@@ -53,4 +55,6 @@ pub struct FunEntry {
     pub old_unique: u32,
     /// Checksum (MD5) of the module.
     pub unique: [u8; 16],
+    /// Its code while it has none; null until that was made.
+    pub undefined: AtomicPtr<Word>,
 }

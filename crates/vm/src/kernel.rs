@@ -213,8 +213,7 @@ enum Purged {
     InUse,
 }
 
-/// Takes a module's old code out. Processes that still run it are ended, or keep it if `kill` is false. The code's
-/// memory stays, because such a process may take a while to end.
+/// Takes a module's old code out. Processes that still run it are ended, or keep it if `kill` is false.
 fn purge_old(caller: &mut Caller<'_>, module: Term, kill: bool) -> Purged {
     let Some(old) = atoll_code::module(module).and_then(|versions| versions.old) else { return Purged::Clean };
     let users = handle::processes_inside(Some(caller.own), |address| old.contains(address));
@@ -225,6 +224,6 @@ fn purge_old(caller: &mut Caller<'_>, module: Term, kill: bool) -> Purged {
     for pid in users {
         System::get().deliver_or_answer(pid, handle::kill_signal(pid));
     }
-    std::mem::forget(atoll_code::purge(module));
+    atoll_bifs::purge_now(module);
     if killed { Purged::Killed } else { Purged::Clean }
 }

@@ -3,7 +3,7 @@
 
 use std::sync::OnceLock;
 
-use atoll_code::{Prepared, finish_on_load, module, purge, registry};
+use atoll_code::{Prepared, finish_on_load, module, registry};
 use atoll_heap::HeapOptions;
 use atoll_process::spawn::{SpawnOptions, spawn};
 use atoll_process::{BuiltIn, Caller, Flags, Interrupt, Outcome, Priority, System};
@@ -90,9 +90,9 @@ pub fn is_waiting(caller: Term, wanted: Term) -> bool {
 
 /// Takes a module out again whose `on_load` function did not return `ok`.
 fn refuse(module: Term, result: Option<Term>) {
-    // Processes may run it still: its memory stays, as that of other code that was purged.
-    std::mem::forget(finish_on_load(module, false));
-    std::mem::forget(purge(module));
+    // Processes may run it still: its memory is freed when none does.
+    finish_on_load(module, false);
+    atoll_bifs::purge_now(module);
     let module = atoms::atom_name(module);
     match result {
         Some(result) => eprintln!("atoll: the on_load function of module {module} returned {}", output::text(result)),
@@ -158,7 +158,7 @@ fn done(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let Some(at) = running.iter().position(|(_, pid)| *pid == caller.process.pid) else { return Ok(atoms::OK) };
     let (module, _) = running.swap_remove(at);
     if arguments[0] == atoms::OK {
-        std::mem::forget(finish_on_load(module, true));
+        finish_on_load(module, true);
     } else {
         refuse(module, Some(arguments[0]));
     }

@@ -176,6 +176,11 @@ impl Area {
         self.heap.is_object(place as usize)
     }
 
+    /// Visits all memory that objects of the area may lie in: first words, words.
+    pub(super) fn each_backed_run(&self, visit: &mut dyn FnMut(*mut Word, usize)) {
+        self.heap.each_backed_run(visit);
+    }
+
     /// Calls `use_it` with this thread's mutator; `None` on threads that are no schedulers.
     #[inline]
     pub(super) fn with<R>(&self, use_it: impl FnOnce(&RawMutator) -> R) -> Option<R> {

@@ -290,6 +290,11 @@ impl Architecture for Hybrid {
         self.private.each_block(mutator, visit);
     }
 
+    fn each_common_block(&self, visit: &mut dyn FnMut(*mut Word, usize)) {
+        self.area.each_backed_run(visit);
+        self.area.finder.stored.each_word(visit);
+    }
+
     fn each_off_heap(&self, mutator: &Mutator, visit: &mut dyn FnMut(NonNull<Word>)) {
         self.private.each_off_heap(mutator, visit);
     }

@@ -7,7 +7,7 @@ use std::ptr::{NonNull, null_mut};
 use std::sync::{Mutex, MutexGuard};
 
 use atoll_heap::Fragment;
-use atoll_term::Term;
+use atoll_term::{Term, Word};
 
 use crate::common::message;
 
@@ -101,5 +101,18 @@ impl StoredTerms {
             head.next = fragment.next;
         }
         head.next.is_null()
+    }
+
+    /// Visits all terms, as runs of one word.
+    pub(super) fn each_word(&self, visit: &mut dyn FnMut(*mut Word, usize)) {
+        for list in &self.0 {
+            let head = lock(list);
+            let mut next = head.first;
+            // SAFETY: the fragments of a locked list live; owners only read their terms meanwhile.
+            while let Some(fragment) = unsafe { next.as_mut() } {
+                visit((&raw mut fragment.term).cast(), 1);
+                next = fragment.next;
+            }
+        }
     }
 }

@@ -121,4 +121,9 @@ impl Architecture for NoGc {
     fn each_block(&self, mutator: &Mutator, visit: &mut dyn FnMut(*mut Word, usize)) {
         state::each_chunk(mutator, visit);
     }
+
+    /// Memory of processes that have ended is kept, because others may have got pointers into it, and nobody knows it any more.
+    fn shows_all_blocks(&self) -> bool {
+        false
+    }
 }

@@ -34,8 +34,11 @@ pub(super) fn verify(architecture: &Private, mutator: &mut Mutator, need: Need, 
         (place as usize).wrapping_sub(run.0 as usize) < run.1 * WORD_BYTES
     };
     let in_old = |place: *const Word| old.iter().any(|run| inside(*run, place));
-    // SAFETY: the word's bits alone are looked at.
-    let immovable = |place: *const Word| architecture.immovable.contains(unsafe { atoll_term::Term::boxed_at(place) });
+    let immovable = |place: *const Word| {
+        // SAFETY: the word's bits alone are looked at.
+        let term = unsafe { atoll_term::Term::boxed_at(place) };
+        architecture.immovable.contains(term) && atoll_heap::immovable::is_taken(place)
+    };
     let own = |place: *const Word| inside(heap, place) || in_old(place) || immovable(place);
     let not_young = |place: *const Word| in_old(place) || immovable(place);
     // SAFETY: the process's own memory, which a collection has just left in order.

@@ -155,6 +155,15 @@ impl Shared {
         self.parallel_above.store(above, Ordering::Relaxed);
     }
 
+    /// The generations as the last collection left them: first words, words in use.
+    #[cfg(test)]
+    pub(crate) fn each_generation(&self, visit: &mut dyn FnMut(*mut Word, usize)) {
+        let collector = self.lock();
+        let start = collector.young().start();
+        visit(start, blocks::words_between(start, collector.mark));
+        visit(collector.old().start(), collector.old_extent());
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, Collector> {
         self.collector.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
@@ -290,12 +299,19 @@ impl Architecture for Shared {
         }
     }
 
-    /// The whole heap as the last collection left it: what was allocated since is not visited.
-    fn each_block(&self, _mutator: &Mutator, visit: &mut dyn FnMut(*mut Word, usize)) {
+    fn each_block(&self, _mutator: &Mutator, _visit: &mut dyn FnMut(*mut Word, usize)) {}
+
+    fn each_common_block(&self, visit: &mut dyn FnMut(*mut Word, usize)) {
         let collector = self.lock();
         let start = collector.young().start();
-        visit(start, blocks::words_between(start, collector.mark));
-        let old = collector.old().start();
-        visit(old, blocks::words_between(old, collector.old_top));
+        visit(start, blocks::words_between(start, self.young_top.load(Ordering::Acquire) as *mut Word));
+        visit(collector.old().start(), collector.old_extent());
+        for fragment in &collector.kept {
+            // SAFETY: the fragments are the heap's own.
+            let fragment = unsafe { fragment.as_ref() };
+            visit(fragment.words(), fragment.used());
+        }
+        drop(collector);
+        self.stored.each(true, &mut |term| visit(term.cast(), 1));
     }
 }

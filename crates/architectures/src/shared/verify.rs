@@ -51,8 +51,11 @@ pub(super) fn verify(shared: &Shared, collector: &mut Collector, roots: &mut Roo
     let inside = |run: (*mut Word, usize), place: *const Word| {
         (place as usize).wrapping_sub(run.0 as usize) < run.1 * WORD_BYTES
     };
-    // SAFETY: the word's bits alone are looked at.
-    let immovable = |place: *const Word| shared.immovable.contains(unsafe { Term::boxed_at(place) });
+    let immovable = |place: *const Word| {
+        // SAFETY: the word's bits alone are looked at.
+        let term = unsafe { Term::boxed_at(place) };
+        shared.immovable.contains(term) && atoll_heap::immovable::is_taken(place)
+    };
     let is_free = |place: *const Word| {
         let behind = free.partition_point(|run| run.0 <= place as usize);
         behind > 0 && (place as usize) < free[behind - 1].1

@@ -122,7 +122,7 @@ fn what_is_old_and_lives_is_not_moved_and_its_neighbours_give_room() {
         }
         kept = process.roots.iter().map(|term| (*term, contents(*term))).collect();
         let mut end = 0;
-        architecture.each_block(&process.mutator, &mut |start, words| end = start as usize + 8 * words);
+        architecture.each_generation(&mut |start, words| end = start as usize + 8 * words);
         if round == 10 {
             highest = end;
         }
@@ -131,7 +131,7 @@ fn what_is_old_and_lives_is_not_moved_and_its_neighbours_give_room() {
     process.roots.clear();
     process.collect(Collection { major: true, ..Collection::default() }).unwrap();
     let mut words = 0;
-    architecture.each_block(&process.mutator, &mut |_, used| words += used);
+    architecture.each_generation(&mut |_, used| words += used);
     assert_eq!(words, 0);
 }
 

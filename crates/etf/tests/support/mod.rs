@@ -20,6 +20,7 @@ impl Resolve for Machine {
             arity,
             defined: AtomicBool::new(false),
             built_in: AtomicU32::new(Export::NOT_BUILT_IN),
+            undefined: Default::default(),
         }))
     }
 
@@ -42,6 +43,7 @@ impl Resolve for Machine {
             index,
             old_unique,
             unique,
+            undefined: Default::default(),
         }))
     }
 

@@ -20,6 +20,7 @@ fn export(module: Term, name: Term, arity: u8) -> &'static Export {
             arity,
             defined: AtomicBool::new(false),
             built_in: AtomicU32::new(Export::NOT_BUILT_IN),
+            undefined: Default::default(),
         }))
     })
 }
@@ -175,6 +176,7 @@ impl<'b> Reader<'b> {
                     index,
                     old_unique,
                     unique,
+                    undefined: Default::default(),
                 };
                 heap.fun(Box::leak(Box::new(entry)), creator, &free)
             }

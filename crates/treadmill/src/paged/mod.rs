@@ -205,6 +205,13 @@ impl Paged {
         }
     }
 
+    /// Visits the memory behind all pages that are handed out, and behind free ones: first words, words.
+    pub(crate) fn each_backed_run(&self, visit: &mut dyn FnMut(*mut u64, usize)) {
+        self.memory().space.each_backed_run(&mut |page, pages| {
+            visit(self.area.pointer(self.address(page, 0)), pages as usize * PAGE_WORDS);
+        });
+    }
+
     pub(crate) fn usage(&self) -> Usage {
         let memory = self.memory();
         let counters = &self.counters;

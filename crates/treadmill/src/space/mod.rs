@@ -262,6 +262,18 @@ impl PageSpace {
         Some(start)
     }
 
+    /// Visits all pages that memory backs: first pages, and how many.
+    pub(crate) fn each_backed_run(&self, visit: &mut dyn FnMut(u32, u32)) {
+        let mut page = 0;
+        let end = (self.area.range().len() / self.page_bytes) as u32;
+        for (start, length) in self.fresh.by_start.iter().map(|(start, length)| (*start, *length)).chain([(end, 0)]) {
+            if start > page {
+                visit(page, start - page);
+            }
+            page = start + length;
+        }
+    }
+
     pub(crate) fn give_run(&mut self, start: u32, pages: u32) {
         self.runs.give(start, pages);
     }
