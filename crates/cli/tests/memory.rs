@@ -79,3 +79,46 @@ fn processes_that_need_the_same_are_not_collected_each() {
         assert!(collections < 500, "{heap}: {collections} collections");
     }
 }
+
+/// What a run of `loads.erl` prints, and its largest size in bytes.
+fn loads(heap: &str, arguments: [&str; 2], more: &[&str]) -> (String, u64) {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/loads.erl");
+    let statistics = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("loads-{heap}-{}.json", arguments[0]));
+    let mut command = Command::new("timeout");
+    command.args(["150", env!("CARGO_BIN_EXE_atoll"), "run", "--heap", heap, "--stats"]);
+    let output = command.arg(&statistics).args(more).arg(&source).args(arguments).output().expect("it runs");
+    assert!(output.status.success(), "{heap} {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    let peak = number(&std::fs::read_to_string(&statistics).expect("statistics"), "peak_rss_bytes");
+    (String::from_utf8_lossy(&output.stdout).into_owned(), peak)
+}
+
+/// Three thousand versions of the module are 110 megabytes, beside the 45 that the machine and the compiler take.
+const MOST_BYTES_FOR_CODE: u64 = 100 << 20;
+
+#[test]
+fn purged_code_is_freed() {
+    for heap in ["private", "shared", "hybrid"] {
+        let (printed, peak) = loads(heap, ["code", "3000"], &[]);
+        assert_eq!(printed, "1000\n", "{heap}");
+        assert!(peak < MOST_BYTES_FOR_CODE, "{heap}: {peak} bytes");
+    }
+}
+
+/// Ten thousand values are 480 megabytes.
+#[test]
+fn replaced_persistent_terms_are_freed() {
+    for heap in ["private", "shared", "hybrid"] {
+        let (printed, peak) = loads(heap, ["terms", "10000"], &[]);
+        assert_eq!(printed, "3001\n", "{heap}");
+        assert!(peak < MOST_BYTES_FOR_CODE, "{heap}: {peak} bytes");
+    }
+}
+
+#[test]
+fn code_that_a_process_is_inside_of_stays() {
+    for heap in ["private", "shared", "hybrid", "nogc"] {
+        // With the verifier what was freed is overwritten.
+        let (printed, _) = loads(heap, ["inside", "20"], &["--verify-heap"]);
+        assert_eq!(printed, "true\ntrue\n", "{heap}");
+    }
+}

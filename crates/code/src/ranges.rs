@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use atoll_heap::immovable;
+use atoll_heap::statistics::VERIFY;
 use atoll_term::{FunEntry, Term, Word};
 use parking_lot::RwLock;
 
@@ -74,6 +75,15 @@ impl ModuleCode {
     /// Whether an address lies in this code.
     pub fn contains(&self, address: *const Word) -> bool {
         self.words.as_ptr_range().contains(&address)
+    }
+}
+
+impl Drop for ModuleCode {
+    fn drop(&mut self) {
+        if VERIFY.load(Ordering::Relaxed) {
+            // Whoever comes here all the same shall not get far.
+            self.words.fill(0);
+        }
     }
 }
 

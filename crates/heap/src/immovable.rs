@@ -3,10 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ptr::NonNull;
+use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
 use atoll_platform::Reservation;
 use atoll_term::{Allocate, Term, WORD_BYTES, Word};
+
+use crate::statistics::VERIFY;
 
 /// Addresses reserved; memory is used as it is filled.
 /// Miri fills them at once.
@@ -80,6 +83,8 @@ impl FreeSpace {
     }
 }
 
+/// With the verifier, freed words hold this number.
+const FREED: i64 = 0xf4eed;
 /// Free bytes side by side whose memory is given back: less is soon taken again.
 const GIVEN_BACK: usize = 256 << 10;
 
@@ -202,7 +207,13 @@ impl Drop for Block {
         }
         let range = range();
         // SAFETY: whoever drops the block vouches that its terms are not used any more.
-        unsafe { crate::release_off_heap_list(self.off_heap) };
+        unsafe {
+            crate::release_off_heap_list(self.off_heap);
+            if VERIFY.load(Ordering::Relaxed) {
+                // What is used all the same shall be seen.
+                std::slice::from_raw_parts_mut(self.start(), self.words).fill(Term::small(FREED).word());
+            }
+        }
         let mut free = free_space(range);
         let (start, bytes) = free.give(self.offset, self.words * WORD_BYTES);
         if bytes >= GIVEN_BACK {
