@@ -4,6 +4,7 @@
 
 mod breakpoints;
 mod built_in_points;
+mod export_table;
 mod ranges;
 mod registry;
 mod retired;

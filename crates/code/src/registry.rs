@@ -8,6 +8,7 @@ use atoll_etf::Resolve;
 use atoll_term::{Export, FunEntry, MagicValue, Term, Word, atoms, known};
 use parking_lot::RwLock;
 
+use crate::export_table::ExportTable;
 use crate::ranges::ModuleCode;
 
 /// Makes code words that an entry without code points to, so that a call through it reaches the error handler.
@@ -29,7 +30,7 @@ type FunKey = (Term, u32, u32, [u8; 16], u8, u32);
 /// All exports and fun entries.
 #[derive(Default)]
 pub struct Registry {
-    exports: RwLock<HashMap<(Term, Term, u8), &'static Export>>,
+    exports: ExportTable,
     funs: RwLock<HashMap<FunKey, &'static FunEntry>>,
     built_ins: RwLock<HashMap<(Term, Term, u8), u32>>,
     stubs: OnceLock<&'static dyn Stubs>,
@@ -78,18 +79,24 @@ impl Registry {
     }
 
     /// The export of this name, if it was ever mentioned.
+    #[inline]
     pub fn existing_export(&self, module: Term, name: Term, arity: u8) -> Option<&'static Export> {
-        self.exports.read().get(&(module, name, arity)).copied()
+        self.exports.get(module, name, arity)
     }
 
     /// The export of this name.
+    #[inline]
     pub fn export(&self, module: Term, name: Term, arity: u8) -> &'static Export {
-        if let Some(export) = self.existing_export(module, name, arity) {
-            return export;
+        match self.existing_export(module, name, arity) {
+            Some(export) => export,
+            None => self.new_export(module, name, arity),
         }
+    }
+
+    #[cold]
+    fn new_export(&self, module: Term, name: Term, arity: u8) -> &'static Export {
         let built_in = self.built_in_number(module, name, arity);
-        let mut exports = self.exports.write();
-        exports.entry((module, name, arity)).or_insert_with(|| {
+        self.exports.get_or_add((module, name, arity), || {
             let export: &'static Export = Box::leak(Box::new(Export {
                 address: AtomicPtr::new(std::ptr::null_mut()),
                 module,
@@ -170,18 +177,22 @@ impl Registry {
                 self.undefine_fun(entry);
             }
         }
-        for export in self.exports.read().values() {
+        self.exports.each(|export| {
             if is_inside(export.address.load(Ordering::Acquire)) {
                 self.undefine(export);
             }
-        }
+        });
     }
 
     /// Exports of a module that have code: name, arity.
     pub fn exports_of(&self, module: Term) -> Vec<(Term, u8)> {
-        let exports = self.exports.read();
-        let defined = exports.values().filter(|export| export.module == module && export.is_defined());
-        defined.map(|export| (export.name, export.arity)).collect()
+        let mut defined = Vec::new();
+        self.exports.each(|export| {
+            if export.module == module && export.is_defined() {
+                defined.push((export.name, export.arity));
+            }
+        });
+        defined
     }
 }
 

@@ -195,7 +195,9 @@ impl Architecture for Shared {
     unsafe fn destroy(&self, mutator: &mut Mutator) {
         send::flush_counters(mutator);
         buffer::give_back(self, mutator);
-        roots::adopt_off_heap(&mut self.lock(), mutator);
+        if !mutator.off_heap.is_null() {
+            roots::adopt_off_heap(&mut self.lock(), mutator);
+        }
         stack::free(mutator);
         State::of_mut(mutator).account = None;
         *mutator = Mutator::empty();
