@@ -108,8 +108,8 @@ fn excerpt(file: &mut File, limit: u64) -> String {
     }
 }
 
-/// Runs `command` to its end, its standard input empty. What it prints goes to unnamed files in `folder`, so that no reader
-/// competes with it for a processor and a child that it leaves behind cannot keep us waiting.
+/// Runs `command` to its end, its standard input empty. What it prints goes to unnamed files in `folder`, so that no
+/// reader competes with it for a processor and a child that it leaves behind cannot keep us waiting.
 pub fn run(command: &mut Command, folder: &Path, limits: Limits) -> io::Result<Measured> {
     let stdout = tempfile::tempfile_in(folder)?;
     let stderr = tempfile::tempfile_in(folder)?;

@@ -1,4 +1,5 @@
-//! Runs every contender in turn, round after round, so that a machine that grows slower or faster does so for all of them.
+//! Runs every contender in turn, round after round, so that a machine that grows slower or faster does so for all of
+//! them.
 
 use std::ffi::OsString;
 use std::fs::{self, File};

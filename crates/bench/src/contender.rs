@@ -66,7 +66,8 @@ impl Contender {
     }
 }
 
-/// The expression that calls `main/1` as escript does. Everything after `-extra` is a plain argument, whatever it looks like.
+/// The expression that calls `main/1` as escript does. Everything after `-extra` is a plain argument, whatever it looks
+/// like.
 fn call_main(module: &str) -> String {
     let module = module.replace('\\', r"\\").replace('\'', r"\'");
     format!(

@@ -2,9 +2,9 @@
 //! behind `atoll compare`.
 //!
 //! Every run is a process of its own, measured from outside (real time, processor time, largest resident set) and, for
-//! atoll, from inside (the [`RunStatistics`] that `atoll run --stats` writes). Contenders take turns, so that a change of the
-//! machine's mood meets all of them. Programs are compiled once, before anything is timed, and an empty program shows
-//! what starting costs. Whoever fails or prints something else stays in the table and says so.
+//! atoll, from inside (the [`RunStatistics`] that `atoll run --stats` writes). Contenders take turns, so that a change
+//! of the machine's mood meets all of them. Programs are compiled once, before anything is timed, and an empty program
+//! shows what starting costs. Whoever fails or prints something else stays in the table and says so.
 //!
 //! [`RunStatistics`]: atoll_statistics::RunStatistics
 

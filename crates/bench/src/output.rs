@@ -1,5 +1,5 @@
-//! Holds what two runs printed against each other, without reading either into memory: a large resident set of ours would
-//! show up in the next child's.
+//! Holds what two runs printed against each other, without reading either into memory: a large resident set of ours
+//! would show up in the next child's.
 
 use std::fmt;
 use std::fs::File;

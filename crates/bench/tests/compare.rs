@@ -9,8 +9,8 @@ use atoll_bench::{CompareError, CompareOptions, Comparison, Progress, Silent, co
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Stands for `atoll run --heap A --stats FILE ... PROGRAM ARG...`: prints its last argument and behaves as the name of the
-/// architecture says.
+/// Stands for `atoll run --heap A --stats FILE ... PROGRAM ARG...`: prints its last argument and behaves as the name of
+/// the architecture says.
 const FAKE_ATOLL: &str = r#"#!/bin/sh
 heap=$3
 stats=$5

@@ -145,8 +145,9 @@ fn copy_timer_clear(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
     clear_when_timed(&COPY_TIME, &COUNTERS.copy_time)
 }
 
-/// `{MajorCollections, MinorCollections, LiveInMajor, LiveInMinor, PointersToOld, PointersToYoung}`: live words are summed over
-/// the collections of each kind; pointers are those that the collections met, counted only when the run is timed.
+/// `{MajorCollections, MinorCollections, LiveInMajor, LiveInMinor, PointersToOld, PointersToYoung}`: live words are
+/// summed over the collections of each kind; pointers are those that the collections met, counted only when the run is
+/// timed.
 fn gc_info(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
     numbers(
         caller,
@@ -193,8 +194,8 @@ fn clear_bench_info(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
     Ok(atoms::TRUE)
 }
 
-/// Prints a diagram of the sizes of messages, in words copied, since the start or `clear_bench_info/0`; `false` if the run is not
-/// timed.
+/// Prints a diagram of the sizes of messages, in words copied, since the start or `clear_bench_info/0`; `false` if the
+/// run is not timed.
 fn message_info(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
     if !TIMED.load(Ordering::Relaxed) {
         return Ok(atoms::FALSE);

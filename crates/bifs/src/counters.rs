@@ -1,5 +1,5 @@
-//! `counters` with `write_concurrency`: each scheduler counts for itself, and a reader adds up. The other kind is an array
-//! of `atomics`.
+//! `counters` with `write_concurrency`: each scheduler counts for itself, and a reader adds up. The other kind is an
+//! array of `atomics`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

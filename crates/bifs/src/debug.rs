@@ -37,8 +37,8 @@ fn extra_words(kind: Kind) -> usize {
 /// Words of OTP's view of a part of a binary.
 const VIEW_WORDS: usize = 5;
 
-/// Words of a copy of a part of a binary, as OTP counts them: a view only where it does not end at bytes; of a large binary the
-/// handle, of a small one the bytes.
+/// Words of a copy of a part of a binary, as OTP counts them: a view only where it does not end at bytes; of a large
+/// binary the handle, of a small one the bytes.
 fn copied_part_words(bits: &Bits<'_>, term: Term) -> usize {
     const HANDLE: usize = 6;
     const LARGEST_COPIED: usize = 64;

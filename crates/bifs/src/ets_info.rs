@@ -100,8 +100,8 @@ fn item(caller: &mut Caller<'_>, table: &Arc<Table>, name: &str) -> Result<Optio
     }))
 }
 
-/// `{Slots, Mean, Deviation, Expected, Fewest, Most, Dead, Words}` of the numbers of rows in the slots of a hashed table. An
-/// ordered table has none.
+/// `{Slots, Mean, Deviation, Expected, Fewest, Most, Dead, Words}` of the numbers of rows in the slots of a hashed
+/// table. An ordered table has none.
 fn spread(caller: &mut Caller<'_>, table: &Table) -> Term {
     let Some(spread) = table.spread() else { return atoms::FALSE };
     let heap = caller.heap();

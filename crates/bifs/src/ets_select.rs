@@ -116,8 +116,8 @@ struct Traversal {
 /// Where a traversal of a hashed table goes on when only results are left over.
 const NOWHERE: Term = Term::small(-1);
 
-/// `{Results, Continuation}`: `{Table, Place, Limit, Program, LeftOver, Count}` for hashed tables, `{Table, Place, [], Limit,
-/// Program, LeftOver, Backwards, Count}` for ordered ones.
+/// `{Results, Continuation}`: `{Table, Place, Limit, Program, LeftOver, Count}` for hashed tables,
+/// `{Table, Place, [], Limit, Program, LeftOver, Backwards, Count}` for ordered ones.
 fn answer(
     caller: &mut Caller<'_>,
     traversal: &Traversal,

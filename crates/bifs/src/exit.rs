@@ -100,8 +100,8 @@ fn raise(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     Err(Exception { trace, ..Exception::new(class, reason) }.into())
 }
 
-/// Whether an entry of a trace says where it is: `{Module, Function, ArityOrArguments, Place}` or `{Fun, Arguments, Place}`, or
-/// these without their places. `None` if it is neither.
+/// Whether an entry of a trace says where it is: `{Module, Function, ArityOrArguments, Place}` or
+/// `{Fun, Arguments, Place}`, or these without their places. `None` if it is neither.
 fn has_place(entry: Term) -> Option<bool> {
     let is_place = |place: Term| list_elements(place).is_some();
     match entry.tuple_elements()? {

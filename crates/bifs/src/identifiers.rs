@@ -36,8 +36,8 @@ const LONGEST_PID: usize = 64;
 const LONGEST_PORT: usize = 38;
 const LONGEST_REFERENCE: usize = 71;
 
-/// The numbers of `<0.N.N>` behind a prefix, which must be of this node: those after the 0. The text has at most `longest`
-/// characters.
+/// The numbers of `<0.N.N>` behind a prefix, which must be of this node: those after the 0. The text has at most
+/// `longest` characters.
 fn numbers<const N: usize>(list: Term, prefix: &str, longest: usize) -> Option<[u64; N]> {
     let bytes = byte_list(list, longest)?;
     let inside = std::str::from_utf8(&bytes).ok()?.strip_prefix(prefix)?.strip_prefix('<')?.strip_suffix('>')?;

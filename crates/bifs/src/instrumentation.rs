@@ -1,5 +1,6 @@
-//! What newer releases ask of compiled code: coverage counted by the machine, a debugger, information for one. This machine
-//! answers as a runtime without them: `cover` then counts in instrumented code, and `erl_debugger` is not supported.
+//! What newer releases ask of compiled code: coverage counted by the machine, a debugger, information for one. This
+//! machine answers as a runtime without them: `cover` then counts in instrumented code, and `erl_debugger` is not
+//! supported.
 
 use atoll_process::{BuiltIn, Caller, Outcome};
 use atoll_term::{Term, atoms};

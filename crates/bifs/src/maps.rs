@@ -159,8 +159,8 @@ fn map_next(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     map::map_next(caller.heap(), map, path, form, limit).map_err(|_| badarg())
 }
 
-/// The iterator over these keys of a map, in their order, as far as `limit`: `{Key, Value, Next}`, at last `none`, or `[Keys | Map]`
-/// for what is left.
+/// The iterator over these keys of a map, in their order, as far as `limit`: `{Key, Value, Next}`, at last `none`, or
+/// `[Keys | Map]` for what is left.
 fn next_of_keys(caller: &mut Caller<'_>, map: Term, keys: Term, form: NextForm, limit: usize) -> Outcome {
     let NextForm::Iterator = form else { return Err(badarg()) };
     let (mut pairs, mut left) = (Vec::new(), keys);

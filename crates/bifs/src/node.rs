@@ -1,4 +1,5 @@
-//! The node's name. A node can have one, so that what is started with `-sname` runs; other nodes cannot be connected: they are always down.
+//! The node's name. A node can have one, so that what is started with `-sname` runs; other nodes cannot be connected:
+//! they are always down.
 
 use atoll_process::{BuiltIn, Caller, Outcome, System};
 use atoll_term::{Build, Term, View, atoms, set_this_node, this_node};

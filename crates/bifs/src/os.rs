@@ -89,8 +89,8 @@ fn unsetenv(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 static SET_SIGNAL: OnceLock<fn(&str, &str)> = OnceLock::new();
 
-/// Sets what changes how a signal is handled: gets its name, and `default`, `handle` or `ignore`. The first call counts;
-/// without it signals keep what the system does with them.
+/// Sets what changes how a signal is handled: gets its name, and `default`, `handle` or `ignore`. The first call
+/// counts; without it signals keep what the system does with them.
 pub fn install_set_signal(set: fn(&str, &str)) {
     let _ = SET_SIGNAL.set(set);
 }

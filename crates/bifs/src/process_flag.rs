@@ -123,8 +123,8 @@ fn process_flag(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     }
 }
 
-/// The size that OTP gives a heap that shall have this many words: at least 233; each size is the sum of the two before it and
-/// 1, and from 833,026 on a fifth more than the one before it.
+/// The size that OTP gives a heap that shall have this many words: at least 233; each size is the sum of the two before
+/// it and 1, and from 833,026 on a fifth more than the one before it.
 pub fn heap_words_at_least(words: usize) -> usize {
     let (mut size, mut next) = (233_usize, 376_usize);
     while size < words {
@@ -145,8 +145,8 @@ pub fn heap_sizes() -> Vec<usize> {
     sizes
 }
 
-/// `min_bin_vheap_size` where none was asked for: binaries outside of heaps do not have a heap size of their own here, so what was asked for is told
-/// and changes nothing; this is OTP's value.
+/// `min_bin_vheap_size` where none was asked for: binaries outside of heaps do not have a heap size of their own here,
+/// so what was asked for is told and changes nothing; this is OTP's value.
 pub const BINARY_HEAP_WORDS: i64 = atoll_process::watch::BINARY_HEAP_WORDS as i64;
 
 /// `monitor_nodes` and `{monitor_nodes, Options}`: accepted, as nodes never come or go.

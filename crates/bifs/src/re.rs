@@ -81,8 +81,8 @@ fn without_export(caller: &mut Caller<'_>, options: Term) -> Option<Term> {
     Some(caller.heap().list(elements.into_iter().filter(|option| *option != EXPORT.get())))
 }
 
-/// `compile/2` with `export`, since release 28: `{ok, {re_exported_pattern, Header, Pattern, Options, Code}}`. What is exported is what
-/// it was compiled of; header and code say nothing to this machine.
+/// `compile/2` with `export`, since release 28: `{ok, {re_exported_pattern, Header, Pattern, Options, Code}}`. What is
+/// exported is what it was compiled of; header and code say nothing to this machine.
 fn export_pattern(caller: &mut Caller<'_>, pattern: Term, options: Term) -> Outcome {
     let compiled = compile_pattern(caller, pattern, options)?;
     if compiled.tuple_elements().is_none_or(|elements| elements.first() != Some(&atoms::OK)) {

@@ -1,5 +1,5 @@
-//! Native records, which came with release 29: this machine has no values of that type yet. What asks about a value is answered;
-//! what would make one fails.
+//! Native records, which came with release 29: this machine has no values of that type yet. What asks about a value is
+//! answered; what would make one fails.
 
 use atoll_process::{BuiltIn, Caller, Outcome};
 use atoll_term::Term;

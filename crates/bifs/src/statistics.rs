@@ -38,8 +38,8 @@ fn reductions(caller: &Caller<'_>) -> i64 {
     System::get().reductions.total() as i64 + now
 }
 
-/// `[{Scheduler, Active, All}]`: the schedulers, then as many for long work on processors, which this machine has in name
-/// only and which never work.
+/// `[{Scheduler, Active, All}]`: the schedulers, then as many for long work on processors, which this machine has in
+/// name only and which never work.
 fn wall_time(caller: &mut Caller<'_>, times: &[(i64, i64)]) -> Term {
     let heap = caller.heap();
     let never = times.iter().map(|(_, all)| (0, *all));
@@ -109,7 +109,8 @@ fn statistics(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     Ok(value)
 }
 
-/// `[#{type => scheduler, id => Number, counters => #{State => Nanoseconds}}]`: of schedulers; what others do is not measured.
+/// `[#{type => scheduler, id => Number, counters => #{State => Nanoseconds}}]`: of schedulers; what others do is not
+/// measured.
 fn microstate_accounting(caller: &mut Caller<'_>) -> Term {
     let heap = caller.heap();
     let rows: Vec<Term> = microstates::spent()

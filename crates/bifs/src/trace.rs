@@ -145,8 +145,8 @@ fn tells(flags: u32) -> bool {
 }
 
 /// What a match specification does with flags: those of `off` are cleared, those of `on` set, which may name a tracer.
-/// It concerns this process, or the one of this pid or name, which gets the tracer of this process if none is named; without one
-/// it is traced no more. Flags that there are not change nothing.
+/// It concerns this process, or the one of this pid or name, which gets the tracer of this process if none is named;
+/// without one it is traced no more. Flags that there are not change nothing.
 pub fn change_flags(me: Term, own: &mut Own, pid: Option<Term>, off: Term, on: Term) {
     let (Some((off, ..)), Some((on, tracer, _))) = (flags_of(off), flags_of(on)) else { return };
     let mine = own.tracing_asked().map(|tracing| tracing.tracer);
@@ -209,7 +209,8 @@ fn trace_one(caller: &mut Caller<'_>, change: &Change, pid: Term) -> Outcome {
     if found { Ok(Term::small(1)) } else { Err(badarg()) }
 }
 
-/// `trace_delivered(Tracee)`: what was told is in the tracer's inbox as soon as it is told, so the answer is there at once.
+/// `trace_delivered(Tracee)`: what was told is in the tracer's inbox as soon as it is told, so the answer is there at
+/// once.
 fn trace_delivered(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let tracee = arguments[0];
     if !(tracee.is_local_pid() || tracee == atoms::ALL) {

@@ -1,4 +1,5 @@
-//! Which messages are told of by processes whose sending or receiving is traced: `trace_pattern(send | 'receive', ...)`.
+//! Which messages are told of by processes whose sending or receiving is traced:
+//! `trace_pattern(send | 'receive', ...)`.
 
 use std::sync::Arc;
 
@@ -10,7 +11,8 @@ use parking_lot::RwLock;
 use crate::trace_call;
 use crate::trace_pattern::Pattern;
 
-/// The choice for what is sent, and for what is received: nothing stands for no message; a choice that was not made for all.
+/// The choice for what is sent, and for what is received: nothing stands for no message; a choice that was not made for
+/// all.
 static CHOICES: RwLock<[Option<Option<Arc<Pattern>>>; 2]> = RwLock::new([None, None]);
 
 /// Sets which messages are told: those that the pattern accepts, or none.

@@ -105,7 +105,8 @@ fn errors_are_logged() {
     same_eval("logger:warning(\"w ~p\", [x]), logger:info(\"i\"), timer:sleep(1500), halt().");
 }
 
-/// The end does not wait for a peer that has no room for more; for what goes to files and programs it would wait a minute.
+/// The end does not wait for a peer that has no room for more; for what goes to files and programs it would wait a
+/// minute.
 #[test]
 fn ends_though_a_peer_does_not_read() {
     let expression = "
@@ -122,7 +123,8 @@ fn ends_though_a_peer_does_not_read() {
     assert!(started.elapsed().as_secs() < 45, "{:?}", started.elapsed());
 }
 
-/// A node with a name and without connections: other nodes are down. Nothing listens, and no daemon is asked or started.
+/// A node with a name and without connections: other nodes are down. Nothing listens, and no daemon is asked or
+/// started.
 #[test]
 fn a_node_has_a_name() {
     let expression = "
@@ -143,7 +145,8 @@ fn a_node_has_a_name() {
         io:format(\"~p ~p~n\", [net_adm:ping('other@127.0.0.1'), rpc:call('other@127.0.0.1', lists, seq, [1, 3])]),
         io:format(\"~p~n\", [catch gen_server:call({x, 'other@127.0.0.1'}, hi)]),
         halt().";
-    // Without reports: crypto, whose native library makes better numbers for a node without a port, cannot be loaded here.
+    // Without reports: crypto, whose native library makes better numbers for a node without a port, cannot be loaded
+    // here.
     let quiet =
         ["-kernel", "logger_level", "none", "-start_epmd", "false", "-dist_listen", "false", "-setcookie", "secret"];
     for expression in [expression, elsewhere] {

@@ -1,4 +1,5 @@
-//! Programs that call `erl`, `erlc` and `escript` and know nothing of Atoll, with `shims/` first on PATH: what they write, beside stock OTP.
+//! Programs that call `erl`, `erlc` and `escript` and know nothing of Atoll, with `shims/` first on PATH: what they
+//! write, beside stock OTP.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

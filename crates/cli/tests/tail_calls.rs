@@ -1,10 +1,10 @@
-//! Handlers jump to the next one: docs/decisions/dispatch-by-tail-calls.md. Nothing but the compiler's mood makes a call a jump, so this looks at what
-//! it made.
+//! Handlers jump to the next one: docs/decisions/dispatch-by-tail-calls.md. Nothing but the compiler's mood makes a
+//! call a jump, so this looks at what it made.
 
 use std::process::Command;
 
-/// Tracing is slow anyway, and what piles up is gone at the end of the time slice. The others keep the call only where assertions of what they use
-/// are compiled in, as they are for tests: in release builds they jump.
+/// Tracing is slow anyway, and what piles up is gone at the end of the time slice. The others keep the call only where
+/// assertions of what they use are compiled in, as they are for tests: in release builds they jump.
 const EXEMPT: [&str; 7] =
     ["10breakpoint", "9catch_end", "14remove_message", "7receive4send", "7receive7timeout", "7put_map", "_failed"];
 
@@ -24,7 +24,8 @@ fn leaves_a_frame(instruction: &str) -> bool {
     instruction.starts_with("pop") || (instruction.starts_with("add") && instruction.ends_with(",%rsp"))
 }
 
-/// Functions that return what an indirect call gave them, and do nothing but that behind it: it should have been a jump.
+/// Functions that return what an indirect call gave them, and do nothing but that behind it: it should have been a
+/// jump.
 fn kept_calls(listing: &str) -> (Vec<&str>, usize) {
     let (mut name, mut seen, mut kept) = ("", 0, Vec::new());
     let mut lines = listing.lines().peekable();

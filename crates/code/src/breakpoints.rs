@@ -28,8 +28,8 @@ pub struct TracedFunction {
 /// Traced functions by module, name and arity.
 type Functions = HashMap<(Term, Term, u8), &'static TracedFunction>;
 
-/// Told of a call, as part of what is kept until the return: the process's error handler is called in the function's place
-/// (`erts_debug:breakpoint/2`).
+/// Told of a call, as part of what is kept until the return: the process's error handler is called in the function's
+/// place (`erts_debug:breakpoint/2`).
 pub const INTERPRETED: u8 = 64;
 
 /// What is done at a breakpoint.
@@ -82,8 +82,8 @@ pub fn entry_of(code: &ModuleCode, function: usize) -> Option<*const Word> {
     ((entry as usize) < code.words.len()).then(|| code.address(entry).cast_const())
 }
 
-/// Sets, changes or takes away (`duty` is none) the breakpoint at the first instruction of the function with this index in
-/// `code.functions`.
+/// Sets, changes or takes away (`duty` is none) the breakpoint at the first instruction of the function with this index
+/// in `code.functions`.
 pub fn set_breakpoint(code: &ModuleCode, index: usize, duty: Option<Duty>) {
     let (Some(address), Some((_, name, arity))) = (entry_of(code, index), code.functions.get(index)) else { return };
     let function = traced_function(code.module, *name, *arity);
@@ -113,10 +113,11 @@ pub fn set_breakpoint(code: &ModuleCode, index: usize, duty: Option<Duty>) {
     }
 }
 
-/// Changes the handler of an instruction, also where a breakpoint stands in its place: `change` gives the new one, if any.
+/// Changes the handler of an instruction, also where a breakpoint stands in its place: `change` gives the new one, if
+/// any.
 pub(crate) fn change_handler(address: *mut Word, change: impl Fn(Word) -> Option<Word>) {
-    // SAFETY: the caller gives the address of an instruction in code that lives; handlers read it while the world runs, and
-    // it is written by atomic operations while the world is stopped or before the code is used.
+    // SAFETY: the caller gives the address of an instruction in code that lives; handlers read it while the world runs,
+    // and it is written by atomic operations while the world is stopped or before the code is used.
     let word = unsafe { AtomicU64::from_ptr(address) };
     let present = word.load(Ordering::Relaxed);
     if HANDLER.get() == Some(&present) {

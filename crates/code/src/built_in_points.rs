@@ -1,5 +1,6 @@
 //! Breakpoints of built-in functions. Calls of these are instructions that hold the function's address, so each module
-//! remembers where they stand; while a function has a breakpoint, all calls of it are done by handlers that notice them.
+//! remembers where they stand; while a function has a breakpoint, all calls of it are done by handlers that notice
+//! them.
 
 use std::collections::HashSet;
 use std::sync::OnceLock;

@@ -23,8 +23,8 @@ pub trait Stubs: Sync {
     fn undefined_fun(&self, entry: &'static FunEntry) -> *mut Word;
 }
 
-/// Module, index, checksum of the fun, checksum of the module, arity, free variables. The external format may bring a fun
-/// that names code and has other numbers of arguments and variables: its entry is its own, and stays without code.
+/// Module, index, checksum of the fun, checksum of the module, arity, free variables. The external format may bring a
+/// fun that names code and has other numbers of arguments and variables: its entry is its own, and stays without code.
 type FunKey = (Term, u32, u32, [u8; 16], u8, u32);
 
 /// All exports and fun entries.

@@ -60,7 +60,8 @@ pub struct Translated {
     pub labels: Vec<u32>,
     /// First word of each function, in the order of the file's functions.
     pub functions: Vec<u32>,
-    /// Instructions that call built-in functions: their first words, then the function's address, its arity and its export.
+    /// Instructions that call built-in functions: their first words, then the function's address, its arity and its
+    /// export.
     pub built_in_calls: Vec<u32>,
     /// Lines in order of offset: word offset, index into the file's line table.
     pub lines: Vec<(u32, u32)>,

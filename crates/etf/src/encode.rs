@@ -45,7 +45,8 @@ pub struct EncodeOptions {
 /// Whether terms are written as releases from 26 on write them.
 static MODERN: AtomicBool = AtomicBool::new(false);
 
-/// From now on what nobody says otherwise about is written as releases from 26 on do: atoms in UTF-8, ports in the long form.
+/// From now on what nobody says otherwise about is written as releases from 26 on do: atoms in UTF-8, ports in the long
+/// form.
 pub fn write_as_since_26() {
     MODERN.store(true, Ordering::Relaxed);
 }

@@ -1,5 +1,5 @@
-//! The local form, since release 26: for the node that wrote it alone. A seal, which other nodes and later starts of this one
-//! cannot make, stands in front of the ordinary form.
+//! The local form, since release 26: for the node that wrote it alone. A seal, which other nodes and later starts of
+//! this one cannot make, stands in front of the ordinary form.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::LazyLock;
@@ -18,7 +18,8 @@ fn seal(bytes: &[u8]) -> [u8; SEAL] {
     (KEY.hash_one(bytes) as u32).to_be_bytes()
 }
 
-/// The bytes of a term in the local form, version byte included; never compressed. `node` is this node's name and creation.
+/// The bytes of a term in the local form, version byte included; never compressed. `node` is this node's name and
+/// creation.
 ///
 /// # Errors
 /// As [`encode`].

@@ -31,8 +31,8 @@ fn words(text: &str) -> Vec<Vec<String>> {
     text.lines().map(|line| line.split(' ').map(str::to_owned).collect()).collect()
 }
 
-/// Miri starts no programs: `scripts/miri` has asked the oracle, and names the folder with what it said. Long lines would take too
-/// much time.
+/// Miri starts no programs: `scripts/miri` has asked the oracle, and names the folder with what it said. Long lines
+/// would take too much time.
 fn asked_before() -> Vec<Vec<String>> {
     let Some(folder) = std::env::var_os("ATOLL_ANSWERS").map(std::path::PathBuf::from) else {
         eprintln!("skipped: ATOLL_ANSWERS is not set");

@@ -215,8 +215,9 @@ impl Hashed {
         Ok((result, replaced))
     }
 
-    /// Visits the rows of keys in the order of their hashes, from the first above `after` on, until `visit` returns false;
-    /// the keys with the same hash are visited then too. Returns the hash to go on after; `None`: all were visited.
+    /// Visits the rows of keys in the order of their hashes, from the first above `after` on, until `visit` returns
+    /// false; the keys with the same hash are visited then too. Returns the hash to go on after; `None`: all were
+    /// visited.
     pub(crate) fn scan(&self, after: Option<u32>, mut visit: impl FnMut(&[Stored]) -> bool) -> Option<u32> {
         let first = after.map_or(0, |hash| self.index(hash));
         let mut stop = None;

@@ -1,5 +1,5 @@
-//! Named tables by their names. A name leads to a table as long as that table is listed under it; both change together, while the
-//! table is held.
+//! Named tables by their names. A name leads to a table as long as that table is listed under it; both change together,
+//! while the table is held.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -59,8 +59,8 @@ impl<T: AsRef<Standing>> Names<T> {
         }
     }
 
-    /// Lists a new table under a name. `publish` makes it known in all other ways before anybody finds it by the name. Returns
-    /// false, and calls nothing, if the name is in use.
+    /// Lists a new table under a name. `publish` makes it known in all other ways before anybody finds it by the name.
+    /// Returns false, and calls nothing, if the name is in use.
     pub(crate) fn add(&self, name: Term, table: &Arc<T>, publish: impl FnOnce()) -> bool {
         let mut shard = self.shard(name).write();
         if shard.contains_key(&name) {
@@ -84,7 +84,8 @@ impl<T: AsRef<Standing>> Names<T> {
             held.set_name(to);
             return true;
         }
-        // Both at once: nobody sees both names, or neither. Always in the same order, as another table may take the opposite way.
+        // Both at once: nobody sees both names, or neither. Always in the same order, as another table may take the
+        // opposite way.
         let (low, high) = if index(from) < index(to) { (from, to) } else { (to, from) };
         let (mut low_names, mut high_names) = (self.shard(low).write(), self.shard(high).write());
         let (old, new) =

@@ -117,8 +117,8 @@ fn allow(table: &Table, pid: Term, access: Access) -> Result<(), Fault> {
     if allowed { Ok(()) } else { Err(Fault::Access) }
 }
 
-/// Changes the name, owner, heir or protection of the table that a term stands for, or deletes it: no other thread does so meanwhile,
-/// and what let `pid` do it stays true.
+/// Changes the name, owner, heir or protection of the table that a term stands for, or deletes it: no other thread does
+/// so meanwhile, and what let `pid` do it stays true.
 fn change<R>(
     term: Term,
     pid: Term,
@@ -314,7 +314,8 @@ pub fn all() -> Vec<Arc<Table>> {
     REGISTRY.tables.read().values().filter(|table| table.status.is_alive()).cloned().collect()
 }
 
-/// Gives a table of the process `from`, which runs, to another process, with a message that holds `data`, which lies on the heap.
+/// Gives a table of the process `from`, which runs, to another process, with a message that holds `data`, which lies on
+/// the heap.
 ///
 /// # Errors
 /// [`Fault::Argument`]: there is no such process; [`Fault::NotOwner`]; [`Fault::Owner`]: to itself; those of [`find`]
@@ -342,7 +343,8 @@ fn hand_over(table: &Table, held: &mut Held<'_>, to: Term) -> bool {
     let system = System::get();
     note(&REGISTRY.owned, to, table.id);
     system.table.with(to, |process| process.at_end.note_work());
-    // As with names: either the process's end sees the mark, and then waits for the table, or this sees that the process has left.
+    // As with names: either the process's end sees the mark, and then waits for the table, or this sees that the
+    // process has left.
     fence(Ordering::SeqCst);
     if !system.table.contains(to) {
         forget(&REGISTRY.owned, to, table.id);
@@ -353,7 +355,8 @@ fn hand_over(table: &Table, held: &mut Held<'_>, to: Term) -> bool {
     true
 }
 
-/// Sends the new owner its message; the table is held, so that the message comes before whatever the new owner does with it.
+/// Sends the new owner its message; the table is held, so that the message comes before whatever the new owner does
+/// with it.
 fn tell_new_owner(table: &Arc<Table>, own: &mut Own, from: Term, to: Term, data: Term) {
     let heap = &mut own.mutator;
     let identifier = identifier(heap, table);

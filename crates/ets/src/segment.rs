@@ -1,8 +1,9 @@
 //! A part of a hashed table: a sorted array with gaps.
 //!
-//! An entry's place of choice follows from the highest bits of its hash; from there it moves on to the next free place, and
-//! entries with lower hashes stand before those with higher ones. So the array as a whole is in the order of the hashes,
-//! and growing it does not change that order: a position in a traversal is a hash, which stays valid whatever happens.
+//! An entry's place of choice follows from the highest bits of its hash; from there it moves on to the next free place,
+//! and entries with lower hashes stand before those with higher ones. So the array as a whole is in the order of the
+//! hashes, and growing it does not change that order: a position in a traversal is a hash, which stays valid whatever
+//! happens.
 
 use atoll_heap::Stored;
 use atoll_term::{Term, exactly_equal};

@@ -1,5 +1,5 @@
-//! A table's name, owner and heir. Every thread reads them; a thread that changes one of them holds the table, so that a change
-//! takes place as a whole, and on what was looked at before.
+//! A table's name, owner and heir. Every thread reads them; a thread that changes one of them holds the table, so that
+//! a change takes place as a whole, and on what was looked at before.
 
 use std::sync::atomic::Ordering;
 
@@ -43,8 +43,8 @@ impl Standing {
     }
 }
 
-/// The name, owner and heir of a table, which no other thread changes meanwhile. Locks of the registry are taken after this one, and
-/// a thread holds one table at a time.
+/// The name, owner and heir of a table, which no other thread changes meanwhile. Locks of the registry are taken after
+/// this one, and a thread holds one table at a time.
 pub struct Held<'s> {
     standing: &'s Standing,
     heir: MutexGuard<'s, Option<Heir>>,

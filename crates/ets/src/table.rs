@@ -201,7 +201,8 @@ impl Table {
         }
     }
 
-    /// Visits the binaries outside of heaps that rows hold, those too that are deleted and kept because the table is fixed.
+    /// Visits the binaries outside of heaps that rows hold, those too that are deleted and kept because the table is
+    /// fixed.
     pub fn each_binary(&self, mut visit: impl FnMut(&OffHeapBinary)) {
         let mut row = |row: &Stored| each_off_heap_binary(row.term(), &mut visit);
         match &self.rows {
@@ -225,8 +226,8 @@ impl Table {
         !key_of(row, self.position()).is_none()
     }
 
-    /// Inserts rows, which lie on the heap and have keys. Returns false, and inserts nothing, if only new ones are wanted
-    /// and a key is there.
+    /// Inserts rows, which lie on the heap and have keys. Returns false, and inserts nothing, if only new ones are
+    /// wanted and a key is there.
     ///
     /// # Errors
     /// [`Fault::Id`]: the table was deleted
@@ -331,7 +332,8 @@ impl Table {
         }
     }
 
-    /// The key behind this one in the table's order, or before it. Hashed tables have one order, whichever is asked for.
+    /// The key behind this one in the table's order, or before it. Hashed tables have one order, whichever is asked
+    /// for.
     ///
     /// # Errors
     /// [`Fault::Argument`]: the key is not in a hashed table

@@ -80,8 +80,8 @@ fn rebuilt(heap: &mut Mutator, row: Term, changes: &Changes) -> Stored {
 }
 
 impl Table {
-    /// `update_counter`: does the operations, `{Position, Increment}` or `{Position, Increment, Threshold, Value}`, one after
-    /// the other on the row with this key, or on the default row if there is none. Gives the new values.
+    /// `update_counter`: does the operations, `{Position, Increment}` or `{Position, Increment, Threshold, Value}`, one
+    /// after the other on the row with this key, or on the default row if there is none. Gives the new values.
     ///
     /// # Errors
     /// Nothing is changed then. [`Fault::TableType`], [`Fault::BadKey`], [`Fault::Position`], [`Fault::KeyPosition`],

@@ -62,18 +62,21 @@ pub trait RootSet {
     /// Visits the messages and signals that have come and were not taken, in their fragments.
     fn each_message(&mut self, visit: &mut dyn FnMut(&mut Fragment));
 
-    /// Number of messages that have come and were not taken, but for those that came so recently that the process has not heard of them.
+    /// Number of messages that have come and were not taken, but for those that came so recently that the process has
+    /// not heard of them.
     fn messages(&self) -> usize {
         0
     }
 
-    /// Visits signals of which the process has not heard. The other messages will be visited by [`RootSet::some_messages`]; until then
-    /// [`crate::Architecture::message_read`] hears of those that the process looks at.
+    /// Visits signals of which the process has not heard. The other messages will be visited by
+    /// [`RootSet::some_messages`]; until then [`crate::Architecture::message_read`] hears of those that the process
+    /// looks at.
     fn begin_messages(&mut self, visit: &mut dyn FnMut(&mut Fragment)) {
         self.each_message(visit);
     }
 
-    /// Goes on where it was, for as long as `visit` says so. Whether nothing is left of what was there at [`RootSet::begin_messages`].
+    /// Goes on where it was, for as long as `visit` says so. Whether nothing is left of what was there at
+    /// [`RootSet::begin_messages`].
     fn some_messages(&mut self, _visit: &mut dyn FnMut(&mut Fragment) -> bool) -> bool {
         true
     }
@@ -117,7 +120,8 @@ pub trait StoppedWorld {
     fn asker(&mut self) -> Asker<'_>;
     /// Visits every live process's heap with its roots, the asker's among them.
     fn each_mutator(&mut self, visit: &mut dyn FnMut(&mut Mutator, &mut dyn RootSet));
-    /// Visits those of them that ran, or were sent anything, since [`StoppedWorld::forget_activity`], and perhaps others.
+    /// Visits those of them that ran, or were sent anything, since [`StoppedWorld::forget_activity`], and perhaps
+    /// others.
     fn each_active(&mut self, visit: &mut dyn FnMut(&mut Mutator, &mut dyn RootSet)) {
         self.each_mutator(visit);
     }
@@ -129,14 +133,15 @@ pub trait StoppedWorld {
 
 /// All processes, for architectures whose collections concern more than one.
 pub trait World: Sync {
-    /// Calls `then` once, while no other thread runs a process, allocates, or visits what it has claimed. If another thread
-    /// stops the world at the same time, it goes first: what the asker has lent may have moved when `then` is called.
+    /// Calls `then` once, while no other thread runs a process, allocates, or visits what it has claimed. If another
+    /// thread stops the world at the same time, it goes first: what the asker has lent may have moved when `then` is
+    /// called.
     fn stopped(&self, asker: Asker<'_>, then: &mut dyn FnMut(&mut dyn StoppedWorld));
 
     /// Visits up to `most` processes from place `from` of the table on, without stopping anybody: those that `wanted`
-    /// accepts and that do not run are held for the visit; `busy` is told the pids of those that run, and of those that are still
-    /// wanted after it. `wanted` may read what others write, through atomics. Returns where to go on, `None` at the end.
-    /// While another thread stops the world all are busy.
+    /// accepts and that do not run are held for the visit; `busy` is told the pids of those that run, and of those that
+    /// are still wanted after it. `wanted` may read what others write, through atomics. Returns where to go on, `None`
+    /// at the end. While another thread stops the world all are busy.
     fn claim_each(
         &self,
         from: usize,
@@ -154,8 +159,8 @@ pub trait World: Sync {
         visit: &mut dyn FnMut(&mut Mutator, &mut dyn RootSet),
     ) -> Claim;
 
-    /// Visits fragments that are kept to be delivered later (timers), without stopping anybody: up to `most`, from a place on. Returns where
-    /// to go on, `None` at the end. What is added meanwhile may be left out.
+    /// Visits fragments that are kept to be delivered later (timers), without stopping anybody: up to `most`, from a
+    /// place on. Returns where to go on, `None` at the end. What is added meanwhile may be left out.
     fn each_kept_message(
         &self,
         from: KeptPlace,
@@ -229,8 +234,8 @@ pub trait Architecture: Sync {
     /// As for [`Architecture::schedule_in`]; the roots are those of this process.
     unsafe fn visit_roots(&self, _mutator: &mut Mutator, _roots: &mut dyn RootSet) {}
 
-    /// This thread, a scheduler's, has nothing to run. Returns whether it did something for the heap, and should look for
-    /// processes again before it sleeps.
+    /// This thread, a scheduler's, has nothing to run. Returns whether it did something for the heap, and should look
+    /// for processes again before it sleeps.
     ///
     /// # Safety
     /// This thread holds no term.
@@ -238,16 +243,19 @@ pub trait Architecture: Sync {
         false
     }
 
-    /// This thread, a scheduler's, is about to sleep or wait: nobody may wait for it until [`Architecture::thread_wakes`].
+    /// This thread, a scheduler's, is about to sleep or wait: nobody may wait for it until
+    /// [`Architecture::thread_wakes`].
     fn thread_sleeps(&self) {}
 
     /// Ends what [`Architecture::thread_sleeps`] began.
     fn thread_wakes(&self) {}
 
-    /// This thread runs a process whose terms are all where its collections find them, or in its registers: no other is held.
+    /// This thread runs a process whose terms are all where its collections find them, or in its registers: no other is
+    /// held.
     ///
     /// # Safety
-    /// This thread holds no terms but those of the process that it runs, and these lie where collections find them or in registers.
+    /// This thread holds no terms but those of the process that it runs, and these lie where collections find them or
+    /// in registers.
     unsafe fn safepoint(&self) {}
 
     /// A message that was made earlier, for a timer, is delivered now.
@@ -256,8 +264,8 @@ pub trait Architecture: Sync {
     /// The fragment is whole, and nobody else has it.
     unsafe fn deliver_kept(&self, _message: NonNull<Fragment>) {}
 
-    /// Builds an object (a cons where there is no header) that is to become part of a message, where messages are passed by pointer.
-    /// `None`: it is to be built on the process's heap as any other.
+    /// Builds an object (a cons where there is no header) that is to become part of a message, where messages are
+    /// passed by pointer. `None`: it is to be built on the process's heap as any other.
     fn build_message(&self, _header: Option<Header>, _fields: &[Term]) -> Option<Term> {
         None
     }
@@ -279,8 +287,8 @@ pub trait Architecture: Sync {
         None
     }
 
-    /// The process has left frames otherwise than by returning from each: by an exception, or by way of a stack marker. What
-    /// it has left is below the mutator's stack pointer.
+    /// The process has left frames otherwise than by returning from each: by an exception, or by way of a stack marker.
+    /// What it has left is below the mutator's stack pointer.
     ///
     /// # Safety
     /// The mutator is that of the process which this thread runs; what is below its stack pointer is not used any more.
@@ -296,8 +304,8 @@ pub trait Architecture: Sync {
     /// are stale afterwards. When it fails, everything is as it was.
     ///
     /// # Safety
-    /// This thread runs the process. `live` and `roots` are all the terms of the process that anybody holds beside its stack: others are
-    /// stale afterwards.
+    /// This thread runs the process. `live` and `roots` are all the terms of the process that anybody holds beside its
+    /// stack: others are stale afterwards.
     unsafe fn collect(
         &self,
         mutator: &mut Mutator,
@@ -317,7 +325,8 @@ pub trait Architecture: Sync {
     /// over with [`Architecture::keep_fragment`] when it takes the message.
     ///
     /// # Safety
-    /// The message is in the mailbox of this process, or was taken out of it. Its term is held by nobody, or where the message says.
+    /// The message is in the mailbox of this process, or was taken out of it. Its term is held by nobody, or where the
+    /// message says.
     unsafe fn receive(&self, receiver: &mut Mutator, message: &mut Fragment) -> bool;
 
     /// The process looks at a message that [`RootSet::some_messages`] has not come to yet.
@@ -329,15 +338,16 @@ pub trait Architecture: Sync {
     /// The fragment is whole, and the caller gives it up.
     unsafe fn keep_fragment(&self, receiver: &mut Mutator, message: NonNull<Fragment>);
 
-    /// Keeps a term that lies on `owner`'s heap outside of every process: see [`crate::Stored`]. Until it is discarded the
-    /// architecture sees to it that the fragment's term stays valid.
+    /// Keeps a term that lies on `owner`'s heap outside of every process: see [`crate::Stored`]. Until it is discarded
+    /// the architecture sees to it that the fragment's term stays valid.
     fn store(&self, owner: &mut Mutator, term: Term) -> NonNull<Fragment>;
 
-    /// What a process gets that reads `part` of a stored term, which may be the whole. As it is, unless the architecture
-    /// keeps heaps apart.
+    /// What a process gets that reads `part` of a stored term, which may be the whole. As it is, unless the
+    /// architecture keeps heaps apart.
     ///
     /// # Safety
-    /// [`Architecture::store`] made `stored`, and nobody discards it meanwhile; `part` is its term or lies inside of it.
+    /// [`Architecture::store`] made `stored`, and nobody discards it meanwhile; `part` is its term or lies inside of
+    /// it.
     unsafe fn fetch(&self, _reader: &mut Mutator, _stored: NonNull<Fragment>, part: Term) -> Term {
         part
     }
@@ -347,8 +357,8 @@ pub trait Architecture: Sync {
         false
     }
 
-    /// Whether heaps of processes that do not run can be read, wherever else the machine is: no collection of them is in the middle
-    /// of moving their objects.
+    /// Whether heaps of processes that do not run can be read, wherever else the machine is: no collection of them is
+    /// in the middle of moving their objects.
     fn is_readable(&self) -> bool {
         true
     }

@@ -1,9 +1,9 @@
-//! Where an engine builds objects of an area that all processes share, one in front of the other: a few words that belong to the scheduler until
-//! they are closed. What it builds is told to the architecture all at once, when the window is closed; so building costs about what it
-//! costs on the process's own heap.
+//! Where an engine builds objects of an area that all processes share, one in front of the other: a few words that
+//! belong to the scheduler until they are closed. What it builds is told to the architecture all at once, when the
+//! window is closed; so building costs about what it costs on the process's own heap.
 //!
-//! The architecture opens windows and closes them: before anybody else can see what was built (a message, a stored term, the end of the time
-//! slice), and before it allocates in the area in any other way.
+//! The architecture opens windows and closes them: before anybody else can see what was built (a message, a stored
+//! term, the end of the time slice), and before it allocates in the area in any other way.
 
 use std::cell::Cell;
 use std::ptr::{null_mut, without_provenance_mut};
@@ -25,7 +25,8 @@ pub struct BuildWindow {
     start: Cell<*mut Word>,
     /// Bits of the first and of the second word of each object, numbered within the group.
     objects: Cell<u64>,
-    /// The two bits of an object that begins at `next`, modulo the group: kept so that taking room is a rotation by a constant.
+    /// The two bits of an object that begins at `next`, modulo the group: kept so that taking room is a rotation by a
+    /// constant.
     bits: Cell<u64>,
     /// Addresses that may be referred to, and their number: what no collector moves.
     immovable: Cell<(usize, usize)>,
@@ -50,7 +51,8 @@ pub fn build_window<R>(use_it: impl FnOnce(&BuildWindow) -> R) -> R {
 }
 
 impl BuildWindow {
-    /// Room for an object of `words` words, at least two, which has to be written at once; `None` if the window is closed or full.
+    /// Room for an object of `words` words, at least two, which has to be written at once; `None` if the window is
+    /// closed or full.
     #[inline(always)]
     pub fn take(&self, words: usize) -> Option<*mut Word> {
         let place = self.next.get().wrapping_sub(words);
@@ -71,7 +73,8 @@ impl BuildWindow {
         !term.is_pointer() || (term.pointer() as usize).wrapping_sub(start) < bytes
     }
 
-    /// Opens it: `words` words at `start`, all in one group (no words: it stays closed, whatever `start` is); `immovable` as an address and bytes.
+    /// Opens it: `words` words at `start`, all in one group (no words: it stays closed, whatever `start` is);
+    /// `immovable` as an address and bytes.
     pub fn open(&self, start: *mut Word, words: usize, immovable: (usize, usize)) {
         let end = start.wrapping_add(words);
         self.next.set(end);

@@ -1,5 +1,6 @@
-//! What a process owes for work that was done for it beside its own: collections, and copies of what it sends. It is paid in reductions,
-//! so that a time slice ends about when it would without that work, and whoever waits for the scheduler does not wait for it as well.
+//! What a process owes for work that was done for it beside its own: collections, and copies of what it sends. It is
+//! paid in reductions, so that a time slice ends about when it would without that work, and whoever waits for the
+//! scheduler does not wait for it as well.
 
 use std::cell::Cell;
 

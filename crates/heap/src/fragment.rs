@@ -67,8 +67,8 @@ impl Fragment {
         NonNull::new(block.cast()).unwrap_or_else(|| out_of_memory(layout.size()))
     }
 
-    /// Short fragments that this thread frees are kept from now on for its next ones, so many of each size. Those that are kept when the thread
-    /// ends are lost: for threads that last as long as the machine.
+    /// Short fragments that this thread frees are kept from now on for its next ones, so many of each size. Those that
+    /// are kept when the thread ends are lost: for threads that last as long as the machine.
     pub fn keep_on_this_thread(most: u32) {
         kept::set_most(most);
     }

@@ -112,8 +112,8 @@ fn reserve(areas: &[usize]) -> (Range, usize) {
     (Range { reservation, blocks, free: Mutex::default() }, area)
 }
 
-/// Reserves the range with an area behind its blocks, for an architecture's own immovable objects: of the first of these sizes in
-/// bytes that the system allows. Gives its first byte and its size. `None`: the range is in use already.
+/// Reserves the range with an area behind its blocks, for an architecture's own immovable objects: of the first of
+/// these sizes in bytes that the system allows. Gives its first byte and its size. `None`: the range is in use already.
 pub fn reserve_with_area(sizes: &[usize]) -> Option<(NonNull<u8>, usize)> {
     let mut reserved = None;
     let range = RANGE.get_or_init(|| {

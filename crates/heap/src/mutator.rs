@@ -38,8 +38,8 @@ pub struct Mutator {
     pub fragment_words: usize,
     /// Bytes of binaries outside of the heap that were adopted since the last collection.
     pub off_heap_bytes: usize,
-    /// The architecture's own; see the `state` of its folder. All zeros at first. Not plain numbers: moving these would take the right
-    /// to use an address away from the pointers among them.
+    /// The architecture's own; see the `state` of its folder. All zeros at first. Not plain numbers: moving these would
+    /// take the right to use an address away from the pointers among them.
     pub state: [MaybeUninit<usize>; STATE_WORDS],
 }
 

@@ -1,4 +1,5 @@
-//! What happened, one entry each time, for `--stats`: kept in pieces of a fixed size, because a list that is moved when it grows makes pauses of its own.
+//! What happened, one entry each time, for `--stats`: kept in pieces of a fixed size, because a list that is moved when
+//! it grows makes pauses of its own.
 
 use std::sync::{Mutex, MutexGuard};
 

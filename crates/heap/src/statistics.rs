@@ -183,8 +183,8 @@ pub fn record_collection(major: bool, nanoseconds: u64, moved: u64) {
     record_pause(nanoseconds);
 }
 
-/// Counts a slice of a major collection that is not the last: how long it took, and how long mutators stood still, which is
-/// longer when another collection came right before it.
+/// Counts a slice of a major collection that is not the last: how long it took, and how long mutators stood still,
+/// which is longer when another collection came right before it.
 pub fn record_slice(nanoseconds: u64, pause: u64) {
     COUNTERS.major_time.fetch_add(nanoseconds, Ordering::Relaxed);
     COUNTERS.longest_major.fetch_max(pause, Ordering::Relaxed);
@@ -196,7 +196,8 @@ pub fn record_area_slice(nanoseconds: u64) {
     AREA_SLICES.push((THREAD.with(|number| *number), nanoseconds));
 }
 
-/// The slices of the collector of the message area so far: the number of the thread that did it, and nanoseconds. Kept when timed only.
+/// The slices of the collector of the message area so far: the number of the thread that did it, and nanoseconds. Kept
+/// when timed only.
 pub fn area_slices() -> Vec<(usize, u64)> {
     AREA_SLICES.all()
 }

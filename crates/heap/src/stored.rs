@@ -23,8 +23,8 @@ impl Stored {
         Stored(architecture().store(owner, term))
     }
 
-    /// The term, to be looked at while this is borrowed and nothing is collected. What a process is to keep goes through
-    /// [`Stored::fetch`] or [`Stored::fetch_part`].
+    /// The term, to be looked at while this is borrowed and nothing is collected. What a process is to keep goes
+    /// through [`Stored::fetch`] or [`Stored::fetch_part`].
     #[inline(always)]
     pub fn term(&self) -> Term {
         // SAFETY: the fragment is this value's own. Only its term is read: the architecture may use the rest meanwhile.

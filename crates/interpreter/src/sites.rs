@@ -2,7 +2,8 @@
 //!
 //! * `private` builds on the process's heap, and knows nothing of sites;
 //! * `area` builds in the message area if the parts allow it;
-//! * [`sampled`] builds on the process's heap and tells the architecture of it, a few times; then it puts back what stood there.
+//! * [`sampled`] builds on the process's heap and tells the architecture of it, a few times; then it puts back what
+//!   stood there.
 
 use std::sync::Once;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -125,7 +126,8 @@ unsafe fn tell(ip: *const Word, hp: *mut Word, c: *mut Core) -> Handler {
     })
     .expect("only sites are sampled");
     if told {
-        // SAFETY: the object was asked room for at the heap's top, and the handler that goes on fills it; nobody looks into it before.
+        // SAFETY: the object was asked room for at the heap's top, and the handler that goes on fills it; nobody looks
+        // into it before.
         let object = unsafe { if is_cons { Term::cons_at(hp) } else { Term::boxed_at(hp) } };
         // SAFETY: a process runs on this core.
         architecture().built(unsafe { (*c).mutator }, object, ip as Site);

@@ -1,5 +1,5 @@
-//! Work that may take long in the operating system, away from schedulers: its process waits, a thread of a pool does the
-//! work, which touches no term, and then the process calls the same native function again and finds the result.
+//! Work that may take long in the operating system, away from schedulers: its process waits, a thread of a pool does
+//! the work, which touches no term, and then the process calls the same native function again and finds the result.
 
 use std::any::Any;
 use std::collections::{HashMap, VecDeque};

@@ -1,4 +1,5 @@
-//! `erts_debug:dirty_cpu/2`, `dirty_io/2`, `dirty/3`: functions by which OTP's test suites keep a thread busy that is no scheduler.
+//! `erts_debug:dirty_cpu/2`, `dirty_io/2`, `dirty/3`: functions by which OTP's test suites keep a thread busy that is
+//! no scheduler.
 
 use std::time::Duration;
 

@@ -40,8 +40,8 @@ pub fn new_context(value: Term) -> Option<[Term; CONTEXT_ARITY]> {
     Some([start, start, end, underlying])
 }
 
-/// Integer segment of 1 to 56 bits, which is always a small integer; little-endian ones are of whole bytes. The caller has
-/// seen that so many bits remain. `None` is for [`get_integer`] to find out.
+/// Integer segment of 1 to 56 bits, which is always a small integer; little-endian ones are of whole bytes. The caller
+/// has seen that so many bits remain. `None` is for [`get_integer`] to find out.
 #[inline(always)]
 pub fn get_small<const LITTLE: bool, const SIGNED: bool>(context: Context, bits: usize) -> Option<Term> {
     let read = context.peek(bits)?;
@@ -59,7 +59,8 @@ pub fn get_byte(context: Context) -> Option<Term> {
     Some(Term::small(byte.into()))
 }
 
-/// Whether the next 1 to 56 bits, which remain, are these; if so, skips them. `None` is for [`match_string`] to find out.
+/// Whether the next 1 to 56 bits, which remain, are these; if so, skips them. `None` is for [`match_string`] to find
+/// out.
 #[inline(always)]
 pub fn match_small(context: Context, bits: usize, expected: u64) -> Option<bool> {
     let same = context.peek(bits)? == expected;

@@ -31,8 +31,8 @@ pub enum Simple {
     },
 }
 
-/// The bitstring made of the segments, whose values (of any kind for [`Simple::Bytes`]) are in `values`; `None` if a value
-/// is not as it ought to be, or is large: [`crate::bit_construct::create`] finds out.
+/// The bitstring made of the segments, whose values (of any kind for [`Simple::Bytes`]) are in `values`; `None` if a
+/// value is not as it ought to be, or is large: [`crate::bit_construct::create`] finds out.
 pub fn create<H: Allocate + ?Sized>(heap: &mut H, segments: &[Simple], values: &[Term]) -> Option<Term> {
     let mut bits = 0;
     for (segment, value) in segments.iter().zip(values) {

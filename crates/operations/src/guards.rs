@@ -126,8 +126,8 @@ pub fn size(term: Term) -> Result<Term, Exception> {
     }
 }
 
-/// Bits of a bitstring, or those that are left of one that is being matched: compilers from release 26 on ask about the rest of
-/// a match without making it.
+/// Bits of a bitstring, or those that are left of one that is being matched: compilers from release 26 on ask about the
+/// rest of a match without making it.
 #[inline]
 fn bits_of(term: Term) -> Option<usize> {
     match term.bits() {

@@ -61,8 +61,8 @@ impl Context {
     #[inline(always)]
     fn first(&self) -> *const u8 {
         let object = self.underlying().pointer();
-        // SAFETY: heap bits have their length behind the header, then the bytes; anything else that a match looks into is
-        // a handle, which has the address of its binary there, and owns a count of it.
+        // SAFETY: heap bits have their length behind the header, then the bytes; anything else that a match looks into
+        // is a handle, which has the address of its binary there, and owns a count of it.
         unsafe {
             match Header::from_word(*object).kind() {
                 Kind::HeapBits => object.add(2).cast(),

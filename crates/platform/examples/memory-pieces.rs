@@ -1,6 +1,6 @@
-//! What a machine makes of work that is always the same: reads of resident memory at random, in pieces of some tens of microseconds, by the thread's processor
-//! clock. What takes long here takes long in a collector's slices too, and is nobody's fault but the machine's (interrupts, a hypervisor's page tables).
-//! Arguments: megabytes, seconds.
+//! What a machine makes of work that is always the same: reads of resident memory at random, in pieces of some tens of
+//! microseconds, by the thread's processor clock. What takes long here takes long in a collector's slices too, and is
+//! nobody's fault but the machine's (interrupts, a hypervisor's page tables). Arguments: megabytes, seconds.
 
 use std::hint::black_box;
 

@@ -1,5 +1,5 @@
-//! The allocator of the machine: another one, and what happens when that has nothing left. Who asked cannot be told, so the machine ends
-//! with a dump there and then, but for those that have said that they can do without.
+//! The allocator of the machine: another one, and what happens when that has nothing left. Who asked cannot be told, so
+//! the machine ends with a dump there and then, but for those that have said that they can do without.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::cell::Cell;
@@ -11,7 +11,8 @@ thread_local! {
     static MAY_FAIL: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs `work`, in which the lack of memory is seen as whatever its callee makes of a failed allocation, and does not end the machine.
+/// Runs `work`, in which the lack of memory is seen as whatever its callee makes of a failed allocation, and does not
+/// end the machine.
 pub fn may_fail<T>(work: impl FnOnce() -> T) -> T {
     let before = MAY_FAIL.replace(true);
     let result = work();

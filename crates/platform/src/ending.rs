@@ -12,8 +12,8 @@ use crate::Reservation;
 pub struct Hooks {
     /// Puts right what others will use afterwards, such as the terminal. May be called at any point, more than once.
     pub restore: fn(),
-    /// Writes down what the machine was doing, for an end that nobody wanted: gets the reason, and whether processes can be read
-    /// for certain: no collection is in the middle of its work, and none will begin.
+    /// Writes down what the machine was doing, for an end that nobody wanted: gets the reason, and whether processes
+    /// can be read for certain: no collection is in the middle of its work, and none will begin.
     pub dump: fn(&str, bool),
 }
 
@@ -63,8 +63,8 @@ pub fn crash(slogan: &str) -> ! {
     leave(1)
 }
 
-/// Ends the machine by the signal `SIGABRT`, because what it relies on does not hold: no program can end with this status by itself.
-/// Says why and writes a dump first. Of several threads that call this, one is heard.
+/// Ends the machine by the signal `SIGABRT`, because what it relies on does not hold: no program can end with this
+/// status by itself. Says why and writes a dump first. Of several threads that call this, one is heard.
 pub fn crash_broken(slogan: &str) -> ! {
     if is_first_to_crash() {
         end_soon();
@@ -93,7 +93,8 @@ fn end_soon() {
     unsafe { libc::alarm(DUMP_SECONDS) };
 }
 
-/// Ends the machine as [`crash`] does, because there are no `bytes` for what is named `kind`. What was set aside is given back first.
+/// Ends the machine as [`crash`] does, because there are no `bytes` for what is named `kind`. What was set aside is
+/// given back first.
 pub fn crash_for_want_of_memory(kind: &str, bytes: usize) -> ! {
     if !is_first_to_crash() {
         std::thread::sleep(Duration::from_secs(DUMP_SECONDS.into()));

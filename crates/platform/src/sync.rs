@@ -1,5 +1,5 @@
-//! Locks and atomics of the parts that are model-checked: parking_lot's and the standard ones; under `--cfg loom` those of
-//! the model checker in parking_lot's form, so that a model runs the code itself.
+//! Locks and atomics of the parts that are model-checked: parking_lot's and the standard ones; under `--cfg loom` those
+//! of the model checker in parking_lot's form, so that a model runs the code itself.
 
 #[cfg(loom)]
 pub use loom::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};

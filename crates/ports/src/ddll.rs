@@ -54,7 +54,8 @@ fn read_tell(term: Term) -> Option<Tell> {
     }
 }
 
-/// Options of loading: whether to kill ports, when to be told, and whether to load again even if others have asked for it.
+/// Options of loading: whether to kill ports, when to be told, and whether to load again even if others have asked for
+/// it.
 fn load_options(list: Term) -> Option<(bool, Tell, Option<Tell>)> {
     let (mut kills_ports, mut tell, mut reload) = (false, Tell::Never, None);
     for option in elements(list)? {

@@ -1,5 +1,5 @@
-//! What tracing and profiling tell a port while the thread works for a port, perhaps for the same: it is written when that work
-//! is done and its lock given back.
+//! What tracing and profiling tell a port while the thread works for a port, perhaps for the same: it is written when
+//! that work is done and its lock given back.
 
 use std::cell::{Cell, RefCell};
 
@@ -16,7 +16,8 @@ thread_local! {
 /// Lasts as long as the thread works for a port.
 pub struct Work(());
 
-/// The thread begins to work for a port; to be called before its lock is taken, so that the end comes after it is given back.
+/// The thread begins to work for a port; to be called before its lock is taken, so that the end comes after it is given
+/// back.
 pub fn begin() -> Work {
     DEPTH.set(DEPTH.get() + 1);
     Work(())
@@ -28,7 +29,8 @@ impl Drop for Work {
         if DEPTH.get() > 0 {
             return;
         }
-        // Writing may leave something to be written, but nothing that this thread does for a tracer is told to it without end.
+        // Writing may leave something to be written, but nothing that this thread does for a tracer is told to it
+        // without end.
         for (port, bytes) in WAITING.take() {
             if let Some(port) = table::find(port) {
                 commands::write(&port, port.connected(), bytes);

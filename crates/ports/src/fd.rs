@@ -1,5 +1,5 @@
-//! `{fd, In, Out}`: file descriptors that are open already, and are not closed when the port ends; and files that are opened
-//! by their names alone.
+//! `{fd, In, Out}`: file descriptors that are open already, and are not closed when the port ends; and files that are
+//! opened by their names alone.
 
 use std::ffi::OsStr;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};

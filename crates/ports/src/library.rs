@@ -1,5 +1,6 @@
-//! Drivers that OTP keeps in files of their own, and loads when they are asked for (`erl_ddll`). Those that the machine has are
-//! built in, and count as loaded from when a process asks for them until all such processes have given them back.
+//! Drivers that OTP keeps in files of their own, and loads when they are asked for (`erl_ddll`). Those that the machine
+//! has are built in, and count as loaded from when a process asks for them until all such processes have given them
+//! back.
 
 use std::sync::LazyLock;
 
@@ -101,7 +102,8 @@ pub fn tell(watcher: &Watcher, is_up: bool, driver: &str, status: &str) {
     crate::port::send(watcher.pid, message);
 }
 
-/// Begins to give a driver back, or to load it again: its ports are closed if that is wished; it is done with the last of them.
+/// Begins to give a driver back, or to load it again: its ports are closed if that is wished; it is done with the last
+/// of them.
 pub fn begin(driver: &'static str, then: Then, kill_ports: bool) {
     let kills = with(|all| {
         let Some(library) = all.iter_mut().find(|library| library.name == driver) else { return false };

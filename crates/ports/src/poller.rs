@@ -1,5 +1,5 @@
-//! Waits for file descriptors, of ports and of whoever else has to wait for some. Schedulers that have nothing to run do
-//! that, one at a time ([`poll_by_schedulers`]); a thread of its own does where there are none.
+//! Waits for file descriptors, of ports and of whoever else has to wait for some. Schedulers that have nothing to run
+//! do that, one at a time ([`poll_by_schedulers`]); a thread of its own does where there are none.
 
 use std::collections::{BTreeMap, HashMap};
 use std::mem::MaybeUninit;
@@ -140,8 +140,8 @@ pub fn is_needed() -> bool {
     NEEDED.load(Ordering::Relaxed)
 }
 
-/// Waits until a descriptor is ready, a timer is due, [`interrupt`] was called, or so much time has passed; whether there
-/// is something to [`tell`].
+/// Waits until a descriptor is ready, a timer is due, [`interrupt`] was called, or so much time has passed; whether
+/// there is something to [`tell`].
 pub fn wait(limit: Duration) -> bool {
     poller().is_some_and(|poller| poller.wait(Some(limit)))
 }

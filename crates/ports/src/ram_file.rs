@@ -1,5 +1,5 @@
-//! `ram_file_drv`: a file in memory, for OTP's module `ram_file`. A command is an operation's byte and its operands; the
-//! answer, a message to the owner, a byte that says which kind it is and what belongs to that.
+//! `ram_file_drv`: a file in memory, for OTP's module `ram_file`. A command is an operation's byte and its operands;
+//! the answer, a message to the owner, a byte that says which kind it is and what belongs to that.
 
 use atoll_platform::allocator::may_fail;
 use rustix::io::Errno;

@@ -1,5 +1,5 @@
-//! `trace_file_drv`: writes what tracing tells to a file, or to a number of files in turn. A record is a byte 0, its length
-//! as 4 bytes, and a term in the external format.
+//! `trace_file_drv`: writes what tracing tells to a file, or to a number of files in turn. A record is a byte 0, its
+//! length as 4 bytes, and a term in the external format.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};

@@ -7,8 +7,9 @@ const WORK: u8 = 1;
 /// Bits for sets of timers.
 const SET_BITS: usize = 7;
 
-/// A thread notes something here after it has done it, and then looks whether the process is in the table still. The end of the process
-/// looks here after the process has left the table. So one of them sees the other: sequentially consistent fences stand between.
+/// A thread notes something here after it has done it, and then looks whether the process is in the table still. The
+/// end of the process looks here after the process has left the table. So one of them sees the other: sequentially
+/// consistent fences stand between.
 #[derive(Debug, Default)]
 pub struct AtEnd(AtomicU8);
 

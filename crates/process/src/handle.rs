@@ -226,7 +226,8 @@ fn take_term(own: &mut Own, fragment: NonNull<Fragment>) -> Term {
     term
 }
 
-/// An exit signal: `{'EXIT', From, Reason}`. `explicit` when it came from `exit/2`. Returns whether the fragment was used.
+/// An exit signal: `{'EXIT', From, Reason}`. `explicit` when it came from `exit/2`. Returns whether the fragment was
+/// used.
 fn exit_signal(pid: Term, own: &mut Own, fragment: NonNull<Fragment>, mark: Mark, explicit: bool) -> (Fate, bool) {
     // SAFETY: the fragment is ours.
     let message = unsafe { fragment.as_ref() }.term;
@@ -338,8 +339,8 @@ pub fn kill_signal(to: Term) -> NonNull<Fragment> {
 }
 
 /// Processes whose stacks hold a code address, a return address among them, for which `inside` holds. The world is
-/// stopped meanwhile. If another thread stops it at the same time, and collects, it goes first: the caller uses no term with a pointer
-/// that it had before, its arguments among them.
+/// stopped meanwhile. If another thread stops it at the same time, and collects, it goes first: the caller uses no term
+/// with a pointer that it had before, its arguments among them.
 pub fn processes_inside(asker: Option<&mut Own>, inside: impl Fn(*const Word) -> bool) -> Vec<Term> {
     let mut found = Vec::new();
     Stopped::by(asker).each(|process, own| {

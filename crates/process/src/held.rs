@@ -5,8 +5,8 @@
 //! * claiming a process that waits ([`Process::claim`]), as a thread that is in the world ([`Presence`]);
 //! * a stopped world ([`Stopped`]), in which no other thread is.
 //!
-//! A thread that stops the world has often a process of its own, and may have to wait until another thread that does the
-//! same has finished. It lends its process to the stopped world meanwhile ([`Lent`]); visitors reach it through the
+//! A thread that stops the world has often a process of its own, and may have to wait until another thread that does
+//! the same has finished. It lends its process to the stopped world meanwhile ([`Lent`]); visitors reach it through the
 //! reference that the thread gave away, and by no other way.
 
 use std::marker::PhantomData;
@@ -68,7 +68,8 @@ impl DerefMut for Held<'_> {
     }
 }
 
-/// A process that wants to run: it is in a run queue, or on its way into one. There is one of these for a process at most.
+/// A process that wants to run: it is in a run queue, or on its way into one. There is one of these for a process at
+/// most.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use = "a process that is in no run queue never runs"]
 pub struct Queued(NonNull<Process>);
@@ -126,8 +127,8 @@ impl Running {
     /// What belongs to the process.
     #[inline]
     pub fn held(&mut self) -> Held<'_> {
-        // SAFETY: this thread runs the process, and is in the world. When it lets others stop the world, it lends them this
-        // reference.
+        // SAFETY: this thread runs the process, and is in the world. When it lets others stop the world, it lends them
+        // this reference.
         unsafe { Held::of(self.process()) }
     }
 

@@ -30,7 +30,8 @@ pub fn return_address(word: Term) -> Option<*const Word> {
     (word.is_header() && !word.is_none()).then_some(word.word() as *const Word)
 }
 
-/// Calls `visit` with the words of the stack, newest first, until it returns false: terms, return addresses, catch marks.
+/// Calls `visit` with the words of the stack, newest first, until it returns false: terms, return addresses, catch
+/// marks.
 pub fn each_stack_word(own: &Own, visit: &mut dyn FnMut(Term) -> bool) {
     let reader = own.mutator.stack_reader();
     let mut word = own.mutator.stack.cast_const();
@@ -52,8 +53,9 @@ pub fn messages(own: &mut Own) -> Vec<Term> {
     terms
 }
 
-/// The term of a message that others are told of, on the heap of the process that has it and runs. What lies in its fragment still may
-/// leave it at any time, so that is copied, as from no process: on a shared heap, what a process sends is not.
+/// The term of a message that others are told of, on the heap of the process that has it and runs. What lies in its
+/// fragment still may leave it at any time, so that is copied, as from no process: on a shared heap, what a process
+/// sends is not.
 pub fn shown(mutator: &mut Mutator, message: &Fragment) -> Term {
     if message.used() == 0 {
         return message.term;

@@ -8,7 +8,8 @@
 //! `receive` looks at messages from `save` on; taking one, or a timeout, puts `save` back to the first. Messages
 //! before `save` have been looked at, so their terms may lie on the process's heap: they are roots.
 //!
-//! A collector may visit the messages in portions. The architecture hears of those that are looked at, or taken, meanwhile.
+//! A collector may visit the messages in portions. The architecture hears of those that are looked at, or taken,
+//! meanwhile.
 
 use std::ptr::NonNull;
 
@@ -127,7 +128,8 @@ impl Mailbox {
         self.length += 1;
     }
 
-    /// The message has moved. Not in the order of the mailbox, so that finding them costs nothing for those that have not.
+    /// The message has moved. Not in the order of the mailbox, so that finding them costs nothing for those that have
+    /// not.
     #[inline]
     fn link_moved(&mut self, message: NonNull<Fragment>) {
         // SAFETY: both messages are in the mailbox, have moved and have room for the links.
@@ -337,7 +339,8 @@ impl Mailbox {
         }
     }
 
-    /// Visits those that have moved to the heap, the last first: they alone are its roots. In most mailboxes there are none.
+    /// Visits those that have moved to the heap, the last first: they alone are its roots. In most mailboxes there are
+    /// none.
     pub fn each_moved(&self, mut visit: impl FnMut(&mut Fragment)) {
         let mut at = self.moved;
         while !at.is_null() {

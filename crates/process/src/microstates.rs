@@ -1,5 +1,5 @@
-//! What schedulers spend their time with (`msacc`), measured only while it is asked for; until then, each place that changes what a
-//! scheduler does looks at one switch.
+//! What schedulers spend their time with (`msacc`), measured only while it is asked for; until then, each place that
+//! changes what a scheduler does looks at one switch.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};

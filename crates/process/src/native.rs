@@ -30,7 +30,8 @@ pub enum Interrupt {
     Raise(Exception),
     /// Go on in this function, with these arguments, as a tail call.
     Call(&'static Export, Vec<Term>),
-    /// As [`Interrupt::Call`], of a function that cannot exist: module, function, and the list of more than 255 arguments.
+    /// As [`Interrupt::Call`], of a function that cannot exist: module, function, and the list of more than 255
+    /// arguments.
     CallUndefined(Term, Term, Term),
     /// Go on in this fun, as a tail call.
     CallFun(Term, Vec<Term>),

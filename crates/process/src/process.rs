@@ -115,7 +115,8 @@ pub enum WaitState {
     None,
     /// The timer with this wait's number runs.
     Running,
-    /// There is no timer: the time is `infinity`. It is asked for once, as its register is not kept while the process waits.
+    /// There is no timer: the time is `infinity`. It is asked for once, as its register is not kept while the process
+    /// waits.
     Forever,
     /// The time has come.
     Expired,
@@ -241,7 +242,8 @@ impl Process {
         }
     }
 
-    /// Where what belongs to the process is. Through this pointer it may be used by what `crate::held` gives permission alone.
+    /// Where what belongs to the process is. Through this pointer it may be used by what `crate::held` gives permission
+    /// alone.
     pub(crate) fn own_pointer(&self) -> *mut Own {
         self.own.get()
     }
@@ -275,7 +277,8 @@ impl Process {
         unsafe { &raw const (*self.own.get()).mutator }
     }
 
-    /// Shows what belongs to this process if it waits; false if it runs or is about to. What wakes it meanwhile is not lost.
+    /// Shows what belongs to this process if it waits; false if it runs or is about to. What wakes it meanwhile is not
+    /// lost.
     pub fn claim(&self, _presence: &Presence, look: impl FnOnce(Held<'_>)) -> bool {
         // SAFETY: the state is that of a process which this thread runs, and this thread is in the world.
         let look = || look(unsafe { Held::of(self) });
@@ -301,8 +304,9 @@ impl Own {
     /// The heap has reached its limit; [`crate::watch::collect`] does what is to be done then.
     ///
     /// # Safety
-    /// This thread runs the process. Its stack, what is its own and `live` are all the terms of it that anybody holds: others are stale
-    /// afterwards. So built-in functions cannot collect; they ask for it with [`crate::Interrupt::Collect`]:
+    /// This thread runs the process. Its stack, what is its own and `live` are all the terms of it that anybody holds:
+    /// others are stale afterwards. So built-in functions cannot collect; they ask for it with
+    /// [`crate::Interrupt::Collect`]:
     ///
     /// ```compile_fail,E0133
     /// fn built_in(caller: &mut atoll_process::Caller<'_>, arguments: &[atoll_term::Term]) -> atoll_process::Outcome {

@@ -1,5 +1,5 @@
-//! Who is told when processes, ports and schedulers have something to do (`erlang:system_profile`). While nobody is, each place
-//! that could tell looks at one switch.
+//! Who is told when processes, ports and schedulers have something to do (`erlang:system_profile`). While nobody is,
+//! each place that could tell looks at one switch.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,7 +22,8 @@ pub struct Profile {
     pub ports: bool,
     /// Schedulers that find something to run, and those that find nothing.
     pub schedulers: bool,
-    /// A process that calls a port is not to count as runnable meanwhile. Kept, but nothing is told: it works for the port itself.
+    /// A process that calls a port is not to count as runnable meanwhile. Kept, but nothing is told: it works for the
+    /// port itself.
     pub exclusive: bool,
     /// How times are told: one of the flags of [`tracing`].
     pub time: u32,

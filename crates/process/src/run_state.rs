@@ -75,8 +75,8 @@ impl RunState {
         }
     }
 
-    /// Takes a process that waits, as a scheduler that runs it would, visits it and gives it back; false if it does not wait. `enqueue` puts it
-    /// into a run queue if it was woken meanwhile.
+    /// Takes a process that waits, as a scheduler that runs it would, visits it and gives it back; false if it does not
+    /// wait. `enqueue` puts it into a run queue if it was woken meanwhile.
     pub fn claim(&self, visit: impl FnOnce(), enqueue: impl FnOnce()) -> bool {
         if self.0.compare_exchange(state::IDLE, state::RUNNING, Ordering::AcqRel, Ordering::Acquire).is_err() {
             return false;
@@ -233,7 +233,8 @@ mod loom_model {
         });
     }
 
-    /// A process whose roots are found once in a cycle: by the collector, which claims it while it waits, or by the scheduler that runs it next.
+    /// A process whose roots are found once in a cycle: by the collector, which claims it while it waits, or by the
+    /// scheduler that runs it next.
     struct Rooted {
         small: Small,
         cycle: AtomicU32,
@@ -300,8 +301,8 @@ mod loom_model {
         }
     }
 
-    /// The collector claims while a scheduler runs the process and a signal arrives: the roots are found once, by one of the two, and
-    /// the signal is taken.
+    /// The collector claims while a scheduler runs the process and a signal arrives: the roots are found once, by one
+    /// of the two, and the signal is taken.
     #[test]
     fn roots_are_found_once_and_no_wake_up_is_lost() {
         model(|| {

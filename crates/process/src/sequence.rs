@@ -1,5 +1,6 @@
-//! Sequential tracing (`seq_trace`): a token that a process hands on with what it sends. A process without one looks at the switches
-//! that tracing has anyway ([`crate::Flags::traced`]), and at [`crate::Flags::sequenced`] when it takes a message out of its mailbox.
+//! Sequential tracing (`seq_trace`): a token that a process hands on with what it sends. A process without one looks at
+//! the switches that tracing has anyway ([`crate::Flags::traced`]), and at [`crate::Flags::sequenced`] when it takes a
+//! message out of its mailbox.
 
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -125,8 +126,8 @@ impl Sequence {
         self.token.get_or_insert_with(|| Token { flags: 0, label, serial: 0, from: pid, last })
     }
 
-    /// Sets a part of the token of `pid`, which is made if there is none: what it was before. `None` if there is no such part, or
-    /// this is no value for it.
+    /// Sets a part of the token of `pid`, which is made if there is none: what it was before. `None` if there is no
+    /// such part, or this is no value for it.
     pub fn set(&mut self, pid: Term, heap: &mut Mutator, item: Term, value: Term) -> Option<Term> {
         if let Some(flag) = flag(item) {
             let on = match value {

@@ -12,7 +12,8 @@ use crate::sequence::Mark;
 /// Body of a signal that is not a plain message. Terms in it are immediate or stand in the fragment's `term`.
 #[derive(Clone, Debug)]
 pub enum Signal {
-    /// A message that does something to the token of its receiver: see [`crate::sequence`]. The fragment's term is the message.
+    /// A message that does something to the token of its receiver: see [`crate::sequence`]. The fragment's term is the
+    /// message.
     Message {
         /// What it does.
         mark: Mark,

@@ -23,8 +23,8 @@ use crate::timers::{Action, Timers};
 pub trait Schedule: Sync {
     /// Puts a process into a run queue.
     fn enqueue(&self, process: Queued);
-    /// The same for a process that was woken by a signal that is no message: it acts on it with at least the priority of the process
-    /// that runs on this thread, so that nobody of a priority in between holds up the answer.
+    /// The same for a process that was woken by a signal that is no message: it acts on it with at least the priority
+    /// of the process that runs on this thread, so that nobody of a priority in between holds up the answer.
     fn enqueue_for_signal(&self, process: Queued) {
         self.enqueue(process);
     }
@@ -52,8 +52,8 @@ pub trait Schedule: Sync {
         let _ = on;
         false
     }
-    /// For each scheduler the nanoseconds in which it had work and all nanoseconds, since they are measured; nothing if they
-    /// are not.
+    /// For each scheduler the nanoseconds in which it had work and all nanoseconds, since they are measured; nothing if
+    /// they are not.
     fn wall_time(&self) -> Option<Vec<(i64, i64)>> {
         None
     }
@@ -202,8 +202,9 @@ impl System {
         }
     }
 
-    /// Sends the end of a monitor, which changes nothing before the receiver runs anyway: it is not woken for that. A server that
-    /// has answered a call would otherwise run once more, and stand in a run queue before what its client starts next.
+    /// Sends the end of a monitor, which changes nothing before the receiver runs anyway: it is not woken for that. A
+    /// server that has answered a call would otherwise run once more, and stand in a run queue before what its client
+    /// starts next.
     pub fn end_monitor(&self, pid: Term, fragment: NonNull<Fragment>) {
         let left = self.table.with(pid, |process| {
             process.inbox.push(fragment)?;
@@ -281,7 +282,8 @@ impl System {
         }
     }
 
-    /// Sends a message to a pid or a registered name at a time (monotonic nanoseconds). It is forgotten when the process of a pid ends.
+    /// Sends a message to a pid or a registered name at a time (monotonic nanoseconds). It is forgotten when the
+    /// process of a pid ends.
     pub fn send_at(&self, due: i64, destination: Term, fragment: NonNull<Fragment>, reference: ReferenceId) {
         let set = self.schedule().current();
         self.timers.start(set, due, Action::Message { destination, fragment, reference });
@@ -289,8 +291,9 @@ impl System {
             return;
         }
         let is_known = self.table.with(destination, |process| process.at_end.note_timer(set)).is_some();
-        // Either the process's end, which looks at its sets after it has left the table, finds the timer in this one, or this sees that
-        // the process has left. That is so if another thread has noted the set before, too: it may not have looked yet.
+        // Either the process's end, which looks at its sets after it has left the table, finds the timer in this one,
+        // or this sees that the process has left. That is so if another thread has noted the set before, too: it may
+        // not have looked yet.
         fence(Ordering::SeqCst);
         let is_kept = is_known && self.table.contains(destination);
         if !is_kept && let Some((_, fragment)) = self.timers.cancel_reference(reference) {

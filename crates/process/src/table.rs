@@ -53,8 +53,9 @@ impl Slots {
 /// Keeps what is found in the table valid on this thread; finding something costs less meanwhile.
 pub struct Pinned(#[expect(dead_code, reason = "held for its end")] crossbeam_epoch::Guard);
 
-/// Nothing that leaves the table is freed from now on until the end of what this gives, so it is to be held for a short time. What left it long
-/// ago is freed now: the library does so by itself at every 128th pin only, which is too seldom for pins that are held.
+/// Nothing that leaves the table is freed from now on until the end of what this gives, so it is to be held for a short
+/// time. What left it long ago is freed now: the library does so by itself at every 128th pin only, which is too seldom
+/// for pins that are held.
 #[inline]
 pub fn pin() -> Pinned {
     let guard = crossbeam_epoch::pin();
@@ -75,8 +76,8 @@ pub struct ProcessTable {
     spawned: AtomicUsize,
 }
 
-/// Which places of a table are taken. Pids count up, and the lowest bits of a pid are its place: a place is used again when all
-/// behind it have had their turn, and no two processes ever have the same pid.
+/// Which places of a table are taken. Pids count up, and the lowest bits of a pid are its place: a place is used again
+/// when all behind it have had their turn, and no two processes ever have the same pid.
 #[derive(Default)]
 struct Places {
     /// A bit for each place; what is not there yet is free.
@@ -261,8 +262,8 @@ impl ProcessTable {
         self.each_from(0, usize::MAX, visit);
     }
 
-    /// Calls `visit` with the processes in up to `most` places of the table from `from` on. Returns where to go on, `None` at the
-    /// end.
+    /// Calls `visit` with the processes in up to `most` places of the table from `from` on. Returns where to go on,
+    /// `None` at the end.
     pub fn each_from(&self, from: usize, most: usize, mut visit: impl FnMut(&Process)) -> Option<usize> {
         let (top, end, taken) = {
             let places = self.places.lock();

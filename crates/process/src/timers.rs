@@ -138,7 +138,8 @@ impl Timers {
         }
     }
 
-    /// Stops the timer of a reference; returns the time when it would have come, and its message, if it has not come yet.
+    /// Stops the timer of a reference; returns the time when it would have come, and its message, if it has not come
+    /// yet.
     pub fn cancel_reference(&self, reference: ReferenceId) -> Option<(i64, NonNull<Fragment>)> {
         let place = *self.references.lock().get(&reference)?;
         let action = self.shard_of(place.1).set.lock().remove(place)?;
@@ -216,7 +217,8 @@ impl Timers {
         }
     }
 
-    /// Visits messages that are to be sent, from a place on: those of so many timers of one set at most. Where to go on.
+    /// Visits messages that are to be sent, from a place on: those of so many timers of one set at most. Where to go
+    /// on.
     pub fn each_message(
         &self,
         from: KeptPlace,

@@ -173,7 +173,8 @@ fn message(pid: Term, heap: &mut impl Build, tracing: Tracing, event: Term, part
     heap.tuple(&elements)
 }
 
-/// Gives a tracer, which is a process or a port, a message that lies on this heap, or on no process's. Whether it is there.
+/// Gives a tracer, which is a process or a port, a message that lies on this heap, or on no process's. Whether it is
+/// there.
 pub fn post(tracer: Term, heap: Option<&mut Mutator>, message: Term) -> bool {
     let system = System::get();
     if tracer.is_local_port() {
@@ -201,8 +202,9 @@ pub(crate) fn name(text: &str) -> Term {
     atoms::atom(text).unwrap_or(atoms::UNDEFINED)
 }
 
-/// Whether a message that is sent or received is told: nothing if it is not; otherwise what its trace message ends with, if anything.
-/// Gets the process, which of the two it is ([`SEND`] or [`RECEIVE`]), and what the message would tell, with who has sent a received one.
+/// Whether a message that is sent or received is told: nothing if it is not; otherwise what its trace message ends
+/// with, if anything. Gets the process, which of the two it is ([`SEND`] or [`RECEIVE`]), and what the message would
+/// tell, with who has sent a received one.
 pub type Choice = fn(Term, &mut Own, u32, &[Term]) -> Option<Option<Term>>;
 
 static CHOICE: OnceLock<Choice> = OnceLock::new();
@@ -270,7 +272,8 @@ fn chosen_event(pid: Term, own: &mut Own, wanted: u32, event: &str, (parts, look
     }
 }
 
-/// The tracing of a process that this one spawns, and links to if `linked`, if it is to be traced as this one is itself.
+/// The tracing of a process that this one spawns, and links to if `linked`, if it is to be traced as this one is
+/// itself.
 pub fn inherited(own: &mut Own, linked: bool) -> Option<Tracing> {
     let tracing = own.tracing()?;
     let link = |flags: u32| if linked { flags } else { 0 };

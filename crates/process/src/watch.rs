@@ -1,5 +1,5 @@
-//! Who is told of long collections, large heaps and long time slices (`erlang:system_monitor`), and of every collection of a
-//! traced process. While nobody is, each place that could tell looks at one switch.
+//! Who is told of long collections, large heaps and long time slices (`erlang:system_monitor`), and of every collection
+//! of a traced process. While nobody is, each place that could tell looks at one switch.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -72,8 +72,8 @@ pub unsafe fn collect(pid: Term, own: &mut Own, request: Collection, live: &mut 
     collected.or_else(|full| unsafe { limit_reached(full, pid, own, request, live) })
 }
 
-/// Writes to the log that a process has reached its `max_heap_size`: pid, the process, and the figures of `garbage_collection_info`
-/// in this heap.
+/// Writes to the log that a process has reached its `max_heap_size`: pid, the process, and the figures of
+/// `garbage_collection_info` in this heap.
 pub type LimitReport = fn(Term, &Own, Term, ScratchHeap);
 
 static LIMIT_REPORT: OnceLock<LimitReport> = OnceLock::new();
@@ -153,8 +153,8 @@ unsafe fn collect_and_tell(pid: Term, own: &mut Own, request: Collection, live: 
     Ok(())
 }
 
-/// Tells of a time slice that began at this time of the monotonic clock, if it was long. `place` gives the function in which the
-/// process was, as a term, before the slice (false) and after it.
+/// Tells of a time slice that began at this time of the monotonic clock, if it was long. `place` gives the function in
+/// which the process was, as a term, before the slice (false) and after it.
 pub fn slice_ended(pid: Term, started: i64, place: impl Fn(&mut ScratchHeap, bool) -> Term) {
     let time = milliseconds_since(started);
     let Some(watch) = watch().filter(|watch| watch.pid != pid) else { return };

@@ -10,7 +10,8 @@ pub enum Loading {
     Done,
     /// There is none, or it could not be loaded.
     Failed,
-    /// Its `on_load` function has to run first. This function of module, name and arguments waits for that, and goes on with the call.
+    /// Its `on_load` function has to run first. This function of module, name and arguments waits for that, and goes on
+    /// with the call.
     Waits(&'static Export),
 }
 

@@ -84,8 +84,8 @@ unsafe fn interpreted(
     }
 }
 
-/// Tells of a call, and sees to it that its return is noticed if need be. Heap top, stack pointer and whether the function is
-/// interpreted, or nothing if the process has reached its maximum heap size.
+/// Tells of a call, and sees to it that its return is noticed if need be. Heap top, stack pointer and whether the
+/// function is interpreted, or nothing if the process has reached its maximum heap size.
 #[cold]
 #[inline(never)]
 unsafe fn called(point: Breakpoint, hp: *mut Word, e: *mut Word, c: *mut Core) -> Option<(*mut Word, *mut Word, bool)> {

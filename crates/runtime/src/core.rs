@@ -48,7 +48,8 @@ pub struct Core {
     pub own: *mut Own,
     /// The process.
     pub process: *const Process,
-    /// The window of the thread that runs this. Thread-local memory is found by a call, for which a handler would save its registers.
+    /// The window of the thread that runs this. Thread-local memory is found by a call, for which a handler would save
+    /// its registers.
     pub window: *const BuildWindow,
     /// Live registers of the function that [`crate::pause::enter`] could not enter.
     pub live: Word,

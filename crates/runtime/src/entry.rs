@@ -1,5 +1,5 @@
-//! Code of the machine's own that every engine calls by its address: where processes start and end, and what stands at the
-//! address of a function that has no code.
+//! Code of the machine's own that every engine calls by its address: where processes start and end, and what stands at
+//! the address of a function that has no code.
 
 use std::sync::atomic::Ordering;
 

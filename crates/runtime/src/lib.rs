@@ -1,14 +1,16 @@
-//! What engines share while a process runs. An engine translates code and runs its instructions; everything that is not the
-//! meaning of one instruction is here, once for all engines.
+//! What engines share while a process runs. An engine translates code and runs its instructions; everything that is not
+//! the meaning of one instruction is here, once for all engines.
 //!
-//! A code address is the address of a word that holds a [`core::Handler`]: the function that goes on there. Operands may follow
-//! it. Return addresses, catch marks, the addresses of exports and funs and where a waiting process goes on are all of this
-//! kind, so the code of one engine calls, returns to and raises into that of another without knowing it.
+//! A code address is the address of a word that holds a [`core::Handler`]: the function that goes on there. Operands
+//! may follow it. Return addresses, catch marks, the addresses of exports and funs and where a waiting process goes on
+//! are all of this kind, so the code of one engine calls, returns to and raises into that of another without knowing
+//! it.
 //!
 //! * [`core`]: registers and links of a running process, how code is entered
 //! * [`slice`]: one time slice of one process
 //! * [`pause`]: where a slice ends, and where a collection moves what registers refer to
-//! * [`target`], [`entry`], [`stubs`]: funs and `apply`, code of the machine's own, what stands for functions without code
+//! * [`target`], [`entry`], [`stubs`]: funs and `apply`, code of the machine's own, what stands for functions without
+//!   code
 //! * [`built_in`]: calls of built-in functions, and their interrupts
 //! * [`receive`]: signals, messages, timeouts
 //! * [`raise`], [`trace`], [`report`]: exceptions, stack traces, processes that end by them

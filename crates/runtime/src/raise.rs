@@ -215,8 +215,8 @@ unsafe fn unwind(
     }
 }
 
-/// Ends the `catch` whose mark is, or was, at `slot`: X0 is its value then. After an exception X0 is no term, and X1 to X3 are class,
-/// reason and raw trace. The heap top then.
+/// Ends the `catch` whose mark is, or was, at `slot`: X0 is its value then. After an exception X0 is no term, and X1 to
+/// X3 are class, reason and raw trace. The heap top then.
 ///
 /// # Safety
 /// A process runs on this core, on whose stack the slot lies.
@@ -277,7 +277,8 @@ fn explicit_top(exception: &Exception, top: Term, at: Option<*const Word>, appli
         return top;
     }
     let Some(frame) = at.and_then(atoll_code::frame_of) else { return top };
-    // A function that applied `error` as its last act is not on the stack any more: its arguments are not those of another.
+    // A function that applied `error` as its last act is not on the stack any more: its arguments are not those of
+    // another.
     let length = atoll_operations::list::elements(exception.arguments).map(|elements| elements.len());
     if applied && length != Some(usize::from(frame.arity)) {
         return top;

@@ -62,7 +62,8 @@ pub unsafe fn look_at_message(c: *mut Core) -> Term {
     }
 }
 
-/// Takes the current message, whose term a register has, out of the mailbox, and forgets the timeout; heap top and reductions then.
+/// Takes the current message, whose term a register has, out of the mailbox, and forgets the timeout; heap top and
+/// reductions then.
 #[inline(always)]
 pub unsafe fn take_message(mut hp: *mut Word, e: *mut Word, mut reds: i64, c: *mut Core) -> (*mut Word, i64) {
     // SAFETY: the process runs on this core; what is taken out of the mailbox is ours.
@@ -124,7 +125,8 @@ pub enum Wait {
     NoTime,
 }
 
-/// Begins to wait for so many milliseconds, or goes on waiting: then the time is not looked at, as its register is not kept.
+/// Begins to wait for so many milliseconds, or goes on waiting: then the time is not looked at, as its register is not
+/// kept.
 #[inline(always)]
 pub unsafe fn wait_for(time: Term, c: *mut Core) -> Wait {
     // SAFETY: the process runs on this core.

@@ -100,7 +100,8 @@ pub fn untraced_body(export: &'static Export) -> *const Word {
     *MADE.lock().entry(key).or_insert_with(|| code(built_in::built_in_body, &operands()) as usize) as *const Word
 }
 
-/// The built-in function that a process will call again when it goes on at this address, which is that of an instruction.
+/// The built-in function that a process will call again when it goes on at this address, which is that of an
+/// instruction.
 pub unsafe fn built_in_at(address: *const Word) -> Option<&'static Export> {
     // SAFETY: a process goes on at an instruction, whose first word is its handler; this one has three operands, of
     // which the last is an export.

@@ -13,10 +13,10 @@ pub const MOST_ARGUMENTS: usize = 255;
 /// Arguments with which a function can be applied: with more than [`MOST_ARGUMENTS`] it is undefined.
 pub const MOST_APPLIED: usize = X_REGISTERS - 1;
 
-/// Where to go to call `fun` with `arity` arguments; the live registers there are left in the core. Behind the arguments stand
-/// the fun's free variables, and behind them the fun itself: a fun without code needs itself ([`crate::entry::undefined_fun`]),
-/// and only live registers are kept when the time slice ends at the call. Null if it cannot be called; the exception is left in
-/// the core then.
+/// Where to go to call `fun` with `arity` arguments; the live registers there are left in the core. Behind the
+/// arguments stand the fun's free variables, and behind them the fun itself: a fun without code needs itself
+/// ([`crate::entry::undefined_fun`]), and only live registers are kept when the time slice ends at the call. Null if it
+/// cannot be called; the exception is left in the core then.
 pub unsafe fn fun_target(fun: Term, arity: usize, c: *mut Core) -> *const Word {
     // SAFETY: the process runs on this core.
     unsafe {
@@ -60,7 +60,8 @@ unsafe fn bad_arity(fun: Term, arity: usize, core: &mut Core) -> Exception {
 /// A process runs on this core, whose term `fun` is.
 #[inline(always)]
 pub unsafe fn local_target(fun: Term, arity: usize, c: *mut Core) -> Option<(*const Word, Word)> {
-    // SAFETY: a fun's first word holds its entry, and entries live for ever; the free variables stand behind its creator.
+    // SAFETY: a fun's first word holds its entry, and entries live for ever; the free variables stand behind its
+    // creator.
     unsafe {
         if fun.boxed_kind() != Some(Kind::Fun) {
             return None;

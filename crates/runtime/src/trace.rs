@@ -9,8 +9,8 @@ use atoll_heap::Mutator;
 use atoll_operations::Class;
 use atoll_term::{Build, Term, Word, atoms, map};
 
-/// A raw trace of the present stack. `at` is the address after the failing instruction, null if `top` stands for it. `within` is
-/// a function without code that was called in between, `NONE` if there is none.
+/// A raw trace of the present stack. `at` is the address after the failing instruction, null if `top` stands for it.
+/// `within` is a function without code that was called in between, `NONE` if there is none.
 ///
 /// # Safety
 /// `stack..base` are words of the stack of the process whose heap this is.

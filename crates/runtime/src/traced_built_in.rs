@@ -1,5 +1,5 @@
-//! Calls of built-in functions that are traced. These handlers stand in the place of those in `built_in.rs`, on the same
-//! operands, while a function has a breakpoint.
+//! Calls of built-in functions that are traced. These handlers stand in the place of those in `built_in.rs`, on the
+//! same operands, while a function has a breakpoint.
 
 use atoll_code::{Breakpoint, breakpoint_at, export_key};
 use atoll_process::{Caller, Interrupt};
@@ -76,7 +76,8 @@ unsafe fn noticed(
     reds: i64,
     c: *mut Core,
 ) -> Exit {
-    // SAFETY: the process runs on this core; the address to return to is on the stack, unless it is the next instruction.
+    // SAFETY: the process runs on this core; the address to return to is on the stack, unless it is the next
+    // instruction.
     unsafe {
         let core = &mut *c;
         core.swap_out(hp, e);

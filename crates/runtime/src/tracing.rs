@@ -12,8 +12,9 @@ use crate::stubs::{entry_points, stubs};
 
 /// What is done at calls and returns.
 pub struct Hooks {
-    /// A call: the arguments, the breakpoint, the address that the function returns to, and what the function keeps that
-    /// has called this one in its place (0: none). What is given back, if it is not 0, is kept until the function returns.
+    /// A call: the arguments, the breakpoint, the address that the function returns to, and what the function keeps
+    /// that has called this one in its place (0: none). What is given back, if it is not 0, is kept until the function
+    /// returns.
     pub called: fn(&mut Caller<'_>, &[Term], &Breakpoint, *const Word, u8) -> u8,
     /// A return with this value to this address; null if another traced function returns at once.
     pub returned: fn(&mut Caller<'_>, &'static TracedFunction, u8, Term, *const Word),

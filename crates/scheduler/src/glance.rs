@@ -1,15 +1,15 @@
-//! Glances of a sleeping scheduler at those that are awake. One that has a process in its queue, or a timer that is due, comes
-//! to it in a moment, unless the process that it runs has entered a function that takes long. One sleeper at a time wakes
-//! every now and then to see that: so nothing waits for much longer than two [`STEP`]s while a scheduler sleeps, and no
-//! sender has to wake a thread for each message.
+//! Glances of a sleeping scheduler at those that are awake. One that has a process in its queue, or a timer that is
+//! due, comes to it in a moment, unless the process that it runs has entered a function that takes long. One sleeper at
+//! a time wakes every now and then to see that: so nothing waits for much longer than two [`STEP`]s while a scheduler
+//! sleeps, and no sender has to wake a thread for each message.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Time between two glances.
 const STEP: Duration = Duration::from_micros(500);
-/// Glances at an idle machine after which there is nothing to look after: then a scheduler that makes a process runnable
-/// wakes another one, which begins anew.
+/// Glances at an idle machine after which there is nothing to look after: then a scheduler that makes a process
+/// runnable wakes another one, which begins anew.
 const IDLE_GLANCES: u32 = 20;
 /// Time between two glances then.
 const LONG_STEP: Duration = Duration::from_secs(1);
@@ -54,8 +54,8 @@ impl Glances<'_> {
         if self.idle < IDLE_GLANCES { STEP } else { LONG_STEP }
     }
 
-    /// A glance: whether a scheduler has kept something waiting since the last one without beginning a time slice. `is_idle`:
-    /// all sleep.
+    /// A glance: whether a scheduler has kept something waiting since the last one without beginning a time slice.
+    /// `is_idle`: all sleep.
     pub(crate) fn is_stuck(&mut self, is_idle: bool, seen: impl Iterator<Item = Progress>) -> bool {
         self.idle = if is_idle { self.idle + 1 } else { 0 };
         // Between the two a process may have become runnable; the next glance, a `STEP` later, sees it.

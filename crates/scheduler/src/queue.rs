@@ -76,8 +76,8 @@ impl RunQueue {
         self.length.load(Ordering::Relaxed)
     }
 
-    /// As [`RunQueue::len`], with an order among threads: this sees each process that was added before, and a thread that
-    /// adds one later sees what this thread did before. With plain loads, each could miss the other's write.
+    /// As [`RunQueue::len`], with an order among threads: this sees each process that was added before, and a thread
+    /// that adds one later sees what this thread did before. With plain loads, each could miss the other's write.
     pub fn len_in_order(&self) -> usize {
         let _queues = self.queues.lock();
         self.len()

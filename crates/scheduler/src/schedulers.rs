@@ -26,7 +26,8 @@ use crate::world::Gate;
 
 /// Native stack of a scheduler in bytes: addresses; memory is used as it is touched.
 const STACK_BYTES: usize = 256 << 20;
-/// Switches after which timers are looked at, if no process used its whole slice before, and no collector kept one for long.
+/// Switches after which timers are looked at, if no process used its whole slice before, and no collector kept one for
+/// long.
 const SWITCHES_PER_CLOCK: u32 = 16;
 /// How long a scheduler without work looks around before it sleeps.
 const LOOKS: u32 = 50;
@@ -66,8 +67,8 @@ pub trait Engine {
 pub trait Poll: Sync {
     /// Whether there is anything to wait for.
     fn is_needed(&self) -> bool;
-    /// Waits until something is ready, [`Poll::interrupt`] is called, or so much time has passed; whether something is to
-    /// be told. No term is touched.
+    /// Waits until something is ready, [`Poll::interrupt`] is called, or so much time has passed; whether something is
+    /// to be told. No term is touched.
     fn wait(&self, limit: Duration) -> bool;
     /// Tells whoever is concerned what was found ready.
     fn tell(&self);
@@ -388,8 +389,8 @@ impl Schedulers {
         charged(State::CheckIo, || turn.poll.wait(Duration::ZERO)).then_some(turn)
     }
 
-    /// Takes work from another queue, or sleeps until there is some. With the turn that comes back, what was found ready
-    /// is still to be told.
+    /// Takes work from another queue, or sleeps until there is some. With the turn that comes back, what was found
+    /// ready is still to be told.
     fn find_work(&self, index: usize) -> Option<Turn<'_>> {
         let own = &self.schedulers[index];
         let mut seen = self.progress();
@@ -484,7 +485,8 @@ impl Schedulers {
         turn
     }
 
-    /// Waits until it is woken, or for so long, or until another scheduler keeps something waiting; whether it was not woken.
+    /// Waits until it is woken, or for so long, or until another scheduler keeps something waiting; whether it was not
+    /// woken.
     fn wait(&self, own: &Scheduler, asleep: &mut MutexGuard<'_, Sleep>, limit: Duration) -> bool {
         let Some(mut glances) = self.glancer.take() else { return own.wake.wait_for(asleep, limit).timed_out() };
         let ends = clock::monotonic() + limit.as_nanos() as i64;

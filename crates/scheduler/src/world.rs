@@ -94,9 +94,9 @@ impl Gate {
         self.changed.notify_all();
     }
 
-    /// Returns when no other thread is in the world, with what this thread and those that wait here have lent. If another
-    /// thread is stopping it, this one waits for that first; and a thread that may be asked for all that belongs to a process
-    /// lets those go first that have lent a heap alone.
+    /// Returns when no other thread is in the world, with what this thread and those that wait here have lent. If
+    /// another thread is stopping it, this one waits for that first; and a thread that may be asked for all that
+    /// belongs to a process lets those go first that have lent a heap alone.
     pub fn stop(&self, lent: Option<Lent>) -> Vec<Lent> {
         let is_inside = place() == Place::Inside;
         let own = usize::from(is_inside);
@@ -124,7 +124,8 @@ impl Gate {
         state.lent.clone()
     }
 
-    /// Waits until no thread stops the world that goes first. Being in the world, this thread would keep it from going on.
+    /// Waits until no thread stops the world that goes first. Being in the world, this thread would keep it from going
+    /// on.
     fn await_turn(&self, state: &mut MutexGuard<'_, Stoppers>, own: usize, visits_heaps: bool) {
         let waits = |state: &Stoppers| self.stopping.load(Ordering::Acquire) || (!visits_heaps && state.lends_a_heap());
         if waits(state) {

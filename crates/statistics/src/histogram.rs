@@ -14,8 +14,8 @@ const BUCKETS: usize = (u64::BITS - SUB_BUCKET_BITS + 1) as usize * SUB_BUCKETS;
 
 /// Counts values (nanoseconds of a pause, words of a message) in buckets that are an eighth of a power of two wide.
 ///
-/// About 4 kB, allocated once by [`Histogram::new`]; [`Histogram::record`] takes constant time and allocates nothing, so
-/// a scheduler can own one and call it at each collection. Histograms of several schedulers are joined by
+/// About 4 kB, allocated once by [`Histogram::new`]; [`Histogram::record`] takes constant time and allocates nothing,
+/// so a scheduler can own one and call it at each collection. Histograms of several schedulers are joined by
 /// [`Histogram::merge`].
 ///
 /// As JSON: `{"count", "sum", "minimum", "maximum", "buckets": [{"upper", "count"}]}`, empty buckets left out.

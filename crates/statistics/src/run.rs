@@ -7,13 +7,14 @@ use crate::{Histogram, WindowUtilisation};
 /// What one run of a program cost on one heap architecture: the figures of Wilhelmsson's Appendix C and those that came
 /// after them, as written by `atoll run --stats FILE.json`.
 ///
-/// Units are in the names: `_ns` nanoseconds, `_words` or `words_` words of 8 bytes, `_bytes` bytes; all else are counts.
-/// A field is `None` (`null`) when it was not measured: the timers were off, or the architecture has no such thing. It is
-/// never 0 in place of "unknown". A reader accepts a record that lacks any of them, so old files stay readable.
+/// Units are in the names: `_ns` nanoseconds, `_words` or `words_` words of 8 bytes, `_bytes` bytes; all else are
+/// counts. A field is `None` (`null`) when it was not measured: the timers were off, or the architecture has no such
+/// thing. It is never 0 in place of "unknown". A reader accepts a record that lacks any of them, so old files stay
+/// readable.
 ///
-/// The times `mutator_ns`, `send_ns`, `size_ns`, `copy_ns`, `minor_gc_ns` and `major_gc_ns` never overlap and are summed over all
-/// schedulers; with one scheduler that never idles they add up to about `total_ns`. (The thesis counts copying as a part of
-/// sending; here the two stand apart.)
+/// The times `mutator_ns`, `send_ns`, `size_ns`, `copy_ns`, `minor_gc_ns` and `major_gc_ns` never overlap and are
+/// summed over all schedulers; with one scheduler that never idles they add up to about `total_ns`. (The thesis counts
+/// copying as a part of sending; here the two stand apart.)
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RunStatistics {
@@ -56,8 +57,8 @@ pub struct RunStatistics {
     pub messages: Option<u64>,
     /// Words copied because of messages.
     pub words_copied_messages: Option<u64>,
-    /// Sizes of the messages sent, in words copied for each: none for an immediate or where a pointer was passed, else counted as
-    /// the next power of two.
+    /// Sizes of the messages sent, in words copied for each: none for an immediate or where a pointer was passed, else
+    /// counted as the next power of two.
     pub message_size_histogram: Option<Histogram>,
 
     /// Processes spawned, from first to last.
@@ -82,7 +83,8 @@ pub struct RunStatistics {
 
     /// Words built in a message area directly.
     pub area_words_built: Option<u64>,
-    /// Words built in a message area that were never sent, as far as the samples of the sites that built them tell; none without samples.
+    /// Words built in a message area that were never sent, as far as the samples of the sites that built them tell;
+    /// none without samples.
     pub area_words_never_sent: Option<u64>,
     /// Allocation sites that were switched to build in the area, because what they built was sent.
     pub area_sites_switched: Option<u64>,

@@ -22,8 +22,8 @@ pub struct WindowUtilisation {
     pub utilisation: f64,
 }
 
-/// The minimum mutator utilisation of a run of `total_ns` for each window; windows of no length, or longer than the run,
-/// are left out. Pauses may come in any order and may overlap.
+/// The minimum mutator utilisation of a run of `total_ns` for each window; windows of no length, or longer than the
+/// run, are left out. Pauses may come in any order and may overlap.
 ///
 /// The worst window begins where a pause begins or ends where one ends, so only those are looked at: linear in the
 /// number of pauses for each window, after sorting.

@@ -7,8 +7,8 @@
 //! bits 48-63 extra, by kind (a hash map node's bitmap)
 //! ```
 //!
-//! Kinds below [`Kind::FIRST_OPAQUE`] hold only terms and small integers, so a collector scans them word by word without knowing what they are. Opaque kinds hold
-//! raw data and are never scanned.
+//! Kinds below [`Kind::FIRST_OPAQUE`] hold only terms and small integers, so a collector scans them word by word
+//! without knowing what they are. Opaque kinds hold raw data and are never scanned.
 
 use crate::word::Word;
 
@@ -18,8 +18,8 @@ use crate::word::Word;
 pub enum Kind {
     /// The elements.
     Tuple = 0,
-    /// Address of the [`crate::FunEntry`] (as a small, so that no scan takes it for a header), the pid of its creator, then the
-    /// free variables.
+    /// Address of the [`crate::FunEntry`] (as a small, so that no scan takes it for a header), the pid of its creator,
+    /// then the free variables.
     Fun = 1,
     /// Key tuple, then the values in the keys' order; at most [`crate::FLAT_MAP_LIMIT`] pairs.
     FlatMap = 2,

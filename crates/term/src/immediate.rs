@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::word::{Term, Word};
 
-/// An atom, a local pid or port, a small integer or `[]`, or [`Term::NONE`]: complete in its word, so no collection makes it stale. What
-/// outlives a call, lies in a static or goes to another thread is of this type where a [`Term`] cannot be.
+/// An atom, a local pid or port, a small integer or `[]`, or [`Term::NONE`]: complete in its word, so no collection
+/// makes it stale. What outlives a call, lies in a static or goes to another thread is of this type where a [`Term`]
+/// cannot be.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(transparent)]
 pub struct Immediate(Word);

@@ -1,5 +1,5 @@
-//! Values of the machine that can be found again by the numbers of their reference: a reference that is read from the external
-//! format, as from a file or from compiled code, then stands for its value again while that lives.
+//! Values of the machine that can be found again by the numbers of their reference: a reference that is read from the
+//! external format, as from a file or from compiled code, then stands for its value again while that lives.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};

@@ -54,8 +54,8 @@ impl OffHeapBinary {
         OffHeapBinary::initialise(block, capacity, bytes.len())
     }
 
-    /// A binary of at most `capacity` bytes, as many as `fill` says it has written, which gets that many zeros; one owner.
-    /// `None`: no memory for that many bytes.
+    /// A binary of at most `capacity` bytes, as many as `fill` says it has written, which gets that many zeros; one
+    /// owner. `None`: no memory for that many bytes.
     ///
     /// # Errors
     /// Those of `fill`
@@ -137,7 +137,8 @@ impl OffHeapBinary {
     /// The first byte.
     #[inline]
     pub fn data(&self) -> *mut u8 {
-        // Every binary was allocated with its bytes right behind the head. A pointer made of the reference could not write them.
+        // Every binary was allocated with its bytes right behind the head. A pointer made of the reference could not
+        // write them.
         std::ptr::with_exposed_provenance_mut(std::ptr::from_ref(self).addr() + HEAD)
     }
 

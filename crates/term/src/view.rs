@@ -1,5 +1,6 @@
-//! Reading terms: every term is one of the cases of [`View`]. These functions follow pointers, so they rest on the one invariant of
-//! [`Term`]. What they show is borrowed from the term: it lives no longer than the variable, slice or object that the term lies in.
+//! Reading terms: every term is one of the cases of [`View`]. These functions follow pointers, so they rest on the one
+//! invariant of [`Term`]. What they show is borrowed from the term: it lives no longer than the variable, slice or
+//! object that the term lies in.
 
 use num_bigint::{BigInt, Sign};
 

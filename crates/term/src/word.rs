@@ -51,9 +51,9 @@ pub const SMALL_MIN: i64 = -(1 << 59);
 
 /// One Erlang term: an immediate value or a tagged pointer into some heap.
 ///
-/// A term is a plain word. Safe code follows its pointer, so a term that safe code gets hold of is an immediate or points to a
-/// whole live object of the kind that its tag says. Unsafe code makes terms of words ([`Term::from_word`]), and moves and frees
-/// objects: it answers for that. Equality of words is identity, not Erlang's `=:=`.
+/// A term is a plain word. Safe code follows its pointer, so a term that safe code gets hold of is an immediate or
+/// points to a whole live object of the kind that its tag says. Unsafe code makes terms of words ([`Term::from_word`]),
+/// and moves and frees objects: it answers for that. Equality of words is identity, not Erlang's `=:=`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(transparent)]
 pub struct Term(u64);
@@ -71,8 +71,9 @@ impl Term {
     /// ```
     ///
     /// # Safety
-    /// The word is an immediate, or points to a whole live object of the kind that its tag says and that is neither moved nor freed
-    /// while safe code has the term. Or safe code does not get it: unsafe code makes terms of any words to look at their bits.
+    /// The word is an immediate, or points to a whole live object of the kind that its tag says and that is neither
+    /// moved nor freed while safe code has the term. Or safe code does not get it: unsafe code makes terms of any words
+    /// to look at their bits.
     #[inline(always)]
     pub const unsafe fn from_word(word: Word) -> Term {
         Term(word)
@@ -102,7 +103,8 @@ impl Term {
         if value >= SMALL_MIN && value <= SMALL_MAX { Some(Term::small(value)) } else { None }
     }
 
-    /// The small integer whose value the upper 60 bits are, as arithmetic with tagged words leaves it; the lower four say nothing.
+    /// The small integer whose value the upper 60 bits are, as arithmetic with tagged words leaves it; the lower four
+    /// say nothing.
     #[inline(always)]
     pub const fn small_of_bits(bits: u64) -> Term {
         Term(bits | TAG_SMALL)

@@ -6,6 +6,8 @@ use atoll_tidy::{TrackedFile, report, tracked_files};
 const MOST_LINES: usize = 1000;
 /// Past this many it is time to look for the missing wall.
 const MANY_LINES: usize = 600;
+/// A comment line has at most this many characters, as code has (`max_width` of rustfmt, which leaves comments alone).
+const COMMENT_WIDTH: usize = 120;
 
 fn rust_files() -> Vec<TrackedFile> {
     tracked_files().into_iter().filter(|file| file.has_extension("rs")).collect()
@@ -37,6 +39,20 @@ fn no_rust_file_is_too_long() {
         }
     }
     report("a Rust file has at most 1000 lines", &broken);
+}
+
+#[test]
+fn comment_lines_fit_the_width_of_code() {
+    let mut broken = Vec::new();
+    for file in rust_files() {
+        for (number, line) in file.lines() {
+            let width = line.chars().count();
+            if line.trim_start().starts_with("//") && width > COMMENT_WIDTH {
+                broken.push(format!("{}:{number}: {width} characters", file.path));
+            }
+        }
+    }
+    report("a comment line has at most 120 characters", &broken);
 }
 
 #[test]

@@ -3,6 +3,8 @@
 use atoll_tidy::{read, report, root, tracked_files};
 
 const INDEX: &str = "docs/decisions/README.md";
+/// A line of prose has at most this many characters, without the targets of its links.
+const PROSE_WIDTH: usize = 120;
 
 #[test]
 fn every_decision_is_in_the_index() {
@@ -64,4 +66,42 @@ fn commands_in_the_pages_exist_in_the_makefile() {
 #[test]
 fn targets_are_found_in_code_and_in_lines() {
     assert_eq!(made("use `make a`, or\n    make b X=1\nto make do"), ["a", "b"]);
+}
+
+/// The lines of a page that are prose, with their numbers: neither tables nor blocks of code.
+fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut in_fence = false;
+    text.lines().enumerate().map(|(index, line)| (index + 1, line)).filter(move |(_, line)| {
+        let is_fence = line.trim_start().starts_with("```");
+        in_fence ^= is_fence;
+        !in_fence && !is_fence && !line.starts_with("    ") && !line.trim_start().starts_with('|')
+    })
+}
+
+/// Characters of a line, without the targets of its links.
+fn width(line: &str) -> usize {
+    let mut parts = line.split("](");
+    let first = parts.next().map_or(0, |part| part.chars().count());
+    first + parts.map(|part| 1 + part.split_once(')').map_or(part, |(_, rest)| rest).chars().count()).sum::<usize>()
+}
+
+#[test]
+fn lines_of_prose_are_not_too_long() {
+    let mut broken = Vec::new();
+    for file in tracked_files().into_iter().filter(|file| file.has_extension("md")) {
+        for (number, line) in prose(&file.text) {
+            if width(line) > PROSE_WIDTH {
+                broken.push(format!("{}:{number}: {} characters", file.path, width(line)));
+            }
+        }
+    }
+    report("a line of a page has at most 120 characters, outside of tables, code and links", &broken);
+}
+
+#[test]
+fn prose_is_told_from_tables_code_and_links() {
+    let page = "a\n| b |\n```sh\nc\n```\nd\n    e\n- f\n";
+    assert_eq!(prose(page).collect::<Vec<_>>(), [(1, "a"), (6, "d"), (8, "- f")]);
+    assert_eq!(width("see [here](docs/a.md), too"), "see [here], too".len());
+    assert_eq!(width("\u{b5}s"), 2);
 }

@@ -7,7 +7,8 @@ use syn::{Data, DeriveInput, Fields, Index, Member, parse_macro_input, parse_quo
 
 /// Implements `treadmill::Trace` by tracing each field of a struct, or of each variant of an enum.
 ///
-/// Every field's type must implement `Trace` itself; unions are refused, because nothing says which of their fields is live.
+/// Every field's type must implement `Trace` itself; unions are refused, because nothing says which of their fields is
+/// live.
 #[proc_macro_derive(Trace)]
 pub fn derive_trace(input: TokenStream) -> TokenStream {
     let mut input = parse_macro_input!(input as DeriveInput);

@@ -1,6 +1,7 @@
 //! A soak: threads build, share and drop graphs in one heap for a while, check what they read, and print the pauses.
 //!
-//! `soak [SECONDS] [MEGABYTES] [THREADS]`, 600 seconds, 256 MB and 2 threads unless said otherwise. Ends with an error if anything was found damaged.
+//! `soak [SECONDS] [MEGABYTES] [THREADS]`, 600 seconds, 256 MB and 2 threads unless said otherwise. Ends with an error
+//! if anything was found damaged.
 
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};

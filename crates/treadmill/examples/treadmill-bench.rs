@@ -1,4 +1,5 @@
-//! The paper's evaluation in one command: `treadmill-bench [--quick] [--no-...] [FOLDER]` prints the tables and writes them, with plots, into the folder.
+//! The paper's evaluation in one command: `treadmill-bench [--quick] [--no-...] [FOLDER]` prints the tables and writes
+//! them, with plots, into the folder.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

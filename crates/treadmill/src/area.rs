@@ -48,8 +48,8 @@ impl Area {
     /// Addresses that the caller has reserved, and keeps.
     ///
     /// # Safety
-    /// `start..start + bytes` is zeroed private anonymous memory, aligned to the pages of the collector, that nobody else uses and
-    /// that outlives the area.
+    /// `start..start + bytes` is zeroed private anonymous memory, aligned to the pages of the collector, that nobody
+    /// else uses and that outlives the area.
     pub(crate) unsafe fn borrowed(start: *mut u8, bytes: usize) -> Area {
         Area { mapping: start, mapped: bytes, base: start.addr(), bytes, owned: false }
     }
@@ -98,8 +98,8 @@ impl Area {
     /// As [`Area::populate`], with large pages where the range holds whole ones and the system has any.
     pub(crate) fn populate_large(&self, address: usize, bytes: usize) {
         let start = self.mapping.with_addr(address);
-        // SAFETY: both advices change no content. The second one keeps the system from making large pages again, behind our back, where memory was
-        // given back.
+        // SAFETY: both advices change no content. The second one keeps the system from making large pages again, behind
+        // our back, where memory was given back.
         unsafe {
             let _ = madvise(start.cast(), bytes, Advice::LinuxHugepage);
             self.populate(address, bytes);

@@ -28,7 +28,8 @@ pub enum Preset {
     FlsPf,
     /// `FLS-PF2`: with page filling once no free page is left.
     FlsPf2,
-    /// This crate's own: no headers, side metadata by page, mixed sizes in a page, marking by any thread while others run.
+    /// This crate's own: no headers, side metadata by page, mixed sizes in a page, marking by any thread while others
+    /// run.
     Best,
 }
 
@@ -95,8 +96,8 @@ impl Headers {
 pub enum ListSizes {
     /// Powers of two.
     PowersOfTwo,
-    /// Exactly these, in words, headers included, ascending; sizes too short for a header and a word are left out, and a page is added as the last.
-    /// [`crate::list_sizes::choose`] finds good ones from the state of a heap.
+    /// Exactly these, in words, headers included, ascending; sizes too short for a header and a word are left out, and
+    /// a page is added as the last. [`crate::list_sizes::choose`] finds good ones from the state of a heap.
     Arbitrary(Vec<usize>),
 }
 
@@ -146,8 +147,8 @@ pub enum Collector {
 pub enum Pace {
     /// When the free memory below the limit just lasts for one: least work for a given limit.
     Limit,
-    /// When the heap has grown by its live part, and by at least so many bytes: a heap that takes what it needs, below a
-    /// limit that is rather the machine's. [`crate::raw::RawHeap::set_least_growth`] changes the number.
+    /// When the heap has grown by its live part, and by at least so many bytes: a heap that takes what it needs, below
+    /// a limit that is rather the machine's. [`crate::raw::RawHeap::set_least_growth`] changes the number.
     Growth {
         /// Bytes.
         least: usize,
@@ -165,17 +166,20 @@ pub struct Config {
     pub ratio: usize,
     /// The longest pause aimed at; longer ones are logged with their cause.
     pub pause_bound: Duration,
-    /// Whether the newest object of more than 64 words of a thread is used again at once where it is known to be dead: no reference to it was
-    /// ever stored, and the last root slot that held it has ended, or none ever did, when the thread allocates the next such object. Needs a
-    /// runtime without roots of its own ([`crate::raw::Runtime::has_roots`]; [`crate::Heap`] is one); objects with finalizers are left alone. [`Collector::Paged`] only.
+    /// Whether the newest object of more than 64 words of a thread is used again at once where it is known to be dead:
+    /// no reference to it was ever stored, and the last root slot that held it has ended, or none ever did, when the
+    /// thread allocates the next such object. Needs a runtime without roots of its own
+    /// ([`crate::raw::Runtime::has_roots`]; [`crate::Heap`] is one); objects with finalizers are left alone.
+    /// [`Collector::Paged`] only.
     pub temporaries: bool,
-    /// Whether the memory up to the limit is backed when the heap is made, instead of at the first touch of each page, and never given back: no page
-    /// fault lengthens a pause then, and where the system has pages of 2 MiB, addresses are translated faster. [`Collector::Paged`] only, and not
-    /// in a range of the caller's.
+    /// Whether the memory up to the limit is backed when the heap is made, instead of at the first touch of each page,
+    /// and never given back: no page fault lengthens a pause then, and where the system has pages of 2 MiB, addresses
+    /// are translated faster. [`Collector::Paged`] only, and not in a range of the caller's.
     pub backed: bool,
     /// When a collection begins. [`Collector::Paged`] only; others begin when memory asks for it.
     pub pace: Pace,
-    /// For tests: collect, or run one increment, at every n-th allocation; [`Collector::Paged`] begins a new cycle whenever the last has ended. 0 is off.
+    /// For tests: collect, or run one increment, at every n-th allocation; [`Collector::Paged`] begins a new cycle
+    /// whenever the last has ended. 0 is off.
     pub stress: usize,
 }
 

@@ -1,12 +1,13 @@
-//! `CP`: the mostly-copying collector that the paper compares with (Bartlett, DEC WRL 88/2), by pages and without generations.
+//! `CP`: the mostly-copying collector that the paper compares with (Bartlett, DEC WRL 88/2), by pages and without
+//! generations.
 //!
-//! Threads' roots are ambiguous: a page that one of them points into is promoted whole, in place. Everything else that is
-//! reachable is copied into fresh pages, and the old pages are freed. Half of the heap is kept for copying. Unlike the paper's, it does not
-//! protect pages to run incrementally: the program is stopped for the whole collection.
+//! Threads' roots are ambiguous: a page that one of them points into is promoted whole, in place. Everything else that
+//! is reachable is copied into fresh pages, and the old pages are freed. Half of the heap is kept for copying. Unlike
+//! the paper's, it does not protect pages to run incrementally: the program is stopped for the whole collection.
 //!
-//! An object is preceded by one word: its length in words, times two, plus one once it was copied away (its first word is then its new
-//! address). Invariants: CP1 the objects of a page follow each other from its first word up to its fill; CP2 outside a collection no object
-//! is marked as copied; CP3 pages in use never exceed the limit.
+//! An object is preceded by one word: its length in words, times two, plus one once it was copied away (its first word
+//! is then its new address). Invariants: CP1 the objects of a page follow each other from its first word up to its
+//! fill; CP2 outside a collection no object is marked as copied; CP3 pages in use never exceed the limit.
 
 use crate::area::Area;
 use crate::config::Config;

@@ -22,8 +22,8 @@ impl Finalizers {
         self.cursor = 0;
     }
 
-    /// Looks at up to `count` objects: `survivor` says where a live one is now, `None` for a dead one, after it has been told.
-    /// Returns whether all have been looked at since [`Finalizers::rewind`].
+    /// Looks at up to `count` objects: `survivor` says where a live one is now, `None` for a dead one, after it has
+    /// been told. Returns whether all have been looked at since [`Finalizers::rewind`].
     pub(crate) fn step(&mut self, count: usize, mut survivor: impl FnMut(usize) -> Option<usize>) -> bool {
         for _ in 0..count {
             let Some(object) = self.objects.get_mut(self.cursor) else {

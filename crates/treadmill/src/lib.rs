@@ -1,11 +1,12 @@
 //! A real-time, non-moving, memory-thrifty garbage-collected heap, for Rust programs and for language runtimes.
 //!
-//! It began as the collector of Lim, Pardyak and Bershad, *A Memory-Efficient Real-Time Non-Copying Garbage Collector* (ISMM 1998), which improves
-//! Baker's Treadmill; all collectors of that paper are here as settings ([`Preset`]), and one of its own, [`Preset::Best`]: objects have no headers and
-//! never move, any thread can mark while others run, and nobody ever waits longer than for a bounded slice of work while memory lasts.
+//! It began as the collector of Lim, Pardyak and Bershad, *A Memory-Efficient Real-Time Non-Copying Garbage Collector*
+//! (ISMM 1998), which improves Baker's Treadmill; all collectors of that paper are here as settings ([`Preset`]), and
+//! one of its own, [`Preset::Best`]: objects have no headers and never move, any thread can mark while others run, and
+//! nobody ever waits longer than for a bounded slice of work while memory lasts.
 //!
-//! * The safe interface: a [`Heap`] of values whose types are [`Trace`], which `#[derive(Trace)]` implements; a [`Mutator`] for each thread;
-//!   [`Root`]s that keep objects alive; [`Edge`]s between objects.
+//! * The safe interface: a [`Heap`] of values whose types are [`Trace`], which `#[derive(Trace)]` implements; a
+//!   [`Mutator`] for each thread; [`Root`]s that keep objects alive; [`Edge`]s between objects.
 //! * The raw interface for language runtimes: [`raw`].
 //!
 //! ```
@@ -30,11 +31,12 @@
 //! # }
 //! ```
 //!
-//! What it promises, with the limits of each promise and measured figures, stands in the README. Sizes are in bytes, or in words of 8 bytes where
-//! it says so; only 64-bit Linux is supported.
+//! What it promises, with the limits of each promise and measured figures, stands in the README. Sizes are in bytes, or
+//! in words of 8 bytes where it says so; only 64-bit Linux is supported.
 //!
-//! Unsafe code is concentrated: `area` (memory from the operating system), `space::runs` (tags of free pages), `lists::header` (links inside free blocks), `paged` (`memory` and `local`: the
-//! table of metadata), `copying`, `raw`, and `typed` with `trace`, which make the raw interface safe.
+//! Unsafe code is concentrated: `area` (memory from the operating system), `space::runs` (tags of free pages),
+//! `lists::header` (links inside free blocks), `paged` (`memory` and `local`: the table of metadata), `copying`, `raw`,
+//! and `typed` with `trace`, which make the raw interface safe.
 mod area;
 pub mod config;
 mod copying;

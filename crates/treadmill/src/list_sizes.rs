@@ -8,8 +8,8 @@ pub const DEFAULT: &[usize] = &[
 
 /// Chooses at most `lists` block sizes (in words, headers included) that lose the least to padding for these objects.
 ///
-/// `histogram[n]` is the number of objects that need `n` words with their header; the sizes returned ascend and end with the
-/// largest that occurs. The optimum, by dynamic programming: O(lists x sizes squared).
+/// `histogram[n]` is the number of objects that need `n` words with their header; the sizes returned ascend and end
+/// with the largest that occurs. The optimum, by dynamic programming: O(lists x sizes squared).
 pub fn choose(histogram: &[u64], lists: usize) -> Vec<usize> {
     let sizes: Vec<usize> = (0..histogram.len()).filter(|n| histogram[*n] > 0).collect();
     if sizes.is_empty() || lists == 0 {
@@ -21,7 +21,8 @@ pub fn choose(histogram: &[u64], lists: usize) -> Vec<usize> {
     for (i, size) in sizes.iter().enumerate() {
         objects[i + 1] = objects[i] + histogram[*size];
     }
-    // cost[k][j]: the least memory for the first j sizes in k+1 lists; each list spends its largest size on each object.
+    // cost[k][j]: the least memory for the first j sizes in k+1 lists; each list spends its largest size on each
+    // object.
     let mut cost: Vec<u64> = (0..=count).map(|j| if j == 0 { 0 } else { objects[j] * sizes[j - 1] as u64 }).collect();
     let mut splits = Vec::new();
     for _ in 1..lists {

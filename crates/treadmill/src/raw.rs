@@ -1,14 +1,16 @@
-//! The raw interface, for language runtimes: words instead of types, roots by slots or from the runtime, explicit barriers.
+//! The raw interface, for language runtimes: words instead of types, roots by slots or from the runtime, explicit
+//! barriers.
 //!
 //! The rules that its callers keep, and the collectors rely on:
 //!
 //! * A reference is the address of an object's first word. One that is held across an allocation, [`RawMutator::poll`],
-//!   [`RawMutator::collect`] or [`RawMutator::park`] of its thread must be reachable: from a root slot, from a global root, from an object that is,
-//!   or from what the [`Runtime`] pushes.
+//!   [`RawMutator::collect`] or [`RawMutator::park`] of its thread must be reachable: from a root slot, from a global
+//!   root, from an object that is, or from what the [`Runtime`] pushes.
 //! * A new object is handed to another thread by way of an object or a global root that its own thread stored it into.
 //! * A new object is initialised before its thread's next such call.
-//! * Each reference that is stored into an object, initialising stores included, goes through [`RawMutator::barrier`] (or
-//!   [`RawMutator::store`]), before or after the store but before the thread's next such call. While nothing is being marked that is one test.
+//! * Each reference that is stored into an object, initialising stores included, goes through [`RawMutator::barrier`]
+//!   (or [`RawMutator::store`]), before or after the store but before the thread's next such call. While nothing is
+//!   being marked that is one test.
 //! * Objects never move, except by [`crate::Preset::Cp`], which leaves those that a root slot refers to in place.
 
 use crate::area::Area;
@@ -61,15 +63,15 @@ impl RawHeap {
         Ok(RawHeap { inner: Inner::new(config, runtime, None)? })
     }
 
-    /// As [`RawHeap::new`], for [`crate::Preset::Best`], with all objects in addresses that the caller has reserved: so that a
-    /// runtime's other immovable objects can lie beside them, and one comparison tells both.
+    /// As [`RawHeap::new`], for [`crate::Preset::Best`], with all objects in addresses that the caller has reserved: so
+    /// that a runtime's other immovable objects can lie beside them, and one comparison tells both.
     ///
     /// # Errors
     /// [`HeapError`] for contradictory settings, or a range too short for the limit.
     ///
     /// # Safety
-    /// `start..start + bytes` is zeroed private anonymous memory, `start` is aligned to 4 KiB, and nobody else uses it while the heap
-    /// or anything of it lives.
+    /// `start..start + bytes` is zeroed private anonymous memory, `start` is aligned to 4 KiB, and nobody else uses it
+    /// while the heap or anything of it lives.
     pub unsafe fn new_in(
         config: &Config,
         runtime: Box<dyn Runtime>,
@@ -88,7 +90,8 @@ impl RawHeap {
         }
     }
 
-    /// Whether a live object begins at an address of this heap: for verifiers. [`crate::Preset::Best`] only, `true` for others.
+    /// Whether a live object begins at an address of this heap: for verifiers. [`crate::Preset::Best`] only, `true` for
+    /// others.
     pub fn is_object(&self, address: usize) -> bool {
         match &self.inner.engine {
             Engine::Paged(paged) => self.inner.range.contains(&address) && paged.is_object(address),
@@ -138,7 +141,8 @@ impl RawHeap {
         }
     }
 
-    /// Whether a collection is marking. While it says no, barriers need not be called: one of a thread that has not yet noticed the end greys for nothing.
+    /// Whether a collection is marking. While it says no, barriers need not be called: one of a thread that has not yet
+    /// noticed the end greys for nothing.
     #[inline]
     pub fn is_marking(&self) -> bool {
         match &self.inner.engine {
@@ -180,20 +184,22 @@ impl RawHeap {
         self.inner.log.collections()
     }
 
-    /// Switches on (or off) the clocks behind [`Statistics::times`], which cost about 50 ns per allocation. List collectors only.
+    /// Switches on (or off) the clocks behind [`Statistics::times`], which cost about 50 ns per allocation. List
+    /// collectors only.
     pub fn set_timing(&self, on: bool) {
         if let Engine::Lists(lists) = &self.inner.engine {
             self.inner.lock(lists, None).timing = on;
         }
     }
 
-    /// Measures the processor time of pauses too, and what the operating system did to the thread in them (about 0.6 us per visit to the collector),
-    /// for machines that are busy with other things.
+    /// Measures the processor time of pauses too, and what the operating system did to the thread in them (about 0.6 us
+    /// per visit to the collector), for machines that are busy with other things.
     pub fn measure_processor_time(&self, on: bool) {
         self.inner.log.measure_processor_time(on);
     }
 
-    /// Lends the calling thread, which needs no mutator, to the collector for a while: it marks, sweeps, or does nothing if nothing is to be done.
+    /// Lends the calling thread, which needs no mutator, to the collector for a while: it marks, sweeps, or does
+    /// nothing if nothing is to be done.
     ///
     /// Returns whether it did anything. Only [`crate::Preset::Best`] takes such help.
     pub fn assist(&self, time: Duration) -> bool {
@@ -208,8 +214,8 @@ impl RawHeap {
 
 /// One thread's access to a heap.
 ///
-/// It can be sent to another thread, but not be used by two at once. While it exists and is not parked, its thread must come by
-/// now and then: by allocating, or by [`RawMutator::poll`]; others may wait for it when memory is exhausted.
+/// It can be sent to another thread, but not be used by two at once. While it exists and is not parked, its thread must
+/// come by now and then: by allocating, or by [`RawMutator::poll`]; others may wait for it when memory is exhausted.
 #[derive(Debug)]
 pub struct RawMutator {
     pub(crate) inner: Arc<Inner>,
@@ -247,9 +253,9 @@ impl RawMutator {
         self.allocate_slowly(words, true)
     }
 
-    /// As [`RawMutator::allocate`], but does nothing else: no poll, no work for the collector. So what a runtime builds out of several objects
-    /// stays as it is until it is whole, without roots; [`RawMutator::settle`] must follow soon. Does not collect when memory is exhausted.
-    /// [`crate::Preset::Best`] only.
+    /// As [`RawMutator::allocate`], but does nothing else: no poll, no work for the collector. So what a runtime builds
+    /// out of several objects stays as it is until it is whole, without roots; [`RawMutator::settle`] must follow soon.
+    /// Does not collect when memory is exhausted. [`crate::Preset::Best`] only.
     ///
     /// # Errors
     /// [`OutOfMemory`] if no free memory is left below the limit, or the collector is another one.
@@ -270,8 +276,8 @@ impl RawMutator {
         }
     }
 
-    /// Room for objects of two words (cells of lists) in a row: where the first goes, and how many there are, at least one. They
-    /// become objects with [`RawMutator::take_pairs`]. As quiet as [`RawMutator::allocate_quietly`].
+    /// Room for objects of two words (cells of lists) in a row: where the first goes, and how many there are, at least
+    /// one. They become objects with [`RawMutator::take_pairs`]. As quiet as [`RawMutator::allocate_quietly`].
     ///
     /// # Errors
     /// As [`RawMutator::allocate_quietly`].
@@ -290,15 +296,16 @@ impl RawMutator {
     /// Makes objects of the first `count` of what [`RawMutator::pairs`] gave.
     ///
     /// # Safety
-    /// They are that many at most, at least one, and the heap was not used in between; for the rest as [`RawMutator::allocate_quietly`].
+    /// They are that many at most, at least one, and the heap was not used in between; for the rest as
+    /// [`RawMutator::allocate_quietly`].
     #[inline]
     pub unsafe fn take_pairs(&self, count: usize) {
         self.local.take_pairs(count);
     }
 
-    /// Room for objects of any size, one in front of the other: an address and words, perhaps 0, of one group of 64 words (512 bytes). The first object ends
-    /// where the room ends, so the cells of a list, which is built from its end, lie in a row. They become objects with
-    /// [`RawMutator::take_window`].
+    /// Room for objects of any size, one in front of the other: an address and words, perhaps 0, of one group of 64
+    /// words (512 bytes). The first object ends where the room ends, so the cells of a list, which is built from its
+    /// end, lie in a row. They become objects with [`RawMutator::take_window`].
     #[inline]
     pub fn window(&self) -> (NonNull<u64>, usize) {
         let (start, words) = self.local.window();
@@ -308,9 +315,9 @@ impl RawMutator {
     /// Makes objects of what was laid into the end of what [`RawMutator::window`] gave. Their words.
     ///
     /// # Safety
-    /// `objects` has the bits of the first and of the second word of each object, numbered within the group; each has at least two words, and ends
-    /// where the one before it begins; the last begins at `first`; there is at least one; the heap was not used in between; for the rest as
-    /// [`RawMutator::allocate_quietly`].
+    /// `objects` has the bits of the first and of the second word of each object, numbered within the group; each has
+    /// at least two words, and ends where the one before it begins; the last begins at `first`; there is at least one;
+    /// the heap was not used in between; for the rest as [`RawMutator::allocate_quietly`].
     #[inline]
     pub unsafe fn take_window(&self, objects: u64, first: NonNull<u64>) -> usize {
         self.local.take_window(objects, first.as_ptr() as usize)
@@ -393,8 +400,9 @@ impl RawMutator {
         Ok(self.pointer(address))
     }
 
-    /// Tells the collector that a reference to `object` was or will be stored where the collector may already have looked: greys it while a
-    /// collection is on. Also the barrier of publication, for runtimes that build objects before others can see them.
+    /// Tells the collector that a reference to `object` was or will be stored where the collector may already have
+    /// looked: greys it while a collection is on. Also the barrier of publication, for runtimes that build objects
+    /// before others can see them.
     #[inline]
     pub fn barrier(&self, object: NonNull<u64>) {
         self.local.escapes(object.addr().get());
@@ -605,8 +613,9 @@ impl RawMutator {
         }
     }
 
-    /// As [`RawMutator::verify`], unless another thread works for the collector, or does not come by within `limit`: so nobody waits for long, and
-    /// threads that wait for each other elsewhere may call this. [`crate::Preset::Best`] only; `None` where nothing was checked.
+    /// As [`RawMutator::verify`], unless another thread works for the collector, or does not come by within `limit`: so
+    /// nobody waits for long, and threads that wait for each other elsewhere may call this. [`crate::Preset::Best`]
+    /// only; `None` where nothing was checked.
     pub fn verify_within(&self, limit: Duration) -> Option<Result<(), Violation>> {
         let Engine::Paged(paged) = &self.inner.engine else { return None };
         self.inner.world.poll(&self.member);
@@ -615,8 +624,8 @@ impl RawMutator {
         result
     }
 
-    /// Breaks what the verifier checks, if there is anything to break, so that tests see what becomes of a program then. Does nothing in builds
-    /// without debug assertions.
+    /// Breaks what the verifier checks, if there is anything to break, so that tests see what becomes of a program
+    /// then. Does nothing in builds without debug assertions.
     #[doc(hidden)]
     pub fn break_on_purpose(&self) {
         #[cfg(debug_assertions)]
@@ -631,7 +640,8 @@ impl RawMutator {
         RawHeap { inner: Arc::clone(&self.inner) }
     }
 
-    /// Brings [`RawHeap::usage`] and [`RawHeap::statistics`] up to date with what this mutator allocated from the page at its hands.
+    /// Brings [`RawHeap::usage`] and [`RawHeap::statistics`] up to date with what this mutator allocated from the page
+    /// at its hands.
     pub fn publish_counts(&self) {
         if let Engine::Paged(paged) = &self.inner.engine {
             paged.count(&self.local);

@@ -41,25 +41,28 @@ pub enum Portion {
     Waiting,
 }
 
-/// The object model of a language runtime, and, if it has roots besides those of the [`crate::raw::RawMutator`]s, its roots.
+/// The object model of a language runtime, and, if it has roots besides those of the [`crate::raw::RawMutator`]s, its
+/// roots.
 ///
 /// # Safety
-/// [`Runtime::describe`] must report every reference to an object of the heap that the given portion of the object holds,
-/// and nothing else. A missed reference is a dangling one later.
+/// [`Runtime::describe`] must report every reference to an object of the heap that the given portion of the object
+/// holds, and nothing else. A missed reference is a dangling one later.
 pub unsafe trait Runtime: Send + Sync + 'static {
     /// Reports the references held in the words `portion` of an object.
     ///
     /// `words` is the length of the object's block, at least what was asked for; words past what was asked for are
-    /// undefined. Large objects are described by several calls with disjoint portions that cover `0..words`, perhaps from several
-    /// threads at once, while other threads may store into the object: load words atomically (relaxed is enough) wherever that happens.
+    /// undefined. Large objects are described by several calls with disjoint portions that cover `0..words`, perhaps
+    /// from several threads at once, while other threads may store into the object: load words atomically (relaxed is
+    /// enough) wherever that happens.
     ///
     /// # Safety
     /// `object` is the first word of a live object of this runtime.
     unsafe fn describe(&self, object: NonNull<u64>, words: usize, portion: Range<usize>, visitor: &mut Visitor<'_>);
 
-    /// As [`Runtime::describe`] for the whole of an object, and, if it is one of two words that refers to the object directly behind it (a cell of a list
-    /// that was built in a row), for that one too, and so on up to `most` of them; the references by which they hang together are not reported. How many
-    /// were described, which is at least one. Saves a call, and more, for each.
+    /// As [`Runtime::describe`] for the whole of an object, and, if it is one of two words that refers to the object
+    /// directly behind it (a cell of a list that was built in a row), for that one too, and so on up to `most` of them;
+    /// the references by which they hang together are not reported. How many were described, which is at least one.
+    /// Saves a call, and more, for each.
     ///
     /// # Safety
     /// As for [`Runtime::describe`]; the next `2 * most` words lie on one page.
@@ -70,8 +73,9 @@ pub unsafe trait Runtime: Send + Sync + 'static {
         1
     }
 
-    /// Called once for an object from [`crate::raw::RawMutator::allocate_finalizable`] that has died, before its memory is used
-    /// again, so that it can give back what it owns outside the heap. Its references must not be followed, and the heap must not be used.
+    /// Called once for an object from [`crate::raw::RawMutator::allocate_finalizable`] that has died, before its memory
+    /// is used again, so that it can give back what it owns outside the heap. Its references must not be followed, and
+    /// the heap must not be used.
     ///
     /// # Safety
     /// `object` is the first word of an object of this runtime that nothing refers to any more.
@@ -79,7 +83,8 @@ pub unsafe trait Runtime: Send + Sync + 'static {
         let _ = (object, words);
     }
 
-    /// Whether the runtime may hold references that only [`Runtime::push_roots`] or [`Runtime::push_changed_roots`] report.
+    /// Whether the runtime may hold references that only [`Runtime::push_roots`] or [`Runtime::push_changed_roots`]
+    /// report.
     ///
     /// Where it says no, a heap can know when a temporary has died: see [`crate::Config::temporaries`].
     fn has_roots(&self) -> bool {
@@ -102,7 +107,8 @@ pub unsafe trait Runtime: Send + Sync + 'static {
 
     /// Pushes roots that have changed since they were pushed (the stacks of recently run threads), in portions.
     ///
-    /// The collection ends only after this said [`Portion::Done`], and then each mutator polled, without a new grey object in between.
+    /// The collection ends only after this said [`Portion::Done`], and then each mutator polled, without a new grey
+    /// object in between.
     fn push_changed_roots(&self, slots: usize, visitor: &mut Visitor<'_>) -> Portion {
         let _ = (slots, visitor);
         Portion::Done

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 /// How the memory of a heap is used at one moment, in bytes.
 ///
-/// `useful + header + padding` is internal to objects; what is missing up to `limit` is external fragmentation and free memory.
+/// `useful + header + padding` is internal to objects; what is missing up to `limit` is external fragmentation and free
+/// memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// Bytes allocated since the heap was made (the allocation clock), as asked for.
@@ -40,8 +41,8 @@ pub struct Disturbances {
     pub waited: u64,
     /// It touched memory that had to be backed first.
     pub faults: u64,
-    /// Of its processor time, what the kernel charged as its own: faults, calls, and interrupts that it served on the thread's account. Sampled
-    /// by the clock's tick, so only right for milliseconds.
+    /// Of its processor time, what the kernel charged as its own: faults, calls, and interrupts that it served on the
+    /// thread's account. Sampled by the clock's tick, so only right for milliseconds.
     pub kernel: Duration,
 }
 
@@ -75,7 +76,8 @@ impl Disturbances {
 /// What is measured of a pause where the clock on the wall does not suffice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
-    /// The processor time of the waiting thread in it: less than the pause's length if the operating system ran something else meanwhile.
+    /// The processor time of the waiting thread in it: less than the pause's length if the operating system ran
+    /// something else meanwhile.
     pub processor: Duration,
     /// What the operating system did to it.
     pub disturbances: Disturbances,
@@ -183,9 +185,11 @@ pub struct Statistics {
     pub finalized: u64,
     /// The longest pause.
     pub longest_pause: Duration,
-    /// The most processor time in a pause, where [`crate::raw::RawHeap::measure_processor_time`] was called; zero otherwise.
+    /// The most processor time in a pause, where [`crate::raw::RawHeap::measure_processor_time`] was called; zero
+    /// otherwise.
     pub longest_processor: Duration,
-    /// The longest pause by the clock on the wall of those in which the thread was not preempted; zero unless measured as above.
+    /// The longest pause by the clock on the wall of those in which the thread was not preempted; zero unless measured
+    /// as above.
     pub longest_undisturbed: Duration,
     /// Pauses in which the thread was preempted; zero unless measured as above.
     pub preempted_pauses: u64,
@@ -239,7 +243,8 @@ struct Inner {
     finished: u64,
 }
 
-/// What is counted of all pauses, without a lock: a thread that has just paused must not wait for another. Times are in nanoseconds.
+/// What is counted of all pauses, without a lock: a thread that has just paused must not wait for another. Times are in
+/// nanoseconds.
 #[derive(Debug)]
 struct Counts {
     longest: AtomicU64,
@@ -283,7 +288,8 @@ impl Counts {
     }
 }
 
-/// The log of pauses and collections. Keeps the longest pauses and the first collections, a few thousand each; counts all.
+/// The log of pauses and collections. Keeps the longest pauses and the first collections, a few thousand each; counts
+/// all.
 #[derive(Debug)]
 pub(crate) struct Log {
     born: Instant,
@@ -315,8 +321,8 @@ impl Log {
 
     pub(crate) fn start(&self) -> Start {
         let measured = self.processor.load(Ordering::Relaxed);
-        // A thread may be preempted at the end of each of these calls: the disturbances are counted around the clock's reading, the processor's time
-        // within.
+        // A thread may be preempted at the end of each of these calls: the disturbances are counted around the clock's
+        // reading, the processor's time within.
         let disturbances = measured.then(Disturbances::now);
         let wall = Instant::now();
         let effort = disturbances.map(|disturbances| Effort { disturbances, processor: processor_time() });

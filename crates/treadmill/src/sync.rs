@@ -26,8 +26,8 @@ pub(crate) fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     }
 }
 
-/// Locks a mutex and goes on with what it guards after another thread has panicked: every critical section of this crate
-/// leaves its data consistent at each step that could panic (only the runtime's own callbacks can).
+/// Locks a mutex and goes on with what it guards after another thread has panicked: every critical section of this
+/// crate leaves its data consistent at each step that could panic (only the runtime's own callbacks can).
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     match mutex.lock() {
         Ok(guard) => guard,

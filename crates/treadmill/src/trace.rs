@@ -12,12 +12,14 @@ use std::sync::atomic::{
 
 /// A type whose values can live in a heap.
 ///
-/// Derive it with `#[derive(Trace)]`, which traces each field. Objects are shared by threads, hence `Send` and `Sync`; types that need dropping are
-/// dropped by the collector once their object has died, when all their edges are already null.
+/// Derive it with `#[derive(Trace)]`, which traces each field. Objects are shared by threads, hence `Send` and `Sync`;
+/// types that need dropping are dropped by the collector once their object has died, when all their edges are already
+/// null.
 ///
 /// # Safety
-/// [`Trace::trace`] must hand every [`Edge`] inside the value to the visitor, whatever the value's state, and an edge must never be inside
-/// something that lets it be moved out through a shared reference (a `Mutex`, a `RefCell`): `Trace` is deliberately not implemented for those.
+/// [`Trace::trace`] must hand every [`Edge`] inside the value to the visitor, whatever the value's state, and an edge
+/// must never be inside something that lets it be moved out through a shared reference (a `Mutex`, a `RefCell`):
+/// `Trace` is deliberately not implemented for those.
 pub unsafe trait Trace: Send + Sync + 'static {
     /// Hands all edges of the value to the visitor. Must not panic.
     fn trace(&self, edges: &mut EdgeVisitor<'_>);
@@ -117,15 +119,16 @@ impl<T: ?Sized + Managed> Edge<T> {
     #[inline]
     pub fn get<'m>(&self, mutator: &'m Mutator) -> Option<Root<'m, T>> {
         let object = NonNull::new(self.to.load(Ordering::Acquire))?;
-        // SAFETY: only `set` makes edges other than null, with objects of type `T`, and only edges inside live objects; the collector keeps
-        // their targets alive at least until this thread's next poll, and by then there is a root.
+        // SAFETY: only `set` makes edges other than null, with objects of type `T`, and only edges inside live objects;
+        // the collector keeps their targets alive at least until this thread's next poll, and by then there is a root.
         unsafe { mutator.root_of(object) }
     }
 
     /// Makes the edge lead to another object, or to nothing.
     ///
     /// # Errors
-    /// [`ForeignEdge`], and nothing has changed, if the edge is not inside an object of the mutator's heap, or the target is of another heap.
+    /// [`ForeignEdge`], and nothing has changed, if the edge is not inside an object of the mutator's heap, or the
+    /// target is of another heap.
     #[inline]
     pub fn set(&self, mutator: &Mutator, to: Option<&Root<'_, T>>) -> Result<(), ForeignEdge> {
         if !mutator.contains(std::ptr::from_ref(self).addr()) {

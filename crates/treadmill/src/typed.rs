@@ -107,8 +107,8 @@ impl Typed {
     }
 }
 
-// SAFETY: each object's edges are reported by its type's `Trace`, an unsafe trait that promises to leave none out. A value is described with
-// the portion that its first byte lies in.
+// SAFETY: each object's edges are reported by its type's `Trace`, an unsafe trait that promises to leave none out. A
+// value is described with the portion that its first byte lies in.
 unsafe impl Runtime for Typed {
     unsafe fn describe(&self, object: NonNull<u64>, _: usize, portion: Range<usize>, visitor: &mut Visitor<'_>) {
         // SAFETY: the collector passes live objects; values lie behind the prefix, `size` bytes apart.
@@ -130,7 +130,8 @@ unsafe impl Runtime for Typed {
     }
 
     unsafe fn finalize(&self, object: NonNull<u64>, _: usize) {
-        // SAFETY: the object is dead, and each of its values is dropped once. Their edges are made null first, for what they lead to may be dead too.
+        // SAFETY: the object is dead, and each of its values is dropped once. Their edges are made null first, for what
+        // they lead to may be dead too.
         unsafe {
             let (info, count) = Typed::info(object);
             let Some(drop) = info.drop else { return };
@@ -147,7 +148,8 @@ unsafe impl Runtime for Typed {
 
 /// A heap of Rust values, shared by all who clone it.
 ///
-/// Values that need dropping are dropped when their objects have died, and at the latest with the last clone, mutator and global root of the heap.
+/// Values that need dropping are dropped when their objects have died, and at the latest with the last clone, mutator
+/// and global root of the heap.
 #[derive(Clone, Debug)]
 pub struct Heap {
     raw: RawHeap,
@@ -335,7 +337,8 @@ impl Mutator {
     }
 }
 
-/// A handle that keeps an object alive, and where it is, for the thread that has it. Dereferences to the object's value.
+/// A handle that keeps an object alive, and where it is, for the thread that has it. Dereferences to the object's
+/// value.
 pub struct Root<'m, T: ?Sized + Managed> {
     mutator: &'m Mutator,
     slot: RootSlot,

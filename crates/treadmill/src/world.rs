@@ -1,13 +1,14 @@
 //! The threads of a heap, and how a collector agrees with them.
 //!
-//! Each member thread is running or parked. Running members come by [`World::poll`] now and then. Two kinds of agreement:
+//! Each member thread is running or parked. Running members come by [`World::poll`] now and then. Two kinds of
+//! agreement:
 //!
-//! * a *handshake*: [`World::advance`] starts a new epoch, and [`World::all_seen`] says when each member has polled since,
-//!   or is parked. Nobody waits;
+//! * a *handshake*: [`World::advance`] starts a new epoch, and [`World::all_seen`] says when each member has polled
+//!   since, or is parked. Nobody waits;
 //! * *stopping*: [`World::stop`] waits until all other members are parked, which they are at their next poll.
 //!
-//! Invariants: W1 a member that is parked touches neither objects nor roots; W2 a member that leaves the parked state has
-//! seen the epoch of that moment; W3 while the world is stopped no member leaves the parked state.
+//! Invariants: W1 a member that is parked touches neither objects nor roots; W2 a member that leaves the parked state
+//! has seen the epoch of that moment; W3 while the world is stopped no member leaves the parked state.
 
 use crate::roots::RootTable;
 use crate::sync::{Arc, AtomicBool, AtomicU32, Condvar, Mutex, Ordering, lock, try_lock};
@@ -133,8 +134,9 @@ impl World {
         self.epoch.fetch_add(1, Ordering::AcqRel) + 1
     }
 
-    /// Whether every member has polled in this epoch or a later one, or is parked. No where a thread is just joining, leaving, parking or the
-    /// like: the caller asks again, rather than wait for a thread that may be off its processor.
+    /// Whether every member has polled in this epoch or a later one, or is parked. No where a thread is just joining,
+    /// leaving, parking or the like: the caller asks again, rather than wait for a thread that may be off its
+    /// processor.
     pub(crate) fn all_seen(&self, epoch: u32) -> bool {
         let Some(state) = try_lock(&self.state) else { return false };
         state.members.iter().all(|member| {

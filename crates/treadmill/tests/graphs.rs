@@ -1,4 +1,5 @@
-//! Random graphs on every configuration: what is reachable keeps its content, what is not is reclaimed within two collections.
+//! Random graphs on every configuration: what is reachable keeps its content, what is not is reclaimed within two
+//! collections.
 #![cfg(not(loom))]
 
 mod common;
@@ -208,7 +209,8 @@ fn fill(mutator: &treadmill::raw::RawMutator, words: usize) -> usize {
     count
 }
 
-/// Metadata is paid for where it is needed: a page that one object fills has less than one that many share, also where many shared it before.
+/// Metadata is paid for where it is needed: a page that one object fills has less than one that many share, also where
+/// many shared it before.
 #[test]
 fn a_page_with_one_object_costs_little_more_than_the_page() {
     const LIMIT: usize = 2 << 20;

@@ -1,4 +1,5 @@
-//! Random interleavings of several threads on one raw heap, with helpers that mark and a verifier that stops them now and then.
+//! Random interleavings of several threads on one raw heap, with helpers that mark and a verifier that stops them now
+//! and then.
 #![cfg(not(loom))]
 
 mod common;

@@ -166,7 +166,8 @@ fn edges_outside_of_the_heap_stay_null() {
     assert_eq!(global.local(&mutator).expect("same heap").value, 1);
 }
 
-/// Threads push onto a shared stack, pop from it, and make garbage; nothing popped is ever anything but what was pushed.
+/// Threads push onto a shared stack, pop from it, and make garbage; nothing popped is ever anything but what was
+/// pushed.
 #[test]
 fn threads_share_a_heap() {
     #[derive(Trace)]
@@ -221,7 +222,8 @@ fn threads_share_a_heap() {
     }
 }
 
-/// What no object ever referred to and no handle refers to any more is used again at once, if the settings say so; what anything refers to never is.
+/// What no object ever referred to and no handle refers to any more is used again at once, if the settings say so; what
+/// anything refers to never is.
 #[test]
 fn temporaries_need_no_memory_and_nothing_else_is_taken_for_one() {
     for temporaries in [true, false] {

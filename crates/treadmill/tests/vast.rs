@@ -1,4 +1,5 @@
-//! Heaps whose limit is far above what they use: memory is committed on demand and given back, objects may be very long.
+//! Heaps whose limit is far above what they use: memory is committed on demand and given back, objects may be very
+//! long.
 #![cfg(not(loom))]
 
 mod common;

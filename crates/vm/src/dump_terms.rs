@@ -1,5 +1,5 @@
-//! Terms in a crash dump, in the form that OTP's viewer reads: each object of a heap is a line with its address, and objects
-//! name others by theirs.
+//! Terms in a crash dump, in the form that OTP's viewer reads: each object of a heap is a line with its address, and
+//! objects name others by theirs.
 
 use std::collections::HashSet;
 use std::fmt::Write;

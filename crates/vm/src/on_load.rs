@@ -1,5 +1,5 @@
-//! Modules with an `on_load` function in `atoll run`, where no code server calls it: it runs in a process of its own, as under OTP,
-//! while whoever needs the module waits. So does what OTP's start does for sockets.
+//! Modules with an `on_load` function in `atoll run`, where no code server calls it: it runs in a process of its own,
+//! as under OTP, while whoever needs the module waits. So does what OTP's start does for sockets.
 
 use std::sync::OnceLock;
 
@@ -47,8 +47,8 @@ pub fn take_failure(module: Term) -> bool {
     found.map(|at| failed.swap_remove(at)).is_some()
 }
 
-/// Whether this module waits for its `on_load` function, which is started if it does not run yet. For the process that runs
-/// it, nothing waits: it finds the module not loaded.
+/// Whether this module waits for its `on_load` function, which is started if it does not run yet. For the process that
+/// runs it, nothing waits: it finds the module not loaded.
 pub fn is_waiting(caller: Term, wanted: Term) -> bool {
     let mut running = RUNNING.lock();
     if module(wanted).is_none_or(|versions| versions.pending.is_none()) {
@@ -125,7 +125,8 @@ fn start_server(caller: &mut Caller<'_>) -> Interrupt {
     Interrupt::CallCatching(start, vec![registered, server, Term::NIL, Term::NIL], then)
 }
 
-/// Names of hosts are looked up in the system's list, then by the system's name servers: no program beside the machine is asked.
+/// Names of hosts are looked up in the system's list, then by the system's name servers: no program beside the machine
+/// is asked.
 fn configure_server(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     if arguments[0].tuple_elements().and_then(<[Term]>::first) != Some(&atoms::OK) {
         return done(caller, arguments);

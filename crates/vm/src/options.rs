@@ -34,7 +34,8 @@ pub struct Options {
     pub mark_sweep: bool,
     /// `--area-limit`: bytes that the message area of `hybrid` may have; by default as much as the machine has memory.
     pub area_limit: Option<usize>,
-    /// `--build-in-area`: lists and tuples are built in the message area of `hybrid` at once, instead of being copied there when they are sent.
+    /// `--build-in-area`: lists and tuples are built in the message area of `hybrid` at once, instead of being copied
+    /// there when they are sent.
     pub build_in_area: bool,
     /// `--gc-stress`: collect at every Nth allocation point; 0 is off.
     pub stress: u32,

@@ -1,5 +1,5 @@
-//! Which release of OTP the libraries are of. One executable serves all: what differs between releases and cannot be seen from
-//! the modules themselves is decided by this.
+//! Which release of OTP the libraries are of. One executable serves all: what differs between releases and cannot be
+//! seen from the modules themselves is decided by this.
 
 use std::path::Path;
 

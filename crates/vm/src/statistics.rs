@@ -37,7 +37,8 @@ fn never_sent(built: u64) -> Option<u64> {
     (built as u128 * u128::from(kept)).checked_div(u128::from(sent + kept)).map(|words| words as u64)
 }
 
-/// Writes the record; `started` is the monotonic time of the run's start, `booted` that of the call of the program (0: never).
+/// Writes the record; `started` is the monotonic time of the run's start, `booted` that of the call of the program (0:
+/// never).
 pub fn write(file: &Path, options: &Options, schedulers: &Schedulers, started: i64, booted: i64) -> io::Result<()> {
     let counters = &COUNTERS;
     let total = (clock::monotonic() - started) as u64;

@@ -154,8 +154,8 @@ impl Stream {
         self.direction
     }
 
-    /// Goes on with this input and room for output; `flush` is one of the library's numbers. Of input and output no more
-    /// than 4 GB are used in one step.
+    /// Goes on with this input and room for output; `flush` is one of the library's numbers. Of input and output no
+    /// more than 4 GB are used in one step.
     pub fn step(&mut self, input: &[u8], output: &mut [u8], flush: i32) -> Step {
         let given = input.len().min(c_uint::MAX as usize) as c_uint;
         let room = output.len().min(c_uint::MAX as usize) as c_uint;

@@ -66,11 +66,12 @@ impl<P: Policy> Copier<P> {
         }
     }
 
-    /// Redirects objects that exist elsewhere already to their copies, if this collection concerns them; leaves the others in
-    /// the list.
+    /// Redirects objects that exist elsewhere already to their copies, if this collection concerns them; leaves the
+    /// others in the list.
     ///
     /// # Safety
-    /// Pairs of whole objects and copies of them, of the same kind; nothing has been visited yet. The objects have no off-heap parts.
+    /// Pairs of whole objects and copies of them, of the same kind; nothing has been visited yet. The objects have no
+    /// off-heap parts.
     pub(crate) unsafe fn redirect(&mut self, elsewhere: &mut Vec<(Term, Term)>) {
         elsewhere.retain(|(object, copy)| {
             let place = object.pointer();

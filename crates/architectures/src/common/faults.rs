@@ -1,5 +1,5 @@
-//! Faults that a run is asked to put into its own heap, so that tests see such a run fail as a whole: `ATOLL_BREAK_HEAP` names the
-//! invariant that is to be broken. Builds without debug assertions have none of this.
+//! Faults that a run is asked to put into its own heap, so that tests see such a run fail as a whole:
+//! `ATOLL_BREAK_HEAP` names the invariant that is to be broken. Builds without debug assertions have none of this.
 
 use atoll_term::Word;
 

@@ -1,5 +1,6 @@
-//! Messages of a few words in one walk: the term is copied, breadth first, to a buffer on the native stack, in which pointers are
-//! offsets yet, and from there to a fragment of exact size. What was met before is found in a short list, so sharing is kept.
+//! Messages of a few words in one walk: the term is copied, breadth first, to a buffer on the native stack, in which
+//! pointers are offsets yet, and from there to a fragment of exact size. What was met before is found in a short list,
+//! so sharing is kept.
 
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
@@ -127,8 +128,8 @@ unsafe fn copy_in_buffer(root: Term, immovable: Immovable) -> Option<NonNull<Fra
         objects: [const { MaybeUninit::uninit() }; OBJECTS],
         count: 0,
     };
-    // SAFETY: parts of a whole term are whole; the first `used` words of the buffer are initialised, and begin with objects one after the
-    // other, so what is looked at is a term or a header.
+    // SAFETY: parts of a whole term are whole; the first `used` words of the buffer are initialised, and begin with
+    // objects one after the other, so what is looked at is a term or a header.
     unsafe {
         small.place(root)?;
         let mut at = 0;

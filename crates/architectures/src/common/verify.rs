@@ -1,4 +1,5 @@
-//! The verifier's core: walks runs of whole objects and root words, and ends the run at the first word that breaks a rule.
+//! The verifier's core: walks runs of whole objects and root words, and ends the run at the first word that breaks a
+//! rule.
 //!
 //! Invariants of every heap:
 //! * H1: a boxed pointer leads to a header, a cons pointer to none.

@@ -1,5 +1,5 @@
-//! The message area: a heap of the `treadmill` crate behind the literals in the immovable range, so that one comparison tells
-//! that an object is not to be moved, and a second one that it lies in the area.
+//! The message area: a heap of the `treadmill` crate behind the literals in the immovable range, so that one comparison
+//! tells that an object is not to be moved, and a second one that it lies in the area.
 //!
 //! Each scheduler has a mutator of the area, in a thread-local. Other threads have none: what they send is copied.
 
@@ -34,14 +34,15 @@ const A2: &str = "A2 (the area does not point out of immovable memory)";
 /// Words from which on it is worth while to open a window.
 const LEAST_WINDOW: usize = 6;
 
-/// How long a check of the area's memory waits for the other schedulers to come by, and how many times as long as a check takes nobody makes
-/// another.
+/// How long a check of the area's memory waits for the other schedulers to come by, and how many times as long as a
+/// check takes nobody makes another.
 const CHECK_WAITS: Duration = Duration::from_millis(10);
 const BETWEEN_CHECKS: i64 = 10;
 /// The least time between two of them, in nanoseconds.
 const LEAST_BETWEEN_CHECKS: i64 = 1_000_000;
 
-/// A slice of the collector takes this part of the longest pause: who waits for a scheduler may have to wait for several.
+/// A slice of the collector takes this part of the longest pause: who waits for a scheduler may have to wait for
+/// several.
 const SLICES: u64 = 2;
 
 /// The area, and what finds its roots.
@@ -91,8 +92,8 @@ thread_local! {
 #[inline(always)]
 fn close_window(mutator: &RawMutator) {
     if let Some((objects, first)) = build_window(|window| window.close()) {
-        // SAFETY: the window was opened where the mutator said, and closed now, before it is used for anything else; engines write
-        // what they take at once.
+        // SAFETY: the window was opened where the mutator said, and closed now, before it is used for anything else;
+        // engines write what they take at once.
         let words = unsafe { mutator.take_window(objects, NonNull::new_unchecked(first)) };
         AREA.words_built.fetch_add(words as u64, Ordering::Relaxed);
         feedback::count(0, words);
@@ -147,8 +148,9 @@ impl Area {
         Area { heap, bounds, finder, least_growth: AtomicUsize::new(LEAST_GROWTH), check_at: AtomicI64::new(0) }
     }
 
-    /// Checks the area's memory, and each object that was found live (PG1 to PG8, A2), if it is time to. This scheduler stands at a safepoint and holds
-    /// nothing that another waits for; where another does not come to one soon, because it waits for this one perhaps, the check is left out.
+    /// Checks the area's memory, and each object that was found live (PG1 to PG8, A2), if it is time to. This scheduler
+    /// stands at a safepoint and holds nothing that another waits for; where another does not come to one soon, because
+    /// it waits for this one perhaps, the check is left out.
     pub(super) fn check_memory(&self) {
         let (now, due) = (monotonic(), self.check_at.load(Ordering::Relaxed));
         if now < due || self.check_at.compare_exchange(due, i64::MAX, Ordering::Relaxed, Ordering::Relaxed).is_err() {
@@ -200,8 +202,9 @@ impl Area {
         }
     }
 
-    /// Opens this thread's window where the next object would go, if there is room for several small ones. While a collection is on, what is
-    /// built there may refer to what lies in the same window, which is black already: everything else has to pass the barrier.
+    /// Opens this thread's window where the next object would go, if there is room for several small ones. While a
+    /// collection is on, what is built there may refer to what lies in the same window, which is black already:
+    /// everything else has to pass the barrier.
     pub(super) fn open_window(&self, mutator: &RawMutator) {
         let (start, words) = mutator.window();
         let start = start.as_ptr();
@@ -266,7 +269,8 @@ impl Area {
     /// Allocates in the area, without a safepoint.
     #[inline]
     pub(super) fn allocate(&self, mutator: &RawMutator, words: usize, has_off_heap_part: bool) -> NonNull<Word> {
-        // SAFETY: the caller initialises the object before this thread's next safepoint, and what it stores passes the barrier.
+        // SAFETY: the caller initialises the object before this thread's next safepoint, and what it stores passes the
+        // barrier.
         match unsafe { mutator.allocate_quietly(words, has_off_heap_part) } {
             Ok(object) => object,
             Err(_) => self.is_full(),
@@ -308,7 +312,8 @@ impl Terms {
     }
 }
 
-// SAFETY: `describe` reports each pointer into the area that the object holds in this portion, by the object's own header.
+// SAFETY: `describe` reports each pointer into the area that the object holds in this portion, by the object's own
+// header.
 unsafe impl Runtime for Terms {
     unsafe fn describe(&self, object: NonNull<u64>, _words: usize, portion: Range<usize>, visitor: &mut Visitor<'_>) {
         let place = object.as_ptr();

@@ -39,8 +39,8 @@ impl Bounds {
         }
     }
 
-    /// As [`Bounds::each_in_objects`] for as long as `visit` says so, which is asked with `None` every few words as well. Gives the words
-    /// that were looked at: up to the first word of an object, or of a field.
+    /// As [`Bounds::each_in_objects`] for as long as `visit` says so, which is asked with `None` every few words as
+    /// well. Gives the words that were looked at: up to the first word of an object, or of a field.
     ///
     /// # Safety
     /// The run consists of whole objects, the first perhaps without some of its first words.

@@ -1,8 +1,9 @@
-//! What a process has sent, and where in the area its copy is: so that a large term is copied once, however often it is sent.
+//! What a process has sent, and where in the area its copy is: so that a large term is copied once, however often it is
+//! sent.
 //!
 //! A large term that was copied stays on the sender's heap until its next collection, which redirects it to its copy
-//! (`common/cheney.rs`). Until then the copy is found here. Terms are often sent as parts of small new ones (`{data, L}`, the
-//! environment of a fun), so the parts of small terms are noted, and looked for, too.
+//! (`common/cheney.rs`). Until then the copy is found here. Terms are often sent as parts of small new ones
+//! (`{data, L}`, the environment of a fun), so the parts of small terms are noted, and looked for, too.
 //!
 //! Objects with off-heap parts are not noted, because a collection finds those through lists of their own.
 
@@ -91,7 +92,8 @@ impl Copies {
         }
     }
 
-    /// The term with its noted parts replaced by their copies: the copy itself, or a new small object on the process's heap.
+    /// The term with its noted parts replaced by their copies: the copy itself, or a new small object on the process's
+    /// heap.
     pub(super) fn replace(&self, mutator: &mut Mutator, term: Term, immovable: Immovable) -> Term {
         let shard = self.shard(mutator);
         let Some(pairs) = shard.get(&address(mutator)) else { return term };

@@ -1,8 +1,9 @@
-//! Copying a term into the area: each object becomes an object of its own there, sharing is kept, and nothing of the copy refers
-//! to a private heap (A2). What is immovable already stays where it is. No recursion: a term may be a million levels deep.
+//! Copying a term into the area: each object becomes an object of its own there, sharing is kept, and nothing of the
+//! copy refers to a private heap (A2). What is immovable already stays where it is. No recursion: a term may be a
+//! million levels deep.
 //!
-//! A term that certainly shares nothing inside is copied without marks (`common/sizing.rs`); in others each object of the
-//! sender's heap carries its copy's address in its first word until the copy is whole.
+//! A term that certainly shares nothing inside is copied without marks (`common/sizing.rs`); in others each object of
+//! the sender's heap carries its copy's address in its first word until the copy is whole.
 
 use std::cell::RefCell;
 use std::ptr::NonNull;
@@ -44,7 +45,8 @@ impl Met for Never {
     unsafe fn note(&mut self, _term: Term, _first: Word, _copy: *mut Word) {}
 }
 
-/// Marks in first words: the copy's address, with low bits that no first word has there (00 for a cons, 10 for a boxed object).
+/// Marks in first words: the copy's address, with low bits that no first word has there (00 for a cons, 10 for a boxed
+/// object).
 struct Marks<'a>(&'a mut Vec<(Term, Word)>);
 
 impl Met for Marks<'_> {
@@ -206,8 +208,8 @@ impl<M: Met, const ASKING: bool> Copy<'_, M, ASKING> {
 
     /// The spine of a list in one go, into as many cells in a row as there are.
     unsafe fn list(&mut self, term: Term, first: Word) -> Term {
-        // SAFETY: each cell is an unmarked cons of the sender; what `pairs` gives has room for so many cells, and nothing else is
-        // allocated before they are taken.
+        // SAFETY: each cell is an unmarked cons of the sender; what `pairs` gives has room for so many cells, and
+        // nothing else is allocated before they are taken.
         unsafe {
             let (start, mut count) = self.area.pairs(self.mutator);
             let start = start.as_ptr();

@@ -1,9 +1,10 @@
-//! Feedback from copies to allocation sites: a site whose objects are sent builds them in the area from then on, and on the process's heap again when they
-//! are not sent any more.
+//! Feedback from copies to allocation sites: a site whose objects are sent builds them in the area from then on, and on
+//! the process's heap again when they are not sent any more.
 //!
-//! When much has been copied, each site tells of the next few objects that it builds. Those that a copy comes upon before the time after the next were sent;
-//! those that it does not, and those that a collection of their process finds dead, were not. Now and then this is asked of sites that build in the area
-//! as well, whose next few objects are built privately for it. A thread that never copies much never asks.
+//! When much has been copied, each site tells of the next few objects that it builds. Those that a copy comes upon
+//! before the time after the next were sent; those that it does not, and those that a collection of their process finds
+//! dead, were not. Now and then this is asked of sites that build in the area as well, whose next few objects are built
+//! privately for it. A thread that never copies much never asks.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -27,8 +28,9 @@ const ENOUGH: u32 = 8;
 /// A site is switched to the area if one of so many of its objects is sent, and back if not even one of so many is.
 const PART_SENT: u32 = 3;
 const PART_STILL_SENT: u32 = 8;
-/// Words of a copy from which on what it came upon counts as sent. For shorter terms the copy is cheaper than what the area's collector has to do for
-/// them: private heaps, which are collected less often then, keep it from seeing that they are dead.
+/// Words of a copy from which on what it came upon counts as sent. For shorter terms the copy is cheaper than what the
+/// area's collector has to do for them: private heaps, which are collected less often then, keep it from seeing that
+/// they are dead.
 const LEAST_COPY: usize = 512;
 /// Objects that a thread remembers at once.
 const REMEMBERED: usize = 256;

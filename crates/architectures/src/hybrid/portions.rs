@@ -1,13 +1,17 @@
 //! A large process is scanned for pointers into the area in portions, between which it runs.
 //!
-//! The first portion takes what may change: the top of the stack, the registers, the dictionary, and whatever is small. What is left are
+//! The first portion takes what may change: the top of the stack, the registers, the dictionary, and whatever is small.
+//! What is left are
 //!
-//! * runs of objects, which are immutable (elements of a new tuple are set before the slice ends in which it was made). Whatever the process takes out
-//!   of a run that is not scanned yet stays in the run as well, so the run is scanned late enough at any time before it goes away. It goes
-//!   away in a private collection: `hybrid/mod.rs` and `private/sliced.rs` have the runs finished that one is about to free.
-//! * older frames, which the process cannot get at before it returns to them. A stack marker (`stack_cut` of the architecture) tells when: then the
-//!   frames below it are scanned, as many as make a portion, and the marker is placed further down.
-//! * messages: what the process looks at before its turn has come passes the barrier (`message_read` of the architecture).
+//! * runs of objects, which are immutable (elements of a new tuple are set before the slice ends in which it was made).
+//!   Whatever the process takes out of a run that is not scanned yet stays in the run as well, so the run is scanned
+//!   late enough at any time before it goes away. It goes away in a private collection: `hybrid/mod.rs` and
+//!   `private/sliced.rs` have the runs finished that one is about to free.
+//! * older frames, which the process cannot get at before it returns to them. A stack marker (`stack_cut` of the
+//!   architecture) tells when: then the frames below it are scanned, as many as make a portion, and the marker is
+//!   placed further down.
+//! * messages: what the process looks at before its turn has come passes the barrier (`message_read` of the
+//!   architecture).
 
 use std::collections::HashMap;
 use std::ptr::NonNull;
@@ -138,8 +142,8 @@ impl Portions {
         words
     }
 
-    /// Looks at the upper end of the `words` words at the base of a stack, at least `part` of them, up to a return address. The words looked at, and the
-    /// rest, below a marker that stands there now.
+    /// Looks at the upper end of the `words` words at the base of a stack, at least `part` of them, up to a return
+    /// address. The words looked at, and the rest, below a marker that stands there now.
     ///
     /// # Safety
     /// Nobody else uses the process meanwhile, and no marker stands on this part of its stack.
@@ -171,8 +175,8 @@ impl Portions {
         (words - left, frames)
     }
 
-    /// The first portion of a process, but for the roots that are no messages: what is small is looked at now, the rest is noted. Returns the words
-    /// and messages looked at, and whether that was all.
+    /// The first portion of a process, but for the roots that are no messages: what is small is looked at now, the rest
+    /// is noted. Returns the words and messages looked at, and whether that was all.
     ///
     /// # Safety
     /// Nobody else uses the process meanwhile; its blocks consist of whole objects.
@@ -279,7 +283,8 @@ impl Portions {
         (words, self.put(mutator, rest))
     }
 
-    /// Looks at runs to their ends, because they go away: those that `leaves` names by their first address, and by whether they are old.
+    /// Looks at runs to their ends, because they go away: those that `leaves` names by their first address, and by
+    /// whether they are old.
     ///
     /// # Safety
     /// The runs of this process are still there, and nobody else uses it.

@@ -2,12 +2,14 @@
 //!
 //! 1. messages that timers keep, some at a time;
 //! 2. stored terms (rows of tables), a list at a time;
-//! 3. processes: those that wait are held for the moment of their scan, by whoever works for the collector; those that run are
-//!    scanned by their own scheduler at the beginning of their next time slice. Large ones in portions (`portions.rs`).
+//! 3. processes: those that wait are held for the moment of their scan, by whoever works for the collector; those that
+//!    run are scanned by their own scheduler at the beginning of their next time slice. Large ones in portions
+//!    (`portions.rs`).
 //!
-//! In this order, because a process that is not scanned yet may take a pointer out of a row and be the only one that has it when
-//! the row is deleted: it is scanned after the rows. What is stored or sent meanwhile passes the barrier (`send.rs`). A process
-//! that begins after step 3 has begun need not be scanned, since its arguments passed the barrier; one from before is.
+//! In this order, because a process that is not scanned yet may take a pointer out of a row and be the only one that
+//! has it when the row is deleted: it is scanned after the rows. What is stored or sent meanwhile passes the barrier
+//! (`send.rs`). A process that begins after step 3 has begun need not be scanned, since its arguments passed the
+//! barrier; one from before is.
 
 use std::ptr::NonNull;
 use std::sync::Mutex;
@@ -250,7 +252,8 @@ impl Finder {
         words
     }
 
-    /// Parts of a private heap are about to be freed: those blocks of it that `leaves` accepts, by their first word and whether they are old.
+    /// Parts of a private heap are about to be freed: those blocks of it that `leaves` accepts, by their first word and
+    /// whether they are old.
     ///
     /// # Safety
     /// They are still there, and this thread has the process.

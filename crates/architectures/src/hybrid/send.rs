@@ -1,5 +1,5 @@
-//! Messages, spawn arguments and stored terms: the ways into the area, and the barrier, which stands here alone. While roots are
-//! being found or objects marked, whatever object of the area enters a message or a stored term is greyed.
+//! Messages, spawn arguments and stored terms: the ways into the area, and the barrier, which stands here alone. While
+//! roots are being found or objects marked, whatever object of the area enters a message or a stored term is greyed.
 
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering;
@@ -147,7 +147,8 @@ unsafe fn is_small(hybrid: &Hybrid, term: Term) -> bool {
     true
 }
 
-/// Builds an object of the area directly, and opens a window for the next ones; `None` if a part of it is private, or this thread is no scheduler.
+/// Builds an object of the area directly, and opens a window for the next ones; `None` if a part of it is private, or
+/// this thread is no scheduler.
 pub(super) fn build(hybrid: &Hybrid, header: Option<Header>, fields: &[Term]) -> Option<Term> {
     let immovable = hybrid.private.immovable;
     if fields.iter().any(|field| field.is_pointer() && !immovable.contains(*field)) {

@@ -1,5 +1,5 @@
-//! Terms that belong to no process (rows of tables): a fragment with a pointer into the area for each. They are roots of the
-//! area, on many lists, so that a cycle holds a list's lock for a moment only, and threads seldom meet.
+//! Terms that belong to no process (rows of tables): a fragment with a pointer into the area for each. They are roots
+//! of the area, on many lists, so that a cycle holds a list's lock for a moment only, and threads seldom meet.
 //!
 //! A fragment without words has no use for its link and its signal: they are the links of its list.
 
@@ -65,8 +65,8 @@ impl StoredTerms {
     /// Nobody uses it any more.
     pub(super) unsafe fn discard(&self, stored: NonNull<Fragment>) {
         let fragment = stored.as_ptr();
-        // SAFETY: the caller gives the fragment up; its neighbours are on the same list, which is locked. One with an immediate
-        // is on no list.
+        // SAFETY: the caller gives the fragment up; its neighbours are on the same list, which is locked. One with an
+        // immediate is on no list.
         unsafe {
             if (*fragment).term.is_pointer() {
                 let mut head = self.list(fragment);
@@ -87,8 +87,8 @@ impl StoredTerms {
         }
     }
 
-    /// Visits terms on one list, from its first on or where the last call ended, at most so many; whether that was the rest. What is stored
-    /// meanwhile is not visited.
+    /// Visits terms on one list, from its first on or where the last call ended, at most so many; whether that was the
+    /// rest. What is stored meanwhile is not visited.
     pub(super) fn each(&self, shard: usize, from_first: bool, most: usize, visit: &mut dyn FnMut(Term)) -> bool {
         let mut head = lock(&self.0[shard]);
         if from_first {

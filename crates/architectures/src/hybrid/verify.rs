@@ -1,5 +1,5 @@
-//! The invariants A1 and A3 of `mod.rs`; A2 is checked where the area's objects are visited (`area.rs`). Those of the private heaps are
-//! checked by `private/verify.rs`, those of the area's memory by the `treadmill` crate.
+//! The invariants A1 and A3 of `mod.rs`; A2 is checked where the area's objects are visited (`area.rs`). Those of the
+//! private heaps are checked by `private/verify.rs`, those of the area's memory by the `treadmill` crate.
 
 use std::ptr::NonNull;
 

@@ -1,7 +1,8 @@
 //! A major collection of a large old generation in slices, between which its process runs and has minor collections.
 //!
-//! What makes this simple: terms are immutable, and old objects never point to younger ones. So what an old object refers
-//! to when the cycle begins is what it refers to when it ends, and for a while an object and its copy may both be in use.
+//! What makes this simple: terms are immutable, and old objects never point to younger ones. So what an old object
+//! refers to when the cycle begins is what it refers to when it ends, and for a while an object and its copy may both
+//! be in use.
 //!
 //! 1. Begin, right after a minor collection: what the roots and the young generation point to is marked. Survivors of
 //!    later minor collections go to blocks of their own, the extension, and count as live.
@@ -13,8 +14,8 @@
 //! 7. End, right after a minor collection: pointers in roots, young generation and the rest of the extension are
 //!    replaced. Match contexts, whose position changes in place, are copied again. The old blocks are freed.
 //!
-//! Nothing in the collected blocks is changed, and before the sixth phase nothing points to copies, so until then the cycle
-//! can be given up.
+//! Nothing in the collected blocks is changed, and before the sixth phase nothing points to copies, so until then the
+//! cycle can be given up.
 
 use std::ptr::{NonNull, null_mut};
 
@@ -170,8 +171,8 @@ impl Cycle {
         self.off_heap
     }
 
-    /// Gives the cycle up, whose copies are not in use, or nothing is any more: the blocks, and the objects in them with
-    /// off-heap parts.
+    /// Gives the cycle up, whose copies are not in use, or nothing is any more: the blocks, and the objects in them
+    /// with off-heap parts.
     pub(super) fn give_up(self) -> (Vec<Block>, *mut Word) {
         // SAFETY: nobody has pointers to the copies; they own no counts.
         unsafe { self.target.free() };
@@ -230,8 +231,8 @@ impl Cycle {
         (!header.is_opaque()).then(|| Run { at: at.wrapping_add(1), words: header.arity() })
     }
 
-    /// Goes on with the cycle; true: only the end is missing. `extension` are the blocks to which survivors went since the
-    /// begin.
+    /// Goes on with the cycle; true: only the end is missing. `extension` are the blocks to which survivors went since
+    /// the begin.
     ///
     /// # Safety
     /// The blocks consist of whole objects.

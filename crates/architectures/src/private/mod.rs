@@ -6,8 +6,8 @@
 //! A collection, in phases; all run on the process's own thread:
 //!
 //! 1. Decide (`collect.rs`): sizes of the new blocks, minor or major; the limit of the heap is checked here, before
-//!    anything has moved. A major one is chosen when it is asked for, when `fullsweep_after` minors have passed, or when
-//!    the data below the high-water mark does not fit the old generation (§3.2.1).
+//!    anything has moved. A major one is chosen when it is asked for, when `fullsweep_after` minors have passed, or
+//!    when the data below the high-water mark does not fit the old generation (§3.2.1).
 //! 2. New block, and the stack copied to its upper end.
 //! 3. Roots: stack, live registers, and what the machine names (dictionary, messages looked at). Objects below the
 //!    high-water mark go to the old generation, others and those of fragments to the new block (§3.2.2); in a
@@ -75,8 +75,8 @@ impl Private {
         Private { immovable: Immovable::of_this_run(), sliced: sliced::Settings::usual(), expected: Expected::new() }
     }
 
-    /// Sets above how many words the old generation is collected in slices, for how many nanoseconds each lasts, and after
-    /// how many words of work it looks at the clock.
+    /// Sets above how many words the old generation is collected in slices, for how many nanoseconds each lasts, and
+    /// after how many words of work it looks at the clock.
     pub fn set_slices(&self, above: usize, nanoseconds: i64, step: usize) {
         self.sliced.set(above, nanoseconds, step);
     }

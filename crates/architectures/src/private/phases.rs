@@ -25,12 +25,14 @@ const DOUBLED_AT_MOST: usize = 2_584;
 /// Words up to which a block does not shrink in a minor collection, unless it is larger than the old generation.
 const SMALL_BLOCK: usize = 8_000;
 
-/// Who wants to know where objects have gone: it gets a function that tells that of an object, `None` for one that is dead.
+/// Who wants to know where objects have gone: it gets a function that tells that of an object, `None` for one that is
+/// dead.
 pub(crate) type Followed<'a> = dyn FnMut(&dyn Fn(Term) -> Option<Term>) + 'a;
 
 /// What a collection does for an architecture with memory beside the private heaps.
 pub(crate) struct Beside<'a> {
-    /// Objects, and copies of them in immovable memory, that they are redirected to; those that stay where they are remain in the list.
+    /// Objects, and copies of them in immovable memory, that they are redirected to; those that stay where they are
+    /// remain in the list.
     pub(crate) elsewhere: &'a mut Vec<(Term, Term)>,
     /// Told of the blocks of a large heap that are about to be freed, by their first words.
     pub(crate) leaving: &'a mut dyn FnMut(*const Word),

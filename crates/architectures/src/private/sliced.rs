@@ -1,5 +1,5 @@
-//! Large heaps: minor collections that keep the young generation small, and cycles in slices (`cycle.rs`) in the place of
-//! major collections. Which heaps are large is decided anew at each collection.
+//! Large heaps: minor collections that keep the young generation small, and cycles in slices (`cycle.rs`) in the place
+//! of major collections. Which heaps are large is decided anew at each collection.
 
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
@@ -155,8 +155,8 @@ pub(super) fn collect(
     Ok(())
 }
 
-/// The whole block of heap and stack becomes one of the old generation, with the list of its objects with off-heap parts.
-/// Nothing moves but the stack.
+/// The whole block of heap and stack becomes one of the old generation, with the list of its objects with off-heap
+/// parts. Nothing moves but the stack.
 fn adopt(mutator: &mut Mutator, nursery: usize) {
     let state = State::of(mutator);
     let block = Block { start: state.heap, top: mutator.top, words: state.block_words(mutator) };
@@ -178,8 +178,8 @@ fn adopt(mutator: &mut Mutator, nursery: usize) {
     }
 }
 
-/// After a major collection that was none in slices: a young generation that is large becomes the old one, so that the next
-/// minor collection does not copy it. False: it is not large.
+/// After a major collection that was none in slices: a young generation that is large becomes the old one, so that the
+/// next minor collection does not copy it. False: it is not large.
 pub(super) fn settle(settings: &Settings, mutator: &mut Mutator, need: Need) -> bool {
     let state = State::of(mutator);
     let used = blocks::words_between(state.heap, mutator.top);
@@ -201,8 +201,8 @@ fn begin(settings: &Settings, mutator: &mut Mutator, roots: &mut Roots<'_>) {
     old.off_heap_bytes = 0;
     let off_heap = std::mem::replace(&mut old.off_heap, null_mut());
     let mut cycle = Cycle::begin(Whose::Process(mutator), blocks, off_heap, settings.above() / 8);
-    // SAFETY: the roots hold whole terms, and the young generation consists of whole objects, as a collection has just left
-    // both.
+    // SAFETY: the roots hold whole terms, and the young generation consists of whole objects, as a collection has just
+    // left both.
     unsafe {
         roots.each_run(mutator, |start, words| {
             for index in 0..words {
@@ -237,7 +237,8 @@ fn end(mutator: &mut Mutator, roots: &mut Roots<'_>, cycle: Cycle, started: i64)
     let heap = State::of(mutator).heap;
     // They lie in the blocks that end here.
     roots.beside.elsewhere.clear();
-    // SAFETY: the cycle has come to its end; the roots hold whole terms, and the young generation consists of whole objects.
+    // SAFETY: the cycle has come to its end; the roots hold whole terms, and the young generation consists of whole
+    // objects.
     unsafe {
         roots.each_run(mutator, |start, words| cycle.update_run(start, words));
         cycle.update_objects(heap, blocks::words_between(heap, mutator.top));

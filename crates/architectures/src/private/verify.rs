@@ -1,4 +1,5 @@
-//! The invariants P1 to P5 of `mod.rs`, checked on one process after a collection; P6 is checked where pointers are replaced (`cycle.rs`).
+//! The invariants P1 to P5 of `mod.rs`, checked on one process after a collection; P6 is checked where pointers are
+//! replaced (`cycle.rs`).
 
 use std::cell::Cell;
 
@@ -60,8 +61,8 @@ pub(super) fn verify(architecture: &Private, mutator: &mut Mutator, need: Need, 
             listed.get()
         };
         let old_list = state.old().map_or(std::ptr::null_mut(), |old| old.off_heap);
-        // The old generation may hold handles of the same list that died since its last collection: all are listed, until a
-        // cycle finds them.
+        // The old generation may hold handles of the same list that died since its last collection: all are listed,
+        // until a cycle finds them.
         let in_cycle = state.old().is_some_and(|old| old.cycle.is_some());
         if count_listed(&|place| inside(heap, place), mutator.off_heap) != young_handles
             || count_listed(&in_old, old_list) != old_handles && !in_cycle

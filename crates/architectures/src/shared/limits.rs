@@ -1,13 +1,13 @@
 //! `max_heap_size`: what a process with a limit has of the heap that belongs to all.
 //!
-//! Processes with a limit are traced before all others, one by one, the one that asked for the collection first: what is
-//! copied then is charged to them. What such a process received or shares is charged as if it had it alone, to the first
-//! that is traced. Between collections the words that it allocates are counted where buffers change hands.
+//! Processes with a limit are traced before all others, one by one, the one that asked for the collection first: what
+//! is copied then is charged to them. What such a process received or shares is charged as if it had it alone, to the
+//! first that is traced. Between collections the words that it allocates are counted where buffers change hands.
 //!
-//! A process is full when twice what is charged to it, its stack and the room it asks for are above its limit: a private heap
-//! needs as much while it is copied. What is charged may be dead already, so that is judged after a major collection. A
-//! limit is not looked at before so much has been allocated that it may have been reached, and a quarter of it since
-//! the last time.
+//! A process is full when twice what is charged to it, its stack and the room it asks for are above its limit: a
+//! private heap needs as much while it is copied. What is charged may be dead already, so that is judged after a major
+//! collection. A limit is not looked at before so much has been allocated that it may have been reached, and a quarter
+//! of it since the last time.
 
 use atoll_heap::{Collection, HeapFull, Mutator};
 use atoll_term::Word;

@@ -58,8 +58,8 @@ pub(super) fn collect(shared: &Shared, collector: &mut Collector, need: usize, r
     };
     let mut kept = null_mut();
     let mut bytes = 0;
-    // SAFETY: the roots hold whole terms, and the range has room; the lists are the heap's own, all their objects lay in
-    // the collected generations.
+    // SAFETY: the roots hold whole terms, and the range has room; the lists are the heap's own, all their objects lay
+    // in the collected generations.
     let top = unsafe {
         let (top, _) = copy(shared, collector, roots, policy, (to, null_mut()), before);
         let mut keep = |object| {

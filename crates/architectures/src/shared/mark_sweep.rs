@@ -3,7 +3,8 @@
 //!
 //! 1. Mark: what the roots and the young generation reach of the old one, a bit for each object beside the heap.
 //! 2. Handles that are not marked give up what they have outside of the heap.
-//! 3. Sweep: what is between marked objects becomes free runs, which minor collections fill; large ones give their pages back.
+//! 3. Sweep: what is between marked objects becomes free runs, which minor collections fill; large ones give their
+//!    pages back.
 //!
 //! It runs on one thread, while the world is stopped.
 

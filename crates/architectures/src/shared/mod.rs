@@ -14,14 +14,14 @@
 //!
 //! 1. Stop the world. Whoever waited for another thread's collection looks first whether there is room now.
 //! 2. Decide: minor or major, as in `private`, over the whole heap.
-//! 3. Roots (§4.4): stack and live registers of the process that asked. Of a major, and of the first minor after it: stack,
-//!    dictionary and messages of every live process; of other minors, only those of processes that were active since the
-//!    last major: messages of those that were sent any, stacks of those that ran, without the part that has not changed
-//!    for two collections (`stack_marks.rs`). The terms of no process, always (of stored terms in minors those that were
-//!    new: `stored.rs`).
+//! 3. Roots (§4.4): stack and live registers of the process that asked. Of a major, and of the first minor after it:
+//!    stack, dictionary and messages of every live process; of other minors, only those of processes that were active
+//!    since the last major: messages of those that were sent any, stacks of those that ran, without the part that has
+//!    not changed for two collections (`stack_marks.rs`). The terms of no process, always (of stored terms in minors
+//!    those that were new: `stored.rs`).
 //! 4. Cheney scan; above 2^18 words in use several threads do it (`parallel.rs`).
-//!    With `--old-generation mark-sweep` what is old is not moved: survivors of two minor collections fill free runs in the
-//!    old generation (`free_runs.rs`), and a major collection is a minor one with all roots, then `mark_sweep.rs`.
+//!    With `--old-generation mark-sweep` what is old is not moved: survivors of two minor collections fill free runs in
+//!    the old generation (`free_runs.rs`), and a major collection is a minor one with all roots, then `mark_sweep.rs`.
 //! 5. Off-heap lists of all processes join the heap's, and are swept.
 //! 6. Size: as in `private` (75% grows, 25% shrinks), and one step of the series more while collections take more
 //!    than an eighth of the time (not in the papers, which stop one processor, not all).
@@ -118,7 +118,8 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// The architecture with its heap, and the old generation that `--old-generation` names; ends the run when there are no addresses for it.
+    /// The architecture with its heap, and the old generation that `--old-generation` names; ends the run when there
+    /// are no addresses for it.
     pub fn new() -> Shared {
         Shared::with_old_generation(statistics::MARK_SWEEP.load(Ordering::Relaxed))
     }
@@ -286,8 +287,8 @@ impl Architecture for Shared {
     }
 
     fn sizes(&self, mutator: &Mutator) -> HeapSizes {
-        // Nobody counts what belongs to a process, but for those with a limit. The room that it has asked for is in the young generation,
-        // for it as for all others.
+        // Nobody counts what belongs to a process, but for those with a limit. The room that it has asked for is in the
+        // young generation, for it as for all others.
         let (young, old) =
             State::of(mutator).account.as_ref().map_or((0, 0), |account| (account.young(), account.old()));
         HeapSizes {

@@ -427,8 +427,8 @@ pub(super) struct Copied {
 /// Copies all that the roots reach, with `workers` threads, this one among them. What becomes old goes to `runs` first.
 ///
 /// # Safety
-/// The world is stopped; the roots hold whole terms; the destinations have room for half as much again as may be copied, and
-/// for a buffer more for each worker.
+/// The world is stopped; the roots hold whole terms; the destinations have room for half as much again as may be
+/// copied, and for a buffer more for each worker.
 pub(super) unsafe fn copy<P: Policy + Sync>(
     collector: &mut Collector,
     roots: &mut Roots<'_>,

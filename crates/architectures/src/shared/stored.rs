@@ -87,8 +87,8 @@ impl StoredTerms {
     pub(super) unsafe fn discard(&self, stored: NonNull<Fragment>) {
         let fragment = stored.as_ptr();
         let mut lists = self.lists(fragment);
-        // SAFETY: the caller gives the fragment up; its neighbours are on the same list, which is locked. One on no list has
-        // no neighbours and is no head.
+        // SAFETY: the caller gives the fragment up; its neighbours are on the same list, which is locked. One on no
+        // list has no neighbours and is no head.
         unsafe {
             let (before, behind) = (previous(fragment), (*fragment).next);
             if !behind.is_null() {
@@ -121,8 +121,8 @@ impl StoredTerms {
         }
     }
 
-    /// After a collection: sorts the terms anew. `is_young`: whether a minor collection concerns a term. `all`: those that
-    /// the last minor collection did not concern may be young now.
+    /// After a collection: sorts the terms anew. `is_young`: whether a minor collection concerns a term. `all`: those
+    /// that the last minor collection did not concern may be young now.
     pub(super) fn sort(&self, all: bool, is_young: impl Fn(Term) -> bool) {
         for lists in &self.0 {
             let mut lists = lock(lists);

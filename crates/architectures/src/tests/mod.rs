@@ -116,7 +116,8 @@ impl Process {
             // SAFETY: its contents have moved.
             unsafe { Fragment::free(*message) };
         } else {
-            // SAFETY: the test runs this process and keeps its terms as roots; what it hands over it does not use any more.
+            // SAFETY: the test runs this process and keeps its terms as roots; what it hands over it does not use any
+            // more.
             unsafe { self.architecture.keep_fragment(&mut self.mutator, *message) };
         }
         term

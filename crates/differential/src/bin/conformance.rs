@@ -86,7 +86,8 @@ fn conformance(options: &Options) -> Result<bool, Box<dyn Error>> {
     let (mut regressed, nothing) = (false, Results::default());
     for suite in &chosen {
         for heap in &options.heaps {
-            // A heap that ends before the first case has passed none; one that was never run is not judged by old results.
+            // A heap that ends before the first case has passed none; one that was never run is not judged by old
+            // results.
             let results = comparison.of(suite, heap).or((!options.report).then_some(&nothing));
             for line in results.map(|results| list.missing(suite, results)).unwrap_or_default() {
                 println!("passed before: {heap} {suite} {line}");

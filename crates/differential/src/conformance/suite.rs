@@ -13,8 +13,8 @@ use crate::run::{End, run};
 /// How long `erlc` may take for one suite.
 const COMPILER_LIMIT: Duration = Duration::from_secs(300);
 
-/// Suites that OTP derives from others when it is built: what their names have in front of `_SUITE`, and how the compiler
-/// is to treat them.
+/// Suites that OTP derives from others when it is built: what their names have in front of `_SUITE`, and how the
+/// compiler is to treat them.
 const DERIVED: &[(&str, &[&str])] = &[
     (
         "_no_opt",
@@ -237,8 +237,8 @@ fn derive(folder: &Path, original: &str, name: &str) -> io::Result<()> {
     fs::write(to, text.replacen(&format!("-module({original})"), &format!("-module({name})"), 1))
 }
 
-/// Compiles the programs that a suite starts, of which each is one file in C. What cannot be compiled here is missed only by
-/// the cases that need it.
+/// Compiles the programs that a suite starts, of which each is one file in C. What cannot be compiled here is missed
+/// only by the cases that need it.
 fn compile_programs(data: &Path) -> io::Result<()> {
     let Ok(entries) = fs::read_dir(data) else { return Ok(()) };
     for file in entries.map(|entry| entry.map(|entry| entry.path())) {

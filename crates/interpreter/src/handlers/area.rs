@@ -1,5 +1,6 @@
-//! Lists and tuples that are built in the message area at once, if all parts are immediates or immovable; otherwise on the process's heap,
-//! by the handler of [`data`] that each of these stands for. See `sites.rs` for when they stand in the code.
+//! Lists and tuples that are built in the message area at once, if all parts are immediates or immovable; otherwise on
+//! the process's heap, by the handler of [`data`] that each of these stands for. See `sites.rs` for when they stand in
+//! the code.
 
 use std::sync::atomic::Ordering;
 
@@ -35,8 +36,8 @@ unsafe fn cons(window: &BuildWindow, head: Term, tail: Term) -> Option<Term> {
     Some(unsafe { Term::cons_at(place) })
 }
 
-/// A cons by way of the architecture, which opens a window or learns that a part is private: then `NONE`. The parts come by value, and the term
-/// in a register: see the decision on dispatch, rule 1.
+/// A cons by way of the architecture, which opens a window or learns that a part is private: then `NONE`. The parts
+/// come by value, and the term in a register: see the decision on dispatch, rule 1.
 #[cold]
 #[inline(never)]
 fn cons_slowly(head: Term, tail: Term) -> Term {
@@ -51,7 +52,8 @@ pub unsafe fn put_list<H: Read, T: Read, D: Write>(
     reds: i64,
     c: *mut Core,
 ) -> Exit {
-    // SAFETY: operands as the translation wrote them, the window is this thread's; what the area gives is a whole object, which a register holds at once.
+    // SAFETY: operands as the translation wrote them, the window is this thread's; what the area gives is a whole
+    // object, which a register holds at once.
     unsafe {
         match cons(&*(*c).window, H::read(*ip.add(1), e, c), T::read(*ip.add(2), e, c)) {
             Some(cell) => {

@@ -1,5 +1,5 @@
-//! Matching bitstrings: what common compilers emit most is done here, the rest fetches operands and leaves the meaning to
-//! `operations`.
+//! Matching bitstrings: what common compilers emit most is done here, the rest fetches operands and leaves the meaning
+//! to `operations`.
 
 use atoll_loader::instruction::{BitFlags, Register};
 use atoll_operations::{Exception, bit_match};

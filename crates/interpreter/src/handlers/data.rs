@@ -50,8 +50,8 @@ pub unsafe fn move_many<const N: usize, S: Read, D: Write>(
     }
 }
 
-/// `is_nonempty_list`, `allocate` and `get_list` of an X register in one: fail label, source, head, tail, frame in bytes,
-/// room and live registers as for [`control::allocate`].
+/// `is_nonempty_list`, `allocate` and `get_list` of an X register in one: fail label, source, head, tail, frame in
+/// bytes, room and live registers as for [`control::allocate`].
 pub unsafe fn list_frame<const UNITED: bool, H: Write, T: Write>(
     ip: *const Word,
     hp: *mut Word,

@@ -43,8 +43,8 @@ fn is_finite(value: f64) -> bool {
     value.abs() < f64::INFINITY
 }
 
-/// `+` (0), `-` (1), `*` (2), `/` (3) of the operands that the handler has left in [`Core`], which are not both small, or
-/// whose result is not: fail, left, right, destination, name.
+/// `+` (0), `-` (1), `*` (2), `/` (3) of the operands that the handler has left in [`Core`], which are not both small,
+/// or whose result is not: fail, left, right, destination, name.
 #[inline(never)]
 pub(super) unsafe fn on_floats<const OPERATION: u8, D: Write>(
     ip: *const Word,

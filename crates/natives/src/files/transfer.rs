@@ -150,8 +150,8 @@ enum Data {
     Binary(HeldBinary),
 }
 
-/// What is read, at most `limit` bytes; `None` at the end of the file. If it is less than `guess` bytes and not much less,
-/// it is copied nowhere. Touches no term.
+/// What is read, at most `limit` bytes; `None` at the end of the file. If it is less than `guess` bytes and not much
+/// less, it is copied nowhere. Touches no term.
 fn read_data(
     limit: usize,
     guess: usize,
@@ -388,7 +388,8 @@ fn read_indirect(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     }
 }
 
-/// Size and position that lie at `offset`, and the data there; `None` if there are none or they say more than the limit.
+/// Size and position that lie at `offset`, and the data there; `None` if there are none or they say more than the
+/// limit.
 fn read_pointed(file: &Handle, offset: u64, limit: i64) -> Result<Option<(u32, u32, Option<Data>)>, Errno> {
     let Some((size, place)) = read_pointer(file.descriptor.as_fd(), offset)? else { return Ok(None) };
     if i64::from(size) > limit {

@@ -189,8 +189,8 @@ fn get(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     }
 }
 
-/// `nif_getopt(Socket, Level, Option, native, As)`, `nif_getopt(Socket, Level, Option, value, Input)`: an option that needs a
-/// value to be read is one of SCTP.
+/// `nif_getopt(Socket, Level, Option, native, As)`, `nif_getopt(Socket, Level, Option, value, Input)`: an option that
+/// needs a value to be read is one of SCTP.
 fn get_of_kind(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let &[socket, level, option, kind, wanted] = arguments else { return Err(badarg()) };
     match kind {

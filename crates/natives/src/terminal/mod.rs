@@ -1,5 +1,5 @@
-//! `prim_tty`: standard input and output as OTP has them from release 26 on. Two generations of the module are served, which
-//! differ in the arities of what they call.
+//! `prim_tty`: standard input and output as OTP has them from release 26 on. Two generations of the module are served,
+//! which differ in the arities of what they call.
 //!
 //! * [`capabilities`]: what the terminal can do
 //! * [`width`]: how many columns characters take

@@ -100,7 +100,8 @@ impl Reader {
         Ok(reader)
     }
 
-    /// Has the reader told, once, when something can be read. Where input cannot be waited for, it is worth a try at once.
+    /// Has the reader told, once, when something can be read. Where input cannot be waited for, it is worth a try at
+    /// once.
     pub fn arm(self: &Arc<Self>) {
         let added = poller::add(Target::Other(self.clone()), rustix::stdio::stdin(), Event::Input);
         if added.is_err() {

@@ -1,5 +1,5 @@
-//! The line on the screen: what stands where, and the bytes that bring it there. It may go over several rows; the cursor
-//! is in one of them.
+//! The line on the screen: what stands where, and the bytes that bring it there. It may go over several rows; the
+//! cursor is in one of them.
 
 use std::cmp::Ordering;
 
@@ -126,7 +126,8 @@ impl Line {
         self.column + columns(rest)
     }
 
-    /// Puts characters into cells from the cursor on, and sends them; returns the position at which the last row begins.
+    /// Puts characters into cells from the cursor on, and sends them; returns the position at which the last row
+    /// begins.
     fn write(&mut self, text: &[u8]) -> usize {
         let mut from = self.position;
         for chunk in text.utf8_chunks() {

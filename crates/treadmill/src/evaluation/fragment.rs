@@ -1,5 +1,5 @@
-//! A program for Figure 11, whose workload the paper does not name: phases that each use one size and keep few of their objects, so that
-//! pages with little in them are left to sizes that are needed no more.
+//! A program for Figure 11, whose workload the paper does not name: phases that each use one size and keep few of their
+//! objects, so that pages with little in them are left to sizes that are needed no more.
 
 use super::memory::Memory;
 use crate::error::OutOfMemory;

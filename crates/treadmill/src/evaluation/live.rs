@@ -9,7 +9,8 @@ use crate::statistics::{Pause, Statistics};
 const CELL_BYTES: usize = 4 * 8;
 const LISTS: usize = 1000;
 
-/// Fills the heap with `live` bytes of lists, then replaces lists until `churn` bytes were allocated on top; its counters and its longer pauses.
+/// Fills the heap with `live` bytes of lists, then replaces lists until `churn` bytes were allocated on top; its
+/// counters and its longer pauses.
 pub(super) fn run(config: &Config, live: usize, churn: usize) -> Option<(Statistics, Vec<Pause>)> {
     let mut memory = Collected::new(config).ok()?;
     memory.heap.measure_processor_time(true);

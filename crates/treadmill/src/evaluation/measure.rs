@@ -69,15 +69,15 @@ pub(super) fn median(config: &Config, workload: Workload, observe: Observe, repe
 /// The median times of a program.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Compared {
-    /// On one heap, run again and again, as malloc is; the same without the reuse of temporaries; the same backed at once; on mimalloc; on the
-    /// system's malloc.
+    /// On one heap, run again and again, as malloc is; the same without the reuse of temporaries; the same backed at
+    /// once; on mimalloc; on the system's malloc.
     pub(super) times: [Duration; 5],
     /// The medians of the ratios of neighbouring runs on each of the three heaps and on mimalloc.
     pub(super) ratios: [f64; 3],
 }
 
-/// Runs a program on a heap, on one without the reuse of temporaries, on one that is backed at once, on mimalloc and on the system's malloc in turn, so that all suffer alike from
-/// what else the machine does.
+/// Runs a program on a heap, on one without the reuse of temporaries, on one that is backed at once, on mimalloc and on
+/// the system's malloc in turn, so that all suffer alike from what else the machine does.
 pub(super) fn compare(config: &Config, workload: Workload, repeats: usize) -> Option<Compared> {
     let plain = Config { temporaries: false, ..config.clone() };
     let backed = Config { backed: true, ..config.clone() };
@@ -185,7 +185,8 @@ const PAGE_WORDS: usize = 1024;
 pub(super) struct Blocks {
     /// Bytes in blocks at the moment when most was live, in blocks of powers of two with full headers.
     pub(super) at_once: u64,
-    /// The sum over the powers of the most bytes that were ever live in blocks of each: what a heap needs that never reassigns memory.
+    /// The sum over the powers of the most bytes that were ever live in blocks of each: what a heap needs that never
+    /// reassigns memory.
     pub(super) each: u64,
 }
 

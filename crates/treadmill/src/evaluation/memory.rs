@@ -1,7 +1,8 @@
 //! What the evaluation's programs allocate from: a heap of this crate, or malloc and free.
 //!
-//! An object is a word with its number of references and its bytes of data, then the references, then the data. The programs keep one rule: a
-//! reference is used after an allocation only if it was read again from a root or from an object, for a collector may have moved it.
+//! An object is a word with its number of references and its bytes of data, then the references, then the data. The
+//! programs keep one rule: a reference is used after an allocation only if it was read again from a root or from an
+//! object, for a collector may have moved it.
 
 use crate::config::Config;
 use crate::error::{HeapError, OutOfMemory};

@@ -1,7 +1,8 @@
-//! The paper's evaluation: its seven programs, its tables 2, 4, 5 and 7 and figures 5, 7, 8, 9, 10 and 11, published beside measured.
+//! The paper's evaluation: its seven programs, its tables 2, 4, 5 and 7 and figures 5, 7, 8, 9, 10 and 11, published
+//! beside measured.
 //!
-//! [`run`] does all of it. Sizes are in megabytes of 1,000,000 bytes. What was measured on a 266 MHz Alpha in a kernel cannot be compared in seconds;
-//! ratios between collectors can, and sizes.
+//! [`run`] does all of it. Sizes are in megabytes of 1,000,000 bytes. What was measured on a 266 MHz Alpha in a kernel
+//! cannot be compared in seconds; ratios between collectors can, and sizes.
 
 mod fragment;
 mod live;
@@ -108,7 +109,8 @@ pub fn repeat(workload: Workload, source: Source, runs: usize) -> Option<Statist
     }
 }
 
-/// How much longer a program takes on `best`, on it without the reuse of temporaries, and on it backed at once, than on mimalloc: medians over so many pairs of runs.
+/// How much longer a program takes on `best`, on it without the reuse of temporaries, and on it backed at once, than on
+/// mimalloc: medians over so many pairs of runs.
 ///
 /// `None` if memory ran out.
 pub fn compare(workload: Workload, pairs: usize) -> Option<[f64; 3]> {
@@ -116,7 +118,8 @@ pub fn compare(workload: Workload, pairs: usize) -> Option<[f64; 3]> {
     measure::compare(&config, workload, pairs).map(|compared| compared.ratios)
 }
 
-/// The smallest limit in bytes, within one part in `parts`, in which a program survives; `None` if there is none below a gigabyte.
+/// The smallest limit in bytes, within one part in `parts`, in which a program survives; `None` if there is none below
+/// a gigabyte.
 pub fn smallest_heap(workload: Workload, preset: Preset, parts: usize) -> Option<usize> {
     measure::smallest_heap(preset, workload, parts)
 }

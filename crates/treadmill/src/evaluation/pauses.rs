@@ -48,8 +48,8 @@ impl Pauses {
     }
 }
 
-/// What so many spells of a collector's length look like that do nothing and touch no memory, measured as pauses are: what the machine alone does to a
-/// thread.
+/// What so many spells of a collector's length look like that do nothing and touch no memory, measured as pauses are:
+/// what the machine alone does to a thread.
 pub(super) fn control(spells: usize) -> Vec<Pause> {
     const SPELL: Duration = Duration::from_micros(40);
     let log = Log::new(SPELL * 2);
@@ -65,7 +65,8 @@ pub(super) fn control(spells: usize) -> Vec<Pause> {
     log.pauses()
 }
 
-/// The pauses with the most processor time, and the longest by the clock on the wall, with what the operating system did in them.
+/// The pauses with the most processor time, and the longest by the clock on the wall, with what the operating system
+/// did in them.
 pub(super) fn log(name: &str, title: &str, mut pauses: Vec<Pause>) -> Table {
     const SHOWN: usize = 5;
     let milliseconds = |time: Duration| time.as_secs_f64() * 1e3;

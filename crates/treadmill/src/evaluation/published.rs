@@ -1,4 +1,5 @@
-//! The published figures: Lim, Pardyak, Bershad, "A Memory-Efficient Real-Time Non-Copying Garbage Collector", ISMM 1998, Tables 1 to 7.
+//! The published figures: Lim, Pardyak, Bershad, "A Memory-Efficient Real-Time Non-Copying Garbage Collector", ISMM
+//! 1998, Tables 1 to 7.
 
 /// Table 1: program, megabytes allocated, megabytes live on average at collections.
 pub const TABLE_1: [(&str, f64, f64); 7] = [
@@ -55,8 +56,8 @@ pub const USER_COLUMNS: [&str; 4] = ["FLS", "FLS-PH", "ALS", "ALS-PH"];
 /// Table 7: smallest heap in megabytes.
 pub const TABLE_7: [(&str, [f64; 4]); 2] = [("M3PP", [0.31, 0.31, 0.31, 0.27]), ("M3", [9.4, 8.6, 7.8, 8.2])];
 
-/// What the text says of Figures 10 and 11, in percent of the heap: internal fragmentation and headers of FLS, then sub-page external
-/// fragmentation without page filling, with it, and with its lazier policy.
+/// What the text says of Figures 10 and 11, in percent of the heap: internal fragmentation and headers of FLS, then
+/// sub-page external fragmentation without page filling, with it, and with its lazier policy.
 pub const FIGURE_10: [(&str, f64, f64); 2] = [("M3PP", 55.0, 43.0), ("M3", 35.0, 24.0)];
 /// See [`FIGURE_10`].
 pub const FIGURE_11: [(&str, f64); 3] = [("FLS", 15.0), ("FLS-PF", 8.0), ("FLS-PF2", 3.5)];

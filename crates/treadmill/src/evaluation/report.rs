@@ -1,4 +1,5 @@
-//! What an evaluation found: tables with the published figure beside the measured one, plots, and whether the claims hold.
+//! What an evaluation found: tables with the published figure beside the measured one, plots, and whether the claims
+//! hold.
 
 use std::fmt::Write as _;
 use std::io;

@@ -86,7 +86,8 @@ pub(super) fn bars(title: &str, unit: &str, parts: &[&str], groups: &[Bars]) -> 
     svg
 }
 
-/// The use of the heap over the allocation clock, as the paper draws it: useful, headers, padding, and what is left, in percent.
+/// The use of the heap over the allocation clock, as the paper draws it: useful, headers, padding, and what is left, in
+/// percent.
 pub(super) fn usage(title: &str, samples: &[Usage]) -> String {
     let (width, height) = (560.0, PLOT_HEIGHT + 90.0);
     let mut svg = begin(width, height, title);

@@ -1,8 +1,9 @@
 //! Page filling: placing objects into the gaps of under-used pages of another size.
 //!
-//! The gaps of pages that are neither full nor free are found at the end of each collection; a page is in the bucket of the
-//! logarithm of its longest gap. Filling a gap takes the white blocks in it off their lists and makes one block of the wanted class, and a
-//! *filler* of what is left, which is on no list until its page is free or another block takes it.
+//! The gaps of pages that are neither full nor free are found at the end of each collection; a page is in the bucket of
+//! the logarithm of its longest gap. Filling a gap takes the white blocks in it off their lists and makes one block of
+//! the wanted class, and a *filler* of what is left, which is on no list until its page is free or another block takes
+//! it.
 
 use super::header::{Info, Node};
 use super::{FREE, Lists, PAGE_WORDS};

@@ -1,7 +1,7 @@
 //! The headers of Treadmill blocks, in three forms, and the doubly-linked lists through them.
 //!
-//! A block is named by its [`Node`]: its word offset in the area, plus one; 0 is no block. Links are such offsets, which is what
-//! lets them be packed. Headers are touched only under the collector's lock.
+//! A block is named by its [`Node`]: its word offset in the area, plus one; 0 is no block. Links are such offsets,
+//! which is what lets them be packed. Headers are touched only under the collector's lock.
 
 use crate::config::Headers;
 

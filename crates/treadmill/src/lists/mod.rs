@@ -1,20 +1,21 @@
-//! The segregated Treadmill, after Baker (1992), Wilson and Johnstone (1993), and Lim, Pardyak and Bershad (1998), with each of the
-//! last one's improvements as a setting.
+//! The segregated Treadmill, after Baker (1992), Wilson and Johnstone (1993), and Lim, Pardyak and Bershad (1998), with
+//! each of the last one's improvements as a setting.
 //!
-//! Every block of a size class is in one of the class's four lists: white (free), ecru (allocated, not yet found live), grey
-//! (found live, not yet scanned), black (scanned). Phases, all run by the thread that allocates, under the collector's lock:
+//! Every block of a size class is in one of the class's four lists: white (free), ecru (allocated, not yet found live),
+//! grey (found live, not yet scanned), black (scanned). Phases, all run by the thread that allocates, under the
+//! collector's lock:
 //!
 //! 1. *start*: the other threads stop for a moment; marking is switched on, the runtime's roots are greyed.
 //! 2. *some*: at each allocation a bounded number of grey blocks is scanned ([`mark`]).
-//! 3. *finish*: the threads' roots are scanned in portions, those of threads that ran since once more with the world stopped; what they
-//!    grey is scanned; then each class's ecru list, now all dead, is put behind its white list in constant time, black becomes ecru, and
-//!    pages on which nothing was marked are free ([`reclaim`]).
+//! 3. *finish*: the threads' roots are scanned in portions, those of threads that ran since once more with the world
+//!    stopped; what they grey is scanned; then each class's ecru list, now all dead, is put behind its white list in
+//!    constant time, black becomes ecru, and pages on which nothing was marked are free ([`reclaim`]).
 //!
 //! Without `incremental` the three run at once, with the world stopped.
 //!
-//! Invariants, checked by [`verify`]: TM1 a block's links agree with its neighbours'; TM2 the colour of each block in ecru, grey and
-//! black is what its list says; TM3 each block lies on a page of its class; TM4 a page called free holds only white blocks;
-//! TM5 pages in use never exceed the limit; TM6 outside a collection, grey and black are empty.
+//! Invariants, checked by [`verify`]: TM1 a block's links agree with its neighbours'; TM2 the colour of each block in
+//! ecru, grey and black is what its list says; TM3 each block lies on a page of its class; TM4 a page called free holds
+//! only white blocks; TM5 pages in use never exceed the limit; TM6 outside a collection, grey and black are empty.
 
 mod filling;
 pub(crate) mod header;

@@ -1,7 +1,8 @@
 //! What is kept beside each page with several objects: where its blocks begin, which are objects, which are marked.
 //!
-//! A block's first word has its bit set in `starts`; the bit of its second word says whether the block is an object or a gap. All blocks are
-//! at least two words long, so the bits never collide. Only the thread that owns the page, or holds the lock of the memory, writes them; markers read them.
+//! A block's first word has its bit set in `starts`; the bit of its second word says whether the block is an object or
+//! a gap. All blocks are at least two words long, so the bits never collide. Only the thread that owns the page, or
+//! holds the lock of the memory, writes them; markers read them.
 
 use super::marks::{PAGE_WORDS, groups};
 use crate::sync::{AtomicU64, Ordering};
@@ -18,8 +19,8 @@ const GROUPS: usize = PAGE_WORDS / 64;
 
 /// The bits of first words among those of a group, where that of a second word follows the one of its first.
 ///
-/// No block is one word long, so in each run of ones first and second words take turns, and no block begins at a group's last word, so no
-/// run goes on in the next group.
+/// No block is one word long, so in each run of ones first and second words take turns, and no block begins at a
+/// group's last word, so no run goes on in the next group.
 fn first_words(bits: u64) -> u64 {
     const EVEN: u64 = 0x5555_5555_5555_5555;
     let run_starts = bits & !(bits << 1);
@@ -78,7 +79,8 @@ impl Blocks {
         self.starts[index / 64].load(Ordering::Relaxed) >> (index % 64) & 1 == 1
     }
 
-    /// Turns the front of the gap at `index`, of which `words` words are wanted, into an object; `rest` words of gap stay behind it.
+    /// Turns the front of the gap at `index`, of which `words` words are wanted, into an object; `rest` words of gap
+    /// stay behind it.
     #[inline]
     pub(super) fn place(&self, index: usize, words: usize, rest: usize) {
         let (object, gap) = (index + 1, index + words);
@@ -106,15 +108,16 @@ impl Blocks {
         }
     }
 
-    /// Turns the end of a gap into objects, which all begin in the group of word `index`: the bits of the first two words of each.
+    /// Turns the end of a gap into objects, which all begin in the group of word `index`: the bits of the first two
+    /// words of each.
     #[inline]
     pub(super) fn place_group(&self, index: usize, objects: u64) {
         let bits = &self.starts[index / 64];
         bits.store(bits.load(Ordering::Relaxed) | objects, Ordering::Relaxed);
     }
 
-    /// How an object of `words` words lies in a gap of `gap` words at `index`: the words it takes, and those of gap behind it. No block is one word
-    /// long, and none begins at the last word of a group of 64.
+    /// How an object of `words` words lies in a gap of `gap` words at `index`: the words it takes, and those of gap
+    /// behind it. No block is one word long, and none begins at the last word of a group of 64.
     #[inline]
     pub(super) fn fit(index: usize, words: usize, gap: usize) -> (usize, usize) {
         let taken = words + usize::from((index + words) % 64 == 63);
@@ -171,14 +174,16 @@ impl Blocks {
         let (mut starts, mut kept, mut dead) = ([0; GROUPS], [0; GROUPS], [0; GROUPS]);
         for group in 0..GROUPS {
             starts[group] = first_words(self.starts[group].load(Ordering::Relaxed));
-            // An object that lives has both of its bits, here as there; whether it was scanned does not matter any more.
+            // An object that lives has both of its bits, here as there; whether it was scanned does not matter any
+            // more.
             let marked = self.marks[group].load(Ordering::Relaxed) & starts[group];
             kept[group] = marked | marked << 1;
             dead[group] = starts[group] & !marked;
         }
         let (mut live, mut longest, mut at) = (0, 0, 0);
         while at < PAGE_WORDS {
-            // A gap from here to the next object that lives, then those that lie side by side, up to the next block that is none.
+            // A gap from here to the next object that lives, then those that lie side by side, up to the next block
+            // that is none.
             let object = next_bit(&kept, at);
             if object > at {
                 kept[at / 64] |= 1 << (at % 64);
@@ -193,7 +198,8 @@ impl Blocks {
         Swept { live, gap: longest }
     }
 
-    /// Makes this that of the last page of a large object: the last `words` words of it look like an object of their own. The words of gap behind them.
+    /// Makes this that of the last page of a large object: the last `words` words of it look like an object of their
+    /// own. The words of gap behind them.
     pub(super) fn set_tail(&self, words: usize) -> usize {
         self.format();
         let (taken, rest) = Blocks::fit(0, words.max(2), PAGE_WORDS);

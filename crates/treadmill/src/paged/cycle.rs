@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 
 /// Root slots scanned between looks at the clock.
 const SLOTS: usize = 256;
-/// Words allocated between collections for each object or reference that marking looks at: about what it costs to touch them for the first time.
+/// Words allocated between collections for each object or reference that marking looks at: about what it costs to touch
+/// them for the first time.
 const WORDS_PER_LOOK: u64 = 64;
 /// What sweeping a page costs, in looks.
 const PAGE_LOOKS: u64 = 4;
@@ -118,7 +119,8 @@ impl Paged {
         }
     }
 
-    /// Words to mark for words allocated: by the ratio, or more where free memory would run out before the marking is done.
+    /// Words to mark for words allocated: by the ratio, or more where free memory would run out before the marking is
+    /// done.
     fn price(&self, debt: u64) -> u64 {
         // Not known while another thread has the memory, which may be off its processor; the next slice will ask again.
         let Some(memory) = self.try_memory() else {
@@ -133,7 +135,8 @@ impl Paged {
         debt.max(64) * self.ratio.max(needed)
     }
 
-    /// Works on the cycle within the budget; the words scanned. Any thread may call it; without `local` it is a helper's.
+    /// Works on the cycle within the budget; the words scanned. Any thread may call it; without `local` it is a
+    /// helper's.
     pub(crate) fn work(&self, cx: &Context<'_>, local: Option<&Local>, budget: Budget) -> u64 {
         let Ok(mut control) = self.control.try_lock() else {
             return self.help(cx.runtime, budget);
@@ -336,8 +339,9 @@ impl Paged {
         (memory.space.idle() as u64).saturating_sub(wanted) as u32
     }
 
-    /// When to collect next even though there is memory left: once so much was allocated that collecting costs less than going on through memory
-    /// that is not in the cache; and where the limit is far away, once as much was as is live.
+    /// When to collect next even though there is memory left: once so much was allocated that collecting costs less
+    /// than going on through memory that is not in the cache; and where the limit is far away, once as much was as is
+    /// live.
     fn judge_worth(&self) {
         let counters = &self.counters;
         let cost = counters.looks.load(Ordering::Relaxed) + PAGE_LOOKS * self.memory().looked_at;
@@ -346,8 +350,8 @@ impl Paged {
         counters.worthwhile.store(worthwhile, Ordering::Relaxed);
     }
 
-    /// Whether a collection is worth its while, or the free memory just lasts for it. No while another thread has the memory: those who ask will
-    /// ask again soon.
+    /// Whether a collection is worth its while, or the free memory just lasts for it. No while another thread has the
+    /// memory: those who ask will ask again soon.
     pub(super) fn may_be_due(&self) -> bool {
         self.is_worthwhile() || self.try_memory().is_some_and(|memory| self.is_short(&memory))
     }
@@ -512,9 +516,11 @@ impl Paged {
         }
     }
 
-    /// Sweeps within the budget; whether nothing unswept is left for others to begin with. Any thread may call it at any time.
+    /// Sweeps within the budget; whether nothing unswept is left for others to begin with. Any thread may call it at
+    /// any time.
     ///
-    /// The lock is held only to give what was swept and to take more, and whoever has little time does not wait for it to begin.
+    /// The lock is held only to give what was swept and to take more, and whoever has little time does not wait for it
+    /// to begin.
     fn sweep(&self, budget: &mut Budget) -> bool {
         let first = if budget.deadline.is_some() { self.try_memory() } else { Some(self.memory()) };
         let Some(mut memory) = first else { return false };
@@ -536,7 +542,8 @@ impl Paged {
         }
     }
 
-    /// Gives the memory of at most `pages` free pages back to the system, without the lock while the system is at it; how many.
+    /// Gives the memory of at most `pages` free pages back to the system, without the lock while the system is at it;
+    /// how many.
     fn give_back(&self, pages: u32) -> u32 {
         let Some((start, length)) = self.memory().space.take_back(pages) else {
             return 0;

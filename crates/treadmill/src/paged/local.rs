@@ -49,7 +49,8 @@ pub(crate) struct Local {
     objects: Cell<u64>,
     /// Words that this thread has yet to mark.
     pub(super) debt: Cell<u64>,
-    /// The newest object of more than [`SMALL_WORDS`] words, while no reference to it was stored; 0 for none. And the root slots that hold it.
+    /// The newest object of more than [`SMALL_WORDS`] words, while no reference to it was stored; 0 for none. And the
+    /// root slots that hold it.
     temporary: Cell<usize>,
     held: Cell<u32>,
     /// The longest gap left behind on the page, and whether the whole page was gone through.
@@ -156,7 +157,8 @@ impl Local {
         let (start, end) = (self.bump.get(), self.end.get());
         let left = (end - start) / 8;
         let count = match ((start - self.base.get()) / 8 % 2, left) {
-            // With an odd beginning they would meet the end of a group of 64 words, and with an odd end a word would be left.
+            // With an odd beginning they would meet the end of a group of 64 words, and with an odd end a word would be
+            // left.
             (0, left) if left % 2 == 0 => left / 2,
             (0, 3) => 1,
             (0, left) => left.saturating_sub(2) / 2,
@@ -185,8 +187,8 @@ impl Local {
         }
     }
 
-    /// The words at the end of the gap at hand in which objects of any size can be laid one in front of the other, all in one group of 64 words: an
-    /// address and words. What is left of the gap is at least two words long.
+    /// The words at the end of the gap at hand in which objects of any size can be laid one in front of the other, all
+    /// in one group of 64 words: an address and words. What is left of the gap is at least two words long.
     #[inline]
     pub(crate) fn window(&self) -> (usize, usize) {
         let base = self.base.get();
@@ -197,8 +199,8 @@ impl Local {
         (base + first * 8, end.saturating_sub(first))
     }
 
-    /// Makes objects of what was laid into the end of [`Local::window`]: the bits of the first and second word of each within the group, and
-    /// where the lowest begins. Their words.
+    /// Makes objects of what was laid into the end of [`Local::window`]: the bits of the first and second word of each
+    /// within the group, and where the lowest begins. Their words.
     #[inline]
     pub(crate) fn take_window(&self, objects: u64, first: usize) -> usize {
         let index = (first - self.base.get()) / 8;
@@ -218,7 +220,8 @@ impl Local {
         words
     }
 
-    /// Marks a new object of the page at hand. Away from the path that most allocations take, which is the shorter for it.
+    /// Marks a new object of the page at hand. Away from the path that most allocations take, which is the shorter for
+    /// it.
     #[cold]
     fn blacken(&self, blocks: &Blocks, index: usize) {
         self.claimed(blocks).mark_and_take(index);
@@ -243,7 +246,8 @@ impl Local {
         self.debt.set(self.debt.get() + words);
     }
 
-    /// Moves on to the next gap of at least `words` words on the page, at or behind word `from`; remembers the longest of those left behind.
+    /// Moves on to the next gap of at least `words` words on the page, at or behind word `from`; remembers the longest
+    /// of those left behind.
     fn advance(&self, from: usize, words: usize) -> bool {
         if self.page.get().is_none() {
             return false;
@@ -362,7 +366,8 @@ impl Paged {
         cx.log.pause(since, cause);
     }
 
-    /// The block of the newest medium or large object, if that object is dead: no reference to it was ever stored, and no root holds it.
+    /// The block of the newest medium or large object, if that object is dead: no reference to it was ever stored, and
+    /// no root holds it.
     fn reuse(&self, local: &Local, words: usize) -> Option<usize> {
         let object = local.temporary.get();
         if object == 0 || words <= SMALL_WORDS || local.held.get() > 0 || local.marking.get() {

@@ -252,8 +252,8 @@ impl Slice<'_> {
         let object = self.paged.address(page, index);
         let mut described = 1;
         let looks = self.look(object, |runtime, pointer, visitor| {
-            // SAFETY: the object is marked, so it was reached from roots through references that the runtime reported; the row does not leave
-            // the page.
+            // SAFETY: the object is marked, so it was reached from roots through references that the runtime reported;
+            // the row does not leave the page.
             described = unsafe { runtime.describe_row(pointer, words, most, visitor) };
         });
         let behind = if described > 1 { marks.mark_pairs(index + 2, described - 1) } else { 0 };

@@ -1,11 +1,14 @@
 //! The mark bits of a page, and the stack of pages that hold grey objects.
 //!
-//! An object of a small page owns two bits: the one of its first word says *marked*, that of its second *scanned*; objects are at least two words
-//! long, and none begins at the last word that a group of bits is for, so that one operation reaches both. Bits count only while the page's colour is the number of the collection; whoever marks first on a page in a collection clears them. A page
-//! with a marked object that nobody has taken up for scanning is *queued*.
+//! An object of a small page owns two bits: the one of its first word says *marked*, that of its second *scanned*;
+//! objects are at least two words long, and none begins at the last word that a group of bits is for, so that one
+//! operation reaches both. Bits count only while the page's colour is the number of the collection; whoever marks first
+//! on a page in a collection clears them. A page with a marked object that nobody has taken up for scanning is
+//! *queued*.
 //!
-//! Invariants, model-checked below: MK1 of all threads that mark one object, exactly one is told so; MK2 after a thread has marked an object for
-//! others to scan, its page is queued, or being taken off the queue by somebody who will see the mark; MK3 each queued page is popped exactly once.
+//! Invariants, model-checked below: MK1 of all threads that mark one object, exactly one is told so; MK2 after a thread
+//! has marked an object for others to scan, its page is queued, or being taken off the queue by somebody who will see
+//! the mark; MK3 each queued page is popped exactly once.
 
 use crate::sync::{AtomicU32, AtomicU64, Ordering, spin_loop, yield_now};
 
@@ -49,7 +52,8 @@ impl Head {
 
     /// Written only by the one that found the page not queued.
     fn set_link(&self, link: u32) {
-        // Another thread's `fetch_or` that saw ours comes before this store. Loom does not know that of stores, but of exchanges.
+        // Another thread's `fetch_or` that saw ours comes before this store. Loom does not know that of stores, but of
+        // exchanges.
         #[cfg(loom)]
         self.link.swap(link, Ordering::Relaxed);
         #[cfg(not(loom))]
@@ -62,7 +66,8 @@ impl Head {
     }
 }
 
-/// The mark bits of a page, by groups of 64 words. A page with one object has one group, of which only the bits of that object are marks.
+/// The mark bits of a page, by groups of 64 words. A page with one object has one group, of which only the bits of that
+/// object are marks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Marks<'a> {
     pub(super) head: &'a Head,
@@ -89,7 +94,8 @@ impl Marks<'_> {
             if colour == CLEARING
                 || self.head.colour.compare_exchange(colour, CLEARING, Ordering::AcqRel, Ordering::Relaxed).is_err()
             {
-                // It takes others a few stores; unless they are off their processor, which they may have for themselves then.
+                // It takes others a few stores; unless they are off their processor, which they may have for themselves
+                // then.
                 spins += 1;
                 if spins < SPINS {
                     spin_loop()
@@ -202,8 +208,8 @@ impl Marks<'_> {
     }
 }
 
-/// The stack of queued pages, through links in their marks. The upper half of the head counts changes, against a page that was popped and pushed
-/// again while somebody looked.
+/// The stack of queued pages, through links in their marks. The upper half of the head counts changes, against a page
+/// that was popped and pushed again while somebody looked.
 #[derive(Debug)]
 pub(super) struct Queue {
     head: AtomicU64,
@@ -377,7 +383,8 @@ mod model {
         });
     }
 
-    /// A row is marked at once while another thread marks one of its objects for others to scan: one of the two scans it.
+    /// A row is marked at once while another thread marks one of its objects for others to scan: one of the two scans
+    /// it.
     #[test]
     fn a_row_and_one_of_its_objects_are_scanned() {
         loom::model(|| {

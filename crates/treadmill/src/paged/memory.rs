@@ -1,4 +1,5 @@
-//! The pages of the paged collector: which have room for what. Everything here is under one lock, held for a page's worth of work at a time.
+//! The pages of the paged collector: which have room for what. Everything here is under one lock, held for a page's
+//! worth of work at a time.
 
 use super::PAGE_BYTES;
 use super::blocks::Blocks;
@@ -16,7 +17,8 @@ const SCARCE_PART: u32 = 8;
 /// What is roomy then, in words: shorter gaps are taken last.
 const SCARCE_ROOMY: usize = 16;
 
-/// An object that would leave no more words of its page than this has the page for itself: noting the blocks of the page would take as much.
+/// An object that would leave no more words of its page than this has the page for itself: noting the blocks of the
+/// page would take as much.
 pub(super) const SINGLE_REST: usize = size_of::<Blocks>() / 8;
 
 /// Bytes that a page takes, its record included.
@@ -197,8 +199,8 @@ impl Memory {
         }
     }
 
-    /// A page with a gap of at least `words`: rather a half-empty one, then a free one, then any; where few pages are free, they are kept
-    /// for what needs whole ones as long as there is a gap. The caller owns the page.
+    /// A page with a gap of at least `words`: rather a half-empty one, then a free one, then any; where few pages are
+    /// free, they are kept for what needs whole ones as long as there is a gap. The caller owns the page.
     pub(super) fn take(&mut self, words: usize, roomy: usize) -> Option<u32> {
         if self.space.available() < self.space.limit() / SCARCE_PART {
             let partial = self.take_partial(words.max(roomy.min(SCARCE_ROOMY)));
@@ -285,8 +287,8 @@ impl Memory {
 
     /// A run of pages for a large object of `words` words.
     ///
-    /// Where much of its last page would be lost, small objects may lie there: the object's last words look like an object of their own then, which
-    /// is marked whenever the object is.
+    /// Where much of its last page would be lost, small objects may lie there: the object's last words look like an
+    /// object of their own then, which is marked whenever the object is.
     pub(super) fn take_large(&mut self, words: usize) -> Option<u32> {
         let pages = words.div_ceil(PAGE_WORDS);
         let run = u32::try_from(pages).ok()?;

@@ -1,28 +1,33 @@
-//! `best`: pages with side metadata, in which objects of any size lie side by side without headers; marked by any thread while others run.
+//! `best`: pages with side metadata, in which objects of any size lie side by side without headers; marked by any
+//! thread while others run.
 //!
-//! An object has no header: a bitmap for its page says where blocks begin and which are objects, another which are marked ([`blocks`],
-//! [`marks`]). Pages that one object fills do without: their record says it all ([`record`]); the bitmaps of the others are in slots that are
-//! backed as far as there are such pages ([`slots`]). Objects up to a page fill the gaps of partly filled pages, found by size in constant time ([`memory`]); longer ones have pages of
-//! their own, remapped where they must be contiguous. A collection is a *cycle* of phases, each advanced in slices by whichever thread
-//! allocates or lends itself ([`cycle`]); nobody waits for anybody:
+//! An object has no header: a bitmap for its page says where blocks begin and which are objects, another which are
+//! marked ([`blocks`], [`marks`]). Pages that one object fills do without: their record says it all ([`record`]); the
+//! bitmaps of the others are in slots that are backed as far as there are such pages ([`slots`]). Objects up to a page
+//! fill the gaps of partly filled pages, found by size in constant time ([`memory`]); longer ones have pages of their
+//! own, remapped where they must be contiguous. A collection is a *cycle* of phases, each advanced in slices by
+//! whichever thread allocates or lends itself ([`cycle`]); nobody waits for anybody:
 //!
-//! 1. *starting*: marking is switched on; a handshake waits until every thread has noticed. From then on each reference stored into an
-//!    object or a root greys its referent, and new objects are black.
+//! 1. *starting*: marking is switched on; a handshake waits until every thread has noticed. From then on each reference
+//!    stored into an object or a root greys its referent, and new objects are black.
 //! 2. *roots*: the slots of all threads, the global ones and the runtime's, in portions.
 //! 3. *marking* ([`mark`]): grey objects are scanned by any number of threads.
-//! 4. *ending*: nothing is grey; changed roots are asked for, then a second handshake shows that no thread was about to grey something.
+//! 4. *ending*: nothing is grey; changed roots are asked for, then a second handshake shows that no thread was about to
+//!    grey something.
 //! 5. *finalizing*: dead finalizable objects are told.
-//! 6. *sweeping*: the lists of pages are put onto the list of unswept ones in constant time; each page is swept by its bitmaps, a bounded
-//!    number at each page's worth of allocation. What nobody marked on is a free page.
-//! 7. *returning*: far more free memory than the next cycle will need goes back to the operating system, a bounded number of pages at a time.
+//! 6. *sweeping*: the lists of pages are put onto the list of unswept ones in constant time; each page is swept by its
+//!    bitmaps, a bounded number at each page's worth of allocation. What nobody marked on is a free page.
+//! 7. *returning*: far more free memory than the next cycle will need goes back to the operating system, a bounded
+//!    number of pages at a time.
 //!
-//! Invariants, checked by [`verify`]: PG1 the blocks of a page follow each other from its first word to its last, each two words at least;
-//! PG2 a listed page's gap is the longest that it has; PG3 backed pages and their metadata stay within the limit; PG4 only objects are marked;
-//! PG6 a page is on one list at most; PG7 what lives refers to what lives: from the end of *starting* to the end of *ending*, no black object and
-//! no root refers to a white object, except through a store that has not yet returned, so that afterwards what was found live, and what was
-//! made since, refers to objects that are still there, which is what is checked; PG8 each page with several objects has a slot of its own. And
-//! by argument: PG5 a page that is queued outside marking was queued by the barrier of a thread that had not yet noticed the end, and the
-//! next *starting* forgets it.
+//! Invariants, checked by [`verify`]: PG1 the blocks of a page follow each other from its first word to its last, each
+//! two words at least; PG2 a listed page's gap is the longest that it has; PG3 backed pages and their metadata stay
+//! within the limit; PG4 only objects are marked; PG6 a page is on one list at most; PG7 what lives refers to what
+//! lives: from the end of *starting* to the end of *ending*, no black object and no root refers to a white object,
+//! except through a store that has not yet returned, so that afterwards what was found live, and what was made since,
+//! refers to objects that are still there, which is what is checked; PG8 each page with several objects has a slot of
+//! its own. And by argument: PG5 a page that is queued outside marking was queued by the barrier of a thread that had
+//! not yet noticed the end, and the next *starting* forgets it.
 
 mod blocks;
 mod cycle;
@@ -56,7 +61,8 @@ use std::sync::{Arc, Mutex, TryLockError};
 use std::time::Duration;
 
 const PAGE_BYTES: usize = PAGE_WORDS * 8;
-/// Addresses reserved for each byte of the limit: enough that no fragmentation of addresses keeps a run of free pages from being made.
+/// Addresses reserved for each byte of the limit: enough that no fragmentation of addresses keeps a run of free pages
+/// from being made.
 const ADDRESS_FACTOR: usize = 32;
 
 /// The system's large pages.
@@ -131,9 +137,11 @@ impl Paged {
         let records = Arc::new(Area::reserve(pages * size_of::<Record>(), PAGE_BYTES)?);
         let bits = Arc::new(Area::reserve(slots::reach(limit), PAGE_BYTES)?);
         let (first, first_slot) = (records.pointer(records.base()).cast(), bits.pointer(bits.base()).cast());
-        // SAFETY: fresh anonymous memory is zero, which is a valid `Record`, and valid `Blocks`; it lives in the same struct as the table.
+        // SAFETY: fresh anonymous memory is zero, which is a valid `Record`, and valid `Blocks`; it lives in the same
+        // struct as the table.
         let table = unsafe { Table::new(first, pages, first_slot, bits.range().len() / size_of::<Blocks>()) };
-        // SAFETY: fresh memory is zero; nobody else writes the flags' bits, and the body of a free page's record is nobody's.
+        // SAFETY: fresh memory is zero; nobody else writes the flags' bits, and the body of a free page's record is
+        // nobody's.
         let tags = unsafe { Tags::within(Arc::clone(&records), size_of::<Record>(), Record::BODY, Record::STATE) };
         let space = PageSpace::with_tags(Arc::clone(&area), PAGE_BYTES, limit as u32, true, false, tags);
         let mut space = space.with_metadata(Metadata::new(Arc::clone(&records), size_of::<Record>()));

@@ -1,7 +1,8 @@
-//! Models of how the parts work together: allocation beside marking, shared scanning, the end of marking, and the handshakes.
+//! Models of how the parts work together: allocation beside marking, shared scanning, the end of marking, and the
+//! handshakes.
 //!
-//! They are built of the same parts as the collector, with as few objects and threads as can go wrong. What is under the lock of the memory, the
-//! lists of free runs and the slots, has no model: only one thread at a time is in it.
+//! They are built of the same parts as the collector, with as few objects and threads as can go wrong. What is under
+//! the lock of the memory, the lists of free runs and the slots, has no model: only one thread at a time is in it.
 
 use super::blocks::Blocks;
 use super::marks::{Head, Marks, Outstanding, Queue};
@@ -36,7 +37,8 @@ impl Page {
     }
 }
 
-/// A thread allocates from both ends of a gap while another finds out how long an object is that was published before, or meanwhile.
+/// A thread allocates from both ends of a gap while another finds out how long an object is that was published before,
+/// or meanwhile.
 #[test]
 fn an_objects_length_does_not_change_while_others_are_made() {
     check(3, || {
@@ -51,7 +53,8 @@ fn an_objects_length_does_not_change_while_others_are_made() {
                 assert_eq!(length, if at == 0 { 4 } else { 5 });
             }
         });
-        // Behind it, then the first part of the gap; between them, at the end of the gap's first part, as a window does.
+        // Behind it, then the first part of the gap; between them, at the end of the gap's first part, as a window
+        // does.
         page.blocks.place(4, 5, 503);
         published.store(4, Ordering::Release);
         page.blocks.place_pairs(10, 2, 4, 498);
@@ -82,7 +85,8 @@ fn a_black_object_and_a_grey_one_keep_their_marks() {
     });
 }
 
-/// A large object of three portions, greyed by two threads, which scan it as well: each portion is scanned once, and its mark survives.
+/// A large object of three portions, greyed by two threads, which scan it as well: each portion is scanned once, and
+/// its mark survives.
 #[test]
 fn portions_are_scanned_once() {
     const WORDS: usize = 1200;

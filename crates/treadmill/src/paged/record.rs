@@ -1,6 +1,7 @@
 //! The record of each page: what it is used for, and all that there is to know of a page with one object.
 //!
-//! Pages with several objects have bits for their blocks besides ([`Blocks`]), in a slot whose number their record holds.
+//! Pages with several objects have bits for their blocks besides ([`Blocks`]), in a slot whose number their record
+//! holds.
 
 use super::blocks::Blocks;
 use super::marks::{FIRST_OBJECT, Head, Marks};
@@ -24,13 +25,14 @@ pub(super) enum Kind {
 #[repr(C, align(32))]
 pub(super) struct Record {
     pub(super) head: Head,
-    /// Whether the page is the first or the last of a free run, in the lowest bits; `body` then holds the run's tags. And its kind. Written
-    /// under the lock of the memory only.
+    /// Whether the page is the first or the last of a free run, in the lowest bits; `body` then holds the run's tags.
+    /// And its kind. Written under the lock of the memory only.
     state: AtomicU32,
     /// The next page of the list that this one is on, plus one.
     next: AtomicU32,
-    /// Of a small page: where its slot is, in bytes, and its longest gap in words. Of one object: twice its length in words, plus whether it shares its last page;
-    /// and where its next portion to scan begins, above the two bits of its mark.
+    /// Of a small page: where its slot is, in bytes, and its longest gap in words. Of one object: twice its length in
+    /// words, plus whether it shares its last page; and where its next portion to scan begins, above the two bits of
+    /// its mark.
     body: [AtomicU64; 2],
 }
 
@@ -117,7 +119,8 @@ impl Record {
         self.set_kind(Kind::Single);
     }
 
-    /// Makes this the first page of a large object of `words` words, which shares its last page with small objects or not.
+    /// Makes this the first page of a large object of `words` words, which shares its last page with small objects or
+    /// not.
     pub(super) fn set_large(&self, words: usize, shares: bool) {
         self.set_object(words, shares);
         self.set_kind(Kind::Large);
@@ -166,7 +169,8 @@ unsafe impl Sync for Table {}
 
 impl Table {
     /// # Safety
-    /// `records` points to `pages` zeroed or initialised [`Record`]s, and `blocks` to `slots` [`Blocks`], which all outlive the table.
+    /// `records` points to `pages` zeroed or initialised [`Record`]s, and `blocks` to `slots` [`Blocks`], which all
+    /// outlive the table.
     pub(super) unsafe fn new(records: *const Record, pages: usize, blocks: *const Blocks, slots: usize) -> Table {
         Table { records, pages, blocks, slot_bytes: slots * size_of::<Blocks>() }
     }
@@ -183,7 +187,8 @@ impl Table {
     pub(super) fn blocks(&self, record: &Record) -> &Blocks {
         let at = record.body[0].load(Ordering::Relaxed) as usize;
         assert!(at < self.slot_bytes);
-        // SAFETY: in bounds, as only `set_small` writes it a multiple of the size, and by the contract of `new` initialised; all bits are valid `Blocks`.
+        // SAFETY: in bounds, as only `set_small` writes it a multiple of the size, and by the contract of `new`
+        // initialised; all bits are valid `Blocks`.
         unsafe { &*self.blocks.byte_add(at) }
     }
 

@@ -1,10 +1,12 @@
-//! Slots for the bits of pages with several objects, given to a page when it becomes one and taken back when it is free.
+//! Slots for the bits of pages with several objects, given to a page when it becomes one and taken back when it is
+//! free.
 //!
-//! Slots lie in *units* of a page of memory each. Units in use are filled up before another is backed; one without a slot in use can be given
-//! back to the system. Everything takes constant time.
+//! Slots lie in *units* of a page of memory each. Units in use are filled up before another is backed; one without a
+//! slot in use can be given back to the system. Everything takes constant time.
 //!
-//! Invariants: SL1 a unit is on the list of the partly used while some but not all of its slots are free, on that of the empty while all are,
-//! and on none while none is; SL2 units that are not backed are on the list of those given back, or were never used.
+//! Invariants: SL1 a unit is on the list of the partly used while some but not all of its slots are free, on that of
+//! the empty while all are, and on none while none is; SL2 units that are not backed are on the list of those given
+//! back, or were never used.
 
 use super::blocks::Blocks;
 use crate::area::Area;

@@ -96,8 +96,8 @@ impl Paged {
         self.check_references(runtime, partial.iter().chain(&full).chain(&large).chain(&unswept))
     }
 
-    /// PG7, of what the last collection found live, or the present one has as yet. What died on a page at the hands of a thread is not swept, and may
-    /// refer to what was.
+    /// PG7, of what the last collection found live, or the present one has as yet. What died on a page at the hands of
+    /// a thread is not swept, and may refer to what was.
     fn check_references<'a>(
         &self,
         runtime: &dyn Runtime,

@@ -95,7 +95,8 @@ impl Metadata {
         for unit in self.units(page) {
             self.backed[unit] -= 1;
             if self.backed[unit] == 0 {
-                // SAFETY: none of the pages whose entries are here is in use, and an entry of zeros is that of such a page.
+                // SAFETY: none of the pages whose entries are here is in use, and an entry of zeros is that of such a
+                // page.
                 unsafe { self.area.decommit(self.area.base() + unit * OS_PAGE, OS_PAGE) };
             }
         }
@@ -166,7 +167,8 @@ impl PageSpace {
         PageSpace { metadata: Some(metadata), ..self }
     }
 
-    /// Backs as many pages as the limit allows, which are free from then on. For a space of which nothing was handed out yet.
+    /// Backs as many pages as the limit allows, which are free from then on. For a space of which nothing was handed
+    /// out yet.
     pub(crate) fn back_all(&mut self) {
         let pages = self.limit;
         if let Some(start) = self.fresh.take(pages) {
@@ -316,7 +318,8 @@ impl PageSpace {
         self.committed - self.in_use()
     }
 
-    /// Takes at most `pages` free pages, whose memory the caller gives back to the operating system: their start, and how many.
+    /// Takes at most `pages` free pages, whose memory the caller gives back to the operating system: their start, and
+    /// how many.
     pub(crate) fn take_back(&mut self, pages: u32) -> Option<(u32, u32)> {
         self.runs.take_of_long(pages)
     }

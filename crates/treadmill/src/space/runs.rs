@@ -1,8 +1,8 @@
-//! Free runs of backed pages: coalesced as they are given back and found by good fit, both in constant time (a two-level segregated fit with
-//! boundary tags).
+//! Free runs of backed pages: coalesced as they are given back and found by good fit, both in constant time (a
+//! two-level segregated fit with boundary tags).
 //!
-//! Invariants: FR1 no two free runs touch; FR2 the first and the last page of each free run, and no others, are tagged as such, with its length;
-//! FR3 a run is on the list of the bin of its length.
+//! Invariants: FR1 no two free runs touch; FR2 the first and the last page of each free run, and no others, are tagged
+//! as such, with its length; FR3 a run is on the list of the bin of its length.
 
 use crate::area::Area;
 use crate::error::HeapError;
@@ -28,7 +28,8 @@ fn bin_of(length: u32) -> usize {
     16 + (log as usize - 4) * 8 + (length >> (log - 3) & 7) as usize
 }
 
-/// Where the tags of each page are: four numbers, used while the page is the first or the last of a free run, and one that says whether it is.
+/// Where the tags of each page are: four numbers, used while the page is the first or the last of a free run, and one
+/// that says whether it is.
 #[derive(Debug)]
 pub(crate) struct Tags {
     area: Arc<Area>,
@@ -45,11 +46,13 @@ impl Tags {
         Ok(Tags { area, stride: ENTRY, numbers: 0, flags: 16, pages })
     }
 
-    /// Inside a table of `stride` bytes for each page: the four numbers at byte `numbers` of each entry, the flags at byte `flags`.
+    /// Inside a table of `stride` bytes for each page: the four numbers at byte `numbers` of each entry, the flags at
+    /// byte `flags`.
     ///
     /// # Safety
-    /// The entries are zero at first; the flags' two lowest bits are nobody else's, nor are the numbers while a page is free. Both are aligned.
-    /// Whoever writes the flags' other bits keeps the lowest, and does so while nobody uses the tags.
+    /// The entries are zero at first; the flags' two lowest bits are nobody else's, nor are the numbers while a page is
+    /// free. Both are aligned. Whoever writes the flags' other bits keeps the lowest, and does so while nobody uses the
+    /// tags.
     pub(crate) unsafe fn within(area: Arc<Area>, stride: usize, numbers: usize, flags: usize) -> Tags {
         let pages = (area.range().len() / stride) as u32;
         Tags { area, stride, numbers, flags, pages }
@@ -58,7 +61,8 @@ impl Tags {
     fn cell(&self, page: u32, offset: usize) -> &AtomicU32 {
         assert!(page < self.pages);
         let address = self.area.base() + page as usize * self.stride + offset;
-        // SAFETY: in bounds, aligned, and zeroed or written by us, as `within` asks for; the area lives as long as the tags.
+        // SAFETY: in bounds, aligned, and zeroed or written by us, as `within` asks for; the area lives as long as the
+        // tags.
         unsafe { AtomicU32::from_ptr(self.area.pointer(address).cast()) }
     }
 

@@ -1,4 +1,5 @@
-//! A heap driven by bytes: whatever they are, what is reachable keeps its content, what is not dies, and the invariants hold.
+//! A heap driven by bytes: whatever they are, what is reachable keeps its content, what is not dies, and the invariants
+//! hold.
 
 use super::{Random, Shadow, allocate, heap, initialise, link, reference, rooted, unroot};
 use std::ptr::NonNull;
@@ -147,7 +148,8 @@ impl Driven {
         if objects.is_empty() {
             return;
         }
-        // SAFETY: the bits are those of the objects, which lie side by side up to the end of the room; initialised and rooted before anything else happens.
+        // SAFETY: the bits are those of the objects, which lie side by side up to the end of the room; initialised and
+        // rooted before anything else happens.
         unsafe {
             self.mutator.take_window(bits, start.add(end));
             for (at, words) in objects {

@@ -11,7 +11,8 @@ use std::sync::{Arc, Mutex};
 use treadmill::raw::{RawHeap, RawMutator, RootSlot, Runtime, Visitor};
 use treadmill::{Config, OutOfMemory};
 
-/// Word 0: references in the lower half, words in the upper; word 1: identity; then references; then words made of the identity.
+/// Word 0: references in the lower half, words in the upper; word 1: identity; then references; then words made of the
+/// identity.
 pub struct Model {
     pub dead: Arc<Mutex<Vec<u64>>>,
 }
@@ -156,7 +157,8 @@ impl Shadow {
             mutator.publish_counts();
             let words: usize = reachable.iter().map(|id| self.objects[id].1).sum();
             let useful = heap.usage().useful as usize / 8;
-            // One-word headers round the padding of each object to an even number of words; padding within a page is estimated.
+            // One-word headers round the padding of each object to an even number of words; padding within a page is
+            // estimated.
             let slack = reachable.len();
             assert!(
                 useful + slack >= words && useful <= words + words / 8 + slack + 64,

@@ -1,5 +1,5 @@
-//! What an interrupt from the keyboard asks the user, while everything stands still. One line is one answer, of which the first
-//! character counts.
+//! What an interrupt from the keyboard asks the user, while everything stands still. One line is one answer, of which
+//! the first character counts.
 
 use std::io::Write;
 

@@ -79,7 +79,8 @@ fn program_folder(root: &Path) -> PathBuf {
     erts.unwrap_or_else(|| root.to_owned()).join("bin")
 }
 
-/// `PATH` with the runtime's programs, such as `heart`, behind all others: an `erl` that is this machine stays the first.
+/// `PATH` with the runtime's programs, such as `heart`, behind all others: an `erl` that is this machine stays the
+/// first.
 fn with_programs(root: &Path) -> Option<OsString> {
     let path = std::env::var_os("PATH").filter(|path| !path.is_empty());
     let folders = path.iter().flat_map(std::env::split_paths).chain([program_folder(root)]);
@@ -99,7 +100,8 @@ fn init_arguments(root: &Path, told: &Path, line: Vec<OsString>) -> Vec<OsString
     arguments
 }
 
-/// Starts the daemon that keeps the names of nodes, unless it runs already, as `erl` does; whether it runs shows when `net_kernel` asks it.
+/// Starts the daemon that keeps the names of nodes, unless it runs already, as `erl` does; whether it runs shows when
+/// `net_kernel` asks it.
 fn start_epmd(root: &Path) {
     let quiet = std::process::Stdio::null;
     let mut command = std::process::Command::new(program_folder(root).join("epmd"));

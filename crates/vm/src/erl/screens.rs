@@ -1,4 +1,5 @@
-//! What the user is shown who has interrupted the machine: parts of a crash dump, and stacks for people. Nothing runs meanwhile.
+//! What the user is shown who has interrupted the machine: parts of a crash dump, and stacks for people. Nothing runs
+//! meanwhile.
 
 use std::fmt::Write;
 

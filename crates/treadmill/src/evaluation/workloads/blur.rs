@@ -1,4 +1,5 @@
-//! BLUR: an image of 2.5 MB is blurred, stroke by stroke, as in a paint program that can undo: the pixels under each stroke are copied first.
+//! BLUR: an image of 2.5 MB is blurred, stroke by stroke, as in a paint program that can undo: the pixels under each
+//! stroke are copied first.
 
 use super::{Numbers, Queue, fill, mix};
 use crate::error::OutOfMemory;

@@ -1,7 +1,7 @@
 //! CUBE: a demonstration of a user interface that rotates a cube in a window.
 //!
-//! The window keeps its image, fonts and widgets. Each frame allocates an event, a matrix, the turned corners, projected points, and a
-//! display list of edges, which the next frame replaces.
+//! The window keeps its image, fonts and widgets. Each frame allocates an event, a matrix, the turned corners,
+//! projected points, and a display list of edges, which the next frame replaces.
 
 use super::{Numbers, Queue, fill, mix};
 use crate::error::OutOfMemory;

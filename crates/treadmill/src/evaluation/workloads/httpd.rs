@@ -1,8 +1,10 @@
-//! HTTPD: a web server with the cache of its files, serving 65 files of together 5 MB, 14 times over, to 10 clients at once.
+//! HTTPD: a web server with the cache of its files, serving 65 files of together 5 MB, 14 times over, to 10 clients at
+//! once.
 //!
-//! The server runs in a kernel that has data of its own, which lives throughout and does not count as allocated by the program. A file is read at its
-//! first request, block by block, and its text stays in the server's cache. A request
-//! allocates a connection, its text, parsed headers and a chain of packet descriptors that a client acknowledges some requests later.
+//! The server runs in a kernel that has data of its own, which lives throughout and does not count as allocated by the
+//! program. A file is read at its first request, block by block, and its text stays in the server's cache. A request
+//! allocates a connection, its text, parsed headers and a chain of packet descriptors that a client acknowledges some
+//! requests later.
 
 use super::{Numbers, Queue, fill, mix};
 use crate::error::OutOfMemory;

@@ -1,7 +1,7 @@
 //! LFS: the Andrew benchmark on a log-structured file system.
 //!
-//! Directories are made, files are copied, looked at, read and compiled. What is written goes, block by block, into the segment being filled, which
-//! is written out when full; the cache keeps more and more blocks, for its policy is poor.
+//! Directories are made, files are copied, looked at, read and compiled. What is written goes, block by block, into the
+//! segment being filled, which is written out when full; the cache keeps more and more blocks, for its policy is poor.
 
 use super::{Numbers, Queue, fill, mix};
 use crate::error::OutOfMemory;

@@ -1,7 +1,9 @@
-//! M3: a compiler that builds 37 modules of together 10,000 lines, and keeps most of what it allocates until near its end.
+//! M3: a compiler that builds 37 modules of together 10,000 lines, and keeps most of what it allocates until near its
+//! end.
 //!
-//! Each line is parsed into a tree; identifiers enter the module's scope; the trees are typed, and code is generated for
-//! each procedure into a buffer. Tokens, types of subexpressions and unfinished code are garbage; trees, scopes and code stay.
+//! Each line is parsed into a tree; identifiers enter the module's scope; the trees are typed, and code is generated
+//! for each procedure into a buffer. Tokens, types of subexpressions and unfinished code are garbage; trees, scopes and
+//! code stay.
 
 use super::{Numbers, Queue, mix, source};
 use crate::error::OutOfMemory;
@@ -55,7 +57,8 @@ fn compile<M: Memory>(
     Ok(sum)
 }
 
-/// The tree of a line: a node for each token that leads to what came before, built over a list of tokens that is garbage then.
+/// The tree of a line: a node for each token that leads to what came before, built over a list of tokens that is
+/// garbage then.
 fn parse<M: Memory>(memory: &mut M, unit: usize, text: &str, line: usize) -> Result<Option<Object>, OutOfMemory> {
     let mut tokens = Queue::new();
     for token in source::tokens(text).filter(|token| token.as_bytes()[0].is_ascii_alphanumeric()) {
@@ -92,7 +95,8 @@ fn parse<M: Memory>(memory: &mut M, unit: usize, text: &str, line: usize) -> Res
     }))
 }
 
-/// Finds or makes the scope's entry for a name: one for each seven lines, as if scopes were nested. The node's second reference becomes the entry.
+/// Finds or makes the scope's entry for a name: one for each seven lines, as if scopes were nested. The node's second
+/// reference becomes the entry.
 fn enter<M: Memory>(memory: &mut M, unit: usize, name: &[u8], node: usize, line: usize) -> Result<(), OutOfMemory> {
     let bucket = LINES + (mix(0, name) % BUCKETS as u64) as usize;
     let scope = (line / 7) as u8;
@@ -161,7 +165,8 @@ fn free_tree<M: Memory>(memory: &mut M, unit: Object, sum: u64) -> u64 {
     for index in 0..references_of(unit) {
         let mut at = memory.follow(unit, index);
         while let Some(object) = at {
-            // Trees and entries are lists by their first reference; a tree's last node owns its type, entries are freed by their bucket.
+            // Trees and entries are lists by their first reference; a tree's last node owns its type, entries are freed
+            // by their bucket.
             let references = references_of(object);
             at = if references > 0 { memory.follow(object, 0) } else { None };
             if references == 3

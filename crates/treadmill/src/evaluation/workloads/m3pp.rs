@@ -1,6 +1,7 @@
 //! M3PP: a pretty printer over 1.5 MB of source text, which keeps only the procedure at hand.
 //!
-//! Each line becomes a list of boxes: groups and possible breaks, two to four words each. A procedure's boxes are laid out and printed, and forgotten.
+//! Each line becomes a list of boxes: groups and possible breaks, two to four words each. A procedure's boxes are laid
+//! out and printed, and forgotten.
 
 use super::{Numbers, Queue, mix, source};
 use crate::error::OutOfMemory;

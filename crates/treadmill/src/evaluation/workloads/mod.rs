@@ -1,7 +1,9 @@
-//! The seven programs of the paper's evaluation, as small programs of the same kind with its volume of allocation and its live data.
+//! The seven programs of the paper's evaluation, as small programs of the same kind with its volume of allocation and
+//! its live data.
 //!
-//! What the originals were is known only by a sentence each; what is kept of them is the kind of data, the volume, the live data, and the
-//! mixture of sizes that the sentence implies. All are deterministic and return a checksum, the same on every memory.
+//! What the originals were is known only by a sentence each; what is kept of them is the kind of data, the volume, the
+//! live data, and the mixture of sizes that the sentence implies. All are deterministic and return a checksum, the same
+//! on every memory.
 
 mod blur;
 mod cube;
@@ -179,7 +181,8 @@ mod tests {
     use super::*;
     use crate::config::{Config, Preset};
 
-    /// The volume of each program is the paper's within a tenth, it frees all it allocates, and every memory gives the same result.
+    /// The volume of each program is the paper's within a tenth, it frees all it allocates, and every memory gives the
+    /// same result.
     #[test]
     fn the_programs_are_of_the_published_size() {
         for (workload, (name, allocated, live)) in Workload::ALL.into_iter().zip(TABLE_1) {

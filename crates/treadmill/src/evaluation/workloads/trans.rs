@@ -1,8 +1,9 @@
 //! TRANS: transactions over recoverable memory, as in the RVM benchmark.
 //!
-//! The recoverable memory is 40 segments of different sizes. A transaction declares ranges: the old content of each is copied into
-//! an undo record; the range is changed; at commit the new content is copied into redo records, which a log writer gathers into a buffer. Every
-//! tenth transaction aborts and puts the old content back. The log keeps its last buffers until they are applied.
+//! The recoverable memory is 40 segments of different sizes. A transaction declares ranges: the old content of each is
+//! copied into an undo record; the range is changed; at commit the new content is copied into redo records, which a log
+//! writer gathers into a buffer. Every tenth transaction aborts and puts the old content back. The log keeps its last
+//! buffers until they are applied.
 
 use super::{Numbers, Queue, fill, mix};
 use crate::error::OutOfMemory;
