@@ -1,8 +1,8 @@
 //! Loaded code: what there is, loading, purging.
 //!
-//! A process can hold a literal of a purged module, or be inside its code, long after it was purged. When enough was purged, a
-//! scheduler looks through the memory of all processes between two time slices, and frees what none refers to: see
-//! [`atoll_code::find_unused`].
+//! A process can hold a literal of a purged module, or be inside its code, long after it was purged. When enough was
+//! purged, a scheduler looks through the memory of all processes between two time slices, and frees what none refers
+//! to: see [`atoll_code::find_unused`].
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

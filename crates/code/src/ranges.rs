@@ -95,8 +95,8 @@ pub(crate) fn next_serial() -> u64 {
     LOADED.fetch_add(1, Ordering::AcqRel)
 }
 
-/// How many versions of modules have been loaded so far: an address that is noted now cannot mean code with this serial number or a later
-/// one, which may come to stand where code was freed.
+/// How many versions of modules have been loaded so far: an address that is noted now cannot mean code with this serial
+/// number or a later one, which may come to stand where code was freed.
 pub fn loaded_versions() -> u64 {
     LOADED.load(Ordering::Acquire)
 }

@@ -169,8 +169,8 @@ impl Registry {
         entry.address.store(self.undefined_fun(entry), Ordering::Release);
     }
 
-    /// Takes away what leads to code that is about to be freed. Usually nothing does; a function that was called as `on_load`, and
-    /// funs of a version that waited for it in vain, may.
+    /// Takes away what leads to code that is about to be freed. Usually nothing does; a function that was called as
+    /// `on_load`, and funs of a version that waited for it in vain, may.
     pub(crate) fn forget(&self, codes: &[&ModuleCode], is_inside: &dyn Fn(*const Word) -> bool) {
         for entry in codes.iter().flat_map(|code| &code.funs) {
             if is_inside(entry.address.load(Ordering::Acquire)) {

@@ -1,13 +1,15 @@
 //! Code and literals that are out of use, kept until nothing refers to them.
 //!
-//! What was purged may still be run by a process that entered it after it was looked at, and its literals lie in heaps, messages and
-//! tables wherever they were passed. So nothing is freed when it is given up. It waits here until so much waits that looking
-//! through all memory costs little by comparison; then, while the world is stopped and no process is in the middle of a time slice:
+//! What was purged may still be run by a process that entered it after it was looked at, and its literals lie in heaps,
+//! messages and tables wherever they were passed. So nothing is freed when it is given up. It waits here until so much
+//! waits that looking through all memory costs little by comparison; then, while the world is stopped and no process is
+//! in the middle of a time slice:
 //!
 //! 1. every word of every stack, and every address at which a process goes on, is compared with the code that waits;
-//! 2. every word of every heap, stack, message and root is compared with the literals that wait. What a word means does not matter: a
-//!    number that looks like an address keeps a literal until the next time;
-//! 3. what was not met is taken out of the tables that lead to it (exports, fun entries, breakpoints, allocation sites), and freed.
+//! 2. every word of every heap, stack, message and root is compared with the literals that wait. What a word means does
+//!    not matter: a number that looks like an address keeps a literal until the next time;
+//! 3. what was not met is taken out of the tables that lead to it (exports, fun entries, breakpoints, allocation
+//!    sites), and freed.
 //!
 //! Code that is met keeps its literals, since its words hold them.
 
@@ -67,7 +69,8 @@ pub(crate) fn retire_code(code: Arc<ModuleCode>) {
     wait(Retired { code: Some(code), literals });
 }
 
-/// Terms in immovable memory have been taken out of use: from now on nobody gets at them but through pointers that are on heaps.
+/// Terms in immovable memory have been taken out of use: from now on nobody gets at them but through pointers that are
+/// on heaps.
 pub fn retire_terms(block: immovable::Block) {
     wait(Retired { code: None, literals: Some(Arc::new(block)) });
 }
@@ -120,8 +123,8 @@ impl Ranges {
 /// What is freed when this is dropped, with the world running again.
 pub struct Unused(#[expect(dead_code, reason = "owned to be dropped")] Vec<Retired>);
 
-/// Finds what waits and is not referred to any more, and takes it out of all tables. `each_run` shows all words that may hold code
-/// addresses or terms, but those on heaps if `has_heaps` is false: then literals stay.
+/// Finds what waits and is not referred to any more, and takes it out of all tables. `each_run` shows all words that
+/// may hold code addresses or terms, but those on heaps if `has_heaps` is false: then literals stay.
 ///
 /// The caller has stopped the world, and no process is in the middle of a time slice.
 pub fn find_unused(has_heaps: bool, each_run: impl FnOnce(&mut dyn FnMut(Holds, &[Word]))) -> Unused {

@@ -296,9 +296,9 @@ pub fn load(mut prepared: Prepared) -> Result<(Term, bool), CodeError> {
     Ok((module, waits))
 }
 
-/// Ends the wait of a module for its `on_load` function: it becomes current if `keep`; otherwise it becomes old, so that it
-/// can be purged, or, where there is old code already, it is purged at once. So is old code for which there is no room. Returns whether
-/// anything was purged; `None`: no module of this name waits.
+/// Ends the wait of a module for its `on_load` function: it becomes current if `keep`; otherwise it becomes old, so
+/// that it can be purged, or, where there is old code already, it is purged at once. So is old code for which there is
+/// no room. Returns whether anything was purged; `None`: no module of this name waits.
 pub fn finish_on_load(name: Term, keep: bool) -> Option<bool> {
     let mut modules = MODULES.write();
     let entry = modules.get_or_insert_default().get_mut(&name)?;

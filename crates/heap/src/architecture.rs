@@ -387,16 +387,16 @@ pub trait Architecture: Sync {
     /// Sizes of a process's heap.
     fn sizes(&self, mutator: &Mutator) -> HeapSizes;
 
-    /// Visits every block of memory where terms of this process alone lie (first word, words in use): for the search for what is
-    /// referred to.
+    /// Visits every block of memory where terms of this process alone lie (first word, words in use): for the search
+    /// for what is referred to.
     fn each_block(&self, mutator: &Mutator, visit: &mut dyn FnMut(*mut Word, usize));
 
-    /// Visits all other memory that the architecture keeps terms in, which may refer to immovable ones: first words, words. Some may be
-    /// in no use. The world is stopped.
+    /// Visits all other memory that the architecture keeps terms in, which may refer to immovable ones: first words,
+    /// words. Some may be in no use. The world is stopped.
     fn each_common_block(&self, _visit: &mut dyn FnMut(*mut Word, usize)) {}
 
-    /// Whether [`Architecture::each_block`] of all processes and [`Architecture::each_common_block`] show all heap memory with terms
-    /// that a process may come to use.
+    /// Whether [`Architecture::each_block`] of all processes and [`Architecture::each_common_block`] show all heap
+    /// memory with terms that a process may come to use.
     fn shows_all_blocks(&self) -> bool {
         true
     }

@@ -138,7 +138,8 @@ pub fn contains(term: Term) -> bool {
     (term.pointer() as usize).wrapping_sub(start) < bytes
 }
 
-/// Whether a place in the range is one where an object may be: in a block, or in the area behind the blocks. For verifiers.
+/// Whether a place in the range is one where an object may be: in a block, or in the area behind the blocks. For
+/// verifiers.
 pub fn is_taken(place: *const Word) -> bool {
     let range = range();
     let offset = (place as usize).wrapping_sub(range.reservation.start().as_ptr() as usize);

@@ -46,7 +46,8 @@ struct Module {
 impl Module {
     fn write(&self, site: &OneSite, handler: Handler) {
         let address = (self.code + site.new.offset as usize * size_of::<Word>()) as *const AtomicU64;
-        // SAFETY: the word of an instruction in code that is not freed before it was forgotten here; engines read it whole.
+        // SAFETY: the word of an instruction in code that is not freed before it was forgotten here; engines read it
+        // whole.
         unsafe { &*address }.store(atoll_runtime::core::handler(handler), Ordering::Relaxed);
     }
 }
@@ -70,8 +71,8 @@ pub fn add(code: usize, sites: Vec<NewSite>, in_area: bool) {
     modules.insert(place, Module { code, sites });
 }
 
-/// Forgets the sites of a module's code, which is about to be freed. What is told later of a site there is for no one, or for the code
-/// that has come to stand there.
+/// Forgets the sites of a module's code, which is about to be freed. What is told later of a site there is for no one,
+/// or for the code that has come to stand there.
 pub fn forget(code: usize) {
     MODULES.lock().retain(|module| module.code != code);
 }

@@ -1,4 +1,5 @@
-//! All words that may refer to code, or to terms that no collector moves: for what is to be freed only when nothing does.
+//! All words that may refer to code, or to terms that no collector moves: for what is to be freed only when nothing
+//! does.
 
 use atoll_heap::{Fragment, KeptPlace, RootSet, StoppedWorld, architecture};
 use atoll_term::Word;
@@ -7,12 +8,12 @@ use crate::held::Stopped;
 use crate::run_state::state;
 use crate::system::System;
 
-/// A stopped world in which every process is between two time slices: all it has is on its stack, on its heap, in its messages and in
-/// its saved registers.
+/// A stopped world in which every process is between two time slices: all it has is on its stack, on its heap, in its
+/// messages and in its saved registers.
 pub struct AtRest(Stopped<'static>);
 
-/// Calls `look` while all processes are at rest. `None`: some process is in the middle of a slice, because it wants to stop the world
-/// itself; then the world goes on at once. The thread that calls this runs no process.
+/// Calls `look` while all processes are at rest. `None`: some process is in the middle of a slice, because it wants to
+/// stop the world itself; then the world goes on at once. The thread that calls this runs no process.
 pub fn at_rest<R>(look: impl FnOnce(&mut AtRest) -> R) -> Option<R> {
     let stopped = Stopped::by(None);
     let mut is_at_rest = true;
@@ -38,8 +39,9 @@ fn each_word_of_message(fragment: &Fragment, visit: &mut dyn FnMut(bool, &[Word]
 }
 
 impl AtRest {
-    /// Visits all words that may refer to code, each run with whether it may: stacks, which hold terms too, and where processes go on;
-    /// and all words that hold terms: heaps, messages, other roots. See [`atoll_heap::Architecture::shows_all_blocks`].
+    /// Visits all words that may refer to code, each run with whether it may: stacks, which hold terms too, and where
+    /// processes go on; and all words that hold terms: heaps, messages, other roots. See
+    /// [`atoll_heap::Architecture::shows_all_blocks`].
     pub fn each_run(&mut self, visit: &mut dyn FnMut(bool, &[Word])) {
         self.0.each(|process, own| {
             visit(true, &[own.address as Word]);

@@ -20,8 +20,8 @@ unsafe impl Send for Free {}
 
 static FREE: Mutex<Free> = Mutex::new(Free(Vec::new()));
 
-/// Blocks that a thread takes from the common list at once, or gives back when it has twice as many: processes begin and end on all
-/// threads, which would meet at the list's lock each time.
+/// Blocks that a thread takes from the common list at once, or gives back when it has twice as many: processes begin
+/// and end on all threads, which would meet at the list's lock each time.
 const BATCH: usize = 32;
 
 /// Free blocks of this thread.

@@ -165,7 +165,8 @@ impl Core {
 /// `ip` is the address of an instruction in code that an engine, or this crate, made.
 #[inline(always)]
 pub unsafe fn handler_at(ip: *const Word) -> Handler {
-    // SAFETY: the caller's obligation; the first words of instructions are written by atomic operations alone once they are in use.
+    // SAFETY: the caller's obligation; the first words of instructions are written by atomic operations alone once they
+    // are in use.
     unsafe { std::mem::transmute::<Word, Handler>(AtomicU64::from_ptr(ip.cast_mut()).load(Ordering::Relaxed)) }
 }
 

@@ -1,8 +1,8 @@
 //! Stack traces. While an exception travels its trace is raw: a tuple
 //! `{Class, Top, Addresses, Versions}` where `Top` is `[]` or `{Module, Name, ArityOrArguments, ErrorInfo | []}`,
-//! `Addresses` is a list of code addresses as small integers, and functions `{Module, Name, Arity}` that have no code, and `Versions` says how
-//! many versions of modules had been loaded when they were noted: code that came later is not meant, although it may stand where other code was
-//! freed; or `{Class, List}` for a trace that the program gave.
+//! `Addresses` is a list of code addresses as small integers, and functions `{Module, Name, Arity}` that have no code,
+//! and `Versions` says how many versions of modules had been loaded when they were noted: code that came later is not
+//! meant, although it may stand where other code was freed; or `{Class, List}` for a trace that the program gave.
 
 use atoll_code::{backtrace_depth, frame_at, loaded_versions};
 use atoll_heap::Mutator;

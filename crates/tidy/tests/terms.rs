@@ -2,8 +2,8 @@
 
 use atoll_tidy::{TrackedFile, report, tracked_files};
 
-/// Files of crates without `unsafe` that stop the world. Another thread's collection may go first, so they use no term with a pointer afterwards
-/// that they had before.
+/// Files of crates without `unsafe` that stop the world. Another thread's collection may go first, so they use no term
+/// with a pointer afterwards that they had before.
 const STOP_THE_WORLD: [&str; 6] = [
     "crates/bifs/src/internal_state.rs",
     "crates/bifs/src/trace.rs",

@@ -99,15 +99,16 @@ impl RawHeap {
         }
     }
 
-    /// Visits the memory that backs objects, in runs: first words, words. Free pages are among it, and what is on them has no meaning.
-    /// [`crate::Preset::Best`] only; others have no such runs.
+    /// Visits the memory that backs objects, in runs: first words, words. Free pages are among it, and what is on them
+    /// has no meaning. [`crate::Preset::Best`] only; others have no such runs.
     pub fn each_backed_run(&self, visit: &mut dyn FnMut(*mut u64, usize)) {
         if let Engine::Paged(paged) = &self.inner.engine {
             paged.each_backed_run(visit);
         }
     }
 
-    /// All addresses that objects of this heap can ever have: one contiguous range, so that "is it in this heap" is a compare.
+    /// All addresses that objects of this heap can ever have: one contiguous range, so that "is it in this heap" is a
+    /// compare.
     pub fn range(&self) -> Range<usize> {
         self.inner.range.clone()
     }

@@ -77,8 +77,8 @@ static RECORDS: Mutex<Option<HashMap<Site, Record>>> = Mutex::new(None);
 
 /// Logs that have numbers.
 static LOGS: AtomicUsize = AtomicUsize::new(0);
-/// By the number of a log: whether another thread runs a process of which the log remembers objects. They may have moved, and the
-/// process ended, without that thread knowing.
+/// By the number of a log: whether another thread runs a process of which the log remembers objects. They may have
+/// moved, and the process ended, without that thread knowing.
 static GONE: [AtomicBool; 256] = [const { AtomicBool::new(false) }; 256];
 
 /// Forgets everything if a process of which objects are remembered has gone to another thread.

@@ -122,7 +122,8 @@ impl Architecture for NoGc {
         state::each_chunk(mutator, visit);
     }
 
-    /// Memory of processes that have ended is kept, because others may have got pointers into it, and nobody knows it any more.
+    /// Memory of processes that have ended is kept, because others may have got pointers into it, and nobody knows it
+    /// any more.
     fn shows_all_blocks(&self) -> bool {
         false
     }

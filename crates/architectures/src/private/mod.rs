@@ -22,7 +22,8 @@
 //! The first time that a process asks for room, nothing is collected: its first block gives way to a larger one
 //! (`first.rs`), of the size that is expected (`expected.rs`).
 //!
-//! Large heaps (`sliced.rs`) have minor collections only, each followed by a slice of a cycle (`cycle.rs`) if one is under way.
+//! Large heaps (`sliced.rs`) have minor collections only, each followed by a slice of a cycle (`cycle.rs`) if one is
+//! under way.
 //!
 //! Invariants (`verify.rs`):
 //! * P1: a pointer on the stack, in a root or in the young generation leads to the process's own generations or to
