@@ -72,13 +72,9 @@ pub fn export_key(export: &'static Export) -> *const Word {
     std::ptr::from_ref(export).cast()
 }
 
-/// Words of the instruction that stands in front of a function's first one.
-const FUNCTION_INFO: u32 = 4;
-
 /// The first instruction of the function with this index in `code.functions`.
 pub fn entry_of(code: &ModuleCode, function: usize) -> Option<*const Word> {
-    let (start, ..) = code.functions.get(function)?;
-    let entry = start + FUNCTION_INFO;
+    let entry = *code.entries.get(function)?;
     ((entry as usize) < code.words.len()).then(|| code.address(entry).cast_const())
 }
 

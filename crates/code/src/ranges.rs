@@ -31,6 +31,8 @@ pub struct ModuleCode {
     pub built_in_calls: Box<[u32]>,
     /// Functions in order: first word, name, arity.
     pub functions: Vec<(u32, Term, u8)>,
+    /// For each of them, where calls enter it: the first word of its first instruction.
+    pub entries: Vec<u32>,
     /// Lines in order of their offsets.
     pub lines: Vec<LineEntry>,
     /// Source files.
@@ -65,6 +67,7 @@ impl ModuleCode {
             + size_of_val(&*self.words)
             + size_of_val(&*self.built_in_calls)
             + size_of_val(&*self.functions)
+            + size_of_val(&*self.entries)
             + size_of_val(&*self.lines)
             + size_of_val(&*self.funs)
             + size_of_val(&*self.exports)

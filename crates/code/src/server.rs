@@ -60,8 +60,8 @@ pub struct Translated {
     pub labels: Vec<u32>,
     /// First word of each function, in the order of the file's functions.
     pub functions: Vec<u32>,
-    /// Instructions that call built-in functions: their first words, then the function's address, its arity and its
-    /// export.
+    /// Where calls of built-in functions are described, as `runtime` does for all engines: a handler, then the function's
+    /// address, its arity and its export.
     pub built_in_calls: Vec<u32>,
     /// Lines in order of offset: word offset, index into the file's line table.
     pub lines: Vec<(u32, u32)>,
@@ -190,6 +190,7 @@ fn prepare_module(file: Module) -> Result<Prepared, CodeError> {
         .zip(&translated.functions)
         .map(|(function, start)| (*start, linked.atoms[function.name.0 as usize], function.arity))
         .collect();
+    let entries = file.functions.iter().map(|function| label(function.entry)).collect();
     let lines = translated
         .lines
         .iter()
@@ -209,6 +210,7 @@ fn prepare_module(file: Module) -> Result<Prepared, CodeError> {
         module,
         built_in_calls: translated.built_in_calls.into_boxed_slice(),
         functions,
+        entries,
         lines,
         files: file.lines.files.clone(),
         literals: block.map(Arc::new),
