@@ -5,15 +5,15 @@
 
 main(_) ->
     Large = lists:seq(1, 4000000),
-    Rounds = [round_of(Large) || _ <- lists:seq(1, 4)],
+    Rounds = [round_of(Large) || _ <- lists:seq(1, 9)],
     Alone = erlang:system_info(schedulers_online) =:= 1,
     {Woken, Timers} = lists:unzip(Rounds),
-    io:format("woken late: ~p~ntimers late: ~p~n", [Alone orelse late(Woken), Alone orelse late(Timers)]).
+    io:format("woken in time: ~p~ntimers in time: ~p~n", [Alone orelse in_time(Woken), Alone orelse in_time(Timers)]).
 
-%% One that is late now and then is not: the machine has other things to do.
-late(Times) ->
-    case length([Late || {Late, Long} <- Times, Late * 2 > Long]) of
-        Count when Count =< 1 -> true;
+%% On a busy machine some are late for want of a processor; those that wait for the function are late as a rule.
+in_time(Times) ->
+    case length([Late || {Late, Long} <- Times, Late * 2 < Long]) of
+        Count when Count * 3 >= length(Times) -> true;
         _ -> Times
     end.
 

@@ -12,8 +12,8 @@ use parking_lot::Mutex;
 use crate::breakpoints::{Duty, change_handler, export_key, set_point, traced_function};
 use crate::ranges::{ModuleCode, each_code};
 
-/// The word in the description of a call of a built-in function, counted from the handler, that is the export's address. See
-/// [`crate::Translated::built_in_calls`].
+/// The word in the description of a call of a built-in function, counted from the handler, that is the export's
+/// address. See [`crate::Translated::built_in_calls`].
 const EXPORT_OPERAND: usize = 3;
 
 /// Handlers in pairs: one that calls a built-in function, and one that does so and notices.

@@ -60,8 +60,8 @@ pub struct Translated {
     pub labels: Vec<u32>,
     /// First word of each function, in the order of the file's functions.
     pub functions: Vec<u32>,
-    /// Where calls of built-in functions are described, as `runtime` does for all engines: a handler, then the function's
-    /// address, its arity and its export.
+    /// Where calls of built-in functions are described, as `runtime` does for all engines: a handler, then the
+    /// function's address, its arity and its export.
     pub built_in_calls: Vec<u32>,
     /// Lines in order of offset: word offset, index into the file's line table.
     pub lines: Vec<(u32, u32)>,
