@@ -1,8 +1,8 @@
-//! Exports by their names. Every dynamic call looks one up, on all schedulers, so a look takes no lock and writes
-//! nothing: a table with open addressing whose places are filled once and never emptied, because exports live for ever.
-//! Who adds one holds a lock. A table that becomes too full is replaced by one of twice its size; those who still look
-//! through the old one may miss what was added since, and then look again under the lock. Old tables are kept: together
-//! they are smaller than the present one.
+//! Exports by their names. Every dynamic call looks one up, on all schedulers, so a look-up takes no lock and writes
+//! nothing: the table uses open addressing, and its places are filled once and never emptied, because exports live for
+//! ever. A thread that adds an export holds a lock. A table that becomes too full is replaced by one of twice its size.
+//! A thread that still reads the old table may miss a newer export; it then looks again under the lock. Old tables are
+//! kept: together they are smaller than the present one.
 
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 

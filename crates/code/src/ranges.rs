@@ -1,4 +1,4 @@
-//! From a code address to its module, function and line.
+//! Finds the module, function and line of a code address.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -84,7 +84,7 @@ impl ModuleCode {
 impl Drop for ModuleCode {
     fn drop(&mut self) {
         if VERIFY.load(Ordering::Relaxed) {
-            // Whoever comes here all the same shall not get far.
+            // A process that still enters this code fails at once.
             self.words.fill(0);
         }
     }

@@ -105,7 +105,7 @@ pub enum Claim {
     Busy,
 }
 
-/// A process that asks for a stopped world: its heap and its roots, lent to that world. Whoever visits all processes
+/// A process that asks for a stopped world: its heap and its roots, lent to that world. A visitor of all processes
 /// reaches this one through them.
 pub struct Asker<'a> {
     /// Its heap.
@@ -138,10 +138,10 @@ pub trait World: Sync {
     /// called.
     fn stopped(&self, asker: Asker<'_>, then: &mut dyn FnMut(&mut dyn StoppedWorld));
 
-    /// Visits up to `most` processes from place `from` of the table on, without stopping anybody: those that `wanted`
-    /// accepts and that do not run are held for the visit; `busy` is told the pids of those that run, and of those that
-    /// are still wanted after it. `wanted` may read what others write, through atomics. Returns where to go on, `None`
-    /// at the end. While another thread stops the world all are busy.
+    /// Visits up to `most` processes from place `from` of the table on, without stopping any process. It holds those
+    /// that `wanted` accepts and that do not run for the visit, and calls `busy` with the pids of those that run, and
+    /// of those that are still wanted after the visit. `wanted` may read what other threads write, through atomics.
+    /// Returns the place to go on from, `None` at the end. While another thread stops the world all processes are busy.
     fn claim_each(
         &self,
         from: usize,

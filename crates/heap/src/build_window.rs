@@ -1,9 +1,9 @@
-//! Where an engine builds objects of an area that all processes share, one in front of the other: a few words that
-//! belong to the scheduler until they are closed. What it builds is told to the architecture all at once, when the
-//! window is closed; so building costs about what it costs on the process's own heap.
+//! The place where an engine builds objects of an area that all processes share, one in front of the other: a few words
+//! that belong to the scheduler until the window is closed. The engine reports the new objects to the architecture all
+//! at once, when the window is closed, so building costs about as much as on the process's own heap.
 //!
-//! The architecture opens windows and closes them: before anybody else can see what was built (a message, a stored
-//! term, the end of the time slice), and before it allocates in the area in any other way.
+//! The architecture opens windows. It closes them before another process can see a new object (in a message, in a
+//! stored term, at the end of the time slice), and before it allocates in the area in any other way.
 
 use std::cell::Cell;
 use std::ptr::{null_mut, without_provenance_mut};

@@ -1,6 +1,5 @@
-//! What a process owes for work that was done for it beside its own: collections, and copies of what it sends. It is
-//! paid in reductions, so that a time slice ends about when it would without that work, and whoever waits for the
-//! scheduler does not wait for it as well.
+//! The debt of a process for collections, and for copies of the terms that it sends. It pays in reductions, so that its
+//! time slice does not get longer by that work and other processes in the run queue do not wait for it.
 
 use std::cell::Cell;
 

@@ -1,4 +1,4 @@
-//! Fragments: blocks of words outside of any heap, linked, that a heap takes over as a whole.
+//! Fragments: linked blocks of words outside of any heap, which a heap takes over as a whole.
 
 use std::alloc::{Layout, alloc, dealloc};
 use std::ptr::NonNull;

@@ -1,5 +1,5 @@
-//! One range of addresses whose objects no collector moves, so that a collector asks a single comparison: literals
-//! of loaded code and persistent terms now, the message area of `hybrid` later.
+//! One range of addresses whose objects no collector moves, so that a collector recognises them with a single
+//! comparison: literals of loaded code, persistent terms, and the message area of `hybrid` behind them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ptr::NonNull;
@@ -207,7 +207,7 @@ impl Drop for Block {
             return;
         }
         let range = range();
-        // SAFETY: whoever drops the block vouches that its terms are not used any more.
+        // SAFETY: the owner that drops the block vouches that its terms are not used any more.
         unsafe {
             crate::release_off_heap_list(self.off_heap);
             if VERIFY.load(Ordering::Relaxed) {

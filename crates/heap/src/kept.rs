@@ -33,7 +33,7 @@ pub(crate) fn take(capacity: usize) -> Option<NonNull<Fragment>> {
     }
     KEPT.with(|kept| {
         let first = NonNull::new(kept.first[capacity].get())?;
-        // SAFETY: what is kept was given up by everybody else, and its head is whole.
+        // SAFETY: a kept fragment has no other user, and its head is whole.
         kept.first[capacity].set(unsafe { first.as_ref().next });
         kept.count[capacity].set(kept.count[capacity].get() - 1);
         Some(first)

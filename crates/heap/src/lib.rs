@@ -7,8 +7,8 @@
 //! * [`Stored`] is a term that belongs to no process: a row of a table.
 //! * [`BuildWindow`] is where an engine builds objects that all processes share.
 //! * [`Sites`] are the instructions of an engine that build objects.
-//! * [`debt`] is what a process owes for work that was done for it.
-//! * [`immovable`] is the range of addresses that no collector moves: literals, and later the message area.
+//! * [`debt`] counts work done for a process, which it pays for in reductions.
+//! * [`immovable`] is the range of addresses that no collector moves: literals, and the message area.
 
 mod architecture;
 mod build_window;

@@ -1,5 +1,5 @@
-//! What happened, one entry each time, for `--stats`: kept in pieces of a fixed size, because a list that is moved when
-//! it grows makes pauses of its own.
+//! Records of events for `--stats`, kept in pieces of a fixed size, because moving a list when it grows makes pauses of
+//! its own.
 
 use std::sync::{Mutex, MutexGuard};
 

@@ -71,8 +71,8 @@ pub fn add(code: usize, sites: Vec<NewSite>, in_area: bool) {
     modules.insert(place, Module { code, sites });
 }
 
-/// Forgets the sites of a module's code, which is about to be freed. What is told later of a site there is for no one,
-/// or for the code that has come to stand there.
+/// Forgets the sites of a module's code, which is about to be freed. A later report about such a site has no effect, or
+/// concerns the code that has been loaded at the same address.
 pub fn forget(code: usize) {
     MODULES.lock().retain(|module| module.code != code);
 }

@@ -1,5 +1,6 @@
-//! Ports: how processes speak to what is outside of the machine. A [`Port`] is known by its term, belongs to a
-//! process, and has a [`Driver`] that does the work; one thread waits for all file descriptors ([`poller`]).
+//! Ports: how processes communicate with the world outside of the machine. A [`Port`] is known by its term, belongs to
+//! a process, and has a [`Driver`] that does the work. Idle schedulers wait for all file descriptors, one scheduler at
+//! a time ([`poller`]).
 //!
 //! A signal or command to a port is carried out by the thread that sends it, under the port's own lock; what a port
 //! sends to processes goes through their inboxes like everything else.

@@ -1,5 +1,5 @@
-//! Waits for file descriptors, of ports and of whoever else has to wait for some. Schedulers that have nothing to run
-//! do that, one at a time ([`poll_by_schedulers`]); a thread of its own does where there are none.
+//! Waits for the file descriptors of ports and of other users. Idle schedulers do that, one at a time
+//! ([`poll_by_schedulers`]); where there are no schedulers, a thread of its own does.
 
 use std::collections::{BTreeMap, HashMap};
 use std::mem::MaybeUninit;

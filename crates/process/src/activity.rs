@@ -1,5 +1,5 @@
-//! Which processes were active (ran, or were sent a signal) since somebody asked to forget: a bit for each index of the
-//! process table.
+//! Which processes were active (ran, or were sent a signal) since a collector last asked to forget: a bit for each
+//! index of the process table.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 

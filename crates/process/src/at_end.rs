@@ -1,4 +1,4 @@
-//! What the end of a process has to do for others, in one byte of the process.
+//! The work for other parts of the machine at the end of a process, in one byte of the process.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 

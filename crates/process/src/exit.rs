@@ -1,4 +1,4 @@
-//! The end of a process: whoever is linked to it or watches it learns of it, and everything is given back.
+//! The end of a process: it notifies linked and monitoring processes, and gives everything back.
 
 use std::ptr::NonNull;
 
@@ -62,7 +62,7 @@ pub(crate) fn terminate(held: &mut Held<'_>, reason: Term) {
     drop(guard);
 }
 
-/// The system tracer is told of the exit signals that a process with a token sends. What goes with each.
+/// Reports the exit signals that a process with a token sends to the system tracer. Returns a mark for each signal.
 #[cold]
 #[inline(never)]
 fn exits_told(pid: Term, own: &mut Own, reason: Term) -> Vec<Mark> {

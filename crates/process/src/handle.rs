@@ -24,10 +24,10 @@ pub enum Fate {
     Dies(Term),
 }
 
-/// A request that needs more than this crate knows; whoever runs the process answers it.
+/// A request that needs more than this crate knows; the engine that runs the process answers it.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
-    /// Who asked.
+    /// The process that asked.
     pub from: Term,
     /// Goes into the answer `{Ref, Result}`.
     pub reference: ReferenceId,

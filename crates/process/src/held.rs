@@ -1,13 +1,13 @@
-//! Who may touch what belongs to a process ([`Own`]). [`Held`] is the permission, and the only way to it. Three things
-//! give one:
+//! [`Held`] is the permission to access what belongs to a process ([`Own`]), and the only way to it. A thread gets one
+//! in three ways:
 //!
-//! * running the process ([`Running`], which a scheduler makes of what it takes out of a run queue, [`Queued`]);
-//! * claiming a process that waits ([`Process::claim`]), as a thread that is in the world ([`Presence`]);
-//! * a stopped world ([`Stopped`]), in which no other thread is.
+//! * it runs the process ([`Running`], which a scheduler makes of an entry of a run queue, [`Queued`]);
+//! * it claims a waiting process ([`Process::claim`]), while it is in the world itself ([`Presence`]);
+//! * it has stopped the world ([`Stopped`]), so that no other thread is in it.
 //!
-//! A thread that stops the world has often a process of its own, and may have to wait until another thread that does
-//! the same has finished. It lends its process to the stopped world meanwhile ([`Lent`]); visitors reach it through the
-//! reference that the thread gave away, and by no other way.
+//! A thread that stops the world often runs a process itself, and may have to wait until another thread has finished
+//! with the stopped world. Meanwhile it lends its process to the stopped world ([`Lent`]); visitors reach the process
+//! only through the reference that the waiting thread gave away.
 
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
@@ -196,7 +196,7 @@ impl Drop for Presence {
 pub enum Lent {
     /// All that belongs to a process.
     Own(NonNull<Own>),
-    /// Its heap and its roots: those who visit more than that wait until it is given back.
+    /// Its heap and its roots. A visitor that needs more waits until the process is given back.
     Heap(NonNull<Mutator>, NonNull<dyn RootSet>),
 }
 

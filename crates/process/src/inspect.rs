@@ -7,8 +7,8 @@ use atoll_term::{MagicValue, Term, Word};
 
 use crate::process::Own;
 
-/// The newest return addresses on the stack, at most `depth`; one that stands there many times in a row, as recursion
-/// leaves it, is told once, as in OTP. The caller runs the process.
+/// The newest return addresses on the stack, at most `depth`. An address that stands there many times in a row, because
+/// of recursion, is listed once, as in OTP. The caller runs the process.
 pub fn return_addresses(own: &Own, depth: usize) -> Vec<*const Word> {
     let mut addresses = Vec::new();
     each_return_address(own, &mut |address| {
@@ -53,9 +53,9 @@ pub fn messages(own: &mut Own) -> Vec<Term> {
     terms
 }
 
-/// The term of a message that others are told of, on the heap of the process that has it and runs. What lies in its
-/// fragment still may leave it at any time, so that is copied, as from no process: on a shared heap, what a process
-/// sends is not.
+/// The term of a message for showing it to another process, on the heap of the process that has the message and runs.
+/// The term may leave the message's fragment at any time, so it is copied as if it belonged to no process: a shared
+/// heap does not copy what a process sends.
 pub fn shown(mutator: &mut Mutator, message: &Fragment) -> Term {
     if message.used() == 0 {
         return message.term;

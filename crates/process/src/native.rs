@@ -6,7 +6,7 @@ use atoll_term::{Export, Term};
 
 use crate::process::{Own, Process};
 
-/// Who calls a built-in function: the process that runs, on this thread.
+/// The caller of a built-in function: the process that runs on this thread.
 pub struct Caller<'c> {
     /// The process as others see it.
     pub process: &'c Process,

@@ -1,5 +1,5 @@
-//! What processes see of ports. Signals to a port are acted on by whoever sends them, at once, so that their order is
-//! kept without an inbox.
+//! The interface of ports for processes. The thread that sends a signal to a port acts on it at once, so signals keep
+//! their order without an inbox.
 
 use std::ptr::NonNull;
 
@@ -22,7 +22,8 @@ pub trait Ports: Sync {
     /// There is no such port: the signal comes back.
     fn signal(&self, port: Term, signal: NonNull<Fragment>) -> Result<(), NonNull<Fragment>>;
 
-    /// Gives a port that is a tracer what is told, as the bytes of the external term format. Whether it is open.
+    /// Gives a trace message, as bytes of the external term format, to a port that is a tracer. Returns whether the
+    /// port is open.
     fn tell_tracer(&self, port: Term, message: Term) -> bool;
 
     /// Acts on a message from `sender`; one that is no command ends the sender.

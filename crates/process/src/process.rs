@@ -87,7 +87,7 @@ pub struct Own {
     pub saved: ThinVec<Term>,
     /// Messages that have arrived.
     pub mailbox: Mailbox,
-    /// Who spawned it (local pid), or `NONE`.
+    /// Local pid of its parent, or `NONE`.
     pub parent: Term,
     /// The process that input and output go to (pid).
     pub group_leader: Term,
@@ -203,7 +203,7 @@ pub struct Rare {
     pub suspended: u32,
     /// Processes that it has suspended, once for each time.
     pub suspending: Vec<Term>,
-    /// Who is to be told when it has stopped.
+    /// Processes that wait for an answer when it has stopped.
     pub suspenders: Vec<(Term, ReferenceId)>,
     /// `async_dist`
     pub async_dist: bool,
@@ -213,7 +213,7 @@ pub struct Rare {
     pub tracing: Option<crate::tracing::Tracing>,
     /// Its token, and what it knows of sequences of events.
     pub sequence: crate::sequence::Sequence,
-    /// Times of the traced functions that it is in, if these are measured; its kind is known to who measures.
+    /// Times of the traced functions that it is in, if these are measured; only the code that measures knows the type.
     pub timing: Option<Box<dyn std::any::Any + Send>>,
     /// `save_calls`
     pub save_calls: u16,

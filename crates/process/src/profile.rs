@@ -1,5 +1,5 @@
-//! Who is told when processes, ports and schedulers have something to do (`erlang:system_profile`). While nobody is,
-//! each place that could tell looks at one switch.
+//! Sends the system profiler (`erlang:system_profile`) messages about processes, ports and schedulers that become
+//! active or inactive. While there is no profiler, each place that could send one checks one switch.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,10 +11,10 @@ use crate::held::Held;
 use crate::process::{Own, Process};
 use crate::tracing::{self, name};
 
-/// What is to be told, and to whom.
+/// The profiler, and the events that it asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Profile {
-    /// Local pid or port of who is told, of whom nothing is told.
+    /// Local pid or port of the profiler. Its own events are not reported.
     pub pid: Term,
     /// Processes that become runnable, and that are no more.
     pub processes: bool,
@@ -22,10 +22,10 @@ pub struct Profile {
     pub ports: bool,
     /// Schedulers that find something to run, and those that find nothing.
     pub schedulers: bool,
-    /// A process that calls a port is not to count as runnable meanwhile. Kept, but nothing is told: it works for the
-    /// port itself.
+    /// A process that calls a port does not count as runnable meanwhile. Accepted without effect: here the process does
+    /// the port's work itself.
     pub exclusive: bool,
-    /// How times are told: one of the flags of [`tracing`].
+    /// The form of timestamps: one of the flags of [`tracing`].
     pub time: u32,
 }
 
@@ -37,12 +37,12 @@ pub type Place = fn(&Own, &mut ScratchHeap) -> Term;
 
 static PLACE: OnceLock<Place> = OnceLock::new();
 
-/// Sets who knows in which function a process is; the first call counts.
+/// Installs the function that finds the function in which a process is; only the first call counts.
 pub fn install_place(place: Place) {
     let _ = PLACE.set(place);
 }
 
-/// What is told now; nothing if who asked for it is gone.
+/// The profiler and its events; `None` if there is none, or it has ended.
 pub fn profile() -> Option<Profile> {
     if !is_on() {
         return None;
@@ -55,7 +55,7 @@ pub fn profile() -> Option<Profile> {
     *kept
 }
 
-/// Sets what is told, and returns what was.
+/// Sets the profiler and its events, and returns the old ones.
 pub fn set_profile(new: Option<Profile>) -> Option<Profile> {
     let old = profile();
     *PROFILE.lock() = new;
@@ -63,7 +63,7 @@ pub fn set_profile(new: Option<Profile>) -> Option<Profile> {
     old
 }
 
-/// Whether anything is told.
+/// Whether there is a profiler.
 #[inline]
 pub fn is_on() -> bool {
     ON.load(Ordering::Relaxed)
@@ -118,7 +118,7 @@ pub fn scheduler(index: usize, active: bool, count: usize) -> bool {
     true
 }
 
-/// Whether this is the process that is told of others.
+/// Whether this process is the profiler.
 pub fn is_profiler(pid: Term) -> bool {
     PROFILE.lock().is_some_and(|profile| profile.pid == pid)
 }

@@ -1,5 +1,5 @@
-//! All words that may refer to code, or to terms that no collector moves: for what is to be freed only when nothing
-//! does.
+//! Visits all words that may refer to code, or to terms that no collector moves. Code and literals are freed when no
+//! such word refers to them.
 
 use atoll_heap::{Fragment, KeptPlace, RootSet, StoppedWorld, architecture};
 use atoll_term::Word;

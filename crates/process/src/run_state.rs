@@ -1,10 +1,10 @@
-//! Who has a process: nobody, a run queue, or a scheduler; and how a sleeping one is woken.
+//! The state of a process: it waits, is in a run queue, or runs on a scheduler. Also how another thread wakes it.
 
 use atoll_platform::sync::{AtomicU32, Ordering};
 
 /// What a scheduler knows of a process. See [`RunState::wake`] for the transitions.
 pub mod state {
-    /// Waits; whoever sends a signal puts it into a run queue.
+    /// It waits; the thread that sends it a signal puts it into a run queue.
     pub const IDLE: u32 = 0;
     /// Is in a run queue.
     pub const QUEUED: u32 = 1;
@@ -37,8 +37,8 @@ impl RunState {
     ///   IDLE -> QUEUED (caller enqueues)     RUNNING -> RUNNING_PENDING     others: nothing
     /// ```
     ///
-    /// The state is written even where it stays the same, and whoever takes the process on exchanges it: so either the
-    /// signal is seen by what runs next, or its sender sees `RUNNING` or `IDLE`. With plain loads and stores, each
+    /// The sender writes the state even if it stays the same, and the thread that takes the process on exchanges it. So
+    /// either the next slice sees the signal, or the sender sees `RUNNING` or `IDLE`. With plain loads and stores, each
     /// could miss the other's write.
     #[inline]
     pub fn wake(&self) -> bool {

@@ -43,7 +43,7 @@ pub struct Token {
     label: Label,
     /// Number of the last event.
     pub serial: i64,
-    /// Who has caused it (local pid).
+    /// Local pid of the process that caused it.
     pub from: Term,
     /// Number of the event before it that the same process has seen.
     pub last: i64,
@@ -300,7 +300,7 @@ pub fn mark(fragment: NonNull<Fragment>, mark: Mark) -> NonNull<Fragment> {
     if matches!(mark, Mark::Plain) { fragment } else { attach(fragment, Signal::Message { mark, from: Term::NONE }) }
 }
 
-/// Puts a mark and who has sent it, where that is wanted, into the fragment of a message.
+/// Puts a mark, and the sender if patterns ask for it, into the fragment of a message.
 pub fn mark_from(fragment: NonNull<Fragment>, kind: Mark, from: Term) -> NonNull<Fragment> {
     match tracing::names_senders() {
         true => attach(fragment, Signal::Message { mark: kind, from }),
@@ -341,7 +341,7 @@ pub fn taken(pid: Term, own: &mut Own, message: &mut Fragment) {
     }
 }
 
-/// How a process is made, as it is told.
+/// Description of a spawn for the system tracer.
 #[derive(Clone, Copy, Debug)]
 pub struct SpawnRequest {
     /// Options (a list on the parent's heap).

@@ -17,7 +17,7 @@ pub enum Signal {
     Message {
         /// What it does.
         mark: Mark,
-        /// Who has sent it (local pid), where [`crate::tracing::names_senders`] wants that; otherwise `NONE`.
+        /// The sender (local pid), if [`crate::tracing::names_senders`] asks for it; otherwise `NONE`.
         from: Term,
     },
     /// The sender is linked to the receiver from now on.

@@ -19,12 +19,12 @@ use crate::signal::{self, RequestKind, Signal, attach};
 use crate::table::ProcessTable;
 use crate::timers::{Action, Timers};
 
-/// What a scheduler offers to whoever makes a process runnable.
+/// The interface of schedulers for threads that make a process runnable.
 pub trait Schedule: Sync {
     /// Puts a process into a run queue.
     fn enqueue(&self, process: Queued);
-    /// The same for a process that was woken by a signal that is no message: it acts on it with at least the priority
-    /// of the process that runs on this thread, so that nobody of a priority in between holds up the answer.
+    /// The same for a process that a signal other than a message woke. It acts on the signal with at least the priority
+    /// of the process that runs on this thread, so that no process of a priority in between delays the answer.
     fn enqueue_for_signal(&self, process: Queued) {
         self.enqueue(process);
     }
@@ -154,8 +154,8 @@ impl System {
         SYSTEM.get().expect("the machine is set up before its first process")
     }
 
-    /// Has this called at the end of each process that has [`crate::AtEnd::has_work`]: it is in the table no more,
-    /// whoever watches it knows nothing yet.
+    /// Installs a function that is called at the end of each process that has [`crate::AtEnd::has_work`]. The process
+    /// is no longer in the table, and no process that monitors it knows of its end yet.
     pub fn on_exit(&self, work: ExitWork) {
         self.at_exit.write().push(work);
     }

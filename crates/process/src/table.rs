@@ -331,7 +331,7 @@ impl ProcessTable {
 /// A process that is in no table any more.
 struct Unused(NonNull<Process>);
 
-// SAFETY: whoever holds it is the last user of the process.
+// SAFETY: the holder is the last user of the process.
 unsafe impl Send for Unused {}
 
 impl Unused {

@@ -15,7 +15,7 @@ use crate::sequence;
 use crate::signal;
 use crate::system::System;
 
-/// Which flags are set, and who is told.
+/// The trace flags of a process, and its tracer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tracing {
     /// Sum of the constants of this module.
@@ -202,42 +202,42 @@ pub(crate) fn name(text: &str) -> Term {
     atoms::atom(text).unwrap_or(atoms::UNDEFINED)
 }
 
-/// Whether a message that is sent or received is told: nothing if it is not; otherwise what its trace message ends
-/// with, if anything. Gets the process, which of the two it is ([`SEND`] or [`RECEIVE`]), and what the message would
-/// tell, with who has sent a received one.
+/// Decides whether a message that is sent or received is reported: `None` if not; otherwise the last part of its trace
+/// message, if it has one. Gets the process, [`SEND`] or [`RECEIVE`], and the parts of the trace message, with the
+/// sender of a received message.
 pub type Choice = fn(Term, &mut Own, u32, &[Term]) -> Option<Option<Term>>;
 
 static CHOICE: OnceLock<Choice> = OnceLock::new();
-/// Messages that are told are chosen.
+/// Patterns choose the messages that are reported.
 static CHOOSES: AtomicBool = AtomicBool::new(false);
 
-/// Sets who chooses; the first call counts.
+/// Installs the function that chooses; only the first call counts.
 pub fn install_choice(choice: Choice) {
     let _ = CHOICE.set(choice);
 }
 
-/// From now on messages are chosen, or all are told.
+/// From now on patterns choose among messages, or all messages are reported.
 pub fn choose_messages(on: bool) {
     CHOOSES.store(on, Ordering::Relaxed);
 }
 
-/// Messages say who has sent them, for those who choose.
+/// Messages name their senders, because patterns ask for that.
 static NAMES_SENDERS: AtomicBool = AtomicBool::new(false);
 
-/// Whether messages say who has sent them. Then each process is one that has something to tell.
+/// Whether messages name their senders. Then each process has its switch for tracing set.
 #[inline]
 pub fn names_senders() -> bool {
     NAMES_SENDERS.load(Ordering::Relaxed)
 }
 
-/// From now on messages say who has sent them, or do not any more.
+/// From now on messages name their senders, or do not any more.
 pub fn name_senders(asker: &mut Own, on: bool) {
     if NAMES_SENDERS.swap(on, Ordering::Relaxed) != on {
         Stopped::by(Some(asker)).each(|_, own| own.note_traced());
     }
 }
 
-/// A process takes a message in; who has sent it is `NONE` if that is not known.
+/// A process receives a message; `from` is the sender, `NONE` if it is not known.
 #[cold]
 #[inline(never)]
 pub fn received(pid: Term, own: &mut Own, message: Term, from: Term) {
@@ -252,7 +252,7 @@ pub fn event(pid: Term, own: &mut Own, wanted: u32, event: &str, parts: &[Term])
     chosen_event(pid, own, wanted, event, (parts, parts));
 }
 
-/// As [`event`]: what is told, and what is looked at to choose.
+/// As [`event`], with the parts of the trace message and the terms for the patterns.
 fn chosen_event(pid: Term, own: &mut Own, wanted: u32, event: &str, (parts, looked_at): (&[Term], &[Term])) {
     let Some(tracing) = own.tracing().filter(|tracing| tracing.flags & wanted != 0 && tracing.tracer != pid) else {
         return;
@@ -265,7 +265,7 @@ fn chosen_event(pid: Term, own: &mut Own, wanted: u32, event: &str, (parts, look
         let Some(end) = choice(pid, own, wanted, looked_at) else { return };
         parts.extend(end);
     }
-    // Choosing may have changed what is told.
+    // The choice may have changed the tracing.
     let tracing = own.tracing().unwrap_or(tracing);
     if !tell(pid, own, tracing, name(event), &parts) {
         own.set_tracing(None);

@@ -1,5 +1,6 @@
-//! Who is told of long collections, large heaps and long time slices (`erlang:system_monitor`), and of every collection
-//! of a traced process. While nobody is, each place that could tell looks at one switch.
+//! Reports long collections, large heaps and long time slices to the system monitor (`erlang:system_monitor`), and
+//! every collection of a traced process to its tracer. While there is no monitor or tracer, each place checks one
+//! switch.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +19,7 @@ use crate::tracing::{self, name};
 /// What is to be told, and to whom. Zero: that is not asked for.
 #[derive(Clone, Copy, Debug)]
 pub struct Watch {
-    /// Local pid of who is told.
+    /// Local pid of the system monitor.
     pub pid: Term,
     /// Collections of at least so many milliseconds.
     pub long_collection: usize,
@@ -35,7 +36,7 @@ pub struct Watch {
 static ON: AtomicBool = AtomicBool::new(false);
 static WATCH: Mutex<Option<Watch>> = Mutex::new(None);
 
-/// What is told now; nothing if who asked for it is gone.
+/// The system monitor and its limits; `None` if there is none, or it has ended.
 pub fn watch() -> Option<Watch> {
     if !ON.load(Ordering::Relaxed) {
         return None;
@@ -44,7 +45,7 @@ pub fn watch() -> Option<Watch> {
     System::get().table.contains(watch.pid).then_some(watch)
 }
 
-/// Sets what is told, and returns what was.
+/// Sets the system monitor and its limits, and returns the old ones.
 pub fn set_watch(new: Option<Watch>) -> Option<Watch> {
     let old = watch();
     *WATCH.lock() = new;
@@ -78,7 +79,7 @@ pub type LimitReport = fn(Term, &Own, Term, ScratchHeap);
 
 static LIMIT_REPORT: OnceLock<LimitReport> = OnceLock::new();
 
-/// Sets who writes to the log that heaps reach their limits; the first call counts.
+/// Installs the function that logs heaps over their limits; only the first call counts.
 pub fn report_limits(report: LimitReport) {
     let _ = LIMIT_REPORT.set(report);
 }

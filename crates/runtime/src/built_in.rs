@@ -99,7 +99,7 @@ pub unsafe fn interrupted_in_tail(
     unsafe {
         let core = &mut *c;
         let mut export = export;
-        // A function that raises in its caller's name is called here, where it is known who that is.
+        // A function that raises in its caller's name is called here, where the caller is known.
         while let Some(Interrupt::Call(target, arguments)) =
             core.interrupt.take_if(|one| matches!(one, Interrupt::Call(target, _) if is_called_here(target)))
         {
@@ -245,7 +245,7 @@ pub unsafe fn invoke_native(function: Word, arity: usize, reds: i64, c: *mut Cor
     }
 }
 
-/// Whether a function [`keeps_caller`], and nobody is told of calls.
+/// Whether a function [`keeps_caller`], and its calls are not traced.
 pub fn is_called_here(target: &'static Export) -> bool {
     keeps_caller(target) && breakpoint_at(export_key(target)).is_none()
 }

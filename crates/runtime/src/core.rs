@@ -1,4 +1,4 @@
-//! The state of one running interpreter, and the words that its code is made of.
+//! The registers of a running process, and the words that code is made of, for every engine.
 //!
 //! Code is a run of words: an instruction's handler, then its operands. A handler does its work and calls the next
 //! handler as its last act, which the compiler turns into a jump, so the five values that every handler passes on

@@ -1,5 +1,5 @@
-//! Code of the machine's own that every engine calls by its address: where processes start and end, and what stands at
-//! the address of a function that has no code.
+//! Handlers of the machine's own code, which every engine calls by its address: the start and end of processes, and the
+//! code at the address of a function that is missing.
 
 use std::sync::atomic::Ordering;
 
@@ -58,7 +58,7 @@ pub unsafe fn start(_ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c:
     }
 }
 
-/// Whether calls of the function `erlang:apply/2` are told, which is passed by otherwise.
+/// Whether calls of `erlang:apply/2` are traced; otherwise the machine does not enter that function.
 #[cold]
 pub fn is_apply_noticed() -> bool {
     let export = registry().export(atoms::ERLANG, atoms::APPLY, 2);

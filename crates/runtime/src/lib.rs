@@ -14,8 +14,8 @@
 //! * [`built_in`]: calls of built-in functions, and their interrupts
 //! * [`receive`]: signals, messages, timeouts
 //! * [`raise`], [`trace`], [`report`]: exceptions, stack traces, processes that end by them
-//! * [`breakpoint`], [`traced_built_in`], [`tracing`]: calls and returns that are told
-//! * [`requests`], [`autoload`]: what the machine installs here for what needs more than this crate knows
+//! * [`breakpoint`], [`traced_built_in`], [`tracing`]: traced calls and returns
+//! * [`requests`], [`autoload`]: functions that the machine installs for work that needs more than this crate knows
 #![expect(
     clippy::missing_safety_doc,
     reason = "code that is entered by its address shares the contract of `core::Handler`"

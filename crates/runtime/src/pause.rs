@@ -37,7 +37,7 @@ pub unsafe fn enter_slowly(
     }
 }
 
-/// As [`yield_at`], with a handler's arguments: whoever jumps here need not move its registers about.
+/// As [`yield_at`], with a handler's arguments, so that a handler can jump here without moving its registers about.
 #[cold]
 #[inline(never)]
 pub unsafe fn yield_entering(target: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {

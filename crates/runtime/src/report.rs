@@ -1,4 +1,4 @@
-//! Reports of processes that end by an error nobody catches.
+//! Reports of processes that end by an uncaught error.
 
 use std::sync::OnceLock;
 
@@ -12,7 +12,7 @@ pub type Reporter = fn(Term, Term, Class, Term);
 
 static REPORTER: OnceLock<Reporter> = OnceLock::new();
 
-/// Sets who is told; the first call counts.
+/// Installs the function that gets the reports; only the first call counts.
 pub fn install(reporter: Reporter) {
     let _ = REPORTER.set(reporter);
 }

@@ -1,4 +1,4 @@
-//! What a process is asked to do on its own behalf: answered by a function that the machine installs.
+//! Requests to a process that it answers itself, by a function that the machine installs.
 
 use std::sync::OnceLock;
 
@@ -10,7 +10,7 @@ pub type Answer = fn(&Process, &mut Own, Request);
 
 static ANSWER: OnceLock<Answer> = OnceLock::new();
 
-/// Sets who answers; the first call counts.
+/// Installs the function that answers; only the first call counts.
 pub fn install(answer: Answer) {
     let _ = ANSWER.set(answer);
 }

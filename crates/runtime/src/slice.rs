@@ -37,7 +37,7 @@ pub fn run(core: &mut Core, held: &mut Held<'_>) -> Exit {
     exit
 }
 
-/// As [`run_slice`]; whoever watches the system is told if it takes long.
+/// As [`run_slice`]; reports a long slice to the system monitor.
 fn run_timed(core: &mut Core, held: &mut Held<'_>, wants_roots: bool) -> Exit {
     let (before, started) = (held.address, clock::monotonic());
     let exit = run_slice(core, held, wants_roots);
@@ -103,7 +103,7 @@ fn run_slice(core: &mut Core, held: &mut Held<'_>, wants_roots: bool) -> Exit {
     }
 }
 
-/// A suspended process takes part in signals only; whoever suspended it is told.
+/// A suspended process only acts on signals. It answers the processes that suspended it.
 fn suspended(own: &mut Own) -> Exit {
     let waiting = own.rare.as_mut().map(|rare| std::mem::take(&mut rare.suspenders)).unwrap_or_default();
     for (from, reference) in waiting {

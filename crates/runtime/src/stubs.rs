@@ -1,5 +1,5 @@
-//! Code that the machine itself provides: where processes start and end, and what stands at the addresses of
-//! functions that are built in or missing.
+//! Addresses of the machine's own code: the start and end of processes, and the code at the addresses of functions that
+//! are built in or missing.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;

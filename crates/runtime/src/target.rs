@@ -1,4 +1,4 @@
-//! Where calls go whose target is known only when they happen: of funs, and `apply`.
+//! The targets of calls that are known only at run time: of funs, and of `apply`.
 
 use std::sync::atomic::Ordering;
 

@@ -38,7 +38,7 @@ pub unsafe fn take(
     while word < base && addresses.len() < most {
         // SAFETY: the word lies on the stack.
         let content = unsafe { Term::from_word(reader.read(word)) };
-        // Recursion leaves the same address many times in a row; it is told once, as in OTP.
+        // Recursion leaves the same address many times in a row; it is listed once, as in OTP.
         if content.is_header() && !content.is_none() && content != last {
             last = content;
             addresses.push(Term::small(content.word() as i64));
@@ -122,7 +122,7 @@ pub fn to_list(raw: Term, heap: &mut Mutator) -> Term {
     heap.list(list)
 }
 
-/// The map `#{module => Module}` that says who explains a failing built-in function.
+/// The map `#{module => Module}` that names the module which explains a failing built-in function.
 pub fn explained_by(module: Term, heap: &mut Mutator) -> Term {
     map::from_pairs(heap, &[(atoms::MODULE, module)])
 }

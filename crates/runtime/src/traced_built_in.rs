@@ -85,7 +85,7 @@ unsafe fn noticed(
         let arity = usize::from(export.arity);
         let to = match position {
             Position::Middle => ip.add(4),
-            // As far as it is told, the calling function is still there.
+            // For the trace message, the calling function is still there.
             Position::Tail => ip.add(5),
             Position::Body => next_return(e, core),
         };

@@ -1,4 +1,5 @@
-//! What is told of traced calls: by functions that the machine installs, as what they tell is no matter of engines.
+//! Hands traced calls to functions that the machine installs, because the content of trace messages does not depend on
+//! engines.
 
 use std::sync::OnceLock;
 

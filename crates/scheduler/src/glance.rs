@@ -1,7 +1,7 @@
-//! Glances of a sleeping scheduler at those that are awake. One that has a process in its queue, or a timer that is
-//! due, comes to it in a moment, unless the process that it runs has entered a function that takes long. One sleeper at
-//! a time wakes every now and then to see that: so nothing waits for much longer than two [`STEP`]s while a scheduler
-//! sleeps, and no sender has to wake a thread for each message.
+//! A sleeping scheduler checks those that are awake now and then. An awake scheduler handles the processes in its queue
+//! and its due timers soon, unless its running process has entered a function that takes long. One sleeper at a time
+//! wakes at intervals to check for that. So nothing waits for much longer than two [`STEP`]s while a scheduler sleeps,
+//! and no sender has to wake a thread for each message.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;

@@ -1,8 +1,8 @@
 //! Schedulers: threads that take runnable processes out of run queues and run them for a time slice each.
 //!
-//! * [`glance`]: what a sleeping scheduler does for those that are in long functions
+//! * [`glance`]: a sleeping scheduler helps schedulers that are inside long functions
 //! * [`queue`]: one run queue for each scheduler, by priority
-//! * [`world`]: safepoints, for collectors that stop everybody
+//! * [`world`]: safepoints, for collectors that stop the world
 //! * [`Schedulers`]: the threads, work stealing, sleeping and waking, timers
 
 mod glance;

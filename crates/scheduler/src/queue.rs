@@ -148,7 +148,7 @@ mod loom_model {
         });
     }
 
-    /// Threads that are no schedulers add to a queue too; whoever was told of a process finds it.
+    /// Threads other than schedulers add to a queue too; a scheduler that they notified finds the process.
     #[test]
     fn what_was_pushed_before_is_seen() {
         loom::model(|| {

@@ -62,15 +62,15 @@ pub trait Engine {
     fn run(&mut self, held: &mut Held<'_>) -> Slice;
 }
 
-/// Who waits for file descriptors: the last scheduler that goes to sleep. As long as one has something to run, it looks
-/// after them itself, so that what arrives is worked on where it was expected.
+/// Waits for file descriptors, on the last scheduler that goes to sleep. While a scheduler has something to run, it
+/// polls the descriptors itself, so that the data is handled on the scheduler that expects it.
 pub trait Poll: Sync {
     /// Whether there is anything to wait for.
     fn is_needed(&self) -> bool;
-    /// Waits until something is ready, [`Poll::interrupt`] is called, or so much time has passed; whether something is
-    /// to be told. No term is touched.
+    /// Waits until a descriptor is ready, [`Poll::interrupt`] is called, or `limit` has passed. Returns whether
+    /// [`Poll::tell`] has something to report. Touches no term.
     fn wait(&self, limit: Duration) -> bool;
-    /// Tells whoever is concerned what was found ready.
+    /// Notifies the ports and other waiters whose descriptors are ready.
     fn tell(&self);
     /// Ends the present or the next [`Poll::wait`].
     fn interrupt(&self);
@@ -92,7 +92,7 @@ struct Scheduler {
     /// Slices run so far, to see from outside whether it makes progress.
     slices: AtomicUsize,
     idle: Idle,
-    /// Whoever profiles the system was told that it has nothing to run.
+    /// The system profiler has been told that this scheduler is inactive.
     rest_told: AtomicBool,
 }
 
@@ -210,7 +210,7 @@ impl Schedulers {
     fn work(&self, index: usize, engine: &mut dyn Engine) {
         let own = &self.schedulers[index];
         let mut switches = 0;
-        // Held over several slices, so that who looks for a process in the table does not pay for it.
+        // Held over several slices, so that a look-up in the process table does not pay for it.
         let mut pinned = None;
         self.gate.enter();
         while !self.halted.load(Ordering::Relaxed) {
@@ -331,7 +331,7 @@ impl Schedulers {
         }
     }
 
-    /// Tells whoever profiles the system what it does not know of a process that starts running, and of its scheduler.
+    /// Reports a process that starts running, and its scheduler, to the system profiler if these are news.
     #[cold]
     #[inline(never)]
     fn tell_running(&self, index: usize, held: &mut Held<'_>) {
@@ -344,7 +344,7 @@ impl Schedulers {
         }
     }
 
-    /// Tells whoever profiles the system that a scheduler has nothing to run.
+    /// Reports to the system profiler that a scheduler has nothing to run.
     #[cold]
     #[inline(never)]
     fn tell_rest(&self, index: usize) {
@@ -364,7 +364,7 @@ impl Schedulers {
     fn take_turn(&self) -> Option<Turn<'_>> {
         let poll = *self.poll.get()?;
         let free = poll.is_needed() && !self.polling.swap(true, Ordering::Acquire);
-        // Made only if it is free: whoever drops a turn ends it.
+        // Made only if it is free: dropping a turn ends it.
         free.then(|| Turn { poll, polling: &self.polling })
     }
 
@@ -451,7 +451,8 @@ impl Schedulers {
         let is_last = self.sleeping.fetch_add(1, Ordering::SeqCst) + 1 == self.schedulers.len();
         let mut turn = if is_last { self.take_turn() } else { None };
         *asleep = if turn.is_some() { Sleep::Polling } else { Sleep::Waiting };
-        // Work that came before this scheduler was counted as asleep is seen here; who adds some later sees that it is.
+        // This scheduler sees work that came before it was counted as asleep; a thread that adds work later sees that
+        // it sleeps.
         let idle = own.queue.len_in_order() == 0 && self.schedulers.iter().all(|other| other.queue.len_in_order() < 2);
         if idle && !self.halted.load(Ordering::Relaxed) {
             let limit = match next_time() {

@@ -1,5 +1,5 @@
-//! Safepoints. A scheduler is in the world while it runs processes, and leaves it when it has nothing to do or when
-//! somebody wants the world to stop; between two processes it looks whether that is so.
+//! Safepoints. A scheduler is in the world while it runs processes. It leaves the world when it has nothing to run or
+//! when another thread wants to stop the world; it checks for that between two time slices.
 
 use std::cell::Cell;
 
@@ -29,7 +29,7 @@ fn place() -> Place {
     PLACE.with(Cell::get)
 }
 
-/// Who is in the world, and whether it is stopped.
+/// The number of threads in the world, and whether it is stopped.
 #[derive(Default)]
 pub struct Gate {
     stopping: AtomicBool,

@@ -19,7 +19,7 @@ pub(crate) mod verify;
 use atoll_heap::immovable;
 use atoll_term::Term;
 
-/// The immovable range's bounds, kept by whoever asks often.
+/// The bounds of the immovable range, for code that compares with them often.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Immovable {
     start: usize,

@@ -67,7 +67,7 @@ impl Display for Part {
             Part::Message => out.write_str("in a message"),
             Part::Books => out.write_str("in what is noted of the heap"),
             Part::Object(start) => {
-                // SAFETY: who names an object vouches for its first word.
+                // SAFETY: the caller that names an object vouches for its first word.
                 let first = unsafe { Term::from_word(*start) };
                 if !first.is_header() {
                     return write!(out, "in the cons at {start:p}");

@@ -1,7 +1,7 @@
 //! The message area: a heap of the `treadmill` crate behind the literals in the immovable range, so that one comparison
 //! tells that an object is not to be moved, and a second one that it lies in the area.
 //!
-//! Each scheduler has a mutator of the area, in a thread-local. Other threads have none: what they send is copied.
+//! Each scheduler has a mutator of the area, in a thread-local. Other threads have none; their messages are copied.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -41,8 +41,8 @@ const BETWEEN_CHECKS: i64 = 10;
 /// The least time between two of them, in nanoseconds.
 const LEAST_BETWEEN_CHECKS: i64 = 1_000_000;
 
-/// A slice of the collector takes this part of the longest pause: who waits for a scheduler may have to wait for
-/// several.
+/// A slice of the collector takes this part of the longest pause, because a process that waits for a scheduler may have
+/// to wait for several slices.
 const SLICES: u64 = 2;
 
 /// The area, and what finds its roots.

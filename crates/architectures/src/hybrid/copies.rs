@@ -1,5 +1,5 @@
-//! What a process has sent, and where in the area its copy is: so that a large term is copied once, however often it is
-//! sent.
+//! Finds the copy in the area of a term that a process has sent before, so that a large term is copied once, however
+//! often it is sent.
 //!
 //! A large term that was copied stays on the sender's heap until its next collection, which redirects it to its copy
 //! (`common/cheney.rs`). Until then the copy is found here. Terms are often sent as parts of small new ones

@@ -93,7 +93,7 @@ pub(super) unsafe fn copy(area: &Area, mutator: &RawMutator, root: Term, immovab
     }
 }
 
-/// As [`copy`]; `ASKING`: what it comes upon is told.
+/// As [`copy`]; with `ASKING` it reports the sampled objects that it copies.
 ///
 /// # Safety
 /// As there.

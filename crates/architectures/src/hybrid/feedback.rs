@@ -1,10 +1,10 @@
 //! Feedback from copies to allocation sites: a site whose objects are sent builds them in the area from then on, and on
-//! the process's heap again when they are not sent any more.
+//! the process's heap again when they are no longer sent.
 //!
-//! When much has been copied, each site tells of the next few objects that it builds. Those that a copy comes upon
-//! before the time after the next were sent; those that it does not, and those that a collection of their process finds
-//! dead, were not. Now and then this is asked of sites that build in the area as well, whose next few objects are built
-//! privately for it. A thread that never copies much never asks.
+//! When much has been copied, each site reports the next few objects that it builds (it samples them). Objects that a
+//! copy meets before the sampling after the next count as sent. Objects that no copy meets, or that a collection of
+//! their process finds dead, count as not sent. From time to time sites that build in the area are sampled as well;
+//! they build the next few objects privately for that. A thread that never copies much never samples.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

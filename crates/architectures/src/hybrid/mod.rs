@@ -1,23 +1,23 @@
-//! `hybrid`: a private heap for each process, and one message area for all (Wilhelmsson §5, Johansson §5). What is
-//! known to be a message is built in the area; what is sent, stored in a table or handed to a new process, and is not
-//! there yet, is copied there with its sharing kept; what is there is passed by pointer.
+//! `hybrid`: a private heap for each process, and one message area for all (Wilhelmsson §5, Johansson §5). Allocation
+//! sites whose objects turn out to be sent build in the area (`feedback.rs`). A term that is sent, stored in a table or
+//! handed to a new process is copied there, with its sharing kept, unless it is there already; then it is passed by
+//! pointer.
 //!
-//! What it cannot do: stop a process for less than the length of its young generation and its dictionary when the
-//! area's roots are found in it. Messages of a few words are copied to their receiver as under `private`: that costs
-//! less than an object of the area.
+//! What it cannot do: when it looks for the area's roots in a process, it stops that process for at least the time to
+//! scan its young generation and its dictionary. It copies messages of a few words to their receiver as `private` does,
+//! because that costs less than an object of the area.
 //!
 //! Private collections are those of `private` (`private/mod.rs`, phases 1 to 7), on the process's own thread, without
 //! synchronisation: the area lies in the immovable range, so they leave pointers into it alone by the comparison they
 //! make anyway. One phase is added, before the roots are visited: terms that have a copy in the area are redirected to
 //! it (`copies.rs`).
 //!
-//! The area is collected by the `treadmill` crate: it moves nothing, and marks in slices while everybody runs. Its
-//! cycle, whose phases are worked on by schedulers at safepoints, and by idle ones:
+//! The area is collected by the `treadmill` crate, which moves nothing and marks in slices while all processes run.
+//! Schedulers work on the phases of its cycle at safepoints, and when they are idle:
 //!
 //! 1. Every scheduler hears that a cycle begins: from then on new objects are black, and the barrier of `send.rs` is
 //!    on.
-//! 2. Roots (`roots.rs`): kept messages, stored terms, then processes one by one. Nobody stops for this but the process
-//!    being looked at.
+//! 2. Roots (`roots.rs`): kept messages, stored terms, then processes one by one. Only the process being scanned stops.
 //! 3. Marking, by any number of schedulers (Lim, Pardyak and Bershad 1998 for the memory; the crate's `paged` for the
 //!    rest).
 //! 4. Every scheduler is heard once more; objects with off-heap parts that died are finalized; the rest is swept in
@@ -26,9 +26,9 @@
 //! Why this is enough: terms are immutable, so a process that was scanned reaches new objects of the area only by
 //! pointers that it is given, which pass the barrier, or out of objects that will be scanned.
 //!
-//! Safepoints are where no area pointer is held by native code alone: the beginning of a time slice, and before a send
-//! by a process. There only does a scheduler hear of phases. So no phase changes while a message is being copied, or
-//! between copy and delivery.
+//! Safepoints are the beginning of a time slice and the point before a process sends: there native code holds no
+//! pointer into the area that is not stored elsewhere. A scheduler notices a change of phase only there. So no phase
+//! changes while a message is being copied, or between copy and delivery.
 //!
 //! Invariants, beside P1 to P6 of `private` and PG1 to PG8 of `treadmill`:
 //! * A1: a pointer into the area leads to the first word of an object there that lives.

@@ -1,15 +1,14 @@
-//! The roots of the message area, found piece by piece while everybody runs:
+//! Finds the roots of the message area piece by piece while all processes run:
 //!
 //! 1. messages that timers keep, some at a time;
 //! 2. stored terms (rows of tables), a list at a time;
-//! 3. processes: those that wait are held for the moment of their scan, by whoever works for the collector; those that
-//!    run are scanned by their own scheduler at the beginning of their next time slice. Large ones in portions
-//!    (`portions.rs`).
+//! 3. processes: a waiting process is held for the moment of its scan, by the thread that works for the collector; a
+//!    running one is scanned by its own scheduler at the beginning of its next time slice. Large ones are scanned in
+//!    portions (`portions.rs`).
 //!
-//! In this order, because a process that is not scanned yet may take a pointer out of a row and be the only one that
-//! has it when the row is deleted: it is scanned after the rows. What is stored or sent meanwhile passes the barrier
-//! (`send.rs`). A process that begins after step 3 has begun need not be scanned, since its arguments passed the
-//! barrier; one from before is.
+//! Processes come after rows, because a process that is not scanned yet may take a pointer out of a row and be the only
+//! one that has it when the row is deleted. Terms stored or sent meanwhile pass the barrier (`send.rs`). A process that
+//! begins after step 3 has begun need not be scanned, since its arguments passed the barrier; an older one must be.
 
 use std::ptr::NonNull;
 use std::sync::Mutex;

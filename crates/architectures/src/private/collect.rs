@@ -1,4 +1,4 @@
-//! Phase 1: which kind of collection it is to be.
+//! Phase 1: choosing the kind of collection.
 
 use std::sync::atomic::Ordering;
 
@@ -25,7 +25,7 @@ pub(crate) fn collect(
     beside: Beside<'_>,
 ) -> Result<(), HeapFull> {
     send::flush_counters(mutator);
-    // One word stays free for a return address (`Mutator::heap_limit`); who sleeps needs none.
+    // One word stays free for a return address (`Mutator::heap_limit`); a hibernating process needs none.
     let spare = usize::from(!request.hibernate);
     let need = Need { words: request.heap_words + request.stack_words + spare, exact: request.hibernate };
     // Each for as long as the roots live.

@@ -1,10 +1,10 @@
-//! How much heap a process will need, as far as those that began alike tell: the size of the block that its first
-//! one, of a few words, gives way to. Processes begin alike when they call the same function with the same atoms and
-//! funs among its arguments.
+//! Estimates how much heap a process will need, from earlier processes with the same start: the size of the block that
+//! replaces its first one of a few words. Two processes have the same start when they call the same function with the
+//! same atoms and funs among its arguments.
 //!
-//! A process that ends without a collection says how much it used, one that was collected how large its heap had
-//! become. The estimate doubles at most at a time, so that one large process among many small ones does not count,
-//! and goes down slowly, because the depth of the stack is not known at the end.
+//! A process that ends without a collection reports how much it used; a process that was collected reports how large
+//! its heap had become. The estimate at most doubles at a time, so that one large process among many small ones does
+//! not count, and goes down slowly, because the depth of the stack is not known at the end.
 //!
 //! What is expected is lent: processes that began alike have no more than [`LENT_AT_MOST`] words together because of
 //! it. Where a crowd of them waits, the others begin with the least size.
@@ -17,7 +17,7 @@ use atoll_term::{Term, View};
 use super::state::State;
 use crate::common::blocks::words_between;
 
-/// Kinds of beginnings that are told apart, a power of two.
+/// Number of estimates, a power of two.
 const ENTRIES: usize = 512;
 /// Largest block that is expected, in words: one that fits a cache of its own.
 const LARGEST: usize = 10_946;

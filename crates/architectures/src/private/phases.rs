@@ -25,8 +25,8 @@ const DOUBLED_AT_MOST: usize = 2_584;
 /// Words up to which a block does not shrink in a minor collection, unless it is larger than the old generation.
 const SMALL_BLOCK: usize = 8_000;
 
-/// Who wants to know where objects have gone: it gets a function that tells that of an object, `None` for one that is
-/// dead.
+/// A callback that needs the new places of objects: it gets a function from an object to its new place, `None` for a
+/// dead one.
 pub(crate) type Followed<'a> = dyn FnMut(&dyn Fn(Term) -> Option<Term>) + 'a;
 
 /// What a collection does for an architecture with memory beside the private heaps.

@@ -15,7 +15,7 @@ use crate::common::{blocks, message, off_heap};
 
 /// Words that a new process's block has beside its arguments: a process that soon waits needs no more.
 const FIRST_SLACK: usize = 6;
-/// `min_heap_size` unless somebody says otherwise.
+/// The default of `min_heap_size`.
 const USUAL_MINIMUM: usize = 233;
 /// Largest message that is moved into the receiver's heap before a collection (Wilhelmsson §3.1).
 const SMALL_MESSAGE: usize = 64;
@@ -34,7 +34,7 @@ pub(crate) fn create(mutator: &mut Mutator, mut arguments: NonNull<Fragment>, op
     let fragment = unsafe { arguments.as_mut() };
     let mut words = fragment.used() + FIRST_SLACK;
     if options.minimum_words > USUAL_MINIMUM {
-        // Who asks for more than usual shall have it from the start.
+        // A process that asks for more than usual gets it from the start.
         words = words.max(options.minimum_words);
     }
     let block = blocks::allocate(words);

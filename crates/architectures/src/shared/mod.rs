@@ -12,7 +12,7 @@
 //! begins when a buffer cannot be had below the limit. Its phases run on the thread that asked, while every other
 //! thread stands at a safepoint:
 //!
-//! 1. Stop the world. Whoever waited for another thread's collection looks first whether there is room now.
+//! 1. Stop the world. A thread that waited for another thread's collection first checks whether there is room now.
 //! 2. Decide: minor or major, as in `private`, over the whole heap.
 //! 3. Roots (§4.4): stack and live registers of the process that asked. Of a major, and of the first minor after it:
 //!    stack, dictionary and messages of every live process; of other minors, only those of processes that were active

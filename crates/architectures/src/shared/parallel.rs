@@ -1,14 +1,14 @@
 //! The copy of a large collection, by several threads (after Halstead 1985 and Flood et al. 2001).
 //!
-//! Each worker copies into local allocation buffers of its own, one in each generation, and scans them behind itself.
-//! A full buffer that was not scanned to its end becomes a piece of work, which goes to a common pool when others
-//! have none. An object is claimed by a compare-and-swap on its first word; who loses takes the copy back. A forwarded
-//! cons holds the address of its copy in its first word, with low bits 00, because one word must say it all; boxed
-//! objects are forwarded as in a serial copy. What is left of a buffer is filled with an object, so that the
-//! generations can be walked.
+//! Each worker copies into local allocation buffers of its own, one in each generation, and scans them as it goes. A
+//! full buffer that was not scanned to its end becomes a piece of work, which goes to a common pool when other workers
+//! are idle. A worker claims an object by a compare-and-swap on its first word; a worker that loses the race discards
+//! its copy. The first word of a forwarded cons holds the address of the copy with low bits 00, because that one word
+//! must hold it all; boxed objects are forwarded as in a serial copy. The worker fills the rest of a buffer with an
+//! object, so that the generations can be walked.
 //!
-//! One thread alone uses it too, without those exchanges, when what becomes old is to fill free runs: this copy
-//! needs no destination in one piece.
+//! A single thread uses it too, without those exchanges, when promoted objects are to fill free runs: this copy needs
+//! no contiguous destination.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard};
@@ -351,7 +351,7 @@ impl<P: Policy + Sync, const ALONE: bool> Worker<'_, '_, P, ALONE> {
     /// Works until there is nothing to do, for any worker or (without `team`) for this one.
     unsafe fn work(&mut self, team: bool) {
         loop {
-            // SAFETY: the buffers are this worker's, and a piece is whose who has taken it.
+            // SAFETY: the buffers are this worker's, and a piece belongs to the worker that took it.
             unsafe {
                 while self.buffers.iter().any(|buffer| buffer.scan < buffer.top) {
                     self.scan_buffers();

@@ -1,5 +1,4 @@
-//! Calls whose target is known only when they happen: funs, `apply`, built-in functions, and what stands at the
-//! address of a function that has no code.
+//! Calls whose target is known only at run time: funs and `apply`. Also instructions that this machine does not run.
 
 use std::sync::atomic::Ordering;
 
