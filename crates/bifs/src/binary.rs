@@ -66,7 +66,21 @@ fn copy(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let size = bytes.len().checked_mul(times).filter(|size| *size <= bit_construct::MAX_BITS / 8);
     let size = size.ok_or(Exception::system_limit())?;
     charge_bytes(caller, size);
-    Ok(caller.heap().binary(&if size == 0 { Vec::new() } else { bytes.repeat(times) }))
+    Ok(caller.heap().filled_binary(size, |room| repeat(&bytes, room)))
+}
+
+/// Bytes that are copied at once: they stay in a processor's cache.
+const REPEATED: usize = 1 << 15;
+
+/// Fills `room`, whose length is a multiple of that of `bytes`, with copies of these.
+fn repeat(bytes: &[u8], room: &mut [u8]) {
+    if bytes.is_empty() {
+        return;
+    }
+    let piece = if bytes.len() < REPEATED { &bytes.repeat(REPEATED / bytes.len())[..] } else { bytes };
+    for part in room.chunks_mut(piece.len()) {
+        part.copy_from_slice(&piece[..part.len()]);
+    }
 }
 
 fn part(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {

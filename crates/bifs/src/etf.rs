@@ -2,7 +2,8 @@
 
 use atoll_code::Resolver;
 use atoll_etf::{
-    DecodeError, DecodeOptions, EncodeError, EncodeOptions, LOCAL_SEAL, decode, encode, encode_local, encoded_size,
+    DecodeError, DecodeOptions, EncodeError, EncodeOptions, Encoded, LOCAL_SEAL, decode, encode, encode_into,
+    encode_local, encode_up_to, encoded_size,
 };
 use atoll_operations::Exception;
 use atoll_process::{BuiltIn, Caller, Interrupt, Outcome};
@@ -64,8 +65,23 @@ fn encode_failure(error: EncodeError) -> Exception {
     }
 }
 
+/// Bytes from which on a term is encoded where they are to stay, after they have been counted.
+const ENCODED_IN_PLACE: usize = 1 << 20;
+
 fn term_to_binary(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let (options, local) = encode_options(arguments, false)?;
+    if !local && options.compressed.is_none_or(|level| level == 0) {
+        let (term, node) = (arguments[0], this_node());
+        let encoded = encode_up_to(term, options, node, ENCODED_IN_PLACE).map_err(encode_failure)?;
+        let result = match &encoded {
+            Encoded::Bytes(bytes) => caller.heap().binary(bytes),
+            Encoded::Longer(length) => {
+                caller.heap().filled_binary(*length, |room| encode_into(term, options, node, room))
+            }
+        };
+        charge_bytes(caller, result.bits().map_or(0, |bits| bits.byte_length()));
+        return Ok(result);
+    }
     let encode = if local { encode_local } else { encode };
     let bytes = encode(arguments[0], options, this_node()).map_err(encode_failure)?;
     charge_bytes(caller, bytes.len());

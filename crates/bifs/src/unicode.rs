@@ -45,6 +45,17 @@ fn characters_to_binary(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome 
     let Some(encoding) = encoding(arguments[1]) else {
         return Err(in_erlang("characters_to_binary_int", arguments));
     };
+    // What needs no conversion is its own result.
+    if let Some(bytes) = arguments[0].bits().filter(|bits| bits.is_binary()).map(|bits| bits.to_bytes()) {
+        let is_same = match encoding {
+            Encoding::Latin1 => bytes.is_ascii(),
+            Encoding::Utf8 => std::str::from_utf8(&bytes).is_ok(),
+        };
+        charge_bytes(caller, bytes.len());
+        if is_same {
+            return Ok(arguments[0]);
+        }
+    }
     let converted = unicode::convert(unicode::only_binary(arguments[0]), encoding, caller.heap())?;
     charge(caller, &converted);
     Ok(converted.to_binary(caller.heap())?)

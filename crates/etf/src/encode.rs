@@ -8,7 +8,7 @@ use atoll_term::{Big, Bits, External, ExternalKind, Fun, Term, View, compare_exa
 
 use crate::compressed::deflate;
 use crate::identifier::is_short_port;
-use crate::sink::{Counter, Sink};
+use crate::sink::{Counter, Room, Sink, UpTo};
 use crate::tags;
 
 /// Why a term could not be encoded.
@@ -69,6 +69,35 @@ pub fn encode(term: Term, options: EncodeOptions, node: (Term, u32)) -> Result<V
     packed.put_u32(length);
     let deflated = deflate(&plain[1..], level, &mut packed);
     Ok(if deflated.is_ok() && packed.len() <= plain.len() { packed } else { plain })
+}
+
+/// What [`encode_up_to`] gives.
+pub enum Encoded {
+    /// The bytes.
+    Bytes(Vec<u8>),
+    /// There are so many.
+    Longer(usize),
+}
+
+/// As [`encode`] without compression, if there are no more than `limit` bytes; else for [`encode_into`], so that none are held twice.
+pub fn encode_up_to(
+    term: Term,
+    options: EncodeOptions,
+    node: (Term, u32),
+    limit: usize,
+) -> Result<Encoded, EncodeError> {
+    let mut encoder = Encoder { sink: UpTo::new(limit), options, node };
+    encoder.sink.put_u8(tags::VERSION);
+    encoder.term(term)?;
+    Ok(encoder.sink.into_encoded())
+}
+
+/// Writes the bytes of a term that [`encode_up_to`] has counted.
+pub fn encode_into(term: Term, options: EncodeOptions, node: (Term, u32), room: &mut [u8]) {
+    let mut encoder = Encoder { sink: Room::new(room), options, node };
+    encoder.sink.put_u8(tags::VERSION);
+    let result = encoder.term(term);
+    debug_assert!(result.is_ok(), "it was encoded before: {result:?}");
 }
 
 /// How many bytes [`encode`] would give, not counting compression, without making them.

@@ -18,5 +18,7 @@ mod sink;
 mod tags;
 
 pub use decode::{DecodeError, DecodeOptions, Resolve, decode};
-pub use encode::{EncodeError, EncodeOptions, encode, encoded_size, write_as_since_26};
+pub use encode::{
+    EncodeError, EncodeOptions, Encoded, encode, encode_into, encode_up_to, encoded_size, write_as_since_26,
+};
 pub use local::{SEAL as LOCAL_SEAL, encode_local};

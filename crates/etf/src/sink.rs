@@ -1,6 +1,8 @@
-//! Where encoded bytes go: into a vector, or nowhere when only their number is asked for.
+//! Where encoded bytes go: into a vector, into room of the right size, or nowhere when only their number is asked for.
 
 use atoll_term::Bits;
+
+use crate::encode::Encoded;
 
 /// A receiver of bytes.
 pub trait Sink {
@@ -63,4 +65,91 @@ impl Sink for Counter {
     }
 
     fn patch(&mut self, _at: usize, _value: u32) {}
+}
+
+/// A sink that keeps up to so many bytes, and only counts when there are more.
+pub struct UpTo {
+    bytes: Vec<u8>,
+    count: usize,
+    limit: usize,
+}
+
+impl UpTo {
+    /// An empty one.
+    pub fn new(limit: usize) -> UpTo {
+        UpTo { bytes: Vec::new(), count: 0, limit }
+    }
+
+    /// What came.
+    pub fn into_encoded(self) -> Encoded {
+        if self.count <= self.limit { Encoded::Bytes(self.bytes) } else { Encoded::Longer(self.count) }
+    }
+
+    /// Whether so many more bytes are kept.
+    fn keeps(&mut self, more: usize) -> bool {
+        self.count += more;
+        if self.count > self.limit {
+            self.bytes = Vec::new();
+        }
+        self.count <= self.limit
+    }
+}
+
+impl Sink for UpTo {
+    fn put(&mut self, bytes: &[u8]) {
+        if self.keeps(bytes.len()) {
+            self.bytes.extend_from_slice(bytes);
+        }
+    }
+
+    fn put_bits(&mut self, bits: &Bits<'_>) {
+        if self.keeps(bits.byte_length()) {
+            self.bytes.put_bits(bits);
+        }
+    }
+
+    fn position(&self) -> usize {
+        self.count
+    }
+
+    fn patch(&mut self, at: usize, value: u32) {
+        self.bytes.patch(at, value);
+    }
+}
+
+/// Room that the bytes just fill.
+pub struct Room<'r> {
+    bytes: &'r mut [u8],
+    position: usize,
+}
+
+impl<'r> Room<'r> {
+    /// The room.
+    pub fn new(bytes: &'r mut [u8]) -> Room<'r> {
+        Room { bytes, position: 0 }
+    }
+}
+
+impl Sink for Room<'_> {
+    fn put(&mut self, bytes: &[u8]) {
+        let end = self.position + bytes.len();
+        if let Some(place) = self.bytes.get_mut(self.position..end) {
+            place.copy_from_slice(bytes);
+        }
+        self.position = end;
+    }
+
+    fn put_bits(&mut self, bits: &Bits<'_>) {
+        self.put(&bits.to_bytes());
+    }
+
+    fn position(&self) -> usize {
+        self.position
+    }
+
+    fn patch(&mut self, at: usize, value: u32) {
+        if let Some(place) = self.bytes.get_mut(at..at + 4) {
+            place.copy_from_slice(&value.to_be_bytes());
+        }
+    }
 }

@@ -129,6 +129,16 @@ pub trait Build: Allocate {
         self.bitstring(bytes, bytes.len() * 8)
     }
 
+    /// A binary of so many bytes, which are zero until `fill` has written them.
+    fn filled_binary(&mut self, length: usize, fill: impl FnOnce(&mut [u8])) -> Term {
+        if length <= HEAP_BINARY_LIMIT {
+            let mut bytes = [0; HEAP_BINARY_LIMIT];
+            fill(&mut bytes[..length]);
+            return self.binary(&bytes[..length]);
+        }
+        self.binary_handle(OffHeapBinary::of_length(length, fill))
+    }
+
     /// A bitstring with the first `bits` bits of these bytes.
     fn bitstring(&mut self, bytes: &[u8], bits: usize) -> Term {
         let bytes = &bytes[..bits.div_ceil(8)];

@@ -42,6 +42,18 @@ impl OffHeapBinary {
         OffHeapBinary::initialise(block, capacity, used)
     }
 
+    /// A binary of so many bytes, which are zero until `fill` has written them; one owner.
+    pub fn of_length(length: usize, fill: impl FnOnce(&mut [u8])) -> NonNull<OffHeapBinary> {
+        let filled = OffHeapBinary::filled(length, |bytes| {
+            fill(bytes);
+            Ok::<_, std::convert::Infallible>(length)
+        });
+        match filled {
+            Some(Ok(binary)) => binary,
+            _ => handle_alloc_error(OffHeapBinary::layout(length)),
+        }
+    }
+
     /// A binary that holds a copy of `bytes`; one owner.
     pub fn from_bytes(bytes: &[u8], capacity: usize) -> NonNull<OffHeapBinary> {
         let capacity = capacity.max(bytes.len());

@@ -3,6 +3,7 @@
 use std::os::fd::BorrowedFd;
 
 use parking_lot::{Mutex, MutexGuard};
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::stdio::stdin;
 use rustix::termios::{
@@ -131,10 +132,19 @@ pub fn stated_size(descriptors: &[BorrowedFd<'_>]) -> Option<(i64, i64)> {
     Some((stated(size.ws_col), stated(size.ws_row))).filter(|size| *size != (-1, -1))
 }
 
-/// Reads what is typed; for who holds [`reading`]'s guard.
+/// Reads what is typed, and waits for it also where a port has made reading return at once; for who holds [`reading`]'s guard.
 ///
 /// # Errors
 /// What the system says.
 pub fn read(bytes: &mut [u8]) -> Result<usize, Errno> {
-    rustix::io::retry_on_intr(|| rustix::io::read(stdin(), &mut *bytes))
+    loop {
+        match rustix::io::retry_on_intr(|| rustix::io::read(stdin(), &mut *bytes)) {
+            Err(Errno::AGAIN) => {
+                let stdin = stdin();
+                let mut input = [PollFd::new(&stdin, PollFlags::IN)];
+                rustix::io::retry_on_intr(|| poll(&mut input, None))?;
+            }
+            other => return other,
+        }
+    }
 }

@@ -11,15 +11,16 @@ use atoll_term::Term;
 use super::screens;
 use crate::dump;
 
-const MENU: &str = "BREAK: (a)bort (A)bort with dump (c)ontinue (p)roc info (i)nfo
-       (l)oaded (v)ersion (k)ill (D)b-tables (d)istribution\n";
+/// Where input and output are no terminals, nothing else makes lines of it.
+const MENU: &str = "BREAK: (a)bort (A)bort with dump (c)ontinue (p)roc info (i)nfo\r
+       (l)oaded (v)ersion (k)ill (D)b-tables (d)istribution\r\n";
 
 /// Asks until the user says how to go on.
 pub fn ask() {
     let _typed = mode::reading();
     let mut stopped = Stopped::by(None);
     mode::lend();
-    show(&format!("\n{MENU}"));
+    show(&format!("\r\n{MENU}"));
     let wish = answers(&mut stopped);
     mode::take_again();
     drop(stopped);

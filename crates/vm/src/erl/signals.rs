@@ -1,10 +1,10 @@
 //! Signals of the operating system: told to OTP's `erl_signal_server` as messages, as OTP's runtime does.
 
-use std::io::IsTerminal;
 use std::sync::OnceLock;
 
 use atoll_heap::architecture;
 use atoll_natives::terminal;
+use atoll_platform::ending;
 use atoll_process::{System, signal};
 use atoll_term::{Build, ScratchHeap, atoms};
 use parking_lot::Mutex;
@@ -51,7 +51,9 @@ static WAYS: Mutex<Vec<(i32, Way)>> = Mutex::new(Vec::new());
 /// # Errors
 /// The operating system refuses.
 pub fn start() -> std::io::Result<()> {
-    let mut signals = Signals::new(FROM_THE_START)?;
+    // What an interrupt does otherwise, a program in the background is spared.
+    let is_spared = *INTERRUPT.lock() == Interrupt::End && ending::is_ignored(consts::SIGINT);
+    let mut signals = Signals::new(FROM_THE_START.into_iter().filter(|one| *one != consts::SIGINT || !is_spared))?;
     let _ = HANDLE.set(signals.handle());
     atoll_bifs::install_set_signal(set);
     let work = move || {
@@ -81,7 +83,7 @@ fn arrived(number: i32) {
         Way::Default => quiet,
     };
     if !told {
-        atoll_platform::ending::restore();
+        ending::restore();
         // What the signal does to a program that knows nothing of it; it may end here.
         let _ = emulate_default_handler(number);
     }
@@ -90,7 +92,7 @@ fn arrived(number: i32) {
 /// What `+B` says about an interrupt from the keyboard.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Interrupt {
-    /// Ask the user.
+    /// Ask the user, also where that is no terminal: the end of input ends the machine.
     #[default]
     Ask,
     /// As in programs that know nothing of it.
@@ -109,9 +111,9 @@ pub fn on_interrupt(what: Interrupt) {
 fn interrupted() {
     let what = *INTERRUPT.lock();
     match what {
-        Interrupt::Ask if std::io::stdin().is_terminal() => break_menu::ask(),
-        Interrupt::Ask | Interrupt::End => {
-            atoll_platform::ending::restore();
+        Interrupt::Ask => break_menu::ask(),
+        Interrupt::End => {
+            ending::restore();
             let _ = emulate_default_handler(consts::SIGINT);
         }
         Interrupt::Ignore => {}
