@@ -52,6 +52,17 @@ fn room_for_built_in_functions_is_collected_in_time() {
 }
 
 #[test]
+fn a_large_binary_is_built_once() {
+    for heap in ["private", "shared"] {
+        for case in ["copy", "encode", "same"] {
+            let peak = number(&room(heap, case), "peak_rss_bytes");
+            // 200,000,000 bytes of a result; of what is encoded, a part of 10,000,000 beside it.
+            assert!(peak < 270 << 20, "{heap}, {case}: {peak} bytes");
+        }
+    }
+}
+
+#[test]
 fn a_large_set_of_roots_is_not_visited_for_each_few_words() {
     for heap in ["private", "shared", "hybrid"] {
         for case in ["dictionary", "tagged"] {

@@ -25,6 +25,17 @@ run(tags) ->
     [monitor(process, P, [{tag, {tag, I}}]) || I <- lists:seq(1, 20000)],
     P ! stop,
     [receive {{tag, _}, _, _, _, _} -> ok end || _ <- lists:seq(1, 20000)];
+%% Two hundred megabytes, once.
+run(copy) ->
+    200000000 = byte_size(binary:copy(<<"abcdefghij">>, 20000000));
+run(encode) ->
+    Part = binary:copy(<<"ab">>, 5000000),
+    Parts = lists:duplicate(20, Part),
+    Encoded = term_to_binary(Parts),
+    true = byte_size(Encoded) > 200000000,
+    <<131, 108, 20:32, 109, 10000000:32, "abab", _/binary>> = Encoded;
+run(same) ->
+    200000000 = byte_size(unicode:characters_to_binary(binary:copy(<<"abcdefghij">>, 20000000)));
 %% Nothing but built-in functions allocates.
 run(built_in) ->
     decode(10000, term_to_binary(lists:seq(1, 1000)));
