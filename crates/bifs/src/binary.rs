@@ -54,6 +54,10 @@ fn last(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 fn copy(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    // No copy at all may be one of what is no binary, as in OTP.
+    if arguments[0].is_bitstring() && arguments.get(1).is_some_and(|times| times.as_small() == Some(0)) {
+        return Ok(caller.heap().binary(&[]));
+    }
     let bytes = bytes(&arguments[0])?;
     let times = match arguments.get(1) {
         Some(times) => times.to_u64().and_then(|times| usize::try_from(times).ok()).ok_or(Exception::badarg())?,

@@ -114,6 +114,22 @@ fn to_posix(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 fn from_posix(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let seconds = arguments[0].to_i64().ok_or_else(badarg)?;
-    let time = Timestamp::from_second(seconds).map_err(|_| badarg())?;
-    Ok(term(caller, TimeZone::UTC.to_datetime(time)))
+    let ((year, month, day), second) = (civil(seconds.div_euclid(86_400)), seconds.rem_euclid(86_400));
+    let heap = caller.heap();
+    let date = heap.tuple(&[year, month, day].map(Term::small));
+    let time = heap.tuple(&[second / 3_600, second / 60 % 60, second % 60].map(Term::small));
+    Ok(heap.tuple(&[date, time]))
+}
+
+/// Year, month and day of a day since 1970, of whatever year: libraries know those of four digits. Counted from 1 March of year 0,
+/// four centuries have the same number of days, and so have months from March on up to a year's end.
+fn civil(day: i64) -> (i64, i64, i64) {
+    const FOUR_CENTURIES: i64 = 146_097;
+    let day = day + 719_468;
+    let (era, day) = (day.div_euclid(FOUR_CENTURIES), day.rem_euclid(FOUR_CENTURIES));
+    let year = (day - day / 1_460 + day / 36_524 - day / (FOUR_CENTURIES - 1)) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let from_march = (5 * day + 2) / 153;
+    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
+    (era * 400 + year + i64::from(month <= 2), month, day - (153 * from_march + 2) / 5 + 1)
 }

@@ -311,7 +311,11 @@ fn update_counter(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         return Err(raise(caller, Fault::TableType));
     }
     let operations = if operation.is_list() {
-        elements(operation)?
+        match list::elements(operation) {
+            Some(operations) => operations,
+            None if !table.contains(key) && arguments.len() == 3 => return Err(raise(caller, Fault::BadKey)),
+            None => return Err(badarg()),
+        }
     } else if operation.is_integer() {
         let position = Term::small(table.position() as i64 + 1);
         vec![caller.heap().tuple(&[position, operation])]

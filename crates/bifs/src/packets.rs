@@ -5,7 +5,7 @@ use atoll_operations::packets::{Extent, PacketLimits, PacketMode, content, exten
 use atoll_process::{BuiltIn, Caller, Outcome};
 use atoll_term::{Build, Term, atoms};
 
-use crate::support::{atom, badarg, charge_bytes, elements, row};
+use crate::support::{atom, bad_option, badarg, charge_bytes, elements, row};
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[row("erlang", "decode_packet", 3, decode_packet)];
@@ -53,7 +53,7 @@ fn limits(mode: PacketMode, options: Term) -> Option<PacketLimits> {
 /// `decode_packet(Type, Binary, Options)`
 fn decode_packet(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let &[kind, binary, options] = arguments else { return Err(badarg()) };
-    let mode = mode(kind).ok_or_else(badarg)?;
+    let Some(mode) = mode(kind) else { return Err(bad_option(caller)) };
     let bits = binary.bits().ok_or_else(badarg)?;
     let limits = limits(mode, options).ok_or_else(badarg)?;
     // Bits behind the last whole byte belong to the rest.

@@ -210,6 +210,7 @@ unsafe fn slow_failed(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c
     unsafe {
         let exception = (*c).take_failure();
         match *ip.add(1) {
+            0 if *ip.add(5) == Term::NONE.word() => raise::plain(exception, ip, hp, e, reds, c),
             0 => raise::operator(exception, *ip.add(5), &(*c).operands, ip, hp, e, reds, c),
             fail => dispatch(fail as *const Word, hp, e, reds, c),
         }

@@ -2,7 +2,7 @@
 
 use atoll_code::registry;
 use atoll_loader::instruction::{Comparison, FloatOperation, Instruction, Label, Register, Source};
-use atoll_term::{Export, Word, atoms};
+use atoll_term::{Export, Term, Word, atoms};
 
 use super::Writer;
 use crate::handlers::{arithmetic, float, test};
@@ -108,7 +108,11 @@ impl Writer<'_> {
                 _ => None,
             };
             if let Some(chosen) = specialised {
-                return self.emit_with_label(chosen, fail, &[a.word(), b.word(), d.word(), name.word()]);
+                // OTP counts a register up or down by an instruction of its own: the operator is not in the trace when it fails.
+                let is_constant = |operand| matches!(operand, Operand::K(_));
+                let counts = is_constant(a) != is_constant(b) && (name == atoms::OP_PLUS || is_constant(b));
+                let shown = if counts { Term::NONE } else { name };
+                return self.emit_with_label(chosen, fail, &[a.word(), b.word(), d.word(), shown.word()]);
             }
             let general = match name {
                 atoms::OP_PLUS => Some(by_common_operands!(add_subtract, [true], a, b, d)),
