@@ -121,8 +121,8 @@ fn from_posix(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     Ok(heap.tuple(&[date, time]))
 }
 
-/// Year, month and day of a day since 1970, of whatever year: libraries know those of four digits. Counted from 1 March of year 0,
-/// four centuries have the same number of days, and so have months from March on up to a year's end.
+/// Year, month and day of a day since 1970, of whatever year: libraries know those of four digits. Counted from 1 March
+/// of year 0, four centuries always have the same number of days, and so have five months.
 fn civil(day: i64) -> (i64, i64, i64) {
     const FOUR_CENTURIES: i64 = 146_097;
     let day = day + 719_468;

@@ -79,7 +79,8 @@ pub enum Encoded {
     Longer(usize),
 }
 
-/// As [`encode`] without compression, if there are no more than `limit` bytes; else for [`encode_into`], so that none are held twice.
+/// As [`encode`] without compression, if there are no more than `limit` bytes; else for [`encode_into`], so that none
+/// are held twice.
 pub fn encode_up_to(
     term: Term,
     options: EncodeOptions,

@@ -115,10 +115,12 @@ pub fn dump(slogan: &str, readable: bool) {
     }
 }
 
-/// Whether what started this program had it ignore a signal, as shells do with interrupts of what they run in the background.
+/// Whether what started this program had it ignore a signal, as shells do with interrupts of what they run in the
+/// background.
 pub fn is_ignored(signal: i32) -> bool {
     let mut action = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: a null pointer changes nothing; the present action is written to what is large enough for it, and zeroes are one.
+    // SAFETY: a null pointer changes nothing; the present action is written to what is large enough for it, and zeroes
+    // are one.
     unsafe {
         libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr()) == 0
             && action.assume_init().sa_sigaction == libc::SIG_IGN

@@ -108,7 +108,8 @@ impl Writer<'_> {
                 _ => None,
             };
             if let Some(chosen) = specialised {
-                // OTP counts a register up or down by an instruction of its own: the operator is not in the trace when it fails.
+                // OTP has an instruction that counts a register up or down: the operator is not in the trace when
+                // this fails.
                 let is_constant = |operand| matches!(operand, Operand::K(_));
                 let counts = is_constant(a) != is_constant(b) && (name == atoms::OP_PLUS || is_constant(b));
                 let shown = if counts { Term::NONE } else { name };

@@ -132,7 +132,8 @@ pub fn stated_size(descriptors: &[BorrowedFd<'_>]) -> Option<(i64, i64)> {
     Some((stated(size.ws_col), stated(size.ws_row))).filter(|size| *size != (-1, -1))
 }
 
-/// Reads what is typed, and waits for it also where a port has made reading return at once; for who holds [`reading`]'s guard.
+/// Reads what is typed, and waits for it also where a port has made reading return at once; for who holds
+/// [`reading`]'s guard.
 ///
 /// # Errors
 /// What the system says.
