@@ -3,8 +3,8 @@
 //!
 //! Every run is a process of its own, measured from outside (real time, processor time, largest resident set) and, for
 //! atoll, from inside (the [`RunStatistics`] that `atoll run --stats` writes). Contenders take turns, so that a change
-//! of the machine's mood meets all of them. Programs are compiled once, before anything is timed, and an empty program
-//! shows what starting costs. Whoever fails or prints something else stays in the table and says so.
+//! in the speed of the machine affects all of them. Programs are compiled once, before anything is timed, and an empty
+//! program shows the cost of a start. A contender that fails or prints something else stays in the table, with a note.
 //!
 //! [`RunStatistics`]: atoll_statistics::RunStatistics
 

@@ -1,9 +1,9 @@
 //! `persistent_term`: values that every process reads without a copy.
 //!
-//! Where processes get pointers to what is stored outside of them, a value is a stored term like a row of a table, and
-//! what was replaced or erased goes when nobody has it any more. Where they get copies, values lie in immovable blocks
-//! of their own: one that was replaced or erased is kept until nothing refers to it, as literals of purged modules are.
-//! `info/0` counts what is stored now.
+//! Under architectures that give processes pointers to stored terms, a value is a stored term like a row of a table,
+//! and a replaced or erased value is freed when no process refers to it. Under architectures that give copies, values
+//! lie in immovable blocks of their own, and a replaced or erased one is kept until nothing refers to it, like literals
+//! of purged modules. `info/0` counts the values stored now.
 
 use std::collections::HashMap;
 

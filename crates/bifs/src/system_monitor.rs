@@ -1,4 +1,4 @@
-//! `erlang:system_monitor`: who is told of long collections, large heaps and long time slices.
+//! `erlang:system_monitor`: sets the process that gets reports of long collections, large heaps and long time slices.
 
 use atoll_process::watch::{Watch, set_watch, watch};
 use atoll_process::{BuiltIn, Caller, Outcome, System};

@@ -1,4 +1,4 @@
-//! `erlang:system_profile`: who is told when processes, ports and schedulers have something to do.
+//! `erlang:system_profile`: sets the process or port that learns when processes, ports and schedulers become active.
 
 use atoll_process::profile::{Profile, profile, set_profile};
 use atoll_process::{BuiltIn, Caller, Outcome, tracing};

@@ -1,4 +1,4 @@
-//! What is told of calls of traced functions, and of their returns.
+//! Builds the trace messages for calls of traced functions, and for their returns.
 
 use std::sync::atomic::Ordering;
 

@@ -1,4 +1,4 @@
-//! Which messages are told of by processes whose sending or receiving is traced:
+//! Chooses the messages that are reported for processes whose sending or receiving is traced:
 //! `trace_pattern(send | 'receive', ...)`.
 
 use std::sync::Arc;

@@ -3,10 +3,9 @@
 //! * [`create`], [`find`], [`delete`] and their like: all tables, by name, reference and owner.
 //! * [`Table`]: rows by key; traversals.
 //!
-//! Rows are [`atoll_heap::Stored`] terms: what storing one and handing it out costs is the architecture's business.
-//! Hashed tables are segments with a lock each, ordered ones a B-tree under one lock; readers share locks, so readers
-//! never wait for each other. No lock is held when a built-in function returns, so the world is never stopped while one
-//! is held.
+//! Rows are [`atoll_heap::Stored`] terms: the architecture decides what storing and fetching one costs. Hashed tables
+//! are segments with a lock each, ordered ones a B-tree under one lock; readers share locks, so readers never wait for
+//! each other. No lock is held when a built-in function returns, so the world is never stopped while one is held.
 #![forbid(unsafe_code)]
 
 mod fault;

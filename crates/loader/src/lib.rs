@@ -1,10 +1,10 @@
 //! Reads `.beam` files into validated code in one typed instruction form.
 //!
-//! [`load`] takes the bytes of a file as a compiler of OTP 24 to 29 wrote it, compressed as a whole or not, and gives
-//! a [`Module`], or says why not. What it gives can be trusted by those who run it: every index is in range, every
-//! label has a place, and code stays within its function, its stack frame, the heap room it asked for and the
-//! registers that hold terms (see [`Module`]). An instruction that looks into a tuple meets a tuple of that size: code
-//! before it proves so, or a test stands in front of it.
+//! [`load`] takes the bytes of a file as a compiler of OTP 24 to 29 wrote it, compressed as a whole or not, and returns
+//! a [`Module`] or an error. Engines can trust the module: every index is in range, every label has a place, and code
+//! stays within its function, its stack frame, the heap room it asked for and the registers that hold terms (see
+//! [`Module`]). An instruction that looks into a tuple meets a tuple of that size: code before it proves so, or a test
+//! stands in front of it.
 
 #![forbid(unsafe_code)]
 

@@ -1,5 +1,6 @@
-//! The allocator of the machine: another one, and what happens when that has nothing left. Who asked cannot be told, so
-//! the machine ends with a dump there and then, but for those that have said that they can do without.
+//! The machine's allocator: it wraps another one and handles its running out of memory. It cannot report that to the
+//! caller, so it ends the machine with a dump at once, except for callers that have said that they can do without the
+//! memory.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::cell::Cell;

@@ -1,4 +1,4 @@
-//! A port: who owns it, who is linked to it and watches it, and its end.
+//! A port: its owner, the processes that are linked to it and monitor it, and its end.
 
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;

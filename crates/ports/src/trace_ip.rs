@@ -1,5 +1,5 @@
-//! `trace_ip_drv`: writes what tracing tells to whoever connects to a TCP port. What nobody reads yet waits in a queue;
-//! when that is full, further records are only counted.
+//! `trace_ip_drv`: writes trace records to the client that connects to a TCP port. Records that it has not read yet
+//! wait in a queue; when that is full, further records are only counted.
 
 use std::collections::VecDeque;
 use std::io::{ErrorKind, Read, Write};

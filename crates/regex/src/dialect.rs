@@ -1,6 +1,6 @@
-//! Where PCRE2 and PCRE 8 differ about patterns: what only PCRE 8 accepts is written differently for PCRE2, and
-//! what is wrong with a pattern is told in PCRE 8's words and at the place where PCRE 8 noticed it, because OTP's
-//! programs and tests know these.
+//! Handles the differences between PCRE2 and PCRE 8 in patterns: it rewrites for PCRE2 what only PCRE 8 accepts, and
+//! reports errors in PCRE 8's words and at the place where PCRE 8 noticed them, because OTP's programs and tests know
+//! these.
 
 /// PCRE2's numbers of errors begin above this.
 const BASE: i32 = 100;

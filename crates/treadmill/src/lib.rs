@@ -3,7 +3,7 @@
 //! It began as the collector of Lim, Pardyak and Bershad, *A Memory-Efficient Real-Time Non-Copying Garbage Collector*
 //! (ISMM 1998), which improves Baker's Treadmill; all collectors of that paper are here as settings ([`Preset`]), and
 //! one of its own, [`Preset::Best`]: objects have no headers and never move, any thread can mark while others run, and
-//! nobody ever waits longer than for a bounded slice of work while memory lasts.
+//! no thread waits longer than for a bounded slice of work while memory lasts.
 //!
 //! * The safe interface: a [`Heap`] of values whose types are [`Trace`], which `#[derive(Trace)]` implements; a
 //!   [`Mutator`] for each thread; [`Root`]s that keep objects alive; [`Edge`]s between objects.

@@ -1,6 +1,6 @@
 //! Crash dumps: what the machine was doing when it had to stop, in the format that OTP's `crashdump_viewer` reads.
-//! Terms of processes are written unless a collection is in the middle of moving them; then only places, sizes and
-//! relations are shown. They come last: who has no memory left may not get that far.
+//! Terms of processes are written last, because a machine without memory may not get that far. If a collection is
+//! moving them, the dump shows only places, sizes and relations.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};

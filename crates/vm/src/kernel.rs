@@ -1,5 +1,5 @@
-//! What OTP's kernel would answer, while it is not running: loading code, and log events that nobody takes. These
-//! stand in for functions of `code` and `logger` in `atoll run` only.
+//! Stand-ins for OTP's kernel in `atoll run`, where it is not running: they load code and take log events. They replace
+//! functions of `code` and `logger`.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;

@@ -1,5 +1,6 @@
-//! Modules with an `on_load` function in `atoll run`, where no code server calls it: it runs in a process of its own,
-//! as under OTP, while whoever needs the module waits. So does what OTP's start does for sockets.
+//! Modules with an `on_load` function in `atoll run`, where no code server calls it. The function runs in a process of
+//! its own, as under OTP, while the process that needs the module waits. The processes that OTP's start makes for
+//! sockets start here too.
 
 use std::sync::OnceLock;
 

@@ -4,9 +4,9 @@
 //! 2. Copy: the objects of the queue in their order, each pointer replaced through the mark of what it leads to.
 //! 3. Unmark.
 //!
-//! Terms of the sender's own heap are marked in place, in their first word, which the queue remembers: nobody but
-//! the owner reads them. Other terms, which several threads may read, are marked in a table. No recursion: a term
-//! may be a million levels deep.
+//! Terms of the sender's own heap are marked in place, in their first word, which the queue remembers: only the owner
+//! reads them. Other terms, which several threads may read, are marked in a table. No recursion: a term may be a
+//! million levels deep.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

@@ -1,5 +1,5 @@
-//! `nogc`: bump allocation, never collects: the floor that every other architecture is measured against (Epsilon in
-//! the JVM). Heaps are chunks that nobody gives back, stacks lie apart, messages and spawn arguments pass pointers.
+//! `nogc`: bump allocation without collection, the baseline for measuring every other architecture (Epsilon in the
+//! JVM). Heaps are chunks that no process gives back, stacks lie apart, messages and spawn arguments pass pointers.
 //!
 //! What it cannot do: run for long. Nothing is freed but stacks: not heaps, not large binaries, not what is dead.
 //!

@@ -1,5 +1,5 @@
-//! `private`: a heap and a stack of its own for each process, in one block, growing towards each other; messages are
-//! copied (Wilhelmsson §3, Johansson §3). A process is collected by the thread that runs it, and by nobody else.
+//! `private`: each process has a heap and a stack of its own, in one block, growing towards each other; messages are
+//! copied (Wilhelmsson §3, Johansson §3). Only the thread that runs a process collects it.
 //!
 //! What it cannot do: pass a term without copying it.
 //!

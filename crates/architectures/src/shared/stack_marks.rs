@@ -1,9 +1,10 @@
-//! Generational stack scanning (Cheng, Harper, Lee 1998): what of a stack a minor collection need not scan.
+//! Generational stack scanning (Cheng, Harper, Lee 1998): finds the part of a stack that a minor collection need not
+//! scan.
 //!
 //! Only the newest frame of a stack changes. Each collection replaces a return address near the top of the stack by the
-//! address of an engine's code, the stack marker: as long as nobody returns to it, all words from there to the
-//! stack's base are what they were. What is unchanged through two collections of which the second was a minor one
-//! refers to nothing young, because survivors of two are old: minor collections do not scan it again.
+//! address of an engine's code, the stack marker. Until the process returns to it, all words from there to the stack's
+//! base stay as they are. A part that is unchanged through two collections, of which the second was a minor one, refers
+//! to nothing young, because survivors of two are old: minor collections do not scan it again.
 //!
 //! When the process returns to the marker, or an exception goes past it, a marker is placed further down.
 //!

@@ -1,5 +1,5 @@
-//! Open files: a reference holds one open until it is closed, until the process that opened it ends, or until nobody
-//! has the reference any more.
+//! Open files: a file stays open until it is closed, until the process that opened it ends, or until nothing holds its
+//! reference any more.
 
 use std::collections::HashMap;
 use std::ffi::CStr;

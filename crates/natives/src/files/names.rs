@@ -1,4 +1,4 @@
-//! Names of files: what programs write, and what the system is told. Where the system's names are UTF-8, lists are
+//! Names of files, as programs write them and as the system gets them. Where the system's names are UTF-8, lists are
 //! characters and binaries are bytes as they are; where they are Latin-1, characters are bytes.
 
 use std::ffi::CString;

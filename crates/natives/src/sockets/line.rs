@@ -1,4 +1,4 @@
-//! Those who wait for the same thing: one whose turn it is, and others behind it.
+//! A line of processes that wait for the same operation: the first one's turn has come, the others wait behind it.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

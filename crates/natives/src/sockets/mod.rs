@@ -1,5 +1,5 @@
-//! `prim_socket` and `prim_net`: the system's sockets as OTP's `socket` and `net` show them. Nothing here blocks: who
-//! would have to wait is told so, and gets a message when it is worth another try.
+//! `prim_socket` and `prim_net`: the system's sockets as OTP's `socket` and `net` show them. No function blocks:
+//! instead of waiting, the caller gets an answer that says so, and a message when the operation is worth another try.
 
 pub mod access;
 mod address;

@@ -1,4 +1,4 @@
-//! Sending. What does not fit is told; its sender waits until there is room again.
+//! Sending. If data does not fit, the call reports the rest, and its sender waits until there is room again.
 
 use std::borrow::Cow;
 use std::os::fd::AsFd;

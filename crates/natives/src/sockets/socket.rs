@@ -1,4 +1,4 @@
-//! A socket: its reference, who waits for it, messages about it, and its end.
+//! A socket: its reference, the processes that wait for it, messages about it, and its end.
 
 use std::collections::HashMap;
 use std::os::fd::AsFd;

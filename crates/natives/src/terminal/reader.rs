@@ -1,4 +1,4 @@
-//! The process that reads standard input, and what it is told.
+//! The process that reads standard input, and the messages that it gets.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, Weak};

@@ -1,5 +1,5 @@
-//! Who sends, and what the answer to that carries. From release 26 on `prim_inet` writes in front of its data a
-//! reference (two bytes of length, then `term_to_binary(Reference, [local])`), which comes back with the answer.
+//! The sender of data, and the contents of the answer to it. From release 26 on `prim_inet` writes in front of its data
+//! a reference (two bytes of length, then `term_to_binary(Reference, [local])`), which comes back with the answer.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -1,4 +1,4 @@
-//! What a stream socket receives: cut into packets, and given to whoever asked or sent to the owner.
+//! Input of a stream socket: cut into packets, and given to the process that asked, or sent to the owner.
 
 use atoll_operations::http::{self, Line};
 use atoll_operations::packets::{Extent, PacketMode, content, extent, is_ssl2};

@@ -1,4 +1,4 @@
-//! The phases of a cycle, and who advances them: whoever allocates or lends its time, one at a time, for a slice.
+//! The phases of a cycle. The threads that allocate or lend their time advance them, one thread at a time, for a slice.
 
 use super::mark::Budget;
 use super::memory::{Memory, SWEPT};

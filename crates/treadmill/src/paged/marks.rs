@@ -2,13 +2,13 @@
 //!
 //! An object of a small page owns two bits: the one of its first word says *marked*, that of its second *scanned*;
 //! objects are at least two words long, and none begins at the last word that a group of bits is for, so that one
-//! operation reaches both. Bits count only while the page's colour is the number of the collection; whoever marks first
-//! on a page in a collection clears them. A page with a marked object that nobody has taken up for scanning is
+//! operation reaches both. Bits count only while the page's colour is the number of the collection; the first thread to
+//! mark on a page in a collection clears them. A page with a marked object that no thread has taken up for scanning is
 //! *queued*.
 //!
-//! Invariants, model-checked below: MK1 of all threads that mark one object, exactly one is told so; MK2 after a thread
-//! has marked an object for others to scan, its page is queued, or being taken off the queue by somebody who will see
-//! the mark; MK3 each queued page is popped exactly once.
+//! Invariants, model-checked below: MK1 of all threads that mark one object, exactly one learns that it was the first;
+//! MK2 after a thread has marked an object for others to scan, its page is queued, or a thread that will see the mark
+//! is taking it off the queue; MK3 each queued page is popped exactly once.
 
 use crate::sync::{AtomicU32, AtomicU64, Ordering, spin_loop, yield_now};
 

@@ -14,9 +14,9 @@
 //! 3. *marking* ([`mark`]): grey objects are scanned by any number of threads.
 //! 4. *ending*: nothing is grey; changed roots are asked for, then a second handshake shows that no thread was about to
 //!    grey something.
-//! 5. *finalizing*: dead finalizable objects are told.
+//! 5. *finalizing*: the runtime learns of dead finalizable objects.
 //! 6. *sweeping*: the lists of pages are put onto the list of unswept ones in constant time; each page is swept by its
-//!    bitmaps, a bounded number at each page's worth of allocation. What nobody marked on is a free page.
+//!    bitmaps, a bounded number at each page's worth of allocation. A page without marks is free.
 //! 7. *returning*: far more free memory than the next cycle will need goes back to the operating system, a bounded
 //!    number of pages at a time.
 //!

@@ -1,4 +1,4 @@
-//! Errors that end processes, told to OTP's logger as the machine does: a message to the process `logger`.
+//! Reports errors that end processes to OTP's logger, as OTP's runtime does: by a message to the process `logger`.
 
 use atoll_heap::architecture;
 use atoll_operations::Class;

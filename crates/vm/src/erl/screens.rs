@@ -1,4 +1,4 @@
-//! What the user is shown who has interrupted the machine: parts of a crash dump, and stacks for people. Nothing runs
+//! The screens for a user who has interrupted the machine: parts of a crash dump, and readable stacks. No process runs
 //! meanwhile.
 
 use std::fmt::Write;

@@ -1,4 +1,4 @@
-//! Signals of the operating system: told to OTP's `erl_signal_server` as messages, as OTP's runtime does.
+//! Passes signals of the operating system to OTP's `erl_signal_server` as messages, as OTP's runtime does.
 
 use std::sync::OnceLock;
 
