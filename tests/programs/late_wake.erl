@@ -4,8 +4,8 @@
 -export([main/1]).
 
 main(_) ->
-    Large = binary:copy(<<"a">>, 10000000),
-    Rounds = [round_of(Large) || _ <- lists:seq(1, 9)],
+    Large = binary:copy(<<"a">>, 100000000),
+    Rounds = [round_of(Large) || _ <- lists:seq(1, 6)],
     Alone = erlang:system_info(schedulers_online) =:= 1,
     {Woken, Timers} = lists:unzip(Rounds),
     io:format("woken in time: ~p~ntimers in time: ~p~n", [Alone orelse in_time(Woken), Alone orelse in_time(Timers)]).
