@@ -255,6 +255,13 @@ fn match_contexts_stay_among_matches() {
 }
 
 #[test]
+fn matches_that_may_fail_have_a_label() {
+    // bs_get_binary2 and bs_test_unit
+    refused(|a| done(a.op(119, &[F(0), X(0), U(1), A("all"), U(8), U(0), X(0)]).op(19, &[])), "a label is missing");
+    refused(|a| done(a.op(131, &[F(0), X(0), U(8)]).op(19, &[])), "a label is missing");
+}
+
+#[test]
 fn segments_need_a_start() {
     let put = |a: &mut Assembler| done(a.op(89, &[F(0), I(8), U(1), U(0), I(7)]));
     let init = |a: &mut Assembler| done(a.op(109, &[F(0), U(1), U(0), U(1), U(0), X(1)]));

@@ -33,7 +33,7 @@ pub(super) fn decode(number: u8, operands: &mut Operands<'_>) -> Result<Option<I
             destination: operands.register()?,
         },
         op::BS_GET_INTEGER2 => Instruction::BsGetInteger {
-            fail: operands.fail()?,
+            fail: operands.label()?,
             context: operands.register()?,
             live: operands.live()?,
             size: operands.size()?,
@@ -42,7 +42,7 @@ pub(super) fn decode(number: u8, operands: &mut Operands<'_>) -> Result<Option<I
             destination: operands.register()?,
         },
         op::BS_GET_FLOAT2 => Instruction::BsGetFloat {
-            fail: operands.fail()?,
+            fail: operands.label()?,
             context: operands.register()?,
             live: operands.live()?,
             size: operands.size()?,
@@ -51,7 +51,7 @@ pub(super) fn decode(number: u8, operands: &mut Operands<'_>) -> Result<Option<I
             destination: operands.register()?,
         },
         op::BS_GET_BINARY2 => {
-            let fail = operands.fail()?;
+            let fail = operands.label()?;
             let context = operands.register()?;
             let live = operands.live()?;
             let size = size_or_all(operands)?;
@@ -61,7 +61,7 @@ pub(super) fn decode(number: u8, operands: &mut Operands<'_>) -> Result<Option<I
             Instruction::BsGetBinary { fail, context, live, size, unit, destination }
         }
         op::BS_SKIP_BITS2 => {
-            let fail = operands.fail()?;
+            let fail = operands.label()?;
             let context = operands.register()?;
             let size = size_or_all(operands)?;
             let unit = operands.unit()?;
@@ -69,16 +69,16 @@ pub(super) fn decode(number: u8, operands: &mut Operands<'_>) -> Result<Option<I
             Instruction::BsSkipBits { fail, context, size, unit }
         }
         op::BS_TEST_TAIL2 => {
-            let (fail, context) = (operands.fail()?, operands.register()?);
+            let (fail, context) = (operands.label()?, operands.register()?);
             // No bit string is as long as a number that does not fit.
             let bits = operands.unsigned_saturating()?;
             Instruction::BsTestTail { fail, context, bits }
         }
         op::BS_TEST_UNIT => {
-            Instruction::BsTestUnit { fail: operands.fail()?, context: operands.register()?, unit: operands.unit()? }
+            Instruction::BsTestUnit { fail: operands.label()?, context: operands.register()?, unit: operands.unit()? }
         }
         op::BS_MATCH_STRING => {
-            let fail = operands.fail()?;
+            let fail = operands.label()?;
             let context = operands.register()?;
             let bits = bits(operands)?;
             let offset = string(operands, bits.div_ceil(8))?;
@@ -98,7 +98,7 @@ pub(super) fn decode(number: u8, operands: &mut Operands<'_>) -> Result<Option<I
             Instruction::BsSetPosition { context: operands.register()?, position: operands.source()? }
         }
         op::BS_GET_UTF8 | op::BS_GET_UTF16 | op::BS_GET_UTF32 => Instruction::BsGetUtf {
-            fail: operands.fail()?,
+            fail: operands.label()?,
             encoding: encoding(number),
             context: operands.register()?,
             live: operands.live()?,
@@ -106,7 +106,7 @@ pub(super) fn decode(number: u8, operands: &mut Operands<'_>) -> Result<Option<I
             destination: Some(operands.register()?),
         },
         op::BS_SKIP_UTF8 | op::BS_SKIP_UTF16 | op::BS_SKIP_UTF32 => Instruction::BsGetUtf {
-            fail: operands.fail()?,
+            fail: operands.label()?,
             encoding: encoding(number),
             context: operands.register()?,
             live: operands.live()?,
@@ -114,7 +114,7 @@ pub(super) fn decode(number: u8, operands: &mut Operands<'_>) -> Result<Option<I
             destination: None,
         },
         op::BS_MATCH => Instruction::BsMatch {
-            fail: operands.fail()?,
+            fail: operands.label()?,
             context: operands.register()?,
             commands: match_commands(operands)?,
         },
