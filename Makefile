@@ -15,10 +15,12 @@ SOAK ?= hybrid 600 16
 PAUSES ?= 3 500 1000 100000
 # Debian's suites for `make newer-otp`.
 SUITES ?= trixie sid
+# Arguments of `make mutants`: how many changes of each crate, and which crates.
+MUTANTS ?= 30
 # How long `make fuzz` runs, in seconds.
 SECONDS_OF_FUZZING ?= 60
 
-.PHONY: help run test bench pauses compiler conformance newer-otp asan fuzz soak clean
+.PHONY: help run test bench pauses compiler conformance newer-otp asan tsan miri mutants fuzz soak clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,6 +56,18 @@ newer-otp: ## Try Atoll on the libraries of OTP 27 and 29, from Debian's package
 asan: ## Run the tests of the crates with raw memory under AddressSanitizer (needs a nightly toolchain)
 	@scripts/setup test
 	@scripts/asan
+
+tsan: ## Run tests and programs whose threads share memory under ThreadSanitizer (nightly with rust-src; 30 minutes)
+	@scripts/setup test
+	@scripts/tsan
+
+miri: ## Run the tests that Miri can run, to find undefined behaviour (nightly with miri and rust-src; MIRI_TIME)
+	@scripts/setup test
+	@scripts/miri
+
+mutants: ## Change a sample of the code in small ways and see whether tests notice (needs cargo-mutants; MUTANTS="30 term ets")
+	@scripts/setup test
+	@scripts/mutants $(MUTANTS)
 
 fuzz: ## Feed the loader damaged files for a minute, and run some for another (SECONDS_OF_FUZZING=600)
 	@scripts/setup test

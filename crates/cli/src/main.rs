@@ -16,8 +16,13 @@ mod erlc;
 mod escript;
 mod run;
 
+#[cfg(not(system_allocator))]
 #[global_allocator]
 static ALLOCATOR: OrEnd<mimalloc::MiMalloc> = OrEnd(mimalloc::MiMalloc);
+/// For ThreadSanitizer, which does not see that another allocator gives one thread what another has freed.
+#[cfg(system_allocator)]
+#[global_allocator]
+static ALLOCATOR: OrEnd<std::alloc::System> = OrEnd(std::alloc::System);
 
 fn main() -> ExitCode {
     // These take OTP's options, which are not to be split as ours are, and need not be Unicode.

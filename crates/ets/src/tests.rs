@@ -74,14 +74,15 @@ fn walk(table: &Table, heap: &mut Mutator) -> Vec<i64> {
 
 #[test]
 fn tables_do_as_a_model_does() {
+    const ROUNDS: i64 = if cfg!(miri) { 200 } else { 20_000 };
     for kind in [Kind::Set, Kind::OrderedSet, Kind::Bag, Kind::DuplicateBag] {
         let (table, heap) = (table(kind), &mut heap());
         let mut model: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
         let mut random = Random(42);
-        for round in 0..scaled(20_000) {
+        for round in 0..ROUNDS {
             // Grows, then shrinks.
             let (key, value) = (random.below(scaled(3000)) * 1_000_003, random.below(3));
-            if random.below(10) < if round < scaled(10_000) { 8 } else { 2 } {
+            if random.below(10) < if round < ROUNDS / 2 { 8 } else { 2 } {
                 let row = row(heap, key, value);
                 assert!(table.insert(heap, &[row], false).unwrap());
                 let values = model.entry(key).or_default();
