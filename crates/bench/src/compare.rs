@@ -170,7 +170,7 @@ impl Session<'_> {
         self.folder.path().join(format!("statistics-{}.json", self.statistics_files))
     }
 
-    /// Real times of the empty program. Whoever cannot run it will say why when it runs the real one.
+    /// Real times of the empty program. A contender that cannot run it reports why when it runs the real one.
     fn startups(
         &mut self,
         contenders: &[Contender],

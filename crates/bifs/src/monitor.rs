@@ -174,7 +174,7 @@ fn reference_of(term: Term) -> Option<ReferenceId> {
     ReferenceId::of(term)
 }
 
-/// Whether a reference is of a monitor that somebody else made.
+/// Whether a reference is of a monitor that another process made.
 fn is_foreign(caller: &Caller<'_>, term: Term) -> bool {
     matches!(term.view(), View::Reference(reference) if reference.alias_of().is_some_and(|pid| pid != caller.process.pid))
 }

@@ -146,7 +146,7 @@ fn linked(caller: &mut Caller<'_>) -> SpawnOptions {
     SpawnOptions { link: true, request: plain_request(caller, atoms::LINK), ..default_options() }
 }
 
-/// How a process was asked for with this option alone, if somebody is to be told.
+/// How a process was asked for with this option alone, if a tracer gets a message about it.
 fn plain_request(caller: &mut Caller<'_>, option: Term) -> Option<SpawnRequest> {
     caller.own.token()?;
     let options = caller.heap().list([option]);
@@ -491,7 +491,7 @@ fn tell(caller: &mut Caller<'_>, reference: ReferenceId, message: [Term; 4], mar
 
 /// `spawn_request_abandon(Reference)`: whether the process will not be made.
 fn spawn_request_abandon(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    // Processes are made at once, so whoever abandons a request is always too late.
+    // Processes are made at once, so a process that abandons a request is always too late.
     if ReferenceId::of(arguments[0]).is_some() { Ok(atoms::FALSE) } else { Err(badarg()) }
 }
 

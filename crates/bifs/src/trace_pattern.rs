@@ -30,7 +30,7 @@ pub struct CallTracing {
     pub calls: Option<Arc<Pattern>>,
     /// Told when called through the export only.
     pub global: bool,
-    /// Told to one process or port, whoever calls.
+    /// Reported to one process or port, for calls by any process.
     pub meta: Option<Meta>,
     /// Counted.
     pub count: Option<Arc<Count>>,

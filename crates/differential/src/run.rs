@@ -44,7 +44,7 @@ pub struct Finished {
     pub stderr: Vec<u8>,
 }
 
-/// What `--verify-heap` says begins with this, whoever says it where.
+/// Reports of `--verify-heap` begin with this, whichever verifier writes them.
 const VIOLATION: &str = "heap invariant";
 
 impl Finished {

@@ -61,7 +61,7 @@ impl std::ops::Deref for Handle<'_> {
 /// What a process wants of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// What everybody may know.
+    /// What any process may know.
     Info,
     /// To read rows.
     Read,

@@ -40,9 +40,9 @@ impl Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Protection {
-    /// Everybody everything.
+    /// Any process may read and write.
     Public = 0,
-    /// Everybody reads, the owner writes.
+    /// Any process may read, the owner may write.
     Protected = 1,
     /// The owner alone.
     Private = 2,

@@ -4,7 +4,7 @@ use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 use rustix::io::Errno;
 
-/// The descriptor of this number, if it is open. Whoever closes it meanwhile makes its users' next calls fail.
+/// The descriptor of this number, if it is open. If another thread closes it meanwhile, its users' next calls fail.
 pub fn borrow(number: RawFd) -> Option<BorrowedFd<'static>> {
     if number < 0 {
         return None;

@@ -89,7 +89,7 @@ pub trait Driver: Send {
     /// The port is to be closed, when what is [`Driver::pending`] is written.
     fn closing(&mut self, _: &Port) {}
 
-    /// Whether more is waiting to be written than there should be: whoever writes has to wait.
+    /// Whether more is waiting to be written than there should be: a process that writes has to wait.
     fn is_busy(&self) -> bool {
         self.pending() > BUSY
     }

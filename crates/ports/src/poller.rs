@@ -29,7 +29,7 @@ pub trait Waiter: Send + Sync {
 pub enum Target {
     /// A port, by its term.
     Port(Term),
-    /// Somebody else.
+    /// Another waiter.
     Other(Arc<dyn Waiter>),
 }
 
@@ -92,7 +92,7 @@ struct Poller {
     /// What is due when, for which port.
     timers: Mutex<BTreeMap<(Instant, u64), (Term, u32)>>,
     next_timer: AtomicU64,
-    /// What the last wait found ready. Locked by whoever's turn it is to poll.
+    /// What the last wait found ready. Locked by the thread whose turn it is to poll.
     found: Mutex<Vec<(RawFd, EventFlags)>>,
 }
 
@@ -127,7 +127,7 @@ fn poller() -> Option<&'static Poller> {
 
 /// Schedulers poll; no thread is started for it.
 static SCHEDULED: AtomicBool = AtomicBool::new(false);
-/// Somebody has waited for something.
+/// A port or waiter has asked for a descriptor.
 static NEEDED: AtomicBool = AtomicBool::new(false);
 
 /// From now on schedulers poll: they call [`wait`] and [`tell`] in turns.
@@ -146,7 +146,7 @@ pub fn wait(limit: Duration) -> bool {
     poller().is_some_and(|poller| poller.wait(Some(limit)))
 }
 
-/// Tells whoever is concerned what the last [`wait`] found.
+/// Notifies the ports and waiters whose descriptors the last [`wait`] found ready.
 pub fn tell() {
     if let Some(poller) = poller() {
         poller.tell_found();

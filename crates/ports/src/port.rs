@@ -286,7 +286,7 @@ impl Port {
     }
 }
 
-/// A port at work, of which whoever profiles the system is told.
+/// A port at work, which is reported to the system profiler.
 struct Working(Option<Term>);
 
 impl Working {

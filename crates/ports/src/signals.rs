@@ -88,7 +88,7 @@ impl Ports for AllPorts {
     }
 }
 
-/// An exit signal: a port ends by any, except `normal` from somebody else than its owner.
+/// An exit signal: a port ends by any, except `normal` from a process other than its owner.
 fn exit(port: &Port, from: Term, reason: Term) {
     if reason == atoms::NORMAL && from != port.connected() {
         return;

@@ -132,7 +132,7 @@ impl TraceFile {
         self.flush()?;
         let Some(wrap) = &mut self.wrap else { return Ok(()) };
         if let Some(deleted) = wrap.advance() {
-            // One that somebody else has deleted is no loss.
+            // A file that another program has deleted is no loss.
             let _ = std::fs::remove_file(deleted);
         }
         self.file = create(&wrap.name(wrap.current))?;

@@ -240,7 +240,7 @@ mod loom_model {
         cycle: AtomicU32,
         /// The cycle in which its roots were found last.
         mark: AtomicU32,
-        /// What belongs to whoever has the process: how often its roots were found.
+        /// What belongs to the thread that has the process: how often its roots were found.
         found: loom::cell::UnsafeCell<usize>,
     }
 
@@ -259,7 +259,7 @@ mod loom_model {
         }
 
         fn scan(&self) {
-            // SAFETY: whoever calls this has the process; loom checks it.
+            // SAFETY: the caller has the process; loom checks it.
             self.found.with_mut(|found| unsafe { *found += 1 });
             self.mark.store(self.cycle.load(Ordering::Relaxed), Ordering::Release);
         }
@@ -315,7 +315,7 @@ mod loom_model {
             sending.join().unwrap();
             let mut taken = running.join().unwrap();
             taken += process.run();
-            // Whoever ran when the cycle began is found later, waiting.
+            // A process that ran when the cycle began is found later, waiting.
             assert!(process.claim(), "a process that waits can be claimed");
             assert_eq!(taken, 1);
             assert_eq!(process.small.state.get(), state::IDLE);

@@ -120,7 +120,7 @@ impl Drop for Area {
         if !self.owned {
             return;
         }
-        // SAFETY: the mapping is ours, and whoever drops the area has no pointer into it left.
+        // SAFETY: the mapping is ours, and the owner that drops the area has no pointer into it left.
         let result = unsafe { munmap(self.mapping.cast(), self.mapped) };
         debug_assert!(result.is_ok(), "munmap of our own mapping");
     }

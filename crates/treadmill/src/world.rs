@@ -195,7 +195,7 @@ mod model {
     use super::*;
     use loom::sync::atomic::AtomicUsize;
 
-    /// W2: what a thread wrote before it polled in the new epoch is seen by whoever sees the handshake done.
+    /// W2: what a thread wrote before it polled in the new epoch is seen by each thread that sees the handshake done.
     #[test]
     fn a_handshake_publishes_what_came_before() {
         loom::model(|| {

@@ -30,13 +30,13 @@ impl Handle {
     }
 }
 
-/// Somebody who waits.
+/// A process that waits.
 pub struct Request {
     /// The process.
     pub pid: Term,
     /// What its message is to carry.
     pub handle: Handle,
-    /// Keeps the socket, whoever forgets it.
+    /// Keeps the socket, even if nothing else refers to it.
     pub socket: Arc<MagicValue>,
 }
 

@@ -47,7 +47,7 @@ pub struct Socket {
 pub enum Wait {
     /// For a connection to be made.
     Connect,
-    /// For somebody to connect.
+    /// For a client to connect.
     Accept,
     /// For data.
     Read,
@@ -215,7 +215,7 @@ impl Socket {
         heap.tuple(&[SOCKET.get(), reference])
     }
 
-    /// Tells somebody who waits that it is worth another try.
+    /// Tells a waiting process that it is worth another try.
     fn tell_select(&self, request: &Request) {
         let mut heap = ScratchHeap::new();
         let socket = self.term(&mut heap, request.socket.clone());
@@ -224,7 +224,7 @@ impl Socket {
         tell(request.pid, message);
     }
 
-    /// Tells somebody who waits that it is not.
+    /// Tells a waiting process that it is not.
     pub fn tell_abort(&self, request: &Request, reason: Term) {
         let mut heap = ScratchHeap::new();
         let socket = self.term(&mut heap, request.socket.clone());

@@ -265,7 +265,7 @@ fn read(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let mut bytes = [0; BUFFER];
     let mut count = 0;
     let input = rustix::stdio::stdin();
-    // Somebody else may have read it: nobody waits for more where processes run.
+    // Another process may have read it: a scheduler does not wait for more.
     if ready(input, PollFlags::IN).is_ok_and(|flags| !flags.is_empty()) {
         let _turn = mode::reading();
         match rustix::io::read(input, &mut bytes[..most.min(BUFFER)]) {
@@ -307,7 +307,7 @@ fn write_all(output: BorrowedFd<'_>, mut bytes: &[u8]) -> Result<(), Errno> {
         match rustix::io::write(output, bytes) {
             Ok(count) => bytes = &bytes[count..],
             Err(Errno::INTR) => {}
-            // Somebody has made it so that nothing waits; this must.
+            // Another user has made the descriptor non-blocking; this write must wait.
             Err(Errno::AGAIN) => {
                 let mut descriptors = [PollFd::from_borrowed_fd(output, PollFlags::OUT)];
                 let _ = poll(&mut descriptors, None);

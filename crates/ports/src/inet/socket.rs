@@ -27,7 +27,7 @@ pub const LISTENS: u32 = 8;
 
 /// It is being connected.
 pub const CONNECTS: u32 = 16;
-/// Somebody waits for connections.
+/// A process waits for connections.
 pub const ACCEPTS: u32 = 32;
 
 /// Bytes and packets, one way.

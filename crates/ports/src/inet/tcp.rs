@@ -284,7 +284,7 @@ impl Tcp {
         }
     }
 
-    /// Makes a port of a connection, for whoever asked for one.
+    /// Makes a port of a connection, for the process that asked for one.
     fn hand_over(&self, port: &Port, request: Request, descriptor: OwnedFd) {
         request.stop_timer();
         let Some(id) = table::reserve() else { return request.refuse(port, Refusal::Named("system_limit")) };
@@ -450,7 +450,7 @@ impl Driver for Tcp {
         false
     }
 
-    /// Whoever asked for a connection to be broken at the close does not want anything sent.
+    /// A process that asked for a connection to be broken at the close does not want anything sent.
     fn closing(&mut self, port: &Port) {
         if self.socket.breaks_at_close() {
             self.discard_output(port);

@@ -111,7 +111,7 @@ impl Tcp {
         }
     }
 
-    /// Gives packets out as long as there are some and somebody wants them.
+    /// Gives packets out as long as there are some and a process wants them.
     pub fn deliver(&mut self, port: &Port, state: &mut State) {
         loop {
             let wanted = match (&self.input.request, self.socket.options.active) {
@@ -151,7 +151,7 @@ impl Tcp {
         Ok(Some(Packet { mode, bytes }))
     }
 
-    /// Gives a packet to whoever asked, or sends it to the owner.
+    /// Gives a packet to the process that asked, or sends it to the owner.
     fn give(&mut self, port: &Port, state: &mut State, packet: &Packet) {
         self.socket.received.count(packet.bytes.len());
         if let Some((request, _)) = self.input.request.take() {
@@ -219,7 +219,7 @@ impl Tcp {
     pub fn closed(&mut self, port: &Port, state: &mut State, error: Option<Errno>) {
         let options = self.socket.options;
         if options.active == Active::Never && self.input.request.is_none() && error.is_none() {
-            // Nobody is interested yet; whoever is will find the end again.
+            // No process is interested yet; one that is will find the end again.
             return;
         }
         self.input.bytes.clear();
@@ -242,7 +242,7 @@ impl Tcp {
         }
     }
 
-    /// The connection was lost while nobody wanted data; now somebody may.
+    /// The connection was lost while no process wanted data; now one may.
     pub fn tell_loss(&mut self, port: &Port, state: &mut State) {
         let is_lost = self.phase == Phase::Broken || self.phase == Phase::Connected && self.input.ended;
         if is_lost && self.socket.options.active != Active::Never {

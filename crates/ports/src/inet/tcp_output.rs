@@ -81,7 +81,7 @@ impl Output {
         self.bytes
     }
 
-    /// Whether somebody waits until it is sent.
+    /// Whether a process waits until it is sent.
     pub fn is_awaited(&self) -> bool {
         self.waiting.is_some()
     }
@@ -118,7 +118,7 @@ impl Output {
 }
 
 impl Tcp {
-    /// Sends data, and tells whoever sent it.
+    /// Sends data, and answers its sender.
     pub fn send(&mut self, port: &Port, state: &mut State, mut data: Vec<u8>) {
         let sender = match Sender::take(state.caller, &mut data) {
             Ok(sender) => sender,
@@ -139,7 +139,7 @@ impl Tcp {
         if was_empty && let Err(error) = self.write_output() {
             return self.send_failed(port, state, error, Some(sender));
         }
-        // Whoever finds the queue empty does not wait, however much is left.
+        // A sender that finds the queue empty does not wait, however much is left.
         if !was_empty && self.output.bytes >= self.socket.options.high && self.output.waiting.is_none() {
             let timer = self
                 .socket

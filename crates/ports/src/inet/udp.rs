@@ -82,7 +82,7 @@ impl Udp {
         Ok(request.number())
     }
 
-    /// Reads datagrams as long as somebody wants them.
+    /// Reads datagrams as long as a process wants them.
     fn receive(&mut self, port: &Port, state: &mut State) {
         for _ in 0..self.socket.options.read_packets {
             let Some(descriptor) = &self.socket.descriptor else { return };

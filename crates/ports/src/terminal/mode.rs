@@ -20,7 +20,7 @@ struct Modes {
 
 static MODES: Mutex<Option<Modes>> = Mutex::new(None);
 
-/// Held by whoever reads what is typed.
+/// Held by the thread that reads what is typed.
 static READING: Mutex<()> = Mutex::new(());
 
 /// Keeps others from reading what is typed, as long as the guard lives.

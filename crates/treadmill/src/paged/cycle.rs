@@ -519,8 +519,8 @@ impl Paged {
     /// Sweeps within the budget; whether nothing unswept is left for others to begin with. Any thread may call it at
     /// any time.
     ///
-    /// The lock is held only to give what was swept and to take more, and whoever has little time does not wait for it
-    /// to begin.
+    /// The lock is held only to give what was swept and to take more, and a thread with little time does not wait for
+    /// it to begin.
     fn sweep(&self, budget: &mut Budget) -> bool {
         let first = if budget.deadline.is_some() { self.try_memory() } else { Some(self.memory()) };
         let Some(mut memory) = first else { return false };

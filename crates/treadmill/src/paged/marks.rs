@@ -134,21 +134,22 @@ impl Marks<'_> {
         bits.load(Ordering::Relaxed) & bit == 0 && bits.fetch_or(bit, Ordering::AcqRel) & bit == 0
     }
 
-    /// Takes the scanning of a marked object upon the caller; false if somebody else has.
+    /// Takes the scanning of a marked object upon the caller; false if another thread has.
     #[inline]
     pub(super) fn take_scan(&self, index: usize) -> bool {
         let bit = 2 << (index % 64);
         self.groups[index / 64].fetch_or(bit, Ordering::AcqRel) & bit == 0
     }
 
-    /// Marks the object at word `index` and takes its scanning upon the caller; false if somebody else has or had it.
+    /// Marks the object at word `index` and takes its scanning upon the caller; false if another thread has or had it.
     #[inline]
     pub(super) fn mark_and_take(&self, index: usize) -> bool {
         if self.is_marked(index) {
             return false;
         }
         let bits = 3 << (index % 64);
-        // What counts is the scanned bit: whoever sets it scans, also what another thread has just marked for others.
+        // What counts is the scanned bit: the thread that sets it scans, also what another thread has just marked for
+        // others.
         self.groups[index / 64].fetch_or(bits, Ordering::AcqRel) >> (index % 64) & 2 == 0
     }
 
@@ -209,7 +210,7 @@ impl Marks<'_> {
 }
 
 /// The stack of queued pages, through links in their marks. The upper half of the head counts changes, against a page
-/// that was popped and pushed again while somebody looked.
+/// that was popped and pushed again while another thread looked.
 #[derive(Debug)]
 pub(super) struct Queue {
     head: AtomicU64,

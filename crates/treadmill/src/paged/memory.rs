@@ -174,7 +174,7 @@ pub(super) struct Memory {
     pub(super) looked_at: u64,
     /// The collection that left the unswept pages.
     cycle: u32,
-    /// Pages taken from `unswept` that somebody is looking at.
+    /// Pages taken from `unswept` that a thread is sweeping.
     in_flight: usize,
 }
 

@@ -90,7 +90,7 @@ fn ask_whom_to_kill(stopped: &mut Stopped<'_>) -> Vec<Term> {
 
 fn show(text: &str) {
     let mut out = std::io::stdout().lock();
-    // Whoever cannot be asked cannot be told either.
+    // If the terminal is gone, there is no user to report the failure to.
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
