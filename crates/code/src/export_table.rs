@@ -25,9 +25,12 @@ pub(crate) struct ExportTable {
 }
 
 fn hash(module: Term, name: Term, arity: u8) -> usize {
-    // Numbers of atoms follow each other; the product mixes them into its high bits.
-    let mixed = (module.word() ^ name.word().rotate_left(29)).wrapping_add(arity.into());
-    (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20) as usize
+    const ODD: [u64; 3] = [0x9e37_79b9_7f4a_7c15, 0xc2b2_ae3d_27d4_eb4f, 0x1656_67b1_9e37_79f9];
+    // Products carry upwards alone: what counts is their high half.
+    let parts = [module.word(), name.word(), u64::from(arity) + 1];
+    let mixed =
+        parts.into_iter().zip(ODD).fold(0, |mixed: u64, (part, odd)| mixed.wrapping_add(part.wrapping_mul(odd)));
+    ((mixed ^ mixed >> 32).wrapping_mul(ODD[0]) >> 32) as usize
 }
 
 fn table(places: usize) -> &'static &'static Places {
@@ -122,12 +125,12 @@ mod tests {
 
     use super::*;
 
-    fn export(number: u32) -> &'static Export {
+    fn export(module: u32, name: u32, arity: u8) -> &'static Export {
         Box::leak(Box::new(Export {
             address: AtomicPtr::default(),
-            module: Term::small(i64::from(number % 7)),
-            name: Term::small(i64::from(number)),
-            arity: (number % 3) as u8,
+            module: Term::small(module.into()),
+            name: Term::small(name.into()),
+            arity,
             defined: AtomicBool::new(false),
             built_in: Default::default(),
             undefined: AtomicPtr::default(),
@@ -135,11 +138,35 @@ mod tests {
     }
 
     #[test]
+    fn looks_are_short() {
+        // As a system has them: many functions of a module, names that several modules have, all with neighbouring numbers.
+        let exports = ExportTable::default();
+        let mut keys = Vec::new();
+        for module in 0..300 {
+            keys.extend((0..40).map(|name| (module, 300 + (module * 7 + name) % 2000, (name % 5) as u8)));
+        }
+        for &(module, name, arity) in &keys {
+            let made = export(module, name, arity);
+            exports.get_or_add((made.module, made.name, arity), || made);
+        }
+        let places = exports.present();
+        let distance = |at: usize, export: &Export| {
+            at.wrapping_sub(hash(export.module, export.name, export.arity)) & (places.len() - 1)
+        };
+        let distances = places.iter().enumerate().filter_map(|(at, place)| {
+            // SAFETY: as in `find`.
+            unsafe { place.load(Ordering::Relaxed).as_ref() }.map(|export| distance(at, export))
+        });
+        let all: usize = distances.sum();
+        assert!(all < 2 * keys.len(), "{all} steps for {} exports", keys.len());
+    }
+
+    #[test]
     fn all_threads_get_the_same_export_of_a_name() {
         let exports = ExportTable::default();
         let all = || -> Vec<usize> {
             let add = |number| {
-                let wanted = export(number);
+                let wanted = export(number % 7, number, (number % 3) as u8);
                 let key = (wanted.module, wanted.name, wanted.arity);
                 let found = exports.get_or_add(key, || wanted);
                 assert_eq!((found.module, found.name, found.arity), key);
