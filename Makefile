@@ -57,11 +57,11 @@ asan: ## Run the tests of the crates with raw memory under AddressSanitizer (nee
 	@scripts/setup test
 	@scripts/asan
 
-tsan: ## Run tests and programs whose threads share memory under ThreadSanitizer (nightly with rust-src; 30 minutes)
+tsan: ## Run tests and programs whose threads share memory under ThreadSanitizer (nightly with rust-src)
 	@scripts/setup test
 	@scripts/tsan
 
-miri: ## Run the tests that Miri can run, to find undefined behaviour (nightly with miri and rust-src; MIRI_TIME)
+miri: ## Run the tests that Miri can run, to find undefined behaviour (nightly with miri and rust-src; some fail, see docs/checks.md)
 	@scripts/setup test
 	@scripts/miri
 
