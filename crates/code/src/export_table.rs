@@ -139,7 +139,8 @@ mod tests {
 
     #[test]
     fn looks_are_short() {
-        // As a system has them: many functions of a module, names that several modules have, all with neighbouring numbers.
+        // As a system has them: many functions of a module, names that several modules have, all with neighbouring
+        // numbers.
         let exports = ExportTable::default();
         let mut keys = Vec::new();
         for module in 0..300 {

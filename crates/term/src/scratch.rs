@@ -14,8 +14,8 @@ pub struct ScratchHeap {
     off_heap: Vec<NonNull<Word>>,
 }
 
-/// Under Miri each object has a block of its own: Miri sees then where an object ends, and its neighbours do not slow it
-/// down.
+/// Under Miri each object has a block of its own: Miri sees then where an object ends, and its neighbours do not
+/// slow it down.
 const BLOCK_WORDS: usize = if cfg!(miri) { 1 } else { 1024 };
 
 // SAFETY: the heap owns its blocks and the binaries' counts; nothing in it is tied to a thread.
