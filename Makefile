@@ -72,7 +72,8 @@ mutants: ## Change a sample of the code in small ways and see whether tests noti
 fuzz: ## Feed the loader damaged files for a minute, and run some for another (SECONDS_OF_FUZZING=600)
 	@scripts/setup test
 	ATOLL_FUZZ_SECONDS=$(SECONDS_OF_FUZZING) $(CARGO) test --release -p atoll-loader --test mutation -- --nocapture
-	ATOLL_FUZZ_SECONDS=$(SECONDS_OF_FUZZING) $(CARGO) test --release -p atoll-cli --test hand_made -- --nocapture damaged
+	ATOLL_FUZZ_SEED=$$(date +%s) ATOLL_FUZZ_SECONDS=$(SECONDS_OF_FUZZING) \
+		$(CARGO) test --release -p atoll-cli --test hand_made -- --nocapture damaged
 
 soak: ## Run a mixed load under the verifier for ten minutes (SOAK="private 60 8": heap, seconds, workers)
 	@scripts/setup run
