@@ -2,7 +2,7 @@
 
 use std::sync::Once;
 
-use atoll_heap::{HeapOptions, Mutator, Stored, architecture};
+use atoll_heap::{HeapOptions, LoneHeap, Stored};
 use atoll_term::{Build, Term};
 use loom::sync::Arc;
 use loom::thread;
@@ -30,13 +30,9 @@ fn row(key: i64, value: i64) -> Stored {
     INSTALLED.call_once(|| {
         atoll_heap::install(atoll_architectures::by_name("private").expect("an architecture"));
     });
-    let mut heap = Mutator::empty();
-    let arguments = architecture().send(None, Term::NIL);
-    architecture().create(&mut heap, arguments, &HEAP);
+    let mut heap = LoneHeap::new(&HEAP);
     let row = heap.tuple(&[Term::small(key), Term::small(value)]);
-    let stored = Stored::new(&mut heap, row);
-    architecture().destroy(&mut heap);
-    stored
+    Stored::new(&mut heap, row)
 }
 
 impl Set {
