@@ -61,7 +61,7 @@ tsan: ## Run tests and programs whose threads share memory under ThreadSanitizer
 	@scripts/setup test
 	@scripts/tsan
 
-miri: ## Run the tests that Miri can run, to find undefined behaviour (nightly with miri and rust-src; some fail, see docs/checks.md)
+miri: ## Run the tests that Miri can run, to find undefined behaviour (nightly with miri and rust-src; see docs/checks.md)
 	@scripts/setup test
 	@scripts/miri
 
@@ -69,11 +69,15 @@ mutants: ## Change a sample of the code in small ways and see whether tests noti
 	@scripts/setup test
 	@scripts/mutants $(MUTANTS)
 
-fuzz: ## Feed the loader damaged files for a minute, and run some for another (SECONDS_OF_FUZZING=600)
+fuzz: export ATOLL_SEED := $(shell date +%s)
+fuzz: export ATOLL_FUZZ_SEED := $(shell date +%s)
+fuzz: export ATOLL_FUZZ_SECONDS := $(SECONDS_OF_FUZZING)
+fuzz: ## Choose other random programs, terms and damaged files than make test, each for a minute (SECONDS_OF_FUZZING=600)
 	@scripts/setup test
-	ATOLL_FUZZ_SECONDS=$(SECONDS_OF_FUZZING) $(CARGO) test --release -p atoll-loader --test mutation -- --nocapture
-	ATOLL_FUZZ_SEED=$$(date +%s) ATOLL_FUZZ_SECONDS=$(SECONDS_OF_FUZZING) \
-		$(CARGO) test --release -p atoll-cli --test hand_made -- --nocapture damaged
+	$(CARGO) test --release -p atoll-loader --test mutation -- --nocapture
+	$(CARGO) test --release -p atoll-cli --test hand_made -- --nocapture damaged
+	ATOLL_PROGRAMS=$(SECONDS_OF_FUZZING) $(CARGO) test --release -p atoll-cli --test generated
+	$(CARGO) test --release -p atoll-term
 
 soak: ## Run a mixed load under the verifier for ten minutes (SOAK="private 60 8": heap, seconds, workers)
 	@scripts/setup run

@@ -47,6 +47,8 @@ standard_error_file() ->
 
 call(Module, Value) ->
     Run = fun() ->
+                  %% More words than are moved to a heap when they are looked at.
+                  self() ! {a, lists:seq(1, 60), message},
                   self() ! {a, message},
                   Result = (catch {returned, Module:f(Value)}),
                   erlang:garbage_collect(),
@@ -144,6 +146,24 @@ bodies() ->
          {trace_of_anything, [build_stacktrace]},
          {no_message, [remove_message]},
          {timeout_of_nothing, [timeout]},
+         {message_left, looking([], [timeout | collected()], {y, 0})},
+         {message_left_in_a_call, looking([], [{move, {y, 0}, ?X}, {call, 1, {f, 54}}, {move, ?X, {y, 1}} | collected()], {y, 0})},
+         {message_left_for_another, looking([], [{loop_rec, {f, 8}, {y, 1}}, remove_message, {test_heap, 200, 0} | collected()], {y, 0})},
+         {message_looked_at_twice, looking([], [{loop_rec, {f, 8}, ?X}, {move, ?X, {y, 1}}, remove_message | collected()], {y, 0})},
+         {message_built_in, looking([{test_heap, 2, 1}, {put_list, ?X, {y, 0}, {y, 0}}], [remove_message | collected()], ?X)},
+         {messages_built_in, looking([{test_heap, 2, 1}, {put_list, ?X, {y, 0}, {y, 0}}], [{loop_rec_end, {f, 7}}], ?X)},
+         {messages_in_a_slot, looking([{move, ?X, {y, 0}}], [{loop_rec_end, {f, 7}}], ?X)},
+         {messages_tested, looking([{test, is_tuple, {f, 6}, [?X]}, {get_tuple_element, ?X, 0, {y, 0}}],
+                                   [{label, 6}, {loop_rec_end, {f, 7}}], ?X)},
+         {message_parts_kept, looking([{test, is_tuple, {f, 6}, [?X]}, {test, test_arity, {f, 6}, [?X, 3]}, {get_tuple_element, ?X, 1, ?X},
+                                       {test, is_nonempty_list, {f, 6}, [?X]}, {get_tl, ?X, {y, 0}}],
+                                      [{move, {y, 0}, ?X}, {call, 1, {f, 54}} | collected()] ++ [{label, 6}, {loop_rec_end, {f, 7}}], ?X)},
+         {message_raised, looking([], [{badmatch, ?X}], ?X)},
+         {message_raised_in_place, looking([], [{bif, hd, ?NONE, [?X], {y, 0}}, {loop_rec_end, {f, 7}}], ?X)},
+         {message_caught, [{allocate, 2, 1}, {init_yregs, {list, [{y, 0}]}}, {'catch', {y, 1}, {f, 6}}, {label, 7}, {loop_rec, {f, 8}, ?X},
+                           {move, ?X, {y, 0}}, {call_ext, 1, {extfunc, erlang, throw, 1}}, {label, 6}, {catch_end, {y, 1}},
+                           {loop_rec_end, {f, 7}}, {label, 8}, {catch_end, {y, 1}}, {move, {y, 0}, ?X}, {deallocate, 2}]},
+         {message_sent_on, looking([{move, ?X, {y, 0}}, {move, ?X, {x, 1}}, {bif, self, ?NONE, [], ?X}, send], collected(), ?X)},
          {sent_to_itself, [{move, ?X, {x, 1}}, send]},
          {markers, [{recv_marker_reserve, {x, 1}}, {recv_marker_bind, ?X, ?X}, {recv_marker_clear, ?X}]},
          {marker_of_anything, [{recv_marker_use, ?X}]},
@@ -216,6 +236,12 @@ bodies() ->
          {functions, [{test, is_function2, ?FAIL, [?X, ?X]}]}],
     [{Name, Body ++ [return]} || {Name, Body} <- Straight] ++ [{Name, caught(Body ++ [return])} || {Name, Body} <- Tests].
 
+%% Looks at a message, does something, and goes on.
+looking(Does, GoesOn, Where) ->
+    framed_part([{label, 7}, {loop_rec, {f, 8}, Where} | Does] ++ GoesOn ++ [{label, 8}] ++ collected() ++ [{move, {y, 0}, ?X}]).
+
+collected() -> [{call_ext, 0, {extfunc, erlang, garbage_collect, 0}}].
+
 %% Without the `return` that is added to all.
 framed_part(Body) -> lists:droplast(framed(Body)).
 
@@ -239,7 +265,7 @@ prepared(Instruction, First) ->
         {make_fun3, _} -> [{test_heap, {alloc, [{words, 2}, {floats, 0}, {funs, 1}]}, 3}, Instruction];
         {fmove, _} when is_tuple(element(2, Instruction)), element(1, element(2, Instruction)) =:= fr ->
             [{fconv, {integer, 2}, element(2, Instruction)}, {test_heap, 2, 3}, Instruction];
-        {Calls, _} when Calls =:= call; Calls =:= call_ext; Calls =:= call_fun2; Calls =:= send; Calls =:= build_stacktrace ->
+        {Calls, _} when Calls =:= call; Calls =:= call_ext; Calls =:= call_fun2; Calls =:= send; Calls =:= build_stacktrace; Calls =:= loop_rec ->
             [Instruction | First];
         _ -> [Instruction]
     end.
@@ -281,6 +307,6 @@ random_instruction(Registers, Slots) ->
               {bs_create_bin, ?NONE, 2 * Size(), 3, 8, R(),
                {list, [{atom, pick([append, private_append, binary])}, 1, 8, nil, S(), {atom, all}, {atom, integer}, 1, 8, nil, S(), S()]}},
               {bs_init2, ?NONE, pick([Size(), 100]), Size(), 3, Flags, R()}, {bs_put_integer, ?NONE, {integer, 64}, 1, Flags, S()},
-              build_stacktrace, send, remove_message, {recv_marker_bind, R(), R()}]).
+              build_stacktrace, send, {loop_rec, ?FAIL, R()}, remove_message, {recv_marker_bind, R(), R()}]).
 
 pick(List) -> lists:nth(rand:uniform(length(List)), List).

@@ -27,9 +27,8 @@ run(Folder, Name, Log, Sink) ->
     file:write(Log, [Name, $\n]),
     case load(Module, Name, Binary) of
         {module, Module} ->
-            Exports = try Module:module_info(exports) catch _:_ -> [{main, 1}] end,
             Outcomes = [call(Module, Function, Arguments, Sink)
-                        || {Function, Arity} <- lists:sort(Exports), Arity < 4, Arguments <- arguments(Arity)],
+                        || {Function, Arity} <- exports(Module), Arity < 4, Arguments <- arguments(Arity)],
             code:delete(Module),
             code:purge(Module),
             [loaded | Outcomes];
@@ -39,6 +38,21 @@ run(Folder, Name, Log, Sink) ->
 %% Literals may be damaged so that they are no terms.
 load(Module, Name, Binary) ->
     try code:load_binary(Module, Name, Binary) catch _:_ -> error end.
+
+%% `module_info` may be damaged too: it may raise, return anything, or never return.
+exports(Module) ->
+    Ask = fun() ->
+                  Exports = Module:module_info(exports),
+                  exit({exports, lists:sort([{Function, Arity} || {Function, Arity} <- Exports, is_integer(Arity)])})
+          end,
+    {Pid, Monitor} = spawn_opt(Ask, [monitor, {max_heap_size, 500000}]),
+    receive
+        {'DOWN', Monitor, process, Pid, {exports, Exports}} -> Exports;
+        {'DOWN', Monitor, process, Pid, _} -> [{main, 1}]
+    after 100 ->
+        exit(Pid, kill),
+        receive {'DOWN', Monitor, process, Pid, _} -> [{main, 1}] end
+    end.
 
 call(Module, Function, Arguments, Sink) ->
     Run = fun() ->

@@ -11,38 +11,30 @@
 mod common;
 pub mod hybrid;
 pub mod nogc;
+mod not_made;
 pub mod private;
 pub mod shared;
 #[cfg(test)]
 mod tests;
 
-use std::sync::OnceLock;
-
-use atoll_heap::Architecture;
+use atoll_heap::{Architecture, Settings};
 
 pub use hybrid::Hybrid;
 pub use nogc::NoGc;
+pub use not_made::{NAMES, NotMade};
 pub use private::Private;
 pub use shared::Shared;
 
-/// Names for `--heap`, the default first.
-pub const NAMES: [&str; 4] = ["private", "shared", "hybrid", "nogc"];
-
-/// The architecture of this name.
-pub fn by_name(name: &str) -> Option<&'static dyn Architecture> {
-    static PRIVATE: OnceLock<Private> = OnceLock::new();
-    static SHARED: OnceLock<Shared> = OnceLock::new();
-    static HYBRID: OnceLock<Hybrid> = OnceLock::new();
-    static NO_GC: OnceLock<NoGc> = OnceLock::new();
-    if cfg!(test) {
-        // Tests make several architectures in one run: the one that shapes the immovable range has to be the first.
-        HYBRID.get_or_init(Hybrid::new);
-    }
-    match name {
-        "private" => Some(PRIVATE.get_or_init(Private::new)),
-        "shared" => Some(SHARED.get_or_init(Shared::new)),
-        "hybrid" => Some(HYBRID.get_or_init(Hybrid::new)),
-        "nogc" => Some(NO_GC.get_or_init(NoGc::new)),
-        _ => None,
-    }
+/// A new architecture of this name, with memory of its own.
+///
+/// # Errors
+/// There is none of this name, or the system has no addresses left.
+pub fn by_name(name: &str, settings: &Settings) -> Result<Box<dyn Architecture>, NotMade> {
+    Ok(match name {
+        "private" => Box::new(Private::new(settings)?),
+        "shared" => Box::new(Shared::new(settings)?),
+        "hybrid" => Box::new(Hybrid::new(settings)?),
+        "nogc" => Box::new(NoGc::new(settings)?),
+        _ => return Err(NotMade::Unknown(name.to_owned())),
+    })
 }

@@ -11,7 +11,7 @@ use crate::spread::Spread;
 
 /// Stands for what was not measured.
 const NOTHING: &str = "–";
-/// Where starting takes more than this share of the real time, the ratios without it are told as well.
+/// Where starting takes more than this share of the real time, the report also has the ratios without it.
 const START_MATTERS: f64 = 0.1;
 
 struct Column {
@@ -141,7 +141,7 @@ fn notes(comparison: &Comparison) -> Vec<String> {
     notes
 }
 
-/// The ratios of the work alone, where starting is a visible part of anybody's time.
+/// The ratios of the work alone, where starting is a visible part of some machine's time.
 fn note_on_starting(comparison: &Comparison) -> Option<String> {
     let shares = comparison
         .contenders

@@ -1,24 +1,23 @@
 //! `atomics`: arrays of 64-bit integers that processes share.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use atoll_operations::Exception;
 use atoll_process::{BuiltIn, Caller, Outcome, ReferenceId};
-use atoll_term::{Build, MagicValue, Term, atoms, known, map};
+use atoll_term::{Build, Term, atoms, map};
 
-use crate::support::{atom, charge_elements, row};
+use crate::charging::charge_elements;
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    row("erts_internal", "atomics_new", 2, atomics_new),
-    row("atomics", "get", 2, get),
-    row("atomics", "put", 3, put),
-    row("atomics", "add", 3, add),
-    row("atomics", "add_get", 3, add_get),
-    row("atomics", "exchange", 3, exchange),
-    row("atomics", "compare_exchange", 4, compare_exchange),
-    row("atomics", "info", 1, info),
+    BuiltIn::new("erts_internal", "atomics_new", 2, atomics_new),
+    BuiltIn::new("atomics", "get", 2, get),
+    BuiltIn::new("atomics", "put", 3, put),
+    BuiltIn::new("atomics", "add", 3, add),
+    BuiltIn::new("atomics", "add_get", 3, add_get),
+    BuiltIn::new("atomics", "exchange", 3, exchange),
+    BuiltIn::new("atomics", "compare_exchange", 4, compare_exchange),
+    BuiltIn::new("atomics", "info", 1, info),
 ];
 
 /// An array, as 64 bits whose sign is a matter of view.
@@ -64,14 +63,11 @@ fn atomics_new(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let size = size_argument(arguments[0])?;
     charge_elements(caller, size);
     let array = Array { signed: options & SIGNED != 0, cells: (0..size).map(|_| AtomicU64::new(0)).collect() };
-    let value = Arc::new(MagicValue(Box::new(array)));
-    let numbers = ReferenceId::fresh().0;
-    known::remember(numbers, &value);
-    Ok(caller.heap().magic_reference(numbers, value))
+    Ok(ReferenceId::of_known_value(caller.heap(), array))
 }
 
 fn array(reference: &Term) -> Result<&Array, Exception> {
-    reference.magic_value().and_then(|value| value.0.downcast_ref::<Array>()).ok_or(Exception::badarg())
+    reference.magic().ok_or(Exception::badarg())
 }
 
 /// The array and the cell that the first two arguments name.
@@ -140,7 +136,7 @@ fn info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let array = array(&arguments[0])?;
     let size = array.cells.len();
     let memory = HEAD_BYTES + size * size_of::<AtomicU64>();
-    let mut pairs = vec![(atom("size")?, Term::small(size as i64)), (atoms::MEMORY, Term::small(memory as i64))];
+    let mut pairs = vec![(atoms::atom("size")?, Term::small(size as i64)), (atoms::MEMORY, Term::small(memory as i64))];
     let (least, most) =
         if array.signed { (i64::MIN.cast_unsigned(), i64::MAX.cast_unsigned()) } else { (u64::MIN, u64::MAX) };
     pairs.push((atoms::MIN, array.term(caller, least)));

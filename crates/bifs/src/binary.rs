@@ -1,28 +1,28 @@
 //! `binary`, but for searching.
 
-use atoll_operations::{Exception, bit_construct, bit_part};
-use atoll_process::{BuiltIn, Caller, Outcome};
+use atoll_operations::{Exception, bit_construct, bit_part, list};
+use atoll_process::{BuiltIn, Caller, Outcome, badarg};
 use atoll_term::{Build, Kind, Term, atoms};
 use num_bigint::{BigInt, Sign};
 
-use crate::support::{badarg, charge_bytes, elements, row};
+use crate::charging::charge_bytes;
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    row("binary", "at", 2, at),
-    row("binary", "first", 1, first),
-    row("binary", "last", 1, last),
-    row("binary", "copy", 1, copy),
-    row("binary", "copy", 2, copy),
-    row("binary", "part", 2, part_of_pair),
-    row("binary", "part", 3, part),
-    row("binary", "decode_unsigned", 1, decode_unsigned),
-    row("binary", "decode_unsigned", 2, decode_unsigned),
-    row("binary", "encode_unsigned", 1, encode_unsigned),
-    row("binary", "encode_unsigned", 2, encode_unsigned),
-    row("binary", "longest_common_prefix", 1, longest_common_prefix),
-    row("binary", "longest_common_suffix", 1, longest_common_suffix),
-    row("binary", "referenced_byte_size", 1, referenced_byte_size),
+    BuiltIn::new("binary", "at", 2, at),
+    BuiltIn::new("binary", "first", 1, first),
+    BuiltIn::new("binary", "last", 1, last),
+    BuiltIn::new("binary", "copy", 1, copy),
+    BuiltIn::new("binary", "copy", 2, copy),
+    BuiltIn::new("binary", "part", 2, part_of_pair),
+    BuiltIn::new("binary", "part", 3, part),
+    BuiltIn::new("binary", "decode_unsigned", 1, decode_unsigned),
+    BuiltIn::new("binary", "decode_unsigned", 2, decode_unsigned),
+    BuiltIn::new("binary", "encode_unsigned", 1, encode_unsigned),
+    BuiltIn::new("binary", "encode_unsigned", 2, encode_unsigned),
+    BuiltIn::new("binary", "longest_common_prefix", 1, longest_common_prefix),
+    BuiltIn::new("binary", "longest_common_suffix", 1, longest_common_suffix),
+    BuiltIn::new("binary", "referenced_byte_size", 1, referenced_byte_size),
 ];
 
 /// The bytes of a binary.
@@ -81,7 +81,8 @@ fn repeat(bytes: &[u8], room: &mut [u8]) {
     if bytes.is_empty() {
         return;
     }
-    let piece = if bytes.len() < REPEATED { &bytes.repeat(REPEATED / bytes.len())[..] } else { bytes };
+    let times = room.len().min(REPEATED) / bytes.len();
+    let piece = if times > 1 { &bytes.repeat(times)[..] } else { bytes };
     for part in room.chunks_mut(piece.len()) {
         part.copy_from_slice(&piece[..part.len()]);
     }
@@ -127,7 +128,7 @@ fn encode_unsigned(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 /// How many bytes a list of binaries has in common, by the function that counts those of two.
 fn longest_common(caller: &mut Caller<'_>, list: Term, common: fn(&[u8], &[u8]) -> usize) -> Outcome {
     let mut shared: Option<(std::borrow::Cow<'_, [u8]>, usize)> = None;
-    let elements = elements(list)?;
+    let elements = list::elements_or_badarg(list)?;
     for element in &elements {
         let bytes = bytes(element)?;
         shared = Some(match shared {

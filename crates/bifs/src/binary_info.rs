@@ -1,6 +1,6 @@
 //! What `process_info` and `ets:info` tell of binaries outside of heaps.
 
-use ::atoll_heap::Mutator;
+use atoll_heap::Mutator;
 use atoll_term::{Build, OffHeapBinary, Term};
 
 /// One binary.

@@ -1,24 +1,22 @@
 //! Searching binaries: `binary:match`, `matches`, `split` and `compile_pattern`.
 
-use std::sync::Arc;
-
 use aho_corasick::{AhoCorasick, MatchKind};
-use atoll_operations::{Exception, bit_part};
-use atoll_process::{BuiltIn, Caller, Outcome, ReferenceId};
-use atoll_term::{Bits, Build, MagicValue, Term, View, atoms};
+use atoll_operations::{Exception, bit_part, list};
+use atoll_process::{BuiltIn, Caller, Outcome, ReferenceId, badarg};
+use atoll_term::{Bits, Build, Term, View, atoms};
 use memchr::memmem::Finder;
 
-use crate::support::{atom, badarg, charge_bytes, elements, row};
+use crate::charging::charge_bytes;
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    row("binary", "compile_pattern", 1, compile_pattern),
-    row("binary", "match", 2, match_first),
-    row("binary", "match", 3, match_first),
-    row("binary", "matches", 2, matches),
-    row("binary", "matches", 3, matches),
-    row("binary", "split", 2, split),
-    row("binary", "split", 3, split),
+    BuiltIn::new("binary", "compile_pattern", 1, compile_pattern),
+    BuiltIn::new("binary", "match", 2, match_first),
+    BuiltIn::new("binary", "match", 3, match_first),
+    BuiltIn::new("binary", "matches", 2, matches),
+    BuiltIn::new("binary", "matches", 3, matches),
+    BuiltIn::new("binary", "split", 2, split),
+    BuiltIn::new("binary", "split", 3, split),
 ];
 
 /// What is searched for, ready to search with.
@@ -49,7 +47,7 @@ impl Pattern {
             return Pattern::of_one(&whole_bytes(&bits)?);
         }
         let mut patterns = Vec::new();
-        let elements = elements(term)?;
+        let elements = list::elements_or_badarg(term)?;
         for element in &elements {
             let bits = element.bits().ok_or(Exception::badarg())?;
             let bytes = whole_bytes(&bits)?;
@@ -107,16 +105,16 @@ fn whole_bytes<'h>(bits: &Bits<'h>) -> Result<std::borrow::Cow<'h, [u8]>, Except
 
 fn compile_pattern(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let pattern = Pattern::new(arguments[0])?;
-    let tag = atom(pattern.tag())?;
+    let tag = atoms::atom(pattern.tag())?;
     let heap = caller.heap();
-    let reference = heap.magic_reference(ReferenceId::fresh().0, Arc::new(MagicValue(Box::new(pattern))));
+    let reference = ReferenceId::of_value(heap, pattern);
     Ok(heap.tuple(&[tag, reference]))
 }
 
 /// The compiled pattern in a term, if it is one.
 fn compiled(term: &Term) -> Option<&Pattern> {
     let [tag, reference] = term.tuple_elements()? else { return None };
-    let pattern = reference.magic_value()?.0.downcast_ref::<Pattern>()?;
+    let pattern = reference.magic::<Pattern>()?;
     (tag.is_atom() && atoms::atom_name(*tag) == pattern.tag()).then_some(pattern)
 }
 
@@ -203,7 +201,7 @@ fn pair(caller: &mut Caller<'_>, (start, length): Found) -> Term {
 fn match_first(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     match search(caller, arguments, false, false)?.0.first() {
         Some(found) => Ok(pair(caller, *found)),
-        None => Ok(atom("nomatch")?),
+        None => Ok(atoms::atom("nomatch")?),
     }
 }
 

@@ -1,24 +1,23 @@
 //! Dates: local time and universal time, by the system's time zone.
 
-use atoll_process::{BuiltIn, Caller, Outcome};
+use atoll_process::{BuiltIn, Caller, Outcome, badarg};
 use atoll_term::{Build, Term, atoms};
 use jiff::civil::DateTime;
 use jiff::tz::{AmbiguousOffset, TimeZone};
 use jiff::{Timestamp, Zoned};
 
-use crate::process_support::badarg;
 use crate::time::system_nanoseconds;
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    BuiltIn { module: "erlang", name: "date", arity: 0, function: date },
-    BuiltIn { module: "erlang", name: "time", arity: 0, function: time },
-    BuiltIn { module: "erlang", name: "localtime", arity: 0, function: localtime },
-    BuiltIn { module: "erlang", name: "universaltime", arity: 0, function: universaltime },
-    BuiltIn { module: "erlang", name: "localtime_to_universaltime", arity: 2, function: to_universal },
-    BuiltIn { module: "erlang", name: "universaltime_to_localtime", arity: 1, function: to_local },
-    BuiltIn { module: "erlang", name: "universaltime_to_posixtime", arity: 1, function: to_posix },
-    BuiltIn { module: "erlang", name: "posixtime_to_universaltime", arity: 1, function: from_posix },
+    BuiltIn::new("erlang", "date", 0, date),
+    BuiltIn::new("erlang", "time", 0, time),
+    BuiltIn::new("erlang", "localtime", 0, localtime),
+    BuiltIn::new("erlang", "universaltime", 0, universaltime),
+    BuiltIn::new("erlang", "localtime_to_universaltime", 2, to_universal),
+    BuiltIn::new("erlang", "universaltime_to_localtime", 1, to_local),
+    BuiltIn::new("erlang", "universaltime_to_posixtime", 1, to_posix),
+    BuiltIn::new("erlang", "posixtime_to_universaltime", 1, from_posix),
 ];
 
 fn zone() -> TimeZone {

@@ -12,33 +12,43 @@ use atoll_code::{
     is_loaded, is_look_due, load, loaded_modules, module, prepare, purge, registry,
 };
 use atoll_heap::architecture;
+use atoll_operations::list;
 use atoll_process::references::at_rest;
-use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, Own, ReferenceId, chores, inspect};
-use atoll_term::{Build, MagicValue, Term, atoms};
+use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, ReferenceId, badarg, chores};
+use atoll_term::atoms::known_atom;
+use atoll_term::{Build, Term, atoms};
 use parking_lot::Mutex;
 
+use crate::errors::system_limit;
 use crate::erts_internal::is_native_module;
-use crate::process_support::{badarg, list_elements, name, system_limit, text};
+use crate::old_code::runs_old_code;
+use crate::texts::text;
+
+/// Modules of a machine whose `on_load` function failed.
+#[derive(Default)]
+pub struct Failed(Mutex<Vec<Term>>);
+
+atoll_platform::part_of_machine!(Failed);
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    BuiltIn { module: "erlang", name: "module_loaded", arity: 1, function: module_loaded },
-    BuiltIn { module: "erlang", name: "loaded", arity: 0, function: loaded },
-    BuiltIn { module: "erlang", name: "pre_loaded", arity: 0, function: pre_loaded },
-    BuiltIn { module: "erlang", name: "function_exported", arity: 3, function: function_exported },
-    BuiltIn { module: "erlang", name: "get_module_info", arity: 1, function: get_module_info },
-    BuiltIn { module: "erlang", name: "get_module_info", arity: 2, function: get_module_info_item },
-    BuiltIn { module: "erts_internal", name: "prepare_loading", arity: 2, function: prepare_loading },
-    BuiltIn { module: "erlang", name: "has_prepared_code_on_load", arity: 1, function: has_prepared_code_on_load },
-    BuiltIn { module: "erlang", name: "finish_loading", arity: 1, function: finish_loading },
-    BuiltIn { module: "erlang", name: "call_on_load_function", arity: 1, function: call_on_load_function },
-    BuiltIn { module: "erlang", name: "finish_after_on_load", arity: 2, function: finish_after_on_load },
-    BuiltIn { module: "erlang", name: "delete_module", arity: 1, function: delete },
-    BuiltIn { module: "erlang", name: "check_old_code", arity: 1, function: check_old_code },
-    BuiltIn { module: "erts_internal", name: "purge_module", arity: 2, function: purge_step },
-    BuiltIn { module: "erts_internal", name: "check_process_code", arity: 1, function: check_process_code },
-    BuiltIn { module: "erts_internal", name: "beamfile_chunk", arity: 2, function: beamfile_chunk },
-    BuiltIn { module: "erts_internal", name: "beamfile_module_md5", arity: 1, function: beamfile_module_md5 },
+    BuiltIn::new("erlang", "module_loaded", 1, module_loaded),
+    BuiltIn::new("erlang", "loaded", 0, loaded),
+    BuiltIn::new("erlang", "pre_loaded", 0, pre_loaded),
+    BuiltIn::new("erlang", "function_exported", 3, function_exported),
+    BuiltIn::new("erlang", "get_module_info", 1, get_module_info),
+    BuiltIn::new("erlang", "get_module_info", 2, get_module_info_item),
+    BuiltIn::new("erts_internal", "prepare_loading", 2, prepare_loading),
+    BuiltIn::new("erlang", "has_prepared_code_on_load", 1, has_prepared_code_on_load),
+    BuiltIn::new("erlang", "finish_loading", 1, finish_loading),
+    BuiltIn::new("erlang", "call_on_load_function", 1, call_on_load_function),
+    BuiltIn::new("erlang", "finish_after_on_load", 2, finish_after_on_load),
+    BuiltIn::new("erlang", "delete_module", 1, delete),
+    BuiltIn::new("erlang", "check_old_code", 1, check_old_code),
+    BuiltIn::new("erts_internal", "purge_module", 2, purge_step),
+    BuiltIn::new("erts_internal", "check_process_code", 1, check_process_code),
+    BuiltIn::new("erts_internal", "beamfile_chunk", 2, beamfile_chunk),
+    BuiltIn::new("erts_internal", "beamfile_module_md5", 1, beamfile_module_md5),
 ];
 
 /// Modules that OTP's runtime has in it, in the order in which it loads them.
@@ -67,9 +77,6 @@ pub const PRE_LOADED: [&str; 22] = [
     "erts_trace_cleaner",
 ];
 
-/// Modules whose old code is code that was not kept after its `on_load` function, which is purged at once.
-static FAILED: Mutex<Vec<Term>> = Mutex::new(Vec::new());
-
 fn module_name(term: Term) -> Result<Term, Interrupt> {
     if term.is_atom() { Ok(term) } else { Err(badarg()) }
 }
@@ -84,8 +91,8 @@ fn loaded(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
 
 fn pre_loaded(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
     // Older releases do not have the last one.
-    let is_there = |module: &Term| *module != name("erts_trace_cleaner") || is_loaded(*module);
-    Ok(caller.heap().list(PRE_LOADED.map(name).into_iter().filter(is_there)))
+    let is_there = |module: &Term| *module != known_atom("erts_trace_cleaner") || is_loaded(*module);
+    Ok(caller.heap().list(PRE_LOADED.map(known_atom).into_iter().filter(is_there)))
 }
 
 /// `function_exported(Module, Name, Arity)`: built-in functions count where a module is loaded or none is needed.
@@ -144,14 +151,19 @@ fn module_item(caller: &mut Caller<'_>, code: &ModuleCode, item: Term) -> Option
         atoms::COMPILE => decoded(caller, &code.compile_info),
         atoms::MD5 => Some(caller.heap().binary(&code.md5)),
         atoms::NATIVE_ADDRESSES => Some(Term::NIL),
-        _ if item == name("nifs") => {
-            let functions = code.functions.iter().map(|(_, name, arity)| (*name, *arity));
-            let is_native =
-                |(name, arity): &(Term, u8)| registry().built_in_number(code.module, *name, *arity).is_some();
-            let natives = functions.filter(|_| is_native_module(code.module)).filter(is_native);
-            Some(name_and_arity(caller, natives))
+        _ if item == known_atom("nifs") => {
+            let is_own_library = is_native_module(code.module);
+            let is_built_in = |name, arity| registry().built_in_number(code.module, name, arity).is_some();
+            let is_native = |index: usize, name, arity| {
+                is_own_library && is_built_in(name, arity)
+                    || code.declared_native.contains(&index)
+                    || atoll_code::has_native(code, index)
+            };
+            let functions = code.functions.iter().enumerate();
+            let natives = functions.filter(|(index, (_, name, arity))| is_native(*index, *name, *arity));
+            Some(name_and_arity(caller, natives.map(|(_, (_, name, arity))| (*name, *arity))))
         }
-        _ if item == name("native") => Some(atoms::FALSE),
+        _ if item == known_atom("native") => Some(atoms::FALSE),
         _ => None,
     }
 }
@@ -166,15 +178,14 @@ fn prepare_loading(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     match prepared {
         Ok(prepared) if prepared.module() == wanted => {
             let slot: Slot = Mutex::new(Some(prepared));
-            let value = Arc::new(MagicValue(Box::new(slot)));
-            Ok(caller.heap().magic_reference(ReferenceId::fresh().0, value))
+            Ok(ReferenceId::of_value(caller.heap(), slot))
         }
         _ => Ok(caller.heap().tuple(&[atoms::ERROR, atoms::BADFILE])),
     }
 }
 
 fn slot(term: &Term) -> Option<&Slot> {
-    term.magic_value()?.0.downcast_ref::<Slot>()
+    term.magic()
 }
 
 fn has_prepared_code_on_load(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
@@ -184,7 +195,7 @@ fn has_prepared_code_on_load(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome 
 
 /// `finish_loading([Prepared])`: all or none. `ok`, or `{not_purged | on_load | duplicated, Modules}`.
 fn finish_loading(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let slots = list_elements(arguments[0]).ok_or_else(badarg)?;
+    let slots = list::elements_or_badarg(arguments[0])?;
     let slots: Vec<&Slot> = slots.iter().map(slot).collect::<Option<_>>().ok_or_else(badarg)?;
     let mut modules = Vec::with_capacity(slots.len());
     let mut with_on_load = Vec::new();
@@ -198,7 +209,7 @@ fn finish_loading(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     }
     let fail = |caller: &mut Caller<'_>, reason: &str, modules: Vec<Term>| {
         let list = caller.heap().list(modules);
-        Ok(caller.heap().tuple(&[name(reason), list]))
+        Ok(caller.heap().tuple(&[known_atom(reason), list]))
     };
     let twice: Vec<Term> =
         modules.iter().enumerate().filter(|(at, one)| modules[..*at].contains(one)).map(|(_, one)| *one).collect();
@@ -230,7 +241,7 @@ fn call_on_load_function(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let code = module(module_name(arguments[0])?).and_then(|module| module.pending).ok_or_else(badarg)?;
     let offset = code.on_load.ok_or_else(badarg)?;
     // An export of a name that no program can write, so that the function need not be exported.
-    let export = registry().export(code.module, name("-on_load-"), 0);
+    let export = registry().export(code.module, known_atom("-on_load-"), 0);
     export.address.store(code.address(offset), Ordering::Release);
     Err(Interrupt::Call(export, Vec::new()))
 }
@@ -246,7 +257,7 @@ fn finish_after_on_load(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome 
     if keep {
         crate::trace_pattern::loaded(caller.own, module);
     } else if !is_purged {
-        FAILED.lock().push(module);
+        part().0.lock().push(module);
     }
     free_soon();
     Ok(atoms::TRUE)
@@ -305,7 +316,7 @@ fn purge_step(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     match atoms::atom_name(arguments[1]) {
         "prepare" => Ok(Term::boolean(has_old_code(module))),
         "prepare_on_load" => {
-            let mut failed = FAILED.lock();
+            let mut failed = part().0.lock();
             let position = failed.iter().position(|one| *one == module);
             Ok(Term::boolean(position.map(|at| failed.swap_remove(at)).is_some() && has_old_code(module)))
         }
@@ -319,21 +330,6 @@ fn purge_step(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 fn check_process_code(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let module = module_name(arguments[0])?;
     Ok(Term::boolean(runs_old_code(caller.own, module)))
-}
-
-/// Whether a process would go on in, or return to, the old code of a module. The caller runs the process.
-pub fn runs_old_code(own: &Own, name: Term) -> bool {
-    let Some(old) = module(name).and_then(|module| module.old) else { return false };
-    if old.contains(own.address) {
-        return true;
-    }
-    let mut found = false;
-    inspect::each_return_address(own, &mut |address| {
-        // A return address may stand right behind the last word of the code.
-        found = old.contains(address.wrapping_sub(1));
-        !found
-    });
-    found
 }
 
 /// The chunk of this name in a `.beam` file that is whole: its chunks fill it.

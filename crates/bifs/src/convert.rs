@@ -2,41 +2,42 @@
 
 use atoll_operations::float_text::{self, FloatFormat};
 use atoll_operations::{Exception, integer_text};
-use atoll_process::{BuiltIn, Caller, Outcome};
+use atoll_process::{BuiltIn, Caller, Outcome, badarg};
 use atoll_term::atoms::{self, MAX_ATOM_CHARACTERS, atom_name};
 use atoll_term::{Build, Term, View};
 
-use crate::support::{atom, badarg, byte_list, charge_bytes, row, text_list};
+use crate::charging::charge_bytes;
+use crate::texts::{byte_list, text_list};
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    row("erlang", "integer_to_list", 1, integer_to_list),
-    row("erlang", "integer_to_list", 2, integer_to_list),
-    row("erlang", "integer_to_binary", 1, integer_to_binary),
-    row("erlang", "integer_to_binary", 2, integer_to_binary),
-    row("erlang", "list_to_integer", 1, list_to_integer),
-    row("erlang", "list_to_integer", 2, list_to_integer),
-    row("erts_internal", "list_to_integer", 2, list_to_integer_or_reason),
-    row("erlang", "binary_to_integer", 1, binary_to_integer),
-    row("erlang", "binary_to_integer", 2, binary_to_integer),
-    row("erts_internal", "binary_to_integer", 2, binary_to_integer_or_reason),
-    row("string", "list_to_integer", 1, string_to_integer),
-    row("string", "list_to_float", 1, string_to_float),
-    row("erlang", "float_to_list", 1, float_to_list),
-    row("erlang", "float_to_list", 2, float_to_list),
-    row("erlang", "float_to_binary", 1, float_to_binary),
-    row("erlang", "float_to_binary", 2, float_to_binary),
-    row("erlang", "list_to_float", 1, list_to_float),
-    row("erlang", "binary_to_float", 1, binary_to_float),
-    row("erlang", "atom_to_list", 1, atom_to_list),
-    row("erlang", "list_to_atom", 1, list_to_atom),
-    row("erlang", "list_to_existing_atom", 1, list_to_existing_atom),
-    row("erlang", "atom_to_binary", 1, atom_to_binary),
-    row("erlang", "atom_to_binary", 2, atom_to_binary),
-    row("erlang", "binary_to_atom", 1, binary_to_atom),
-    row("erlang", "binary_to_atom", 2, binary_to_atom),
-    row("erlang", "binary_to_existing_atom", 1, binary_to_existing_atom),
-    row("erlang", "binary_to_existing_atom", 2, binary_to_existing_atom),
+    BuiltIn::new("erlang", "integer_to_list", 1, integer_to_list),
+    BuiltIn::new("erlang", "integer_to_list", 2, integer_to_list),
+    BuiltIn::new("erlang", "integer_to_binary", 1, integer_to_binary),
+    BuiltIn::new("erlang", "integer_to_binary", 2, integer_to_binary),
+    BuiltIn::new("erlang", "list_to_integer", 1, list_to_integer),
+    BuiltIn::new("erlang", "list_to_integer", 2, list_to_integer),
+    BuiltIn::new("erts_internal", "list_to_integer", 2, list_to_integer_or_reason),
+    BuiltIn::new("erlang", "binary_to_integer", 1, binary_to_integer),
+    BuiltIn::new("erlang", "binary_to_integer", 2, binary_to_integer),
+    BuiltIn::new("erts_internal", "binary_to_integer", 2, binary_to_integer_or_reason),
+    BuiltIn::new("string", "list_to_integer", 1, string_to_integer),
+    BuiltIn::new("string", "list_to_float", 1, string_to_float),
+    BuiltIn::new("erlang", "float_to_list", 1, float_to_list),
+    BuiltIn::new("erlang", "float_to_list", 2, float_to_list),
+    BuiltIn::new("erlang", "float_to_binary", 1, float_to_binary),
+    BuiltIn::new("erlang", "float_to_binary", 2, float_to_binary),
+    BuiltIn::new("erlang", "list_to_float", 1, list_to_float),
+    BuiltIn::new("erlang", "binary_to_float", 1, binary_to_float),
+    BuiltIn::new("erlang", "atom_to_list", 1, atom_to_list),
+    BuiltIn::new("erlang", "list_to_atom", 1, list_to_atom),
+    BuiltIn::new("erlang", "list_to_existing_atom", 1, list_to_existing_atom),
+    BuiltIn::new("erlang", "atom_to_binary", 1, atom_to_binary),
+    BuiltIn::new("erlang", "atom_to_binary", 2, atom_to_binary),
+    BuiltIn::new("erlang", "binary_to_atom", 1, binary_to_atom),
+    BuiltIn::new("erlang", "binary_to_atom", 2, binary_to_atom),
+    BuiltIn::new("erlang", "binary_to_existing_atom", 1, binary_to_existing_atom),
+    BuiltIn::new("erlang", "binary_to_existing_atom", 2, binary_to_existing_atom),
 ];
 
 /// The base in the second argument, 10 if there is none.
@@ -97,7 +98,7 @@ fn binary_to_integer(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 /// The atom by which OTP 27's Erlang code learns why there is no integer.
 fn reason_of(exception: Exception) -> Outcome {
-    Ok(if exception.reason == atoms::SYSTEM_LIMIT { atom("big")? } else { atoms::BADARG })
+    Ok(if exception.reason == atoms::SYSTEM_LIMIT { atoms::atom("big")? } else { atoms::BADARG })
 }
 
 fn binary_to_integer_or_reason(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
@@ -108,14 +109,14 @@ fn binary_to_integer_or_reason(caller: &mut Caller<'_>, arguments: &[Term]) -> O
 fn list_to_integer_or_reason(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let (list, base) = (arguments[0], base(arguments));
     if !list.is_list() {
-        return Ok(atom("not_a_list")?);
+        return Ok(atoms::atom("not_a_list")?);
     }
     let base = match base {
         Ok(base) => base,
         Err(exception) => return reason_of(exception),
     };
     let text = prefix(list, |byte| byte.is_ascii_alphanumeric() || b"+-".contains(&byte));
-    let Some((_, length)) = integer_text::integer_prefix(&text, base) else { return Ok(atom("no_integer")?) };
+    let Some((_, length)) = integer_text::integer_prefix(&text, base) else { return Ok(atoms::atom("no_integer")?) };
     match integer_of(caller, &text[..length], base) {
         Ok(value) => number_and_rest(caller, value, list, length),
         Err(exception) => reason_of(exception),
@@ -142,7 +143,7 @@ fn number_prefix(list: Term) -> Vec<u8> {
 }
 
 fn error_pair(caller: &mut Caller<'_>, reason: &str) -> Outcome {
-    let reason = atom(reason)?;
+    let reason = atoms::atom(reason)?;
     Ok(caller.heap().tuple(&[atoms::ERROR, reason]))
 }
 
@@ -274,7 +275,7 @@ fn name_of_list(list: Term) -> Result<String, Exception> {
 }
 
 fn list_to_atom(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    Ok(atom(&name_of_list(arguments[0])?)?)
+    Ok(atoms::atom(&name_of_list(arguments[0])?)?)
 }
 
 /// An atom that exists.
@@ -335,7 +336,7 @@ fn name_of_binary(arguments: &[Term]) -> Result<String, Exception> {
 
 fn binary_to_atom(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let name = name_of_binary(arguments)?;
-    Ok(atom(&name)?)
+    Ok(atoms::atom(&name)?)
 }
 
 fn binary_to_existing_atom(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {

@@ -1,23 +1,22 @@
 //! `counters` with `write_concurrency`: each scheduler counts for itself, and a reader adds up. The other kind is an
 //! array of `atomics`.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use atoll_operations::Exception;
-use atoll_process::{BuiltIn, Caller, Outcome, ReferenceId, System};
-use atoll_term::{Build, MagicValue, Term, atoms, known, map};
+use atoll_process::{BuiltIn, Caller, Outcome, ReferenceId, System, badarg};
+use atoll_term::{Build, Term, atoms, map};
 
 use crate::atomics::{HEAD_BYTES, increment, position, size_argument};
-use crate::support::{atom, badarg, charge_elements, row};
+use crate::charging::charge_elements;
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    row("erts_internal", "counters_new", 1, new),
-    row("erts_internal", "counters_get", 2, get),
-    row("erts_internal", "counters_put", 3, put),
-    row("erts_internal", "counters_add", 3, add),
-    row("erts_internal", "counters_info", 1, info),
+    BuiltIn::new("erts_internal", "counters_new", 1, new),
+    BuiltIn::new("erts_internal", "counters_get", 2, get),
+    BuiltIn::new("erts_internal", "counters_put", 3, put),
+    BuiltIn::new("erts_internal", "counters_add", 3, add),
+    BuiltIn::new("erts_internal", "counters_info", 1, info),
 ];
 
 /// Cells of a cache line.
@@ -50,14 +49,11 @@ fn new(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let part = || (0..size.div_ceil(LINE_CELLS)).map(|_| Line::default()).collect();
     let counters = Counters { size, parts: (0..=System::get().schedulers).map(|_| part()).collect() };
     charge_elements(caller, size * counters.parts.len());
-    let value = Arc::new(MagicValue(Box::new(counters)));
-    let numbers = ReferenceId::fresh().0;
-    known::remember(numbers, &value);
-    Ok(caller.heap().magic_reference(numbers, value))
+    Ok(ReferenceId::of_known_value(caller.heap(), counters))
 }
 
 fn counters(reference: &Term) -> Result<&Counters, Exception> {
-    reference.magic_value().and_then(|value| value.0.downcast_ref::<Counters>()).ok_or(Exception::badarg())
+    reference.magic().ok_or(Exception::badarg())
 }
 
 fn counter(arguments: &[Term]) -> Result<(&Counters, usize), Exception> {
@@ -92,6 +88,6 @@ fn info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let counters = counters(&arguments[0])?;
     let lines: usize = counters.parts.iter().map(|part| part.len()).sum();
     let memory = HEAD_BYTES + lines * size_of::<Line>();
-    let pairs = [(atom("size")?, counters.size), (atoms::MEMORY, memory)];
+    let pairs = [(atoms::atom("size")?, counters.size), (atoms::MEMORY, memory)];
     Ok(map::from_pairs(caller.heap(), &pairs.map(|(key, value)| (key, Term::small(value as i64)))))
 }

@@ -4,20 +4,20 @@ use std::cmp::Ordering;
 use std::collections::HashSet;
 
 use atoll_operations::Exception;
-use atoll_process::{BuiltIn, Caller, Outcome};
+use atoll_process::{BuiltIn, Caller, Outcome, badarg};
 use atoll_term::map::{self, MapIter};
-use atoll_term::{Bits, Build, ExternalKind, Kind, Term, View, WORD_BYTES, compare_exact, exactly_equal};
+use atoll_term::{Bits, Build, ExternalKind, Kind, Term, View, WORD_BYTES, atoms, compare_exact, exactly_equal};
 
-use crate::support::{atom, badarg, charge_elements, row};
+use crate::charging::charge_elements;
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    row("erts_debug", "same", 2, same),
-    row("erts_debug", "flat_size", 1, flat_size),
-    row("erts_debug", "size_shared", 1, size_shared),
-    row("erts_internal", "cmp_term", 2, cmp_term),
-    row("erts_internal", "map_to_tuple_keys", 1, map_to_tuple_keys),
-    row("erts_internal", "term_type", 1, term_type),
+    BuiltIn::new("erts_debug", "same", 2, same),
+    BuiltIn::new("erts_debug", "flat_size", 1, flat_size),
+    BuiltIn::new("erts_debug", "size_shared", 1, size_shared),
+    BuiltIn::new("erts_internal", "cmp_term", 2, cmp_term),
+    BuiltIn::new("erts_internal", "map_to_tuple_keys", 1, map_to_tuple_keys),
+    BuiltIn::new("erts_internal", "term_type", 1, term_type),
 ];
 
 fn same(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
@@ -148,5 +148,5 @@ fn term_type(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         View::ExternalFun(_) => "export",
         View::Internal => return Err(Exception::badarg().into()),
     };
-    Ok(atom(name)?)
+    Ok(atoms::atom(name)?)
 }

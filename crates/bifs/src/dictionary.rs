@@ -5,13 +5,13 @@ use atoll_term::{Build, Term, atoms};
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    BuiltIn { module: "erlang", name: "get", arity: 0, function: get_all },
-    BuiltIn { module: "erlang", name: "get", arity: 1, function: get },
-    BuiltIn { module: "erlang", name: "put", arity: 2, function: put },
-    BuiltIn { module: "erlang", name: "erase", arity: 0, function: erase_all },
-    BuiltIn { module: "erlang", name: "erase", arity: 1, function: erase },
-    BuiltIn { module: "erlang", name: "get_keys", arity: 0, function: keys },
-    BuiltIn { module: "erlang", name: "get_keys", arity: 1, function: keys_of },
+    BuiltIn::new("erlang", "get", 0, get_all),
+    BuiltIn::new("erlang", "get", 1, get),
+    BuiltIn::new("erlang", "put", 2, put),
+    BuiltIn::new("erlang", "erase", 0, erase_all),
+    BuiltIn::new("erlang", "erase", 1, erase),
+    BuiltIn::new("erlang", "get_keys", 0, keys),
+    BuiltIn::new("erlang", "get_keys", 1, keys_of),
 ];
 
 fn entries(caller: &Caller<'_>) -> Vec<(Term, Term)> {

@@ -4,31 +4,33 @@ use std::io::Write;
 use std::sync::OnceLock;
 
 use atoll_operations::{Exception, list};
-use atoll_process::{BuiltIn, Caller, Outcome};
+use atoll_process::{BuiltIn, Caller, Outcome, badarg};
 use atoll_term::{Build, Term, atoms, text};
 
-use crate::support::{badarg, row};
+/// Writes text of a machine to standard output, in order with its other output.
+#[derive(Default)]
+pub struct Printer(OnceLock<fn(&str)>);
+
+atoll_platform::part_of_machine!(Printer);
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    row("erlang", "display", 1, display),
-    row("erlang", "display_nl", 0, display_nl),
-    row("erts_debug", "display", 1, display_and_return),
-    row("erlang", "display_string", 1, display_string),
-    row("erlang", "display_string", 2, display_string_on),
-    row("erts_internal", "term_to_string", 2, term_to_string),
+    BuiltIn::new("erlang", "display", 1, display),
+    BuiltIn::new("erlang", "display_nl", 0, display_nl),
+    BuiltIn::new("erts_debug", "display", 1, display_and_return),
+    BuiltIn::new("erlang", "display_string", 1, display_string),
+    BuiltIn::new("erlang", "display_string", 2, display_string_on),
+    BuiltIn::new("erts_internal", "term_to_string", 2, term_to_string),
 ];
-
-static PRINT: OnceLock<fn(&str)> = OnceLock::new();
 
 /// Sets who writes text to standard output, in order with the program's other output; the first call counts.
 pub fn install_print(print: fn(&str)) {
-    let _ = PRINT.set(print);
+    let _ = part().0.set(print);
 }
 
 /// Writes text to standard output.
 pub fn print(text: &str) -> Outcome {
-    match PRINT.get() {
+    match part().0.get() {
         Some(print) => {
             print(text);
             Ok(atoms::TRUE)
@@ -78,7 +80,7 @@ fn display_nl(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
 
 /// The text in a list of code points.
 fn characters(term: Term) -> Result<String, Exception> {
-    let elements = list::elements(term).ok_or(Exception::badarg())?;
+    let elements = list::elements_or_badarg(term)?;
     let character = |term: &Term| char::from_u32(u32::try_from(term.as_small()?).ok()?);
     elements.iter().map(character).collect::<Option<String>>().ok_or(Exception::badarg())
 }

@@ -3,34 +3,34 @@
 
 use std::sync::OnceLock;
 
-use atoll_process::{BuiltIn, Caller, Outcome, System};
+use atoll_operations::guards::as_boolean;
+use atoll_process::{BuiltIn, Caller, Outcome, System, badarg};
+use atoll_term::atoms::known_atom;
 use atoll_term::text::to_string;
 use atoll_term::{Build, Term, atoms};
 
-use crate::process_support::{badarg, badopt, name, text};
-use crate::spawn::boolean;
+use crate::errors::badopt;
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    BuiltIn { module: "erts_internal", name: "get_dflags", arity: 0, function: get_dflags },
-    BuiltIn { module: "erts_internal", name: "no_aux_work_threads", arity: 0, function: aux_work_threads },
-    BuiltIn { module: "erts_internal", name: "is_system_process", arity: 1, function: is_system_process },
-    BuiltIn { module: "erts_internal", name: "is_process_executing_dirty", arity: 1, function: not_a_process },
-    BuiltIn { module: "erts_internal", name: "dirty_process_handle_signals", arity: 1, function: not_dirty },
-    BuiltIn { module: "erts_internal", name: "check_dirty_process_code", arity: 2, function: not_a_process },
-    BuiltIn { module: "erts_internal", name: "scheduler_wall_time", arity: 1, function: scheduler_wall_time },
-    BuiltIn { module: "erts_internal", name: "system_check", arity: 1, function: system_check },
-    BuiltIn { module: "erts_internal", name: "process_display", arity: 2, function: process_display },
-    BuiltIn { module: "erlang", name: "process_display", arity: 2, function: process_display },
-    BuiltIn { module: "erts_literal_area_collector", name: "release_area_switch", arity: 0, function: never },
-    BuiltIn { module: "erlang", name: "load_nif", arity: 2, function: load_nif },
-    BuiltIn { module: "erlang", name: "dt_get_tag", arity: 0, function: undefined },
-    BuiltIn { module: "erlang", name: "dt_get_tag_data", arity: 0, function: undefined },
-    BuiltIn { module: "erlang", name: "dt_put_tag", arity: 1, function: undefined },
-    BuiltIn { module: "erlang", name: "dt_spread_tag", arity: 1, function: always },
-    BuiltIn { module: "erlang", name: "dt_restore_tag", arity: 1, function: always },
-    BuiltIn { module: "erlang", name: "dt_append_vm_tag_data", arity: 1, function: same },
-    BuiltIn { module: "erlang", name: "dt_prepend_vm_tag_data", arity: 1, function: same },
+    BuiltIn::new("erts_internal", "get_dflags", 0, get_dflags),
+    BuiltIn::new("erts_internal", "no_aux_work_threads", 0, aux_work_threads),
+    BuiltIn::new("erts_internal", "is_system_process", 1, is_system_process),
+    BuiltIn::new("erts_internal", "is_process_executing_dirty", 1, not_a_process),
+    BuiltIn::new("erts_internal", "dirty_process_handle_signals", 1, not_dirty),
+    BuiltIn::new("erts_internal", "check_dirty_process_code", 2, not_a_process),
+    BuiltIn::new("erts_internal", "scheduler_wall_time", 1, scheduler_wall_time),
+    BuiltIn::new("erts_internal", "system_check", 1, system_check),
+    BuiltIn::new("erts_internal", "process_display", 2, process_display),
+    BuiltIn::new("erlang", "process_display", 2, process_display),
+    BuiltIn::new("erts_literal_area_collector", "release_area_switch", 0, never),
+    BuiltIn::new("erlang", "dt_get_tag", 0, undefined),
+    BuiltIn::new("erlang", "dt_get_tag_data", 0, undefined),
+    BuiltIn::new("erlang", "dt_put_tag", 1, undefined),
+    BuiltIn::new("erlang", "dt_spread_tag", 1, always),
+    BuiltIn::new("erlang", "dt_restore_tag", 1, always),
+    BuiltIn::new("erlang", "dt_append_vm_tag_data", 1, same),
+    BuiltIn::new("erlang", "dt_prepend_vm_tag_data", 1, same),
 ];
 
 fn undefined(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
@@ -52,7 +52,7 @@ fn same(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 /// The record of distribution flags that OTP 25 has; nothing is connected, but libraries read it at their start.
 fn get_dflags(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
     const FLAGS: [i64; 5] = [55_966_662_588, 17_239_956, 55_966_662_588, 8_396_866, 8_192];
-    let mut record = vec![name("erts_dflags")];
+    let mut record = vec![known_atom("erts_dflags")];
     record.extend(FLAGS.map(Term::small));
     Ok(caller.heap().tuple(&record))
 }
@@ -76,12 +76,12 @@ fn not_a_process(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 fn not_dirty(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    if arguments[0].is_local_pid() { Ok(name("normal")) } else { Ok(atoms::FALSE) }
+    if arguments[0].is_local_pid() { Ok(known_atom("normal")) } else { Ok(atoms::FALSE) }
 }
 
 /// A measurement that is off and stays off.
 fn scheduler_wall_time(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let on = boolean(arguments[0]).ok_or_else(badarg)?;
+    let on = as_boolean(arguments[0]).ok_or_else(badarg)?;
     Ok(Term::boolean(System::get().schedule().measure_wall_time(on)))
 }
 
@@ -123,16 +123,4 @@ pub fn install_native_modules(modules: &'static [&'static str]) {
 /// Whether the functions of a module that are built in are what OTP calls NIFs.
 pub fn is_native_module(module: Term) -> bool {
     NATIVE_MODULES.get().is_some_and(|modules| modules.contains(&atoms::atom_name(module)))
-}
-
-/// `load_nif(Path, Info)`: nothing is left to do for libraries that are part of the machine; others cannot be loaded.
-fn load_nif(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let path = text(arguments[0]).ok_or_else(badarg)?;
-    if NATIVE_MODULES.get().is_some_and(|modules| modules.contains(&path.as_str())) {
-        return Ok(atoms::OK);
-    }
-    let heap = caller.heap();
-    let text = heap.string("Failed to load NIF library: this machine loads no native libraries");
-    let reason = heap.tuple(&[name("load_failed"), text]);
-    Ok(heap.tuple(&[atoms::ERROR, reason]))
 }

@@ -6,25 +6,26 @@ use atoll_etf::{
     encode_local, encode_up_to, encoded_size,
 };
 use atoll_operations::Exception;
-use atoll_process::{BuiltIn, Caller, Interrupt, Outcome};
+use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, badarg};
+use atoll_term::atoms::LazyAtom;
 use atoll_term::{Build, Term, View, atoms, this_node};
 
-use crate::process_support::Name;
-use crate::support::{bad_option, badarg, charge_bytes, row};
-use crate::system_info::release_number;
+use crate::charging::charge_bytes;
+use crate::errors::badopt;
+use atoll_process::release::release_number;
 
-static LOCAL: Name = Name::new("local");
+static LOCAL: LazyAtom = LazyAtom::new("local");
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    row("erlang", "term_to_binary", 1, term_to_binary),
-    row("erlang", "term_to_binary", 2, term_to_binary),
-    row("erlang", "term_to_iovec", 1, term_to_iovec),
-    row("erlang", "term_to_iovec", 2, term_to_iovec),
-    row("erlang", "external_size", 1, external_size),
-    row("erlang", "external_size", 2, external_size),
-    row("erlang", "binary_to_term", 1, binary_to_term),
-    row("erlang", "binary_to_term", 2, binary_to_term),
+    BuiltIn::new("erlang", "term_to_binary", 1, term_to_binary),
+    BuiltIn::new("erlang", "term_to_binary", 2, term_to_binary),
+    BuiltIn::new("erlang", "term_to_iovec", 1, term_to_iovec),
+    BuiltIn::new("erlang", "term_to_iovec", 2, term_to_iovec),
+    BuiltIn::new("erlang", "external_size", 1, external_size),
+    BuiltIn::new("erlang", "external_size", 2, external_size),
+    BuiltIn::new("erlang", "binary_to_term", 1, binary_to_term),
+    BuiltIn::new("erlang", "binary_to_term", 2, binary_to_term),
 ];
 
 /// Level of `compressed` without a number.
@@ -110,10 +111,10 @@ fn decode_options(caller: &mut Caller<'_>, list: Term) -> Result<(DecodeOptions,
         match option {
             atoms::SAFE => options.safe = true,
             atoms::USED => used = true,
-            _ => return Err(bad_option(caller)),
+            _ => return Err(badopt(caller)),
         }
     }
-    if rest.is_nil() { Ok((options, used)) } else { Err(bad_option(caller)) }
+    if rest.is_nil() { Ok((options, used)) } else { Err(badopt(caller)) }
 }
 
 fn binary_to_term(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {

@@ -1,76 +1,65 @@
 //! `ets`: tables, and rows by their keys. Traversals are in `ets_select`.
 
-use std::sync::Arc;
-
-use ::atoll_heap::architecture;
 use atoll_ets::{Access, Fault, Garbage, Handle, Kind, Options, Protection, WriteConcurrency};
-use atoll_operations::{Exception, list};
-use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, ReferenceId, System};
-use atoll_term::{Build, MagicValue, Term, atoms};
+use atoll_heap::architecture;
+use atoll_operations::guards::as_boolean;
+use atoll_operations::list;
+use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, ReferenceId, System, badarg};
+use atoll_term::atoms::LazyAtom;
+use atoll_term::{Build, Term, atoms};
 use parking_lot::Mutex;
 
-use crate::ets_info;
-use crate::process_support::{Name, name};
-use crate::support::{badarg, badarg_because, row};
+use crate::ets_faults::raise;
+use crate::ets_info::{self, FIXED_LOCKS};
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    row("ets", "new", 2, new),
-    row("ets", "delete", 1, delete),
-    row("ets", "delete", 2, delete_key),
-    row("ets", "delete_object", 2, delete_object),
-    row("ets", "insert", 2, insert),
-    row("ets", "insert_new", 2, insert_new),
-    row("ets", "lookup", 2, lookup),
-    row("ets", "lookup_element", 3, lookup_element),
-    row("ets", "member", 2, member),
-    row("ets", "take", 2, take),
-    row("ets", "update_counter", 3, update_counter),
-    row("ets", "update_counter", 4, update_counter),
-    row("ets", "update_element", 3, update_element),
-    row("ets", "lookup_element", 4, lookup_element),
-    row("ets", "update_element", 4, update_element),
-    row("ets", "first_lookup", 1, first_lookup),
-    row("ets", "last_lookup", 1, last_lookup),
-    row("ets", "next_lookup", 2, next_lookup),
-    row("ets", "prev_lookup", 2, previous_lookup),
-    row("ets", "first", 1, first),
-    row("ets", "last", 1, last),
-    row("ets", "next", 2, next),
-    row("ets", "prev", 2, previous),
-    row("ets", "slot", 2, slot),
-    row("ets", "safe_fixtable", 2, safe_fixtable),
-    row("ets", "rename", 2, rename),
-    row("ets", "whereis", 1, whereis),
-    row("ets", "give_away", 3, give_away),
-    row("ets", "setopts", 2, setopts),
-    row("ets", "info", 1, ets_info::info_1),
-    row("ets", "info", 2, ets_info::info_2),
-    row("ets", "internal_request_all", 0, internal_request_all),
-    row("ets", "internal_delete_all", 2, internal_delete_all),
+    BuiltIn::new("ets", "new", 2, new),
+    BuiltIn::new("ets", "delete", 1, delete),
+    BuiltIn::new("ets", "delete", 2, delete_key),
+    BuiltIn::new("ets", "delete_object", 2, delete_object),
+    BuiltIn::new("ets", "insert", 2, insert),
+    BuiltIn::new("ets", "insert_new", 2, insert_new),
+    BuiltIn::new("ets", "lookup", 2, lookup),
+    BuiltIn::new("ets", "lookup_element", 3, lookup_element),
+    BuiltIn::new("ets", "member", 2, member),
+    BuiltIn::new("ets", "take", 2, take),
+    BuiltIn::new("ets", "update_counter", 3, update_counter),
+    BuiltIn::new("ets", "update_counter", 4, update_counter),
+    BuiltIn::new("ets", "update_element", 3, update_element),
+    BuiltIn::new("ets", "lookup_element", 4, lookup_element),
+    BuiltIn::new("ets", "update_element", 4, update_element),
+    BuiltIn::new("ets", "first_lookup", 1, first_lookup),
+    BuiltIn::new("ets", "last_lookup", 1, last_lookup),
+    BuiltIn::new("ets", "next_lookup", 2, next_lookup),
+    BuiltIn::new("ets", "prev_lookup", 2, previous_lookup),
+    BuiltIn::new("ets", "first", 1, first),
+    BuiltIn::new("ets", "last", 1, last),
+    BuiltIn::new("ets", "next", 2, next),
+    BuiltIn::new("ets", "prev", 2, previous),
+    BuiltIn::new("ets", "slot", 2, slot),
+    BuiltIn::new("ets", "safe_fixtable", 2, safe_fixtable),
+    BuiltIn::new("ets", "rename", 2, rename),
+    BuiltIn::new("ets", "whereis", 1, whereis),
+    BuiltIn::new("ets", "give_away", 3, give_away),
+    BuiltIn::new("ets", "setopts", 2, setopts),
+    BuiltIn::new("ets", "info", 1, ets_info::info_1),
+    BuiltIn::new("ets", "info", 2, ets_info::info_2),
+    BuiltIn::new("ets", "internal_request_all", 0, internal_request_all),
+    BuiltIn::new("ets", "internal_delete_all", 2, internal_delete_all),
 ];
 
-static END_OF_TABLE: Name = Name::new("$end_of_table");
-static NAMED_TABLE: Name = Name::new("named_table");
-static PUBLIC: Name = Name::new("public");
-static PROTECTED: Name = Name::new("protected");
-static KEYPOS: Name = Name::new("keypos");
-static HEIR: Name = Name::new("heir");
-static READ_CONCURRENCY: Name = Name::new("read_concurrency");
-static WRITE_CONCURRENCY: Name = Name::new("write_concurrency");
-static DECENTRALIZED_COUNTERS: Name = Name::new("decentralized_counters");
-static AUTO: Name = Name::new("auto");
-/// The key of an option of OTP's tests.
-pub static FIXED_LOCKS: Name = Name::new("debug_hash_fixed_number_of_locks");
-static PROTECTION: Name = Name::new("protection");
-
-/// The exception for a fault.
-pub fn raise(caller: &mut Caller<'_>, fault: Fault) -> Interrupt {
-    match fault.cause() {
-        Some(cause) => badarg_because(caller, atoms::ERL_STDLIB_ERRORS, name(cause)),
-        None => badarg(),
-    }
-}
+static END_OF_TABLE: LazyAtom = LazyAtom::new("$end_of_table");
+static NAMED_TABLE: LazyAtom = LazyAtom::new("named_table");
+static PUBLIC: LazyAtom = LazyAtom::new("public");
+static PROTECTED: LazyAtom = LazyAtom::new("protected");
+static KEYPOS: LazyAtom = LazyAtom::new("keypos");
+static HEIR: LazyAtom = LazyAtom::new("heir");
+static READ_CONCURRENCY: LazyAtom = LazyAtom::new("read_concurrency");
+static WRITE_CONCURRENCY: LazyAtom = LazyAtom::new("write_concurrency");
+static DECENTRALIZED_COUNTERS: LazyAtom = LazyAtom::new("decentralized_counters");
+static AUTO: LazyAtom = LazyAtom::new("auto");
+static PROTECTION: LazyAtom = LazyAtom::new("protection");
 
 /// `'$end_of_table'`
 pub fn end_of_table() -> Term {
@@ -83,14 +72,6 @@ pub fn end_of_table() -> Term {
 /// `badarg`: there is none, or it is not open to the caller
 pub fn table<'h>(caller: &mut Caller<'_>, term: &'h Term, access: Access) -> Result<Handle<'h>, Interrupt> {
     atoll_ets::find(term, caller.process.pid, access).map_err(|fault| raise(caller, fault))
-}
-
-fn boolean(term: Term) -> Option<bool> {
-    atoll_operations::guards::as_boolean(term)
-}
-
-fn elements(term: Term) -> Result<Vec<Term>, Exception> {
-    list::elements(term).ok_or(Exception::badarg())
 }
 
 /// The protection of this name.
@@ -124,16 +105,16 @@ fn option(options: &mut Options, heir: &mut Option<(Term, Term)>, option: Term) 
                 value.as_small().and_then(|value| usize::try_from(value).ok()).filter(|value| *value > 0)?;
         }
         Some(&[key, value]) if key == WRITE_CONCURRENCY.get() => {
-            options.write_concurrency = match boolean(value) {
+            options.write_concurrency = match as_boolean(value) {
                 Some(true) => WriteConcurrency::On,
                 Some(false) => WriteConcurrency::Off,
                 None if value == AUTO.get() => WriteConcurrency::Auto,
                 None => WriteConcurrency::Locks(locks(value)?),
             }
         }
-        Some(&[key, value]) if key == READ_CONCURRENCY.get() => options.read_concurrency = boolean(value)?,
+        Some(&[key, value]) if key == READ_CONCURRENCY.get() => options.read_concurrency = as_boolean(value)?,
         Some(&[key, value]) if key == DECENTRALIZED_COUNTERS.get() => {
-            options.decentralized_counters = Some(boolean(value)?);
+            options.decentralized_counters = Some(as_boolean(value)?);
         }
         Some(_) => *heir = heir_of(option)?,
     }
@@ -164,7 +145,7 @@ fn new(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     }
     let mut options = Options::default();
     let mut heir = None;
-    for one in elements(list)? {
+    for one in list::elements_or_badarg(list)? {
         option(&mut options, &mut heir, one).ok_or_else(badarg)?;
     }
     if let (WriteConcurrency::Locks(_), Kind::OrderedSet) = (options.write_concurrency, options.kind) {
@@ -210,7 +191,7 @@ fn internal_delete_all(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 const PORTION: usize = 1_000;
 
 fn kept_garbage(term: &Term) -> Option<&Mutex<Garbage>> {
-    term.magic_value()?.0.downcast_ref()
+    term.magic()
 }
 
 /// Frees a few rows at once, more of them in later time slices, and gives the result then.
@@ -221,8 +202,7 @@ fn free(caller: &mut Caller<'_>, mut garbage: Garbage, again: impl Fn(Term) -> V
         charge_rows(caller, garbage.rows());
         return Ok(result);
     }
-    let value = Arc::new(MagicValue(Box::new(Mutex::new(garbage))));
-    let garbage = caller.heap().magic_reference(ReferenceId::fresh().0, value);
+    let garbage = ReferenceId::of_value(caller.heap(), Mutex::new(garbage));
     Err(Interrupt::Again(again(garbage)))
 }
 
@@ -255,7 +235,7 @@ fn insert_rows(caller: &mut Caller<'_>, arguments: &[Term], only_new: bool) -> R
     let table = table(caller, &arguments[0], Access::Write)?;
     let rows = arguments[1];
     let result = if rows.is_list() {
-        let rows = elements(rows)?;
+        let rows = list::elements_or_badarg(rows)?;
         if !rows.iter().all(|row| table.accepts(*row)) {
             return Err(badarg());
         }
@@ -416,7 +396,7 @@ fn slot(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 fn safe_fixtable(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let table = table(caller, &arguments[0], Access::Read)?;
-    match boolean(arguments[1]).ok_or_else(badarg)? {
+    match as_boolean(arguments[1]).ok_or_else(badarg)? {
         true => table.fix(caller.process.pid).map_err(|fault| raise(caller, fault))?,
         false => table.release(caller.process.pid, false),
     }
@@ -449,7 +429,7 @@ fn give_away(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 fn setopts(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     table(caller, &arguments[0], Access::Write)?;
-    let options = if arguments[1].is_list() { elements(arguments[1])? } else { vec![arguments[1]] };
+    let options = if arguments[1].is_list() { list::elements_or_badarg(arguments[1])? } else { vec![arguments[1]] };
     let (mut heir, mut new_protection) = (None, None);
     for option in options {
         let twice = match option.tuple_elements() {
@@ -478,7 +458,7 @@ fn internal_request_all(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
     let system = System::get();
     for scheduler in 0..system.schedulers {
         let message = heap.tuple(&[request, if scheduler == 0 { tables } else { Term::NIL }]);
-        let fragment = architecture().send(Some(heap), message);
+        let fragment = architecture().send(heap, message);
         system.deliver_or_answer(pid, fragment);
     }
     Ok(request)

@@ -4,12 +4,15 @@ use std::sync::Arc;
 
 use atoll_ets::{Access, Fault, Kind, Known, Protection, Table, WriteConcurrency};
 use atoll_operations::Exception;
-use atoll_process::{Caller, Outcome, System};
+use atoll_process::{Caller, Outcome, System, badarg};
+use atoll_term::atoms::LazyAtom;
 use atoll_term::{Build, Term, atoms};
 
 use crate::binary_info::BinaryInfo;
-use crate::ets::{FIXED_LOCKS, raise};
-use crate::support::{atom, badarg};
+use crate::ets_faults::raise;
+
+/// The key of an option of OTP's tests.
+pub static FIXED_LOCKS: LazyAtom = LazyAtom::new("debug_hash_fixed_number_of_locks");
 
 /// What `ets:info/1` tells, in this order.
 const ITEMS: &[&str] = &[
@@ -65,7 +68,7 @@ fn item(caller: &mut Caller<'_>, table: &Arc<Table>, name: &str) -> Result<Optio
         "read_concurrency" => Term::boolean(shared && options.read_concurrency),
         "write_concurrency" => match options.write_concurrency {
             WriteConcurrency::On if shared => atoms::TRUE,
-            WriteConcurrency::Auto if shared => atom("auto")?,
+            WriteConcurrency::Auto if shared => atoms::atom("auto")?,
             WriteConcurrency::Locks(locks) if shared => {
                 caller.heap().tuple(&[FIXED_LOCKS.get(), Term::small(i64::from(locks))])
             }
@@ -84,8 +87,8 @@ fn item(caller: &mut Caller<'_>, table: &Arc<Table>, name: &str) -> Result<Optio
         },
         "keypos" => Term::small(options.position as i64),
         "protection" => match table.protection() {
-            Protection::Public => atom("public")?,
-            Protection::Protected => atom("protected")?,
+            Protection::Public => atoms::atom("public")?,
+            Protection::Protected => atoms::atom("protected")?,
             Protection::Private => atoms::PRIVATE,
         },
         "fixed" => Term::boolean(table.fixed().is_some()),
@@ -146,7 +149,7 @@ pub fn info_1(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
             Some(value) => value,
             None => item(caller, &table, name)?.ok_or_else(badarg)?,
         };
-        let key = atom(name)?;
+        let key = atoms::atom(name)?;
         pairs.push(caller.heap().tuple(&[key, value]));
     }
     Ok(caller.heap().list(pairs))

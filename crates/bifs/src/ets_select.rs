@@ -1,42 +1,40 @@
 //! `ets`: traversals with match specifications, and what else there is about these.
 
-use std::sync::Arc;
-
 use atoll_ets::match_spec::{Action, Compiled, Dialect, KeptProgram, Matcher, Object, compile};
 use atoll_ets::{Access, Cursor, Kind, Portion};
 use atoll_operations::{Exception, list};
-use atoll_process::{BuiltIn, Caller, Outcome, ReferenceId};
-use atoll_term::{Build, MagicValue, Term, atoms};
+use atoll_process::{BuiltIn, Caller, Outcome, ReferenceId, badarg};
+use atoll_term::atoms::{LazyAtom, known_atom};
+use atoll_term::{Build, Term, atoms};
 
-use crate::ets::{charge_rows, end_of_table, raise, table};
-use crate::process_support::{Name, name};
-use crate::support::{badarg, row};
+use crate::ets::{charge_rows, end_of_table, table};
+use crate::ets_faults::raise;
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    row("ets", "select", 1, go_on),
-    row("ets", "select", 2, select),
-    row("ets", "select", 3, select_portion),
-    row("ets", "select_reverse", 1, go_on),
-    row("ets", "select_reverse", 2, select_reverse),
-    row("ets", "select_reverse", 3, select_reverse_portion),
-    row("ets", "match", 1, go_on),
-    row("ets", "match", 2, match_variables),
-    row("ets", "match", 3, match_variables_portion),
-    row("ets", "match_object", 1, go_on),
-    row("ets", "match_object", 2, match_object),
-    row("ets", "match_object", 3, match_object_portion),
-    row("ets", "select_count", 2, select_count),
-    row("ets", "internal_select_delete", 2, select_delete),
-    row("ets", "select_replace", 2, select_replace),
-    row("ets", "match_spec_compile", 1, match_spec_compile),
-    row("ets", "match_spec_run_r", 3, match_spec_run_r),
-    row("ets", "is_compiled_ms", 1, is_compiled_ms),
-    row("erlang", "match_spec_test", 3, match_spec_test),
+    BuiltIn::new("ets", "select", 1, go_on),
+    BuiltIn::new("ets", "select", 2, select),
+    BuiltIn::new("ets", "select", 3, select_portion),
+    BuiltIn::new("ets", "select_reverse", 1, go_on),
+    BuiltIn::new("ets", "select_reverse", 2, select_reverse),
+    BuiltIn::new("ets", "select_reverse", 3, select_reverse_portion),
+    BuiltIn::new("ets", "match", 1, go_on),
+    BuiltIn::new("ets", "match", 2, match_variables),
+    BuiltIn::new("ets", "match", 3, match_variables_portion),
+    BuiltIn::new("ets", "match_object", 1, go_on),
+    BuiltIn::new("ets", "match_object", 2, match_object),
+    BuiltIn::new("ets", "match_object", 3, match_object_portion),
+    BuiltIn::new("ets", "select_count", 2, select_count),
+    BuiltIn::new("ets", "internal_select_delete", 2, select_delete),
+    BuiltIn::new("ets", "select_replace", 2, select_replace),
+    BuiltIn::new("ets", "match_spec_compile", 1, match_spec_compile),
+    BuiltIn::new("ets", "match_spec_run_r", 3, match_spec_run_r),
+    BuiltIn::new("ets", "is_compiled_ms", 1, is_compiled_ms),
+    BuiltIn::new("erlang", "match_spec_test", 3, match_spec_test),
 ];
 
-static ALL_VARIABLES: Name = Name::new("$$");
-static TABLE: Name = Name::new("table");
+static ALL_VARIABLES: LazyAtom = LazyAtom::new("$$");
+static TABLE: LazyAtom = LazyAtom::new("table");
 
 fn compiled(specification: Term) -> Result<Compiled, Exception> {
     compile(specification, Dialect::Table).map_err(|_| Exception::badarg())
@@ -192,14 +190,14 @@ fn go_on(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         _ => return Err(badarg()),
     };
     let limit = limit_of(limit)?;
-    let left_over = list::elements(left_over).ok_or_else(badarg)?;
+    let left_over = list::elements_or_badarg(left_over)?;
     let kept = kept(&program).ok_or_else(badarg)?;
     let traversal = Traversal { table: parts[0], is_ordered, backwards, limit, program };
     let mut portion = Portion { results: left_over, next: place, visited: 0 };
     if portion.results.len() < limit && place.is_some() {
         let mut matcher = Matcher::kept(kept, caller.process.pid);
         let wanted = limit - portion.results.len();
-        let more = table.select_portion(caller.heap(), kept.specification(), &mut matcher, backwards, place, wanted);
+        let more = table.select_portion(caller.heap(), *kept.specification(), &mut matcher, backwards, place, wanted);
         portion.results.extend(more.results);
         portion.next = more.next;
         portion.visited = more.visited;
@@ -245,11 +243,11 @@ fn select_replace(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 fn keep(caller: &mut Caller<'_>, specification: Term, compiled: Compiled) -> Term {
     let heap = caller.heap();
     let kept = KeptProgram::new(heap, specification, compiled);
-    heap.magic_reference(ReferenceId::fresh().0, Arc::new(MagicValue(Box::new(kept))))
+    ReferenceId::of_value(heap, kept)
 }
 
 fn kept(reference: &Term) -> Option<&KeptProgram> {
-    reference.magic_value()?.0.downcast_ref()
+    reference.magic()
 }
 
 fn match_spec_compile(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
@@ -268,7 +266,7 @@ fn is_compiled_ms(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 fn match_spec_run_r(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let &[terms, program, mut results] = arguments else { return Err(badarg()) };
     let kept = kept(&program).ok_or_else(badarg)?;
-    let terms = list::elements(terms).ok_or_else(badarg)?;
+    let terms = list::elements_or_badarg(terms)?;
     charge_rows(caller, terms.len());
     let mut matcher = Matcher::kept(kept, caller.process.pid);
     for term in terms {
@@ -315,7 +313,7 @@ fn match_spec_test(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
             Action::Message => result = *argument,
             Action::ReturnTrace => flags.push(atoms::RETURN_TRACE),
             Action::Silent | Action::EnableTrace | Action::DisableTrace | Action::Trace | Action::Display => {}
-            Action::ExceptionTrace => flags.push(name("exception_trace")),
+            Action::ExceptionTrace => flags.push(known_atom("exception_trace")),
         }
     }
     let flags = heap.list(flags);

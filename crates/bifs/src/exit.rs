@@ -2,34 +2,37 @@
 
 use std::sync::OnceLock;
 
+use atoll_distribution::Wished;
 use atoll_heap::architecture;
-use atoll_operations::{Class, Exception};
+use atoll_operations::guards::as_boolean;
+use atoll_operations::{Class, Exception, list};
 use atoll_platform::ending;
-use atoll_process::handle::{Fate, receive_signals};
-use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, Signal, System, signal};
+use atoll_process::remote::RemotePid;
+use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, Signal, System, badarg, signal};
+use atoll_term::atoms::known_atom;
 use atoll_term::{Build, Term, View, atoms};
 
-use crate::process_info::answer_request;
-use crate::process_support::{badarg, badopt, list_elements, name, text};
-use crate::spawn::boolean;
+use crate::errors::badopt;
+use crate::process_info::take_signals;
+use crate::texts::text;
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    BuiltIn { module: "erlang", name: "error", arity: 1, function: error_1 },
-    BuiltIn { module: "erlang", name: "error", arity: 2, function: error_2 },
-    BuiltIn { module: "erlang", name: "error", arity: 3, function: error_3 },
-    BuiltIn { module: "erlang", name: "nif_error", arity: 1, function: error_1 },
-    BuiltIn { module: "erlang", name: "nif_error", arity: 2, function: error_2 },
-    BuiltIn { module: "erlang", name: "exit", arity: 1, function: exit_1 },
-    BuiltIn { module: "erlang", name: "exit", arity: 2, function: exit_2 },
-    BuiltIn { module: "erlang", name: "exit_signal", arity: 2, function: exit_2 },
-    BuiltIn { module: "erlang", name: "exit", arity: 3, function: exit_3 },
-    BuiltIn { module: "erlang", name: "exit_signal", arity: 3, function: exit_3 },
-    BuiltIn { module: "erlang", name: "throw", arity: 1, function: throw },
-    BuiltIn { module: "erlang", name: "raise", arity: 3, function: raise },
-    BuiltIn { module: "erlang", name: "halt", arity: 0, function: halt_0 },
-    BuiltIn { module: "erlang", name: "halt", arity: 1, function: halt_1 },
-    BuiltIn { module: "erlang", name: "halt", arity: 2, function: halt_2 },
+    BuiltIn::new("erlang", "error", 1, error_1),
+    BuiltIn::new("erlang", "error", 2, error_2),
+    BuiltIn::new("erlang", "error", 3, error_3),
+    BuiltIn::new("erlang", "nif_error", 1, error_1),
+    BuiltIn::new("erlang", "nif_error", 2, error_2),
+    BuiltIn::new("erlang", "exit", 1, exit_1),
+    BuiltIn::new("erlang", "exit", 2, exit_2),
+    BuiltIn::new("erlang", "exit_signal", 2, exit_2),
+    BuiltIn::new("erlang", "exit", 3, exit_3),
+    BuiltIn::new("erlang", "exit_signal", 3, exit_3),
+    BuiltIn::new("erlang", "throw", 1, throw),
+    BuiltIn::new("erlang", "raise", 3, raise),
+    BuiltIn::new("erlang", "halt", 0, halt_0),
+    BuiltIn::new("erlang", "halt", 1, halt_1),
+    BuiltIn::new("erlang", "halt", 2, halt_2),
 ];
 
 static HALT: OnceLock<fn(i32)> = OnceLock::new();
@@ -65,7 +68,7 @@ fn error_2(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 fn error_3(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let mut exception = Exception { arguments: given(arguments[1]), ..Exception::error(arguments[0]) };
     // What is no such option is ignored, as in OTP.
-    for option in list_elements(arguments[2]).unwrap_or_default() {
+    for option in list::elements(arguments[2]).unwrap_or_default() {
         if let Some(&[atoms::ERROR_INFO, info]) = option.tuple_elements()
             && info.is_map()
         {
@@ -90,7 +93,7 @@ fn throw(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 /// `raise(Class, Reason, Trace)`: gives `badarg` back when class or trace are none.
 fn raise(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let &[class, reason, trace] = arguments else { return Ok(atoms::BADARG) };
-    let (Some(class), Some(entries)) = (Class::from_atom(class), list_elements(trace)) else {
+    let (Some(class), Some(entries)) = (Class::from_atom(class), list::elements(trace)) else {
         return Ok(atoms::BADARG);
     };
     let Some(has_place) = entries.iter().map(|entry| has_place(*entry)).collect::<Option<Vec<bool>>>() else {
@@ -103,7 +106,7 @@ fn raise(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 /// Whether an entry of a trace says where it is: `{Module, Function, ArityOrArguments, Place}` or
 /// `{Fun, Arguments, Place}`, or these without their places. `None` if it is neither.
 fn has_place(entry: Term) -> Option<bool> {
-    let is_place = |place: Term| list_elements(place).is_some();
+    let is_place = |place: Term| list::elements(place).is_some();
     match entry.tuple_elements()? {
         [fun, _] if fun.is_fun() => Some(false),
         [fun, _, place] if fun.is_fun() => is_place(*place).then_some(true),
@@ -127,28 +130,27 @@ fn with_places(caller: &mut Caller<'_>, entries: &[Term], has_place: &[bool]) ->
     heap.list(completed)
 }
 
-/// Acts on the signals that have arrived at the running process, so that those it sent itself have had their effect.
-pub fn take_signals(caller: &mut Caller<'_>) -> Result<(), Interrupt> {
-    match receive_signals(caller.process, caller.own, &mut answer_request) {
-        Fate::Lives => Ok(()),
-        Fate::Dies(reason) => Err(Interrupt::Exit(reason)),
-    }
-}
-
 /// `exit(PidOrPort, Reason)`
 fn exit_2(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let &[target, reason] = arguments else { return Err(badarg()) };
     if !target.is_local_pid() && !target.is_local_port() {
         return match target.view() {
-            // That node does not exist.
-            View::External(_) if target.is_pid() || target.is_port() => Ok(atoms::TRUE),
+            View::External(external) if target.is_pid() || target.is_port() => {
+                // One of an earlier run of this node is of nobody.
+                let other = RemotePid::of(target).filter(|_| external.node != crate::node::this());
+                let Some(other) = other else { return Ok(atoms::TRUE) };
+                match atoll_distribution::exit_signal(caller.process.pid, caller.own, other, reason) {
+                    Wished::Busy => Err(Interrupt::Yield(atoms::TRUE)),
+                    _ => Ok(atoms::TRUE),
+                }
+            }
             _ => Err(badarg()),
         };
     }
     let from = caller.process.pid;
     let heap = caller.heap();
     let message = heap.tuple(&[atoms::EXIT_UPPER, from, reason]);
-    let fragment = architecture().send(Some(heap), message);
+    let fragment = architecture().send(heap, message);
     System::get().deliver_or_answer(target, signal::attach(fragment, Signal::Exit { from }));
     if target == from {
         take_signals(caller)?;
@@ -162,9 +164,10 @@ fn exit_3(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     exit_2(caller, &arguments[..2])
 }
 
-/// Options of signals: `priority` alone. It has no effect on who has not asked for it, and nobody here can.
+/// Checks the options of a signal: `priority` alone. It would have an effect only on a process that asked for priority
+/// messages, which no process can do here.
 pub fn only_priority(caller: &mut Caller<'_>, options: Term) -> Result<(), Interrupt> {
-    let known = list_elements(options).is_some_and(|options| options.iter().all(|one| *one == atoms::PRIORITY));
+    let known = list::elements(options).is_some_and(|options| options.iter().all(|one| *one == atoms::PRIORITY));
     if known { Ok(()) } else { Err(badopt(caller)) }
 }
 
@@ -182,10 +185,10 @@ const LONGEST_SLOGAN: usize = 1_023;
 /// `halt(Status | abort | Slogan, [{flush, Bool}])`
 fn halt_2(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let mut flush = true;
-    let Some(options) = list_elements(arguments[1]) else { return Err(badopt(caller)) };
+    let Some(options) = list::elements(arguments[1]) else { return Err(badopt(caller)) };
     for option in options {
         match option.tuple_elements() {
-            Some(&[atoms::FLUSH, value]) if boolean(value).is_some() => flush = value == atoms::TRUE,
+            Some(&[atoms::FLUSH, value]) if as_boolean(value).is_some() => flush = value == atoms::TRUE,
             _ => return Err(badopt(caller)),
         }
     }
@@ -194,7 +197,7 @@ fn halt_2(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         let code = (code & 0xff) as i32;
         if flush { halt(code) } else { ending::leave(code) }
     }
-    if status == name("abort") {
+    if status == known_atom("abort") {
         ending::abort()
     }
     let slogan = status.is_list().then(|| text(status)).flatten().ok_or_else(badarg)?;

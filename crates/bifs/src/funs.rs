@@ -2,25 +2,24 @@
 
 use atoll_code::registry;
 use atoll_operations::Exception;
-use atoll_process::{BuiltIn, Caller, Outcome};
+use atoll_process::{BuiltIn, Caller, Outcome, badarg};
 use atoll_term::{Build, Term, View, atoms, text};
 
-use crate::support::{badarg, row};
-use crate::system_info::release_number;
+use atoll_process::release::release_number;
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    row("erlang", "fun_info", 2, fun_info),
-    row("erlang", "fun_info_mfa", 1, fun_info_mfa),
-    row("erlang", "fun_to_list", 1, fun_to_list),
-    row("erlang", "make_fun", 3, make_fun),
-    row("erlang", "is_builtin", 3, is_builtin),
+    BuiltIn::new("erlang", "fun_info", 2, fun_info),
+    BuiltIn::new("erlang", "fun_info_mfa", 1, fun_info_mfa),
+    BuiltIn::new("erlang", "fun_to_list", 1, fun_to_list),
+    BuiltIn::new("erlang", "make_fun", 3, make_fun),
+    BuiltIn::new("erlang", "is_builtin", 3, is_builtin),
 ];
 
-/// `{Item, Value}`
 /// The first release in which all funs say that the first process made them.
 const WITHOUT_CREATOR: u32 = 27;
 
+/// `{Item, Value}`
 fn fun_info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let [fun, item] = *arguments else { return Err(badarg()) };
     let heap = caller.heap();

@@ -2,28 +2,28 @@
 
 use adler2::Adler32;
 use atoll_operations::{Exception, iolist};
-use atoll_process::{BuiltIn, Caller, Outcome};
+use atoll_process::{BuiltIn, Caller, Outcome, badarg};
 use atoll_term::{Build, Term, hash};
 use md5::digest::common::hazmat::{SerializableState, SerializedState};
 use md5::{Digest, Md5};
 
-use crate::support::{badarg, charge_bytes, row};
+use crate::charging::charge_bytes;
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    row("erlang", "phash", 2, phash),
-    row("erlang", "phash2", 1, phash2),
-    row("erlang", "phash2", 2, phash2_range),
-    row("erlang", "md5", 1, md5),
-    row("erlang", "md5_init", 0, md5_init),
-    row("erlang", "md5_update", 2, md5_update),
-    row("erlang", "md5_final", 1, md5_final),
-    row("erlang", "crc32", 1, crc32),
-    row("erlang", "crc32", 2, crc32_from),
-    row("erlang", "crc32_combine", 3, crc32_combine),
-    row("erlang", "adler32", 1, adler32),
-    row("erlang", "adler32", 2, adler32_from),
-    row("erlang", "adler32_combine", 3, adler32_combine),
+    BuiltIn::new("erlang", "phash", 2, phash),
+    BuiltIn::new("erlang", "phash2", 1, phash2),
+    BuiltIn::new("erlang", "phash2", 2, phash2_range),
+    BuiltIn::new("erlang", "md5", 1, md5),
+    BuiltIn::new("erlang", "md5_init", 0, md5_init),
+    BuiltIn::new("erlang", "md5_update", 2, md5_update),
+    BuiltIn::new("erlang", "md5_final", 1, md5_final),
+    BuiltIn::new("erlang", "crc32", 1, crc32),
+    BuiltIn::new("erlang", "crc32", 2, crc32_from),
+    BuiltIn::new("erlang", "crc32_combine", 3, crc32_combine),
+    BuiltIn::new("erlang", "adler32", 1, adler32),
+    BuiltIn::new("erlang", "adler32", 2, adler32_from),
+    BuiltIn::new("erlang", "adler32_combine", 3, adler32_combine),
 ];
 
 /// Largest range of a hash: 2^32.

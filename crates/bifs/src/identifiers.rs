@@ -1,18 +1,18 @@
 //! Pids, ports and references as text and back.
 
-use atoll_process::{BuiltIn, Caller, Outcome, System};
+use atoll_process::{BuiltIn, Caller, Outcome, System, badarg};
 use atoll_term::{Build, PID_NUMBER_BITS, Term, text};
 
-use crate::support::{badarg, byte_list, row};
+use crate::texts::byte_list;
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    row("erlang", "pid_to_list", 1, pid_to_list),
-    row("erlang", "port_to_list", 1, port_to_list),
-    row("erlang", "ref_to_list", 1, ref_to_list),
-    row("erlang", "list_to_pid", 1, list_to_pid),
-    row("erlang", "list_to_port", 1, list_to_port),
-    row("erlang", "list_to_ref", 1, list_to_ref),
+    BuiltIn::new("erlang", "pid_to_list", 1, pid_to_list),
+    BuiltIn::new("erlang", "port_to_list", 1, port_to_list),
+    BuiltIn::new("erlang", "ref_to_list", 1, ref_to_list),
+    BuiltIn::new("erlang", "list_to_pid", 1, list_to_pid),
+    BuiltIn::new("erlang", "list_to_port", 1, list_to_port),
+    BuiltIn::new("erlang", "list_to_ref", 1, list_to_ref),
 ];
 
 fn to_list(caller: &mut Caller<'_>, term: Term, is_one: bool) -> Outcome {

@@ -2,36 +2,34 @@
 //! machine answers as a runtime without them: `cover` then counts in instrumented code, and `erl_debugger` is not
 //! supported.
 
-use atoll_process::{BuiltIn, Caller, Outcome};
+use atoll_process::{BuiltIn, Caller, Outcome, badarg};
 use atoll_term::{Term, atoms};
-
-use crate::support::{badarg, row};
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    row("code", "coverage_support", 0, no),
-    row("code", "get_coverage", 2, not_counted),
-    row("code", "get_coverage_mode", 0, none),
-    row("code", "get_coverage_mode", 1, none_of_module),
-    row("code", "reset_coverage", 1, not_counted),
-    row("code", "set_coverage_mode", 1, not_counted),
-    row("code", "get_debug_info", 1, none_of_module),
-    row("erl_debugger", "breakpoint", 3, undefined),
-    row("erl_debugger", "breakpoints", 1, undefined),
-    row("erl_debugger", "breakpoints", 3, undefined),
-    row("erl_debugger", "instrumentations", 0, undefined),
-    row("erl_debugger", "peek_stack_frame_slot", 4, undefined),
-    row("erl_debugger", "peek_xreg", 3, undefined),
-    row("erl_debugger", "register", 1, undefined),
-    row("erl_debugger", "stack_frames", 2, undefined),
-    row("erl_debugger", "supported", 0, no),
-    row("erl_debugger", "toggle_instrumentations", 1, undefined),
-    row("erl_debugger", "unregister", 2, undefined),
-    row("erl_debugger", "whereis", 0, undefined),
-    row("erl_debugger", "xregs_count", 1, undefined),
-    row("erts_internal", "notify_breakpoint_hit", 3, undefined),
-    row("erts_trace_cleaner", "check", 0, no),
-    row("erts_trace_cleaner", "send_trace_clean_signal", 1, no),
+    BuiltIn::new("code", "coverage_support", 0, no),
+    BuiltIn::new("code", "get_coverage", 2, not_counted),
+    BuiltIn::new("code", "get_coverage_mode", 0, none),
+    BuiltIn::new("code", "get_coverage_mode", 1, none_of_module),
+    BuiltIn::new("code", "reset_coverage", 1, not_counted),
+    BuiltIn::new("code", "set_coverage_mode", 1, not_counted),
+    BuiltIn::new("code", "get_debug_info", 1, none_of_module),
+    BuiltIn::new("erl_debugger", "breakpoint", 3, undefined),
+    BuiltIn::new("erl_debugger", "breakpoints", 1, undefined),
+    BuiltIn::new("erl_debugger", "breakpoints", 3, undefined),
+    BuiltIn::new("erl_debugger", "instrumentations", 0, undefined),
+    BuiltIn::new("erl_debugger", "peek_stack_frame_slot", 4, undefined),
+    BuiltIn::new("erl_debugger", "peek_xreg", 3, undefined),
+    BuiltIn::new("erl_debugger", "register", 1, undefined),
+    BuiltIn::new("erl_debugger", "stack_frames", 2, undefined),
+    BuiltIn::new("erl_debugger", "supported", 0, no),
+    BuiltIn::new("erl_debugger", "toggle_instrumentations", 1, undefined),
+    BuiltIn::new("erl_debugger", "unregister", 2, undefined),
+    BuiltIn::new("erl_debugger", "whereis", 0, undefined),
+    BuiltIn::new("erl_debugger", "xregs_count", 1, undefined),
+    BuiltIn::new("erts_internal", "notify_breakpoint_hit", 3, undefined),
+    BuiltIn::new("erts_trace_cleaner", "check", 0, no),
+    BuiltIn::new("erts_trace_cleaner", "send_trace_clean_signal", 1, no),
 ];
 
 fn no(_: &mut Caller<'_>, _: &[Term]) -> Outcome {

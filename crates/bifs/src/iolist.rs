@@ -1,23 +1,23 @@
 //! I/O lists, and binaries and bitstrings to lists and back.
 
 use atoll_operations::{Exception, bit_part, iolist};
-use atoll_process::{BuiltIn, Caller, Outcome};
+use atoll_process::{BuiltIn, Caller, Outcome, badarg};
 use atoll_term::{Build, Term, View};
 
-use crate::support::{badarg, charge_bytes, row};
+use crate::charging::charge_bytes;
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    row("erlang", "iolist_to_binary", 1, iolist_to_binary),
-    row("erlang", "iolist_size", 1, iolist_size),
-    row("erlang", "iolist_to_iovec", 1, iolist_to_iovec),
-    row("erlang", "list_to_binary", 1, list_to_binary),
-    row("binary", "list_to_bin", 1, list_to_binary),
-    row("erlang", "list_to_bitstring", 1, list_to_bitstring),
-    row("erlang", "binary_to_list", 1, binary_to_list),
-    row("erlang", "binary_to_list", 3, binary_part_to_list),
-    row("erlang", "bitstring_to_list", 1, bitstring_to_list),
-    row("erlang", "split_binary", 2, split_binary),
+    BuiltIn::new("erlang", "iolist_to_binary", 1, iolist_to_binary),
+    BuiltIn::new("erlang", "iolist_size", 1, iolist_size),
+    BuiltIn::new("erlang", "iolist_to_iovec", 1, iolist_to_iovec),
+    BuiltIn::new("erlang", "list_to_binary", 1, list_to_binary),
+    BuiltIn::new("binary", "list_to_bin", 1, list_to_binary),
+    BuiltIn::new("erlang", "list_to_bitstring", 1, list_to_bitstring),
+    BuiltIn::new("erlang", "binary_to_list", 1, binary_to_list),
+    BuiltIn::new("erlang", "binary_to_list", 3, binary_part_to_list),
+    BuiltIn::new("erlang", "bitstring_to_list", 1, bitstring_to_list),
+    BuiltIn::new("erlang", "split_binary", 2, split_binary),
 ];
 
 /// Charges for a result that is a bitstring.

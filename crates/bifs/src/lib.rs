@@ -6,12 +6,13 @@ use std::sync::OnceLock;
 
 use atoll_process::BuiltIn;
 
-mod atoll_heap;
+mod arguments;
 mod atomics;
 mod binary;
 mod binary_info;
 mod binary_search;
 mod calendar;
+mod charging;
 mod code;
 mod convert;
 mod copy;
@@ -19,13 +20,19 @@ mod counters;
 mod debug;
 mod dictionary;
 mod display;
+mod dist_ctrl;
+mod errors;
 mod erts_internal;
+mod heap_figures;
+mod trace_points;
 
 mod ets;
+mod ets_faults;
 mod ets_info;
 mod ets_select;
 mod exit;
 mod guards;
+mod heap_settings;
 
 mod etf;
 mod funs;
@@ -38,15 +45,17 @@ mod link;
 mod lists;
 mod maps;
 mod math;
+mod memory_and_statistics;
 mod monitor;
 mod node;
+mod old_code;
 mod os;
 mod otp;
 mod packets;
+mod part;
 mod persistent_term;
 mod process_flag;
 mod process_info;
-mod process_support;
 mod re;
 mod re_options;
 mod re_pattern;
@@ -55,18 +64,21 @@ mod registry;
 mod send;
 mod seq_trace;
 mod spawn;
-mod statistics;
-mod support;
+mod spawn_elsewhere;
 mod system_info;
 mod system_monitor;
 mod system_profile;
+mod tail_calls;
+mod texts;
 mod time;
 mod timers;
 mod trace;
 mod trace_call;
 mod trace_events;
+mod trace_flags;
 mod trace_pattern;
 mod trace_time;
+mod tracers;
 mod tuples;
 mod unicode;
 mod watching;
@@ -75,19 +87,22 @@ pub use code::{PRE_LOADED, purge_now};
 pub use display::install_print;
 pub use erts_internal::install_native_modules;
 pub use exit::{halt, install_halt};
+pub use heap_settings::default_heap;
+pub use memory_and_statistics::memory_by_type as memory;
 pub use os::install_set_signal;
 pub use otp::{OtpFunction, missing_from, otp_functions};
+pub use part::{Part, enter};
 pub use persistent_term::put as put_persistent_term;
 pub use process_info::answer_request;
-pub use spawn::{TooMany, default_heap, default_options, install_default_heap, report_too_many};
-pub use statistics::{memory_by_type as memory, start_time};
-pub use system_info::{Release, install_release, release_number, set_printable_unicode, set_warning_map};
+pub use spawn::{TooMany, default_options, report_too_many, spawn_options};
+pub use system_info::{set_printable_unicode, set_warning_map};
+pub use time::system_nanoseconds;
 pub use trace_call::{called, caught, raised, returned};
 pub use trace_time::scheduled;
 
 /// The tables of all areas.
 const AREAS: &[&[BuiltIn]] = &[
-    atoll_heap::BUILT_INS,
+    heap_figures::BUILT_INS,
     atomics::BUILT_INS,
     counters::BUILT_INS,
     binary::BUILT_INS,
@@ -98,6 +113,7 @@ const AREAS: &[&[BuiltIn]] = &[
     debug::BUILT_INS,
     dictionary::BUILT_INS,
     display::BUILT_INS,
+    dist_ctrl::BUILT_INS,
     erts_internal::BUILT_INS,
     etf::BUILT_INS,
     ets::BUILT_INS,
@@ -127,7 +143,8 @@ const AREAS: &[&[BuiltIn]] = &[
     send::BUILT_INS,
     seq_trace::BUILT_INS,
     spawn::BUILT_INS,
-    statistics::BUILT_INS,
+    memory_and_statistics::BUILT_INS,
+    spawn_elsewhere::BUILT_INS,
     system_monitor::BUILT_INS,
     system_profile::BUILT_INS,
     system_info::BUILT_INS,

@@ -1,21 +1,20 @@
 //! Links.
 
-use std::ptr::NonNull;
-
-use atoll_heap::{Fragment, architecture};
+use atoll_distribution::Wished;
+use atoll_heap::{Message, architecture};
 use atoll_operations::Exception;
-use atoll_process::sequence::Mark;
-use atoll_process::{BuiltIn, Caller, Outcome, Signal, System, signal, tracing};
+use atoll_process::remote::RemotePid;
+use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, Signal, System, badarg, remote, signal, tracing};
 use atoll_term::{Build, Term, View, atoms};
 
-use crate::exit::{only_priority, take_signals};
-use crate::process_support::badarg;
+use crate::exit::only_priority;
+use crate::process_info::take_signals;
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    BuiltIn { module: "erlang", name: "link", arity: 1, function: link },
-    BuiltIn { module: "erlang", name: "link", arity: 2, function: link_2 },
-    BuiltIn { module: "erlang", name: "unlink", arity: 1, function: unlink },
+    BuiltIn::new("erlang", "link", 1, link),
+    BuiltIn::new("erlang", "link", 2, link_2),
+    BuiltIn::new("erlang", "unlink", 1, unlink),
 ];
 
 fn link(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
@@ -39,8 +38,20 @@ fn link(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
                 return no_such(caller, target, signal);
             }
         }
-        // Nobody is connected.
-        View::External(_) if target.is_pid() => missing(caller, target, atoms::NOCONNECTION),
+        View::External(external) if target.is_pid() && external.node == crate::node::this() => {
+            missing(caller, target, atoms::NOPROC);
+        }
+        View::External(_) if target.is_pid() => {
+            let Some(other) = RemotePid::of(target) else { return Err(badarg()) };
+            if caller.own.flags.traced {
+                tracing::event(me, caller.own, tracing::PROCS, "link", &[target]);
+            }
+            match atoll_distribution::link(me, caller.own, other) {
+                Wished::Done => {}
+                Wished::Busy => return Err(Interrupt::Yield(atoms::TRUE)),
+                Wished::NoConnection => missing(caller, target, atoms::NOCONNECTION),
+            }
+        }
         _ => return Err(badarg()),
     }
     if !caller.own.flags.trap_exit && !caller.process.inbox.is_empty() {
@@ -60,23 +71,21 @@ fn is_open(port: Term) -> bool {
 }
 
 /// Who traps exits learns by a signal that there is nothing to link to, others by an error.
-fn no_such(caller: &mut Caller<'_>, target: Term, signal: NonNull<Fragment>) -> Outcome {
+fn no_such(caller: &mut Caller<'_>, target: Term, signal: Message) -> Outcome {
     if caller.own.flags.trap_exit {
         System::get().answer_for_missing(target, signal);
         return Ok(atoms::TRUE);
     }
     caller.own.rare().links.retain(|linked| *linked != target);
-    signal::discard(signal);
     Err(Exception::error(atoms::NOPROC).into())
 }
 
 /// The exit signal of something that cannot be linked to.
 fn missing(caller: &mut Caller<'_>, target: Term, reason: Term) {
-    caller.own.rare().links.push(target);
     let heap = caller.heap();
     let message = heap.tuple(&[atoms::EXIT_UPPER, target, reason]);
-    let fragment = architecture().send(Some(heap), message);
-    let exit = signal::attach(fragment, Signal::LinkExit { from: target, mark: Mark::Neutral });
+    let fragment = architecture().send(heap, message);
+    let exit = signal::attach(fragment, Signal::Exit { from: Term::NONE });
     System::get().deliver_or_answer(caller.process.pid, exit);
 }
 
@@ -96,7 +105,16 @@ fn unlink(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
             }
             Ok(atoms::TRUE)
         }
-        View::External(_) if target.is_pid() || target.is_port() => Ok(atoms::TRUE),
+        View::External(_) if target.is_pid() || target.is_port() => {
+            if let Some(other) = RemotePid::of(target) {
+                let from = caller.process.pid;
+                if caller.own.flags.traced {
+                    tracing::event(from, caller.own, tracing::PROCS, "unlink", &[target]);
+                }
+                remote::unlink(from, caller.own, other);
+            }
+            Ok(atoms::TRUE)
+        }
         _ => Err(badarg()),
     }
 }

@@ -1,22 +1,22 @@
 //! Lists: `lists` and the operators `++` and `--`.
 
 use atoll_operations::{Exception, list};
-use atoll_process::{BuiltIn, Caller, Outcome};
+use atoll_process::{BuiltIn, Caller, Outcome, badarg};
 use atoll_term::{Build, Term, atoms, equal, exactly_equal};
 
-use crate::support::{badarg, charge_elements, elements, row};
+use crate::charging::charge_elements;
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    row("lists", "reverse", 2, reverse),
-    row("lists", "member", 2, member),
-    row("lists", "keyfind", 3, keyfind),
-    row("lists", "keymember", 3, keymember),
-    row("lists", "keysearch", 3, keysearch),
-    row("erlang", "++", 2, append),
-    row("erlang", "append", 2, append),
-    row("erlang", "--", 2, subtract),
-    row("erlang", "subtract", 2, subtract),
+    BuiltIn::new("lists", "reverse", 2, reverse),
+    BuiltIn::new("lists", "member", 2, member),
+    BuiltIn::new("lists", "keyfind", 3, keyfind),
+    BuiltIn::new("lists", "keymember", 3, keymember),
+    BuiltIn::new("lists", "keysearch", 3, keysearch),
+    BuiltIn::new("erlang", "++", 2, append),
+    BuiltIn::new("erlang", "append", 2, append),
+    BuiltIn::new("erlang", "--", 2, subtract),
+    BuiltIn::new("erlang", "subtract", 2, subtract),
 ];
 
 fn reverse(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
@@ -80,7 +80,7 @@ fn append(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     if left.is_nil() {
         return Ok(right);
     }
-    let elements = elements(left)?;
+    let elements = list::elements_or_badarg(left)?;
     if right.is_nil() {
         return Ok(left);
     }

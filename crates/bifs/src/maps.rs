@@ -1,27 +1,27 @@
 //! Maps.
 
-use atoll_operations::{Exception, guards};
-use atoll_process::{BuiltIn, Caller, Interrupt, Outcome};
+use atoll_operations::{Exception, guards, list};
+use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, badarg};
 use atoll_term::map::{self, NextForm};
 use atoll_term::{Build, Term, atoms};
 
-use crate::support::{badarg, charge_elements, elements, row};
+use crate::charging::charge_elements;
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    row("maps", "find", 2, find),
-    row("maps", "get", 2, get),
-    row("maps", "from_list", 1, from_list),
-    row("maps", "from_keys", 2, from_keys),
-    row("maps", "is_key", 2, is_key),
-    row("maps", "keys", 1, keys),
-    row("maps", "values", 1, values),
-    row("maps", "merge", 2, merge),
-    row("maps", "put", 3, put),
-    row("maps", "remove", 2, remove),
-    row("maps", "take", 2, take),
-    row("maps", "update", 3, update),
-    row("erts_internal", "map_next", 3, map_next),
+    BuiltIn::new("maps", "find", 2, find),
+    BuiltIn::new("maps", "get", 2, get),
+    BuiltIn::new("maps", "from_list", 1, from_list),
+    BuiltIn::new("maps", "from_keys", 2, from_keys),
+    BuiltIn::new("maps", "is_key", 2, is_key),
+    BuiltIn::new("maps", "keys", 1, keys),
+    BuiltIn::new("maps", "values", 1, values),
+    BuiltIn::new("maps", "merge", 2, merge),
+    BuiltIn::new("maps", "put", 3, put),
+    BuiltIn::new("maps", "remove", 2, remove),
+    BuiltIn::new("maps", "take", 2, take),
+    BuiltIn::new("maps", "update", 3, update),
+    BuiltIn::new("erts_internal", "map_next", 3, map_next),
 ];
 
 fn badmap(caller: &mut Caller<'_>, term: Term) -> Interrupt {
@@ -48,7 +48,7 @@ fn is_key(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 fn from_list(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let pairs = elements(arguments[0])?
+    let pairs = list::elements_or_badarg(arguments[0])?
         .into_iter()
         .map(|element| match element.tuple_elements() {
             Some([key, value]) => Ok((*key, *value)),
@@ -60,7 +60,8 @@ fn from_list(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 fn from_keys(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let value = arguments[1];
-    let pairs: Vec<(Term, Term)> = elements(arguments[0])?.into_iter().map(|key| (key, value)).collect();
+    let pairs: Vec<(Term, Term)> =
+        list::elements_or_badarg(arguments[0])?.into_iter().map(|key| (key, value)).collect();
     Ok(of_pairs(caller, &pairs))
 }
 

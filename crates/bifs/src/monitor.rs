@@ -1,22 +1,28 @@
 //! Monitors and aliases.
 
+use atoll_distribution::Wished;
+use atoll_operations::list;
 use atoll_process::handle::{demonitor, take_matching};
-use atoll_process::{AliasKind, BuiltIn, Caller, Outcome, OutgoingMonitor, ReferenceId, Signal, System, signal};
+use atoll_process::remote::{RemotePid, RemoteTarget};
+use atoll_process::{
+    AliasKind, BuiltIn, Caller, Interrupt, Outcome, OutgoingMonitor, ReferenceId, Signal, System, badarg, signal,
+};
+use atoll_term::atoms::known_atom;
 use atoll_term::{ExternalKind, Term, View, atoms};
 
-use crate::exit::take_signals;
+use crate::errors::{badopt, error_with_cause};
 use crate::node;
-use crate::process_support::{badarg, badopt, error_with_cause, list_elements, name};
+use crate::process_info::take_signals;
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    BuiltIn { module: "erlang", name: "monitor", arity: 2, function: monitor_2 },
-    BuiltIn { module: "erlang", name: "monitor", arity: 3, function: monitor_3 },
-    BuiltIn { module: "erlang", name: "demonitor", arity: 1, function: demonitor_1 },
-    BuiltIn { module: "erlang", name: "demonitor", arity: 2, function: demonitor_2 },
-    BuiltIn { module: "erlang", name: "alias", arity: 0, function: alias_0 },
-    BuiltIn { module: "erlang", name: "alias", arity: 1, function: alias_1 },
-    BuiltIn { module: "erlang", name: "unalias", arity: 1, function: unalias },
+    BuiltIn::new("erlang", "monitor", 2, monitor_2),
+    BuiltIn::new("erlang", "monitor", 3, monitor_3),
+    BuiltIn::new("erlang", "demonitor", 1, demonitor_1),
+    BuiltIn::new("erlang", "demonitor", 2, demonitor_2),
+    BuiltIn::new("erlang", "alias", 0, alias_0),
+    BuiltIn::new("erlang", "alias", 1, alias_1),
+    BuiltIn::new("erlang", "unalias", 1, unalias),
 ];
 
 /// The value of the option `alias` of a monitor.
@@ -37,10 +43,10 @@ struct Options {
 
 fn read_options(list: Term) -> Option<Options> {
     let mut options = Options::default();
-    for option in list_elements(list)? {
+    for option in list::elements(list)? {
         match *option.tuple_elements()? {
             [atoms::ALIAS, kind] => options.alias = Some(alias_kind(kind)?),
-            [tag, value] if tag == name("tag") => options.tag = Some(value),
+            [tag, value] if tag == known_atom("tag") => options.tag = Some(value),
             _ => return None,
         }
     }
@@ -74,11 +80,11 @@ fn monitor(caller: &mut Caller<'_>, kind: Term, target: Term, options: Options) 
             _ => Err(badarg()),
         },
         // The offset never changes: the machine's time does not warp.
-        atoms::TIME_OFFSET if target == name("clock_service") => {
+        atoms::TIME_OFFSET if target == known_atom("clock_service") => {
             let reference = start(caller, Term::NONE, Term::NONE, &options);
             Ok(term_of(caller, reference, &options))
         }
-        _ => Err(error_with_cause(caller, atoms::BADARG, name("badtype"))),
+        _ => Err(error_with_cause(caller, atoms::BADARG, known_atom("badtype"))),
     }
 }
 
@@ -113,7 +119,7 @@ fn monitor_process(caller: &mut Caller<'_>, target: Term, options: Options) -> O
     };
     let me = caller.process.pid;
     if pid == me {
-        // Nobody learns of it: when this process ends, so does the monitor.
+        // A monitor of oneself sends nothing: it ends with the process.
         return Ok(term_of(caller, ReferenceId::fresh(), &options));
     }
     let reference = start(caller, pid, named, &options);
@@ -122,17 +128,29 @@ fn monitor_process(caller: &mut Caller<'_>, target: Term, options: Options) -> O
     Ok(term_of(caller, reference, &options))
 }
 
-/// A process of another node, which is down; without a name, this one does not know of other nodes' names.
+/// A process of another node. Without a name, this one does not know of other nodes' names.
 fn elsewhere(caller: &mut Caller<'_>, target: Term, options: &Options) -> Outcome {
     if !target.is_pid() && !node::has_name() {
         return Err(badarg());
     }
     let reference = start(caller, Term::NONE, Term::NONE, options);
+    let other = match (RemotePid::of(target), target.tuple_elements()) {
+        (Some(pid), _) => RemoteTarget::Pid(pid),
+        (None, Some(&[name, node])) => RemoteTarget::Name { name, node },
+        _ => return Err(badarg()),
+    };
     // A pid of this node from an earlier run is of nobody.
-    let was_here = matches!(target.view(), View::External(pid) if pid.node == node::this());
-    let reason = if was_here { atoms::NOPROC } else { atoms::NOCONNECTION };
-    missing(caller, reference, atoms::PROCESS, target, reason);
-    Ok(term_of(caller, reference, options))
+    if other.node() == node::this() {
+        missing(caller, reference, atoms::PROCESS, target, atoms::NOPROC);
+        return Ok(term_of(caller, reference, options));
+    }
+    let term = term_of(caller, reference, options);
+    match atoll_distribution::monitor(caller.process.pid, caller.own, reference, other) {
+        Wished::Done => {}
+        Wished::Busy => return Err(Interrupt::Yield(term)),
+        Wished::NoConnection => missing(caller, reference, atoms::PROCESS, target, atoms::NOCONNECTION),
+    }
+    Ok(term)
 }
 
 /// Notes a monitor with this process.
@@ -166,7 +184,7 @@ fn missing(caller: &mut Caller<'_>, reference: ReferenceId, kind: Term, target: 
     let reference_term = reference.term(heap);
     let object = if target.is_atom() { heap.tuple(&[target, node::this()]) } else { target };
     let message = heap.tuple(&[atoms::DOWN, reference_term, kind, object, reason]);
-    let fragment = atoll_heap::architecture().send(Some(heap), message);
+    let fragment = atoll_heap::architecture().send(heap, message);
     System::get().deliver_or_answer(pid, signal::attach(fragment, Signal::Down { reference }));
 }
 
@@ -191,12 +209,12 @@ fn stop(caller: &mut Caller<'_>, reference: Term) -> Result<bool, atoll_process:
     if is_foreign(caller, reference) {
         return Err(badarg());
     }
-    Ok(reference_of(reference).is_some_and(|reference| demonitor(caller.own, reference)))
+    Ok(reference_of(reference).is_some_and(|reference| demonitor(caller.process.pid, caller.own, reference)))
 }
 
 fn demonitor_2(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let (mut flush, mut info) = (false, false);
-    for option in list_elements(arguments[1]).ok_or_else(badarg)? {
+    for option in list::elements_or_badarg(arguments[1])? {
         match option {
             atoms::FLUSH => flush = true,
             atoms::INFO => info = true,
@@ -222,7 +240,7 @@ fn alias_0(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
 
 fn alias_1(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let mut kind = AliasKind::Explicit;
-    for option in list_elements(arguments[0]).ok_or_else(badarg)? {
+    for option in list::elements_or_badarg(arguments[0])? {
         kind = match option {
             atoms::REPLY => AliasKind::Reply,
             atoms::EXPLICIT_UNALIAS => AliasKind::Explicit,

@@ -1,26 +1,31 @@
-//! The node's name. A node can have one, so that what is started with `-sname` runs; other nodes cannot be connected:
-//! they are always down.
+//! The node's name, other nodes, and the processes that watch them.
 
-use atoll_process::{BuiltIn, Caller, Outcome, System};
-use atoll_term::{Build, Term, View, atoms, set_this_node, this_node};
+use atoll_distribution::node::{Carrier, Phase};
+use atoll_distribution::watching::{self, Change};
+use atoll_distribution::{nodes, tell};
+use atoll_operations::guards::as_boolean;
+use atoll_operations::list;
+use atoll_process::{BuiltIn, Caller, Outcome, System, badarg, remote};
+use atoll_term::atoms::known_atom;
+use atoll_term::{Build, Term, View, atoms, map, set_this_node, this_node};
 
-use crate::process_support::{badarg, error_with_cause, list_elements, name};
-use crate::spawn::boolean;
+use crate::errors::error_with_cause;
+use crate::tail_calls::go_on_in;
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    BuiltIn { module: "erlang", name: "node", arity: 0, function: node },
-    BuiltIn { module: "erlang", name: "node", arity: 1, function: node_of },
-    BuiltIn { module: "erlang", name: "nodes", arity: 0, function: no_nodes },
-    BuiltIn { module: "erlang", name: "nodes", arity: 1, function: nodes },
-    BuiltIn { module: "erlang", name: "nodes", arity: 2, function: nodes },
-    BuiltIn { module: "erlang", name: "is_alive", arity: 0, function: is_alive },
-    BuiltIn { module: "erlang", name: "monitor_node", arity: 2, function: monitor_node },
-    BuiltIn { module: "erlang", name: "monitor_node", arity: 3, function: monitor_node },
-    BuiltIn { module: "erlang", name: "setnode", arity: 2, function: set_node },
-    BuiltIn { module: "erts_internal", name: "get_creation", arity: 0, function: creation },
-    BuiltIn { module: "erts_internal", name: "new_connection", arity: 1, function: new_connection },
-    BuiltIn { module: "erts_internal", name: "abort_pending_connection", arity: 2, function: abort_pending_connection },
+    BuiltIn::new("erlang", "node", 0, node),
+    BuiltIn::new("erlang", "node", 1, node_of),
+    BuiltIn::new("erlang", "nodes", 0, visible_nodes),
+    BuiltIn::new("erlang", "nodes", 1, nodes_of),
+    BuiltIn::new("erlang", "nodes", 2, nodes_of),
+    BuiltIn::new("erlang", "is_alive", 0, is_alive),
+    BuiltIn::new("erlang", "monitor_node", 2, monitor_node),
+    BuiltIn::new("erlang", "monitor_node", 3, monitor_node),
+    BuiltIn::new("erlang", "setnode", 2, set_node),
+    BuiltIn::new("erts_internal", "get_creation", 0, creation),
+    BuiltIn::new("erts_internal", "new_connection", 1, new_connection),
+    BuiltIn::new("erts_internal", "abort_pending_connection", 2, abort_pending_connection),
 ];
 
 /// Longest name of a node, in characters.
@@ -48,60 +53,116 @@ fn node_of(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     }
 }
 
-fn no_nodes(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
-    Ok(Term::NIL)
+fn visible_nodes(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    nodes_of(caller, &[atoms::VISIBLE])
 }
 
-/// `nodes(Kind)`, `nodes(Kind, Options)`: this node alone.
-fn nodes(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let kinds = list_elements(arguments[0]).unwrap_or_else(|| vec![arguments[0]]);
-    let mut wants_this = false;
+/// `nodes(Kind)`, `nodes(Kind, Options)`
+fn nodes_of(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let kinds = list::elements(arguments[0]).unwrap_or_else(|| vec![arguments[0]]);
+    let (mut this_one, mut known, mut visible, mut hidden) = (false, false, false, false);
     for kind in kinds {
         if !kind.is_atom() {
             return Err(badarg());
         }
         match atoms::atom_name(kind) {
-            "this" | "known" => wants_this = true,
-            "visible" | "hidden" | "connected" => {}
+            "this" => this_one = true,
+            "known" => known = true,
+            "visible" => visible = true,
+            "hidden" => hidden = true,
+            "connected" => (visible, hidden) = (true, true),
             _ => return Err(badarg()),
         }
     }
-    let with_information = match arguments.get(1) {
-        None => false,
-        Some(options) if options.is_map() => true,
-        Some(_) => return Err(badarg()),
-    };
-    if !wants_this {
-        return Ok(Term::NIL);
+    let (mut tells_connection, mut tells_kind) = (false, false);
+    if let Some(options) = arguments.get(1) {
+        let read = |key: &str| match map::get(*options, known_atom(key)) {
+            Some(value) => as_boolean(value).ok_or_else(badarg),
+            None => Ok(false),
+        };
+        if !options.is_map() {
+            return Err(badarg());
+        }
+        (tells_connection, tells_kind) = (read("connection_id")?, read("node_type")?);
     }
-    let node = if with_information {
-        let information = atoll_term::map::empty(caller.heap());
-        caller.heap().tuple(&[this(), information])
-    } else {
-        this()
-    };
-    Ok(caller.heap().list([node]))
+    let mut rows: Vec<(Term, Option<u32>, Term)> = Vec::new();
+    if this_one || known {
+        rows.push((this(), None, known_atom("this")));
+    }
+    for other in nodes::all() {
+        let (phase, connection, is_published) = other.status();
+        let is_up = phase == Phase::Up;
+        if known || is_up && (if is_published { visible } else { hidden }) {
+            let kind = match (is_up, is_published) {
+                (false, _) => known_atom("known"),
+                (true, true) => atoms::VISIBLE,
+                (true, false) => atoms::HIDDEN,
+            };
+            rows.push((other.name, is_up.then_some(connection), kind));
+        }
+    }
+    let with_information = arguments.len() > 1;
+    let heap = caller.heap();
+    let mut shown = Vec::with_capacity(rows.len());
+    for (node, connection, kind) in rows {
+        if !with_information {
+            shown.push(node);
+            continue;
+        }
+        let mut pairs = Vec::new();
+        if tells_connection {
+            let number = connection.map_or(atoms::UNDEFINED, |number| Term::small(number.into()));
+            pairs.push((known_atom("connection_id"), number));
+        }
+        if tells_kind {
+            pairs.push((known_atom("node_type"), kind));
+        }
+        let information = map::from_pairs(heap, &pairs);
+        shown.push(heap.tuple(&[node, information]));
+    }
+    Ok(heap.list(shown))
 }
 
 fn is_alive(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
     Ok(Term::boolean(has_name()))
 }
 
-/// `monitor_node(Node, Bool, …)`: other nodes are down, which a node with a name says at once.
+/// `monitor_node(Node, Bool, Options)`
 fn monitor_node(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let &[node, on, ..] = arguments else { return Err(badarg()) };
-    let Some(on) = boolean(on).filter(|_| node.is_atom()) else { return Err(badarg()) };
+    let Some(on) = as_boolean(on).filter(|_| node.is_atom()) else { return Err(badarg()) };
+    let mut may_be_passive = false;
+    for option in list::elements(arguments.get(2).copied().unwrap_or(Term::NIL)).ok_or_else(badarg)? {
+        if option != known_atom("allow_passive_connect") {
+            return Err(badarg());
+        }
+        may_be_passive = true;
+    }
     if node == this() {
         return Ok(atoms::TRUE);
     }
     if !has_name() {
-        return Err(error_with_cause(caller, name("notalive"), name("notalive")));
+        return Err(error_with_cause(caller, known_atom("notalive"), known_atom("notalive")));
     }
-    if on {
-        let pid = caller.process.pid;
-        let message = caller.heap().tuple(&[name("nodedown"), node]);
-        let fragment = atoll_heap::architecture().send(Some(caller.heap()), message);
-        System::get().deliver_or_answer(pid, fragment);
+    let me = caller.process.pid;
+    if !on {
+        if let Some(node) = nodes::find(node) {
+            node.remove_monitor(me);
+        }
+        return Ok(atoms::TRUE);
+    }
+    // OTP waits for a connection from the other side.
+    if may_be_passive && nodes::way_to(node, false).is_none() {
+        let arguments = vec![node, atoms::TRUE, arguments[2]];
+        return go_on_in("erlang", "dmonitor_node", arguments);
+    }
+    let is_watched = nodes::way_to(node, true).is_some_and(|(other, line)| {
+        remote::watch(me, caller.own, node, line.connection) && other.add_monitor(line.connection, me)
+    });
+    if is_watched {
+        caller.process.at_end.note_work();
+    } else {
+        tell(me, |heap| heap.tuple(&[atoms::NODEDOWN, node]));
     }
     Ok(atoms::TRUE)
 }
@@ -111,11 +172,10 @@ fn set_node(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let &[node, creation] = arguments else { return Err(badarg()) };
     let creation = creation.as_small().and_then(|creation| u32::try_from(creation).ok()).ok_or_else(badarg)?;
     let is_name = node.is_atom() && is_node_name(atoms::atom_name(node)) && node != atoms::NONODE_NOHOST;
-    let is_kernel = System::get().whereis(name("net_kernel")).is_some();
-    if !is_name || !is_kernel || has_name() {
-        return Err(badarg());
-    }
+    let kernel = System::get().whereis(atoms::NET_KERNEL).filter(|_| is_name && !has_name()).ok_or_else(badarg)?;
     set_this_node(node, creation);
+    atoll_distribution::set_kernel(kernel);
+    watching::tell(Change::Up, node, 0, true);
     Ok(atoms::TRUE)
 }
 
@@ -129,13 +189,25 @@ fn creation(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
     Ok(if has_name() { Term::small(this_node().1.into()) } else { atoms::UNDEFINED })
 }
 
-/// There are no connections to give an identifier to; `net_kernel` says so and takes the node for down.
-fn new_connection(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
-    Err(badarg())
+/// `new_connection(Node)`: the handle of a connection that is being made, or is there.
+fn new_connection(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let node = arguments[0];
+    if !node.is_atom() || node == this() {
+        return Err(badarg());
+    }
+    let (_, handle) = nodes::find_or_add(node).begin();
+    Ok(handle.term(caller.heap()))
 }
 
-fn abort_pending_connection(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
-    Ok(atoms::FALSE)
+/// `abort_pending_connection(Node, Handle)`
+fn abort_pending_connection(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let handle = atoll_distribution::node::Handle::of(arguments[1]).ok_or_else(badarg)?;
+    let node = nodes::find(arguments[0]).filter(|node| node.is_handle(handle));
+    let aborted = node.is_some_and(|node| {
+        let (phase, connection, _) = node.status();
+        phase == Phase::Pending && node.carrier() == Carrier::None && node.end(connection, atoms::NOCONNECTION)
+    });
+    Ok(Term::boolean(aborted))
 }
 
 #[cfg(test)]

@@ -4,21 +4,20 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::sync::OnceLock;
 
+use atoll_operations::list;
 use atoll_platform::environment::{self, all as environment};
-use atoll_process::{BuiltIn, Caller, Outcome};
+use atoll_process::{BuiltIn, Caller, Outcome, badarg};
 use atoll_term::{Build, Term, atoms};
-
-use crate::process_support::{badarg, list_elements};
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    BuiltIn { module: "os", name: "getpid", arity: 0, function: getpid },
-    BuiltIn { module: "os", name: "getenv", arity: 0, function: getenv_all },
-    BuiltIn { module: "os", name: "getenv", arity: 1, function: getenv },
-    BuiltIn { module: "os", name: "env", arity: 0, function: env },
-    BuiltIn { module: "os", name: "putenv", arity: 2, function: putenv },
-    BuiltIn { module: "os", name: "unsetenv", arity: 1, function: unsetenv },
-    BuiltIn { module: "os", name: "set_signal", arity: 2, function: set_signal },
+    BuiltIn::new("os", "getpid", 0, getpid),
+    BuiltIn::new("os", "getenv", 0, getenv_all),
+    BuiltIn::new("os", "getenv", 1, getenv),
+    BuiltIn::new("os", "env", 0, env),
+    BuiltIn::new("os", "putenv", 2, putenv),
+    BuiltIn::new("os", "unsetenv", 1, unsetenv),
+    BuiltIn::new("os", "set_signal", 2, set_signal),
 ];
 
 fn getpid(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
@@ -28,7 +27,7 @@ fn getpid(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
 /// A list of characters as the system's text (UTF-8); `None` if it is none, or has a zero in it.
 fn system_text(list: Term) -> Option<OsString> {
     let mut text = String::new();
-    for one in list_elements(list)? {
+    for one in list::elements(list)? {
         text.push(char::from_u32(u32::try_from(one.as_small()?).ok()?).filter(|one| *one != '\0')?);
     }
     Some(OsString::from(text))

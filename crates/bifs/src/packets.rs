@@ -1,14 +1,15 @@
 //! `erlang:decode_packet/3`.
 
-use atoll_operations::http;
 use atoll_operations::packets::{Extent, PacketLimits, PacketMode, content, extent, is_ssl2};
-use atoll_process::{BuiltIn, Caller, Outcome};
+use atoll_operations::{http, list};
+use atoll_process::{BuiltIn, Caller, Outcome, badarg};
 use atoll_term::{Build, Term, atoms};
 
-use crate::support::{atom, bad_option, badarg, charge_bytes, elements, row};
+use crate::charging::charge_bytes;
+use crate::errors::badopt;
 
 /// What this file provides.
-pub const BUILT_INS: &[BuiltIn] = &[row("erlang", "decode_packet", 3, decode_packet)];
+pub const BUILT_INS: &[BuiltIn] = &[BuiltIn::new("erlang", "decode_packet", 3, decode_packet)];
 
 fn mode(term: Term) -> Option<PacketMode> {
     if let Some(size) = term.as_small() {
@@ -37,7 +38,7 @@ fn mode(term: Term) -> Option<PacketMode> {
 
 fn limits(mode: PacketMode, options: Term) -> Option<PacketLimits> {
     let mut limits = PacketLimits::default();
-    for option in elements(options).ok()? {
+    for option in list::elements_or_badarg(options).ok()? {
         let &[key, value] = option.tuple_elements()? else { return None };
         let number = value.as_small().and_then(|value| u32::try_from(value).ok())?;
         match atoms::atom_name(Some(key).filter(|key| key.is_atom())?) {
@@ -53,17 +54,17 @@ fn limits(mode: PacketMode, options: Term) -> Option<PacketLimits> {
 /// `decode_packet(Type, Binary, Options)`
 fn decode_packet(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let &[kind, binary, options] = arguments else { return Err(badarg()) };
-    let Some(mode) = mode(kind) else { return Err(bad_option(caller)) };
+    let Some(mode) = mode(kind) else { return Err(badopt(caller)) };
     let bits = binary.bits().ok_or_else(badarg)?;
     let limits = limits(mode, options).ok_or_else(badarg)?;
     // Bits behind the last whole byte belong to the rest.
     let whole = bits.length() / 8 * 8;
     let bytes = bits.slice(0, whole).to_bytes();
     let length = match extent(mode, &bytes, &limits) {
-        Err(_) => return Ok(caller.heap().tuple(&[atoms::ERROR, atom("invalid")?])),
-        Ok(Extent::Unknown) => return Ok(caller.heap().tuple(&[atom("more")?, atoms::UNDEFINED])),
+        Err(_) => return Ok(caller.heap().tuple(&[atoms::ERROR, atoms::atom("invalid")?])),
+        Ok(Extent::Unknown) => return Ok(caller.heap().tuple(&[atoms::atom("more")?, atoms::UNDEFINED])),
         Ok(Extent::Bytes(length)) if length > bytes.len() => {
-            return Ok(caller.heap().tuple(&[atom("more")?, Term::small(length as i64)]));
+            return Ok(caller.heap().tuple(&[atoms::atom("more")?, Term::small(length as i64)]));
         }
         Ok(Extent::Bytes(length)) => length,
     };
@@ -97,5 +98,5 @@ fn tls_record(heap: &mut (impl Build + ?Sized), record: &[u8]) -> Result<Term, a
         (i64::from(record[0]), [record[1], record[2]], heap.binary(&record[5..]))
     };
     let version = heap.tuple(&version.map(|part| Term::small(i64::from(part))));
-    Ok(heap.tuple(&[atom("ssl_tls")?, Term::NIL, Term::small(kind), version, data]))
+    Ok(heap.tuple(&[atoms::atom("ssl_tls")?, Term::NIL, Term::small(kind), version, data]))
 }

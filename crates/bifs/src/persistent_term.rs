@@ -5,29 +5,34 @@
 //! lie in immovable blocks of their own, and a replaced or erased one is kept until nothing refers to it, like literals
 //! of purged modules. `info/0` counts the values stored now.
 
-use std::collections::HashMap;
-
 use atoll_code::retire_terms;
 use atoll_heap::immovable::Block;
 use atoll_heap::{Mutator, Stored, architecture};
-use atoll_process::{BuiltIn, Caller, Outcome};
-use atoll_term::{Allocate, Build, ScratchHeap, Term, WORD_BYTES, Word, atoms, map};
+use atoll_process::{BuiltIn, Caller, Outcome, badarg};
+use atoll_term::atoms::known_atom;
+use atoll_term::{Build, MeasuringHeap, Term, WORD_BYTES, atoms, map};
 use parking_lot::RwLock;
+use std::collections::HashMap;
 
 use crate::code::free_soon;
 use crate::copy::copy_all;
-use crate::process_support::{badarg, name};
+
+/// The persistent terms of a machine, by the hashes of their keys.
+#[derive(Default)]
+pub struct PersistentTerms(RwLock<HashMap<u32, Vec<Entry>>>);
+
+atoll_platform::part_of_machine!(PersistentTerms);
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    BuiltIn { module: "persistent_term", name: "put", arity: 2, function: put },
-    BuiltIn { module: "persistent_term", name: "put_new", arity: 2, function: put_new },
-    BuiltIn { module: "persistent_term", name: "get", arity: 0, function: get_all },
-    BuiltIn { module: "persistent_term", name: "get", arity: 1, function: get },
-    BuiltIn { module: "persistent_term", name: "get", arity: 2, function: get_or },
-    BuiltIn { module: "persistent_term", name: "erase", arity: 1, function: erase },
-    BuiltIn { module: "persistent_term", name: "info", arity: 0, function: info },
-    BuiltIn { module: "erts_internal", name: "erase_persistent_terms", arity: 0, function: erase_all },
+    BuiltIn::new("persistent_term", "put", 2, put),
+    BuiltIn::new("persistent_term", "put_new", 2, put_new),
+    BuiltIn::new("persistent_term", "get", 0, get_all),
+    BuiltIn::new("persistent_term", "get", 1, get),
+    BuiltIn::new("persistent_term", "get", 2, get_or),
+    BuiltIn::new("persistent_term", "erase", 1, erase),
+    BuiltIn::new("persistent_term", "info", 0, info),
+    BuiltIn::new("erts_internal", "erase_persistent_terms", 0, erase_all),
 ];
 
 /// Something that is kept.
@@ -40,9 +45,9 @@ enum Kept {
 
 impl Kept {
     /// The term, to be looked at.
-    fn term(&self) -> Term {
+    fn term(&self) -> &Term {
         match self {
-            Kept::Immovable(term, _) => *term,
+            Kept::Immovable(term, _) => term,
             Kept::Stored(stored) => stored.term(),
         }
     }
@@ -79,7 +84,6 @@ impl Drop for Kept {
 /// Key and value; those with the same hash in one list.
 type Entry = (Kept, Kept);
 
-static TERMS: RwLock<Option<HashMap<u32, Vec<Entry>>>> = RwLock::new(None);
 /// Words of an entry of the table.
 const ENTRY_WORDS: usize = size_of::<Entry>() / WORD_BYTES;
 
@@ -89,27 +93,9 @@ fn hash(key: Term) -> u32 {
 
 /// What `use_it` makes of the value of a key.
 fn find<R>(key: Term, use_it: impl FnOnce(&Kept) -> R) -> Option<R> {
-    let terms = TERMS.read();
-    let entries = terms.as_ref()?.get(&hash(key))?;
-    entries.iter().find(|(own, _)| atoll_term::exactly_equal(own.term(), key)).map(|(_, value)| use_it(value))
-}
-
-/// Counts words while it takes a copy.
-#[derive(Default)]
-struct Measure {
-    words: usize,
-    scratch: ScratchHeap,
-}
-
-impl Allocate for Measure {
-    fn allocate(&mut self, words: usize) -> std::ptr::NonNull<Word> {
-        self.words += words;
-        self.scratch.allocate(words)
-    }
-
-    fn adopt(&mut self, object: std::ptr::NonNull<Word>) {
-        self.scratch.adopt(object);
-    }
+    let terms = part().0.read();
+    let entries = terms.get(&hash(key))?;
+    entries.iter().find(|(own, _)| atoll_term::exactly_equal(*own.term(), key)).map(|(_, value)| use_it(value))
 }
 
 /// The term where all processes can read it for good.
@@ -120,9 +106,9 @@ fn keep(owner: &mut Mutator, term: Term) -> Kept {
     if !architecture().fetches_copies() {
         return Kept::Stored(Stored::new(owner, term));
     }
-    let mut measure = Measure::default();
+    let mut measure = MeasuringHeap::default();
     copy_all(term, &mut measure);
-    let mut block = Block::new(measure.words);
+    let mut block = Block::new(measure.words());
     let kept = copy_all(term, &mut block);
     Kept::Immovable(kept, Some(block))
 }
@@ -133,13 +119,13 @@ fn keep(owner: &mut Mutator, term: Term) -> Kept {
 /// `badarg`: these are not two arguments
 pub fn put(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let &[key, value] = arguments else { return Err(badarg()) };
-    if find(key, |old| atoll_term::exactly_equal(old.term(), value)) == Some(true) {
+    if find(key, |old| atoll_term::exactly_equal(*old.term(), value)) == Some(true) {
         return Ok(atoms::OK);
     }
     let (key, value) = (keep(caller.heap(), key), keep(caller.heap(), value));
-    let mut terms = TERMS.write();
-    let entries = terms.get_or_insert_default().entry(hash(key.term())).or_default();
-    match entries.iter_mut().find(|(own, _)| atoll_term::exactly_equal(own.term(), key.term())) {
+    let mut terms = part().0.write();
+    let entries = terms.entry(hash(*key.term())).or_default();
+    match entries.iter_mut().find(|(own, _)| atoll_term::exactly_equal(*own.term(), *key.term())) {
         Some((_, old)) => *old = value,
         None => entries.push((key, value)),
     }
@@ -149,14 +135,14 @@ pub fn put(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 /// `put_new(Key, Value)`, from OTP 27 on: the key must be new, or have this value.
 fn put_new(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let &[key, value] = arguments else { return Err(badarg()) };
-    let same = |old: &Kept| atoll_term::exactly_equal(old.term(), value);
+    let same = |old: &Kept| atoll_term::exactly_equal(*old.term(), value);
     if let Some(same) = find(key, same) {
         return if same { Ok(atoms::OK) } else { Err(badarg()) };
     }
     let (key, kept) = (keep(caller.heap(), key), keep(caller.heap(), value));
-    let mut terms = TERMS.write();
-    let entries = terms.get_or_insert_default().entry(hash(key.term())).or_default();
-    match entries.iter().find(|(own, _)| atoll_term::exactly_equal(own.term(), key.term())) {
+    let mut terms = part().0.write();
+    let entries = terms.entry(hash(*key.term())).or_default();
+    match entries.iter().find(|(own, _)| atoll_term::exactly_equal(*own.term(), *key.term())) {
         Some((_, old)) if same(old) => {}
         Some(_) => return Err(badarg()),
         None => entries.push((key, kept)),
@@ -174,8 +160,8 @@ fn get_or(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 fn get_all(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
     let heap = caller.heap();
-    let terms = TERMS.read();
-    let entries = terms.iter().flatten().flat_map(|(_, entries)| entries);
+    let terms = part().0.read();
+    let entries = terms.values().flatten();
     let pairs: Vec<Term> = entries
         .map(|(key, value)| {
             let pair = [key.fetch(heap), value.fetch(heap)];
@@ -187,11 +173,11 @@ fn get_all(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
 
 fn erase(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let key = arguments[0];
-    let mut terms = TERMS.write();
-    let (terms, hash) = (terms.get_or_insert_default(), hash(key));
+    let mut terms = part().0.write();
+    let hash = hash(key);
     let Some(entries) = terms.get_mut(&hash) else { return Ok(atoms::FALSE) };
     let before = entries.len();
-    entries.retain(|(own, _)| !atoll_term::exactly_equal(own.term(), key));
+    entries.retain(|(own, _)| !atoll_term::exactly_equal(*own.term(), key));
     let erased = entries.len() < before;
     if entries.is_empty() {
         terms.remove(&hash);
@@ -200,24 +186,25 @@ fn erase(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 fn erase_all(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
-    TERMS.write().take();
+    let all = std::mem::take(&mut *part().0.write());
+    drop(all);
     Ok(atoms::TRUE)
 }
 
 /// `#{count => Number, memory => Bytes}`
 fn info(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
     let (mut count, mut words) = (0, 0);
-    for (_, entries) in TERMS.read().iter().flatten() {
+    for entries in part().0.read().values() {
         count += entries.len();
         words += entries.iter().map(|(key, value)| ENTRY_WORDS + key.words() + value.words()).sum::<usize>();
     }
     let bytes = words * WORD_BYTES;
-    let pairs = [(name("count"), Term::small(count as i64)), (atoms::MEMORY, Term::small(bytes as i64))];
+    let pairs = [(known_atom("count"), Term::small(count as i64)), (atoms::MEMORY, Term::small(bytes as i64))];
     Ok(map::from_pairs(caller.heap(), &pairs))
 }
 
 /// `#{table => Places}`: places in use of the table that holds them.
 pub fn table(caller: &mut Caller<'_>) -> Term {
-    let places = TERMS.read().as_ref().map_or(0, HashMap::len);
-    map::from_pairs(caller.heap(), &[(name("table"), Term::small(places as i64))])
+    let places = part().0.read().len();
+    map::from_pairs(caller.heap(), &[(known_atom("table"), Term::small(places as i64))])
 }

@@ -1,36 +1,44 @@
 //! Switches of processes, suspension, and calls that concern the running process.
 
+use atoll_distribution::Wished;
+use atoll_distribution::watching::{self, Kind, Wish};
 use atoll_heap::architecture;
-use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, Priority, ReferenceId, RequestKind, Signal, System, signal};
+use atoll_operations::guards::as_boolean;
+use atoll_operations::list;
+use atoll_process::remote::{self, RemotePid, RemoteSignal};
+use atoll_process::{
+    BuiltIn, Caller, Interrupt, Outcome, Priority, ReferenceId, RequestKind, Signal, System, badarg, signal,
+};
+use atoll_term::atoms::known_atom;
 use atoll_term::{Term, View, atoms, map};
 
-use crate::exit::take_signals;
-use crate::process_info::request;
-use crate::process_support::{badarg, badopt, error_with_cause, list_elements, name, system_limit};
-use crate::spawn::{HeapLimit, boolean, message_queue_data, size};
-use crate::system_info::release_number;
+use crate::arguments::{message_queue_data, size};
+use crate::errors::{badopt, error_with_cause, system_limit};
+use crate::heap_settings::{BINARY_HEAP_WORDS, HeapLimit, heap_limit_map, heap_words_at_least};
+use crate::process_info::{request, take_signals};
+use crate::tail_calls::go_on_in;
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    BuiltIn { module: "erlang", name: "process_flag", arity: 2, function: process_flag },
-    BuiltIn { module: "erlang", name: "process_flag", arity: 3, function: process_flag_of },
-    BuiltIn { module: "erts_internal", name: "process_flag", arity: 3, function: process_flag_of },
-    BuiltIn { module: "erlang", name: "group_leader", arity: 0, function: group_leader },
-    BuiltIn { module: "erlang", name: "group_leader", arity: 2, function: set_group_leader },
-    BuiltIn { module: "erts_internal", name: "group_leader", arity: 2, function: set_group_leader },
-    BuiltIn { module: "erts_internal", name: "group_leader", arity: 3, function: set_group_leader },
-    BuiltIn { module: "erlang", name: "hibernate", arity: 3, function: hibernate },
-    BuiltIn { module: "erlang", name: "yield", arity: 0, function: yield_ },
-    BuiltIn { module: "erlang", name: "bump_reductions", arity: 1, function: bump_reductions },
-    BuiltIn { module: "erlang", name: "apply", arity: 2, function: apply_2 },
-    BuiltIn { module: "erlang", name: "apply", arity: 3, function: apply_3 },
-    BuiltIn { module: "erlang", name: "suspend_process", arity: 1, function: suspend_1 },
-    BuiltIn { module: "erlang", name: "suspend_process", arity: 2, function: suspend_2 },
-    BuiltIn { module: "erlang", name: "resume_process", arity: 1, function: resume },
-    BuiltIn { module: "erlang", name: "garbage_collect", arity: 0, function: garbage_collect },
-    BuiltIn { module: "erts_internal", name: "garbage_collect", arity: 1, function: collect_self },
-    BuiltIn { module: "erts_internal", name: "request_system_task", arity: 3, function: request_system_task },
-    BuiltIn { module: "erts_internal", name: "request_system_task", arity: 4, function: request_system_task_of },
+    BuiltIn::new("erlang", "process_flag", 2, process_flag),
+    BuiltIn::new("erlang", "process_flag", 3, process_flag_of),
+    BuiltIn::new("erts_internal", "process_flag", 3, process_flag_of),
+    BuiltIn::new("erlang", "group_leader", 0, group_leader),
+    BuiltIn::new("erlang", "group_leader", 2, set_group_leader),
+    BuiltIn::new("erts_internal", "group_leader", 2, set_group_leader),
+    BuiltIn::new("erts_internal", "group_leader", 3, set_group_leader),
+    BuiltIn::new("erlang", "hibernate", 3, hibernate),
+    BuiltIn::new("erlang", "yield", 0, yield_),
+    BuiltIn::new("erlang", "bump_reductions", 1, bump_reductions),
+    BuiltIn::new("erlang", "apply", 2, apply_2),
+    BuiltIn::new("erlang", "apply", 3, apply_3),
+    BuiltIn::new("erlang", "suspend_process", 1, suspend_1),
+    BuiltIn::new("erlang", "suspend_process", 2, suspend_2),
+    BuiltIn::new("erlang", "resume_process", 1, resume),
+    BuiltIn::new("erlang", "garbage_collect", 0, garbage_collect),
+    BuiltIn::new("erts_internal", "garbage_collect", 1, collect_self),
+    BuiltIn::new("erts_internal", "request_system_task", 3, request_system_task),
+    BuiltIn::new("erts_internal", "request_system_task", 4, request_system_task_of),
 ];
 
 /// `process_flag(Flag, Value)`: returns the old value.
@@ -39,7 +47,7 @@ fn process_flag(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let own = &mut *caller.own;
     match flag {
         atoms::TRAP_EXIT => {
-            let value = boolean(value).ok_or_else(badarg)?;
+            let value = as_boolean(value).ok_or_else(badarg)?;
             // What arrived before is still handled by the old setting.
             take_signals(caller)?;
             Ok(Term::boolean(std::mem::replace(&mut caller.own.flags.trap_exit, value)))
@@ -49,14 +57,14 @@ fn process_flag(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
             Ok(caller.process.set_priority(value).atom())
         }
         atoms::SENSITIVE => {
-            let value = boolean(value).ok_or_else(badarg)?;
+            let value = as_boolean(value).ok_or_else(badarg)?;
             Ok(Term::boolean(std::mem::replace(&mut own.flags.sensitive, value)))
         }
         atoms::ERROR_HANDLER => {
             if !value.is_atom() {
                 return Err(badarg());
             }
-            Ok(own.rare().error_handler.replace(value).unwrap_or(name("error_handler")))
+            Ok(own.rare().error_handler.replace(value).unwrap_or(known_atom("error_handler")))
         }
         atoms::MESSAGE_QUEUE_DATA => {
             let value = message_queue_data(value).ok_or_else(badarg)?;
@@ -104,54 +112,68 @@ fn process_flag(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
             let old = std::mem::replace(&mut own.rare().save_calls, count as u16);
             Ok(Term::small(old.into()))
         }
-        _ if flag == name("scheduler") => {
+        _ if flag == known_atom("scheduler") => {
             let number = size(value).ok_or_else(badarg)?;
             if number > System::get().schedulers { Err(badarg()) } else { Ok(Term::small(0)) }
         }
-        // Nothing is ever sent to another node, so nobody ever waits for one.
-        _ if flag == name("async_dist") => {
-            let on = boolean(value).ok_or_else(badarg)?;
+        _ if flag == known_atom("async_dist") => {
+            let on = as_boolean(value).ok_or_else(badarg)?;
             Ok(Term::boolean(std::mem::replace(&mut own.rare().async_dist, on)))
         }
         _ if is_node_watch(flag) => {
-            let on = boolean(value).ok_or_else(badarg)?;
-            let watches = &mut own.rare().node_watches;
-            let next = if on { watches.saturating_add(1) } else { 0 };
-            Ok(Term::small(std::mem::replace(watches, next).into()))
+            let on = as_boolean(value).ok_or_else(badarg)?;
+            let wish = node_wish(flag).ok_or_else(badarg)?;
+            caller.process.at_end.note_work();
+            Ok(Term::small(watching::set(caller.process.pid, wish, on).into()))
         }
         _ => Err(badopt(caller)),
     }
 }
 
-/// The size that OTP gives a heap that shall have this many words: at least 233; each size is the sum of the two before
-/// it and 1, and from 833,026 on a fifth more than the one before it.
-pub fn heap_words_at_least(words: usize) -> usize {
-    let (mut size, mut next) = (233_usize, 376_usize);
-    while size < words {
-        let after = if next >= 833_026 { next.saturating_add(next / 5) } else { size + next + 1 };
-        (size, next) = (next, after);
+/// What the flag `monitor_nodes` or `{monitor_nodes, Options}` asks for.
+fn node_wish(flag: Term) -> Option<Wish> {
+    let Some(&[_, options]) = flag.tuple_elements() else { return Some(Wish::PLAIN) };
+    let mut wish = Wish { information: Some(options.is_list()), ..Wish::PLAIN };
+    let mut set = |key: Term, value: Term| {
+        match atoms::atom_name(key) {
+            "list" => wish.information = Some(as_boolean(value)?),
+            "connection_id" => wish.tells_connection = as_boolean(value)?,
+            "nodedown_reason" => wish.tells_reason = as_boolean(value)?,
+            "node_type" => {
+                wish.tells_kind = true;
+                wish.kind = match value {
+                    atoms::VISIBLE => Kind::Visible,
+                    atoms::HIDDEN => Kind::Hidden,
+                    other if other == known_atom("all") => Kind::All,
+                    _ => return None,
+                };
+            }
+            _ => return None,
+        }
+        Some(())
+    };
+    if let Some(options) = list::elements(options) {
+        for option in options {
+            match option.tuple_elements() {
+                Some(&[key, value]) if key.is_atom() => set(key, value)?,
+                _ if option.is_atom() => set(option, atoms::TRUE)?,
+                _ => return None,
+            }
+        }
+        return Some(wish);
     }
-    size
+    for (key, value) in map::MapIter::new(&options) {
+        if !key.is_atom() {
+            return None;
+        }
+        set(key, value)?;
+    }
+    Some(wish)
 }
 
-/// The sizes that OTP gives heaps, in words, up to what 2^55 bytes need.
-pub fn heap_sizes() -> Vec<usize> {
-    const MOST: usize = 1 << 52;
-    let mut sizes = vec![heap_words_at_least(0)];
-    while sizes.last().is_some_and(|last| *last < MOST) {
-        let next = sizes.last().map_or(0, |last| last + 1);
-        sizes.push(heap_words_at_least(next));
-    }
-    sizes
-}
-
-/// `min_bin_vheap_size` where none was asked for: binaries outside of heaps do not have a heap size of their own here,
-/// so what was asked for is told and changes nothing; this is OTP's value.
-pub const BINARY_HEAP_WORDS: i64 = atoll_process::watch::BINARY_HEAP_WORDS as i64;
-
-/// `monitor_nodes` and `{monitor_nodes, Options}`: accepted, as nodes never come or go.
+/// `monitor_nodes` and `{monitor_nodes, Options}`
 fn is_node_watch(flag: Term) -> bool {
-    let watch = name("monitor_nodes");
+    let watch = known_atom("monitor_nodes");
     flag == watch
         || matches!(flag.tuple_elements(), Some(&[tag, options]) if tag == watch && (options.is_map() || options.is_list()))
 }
@@ -161,23 +183,6 @@ pub fn max_heap_size(caller: &mut Caller<'_>) -> Term {
     let words = architecture().options(&caller.own.mutator).maximum_words;
     let flags = caller.own.flags;
     heap_limit_map(caller.heap(), words, flags.heap_limit_spares, flags.quiet_heap_limit)
-}
-
-/// The first release in which binaries outside of heaps can count.
-const COUNTS_BINARIES: u32 = 27;
-
-/// `#{size, kill, error_logger}`
-pub fn heap_limit_map(heap: &mut atoll_heap::Mutator, words: usize, spares: bool, quiet: bool) -> Term {
-    let mut pairs = vec![
-        (atoms::SIZE, Term::small(words as i64)),
-        (atoms::KILL, Term::boolean(!spares)),
-        (atoms::ERROR_LOGGER, Term::boolean(!quiet)),
-    ];
-    // Binaries outside of heaps never count here.
-    if release_number() >= COUNTS_BINARIES {
-        pairs.push((name("include_shared_binaries"), Term::boolean(false)));
-    }
-    map::from_pairs(heap, &pairs)
 }
 
 /// `process_flag(Pid, save_calls, N)`
@@ -191,30 +196,40 @@ fn process_flag_of(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 fn group_leader(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
-    Ok(caller.own.group_leader)
+    Ok(caller.own.leader_term())
 }
 
 /// `group_leader(Leader, Pid)`
 fn set_group_leader(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let (leader, pid) = (arguments[0], arguments[1]);
+    if let Some(other) = RemotePid::of(pid).filter(|pid| leader.is_pid() && pid.node != crate::node::this()) {
+        return match atoll_distribution::group_leader(caller.process.pid, caller.own, leader, other) {
+            Wished::Busy => Err(Interrupt::Yield(atoms::TRUE)),
+            _ => Ok(atoms::TRUE),
+        };
+    }
     if !leader.is_pid() || !pid.is_local_pid() {
         return Err(badarg());
     }
     if pid == caller.process.pid {
-        caller.own.group_leader = leader;
+        caller.own.set_leader(leader);
         return Ok(atoms::TRUE);
     }
     if !System::get().table.contains(pid) {
         return Err(badarg());
     }
-    System::get().deliver_or_answer(pid, signal::bare(Signal::GroupLeader { leader }));
+    let signal = match RemotePid::of(leader) {
+        Some(leader) => remote::bare(RemoteSignal::GroupLeader { leader }),
+        None => signal::bare(Signal::GroupLeader { leader }),
+    };
+    System::get().deliver_or_answer(pid, signal);
     // It is done when this returns.
     Err(request(caller, pid, RequestKind::IsAlive, Term::NIL, ("atoll_internal", "await_living")))
 }
 
 fn hibernate(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let &[module, function, list] = arguments else { return Err(badarg()) };
-    let length = list_elements(list).ok_or_else(badarg)?.len();
+    let length = list::elements_or_badarg(list)?.len();
     if !module.is_atom() || !function.is_atom() {
         return Err(badarg());
     }
@@ -240,7 +255,7 @@ const MOST_OF_FUNCTION: usize = 1_023;
 const MOST_KEPT: usize = 1_024;
 
 fn apply_2(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let list = list_elements(arguments[1]).ok_or_else(badarg)?;
+    let list = list::elements_or_badarg(arguments[1])?;
     if list.len() > MOST_OF_FUN {
         return Err(system_limit());
     }
@@ -249,7 +264,7 @@ fn apply_2(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 fn apply_3(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let &[module, function, list] = arguments else { return Err(badarg()) };
-    let elements = list_elements(list).ok_or_else(badarg)?;
+    let elements = list::elements_or_badarg(list)?;
     if !module.is_atom() || !function.is_atom() {
         return Err(badarg());
     }
@@ -270,14 +285,14 @@ fn suspend_2(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     suspend(caller, arguments[0], arguments[1])
 }
 
-/// `suspend_process(Pid, Options)`: waits until the process has stopped unless it is told not to.
+/// `suspend_process(Pid, Options)`: waits until the process has stopped, except with `asynchronous`.
 fn suspend(caller: &mut Caller<'_>, pid: Term, options: Term) -> Outcome {
     let (mut unless_suspending, mut wait) = (false, true);
-    let Some(options) = list_elements(options) else { return Err(badarg()) };
+    let Some(options) = list::elements(options) else { return Err(badarg()) };
     for option in options {
         match option {
-            _ if option == name("unless_suspending") => unless_suspending = true,
-            _ if option == name("asynchronous") => wait = false,
+            _ if option == known_atom("unless_suspending") => unless_suspending = true,
+            _ if option == known_atom("asynchronous") => wait = false,
             _ => return Err(badarg()),
         }
     }
@@ -298,7 +313,7 @@ fn suspend(caller: &mut Caller<'_>, pid: Term, options: Term) -> Outcome {
     let reference = ReferenceId::fresh();
     System::get().deliver_or_answer(pid, signal::bare(Signal::Suspend { from: me, reply: Some(reference) }));
     let reference = reference.term(caller.heap());
-    crate::process_support::go_on_in("atoll_internal", "await_suspended", vec![reference])
+    go_on_in("atoll_internal", "await_suspended", vec![reference])
 }
 
 fn resume(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
@@ -347,7 +362,7 @@ fn system_task(caller: &mut Caller<'_>, requester: Term, pid: Term, task: Term) 
         _ => return Err(badarg()),
     };
     let heap = caller.heap();
-    let fragment = architecture().send(Some(heap), task);
+    let fragment = architecture().send(heap, task);
     let body = Signal::Request { from: requester, reference: ReferenceId::fresh(), kind };
     System::get().deliver_or_answer(pid, signal::attach(fragment, body));
     Ok(atoms::OK)

@@ -5,30 +5,33 @@
 //! wherever it stands, or waits for a signal and looks again; nothing but the reference has to be remembered. The
 //! asked process answers when it next handles signals, between two slices or in a `receive`.
 
-use atoll_code::frame_of;
+use atoll_code::{Frame, frame_of, is_same_place};
 use atoll_heap::{HeapSizes, architecture};
-use atoll_process::handle::{self, Request, take_matching};
+use atoll_operations::list;
+use atoll_process::handle::{self, Fate, Request, receive_signals, take_matching};
+use atoll_process::remote::{Remote, RemoteMonitor, RemotePid, RemoteWatcher};
 use atoll_process::{
-    BuiltIn, Caller, Interrupt, Outcome, Own, Process, ReferenceId, RequestKind, Signal, System, inspect, signal, state,
+    BuiltIn, Caller, Interrupt, Outcome, Own, Process, ReferenceId, RequestKind, Signal, System, badarg, inspect,
+    signal, state,
 };
+use atoll_term::atoms::{LazyAtom, known_atom};
 use atoll_term::text::to_string;
-use atoll_term::{Build, Term, View, Word, atoms};
+use atoll_term::{Build, Term, View, atoms};
 
 use crate::binary_info::BinaryInfo;
-use crate::exit::take_signals;
-use crate::process_flag::{BINARY_HEAP_WORDS, heap_limit_map};
-use crate::process_support::{Name, badarg, go_on_in, list_elements, name};
+use crate::heap_settings::{BINARY_HEAP_WORDS, heap_limit_map};
+use crate::tail_calls::{export, go_on_in};
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    BuiltIn { module: "erlang", name: "process_info", arity: 1, function: process_info_1 },
-    BuiltIn { module: "erlang", name: "process_info", arity: 2, function: process_info_2 },
-    BuiltIn { module: "erts_internal", name: "await_result", arity: 1, function: await_result },
-    BuiltIn { module: "atoll_internal", name: "await_alive", arity: 1, function: await_result },
-    BuiltIn { module: "atoll_internal", name: "await_suspended", arity: 1, function: await_suspended },
-    BuiltIn { module: "atoll_internal", name: "await_info", arity: 1, function: await_info },
-    BuiltIn { module: "atoll_internal", name: "await_living", arity: 1, function: await_living },
-    BuiltIn { module: "atoll_internal", name: "own_info", arity: 1, function: own_info },
+    BuiltIn::new("erlang", "process_info", 1, process_info_1),
+    BuiltIn::new("erlang", "process_info", 2, process_info_2),
+    BuiltIn::new("erts_internal", "await_result", 1, await_result),
+    BuiltIn::new("atoll_internal", "await_alive", 1, await_result),
+    BuiltIn::new("atoll_internal", "await_suspended", 1, await_suspended),
+    BuiltIn::new("atoll_internal", "await_info", 1, await_info),
+    BuiltIn::new("atoll_internal", "await_living", 1, await_living),
+    BuiltIn::new("atoll_internal", "own_info", 1, own_info),
 ];
 
 /// Sends a request to another process, and goes on in the function that waits for the answer.
@@ -41,10 +44,10 @@ pub fn request(
 ) -> Interrupt {
     let reference = ReferenceId::fresh();
     let from = caller.process.pid;
-    let fragment = architecture().send(Some(caller.heap()), argument);
+    let fragment = architecture().send(caller.heap(), argument);
     System::get().deliver_or_answer(pid, signal::attach(fragment, Signal::Request { from, reference, kind }));
     let reference = reference.term(caller.heap());
-    Interrupt::Call(crate::process_support::export(module, function, 1), vec![reference])
+    Interrupt::Call(export(module, function, 1), vec![reference])
 }
 
 /// The answer to the request with this reference, if it has come.
@@ -115,7 +118,7 @@ fn process_info_1(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 fn process_info_2(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let valid = match list_elements(arguments[1]) {
+    let valid = match list::elements(arguments[1]) {
         Some(items) => items.into_iter().all(is_item),
         None => is_item(arguments[1]),
     };
@@ -160,7 +163,7 @@ pub fn answer_request(process: &Process, own: &mut Own, request: Request) {
         RequestKind::GarbageCollect => own.rare().collections.push(request),
         RequestKind::CheckProcessCode => {
             let module = request.argument.tuple_elements().map_or(Term::NIL, |task| task[2]);
-            let result = Term::boolean(crate::code::runs_old_code(own, module));
+            let result = Term::boolean(crate::old_code::runs_old_code(own, module));
             handle::reply(own, &request, result);
         }
         RequestKind::ProcessInfo => {
@@ -172,6 +175,14 @@ pub fn answer_request(process: &Process, own: &mut Own, request: Request) {
             let result = subject.items(items).unwrap_or(atoms::BADARG);
             handle::reply(own, &request, result);
         }
+    }
+}
+
+/// Acts on the signals that have arrived at the running process, so that those it sent itself have had their effect.
+pub fn take_signals(caller: &mut Caller<'_>) -> Result<(), Interrupt> {
+    match receive_signals(caller.process, caller.own, &mut answer_request) {
+        Fate::Lives => Ok(()),
+        Fate::Dies(reason) => Err(Interrupt::Exit(reason)),
     }
 }
 
@@ -202,7 +213,7 @@ fn is_item(item: Term) -> bool {
         || item == MAGIC_REFERENCES.get()
 }
 
-static MAGIC_REFERENCES: Name = Name::new("magic_ref");
+static MAGIC_REFERENCES: LazyAtom = LazyAtom::new("magic_ref");
 
 /// Reductions of a time slice, of which a running process has counted down some.
 const SLICE: i64 = 4_000;
@@ -232,7 +243,7 @@ impl Subject<'_> {
             }
             return Some(self.own.mutator.tuple(&[items, value]));
         }
-        let mut wanted = list_elements(items)?;
+        let mut wanted = list::elements(items)?;
         let standard = wanted.first() == Some(&atoms::ALL);
         if standard {
             wanted.remove(0);
@@ -266,11 +277,14 @@ impl Subject<'_> {
             atoms::STATUS => self.status,
             atoms::TRAP_EXIT => Term::boolean(self.own.flags.trap_exit),
             atoms::PRIORITY => self.process.priority().atom(),
-            atoms::GROUP_LEADER => self.own.group_leader,
+            atoms::GROUP_LEADER => self.own.leader_term(),
             atoms::MESSAGE_QUEUE_LEN => small(self.own.mailbox.len()),
-            atoms::ERROR_HANDLER => {
-                self.own.rare.as_ref().and_then(|rare| rare.error_handler).unwrap_or_else(|| name("error_handler"))
-            }
+            atoms::ERROR_HANDLER => self
+                .own
+                .rare
+                .as_ref()
+                .and_then(|rare| rare.error_handler)
+                .unwrap_or_else(|| known_atom("error_handler")),
             atoms::TOTAL_HEAP_SIZE => {
                 let messages = if self.own.flags.off_heap_messages { 0 } else { self.message_words() };
                 small(block + sizes.old_block + sizes.fragments + messages)
@@ -291,7 +305,7 @@ impl Subject<'_> {
             atoms::MESSAGE_QUEUE_DATA if self.own.flags.off_heap_messages => atoms::OFF_HEAP,
             atoms::MESSAGE_QUEUE_DATA => atoms::ON_HEAP,
             atoms::CATCHLEVEL => Term::small(self.own.catches.into()),
-            atoms::PARENT if self.own.parent.is_none() => atoms::UNDEFINED,
+            atoms::PARENT if self.own.parent.is_none() => self.remote_parent(),
             atoms::PARENT => self.own.parent,
             atoms::TRACE => Term::small(0),
             atoms::SEQUENTIAL_TRACE_TOKEN => self.own.token_term(),
@@ -312,6 +326,8 @@ impl Subject<'_> {
             atoms::BACKTRACE if self.own.flags.sensitive => self.own.mutator.binary(&[]),
             atoms::LINKS => {
                 let mut links = self.own.rare.as_ref().map(|rare| rare.links.clone()).unwrap_or_default();
+                let remote: Vec<RemotePid> = self.remote().map(|remote| remote.linked().collect()).unwrap_or_default();
+                links.extend(remote.into_iter().map(|pid| pid.term(&mut self.own.mutator)));
                 links.sort_by(|a, b| atoll_term::compare(*a, *b));
                 self.own.mutator.list(links)
             }
@@ -322,7 +338,18 @@ impl Subject<'_> {
                 let mut monitors: Vec<_> =
                     rare.iter().flat_map(|rare| &rare.monitored_by).map(|(id, one)| (*id, one.watcher)).collect();
                 monitors.sort_by_key(|(id, _)| *id);
-                self.own.mutator.list(monitors.into_iter().map(|(_, watcher)| watcher))
+                let watchers = monitors.into_iter().map(|(_, watcher)| watcher);
+                let remote = self.remote().map(|remote| remote.monitored_by.values().copied().collect());
+                let remote: Vec<RemoteWatcher> = remote.unwrap_or_default();
+                let heap = &mut self.own.mutator;
+                let remote: Vec<Term> = remote.into_iter().map(|one| one.watcher.term(heap)).collect();
+                let resources = System::get().libraries.get().map(|libraries| libraries.monitors_of(self.process.pid));
+                let resources: Vec<Term> = resources
+                    .into_iter()
+                    .flatten()
+                    .map(|(reference, resource)| heap.magic_reference(reference.0, resource))
+                    .collect();
+                heap.list(watchers.chain(remote).chain(resources).collect::<Vec<Term>>())
             }
             atoms::DICTIONARY => {
                 let entries = self.own.rare.as_ref().map(|rare| rare.dictionary.entries().to_vec()).unwrap_or_default();
@@ -384,7 +411,7 @@ impl Subject<'_> {
             (atoms::MIN_BIN_VHEAP_SIZE, Term::small(self.binary_heap_words())),
             (atoms::MIN_HEAP_SIZE, Term::small(options.minimum_words as i64)),
             (atoms::FULLSWEEP_AFTER, Term::small(options.full_sweep_after.into())),
-            (name("minor_gcs"), Term::small(minor as i64)),
+            (known_atom("minor_gcs"), Term::small(minor as i64)),
         ];
         pairs_list(&mut self.own.mutator, &pairs)
     }
@@ -404,7 +431,7 @@ impl Subject<'_> {
             ("bin_old_vheap_size", 0),
             ("bin_old_vheap_block_size", BINARY_HEAP_WORDS),
         ];
-        let pairs = pairs.map(|(key, value)| (name(key), Term::small(value)));
+        let pairs = pairs.map(|(key, value)| (known_atom(key), Term::small(value)));
         pairs_list(&mut self.own.mutator, &pairs)
     }
 
@@ -430,12 +457,29 @@ impl Subject<'_> {
         asked_for.map_or(BINARY_HEAP_WORDS, |words| words as i64)
     }
 
+    fn remote(&self) -> Option<&Remote> {
+        self.own.rare.as_ref()?.remote.as_deref()
+    }
+
+    fn remote_parent(&mut self) -> Term {
+        match self.remote().and_then(|remote| remote.parent) {
+            Some(parent) => parent.term(&mut self.own.mutator),
+            None => atoms::UNDEFINED,
+        }
+    }
+
     fn monitors(&mut self) -> Term {
+        let remote = self.remote().map(|remote| remote.monitoring.values().copied().collect());
+        let remote: Vec<RemoteMonitor> = remote.unwrap_or_default();
         let rare = self.own.rare.as_ref();
         let mut monitors: Vec<_> = rare.iter().flat_map(|rare| &rare.monitoring).map(|(id, one)| (*id, *one)).collect();
         monitors.sort_by_key(|(id, _)| *id);
         let heap = &mut self.own.mutator;
         let mut terms = Vec::with_capacity(monitors.len());
+        for monitor in remote {
+            let object = monitor.target.term(heap);
+            terms.push(heap.tuple(&[atoms::PROCESS, object]));
+        }
         for (_, monitor) in monitors {
             let object =
                 if monitor.name.is_none() { monitor.target } else { heap.tuple(&[monitor.name, crate::node::this()]) };
@@ -455,25 +499,26 @@ impl Subject<'_> {
     }
 
     /// Where the process is, innermost first.
-    fn places(&self, depth: usize) -> Vec<Place> {
+    fn places(&self, depth: usize) -> Vec<Frame> {
         let mut places = Vec::new();
         if self.running.is_none() {
             if self.own.flags.hibernating {
-                return vec![Place { module: atoms::ERLANG, name: atoms::HIBERNATE, arity: 3, location: None }];
+                return vec![Frame { module: atoms::ERLANG, name: atoms::HIBERNATE, arity: 3, location: None }];
             }
             // The instruction to go on with; the frame is that of the word before the given address.
-            places.extend(place(self.own.address.wrapping_add(1)));
+            places.extend(frame_of(self.own.address.wrapping_add(1)));
             if places.is_empty()
                 && let [module, name, arguments] = self.own.saved[..]
                 && module.is_atom()
                 && name.is_atom()
             {
-                let arity = list_elements(arguments).map_or(0, |list| list.len() as u8);
-                places.push(Place { module, name, arity, location: None });
+                let arity = list::elements(arguments).map_or(0, |list| list.len() as u8);
+                places.push(Frame { module, name, arity, location: None });
             }
         }
-        let stack = inspect::return_addresses(self.own, depth + 1);
-        places.extend(stack.into_iter().filter_map(place));
+        let mut stack = inspect::return_addresses(self.own, 2 * (depth + 1));
+        stack.dedup_by(|later, earlier| is_same_place(*later, *earlier));
+        places.extend(stack.into_iter().filter_map(frame_of));
         places.truncate(depth);
         places
     }
@@ -485,8 +530,8 @@ impl Subject<'_> {
 }
 
 /// A line for each place.
-fn shown(places: impl IntoIterator<Item = Place>) -> String {
-    let line = |place: Place| {
+fn shown(places: impl IntoIterator<Item = Frame>) -> String {
+    let line = |place: Frame| {
         let (module, name) = (to_string(place.module), to_string(place.name));
         format!("Return addr ({module}:{name}/{})\n", place.arity)
     };
@@ -496,27 +541,12 @@ fn shown(places: impl IntoIterator<Item = Place>) -> String {
 /// A binary that shows what functions the process that runs is in.
 pub fn stack_shown(own: &mut Own) -> Term {
     let stack = inspect::return_addresses(own, usize::from(u16::MAX));
-    let text = shown(stack.into_iter().filter_map(place));
+    let text = shown(stack.into_iter().filter_map(frame_of));
     own.mutator.binary(text.as_bytes())
 }
 
-type Place = atoll_code::Frame;
-
-/// The function and line before an address, if there is code.
-fn place(address: *const Word) -> Option<Place> {
-    frame_of(address)
-}
-
-fn place_term(heap: &mut atoll_heap::Mutator, place: &Place) -> Term {
-    let location = match &place.location {
-        Some((file, line)) => {
-            let file = heap.string(file);
-            let file = heap.tuple(&[atoms::FILE, file]);
-            let line = heap.tuple(&[atoms::LINE, Term::small(i64::from(*line))]);
-            heap.list([file, line])
-        }
-        None => Term::NIL,
-    };
+fn place_term(heap: &mut atoll_heap::Mutator, place: &Frame) -> Term {
+    let location = place.location_term(heap);
     heap.tuple(&[place.module, place.name, Term::small(place.arity.into()), location])
 }
 

@@ -5,43 +5,45 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use atoll_operations::{Exception, iolist};
-use atoll_process::{BuiltIn, Caller, Interrupt, Outcome};
+use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, badarg};
 use atoll_regex::{CompileError, MatchError, Regex};
+use atoll_term::atoms::{LazyAtom, known_atom};
 use atoll_term::{Build, KnownText, Term, atoms};
 
-use crate::process_support::Name;
+use crate::charging::charge_bytes;
+use crate::errors::badarg_because;
 use crate::re_options::{Capture, Choice, Options, Shape};
 use crate::re_pattern::{Key, compiled};
-use crate::support::{badarg, badarg_because, charge_bytes, row, text_list};
-use crate::system_info::release_number;
+use crate::texts::text_list;
+use atoll_process::release::release_number;
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    row("re", "compile", 1, compile),
-    row("re", "compile", 2, compile_with_options),
-    row("re", "import", 1, import),
-    row("re", "run", 2, run),
-    row("re", "run", 3, run_with_options),
-    row("re", "internal_run", 4, internal_run),
-    row("re", "inspect", 2, inspect),
-    row("re", "version", 0, version),
+    BuiltIn::new("re", "compile", 1, compile),
+    BuiltIn::new("re", "compile", 2, compile_with_options),
+    BuiltIn::new("re", "import", 1, import),
+    BuiltIn::new("re", "run", 2, run),
+    BuiltIn::new("re", "run", 3, run_with_options),
+    BuiltIn::new("re", "internal_run", 4, internal_run),
+    BuiltIn::new("re", "inspect", 2, inspect),
+    BuiltIn::new("re", "version", 0, version),
 ];
 
-static RE: Name = Name::new("re");
-static EXPORT: Name = Name::new("export");
-static EXPORTED_PATTERN: Name = Name::new("re_exported_pattern");
-static PATTERN: Name = Name::new("re_pattern");
-static MATCH: Name = Name::new("match");
-static NO_MATCH: Name = Name::new("nomatch");
-static COMPILE: Name = Name::new("compile");
-static NAME_LIST: Name = Name::new("namelist");
+static RE: LazyAtom = LazyAtom::new("re");
+static EXPORT: LazyAtom = LazyAtom::new("export");
+static EXPORTED_PATTERN: LazyAtom = LazyAtom::new("re_exported_pattern");
+static PATTERN: LazyAtom = LazyAtom::new("re_pattern");
+static MATCH: LazyAtom = LazyAtom::new("match");
+static NO_MATCH: LazyAtom = LazyAtom::new("nomatch");
+static COMPILE: LazyAtom = LazyAtom::new("compile");
+static NAME_LIST: LazyAtom = LazyAtom::new("namelist");
 
 /// The first release whose patterns can be exported.
 const EXPORTS_SINCE: u32 = 28;
 
 /// Goes on in OTP's `re`.
 fn go_on(function: &str, arguments: Vec<Term>) -> Interrupt {
-    let function = crate::process_support::name(function);
+    let function = known_atom(function);
     Interrupt::Call(atoll_code::registry().export(RE.get(), function, arguments.len() as u8), arguments)
 }
 
@@ -230,7 +232,7 @@ fn find(caller: &mut Caller<'_>, subject: Term, unicode: bool, regex: &Rc<Regex>
         Err(MatchError::Failed) => return Err(Exception::system_limit().into()),
     };
     match options.report_errors {
-        true => Ok(caller.heap().tuple(&[atoms::ERROR, crate::process_support::name(error)])),
+        true => Ok(caller.heap().tuple(&[atoms::ERROR, known_atom(error)])),
         false => Ok(NO_MATCH.get()),
     }
 }
@@ -260,7 +262,7 @@ fn find_in_text(
             Some(text) => regex.find_in_text(text, options.offset, &options.run),
             None => regex.find(bytes, options.offset, &options.run),
         };
-        // Where nothing is found, nobody goes on.
+        // A program does not search on behind a search that found nothing.
         if !matches!(found, Ok(Some(_))) {
             *known = None;
         }

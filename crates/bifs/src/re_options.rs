@@ -2,6 +2,7 @@
 
 use atoll_operations::{iolist, list};
 use atoll_regex::{CompileOptions, LineBreaks, MatchOptions, Newline, Regex};
+use atoll_term::atoms::known_atom;
 use atoll_term::{Term, atoms};
 
 /// An option list, taken apart.
@@ -126,7 +127,7 @@ impl Options {
 }
 
 fn index() -> Term {
-    crate::process_support::name("index")
+    known_atom("index")
 }
 
 fn compile_flag<'o>(options: &'o mut CompileOptions, name: &str) -> Option<&'o mut bool> {
@@ -149,7 +150,7 @@ fn compile_flag<'o>(options: &'o mut CompileOptions, name: &str) -> Option<&'o m
 }
 
 fn newline(term: Term) -> Option<Newline> {
-    let name = if term.is_atom() { atoms::atom_name(term) } else { "" };
+    let name = atoms::name_if_atom(term);
     Some(match name {
         "cr" => Newline::Cr,
         "lf" => Newline::Lf,

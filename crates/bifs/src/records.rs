@@ -1,21 +1,19 @@
 //! Native records, which came with release 29: this machine has no values of that type yet. What asks about a value is
 //! answered; what would make one fails.
 
-use atoll_process::{BuiltIn, Caller, Outcome};
+use atoll_process::{BuiltIn, Caller, Outcome, badarg};
 use atoll_term::Term;
-
-use crate::support::{badarg, row};
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    row("erlang", "is_record", 1, is_record),
-    row("records", "get", 2, not_one),
-    row("records", "get_definition", 2, not_one),
-    row("records", "get_field_names", 1, not_one),
-    row("records", "get_module", 1, not_one),
-    row("records", "get_name", 1, not_one),
-    row("records", "is_exported", 1, not_one),
-    row("records", "update", 4, not_one),
+    BuiltIn::new("erlang", "is_record", 1, is_record),
+    BuiltIn::new("records", "get", 2, not_one),
+    BuiltIn::new("records", "get_definition", 2, not_one),
+    BuiltIn::new("records", "get_field_names", 1, not_one),
+    BuiltIn::new("records", "get_module", 1, not_one),
+    BuiltIn::new("records", "get_name", 1, not_one),
+    BuiltIn::new("records", "is_exported", 1, not_one),
+    BuiltIn::new("records", "update", 4, not_one),
 ];
 
 /// No value is one.

@@ -1,20 +1,21 @@
 //! Registered names, and what concerns all processes.
 
-use atoll_process::{BuiltIn, Caller, Interrupt, NotRegistered, Outcome, RequestKind, System, tracing};
+use atoll_process::{BuiltIn, Caller, Interrupt, NotRegistered, Outcome, RequestKind, System, badarg, tracing};
+use atoll_term::atoms::known_atom;
 use atoll_term::{Build, Term, View, atoms};
 
+use crate::errors::error_with_cause;
 use crate::process_info::request;
-use crate::process_support::{badarg, error_with_cause, name};
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    BuiltIn { module: "erlang", name: "register", arity: 2, function: register },
-    BuiltIn { module: "erlang", name: "unregister", arity: 1, function: unregister },
-    BuiltIn { module: "erlang", name: "whereis", arity: 1, function: whereis },
-    BuiltIn { module: "erlang", name: "registered", arity: 0, function: registered },
-    BuiltIn { module: "erlang", name: "processes", arity: 0, function: processes },
-    BuiltIn { module: "erts_internal", name: "processes_next", arity: 1, function: processes_next },
-    BuiltIn { module: "erlang", name: "is_process_alive", arity: 1, function: is_process_alive },
+    BuiltIn::new("erlang", "register", 2, register),
+    BuiltIn::new("erlang", "unregister", 1, unregister),
+    BuiltIn::new("erlang", "whereis", 1, whereis),
+    BuiltIn::new("erlang", "registered", 0, registered),
+    BuiltIn::new("erlang", "processes", 0, processes),
+    BuiltIn::new("erts_internal", "processes_next", 1, processes_next),
+    BuiltIn::new("erlang", "is_process_alive", 1, is_process_alive),
 ];
 
 fn register(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
@@ -29,8 +30,8 @@ fn register(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
             trace_name(caller, "register", registered, target);
             Ok(atoms::TRUE)
         }
-        Err(NotRegistered::Taken) => Err(error_with_cause(caller, atoms::BADARG, name("registered_name"))),
-        Err(NotRegistered::NoProcess) => Err(error_with_cause(caller, atoms::BADARG, name("notalive"))),
+        Err(NotRegistered::Taken) => Err(error_with_cause(caller, atoms::BADARG, known_atom("registered_name"))),
+        Err(NotRegistered::NoProcess) => Err(error_with_cause(caller, atoms::BADARG, known_atom("notalive"))),
     }
 }
 

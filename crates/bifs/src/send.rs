@@ -1,45 +1,45 @@
 //! Sending as a function.
 
-use atoll_process::{BuiltIn, Caller, Outcome};
+use atoll_operations::list;
+use atoll_process::remote::{SendOptions, Sent};
+use atoll_process::{BuiltIn, Caller, Interrupt, Outcome};
 use atoll_term::{Term, atoms};
 
-use crate::process_support::{badopt, list_elements};
+use crate::errors::badopt;
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    BuiltIn { module: "erlang", name: "!", arity: 2, function: send },
-    BuiltIn { module: "erlang", name: "send", arity: 2, function: send },
-    BuiltIn { module: "erlang", name: "send", arity: 3, function: send_with },
-    BuiltIn { module: "net_kernel", name: "dflag_unicode_io", arity: 1, function: dflag_unicode_io },
+    BuiltIn::new("erlang", "!", 2, send),
+    BuiltIn::new("erlang", "send", 2, send),
+    BuiltIn::new("erlang", "send", 3, send_with),
+    BuiltIn::new("net_kernel", "dflag_unicode_io", 1, dflag_unicode_io),
 ];
 
 fn send(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    atoll_process::send::send(caller.process.pid, caller.own, arguments[0], arguments[1])?;
-    Ok(arguments[1])
+    match atoll_process::send::send(caller.process.pid, caller.own, arguments[0], arguments[1])? {
+        // It is suspended.
+        Sent::Busy => Err(Interrupt::Yield(arguments[1])),
+        _ => Ok(arguments[1]),
+    }
 }
 
 /// `send(Destination, Message, [nosuspend | noconnect])`
 fn send_with(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let mut connect = true;
-    let Some(options) = list_elements(arguments[2]) else { return Err(badopt(caller)) };
+    let mut how = SendOptions { connect: true, suspend: true };
+    let Some(options) = list::elements(arguments[2]) else { return Err(badopt(caller)) };
     for option in options {
         match option {
-            atoms::NOSUSPEND => {}
-            atoms::NOCONNECT => connect = false,
+            atoms::NOSUSPEND => how.suspend = false,
+            atoms::NOCONNECT => how.connect = false,
             _ => return Err(badopt(caller)),
         }
     }
-    let destination = arguments[0];
-    let node = match destination.view() {
-        atoll_term::View::External(external) => Some(external.node),
-        atoll_term::View::Tuple(&[_, node]) if node.is_atom() => Some(node),
-        _ => None,
-    };
-    if !connect && node.is_some_and(|node| node != crate::node::this()) {
-        return Ok(atoms::NOCONNECT);
+    match atoll_process::send::send_with(caller.process.pid, caller.own, arguments[0], arguments[1], how)? {
+        Sent::Done => Ok(atoms::OK),
+        Sent::Busy => Err(Interrupt::Yield(atoms::OK)),
+        Sent::Full => Ok(atoms::NOSUSPEND),
+        Sent::NotConnected => Ok(atoms::NOCONNECT),
     }
-    atoll_process::send::send(caller.process.pid, caller.own, destination, arguments[1])?;
-    Ok(atoms::OK)
 }
 
 /// Whether the I/O server of a process takes Unicode: every node since R13 does.

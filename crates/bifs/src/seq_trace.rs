@@ -1,18 +1,15 @@
 //! `erlang:seq_trace/2` and what belongs to it: the token of the calling process, and the system tracer.
 
-use atoll_process::sequence::{self, PRINT};
-use atoll_process::{BuiltIn, Caller, Outcome, tracing};
-use atoll_term::{Build, Term, atoms};
-
-use crate::process_support::badarg;
-use crate::support::row;
+use atoll_process::sequence::{self, PRINT, Token};
+use atoll_process::{BuiltIn, Caller, Outcome, badarg, tracing};
+use atoll_term::{Build, ScratchHeap, Term, atoms};
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    row("erlang", "seq_trace", 2, seq_trace),
-    row("erlang", "seq_trace_info", 1, info),
-    row("erlang", "seq_trace_print", 1, print),
-    row("erlang", "seq_trace_print", 2, print_labelled),
+    BuiltIn::new("erlang", "seq_trace", 2, seq_trace),
+    BuiltIn::new("erlang", "seq_trace_info", 1, info),
+    BuiltIn::new("erlang", "seq_trace_print", 1, print),
+    BuiltIn::new("erlang", "seq_trace_print", 2, print_labelled),
 ];
 
 /// `seq_trace(Item, Value)`: what the item was before.
@@ -29,7 +26,7 @@ fn info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let value = if let Some(flag) = sequence::flag(item) {
         Term::boolean(token.is_some_and(|(flags, _, _)| flags & flag != 0))
     } else {
-        let word = if item.is_atom() { atoms::atom_name(item) } else { "" };
+        let word = atoms::name_if_atom(item);
         match (word, token) {
             ("label" | "serial", None) => return Ok(Term::NIL),
             ("label", Some(_)) => caller.own.label_term(),
@@ -53,8 +50,9 @@ fn print(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 /// `seq_trace_print(Label, Term)`: whether the process has a token with this label.
 fn print_labelled(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let is_label = |label: Term| atoll_term::exactly_equal(label, arguments[0]);
-    match caller.own.token().is_some_and(|token| is_label(token.label())) {
+    let mut scratch = ScratchHeap::new();
+    let mut is_label = |token: &Token| atoll_term::exactly_equal(token.label(&mut scratch), arguments[0]);
+    match caller.own.token().is_some_and(&mut is_label) {
         true => print(caller, &arguments[1..]),
         false => Ok(atoms::FALSE),
     }

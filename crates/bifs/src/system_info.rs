@@ -1,57 +1,58 @@
 //! What the machine is: `system_info/1`, `system_flag/2`, and small questions of OTP's libraries.
 
+use parking_lot::Mutex;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use atoll_distribution::node::Carrier;
+use atoll_distribution::nodes;
 use atoll_heap::architecture;
+use atoll_operations::guards::as_boolean;
 use atoll_platform::clock;
-use atoll_process::{BuiltIn, Caller, Outcome, System, microstates};
+use atoll_process::{BuiltIn, Caller, Outcome, Stopped, System, badarg, microstates};
+use atoll_term::atoms::known_atom;
 use atoll_term::{Build, Term, atoms};
-use parking_lot::Mutex;
 
-use crate::process_flag::{BINARY_HEAP_WORDS, heap_limit_map, heap_sizes};
-use crate::process_support::{badarg, badopt, name};
-use crate::spawn::{
-    HeapLimit, default_heap, default_heap_limit_flags, install_default_heap, set_default_heap_limit_flags, size,
+use crate::arguments::size;
+use crate::errors::badopt;
+use crate::heap_settings::{
+    BINARY_HEAP_WORDS, HeapLimit, default_heap, default_heap_limit_flags, heap_limit_map, heap_sizes,
+    install_default_heap, set_default_heap_limit_flags,
 };
-use crate::statistics::start_time;
+use crate::memory_and_statistics::start_time;
+use crate::tail_calls::go_on_in;
+use atoll_process::release::{release, release_number};
+
+/// What programs and the command line have set.
+pub struct Flags {
+    /// The `system_logger`.
+    logger: Mutex<Term>,
+    /// How many processes OTP asks at once whether they run old code; 0: as many as the machine proposes.
+    outstanding_requests: AtomicUsize,
+    printable_unicode: AtomicBool,
+    warnings_as: OnceLock<&'static str>,
+}
+
+atoll_platform::part_of_machine!(Flags);
+
+impl Default for Flags {
+    fn default() -> Flags {
+        Flags {
+            logger: Mutex::new(atoms::LOGGER),
+            outstanding_requests: AtomicUsize::new(0),
+            printable_unicode: AtomicBool::new(false),
+            warnings_as: OnceLock::new(),
+        }
+    }
+}
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    BuiltIn { module: "erlang", name: "system_info", arity: 1, function: system_info },
-    BuiltIn { module: "erlang", name: "system_flag", arity: 2, function: system_flag },
-    BuiltIn { module: "io", name: "printable_range", arity: 0, function: printable_range },
-    BuiltIn { module: "error_logger", name: "warning_map", arity: 0, function: warning_map },
+    BuiltIn::new("erlang", "system_info", 1, system_info),
+    BuiltIn::new("erlang", "system_flag", 2, system_flag),
+    BuiltIn::new("io", "printable_range", 0, printable_range),
+    BuiltIn::new("error_logger", "warning_map", 0, warning_map),
 ];
-
-/// Release and version that programs see: those of the libraries that they run on.
-#[derive(Clone, Debug)]
-pub struct Release {
-    /// `otp_release`, as in `25`.
-    pub otp: String,
-    /// Version of the runtime, as in `13.1.5`.
-    pub runtime: String,
-}
-
-static RELEASE: OnceLock<Release> = OnceLock::new();
-
-/// Sets the release of the libraries; the first call counts. Without it, it is that of OTP 25.
-pub fn install_release(release: Release) {
-    let _ = RELEASE.set(release);
-}
-
-fn release() -> &'static Release {
-    RELEASE.get_or_init(|| Release { otp: "25".to_owned(), runtime: "13.1.5".to_owned() })
-}
-
-/// Number of the release, as 25.
-pub fn release_number() -> u32 {
-    static NUMBER: OnceLock<u32> = OnceLock::new();
-    *NUMBER.get_or_init(|| release().otp.parse().unwrap_or(25))
-}
-
-/// The process that gets the machine's log messages.
-static LOGGER: Mutex<Term> = Mutex::new(atoms::LOGGER);
 
 fn system_info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let item = arguments[0];
@@ -61,14 +62,16 @@ fn system_info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let Some(&[kind, which]) = item.tuple_elements() else { return Err(badarg()) };
     match (kind, which) {
         (atoms::WORDSIZE, atoms::EXTERNAL) => Ok(Term::small(8)),
-        (atoms::WORDSIZE, _) if which == name("internal") => Ok(Term::small(8)),
-        _ if kind == name("cpu_topology") && which.is_atom() => match atoms::atom_name(which) {
+        (atoms::WORDSIZE, _) if which == known_atom("internal") => Ok(Term::small(8)),
+        _ if kind == known_atom("cpu_topology") && which.is_atom() => match atoms::atom_name(which) {
             "defined" | "detected" | "used" => Ok(atoms::UNDEFINED),
             _ => Err(badarg()),
         },
-        _ if (kind == name("allocator") || kind == name("allocator_sizes")) && which.is_atom() => Ok(atoms::FALSE),
+        _ if (kind == known_atom("allocator") || kind == known_atom("allocator_sizes")) && which.is_atom() => {
+            Ok(atoms::FALSE)
+        }
         // Of no allocator at all: there are none of OTP's here.
-        (kind, Term::NIL) if kind == name("allocator_sizes") => Ok(Term::NIL),
+        (kind, Term::NIL) if kind == known_atom("allocator_sizes") => Ok(Term::NIL),
         _ => Err(badarg()),
     }
 }
@@ -95,21 +98,19 @@ fn numbers(item: &str) -> Option<i64> {
         | "schedulers_total"
         | "logical_processors"
         | "logical_processors_available"
-        | "logical_processors_online"
-        | "dirty_cpu_schedulers"
-        | "dirty_cpu_schedulers_online" => system.schedulers,
-        "dirty_io_schedulers" => 10,
-        "outstanding_system_requests_limit" => match OUTSTANDING_REQUESTS.load(Ordering::Relaxed) {
+        | "logical_processors_online" => system.schedulers,
+        "dirty_cpu_schedulers" | "dirty_cpu_schedulers_online" => system.dirty_threads()[0],
+        "dirty_io_schedulers" => system.dirty_threads()[1],
+        "outstanding_system_requests_limit" => match part().outstanding_requests.load(Ordering::Relaxed) {
             0 => 2 * system.schedulers,
             limit => limit,
         },
         "scheduler_id" => system.schedule().current() + 1,
         "wordsize" => 8,
-        "creation" => 0,
         "trace_control_word" => atoll_ets::match_spec::control_word() as usize,
         "compat_rel" => release_number() as usize,
         "thread_pool_size" => 1,
-        "dist_buf_busy_limit" => 1 << 20,
+        "dist_buf_busy_limit" => atoll_distribution::busy_limit(),
         "delayed_node_table_gc" => 60,
         "ethread_used_tse" => 0,
         "context_reductions" => 4_000,
@@ -136,9 +137,7 @@ fn words(item: &str) -> Option<Term> {
         | "lock_counting"
         | "break_ignored" => return Some(atoms::FALSE),
         "cpu_topology" | "modified_timing_level" => return Some(atoms::UNDEFINED),
-        "dist_ctrl" | "multi_scheduling_blockers" | "normal_multi_scheduling_blockers" | "taints" => {
-            return Some(Term::NIL);
-        }
+        "multi_scheduling_blockers" | "normal_multi_scheduling_blockers" => return Some(Term::NIL),
         "endian" => {
             if cfg!(target_endian = "big") {
                 "big"
@@ -158,10 +157,10 @@ fn words(item: &str) -> Option<Term> {
         "time_warp_mode" if release_number() >= 26 => "multi_time_warp",
         "time_warp_mode" => "no_time_warp",
         "update_cpu_info" => "unchanged",
-        "system_logger" => return Some(*LOGGER.lock()),
+        "system_logger" => return Some(*part().logger.lock()),
         _ => return None,
     };
-    Some(name(word))
+    Some(known_atom(word))
 }
 
 fn os_version() -> [i64; 3] {
@@ -172,7 +171,7 @@ fn os_version() -> [i64; 3] {
 }
 
 fn heap_option(caller: &mut Caller<'_>, item: &str, value: i64) -> Term {
-    caller.heap().tuple(&[name(item), Term::small(value)])
+    caller.heap().tuple(&[known_atom(item), Term::small(value)])
 }
 
 fn built(caller: &mut Caller<'_>, item: &str) -> Option<Term> {
@@ -184,6 +183,10 @@ fn built(caller: &mut Caller<'_>, item: &str) -> Option<Term> {
         "version" => caller.heap().string(&release().runtime),
         "machine" => caller.heap().string("BEAM"),
         "nif_version" => caller.heap().string("2.16"),
+        "taints" => {
+            let modules = System::get().libraries.get().map(|libraries| libraries.modules());
+            caller.heap().list(modules.unwrap_or_default())
+        }
         "driver_version" => caller.heap().string("3.3"),
         "system_architecture" => caller.heap().string(&architecture_text()),
         "system_version" => {
@@ -208,11 +211,11 @@ fn built(caller: &mut Caller<'_>, item: &str) -> Option<Term> {
                 .collect();
             heap.list(rows)
         }
-        "os_type" => caller.heap().tuple(&[name("unix"), name("linux")]),
+        "os_type" => caller.heap().tuple(&[known_atom("unix"), known_atom("linux")]),
         "os_version" => caller.heap().tuple(&os_version().map(Term::small)),
         "c_compiler_used" => {
             let version = caller.heap().tuple(&[0, 0, 0].map(Term::small));
-            caller.heap().tuple(&[name("rustc"), version])
+            caller.heap().tuple(&[known_atom("rustc"), version])
         }
         "ethread_info" => {
             let kinds = ["64-bit native atomics", "32-bit native atomics", "Double word native atomics"];
@@ -225,11 +228,11 @@ fn built(caller: &mut Caller<'_>, item: &str) -> Option<Term> {
         }
         "check_io" => {
             let watched = System::get().ports.get().map_or(0, |ports| ports.count()) as i64;
-            let item = |caller: &mut Caller<'_>, key: &str, value| caller.heap().tuple(&[name(key), value]);
+            let item = |caller: &mut Caller<'_>, key: &str, value| caller.heap().tuple(&[known_atom(key), value]);
             let pairs = [
-                ("name", name("erts_poll")),
-                ("primary", name("epoll")),
-                ("kernel_poll", name("epoll")),
+                ("name", known_atom("erts_poll")),
+                ("primary", known_atom("epoll")),
+                ("kernel_poll", known_atom("epoll")),
                 ("memory_size", Term::small(0)),
                 ("total_poll_set_size", Term::small(watched)),
                 ("lazy_updates", atoms::FALSE),
@@ -246,16 +249,16 @@ fn built(caller: &mut Caller<'_>, item: &str) -> Option<Term> {
             caller.heap().list([set])
         }
         "all_schedulers_state" => {
-            let dirty = 10;
-            let rows = [("normal", threads), ("dirty_cpu", threads), ("dirty_io", dirty)].map(|(kind, count)| {
+            let [processor, other] = System::get().dirty_threads().map(|count| count as i64);
+            let rows = [("normal", threads), ("dirty_cpu", processor), ("dirty_io", other)].map(|(kind, count)| {
                 let count = Term::small(count);
-                caller.heap().tuple(&[name(kind), count, count, count])
+                caller.heap().tuple(&[known_atom(kind), count, count, count])
             });
             caller.heap().list(rows)
         }
         "schedulers_state" => caller.heap().tuple(&[threads; 3].map(Term::small)),
         "scheduler_bindings" => {
-            let unbound = vec![name("unbound"); threads as usize];
+            let unbound = vec![known_atom("unbound"); threads as usize];
             caller.heap().tuple(&unbound)
         }
         "min_heap_size" => heap_option(caller, item, defaults.minimum_words as i64),
@@ -264,7 +267,7 @@ fn built(caller: &mut Caller<'_>, item: &str) -> Option<Term> {
         "max_heap_size" => heap_limit_map(caller.heap(), defaults.maximum_words, spares, quiet),
         "sequential_tracer" => {
             let tracer = crate::seq_trace::tracer();
-            caller.heap().tuple(&[name(item), tracer])
+            caller.heap().tuple(&[known_atom(item), tracer])
         }
         "garbage_collection" => {
             let limit = heap_limit_map(caller.heap(), defaults.maximum_words, spares, quiet);
@@ -276,14 +279,24 @@ fn built(caller: &mut Caller<'_>, item: &str) -> Option<Term> {
             ];
             caller.heap().list(pairs)
         }
-        "os_monotonic_time_source" => clock_source(caller, "CLOCK_MONOTONIC", clock::monotonic()),
-        "os_system_time_source" => clock_source(caller, "CLOCK_REALTIME", clock::system()),
+        "os_monotonic_time_source" => clock_source(caller, "CLOCK_MONOTONIC", clock::now()),
+        "os_system_time_source" => clock_source(caller, "CLOCK_REALTIME", clock::now_since_1970()),
+        "dist_ctrl" => {
+            let mut rows = Vec::new();
+            for node in nodes::all() {
+                if let Carrier::Port(carrier) | Carrier::Process(carrier) = node.carrier() {
+                    rows.push(caller.heap().tuple(&[node.name, carrier]));
+                }
+            }
+            caller.heap().list(rows)
+        }
+        "creation" => Term::small(atoll_term::this_node().1.into()),
         "info" | "loaded" | "procs" | "dist" => {
             let text = report(item);
             caller.heap().binary(text.as_bytes())
         }
         "compile_info" => {
-            let pairs = ["ldflags", "cflags", "config_h"].map(|key| caller.heap().tuple(&[name(key), Term::NIL]));
+            let pairs = ["ldflags", "cflags", "config_h"].map(|key| caller.heap().tuple(&[known_atom(key), Term::NIL]));
             caller.heap().list(pairs)
         }
         "emu_args" => {
@@ -314,16 +327,16 @@ fn architecture_text() -> String {
 fn clock_source(caller: &mut Caller<'_>, clock: &str, time: i64) -> Term {
     let time = caller.heap().integer(time);
     let pairs = [
-        ("function", name("clock_gettime")),
-        ("clock_id", name(clock)),
+        ("function", known_atom("clock_gettime")),
+        ("clock_id", known_atom(clock)),
         ("resolution", Term::small(1_000_000_000)),
         ("used_resolution", Term::small(1_000_000_000)),
-        ("extended", name("no")),
-        ("parallel", name("yes")),
+        ("extended", known_atom("no")),
+        ("parallel", known_atom("yes")),
         ("time", time),
     ];
     let heap = caller.heap();
-    let terms: Vec<Term> = pairs.iter().map(|(key, value)| heap.tuple(&[name(key), *value])).collect();
+    let terms: Vec<Term> = pairs.iter().map(|(key, value)| heap.tuple(&[known_atom(key), *value])).collect();
     heap.list(terms)
 }
 
@@ -339,7 +352,7 @@ fn report(item: &str) -> String {
             let pids = System::get().table.pids();
             pids.iter().map(|pid| format!("=proc:{}\n", atoll_term::text::to_string(*pid))).collect()
         }
-        "dist" => "=node:'nonode@nohost'\n=no_distribution\n".to_owned(),
+        "dist" => atoll_distribution::description::text(),
         _ => format!("=memory\ntotal: {}\n", atoll_platform::resident_bytes()),
     }
 }
@@ -382,7 +395,7 @@ fn system_flag(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
             if !value.is_local_pid() && value != atoms::LOGGER && value != atoms::UNDEFINED {
                 return Err(badarg());
             }
-            return Ok(std::mem::replace(&mut *LOGGER.lock(), value));
+            return Ok(std::mem::replace(&mut *part().logger.lock(), value));
         }
         "backtrace_depth" => {
             let depth = size(value).ok_or_else(badarg)?;
@@ -397,40 +410,36 @@ fn system_flag(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         }
         "outstanding_system_requests_limit" => {
             let limit = size(value).filter(|limit| (1..1 << 27).contains(limit)).ok_or_else(badarg)?;
-            let old = OUTSTANDING_REQUESTS.swap(limit, Ordering::Relaxed);
+            let old = part().outstanding_requests.swap(limit, Ordering::Relaxed);
             Term::small(if old == 0 { 2 * System::get().schedulers } else { old } as i64)
         }
-        "multi_scheduling" => name("enabled"),
+        "multi_scheduling" => known_atom("enabled"),
         "scheduler_wall_time" => {
-            let on = crate::spawn::boolean(value).ok_or_else(badarg)?;
-            // OTP's kernel counts who has asked for it.
-            if System::get().whereis(name("kernel_refc")).is_some() {
-                return crate::process_support::go_on_in(
-                    "erts_internal",
-                    "system_flag_scheduler_wall_time",
-                    vec![value],
-                );
+            let on = as_boolean(value).ok_or_else(badarg)?;
+            // OTP's kernel counts the processes that have asked for it.
+            if System::get().whereis(known_atom("kernel_refc")).is_some() {
+                return go_on_in("erts_internal", "system_flag_scheduler_wall_time", vec![value]);
             }
             Term::boolean(System::get().schedule().measure_wall_time(on))
         }
         "microstate_accounting" => {
-            if value == name("reset") {
+            if value == known_atom("reset") {
                 microstates::reset();
                 return Ok(Term::boolean(microstates::is_on()));
             }
-            Term::boolean(microstates::switch(crate::spawn::boolean(value).ok_or_else(badarg)?))
+            Term::boolean(microstates::switch(as_boolean(value).ok_or_else(badarg)?))
         }
-        "scheduler_bind_type" => name("unbound"),
+        "scheduler_bind_type" => known_atom("unbound"),
         "cpu_topology" => atoms::UNDEFINED,
-        "time_offset" => name("final"),
+        "time_offset" => known_atom("final"),
         "trace_control_word" => {
             let word = value.as_small().and_then(|word| u32::try_from(word).ok()).ok_or_else(badarg)?;
             Term::small(atoll_ets::match_spec::set_control_word(word).into())
         }
         "sequential_tracer" => return crate::seq_trace::set_tracer(value).ok_or_else(badarg),
         "reset_seq_trace" => {
-            crate::spawn::boolean(value).ok_or_else(badarg)?;
-            atoll_process::sequence::reset(caller.own);
+            as_boolean(value).ok_or_else(badarg)?;
+            atoll_process::sequence::reset(&mut Stopped::or_again(caller.own, arguments)?);
             return Ok(atoms::TRUE);
         }
         _ => return Err(badopt(caller)),
@@ -439,26 +448,20 @@ fn system_flag(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     Ok(old)
 }
 
-/// How many processes OTP asks at once whether they run old code; 0: as many as the machine proposes.
-static OUTSTANDING_REQUESTS: AtomicUsize = AtomicUsize::new(0);
-
-static PRINTABLE_UNICODE: AtomicBool = AtomicBool::new(false);
-static WARNINGS_AS: OnceLock<&'static str> = OnceLock::new();
-
 /// Sets whether all printable characters of Unicode count as text, not those of Latin-1 alone (`+pc unicode`).
 pub fn set_printable_unicode(unicode: bool) {
-    PRINTABLE_UNICODE.store(unicode, Ordering::Relaxed);
+    part().printable_unicode.store(unicode, Ordering::Relaxed);
 }
 
 /// Sets what `error_logger` makes of warnings (`+We`): `warning`, `error` or `info`; the first call counts.
 pub fn set_warning_map(kind: &'static str) {
-    let _ = WARNINGS_AS.set(kind);
+    let _ = part().warnings_as.set(kind);
 }
 
 fn printable_range(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
-    Ok(if PRINTABLE_UNICODE.load(Ordering::Relaxed) { atoms::UNICODE } else { atoms::LATIN1 })
+    Ok(if part().printable_unicode.load(Ordering::Relaxed) { atoms::UNICODE } else { atoms::LATIN1 })
 }
 
 fn warning_map(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
-    Ok(name(WARNINGS_AS.get().unwrap_or(&"warning")))
+    Ok(known_atom(part().warnings_as.get().unwrap_or(&"warning")))
 }

@@ -1,18 +1,18 @@
 //! `erlang:system_monitor`: sets the process that gets reports of long collections, large heaps and long time slices.
 
+use atoll_operations::list;
 use atoll_process::watch::{Watch, set_watch, watch};
-use atoll_process::{BuiltIn, Caller, Outcome, System};
+use atoll_process::{BuiltIn, Caller, Outcome, System, badarg};
+use atoll_term::atoms::known_atom;
 use atoll_term::{Build, Term, atoms};
-
-use crate::process_support::{badarg, list_elements, name};
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    BuiltIn { module: "erlang", name: "system_monitor", arity: 0, function: get },
-    BuiltIn { module: "erlang", name: "system_monitor", arity: 1, function: set_pair },
-    BuiltIn { module: "erlang", name: "system_monitor", arity: 2, function: set },
-    BuiltIn { module: "erts_internal", name: "system_monitor", arity: 1, function: get_of_session },
-    BuiltIn { module: "erts_internal", name: "system_monitor", arity: 3, function: set_of_session },
+    BuiltIn::new("erlang", "system_monitor", 0, get),
+    BuiltIn::new("erlang", "system_monitor", 1, set_pair),
+    BuiltIn::new("erlang", "system_monitor", 2, set),
+    BuiltIn::new("erts_internal", "system_monitor", 1, get_of_session),
+    BuiltIn::new("erts_internal", "system_monitor", 3, set_of_session),
 ];
 
 /// Least limit of `large_heap` in words, as in OTP.
@@ -36,21 +36,21 @@ fn set_pair(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 fn set(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let new = read(arguments[0], arguments[1]).ok_or_else(badarg)?;
-    let nothing = list_elements(arguments[1]).is_some_and(|options| options.is_empty());
+    let nothing = list::elements(arguments[1]).is_some_and(|options| options.is_empty());
     let old = set_watch((!nothing).then_some(new));
     Ok(settings(caller, old))
 }
 
 /// `system_monitor(legacy)`: there is one set of settings, that of no session.
 fn get_of_session(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    if arguments[0] == name("legacy") { get(caller, &[]) } else { Err(badarg()) }
+    if arguments[0] == known_atom("legacy") { get(caller, &[]) } else { Err(badarg()) }
 }
 
 /// `system_monitor(legacy, Pid | undefined, Options)`
 fn set_of_session(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let &[session, pid, options] = arguments else { return Err(badarg()) };
     match pid {
-        _ if session != name("legacy") => Err(badarg()),
+        _ if session != known_atom("legacy") => Err(badarg()),
         atoms::UNDEFINED => set_pair(caller, &[atoms::UNDEFINED]),
         _ => set(caller, &[pid, options]),
     }
@@ -68,7 +68,7 @@ fn read(pid: Term, options: Term) -> Option<Watch> {
         busy_port: false,
         busy_distribution_port: false,
     };
-    for option in list_elements(options)? {
+    for option in list::elements(options)? {
         if let Some(&[key, value]) = option.tuple_elements() {
             let value = usize::try_from(value.as_small()?).ok()?;
             match key.is_atom().then(|| atoms::atom_name(key))? {
@@ -95,10 +95,10 @@ fn settings(caller: &mut Caller<'_>, watch: Option<Watch>) -> Term {
     let switches = [("busy_dist_port", watch.busy_distribution_port), ("busy_port", watch.busy_port)];
     let limits =
         [("large_heap", watch.large_heap), ("long_schedule", watch.long_slice), ("long_gc", watch.long_collection)];
-    let mut options: Vec<Term> = switches.iter().filter(|(_, on)| *on).map(|(key, _)| name(key)).collect();
+    let mut options: Vec<Term> = switches.iter().filter(|(_, on)| *on).map(|(key, _)| known_atom(key)).collect();
     for (key, limit) in limits {
         if limit > 0 {
-            options.push(heap.tuple(&[name(key), Term::small(limit as i64)]));
+            options.push(heap.tuple(&[known_atom(key), Term::small(limit as i64)]));
         }
     }
     let options = heap.list(options);

@@ -1,14 +1,14 @@
 //! `erlang:system_profile`: sets the process or port that learns when processes, ports and schedulers become active.
 
+use atoll_operations::list;
 use atoll_process::profile::{Profile, profile, set_profile};
-use atoll_process::{BuiltIn, Caller, Outcome, tracing};
+use atoll_process::{BuiltIn, Caller, Outcome, badarg, tracing};
+use atoll_term::atoms::known_atom;
 use atoll_term::{Build, Term, atoms};
 
-use crate::process_support::{badarg, list_elements, name};
-use crate::support::row;
-
 /// What this file provides.
-pub const BUILT_INS: &[BuiltIn] = &[row("erlang", "system_profile", 0, get), row("erlang", "system_profile", 2, set)];
+pub const BUILT_INS: &[BuiltIn] =
+    &[BuiltIn::new("erlang", "system_profile", 0, get), BuiltIn::new("erlang", "system_profile", 2, set)];
 
 fn get(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
     Ok(settings(caller, profile()))
@@ -28,7 +28,7 @@ fn set(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 fn read(pid: Term, options: Term) -> Option<Profile> {
     let mut profile =
         Profile { pid, processes: false, ports: false, schedulers: false, exclusive: false, time: tracing::TIMESTAMP };
-    for option in list_elements(options)? {
+    for option in list::elements(options)? {
         match option.is_atom().then(|| atoms::atom_name(option))? {
             "runnable_procs" => profile.processes = true,
             "runnable_ports" => profile.ports = true,
@@ -52,7 +52,7 @@ fn settings(caller: &mut Caller<'_>, profile: Option<Profile>) -> Term {
         ("runnable_procs", profile.processes),
         ("runnable_ports", profile.ports),
     ];
-    let options: Vec<Term> = switches.iter().filter(|(_, on)| *on).map(|(key, _)| name(key)).collect();
+    let options: Vec<Term> = switches.iter().filter(|(_, on)| *on).map(|(key, _)| known_atom(key)).collect();
     let heap = caller.heap();
     let options = heap.list(options);
     heap.tuple(&[profile.pid, options])

@@ -1,44 +1,34 @@
 //! Clocks, unique numbers, and the calendar's conversions.
 
-use std::sync::OnceLock;
-
-use atoll_operations::arithmetic;
+use atoll_operations::{arithmetic, list};
 use atoll_platform::clock;
-use atoll_process::tracing::{LOWEST_UNIQUE, later_than_before, unique_monotonic};
-use atoll_process::{BuiltIn, Caller, Outcome, ReferenceId};
+use atoll_process::unique::{LOWEST_UNIQUE, later_than_before, unique_monotonic};
+use atoll_process::{BuiltIn, Caller, Outcome, ReferenceId, badarg};
 use atoll_term::{Build, Term, atoms};
-
-use crate::process_support::{badarg, list_elements};
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    BuiltIn { module: "erlang", name: "monotonic_time", arity: 0, function: monotonic_time },
-    BuiltIn { module: "erlang", name: "monotonic_time", arity: 1, function: monotonic_time_in },
-    BuiltIn { module: "erlang", name: "system_time", arity: 0, function: system_time },
-    BuiltIn { module: "erlang", name: "system_time", arity: 1, function: system_time_in },
-    BuiltIn { module: "os", name: "system_time", arity: 0, function: os_system_time },
-    BuiltIn { module: "os", name: "system_time", arity: 1, function: os_system_time_in },
-    BuiltIn { module: "os", name: "perf_counter", arity: 0, function: perf_counter },
-    BuiltIn { module: "erts_internal", name: "perf_counter_unit", arity: 0, function: unit },
-    BuiltIn { module: "erts_internal", name: "time_unit", arity: 0, function: unit },
-    BuiltIn { module: "erlang", name: "time_offset", arity: 0, function: time_offset },
-    BuiltIn { module: "erlang", name: "time_offset", arity: 1, function: time_offset_in },
-    BuiltIn { module: "erlang", name: "timestamp", arity: 0, function: timestamp },
-    BuiltIn { module: "os", name: "timestamp", arity: 0, function: os_timestamp },
-    BuiltIn { module: "erlang", name: "now", arity: 0, function: now },
-    BuiltIn { module: "erlang", name: "unique_integer", arity: 0, function: unique_integer },
-    BuiltIn { module: "erlang", name: "unique_integer", arity: 1, function: unique_integer_of },
-    BuiltIn { module: "erlang", name: "make_ref", arity: 0, function: make_ref },
+    BuiltIn::new("erlang", "monotonic_time", 0, monotonic_time),
+    BuiltIn::new("erlang", "monotonic_time", 1, monotonic_time_in),
+    BuiltIn::new("erlang", "system_time", 0, system_time),
+    BuiltIn::new("erlang", "system_time", 1, system_time_in),
+    BuiltIn::new("os", "system_time", 0, os_system_time),
+    BuiltIn::new("os", "system_time", 1, os_system_time_in),
+    BuiltIn::new("os", "perf_counter", 0, perf_counter),
+    BuiltIn::new("erts_internal", "perf_counter_unit", 0, unit),
+    BuiltIn::new("erts_internal", "time_unit", 0, unit),
+    BuiltIn::new("erlang", "time_offset", 0, time_offset),
+    BuiltIn::new("erlang", "time_offset", 1, time_offset_in),
+    BuiltIn::new("erlang", "timestamp", 0, timestamp),
+    BuiltIn::new("os", "timestamp", 0, os_timestamp),
+    BuiltIn::new("erlang", "now", 0, now),
+    BuiltIn::new("erlang", "unique_integer", 0, unique_integer),
+    BuiltIn::new("erlang", "unique_integer", 1, unique_integer_of),
+    BuiltIn::new("erlang", "make_ref", 0, make_ref),
 ];
 
 /// The unit of the clocks: parts of a second.
 const NANOSECONDS: i64 = 1_000_000_000;
-
-/// System time minus monotonic time, fixed when the machine starts: time does not warp.
-pub fn offset() -> i64 {
-    static OFFSET: OnceLock<i64> = OnceLock::new();
-    *OFFSET.get_or_init(|| clock::system() - clock::monotonic())
-}
 
 /// Parts of a second that a time unit has.
 fn parts(unit: Term) -> Option<i64> {
@@ -68,16 +58,16 @@ fn in_unit(caller: &mut Caller<'_>, nanoseconds: i64, unit: Term) -> Outcome {
 }
 
 fn monotonic_time(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
-    Ok(caller.heap().integer(clock::monotonic()))
+    Ok(caller.heap().integer(clock::now()))
 }
 
 fn monotonic_time_in(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    in_unit(caller, clock::monotonic(), arguments[0])
+    in_unit(caller, clock::now(), arguments[0])
 }
 
 /// Erlang system time in nanoseconds.
 pub fn system_nanoseconds() -> i64 {
-    clock::monotonic() + offset()
+    clock::now() + clock::offset()
 }
 
 fn system_time(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
@@ -89,15 +79,15 @@ fn system_time_in(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 fn os_system_time(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
-    Ok(caller.heap().integer(clock::system()))
+    Ok(caller.heap().integer(clock::now_since_1970()))
 }
 
 fn os_system_time_in(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    in_unit(caller, clock::system(), arguments[0])
+    in_unit(caller, clock::now_since_1970(), arguments[0])
 }
 
 fn perf_counter(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
-    Ok(caller.heap().integer(clock::monotonic()))
+    Ok(caller.heap().integer(clock::now()))
 }
 
 fn unit(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
@@ -105,11 +95,11 @@ fn unit(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
 }
 
 fn time_offset(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
-    Ok(caller.heap().integer(offset()))
+    Ok(caller.heap().integer(clock::offset()))
 }
 
 fn time_offset_in(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    in_unit(caller, offset(), arguments[0])
+    in_unit(caller, clock::offset(), arguments[0])
 }
 
 /// `{MegaSeconds, Seconds, MicroSeconds}`
@@ -124,7 +114,7 @@ fn timestamp(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
 }
 
 fn os_timestamp(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
-    Ok(triple(caller, clock::system() / 1_000))
+    Ok(triple(caller, clock::now_since_1970() / 1_000))
 }
 
 /// `now/0`: unique, and always later than before.
@@ -140,7 +130,7 @@ fn unique_integer(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
 /// `unique_integer([monotonic | positive])`
 fn unique_integer_of(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let (mut monotonic, mut positive) = (false, false);
-    for option in list_elements(arguments[0]).ok_or_else(badarg)? {
+    for option in list::elements_or_badarg(arguments[0])? {
         match option {
             atoms::MONOTONIC => monotonic = true,
             atoms::POSITIVE => positive = true,

@@ -1,23 +1,25 @@
 //! Timers that send messages.
 
 use atoll_heap::architecture;
+use atoll_operations::guards::as_boolean;
+use atoll_operations::list;
 use atoll_platform::clock;
-use atoll_process::{BuiltIn, Caller, Outcome, ReferenceId, System, signal};
+use atoll_process::{BuiltIn, Caller, Outcome, ReferenceId, System, badarg};
+use atoll_term::atoms::known_atom;
 use atoll_term::{Build, Term, atoms};
 
-use crate::process_support::{badarg, badopt, error_with_cause, list_elements, name};
-use crate::spawn::boolean;
+use crate::errors::{badopt, error_with_cause};
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    BuiltIn { module: "erlang", name: "send_after", arity: 3, function: send_after },
-    BuiltIn { module: "erlang", name: "send_after", arity: 4, function: send_after },
-    BuiltIn { module: "erlang", name: "start_timer", arity: 3, function: start_timer },
-    BuiltIn { module: "erlang", name: "start_timer", arity: 4, function: start_timer },
-    BuiltIn { module: "erlang", name: "cancel_timer", arity: 1, function: cancel_timer },
-    BuiltIn { module: "erlang", name: "cancel_timer", arity: 2, function: cancel_timer },
-    BuiltIn { module: "erlang", name: "read_timer", arity: 1, function: read_timer },
-    BuiltIn { module: "erlang", name: "read_timer", arity: 2, function: read_timer },
+    BuiltIn::new("erlang", "send_after", 3, send_after),
+    BuiltIn::new("erlang", "send_after", 4, send_after),
+    BuiltIn::new("erlang", "start_timer", 3, start_timer),
+    BuiltIn::new("erlang", "start_timer", 4, start_timer),
+    BuiltIn::new("erlang", "cancel_timer", 1, cancel_timer),
+    BuiltIn::new("erlang", "cancel_timer", 2, cancel_timer),
+    BuiltIn::new("erlang", "read_timer", 1, read_timer),
+    BuiltIn::new("erlang", "read_timer", 2, read_timer),
 ];
 
 /// Nanoseconds in a millisecond.
@@ -35,29 +37,29 @@ fn start_timer(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 fn start(caller: &mut Caller<'_>, arguments: &[Term], wrapped: bool) -> Outcome {
     let (time, destination, message) = (arguments[0], arguments[1], arguments[2]);
     let mut absolute = false;
-    let Some(options) = list_elements(arguments.get(3).copied().unwrap_or(Term::NIL)) else {
+    let Some(options) = list::elements(arguments.get(3).copied().unwrap_or(Term::NIL)) else {
         return Err(badopt(caller));
     };
     for option in options {
         match option.tuple_elements() {
-            Some(&[atoms::ABS, value]) if boolean(value).is_some() => absolute = value == atoms::TRUE,
+            Some(&[atoms::ABS, value]) if as_boolean(value).is_some() => absolute = value == atoms::TRUE,
             _ => return Err(badopt(caller)),
         }
     }
     if !destination.is_local_pid() && !destination.is_atom() {
         return Err(badarg());
     }
-    let start = if absolute { 0 } else { clock::monotonic() };
+    let start = if absolute { 0 } else { clock::now() };
     let milliseconds = time.as_small().filter(|time| absolute || *time >= 0);
     let distance = milliseconds.and_then(|milliseconds| milliseconds.checked_mul(MILLISECOND));
     let Some(due) = distance.and_then(|distance| start.checked_add(distance)) else {
-        return Err(error_with_cause(caller, atoms::BADARG, name("time")));
+        return Err(error_with_cause(caller, atoms::BADARG, known_atom("time")));
     };
     let reference = ReferenceId::fresh();
     let heap = caller.heap();
     let reference_term = reference.term(heap);
     let message = if wrapped { heap.tuple(&[atoms::TIMEOUT, reference_term, message]) } else { message };
-    let fragment = architecture().send(Some(heap), message);
+    let fragment = architecture().send(heap, message);
     System::get().send_at(due, destination, fragment, reference);
     Ok(reference_term)
 }
@@ -65,10 +67,10 @@ fn start(caller: &mut Caller<'_>, arguments: &[Term], wrapped: bool) -> Outcome 
 /// Whether the result comes as a message, and whether there is one at all.
 fn answer_options(options: Option<&Term>, may_be_silent: bool) -> Option<(bool, bool)> {
     let (mut asynchronous, mut told) = (false, true);
-    for option in list_elements(options.copied().unwrap_or(Term::NIL))? {
+    for option in list::elements(options.copied().unwrap_or(Term::NIL))? {
         match *option.tuple_elements()? {
-            [atoms::ASYNC, value] => asynchronous = boolean(value)?,
-            [atoms::INFO, value] if may_be_silent => told = boolean(value)?,
+            [atoms::ASYNC, value] => asynchronous = as_boolean(value)?,
+            [atoms::INFO, value] if may_be_silent => told = as_boolean(value)?,
             _ => return None,
         }
     }
@@ -77,7 +79,7 @@ fn answer_options(options: Option<&Term>, may_be_silent: bool) -> Option<(bool, 
 
 /// Gives a result to the caller, now or as the message `{Kind, Reference, Result}`.
 fn give(caller: &mut Caller<'_>, kind: &str, reference: Term, due: Option<i64>, how: (bool, bool)) -> Outcome {
-    let left = due.map(|due| (due - clock::monotonic()).max(0));
+    let left = due.map(|due| (due - clock::now()).max(0));
     // Rounded up: a timer that has not come has some time left.
     let result = left.map_or(atoms::FALSE, |left| Term::small((left + MILLISECOND - 1) / MILLISECOND));
     match how {
@@ -85,7 +87,7 @@ fn give(caller: &mut Caller<'_>, kind: &str, reference: Term, due: Option<i64>, 
         (_, false) => Ok(atoms::OK),
         (true, true) => {
             let me = caller.process.pid;
-            let message = caller.heap().tuple(&[name(kind), reference, result]);
+            let message = caller.heap().tuple(&[known_atom(kind), reference, result]);
             atoll_process::send::send(me, caller.own, me, message)?;
             Ok(atoms::OK)
         }
@@ -98,10 +100,7 @@ fn cancel_timer(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         return Err(badarg());
     }
     let cancelled = ReferenceId::of(arguments[0]).and_then(|id| System::get().timers.cancel_reference(id));
-    let due = cancelled.map(|(due, fragment)| {
-        signal::discard(fragment);
-        due
-    });
+    let due = cancelled.map(|(due, _)| due);
     give(caller, "cancel_timer", arguments[0], due, how)
 }
 

@@ -5,26 +5,26 @@ use std::sync::atomic::Ordering;
 use atoll_code::{Breakpoint, INTERPRETED, TracedFunction, frame_of};
 use atoll_ets::match_spec::{Action, Matcher, Object, Tokens};
 use atoll_heap::Mutator;
-use atoll_operations::Class;
+use atoll_operations::{Class, list};
 use atoll_process::sequence::Sequence;
 use atoll_process::tracing::{self, Tracing};
 use atoll_process::{Caller, Own};
+use atoll_term::atoms::known_atom;
 use atoll_term::{Build, Term, Word, atoms, text};
 
-use crate::process_support::{list_elements, name};
-use crate::trace;
-use crate::trace_pattern::{self, CallTracing, Meta, Pattern};
+use crate::trace_flags;
+use crate::trace_points::{CallTracing, Meta, Pattern, place_of};
 use crate::trace_time;
 
-/// Tell of the return.
+/// Report the return.
 const RETURN: u8 = 1;
-/// Tell where it returns to.
+/// Report the function to which it returns.
 const RETURN_TO: u8 = 2;
-/// Tell of exceptions.
+/// Report exceptions.
 const EXCEPTION: u8 = 4;
 /// Measure the time.
 const TIME: u8 = 8;
-/// Tell of the return, and of exceptions, to who is told of all calls.
+/// Report the return, and exceptions, to the meta tracer.
 const META_RETURN: u8 = 16;
 const META_EXCEPTION: u8 = 32;
 
@@ -116,7 +116,7 @@ fn judge_in(
 
 /// What `enable_trace`, `disable_trace` and `trace` do, whose arguments are a list.
 fn act_on_flags(me: Term, own: &mut Own, action: Action, arguments: Term) {
-    let arguments = list_elements(arguments).unwrap_or_default();
+    let arguments = list::elements(arguments).unwrap_or_default();
     let (pid, flags) = match (action, &arguments[..]) {
         (Action::Trace, [pid, flags @ ..]) if flags.len() == 2 => (Some(*pid), flags),
         (Action::EnableTrace | Action::DisableTrace, [pid, flags @ ..]) if flags.len() == 1 => (Some(*pid), flags),
@@ -128,10 +128,10 @@ fn act_on_flags(me: Term, own: &mut Own, action: Action, arguments: Term) {
         (Action::DisableTrace, [flag]) => (own.mutator.list([*flag]), Term::NIL),
         _ => return,
     };
-    trace::change_flags(me, own, pid, off, on);
+    trace_flags::change_flags(me, own, pid, off, on);
 }
 
-/// Whether a message is told: what its trace message ends with.
+/// Whether sending or receiving a message is reported: the last part of its trace message, if it has one.
 pub fn chosen(pid: Term, own: &mut Own, pattern: &Pattern, arguments: &[Term]) -> Option<Option<Term>> {
     let message = judge_in(pid, own, pattern, arguments, (atoms::UNDEFINED, atoms::UNDEFINED))?.message;
     let is_silent = own.tracing().is_some_and(|tracing| tracing.flags & tracing::SILENT != 0);
@@ -156,7 +156,7 @@ fn tell_call(
     };
     let call = heap.tuple(&[function.module, function.name, last]);
     let parts: Vec<Term> = [call].into_iter().chain(message).collect();
-    tracing::tell(caller.process.pid, caller.own, tracing, name("call"), &parts)
+    tracing::tell(caller.process.pid, caller.own, tracing, known_atom("call"), &parts)
 }
 
 /// A function with a breakpoint is called. What is given back is kept until it returns.
@@ -170,18 +170,18 @@ pub fn called(
     let Some(wanted) = CallTracing::of(point) else { return 0 };
     let interpreted = if wanted.interpreted { INTERPRETED } else { 0 };
     let timed = match &wanted.time {
-        Some(times) if tells_calls(caller) => {
+        Some(times) if reports_calls(caller) => {
             let in_place = waiting & TIME != 0;
             trace_time::enter(caller.process.pid, caller.own, times, in_place);
             if in_place { 0 } else { TIME }
         }
         _ => 0,
     };
-    interpreted | timed | told(caller, arguments, point, wanted, return_to)
+    interpreted | timed | report_call(caller, arguments, point, wanted, return_to)
 }
 
-/// Whether the process is asked for calls. One whose tracer is gone is traced no more.
-fn tells_calls(caller: &mut Caller<'_>) -> bool {
+/// Whether the process reports calls. If its tracer is gone, the process is traced no more.
+fn reports_calls(caller: &mut Caller<'_>) -> bool {
     let Some(tracing) = caller.own.tracing().filter(|tracing| tracing.flags & tracing::CALL != 0) else { return false };
     let is_alive = tracing::is_there(tracing.tracer);
     if !is_alive {
@@ -190,8 +190,8 @@ fn tells_calls(caller: &mut Caller<'_>) -> bool {
     is_alive
 }
 
-/// Tells of a call as far as it is asked for.
-fn told(
+/// Counts a call and reports it, as far as that is asked for. Returns what is to be reported when the call ends.
+fn report_call(
     caller: &mut Caller<'_>,
     arguments: &[Term],
     point: &Breakpoint,
@@ -202,7 +202,7 @@ fn told(
         count.add();
     }
     let pid = caller.process.pid;
-    let by_process = told_by_process(caller, arguments, point, wanted, return_to);
+    let by_process = report_by_process(caller, arguments, point, wanted, return_to);
     let mut meta = 0;
     if let Some(Meta { pattern, tracer, gone }) = &wanted.meta
         && *tracer != pid
@@ -221,8 +221,8 @@ fn told(
     meta | by_process
 }
 
-/// What is told by processes that are traced.
-fn told_by_process(
+/// Sends the trace message of a process that is traced itself. Returns what is to be reported when the call ends.
+fn report_by_process(
     caller: &mut Caller<'_>,
     arguments: &[Term],
     point: &Breakpoint,
@@ -233,7 +233,7 @@ fn told_by_process(
     let tracing = caller.own.tracing().filter(|tracing| tracing.flags & tracing::CALL != 0 && tracing.tracer != pid);
     let (Some(pattern), Some(tracing)) = (&wanted.calls, tracing) else { return 0 };
     let Some(verdict) = judge(caller, pattern, arguments, return_to) else { return 0 };
-    // The program may have changed whether calls are told.
+    // The match specification may have changed whether calls are reported.
     let tracing = caller.own.tracing().unwrap_or(tracing);
     if tracing.flags & tracing::SILENT != 0 {
         return 0;
@@ -251,9 +251,9 @@ fn meta_tracing(tracer: Term) -> Tracing {
     Tracing { flags: tracing::CALL | tracing::TIMESTAMP, tracer }
 }
 
-/// Who is told of all calls of a function now.
+/// How calls of a function are reported to its meta tracer now.
 fn meta_tracer(function: &TracedFunction) -> Option<Tracing> {
-    let place = trace_pattern::place_of(function.module, function.name, function.arity)?;
+    let place = place_of(function.module, function.name, function.arity)?;
     CallTracing::of(&atoll_code::breakpoint_at(place)?)?.meta.as_ref().map(|meta| meta_tracing(meta.tracer))
 }
 
@@ -277,7 +277,7 @@ fn tell_return_to(caller: &mut Caller<'_>, tracing: Tracing, to: *const Word) {
             Some(frame) => caller.heap().tuple(&[frame.module, frame.name, Term::small(frame.arity.into())]),
             None => atoms::UNDEFINED,
         };
-        tracing::tell(caller.process.pid, caller.own, tracing, name("return_to"), &[place]);
+        tracing::tell(caller.process.pid, caller.own, tracing, known_atom("return_to"), &[place]);
     }
 }
 
@@ -291,12 +291,12 @@ pub fn returned(caller: &mut Caller<'_>, function: &'static TracedFunction, keep
         && let Some(tracing) = meta_tracer(function)
     {
         let function = mfa(caller, function);
-        tracing::tell(pid, caller.own, tracing, name("return_from"), &[function, value]);
+        tracing::tell(pid, caller.own, tracing, known_atom("return_from"), &[function, value]);
     }
     let Some(tracing) = tracing_of_calls(caller) else { return };
     if keep & RETURN != 0 {
         let function = mfa(caller, function);
-        tracing::tell(pid, caller.own, tracing, name("return_from"), &[function, value]);
+        tracing::tell(pid, caller.own, tracing, known_atom("return_from"), &[function, value]);
     }
     if keep & RETURN_TO != 0 && !to.is_null() {
         tell_return_to(caller, tracing, to);
@@ -313,12 +313,12 @@ pub fn raised(caller: &mut Caller<'_>, function: &'static TracedFunction, keep: 
     {
         let function = mfa(caller, function);
         let exception = caller.heap().tuple(&[class.atom(), reason]);
-        tracing::tell(caller.process.pid, caller.own, tracing, name("exception_from"), &[function, exception]);
+        tracing::tell(caller.process.pid, caller.own, tracing, known_atom("exception_from"), &[function, exception]);
     }
     let Some(tracing) = tracing_of_calls(caller) else { return };
     if keep & EXCEPTION != 0 {
         let function = mfa(caller, function);
         let exception = caller.heap().tuple(&[class.atom(), reason]);
-        tracing::tell(caller.process.pid, caller.own, tracing, name("exception_from"), &[function, exception]);
+        tracing::tell(caller.process.pid, caller.own, tracing, known_atom("exception_from"), &[function, exception]);
     }
 }

@@ -1,74 +1,34 @@
 //! `erlang:trace_pattern/2,3`: breakpoints on functions, and what they are for.
 
-use std::any::Any;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
-use atoll_code::{Breakpoint, Duty, ModuleCode, TracedFunction, breakpoint_at, traced_function};
-use atoll_ets::match_spec::{Dialect, KeptProgram, compile};
-use atoll_process::{BuiltIn, Caller, Outcome, Own, Stopped};
-use atoll_term::{Build, Export, Term, Word, atoms};
 use parking_lot::RwLock;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
-use crate::process_support::{Name, badarg, list_elements, name};
-use crate::support::row;
-use crate::trace::{self, is_tracer};
+use atoll_code::{Duty, ModuleCode, TracedFunction, breakpoint_at, traced_function};
+use atoll_ets::match_spec::{Dialect, KeptProgram, compile};
+use atoll_operations::list;
+use atoll_process::{BuiltIn, Caller, Outcome, Own, Stopped, badarg};
+use atoll_term::atoms::{LazyAtom, known_atom};
+use atoll_term::{Build, Export, Term, Word, atoms};
+
 use crate::trace_events;
-use crate::trace_time::{Count, Times};
+use crate::trace_points::{CallTracing, Meta, Pattern, built_in, place_of};
+use crate::tracers::{is_tracer, is_tracer_of};
+
+/// The tracing of calls in modules that a machine loads later.
+#[derive(Default)]
+pub struct OnLoad(RwLock<Option<CallTracing>>);
+
+atoll_platform::part_of_machine!(OnLoad);
 
 /// What this file provides.
-pub const BUILT_INS: &[BuiltIn] =
-    &[row("erts_debug", "breakpoint", 2, set_interpreted), row("erts_internal", "trace_pattern", 3, trace_pattern)];
+pub const BUILT_INS: &[BuiltIn] = &[
+    BuiltIn::new("erts_debug", "breakpoint", 2, set_interpreted),
+    BuiltIn::new("erts_internal", "trace_pattern", 3, trace_pattern),
+];
 
-static META: Name = Name::new("meta");
-static WILDCARD: Name = Name::new("_");
-
-/// What a breakpoint is for.
-#[derive(Clone, Default)]
-pub struct CallTracing {
-    /// Told by traced processes: for all calls, or those that the program accepts.
-    pub calls: Option<Arc<Pattern>>,
-    /// Told when called through the export only.
-    pub global: bool,
-    /// Reported to one process or port, for calls by any process.
-    pub meta: Option<Meta>,
-    /// Counted.
-    pub count: Option<Arc<Count>>,
-    /// Measured.
-    pub time: Option<Arc<Times>>,
-    /// Not run: the process's error handler is called in its place.
-    pub interpreted: bool,
-}
-
-impl CallTracing {
-    fn is_empty(&self) -> bool {
-        !self.interpreted && self.is_untraced()
-    }
-
-    fn is_untraced(&self) -> bool {
-        self.calls.is_none() && self.meta.is_none() && self.count.is_none() && self.time.is_none()
-    }
-
-    /// What the breakpoint is for.
-    pub fn of(point: &Breakpoint) -> Option<&CallTracing> {
-        let duty: &(dyn Any + Send + Sync) = &*point.duty;
-        duty.downcast_ref()
-    }
-}
-
-/// Who is told of all calls of a function.
-#[derive(Clone)]
-pub struct Meta {
-    /// Of which calls.
-    pub pattern: Arc<Pattern>,
-    /// Local pid or port.
-    pub tracer: Term,
-    /// Whether it was found to be gone when it was to be told.
-    pub gone: Arc<AtomicBool>,
-}
-
-/// Which calls are told: those that a match specification accepts, or all.
-pub struct Pattern(pub Option<KeptProgram>);
+static META: LazyAtom = LazyAtom::new("meta");
+static WILDCARD: LazyAtom = LazyAtom::new("_");
 
 /// What to do with a pattern.
 #[derive(Clone)]
@@ -101,7 +61,7 @@ struct Kinds {
 
 fn kinds(caller: &Caller<'_>, flags: Term) -> Option<Kinds> {
     let mut kinds = Kinds::default();
-    for flag in list_elements(flags)? {
+    for flag in list::elements(flags)? {
         match flag.tuple_elements() {
             Some(&[key, pid]) if key == META.get() && is_tracer(pid) => kinds.meta = Some(pid),
             None if flag.is_atom() => match atoms::atom_name(flag) {
@@ -112,7 +72,7 @@ fn kinds(caller: &Caller<'_>, flags: Term) -> Option<Kinds> {
                 "call_time" => kinds.time = true,
                 _ => return None,
             },
-            Some(&[key, module, tracer]) if key == META.get() && trace::is_tracer_of(module, tracer) => {
+            Some(&[key, module, tracer]) if key == META.get() && is_tracer_of(module, tracer) => {
                 kinds.meta = Some(tracer);
             }
             _ => return None,
@@ -180,11 +140,11 @@ impl Selection {
 /// `trace_pattern(Functions, Specification, Flags)`: how many functions it concerns.
 fn trace_pattern(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let &[functions, specification, flags] = arguments else { return Err(badarg()) };
-    let word = if functions.is_atom() { atoms::atom_name(functions) } else { "" };
+    let word = atoms::name_if_atom(functions);
     if word == "on_load" {
         let kinds = kinds(caller, flags).ok_or_else(badarg)?;
         let change = change(caller, specification).ok_or_else(badarg)?;
-        let mut kept = ON_LOAD.write();
+        let mut kept = part().0.write();
         let mut tracing = kept.take().unwrap_or_default();
         tracing.global = kinds.global;
         if kinds.global {
@@ -210,7 +170,7 @@ fn trace_pattern(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     if matches!(change, Change::Restart | Change::Pause) && !(kinds.count || kinds.time) {
         return Err(badarg());
     }
-    let _stopped = Stopped::by(Some(caller.own));
+    let _stopped = Stopped::or_again(caller.own, arguments)?;
     let modules = selection.modules();
     let count: i64 = modules.iter().map(|code| apply(&selection, &kinds, &change, code)).sum();
     let count = count + apply_to_built_ins(&selection, &kinds, &change, &modules);
@@ -225,7 +185,7 @@ fn set_interpreted(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         _ => return Err(badarg()),
     };
     let selection = selection(arguments[0]).ok_or_else(badarg)?;
-    let _stopped = Stopped::by(Some(caller.own));
+    let _stopped = Stopped::or_again(caller.own, arguments)?;
     let mut count = 0;
     for code in selection.modules() {
         for (index, (_, name, arity)) in code.functions.iter().enumerate() {
@@ -238,15 +198,12 @@ fn set_interpreted(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     Ok(Term::small(count))
 }
 
-/// What is done to functions that are loaded later.
-static ON_LOAD: RwLock<Option<CallTracing>> = RwLock::new(None);
-
 /// The functions of this code are traced no more.
 fn untrace(asker: &mut Own, code: &ModuleCode) {
     let is_traced = |index: &usize| atoll_code::entry_of(code, *index).is_some_and(|at| breakpoint_at(at).is_some());
     let traced: Vec<usize> = (0..code.functions.len()).filter(is_traced).collect();
     if !traced.is_empty() {
-        let _stopped = Stopped::by(Some(asker));
+        let _stopped = Stopped::after_others(Some(asker));
         traced.into_iter().for_each(|index| atoll_code::set_breakpoint(code, index, None));
     }
 }
@@ -289,10 +246,10 @@ pub fn deleted(asker: &mut Own, module: Term) {
 /// Code of a module was loaded: its functions are traced as was asked for (`trace_pattern(on_load, ...)`).
 pub fn loaded(asker: &mut Own, module: Term) {
     forget_replaced(asker, module);
-    let Some(wanted) = ON_LOAD.read().clone() else { return };
+    let Some(wanted) = part().0.read().clone() else { return };
     let Some(code) = atoll_code::module(module).and_then(|module| module.current) else { return };
     let selection = Selection { module: Some(module), name: None, arity: None };
-    let _stopped = Stopped::by(Some(asker));
+    let _stopped = Stopped::after_others(Some(asker));
     let set = |kinds: Kinds, pattern: Option<Arc<Pattern>>| {
         let pattern = pattern.unwrap_or_else(|| Arc::new(Pattern(None)));
         apply(&selection, &kinds, &Change::Set(pattern), &code);
@@ -342,15 +299,9 @@ fn apply(selection: &Selection, kinds: &Kinds, change: &Change, code: &ModuleCod
     count
 }
 
-/// The export of a built-in function.
-fn built_in(module: Term, name: Term, arity: u8) -> Option<&'static Export> {
-    let registry = atoll_code::registry();
-    registry.built_in_number(module, name, arity).map(|_| registry.export(module, name, arity))
-}
-
 /// Applies a change to built-in functions; the world is stopped. Returns how many there were.
 fn apply_to_built_ins(selection: &Selection, kinds: &Kinds, change: &Change, modules: &[Arc<ModuleCode>]) -> i64 {
-    let all_count = !atoll_code::is_loaded(name("init"));
+    let all_count = !atoll_code::is_loaded(known_atom("init"));
     let mut changes = Vec::new();
     let mut count = 0;
     for (module, function, arity) in atoll_code::registry().built_in_names() {
@@ -391,16 +342,6 @@ fn apply_to_built_ins(selection: &Selection, kinds: &Kinds, change: &Change, mod
     }
     atoll_code::set_built_in_breakpoints(changes);
     count
-}
-
-/// What stands for a function in [`breakpoint_at`]: its first instruction, or the export of a built-in one.
-pub fn place_of(module: Term, name: Term, arity: u8) -> Option<*const Word> {
-    if let Some(export) = built_in(module, name, arity) {
-        return Some(atoll_code::export_key(export));
-    }
-    let code = atoll_code::module(module)?.current?;
-    let index = code.functions.iter().position(|(_, own, own_arity)| *own == name && *own_arity == arity)?;
-    atoll_code::entry_of(&code, index)
 }
 
 fn change_local(tracing: &mut CallTracing, kinds: &Kinds, change: &Change) {
@@ -483,7 +424,7 @@ pub fn on_load_info(caller: &mut Caller<'_>, item: Term) -> Outcome {
     if !item.is_atom() {
         return Err(badarg());
     }
-    let tracing = ON_LOAD.read().clone().unwrap_or_default();
+    let tracing = part().0.read().clone().unwrap_or_default();
     describe(caller, &tracing, tracing.global, item)
 }
 
@@ -494,9 +435,9 @@ fn describe(caller: &mut Caller<'_>, tracing: &CallTracing, is_global: bool, ite
             let mut pairs = Vec::new();
             for word in words {
                 let value = info_item(caller, tracing, is_global, word).ok_or_else(badarg)?;
-                // Nobody who is told of all calls is `[]` when asked for alone.
+                // Without a meta tracer the item `meta` is `[]` when a program asks for it alone.
                 let value = if value.is_nil() && word == "meta" { atoms::FALSE } else { value };
-                pairs.push(caller.heap().tuple(&[name(word), value]));
+                pairs.push(caller.heap().tuple(&[known_atom(word), value]));
             }
             caller.heap().list(pairs)
         }
@@ -508,13 +449,13 @@ fn describe(caller: &mut Caller<'_>, tracing: &CallTracing, is_global: bool, ite
 
 fn info_item(caller: &mut Caller<'_>, tracing: &CallTracing, is_global: bool, item: &str) -> Option<Term> {
     let specification = |caller: &mut Caller<'_>, pattern: &Pattern| match &pattern.0 {
-        Some(kept) => crate::copy::copy(kept.specification(), caller.heap()),
+        Some(kept) => crate::copy::copy(*kept.specification(), caller.heap()),
         None => Term::NIL,
     };
     Some(match item {
         "traced" => match &tracing.calls {
-            Some(_) if is_global => name("global"),
-            Some(_) => name("local"),
+            Some(_) if is_global => known_atom("global"),
+            Some(_) => known_atom("local"),
             None => atoms::FALSE,
         },
         "match_spec" => match &tracing.calls {

@@ -1,21 +1,21 @@
 //! Tuples: making them, and copies with another element.
 
 use atoll_operations::{Exception, list};
-use atoll_process::{BuiltIn, Caller, Outcome};
+use atoll_process::{BuiltIn, Caller, Outcome, badarg};
 use atoll_term::{Build, Term};
 
-use crate::support::{badarg, charge_elements, elements, row};
+use crate::charging::charge_elements;
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    row("erlang", "list_to_tuple", 1, list_to_tuple),
-    row("erlang", "tuple_to_list", 1, tuple_to_list),
-    row("erlang", "setelement", 3, setelement),
-    row("erlang", "make_tuple", 2, make_tuple),
-    row("erlang", "make_tuple", 3, make_tuple_with),
-    row("erlang", "append_element", 2, append_element),
-    row("erlang", "insert_element", 3, insert_element),
-    row("erlang", "delete_element", 2, delete_element),
+    BuiltIn::new("erlang", "list_to_tuple", 1, list_to_tuple),
+    BuiltIn::new("erlang", "tuple_to_list", 1, tuple_to_list),
+    BuiltIn::new("erlang", "setelement", 3, setelement),
+    BuiltIn::new("erlang", "make_tuple", 2, make_tuple),
+    BuiltIn::new("erlang", "make_tuple", 3, make_tuple_with),
+    BuiltIn::new("erlang", "append_element", 2, append_element),
+    BuiltIn::new("erlang", "insert_element", 3, insert_element),
+    BuiltIn::new("erlang", "delete_element", 2, delete_element),
 ];
 
 fn list_to_tuple(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
@@ -45,6 +45,9 @@ fn place(position: Term, size: usize) -> Result<usize, Exception> {
     }
 }
 
+/// Elements of a tuple that is copied without an allocation outside of the heap.
+const FEW: usize = 32;
+
 /// A copy of a tuple in which `removed` elements from `place` on have given way to another.
 fn changed(caller: &mut Caller<'_>, old: &[Term], place: usize, removed: usize, new: Option<Term>) -> Outcome {
     let size = old.len() - removed + usize::from(new.is_some());
@@ -52,11 +55,22 @@ fn changed(caller: &mut Caller<'_>, old: &[Term], place: usize, removed: usize, 
         return Err(badarg());
     }
     charge_elements(caller, size);
-    let mut elements = Vec::with_capacity(size);
-    elements.extend_from_slice(&old[..place]);
-    elements.extend(new);
-    elements.extend_from_slice(&old[place + removed..]);
-    Ok(caller.heap().tuple(&elements))
+    // Most tuples are short: their copy lies on the stack.
+    let mut few = [Term::NIL; FEW];
+    let mut many = Vec::new();
+    let elements = if size <= FEW {
+        &mut few[..size]
+    } else {
+        many.resize(size, Term::NIL);
+        &mut many[..]
+    };
+    let behind = place + usize::from(new.is_some());
+    elements[..place].copy_from_slice(&old[..place]);
+    if let Some(new) = new {
+        elements[place] = new;
+    }
+    elements[behind..].copy_from_slice(&old[place + removed..]);
+    Ok(caller.heap().tuple(elements))
 }
 
 fn append_element(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
@@ -91,7 +105,7 @@ fn make_tuple(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 fn make_tuple_with(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let size = size(arguments[0])?;
     let mut filled = vec![arguments[1]; size];
-    for pair in elements(arguments[2])? {
+    for pair in list::elements_or_badarg(arguments[2])? {
         let Some([position, value]) = pair.tuple_elements() else { return Err(badarg()) };
         filled[place(*position, size)?] = *value;
     }

@@ -2,16 +2,16 @@
 
 use atoll_code::registry;
 use atoll_operations::unicode::{self, Converted, Encoding};
-use atoll_process::{BuiltIn, Caller, Interrupt, Outcome};
+use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, badarg};
 use atoll_term::{Term, atoms};
 
-use crate::support::{atom, badarg, charge_bytes, row};
+use crate::charging::charge_bytes;
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    row("unicode", "bin_is_7bit", 1, bin_is_7bit),
-    row("unicode", "characters_to_binary", 2, characters_to_binary),
-    row("unicode", "characters_to_list", 2, characters_to_list),
+    BuiltIn::new("unicode", "bin_is_7bit", 1, bin_is_7bit),
+    BuiltIn::new("unicode", "characters_to_binary", 2, characters_to_binary),
+    BuiltIn::new("unicode", "characters_to_list", 2, characters_to_list),
 ];
 
 fn bin_is_7bit(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
@@ -30,7 +30,7 @@ fn encoding(term: Term) -> Option<Encoding> {
 
 /// Leaves the other encodings to the Erlang code of this name.
 fn in_erlang(name: &str, arguments: &[Term]) -> Interrupt {
-    match (atom("unicode"), atom(name)) {
+    match (atoms::atom("unicode"), atoms::atom(name)) {
         (Ok(module), Ok(name)) => Interrupt::Call(registry().export(module, name, 2), arguments.to_vec()),
         _ => badarg(),
     }

@@ -32,8 +32,10 @@ pub enum Command {
         #[command(subcommand)]
         evaluation: Evaluation,
     },
-    /// Boot OTP itself: takes all options of `erl`. --heap NAME, --old-generation HOW and --otp DIR may stand in front
-    /// of them, and ATOLL_HEAP names an architecture too.
+    /// Boot OTP itself: takes all options of `erl`. --heap NAME, --old-generation HOW, --native WHICH, --otp DIR,
+    /// --gc-stress N, --verify-heap and --check-natives may stand in front of them. ATOLL_HEAP, ATOLL_OLD_GENERATION,
+    /// ATOLL_NATIVE, ATOLL_OTP, ATOLL_GC_STRESS, ATOLL_VERIFY_HEAP and ATOLL_CHECK_NATIVES say the same; programs that
+    /// OTP starts find them set. `atoll` with an option of `erl` as its first word is `atoll erl`.
     #[command(disable_help_flag = true)]
     Erl(OtpOptions),
     /// Compile with OTP's compiler: takes all options of `erlc`, as `atoll erl` does.
@@ -83,6 +85,18 @@ pub enum OldGeneration {
     MarkSweep,
 }
 
+/// Which functions are compiled to machine code.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Native {
+    /// None
+    Off,
+    /// Those that turn out to be hot
+    #[default]
+    On,
+    /// All, each when it is first called: finds mistakes of the machine, slowly
+    Eager,
+}
+
 /// Options of the machine.
 #[derive(Clone, Debug, Args)]
 pub struct MachineOptions {
@@ -101,6 +115,12 @@ pub struct MachineOptions {
     /// How the shared heap collects what is old
     #[arg(long, value_enum, default_value_t, value_name = "HOW")]
     pub old_generation: OldGeneration,
+    /// Which functions are compiled to machine code [default: ATOLL_NATIVE, on]
+    #[arg(long, value_enum, value_name = "WHICH")]
+    pub native: Option<Native>,
+    /// The memory that machine code may take: 64M
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub native_limit: Option<usize>,
     /// Folder to look for modules in before OTP's libraries (also: -pa DIR); may be given several times
     #[arg(long = "path", value_name = "DIR")]
     pub paths: Vec<PathBuf>,
@@ -135,6 +155,9 @@ pub struct RunOptions {
     /// Check the heap after every collection
     #[arg(long)]
     pub verify_heap: bool,
+    /// Check the terms that native libraries make
+    #[arg(long)]
+    pub check_natives: bool,
     /// Print a line on standard error for every collection
     #[arg(long)]
     pub trace_gc: bool,
@@ -187,6 +210,9 @@ pub struct CompareOptions {
 const RUNTIME: [(&str, &str); 4] =
     [("+S", "--schedulers"), ("+hms", "--min-heap-size"), ("+hmbs", "--min-bin-heap-size"), ("+P", "--max-processes")];
 
+/// Long options without a value.
+const FLAGS: [&str; 7] = ["verify-heap", "check-natives", "trace-gc", "build-in-area", "no-erl", "help", "version"];
+
 /// Turns `+X N` and `-pa DIR` in front of the program's name into long options.
 ///
 /// # Errors
@@ -208,7 +234,7 @@ pub fn split(words: impl Iterator<Item = String>) -> Result<Vec<String>, String>
             words[index] = (*long).to_owned();
             index += 2;
         } else if let Some(option) = word.strip_prefix("--") {
-            let flag = ["verify-heap", "trace-gc", "build-in-area", "no-erl", "help", "version"].contains(&option);
+            let flag = FLAGS.contains(&option);
             index += if flag || option.contains('=') { 1 } else { 2 };
         } else if word.starts_with('-') {
             index += 1;

@@ -1,42 +1,81 @@
 //! `atoll erl`, and what `atoll erlc` and `atoll escript` share with it: OTP is booted with the words of an `erl`
-//! command line. `--heap NAME`, `--old-generation HOW`, `--otp DIR` and `--root DIR` may stand in front of them.
+//! command line. Atoll's own options may stand in front of them, or in variables of the environment, where programs
+//! that Atoll starts find them again: a node that another one starts (`peer`) has the same heap.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use atoll_vm::Options;
 use clap::ValueEnum;
 
 use crate::arguments::OldGeneration;
+use crate::native;
 
-/// Variable that names the heap architecture, for programs that are started by others.
-const HEAP: &str = "ATOLL_HEAP";
+/// The options without a value.
+const VERIFY: &str = "--verify-heap";
+const CHECK_NATIVES: &str = "--check-natives";
+
+/// Atoll's own options and the variables that say the same.
+const OWN: [(&str, &str); 8] = [
+    ("--heap", "ATOLL_HEAP"),
+    ("--native", "ATOLL_NATIVE"),
+    ("--old-generation", "ATOLL_OLD_GENERATION"),
+    ("--otp", "ATOLL_OTP"),
+    ("--root", "ATOLL_ROOT"),
+    ("--gc-stress", "ATOLL_GC_STRESS"),
+    (VERIFY, "ATOLL_VERIFY_HEAP"),
+    (CHECK_NATIVES, "ATOLL_CHECK_NATIVES"),
+];
 
 /// Takes Atoll's own options from the front of the words.
 ///
 /// # Errors
-/// A value is missing.
+/// A value is missing or not one of those that there are.
 pub fn own_options(mut words: Vec<OsString>) -> Result<(Options, Vec<OsString>), String> {
-    let mut options = Options::default();
-    if let Some(heap) = std::env::var_os(HEAP).filter(|heap| !heap.is_empty()) {
-        options.heap = heap.to_string_lossy().into_owned();
-    }
-    let is_own = |name: &str| matches!(name, "--heap" | "--otp" | "--root" | "--old-generation");
-    while let Some(name) = words.first().and_then(|word| word.to_str()).filter(|name| is_own(name)) {
-        let value = words.get(1).cloned().ok_or_else(|| format!("{name}: a value is missing"))?;
-        match name {
-            "--heap" => options.heap = value.to_string_lossy().into_owned(),
-            "--root" => options.root = Some(PathBuf::from(value)),
-            "--otp" => options.otp = Some(PathBuf::from(value)),
-            _ => {
-                options.mark_sweep = OldGeneration::from_str(&value.to_string_lossy(), false)
-                    .map_err(|_| format!("{name} {}: choose copying or mark-sweep", value.to_string_lossy()))?
-                    == OldGeneration::MarkSweep;
-            }
+    let mut options = Options { program: std::env::current_exe().ok(), ..Options::default() };
+    for (name, variable) in OWN {
+        if let Some(value) = std::env::var_os(variable).filter(|value| !value.is_empty()) {
+            set(&mut options, name, &value).map_err(|error| format!("{variable}: {error}"))?;
         }
-        words.drain(..2);
+    }
+    let own = |word: Option<&OsString>| OWN.into_iter().find(|(name, _)| word.is_some_and(|word| word == *name));
+    while let Some((name, variable)) = own(words.first()) {
+        let is_flag = matches!(name, VERIFY | CHECK_NATIVES);
+        let value = match is_flag {
+            true => "1".into(),
+            false => words.get(1).cloned().ok_or_else(|| format!("{name}: a value is missing"))?,
+        };
+        set(&mut options, name, &value)?;
+        options.handed_on.push((variable.into(), value));
+        words.drain(..if is_flag { 1 } else { 2 });
     }
     Ok((options, words))
+}
+
+fn set(options: &mut Options, name: &str, value: &OsStr) -> Result<(), String> {
+    let text = value.to_string_lossy();
+    match name {
+        "--heap" => options.heap = text.into_owned(),
+        "--root" => options.root = Some(PathBuf::from(value)),
+        "--native" => options.native = native::named(&text)?,
+        "--otp" => options.otp = Some(PathBuf::from(value)),
+        "--gc-stress" => options.stress = text.parse().map_err(|_| format!("{name} {text}: not a number"))?,
+        VERIFY => options.verify = true,
+        CHECK_NATIVES => options.check_natives = true,
+        _ => {
+            let how = OldGeneration::from_str(&text, false);
+            let how = how.map_err(|_| format!("{name} {text}: choose copying or mark-sweep"))?;
+            options.mark_sweep = how == OldGeneration::MarkSweep;
+        }
+    }
+    Ok(())
+}
+
+/// Whether these are the words of `erl` without its name in front, as programs start nodes with what `init` gives them
+/// as `progname`, which is this executable.
+pub fn is_command_line(first: &OsStr) -> bool {
+    let flag = first.as_encoded_bytes().first().is_some_and(|byte| matches!(byte, b'-' | b'+'));
+    flag && !["-h", "--help", "-V", "--version"].iter().any(|own| first == *own)
 }
 
 /// Boots OTP; returns the exit status.
@@ -51,4 +90,33 @@ pub fn boot(options: Options, words: Vec<OsString>) -> Result<i32, String> {
 pub fn erl(words: Vec<OsString>) -> Result<i32, String> {
     let (options, words) = own_options(words)?;
     boot(options, words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn taken(words: &str) -> Result<(Options, Vec<OsString>), String> {
+        own_options(words.split(' ').map(OsString::from).collect())
+    }
+
+    #[test]
+    fn own_options_are_taken_and_handed_on() {
+        let (options, rest) = taken("--heap shared --verify-heap --gc-stress 3 -s m --heap x").unwrap();
+        assert_eq!((options.heap.as_str(), options.verify, options.stress), ("shared", true, 3));
+        assert_eq!(rest, ["-s", "m", "--heap", "x"]);
+        let handed = [("ATOLL_HEAP", "shared"), ("ATOLL_VERIFY_HEAP", "1"), ("ATOLL_GC_STRESS", "3")];
+        assert_eq!(options.handed_on, handed.map(|(name, value)| (name.into(), value.into())));
+        assert!(taken("--heap").is_err() && taken("--gc-stress often").is_err());
+    }
+
+    #[test]
+    fn words_of_erl_are_told_from_atolls() {
+        for word in ["-noshell", "+S", "--heap"] {
+            assert!(is_command_line(OsStr::new(word)), "{word}");
+        }
+        for word in ["run", "--help", "-V", ""] {
+            assert!(!is_command_line(OsStr::new(word)), "{word}");
+        }
+    }
 }

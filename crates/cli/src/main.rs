@@ -14,6 +14,7 @@ mod doctor;
 mod erl;
 mod erlc;
 mod escript;
+mod native;
 mod run;
 
 #[cfg(not(system_allocator))]
@@ -28,6 +29,9 @@ fn main() -> ExitCode {
     // These take OTP's options, which are not to be split as ours are, and need not be Unicode.
     let mut words = std::env::args_os().skip(1);
     let first = words.next();
+    if first.as_deref().is_some_and(erl::is_command_line) {
+        return end(erl::erl(first.into_iter().chain(words).collect()));
+    }
     match first.as_deref().and_then(|word| word.to_str()) {
         Some("erl") => return end(erl::erl(words.collect())),
         Some("erlc") => return end(erlc::erlc(words.collect())),

@@ -3,6 +3,7 @@
 use atoll_vm::{Options, Program};
 
 use crate::arguments::{MachineOptions, OldGeneration, RunOptions};
+use crate::native;
 
 /// The machine's options from the command line's.
 fn machine_options(machine: &MachineOptions) -> Result<Options, String> {
@@ -16,6 +17,11 @@ fn machine_options(machine: &MachineOptions) -> Result<Options, String> {
     options.minimum_heap_words = machine.minimum_heap.unwrap_or(options.minimum_heap_words);
     options.minimum_binary_words = machine.minimum_binary.unwrap_or(options.minimum_binary_words);
     options.mark_sweep = machine.old_generation == OldGeneration::MarkSweep;
+    options.native = native::by_environment()?.unwrap_or_default();
+    if let Some(chosen) = machine.native {
+        options.native = native::of(chosen);
+    }
+    options.native_limit = machine.native_limit.unwrap_or(options.native_limit);
     options.processes = machine.processes.unwrap_or(options.processes);
     options.code_path.clone_from(&machine.paths);
     options.otp.clone_from(&machine.otp);
@@ -29,6 +35,7 @@ pub fn run(run: &RunOptions) -> Result<i32, String> {
     options.statistics.clone_from(&run.stats);
     options.stress = run.gc_stress;
     options.verify = run.verify_heap;
+    options.check_natives = run.check_natives;
     options.trace = run.trace_gc;
     options.longest_pause = run.max_pause;
     options.area_limit = run.area_limit;

@@ -78,8 +78,8 @@ fn ends() {
 #[test]
 fn arguments() {
     let words = ["-foo", "a", "b", "-bar", "-kernel", "x", "1", "--", "plain", "-extra", "c", "-d"];
-    // The first flags say where OTP's programs are.
-    let flags = "io:format(\"~p~n\", [lists:nthtail(2, init:get_arguments())]), halt().";
+    // The first flags say where OTP's programs are, and which program this is.
+    let flags = "io:format(\"~p~n\", [lists:nthtail(3, init:get_arguments())]), halt().";
     let plain = "io:format(\"~p~n\", [init:get_plain_arguments()]), halt().";
     for expression in [flags, plain] {
         same(&[&["-noshell", "-eval", expression], &words[..]].concat());

@@ -10,8 +10,8 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use atoll_differential::{
-    Atoll, Configuration, End, Finished, KnownDifferences, Program, Stock, compile, is_newer, matrix, not_moved,
-    programs, quick_matrix,
+    Atoll, Configuration, End, Finished, KnownDifferences, Program, Stock, compile, compile_library, headers, is_newer,
+    matrix, not_moved, programs, quick_matrix,
 };
 use libtest_mimic::{Arguments, Failed, Trial};
 
@@ -62,6 +62,24 @@ fn compile_changed(programs: &[Program], folder: &Path) -> Result<(), String> {
     compile(&changed, folder).map_err(|error| error.to_string())
 }
 
+/// Compiles the native libraries that have changed, against the header of the installed OTP.
+fn compile_libraries(sources: &Path, folder: &Path) -> Result<(), String> {
+    let include = headers().map_err(|error| format!("cannot run erl: {error}"))?;
+    std::fs::create_dir_all(folder).map_err(|error| error.to_string())?;
+    for entry in std::fs::read_dir(sources).map_err(|error| error.to_string())? {
+        let source = entry.map_err(|error| error.to_string())?.path();
+        let Some(name) = source.file_stem().filter(|_| source.extension().is_some_and(|kind| kind == "c")) else {
+            continue;
+        };
+        let library = folder.join(name).with_extension("so");
+        if !is_newer(&source, &library) {
+            continue;
+        }
+        compile_library(&source, &library, &include).map_err(|error| error.to_string())?;
+    }
+    Ok(())
+}
+
 fn trials(suite: &Arc<Suite>, program: &Program, heap: &'static str, known: &KnownDifferences) -> Vec<Trial> {
     let name = format!("{}/{heap}", program.module);
     // The whole matrix takes about an hour on two cores: ATOLL_MATRIX=full.
@@ -99,6 +117,7 @@ fn suite() -> Result<Vec<Trial>, String> {
         return Err(format!("{}: there is no {}", list.display(), stale.join(", ")));
     }
     compile_changed(&all, &folder)?;
+    compile_libraries(&sources, &folder)?;
     let stock = Stock::find(&target.join("stock")).map_err(|error| format!("cannot run erl: {error}"))?;
     let atoll = Atoll { executable: env!("CARGO_BIN_EXE_atoll").into() };
     let suite = Arc::new(Suite { atoll, stock, folder, expected: Mutex::default() });

@@ -12,7 +12,7 @@ main(["terms", Times]) ->
 main(["inside", Times]) ->
     Binaries = {binary(1), binary(2)},
     Main = self(),
-    %% One goes on inside, the other returns there, each of its own version. Nobody looks who is inside when it is purged.
+    %% One goes on inside, the other returns there, each of its own version. The purge does not check for them.
     load(element(1, Binaries)),
     Waiting = spawn(loaded, waits, [Main]),
     receive {Waiting, ready} -> ok end,

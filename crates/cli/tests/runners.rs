@@ -50,8 +50,14 @@ fn compared(name: &str, lines: &[&str]) -> Result<(), String> {
     let stock = Stock::find(&folder.join("stock")).expect("stock erl is installed");
     let limit = Duration::from_secs(120);
     let expected = stock.run(&folder, "verifier", limit).expect("stock erl runs");
-    let configuration =
-        Configuration { heap: "private".to_owned(), schedulers: 1, stress: 50, verify: true, mark_sweep: false };
+    let configuration = Configuration {
+        heap: "private".to_owned(),
+        schedulers: 1,
+        stress: 50,
+        verify: true,
+        mark_sweep: false,
+        compiled: false,
+    };
     let atoll = Atoll { executable: script(&folder, lines) };
     atoll.check(&configuration, &folder, "verifier", limit, &expected)
 }

@@ -127,7 +127,7 @@ local() ->
     ok = socket:sendto(E, "to a name", Name),
     [Bound =:= list_to_binary(Path), R1, R2, R3, socket:recvfrom(D)].
 
-%% Who has to wait: messages, turns, cancelling, wrong moments.
+%% Processes that have to wait: messages, turns, cancelling, wrong moments.
 waiting() ->
     {L, Address} = listening(5),
     {select, {select_info, accept, Ref} = Info} = socket:accept(L, nowait),

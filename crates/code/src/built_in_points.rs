@@ -10,27 +10,35 @@ use atoll_term::{Export, Word};
 use parking_lot::Mutex;
 
 use crate::breakpoints::{Duty, change_handler, export_key, set_point, traced_function};
+use crate::part::part;
 use crate::ranges::{ModuleCode, each_code};
 
 /// The word in the description of a call of a built-in function, counted from the handler, that is the export's
 /// address. See [`crate::Translated::built_in_calls`].
 const EXPORT_OPERAND: usize = 3;
 
-/// Handlers in pairs: one that calls a built-in function, and one that does so and notices.
-static HANDLERS: OnceLock<Vec<(Word, Word)>> = OnceLock::new();
-/// Addresses of the exports that have breakpoints.
-static TRACED: Mutex<Option<HashSet<usize>>> = Mutex::new(None);
-static IS_ANY: AtomicBool = AtomicBool::new(false);
+/// The breakpoints of a machine's built-in functions.
+#[derive(Default)]
+pub(crate) struct BuiltInPoints {
+    /// Handlers in pairs: one that calls a built-in function, and one that does so and notices.
+    handlers: OnceLock<Vec<(Word, Word)>>,
+    /// Addresses of the exports that have breakpoints.
+    traced: Mutex<HashSet<usize>>,
+    is_any: AtomicBool,
+}
+
+fn points() -> &'static BuiltInPoints {
+    &part().built_in_points
+}
 
 /// Sets the engine's handlers of calls, each with the one that notices them; the first call counts.
 pub fn set_built_in_handlers(pairs: Vec<(Word, Word)>) {
-    let _ = HANDLERS.set(pairs);
+    let _ = points().handlers.set(pairs);
 }
 
 /// Sets, changes or takes away breakpoints of built-in functions. The world is stopped.
 pub fn set_built_in_breakpoints(changes: Vec<(&'static Export, Option<Duty>)>) {
-    let mut guard = TRACED.lock();
-    let traced = guard.get_or_insert_default();
+    let traced = &mut *points().traced.lock();
     let mut switched = HashSet::new();
     for (export, duty) in changes {
         let key = export_key(export) as usize;
@@ -42,7 +50,7 @@ pub fn set_built_in_breakpoints(changes: Vec<(&'static Export, Option<Duty>)>) {
             switch(export.address.load(Ordering::Acquire), traced.contains(&key));
         }
     }
-    IS_ANY.store(!traced.is_empty(), Ordering::Release);
+    points().is_any.store(!traced.is_empty(), Ordering::Release);
     if !switched.is_empty() {
         each_code(|code| switch_calls(code, &switched, traced));
     }
@@ -50,10 +58,9 @@ pub fn set_built_in_breakpoints(changes: Vec<(&'static Export, Option<Duty>)>) {
 
 /// Code is about to be used: its calls of functions that have breakpoints are to be noticed.
 pub(crate) fn prepare(code: &ModuleCode) {
-    if IS_ANY.load(Ordering::Acquire)
-        && let Some(traced) = TRACED.lock().as_ref()
-    {
-        switch_calls(code, traced, traced);
+    if points().is_any.load(Ordering::Acquire) {
+        let traced = points().traced.lock();
+        switch_calls(code, &traced, &traced);
     }
 }
 
@@ -69,7 +76,7 @@ fn switch_calls(code: &ModuleCode, switched: &HashSet<usize>, traced: &HashSet<u
 /// Has the instruction at this address notice calls, or not.
 fn switch(address: *mut Word, notices: bool) {
     change_handler(address, |present| {
-        let mut pairs = HANDLERS.get().into_iter().flatten();
+        let mut pairs = points().handlers.get().into_iter().flatten();
         pairs.find_map(|&(plain, noticing)| match notices {
             true => (plain == present).then_some(noticing),
             false => (noticing == present).then_some(plain),

@@ -1,13 +1,16 @@
 //! Finds the module, function and line of a code address.
 
-use std::collections::BTreeMap;
+use std::any::Any;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 
 use atoll_heap::immovable;
-use atoll_heap::statistics::VERIFY;
-use atoll_term::{FunEntry, Term, Word};
-use parking_lot::RwLock;
+use atoll_heap::settings;
+use atoll_term::{Build, FunEntry, Term, Word, atoms};
+use parking_lot::{Mutex, RwLock};
+
+use crate::part::part;
+use crate::server::{Source, second_engine};
 
 /// A place in a source file that code words from `offset` on come from.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +21,14 @@ pub struct LineEntry {
     pub file: u32,
     /// Line; 0 is "unknown".
     pub line: u32,
+}
+
+/// Code of single functions of a module.
+#[derive(Debug, Default)]
+pub struct Pieces {
+    pub(crate) list: Vec<Arc<ModuleCode>>,
+    /// The module was purged: there will be no more.
+    pub(crate) is_closed: bool,
 }
 
 /// One version of a module's code.
@@ -51,8 +62,28 @@ pub struct ModuleCode {
     pub compile_info: Option<Box<[u8]>>,
     /// The `on_load` function's first word.
     pub on_load: Option<u32>,
+    /// The functions that the file declares as native ones (`-nifs`), as indices; none if it says nothing of that.
+    pub declared_native: Vec<usize>,
+    /// The file that it was made of, if an engine may come back to it.
+    pub source: Option<Arc<Source>>,
+    /// Code of single functions that was made later ([`crate::add_piece`]).
+    pub pieces: RwLock<Pieces>,
     /// How many versions of modules were loaded before this one.
     pub serial: u64,
+    /// Its native library. The code gives it up when it is purged.
+    pub library: Mutex<Option<Arc<dyn Library>>>,
+}
+
+/// A native library, of which this crate knows nothing.
+pub trait Library: Any + Send + Sync {
+    /// The code is purged: no process calls its functions any more.
+    fn purged(self: Arc<Self>);
+}
+
+impl std::fmt::Debug for dyn Library {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("native library")
+    }
 }
 
 impl ModuleCode {
@@ -75,55 +106,64 @@ impl ModuleCode {
             + self.compile_info.as_ref().map_or(0, |bytes| bytes.len())
     }
 
-    /// Whether an address lies in this code.
+    /// Whether an address lies in this code, or in a piece of it.
     pub fn contains(&self, address: *const Word) -> bool {
         self.words.as_ptr_range().contains(&address)
+            || self.pieces.read().list.iter().any(|piece| piece.contains(address))
     }
 }
 
 impl Drop for ModuleCode {
     fn drop(&mut self) {
-        if VERIFY.load(Ordering::Relaxed) {
+        if settings().verify {
             // A process that still enters this code fails at once.
             self.words.fill(0);
         }
     }
 }
 
-static RANGES: RwLock<BTreeMap<usize, Arc<ModuleCode>>> = RwLock::new(BTreeMap::new());
-static LOADED: AtomicU64 = AtomicU64::new(0);
-
 /// The serial number of code that is about to be added.
 pub(crate) fn next_serial() -> u64 {
-    LOADED.fetch_add(1, Ordering::AcqRel)
+    part().loaded.fetch_add(1, Ordering::AcqRel)
 }
 
 /// How many versions of modules have been loaded so far: an address that is noted now cannot mean code with this serial
 /// number or a later one, which may come to stand where code was freed.
 pub fn loaded_versions() -> u64 {
-    LOADED.load(Ordering::Acquire)
+    part().loaded.load(Ordering::Acquire)
 }
 
 pub(crate) fn add(code: &Arc<ModuleCode>) {
-    RANGES.write().insert(code.words.as_ptr() as usize, code.clone());
+    part().ranges.write().insert(code.words.as_ptr() as usize, code.clone());
 }
 
 pub(crate) fn remove(code: &ModuleCode) {
-    RANGES.write().remove(&(code.words.as_ptr() as usize));
+    part().ranges.write().remove(&(code.words.as_ptr() as usize));
 }
 
 /// Visits all code there is.
 pub(crate) fn each_code(mut visit: impl FnMut(&ModuleCode)) {
-    for code in RANGES.read().values() {
+    for code in part().ranges.read().values() {
         visit(code);
     }
 }
 
 /// The code that an address lies in.
 pub fn find_code(address: *const Word) -> Option<Arc<ModuleCode>> {
-    let ranges = RANGES.read();
+    let ranges = part().ranges.read();
     let (_, code) = ranges.range(..=address as usize).next_back()?;
-    code.contains(address).then(|| code.clone())
+    // Pieces stand in the table by themselves. Their module's lock is not taken here: who adds a piece holds it.
+    code.words.as_ptr_range().contains(&address).then(|| code.clone())
+}
+
+/// Whether two return addresses are behind the same call, of which each engine may have code of its own.
+pub fn is_same_place(a: *const Word, b: *const Word) -> bool {
+    if a == b || second_engine().is_none() {
+        return a == b;
+    }
+    let codes = (find_code(a.wrapping_sub(1)), find_code(b.wrapping_sub(1)));
+    let (Some(one), Some(other)) = codes else { return false };
+    !Arc::ptr_eq(&one, &other) && one.serial == other.serial && one.module == other.module && frame_of(a) == frame_of(b)
 }
 
 /// What stands at a code address.
@@ -139,17 +179,28 @@ pub struct Frame {
     pub location: Option<(Box<str>, u32)>,
 }
 
-/// Entries of a stack trace (`backtrace_depth`).
-static BACKTRACE_DEPTH: AtomicUsize = AtomicUsize::new(8);
+impl Frame {
+    /// `[{file, File}, {line, Line}]`, or `[]` if they are not known.
+    pub fn location_term(&self, heap: &mut (impl Build + ?Sized)) -> Term {
+        let Some((file, line)) = &self.location else { return Term::NIL };
+        let file = heap.string(file);
+        let file = heap.tuple(&[atoms::FILE, file]);
+        let line = heap.tuple(&[atoms::LINE, Term::small(i64::from(*line))]);
+        heap.list([file, line])
+    }
+}
+
+/// Entries of a stack trace, unless something else is set.
+pub(crate) const USUAL_BACKTRACE: usize = 8;
 
 /// How many entries a stack trace has at most.
 pub fn backtrace_depth() -> usize {
-    BACKTRACE_DEPTH.load(Ordering::Relaxed).max(1)
+    part().backtrace_depth.load(Ordering::Relaxed).max(1)
 }
 
 /// Sets how many entries stack traces have at most, at least one; what was set before.
 pub fn set_backtrace_depth(entries: usize) -> usize {
-    BACKTRACE_DEPTH.swap(entries, Ordering::Relaxed)
+    part().backtrace_depth.swap(entries, Ordering::Relaxed)
 }
 
 /// The function and line of the instruction that contains or ends before `address`: for a return address, the call.

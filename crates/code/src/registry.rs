@@ -5,10 +5,12 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use atoll_etf::Resolve;
-use atoll_term::{Export, FunEntry, MagicValue, Term, Word, atoms, known};
+use atoll_heap::known;
+use atoll_term::{Export, FunEntry, MagicValue, Term, Word, atoms};
 use parking_lot::RwLock;
 
 use crate::export_table::ExportTable;
+use crate::part::part;
 use crate::ranges::ModuleCode;
 
 /// Makes code words that an entry without code points to, so that a call through it reaches the error handler.
@@ -46,12 +48,10 @@ fn once(place: &AtomicPtr<Word>, make: impl FnOnce() -> *mut Word) -> *mut Word 
     place.compare_exchange(present, made, Ordering::AcqRel, Ordering::Acquire).map_or_else(|other| other, |_| made)
 }
 
-static REGISTRY: OnceLock<Registry> = OnceLock::new();
-
-/// The registry of this run.
+/// The registry of this thread's machine.
 #[inline]
 pub fn registry() -> &'static Registry {
-    REGISTRY.get_or_init(Registry::default)
+    &part().registry
 }
 
 impl Registry {
@@ -221,7 +221,7 @@ impl Resolve for Resolver {
     }
 
     fn magic(&mut self, numbers: [u32; 3]) -> Option<Arc<MagicValue>> {
-        known::find(numbers)
+        known().find(numbers)
     }
 }
 
@@ -253,6 +253,6 @@ impl Resolve for LiteralResolver {
     }
 
     fn magic(&mut self, numbers: [u32; 3]) -> Option<Arc<MagicValue>> {
-        self.magic.entry(numbers).or_insert_with(|| known::find(numbers)).clone()
+        self.magic.entry(numbers).or_insert_with(|| known().find(numbers)).clone()
     }
 }

@@ -16,14 +16,15 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use atoll_heap::{immovable, statistics};
+use atoll_heap::{immovable, settings};
 use atoll_term::{Term, WORD_BYTES, Word};
 use parking_lot::Mutex;
 
 use crate::breakpoints;
+use crate::part::part;
 use crate::ranges::{self, ModuleCode};
 use crate::registry::registry;
-use crate::server::translator;
+use crate::server::{second_engine, translator};
 
 /// What a run of words may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,11 +48,24 @@ impl Retired {
     }
 }
 
-static WAITING: Mutex<Vec<Retired>> = Mutex::new(Vec::new());
-/// Bytes given up since the last look.
-static GIVEN_UP: AtomicUsize = AtomicUsize::new(0);
-/// Bytes that are worth a look.
-static WORTHWHILE: AtomicUsize = AtomicUsize::new(LEAST);
+/// What waits in a machine.
+pub(crate) struct Retirement {
+    waiting: Mutex<Vec<Retired>>,
+    /// Bytes given up since the last look.
+    given_up: AtomicUsize,
+    /// Bytes that are worth a look.
+    worthwhile: AtomicUsize,
+}
+
+impl Default for Retirement {
+    fn default() -> Retirement {
+        Retirement { waiting: Mutex::default(), given_up: AtomicUsize::new(0), worthwhile: AtomicUsize::new(LEAST) }
+    }
+}
+
+fn retirement() -> &'static Retirement {
+    &part().retirement
+}
 
 /// Bytes below which no look is worthwhile.
 const LEAST: usize = 512 << 10;
@@ -59,8 +73,8 @@ const LEAST: usize = 512 << 10;
 const LOOKED_AT: usize = 8;
 
 fn wait(retired: Retired) {
-    GIVEN_UP.fetch_add(retired.bytes(), Ordering::Relaxed);
-    WAITING.lock().push(retired);
+    retirement().given_up.fetch_add(retired.bytes(), Ordering::Relaxed);
+    retirement().waiting.lock().push(retired);
 }
 
 /// Code has been taken out of use.
@@ -69,16 +83,15 @@ pub(crate) fn retire_code(code: Arc<ModuleCode>) {
     wait(Retired { code: Some(code), literals });
 }
 
-/// Terms in immovable memory have been taken out of use: from now on nobody gets at them but through pointers that are
-/// on heaps.
+/// Terms in immovable memory have been taken out of use: from now on only pointers on heaps lead to them.
 pub fn retire_terms(block: immovable::Block) {
     wait(Retired { code: None, literals: Some(Arc::new(block)) });
 }
 
 /// Whether so much waits that [`find_unused`] should be called soon.
 pub fn is_look_due() -> bool {
-    let given_up = GIVEN_UP.load(Ordering::Relaxed);
-    given_up >= WORTHWHILE.load(Ordering::Relaxed) || given_up > 0 && statistics::VERIFY.load(Ordering::Relaxed)
+    let given_up = retirement().given_up.load(Ordering::Relaxed);
+    given_up >= retirement().worthwhile.load(Ordering::Relaxed) || given_up > 0 && settings().verify
 }
 
 /// Address ranges that wait, in order, and which of them were met.
@@ -128,8 +141,8 @@ pub struct Unused(#[expect(dead_code, reason = "owned to be dropped")] Vec<Retir
 ///
 /// The caller has stopped the world, and no process is in the middle of a time slice.
 pub fn find_unused(has_heaps: bool, each_run: impl FnOnce(&mut dyn FnMut(Holds, &[Word]))) -> Unused {
-    let mut waiting = WAITING.lock();
-    GIVEN_UP.store(0, Ordering::Relaxed);
+    let mut waiting = retirement().waiting.lock();
+    retirement().given_up.store(0, Ordering::Relaxed);
     let mut code = code_ranges(&waiting);
     let literals = waiting.iter().enumerate().filter_map(|(index, retired)| {
         let block = retired.literals.as_ref().filter(|block| block.words() > 0)?;
@@ -164,7 +177,7 @@ pub fn find_unused(has_heaps: bool, each_run: impl FnOnce(&mut dyn FnMut(Holds, 
         }
     }
     let bytes: usize = kept.iter().map(Retired::bytes).sum();
-    WORTHWHILE.store(LEAST.max(looked_at / LOOKED_AT).max(bytes), Ordering::Relaxed);
+    retirement().worthwhile.store(LEAST.max(looked_at / LOOKED_AT).max(bytes), Ordering::Relaxed);
     *waiting = kept;
     forget(&unused);
     Unused(unused)
@@ -193,6 +206,9 @@ fn forget(unused: &[Retired]) {
         ranges::remove(code);
         if let Some(translator) = translator() {
             translator.forget(&code.words);
+        }
+        if let Some(engine) = second_engine() {
+            engine.forget(code);
         }
     }
 }

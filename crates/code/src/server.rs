@@ -1,16 +1,16 @@
 //! Loading modules: the newest version is current, the one before it is old, and both can run.
 
-use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, OnceLock};
 
 use atoll_etf::{DecodeOptions, decode};
 use atoll_heap::immovable;
 use atoll_loader::{LoadError, Module};
-use atoll_term::{Allocate, Export, FunEntry, ScratchHeap, Term, Word, atoms};
-use parking_lot::RwLock;
+use atoll_term::{Export, FunEntry, MeasuringHeap, Term, Word, atoms};
+use parking_lot::Mutex;
 
 use crate::built_in_points;
+use crate::part::part;
 use crate::ranges::{self, LineEntry, ModuleCode};
 use crate::registry::{LiteralResolver, registry};
 use crate::retired::retire_code;
@@ -74,20 +74,71 @@ pub trait Translate: Sync {
     /// Translates a linked file.
     fn translate(&self, linked: &Linked<'_>) -> Translated;
 
+    /// Translates one function once more, by its index in the file, each instruction by itself. What lies outside of
+    /// the function is where it is in `code`, the function's module as it was loaded.
+    fn translate_function(
+        &self,
+        linked: &Linked<'_>,
+        code: &ModuleCode,
+        function: usize,
+        marks: &[u32],
+    ) -> TranslatedFunction;
+
     /// This code is about to be freed. The world is stopped, and no process is inside of it.
     fn forget(&self, _words: &[Word]) {}
 }
 
-static TRANSLATOR: OnceLock<&'static dyn Translate> = OnceLock::new();
+/// What [`Translate::translate_function`] makes.
+pub struct TranslatedFunction {
+    /// The code, at its place.
+    pub words: Box<[Word]>,
+    /// For each of the function's instructions: the first word of its code, behind its mark.
+    pub places: Vec<u32>,
+    /// For each instruction of `marks`, in their order: the first word of the mark in front of it. A mark is an
+    /// instruction of two words that does nothing until an engine changes it.
+    pub marks: Vec<u32>,
+    /// As [`Translated::built_in_calls`].
+    pub built_in_calls: Vec<u32>,
+    /// As [`Translated::lines`].
+    pub lines: Vec<(u32, u32)>,
+    /// As [`Translated::loaded`].
+    pub loaded: Option<Box<dyn FnOnce() + Send + Sync>>,
+}
+
+/// An engine that takes functions over from the first one, by changing words of their code.
+pub trait TakesOver: Sync {
+    /// The functions of this code are to be run by the first engine from now on: breakpoints are about to be set.
+    fn give_back(&self, code: &ModuleCode);
+
+    /// A process is at this place in the code. Schedulers tell every few thousand reductions, whichever processes these
+    /// were of.
+    fn met(&self, address: *const Word);
+
+    /// This code has been loaded, and is about to be used.
+    fn loaded(&self, code: &Arc<ModuleCode>);
+
+    /// This code is about to be freed. The world is stopped, and no process is inside of it.
+    fn forget(&self, code: &ModuleCode);
+}
+
+/// Sets the second engine; the first call counts.
+pub fn set_second_engine(engine: &'static dyn TakesOver) {
+    let _ = part().second.set(engine);
+}
+
+/// The second engine, if there is one.
+pub fn second_engine() -> Option<&'static dyn TakesOver> {
+    part().second.get().copied()
+}
 
 /// Sets the engine; the first call counts.
 pub fn set_translator(translator: &'static dyn Translate) {
-    let _ = TRANSLATOR.set(translator);
+    let _ = part().translator.set(translator);
 }
 
 /// The engine.
 pub(crate) fn translator() -> Option<&'static dyn Translate> {
-    TRANSLATOR.get().copied()
+    part().translator.get().copied()
 }
 
 /// The versions of a module.
@@ -100,8 +151,6 @@ pub struct LoadedModule {
     /// A version that becomes the newest when its `on_load` function has returned `ok`.
     pub pending: Option<Arc<ModuleCode>>,
 }
-
-static MODULES: RwLock<Option<HashMap<Term, LoadedModule>>> = RwLock::new(None);
 
 /// A module that is ready to be made current.
 pub struct Prepared {
@@ -141,14 +190,14 @@ impl Prepared {
 
 /// Reads, checks and translates a file; nothing of the running system changes.
 pub fn prepare(bytes: &[u8]) -> Result<Prepared, CodeError> {
-    prepare_module(read(bytes)?)
+    prepare_module(read(bytes)?, bytes)
 }
 
 /// As [`prepare`], but traces will not show lines.
 pub fn prepare_without_lines(bytes: &[u8]) -> Result<Prepared, CodeError> {
     let mut file = read(bytes)?;
     file.lines = Default::default();
-    prepare_module(file)
+    prepare_module(file, bytes)
 }
 
 fn read(bytes: &[u8]) -> Result<Module, CodeError> {
@@ -159,12 +208,28 @@ fn read(bytes: &[u8]) -> Result<Module, CodeError> {
     atoll_loader::load_among(bytes, is_built_in).map_err(CodeError::File)
 }
 
-fn prepare_module(file: Module) -> Result<Prepared, CodeError> {
-    let atom_error = |error: atoms::AtomError| CodeError::Content(error.to_string());
-    let atom_terms =
-        file.atoms.iter().map(|name| atoms::atom(name)).collect::<Result<Vec<_>, _>>().map_err(atom_error)?;
+/// The file that code was made of, for engines that come back to it.
+#[derive(Debug)]
+pub struct Source {
+    bytes: Box<[u8]>,
+    literals: Vec<Term>,
+}
+
+impl ModuleCode {
+    /// The file that the code was made of, read and linked again. `None` if that cannot be.
+    pub fn linked<R>(&self, use_it: impl FnOnce(&Linked<'_>) -> R) -> Option<R> {
+        let source = self.source.as_ref()?;
+        let mut file = read(&source.bytes).ok()?;
+        if self.lines.is_empty() {
+            file.lines = Default::default();
+        }
+        let atoms = file.atoms.iter().map(|name| atoms::atom(name)).collect::<Result<Vec<_>, _>>().ok()?;
+        Some(use_it(&link(&file, atoms, source.literals.clone())))
+    }
+}
+
+fn link(file: &Module, atom_terms: Vec<Term>, literals: Vec<Term>) -> Linked<'_> {
     let module = atom_terms[0];
-    let (block, literals) = decode_literals(&file)?;
     let name = |index: atoll_loader::instruction::AtomIndex| atom_terms[index.0 as usize];
     let imports = file
         .imports
@@ -180,8 +245,18 @@ fn prepare_module(file: Module) -> Result<Prepared, CodeError> {
             registry().fun_entry(module, name(lambda.name), identity, arity, lambda.free)
         })
         .collect();
-    let linked = Linked { module: &file, atoms: atom_terms, literals, imports, lambdas };
-    let translator = TRANSLATOR.get().expect("an engine is installed before code is loaded");
+    Linked { module: file, atoms: atom_terms, literals, imports, lambdas }
+}
+
+fn prepare_module(file: Module, bytes: &[u8]) -> Result<Prepared, CodeError> {
+    let atom_error = |error: atoms::AtomError| CodeError::Content(error.to_string());
+    let atom_terms =
+        file.atoms.iter().map(|name| atoms::atom(name)).collect::<Result<Vec<_>, _>>().map_err(atom_error)?;
+    let module = atom_terms[0];
+    let (block, literals) = decode_literals(&file)?;
+    let source = second_engine().map(|_| Arc::new(Source { bytes: bytes.into(), literals: literals.clone() }));
+    let linked = link(&file, atom_terms, literals);
+    let translator = part().translator.get().expect("an engine is installed before code is loaded");
     let translated = translator.translate(&linked);
     let label = |label: atoll_loader::instruction::Label| translated.labels[label.0 as usize];
     let functions = file
@@ -191,14 +266,7 @@ fn prepare_module(file: Module) -> Result<Prepared, CodeError> {
         .map(|(function, start)| (*start, linked.atoms[function.name.0 as usize], function.arity))
         .collect();
     let entries = file.functions.iter().map(|function| label(function.entry)).collect();
-    let lines = translated
-        .lines
-        .iter()
-        .map(|(offset, entry)| {
-            let (file, line) = file.lines.entries.get(*entry as usize).copied().unwrap_or((0, 0));
-            LineEntry { offset: *offset, file, line }
-        })
-        .collect();
+    let lines = line_entries(&file, &translated.lines);
     let exports = file
         .exports
         .iter()
@@ -220,28 +288,23 @@ fn prepare_module(file: Module) -> Result<Prepared, CodeError> {
         attributes: file.attributes.clone(),
         compile_info: file.compile_info.clone(),
         on_load: file.on_load.map(label),
+        declared_native: declared_native(&file),
         words: translated.words,
+        source,
+        pieces: Default::default(),
         serial: 0,
+        library: Mutex::default(),
     };
     Ok(Prepared { code, lambdas: lambda_places, loaded: translated.loaded, waits: false })
 }
 
-/// Counts the words that literals take, without keeping them.
-#[derive(Default)]
-struct Measure {
-    words: usize,
-    scratch: ScratchHeap,
-}
-
-impl Allocate for Measure {
-    fn allocate(&mut self, words: usize) -> std::ptr::NonNull<Word> {
-        self.words += words;
-        self.scratch.allocate(words)
-    }
-
-    fn adopt(&mut self, object: std::ptr::NonNull<Word>) {
-        self.scratch.adopt(object);
-    }
+/// Functions that begin as the compiler has those begin that `-nifs` names.
+fn declared_native(file: &Module) -> Vec<usize> {
+    let begins = |function: &atoll_loader::Function| {
+        let code = &file.code[function.start as usize..function.end as usize];
+        code.iter().any(|instruction| matches!(instruction, atoll_loader::instruction::Instruction::NifStart))
+    };
+    (0..file.functions.len()).filter(|index| begins(&file.functions[*index])).collect()
 }
 
 fn decode_literals(file: &Module) -> Result<(Option<immovable::Block>, Vec<Term>), CodeError> {
@@ -253,11 +316,11 @@ fn decode_literals(file: &Module) -> Result<(Option<immovable::Block>, Vec<Term>
     };
     let options = DecodeOptions::default();
     let mut resolver = LiteralResolver::default();
-    let mut measure = Measure::default();
+    let mut measure = MeasuringHeap::default();
     for (index, literal) in file.literals.iter().enumerate() {
         decode(literal, options, &mut resolver, &mut measure).map_err(|error| content(index, error))?;
     }
-    let mut block = immovable::Block::new(measure.words);
+    let mut block = immovable::Block::new(measure.words());
     let mut terms = Vec::with_capacity(file.literals.len());
     for (index, literal) in file.literals.iter().enumerate() {
         let (term, _) = decode(literal, options, &mut resolver, &mut block).map_err(|error| content(index, error))?;
@@ -269,8 +332,8 @@ fn decode_literals(file: &Module) -> Result<(Option<immovable::Block>, Vec<Term>
 /// Makes a prepared module current; what was current becomes old. A module with an `on_load` function waits for
 /// [`finish_on_load`] first, in the place of one that waits already. Returns the module's name, and whether it waits.
 pub fn load(mut prepared: Prepared) -> Result<(Term, bool), CodeError> {
-    let mut modules = MODULES.write();
-    let entry = modules.get_or_insert_default().entry(prepared.code.module).or_default();
+    let mut modules = part().modules.write();
+    let entry = modules.entry(prepared.code.module).or_default();
     if entry.current.is_some() && entry.old.is_some() {
         return Err(CodeError::NotPurged);
     }
@@ -284,6 +347,9 @@ pub fn load(mut prepared: Prepared) -> Result<(Term, bool), CodeError> {
     ranges::add(&code);
     if let Some(loaded) = prepared.loaded {
         loaded();
+    }
+    if let Some(engine) = second_engine() {
+        engine.loaded(&code);
     }
     for (entry, offset) in prepared.lambdas {
         entry.address.store(code.address(offset), Ordering::Release);
@@ -302,8 +368,8 @@ pub fn load(mut prepared: Prepared) -> Result<(Term, bool), CodeError> {
 /// that it can be purged, or, where there is old code already, it is purged at once. So is old code for which there is
 /// no room. Returns whether anything was purged; `None`: no module of this name waits.
 pub fn finish_on_load(name: Term, keep: bool) -> Option<bool> {
-    let mut modules = MODULES.write();
-    let entry = modules.get_or_insert_default().get_mut(&name)?;
+    let mut modules = part().modules.write();
+    let entry = modules.get_mut(&name)?;
     let code = entry.pending.take()?;
     if keep {
         let old = if entry.current.is_some() { entry.old.take() } else { None };
@@ -344,9 +410,73 @@ fn undefine_exports(old: &ModuleCode, new: Option<&ModuleCode>) {
     }
 }
 
+/// Adds code of one function of loaded code, made later. It is freed when the code that it belongs to was purged and
+/// no process is inside of it.
+///
+/// `None`: the module was purged in the meantime.
+pub fn add_piece(
+    parent: &ModuleCode,
+    linked: &Linked<'_>,
+    function: usize,
+    made: TranslatedFunction,
+) -> Option<Arc<ModuleCode>> {
+    let mut pieces = parent.pieces.write();
+    if pieces.is_closed {
+        return None;
+    }
+    let lines = line_entries(linked.module, &made.lines);
+    let (_, name, arity) = parent.functions[function];
+    let piece = Arc::new(ModuleCode {
+        module: parent.module,
+        words: made.words,
+        built_in_calls: made.built_in_calls.into_boxed_slice(),
+        functions: vec![(0, name, arity)],
+        entries: vec![0],
+        lines,
+        files: parent.files.clone(),
+        literals: parent.literals.clone(),
+        funs: Vec::new(),
+        md5: parent.md5,
+        exports: Vec::new(),
+        attributes: None,
+        compile_info: None,
+        on_load: None,
+        declared_native: Vec::new(),
+        source: None,
+        pieces: Default::default(),
+        serial: parent.serial,
+        library: Default::default(),
+    });
+    built_in_points::prepare(&piece);
+    ranges::add(&piece);
+    if let Some(loaded) = made.loaded {
+        loaded();
+    }
+    pieces.list.push(piece.clone());
+    Some(piece)
+}
+
+fn line_entries(file: &Module, lines: &[(u32, u32)]) -> Vec<LineEntry> {
+    lines
+        .iter()
+        .map(|(offset, entry)| {
+            let (file, line) = file.lines.entries.get(*entry as usize).copied().unwrap_or((0, 0));
+            LineEntry { offset: *offset, file, line }
+        })
+        .collect()
+}
+
 /// The versions of a module, if it was ever loaded.
 pub fn module(name: Term) -> Option<LoadedModule> {
-    MODULES.read().as_ref()?.get(&name).cloned()
+    part().modules.read().get(&name).cloned()
+}
+
+/// The version of a module that an address lies in, also where it lies in a piece of it.
+pub fn version_at(address: *const Word) -> Option<Arc<ModuleCode>> {
+    let code = ranges::find_code(address)?;
+    let LoadedModule { current, old, pending } = module(code.module)?;
+    let mut versions = [current, old, pending].into_iter().flatten();
+    Some(versions.find(|version| version.contains(address)).unwrap_or(code))
 }
 
 /// Whether a module has current code.
@@ -361,15 +491,15 @@ pub fn has_old_code(name: Term) -> bool {
 
 /// Names of all modules with current code.
 pub fn loaded_modules() -> Vec<Term> {
-    let modules = MODULES.read();
-    let loaded = modules.iter().flatten().filter(|(_, module)| module.current.is_some());
+    let modules = part().modules.read();
+    let loaded = modules.iter().filter(|(_, module)| module.current.is_some());
     loaded.map(|(name, _)| *name).collect()
 }
 
 /// Makes the current code old; returns whether there was any (`None`: there is old code already).
 pub fn delete_module(name: Term) -> Option<bool> {
-    let mut modules = MODULES.write();
-    let Some(entry) = modules.get_or_insert_default().get_mut(&name) else { return Some(false) };
+    let mut modules = part().modules.write();
+    let Some(entry) = modules.get_mut(&name) else { return Some(false) };
     if entry.old.is_some() && entry.current.is_some() {
         return None;
     }
@@ -382,8 +512,10 @@ pub fn delete_module(name: Term) -> Option<bool> {
 /// Takes the old code out; returns whether there was any. Its memory is freed when nothing refers to it any more
 /// ([`crate::find_unused`]).
 pub fn purge(name: Term) -> bool {
-    let mut modules = MODULES.write();
-    let old = modules.get_or_insert_default().get_mut(&name).and_then(|entry| entry.old.take());
+    let mut modules = part().modules.write();
+    let old = modules.get_mut(&name).and_then(|entry| entry.old.take());
+    // What a native library does at its end may take long.
+    drop(modules);
     let is_purged = old.is_some();
     old.into_iter().for_each(retire);
     is_purged
@@ -397,6 +529,17 @@ fn retire(code: Arc<ModuleCode>) {
             registry().undefine_fun(entry);
         }
     }
+    let mut pieces = code.pieces.write();
+    pieces.is_closed = true;
+    for piece in &pieces.list {
+        ranges::remove(piece);
+        retire_code(piece.clone());
+    }
+    drop(pieces);
     ranges::remove(&code);
+    let library = code.library.lock().take();
+    if let Some(library) = library {
+        library.purged();
+    }
     retire_code(code);
 }

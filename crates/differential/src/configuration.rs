@@ -15,6 +15,8 @@ pub struct Configuration {
     pub verify: bool,
     /// `--old-generation mark-sweep`
     pub mark_sweep: bool,
+    /// `--native eager`: all functions are compiled.
+    pub compiled: bool,
 }
 
 impl Configuration {
@@ -29,6 +31,9 @@ impl Configuration {
         }
         if self.mark_sweep {
             options.extend(["--old-generation".to_owned(), "mark-sweep".to_owned()]);
+        }
+        if self.compiled {
+            options.extend(["--native".to_owned(), "eager".to_owned()]);
         }
         options
     }
@@ -46,34 +51,44 @@ const VERIFIED_STRESS: u32 = 7;
 /// Least distance of forced collections where time is short.
 const QUICK_STRESS: u32 = 100;
 
-/// Every configuration of a heap: plain, with stress, verified, with both; on one and on two schedulers.
+/// Every configuration of a heap: plain, with stress, verified, with both; on one and on two schedulers; interpreted
+/// but for what is hot, and compiled.
 pub fn matrix(heap: &str, stress: u32) -> Vec<Configuration> {
     let mut all = Vec::new();
     for (stress, verify) in [(0, false), (stress, false), (0, true), (stress * VERIFIED_STRESS, true)] {
-        for schedulers in [1, 2] {
-            all.push(Configuration { heap: heap.to_owned(), schedulers, stress, verify, mark_sweep: false });
+        for (schedulers, compiled) in [(1, false), (2, false), (1, true), (2, true)] {
+            let (heap, mark_sweep) = (heap.to_owned(), false);
+            all.push(Configuration { heap, schedulers, stress, verify, mark_sweep, compiled });
         }
     }
     all
 }
 
-/// Three of them that show most in little time.
+/// Some of them that show most in little time. What is compiled at its first call runs on one scheduler: some programs
+/// depend on which of two processes is first, and compiling takes time.
 pub fn quick_matrix(heap: &str, stress: u32) -> Vec<Configuration> {
     let stress = stress.max(QUICK_STRESS);
-    let one = |schedulers, stress, verify| Configuration {
+    let one = |schedulers, stress, verify, compiled| Configuration {
         heap: heap.to_owned(),
         schedulers,
         stress,
         verify,
         mark_sweep: false,
+        compiled,
     };
-    vec![one(1, 0, false), one(2, 0, false), one(2, stress, true)]
+    vec![
+        one(1, 0, false, false),
+        one(2, 0, false, false),
+        one(2, stress, true, false),
+        one(1, 0, false, true),
+        one(1, stress, true, true),
+    ]
 }
 
 /// With an old generation that is not moved, for heaps that have the choice.
 pub fn not_moved(heap: &str, stress: u32) -> Configuration {
     let stress = stress.max(QUICK_STRESS);
-    Configuration { heap: heap.to_owned(), schedulers: 2, stress, verify: true, mark_sweep: true }
+    Configuration { heap: heap.to_owned(), schedulers: 2, stress, verify: true, mark_sweep: true, compiled: false }
 }
 
 #[cfg(test)]
@@ -86,6 +101,6 @@ mod tests {
         assert!(texts.contains(&"--heap private +S 2 --gc-stress 21 --verify-heap".to_owned()), "{texts:?}");
         texts.sort();
         texts.dedup();
-        assert_eq!(texts.len(), 8);
+        assert_eq!(texts.len(), 16);
     }
 }

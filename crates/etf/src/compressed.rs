@@ -5,7 +5,7 @@ use std::io::Read;
 use atoll_zlib::{Code, Stream};
 use flate2::bufread::ZlibDecoder;
 
-use crate::decode::DecodeError;
+use crate::error::DecodeError;
 
 /// Inflates the stream at the start of `bytes` to exactly `length` bytes. Gives these and how many bytes of input the
 /// stream took. The room grows with what really comes out, whatever length was declared.

@@ -6,32 +6,10 @@ use atoll_term::atoms::{AtomError, MAX_ATOM_CHARACTERS, atom, existing_atom};
 use atoll_term::{Allocate, Build, Export, FunEntry, MagicValue, Term, map};
 
 use crate::compressed::inflate;
+use crate::error::DecodeError;
 use crate::local::{SEAL, is_sealed};
 use crate::reader::Reader;
 use crate::tags;
-
-/// Why bytes could not be decoded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DecodeError {
-    /// The bytes are no term.
-    Malformed,
-    /// The term would create an atom or mention a function that does not exist, which `safe` forbids.
-    Unsafe,
-    /// The atom table is full.
-    TooManyAtoms,
-}
-
-impl std::fmt::Display for DecodeError {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str(match self {
-            DecodeError::Malformed => "the bytes are no term in the external format",
-            DecodeError::Unsafe => "the term names an atom or function that does not exist yet",
-            DecodeError::TooManyAtoms => "the atom table has reached its limit",
-        })
-    }
-}
-
-impl std::error::Error for DecodeError {}
 
 /// How to decode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -85,7 +63,7 @@ pub fn decode<H: Allocate + ?Sized>(
         return decode_local(bytes, options, resolve, heap);
     }
     if bytes.get(1) != Some(&tags::COMPRESSED) {
-        let mut decoder = Decoder { reader, options, resolve, heap };
+        let mut decoder = Decoder { reader, options, resolve, heap, cached: &[], from_node: false };
         let term = decoder.term()?;
         return Ok((term, bytes.len() - decoder.reader.remaining()));
     }
@@ -93,8 +71,26 @@ pub fn decode<H: Allocate + ?Sized>(
     let length = reader.u32()? as usize;
     let head = bytes.len() - reader.remaining();
     let (inflated, taken) = inflate(&bytes[head..], length)?;
-    let term = Decoder { reader: Reader::new(&inflated), options, resolve, heap }.term()?;
+    let term =
+        Decoder { reader: Reader::new(&inflated), options, resolve, heap, cached: &[], from_node: false }.term()?;
     Ok((term, head + taken))
+}
+
+/// Decodes a term without a version byte, as it stands behind a distribution header. `cached` are the atoms that the
+/// header names, by the numbers by which the term refers to them. Also gives how many bytes the term took.
+///
+/// # Errors
+/// As [`decode`].
+pub fn decode_behind_header<H: Allocate + ?Sized>(
+    bytes: &[u8],
+    cached: &[Term],
+    resolve: &mut dyn Resolve,
+    heap: &mut H,
+) -> Result<(Term, usize), DecodeError> {
+    let reader = Reader::new(bytes);
+    let mut decoder = Decoder { reader, options: DecodeOptions::default(), resolve, heap, cached, from_node: true };
+    let term = decoder.term()?;
+    Ok((term, bytes.len() - decoder.reader.remaining()))
 }
 
 /// Decodes the local form, if this node wrote it.
@@ -108,7 +104,7 @@ fn decode_local<H: Allocate + ?Sized>(
     let (Some(sealed), Some(inner)) = (bytes.get(2..head), bytes.get(head..)) else {
         return Err(DecodeError::Malformed);
     };
-    let mut decoder = Decoder { reader: Reader::new(inner), options, resolve, heap };
+    let mut decoder = Decoder { reader: Reader::new(inner), options, resolve, heap, cached: &[], from_node: false };
     let term = decoder.term()?;
     let length = inner.len() - decoder.reader.remaining();
     if is_sealed(sealed, inner, length) { Ok((term, head + length)) } else { Err(DecodeError::Malformed) }
@@ -151,6 +147,10 @@ pub(crate) struct Decoder<'a, 'm, H: ?Sized> {
     options: DecodeOptions,
     pub(crate) resolve: &'m mut dyn Resolve,
     pub(crate) heap: &'m mut H,
+    /// Atoms that a distribution header names.
+    cached: &'a [Term],
+    /// Another node wrote it: it may have aliases in it.
+    pub(crate) from_node: bool,
 }
 
 impl<H: Allocate + ?Sized> Decoder<'_, '_, H> {
@@ -236,7 +236,9 @@ impl<H: Allocate + ?Sized> Decoder<'_, '_, H> {
                 let value = float_from_text(text).ok_or(DecodeError::Malformed)?;
                 self.float(value)?
             }
-            tags::ATOM | tags::SMALL_ATOM | tags::ATOM_UTF8 | tags::SMALL_ATOM_UTF8 => self.atom(tag)?,
+            tags::ATOM | tags::SMALL_ATOM | tags::ATOM_UTF8 | tags::SMALL_ATOM_UTF8 | tags::CACHED_ATOM => {
+                self.atom(tag)?
+            }
             tags::PID | tags::NEW_PID => self.pid(tag)?,
             tags::PORT | tags::NEW_PORT | tags::V4_PORT => self.port(tag)?,
             tags::REFERENCE | tags::NEW_REFERENCE | tags::NEWER_REFERENCE => self.reference(tag)?,
@@ -306,6 +308,10 @@ impl<H: Allocate + ?Sized> Decoder<'_, '_, H> {
         let long = match tag {
             tags::ATOM | tags::ATOM_UTF8 => true,
             tags::SMALL_ATOM | tags::SMALL_ATOM_UTF8 => false,
+            tags::CACHED_ATOM => {
+                let number = usize::from(self.reader.u8()?);
+                return self.cached.get(number).copied().ok_or(DecodeError::Malformed);
+            }
             _ => return Err(DecodeError::Malformed),
         };
         let length = if long { usize::from(self.reader.u16()?) } else { usize::from(self.reader.u8()?) };

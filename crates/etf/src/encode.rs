@@ -7,8 +7,8 @@ use atoll_term::map::{MapIter, is_flat, map_size};
 use atoll_term::{Big, Bits, External, ExternalKind, Fun, Term, View, compare_exact, pid_parts};
 
 use crate::compressed::deflate;
-use crate::identifier::is_short_port;
-use crate::sink::{Counter, Room, Sink, UpTo};
+use crate::identifier::{alias_numbers, is_short_port};
+use crate::sink::{Counter, Encoded, Room, Sink, UpTo};
 use crate::tags;
 
 /// Why a term could not be encoded.
@@ -45,8 +45,8 @@ pub struct EncodeOptions {
 /// Whether terms are written as releases from 26 on write them.
 static MODERN: AtomicBool = AtomicBool::new(false);
 
-/// From now on what nobody says otherwise about is written as releases from 26 on do: atoms in UTF-8, ports in the long
-/// form.
+/// From now on, without other options, terms are written as releases from 26 on write them: atoms in UTF-8, ports in
+/// the long form.
 pub fn write_as_since_26() {
     MODERN.store(true, Ordering::Relaxed);
 }
@@ -60,7 +60,7 @@ impl Default for EncodeOptions {
 
 /// The bytes of a term, version byte included. `node` is this node's name and creation.
 pub fn encode(term: Term, options: EncodeOptions, node: (Term, u32)) -> Result<Vec<u8>, EncodeError> {
-    let mut encoder = Encoder { sink: vec![tags::VERSION], options, node };
+    let mut encoder = Encoder { sink: vec![tags::VERSION], options, node, atoms: None, for_node: false };
     encoder.term(term)?;
     let plain = encoder.sink;
     let Some(level) = options.compressed.filter(|level| *level > 0) else { return Ok(plain) };
@@ -71,14 +71,6 @@ pub fn encode(term: Term, options: EncodeOptions, node: (Term, u32)) -> Result<V
     Ok(if deflated.is_ok() && packed.len() <= plain.len() { packed } else { plain })
 }
 
-/// What [`encode_up_to`] gives.
-pub enum Encoded {
-    /// The bytes.
-    Bytes(Vec<u8>),
-    /// There are so many.
-    Longer(usize),
-}
-
 /// As [`encode`] without compression, if there are no more than `limit` bytes; else for [`encode_into`], so that none
 /// are held twice.
 pub fn encode_up_to(
@@ -87,7 +79,7 @@ pub fn encode_up_to(
     node: (Term, u32),
     limit: usize,
 ) -> Result<Encoded, EncodeError> {
-    let mut encoder = Encoder { sink: UpTo::new(limit), options, node };
+    let mut encoder = Encoder { sink: UpTo::new(limit), options, node, atoms: None, for_node: false };
     encoder.sink.put_u8(tags::VERSION);
     encoder.term(term)?;
     Ok(encoder.sink.into_encoded())
@@ -95,7 +87,7 @@ pub fn encode_up_to(
 
 /// Writes the bytes of a term that [`encode_up_to`] has counted.
 pub fn encode_into(term: Term, options: EncodeOptions, node: (Term, u32), room: &mut [u8]) {
-    let mut encoder = Encoder { sink: Room::new(room), options, node };
+    let mut encoder = Encoder { sink: Room::new(room), options, node, atoms: None, for_node: false };
     encoder.sink.put_u8(tags::VERSION);
     let result = encoder.term(term);
     debug_assert!(result.is_ok(), "it was encoded before: {result:?}");
@@ -103,7 +95,7 @@ pub fn encode_into(term: Term, options: EncodeOptions, node: (Term, u32), room: 
 
 /// How many bytes [`encode`] would give, not counting compression, without making them.
 pub fn encoded_size(term: Term, options: EncodeOptions, node: (Term, u32)) -> Result<usize, EncodeError> {
-    let mut encoder = Encoder { sink: Counter::default(), options, node };
+    let mut encoder = Encoder { sink: Counter::default(), options, node, atoms: None, for_node: false };
     encoder.sink.put_u8(tags::VERSION);
     encoder.term(term)?;
     Ok(encoder.sink.position())
@@ -148,6 +140,89 @@ struct Encoder<S> {
     sink: S,
     options: EncodeOptions,
     node: (Term, u32),
+    /// Where atoms are written as numbers: those that have one.
+    atoms: Option<AtomTable>,
+    /// Another node reads it: aliases are written so that it can send to them.
+    for_node: bool,
+}
+
+/// Terms for a connection to another node, one behind the other.
+pub struct ForChannel(Encoder<Vec<u8>>);
+
+impl ForChannel {
+    /// Nothing yet. With `cache`, atoms are written as numbers, which a distribution header explains
+    /// ([`ForChannel::finish`]); without it, a version byte stands in front of each term. `node` is this node's name
+    /// and creation.
+    pub fn new(cache: bool, node: (Term, u32)) -> ForChannel {
+        let options = EncodeOptions { compressed: None, minor_version: 2, deterministic: false };
+        ForChannel(Encoder { sink: Vec::new(), options, node, atoms: cache.then(AtomTable::default), for_node: true })
+    }
+
+    /// Begins a term: to be called before its parts are written.
+    pub fn begin(&mut self) {
+        if self.0.atoms.is_none() {
+            self.0.sink.put_u8(tags::VERSION);
+        }
+    }
+
+    /// The head of a tuple, whose elements are to be written next.
+    pub fn tuple(&mut self, arity: u8) {
+        self.0.sink.put(&[tags::SMALL_TUPLE, arity]);
+    }
+
+    /// A small integer.
+    pub fn integer(&mut self, value: i64) {
+        self.0.small(value);
+    }
+
+    /// A term, or an element of a tuple.
+    ///
+    /// # Errors
+    /// As [`encode`].
+    pub fn term(&mut self, term: Term) -> Result<(), EncodeError> {
+        self.0.term(term)
+    }
+
+    /// A pid of another node, or of an earlier run of this one.
+    pub fn pid(&mut self, node: (Term, u32), number: u32, serial: u32) {
+        self.0.pid(node, number, serial);
+    }
+
+    /// A reference of another node.
+    pub fn reference(&mut self, node: (Term, u32), numbers: &[u32]) {
+        self.0.reference(node, numbers.iter().copied());
+    }
+
+    /// How many bytes are written.
+    pub fn length(&self) -> usize {
+        self.0.sink.position()
+    }
+
+    /// The bytes, and the atoms that they refer to by numbers; `None` where atoms are written out.
+    pub fn finish(self) -> (Vec<u8>, Option<Vec<Term>>) {
+        (self.0.sink, self.0.atoms.map(|table| table.0))
+    }
+}
+
+/// The atoms that are written as numbers.
+#[derive(Default)]
+struct AtomTable(Vec<Term>);
+
+/// Atoms that a distribution header can name.
+const MOST_CACHED: usize = 255;
+
+impl AtomTable {
+    /// The number of an atom, if it has one or there is one left.
+    fn number(&mut self, atom: Term) -> Option<u8> {
+        match self.0.iter().position(|known| *known == atom) {
+            Some(number) => Some(number as u8),
+            None if self.0.len() < MOST_CACHED => {
+                self.0.push(atom);
+                Some((self.0.len() - 1) as u8)
+            }
+            None => None,
+        }
+    }
 }
 
 impl<S: Sink> Encoder<S> {
@@ -198,7 +273,10 @@ impl<S: Sink> Encoder<S> {
             View::Atom(atom) => self.atom(atom),
             View::Pid(data) => self.local_pid(data),
             View::Port(number) => self.port(self.node, number),
-            View::Reference(reference) => self.reference(self.node, reference.numbers().into_iter()),
+            View::Reference(reference) => match reference.alias_of().filter(|_| self.for_node) {
+                Some(pid) => self.reference(self.node, alias_numbers(reference.numbers(), pid).into_iter()),
+                None => self.reference(self.node, reference.numbers().into_iter()),
+            },
             View::External(external) => self.external(&external),
             View::Nil => self.sink.put_u8(tags::NIL),
             View::Cons(..) => {
@@ -287,6 +365,9 @@ impl<S: Sink> Encoder<S> {
     }
 
     fn atom(&mut self, atom: Term) {
+        if let Some(number) = self.atoms.as_mut().and_then(|table| table.number(atom)) {
+            return self.sink.put(&[tags::CACHED_ATOM, number]);
+        }
         let name = atom_name(atom);
         let latin1 = self.options.minor_version < 2 && name.chars().all(|character| u32::from(character) < 0x100);
         if !latin1 {

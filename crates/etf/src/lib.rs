@@ -3,22 +3,26 @@
 //! Both work with explicit stacks, so a term may be as deep as memory allows, and bytes from anywhere are safe to
 //! decode: no header makes the decoder reserve more than what the bytes behind it can fill.
 //!
-//! Deliberately absent: the distribution header and its atom cache, and the pid inside an encoded fun (a fun does
-//! not remember who made it; the init process stands in).
+//! What stands behind a distribution header is written by [`ForChannel`] and read by [`decode_behind_header`]; the
+//! header itself, and the cache of atoms that it changes, belong to the crate `distribution`.
 
 #![forbid(unsafe_code)]
 
 mod compressed;
 mod decode;
+mod decode_identifier;
 mod encode;
+mod error;
 mod identifier;
 mod local;
 mod reader;
 mod sink;
 mod tags;
 
-pub use decode::{DecodeError, DecodeOptions, Resolve, decode};
+pub use decode::{DecodeOptions, Resolve, decode, decode_behind_header};
 pub use encode::{
-    EncodeError, EncodeOptions, Encoded, encode, encode_into, encode_up_to, encoded_size, write_as_since_26,
+    EncodeError, EncodeOptions, ForChannel, encode, encode_into, encode_up_to, encoded_size, write_as_since_26,
 };
+pub use error::DecodeError;
 pub use local::{SEAL as LOCAL_SEAL, encode_local};
+pub use sink::Encoded;

@@ -1,6 +1,6 @@
 //! A cursor over bytes that refuses to run past their end.
 
-use crate::decode::DecodeError;
+use crate::error::DecodeError;
 
 /// Unread bytes.
 pub struct Reader<'a> {

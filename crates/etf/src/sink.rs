@@ -2,7 +2,13 @@
 
 use atoll_term::Bits;
 
-use crate::encode::Encoded;
+/// What [`encode_up_to`](crate::encode_up_to) gives.
+pub enum Encoded {
+    /// The bytes.
+    Bytes(Vec<u8>),
+    /// There are so many.
+    Longer(usize),
+}
 
 /// A receiver of bytes.
 pub trait Sink {

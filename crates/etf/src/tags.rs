@@ -5,6 +5,7 @@ pub const VERSION: u8 = 131;
 pub const NEW_FLOAT: u8 = 70;
 pub const BIT_BINARY: u8 = 77;
 pub const COMPRESSED: u8 = 80;
+pub const CACHED_ATOM: u8 = 82;
 pub const NEW_PID: u8 = 88;
 pub const NEW_PORT: u8 = 89;
 pub const NEWER_REFERENCE: u8 = 90;

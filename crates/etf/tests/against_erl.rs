@@ -31,16 +31,13 @@ fn words(text: &str) -> Vec<Vec<String>> {
     text.lines().map(|line| line.split(' ').map(str::to_owned).collect()).collect()
 }
 
-/// Miri starts no programs: `scripts/miri` has asked the oracle, and names the folder with what it said. Long lines
-/// would take too much time.
+/// Miri starts no programs: `scripts/miri` has asked the oracle, and names the folder with what it said.
 fn asked_before() -> Vec<Vec<String>> {
     let Some(folder) = std::env::var_os("ATOLL_ANSWERS").map(std::path::PathBuf::from) else {
         eprintln!("skipped: ATOLL_ANSWERS is not set");
         return Vec::new();
     };
-    let text = std::fs::read_to_string(folder.join("etf")).expect("the oracle was asked");
-    let short: Vec<&str> = text.lines().filter(|line| line.len() < 2000).collect();
-    words(&short.join("\n"))
+    words(&std::fs::read_to_string(folder.join("etf")).expect("the oracle was asked"))
 }
 
 fn bytes(hexadecimal: &str) -> Vec<u8> {
@@ -88,13 +85,17 @@ fn random_terms_under_every_option() {
             let packed = bytes(packed);
             let (term, used) = read(&packed, &mut heap).unwrap();
             assert_eq!((&encoded(term, with(1, false, None)), used), (plain, packed.len()));
+            if cfg!(miri) {
+                // Compressing is done by zlib, which is C.
+                continue;
+            }
             let ours = encode(term, with(1, false, Some(level)), NODE).unwrap();
             assert!(ours.len() <= plain.len() / 2);
             let (term, used) = read(&ours, &mut heap).unwrap();
             assert_eq!((&encoded(term, with(1, false, None)), used), (plain, ours.len()));
         }
     }
-    assert!(cases > if cfg!(miri) { 20 } else { 4000 } || lines().is_empty(), "{cases} cases");
+    assert!(cases > if cfg!(miri) { 10 } else { 4000 } || lines().is_empty(), "{cases} cases");
 }
 
 #[test]
@@ -137,7 +138,7 @@ fn damaged_bytes_are_refused_or_understood_alike() {
             wrong.push((input, used, again, our_used, our_again));
         }
     }
-    let least = if cfg!(miri) { 20 } else { 1000 };
+    let least = if cfg!(miri) { 5 } else { 1000 };
     assert!(
         (refused > least && understood > least) || lines().is_empty(),
         "{refused} refused, {understood} understood"

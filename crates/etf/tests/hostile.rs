@@ -71,6 +71,10 @@ fn every_tag() -> Vec<Vec<u8>> {
     let tuple = joined(&[&[131, 104, parts.len() as u8], &parts.concat()]);
     let list = joined(&[&[131, 108, 0, 0, 0, parts.len() as u8], &parts.concat(), b"j"]);
     let map = joined(&[&[131, 116, 0, 0, 0, parts.len() as u8 / 2], &parts[..parts.len() / 2 * 2].concat()]);
+    if cfg!(miri) {
+        // Miri reports zlib-rs, which frees its state while a function still has a reference to it.
+        return vec![tuple, list, map];
+    }
     let mut stream = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::default());
     stream.write_all(&tuple[1..]).unwrap();
     let packed = joined(&[&[131, 80], &(tuple.len() as u32 - 1).to_be_bytes(), &stream.finish().unwrap()]);
@@ -79,12 +83,12 @@ fn every_tag() -> Vec<Vec<u8>> {
 
 #[test]
 fn every_damage_is_survived() {
-    const ROUNDS: usize = if cfg!(miri) { 300 } else { 200_000 };
+    const ROUNDS: usize = if cfg!(miri) { 20 } else { 200_000 };
     let mut random = Random(25);
     let whole = every_tag();
     for bytes in &whole {
         assert!(read(bytes, &mut ScratchHeap::new()).is_ok(), "{bytes:?}");
-        for end in (0..bytes.len()).step_by(if cfg!(miri) { 11 } else { 1 }) {
+        for end in (0..bytes.len()).step_by(if cfg!(miri) { 97 } else { 1 }) {
             assert!(read(&bytes[..end], &mut ScratchHeap::new()).is_err(), "cut at {end}");
         }
     }
@@ -126,7 +130,7 @@ fn large_counts_reserve_nothing() {
 
 #[test]
 fn deep_terms_need_no_deep_stack() {
-    const DEPTH: usize = if cfg!(miri) { 300 } else { 3_000_000 };
+    const DEPTH: usize = if cfg!(miri) { 100 } else { 3_000_000 };
     for opening in [&b"h\x01"[..], b"l\0\0\0\x01", b"t\0\0\0\x01j"] {
         // A list's head is deep, and its tail comes behind.
         let tails = if opening[0] == b'l' { DEPTH } else { 0 };

@@ -8,7 +8,7 @@ use crate::fault::Fault;
 use crate::registry;
 use crate::table::{Rows, Table};
 
-/// Who has fixed a table.
+/// The processes that have fixed a table.
 #[derive(Debug, Default)]
 pub(crate) struct Fixations {
     /// When it was fixed first.
@@ -29,7 +29,7 @@ pub struct Since {
 impl Since {
     fn now() -> Since {
         let system = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_micros() as i64);
-        Since { monotonic: atoll_platform::clock::monotonic(), system }
+        Since { monotonic: atoll_platform::clock::now(), system }
     }
 }
 

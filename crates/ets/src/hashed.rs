@@ -91,7 +91,7 @@ impl Hashed {
         only_new: bool,
     ) -> Result<(bool, Vec<Stored>), Gone> {
         let hashed: Vec<(u32, Stored)> =
-            rows.into_iter().map(|row| (hash_of(key_of(row.term(), self.position)), row)).collect();
+            rows.into_iter().map(|row| (hash_of(key_of(*row.term(), self.position)), row)).collect();
         let mut indices: Vec<usize> = hashed.iter().map(|(hash, _)| self.index(*hash)).collect();
         indices.sort_unstable();
         indices.dedup();
@@ -106,7 +106,7 @@ impl Hashed {
         if only_new {
             for (hash, row) in &hashed {
                 let segment = &guards[guard_of(&guards, *hash)].1;
-                let found = segment.find(*hash, key_of(row.term(), self.position), self.position);
+                let found = segment.find(*hash, key_of(*row.term(), self.position), self.position);
                 if found.is_ok_and(|place| segment.entry(place).is_some_and(|entry| !entry.dead)) {
                     return Ok((false, Vec::new()));
                 }
@@ -123,7 +123,7 @@ impl Hashed {
 
     fn put(&self, segment: &mut Segment, hash: u32, row: Stored, replaced: &mut Vec<Stored>) {
         let words = row.words();
-        let place = match segment.find(hash, key_of(row.term(), self.position), self.position) {
+        let place = match segment.find(hash, key_of(*row.term(), self.position), self.position) {
             Err(_) => {
                 segment.add(Entry { hash, dead: false, rows: Rows::One(row) });
                 segment.rows += 1;
@@ -144,7 +144,7 @@ impl Hashed {
             return;
         }
         if self.duplicates == Duplicates::Different
-            && entry.live().iter().any(|other| exactly_equal(other.term(), row.term()))
+            && entry.live().iter().any(|other| exactly_equal(*other.term(), *row.term()))
         {
             replaced.push(row);
             return;
@@ -181,7 +181,7 @@ impl Hashed {
         let mut segment = self.segment(hash).write();
         let Ok(place) = segment.find(hash, key, self.position) else { return Vec::new() };
         remove_rows(&mut segment, place, status, &mut |row| {
-            if exactly_equal(row.term(), object) { Fate::Delete } else { Fate::Keep }
+            if exactly_equal(*row.term(), object) { Fate::Delete } else { Fate::Keep }
         })
     }
 
@@ -207,7 +207,7 @@ impl Hashed {
         let (result, new) = change(row);
         let mut replaced = Vec::new();
         if let Some(new) = new {
-            let new_hash = hash_of(key_of(new.term(), self.position));
+            let new_hash = hash_of(key_of(*new.term(), self.position));
             debug_assert_eq!(new_hash, hash);
             self.put(&mut segment, new_hash, new, &mut replaced);
         }

@@ -35,8 +35,8 @@ pub use garbage::Garbage;
 pub use hashed::Spread;
 pub use names::names_collide;
 pub use registry::{
-    Access, Handle, Known, all, create, delete, find, give_away, identifier, know, named, reference, rename,
-    set_options,
+    Access, Handle, Known, Part, all, create, delete, enter, find, give_away, identifier, know, named, reference,
+    rename, set_options,
 };
 pub use table::{Kind, Options, Protection, Table, WriteConcurrency};
 pub use traversal::{Cursor, Portion};

@@ -43,7 +43,7 @@ pub(crate) struct Row {
 
 impl Row {
     fn key(&self) -> Term {
-        key_of(self.stored.term(), self.position)
+        key_of(*self.stored.term(), self.position)
     }
 }
 
@@ -207,7 +207,7 @@ impl Ordered {
         if !status.is_alive() {
             return Err(Gone);
         }
-        if only_new && rows.iter().any(|row| tree.get(key_of(row.term(), self.position)).is_some()) {
+        if only_new && rows.iter().any(|row| tree.get(key_of(*row.term(), self.position)).is_some()) {
             return Ok((false, rows));
         }
         Ok((true, rows.into_iter().filter_map(|row| tree.put(row, self.position)).collect()))
@@ -224,7 +224,7 @@ impl Ordered {
         let key = key_of(object, self.position);
         let mut tree = self.tree.write();
         match tree.get(key) {
-            Some(row) if exactly_equal(row.stored.term(), object) => tree.take(key).into_iter().collect(),
+            Some(row) if exactly_equal(*row.stored.term(), object) => tree.take(key).into_iter().collect(),
             _ => Vec::new(),
         }
     }

@@ -1,12 +1,12 @@
 //! All tables: by name, and by owner.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::atomic::{AtomicU64, Ordering, fence};
-use std::sync::{Arc, LazyLock, Once};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+use std::sync::{Arc, Once};
 
-use atoll_heap::{Mutator, Stored, architecture};
-use atoll_process::{Own, Process, ReferenceId, System, signal};
-use atoll_term::{Build, MagicValue, Term, atoms, known};
+use atoll_heap::{Mutator, Stored, architecture, known};
+use atoll_process::{Own, Process, ReferenceId, System};
+use atoll_term::{Build, MagicValue, Term, atoms};
 use parking_lot::{Mutex, RwLock};
 
 use crate::fault::Fault;
@@ -17,7 +17,8 @@ use crate::table::{Options, Protection, Table};
 
 type TableIds = Mutex<HashMap<Term, HashSet<u64>>>;
 
-struct Registry {
+/// The tables of a machine.
+pub struct Part {
     names: Names<Table>,
     tables: RwLock<BTreeMap<u64, Arc<Table>>>,
     /// For references that came in from outside as text or bytes.
@@ -25,16 +26,27 @@ struct Registry {
     owned: TableIds,
     fixed: TableIds,
     next: AtomicU64,
+    /// See [`crate::match_spec::control_word`].
+    pub(crate) control_word: AtomicU32,
+    installed: Once,
 }
 
-static REGISTRY: LazyLock<Registry> = LazyLock::new(|| Registry {
-    names: Names::default(),
-    tables: RwLock::default(),
-    references: RwLock::default(),
-    owned: Mutex::default(),
-    fixed: Mutex::default(),
-    next: AtomicU64::new(1),
-});
+atoll_platform::part_of_machine!(Part);
+
+impl Default for Part {
+    fn default() -> Part {
+        Part {
+            names: Names::default(),
+            tables: RwLock::default(),
+            references: RwLock::default(),
+            owned: Mutex::default(),
+            fixed: Mutex::default(),
+            next: AtomicU64::new(1),
+            control_word: AtomicU32::new(0),
+            installed: Once::new(),
+        }
+    }
+}
 
 /// What a table's reference keeps alive.
 struct TableReference(Arc<Table>);
@@ -71,21 +83,20 @@ pub enum Access {
 
 /// Lets the ends of processes concern tables.
 fn install() {
-    static INSTALLED: Once = Once::new();
-    INSTALLED.call_once(|| {
+    part().installed.call_once(|| {
         System::get().on_exit(process_ended);
     });
 }
 
 /// The table of this name.
 pub fn named(name: Term) -> Option<Arc<Table>> {
-    REGISTRY.names.get(name)
+    part().names.get(name)
 }
 
 /// The table of a reference that does not keep it, because it was read from text or bytes.
 fn referred(term: Term) -> Result<Arc<Table>, Fault> {
     let id = ReferenceId::of(term).ok_or(Fault::Type)?;
-    REGISTRY.references.read().get(&id).cloned().ok_or(Fault::Type)
+    part().references.read().get(&id).cloned().ok_or(Fault::Type)
 }
 
 /// The table that a term stands for, if `pid` may do with it what it wants.
@@ -125,7 +136,7 @@ fn change<R>(
     change: impl FnOnce(&Arc<Table>, Held<'_>) -> Result<R, Fault>,
 ) -> Result<R, Fault> {
     if term.is_atom() {
-        let changed = REGISTRY.names.hold(term, |table, held| {
+        let changed = part().names.hold(term, |table, held| {
             allow(table, pid, Access::Write)?;
             change(table, held)
         });
@@ -143,9 +154,9 @@ fn change<R>(
 /// The reference of a table.
 pub fn reference(heap: &mut Mutator, table: &Arc<Table>) -> Term {
     let numbers = table.reference.0;
-    let value = known::find(numbers).unwrap_or_else(|| {
-        let value = Arc::new(MagicValue(Box::new(TableReference(Arc::clone(table)))));
-        known::remember(numbers, &value);
+    let value = known().find(numbers).unwrap_or_else(|| {
+        let value = MagicValue::new(TableReference(Arc::clone(table)));
+        known().remember(numbers, &value);
         value
     });
     heap.magic_reference(numbers, value)
@@ -162,7 +173,7 @@ pub struct Known {
     pub heir: Option<Term>,
 }
 
-/// A table, whoever may use it, and what its name, owner and heir are while the term stands for it.
+/// A table, whatever its protection, and its name, owner and heir while the term stands for it.
 ///
 /// # Errors
 /// [`Fault::Type`], [`Fault::Id`]
@@ -170,7 +181,7 @@ pub fn know(term: &Term) -> Result<(Handle<'_>, Known), Fault> {
     let known =
         |held: Held<'_>| Known { name: held.name(), owner: held.owner(), heir: held.heir().map(|heir| heir.pid) };
     if term.is_atom() {
-        let found = REGISTRY.names.hold(*term, |table, held| (Handle::Named(Arc::clone(table)), known(held)));
+        let found = part().names.hold(*term, |table, held| (Handle::Named(Arc::clone(table)), known(held)));
         return found.ok_or(Fault::Id);
     }
     let table = find(term, Term::NONE, Access::Info)?;
@@ -201,12 +212,12 @@ fn forget(ids: &TableIds, pid: Term, id: u64) {
 /// A process has fixed a table.
 pub(crate) fn note_fixation(pid: Term, id: u64) {
     System::get().table.with(pid, |process| process.at_end.note_work());
-    note(&REGISTRY.fixed, pid, id);
+    note(&part().fixed, pid, id);
 }
 
 /// A process does not fix a table any more.
 pub(crate) fn forget_fixation(pid: Term, id: u64) {
-    forget(&REGISTRY.fixed, pid, id);
+    forget(&part().fixed, pid, id);
 }
 
 /// Makes a table for the process that runs; the heir's data lie on its heap.
@@ -221,18 +232,18 @@ pub fn create(
     heir: Option<(Term, Term)>,
 ) -> Result<Arc<Table>, Fault> {
     install();
-    let id = REGISTRY.next.fetch_add(1, Ordering::Relaxed);
+    let id = part().next.fetch_add(1, Ordering::Relaxed);
     let standing = Standing::new(name, owner.pid, stored(heap, heir));
     let table = Arc::new(Table::new(id, standing, options));
     let publish = || {
-        REGISTRY.tables.write().insert(id, Arc::clone(&table));
-        REGISTRY.references.write().insert(table.reference, Arc::clone(&table));
+        part().tables.write().insert(id, Arc::clone(&table));
+        part().references.write().insert(table.reference, Arc::clone(&table));
         owner.at_end.note_work();
-        note(&REGISTRY.owned, owner.pid, id);
+        note(&part().owned, owner.pid, id);
     };
     if !options.named {
         publish();
-    } else if !REGISTRY.names.add(name, &table, publish) {
+    } else if !part().names.add(name, &table, publish) {
         return Err(Fault::AlreadyExists);
     }
     Ok(table)
@@ -253,19 +264,19 @@ pub fn delete(term: Term, pid: Term) -> Result<Garbage, Fault> {
 /// Ends a table.
 fn end(table: &Table, mut held: Held<'_>) -> Garbage {
     if table.options().named {
-        REGISTRY.names.remove(&held, || table.status.delete());
+        part().names.remove(&held, || table.status.delete());
     } else {
         table.status.delete();
     }
-    forget(&REGISTRY.owned, held.owner(), table.id);
+    forget(&part().owned, held.owner(), table.id);
     let heir = held.set_heir(None);
     drop(held);
     drop(heir);
     for (pid, _) in table.fixed().map_or_else(Vec::new, |(_, holders)| holders) {
-        forget(&REGISTRY.fixed, pid, table.id);
+        forget(&part().fixed, pid, table.id);
     }
     let rows = table.clear();
-    let registered = (REGISTRY.tables.write().remove(&table.id), REGISTRY.references.write().remove(&table.reference));
+    let registered = (part().tables.write().remove(&table.id), part().references.write().remove(&table.reference));
     drop(registered);
     rows
 }
@@ -277,7 +288,7 @@ fn end(table: &Table, mut held: Held<'_>) -> Garbage {
 pub fn rename(term: Term, pid: Term, name: Term) -> Result<bool, Fault> {
     change(term, pid, |table, mut held| {
         let named = table.options().named;
-        if !name.is_atom() || named && !REGISTRY.names.rename(table, &mut held, name) {
+        if !name.is_atom() || named && !part().names.rename(table, &mut held, name) {
             return Err(Fault::Argument);
         }
         held.set_name(name);
@@ -311,7 +322,7 @@ pub fn set_options(
 
 /// All tables, oldest first.
 pub fn all() -> Vec<Arc<Table>> {
-    REGISTRY.tables.read().values().filter(|table| table.status.is_alive()).cloned().collect()
+    part().tables.read().values().filter(|table| table.status.is_alive()).cloned().collect()
 }
 
 /// Gives a table of the process `from`, which runs, to another process, with a message that holds `data`, which lies on
@@ -341,16 +352,16 @@ pub fn give_away(term: Term, from: Term, own: &mut Own, to: Term, data: Term) ->
 /// Makes a living process the owner of a table. Returns false, and changes nothing, if there is no such process.
 fn hand_over(table: &Table, held: &mut Held<'_>, to: Term) -> bool {
     let system = System::get();
-    note(&REGISTRY.owned, to, table.id);
+    note(&part().owned, to, table.id);
     system.table.with(to, |process| process.at_end.note_work());
     // As with names: either the process's end sees the mark, and then waits for the table, or this sees that the
     // process has left.
     fence(Ordering::SeqCst);
     if !system.table.contains(to) {
-        forget(&REGISTRY.owned, to, table.id);
+        forget(&part().owned, to, table.id);
         return false;
     }
-    forget(&REGISTRY.owned, held.owner(), table.id);
+    forget(&part().owned, held.owner(), table.id);
     held.set_owner(to);
     true
 }
@@ -362,25 +373,23 @@ fn tell_new_owner(table: &Arc<Table>, own: &mut Own, from: Term, to: Term, data:
     let identifier = identifier(heap, table);
     let Ok(tag) = atoms::atom("ETS-TRANSFER") else { return };
     let message = heap.tuple(&[tag, identifier, from, data]);
-    let fragment = architecture().send(Some(heap), message);
-    if let Err(fragment) = System::get().deliver(to, fragment) {
-        signal::discard(fragment);
-    }
+    let fragment = architecture().send(heap, message);
+    drop(System::get().deliver(to, fragment));
 }
 
 /// The end of a process that owned or fixed tables.
 fn process_ended(pid: Term, own: &mut Own) {
-    let fixed = REGISTRY.fixed.lock().remove(&pid).unwrap_or_default();
+    let fixed = part().fixed.lock().remove(&pid).unwrap_or_default();
     for id in fixed {
-        let table = REGISTRY.tables.read().get(&id).cloned();
+        let table = part().tables.read().get(&id).cloned();
         if let Some(table) = table {
             table.release(pid, true);
         }
     }
-    let mut owned: Vec<u64> = REGISTRY.owned.lock().remove(&pid).unwrap_or_default().into_iter().collect();
+    let mut owned: Vec<u64> = part().owned.lock().remove(&pid).unwrap_or_default().into_iter().collect();
     owned.sort_unstable();
     for id in owned {
-        let Some(table) = REGISTRY.tables.read().get(&id).cloned() else { continue };
+        let Some(table) = part().tables.read().get(&id).cloned() else { continue };
         let mut held = table.standing.hold();
         if held.owner() == pid && table.status.is_alive() && !inherit(&table, &mut held, own) {
             end(&table, held);

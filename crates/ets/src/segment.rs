@@ -45,7 +45,7 @@ impl Entry {
 
     /// The key.
     pub(crate) fn key(&self, position: usize) -> Term {
-        self.rows().first().map_or(Term::NONE, |row| key_of(row.term(), position))
+        self.rows().first().map_or(Term::NONE, |row| key_of(*row.term(), position))
     }
 
     /// Takes the rows out, for an entry that is about to go.

@@ -204,7 +204,7 @@ impl Table {
     /// Visits the binaries outside of heaps that rows hold, those too that are deleted and kept because the table is
     /// fixed.
     pub fn each_binary(&self, mut visit: impl FnMut(&OffHeapBinary)) {
-        let mut row = |row: &Stored| each_off_heap_binary(row.term(), &mut visit);
+        let mut row = |row: &Stored| each_off_heap_binary(*row.term(), &mut visit);
         match &self.rows {
             Rows::Hashed(rows) => rows.each(row),
             Rows::Ordered(rows) => rows.scan(&Span::ALL, false, |stored| {
@@ -260,7 +260,7 @@ impl Table {
             if rows.is_empty() {
                 return Err(Fault::BadKey);
             }
-            let element = |row: &Stored| match key_of(row.term(), position) {
+            let element = |row: &Stored| match key_of(*row.term(), position) {
                 element if element.is_none() => Err(Fault::Argument),
                 element => Ok(element),
             };
@@ -325,7 +325,7 @@ impl Table {
 
     /// The first key of the table's order, or the last.
     pub fn edge(&self, heap: &mut Mutator, last: bool) -> Option<Term> {
-        let key = |row: &Stored| row.fetch_part(heap, key_of(row.term(), self.position()));
+        let key = |row: &Stored| row.fetch_part(heap, key_of(*row.term(), self.position()));
         match &self.rows {
             Rows::Hashed(rows) => rows.first(key),
             Rows::Ordered(rows) => rows.edge(last, key),
@@ -338,7 +338,7 @@ impl Table {
     /// # Errors
     /// [`Fault::Argument`]: the key is not in a hashed table
     pub fn neighbour(&self, heap: &mut Mutator, key: Term, before: bool) -> Result<Option<Term>, Fault> {
-        let mut found = |row: &Stored| row.fetch_part(heap, key_of(row.term(), self.position()));
+        let mut found = |row: &Stored| row.fetch_part(heap, key_of(*row.term(), self.position()));
         match &self.rows {
             Rows::Hashed(rows) => rows.next(key, found).map_err(|()| Fault::Argument),
             Rows::Ordered(rows) => {

@@ -1,9 +1,14 @@
 //! Tables against a model, with rows on private heaps.
 
-use std::collections::BTreeMap;
-use std::sync::Once;
+mod operations;
 
-use atoll_heap::{HeapOptions, LoneHeap, Mutator};
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use atoll_heap::{HeapOptions, LoneHeap, Mutator, Part, Settings};
+use atoll_platform::threads;
+use atoll_process::System;
+use atoll_process::table::ProcessTable;
 use atoll_term::{Build, Term, compare};
 
 use crate::match_spec::{Dialect, Matcher, compile};
@@ -13,21 +18,43 @@ use crate::traversal::Cursor;
 
 const HEAP: HeapOptions = HeapOptions { minimum_words: 233, full_sweep_after: 65_535, maximum_words: 0 };
 
+/// A machine of heap and processes, of which there are none.
+struct Tests {
+    heap: &'static Part,
+    system: System,
+}
+
+impl threads::Machine for Tests {
+    fn enter_parts(&'static self) {
+        self.heap.enter_parts();
+        atoll_process::enter(&self.system);
+    }
+}
+
+/// This thread works for the tests' machine.
+fn enter_machine() {
+    static MACHINE: OnceLock<Tests> = OnceLock::new();
+    threads::enter(MACHINE.get_or_init(|| {
+        let architecture = atoll_architectures::by_name("private", &Settings::default()).expect("an architecture");
+        let heap: &'static Part = Box::leak(Box::new(Part::new(architecture)));
+        let table = ProcessTable::new(16).expect("a small table");
+        Tests { heap, system: System::new(heap.architecture(), table, 1) }
+    }));
+}
+
 fn heap() -> LoneHeap {
-    static INSTALLED: Once = Once::new();
-    INSTALLED.call_once(|| {
-        atoll_heap::install(atoll_architectures::by_name("private").unwrap());
-    });
+    enter_machine();
     LoneHeap::new(&HEAP)
 }
 
 fn table(kind: Kind) -> Table {
+    enter_machine();
     Table::new(1, Standing::new(Term::NIL, Term::pid(1), None), Options { kind, ..Options::default() })
 }
 
 /// Rows, so many times fewer under Miri.
 const fn scaled(rows: i64) -> i64 {
-    if cfg!(miri) { rows / 20 } else { rows }
+    if cfg!(miri) { rows / 50 } else { rows }
 }
 
 /// A generator of numbers (xorshift).
@@ -74,7 +101,7 @@ fn walk(table: &Table, heap: &mut Mutator) -> Vec<i64> {
 
 #[test]
 fn tables_do_as_a_model_does() {
-    const ROUNDS: i64 = if cfg!(miri) { 200 } else { 20_000 };
+    const ROUNDS: i64 = if cfg!(miri) { 24 } else { 20_000 };
     for kind in [Kind::Set, Kind::OrderedSet, Kind::Bag, Kind::DuplicateBag] {
         let (table, heap) = (table(kind), &mut heap());
         let mut model: BTreeMap<i64, Vec<i64>> = BTreeMap::new();

@@ -224,7 +224,7 @@ impl Table {
                     if portion.results.len() < limit {
                         return true;
                     }
-                    let key = row.fetch_part(heap, key_of(row.term(), self.position()));
+                    let key = row.fetch_part(heap, key_of(*row.term(), self.position()));
                     portion.next = Some(Cursor::Key(key));
                     false
                 });
@@ -292,7 +292,7 @@ impl Table {
         self.change(specification, &mut |row| {
             visited += 1;
             let Some(new) = matcher.run(heap, Object::Stored(row)) else { return Fate::Keep };
-            let (key, new_key) = (key_of(row.term(), self.position()), key_of(new, self.position()));
+            let (key, new_key) = (key_of(*row.term(), self.position()), key_of(new, self.position()));
             if new_key.is_none() || !exactly_equal(key, new_key) {
                 return Fate::Keep;
             }

@@ -101,7 +101,7 @@ impl Table {
         }
         let position = self.position();
         self.update(key, |row| {
-            let base = match (&row, default) {
+            let base = match (&row, &default) {
                 (Some(row), _) => row.term(),
                 (None, None) => return (Err(Fault::BadKey), None),
                 (None, Some(default)) => default,
@@ -121,7 +121,7 @@ impl Table {
                 }
                 None => {
                     changes.push((position - 1, key));
-                    Some(rebuilt(heap, base, &changes))
+                    Some(rebuilt(heap, *base, &changes))
                 }
             };
             (Ok(values), new)
@@ -145,7 +145,7 @@ impl Table {
         }
         let position = self.position();
         self.update(key, |row| {
-            let base = match (&row, default) {
+            let base = match (&row, &default) {
                 (Some(row), _) => row.term(),
                 (None, Some(default)) => default,
                 (None, None) => return (Ok(false), None),
@@ -169,7 +169,7 @@ impl Table {
                 Some(row) => apply(heap, row, &changes),
                 None => {
                     changes.push((position - 1, key));
-                    Some(rebuilt(heap, base, &changes))
+                    Some(rebuilt(heap, *base, &changes))
                 }
             };
             (Ok(true), new)

@@ -1,26 +1,32 @@
-//! Fragments: linked blocks of words outside of any heap, which a heap takes over as a whole.
+//! Fragments: blocks of words outside of any heap, which a heap takes over as a whole. Each has an owner, a
+//! [`Message`](crate::Message), or is on a list of a heap.
 
 use std::alloc::{Layout, alloc, dealloc};
-use std::ptr::NonNull;
+use std::cell::Cell;
+use std::ptr::{NonNull, null_mut};
 
+use crate::body;
 use crate::kept;
 use atoll_platform::allocator::may_fail;
-use atoll_term::{Allocate, Term, WORD_BYTES, Word, release_off_heap_part};
+use atoll_term::{Term, WORD_BYTES, Word, release_off_heap_part};
 
 /// The head of a fragment; its words follow directly behind. A message in a mailbox is one of these, so that a
 /// small message costs a single allocation.
+///
+/// Others see it by a shared reference alone, because a head is worth nothing without its words: it does not move, and
+/// is not exchanged for another.
 #[repr(C)]
 pub struct Fragment {
     /// Next in whatever list it is on.
-    pub next: *mut Fragment,
-    /// Body of a signal that is no plain message (owned by the process crate); null for messages.
-    pub signal: *mut u8,
+    next: Cell<*mut Fragment>,
+    /// What a signal that is no plain message has beside its term; null for messages.
+    pub(crate) body: Cell<*mut body::Head>,
     /// The term that it brings.
-    pub term: Term,
+    term: Cell<Term>,
     /// Objects in it with off-heap parts.
-    pub off_heap: *mut Word,
+    off_heap: Cell<*mut Word>,
     capacity: u32,
-    used: u32,
+    used: Cell<u32>,
 }
 
 const HEAD: usize = size_of::<Fragment>();
@@ -42,16 +48,16 @@ impl Fragment {
 
     /// A fragment with room for `capacity` words (at most 2^32 - 1).
     #[inline]
-    pub fn new(capacity: usize) -> NonNull<Fragment> {
+    pub(crate) fn new(capacity: usize) -> NonNull<Fragment> {
         let Ok(counted) = u32::try_from(capacity) else { out_of_memory(capacity.saturating_mul(WORD_BYTES)) };
         let block = kept::take(capacity).unwrap_or_else(|| Fragment::block(capacity));
         let head = Fragment {
-            next: std::ptr::null_mut(),
-            signal: std::ptr::null_mut(),
-            term: Term::NONE,
-            off_heap: std::ptr::null_mut(),
+            next: Cell::new(null_mut()),
+            body: Cell::new(null_mut()),
+            term: Cell::new(Term::NONE),
+            off_heap: Cell::new(null_mut()),
             capacity: counted,
-            used: 0,
+            used: Cell::new(0),
         };
         // SAFETY: the block has room for the head and is ours alone.
         unsafe { block.as_ptr().write(head) };
@@ -78,7 +84,7 @@ impl Fragment {
     /// # Safety
     /// The fragment came from [`Fragment::new`] and nobody uses it or its words any more.
     #[inline]
-    pub unsafe fn free(fragment: NonNull<Fragment>) {
+    pub(crate) unsafe fn free(fragment: NonNull<Fragment>) {
         // SAFETY: the caller gives up the fragment.
         unsafe {
             let capacity = fragment.as_ref().capacity as usize;
@@ -88,16 +94,77 @@ impl Fragment {
         }
     }
 
-    /// Frees the block and what its objects own outside of heaps: for fragments that were never received.
+    /// The term that it brings.
+    #[inline]
+    pub fn term(&self) -> Term {
+        self.term.get()
+    }
+
+    /// Where the term stands, for collectors.
+    #[inline]
+    pub fn term_place(&self) -> *mut Term {
+        self.term.as_ptr()
+    }
+
+    /// Replaces the term that it brings.
     ///
     /// # Safety
-    /// As [`Fragment::free`]; the off-heap list is still the fragment's own.
-    pub unsafe fn discard(fragment: NonNull<Fragment>) {
-        // SAFETY: the list is the fragment's, its objects are whole.
-        unsafe {
-            release_off_heap_list(fragment.as_ref().off_heap);
-            Fragment::free(fragment);
-        }
+    /// The term is an immediate, lies in this fragment, or lives at least as long as the fragment does.
+    #[inline]
+    pub unsafe fn set_term(&self, term: Term) {
+        self.term.set(term);
+    }
+
+    /// The next one on the list that it is on. Senders may be writing those of fragments that are on no list yet.
+    #[inline]
+    pub fn next(&self) -> *mut Fragment {
+        self.next.get()
+    }
+
+    /// Links it to the next one on a list.
+    ///
+    /// # Safety
+    /// The caller owns the list, or the lock of it.
+    #[inline]
+    pub unsafe fn set_next(&self, next: *mut Fragment) {
+        self.next.set(next);
+    }
+
+    /// Where the link to the next one stands.
+    ///
+    /// # Safety
+    /// The fragment lives.
+    #[inline]
+    pub unsafe fn next_place(fragment: NonNull<Fragment>) -> *mut *mut Fragment {
+        // SAFETY: as the caller's.
+        unsafe { (*fragment.as_ptr()).next.as_ptr() }
+    }
+
+    /// A second link, to the one before it: for lists of fragments that no [`Message`](crate::Message) owns, which have
+    /// no body.
+    ///
+    /// # Safety
+    /// The fragment has an owner that knows it by its address, and gets no body. The link is null when a message
+    /// is made of the fragment again.
+    #[inline]
+    pub unsafe fn previous(&self) -> &Cell<*mut Fragment> {
+        // SAFETY: a pointer is a pointer, and the caller vouches for what this one points to.
+        unsafe { &*std::ptr::from_ref(&self.body).cast() }
+    }
+
+    /// The first of its objects with off-heap parts.
+    #[inline]
+    pub fn off_heap(&self) -> *mut Word {
+        self.off_heap.get()
+    }
+
+    /// Replaces the list of its objects with off-heap parts, which is returned: the caller owns their counts.
+    ///
+    /// # Safety
+    /// The new list consists of whole objects, whose counts the fragment owns from now on.
+    #[inline]
+    pub unsafe fn replace_off_heap(&self, list: *mut Word) -> *mut Word {
+        self.off_heap.replace(list)
     }
 
     /// First word.
@@ -110,7 +177,7 @@ impl Fragment {
     /// Words in use.
     #[inline]
     pub fn used(&self) -> usize {
-        self.used as usize
+        self.used.get() as usize
     }
 
     /// Words that fit.
@@ -135,44 +202,59 @@ impl Fragment {
     }
 
     /// Forgets the contents, because they have moved elsewhere: no words in use, no off-heap list.
+    ///
+    /// # Safety
+    /// Nobody uses the words any more. A mailbox that the fragment is in hears of it.
     #[inline]
-    pub fn clear(&mut self) {
-        self.used = 0;
-        self.off_heap = std::ptr::null_mut();
+    pub unsafe fn clear(&self) {
+        self.used.set(0);
+        self.off_heap.set(null_mut());
     }
 
     /// Room for `words` words if they still fit.
+    ///
+    /// # Safety
+    /// The caller owns the fragment, or the heap that it belongs to, and fills the room before anybody looks at it.
     #[inline]
-    pub fn try_allocate(&mut self, words: usize) -> Option<NonNull<Word>> {
+    pub unsafe fn try_allocate(&self, words: usize) -> Option<NonNull<Word>> {
         if self.free_words() < words {
             return None;
         }
         let place = self.words().wrapping_add(self.used());
-        self.used += words as u32;
+        self.used.set(self.used.get() + words as u32);
         NonNull::new(place)
     }
 }
 
-/// A fragment as a heap, for building what it shall bring; it was made large enough.
-impl Allocate for Fragment {
-    fn allocate(&mut self, words: usize) -> NonNull<Word> {
-        self.try_allocate(words).expect("a fragment that was sized for its contents")
-    }
-
-    fn adopt(&mut self, object: NonNull<Word>) {
-        // SAFETY: the object lies in this fragment; its last word is the link.
-        unsafe { link_off_heap(&mut self.off_heap, object) }
-    }
-}
-
-/// Where the link of an object with an off-heap part is: its last word.
+/// Where the link of an object with an off-heap part is: its last word. A word as any other of the object, which moves
+/// as a number does, so the pointer's right to be used is told apart from it.
 ///
 /// # Safety
 /// `object` is the header of such an object.
 #[inline]
-pub unsafe fn off_heap_link(object: *mut Word) -> *mut *mut Word {
+unsafe fn off_heap_link(object: *mut Word) -> *mut Word {
     // SAFETY: the object is whole.
-    unsafe { object.add(atoll_term::Header::from_word(*object).arity()).cast() }
+    unsafe { object.add(atoll_term::Header::from_word(*object).arity()) }
+}
+
+/// The next object of the list of objects with off-heap parts that this one is on.
+///
+/// # Safety
+/// `object` is the header of such an object.
+#[inline]
+pub unsafe fn next_off_heap(object: *mut Word) -> *mut Word {
+    // SAFETY: as the caller's.
+    std::ptr::with_exposed_provenance_mut(unsafe { *off_heap_link(object) } as usize)
+}
+
+/// Lets an object of a list of objects with off-heap parts be followed by another.
+///
+/// # Safety
+/// `object` is the header of such an object, which the caller owns.
+#[inline]
+pub unsafe fn set_next_off_heap(object: *mut Word, next: *mut Word) {
+    // SAFETY: as the caller's.
+    unsafe { *off_heap_link(object) = next.expose_provenance() as Word };
 }
 
 /// Bytes that an object with an off-heap part keeps outside of the heap: those of a handle's binary.
@@ -191,7 +273,7 @@ pub unsafe fn off_heap_bytes(object: NonNull<Word>) -> usize {
 /// `object` is the header of such an object that is on no list.
 pub unsafe fn link_off_heap(list: &mut *mut Word, object: NonNull<Word>) {
     // SAFETY: the caller vouches for the object.
-    unsafe { *off_heap_link(object.as_ptr()) = *list };
+    unsafe { set_next_off_heap(object.as_ptr(), *list) };
     *list = object.as_ptr();
 }
 
@@ -203,7 +285,7 @@ pub unsafe fn join_off_heap(list: &mut *mut Word, mut tail: *mut Word) {
     while let Some(object) = NonNull::new(tail) {
         // SAFETY: the caller vouches for the lists.
         unsafe {
-            tail = *off_heap_link(object.as_ptr());
+            tail = next_off_heap(object.as_ptr());
             link_off_heap(list, object);
         }
     }
@@ -217,7 +299,7 @@ pub unsafe fn release_off_heap_list(mut list: *mut Word) {
     while let Some(object) = NonNull::new(list) {
         // SAFETY: the caller vouches for the list.
         unsafe {
-            list = *off_heap_link(object.as_ptr());
+            list = next_off_heap(object.as_ptr());
             release_off_heap_part(object);
         }
     }
@@ -230,7 +312,52 @@ pub unsafe fn release_off_heap_list(mut list: *mut Word) {
 pub unsafe fn each_off_heap(mut list: *mut Word, visit: &mut dyn FnMut(NonNull<Word>)) {
     while let Some(object) = NonNull::new(list) {
         // SAFETY: the caller vouches for the list.
-        list = unsafe { *off_heap_link(object.as_ptr()) };
+        list = unsafe { next_off_heap(object.as_ptr()) };
         visit(object);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_lie_behind_the_head_and_are_given_out_once() {
+        assert_eq!(Fragment::HEAD_WORDS * WORD_BYTES, size_of::<Fragment>());
+        assert_eq!(Fragment::layout(5), Layout::from_size_align(HEAD + 40, 8).unwrap());
+        let fragment = Fragment::new(5);
+        // SAFETY: the fragment is this test's own.
+        unsafe {
+            let own = fragment.as_ref();
+            assert_eq!((own.capacity(), own.used(), own.free_words()), (5, 0, 5));
+            assert_eq!(own.words().addr(), fragment.as_ptr().addr() + size_of::<Fragment>());
+            let first = own.try_allocate(2).unwrap().as_ptr();
+            first.write(1);
+            let second = own.try_allocate(3).unwrap().as_ptr();
+            second.add(2).write(3);
+            assert_eq!((first, second), (own.words(), own.words().add(2)));
+            assert_eq!((own.used(), own.free_words(), own.try_allocate(1)), (5, 0, None));
+            assert_eq!(own.try_allocate(0).map(NonNull::as_ptr), Some(own.words().add(5)));
+            own.clear();
+            assert_eq!((own.used(), Fragment::capacity_at(fragment)), (0, 5));
+            assert!(own.try_allocate(6).is_none());
+            Fragment::free(fragment);
+        }
+    }
+
+    #[test]
+    fn a_thread_keeps_what_it_has_freed_if_it_is_told_to() {
+        std::thread::spawn(|| {
+            Fragment::keep_on_this_thread(1);
+            let fragment = Fragment::new(3);
+            // SAFETY: nobody uses it any more.
+            unsafe { Fragment::free(fragment) };
+            let again = Fragment::new(3);
+            assert_eq!(again, fragment);
+            // SAFETY: as above.
+            unsafe { Fragment::free(again) };
+        })
+        .join()
+        .unwrap();
     }
 }

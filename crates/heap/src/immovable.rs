@@ -1,29 +1,38 @@
-//! One range of addresses whose objects no collector moves, so that a collector recognises them with a single
-//! comparison: literals of loaded code, persistent terms, and the message area of `hybrid` behind them.
+//! The range of addresses whose objects no collector of a machine moves, so that a collector recognises them with a
+//! single comparison: literals of loaded code, persistent terms, and the message area of `hybrid` behind them. The
+//! architecture makes the range.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ptr::NonNull;
-use std::sync::atomic::Ordering;
-use std::sync::{Mutex, MutexGuard, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use atoll_platform::Reservation;
 use atoll_term::{Allocate, Term, WORD_BYTES, Word};
 
-use crate::statistics::VERIFY;
+use crate::part::architecture;
+use crate::settings::Settings;
 
 /// Addresses reserved; memory is used as it is filled.
 /// Miri fills them at once.
 const RESERVED_BYTES: usize = if cfg!(miri) { 4 << 20 } else { 64 << 30 };
 
-struct Range {
+/// A range, reserved until it is dropped; each block in it keeps it.
+#[derive(Debug)]
+pub struct Range {
     reservation: Reservation,
     /// Bytes at its start that blocks are made in.
     blocks: usize,
+    /// The verifier wants to see what uses freed blocks.
+    verify: bool,
     free: Mutex<FreeSpace>,
 }
 
+/// The system gives no addresses for a range: so many bytes would have been the least.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoAddresses(pub usize);
+
 /// What no block takes, in bytes from the range's start. Free runs do not touch each other, nor the unused rest.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct FreeSpace {
     /// Where the rest begins that no block has ever taken, or that all blocks have left.
     top: usize,
@@ -88,67 +97,71 @@ const FREED: i64 = 0xf4eed;
 /// Free bytes side by side whose memory is given back: less is soon taken again.
 const GIVEN_BACK: usize = 256 << 10;
 
-static RANGE: OnceLock<Range> = OnceLock::new();
+impl Range {
+    /// A range without an area behind its blocks.
+    ///
+    /// # Errors
+    /// The system gives no addresses.
+    pub fn new(settings: &Settings) -> Result<Arc<Range>, NoAddresses> {
+        Range::with_area(settings, &[0]).map(|(range, _)| range)
+    }
 
-fn free_space(range: &Range) -> MutexGuard<'_, FreeSpace> {
-    range.free.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-}
-
-fn range() -> &'static Range {
-    RANGE.get_or_init(|| reserve(&[0]).0)
-}
-
-/// The range with an area behind its blocks: of the first of these sizes that the system allows.
-fn reserve(areas: &[usize]) -> (Range, usize) {
-    // Falls back to a small range where the system allows no large one.
-    let sizes = [RESERVED_BYTES, RESERVED_BYTES >> 6];
-    let wishes = areas.iter().flat_map(|area| sizes.map(|blocks| (blocks, *area)));
-    let made = wishes.filter_map(|(blocks, area)| Some((Reservation::new(blocks + area).ok()?, blocks, area))).next();
-    let Some((reservation, blocks, area)) = made else {
+    /// A range with an area behind its blocks, for an architecture's own immovable objects: of the first of these sizes
+    /// in bytes that the system allows, which it gives, too.
+    ///
+    /// # Errors
+    /// The system gives no addresses even for the last of them.
+    pub fn with_area(settings: &Settings, areas: &[usize]) -> Result<(Arc<Range>, usize), NoAddresses> {
+        // Falls back to a small range where the system allows no large one.
+        let sizes = [RESERVED_BYTES, RESERVED_BYTES >> 6];
+        let wishes = areas.iter().flat_map(|area| sizes.map(|blocks| (blocks, *area)));
+        let mut made = wishes.filter_map(|(blocks, area)| Some((Reservation::new(blocks + area).ok()?, blocks, area)));
         let least = sizes[1] + areas.last().unwrap_or(&0);
-        eprintln!("atoll: cannot reserve {least} bytes of addresses (literals and message area)");
-        atoll_platform::ending::leave(1)
-    };
-    (Range { reservation, blocks, free: Mutex::default() }, area)
+        let (reservation, blocks, area) = made.next().ok_or(NoAddresses(least))?;
+        let range = Range { reservation, blocks, verify: settings.verify, free: Mutex::default() };
+        Ok((Arc::new(range), area))
+    }
+
+    /// The range's first address and its length in bytes.
+    pub fn bounds(&self) -> (usize, usize) {
+        (self.reservation.start().as_ptr() as usize, self.reservation.bytes())
+    }
+
+    /// The first byte of the area.
+    pub fn area(&self) -> NonNull<u8> {
+        // SAFETY: the blocks end inside of the reservation, or at its end.
+        unsafe { self.reservation.start().add(self.blocks) }
+    }
+
+    /// Whether a cons or boxed term lies in the range.
+    #[inline]
+    pub fn contains(&self, term: Term) -> bool {
+        let (start, bytes) = self.bounds();
+        (term.pointer() as usize).wrapping_sub(start) < bytes
+    }
+
+    /// Whether a place in the range is one where an object may be: in a block, or in the area behind the blocks. For
+    /// verifiers.
+    pub fn is_taken(&self, place: *const Word) -> bool {
+        let (start, bytes) = self.bounds();
+        let offset = (place as usize).wrapping_sub(start);
+        offset >= self.blocks && offset < bytes || self.free_space().is_taken(offset)
+    }
+
+    fn free_space(&self) -> MutexGuard<'_, FreeSpace> {
+        self.free.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
 }
 
-/// Reserves the range with an area behind its blocks, for an architecture's own immovable objects: of the first of
-/// these sizes in bytes that the system allows. Gives its first byte and its size. `None`: the range is in use already.
-pub fn reserve_with_area(sizes: &[usize]) -> Option<(NonNull<u8>, usize)> {
-    let mut reserved = None;
-    let range = RANGE.get_or_init(|| {
-        let (range, area) = reserve(sizes);
-        reserved = Some(area);
-        range
-    });
-    let start = range.reservation.start().as_ptr().wrapping_add(range.blocks);
-    Some((NonNull::new(start)?, reserved?))
-}
-
-/// The range's first address and its length in bytes.
-pub fn bounds() -> (usize, usize) {
-    let range = range();
-    (range.reservation.start().as_ptr() as usize, range.reservation.bytes())
-}
-
-/// Whether a cons or boxed term lies in the range.
-#[inline]
+/// Whether a cons or boxed term lies in the range of this thread's machine.
 pub fn contains(term: Term) -> bool {
-    let (start, bytes) = bounds();
-    (term.pointer() as usize).wrapping_sub(start) < bytes
-}
-
-/// Whether a place in the range is one where an object may be: in a block, or in the area behind the blocks. For
-/// verifiers.
-pub fn is_taken(place: *const Word) -> bool {
-    let range = range();
-    let offset = (place as usize).wrapping_sub(range.reservation.start().as_ptr() as usize);
-    offset >= range.blocks && offset < range.reservation.bytes() || free_space(range).is_taken(offset)
+    architecture().base().immovable.contains(term)
 }
 
 /// A block of words in the range, for terms that are not moved. Freed as a whole when dropped.
 #[derive(Debug)]
 pub struct Block {
+    range: Arc<Range>,
     offset: usize,
     words: usize,
     used: usize,
@@ -161,19 +174,23 @@ unsafe impl Send for Block {}
 unsafe impl Sync for Block {}
 
 impl Block {
-    /// A block of exactly `words` words.
+    /// A block of exactly `words` words, in the range of this thread's machine.
     pub fn new(words: usize) -> Block {
-        let (range, bytes) = (range(), words * WORD_BYTES);
-        let offset = if words == 0 { Some(0) } else { free_space(range).take(bytes, range.blocks) };
+        Block::of(&architecture().base().immovable, words)
+    }
+
+    fn of(range: &Arc<Range>, words: usize) -> Block {
+        let (range, bytes) = (Arc::clone(range), words * WORD_BYTES);
+        let offset = if words == 0 { Some(0) } else { range.free_space().take(bytes, range.blocks) };
         let Some(offset) = offset else {
             atoll_platform::ending::crash(&format!("literals: Cannot allocate {bytes} bytes of memory."));
         };
-        Block { offset, words, used: 0, off_heap: std::ptr::null_mut() }
+        Block { range, offset, words, used: 0, off_heap: std::ptr::null_mut() }
     }
 
     /// First word.
     pub fn start(&self) -> *mut Word {
-        range().reservation.start().as_ptr().wrapping_add(self.offset).cast()
+        self.range.reservation.start().as_ptr().wrapping_add(self.offset).cast()
     }
 
     /// Length in words.
@@ -206,20 +223,19 @@ impl Drop for Block {
         if self.words == 0 {
             return;
         }
-        let range = range();
         // SAFETY: the owner that drops the block vouches that its terms are not used any more.
         unsafe {
             crate::release_off_heap_list(self.off_heap);
-            if VERIFY.load(Ordering::Relaxed) {
+            if self.range.verify {
                 // What is used all the same shall be seen.
                 std::slice::from_raw_parts_mut(self.start(), self.words).fill(Term::small(FREED).word());
             }
         }
-        let mut free = free_space(range);
+        let mut free = self.range.free_space();
         let (start, bytes) = free.give(self.offset, self.words * WORD_BYTES);
         if bytes >= GIVEN_BACK {
             // SAFETY: no block has these bytes, nor gets them while the lock is held.
-            unsafe { range.reservation.discard(start, bytes) };
+            unsafe { self.range.reservation.discard(start, bytes) };
         }
     }
 }
@@ -245,5 +261,45 @@ mod tests {
             free.give(start, bytes);
         }
         assert!(free.top == 0 && free.by_start.is_empty() && free.by_length.is_empty());
+    }
+
+    #[test]
+    fn blocks_lie_in_the_range_and_are_used_again() {
+        let range = Range::new(&Settings { verify: true, ..Settings::default() }).expect("addresses");
+        let (start, bytes) = range.bounds();
+        assert!(bytes >= RESERVED_BYTES >> 6);
+        let mut block = Block::of(&range, 4);
+        let first = block.allocate(2).as_ptr();
+        let second = block.allocate(2).as_ptr();
+        assert_eq!((first, second, block.words()), (block.start(), block.start().wrapping_add(2), 4));
+        let places = [first.wrapping_add(3), first.wrapping_add(4)];
+        // SAFETY: addresses alone are compared.
+        let [inside, outside] = places.map(|at| unsafe { Term::cons_at(at) });
+        assert!(block.contains(inside) && !block.contains(outside) && !block.contains(Term::NIL));
+        assert_eq!(places.map(|at| range.is_taken(at)), [true, false]);
+        assert!(range.contains(inside) && first.addr() - start < bytes);
+        let edges = [start.wrapping_sub(8), start + bytes - 8, start + bytes].map(|at| at as *const Word);
+        // SAFETY: as above.
+        assert_eq!(edges.map(|at| range.contains(unsafe { Term::cons_at(at) })), [false, true, false]);
+        drop(block);
+        assert!(!range.is_taken(first));
+        // SAFETY: the range has this memory, which no block has.
+        assert_eq!(unsafe { *first }, Term::small(FREED).word(), "the verifier sees what uses it");
+        let again = Block::of(&range, 3);
+        assert_eq!((again.start(), again.words()), (first, 3));
+        assert_eq!(Block::of(&range, 0).words(), 0);
+    }
+
+    #[test]
+    fn the_area_lies_behind_the_blocks() {
+        let (range, area) = Range::with_area(&Settings::default(), &[1 << 20]).expect("addresses");
+        let (start, bytes) = range.bounds();
+        let first = range.area().as_ptr();
+        assert_eq!((area, first.addr() + area), (1 << 20, start + bytes));
+        // What is in the area only its architecture knows.
+        assert_eq!(
+            [-8, 0, (1 << 20) - 8, 1 << 20].map(|at| range.is_taken(first.wrapping_offset(at).cast())),
+            [false, true, true, false]
+        );
     }
 }

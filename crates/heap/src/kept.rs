@@ -34,7 +34,7 @@ pub(crate) fn take(capacity: usize) -> Option<NonNull<Fragment>> {
     KEPT.with(|kept| {
         let first = NonNull::new(kept.first[capacity].get())?;
         // SAFETY: a kept fragment has no other user, and its head is whole.
-        kept.first[capacity].set(unsafe { first.as_ref().next });
+        kept.first[capacity].set(unsafe { first.as_ref() }.next());
         kept.count[capacity].set(kept.count[capacity].get() - 1);
         Some(first)
     })
@@ -45,7 +45,7 @@ pub(crate) fn take(capacity: usize) -> Option<NonNull<Fragment>> {
 /// # Safety
 /// It has this capacity, and the caller gives it up.
 #[inline]
-pub(crate) unsafe fn keep(mut fragment: NonNull<Fragment>, capacity: usize) -> bool {
+pub(crate) unsafe fn keep(fragment: NonNull<Fragment>, capacity: usize) -> bool {
     if capacity >= SIZES {
         return false;
     }
@@ -55,7 +55,7 @@ pub(crate) unsafe fn keep(mut fragment: NonNull<Fragment>, capacity: usize) -> b
             return false;
         }
         // SAFETY: the caller gives it up.
-        unsafe { fragment.as_mut().next = kept.first[capacity].get() };
+        unsafe { fragment.as_ref().set_next(kept.first[capacity].get()) };
         kept.first[capacity].set(fragment.as_ptr());
         kept.count[capacity].set(count + 1);
         true

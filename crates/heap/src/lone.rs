@@ -2,20 +2,22 @@
 
 use std::ops::{Deref, DerefMut};
 
-use atoll_term::Term;
+use atoll_term::{Immediate, Term};
 
-use crate::architecture::{HeapOptions, architecture};
+use crate::architecture::HeapOptions;
+use crate::message::Message;
 use crate::mutator::Mutator;
+use crate::part::architecture;
 
 /// A heap as a process has it, of no process: for tests. It is never collected; terms in it are used while it lives.
 pub struct LoneHeap(Mutator);
 
 impl LoneHeap {
-    /// An empty heap of the architecture that is installed.
+    /// An empty heap of the architecture of this thread's machine.
     pub fn new(options: &HeapOptions) -> LoneHeap {
         let mut mutator = Mutator::empty();
-        let nothing = architecture().send(None, Term::NIL);
-        // SAFETY: the fragment was just made.
+        let nothing = Message::immediate(Immediate::or_none(Term::NIL));
+        // SAFETY: the mutator has no heap yet.
         unsafe { architecture().create(&mut mutator, nothing, options) };
         LoneHeap(mutator)
     }

@@ -5,8 +5,10 @@ use std::ptr::NonNull;
 
 use atoll_term::{Allocate, OffHeapBinary, Term, Word};
 
-use crate::architecture::architecture;
+use crate::capabilities::stack_markers;
 use crate::fragment::{Fragment, link_off_heap, off_heap_bytes};
+use crate::message::Message;
+use crate::part::architecture;
 
 /// Words that an architecture may keep in a mutator for itself.
 pub const STATE_WORDS: usize = 7;
@@ -80,7 +82,7 @@ impl Mutator {
 
     /// For reading the stack: sees through a stack marker.
     pub fn stack_reader(&self) -> StackReader {
-        StackReader(architecture().stack_marker(self))
+        StackReader(stack_markers().and_then(|markers| markers.marker(self)))
     }
 
     /// Whether so little has piled up outside of the heap that [`crate::Architecture::wants_collection`] need not be
@@ -101,19 +103,20 @@ impl Mutator {
     /// Hangs a fragment on this heap: behind the first one if that has more free room.
     ///
     /// # Safety
-    /// The fragment is on no other list, and its off-heap list has been joined to this heap's or is empty.
-    pub unsafe fn own_fragment(&mut self, mut fragment: NonNull<Fragment>) {
-        // SAFETY: the caller hands the fragment over; those on the list are this heap's own.
+    /// Its off-heap list has been joined to this heap's or is empty.
+    pub unsafe fn own_fragment(&mut self, message: Message) {
+        self.fragment_words += Fragment::HEAD_WORDS + message.capacity();
+        let fragment = message.into_raw();
+        // SAFETY: the fragment was the message's; those on the list are this heap's own.
         unsafe {
-            let own = fragment.as_mut();
-            self.fragment_words += Fragment::HEAD_WORDS + own.capacity();
-            match self.fragments.as_mut() {
+            let own = fragment.as_ref();
+            match self.fragments.as_ref() {
                 Some(first) if first.free_words() > own.free_words() => {
-                    own.next = first.next;
-                    first.next = fragment.as_ptr();
+                    own.set_next(first.next());
+                    first.set_next(fragment.as_ptr());
                 }
                 _ => {
-                    own.next = self.fragments;
+                    own.set_next(self.fragments);
                     self.fragments = fragment.as_ptr();
                 }
             }
@@ -159,5 +162,87 @@ impl Allocate for Mutator {
             self.off_heap_bytes += off_heap_bytes(object);
             link_off_heap(&mut self.off_heap, object);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use atoll_term::{Build, OffHeapBinary, Term};
+
+    use super::*;
+    use crate::fragment::each_off_heap;
+
+    /// A mutator with heap and stack in one block.
+    fn mutator(block: &mut [Word]) -> Mutator {
+        let mut mutator = Mutator::empty();
+        mutator.top = block.as_mut_ptr();
+        mutator.stack_base = mutator.top.wrapping_add(block.len());
+        mutator.stack = mutator.stack_base;
+        mutator
+    }
+
+    #[test]
+    fn heap_and_stack_share_a_block_but_for_a_return_address() {
+        let mut block = [0; 20];
+        let mut mutator = mutator(&mut block);
+        assert_eq!((mutator.free_words(), mutator.stack_words()), (19, 0));
+        mutator.stack = mutator.stack.wrapping_sub(4);
+        assert_eq!((mutator.free_words(), mutator.stack_words()), (15, 4));
+        let place = mutator.allocate(15).as_ptr();
+        assert_eq!((place, mutator.free_words()), (mutator.top.wrapping_sub(15), 0));
+        // Apart, the heap goes to its own limit.
+        mutator.limit = mutator.top.wrapping_add(1);
+        assert_eq!(mutator.free_words(), 1);
+    }
+
+    #[test]
+    fn what_piles_up_outside_is_noticed() {
+        let mut mutator = Mutator::empty();
+        assert!(mutator.is_calm());
+        mutator.off_heap_bytes = OFF_HEAP_BYTES_AT_LEAST - 1;
+        assert!(mutator.is_calm());
+        mutator.off_heap_bytes += 1;
+        assert!(!mutator.is_calm());
+        mutator.off_heap_bytes = 0;
+        mutator.fragment_words = 1;
+        assert!(!mutator.is_calm());
+    }
+
+    #[test]
+    fn handles_are_listed_and_their_bytes_counted() {
+        let mut block = [0; 40];
+        let mut mutator = mutator(&mut block);
+        let mut handles = Vec::new();
+        for bytes in [100, 300] {
+            handles.push(mutator.binary_handle(OffHeapBinary::from_bytes(&vec![7; bytes], bytes)));
+        }
+        assert_eq!(mutator.off_heap_bytes, 400);
+        let mut listed: Vec<Term> = Vec::new();
+        // SAFETY: the objects lie in the block.
+        unsafe { each_off_heap(mutator.off_heap, &mut |object| listed.push(Term::boxed_at(object.as_ptr()))) };
+        assert_eq!(listed, [handles[1], handles[0]], "the last one comes first");
+        // SAFETY: nobody uses them any more.
+        unsafe { crate::release_off_heap_list(mutator.off_heap) };
+    }
+
+    #[test]
+    fn the_fragment_with_most_room_stands_first() {
+        let mut mutator = Mutator::empty();
+        let mut words = 0;
+        for message in [4, 9, 6].map(Message::new) {
+            words += Fragment::HEAD_WORDS + message.capacity();
+            // SAFETY: the message is new, and has no list.
+            unsafe { mutator.own_fragment(message) };
+        }
+        assert_eq!(mutator.fragment_words, words);
+        let mut order = Vec::new();
+        let mut at = mutator.fragments;
+        while let Some(fragment) = NonNull::new(at) {
+            // SAFETY: the fragment is on the list, and taken off it once.
+            let message = unsafe { Message::from_raw(fragment) };
+            at = message.next();
+            order.push(message.capacity());
+        }
+        assert_eq!(order, [9, 6, 4]);
     }
 }

@@ -12,12 +12,13 @@ const KEPT: usize = 1 << 20;
 #[derive(Debug)]
 pub(crate) struct Records<T>(Mutex<Vec<Vec<T>>>);
 
-impl<T: Copy> Records<T> {
-    /// An empty one.
-    pub(crate) const fn new() -> Records<T> {
-        Records(Mutex::new(Vec::new()))
+impl<T> Default for Records<T> {
+    fn default() -> Records<T> {
+        Records(Mutex::default())
     }
+}
 
+impl<T: Copy> Records<T> {
     fn lock(&self) -> MutexGuard<'_, Vec<Vec<T>>> {
         self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
@@ -48,7 +49,7 @@ mod tests {
 
     #[test]
     fn entries_keep_their_order_and_are_not_moved() {
-        let records = Records::new();
+        let records = Records::default();
         records.push(0);
         let first = records.lock()[0].as_ptr();
         (1..3 * PIECE).for_each(|entry| records.push(entry));

@@ -1,30 +1,16 @@
 //! Allocation sites: instructions that build lists or tuples. An architecture with an area for messages asks the engine
 //! which site built an object, and tells it where the objects of a site are to be built from now on.
 
-use std::sync::OnceLock;
-
 /// An allocation site, by the address of its instruction.
 pub type Site = usize;
 
 /// An engine's allocation sites.
 pub trait Sites: Sync {
-    /// Each site tells of the next few objects that it builds ([`crate::Architecture::built`]), all of which it builds
-    /// on the process's heap: those that build there, and, with `all`, the others too.
+    /// Each site tells of the next few objects that it builds ([`crate::AllocationSites::built`]), all of which it
+    /// builds on the process's heap: those that build there, and, with `all`, the others too.
     fn sample(&self, all: bool);
 
     /// Where the site's objects are built from now on: in the area, as far as their parts allow it
     /// ([`crate::BuildWindow`]), or on the process's heap.
     fn build_in_area(&self, site: Site, in_area: bool);
-}
-
-static SITES: OnceLock<&'static dyn Sites> = OnceLock::new();
-
-/// Makes the engine's sites known. Later calls change nothing.
-pub fn install_sites(sites: &'static dyn Sites) {
-    let _ = SITES.set(sites);
-}
-
-/// The engine's sites, if it knows any.
-pub fn sites() -> Option<&'static dyn Sites> {
-    SITES.get().copied()
 }

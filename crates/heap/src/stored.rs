@@ -4,9 +4,9 @@ use std::ptr::NonNull;
 
 use atoll_term::Term;
 
-use crate::architecture::architecture;
 use crate::fragment::Fragment;
 use crate::mutator::Mutator;
+use crate::part::architecture;
 
 /// A term kept outside of every process, until it is dropped. What keeping and handing out cost is the architecture's
 /// business: a copy, or a pointer that is a root.
@@ -23,18 +23,30 @@ impl Stored {
         Stored(architecture().store(owner, term))
     }
 
-    /// The term, to be looked at while this is borrowed and nothing is collected. What a process is to keep goes
-    /// through [`Stored::fetch`] or [`Stored::fetch_part`].
+    /// The term, to be looked at while this is borrowed. What a process is to keep goes through [`Stored::fetch`] or
+    /// [`Stored::fetch_part`]. What is seen of it is borrowed too:
+    ///
+    /// ```compile_fail,E0505
+    /// use atoll_heap::Stored;
+    /// use atoll_term::Term;
+    ///
+    /// fn first(row: Stored) -> Option<Term> {
+    ///     let elements = row.term().tuple_elements()?;
+    ///     drop(row);
+    ///     elements.first().copied()
+    /// }
+    /// ```
     #[inline(always)]
-    pub fn term(&self) -> Term {
-        // SAFETY: the fragment is this value's own. Only its term is read: the architecture may use the rest meanwhile.
-        unsafe { (*self.0.as_ptr()).term }
+    pub fn term(&self) -> &Term {
+        // SAFETY: the fragment is this value's own. Only its term is read: the architecture may use the rest meanwhile,
+        // and changes the term while no thread that borrows this runs.
+        unsafe { &*self.0.as_ref().term_place() }
     }
 
     /// The term, for a process to keep.
     pub fn fetch(&self, reader: &mut Mutator) -> Term {
         // SAFETY: the fragment is this value's own, which is borrowed.
-        unsafe { architecture().fetch(reader, self.0, self.term()) }
+        unsafe { architecture().fetch(reader, self.0, *self.term()) }
     }
 
     /// A part of the term, for a process to keep.
@@ -50,7 +62,7 @@ impl Stored {
     /// Writes an immediate over an immediate element of a tuple, if nobody can hold a pointer to that tuple. Returns
     /// whether it was done. `index` counts from 0.
     pub fn replace_element(&mut self, index: usize, value: Term) -> bool {
-        let tuple = self.term();
+        let tuple = *self.term();
         let Some(elements) = tuple.tuple_elements() else { return false };
         let simple = |term: &Term| term.is_immediate();
         if !architecture().fetches_copies() || !simple(&value) || !elements.get(index).is_some_and(simple) {

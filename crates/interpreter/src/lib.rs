@@ -13,3 +13,5 @@ pub mod operand;
 mod pick;
 mod sites;
 pub mod translate;
+
+pub use sites::{Part, enter};

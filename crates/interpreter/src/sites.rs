@@ -5,10 +5,9 @@
 //! * [`sampled`] builds on the process's heap and tells the architecture of it, a few times; then it puts back what
 //!   stood there.
 
-use std::sync::Once;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use atoll_heap::{Site, Sites, architecture, install_sites};
+use atoll_heap::{Site, Sites, allocation_sites};
 use atoll_term::{Term, Word};
 use parking_lot::Mutex;
 
@@ -58,15 +57,19 @@ impl OneSite {
     }
 }
 
-/// Modules in the order of their addresses.
-static MODULES: Mutex<Vec<Module>> = Mutex::new(Vec::new());
+/// The interpreter's part of a machine: the sites of all translated code.
+#[derive(Default)]
+pub struct Part {
+    /// In the order of their addresses.
+    modules: Mutex<Vec<Module>>,
+}
+
+atoll_platform::part_of_machine!(Part);
 
 /// Adds the sites of a module whose code stands at `code`, in the order of their offsets.
 pub fn add(code: usize, sites: Vec<NewSite>, in_area: bool) {
-    static INSTALL: Once = Once::new();
-    INSTALL.call_once(|| install_sites(&AllSites));
     let sites = sites.into_iter().map(|new| OneSite { new, in_area, left: 0 }).collect();
-    let mut modules = MODULES.lock();
+    let mut modules = part().modules.lock();
     let place = modules.partition_point(|module| module.code < code);
     modules.insert(place, Module { code, sites });
 }
@@ -74,12 +77,12 @@ pub fn add(code: usize, sites: Vec<NewSite>, in_area: bool) {
 /// Forgets the sites of a module's code, which is about to be freed. A later report about such a site has no effect, or
 /// concerns the code that has been loaded at the same address.
 pub fn forget(code: usize) {
-    MODULES.lock().retain(|module| module.code != code);
+    part().modules.lock().retain(|module| module.code != code);
 }
 
 /// Calls `use_it` with a site.
 fn with<R>(site: Site, use_it: impl FnOnce(&Module, &mut OneSite) -> R) -> Option<R> {
-    let mut modules = MODULES.lock();
+    let mut modules = part().modules.lock();
     let module = modules.partition_point(|module| module.code <= site).checked_sub(1)?;
     let module = &mut modules[module];
     let offset = ((site - module.code) / size_of::<Word>()) as u32;
@@ -90,11 +93,9 @@ fn with<R>(site: Site, use_it: impl FnOnce(&Module, &mut OneSite) -> R) -> Optio
     Some(result)
 }
 
-struct AllSites;
-
-impl Sites for AllSites {
+impl Sites for Part {
     fn sample(&self, all: bool) {
-        for module in MODULES.lock().iter_mut() {
+        for module in self.modules.lock().iter_mut() {
             let mut sites = std::mem::take(&mut module.sites);
             for site in sites.iter_mut().filter(|site| all || !site.in_area) {
                 site.left = SAMPLES;
@@ -127,11 +128,13 @@ unsafe fn tell(ip: *const Word, hp: *mut Word, c: *mut Core) -> Handler {
     })
     .expect("only sites are sampled");
     if told {
-        // SAFETY: the object was asked room for at the heap's top, and the handler that goes on fills it; nobody looks
-        // into it before.
+        // SAFETY: the object was asked room for at the heap's top, and the handler that goes on fills it before
+        // anything reads it.
         let object = unsafe { if is_cons { Term::cons_at(hp) } else { Term::boxed_at(hp) } };
-        // SAFETY: a process runs on this core.
-        architecture().built(unsafe { (*c).mutator }, object, ip as Site);
+        if let Some(sites) = allocation_sites() {
+            // SAFETY: a process runs on this core.
+            sites.built(unsafe { (*c).mutator }, object, ip as Site);
+        }
     }
     private
 }

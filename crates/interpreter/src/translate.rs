@@ -1,6 +1,6 @@
 //! From the typed form to code words.
 
-use atoll_code::{Linked, Translate, Translated, registry};
+use atoll_code::{Linked, ModuleCode, Translate, Translated, TranslatedFunction, registry};
 use atoll_loader::instruction::{HeapNeed, Instruction, Label, Register, Shape, Source};
 use atoll_term::{Export, Header, Kind, Term, Word, atoms};
 
@@ -11,7 +11,7 @@ use crate::pick::{by_half, by_list, by_source, by_source_destination, by_two_sou
 use crate::sites::NewSite;
 use atoll_runtime::core::{Handler, handler};
 use atoll_runtime::stubs::native_of;
-use atoll_runtime::{built_in, entry};
+use atoll_runtime::{built_in, entry, mark};
 
 mod bits;
 mod fused;
@@ -36,14 +36,8 @@ pub struct Translator {
 impl Translate for Translator {
     fn translate(&self, linked: &Linked<'_>) -> Translated {
         let code = &linked.module.code;
-        let mut writer = Writer {
-            linked,
-            translator: *self,
-            words: Vec::with_capacity(code.len() * 4),
-            fixes: Vec::new(),
-            sites: Vec::new(),
-            built_in_calls: Vec::new(),
-        };
+        let mut writer = Writer::new(linked, *self);
+        writer.words.reserve(code.len() * 4);
         let mut labels = vec![u32::MAX; linked.module.labels.len()];
         let mut lines = Vec::new();
         let mut starts = vec![0; linked.module.functions.len()];
@@ -74,7 +68,8 @@ impl Translate for Translator {
                 _ => index += writer.instruction(&code[index..]),
             }
         }
-        let Writer { words, fixes, sites, built_in_calls, .. } = writer;
+        let Writer { mut words, fixes, sites, built_in_calls, .. } = writer;
+        words.push(END);
         let mut words = words.into_boxed_slice();
         let start = words.as_ptr() as Word;
         for (place, label) in fixes {
@@ -86,12 +81,63 @@ impl Translate for Translator {
         Translated { words, labels, functions: starts, built_in_calls, lines, loaded }
     }
 
+    fn translate_function(
+        &self,
+        linked: &Linked<'_>,
+        code: &ModuleCode,
+        function: usize,
+        marks: &[u32],
+    ) -> TranslatedFunction {
+        let module = linked.module;
+        let range = module.functions[function].start as usize..module.functions[function].end as usize;
+        let mut writer = Writer::new(linked, *self);
+        let mut labels = vec![u32::MAX; module.labels.len()];
+        let mut lines = Vec::new();
+        let (mut places, mut placed) = (Vec::with_capacity(range.len()), Vec::with_capacity(marks.len()));
+        for index in range.clone() {
+            let here = writer.words.len() as u32;
+            if marks.get(placed.len()).is_some_and(|mark| *mark as usize == index) {
+                placed.push(here);
+                writer.emit(mark::passed, &[0]);
+            }
+            places.push(writer.words.len() as u32);
+            match &module.code[index] {
+                Instruction::Label(label) => labels[label.0 as usize] = here,
+                Instruction::Line(line) => lines.push((writer.words.len() as u32, *line)),
+                // A call of a fun in a tail position is one instruction with what follows it, or loops would use ever
+                // more stack.
+                Instruction::CallFun { .. } | Instruction::CallFun2 { .. }
+                    if writer.fused(&module.code[index..range.end]).is_some() => {}
+                other => writer.single(other),
+            }
+        }
+        let Writer { mut words, fixes, sites, built_in_calls, .. } = writer;
+        words.push(END);
+        let mut words = words.into_boxed_slice();
+        let start = words.as_ptr() as Word;
+        for (place, label) in fixes {
+            words[place] = match labels[label.0 as usize] {
+                u32::MAX => {
+                    let callee = module.functions.iter().position(|function| function.entry == label);
+                    callee.map_or(start, |callee| code.address(code.entries[callee]) as Word)
+                }
+                inside => start + Word::from(inside) * 8,
+            };
+        }
+        let add = move || crate::sites::add(start as usize, sites, is_built_in_area());
+        let loaded = self.sites.then(|| Box::new(add) as Box<dyn FnOnce() + Send + Sync>);
+        TranslatedFunction { words, places, marks: placed, built_in_calls, lines, loaded }
+    }
+
     fn forget(&self, words: &[Word]) {
         if self.sites {
             crate::sites::forget(words.as_ptr() as usize);
         }
     }
 }
+
+/// The word behind all code: a call may be the last instruction, and its return address is that of a word.
+const END: Word = 0;
 
 struct Writer<'l> {
     linked: &'l Linked<'l>,
@@ -111,7 +157,12 @@ fn is_like_instruction(export: &Export) -> bool {
     export.module == atoms::ERLANG && matches!((name, export.arity), ("apply", 2 | 3) | ("hibernate", 3) | ("yield", 0))
 }
 
-impl Writer<'_> {
+impl<'l> Writer<'l> {
+    fn new(linked: &'l Linked<'l>, translator: Translator) -> Writer<'l> {
+        let (words, fixes, sites, built_in_calls) = Default::default();
+        Writer { linked, translator, words, fixes, sites, built_in_calls }
+    }
+
     /// An instruction that builds an object: its handlers for the process's heap and for the message area.
     fn emit_site(&mut self, is_cons: bool, private: Handler, area: Handler, operands: &[Word]) {
         let known = self.translator.sites;
@@ -211,12 +262,20 @@ impl Writer<'_> {
         if let Some(taken) = self.fused(code) {
             return taken;
         }
-        match &code[0] {
+        self.single(&code[0]);
+        1
+    }
+
+    /// Translates one instruction by itself.
+    fn single(&mut self, instruction: &Instruction) {
+        match instruction {
             Instruction::Label(_) | Instruction::Line(_) | Instruction::NifStart | Instruction::OnLoad => {}
             Instruction::FuncInfo { module, name, arity } => {
                 let atoms = &self.linked.atoms;
-                let operands = [atoms[module.0 as usize].word(), atoms[name.0 as usize].word(), (*arity).into()];
-                self.emit(exception::func_info, &operands);
+                let (module, name) = (atoms[module.0 as usize].word(), atoms[name.0 as usize].word());
+                // The last two stand in front of the function's first instruction: a library's function
+                // (`atoll_code::set_native`), and another engine's code.
+                self.emit(exception::func_info, &[module, name, (*arity).into(), 0, 0]);
             }
             Instruction::Unsupported { opcode } => self.emit(call::unsupported, &[(*opcode).into()]),
             other => {
@@ -226,7 +285,6 @@ impl Writer<'_> {
                 }
             }
         }
-        1
     }
 
     fn control(&mut self, instruction: &Instruction) -> bool {
@@ -552,6 +610,7 @@ impl Writer<'_> {
             Instruction::LoopRec { fail, destination } => {
                 self.emit_with_label(receive::loop_rec, *fail, &[any_register(*destination)]);
             }
+            Instruction::KeepMessage => self.emit(receive::keep_message, &[]),
             Instruction::LoopRecEnd(target) => self.emit_with_label(receive::loop_rec_end, *target, &[]),
             Instruction::RemoveMessage => self.emit(receive::remove_message, &[]),
             Instruction::Wait(target) => self.emit_with_label(receive::wait, *target, &[]),

@@ -431,6 +431,9 @@ pub enum Instruction {
     Send,
     /// The current message to X0, or jump when there is none.
     LoopRec { fail: Label, destination: Register },
+    /// Make the message that was looked at part of the heap. The loader puts it in front of a `loop_rec_end` where the
+    /// code before may have put parts of the message elsewhere than into X registers.
+    KeepMessage,
     /// Go on with the next message.
     LoopRecEnd(Label),
     /// Take the current message out of the mailbox.

@@ -82,8 +82,8 @@ impl Layout {
         Ok(())
     }
 
-    /// Checks that the bodies of funs are functions of that arity, and that funs are told apart: machines know them by
-    /// their numbers.
+    /// Checks that the bodies of funs are functions of that arity, and that no two funs have the same number: machines
+    /// know them by their numbers.
     pub(crate) fn check_lambdas(&self, lambdas: &[Lambda], labels: &[u32]) -> Result<()> {
         let mut known = HashSet::new();
         for (index, lambda) in lambdas.iter().enumerate() {

@@ -262,6 +262,60 @@ fn matches_that_may_fail_have_a_label() {
 }
 
 #[test]
+fn a_message_is_kept_where_more_than_registers_may_lead_into_it() {
+    // `loop_rec`, what is done with the message, and `loop_rec_end` (label 5).
+    let looks = |does: &dyn Fn(&mut Assembler)| {
+        guards(|a| {
+            a.op(12, &[U(1), U(1)]).op(172, &[List(vec![Y(0)])]).op(1, &[U(3)]).op(23, &[F(4), X(0)]);
+            does(a);
+            a.op(1, &[U(5)]).op(24, &[F(3)]).op(1, &[U(4)]).op(64, &[Nil, X(0)]).op(18, &[U(1)]).op(19, &[]);
+        })
+    };
+    assert_eq!(looks(&|_| ()), []);
+    // is_tuple, test_arity, get_tuple_element; a constant in a slot
+    let element = |a: &mut Assembler, to| {
+        done(a.op(57, &[F(5), X(0)]).op(58, &[F(5), X(0), U(2)]).op(66, &[X(0), U(1), to]));
+    };
+    let tests = |a: &mut Assembler| {
+        element(a, X(0));
+        a.op(64, &[Nil, Y(0)]).op(125, &[F(5), U(1), U(1), X(0), I(1), X(1)]);
+    };
+    assert_eq!(looks(&tests), []);
+    // An element in a slot, on one of the ways; a move; a swap; a cons; a call; a timeout.
+    assert_eq!(looks(&|a| element(a, Y(0))), [I::KeepMessage]);
+    assert_eq!(looks(&|a| done(a.op(64, &[X(0), Y(0)]))), [I::KeepMessage]);
+    assert_eq!(looks(&|a| done(a.op(169, &[X(0), Y(0)]))), [I::KeepMessage]);
+    assert_eq!(looks(&|a| done(a.op(16, &[U(2), U(1)]).op(69, &[X(0), Nil, X(0)]))), [I::KeepMessage]);
+    assert_eq!(looks(&|a| done(a.op(4, &[U(1), F(2)]))), [I::KeepMessage]);
+    assert_eq!(looks(&|a| done(a.op(22, &[]))), [I::KeepMessage]);
+    // Another look begins anew; a message that was looked at in a slot is there already.
+    assert_eq!(looks(&|a| done(a.op(64, &[X(0), Y(0)]).op(23, &[F(4), X(0)]))), []);
+    assert_eq!(looks(&|a| done(a.op(23, &[F(4), Y(0)]))), [I::KeepMessage]);
+}
+
+#[test]
+fn functions_loop_by_calls() {
+    let round = "a loop that lets nobody else run";
+    refused(|a| done(a.op(61, &[F(2)])), round);
+    refused(|a| done(a.op(57, &[F(3), X(0)]).op(19, &[]).op(1, &[U(3)]).op(55, &[F(2), X(0)]).op(19, &[])), round);
+    // A handler that goes back to its `try`.
+    let handler = |a: &mut Assembler| {
+        a.op(12, &[U(1), U(1)]).op(1, &[U(4)]).op(104, &[Y(0), F(3)]).op(72, &[Nil]);
+        a.op(1, &[U(3)]).op(106, &[Y(0)]).op(61, &[F(4)]);
+    };
+    refused(handler, round);
+    // Back, but not round; round in `receive`.
+    let back = |a: &mut Assembler| {
+        a.op(61, &[F(4)]).op(1, &[U(3)]).op(19, &[]).op(1, &[U(4)]).op(61, &[F(3)]);
+    };
+    assert_eq!(guards(back), []);
+    let waits = |a: &mut Assembler| {
+        a.op(1, &[U(3)]).op(23, &[F(4), X(0)]).op(24, &[F(3)]).op(1, &[U(4)]).op(25, &[F(3)]);
+    };
+    assert_eq!(guards(waits), []);
+}
+
+#[test]
 fn segments_need_a_start() {
     let put = |a: &mut Assembler| done(a.op(89, &[F(0), I(8), U(1), U(0), I(7)]));
     let init = |a: &mut Assembler| done(a.op(109, &[F(0), U(1), U(0), U(1), U(0), X(1)]));

@@ -1,32 +1,33 @@
 //! `prim_buffer`: queues of bytes that programs change in place. Writing copies nothing that lies outside of heaps.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
-use atoll_process::{BuiltIn, Caller, Outcome, ReferenceId};
-use atoll_term::{Build, MagicValue, Term, atoms};
+use atoll_operations::list;
+use atoll_process::{BuiltIn, Caller, Outcome, ReferenceId, badarg};
+use atoll_term::atoms::LazyAtom;
+use atoll_term::{Build, Term, atoms};
 use bytes::Bytes;
 use parking_lot::Mutex;
 
-use crate::support::{Name, badarg, elements, ok, row};
+use crate::results::ok;
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    row("prim_buffer", "new", 0, new),
-    row("prim_buffer", "size", 1, size),
-    row("prim_buffer", "peek_head", 1, peek_head),
-    row("prim_buffer", "copying_read", 2, copying_read),
-    row("prim_buffer", "write", 2, write),
-    row("prim_buffer", "skip", 2, skip),
-    row("prim_buffer", "find_byte_index", 2, find_byte_index),
-    row("prim_buffer", "try_lock", 1, try_lock),
-    row("prim_buffer", "unlock", 1, unlock),
+    BuiltIn::new("prim_buffer", "new", 0, new),
+    BuiltIn::new("prim_buffer", "size", 1, size),
+    BuiltIn::new("prim_buffer", "peek_head", 1, peek_head),
+    BuiltIn::new("prim_buffer", "copying_read", 2, copying_read),
+    BuiltIn::new("prim_buffer", "write", 2, write),
+    BuiltIn::new("prim_buffer", "skip", 2, skip),
+    BuiltIn::new("prim_buffer", "find_byte_index", 2, find_byte_index),
+    BuiltIn::new("prim_buffer", "try_lock", 1, try_lock),
+    BuiltIn::new("prim_buffer", "unlock", 1, unlock),
 ];
 
-static ACQUIRED: Name = Name::new("acquired");
-static BUSY: Name = Name::new("busy");
-static LOCK_ORDER_VIOLATION: Name = Name::new("lock_order_violation");
-static NOT_FOUND: Name = Name::new("not_found");
+static ACQUIRED: LazyAtom = LazyAtom::new("acquired");
+static BUSY: LazyAtom = LazyAtom::new("busy");
+static LOCK_ORDER_VIOLATION: LazyAtom = LazyAtom::new("lock_order_violation");
+static NOT_FOUND: LazyAtom = LazyAtom::new("not_found");
 
 #[derive(Default)]
 struct Buffer {
@@ -54,7 +55,7 @@ impl Buffer {
 }
 
 fn buffer(reference: &Term) -> Result<&Mutex<Buffer>, atoll_process::Interrupt> {
-    reference.magic_value().and_then(|value| value.0.downcast_ref::<Mutex<Buffer>>()).ok_or_else(badarg)
+    reference.magic().ok_or_else(badarg)
 }
 
 /// A count of bytes that the buffer has.
@@ -64,8 +65,7 @@ fn count(buffer: &Buffer, term: Term) -> Result<usize, atoll_process::Interrupt>
 }
 
 fn new(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
-    let value = Arc::new(MagicValue(Box::new(Mutex::new(Buffer::default()))));
-    Ok(caller.heap().magic_reference(ReferenceId::fresh().0, value))
+    Ok(ReferenceId::of_value(caller.heap(), Mutex::new(Buffer::default())))
 }
 
 fn size(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
@@ -97,7 +97,7 @@ fn copying_read(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 fn write(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let buffer = buffer(&arguments[0])?;
     let mut pieces = Vec::new();
-    for element in elements(arguments[1])? {
+    for element in list::elements_or_badarg(arguments[1])? {
         let bits = element.bits().filter(|bits| bits.is_binary()).ok_or_else(badarg)?;
         pieces.push(Bytes::copy_from_slice(&bits.to_bytes()));
     }

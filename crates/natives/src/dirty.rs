@@ -3,13 +3,16 @@
 
 use std::any::Any;
 use std::collections::{HashMap, VecDeque};
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::Builder;
 
+use atoll_platform::threads;
 use atoll_process::{Caller, Interrupt, Own, System};
 use atoll_term::Term;
-use parking_lot::{Condvar, Mutex};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use rustix::io::Errno;
+
+use crate::at_exit::AtExit;
 
 /// Threads where `+SDio` does not say another number.
 const DEFAULT_THREADS: usize = 10;
@@ -20,32 +23,47 @@ type Done = Box<dyn Any + Send>;
 type Work = Box<dyn FnOnce() -> Done + Send>;
 
 enum Job {
-    /// With a number, so that the work of a process that is gone is told from that of a later one.
+    /// With a number that tells the work of a process that is gone from that of a later one.
     Running(u64),
     Done(Done),
 }
 
-struct Pool {
+#[derive(Default)]
+struct Queue {
     waiting: VecDeque<(Term, u64, Work)>,
     threads: usize,
     idle: usize,
     next: u64,
 }
 
-static POOL: Mutex<Pool> = Mutex::new(Pool { waiting: VecDeque::new(), threads: 0, idle: 0, next: 0 });
-static MORE: Condvar = Condvar::new();
+/// The threads of a machine, and their work.
+#[derive(Default)]
+pub struct Pool {
+    queue: Mutex<Queue>,
+    more: Condvar,
+    /// What is being done, by the process that waits for it.
+    jobs: AtExit<HashMap<Term, Job>>,
+    /// Number of these, to look without the lock.
+    open: AtomicUsize,
+}
+
+/// Most threads of a machine (`+SDio`), chosen before it starts.
 static MOST: AtomicUsize = AtomicUsize::new(DEFAULT_THREADS);
-/// What is being done, by the process that waits for it.
-static JOBS: LazyLock<Mutex<HashMap<Term, Job>>> = LazyLock::new(|| {
-    System::get().on_exit(forget);
-    Mutex::default()
-});
-/// Number of these, to look without the lock.
-static OPEN: AtomicUsize = AtomicUsize::new(0);
+
+atoll_platform::part_of_machine!(Pool);
+
+fn jobs() -> MutexGuard<'static, HashMap<Term, Job>> {
+    part().jobs.get(forget).lock()
+}
 
 /// Sets the number of threads (`+SDio`).
 pub fn set_threads(count: usize) {
     MOST.store(count.max(1), Ordering::Relaxed);
+}
+
+/// Whether a process waits for work, or has not fetched its result yet.
+pub fn is_awaited() -> bool {
+    part().open.load(Ordering::Acquire) > 0
 }
 
 /// The result of the work that this process has waited for in this function; `None` if it began none.
@@ -53,17 +71,17 @@ pub fn set_threads(count: usize) {
 /// # Errors
 /// The interrupt by which the process goes on waiting, and calls again.
 pub fn result<T: 'static>(caller: &Caller<'_>, arguments: &[Term]) -> Result<Option<T>, Interrupt> {
-    if OPEN.load(Ordering::Acquire) == 0 {
+    if part().open.load(Ordering::Acquire) == 0 {
         return Ok(None);
     }
-    let mut jobs = JOBS.lock();
+    let mut jobs = self::jobs();
     match jobs.get(&caller.process.pid) {
         None => return Ok(None),
         Some(Job::Running(_)) => return Err(Interrupt::Wait(arguments.to_vec())),
         Some(Job::Done(_)) => {}
     }
     let done = jobs.remove(&caller.process.pid);
-    OPEN.store(jobs.len(), Ordering::Release);
+    part().open.store(jobs.len(), Ordering::Release);
     match done {
         Some(Job::Done(done)) => Ok(done.downcast::<T>().ok().map(|done| *done)),
         _ => Ok(None),
@@ -78,24 +96,25 @@ pub fn start<T: Send + 'static>(
 ) -> Interrupt {
     let pid = caller.process.pid;
     caller.process.at_end.note_work();
-    let mut pool = POOL.lock();
-    let number = pool.next;
-    pool.next += 1;
+    let mut queue = part().queue.lock();
+    let number = queue.next;
+    queue.next += 1;
     {
-        let mut jobs = JOBS.lock();
+        let mut jobs = self::jobs();
         jobs.insert(pid, Job::Running(number));
-        OPEN.store(jobs.len(), Ordering::Release);
+        part().open.store(jobs.len(), Ordering::Release);
     }
-    pool.waiting.push_back((pid, number, Box::new(move || Box::new(work()) as Done)));
-    if pool.idle >= pool.waiting.len() {
-        MORE.notify_one();
-    } else if pool.threads < MOST.load(Ordering::Relaxed) {
-        let thread = std::thread::Builder::new().name("dirty io".to_owned()).stack_size(STACK_BYTES).spawn(serve);
-        pool.threads += usize::from(thread.is_ok());
-        if thread.is_err() && pool.threads == 0 {
+    queue.waiting.push_back((pid, number, Box::new(move || Box::new(work()) as Done)));
+    if queue.idle >= queue.waiting.len() {
+        part().more.notify_one();
+    } else if queue.threads < MOST.load(Ordering::Relaxed) {
+        let thread = Builder::new().name("dirty io".to_owned()).stack_size(STACK_BYTES);
+        let thread = threads::start(thread, serve);
+        queue.threads += usize::from(thread.is_ok());
+        if thread.is_err() && queue.threads == 0 {
             // Without threads it is done here, whatever that holds up.
-            let late = pool.waiting.pop_back();
-            drop(pool);
+            let late = queue.waiting.pop_back();
+            drop(queue);
             late.into_iter().for_each(carry_out);
         }
     }
@@ -123,14 +142,14 @@ pub fn away<T: Send + 'static, W: FnOnce() -> Result<T, Errno> + Send + 'static>
 fn serve() {
     loop {
         let next = {
-            let mut pool = POOL.lock();
+            let mut queue = part().queue.lock();
             loop {
-                if let Some(next) = pool.waiting.pop_front() {
+                if let Some(next) = queue.waiting.pop_front() {
                     break next;
                 }
-                pool.idle += 1;
-                MORE.wait(&mut pool);
-                pool.idle -= 1;
+                queue.idle += 1;
+                part().more.wait(&mut queue);
+                queue.idle -= 1;
             }
         };
         carry_out(next);
@@ -140,7 +159,7 @@ fn serve() {
 fn carry_out((pid, number, work): (Term, u64, Work)) {
     let done = work();
     {
-        let mut jobs = JOBS.lock();
+        let mut jobs = self::jobs();
         let Some(job) = jobs.get_mut(&pid) else { return };
         if !matches!(*job, Job::Running(one) if one == number) {
             return;
@@ -157,7 +176,7 @@ fn carry_out((pid, number, work): (Term, u64, Work)) {
 
 /// A process has ended: nobody will ask for its result.
 fn forget(pid: Term, _: &mut Own) {
-    let mut jobs = JOBS.lock();
+    let mut jobs = self::jobs();
     jobs.remove(&pid);
-    OPEN.store(jobs.len(), Ordering::Release);
+    part().open.store(jobs.len(), Ordering::Release);
 }

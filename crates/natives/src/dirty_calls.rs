@@ -5,16 +5,16 @@ use std::time::Duration;
 
 use atoll_heap::architecture;
 use atoll_operations::Exception;
-use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, System};
+use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, System, badarg};
 use atoll_term::{Build, Term, atoms};
 
 use crate::dirty;
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    BuiltIn { module: "erts_debug", name: "dirty_cpu", arity: 2, function: dirty_cpu },
-    BuiltIn { module: "erts_debug", name: "dirty_io", arity: 2, function: dirty_io },
-    BuiltIn { module: "erts_debug", name: "dirty", arity: 3, function: dirty_3 },
+    BuiltIn::new("erts_debug", "dirty_cpu", 2, dirty_cpu),
+    BuiltIn::new("erts_debug", "dirty_io", 2, dirty_io),
+    BuiltIn::new("erts_debug", "dirty", 3, dirty_3),
 ];
 
 /// Highest argument of `reschedule`.
@@ -26,18 +26,6 @@ const SIX_SECONDS: Duration = Duration::from_secs(6);
 /// Time between two looks whether the process is still there.
 const LOOK: Duration = Duration::from_millis(5);
 
-fn badarg() -> Interrupt {
-    Exception::badarg().into()
-}
-
-fn word(term: Term) -> &'static str {
-    if term.is_atom() { atoms::atom_name(term) } else { "" }
-}
-
-fn name(text: &str) -> Result<Term, Interrupt> {
-    atoms::atom(text).map_err(|_| Exception::error(atoms::SYSTEM_LIMIT).into())
-}
-
 fn dirty_cpu(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     perform(caller, "dirty_cpu", arguments, arguments)
 }
@@ -47,7 +35,7 @@ fn dirty_io(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 fn dirty_3(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let kind = word(arguments[0]);
+    let kind = atoms::name_if_atom(arguments[0]);
     if !matches!(kind, "normal" | "dirty_cpu" | "dirty_io") {
         return Err(badarg());
     }
@@ -57,8 +45,8 @@ fn dirty_3(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 /// Does what the first of two arguments says; `all` are those of the call.
 fn perform(caller: &mut Caller<'_>, kind: &str, arguments: &[Term], all: &[Term]) -> Outcome {
     let &[what, value] = arguments else { return Err(badarg()) };
-    match (word(what), word(value)) {
-        ("scheduler", "type") => name(kind),
+    match (atoms::name_if_atom(what), atoms::name_if_atom(value)) {
+        ("scheduler", "type") => Ok(atoms::atom(kind)?),
         ("error", "badarg" | "undef" | "badarith" | "system_limit" | "noproc") => Err(Exception::error(value).into()),
         ("error", _) => Err(badarg()),
         ("reschedule", _) => match value.as_small() {
@@ -109,12 +97,12 @@ fn tell(caller: &mut Caller<'_>, to: Term, tag: Option<&str>) -> Result<(), Inte
     let me = caller.process.pid;
     let message = match tag {
         Some(tag) => {
-            let tag = name(tag)?;
+            let tag = atoms::atom(tag)?;
             caller.heap().tuple(&[tag, me])
         }
         None => me,
     };
-    let fragment = architecture().send(Some(caller.heap()), message);
+    let fragment = architecture().send(caller.heap(), message);
     System::get().deliver_or_answer(to, atoll_process::sequence::neutral(fragment));
     Ok(())
 }

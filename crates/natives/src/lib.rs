@@ -7,18 +7,21 @@ use std::sync::OnceLock;
 
 use atoll_process::BuiltIn;
 
+mod arguments;
+mod at_exit;
 mod buffers;
 pub mod dirty;
 mod dirty_calls;
 mod files;
+mod part;
+mod results;
 mod sockets;
-mod support;
 pub mod terminal;
 mod tracer;
 mod zlib;
 
 pub use files::names::{Encoding, native_bytes, set_encoding};
-pub use support::set_release;
+pub use part::{Part, enter};
 
 /// Modules whose native functions are part of the machine: `erlang:load_nif/2` has nothing left to do for them.
 pub const MODULES: &[&str] = &["prim_file", "prim_buffer", "erl_tracer", "zlib", "prim_socket", "prim_net", "prim_tty"];

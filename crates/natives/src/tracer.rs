@@ -2,18 +2,18 @@
 
 use atoll_heap::architecture;
 use atoll_process::{BuiltIn, Caller, Outcome, System};
+use atoll_term::atoms::LazyAtom;
 use atoll_term::{Build, Term, atoms, map};
 
-use crate::support::{Name, row};
-
 /// What this file provides.
-pub const BUILT_INS: &[BuiltIn] = &[row("erl_tracer", "enabled", 3, enabled), row("erl_tracer", "trace", 5, trace)];
+pub const BUILT_INS: &[BuiltIn] =
+    &[BuiltIn::new("erl_tracer", "enabled", 3, enabled), BuiltIn::new("erl_tracer", "trace", 5, trace)];
 
-static DISCARD: Name = Name::new("discard");
-static EXTRA: Name = Name::new("extra");
-static REMOVE: Name = Name::new("remove");
-static TRACE: Name = Name::new("trace");
-static TRACE_STATUS: Name = Name::new("trace_status");
+static DISCARD: LazyAtom = LazyAtom::new("discard");
+static EXTRA: LazyAtom = LazyAtom::new("extra");
+static REMOVE: LazyAtom = LazyAtom::new("remove");
+static TRACE: LazyAtom = LazyAtom::new("trace");
+static TRACE_STATUS: LazyAtom = LazyAtom::new("trace_status");
 
 fn lives(tracer: Term) -> bool {
     tracer.is_local_pid() && System::get().table.contains(tracer)
@@ -41,7 +41,7 @@ fn trace(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         parts.extend(map::get(options, EXTRA.get()));
     }
     let message = caller.heap().tuple(&parts);
-    let fragment = architecture().send(Some(caller.heap()), message);
+    let fragment = architecture().send(caller.heap(), message);
     System::get().deliver_or_answer(tracer, fragment);
     Ok(atoms::OK)
 }

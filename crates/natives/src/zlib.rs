@@ -2,43 +2,43 @@
 //! is asked to go on.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use atoll_code::Resolver;
 use atoll_etf::{DecodeOptions, EncodeOptions};
-use atoll_operations::{Exception, iolist};
-use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, ReferenceId};
-use atoll_term::{Build, MagicValue, Term, atoms, this_node};
+use atoll_operations::{Exception, iolist, list};
+use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, ReferenceId, badarg};
+use atoll_term::atoms::known_atom;
+use atoll_term::{Build, Term, atoms, this_node};
 use atoll_zlib::{Code, Direction, Stream};
 use bytes::Bytes;
 use parking_lot::{Mutex, MutexGuard};
 
-use crate::support::{atom, badarg, elements, int, row};
+use crate::arguments::int;
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    row("zlib", "open_nif", 0, open),
-    row("zlib", "close_nif", 1, close),
-    row("zlib", "set_controller_nif", 2, set_controller),
-    row("zlib", "deflateInit_nif", 6, deflate_init),
-    row("zlib", "deflateSetDictionary_nif", 2, deflate_set_dictionary),
-    row("zlib", "deflateReset_nif", 1, deflate_reset),
-    row("zlib", "deflateEnd_nif", 1, deflate_end),
-    row("zlib", "deflateParams_nif", 3, deflate_params),
-    row("zlib", "deflate_nif", 4, deflate),
-    row("zlib", "inflateInit_nif", 3, inflate_init),
-    row("zlib", "inflateSetDictionary_nif", 2, inflate_set_dictionary),
-    row("zlib", "inflateGetDictionary_nif", 1, inflate_get_dictionary),
-    row("zlib", "inflateReset_nif", 1, inflate_reset),
-    row("zlib", "inflateEnd_nif", 1, inflate_end),
-    row("zlib", "inflate_nif", 4, inflate),
-    row("zlib", "crc32_nif", 1, crc32),
-    row("zlib", "getStash_nif", 1, get_stash),
-    row("zlib", "clearStash_nif", 1, clear_stash),
-    row("zlib", "setStash_nif", 2, set_stash),
-    row("zlib", "getBufSize_nif", 1, get_buffer_size),
-    row("zlib", "setBufSize_nif", 2, set_buffer_size),
-    row("zlib", "enqueue_nif", 2, enqueue),
+    BuiltIn::new("zlib", "open_nif", 0, open),
+    BuiltIn::new("zlib", "close_nif", 1, close),
+    BuiltIn::new("zlib", "set_controller_nif", 2, set_controller),
+    BuiltIn::new("zlib", "deflateInit_nif", 6, deflate_init),
+    BuiltIn::new("zlib", "deflateSetDictionary_nif", 2, deflate_set_dictionary),
+    BuiltIn::new("zlib", "deflateReset_nif", 1, deflate_reset),
+    BuiltIn::new("zlib", "deflateEnd_nif", 1, deflate_end),
+    BuiltIn::new("zlib", "deflateParams_nif", 3, deflate_params),
+    BuiltIn::new("zlib", "deflate_nif", 4, deflate),
+    BuiltIn::new("zlib", "inflateInit_nif", 3, inflate_init),
+    BuiltIn::new("zlib", "inflateSetDictionary_nif", 2, inflate_set_dictionary),
+    BuiltIn::new("zlib", "inflateGetDictionary_nif", 1, inflate_get_dictionary),
+    BuiltIn::new("zlib", "inflateReset_nif", 1, inflate_reset),
+    BuiltIn::new("zlib", "inflateEnd_nif", 1, inflate_end),
+    BuiltIn::new("zlib", "inflate_nif", 4, inflate),
+    BuiltIn::new("zlib", "crc32_nif", 1, crc32),
+    BuiltIn::new("zlib", "getStash_nif", 1, get_stash),
+    BuiltIn::new("zlib", "clearStash_nif", 1, clear_stash),
+    BuiltIn::new("zlib", "setStash_nif", 2, set_stash),
+    BuiltIn::new("zlib", "getBufSize_nif", 1, get_buffer_size),
+    BuiltIn::new("zlib", "setBufSize_nif", 2, set_buffer_size),
+    BuiltIn::new("zlib", "enqueue_nif", 2, enqueue),
 ];
 
 /// What happens when data comes after the end of a stream.
@@ -96,7 +96,7 @@ impl State {
 
 /// An error with this reason.
 fn failure(reason: &str) -> Interrupt {
-    Exception::error(atom(reason)).into()
+    Exception::error(known_atom(reason)).into()
 }
 
 /// What a function gives back for a code of the library.
@@ -105,15 +105,15 @@ fn result(code: Code) -> Outcome {
         Code::Ok => Ok(atoms::OK),
         Code::StreamError => Err(failure("stream_error")),
         Code::DataError => Err(failure("data_error")),
-        Code::StreamEnd => Ok(atom("stream_end")),
-        Code::MemoryError => Ok(atom("mem_error")),
-        Code::BufferError => Ok(atom("buf_error")),
-        Code::NeedDictionary | Code::Other => Ok(atom("unknown_error")),
+        Code::StreamEnd => Ok(known_atom("stream_end")),
+        Code::MemoryError => Ok(known_atom("mem_error")),
+        Code::BufferError => Ok(known_atom("buf_error")),
+        Code::NeedDictionary | Code::Other => Ok(known_atom("unknown_error")),
     }
 }
 
 fn handle(term: &Term) -> Result<&Mutex<State>, Interrupt> {
-    term.magic_value().and_then(|value| value.0.downcast_ref::<Mutex<State>>()).ok_or_else(badarg)
+    term.magic().ok_or_else(badarg)
 }
 
 /// The state behind a handle that the caller controls.
@@ -135,8 +135,7 @@ fn open(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
         stash: None,
         chunk: CHUNK,
     };
-    let value = Arc::new(MagicValue(Box::new(Mutex::new(state))));
-    Ok(caller.heap().magic_reference(ReferenceId::fresh().0, value))
+    Ok(ReferenceId::of_value(caller.heap(), Mutex::new(state)))
 }
 
 fn close(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
@@ -371,12 +370,12 @@ fn step(caller: &mut Caller<'_>, arguments: &[Term], direction: Direction) -> Ou
         }
     };
     if remaining == 0 && walk.produced < room {
-        Ok(heap.tuple(&[atom("finished"), flushed]))
+        Ok(heap.tuple(&[known_atom("finished"), flushed]))
     } else if walk.code != Code::NeedDictionary {
-        Ok(heap.tuple(&[atom("continue"), flushed]))
+        Ok(heap.tuple(&[known_atom("continue"), flushed]))
     } else {
         let adler = state.stream(direction)?.adler();
-        Ok(heap.tuple(&[atom("need_dictionary"), Term::small(adler.into()), flushed]))
+        Ok(heap.tuple(&[known_atom("need_dictionary"), Term::small(adler.into()), flushed]))
     }
 }
 
@@ -390,7 +389,7 @@ fn crc32(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 fn get_stash(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let state = state(caller, &arguments[0])?;
-    let Some(bytes) = &state.stash else { return Ok(atom("empty")) };
+    let Some(bytes) = &state.stash else { return Ok(known_atom("empty")) };
     let decoded = atoll_etf::decode(bytes, DecodeOptions::default(), &mut Resolver, caller.heap());
     let (term, _) = decoded.map_err(|_| badarg())?;
     Ok(caller.heap().tuple(&[atoms::OK, term]))
@@ -429,7 +428,7 @@ fn enqueue(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     if state.stream.is_none() {
         return Err(failure("not_initialized"));
     }
-    elements(arguments[1])?;
+    list::elements_or_badarg(arguments[1])?;
     let mut rest = arguments[1];
     let mut taken = Vec::new();
     while rest.is_cons() && taken.len() < TAKEN {
@@ -441,6 +440,6 @@ fn enqueue(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     state.input.extend(taken.into_iter().filter(|bytes| !bytes.is_empty()));
     match rest.is_nil() {
         true => Ok(atoms::OK),
-        false => Ok(caller.heap().tuple(&[atom("continue"), rest])),
+        false => Ok(caller.heap().tuple(&[known_atom("continue"), rest])),
     }
 }

@@ -4,7 +4,7 @@
 use atoll_term::{Allocate, Build, Term};
 use num_bigint::BigInt;
 
-use crate::Exception;
+use crate::exception::Exception;
 use crate::number::{Number, finite, integer, integer128, to_float, whole};
 
 /// Low bits of a word that are not part of a small integer's value.

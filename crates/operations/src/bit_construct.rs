@@ -5,11 +5,13 @@
 //! a constant number of times. A handle of a binary with spare room is never a value by itself.
 
 use atoll_loader::{BitFlags, SegmentType};
+use atoll_term::atoms::known_atom;
 use atoll_term::{Allocate, Bits, Build, HEAP_BINARY_LIMIT, Kind, OffHeapBinary, Term, atoms};
 
 use crate::bit_writer::{BitWriter, Fault};
+use crate::exception::{Class, Exception};
 use crate::raw_bits::{Room, set_small};
-use crate::{Class, Exception, utf};
+use crate::utf;
 
 /// Most bits of a bitstring: 16 GiB. Larger sizes are a `system_limit` instead of the end of the machine.
 pub const MAX_BITS: usize = 1 << 37;
@@ -129,12 +131,11 @@ impl Part<'_> {
             SegmentType::String => "string",
             SegmentType::Binary | SegmentType::Append | SegmentType::PrivateAppend => "binary",
         };
-        let name = |name| atoms::atom(name).unwrap_or(atoms::UNDEFINED);
-        let cause = [Term::small(self.number.into()), name(kind), name(fault_name), culprit];
+        let cause = [Term::small(self.number.into()), known_atom(kind), known_atom(fault_name), culprit];
         let cause = heap.tuple(&cause);
         // The keys are in the order of atoms, as a flat map has them.
-        let keys = heap.tuple(&[name("cause"), atoms::FUNCTION, atoms::MODULE]);
-        let values = [keys, cause, name("format_bs_fail"), name("erl_erts_errors")];
+        let keys = heap.tuple(&[known_atom("cause"), atoms::FUNCTION, atoms::MODULE]);
+        let values = [keys, cause, known_atom("format_bs_fail"), known_atom("erl_erts_errors")];
         let error_info = heap.scanned_object(Kind::FlatMap, 0, &values);
         Exception { error_info, ..Exception::new(Class::Error, reason) }
     }

@@ -2,7 +2,8 @@
 
 use atoll_term::{Allocate, Build, Kind, Term};
 
-use crate::{Exception, bits};
+use crate::bits;
+use crate::exception::Exception;
 
 /// Bits up to which a part is copied: a copy takes no more words than a view, and does not keep the whole alive.
 const COPY_LIMIT: usize = 128;

@@ -1,5 +1,6 @@
 //! Exceptions as values: what an operation gives back instead of a result.
 
+use atoll_term::atoms::AtomError;
 use atoll_term::{Build, Term, atoms};
 
 /// Class of an exception.
@@ -73,5 +74,12 @@ impl Exception {
     /// `{Tag, Value}`, as `{badmatch, V}` or `{badmap, M}`.
     pub fn tagged(heap: &mut (impl Build + ?Sized), tag: Term, value: Term) -> Exception {
         Exception::error(heap.tuple(&[tag, value]))
+    }
+}
+
+impl From<AtomError> for Exception {
+    /// `system_limit`: the name is too long, or there are too many atoms.
+    fn from(_: AtomError) -> Self {
+        Exception::system_limit()
     }
 }

@@ -2,8 +2,9 @@
 
 use atoll_term::{Allocate, Term};
 
+use crate::exception::Exception;
 use crate::number::{finite, to_float};
-use crate::{Exception, raw_math};
+use crate::raw_math;
 
 /// Functions of one number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

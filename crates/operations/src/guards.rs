@@ -6,7 +6,8 @@ use atoll_loader::{Comparison, TypeTest};
 use atoll_term::{Allocate, Term, View, atoms, compare, equal, exactly_equal, map};
 
 use crate::bit_match::Context;
-use crate::{Exception, list};
+use crate::exception::Exception;
+use crate::list;
 
 /// Type test of one value.
 #[inline]

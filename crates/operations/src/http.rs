@@ -1,5 +1,6 @@
 //! Lines of HTTP as terms, for the packet modes `http` and `httph`.
 
+use atoll_term::atoms::known_atom;
 use atoll_term::{Build, Term, atoms};
 
 /// What a line is.
@@ -132,11 +133,11 @@ impl<H: Build + ?Sized> Writer<'_, H> {
 
     fn uri(&mut self, uri: &[u8]) -> Term {
         if uri == b"*" {
-            return atom("*");
+            return known_atom("*");
         }
         if uri.starts_with(b"/") {
             let path = self.text(uri);
-            return self.heap.tuple(&[atom("abs_path"), path]);
+            return self.heap.tuple(&[known_atom("abs_path"), path]);
         }
         for (scheme, prefix) in [("http", &b"http://"[..]), ("https", b"https://")] {
             if let Some((start, rest)) = uri.split_at_checked(prefix.len())
@@ -148,7 +149,7 @@ impl<H: Build + ?Sized> Writer<'_, H> {
         match uri.iter().position(|byte| *byte == b':') {
             Some(colon) => {
                 let (scheme, rest) = (self.text(&uri[..colon]), self.text(&uri[colon + 1..]));
-                self.heap.tuple(&[atom("scheme"), scheme, rest])
+                self.heap.tuple(&[known_atom("scheme"), scheme, rest])
             }
             None => self.text(uri),
         }
@@ -160,7 +161,7 @@ impl<H: Build + ?Sized> Writer<'_, H> {
         let port = port.strip_prefix(b":").and_then(decimal).map_or(atoms::UNDEFINED, Term::small);
         let host = self.text(host);
         let path = self.text(if path.is_empty() { b"/" } else { path });
-        self.heap.tuple(&[atom("absoluteURI"), atom(scheme), host, port, path])
+        self.heap.tuple(&[known_atom("absoluteURI"), known_atom(scheme), host, port, path])
     }
 
     /// The first line of a message.
@@ -176,7 +177,7 @@ impl<H: Build + ?Sized> Writer<'_, H> {
             let version = self.version(version);
             return Some((
                 Line::Response,
-                self.heap.tuple(&[atom("http_response"), version, Term::small(status), phrase]),
+                self.heap.tuple(&[known_atom("http_response"), version, Term::small(status), phrase]),
             ));
         }
         let (method, rest) = span(line, is_token);
@@ -193,11 +194,11 @@ impl<H: Build + ?Sized> Writer<'_, H> {
             false => version(rest.strip_prefix(b"HTTP/")?).filter(|(_, rest)| trim_start(rest).is_empty())?.0,
         };
         let method = match METHODS.iter().find(|known| known.as_bytes() == method) {
-            Some(known) => atom(known),
+            Some(known) => known_atom(known),
             None => self.text(method),
         };
         let (uri, version) = (self.uri(uri), self.version(version));
-        Some((Line::Request, self.heap.tuple(&[atom("http_request"), method, uri, version])))
+        Some((Line::Request, self.heap.tuple(&[known_atom("http_request"), method, uri, version])))
     }
 
     fn header(&mut self, line: &[u8]) -> Option<Term> {
@@ -206,17 +207,13 @@ impl<H: Build + ?Sized> Writer<'_, H> {
         let spelled = spelled(name);
         let number = HEADERS.iter().position(|known| known.as_bytes() == spelled);
         let field = match number {
-            Some(number) => atom(HEADERS[number]),
+            Some(number) => known_atom(HEADERS[number]),
             None => self.text(&spelled),
         };
         let (name, value) = (self.text(name), self.text(value));
         let number = Term::small(number.map_or(0, |number| number as i64 + 1));
-        Some(self.heap.tuple(&[atom("http_header"), number, field, name, value]))
+        Some(self.heap.tuple(&[known_atom("http_header"), number, field, name, value]))
     }
-}
-
-fn atom(name: &str) -> Term {
-    atoms::atom(name).unwrap_or(atoms::UNDEFINED)
 }
 
 /// A header's name with capitals at the beginnings of its words.
@@ -240,13 +237,13 @@ pub fn decode<H: Build + ?Sized>(heap: &mut H, line: &[u8], is_header: bool, bin
     let text = text.strip_suffix(b"\r").unwrap_or(text);
     let mut writer = Writer { heap, binary };
     let decoded = match is_header {
-        true if text.is_empty() => Some((Line::EndOfHeaders, atom("http_eoh"))),
+        true if text.is_empty() => Some((Line::EndOfHeaders, known_atom("http_eoh"))),
         true => writer.header(text).map(|term| (Line::Header, term)),
         false => writer.start(text),
     };
     decoded.unwrap_or_else(|| {
         let line = writer.text(line);
-        (Line::Error, writer.heap.tuple(&[atom("http_error"), line]))
+        (Line::Error, writer.heap.tuple(&[known_atom("http_error"), line]))
     })
 }
 

@@ -2,7 +2,8 @@
 
 use atoll_term::{Allocate, Bits, Build, Term, View};
 
-use crate::{Exception, bit_construct};
+use crate::bit_construct;
+use crate::exception::Exception;
 
 /// What an I/O list is made of, in order.
 #[derive(Clone, Copy)]

@@ -2,7 +2,7 @@
 
 use atoll_term::{Allocate, Build, Term, View, atoms, compare_exact, equal, exactly_equal};
 
-use crate::Exception;
+use crate::exception::Exception;
 
 /// Most elements of a tuple (as in OTP).
 pub const MAX_TUPLE_SIZE: usize = (1 << 24) - 1;
@@ -33,6 +33,14 @@ pub fn elements(list: Term) -> Option<Vec<Term>> {
     Some(elements)
 }
 
+/// As [`elements`].
+///
+/// # Errors
+/// `badarg`: the term is no proper list
+pub fn elements_or_badarg(list: Term) -> Result<Vec<Term>, Exception> {
+    elements(list).ok_or(Exception::badarg())
+}
+
 /// `A ++ B`
 ///
 /// # Errors
@@ -41,7 +49,7 @@ pub fn append<H: Allocate + ?Sized>(heap: &mut H, a: Term, b: Term) -> Result<Te
     if a.is_nil() {
         return Ok(b);
     }
-    let elements = elements(a).ok_or(Exception::badarg())?;
+    let elements = elements_or_badarg(a)?;
     Ok(if b.is_nil() { a } else { heap.list_with_tail(elements, b) })
 }
 

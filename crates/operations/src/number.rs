@@ -4,7 +4,7 @@ use atoll_term::{Allocate, Build, Term, View};
 use num_bigint::BigInt;
 use num_traits::FromPrimitive;
 
-use crate::Exception;
+use crate::exception::Exception;
 
 /// Most limbs (64 bits each) that an integer may have: OTP's limit on 64-bit machines.
 pub const MAX_LIMBS: u64 = (1 << 19) - 1;

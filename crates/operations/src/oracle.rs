@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use atoll_term::{Build, ScratchHeap, Term, View, atoms};
 
-use crate::Exception;
+use crate::exception::Exception;
 
 /// Calls made here, to be made on stock Erlang too.
 #[derive(Default)]

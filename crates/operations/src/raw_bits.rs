@@ -11,7 +11,7 @@ use atoll_term::{Kind, OffHeapBinary, Term};
 #[inline]
 pub(crate) fn set_small(object: Term, index: usize, value: usize) {
     assert!(object.boxed_kind() == Some(Kind::SubBits) && index < object.header().arity());
-    // SAFETY: the object has more than `index` words after its header, and one owner, who is running this.
+    // SAFETY: the object has more than `index` words after its header, and one owner, the process that runs this.
     unsafe { *object.word_pointer(index) = Term::small(value as i64).word() };
 }
 

@@ -4,12 +4,27 @@
 
 use atoll_term::{Header, Kind, OffHeapBinary, Term, Word};
 
-/// Words of a match context behind its header: saved start, position, end, underlying.
-pub(crate) const CONTEXT_ARITY: usize = 4;
-const HEADER: Word = Header::new(Kind::MatchContext, CONTEXT_ARITY).word();
-const POSITION: usize = 2;
-const END: usize = 3;
-const UNDERLYING: usize = 4;
+/// Words of a match context behind its header.
+pub(crate) const CONTEXT_ARITY: usize = context::ARITY;
+
+/// The words of a match context, for code that is made of instructions.
+pub mod context {
+    use atoll_term::{Header, Kind, Word};
+
+    /// Words behind its header: saved start, position, end, underlying.
+    pub const ARITY: usize = 4;
+    /// Its header.
+    pub const HEADER: Word = Header::new(Kind::MatchContext, ARITY).word();
+    /// Index of the position: bits from the start of the underlying data, a small integer.
+    pub const POSITION: usize = 2;
+    /// Index of the end, counted likewise.
+    pub const END: usize = 3;
+    /// Index of what is looked into: heap bits, or the handle of a binary outside of heaps.
+    pub const UNDERLYING: usize = 4;
+}
+
+use context::{END, HEADER, POSITION, UNDERLYING};
+
 /// Bits below the value of a small integer.
 const SMALL_SHIFT: usize = 4;
 
@@ -81,7 +96,7 @@ impl Context {
     /// Moves on; the caller has seen that so many bits remain.
     #[inline(always)]
     pub(crate) fn advance(&self, bits: usize) {
-        // SAFETY: as for `word`; a context has one owner, who is running this. The position is a small integer.
+        // SAFETY: as for `word`; a context has one owner, the process that runs this. The position is a small one.
         unsafe { *self.object.add(POSITION) += (bits << SMALL_SHIFT) as Word };
     }
 

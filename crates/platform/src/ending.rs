@@ -5,7 +5,7 @@ use std::sync::{Mutex, OnceLock};
 use std::thread::ThreadId;
 use std::time::Duration;
 
-use crate::Reservation;
+use crate::memory::Reservation;
 
 /// What is done at the end.
 #[derive(Clone, Copy)]
@@ -21,11 +21,12 @@ static HOOKS: OnceLock<Hooks> = OnceLock::new();
 
 /// Addresses that are given back when there are no others, so that the dump can be written.
 const SET_ASIDE_BYTES: usize = 128 << 20;
-/// The time for a dump when the machine cannot go on, in seconds. Who crashes may hold a lock that the dump wants.
+/// The time for a dump when the machine cannot go on, in seconds. The thread that crashes may hold a lock that the dump
+/// needs.
 const DUMP_SECONDS: u32 = 60;
 
 static SET_ASIDE: Mutex<Option<Reservation>> = Mutex::new(None);
-/// Who is about to end the machine because it cannot go on.
+/// The thread that is about to end the machine because the machine cannot go on.
 static CRASHING: Mutex<Option<ThreadId>> = Mutex::new(None);
 
 /// Sets the hooks; the first call counts.

@@ -7,10 +7,12 @@ pub mod ending;
 pub mod endpoints;
 pub mod environment;
 pub mod errors;
+pub mod executable;
 mod memory;
 pub mod network;
 pub mod sockets;
 pub mod sync;
+pub mod threads;
 
 pub use memory::{OutOfMemory, Reservation};
 

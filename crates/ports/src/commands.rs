@@ -5,23 +5,23 @@ use atoll_heap::Stored;
 use atoll_operations::iolist::iolist_bytes;
 use atoll_operations::list::elements;
 use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, Signal, System, signal};
+use atoll_term::atoms::known_atom;
 use atoll_term::{Build, Term, atoms};
 
 use crate::driver;
 use crate::framing::framed;
-use crate::names::name;
 use crate::port::Port;
 use crate::table::{find, find_or_name};
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    BuiltIn { module: "erts_internal", name: "port_command", arity: 3, function: port_command },
-    BuiltIn { module: "erts_internal", name: "port_control", arity: 3, function: port_control },
-    BuiltIn { module: "erts_internal", name: "port_call", arity: 3, function: port_call },
-    BuiltIn { module: "erts_internal", name: "port_close", arity: 1, function: port_close },
-    BuiltIn { module: "erts_internal", name: "port_connect", arity: 2, function: port_connect },
-    BuiltIn { module: "erlang", name: "port_set_data", arity: 2, function: port_set_data },
-    BuiltIn { module: "erlang", name: "port_get_data", arity: 1, function: port_get_data },
+    BuiltIn::new("erts_internal", "port_command", 3, port_command),
+    BuiltIn::new("erts_internal", "port_control", 3, port_control),
+    BuiltIn::new("erts_internal", "port_call", 3, port_call),
+    BuiltIn::new("erts_internal", "port_close", 1, port_close),
+    BuiltIn::new("erts_internal", "port_connect", 2, port_connect),
+    BuiltIn::new("erlang", "port_set_data", 2, port_set_data),
+    BuiltIn::new("erlang", "port_get_data", 1, port_get_data),
 ];
 
 /// What came of a command.
@@ -54,7 +54,7 @@ fn port_command(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let (mut force, mut suspend) = (false, true);
     for option in elements(arguments[2]).unwrap_or_else(|| vec![Term::NIL]) {
         match option {
-            _ if option == name("force") => force = true,
+            _ if option == known_atom("force") => force = true,
             atoms::NOSUSPEND => suspend = false,
             _ => return Ok(atoms::BADARG),
         }
@@ -77,7 +77,11 @@ fn port_command(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     });
     match done {
         Some(Command::Done) => Ok(if write(&port, me, data) { atoms::TRUE } else { atoms::BADARG }),
-        Some(Command::Busy) if suspend => Err(Interrupt::Wait(arguments.to_vec())),
+        Some(Command::Busy) if suspend => {
+            // The signal that ends this is acted on by this process alone, so it cannot come too early.
+            caller.own.rare().suspended += 1;
+            Err(Interrupt::Wait(arguments.to_vec()))
+        }
         Some(Command::Busy) => Ok(atoms::FALSE),
         Some(Command::Refused) | None => Ok(atoms::BADARG),
     }
@@ -123,7 +127,7 @@ fn port_connect(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 /// Makes a process the owner, if it lives.
 pub fn connect(port: &Port, pid: Term) -> bool {
-    if System::get().deliver(pid, signal::bare(Signal::Link { from: port.id })).map_err(signal::discard).is_err() {
+    if System::get().deliver(pid, signal::bare(Signal::Link { from: port.id })).is_err() {
         return false;
     }
     let connected = port.with(|port, state, _| {

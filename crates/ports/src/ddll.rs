@@ -1,27 +1,23 @@
 //! `erl_ddll`: loading drivers. There are none but those that are built in ([`library`]); any other cannot be opened.
 
+use atoll_operations::iolist::iolist_bytes;
 use atoll_operations::list::elements;
-use atoll_operations::{Exception, iolist::iolist_bytes};
-use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, ReferenceId};
+use atoll_process::{BuiltIn, Caller, Outcome, ReferenceId, badarg};
+use atoll_term::atoms::known_atom;
 use atoll_term::{Build, Term, atoms};
 
 use crate::library::{self, Awaited, Library, Then, Watcher};
-use crate::names::name;
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    BuiltIn { module: "erl_ddll", name: "try_load", arity: 3, function: try_load },
-    BuiltIn { module: "erl_ddll", name: "try_unload", arity: 2, function: try_unload },
-    BuiltIn { module: "erl_ddll", name: "loaded_drivers", arity: 0, function: loaded_drivers },
-    BuiltIn { module: "erl_ddll", name: "info", arity: 2, function: info },
-    BuiltIn { module: "erl_ddll", name: "monitor", arity: 2, function: monitor },
-    BuiltIn { module: "erl_ddll", name: "demonitor", arity: 1, function: demonitor },
-    BuiltIn { module: "erl_ddll", name: "format_error_int", arity: 1, function: format_error_int },
+    BuiltIn::new("erl_ddll", "try_load", 3, try_load),
+    BuiltIn::new("erl_ddll", "try_unload", 2, try_unload),
+    BuiltIn::new("erl_ddll", "loaded_drivers", 0, loaded_drivers),
+    BuiltIn::new("erl_ddll", "info", 2, info),
+    BuiltIn::new("erl_ddll", "monitor", 2, monitor),
+    BuiltIn::new("erl_ddll", "demonitor", 1, demonitor),
+    BuiltIn::new("erl_ddll", "format_error_int", 1, format_error_int),
 ];
-
-fn badarg() -> Interrupt {
-    Exception::badarg().into()
-}
 
 /// A driver's name or a folder: an atom or an I/O list.
 fn text(term: Term) -> Option<String> {
@@ -30,10 +26,6 @@ fn text(term: Term) -> Option<String> {
     }
     let bytes = iolist_bytes(term).ok().filter(|_| term.is_list())?;
     Some(String::from_utf8(bytes).unwrap_or_else(|error| error.as_bytes().iter().map(|byte| *byte as char).collect()))
-}
-
-fn word(term: Term) -> &'static str {
-    if term.is_atom() { atoms::atom_name(term) } else { "" }
 }
 
 /// When the caller wants to be told.
@@ -47,7 +39,7 @@ enum Tell {
 }
 
 fn read_tell(term: Term) -> Option<Tell> {
-    match word(term) {
+    match atoms::name_if_atom(term) {
         "pending_driver" => Some(Tell::Driver),
         "pending" => Some(Tell::Anything),
         _ => None,
@@ -60,11 +52,11 @@ fn load_options(list: Term) -> Option<(bool, Tell, Option<Tell>)> {
     let (mut kills_ports, mut tell, mut reload) = (false, Tell::Never, None);
     for option in elements(list)? {
         let &[key, value] = option.tuple_elements()? else { return None };
-        match word(key) {
+        match atoms::name_if_atom(key) {
             "driver_options" => {
                 let options = elements(value)?;
                 kills_ports = !options.is_empty();
-                options.into_iter().all(|option| word(option) == "kill_ports").then_some(())?;
+                options.into_iter().all(|option| atoms::name_if_atom(option) == "kill_ports").then_some(())?;
             }
             "monitor" => tell = read_tell(value)?,
             "reload" => reload = Some(read_tell(value)?),
@@ -79,7 +71,7 @@ fn error(caller: &mut Caller<'_>, reason: Term) -> Outcome {
 }
 
 fn done(caller: &mut Caller<'_>, status: &str) -> Outcome {
-    Ok(caller.heap().tuple(&[atoms::OK, name(status)]))
+    Ok(caller.heap().tuple(&[atoms::OK, known_atom(status)]))
 }
 
 /// Something is awaited: `{ok, Status}`, or with a monitor `{ok, Status, Reference}`.
@@ -87,7 +79,7 @@ fn pending(caller: &mut Caller<'_>, status: &str, reference: Option<ReferenceId>
     let Some(reference) = reference else { return done(caller, status) };
     let heap = caller.heap();
     let reference = reference.term(heap);
-    Ok(heap.tuple(&[atoms::OK, name(status), reference]))
+    Ok(heap.tuple(&[atoms::OK, known_atom(status), reference]))
 }
 
 fn is_static(driver: &str) -> bool {
@@ -114,10 +106,10 @@ fn try_load(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let (Some(folder), Some(driver)) = (folder, text(arguments[1])) else { return Err(badarg()) };
     let (kills_ports, tell, reload) = load_options(arguments[2]).ok_or_else(badarg)?;
     if is_static(&driver) {
-        return error(caller, name("linked_in_driver"));
+        return error(caller, known_atom("linked_in_driver"));
     }
     let Some(driver) = library::known(&driver) else {
-        let missing = if reload.is_some() { name("not_loaded") } else { open_error(caller) };
+        let missing = if reload.is_some() { known_atom("not_loaded") } else { open_error(caller) };
         return error(caller, missing);
     };
     let me = caller.process.pid;
@@ -143,12 +135,12 @@ fn try_load(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     told.iter().for_each(|watcher| library::tell(watcher, true, driver, "unload_cancelled"));
     match answer {
         Ok(status) => done(caller, status),
-        Err(reason) => error(caller, name(reason)),
+        Err(reason) => error(caller, known_atom(reason)),
     }
 }
 
 fn open_error(caller: &mut Caller<'_>) -> Term {
-    caller.heap().tuple(&[name("open_error"), Term::small(library::NOT_OPENED)])
+    caller.heap().tuple(&[known_atom("open_error"), Term::small(library::NOT_OPENED)])
 }
 
 /// Loads a driver again, when all its ports are closed.
@@ -170,7 +162,7 @@ fn load_again(caller: &mut Caller<'_>, driver: &'static str, tell: Tell, reload:
         None
     });
     if let Some(reason) = refused {
-        return error(caller, name(reason));
+        return error(caller, known_atom(reason));
     }
     library::begin(driver, Then::Reload, false);
     pending(caller, "pending_driver", watcher.map(|watcher| watcher.reference))
@@ -182,13 +174,15 @@ fn try_unload(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let (mut tell, mut kill_ports) = (Tell::Never, false);
     for option in elements(arguments[1]).ok_or_else(badarg)? {
         match option.tuple_elements() {
-            Some(&[key, value]) if word(key) == "monitor" => tell = read_tell(value).ok_or_else(badarg)?,
-            None if word(option) == "kill_ports" => kill_ports = true,
+            Some(&[key, value]) if atoms::name_if_atom(key) == "monitor" => {
+                tell = read_tell(value).ok_or_else(badarg)?
+            }
+            None if atoms::name_if_atom(option) == "kill_ports" => kill_ports = true,
             _ => return Err(badarg()),
         }
     }
     if is_static(&driver) {
-        return error(caller, name("linked_in_driver"));
+        return error(caller, known_atom("linked_in_driver"));
     }
     let me = caller.process.pid;
     let watcher = watcher(caller, Awaited::Unloaded);
@@ -208,7 +202,7 @@ fn try_unload(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         Ok((library.name, unused))
     });
     match unused {
-        Err(reason) => error(caller, name(reason)),
+        Err(reason) => error(caller, known_atom(reason)),
         Ok((_, false)) => pending(caller, "pending_process", (tell == Tell::Anything).then_some(watcher.reference)),
         Ok((driver, true)) => {
             library::begin(driver, Then::Unload, kill_ports);
@@ -254,14 +248,14 @@ fn info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         }
         _ => Some(Vec::new()),
     };
-    let pids: Option<Vec<(Term, usize)>> = match (word(arguments[1]), &found) {
+    let pids: Option<Vec<(Term, usize)>> = match (atoms::name_if_atom(arguments[1]), &found) {
         ("linked_in_driver", _) => return Ok(Term::boolean(found.is_none())),
         ("permanent", _) => return Ok(atoms::FALSE),
         ("processes" | "driver_options" | "port_count" | "awaiting_load" | "awaiting_unload", None) => {
-            return Ok(name("linked_in_driver"));
+            return Ok(known_atom("linked_in_driver"));
         }
         ("driver_options", Some(library)) => {
-            let options = library.kills_ports.then(|| name("kill_ports"));
+            let options = library.kills_ports.then(|| known_atom("kill_ports"));
             return Ok(caller.heap().list(options));
         }
         ("port_count", Some(library)) => return Ok(Term::small(library::ports(library.name).len() as i64)),
@@ -276,8 +270,10 @@ fn info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 /// `monitor(driver, {Name, loaded | unloaded | unloaded_only})`
 fn monitor(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let &[key, item] = arguments else { return Err(badarg()) };
-    let Some(&[driver, when]) = item.tuple_elements().filter(|_| word(key) == "driver") else { return Err(badarg()) };
-    let awaited = match word(when) {
+    let Some(&[driver, when]) = item.tuple_elements().filter(|_| atoms::name_if_atom(key) == "driver") else {
+        return Err(badarg());
+    };
+    let awaited = match atoms::name_if_atom(when) {
         "loaded" => Awaited::Loaded,
         "unloaded" => Awaited::Unloaded,
         "unloaded_only" => Awaited::UnloadedOnly,
@@ -316,8 +312,10 @@ fn demonitor(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 /// `format_error_int(Error)`
 fn format_error_int(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let text = match arguments[0].tuple_elements() {
-        Some(&[key, number]) if word(key) == "open_error" => library::load_error(number.as_small().ok_or_else(badarg)?),
-        _ => match word(arguments[0]) {
+        Some(&[key, number]) if atoms::name_if_atom(key) == "open_error" => {
+            library::load_error(number.as_small().ok_or_else(badarg)?)
+        }
+        _ => match atoms::name_if_atom(arguments[0]) {
             "inconsistent" => "Driver name and/or driver options are inconsistent with currently loaded driver",
             "linked_in_driver" => "Driver is statically linked and cannot be loaded/unloaded",
             "permanent" => "DDLL driver is permanent an cannot be unloaded/loaded",

@@ -1,16 +1,20 @@
-//! What tracing and profiling tell a port while the thread works for a port, perhaps for the same: it is written when
-//! that work is done and its lock given back.
+//! What a thread does when its work for ports is done and their locks are free again: it writes the trace and profile
+//! messages to a port that it made meanwhile, perhaps to the same port, and lets connections to other nodes act on what
+//! has come.
 
 use std::cell::{Cell, RefCell};
+use std::sync::Arc;
 
 use atoll_term::Term;
 
+use crate::channel::Channel;
 use crate::{commands, table};
 
 thread_local! {
     /// Ports that this thread works for, one inside of the other.
     static DEPTH: Cell<usize> = const { Cell::new(0) };
     static WAITING: RefCell<Vec<(Term, Vec<u8>)>> = const { RefCell::new(Vec::new()) };
+    static CHANNELS: RefCell<Vec<Arc<dyn Channel>>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Lasts as long as the thread works for a port.
@@ -29,14 +33,25 @@ impl Drop for Work {
         if DEPTH.get() > 0 {
             return;
         }
-        // Writing may leave something to be written, but nothing that this thread does for a tracer is told to it
-        // without end.
+        // Writing may defer further messages, but not without end: work for a tracer makes no messages to that tracer.
         for (port, bytes) in WAITING.take() {
             if let Some(port) = table::find(port) {
                 commands::write(&port, port.connected(), bytes);
             }
         }
+        for channel in CHANNELS.take() {
+            channel.work();
+        }
     }
+}
+
+/// The channel's [`Channel::work`] is done when this thread works for no port any more.
+pub fn work_of(channel: Arc<dyn Channel>) {
+    CHANNELS.with_borrow_mut(|channels| {
+        if !channels.iter().any(|waiting| Arc::ptr_eq(waiting, &channel)) {
+            channels.push(channel);
+        }
+    });
 }
 
 /// The bytes, if they can be written now; otherwise that is done later.

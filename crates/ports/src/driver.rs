@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 
 use atoll_term::Term;
+use atoll_term::atoms::known_atom;
 use rustix::io::Errno;
 
 use crate::open::Settings;
@@ -16,6 +17,8 @@ pub enum Event {
     Input,
     /// Something can be written.
     Output,
+    /// It is broken, or its other end is closed. Ports do not wait for this alone.
+    Error,
 }
 
 /// Why a driver cannot do what it is asked.
@@ -74,6 +77,20 @@ pub trait Driver: Send {
     /// Whether [`Driver::control`]'s answers are binaries rather than lists.
     fn answers_in_binaries(&self) -> bool {
         false
+    }
+
+    /// Whether it can carry the connection to another node: see [`crate::channel`].
+    fn carries(&self) -> bool {
+        false
+    }
+
+    /// Writes packets of the connection that it carries.
+    ///
+    /// # Errors
+    /// The port ends with the error as its reason.
+    fn carry(&mut self, port: &Port, state: &mut State, packets: Vec<u8>) -> Result<(), Errno> {
+        let _ = (port, state, packets);
+        Err(Errno::NOTSUP)
     }
 
     /// Bytes that are not written yet.
@@ -185,7 +202,7 @@ pub fn open(name: &PortName, settings: &Settings) -> Result<Opened, Failure> {
 pub fn reason(failure: Failure) -> Term {
     match failure {
         Failure::BadArgument => atoll_term::atoms::BADARG,
-        Failure::System(error) => crate::names::error_name(error),
-        Failure::TooMany => crate::names::name("system_limit"),
+        Failure::System(error) => crate::errors::error_name(error),
+        Failure::TooMany => known_atom("system_limit"),
     }
 }

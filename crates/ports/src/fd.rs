@@ -97,6 +97,7 @@ impl Driver for Descriptors {
                 }
                 Ok(())
             }
+            Event::Error => Ok(()),
         }
     }
 

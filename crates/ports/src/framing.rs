@@ -1,8 +1,8 @@
 //! How a stream of bytes is cut into messages: as it comes, by a length in front, or by lines.
 
+use atoll_term::atoms::known_atom;
 use atoll_term::{Build, Term};
 
-use crate::names::name;
 use crate::port::{Port, State};
 
 /// The option `stream`, `{packet, N}` or `{line, N}`.
@@ -74,8 +74,8 @@ fn tell_line(port: &Port, state: &mut State, end: &str, line: &[u8]) {
     state.input += line.len() as u64;
     port.tell_owner(state, |heap| {
         let data = port.bytes_term(heap, line);
-        let line = heap.tuple(&[name(end), data]);
-        heap.tuple(&[name("data"), line])
+        let line = heap.tuple(&[known_atom(end), data]);
+        heap.tuple(&[known_atom("data"), line])
     });
 }
 
@@ -93,9 +93,9 @@ pub fn framed(framing: Framing, data: Vec<u8>) -> Option<Vec<u8>> {
 /// The framing that a term of the settings says.
 pub fn from_option(kind: Term, size: Term) -> Option<Framing> {
     let size = size.as_small()?;
-    if kind == name("packet") && matches!(size, 1 | 2 | 4) {
+    if kind == known_atom("packet") && matches!(size, 1 | 2 | 4) {
         Some(Framing::Packet(size as usize))
-    } else if kind == name("line") && size >= 0 {
+    } else if kind == known_atom("line") && size >= 0 {
         Some(Framing::Line(size as usize))
     } else {
         None

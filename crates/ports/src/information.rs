@@ -2,18 +2,18 @@
 
 use atoll_operations::Exception;
 use atoll_process::{BuiltIn, Caller, Outcome, System};
+use atoll_term::atoms::known_atom;
 use atoll_term::{Build, Term, atoms};
 
 use crate::driver::Driver;
-use crate::names::name;
 use crate::port::{Port, State};
 use crate::table::{all, find_or_name};
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    BuiltIn { module: "erlang", name: "ports", arity: 0, function: ports },
-    BuiltIn { module: "erts_internal", name: "port_info", arity: 1, function: port_info },
-    BuiltIn { module: "erts_internal", name: "port_info", arity: 2, function: port_info_item },
+    BuiltIn::new("erlang", "ports", 0, ports),
+    BuiltIn::new("erts_internal", "port_info", 1, port_info),
+    BuiltIn::new("erts_internal", "port_info", 2, port_info_item),
 ];
 
 /// What `port_info/1` shows.
@@ -47,7 +47,7 @@ fn item(
         "monitored_by" => list(heap, state.monitors.iter().map(|monitor| monitor.watcher).collect()),
         "queue_size" => heap.unsigned(driver.pending() as u64),
         "memory" => Term::small(size_of::<Port>() as i64),
-        "locking" => name("port_level"),
+        "locking" => known_atom("port_level"),
         "parallelism" => atoms::FALSE,
         _ => return Err(()),
     }))
@@ -63,7 +63,7 @@ fn port_info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         let mut pairs = Vec::new();
         for key in ["registered_name"].into_iter().chain(USUAL) {
             if let Ok(Some(value)) = item(heap, (port, state, driver), key) {
-                pairs.push(heap.tuple(&[name(key), value]));
+                pairs.push(heap.tuple(&[known_atom(key), value]));
             }
         }
         heap.list(pairs)

@@ -6,18 +6,20 @@
 //! sends to processes goes through their inboxes like everything else.
 #![forbid(unsafe_code)]
 
+pub mod channel;
 mod commands;
 mod ddll;
 mod deferred;
 mod driver;
+mod errors;
 mod fd;
 mod framing;
 mod inet;
 mod information;
 mod library;
-mod names;
 mod open;
 mod output;
+mod part;
 pub mod poller;
 mod port;
 mod program;
@@ -31,8 +33,8 @@ mod trace_ip;
 use atoll_process::{BuiltIn, System};
 
 pub use driver::{Driver, Event, Failure, Opened, PortName};
-pub use inet::set_release;
 pub use open::Settings;
+pub use part::{Part, enter};
 pub use port::{Port, State};
 pub use table::{each, flush_all};
 

@@ -2,13 +2,14 @@
 //! has are built in, and count as loaded from when a process asks for them until all such processes have given them
 //! back.
 
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 
 use atoll_process::{ReferenceId, System};
-use atoll_term::{Build, ScratchHeap, Term};
+use atoll_term::atoms::known_atom;
+use atoll_term::{Build, Term};
 use parking_lot::Mutex;
 
-use crate::names::name;
+use crate::part::part;
 use crate::table;
 use crate::{trace_file, trace_ip};
 
@@ -60,18 +61,24 @@ pub struct Library {
     pub folder: String,
     /// Whether its ports are closed when it is given back.
     pub kills_ports: bool,
-    /// Who has asked for it, and how often.
+    /// The processes that have asked for it, and how often.
     pub users: Vec<(Term, usize)>,
-    /// Who watches it.
+    /// The processes that monitor it.
     pub watchers: Vec<Watcher>,
     /// What happens when its last port is closed.
     pub then: Then,
 }
 
-static LIBRARIES: LazyLock<Mutex<Vec<Library>>> = LazyLock::new(|| {
-    System::get().on_exit(|pid, _| process_ended(pid));
-    Mutex::default()
-});
+/// The drivers that a machine has loaded.
+#[derive(Default)]
+pub(crate) struct Libraries(OnceLock<Mutex<Vec<Library>>>);
+
+fn libraries() -> &'static Mutex<Vec<Library>> {
+    part().libraries.0.get_or_init(|| {
+        System::get().on_exit(|pid, _| process_ended(pid));
+        Mutex::default()
+    })
+}
 
 /// The name of a driver that could be loaded.
 pub fn known(name: &str) -> Option<&'static str> {
@@ -85,7 +92,7 @@ pub fn is_usable(name: &str) -> bool {
 
 /// Looks at all that are loaded, in the order of loading. Nothing of ports is to be called meanwhile.
 pub fn with<R>(work: impl FnOnce(&mut Vec<Library>) -> R) -> R {
-    work(&mut LIBRARIES.lock())
+    work(&mut libraries().lock())
 }
 
 /// Terms of the open ports of a driver.
@@ -95,11 +102,11 @@ pub fn ports(name: &str) -> Vec<Term> {
 
 /// Tells who watches a driver: `{'UP' | 'DOWN', Reference, driver, Name, Status}`.
 pub fn tell(watcher: &Watcher, is_up: bool, driver: &str, status: &str) {
-    let mut scratch = ScratchHeap::new();
-    let reference = watcher.reference.term(&mut scratch);
-    let head = name(if is_up { "UP" } else { "DOWN" });
-    let message = scratch.tuple(&[head, reference, name("driver"), name(driver), name(status)]);
-    crate::port::send(watcher.pid, message);
+    let head = known_atom(if is_up { "UP" } else { "DOWN" });
+    crate::port::send(watcher.pid, |heap| {
+        let reference = watcher.reference.term(heap);
+        heap.tuple(&[head, reference, known_atom("driver"), known_atom(driver), known_atom(status)])
+    });
 }
 
 /// Begins to give a driver back, or to load it again: its ports are closed if that is wished; it is done with the last
@@ -112,7 +119,7 @@ pub fn begin(driver: &'static str, then: Then, kill_ports: bool) {
     });
     if kills {
         for port in ports(driver).into_iter().filter_map(table::find) {
-            port.end_now(name("driver_unloaded"));
+            port.end_now(known_atom("driver_unloaded"));
         }
     }
     port_ended(driver);

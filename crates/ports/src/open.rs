@@ -5,17 +5,16 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use atoll_operations::list::elements;
 use atoll_process::{BuiltIn, Caller, Outcome};
+use atoll_term::atoms::known_atom;
 use atoll_term::{Term, atoms};
 
 use crate::driver::{self, Failure, PortName};
 use crate::framing::{self, Framing};
-use crate::names::name;
 use crate::port::Port;
 use crate::table;
 
 /// What this file provides.
-pub const BUILT_INS: &[BuiltIn] =
-    &[BuiltIn { module: "erts_internal", name: "open_port", arity: 2, function: open_port }];
+pub const BUILT_INS: &[BuiltIn] = &[BuiltIn::new("erts_internal", "open_port", 2, open_port)];
 
 /// Longest line where the settings do not say.
 const LINE: usize = 512;
@@ -115,10 +114,10 @@ fn read_name(term: Term) -> Option<PortName> {
     }
     let descriptor = |term: Term| i32::try_from(term.as_small()?).ok().filter(|number| *number >= 0);
     match *term.tuple_elements()? {
-        [kind, command] if kind == name("spawn") => os_text(command).map(PortName::Spawn),
-        [kind, command] if kind == name("spawn_driver") => os_text(command).map(PortName::SpawnDriver),
-        [kind, command] if kind == name("spawn_executable") => os_text(command).map(PortName::SpawnExecutable),
-        [kind, input, output] if kind == name("fd") => {
+        [kind, command] if kind == known_atom("spawn") => os_text(command).map(PortName::Spawn),
+        [kind, command] if kind == known_atom("spawn_driver") => os_text(command).map(PortName::SpawnDriver),
+        [kind, command] if kind == known_atom("spawn_executable") => os_text(command).map(PortName::SpawnExecutable),
+        [kind, input, output] if kind == known_atom("fd") => {
             Some(PortName::Descriptors(descriptor(input)?, descriptor(output)?))
         }
         _ => None,

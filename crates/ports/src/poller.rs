@@ -6,9 +6,10 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::thread::Builder;
 use std::time::{Duration, Instant};
 
-use atoll_platform::descriptor;
+use atoll_platform::{descriptor, threads};
 use atoll_term::Term;
 use parking_lot::Mutex;
 use rustix::event::epoll::{self, EventData, EventFlags};
@@ -16,15 +17,17 @@ use rustix::event::{EventfdFlags, Timespec};
 use rustix::io::Errno;
 
 use crate::driver::Event;
+use crate::part::part;
 use crate::table;
 
-/// Who is told that a descriptor is ready.
+/// Something other than a port that waits for a descriptor.
 pub trait Waiter: Send + Sync {
-    /// It is, and is so as long as the wish stands: what is done about it must not block.
+    /// The descriptor is ready. The thread that polls calls this again and again while the descriptor is ready and the
+    /// wish stands; the function must not block.
     fn ready(self: Arc<Self>, event: Event);
 }
 
-/// Who waits.
+/// What waits for a descriptor.
 #[derive(Clone)]
 pub enum Target {
     /// A port, by its term.
@@ -71,6 +74,8 @@ impl Watched {
         self.wishes.iter().fold(EventFlags::empty(), |flags, wish| match wish.event {
             Event::Input => flags | EventFlags::IN,
             Event::Output => flags | EventFlags::OUT,
+            // The system reports it in any case.
+            Event::Error => flags | EventFlags::ERR,
         })
     }
 }
@@ -100,9 +105,8 @@ struct Poller {
 const EVENTS: usize = 128;
 
 fn poller() -> Option<&'static Poller> {
-    static POLLER: OnceLock<Option<Poller>> = OnceLock::new();
-    static THREAD: OnceLock<bool> = OnceLock::new();
-    let made = POLLER.get_or_init(|| {
+    let polling = &part().polling;
+    let made = polling.poller.get_or_init(|| {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).ok()?;
         let bell = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).ok()?;
         epoll::add(&epoll, &bell, EventData::new_u64(bell.as_raw_fd() as u64), EventFlags::IN).ok()?;
@@ -116,28 +120,35 @@ fn poller() -> Option<&'static Poller> {
         })
     });
     let poller = made.as_ref()?;
-    if SCHEDULED.load(Ordering::Relaxed) {
-        NEEDED.store(true, Ordering::Relaxed);
+    if polling.scheduled.load(Ordering::Relaxed) {
+        polling.needed.store(true, Ordering::Relaxed);
         return Some(poller);
     }
     let start =
-        || std::thread::Builder::new().name("poller".to_owned()).stack_size(1 << 20).spawn(|| poller.work()).is_ok();
-    THREAD.get_or_init(start).then_some(poller)
+        || threads::start(Builder::new().name("poller".to_owned()).stack_size(1 << 20), || poller.work()).is_ok();
+    polling.thread.get_or_init(start).then_some(poller)
 }
 
-/// Schedulers poll; no thread is started for it.
-static SCHEDULED: AtomicBool = AtomicBool::new(false);
-/// A port or waiter has asked for a descriptor.
-static NEEDED: AtomicBool = AtomicBool::new(false);
+/// How a machine polls.
+#[derive(Default)]
+pub(crate) struct Polling {
+    poller: OnceLock<Option<Poller>>,
+    /// Whether the thread was started that polls, where schedulers do not.
+    thread: OnceLock<bool>,
+    /// Schedulers poll; no thread is started for it.
+    scheduled: AtomicBool,
+    /// A port or waiter has asked for a descriptor.
+    needed: AtomicBool,
+}
 
 /// From now on schedulers poll: they call [`wait`] and [`tell`] in turns.
 pub fn poll_by_schedulers() {
-    SCHEDULED.store(true, Ordering::Relaxed);
+    part().polling.scheduled.store(true, Ordering::Relaxed);
 }
 
 /// Whether there can be anything to poll for.
 pub fn is_needed() -> bool {
-    NEEDED.load(Ordering::Relaxed)
+    part().polling.needed.load(Ordering::Relaxed)
 }
 
 /// Waits until a descriptor is ready, a timer is due, [`interrupt`] was called, or so much time has passed; whether
@@ -271,6 +282,7 @@ impl Poller {
             self.tell(number, |event| match event {
                 Event::Input => broken || flags.contains(EventFlags::IN),
                 Event::Output => broken || flags.contains(EventFlags::OUT),
+                Event::Error => flags.contains(EventFlags::ERR),
             });
         }
         drop(found);
@@ -279,7 +291,7 @@ impl Poller {
             let ready: Vec<RawFd> =
                 state.watched.iter().filter(|(_, watched)| watched.always).map(|(number, _)| *number).collect();
             drop(state);
-            ready.into_iter().for_each(|number| self.tell(number, |_| true));
+            ready.into_iter().for_each(|number| self.tell(number, |event| event != Event::Error));
         } else {
             drop(state);
         }
@@ -395,6 +407,7 @@ mod tests {
 
     #[test]
     fn a_wish_is_told_until_it_is_taken_back() {
+        crate::enter(Box::leak(Box::default()));
         let (read, write) = rustix::pipe::pipe().expect("a pipe");
         let count = Arc::new(Count::default());
         let target = Target::Other(count.clone());
@@ -412,6 +425,7 @@ mod tests {
 
     #[test]
     fn ordinary_files_are_always_ready() {
+        crate::enter(Box::leak(Box::default()));
         let file = std::fs::File::open("Cargo.toml").expect("the manifest");
         let count = Arc::new(Count::default());
         let target = Target::Other(count.clone());

@@ -4,18 +4,20 @@ use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use atoll_heap::{Stored, architecture};
+use atoll_heap::{Message, Stored};
 use atoll_process::microstates::{self, charged};
 use atoll_process::sequence::{self, Mark};
 use atoll_process::{ReferenceId, Signal, System, profile, signal};
+use atoll_term::atoms::known_atom;
 use atoll_term::{AtomicImmediate, Build, Immediate, ScratchHeap, Term, atoms};
 use parking_lot::Mutex;
 use rustix::io::Errno;
 
+use crate::channel::Channel;
 use crate::deferred;
 use crate::driver::{Driver, Event};
+use crate::errors::error_name;
 use crate::library;
-use crate::names::{error_name, name};
 use crate::open::Settings;
 use crate::poller::{self, Target};
 use crate::table;
@@ -53,6 +55,8 @@ pub struct State {
     pub caller: Term,
     /// Closing was asked for; what is not written yet is written first.
     pub closing: bool,
+    /// The connection to another node that it carries.
+    pub channel: Option<Arc<dyn Channel>>,
 }
 
 /// A port.
@@ -85,6 +89,7 @@ impl Port {
             suspended: Vec::new(),
             caller: connected,
             closing: false,
+            channel: None,
         };
         Port {
             id,
@@ -116,12 +121,20 @@ impl Port {
         }
         let _working = Working::begin(self.id);
         let (state, driver) = &mut *inside;
+        let channel = state.channel.clone();
+        let was_pending = channel.is_some() && driver.pending() > 0;
         let result = charged(microstates::State::Port, || work(self, state, &mut **driver));
         if driver.is_free_again() {
             wake(&mut state.suspended);
         }
         if state.closing && driver.pending() == 0 {
             self.end(state, &mut **driver, atoms::NORMAL);
+        }
+        if let Some(channel) = channel.or_else(|| state.channel.clone()) {
+            if was_pending && driver.pending() == 0 {
+                channel.drained();
+            }
+            deferred::work_of(channel);
         }
         Some(result)
     }
@@ -177,29 +190,31 @@ impl Port {
         poller::forget(self.id);
         driver.stop(self);
         table::remove(self.id);
+        if let Some(channel) = state.channel.take() {
+            channel.ended(reason);
+        }
         wake(&mut state.suspended);
-        let mut scratch = ScratchHeap::new();
         for linked in std::mem::take(&mut state.links) {
-            let message = scratch.tuple(&[atoms::EXIT_UPPER, self.id, reason]);
-            let fragment = architecture().send(None, message);
-            deliver(linked, signal::attach(fragment, Signal::LinkExit { from: self.id, mark: Mark::Plain }));
+            let message = Message::compose(|heap| heap.tuple(&[atoms::EXIT_UPPER, self.id, reason]));
+            deliver(linked, signal::attach(message, Signal::LinkExit { from: self.id, mark: Mark::Plain }));
         }
         for monitor in std::mem::take(&mut state.monitors) {
-            let reference = monitor.reference.term(&mut scratch);
-            let object = atoll_process::system::monitored_object(&mut scratch, self.id, monitor.name);
-            let message = scratch.tuple(&[monitor.tag, reference, atoms::PORT, object, reason]);
-            let fragment = architecture().send(None, message);
-            deliver(monitor.watcher, signal::attach(fragment, Signal::Down { reference: monitor.reference }));
+            let message = Message::compose(|heap| {
+                let reference = monitor.reference.term(heap);
+                let object = atoll_process::system::monitored_object(heap, self.id, monitor.name);
+                heap.tuple(&[monitor.tag, reference, atoms::PORT, object, reason])
+            });
+            deliver(monitor.watcher, signal::attach(message, Signal::Down { reference: monitor.reference }));
         }
         self.library.into_iter().for_each(library::port_ended);
     }
 
     /// Sends the owner `{Port, What}`.
-    pub fn tell_owner(&self, state: &State, what: impl FnOnce(&mut ScratchHeap) -> Term) {
-        let mut scratch = ScratchHeap::new();
-        let what = what(&mut scratch);
-        let message = scratch.tuple(&[self.id, what]);
-        deliver(state.connected, sequence::neutral(architecture().send(None, message)));
+    pub fn tell_owner(&self, state: &State, what: impl Fn(&mut ScratchHeap) -> Term) {
+        send(state.connected, |heap| {
+            let what = what(heap);
+            heap.tuple(&[self.id, what])
+        });
     }
 
     /// Sends the owner received bytes, framed as the settings say.
@@ -207,7 +222,7 @@ impl Port {
         state.input += bytes.len() as u64;
         self.tell_owner(state, |heap| {
             let data = self.bytes_term(heap, bytes);
-            heap.tuple(&[name("data"), data])
+            heap.tuple(&[known_atom("data"), data])
         });
     }
 
@@ -217,7 +232,7 @@ impl Port {
         self.tell_owner(state, |heap| {
             let tail = tail.map_or(Term::NIL, |bytes| self.bytes_term(heap, bytes));
             let data = heap.list_with_tail(head.iter().map(|byte| Term::small(i64::from(*byte))), tail);
-            heap.tuple(&[name("data"), data])
+            heap.tuple(&[known_atom("data"), data])
         });
     }
 
@@ -233,7 +248,7 @@ impl Port {
     /// The other side has nothing more to say.
     pub fn reached_end(&self, state: &mut State, driver: &mut dyn Driver) {
         if self.settings.eof {
-            self.tell_owner(state, |_| name("eof"));
+            self.tell_owner(state, |_| known_atom("eof"));
         } else {
             self.end(state, driver, atoms::NORMAL);
         }
@@ -274,9 +289,7 @@ impl Port {
     }
 
     /// Sends a process a message.
-    pub fn tell(&self, pid: Term, message: impl FnOnce(&mut ScratchHeap) -> Term) {
-        let mut scratch = ScratchHeap::new();
-        let message = message(&mut scratch);
+    pub fn tell(&self, pid: Term, message: impl Fn(&mut ScratchHeap) -> Term) {
         send(pid, message);
     }
 
@@ -305,25 +318,18 @@ impl Drop for Working {
     }
 }
 
-/// Sends a process a message that lies on no process's heap.
-pub fn send(pid: Term, message: Term) {
-    deliver(pid, sequence::neutral(architecture().send(None, message)));
+/// Sends a process a message that is made outside of the heaps.
+pub fn send(pid: Term, message: impl Fn(&mut ScratchHeap) -> Term) {
+    deliver(pid, sequence::neutral(Message::compose(message)));
 }
 
-fn deliver(pid: Term, fragment: std::ptr::NonNull<atoll_heap::Fragment>) {
-    if let Err(fragment) = System::get().deliver(pid, fragment) {
-        signal::discard(fragment);
-    }
+fn deliver(pid: Term, message: Message) {
+    drop(System::get().deliver(pid, message));
 }
 
 /// Lets processes look again whether the port is busy.
 fn wake(suspended: &mut Vec<Term>) {
-    let system = System::get();
     for pid in suspended.drain(..) {
-        system.table.with(pid, |process| {
-            if let Some(queued) = process.wake() {
-                system.make_runnable(queued);
-            }
-        });
+        deliver(pid, signal::bare(Signal::Resume));
     }
 }

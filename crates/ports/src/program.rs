@@ -9,6 +9,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 
 use atoll_platform::environment;
+use atoll_term::atoms::known_atom;
 use atoll_term::{Build, Term};
 use command_fds::{CommandFdExt, FdMapping};
 use parking_lot::Mutex;
@@ -19,7 +20,6 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::driver::{Driver, Event, Failure, Opened};
 use crate::framing::Frames;
-use crate::names::name;
 use crate::open::Settings;
 use crate::output::Queue;
 use crate::poller::{self, Target, Waiter};
@@ -265,7 +265,7 @@ impl Program {
         if port.settings.exit_status
             && let Some(status) = self.status.take()
         {
-            port.tell_owner(state, |heap| heap.tuple(&[name("exit_status"), Term::small(status.into())]));
+            port.tell_owner(state, |heap| heap.tuple(&[known_atom("exit_status"), Term::small(status.into())]));
         }
         self.frames.finish(port, state);
         port.reached_end(state, self);

@@ -5,7 +5,7 @@ use atoll_platform::allocator::may_fail;
 use rustix::io::Errno;
 
 use crate::driver::{Driver, Event, Failure, Opened};
-use crate::names::error_name;
+use crate::errors::error_name;
 use crate::open::Settings;
 use crate::port::{Port, State};
 
@@ -71,7 +71,7 @@ impl Driver for RamFile {
 
     fn output(&mut self, port: &Port, state: &mut State, data: Vec<u8>) -> Result<(), Errno> {
         match self.command(&data) {
-            // As OTP: nobody is told of what is no command.
+            // As in OTP, what is no command gets no answer.
             None => {}
             Some(Ok(Answer::Done)) => port.tell_headed(state, &[response::OK], None),
             Some(Ok(Answer::Number(number))) => {

@@ -1,14 +1,12 @@
 //! What processes send to ports: commands as messages, links, monitors, exits.
 
-use std::ptr::NonNull;
-
 use atoll_etf::EncodeOptions;
-use atoll_heap::{Fragment, architecture};
+use atoll_heap::{Message, architecture};
 use atoll_operations::iolist::iolist_bytes;
 use atoll_process::{Own, Ports, Signal, System, sequence, signal};
+use atoll_term::atoms::known_atom;
 use atoll_term::{Build, Term, atoms, this_node};
 
-use crate::names::name;
 use crate::port::{Monitor, Port};
 use crate::table::{self, find};
 use crate::{commands, deferred};
@@ -25,17 +23,13 @@ impl Ports for AllPorts {
         table::count()
     }
 
-    fn signal(&self, port: Term, fragment: NonNull<Fragment>) -> Result<(), NonNull<Fragment>> {
-        let Some(port) = find(port) else { return Err(fragment) };
-        let mut fragment = fragment;
-        let Some(body) = signal::take_body(&mut fragment) else {
-            signal::discard(fragment);
-            return Ok(());
-        };
-        let known = port.with(|_, state, _| match *body {
+    fn signal(&self, port: Term, message: Message) -> Result<(), Message> {
+        let Some(port) = find(port) else { return Err(message) };
+        let Some(body) = signal::detach(&message) else { return Ok(()) };
+        let known = port.with(|_, state, _| match body {
             Signal::Link { from } | Signal::Unlink { from } => {
                 state.links.retain(|pid| *pid != from);
-                if matches!(*body, Signal::Link { .. }) {
+                if matches!(body, Signal::Link { .. }) {
                     state.links.push(from);
                 }
             }
@@ -46,9 +40,9 @@ impl Ports for AllPorts {
             _ => {}
         });
         if known.is_none() {
-            return Err(signal::attach(fragment, *body));
+            return Err(signal::attach(message, body));
         }
-        match *body {
+        match body {
             Signal::LinkExit { from, .. } => {
                 let was_linked = port.with(|_, state, _| {
                     let before = state.links.len();
@@ -56,13 +50,12 @@ impl Ports for AllPorts {
                     state.links.len() < before || state.connected == from
                 });
                 if was_linked == Some(true) {
-                    exit(&port, from, signal::exit_reason(&fragment));
+                    exit(&port, from, signal::exit_reason(&message));
                 }
             }
-            Signal::Exit { from } => exit(&port, from, signal::exit_reason(&fragment)),
+            Signal::Exit { from } => exit(&port, from, signal::exit_reason(&message)),
             _ => {}
         }
-        signal::discard(fragment);
         Ok(())
     }
 
@@ -80,8 +73,8 @@ impl Ports for AllPorts {
         let Some(port) = find(port) else { return };
         if command(&port, own, message).is_none() {
             let heap = &mut own.mutator;
-            let exit = heap.tuple(&[atoms::EXIT_UPPER, port.id, name("badsig")]);
-            let fragment = architecture().send(Some(heap), exit);
+            let exit = heap.tuple(&[atoms::EXIT_UPPER, port.id, known_atom("badsig")]);
+            let fragment = architecture().send(heap, exit);
             let signal = signal::attach(fragment, Signal::Exit { from: port.id });
             System::get().deliver_or_answer(sender, signal);
         }
@@ -104,22 +97,22 @@ fn command(port: &Port, own: &mut Own, message: Term) -> Option<()> {
     if owner != port.connected() {
         return None;
     }
-    if command == name("close") {
-        let closed = own.mutator.tuple(&[port.id, name("closed")]);
+    if command == known_atom("close") {
+        let closed = own.mutator.tuple(&[port.id, known_atom("closed")]);
         port.close();
         answer(own, owner, closed);
         return Some(());
     }
     let &[what, argument] = command.tuple_elements()? else { return None };
-    if what == name("command") {
+    if what == known_atom("command") {
         let data = iolist_bytes(argument).ok()?;
         commands::write(port, owner, data);
         Some(())
-    } else if what == name("connect") && argument.is_local_pid() {
+    } else if what == known_atom("connect") && argument.is_local_pid() {
         if !commands::connect(port, argument) {
             return None;
         }
-        let connected = own.mutator.tuple(&[port.id, name("connected")]);
+        let connected = own.mutator.tuple(&[port.id, known_atom("connected")]);
         answer(own, owner, connected);
         Some(())
     } else {
@@ -128,6 +121,6 @@ fn command(port: &Port, own: &mut Own, message: Term) -> Option<()> {
 }
 
 fn answer(own: &mut Own, to: Term, message: Term) {
-    let fragment = architecture().send(Some(&mut own.mutator), message);
+    let fragment = architecture().send(&mut own.mutator, message);
     System::get().deliver_or_answer(to, sequence::neutral(fragment));
 }

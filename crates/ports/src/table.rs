@@ -1,31 +1,27 @@
 //! All open ports.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use atoll_process::System;
 use atoll_term::Term;
-use parking_lot::RwLock;
 
+use crate::part::part;
 use crate::port::{Port, State};
 
 /// Highest number of ports, as in OTP 25.
 pub const LIMIT: usize = 65_536;
 
-static PORTS: RwLock<BTreeMap<u64, Arc<Port>>> = RwLock::new(BTreeMap::new());
-static NEXT: AtomicU64 = AtomicU64::new(0);
-
 /// A term for a new port; `None` when there are too many.
 pub fn reserve() -> Option<Term> {
-    (PORTS.read().len() < LIMIT).then(|| Term::port(NEXT.fetch_add(1, Ordering::Relaxed)))
+    (part().open.read().len() < LIMIT).then(|| Term::port(part().next.fetch_add(1, Ordering::Relaxed)))
 }
 
 /// Makes a port known.
 pub fn insert(port: Port) -> Arc<Port> {
     let port = Arc::new(port);
-    PORTS.write().insert(port.id.immediate_data(), port.clone());
+    part().open.write().insert(port.id.immediate_data(), port.clone());
     port
 }
 
@@ -34,7 +30,7 @@ pub fn find(term: Term) -> Option<Arc<Port>> {
     if !term.is_local_port() {
         return None;
     }
-    PORTS.read().get(&term.immediate_data()).cloned()
+    part().open.read().get(&term.immediate_data()).cloned()
 }
 
 /// The port of a term, or of a registered name.
@@ -44,17 +40,17 @@ pub fn find_or_name(term: Term) -> Option<Arc<Port>> {
 
 /// How many ports are open.
 pub fn count() -> usize {
-    PORTS.read().len()
+    part().open.read().len()
 }
 
 /// Terms of all open ports whose driver was loaded by this name.
 pub fn of_library(name: &str) -> Vec<Term> {
-    PORTS.read().values().filter(|port| port.library == Some(name)).map(|port| port.id).collect()
+    part().open.read().values().filter(|port| port.library == Some(name)).map(|port| port.id).collect()
 }
 
 /// Terms of all open ports.
 pub fn all() -> Vec<Term> {
-    PORTS.read().values().map(|port| port.id).collect()
+    part().open.read().values().map(|port| port.id).collect()
 }
 
 /// Shows all open ports that nobody is working with, with what their locks guard.
@@ -62,13 +58,13 @@ pub fn all() -> Vec<Term> {
 /// # Errors
 /// The first of `show`, which ends it.
 pub fn each<E>(show: &mut dyn FnMut(&Port, &State) -> Result<(), E>) -> Result<(), E> {
-    let ports: Vec<_> = PORTS.read().values().cloned().collect();
+    let ports: Vec<_> = part().open.read().values().cloned().collect();
     ports.iter().try_for_each(|port| port.show(show))
 }
 
 /// Takes a port that has ended out.
 pub fn remove(id: Term) {
-    PORTS.write().remove(&id.immediate_data());
+    part().open.write().remove(&id.immediate_data());
     System::get().names.write().retain(|_, holder| *holder != id);
 }
 
@@ -79,7 +75,7 @@ const LONGEST_FLUSH: Duration = Duration::from_secs(60);
 pub fn flush_all() {
     let started = Instant::now();
     let pending = || {
-        let ports: Vec<_> = PORTS.read().values().cloned().collect();
+        let ports: Vec<_> = part().open.read().values().cloned().collect();
         ports
             .iter()
             .any(|port| port.with(|_, _, driver| driver.is_awaited_at_end() && driver.pending() > 0) == Some(true))
@@ -87,7 +83,7 @@ pub fn flush_all() {
     while pending() && started.elapsed() < LONGEST_FLUSH {
         std::thread::sleep(Duration::from_millis(1));
     }
-    let ports: Vec<_> = PORTS.read().values().cloned().collect();
+    let ports: Vec<_> = part().open.read().values().cloned().collect();
     ports.iter().for_each(|port| {
         port.with(|_, _, driver| driver.at_end());
     });

@@ -189,7 +189,7 @@ impl Driver for TraceFile {
     }
 
     fn at_end(&mut self) {
-        // There is nobody left to be told.
+        // The port ends, so no process gets an error.
         let _ = self.flush();
     }
 

@@ -6,11 +6,11 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 
-use parking_lot::Mutex;
 use rustix::io::Errno;
 
 use crate::driver::{Driver, Event, Failure, Opened};
 use crate::open::Settings;
+use crate::part::part;
 use crate::port::{Port, State};
 
 /// The driver's name.
@@ -23,9 +23,6 @@ const GET_LISTEN_PORT: u32 = b'p' as u32;
 const FILL_ALWAYS: u8 = 2;
 /// All flags.
 const FLAGS: u8 = 3;
-
-/// TCP ports that are listened to.
-static IN_USE: Mutex<Vec<u16>> = Mutex::new(Vec::new());
 
 /// What waits to be written.
 #[derive(Debug, PartialEq, Eq)]
@@ -62,7 +59,7 @@ impl Queue {
     }
 }
 
-/// Who has connected.
+/// A program that has connected.
 struct Client {
     stream: TcpStream,
     /// What is being written, and how much of it was.
@@ -102,7 +99,7 @@ fn listen(number: u16) -> std::io::Result<(TcpListener, u16)> {
 pub fn open(command: &str, _: &Settings) -> Result<Opened, Failure> {
     let refused = Failure::System(Errno::INVAL);
     let (number, most, flags) = read_command(command).ok_or(refused)?;
-    let mut in_use = IN_USE.lock();
+    let mut in_use = part().trace_ports.lock();
     if in_use.contains(&number) {
         return Err(refused);
     }
@@ -170,7 +167,7 @@ impl TraceIp {
         }
     }
 
-    /// Takes who wants to connect; only one can.
+    /// Accepts a connection; there can be only one at a time.
     fn accept(&mut self, port: &Port) -> Result<(), Errno> {
         let Ok((stream, _)) = self.listener.accept() else { return Ok(()) };
         if self.client.is_some() || stream.set_nonblocking(true).is_err() {
@@ -214,6 +211,7 @@ impl Driver for TraceIp {
                 self.read(port);
                 self.accept(port)
             }
+            Event::Error => Ok(()),
         }
     }
 
@@ -232,7 +230,7 @@ impl Driver for TraceIp {
 
     fn stop(&mut self, port: &Port) {
         self.forget_client(port);
-        IN_USE.lock().retain(|number| *number != self.number);
+        part().trace_ports.lock().retain(|number| *number != self.number);
     }
 }
 

@@ -42,7 +42,7 @@ impl Activity {
         }
     }
 
-    /// Visits the indices below `top` of those that were active. Nobody notes anything meanwhile.
+    /// Visits the indices below `top` of those that were active. No thread notes anything meanwhile.
     pub(crate) fn each(&self, top: usize, mut visit: impl FnMut(usize)) {
         for group in 0..top.div_ceil(BITS) {
             let mut bits = self.group(group).load(Ordering::Relaxed);
@@ -53,8 +53,8 @@ impl Activity {
         }
     }
 
-    /// From now on only those at the indices below `top` count as active for which `still` holds. Nobody notes anything
-    /// meanwhile.
+    /// From now on only those at the indices below `top` count as active for which `still` holds. No thread notes
+    /// anything meanwhile.
     pub(crate) fn forget(&self, top: usize, still: impl Fn(usize) -> bool) {
         let was_followed = self.followed.swap(true, Ordering::Relaxed);
         for group in 0..top.div_ceil(BITS) {

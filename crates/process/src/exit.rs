@@ -7,8 +7,10 @@ use atoll_term::{Build, Term, atoms};
 
 use crate::handle::reply;
 use crate::held::Held;
+use crate::libraries;
 use crate::mailbox::Mailbox;
 use crate::process::Own;
+use crate::remote::RemotePid;
 use crate::sequence::{self, Mark};
 use crate::signal::{self, Signal, attach};
 use crate::system::{System, monitored_object};
@@ -28,7 +30,10 @@ pub(crate) fn terminate(held: &mut Held<'_>, reason: Term) {
         // The rest is done in one go, without others running in between.
         crate::tracing::event(pid, own, crate::tracing::EXITING, "out_exited", &[Term::small(0)]);
     }
-    let marks = if own.token().is_some() { exits_told(pid, own, reason) } else { Vec::new() };
+    let (marks, tokens) = match own.token().is_some() {
+        true => (exits_told(pid, own, reason), exits_told_elsewhere(pid, own, reason)),
+        false => (Vec::new(), Vec::new()),
+    };
     let rare = own.rare.take();
     // From here on nobody finds it; what is in the inbox is answered below.
     // SAFETY: this thread runs the process and is pinned.
@@ -44,20 +49,17 @@ pub(crate) fn terminate(held: &mut Held<'_>, reason: Term) {
         system.exit_work(pid, own);
     }
     if let Some(rare) = rare {
-        tell_others(system, own, pid, reason, *rare, marks);
+        tell_others(system, own, pid, reason, *rare, (marks, &tokens));
     }
-    for chain in [own.mailbox.clear(), shared.inbox.close()] {
-        let mut chain = chain;
-        while let Some(fragment) = NonNull::new(chain) {
-            // SAFETY: the chain was taken out.
-            chain = unsafe { fragment.as_ref().next };
-            system.answer_for_missing(pid, fragment);
-        }
+    for message in own.mailbox.clear().chain(shared.inbox.close()) {
+        system.answer_for_missing(pid, message);
     }
-    // SAFETY: the process has ended, and its thread has taken what it needs.
-    unsafe { architecture().destroy(&mut own.mutator) };
-    own.saved = Default::default();
-    own.mailbox = Mailbox::default();
+    libraries::around(system, || {
+        // SAFETY: the process has ended, and its thread has taken what it needs.
+        unsafe { architecture().destroy(&mut own.mutator) };
+        own.saved = Default::default();
+        own.mailbox = Mailbox::default();
+    });
     shared.state.end();
     drop(guard);
 }
@@ -73,16 +75,37 @@ fn exits_told(pid: Term, own: &mut Own, reason: Term) -> Vec<Mark> {
     links.iter().map(&mut told).collect()
 }
 
-fn tell_others(system: &System, own: &mut Own, pid: Term, reason: Term, rare: crate::process::Rare, marks: Vec<Mark>) {
+/// As [`exits_told`], for links with processes of other nodes: returns the tokens that go along.
+#[cold]
+#[inline(never)]
+fn exits_told_elsewhere(pid: Term, own: &mut Own, reason: Term) -> Vec<Term> {
+    let message = own.mutator.tuple(&[atoms::EXIT_UPPER, pid, reason]);
+    let links: Vec<RemotePid> = own.known_remote().map(|remote| remote.linked().collect()).unwrap_or_default();
+    let mut told = |other: &RemotePid| {
+        let other = other.term(&mut own.mutator);
+        sequence::sent(pid, own, other, message);
+        own.token_term()
+    };
+    links.iter().map(&mut told).collect()
+}
+
+/// `sequence` has the marks of the exit signals to this node, and the tokens of those to others.
+fn tell_others(
+    system: &System,
+    own: &mut Own,
+    pid: Term,
+    reason: Term,
+    rare: crate::process::Rare,
+    sequence: (Vec<Mark>, &[Term]),
+) {
+    let (marks, tokens) = sequence;
     if !rare.links.is_empty() {
         let message = own.mutator.tuple(&[atoms::EXIT_UPPER, pid, reason]);
         let marks = marks.into_iter().chain(std::iter::repeat_with(|| Mark::Plain));
         for (link, mark) in rare.links.iter().zip(marks) {
-            let fragment = architecture().send(Some(&mut own.mutator), message);
+            let fragment = architecture().send(&mut own.mutator, message);
             let signal = attach(fragment, Signal::LinkExit { from: pid, mark });
-            if let Err(fragment) = system.deliver(*link, signal) {
-                signal::discard(fragment);
-            }
+            drop(system.deliver(*link, signal));
         }
     }
     for (reference, monitor) in &rare.monitored_by {
@@ -90,35 +113,30 @@ fn tell_others(system: &System, own: &mut Own, pid: Term, reason: Term, rare: cr
         let reference_term = reference.term(heap);
         let object = monitored_object(heap, pid, monitor.name);
         let message = heap.tuple(&[monitor.tag, reference_term, atoms::PROCESS, object, reason]);
-        let fragment = architecture().send(Some(heap), message);
+        let fragment = architecture().send(heap, message);
         let signal = attach(fragment, Signal::Down { reference: *reference });
-        if let Err(fragment) = system.deliver(monitor.watcher, signal) {
-            signal::discard(fragment);
-        }
+        drop(system.deliver(monitor.watcher, signal));
     }
     for (reference, monitor) in &rare.monitoring {
         if !monitor.target.is_none() {
             let signal = signal::bare(Signal::Demonitor { reference: *reference });
-            if let Err(fragment) = system.deliver(monitor.target, signal) {
-                signal::discard(fragment);
-            }
+            drop(system.deliver(monitor.target, signal));
         }
+    }
+    if let Some(remote) = &rare.remote {
+        crate::remote::tell_others(pid, remote, reason, tokens);
     }
     // Collections that were asked for and do not happen any more.
     for request in &rare.collections {
         reply(own, request, atoms::FALSE);
     }
     for suspended in &rare.suspending {
-        if let Err(fragment) = system.deliver(*suspended, signal::bare(Signal::Resume)) {
-            signal::discard(fragment);
-        }
+        drop(system.deliver(*suspended, signal::bare(Signal::Resume)));
     }
     for (watcher, reference) in &rare.suspenders {
         let reference_term = reference.term(&mut own.mutator);
         let message = own.mutator.tuple(&[reference_term, atoms::UNDEFINED]);
-        let fragment = architecture().send(Some(&mut own.mutator), message);
-        if let Err(fragment) = system.deliver(*watcher, fragment) {
-            signal::discard(fragment);
-        }
+        let fragment = architecture().send(&mut own.mutator, message);
+        drop(system.deliver(*watcher, fragment));
     }
 }

@@ -1,14 +1,13 @@
 //! Receiving signals: what a process does with each kind.
 
-use std::ptr::NonNull;
-
-use atoll_heap::{Collection, Fragment, HeapFull, architecture};
-use atoll_term::{Build, ScratchHeap, Term, Word, atoms};
+use atoll_heap::{Collection, HeapFull, Message, architecture};
+use atoll_term::{Build, Term, Word, atoms};
 
 use crate::held::Stopped;
 use crate::inspect;
 use crate::process::{AliasKind, IncomingMonitor, Own, Process, Rare, WaitState};
 use crate::reference::ReferenceId;
+use crate::remote;
 use crate::sequence::{self, Mark};
 use crate::signal::{self, RequestKind, Signal, attach};
 use crate::system::System;
@@ -39,45 +38,35 @@ pub struct Request {
 
 /// Takes all signals out of the inbox and acts on them. `answer` carries out requests.
 pub fn receive_signals(process: &Process, own: &mut Own, answer: &mut dyn FnMut(&Process, &mut Own, Request)) -> Fate {
-    let mut chain = process.inbox.take();
     let mut fate = Fate::Lives;
-    while let Some(mut fragment) = NonNull::new(chain) {
-        // SAFETY: the chain was taken out of the inbox.
-        let body = unsafe {
-            chain = fragment.as_ref().next;
-            signal::detach(fragment.as_mut())
-        };
-        match body {
-            _ if matches!(fate, Fate::Dies(_)) => {
-                // It is dying already: what comes later meets a process that does not exist.
-                if let Some(body) = body {
-                    System::get().answer_for_missing(process.pid, attach(fragment, *body));
-                } else {
-                    signal::discard(fragment);
-                }
-            }
+    for message in process.inbox.take() {
+        if matches!(fate, Fate::Dies(_)) {
+            // It is dying already: what comes later meets a process that does not exist.
+            System::get().answer_for_missing(process.pid, message);
+            continue;
+        }
+        match signal::detach(&message) {
             None => {
-                tell_of(process.pid, own, fragment, Term::NONE);
-                own.mailbox.push(fragment);
+                tell_of(process.pid, own, &message, Term::NONE);
+                own.mailbox.push(message);
             }
-            Some(body) => fate = act(process, own, *body, fragment, answer),
+            Some(body) => fate = act(process, own, body, message, answer),
         }
     }
     fate
 }
 
 /// Tells of a message that has come.
-fn tell_of(pid: Term, own: &mut Own, message: NonNull<Fragment>, from: Term) {
+fn tell_of(pid: Term, own: &mut Own, message: &Message, from: Term) {
     if own.flags.traced && own.tracing().is_some_and(|tracing| tracing.flags & tracing::RECEIVE != 0) {
-        // SAFETY: the fragment is ours.
-        let message = inspect::shown(&mut own.mutator, unsafe { message.as_ref() });
+        let message = inspect::shown(&mut own.mutator, message);
         tracing::received(pid, own, message, from);
     }
 }
 
 /// Puts a message that came as a signal with a body into the mailbox.
-fn take_in(pid: Term, own: &mut Own, message: NonNull<Fragment>, mark: Mark, from: Term) {
-    tell_of(pid, own, message, from);
+pub(crate) fn take_in(pid: Term, own: &mut Own, message: Message, mark: Mark, from: Term) {
+    tell_of(pid, own, &message, from);
     sequence::push(own, message, mark);
 }
 
@@ -85,16 +74,11 @@ fn act(
     process: &Process,
     own: &mut Own,
     body: Signal,
-    fragment: NonNull<Fragment>,
+    message: Message,
     answer: &mut dyn FnMut(&Process, &mut Own, Request),
 ) -> Fate {
-    let mut keep = false;
-    let mut fate = Fate::Lives;
     match body {
-        Signal::Message { mark, from } => {
-            take_in(process.pid, own, fragment, mark, from);
-            keep = true;
-        }
+        Signal::Message { mark, from } => take_in(process.pid, own, message, mark, from),
         Signal::Link { from } => {
             let links = &mut own.rare().links;
             if !links.contains(&from) {
@@ -122,10 +106,10 @@ fn act(
                 tracing::event(process.pid, own, tracing::PROCS, "getting_unlinked", &[from]);
             }
             if linked {
-                (fate, keep) = exit_signal(process.pid, own, fragment, mark, false);
+                return exit_signal(process.pid, own, message, mark, false);
             }
         }
-        Signal::Exit { .. } => (fate, keep) = exit_signal(process.pid, own, fragment, Mark::Plain, true),
+        Signal::Exit { .. } => return exit_signal(process.pid, own, message, Mark::Plain, true),
         Signal::Monitor { from, reference, name, tag } => {
             own.rare().monitored_by.insert(reference, IncomingMonitor { watcher: from, name, tag });
         }
@@ -134,22 +118,7 @@ fn act(
                 rare.monitored_by.remove(&reference);
             }
         }
-        Signal::Down { reference } => {
-            if let Some(rare) = &mut own.rare
-                && rare.monitoring.remove(&reference).is_some()
-            {
-                let tag = take_tag(rare, reference);
-                if matches!(rare.aliases.get(&reference), Some(AliasKind::Demonitor | AliasKind::ReplyDemonitor)) {
-                    rare.aliases.remove(&reference);
-                }
-                let message = match tag {
-                    Some(tag) => retag(own, fragment, tag),
-                    None => fragment,
-                };
-                take_in(process.pid, own, message, Mark::Neutral, Term::NONE);
-                keep = true;
-            }
-        }
+        Signal::Down { reference } => monitor_fired(process.pid, own, reference, message),
         Signal::ToAlias { reference, mark } => {
             let kind = own.rare.as_ref().and_then(|rare| rare.aliases.get(&reference).copied());
             if let Some(kind) = kind {
@@ -157,18 +126,16 @@ fn act(
                     own.rare().aliases.remove(&reference);
                 }
                 if kind == AliasKind::ReplyDemonitor {
-                    demonitor(own, reference);
+                    demonitor(process.pid, own, reference);
                 }
-                take_in(process.pid, own, fragment, mark, Term::NONE);
-                keep = true;
+                take_in(process.pid, own, message, mark, Term::NONE);
             }
         }
         Signal::SpawnReply { reference, mark } => {
             let rare = own.rare();
             if let Some(position) = rare.spawn_requests.iter().position(|own| *own == reference) {
                 rare.spawn_requests.swap_remove(position);
-                take_in(process.pid, own, fragment, mark, Term::NONE);
-                keep = true;
+                take_in(process.pid, own, message, mark, Term::NONE);
             }
         }
         Signal::Timeout { wait } => {
@@ -187,79 +154,105 @@ fn act(
                 rare.suspended = rare.suspended.saturating_sub(1);
             }
         }
-        Signal::GroupLeader { leader } => own.group_leader = leader,
+        Signal::GroupLeader { leader } => own.set_leader(leader),
+        Signal::Remote(remote) => return remote::act(process, own, *remote, message),
         Signal::Request { from, reference, kind } => {
-            let argument = take_term(own, fragment);
-            keep = true;
+            let argument = take_term(own, message);
             answer(process, own, Request { from, reference, kind, argument });
         }
     }
-    if !keep {
-        signal::discard(fragment);
+    Fate::Lives
+}
+
+/// The process that a monitor of this one watches has ended: the message is for the program, and is dropped if there is
+/// no such monitor any more.
+pub(crate) fn monitor_fired(pid: Term, own: &mut Own, reference: ReferenceId, message: Message) {
+    remote::forget_monitor(own, reference);
+    let Some(rare) = own.rare.as_mut().filter(|rare| rare.monitoring.contains_key(&reference)) else { return };
+    rare.monitoring.remove(&reference);
+    let tag = forget_monitor_tag(rare, reference);
+    if matches!(rare.aliases.get(&reference), Some(AliasKind::Demonitor | AliasKind::ReplyDemonitor)) {
+        rare.aliases.remove(&reference);
     }
-    fate
+    let message = match tag {
+        Some(tag) => retag(own, message, tag),
+        None => message,
+    };
+    take_in(pid, own, message, Mark::Neutral, Term::NONE);
+}
+
+/// A process that this one was linked to has ended: the message's term is `{'EXIT', From, Reason}`.
+pub(crate) fn linked_exit(pid: Term, own: &mut Own, message: Message, mark: Mark) -> Fate {
+    if own.flags.traced {
+        let from = message.term().tuple_elements().map_or(Term::NIL, |elements| elements[1]);
+        // The sender's pid may be an object of the message.
+        let from = remote::RemotePid::of(from).map_or(from, |from| from.term(&mut own.mutator));
+        tracing::event(pid, own, tracing::PROCS, "getting_unlinked", &[from]);
+    }
+    exit_signal(pid, own, message, mark, false)
+}
+
+/// Head of the reply to a request for a process on another node; it is not needed any more.
+pub(crate) fn take_reply_tag(rare: &mut Rare, reference: ReferenceId) -> Option<Term> {
+    let position = rare.reply_tags.iter().position(|(own, _)| *own == reference)?;
+    Some(rare.reply_tags.swap_remove(position).1)
 }
 
 /// Head of the messages of a monitor that was made with the option `tag`; it is not needed any more.
-fn take_tag(rare: &mut Rare, reference: ReferenceId) -> Option<Term> {
+pub(crate) fn forget_monitor_tag(rare: &mut Rare, reference: ReferenceId) -> Option<Term> {
     let position = rare.tags.iter().position(|(own, _)| *own == reference)?;
     Some(rare.tags.swap_remove(position).1)
 }
 
 /// A monitor's message with another head, which lies on the process's heap.
-fn retag(own: &mut Own, fragment: NonNull<Fragment>, tag: Term) -> NonNull<Fragment> {
-    let message = take_term(own, fragment);
+fn retag(own: &mut Own, message: Message, tag: Term) -> Message {
+    let message = take_term(own, message);
     let mut elements = message.tuple_elements().unwrap_or_default().to_vec();
     if let Some(head) = elements.first_mut() {
         *head = tag;
     }
     let message = own.mutator.tuple(&elements);
-    architecture().send(Some(&mut own.mutator), message)
+    architecture().send(&mut own.mutator, message)
 }
 
 /// Makes the term of a signal part of the process's heap.
-fn take_term(own: &mut Own, fragment: NonNull<Fragment>) -> Term {
-    // SAFETY: the fragment is ours; its term stays valid where it is until the next collection.
-    let term = unsafe { fragment.as_ref() }.term;
-    // SAFETY: the fragment is ours, and given up here.
-    unsafe { architecture().keep_fragment(&mut own.mutator, fragment) };
+pub(crate) fn take_term(own: &mut Own, message: Message) -> Term {
+    let term = message.term();
+    architecture().keep_fragment(&mut own.mutator, message);
     term
 }
 
-/// An exit signal: `{'EXIT', From, Reason}`. `explicit` when it came from `exit/2`. Returns whether the fragment was
-/// used.
-fn exit_signal(pid: Term, own: &mut Own, fragment: NonNull<Fragment>, mark: Mark, explicit: bool) -> (Fate, bool) {
-    // SAFETY: the fragment is ours.
-    let message = unsafe { fragment.as_ref() }.term;
-    let Some(&[_, from, reason]) = message.tuple_elements() else { return (Fate::Lives, false) };
+/// An exit signal: `{'EXIT', From, Reason}`. `explicit` when it came from `exit/2`.
+fn exit_signal(pid: Term, own: &mut Own, message: Message, mark: Mark, explicit: bool) -> Fate {
+    let Some(&[_, from, reason]) = message.term().tuple_elements() else { return Fate::Lives };
     if explicit && reason == atoms::KILL {
-        return (Fate::Dies(atoms::KILLED), false);
+        return Fate::Dies(atoms::KILLED);
     }
     if own.flags.trap_exit {
-        take_in(pid, own, fragment, mark, from);
-        return (Fate::Lives, true);
+        take_in(pid, own, message, mark, from);
+        return Fate::Lives;
     }
     // `exit(self(), normal)` is the one `normal` that ends its receiver; the sender marks it by its pid.
     if reason == atoms::NORMAL && !(explicit && from == pid) {
-        return (Fate::Lives, false);
+        return Fate::Lives;
     }
-    let reason = take_term(own, fragment).tuple_elements().map_or(atoms::KILLED, |elements| elements[2]);
-    (Fate::Dies(reason), true)
+    Fate::Dies(take_term(own, message).tuple_elements().map_or(atoms::KILLED, |elements| elements[2]))
 }
 
 /// Takes the first message out of the mailbox, for built-in functions that receive. The term is on the heap afterwards.
 pub fn take_message(own: &mut Own) -> Option<Term> {
     own.mailbox.restart();
-    let mut message = own.mailbox.take_current()?;
-    drop(signal::take_body(&mut message));
+    let message = own.mailbox.take_current()?;
+    drop(signal::detach(&message));
     Some(take_term(own, message))
 }
 
 /// Ends a monitor of this process; returns whether there was one.
-pub fn demonitor(own: &mut Own, reference: ReferenceId) -> bool {
+pub fn demonitor(pid: Term, own: &mut Own, reference: ReferenceId) -> bool {
+    remote::demonitor(pid, own, reference);
     let Some(rare) = &mut own.rare else { return false };
     let Some(monitor) = rare.monitoring.remove(&reference) else { return false };
-    take_tag(rare, reference);
+    forget_monitor_tag(rare, reference);
     if matches!(rare.aliases.get(&reference), Some(AliasKind::Demonitor | AliasKind::ReplyDemonitor)) {
         rare.aliases.remove(&reference);
     }
@@ -271,31 +264,43 @@ pub fn demonitor(own: &mut Own, reference: ReferenceId) -> bool {
 
 /// Takes the first message that `matches` accepts out of the mailbox, wherever it stands; its term is then part of
 /// the process's heap. Looks at messages that have arrived only; signals are not acted on.
-pub fn take_matching(own: &mut Own, mut matches: impl FnMut(Term) -> bool) -> Option<Term> {
+pub fn take_matching(own: &mut Own, matches: impl FnMut(Term) -> bool) -> Option<Term> {
+    let message = take_out(own, matches)?;
+    drop(signal::detach(&message));
+    Some(put_on_heap(own, message))
+}
+
+/// As [`take_matching`]; the token that came with the message replaces that of `pid`, whose heap this is.
+pub fn receive_matching(pid: Term, own: &mut Own, matches: impl FnMut(Term) -> bool) -> Option<Term> {
+    let message = take_out(own, matches)?;
+    match own.flags.sequenced {
+        true => sequence::taken(pid, own, &message),
+        false => drop(signal::detach(&message)),
+    }
+    Some(put_on_heap(own, message))
+}
+
+fn take_out(own: &mut Own, mut matches: impl FnMut(Term) -> bool) -> Option<Message> {
     own.mailbox.restart();
     let mut found = None;
     while let Some(message) = own.mailbox.current() {
-        // SAFETY: the message is in the mailbox.
-        if matches(unsafe { message.as_ref() }.term) {
+        if matches(message.term()) {
             found = own.mailbox.take_current();
             break;
         }
         own.mailbox.skip();
     }
     own.mailbox.restart();
-    let mut message = found?;
-    drop(signal::take_body(&mut message));
-    // SAFETY: the message was taken out, so it is ours.
-    unsafe {
-        let done = message.as_ref().used() == 0 || architecture().receive(&mut own.mutator, message.as_mut());
-        let term = message.as_ref().term;
-        if done {
-            Fragment::free(message);
-        } else {
-            architecture().keep_fragment(&mut own.mutator, message);
-        }
-        Some(term)
+    found
+}
+
+/// The term of a message that was taken out of the mailbox.
+fn put_on_heap(own: &mut Own, message: Message) -> Term {
+    if message.used() > 0 {
+        // SAFETY: the message was taken out, and nobody has its term yet.
+        unsafe { architecture().receive(&mut own.mutator, &message) };
     }
+    take_term(own, message)
 }
 
 /// Carries out the collections that others have asked for.
@@ -327,15 +332,13 @@ pub fn reply(own: &mut Own, request: &Request, result: Term) {
             own.mutator.tuple(&[reference, result])
         }
     };
-    let fragment = architecture().send(Some(&mut own.mutator), message);
+    let fragment = architecture().send(&mut own.mutator, message);
     System::get().deliver_or_answer(request.from, sequence::neutral(fragment));
 }
 
 /// An exit signal that cannot be trapped.
-pub fn kill_signal(to: Term) -> NonNull<Fragment> {
-    let mut scratch = ScratchHeap::new();
-    let term = scratch.tuple(&[atoms::EXIT_UPPER, to, atoms::KILL]);
-    attach(architecture().send(None, term), Signal::Exit { from: to })
+pub fn kill_signal(to: Term) -> Message {
+    attach(Message::compose(|heap| heap.tuple(&[atoms::EXIT_UPPER, to, atoms::KILL])), Signal::Exit { from: to })
 }
 
 /// Processes whose stacks hold a code address, a return address among them, for which `inside` holds. The world is
@@ -343,7 +346,7 @@ pub fn kill_signal(to: Term) -> NonNull<Fragment> {
 /// with a pointer that it had before, its arguments among them.
 pub fn processes_inside(asker: Option<&mut Own>, inside: impl Fn(*const Word) -> bool) -> Vec<Term> {
     let mut found = Vec::new();
-    Stopped::by(asker).each(|process, own| {
+    Stopped::after_others(asker).each(|process, own| {
         let words = own.mutator.stack_words();
         let reader = own.mutator.stack_reader();
         let on_stack = (0..words).any(|index| {

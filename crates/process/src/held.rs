@@ -17,6 +17,7 @@ use atoll_heap::{Asker, Fragment, Mutator, RootSet, StoppedWorld};
 use atoll_term::Term;
 
 use crate::inbox::Inbox;
+use crate::native::Interrupt;
 use crate::process::{Own, Priority, Process};
 use crate::run_state::state;
 use crate::system::{Schedule, System};
@@ -239,8 +240,27 @@ pub struct Stopped<'a> {
 }
 
 impl<'a> Stopped<'a> {
-    /// Stops the world, for a thread that has nobody's `Own` but this.
-    pub fn by(asker: Option<&'a mut Own>) -> Stopped<'a> {
+    /// Stops the world, for a thread that holds no process's `Own` but this, and may hold terms: nothing moves until it
+    /// goes on. `None`: another thread stops the world or waits to do so, and goes first; for that, this thread has to
+    /// come to a safepoint, where it holds no term.
+    pub fn by(asker: &'a mut Own) -> Option<Stopped<'a>> {
+        let (system, asker) = (System::get(), Lent::own(asker));
+        let lent = system.schedule().try_stop_world(asker)?;
+        Some(Stopped { system, lent, asker: Some(asker), _asker: PhantomData })
+    }
+
+    /// As [`Stopped::by`], for a built-in function with these arguments.
+    ///
+    /// # Errors
+    /// The interrupt by which the function is called again after a safepoint, if another thread goes first. What it has
+    /// done before must bear to be done twice.
+    pub fn or_again(asker: &'a mut Own, arguments: &[Term]) -> Result<Stopped<'a>, Interrupt> {
+        Stopped::by(asker).ok_or_else(|| Interrupt::Again(arguments.to_vec()))
+    }
+
+    /// Stops the world after all other threads that want to, for a thread that holds no process's `Own` but this, if
+    /// any. Another thread may collect first: this one uses no term with a pointer that it had before.
+    pub fn after_others(asker: Option<&'a mut Own>) -> Stopped<'a> {
         Stopped::new(asker.map(Lent::own))
     }
 
@@ -340,7 +360,7 @@ impl RootSet for WithInbox<'_> {
     fn each_slice(&mut self, visit: &mut dyn FnMut(*mut Term, usize)) {
         self.roots.each_slice(visit);
         if atoll_heap::architecture().messages_are_roots() {
-            self.inbox.each(|signal| visit(&raw mut signal.term, 1));
+            self.inbox.each(|signal| visit(signal.term_place(), 1));
         }
     }
 
@@ -348,7 +368,7 @@ impl RootSet for WithInbox<'_> {
         self.roots.each_own_slice(visit);
     }
 
-    fn each_message(&mut self, visit: &mut dyn FnMut(&mut Fragment)) {
+    fn each_message(&mut self, visit: &mut dyn FnMut(&Fragment)) {
         self.roots.each_message(&mut *visit);
         self.inbox.each(visit);
     }
@@ -357,12 +377,12 @@ impl RootSet for WithInbox<'_> {
         self.roots.messages()
     }
 
-    fn begin_messages(&mut self, visit: &mut dyn FnMut(&mut Fragment)) {
+    fn begin_messages(&mut self, visit: &mut dyn FnMut(&Fragment)) {
         self.roots.begin_messages(&mut *visit);
         self.inbox.each(visit);
     }
 
-    fn some_messages(&mut self, visit: &mut dyn FnMut(&mut Fragment) -> bool) -> bool {
+    fn some_messages(&mut self, visit: &mut dyn FnMut(&Fragment) -> bool) -> bool {
         self.roots.some_messages(visit)
     }
 }

@@ -1,10 +1,10 @@
 //! The inbox: where signals from any thread arrive. Senders push onto a stack with one compare-and-swap; the
 //! receiver takes all of it at once and turns it round, so the order of arrival is kept and no lock is ever held.
 
-use std::ptr::NonNull;
-
-use atoll_heap::Fragment;
+use atoll_heap::{Fragment, Message};
 use atoll_platform::sync::{AtomicPtr, Ordering};
+
+use crate::chain::Chain;
 
 /// A many-producer, single-consumer queue of fragments that can be closed for good.
 #[derive(Debug)]
@@ -24,16 +24,18 @@ impl Default for Inbox {
 }
 
 impl Inbox {
-    /// Adds a fragment, or gives it back when the inbox is closed.
+    /// Adds a message, or gives it back when the inbox is closed.
     #[inline]
-    pub fn push(&self, fragment: NonNull<Fragment>) -> Result<(), NonNull<Fragment>> {
+    pub fn push(&self, message: Message) -> Result<(), Message> {
+        let fragment = message.into_raw();
         let mut top = self.top.load(Ordering::Relaxed);
         loop {
             if top == closed() {
-                return Err(fragment);
+                // SAFETY: it was not pushed.
+                return Err(unsafe { Message::from_raw(fragment) });
             }
             // SAFETY: the fragment is ours until the exchange succeeds.
-            unsafe { (*fragment.as_ptr()).next = top };
+            unsafe { fragment.as_ref().set_next(top) };
             match self.top.compare_exchange_weak(top, fragment.as_ptr(), Ordering::Release, Ordering::Relaxed) {
                 Ok(_) => return Ok(()),
                 Err(now) => top = now,
@@ -48,48 +50,63 @@ impl Inbox {
         top.is_null() || top == closed()
     }
 
-    /// Takes everything: a chain through `next`, oldest first; null if there was nothing.
+    /// Takes everything, oldest first.
     #[inline]
-    pub fn take(&self) -> *mut Fragment {
+    pub fn take(&self) -> Chain {
         if self.is_empty() {
-            return std::ptr::null_mut();
+            return Chain::EMPTY;
         }
-        turn_round(self.top.swap(std::ptr::null_mut(), Ordering::Acquire))
+        // SAFETY: what is exchanged for nothing was pushed, and is ours alone.
+        unsafe { turn_round(self.top.swap(std::ptr::null_mut(), Ordering::Acquire)) }
     }
 
     /// Takes everything and refuses whatever comes later.
-    pub fn close(&self) -> *mut Fragment {
+    pub fn close(&self) -> Chain {
         let top = self.top.swap(closed(), Ordering::Acquire);
-        if top == closed() { std::ptr::null_mut() } else { turn_round(top) }
+        // SAFETY: as in `take`.
+        if top == closed() { Chain::EMPTY } else { unsafe { turn_round(top) } }
     }
 
     /// Visits what waits here, newest first. Nobody may take anything meanwhile; what is pushed is not visited.
-    pub fn each(&self, mut visit: impl FnMut(&mut Fragment)) {
+    pub fn each(&self, mut visit: impl FnMut(&Fragment)) {
         let mut at = self.top.load(Ordering::Acquire);
         while !at.is_null() && at != closed() {
             // SAFETY: fragments in the inbox are whole, and nobody but their taker touches them once they are pushed.
-            let fragment = unsafe { &mut *at };
+            let fragment = unsafe { &*at };
             visit(fragment);
-            at = fragment.next;
+            at = fragment.next();
         }
     }
 }
 
-fn turn_round(mut top: *mut Fragment) -> *mut Fragment {
+impl Drop for Inbox {
+    fn drop(&mut self) {
+        drop(self.close());
+    }
+}
+
+/// # Safety
+/// The fragments of the chain were messages that are the caller's alone.
+unsafe fn turn_round(mut top: *mut Fragment) -> Chain {
     let mut chain = std::ptr::null_mut();
     while !top.is_null() {
-        // SAFETY: the chain was taken out of the inbox and is ours alone.
-        let fragment = unsafe { &mut *top };
-        top = std::mem::replace(&mut fragment.next, chain);
-        chain = fragment;
+        // SAFETY: as the caller's.
+        unsafe {
+            let fragment = &*top;
+            let next = fragment.next();
+            fragment.set_next(chain);
+            chain = top;
+            top = next;
+        }
     }
-    chain
+    // SAFETY: as the caller's.
+    unsafe { Chain::from_raw(chain) }
 }
 
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use atoll_term::Term;
+    use atoll_term::{Immediate, Term};
 
     #[test]
     fn each_senders_order_is_kept_and_nothing_is_lost() {
@@ -101,62 +118,63 @@ mod tests {
                 let inbox = &inbox;
                 scope.spawn(move || {
                     for number in 0..MESSAGES {
-                        let mut fragment = Fragment::new(0);
-                        // SAFETY: the fragment is new.
-                        unsafe { fragment.as_mut().term = Term::small(sender * 100_000 + number) };
-                        inbox.push(fragment).unwrap();
+                        let number = Term::small(sender * 100_000 + number);
+                        inbox.push(Message::immediate(Immediate::or_none(number))).unwrap();
                     }
                 });
             }
             let mut received = 0;
             while received < 3 * MESSAGES {
-                let mut chain = inbox.take();
-                while let Some(fragment) = NonNull::new(chain) {
-                    // SAFETY: taken fragments are ours.
-                    unsafe {
-                        chain = fragment.as_ref().next;
-                        let value = fragment.as_ref().term.small_value();
-                        let sender = (value / 100_000) as usize;
-                        assert_eq!(value % 100_000, next[sender]);
-                        next[sender] += 1;
-                        Fragment::free(fragment);
-                    }
+                for message in inbox.take() {
+                    let value = message.term().small_value();
+                    let sender = (value / 100_000) as usize;
+                    assert_eq!(value % 100_000, next[sender]);
+                    next[sender] += 1;
                     received += 1;
                 }
             }
         });
-        assert!(inbox.close().is_null());
-        let refused = inbox.push(Fragment::new(0)).unwrap_err();
-        // SAFETY: it was given back.
-        unsafe { Fragment::free(refused) };
+        assert_eq!(inbox.close().count(), 0);
+        assert!(inbox.push(Message::new(0)).is_err());
+    }
+
+    /// Each message holds a count of this value.
+    #[test]
+    fn what_is_not_taken_is_freed_once() {
+        let counted = std::sync::Arc::new(());
+        let message = || {
+            let message = Message::new(0);
+            message.attach(std::sync::Arc::clone(&counted));
+            message
+        };
+        let inbox = Inbox::default();
+        for _ in 0..5 {
+            inbox.push(message()).unwrap();
+        }
+        let mut chain = inbox.take();
+        drop(chain.next());
+        assert_eq!(std::sync::Arc::strong_count(&counted), 5);
+        drop(chain);
+        assert_eq!(std::sync::Arc::strong_count(&counted), 1);
+        inbox.push(message()).unwrap();
+        drop(inbox);
+        assert_eq!(std::sync::Arc::strong_count(&counted), 1);
     }
 }
 
 #[cfg(all(test, loom))]
 mod loom_model {
     use super::*;
-    use atoll_term::Term;
+    use atoll_term::{Immediate, Term};
     use loom::sync::Arc;
 
-    fn fragment(number: i64) -> NonNull<Fragment> {
-        let mut fragment = Fragment::new(0);
-        // SAFETY: the fragment is new.
-        unsafe { fragment.as_mut().term = Term::small(number) };
-        fragment
+    fn message(number: i64) -> Message {
+        Message::immediate(Immediate::or_none(Term::small(number)))
     }
 
     /// The numbers in a chain, which is freed.
-    fn numbers(mut chain: *mut Fragment) -> Vec<i64> {
-        let mut all = Vec::new();
-        while let Some(fragment) = NonNull::new(chain) {
-            // SAFETY: taken fragments are ours.
-            unsafe {
-                chain = fragment.as_ref().next;
-                all.push(fragment.as_ref().term.small_value());
-                Fragment::free(fragment);
-            }
-        }
-        all
+    fn numbers(chain: Chain) -> Vec<i64> {
+        chain.map(|message| message.term().small_value()).collect()
     }
 
     /// Whether each sender's numbers (tens: sender) come in order.
@@ -172,7 +190,7 @@ mod loom_model {
                 let inbox = Arc::clone(&inbox);
                 loom::thread::spawn(move || {
                     for number in 0..2 {
-                        assert!(inbox.push(fragment(sender * 10 + number)).is_ok());
+                        assert!(inbox.push(message(sender * 10 + number)).is_ok());
                     }
                 })
             });
@@ -194,19 +212,12 @@ mod loom_model {
             let inbox = Arc::new(Inbox::default());
             let senders = [1, 2].map(|sender| {
                 let inbox = Arc::clone(&inbox);
-                loom::thread::spawn(move || match inbox.push(fragment(sender)) {
-                    Ok(()) => 0,
-                    Err(refused) => {
-                        // SAFETY: it was given back.
-                        unsafe { Fragment::free(refused) };
-                        1
-                    }
-                })
+                loom::thread::spawn(move || usize::from(inbox.push(message(sender)).is_err()))
             });
             let kept = numbers(inbox.close()).len();
             let refused: usize = senders.into_iter().map(|sender| sender.join().unwrap()).sum();
             assert_eq!(kept + refused, 2);
-            assert!(inbox.close().is_null() && inbox.take().is_null());
+            assert_eq!(inbox.close().count() + inbox.take().count(), 0);
         });
     }
 }

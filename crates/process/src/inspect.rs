@@ -58,13 +58,11 @@ pub fn messages(own: &mut Own) -> Vec<Term> {
 /// heap does not copy what a process sends.
 pub fn shown(mutator: &mut Mutator, message: &Fragment) -> Term {
     if message.used() == 0 {
-        return message.term;
+        return message.term();
     }
-    let copy = architecture().send(None, message.term);
-    // SAFETY: the copy is ours.
-    let term = unsafe { copy.as_ref() }.term;
-    // SAFETY: the copy is ours, and given up here.
-    unsafe { architecture().keep_fragment(mutator, copy) };
+    let copy = architecture().send_copy(message.term());
+    let term = copy.term();
+    architecture().keep_fragment(mutator, copy);
     term
 }
 

@@ -8,14 +8,20 @@
 //! `receive` looks at messages from `save` on; taking one, or a timeout, puts `save` back to the first. Messages
 //! before `save` have been looked at, so their terms may lie on the process's heap: they are roots.
 //!
+//! A message that stays in its fragment when it is looked at belongs to no heap, although registers of its process may
+//! lead into it. Code looks at parts of it, and then says that it does not match, or takes it. Before anything else may
+//! happen to what leads there (a collection, another look), the words of the message become part of the heap
+//! (`Own::keep_looked_at`).
+//!
 //! A collector may visit the messages in portions. The architecture hears of those that are looked at, or taken,
 //! meanwhile.
 
 use std::ptr::NonNull;
 
-use atoll_heap::{Fragment, architecture};
+use atoll_heap::{Fragment, Message, concurrent_roots};
 use atoll_term::Term;
 
+use crate::chain::Chain;
 use crate::reference::ReferenceId;
 
 /// A place in a mailbox: the link that points to the message there.
@@ -31,6 +37,8 @@ pub struct Mailbox {
     length: usize,
     /// One of those that have moved to the process's heap, and through it the others: see [`Mailbox::each_moved`].
     moved: *mut Fragment,
+    /// One of those in the mailbox that was looked at, and has words into which its process may have pointers; or null.
+    looked_at: *mut Fragment,
     markers: Option<Box<Markers>>,
 }
 
@@ -76,6 +84,13 @@ fn moved_links(message: &Fragment) -> *mut [*mut Fragment; 2] {
     message.words().cast()
 }
 
+/// Tells a collector that visits messages in portions that the process looks at this one.
+fn tell_read(message: &Fragment) {
+    if let Some(collector) = concurrent_roots() {
+        collector.message_read(message);
+    }
+}
+
 impl Default for Mailbox {
     fn default() -> Self {
         let null = std::ptr::null_mut();
@@ -85,6 +100,7 @@ impl Default for Mailbox {
             last: null,
             length: 0,
             moved: std::ptr::null_mut(),
+            looked_at: std::ptr::null_mut(),
             markers: None,
         }
     }
@@ -115,13 +131,15 @@ impl Mailbox {
 
     /// Adds a message at the end.
     #[inline]
-    pub fn push(&mut self, message: NonNull<Fragment>) {
-        // SAFETY: the last link lies in this mailbox or in its last message; the new message is handed over.
+    pub fn push(&mut self, message: Message) {
+        let message = message.into_raw();
+        // SAFETY: the last link lies in this mailbox or in its last message; the new message was handed over.
         unsafe {
-            (*message.as_ptr()).next = std::ptr::null_mut();
+            let fragment = message.as_ref();
+            fragment.set_next(std::ptr::null_mut());
             *self.last_link() = message.as_ptr();
-            self.last = &raw mut (*message.as_ptr()).next;
-            if has_moved(message.as_ref()) {
+            self.last = Fragment::next_place(message);
+            if has_moved(fragment) {
                 self.link_moved(message);
             }
         }
@@ -158,21 +176,29 @@ impl Mailbox {
         }
     }
 
-    /// The message to be looked at next.
     #[inline]
-    pub fn current(&mut self) -> Option<NonNull<Fragment>> {
+    fn current_place(&mut self) -> Option<NonNull<Fragment>> {
         // SAFETY: the save link lies in this mailbox or in one of its messages.
         NonNull::new(unsafe { *self.save_link() })
     }
 
-    /// Moves the contents of the current message to the heap of its process, if `receive` does. The message's term.
+    /// The message to be looked at next.
     #[inline]
-    pub fn look(&mut self, receive: impl FnOnce(&mut Fragment)) -> Option<Term> {
-        let mut message = self.current()?;
+    pub fn current(&mut self) -> Option<&Fragment> {
         // SAFETY: the message is in the mailbox, which is borrowed.
-        let fragment = unsafe { message.as_mut() };
+        self.current_place().map(|message| unsafe { message.as_ref() })
+    }
+
+    /// Moves the contents of the current message to the heap of its process, if `receive` does. The message's term. No
+    /// other message is looked at.
+    #[inline]
+    pub fn look(&mut self, receive: impl FnOnce(&Fragment)) -> Option<Term> {
+        debug_assert!(self.looked_at.is_null());
+        let message = self.current_place()?;
+        // SAFETY: the message is in the mailbox, which is borrowed.
+        let fragment = unsafe { message.as_ref() };
         if self.has_unvisited() {
-            architecture().message_read(fragment);
+            tell_read(fragment);
         }
         if fragment.used() >= LEAST_TO_MOVE {
             receive(fragment);
@@ -180,16 +206,76 @@ impl Mailbox {
                 self.link_moved(message);
             }
         }
-        // SAFETY: as above.
-        Some(unsafe { message.as_ref().term })
+        if fragment.used() > 0 {
+            self.looked_at = message.as_ptr();
+        }
+        Some(fragment.term())
     }
 
-    /// The current message did not match: go on with the next.
+    /// Whether a message that was looked at has words into which its process may have pointers.
+    #[inline]
+    pub fn is_looked_at(&self) -> bool {
+        !self.looked_at.is_null()
+    }
+
+    /// Gives the words of the message that was looked at, which the caller makes part of the heap: the message in the
+    /// mailbox has moved there then.
+    #[cold]
+    pub(crate) fn part_with_looked_at(&mut self) -> Option<Message> {
+        let words = NonNull::new(std::mem::replace(&mut self.looked_at, std::ptr::null_mut()))?;
+        let link = self.link_to(words);
+        let message = Message::new(LEAST_TO_MOVE).into_raw();
+        // SAFETY: the link is that to the message in the mailbox, whose place the new one takes; its term lies where it
+        // is for as long as the heap lives, or is moved by collections as that of any message which has moved.
+        let [old_link, new_link] = unsafe {
+            let (new, old) = (message.as_ref(), words.as_ref());
+            new.set_term(old.term());
+            new.set_next(old.next());
+            new.exchange_bodies(old);
+            old.set_next(std::ptr::null_mut());
+            *link = message.as_ptr();
+            [words, message].map(|fragment| Fragment::next_place(fragment))
+        };
+        let markers = self.markers.iter_mut().flat_map(|markers| &mut markers.places).map(|(_, place)| place);
+        let places = [&mut self.save, &mut self.last].into_iter().chain(markers);
+        places.filter(|place| **place == old_link).for_each(|place| *place = new_link);
+        if let Some(markers) = self.markers.as_mut().filter(|markers| markers.unvisited == words.as_ptr()) {
+            markers.unvisited = message.as_ptr();
+        }
+        self.link_moved(message);
+        // SAFETY: it was pushed as a message, and is on no list any more.
+        Some(unsafe { Message::from_raw(words) })
+    }
+
+    /// The link to a message in the mailbox.
+    fn link_to(&mut self, message: NonNull<Fragment>) -> Link {
+        let mut link = self.save_link();
+        // SAFETY: links of the mailbox lie in it, or in messages in it, among which is this one.
+        unsafe {
+            if *link != message.as_ptr() {
+                link = self.start();
+                while *link != message.as_ptr() {
+                    link = Fragment::next_place(NonNull::new_unchecked(*link));
+                }
+            }
+        }
+        link
+    }
+
+    /// The current message, which was looked at last, did not match: go on with the next. The process has no pointer
+    /// into it any more.
+    #[inline]
+    pub fn reject(&mut self) {
+        self.looked_at = std::ptr::null_mut();
+        self.skip();
+    }
+
+    /// Goes on with the message behind the current one.
     #[inline]
     pub fn skip(&mut self) {
-        if let Some(message) = self.current() {
+        if let Some(message) = self.current_place() {
             // SAFETY: the message is in the mailbox.
-            self.save = unsafe { &raw mut (*message.as_ptr()).next };
+            self.save = unsafe { Fragment::next_place(message) };
         }
     }
 
@@ -201,19 +287,22 @@ impl Mailbox {
 
     /// Takes the current message out, and looks from the first on again.
     #[inline]
-    pub fn take_current(&mut self) -> Option<NonNull<Fragment>> {
-        let message = self.current()?;
+    pub fn take_current(&mut self) -> Option<Message> {
+        let message = self.current_place()?;
         let link = self.save_link();
         // SAFETY: the link points to the message, which is unlinked here.
         let own_link = unsafe {
             if has_moved(message.as_ref()) {
                 self.unlink_moved(message);
             }
-            *link = message.as_ref().next;
-            &raw mut (*message.as_ptr()).next
+            *link = message.as_ref().next();
+            Fragment::next_place(message)
         };
         if self.last == own_link {
             self.last = if link == self.start() { std::ptr::null_mut() } else { link };
+        }
+        if self.looked_at == message.as_ptr() {
+            self.looked_at = std::ptr::null_mut();
         }
         if let Some(markers) = &mut self.markers {
             for (_, place) in &mut markers.places {
@@ -224,16 +313,17 @@ impl Mailbox {
             if !markers.unvisited.is_null() {
                 // SAFETY: the message is whole, and was unlinked.
                 unsafe {
-                    architecture().message_read(message.as_ref());
+                    tell_read(message.as_ref());
                     if markers.unvisited == message.as_ptr() {
-                        markers.unvisited = message.as_ref().next;
+                        markers.unvisited = message.as_ref().next();
                     }
                 }
             }
         }
         self.length -= 1;
         self.restart();
-        Some(message)
+        // SAFETY: it was pushed as a message, and is on no list any more.
+        Some(unsafe { Message::from_raw(message) })
     }
 
     /// Reserves a marker of the present end; the number identifies it.
@@ -305,14 +395,14 @@ impl Mailbox {
     }
 
     /// Visits messages in order for as long as `visit` says so; whether none is left.
-    pub fn visit_some(&mut self, mut visit: impl FnMut(&mut Fragment) -> bool) -> bool {
+    pub fn visit_some(&mut self, mut visit: impl FnMut(&Fragment) -> bool) -> bool {
         let Some(markers) = &mut self.markers else { return true };
         let mut goes_on = true;
         while goes_on && markers.left > 0 && !markers.unvisited.is_null() {
             // SAFETY: the message is in the mailbox, which is borrowed.
-            let fragment = unsafe { &mut *markers.unvisited };
+            let fragment = unsafe { &*markers.unvisited };
             goes_on = visit(fragment);
-            markers.unvisited = fragment.next;
+            markers.unvisited = fragment.next();
             markers.left -= 1;
         }
         if markers.left == 0 {
@@ -324,72 +414,92 @@ impl Mailbox {
     /// Tells the architecture that the process reads all messages.
     pub fn read_all(&self) {
         if self.has_unvisited() {
-            self.each(|message| architecture().message_read(message));
+            self.each(tell_read);
         }
     }
 
     /// Visits the messages in order.
-    pub fn each(&self, mut visit: impl FnMut(&mut Fragment)) {
+    pub fn each(&self, mut visit: impl FnMut(&Fragment)) {
         let mut at = self.first;
         while !at.is_null() {
             // SAFETY: messages in the mailbox are whole, and the mailbox is borrowed by its process.
-            let fragment = unsafe { &mut *at };
+            let fragment = unsafe { &*at };
             visit(fragment);
-            at = fragment.next;
+            at = fragment.next();
         }
     }
 
     /// Visits those that have moved to the heap, the last first: they alone are its roots. In most mailboxes there are
     /// none.
-    pub fn each_moved(&self, mut visit: impl FnMut(&mut Fragment)) {
+    pub fn each_moved(&self, mut visit: impl FnMut(&Fragment)) {
         let mut at = self.moved;
         while !at.is_null() {
             // SAFETY: as in `each`; the message has moved.
             unsafe {
-                visit(&mut *at);
+                visit(&*at);
                 at = (*moved_links(&*at))[1];
             }
         }
     }
 
-    /// Takes all messages out: a chain through `next`.
-    pub fn clear(&mut self) -> *mut Fragment {
-        let first = self.first;
+    /// Takes all messages out, oldest first.
+    pub fn clear(&mut self) -> Chain {
+        let first = std::mem::replace(&mut self.first, std::ptr::null_mut());
         *self = Mailbox::default();
-        first
+        // SAFETY: each was pushed as a message, and the mailbox knows them no more.
+        unsafe { Chain::from_raw(first) }
+    }
+}
+
+impl Drop for Mailbox {
+    fn drop(&mut self) {
+        if !self.first.is_null() {
+            drop(self.clear());
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use atoll_term::Immediate;
+
     use super::*;
 
-    fn message(value: i64) -> NonNull<Fragment> {
-        let mut fragment = Fragment::new(0);
-        // SAFETY: the fragment is new.
-        unsafe { fragment.as_mut().term = Term::small(value) };
-        fragment
+    fn message(value: i64) -> Message {
+        Message::immediate(Immediate::or_none(Term::small(value)))
     }
 
     fn take(mailbox: &mut Mailbox) -> i64 {
-        let taken = mailbox.take_current().unwrap();
-        // SAFETY: the message was taken out.
-        unsafe {
-            let value = taken.as_ref().term.small_value();
-            Fragment::free(taken);
-            value
-        }
+        mailbox.take_current().unwrap().term().small_value()
     }
 
     /// A message with words in its fragment.
-    fn full_message(value: i64) -> NonNull<Fragment> {
-        let mut fragment = Fragment::new(2);
+    fn full_message(value: i64) -> Message {
+        let message = Message::new(2);
         // SAFETY: the fragment is new.
         unsafe {
-            fragment.as_mut().try_allocate(2).unwrap().as_ptr().cast::<[u64; 2]>().write([0; 2]);
-            fragment.as_mut().term = Term::small(value);
+            message.try_allocate(2).unwrap().as_ptr().cast::<[u64; 2]>().write([0; 2]);
+            message.set_term(Term::small(value));
         }
-        fragment
+        message
+    }
+
+    #[test]
+    fn a_mailbox_frees_what_is_left_in_it() {
+        let counted = std::sync::Arc::new(());
+        let mut mailbox = Mailbox::default();
+        for value in 0..3 {
+            let message = full_message(value);
+            message.attach(std::sync::Arc::clone(&counted));
+            mailbox.push(message);
+        }
+        assert_eq!(mailbox.clear().take(1).count(), 1);
+        assert_eq!(std::sync::Arc::strong_count(&counted), 1);
+        let last = message(3);
+        last.attach(std::sync::Arc::clone(&counted));
+        mailbox.push(last);
+        drop(mailbox);
+        assert_eq!(std::sync::Arc::strong_count(&counted), 1);
     }
 
     #[test]
@@ -400,12 +510,13 @@ mod tests {
         }
         let moved = |mailbox: &Mailbox| {
             let mut found = Vec::new();
-            mailbox.each_moved(|message| found.push(message.term.small_value()));
+            mailbox.each_moved(|message| found.push(message.term().small_value()));
             found
         };
         assert_eq!(moved(&mailbox), []);
         for _ in 0..4 {
-            mailbox.look(Fragment::clear);
+            // SAFETY: nothing uses the words; `look` shows the mailbox whether the message has moved.
+            mailbox.look(|message| unsafe { message.clear() });
             mailbox.skip();
         }
         assert_eq!(moved(&mailbox), [3, 1]);
@@ -429,7 +540,7 @@ mod tests {
         mailbox.skip();
         assert_eq!(take(&mut mailbox), 2);
         let marker = mailbox.reserve_marker();
-        let reference = ReferenceId::fresh();
+        let reference = ReferenceId([7, 8, 9]);
         mailbox.bind_marker(marker, reference);
         mailbox.push(message(9));
         mailbox.use_marker(reference);
@@ -447,5 +558,98 @@ mod tests {
         assert!(mailbox.is_empty() && mailbox.current().is_none());
         mailbox.push(message(11));
         assert_eq!(take(&mut mailbox), 11);
+    }
+
+    #[test]
+    fn a_marker_that_was_cleared_marks_nothing() {
+        let mut mailbox = Mailbox::default();
+        let [kept, other, reserved] = [1, 2, 3].map(|number| ReferenceId([number, 0, 0]));
+        mailbox.push(message(0));
+        for reference in [kept, other] {
+            let marker = mailbox.reserve_marker();
+            mailbox.bind_marker(marker, reference);
+        }
+        let marker = mailbox.reserve_marker();
+        mailbox.clear_reserved_marker(marker);
+        mailbox.bind_marker(marker, reserved);
+        mailbox.clear_marker(other);
+        mailbox.push(message(1));
+        for (reference, first) in [(reserved, 0), (other, 0), (kept, 1)] {
+            mailbox.restart();
+            mailbox.use_marker(reference);
+            assert_eq!(mailbox.current().map(|message| message.term().small_value()), Some(first));
+        }
+    }
+
+    /// The values of the messages, in order, and whether each has moved.
+    fn values(mailbox: &Mailbox) -> Vec<(i64, bool)> {
+        let mut found = Vec::new();
+        mailbox.each(|message| found.push((message.term().small_value(), has_moved(message))));
+        found
+    }
+
+    #[test]
+    fn what_is_looked_at_and_not_taken_can_be_parted_with() {
+        // Parted with at each place of the mailbox, the current message or another by then.
+        for (place, restarts) in [(0, false), (1, false), (2, false), (2, true)] {
+            let mut mailbox = Mailbox::default();
+            (0..3).for_each(|value| mailbox.push(full_message(value)));
+            let marker = mailbox.reserve_marker();
+            let reference = ReferenceId([7, 8, 9]);
+            mailbox.bind_marker(marker, reference);
+            (0..place).for_each(|_| mailbox.skip());
+            assert_eq!(mailbox.look(|_| ()), Some(Term::small(place)));
+            mailbox.begin_visit();
+            assert!(mailbox.is_looked_at());
+            if restarts {
+                mailbox.restart();
+            }
+            let words = mailbox.part_with_looked_at().expect("it was looked at");
+            assert_eq!((words.used(), words.next()), (2, std::ptr::null_mut()));
+            assert!(!mailbox.is_looked_at() && mailbox.part_with_looked_at().is_none());
+            let moved = [0, 1, 2].map(|value| (value, value == place));
+            assert_eq!(values(&mailbox), moved);
+            let mut visited = Vec::new();
+            assert!(mailbox.visit_some(|message| {
+                visited.push(message.term().small_value());
+                true
+            }));
+            assert_eq!(visited, [0, 1, 2]);
+            mailbox.push(message(3));
+            mailbox.use_marker(reference);
+            assert_eq!(take(&mut mailbox), 3, "the marker stands behind the last message of then");
+            (0..3).for_each(|value| assert_eq!(take(&mut mailbox), value));
+            mailbox.push(message(4));
+            assert_eq!((take(&mut mailbox), mailbox.is_empty()), (4, true));
+        }
+    }
+
+    #[test]
+    fn who_goes_on_or_takes_has_no_pointers_into_a_message() {
+        let mut mailbox = Mailbox::default();
+        (0..2).for_each(|value| mailbox.push(full_message(value)));
+        mailbox.look(|_| ());
+        mailbox.reject();
+        assert!(!mailbox.is_looked_at());
+        mailbox.look(|_| ());
+        assert_eq!(take(&mut mailbox), 1);
+        assert!(!mailbox.is_looked_at());
+        // One that moves as it is looked at, and one without words.
+        // SAFETY: nothing uses the words; `look` shows the mailbox whether the message has moved.
+        mailbox.look(|message| unsafe { message.clear() });
+        assert!(!mailbox.is_looked_at());
+        assert_eq!(take(&mut mailbox), 0);
+        mailbox.push(message(2));
+        mailbox.look(|_| ());
+        assert!(!mailbox.is_looked_at());
+        // Another message is taken.
+        mailbox.push(full_message(3));
+        mailbox.skip();
+        mailbox.look(|_| ());
+        mailbox.restart();
+        assert_eq!(take(&mut mailbox), 2);
+        assert!(mailbox.is_looked_at());
+        assert_eq!(take(&mut mailbox), 3);
+        assert!(!mailbox.is_looked_at());
     }
 }

@@ -40,31 +40,96 @@ struct Account {
     spent: [AtomicI64; STATES],
 }
 
-static ON: AtomicBool = AtomicBool::new(false);
-static ACCOUNTS: OnceLock<Box<[Account]>> = OnceLock::new();
+/// What a machine measures.
+#[derive(Default)]
+pub struct Microstates {
+    on: AtomicBool,
+    accounts: OnceLock<Box<[Account]>>,
+}
+
+impl Microstates {
+    fn accounts(&self) -> &[Account] {
+        self.accounts.get_or_init(|| {
+            let account = |state| Account {
+                state: AtomicUsize::new(state as usize),
+                since: AtomicI64::new(clock::monotonic()),
+                spent: Default::default(),
+            };
+            let system = System::get();
+            let dirty: usize = system.dirty_threads().iter().sum();
+            let schedulers = (0..system.schedulers.max(1)).map(|_| account(State::Other));
+            schedulers.chain((0..dirty).map(|_| account(State::Sleep))).collect()
+        })
+    }
+
+    /// Whether time is measured.
+    #[inline]
+    pub fn is_on(&self) -> bool {
+        self.on.load(Ordering::Relaxed)
+    }
+
+    /// Runs a process, in whose time slice measuring may begin or end.
+    #[inline]
+    pub fn charged_slice<R>(&self, slice: impl FnOnce() -> R) -> R {
+        if self.is_on() {
+            change(State::Emulator as usize);
+        }
+        let result = slice();
+        if self.is_on() {
+            change(State::Other as usize);
+        }
+        result
+    }
+
+    /// Does the work of a thread for dirty calls: the thread of this number of the processor's, or of the others.
+    pub fn charged_dirty(&self, is_processor: bool, number: usize, work: impl FnOnce()) {
+        let system = System::get();
+        let [processor, _] = system.dirty_threads();
+        let place = system.schedulers.max(1) + number + if is_processor { 0 } else { processor };
+        if self.is_on() {
+            change_account(place, State::Emulator as usize);
+        }
+        work();
+        if self.is_on() {
+            change_account(place, State::Sleep as usize);
+        }
+    }
+
+    /// Does something that is charged to this state.
+    #[inline]
+    pub fn charged<R>(&self, state: State, work: impl FnOnce() -> R) -> R {
+        if !self.is_on() {
+            return work();
+        }
+        let before = change(state as usize);
+        let result = work();
+        change(before);
+        result
+    }
+}
 
 fn accounts() -> &'static [Account] {
-    ACCOUNTS.get_or_init(|| {
-        let account = || Account {
-            state: AtomicUsize::new(State::Other as usize),
-            since: AtomicI64::new(clock::monotonic()),
-            spent: Default::default(),
-        };
-        (0..System::get().schedulers.max(1)).map(|_| account()).collect()
-    })
+    System::get().microstates.accounts()
 }
 
 /// Whether time is measured.
 #[inline]
 pub fn is_on() -> bool {
-    ON.load(Ordering::Relaxed)
+    System::get().microstates.is_on()
 }
 
 /// The scheduler that this thread is does something else from now on. What it did before, by number.
 #[cold]
 #[inline(never)]
 fn change(state: usize) -> usize {
-    let Some(account) = accounts().get(System::get().schedule().current()).filter(|_| is_on()) else { return state };
+    let system = System::get();
+    let current = system.schedule().current();
+    if current < system.schedulers.max(1) { change_account(current, state) } else { state }
+}
+
+/// Whoever has this account does something else from now on. What that was before.
+fn change_account(place: usize, state: usize) -> usize {
+    let Some(account) = accounts().get(place).filter(|_| is_on()) else { return state };
     let now = clock::monotonic();
     let before = account.state.swap(state, Ordering::Relaxed);
     let since = account.since.swap(now, Ordering::Relaxed);
@@ -75,26 +140,7 @@ fn change(state: usize) -> usize {
 /// Does something that is charged to this state.
 #[inline]
 pub fn charged<R>(state: State, work: impl FnOnce() -> R) -> R {
-    if !is_on() {
-        return work();
-    }
-    let before = change(state as usize);
-    let result = work();
-    change(before);
-    result
-}
-
-/// Runs a process, in whose time slice measuring may begin or end.
-#[inline]
-pub fn charged_slice<R>(slice: impl FnOnce() -> R) -> R {
-    if is_on() {
-        change(State::Emulator as usize);
-    }
-    let result = slice();
-    if is_on() {
-        change(State::Other as usize);
-    }
-    result
+    System::get().microstates.charged(state, work)
 }
 
 /// Begins or ends measuring; what was measured is kept. Whether it was on.
@@ -102,18 +148,23 @@ pub fn switch(on: bool) -> bool {
     let old = is_on();
     if on != old {
         let now = clock::monotonic();
-        let current = System::get().schedule().current();
+        let system = System::get();
+        let current = system.schedule().current();
         for (index, account) in accounts().iter().enumerate() {
             if on {
                 // Of the others it is seen when they do something else.
-                let state = if index == current { State::Emulator } else { State::Other };
+                let state = match index {
+                    _ if index == current => State::Emulator,
+                    _ if index < system.schedulers.max(1) => State::Other,
+                    _ => State::Sleep,
+                };
                 account.state.store(state as usize, Ordering::Relaxed);
             } else {
                 charge(account, now);
             }
             account.since.store(now, Ordering::Relaxed);
         }
-        ON.store(on, Ordering::Relaxed);
+        System::get().microstates.on.store(on, Ordering::Relaxed);
     }
     old
 }
@@ -134,7 +185,7 @@ pub fn reset() {
     }
 }
 
-/// Nanoseconds of each scheduler in each state.
+/// Nanoseconds of each scheduler in each state, then those of each thread for dirty calls: the processor's first.
 pub fn spent() -> Vec<[i64; STATES]> {
     let (now, on) = (clock::monotonic(), is_on());
     let read = |account: &Account| {

@@ -2,7 +2,8 @@
 
 use atoll_heap::Mutator;
 use atoll_operations::Exception;
-use atoll_term::{Export, Term};
+use atoll_term::atoms::AtomError;
+use atoll_term::{Export, Term, Word};
 
 use crate::process::{Own, Process};
 
@@ -14,6 +15,8 @@ pub struct Caller<'c> {
     pub own: &'c mut Own,
     /// Reductions left; a function that works long takes some away.
     pub reductions: i64,
+    /// Address of the instruction that calls the function; null where none does. For comparisons alone.
+    pub at: *const Word,
 }
 
 impl Caller<'_> {
@@ -28,6 +31,8 @@ impl Caller<'_> {
 pub enum Interrupt {
     /// An exception.
     Raise(Exception),
+    /// An exception in another function, which was called with these arguments and has gone on in this one.
+    RaiseIn(Exception, &'static Export, Vec<Term>),
     /// Go on in this function, with these arguments, as a tail call.
     Call(&'static Export, Vec<Term>),
     /// As [`Interrupt::Call`], of a function that cannot exist: module, function, and the list of more than 255
@@ -60,6 +65,17 @@ impl From<Exception> for Interrupt {
     }
 }
 
+impl From<AtomError> for Interrupt {
+    fn from(error: AtomError) -> Self {
+        Exception::from(error).into()
+    }
+}
+
+/// The exception `badarg`.
+pub fn badarg() -> Interrupt {
+    Exception::badarg().into()
+}
+
 /// What a built-in function returns.
 pub type Outcome = Result<Term, Interrupt>;
 
@@ -77,4 +93,20 @@ pub struct BuiltIn {
     pub arity: u8,
     /// The function.
     pub function: Native,
+}
+
+impl BuiltIn {
+    /// A row of the table.
+    pub const fn new(module: &'static str, name: &'static str, arity: u8, function: Native) -> BuiltIn {
+        BuiltIn { module, name, arity, function }
+    }
+}
+
+/// A function whose body is in a native library. It is never freed: code holds its address.
+#[derive(Clone, Copy)]
+pub struct NativeFunction {
+    /// Its name, as traces show it.
+    pub export: &'static Export,
+    /// Calls it. The arguments are as many as its arity says.
+    pub call: fn(&mut Caller<'_>, &[Term], &'static NativeFunction) -> Outcome,
 }

@@ -1,9 +1,7 @@
 //! The interface of ports for processes. The thread that sends a signal to a port acts on it at once, so signals keep
 //! their order without an inbox.
 
-use std::ptr::NonNull;
-
-use atoll_heap::Fragment;
+use atoll_heap::Message;
 use atoll_term::Term;
 
 use crate::process::Own;
@@ -20,7 +18,7 @@ pub trait Ports: Sync {
     ///
     /// # Errors
     /// There is no such port: the signal comes back.
-    fn signal(&self, port: Term, signal: NonNull<Fragment>) -> Result<(), NonNull<Fragment>>;
+    fn signal(&self, port: Term, signal: Message) -> Result<(), Message>;
 
     /// Gives a trace message, as bytes of the external term format, to a port that is a tracer. Returns whether the
     /// port is open.

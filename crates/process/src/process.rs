@@ -18,6 +18,7 @@ use crate::held::{Held, Presence, Queued};
 use crate::inbox::Inbox;
 use crate::mailbox::Mailbox;
 use crate::reference::ReferenceId;
+use crate::remote::Remote;
 use crate::run_state::RunState;
 
 /// Priority of a process; the order is that of the run queues.
@@ -89,7 +90,8 @@ pub struct Own {
     pub mailbox: Mailbox,
     /// Local pid of its parent, or `NONE`.
     pub parent: Term,
-    /// The process that input and output go to (pid).
+    /// The process that input and output go to (local pid), unless that is one of another node: see
+    /// [`Own::leader_term`].
     pub group_leader: Term,
     /// Reductions done in earlier time slices.
     pub reductions: u64,
@@ -97,14 +99,14 @@ pub struct Own {
     pub catches: u32,
     /// Switches.
     pub flags: Flags,
+    /// Where `receive after` goes on after the timeout.
+    pub wait: WaitState,
     /// What most processes never need.
     pub rare: Option<Box<Rare>>,
     /// The function it was spawned with.
     pub initial_call: Option<&'static Export>,
     /// Timer of `receive after`: its number, 0 if none.
     pub timer: u64,
-    /// Where `receive after` goes on after the timeout.
-    pub wait: WaitState,
 }
 
 /// State of the present `receive after`.
@@ -150,7 +152,7 @@ pub struct Flags {
 /// A monitor that a process has on another.
 #[derive(Clone, Copy, Debug)]
 pub struct OutgoingMonitor {
-    /// Pid that is watched (`NONE`: nobody, the message is on its way).
+    /// Pid that is watched; `NONE` when the message is on its way already.
     pub target: Term,
     /// Name by which it is watched, or `NONE`.
     pub name: Term,
@@ -197,6 +199,10 @@ pub struct Rare {
     pub dictionary: Dictionary,
     /// Heads of messages of monitors that were made with the option `tag`.
     pub tags: Vec<(ReferenceId, Term)>,
+    /// Heads of the replies to requests for processes on other nodes.
+    pub reply_tags: Vec<(ReferenceId, Term)>,
+    /// What it has to do with other nodes.
+    pub remote: Option<Box<Remote>>,
     /// Collections that others have asked for; done when no register holds a term.
     pub collections: Vec<Request>,
     /// How often it is suspended.
@@ -207,8 +213,6 @@ pub struct Rare {
     pub suspenders: Vec<(Term, ReferenceId)>,
     /// `async_dist`
     pub async_dist: bool,
-    /// How often it has asked for news of nodes.
-    pub node_watches: u32,
     /// What it is asked to tell a tracer.
     pub tracing: Option<crate::tracing::Tracing>,
     /// Its token, and what it knows of sequences of events.
@@ -304,9 +308,8 @@ impl Own {
     /// The heap has reached its limit; [`crate::watch::collect`] does what is to be done then.
     ///
     /// # Safety
-    /// This thread runs the process. Its stack, what is its own and `live` are all the terms of it that anybody holds:
-    /// others are stale afterwards. So built-in functions cannot collect; they ask for it with
-    /// [`crate::Interrupt::Collect`]:
+    /// This thread runs the process. Only its stack, its `Own` and `live` hold its terms: others are stale afterwards.
+    /// So built-in functions cannot collect; they ask for it with [`crate::Interrupt::Collect`]:
     ///
     /// ```compile_fail,E0133
     /// fn built_in(caller: &mut atoll_process::Caller<'_>, arguments: &[atoll_term::Term]) -> atoll_process::Outcome {
@@ -315,9 +318,21 @@ impl Own {
     /// }
     /// ```
     pub unsafe fn collect(&mut self, request: Collection, live: &mut [Term]) -> Result<(), HeapFull> {
+        self.keep_looked_at();
         let (mutator, mut roots) = self.roots(None);
         // SAFETY: the caller's obligation.
         unsafe { architecture().collect(mutator, request, live, &mut roots) }
+    }
+
+    /// A message that was looked at, and of which nothing tells that the process has no pointer into it any more,
+    /// becomes part of the heap.
+    #[inline]
+    pub fn keep_looked_at(&mut self) {
+        if self.mailbox.is_looked_at()
+            && let Some(words) = self.mailbox.part_with_looked_at()
+        {
+            architecture().keep_fragment(&mut self.mutator, words);
+        }
     }
 
     /// The heap and the roots beside its stack, messages in this inbox among them.
@@ -340,13 +355,13 @@ impl RootSet for Roots<'_> {
         self.each_own_slice(visit);
         let all = architecture().messages_are_roots();
         if all {
-            self.mailbox.each(|message| visit(&raw mut message.term, 1));
+            self.mailbox.each(|message| visit(message.term_place(), 1));
         } else {
             // A term still in its fragment is not on any heap.
-            self.mailbox.each_moved(|message| visit(&raw mut message.term, 1));
+            self.mailbox.each_moved(|message| visit(message.term_place(), 1));
         }
         if all && let Some(inbox) = self.inbox {
-            inbox.each(|signal| visit(&raw mut signal.term, 1));
+            inbox.each(|signal| visit(signal.term_place(), 1));
         }
     }
 
@@ -358,7 +373,7 @@ impl RootSet for Roots<'_> {
             if let Some(trace) = &mut rare.exception_trace {
                 visit(trace, 1);
             }
-            for (_, tag) in &mut rare.tags {
+            for (_, tag) in rare.tags.iter_mut().chain(&mut rare.reply_tags) {
                 visit(tag, 1);
             }
             for request in &mut rare.collections {
@@ -367,7 +382,7 @@ impl RootSet for Roots<'_> {
         }
     }
 
-    fn each_message(&mut self, visit: &mut dyn FnMut(&mut Fragment)) {
+    fn each_message(&mut self, visit: &mut dyn FnMut(&Fragment)) {
         self.mailbox.each(&mut *visit);
         if let Some(inbox) = self.inbox {
             inbox.each(visit);
@@ -378,14 +393,14 @@ impl RootSet for Roots<'_> {
         self.mailbox.len()
     }
 
-    fn begin_messages(&mut self, visit: &mut dyn FnMut(&mut Fragment)) {
+    fn begin_messages(&mut self, visit: &mut dyn FnMut(&Fragment)) {
         self.mailbox.begin_visit();
         if let Some(inbox) = self.inbox {
             inbox.each(visit);
         }
     }
 
-    fn some_messages(&mut self, visit: &mut dyn FnMut(&mut Fragment) -> bool) -> bool {
+    fn some_messages(&mut self, visit: &mut dyn FnMut(&Fragment) -> bool) -> bool {
         self.mailbox.visit_some(visit)
     }
 }

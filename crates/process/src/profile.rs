@@ -4,12 +4,14 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use atoll_term::atoms::known_atom;
 use atoll_term::{Build, ScratchHeap, Term};
 use parking_lot::Mutex;
 
 use crate::held::Held;
 use crate::process::{Own, Process};
-use crate::tracing::{self, name};
+use crate::system::System;
+use crate::tracing;
 
 /// The profiler, and the events that it asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,17 +31,32 @@ pub struct Profile {
     pub time: u32,
 }
 
-static ON: AtomicBool = AtomicBool::new(false);
-static PROFILE: Mutex<Option<Profile>> = Mutex::new(None);
+/// What a machine knows of its profiler.
+#[derive(Default)]
+pub struct Profiling {
+    on: AtomicBool,
+    profile: Mutex<Option<Profile>>,
+    place: OnceLock<Place>,
+}
+
+impl Profiling {
+    /// Whether there is a profiler.
+    #[inline]
+    pub fn is_on(&self) -> bool {
+        self.on.load(Ordering::Relaxed)
+    }
+}
+
+fn profiling() -> &'static Profiling {
+    &System::get().profiling
+}
 
 /// The function in which a process is, as a term in this heap; 0 if it is in none.
 pub type Place = fn(&Own, &mut ScratchHeap) -> Term;
 
-static PLACE: OnceLock<Place> = OnceLock::new();
-
 /// Installs the function that finds the function in which a process is; only the first call counts.
 pub fn install_place(place: Place) {
-    let _ = PLACE.set(place);
+    let _ = profiling().place.set(place);
 }
 
 /// The profiler and its events; `None` if there is none, or it has ended.
@@ -47,10 +64,10 @@ pub fn profile() -> Option<Profile> {
     if !is_on() {
         return None;
     }
-    let mut kept = PROFILE.lock();
+    let mut kept = profiling().profile.lock();
     if kept.is_some_and(|profile| !tracing::is_there(profile.pid)) {
         *kept = None;
-        ON.store(false, Ordering::Relaxed);
+        profiling().on.store(false, Ordering::Relaxed);
     }
     *kept
 }
@@ -58,15 +75,15 @@ pub fn profile() -> Option<Profile> {
 /// Sets the profiler and its events, and returns the old ones.
 pub fn set_profile(new: Option<Profile>) -> Option<Profile> {
     let old = profile();
-    *PROFILE.lock() = new;
-    ON.store(new.is_some(), Ordering::Relaxed);
+    *profiling().profile.lock() = new;
+    profiling().on.store(new.is_some(), Ordering::Relaxed);
     old
 }
 
 /// Whether there is a profiler.
 #[inline]
 pub fn is_on() -> bool {
-    ON.load(Ordering::Relaxed)
+    profiling().is_on()
 }
 
 /// A process has become runnable, or is no more.
@@ -75,7 +92,7 @@ pub fn is_on() -> bool {
 pub fn runnable(held: &mut Held<'_>, active: bool) {
     let (process, own) = held.split();
     process.runnable_untold.store(false, Ordering::Relaxed);
-    place_told(process, active, |scratch| PLACE.get().map_or(Term::small(0), |place| place(own, scratch)));
+    place_told(process, active, |scratch| profiling().place.get().map_or(Term::small(0), |place| place(own, scratch)));
 }
 
 /// Tells of a process that starts running if the thread that made it runnable could not.
@@ -92,11 +109,9 @@ pub fn ended(process: &Process) {
     place_told(process, false, |_| Term::small(0));
 }
 
-fn place_told(process: &Process, active: bool, place: impl FnOnce(&mut ScratchHeap) -> Term) {
+fn place_told(process: &Process, active: bool, place: impl Fn(&mut ScratchHeap) -> Term) {
     let Some(profile) = profile().filter(|profile| profile.processes && profile.pid != process.pid) else { return };
-    let mut scratch = ScratchHeap::new();
-    let place = place(&mut scratch);
-    tell(profile, scratch, &[process.pid, state(active), place]);
+    tell(profile, |heap| [process.pid, state(active), place(heap)]);
 }
 
 /// A port begins to work, or has done so.
@@ -104,7 +119,7 @@ fn place_told(process: &Process, active: bool, place: impl FnOnce(&mut ScratchHe
 #[inline(never)]
 pub fn port(id: Term, active: bool) {
     if let Some(profile) = profile().filter(|profile| profile.ports && profile.pid != id) {
-        tell(profile, ScratchHeap::new(), &[id, state(active), Term::small(0)]);
+        tell(profile, |_| [id, state(active), Term::small(0)]);
     }
 }
 
@@ -114,23 +129,24 @@ pub fn port(id: Term, active: bool) {
 pub fn scheduler(index: usize, active: bool, count: usize) -> bool {
     let Some(profile) = profile().filter(|profile| profile.schedulers) else { return false };
     let number = Term::small(index as i64 + 1);
-    tell(profile, ScratchHeap::new(), &[name("scheduler"), number, state(active), Term::small(count as i64)]);
+    tell(profile, |_| [known_atom("scheduler"), number, state(active), Term::small(count as i64)]);
     true
 }
 
 /// Whether this process is the profiler.
 pub fn is_profiler(pid: Term) -> bool {
-    PROFILE.lock().is_some_and(|profile| profile.pid == pid)
+    profiling().profile.lock().is_some_and(|profile| profile.pid == pid)
 }
 
 fn state(active: bool) -> Term {
-    name(if active { "active" } else { "inactive" })
+    known_atom(if active { "active" } else { "inactive" })
 }
 
-fn tell(profile: Profile, mut scratch: ScratchHeap, parts: &[Term]) {
-    let mut elements = vec![name("profile")];
-    elements.extend_from_slice(parts);
-    elements.extend(tracing::time(&mut scratch, profile.time));
-    let message = scratch.tuple(&elements);
-    tracing::post(profile.pid, None, message);
+fn tell<const N: usize>(profile: Profile, parts: impl Fn(&mut ScratchHeap) -> [Term; N]) {
+    tracing::post_composed(profile.pid, |heap| {
+        let mut elements = vec![known_atom("profile")];
+        elements.extend(parts(heap));
+        elements.extend(tracing::time(heap, profile.time));
+        heap.tuple(&elements)
+    });
 }

@@ -1,14 +1,16 @@
 //! Numbers of references: unique for the life of the machine.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::any::Any;
+use std::sync::atomic::Ordering;
 
-use atoll_term::{Build, Term, View};
+use atoll_heap::known;
+use atoll_term::{Build, MagicValue, Term, View};
+
+use crate::system::System;
 
 /// The numbers of a local reference, as a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ReferenceId(pub [u32; 3]);
-
-static NEXT: AtomicU64 = AtomicU64::new(1);
 
 /// References are handed to a thread in runs of this many, so that threads do not meet at the counter.
 const RUN: u64 = 4096;
@@ -23,7 +25,7 @@ impl ReferenceId {
         OWN.with(|own| {
             let (mut next, mut end) = own.get();
             if next == end {
-                next = NEXT.fetch_add(RUN, Ordering::Relaxed);
+                next = System::get().given.references.fetch_add(RUN, Ordering::Relaxed);
                 end = next + RUN;
             }
             own.set((next + 1, end));
@@ -43,6 +45,19 @@ impl ReferenceId {
     /// A term with these numbers.
     pub fn term(self, heap: &mut (impl Build + ?Sized)) -> Term {
         heap.reference(self.0, None)
+    }
+
+    /// A new reference that keeps a value of the machine alive.
+    pub fn of_value(heap: &mut (impl Build + ?Sized), value: impl Any + Send + Sync) -> Term {
+        heap.magic_reference(ReferenceId::fresh().0, MagicValue::new(value))
+    }
+
+    /// As [`ReferenceId::of_value`]. The value is also found by a reference that was written in the external format and
+    /// read again, while the value lives.
+    pub fn of_known_value(heap: &mut (impl Build + ?Sized), value: impl Any + Send + Sync) -> Term {
+        let (numbers, value) = (ReferenceId::fresh().0, MagicValue::new(value));
+        known().remember(numbers, &value);
+        heap.magic_reference(numbers, value)
     }
 
     /// A term with these numbers that messages to `process` can be sent to.

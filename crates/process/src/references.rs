@@ -1,7 +1,7 @@
 //! Visits all words that may refer to code, or to terms that no collector moves. Code and literals are freed when no
 //! such word refers to them.
 
-use atoll_heap::{Fragment, KeptPlace, RootSet, StoppedWorld, architecture};
+use atoll_heap::{Fragment, KeptPlace, RootSet, StoppedWorld, architecture, stack_markers};
 use atoll_term::Word;
 
 use crate::held::Stopped;
@@ -15,7 +15,7 @@ pub struct AtRest(Stopped<'static>);
 /// Calls `look` while all processes are at rest. `None`: some process is in the middle of a slice, because it wants to
 /// stop the world itself; then the world goes on at once. The thread that calls this runs no process.
 pub fn at_rest<R>(look: impl FnOnce(&mut AtRest) -> R) -> Option<R> {
-    let stopped = Stopped::by(None);
+    let stopped = Stopped::after_others(None);
     let mut is_at_rest = true;
     let table = &System::get().table;
     table.each(|process| is_at_rest &= !matches!(process.state(), state::RUNNING | state::RUNNING_PENDING));
@@ -33,7 +33,7 @@ unsafe fn run<'w>(start: *const Word, words: usize) -> &'w [Word] {
 }
 
 fn each_word_of_message(fragment: &Fragment, visit: &mut dyn FnMut(bool, &[Word])) {
-    visit(false, &[fragment.term.word()]);
+    visit(false, &[fragment.term().word()]);
     // SAFETY: the fragment is whole, and the world is stopped.
     visit(false, unsafe { run(fragment.words(), fragment.used()) });
 }
@@ -45,7 +45,7 @@ impl AtRest {
     pub fn each_run(&mut self, visit: &mut dyn FnMut(bool, &[Word])) {
         self.0.each(|process, own| {
             visit(true, &[own.address as Word]);
-            if let Some((_, address)) = architecture().stack_marker(&own.mutator) {
+            if let Some((_, address)) = stack_markers().and_then(|markers| markers.marker(&own.mutator)) {
                 visit(true, &[address]);
             }
             // SAFETY: the words of its stack.

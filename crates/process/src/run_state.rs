@@ -103,9 +103,7 @@ impl RunState {
 
 #[cfg(all(test, loom))]
 mod loom_model {
-    use std::ptr::NonNull;
-
-    use atoll_heap::Fragment;
+    use atoll_heap::Message;
     use loom::sync::Arc;
 
     use super::*;
@@ -124,7 +122,7 @@ mod loom_model {
         }
 
         fn send(&self) {
-            assert!(self.inbox.push(Fragment::new(0)).is_ok());
+            assert!(self.inbox.push(Message::new(0)).is_ok());
             if self.state.wake() {
                 self.enqueue();
             }
@@ -136,17 +134,7 @@ mod loom_model {
 
         /// Takes all messages; how many.
         fn take(&self) -> usize {
-            let mut taken = 0;
-            let mut chain = self.inbox.take();
-            while let Some(fragment) = NonNull::new(chain) {
-                // SAFETY: taken fragments are ours.
-                unsafe {
-                    chain = fragment.as_ref().next;
-                    Fragment::free(fragment);
-                }
-                taken += 1;
-            }
-            taken
+            self.inbox.take().count()
         }
 
         /// What a scheduler does until the process sleeps, or has used a slice; returns how many messages it took.

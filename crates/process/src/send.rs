@@ -1,13 +1,14 @@
 //! Sending: `!`, and what timers send.
 
-use atoll_heap::architecture;
+use atoll_heap::{architecture, concurrent_roots};
 use atoll_operations::Exception;
 use atoll_term::{Term, View, this_node};
 
 use crate::process::Own;
 use crate::reference::ReferenceId;
+use crate::remote::{SendOptions, Sent};
 use crate::sequence::{self, Mark};
-use crate::signal::{self, Signal, attach};
+use crate::signal::{Signal, attach};
 use crate::system::System;
 use crate::timers::Action;
 use crate::tracing;
@@ -16,7 +17,21 @@ use crate::tracing;
 ///
 /// # Errors
 /// `badarg` if the destination is none of these, or a name that is not registered.
-pub fn send(sender: Term, own: &mut Own, destination: Term, message: Term) -> Result<(), Exception> {
+pub fn send(sender: Term, own: &mut Own, destination: Term, message: Term) -> Result<Sent, Exception> {
+    send_with(sender, own, destination, message, SendOptions { connect: true, suspend: true })
+}
+
+/// As [`send`]. The options are for messages to other nodes.
+///
+/// # Errors
+/// As [`send`].
+pub fn send_with(
+    sender: Term,
+    own: &mut Own,
+    destination: Term,
+    message: Term,
+    options: SendOptions,
+) -> Result<Sent, Exception> {
     debug_assert!(sender.is_local_pid());
     let system = System::get();
     let pid = if destination.is_local_pid() {
@@ -31,23 +46,25 @@ pub fn send(sender: Term, own: &mut Own, destination: Term, message: Term) -> Re
                         true => sequence::sent(sender, own, destination, message),
                         false => Mark::Plain,
                     };
-                    let fragment = architecture().send(Some(&mut own.mutator), message);
+                    let fragment = system.architecture.send(&mut own.mutator, message);
                     let to_alias = attach(fragment, Signal::ToAlias { reference, mark });
-                    if let Err(fragment) = system.deliver(pid, to_alias) {
-                        signal::discard(fragment);
-                    }
+                    drop(system.deliver(pid, to_alias));
                 }
-                return Ok(());
+                return Ok(Sent::Done);
             }
             View::Tuple([name, node]) if name.is_atom() && node.is_atom() => {
-                // Other nodes are always down: a message there is lost.
+                if *node != this_node().0 {
+                    return Ok(elsewhere(sender, own, destination, message, options));
+                }
                 match system.whereis(*name) {
-                    Some(pid) if *node == this_node().0 => pid,
-                    _ => return Ok(()),
+                    Some(pid) => pid,
+                    None => return Ok(Sent::Done),
                 }
             }
             View::Port(_) => destination,
-            View::External(_) => return Ok(()),
+            // An identifier of this node from an earlier run is of nobody.
+            View::External(external) if external.node == this_node().0 => return Ok(Sent::Done),
+            View::External(_) => return Ok(elsewhere(sender, own, destination, message, options)),
             _ => return Err(Exception::badarg()),
         }
     };
@@ -58,17 +75,25 @@ pub fn send(sender: Term, own: &mut Own, destination: Term, message: Term) -> Re
             }
             ports.message(sender, own, pid, message);
         }
-        return Ok(());
+        return Ok(Sent::Done);
     }
     if own.flags.traced {
         send_told(sender, own, pid, destination, message);
-        return Ok(());
+        return Ok(Sent::Done);
     }
-    let fragment = architecture().send(Some(&mut own.mutator), message);
-    if let Err(fragment) = system.deliver(pid, fragment) {
-        signal::discard(fragment);
+    let fragment = system.architecture.send(&mut own.mutator, message);
+    drop(system.deliver(pid, fragment));
+    Ok(Sent::Done)
+}
+
+/// Sends to another node; without a way to any, the message is lost.
+#[inline(never)]
+fn elsewhere(sender: Term, own: &mut Own, destination: Term, message: Term, options: SendOptions) -> Sent {
+    match System::get().distribution.get() {
+        Some(distribution) => distribution.send(sender, own, destination, message, options),
+        None if options.connect => Sent::Done,
+        None => Sent::NotConnected,
     }
-    Ok(())
 }
 
 /// A process that is traced or has a token sends. Its tracer hears of it before the receiver can do anything about it.
@@ -80,10 +105,8 @@ fn send_told(sender: Term, own: &mut Own, pid: Term, destination: Term, message:
     let what = if exists { "send" } else { "send_to_non_existing_process" };
     tracing::event(sender, own, tracing::SEND, what, &[message, destination]);
     let mark = if exists { sequence::sent(sender, own, pid, message) } else { Mark::Plain };
-    let fragment = sequence::mark_from(architecture().send(Some(&mut own.mutator), message), mark, sender);
-    if let Err(fragment) = system.deliver(pid, fragment) {
-        signal::discard(fragment);
-    }
+    let fragment = sequence::mark_from(architecture().send(&mut own.mutator, message), mark, sender);
+    drop(system.deliver(pid, fragment));
 }
 
 /// Does what a timer was set for; for the scheduler that keeps it.
@@ -93,17 +116,14 @@ pub fn expire(number: u64, action: Action) {
             let signal = crate::signal::bare(Signal::Timeout { wait: number });
             System::get().deliver_or_answer(pid, signal);
         }
-        Action::Message { destination, fragment, .. } => {
-            // SAFETY: the fragment was kept for the timer, which gives it up here.
-            unsafe { architecture().deliver_kept(fragment) };
-            let fragment = sequence::neutral(fragment);
+        Action::Message { destination, message, .. } => {
+            if let Some(collector) = concurrent_roots() {
+                collector.deliver_kept(&message);
+            }
+            let message = sequence::neutral(message);
             let pid = if destination.is_atom() { System::get().whereis(destination) } else { Some(destination) };
-            let undelivered = match pid {
-                Some(pid) => System::get().deliver(pid, fragment).err(),
-                None => Some(fragment),
-            };
-            if let Some(fragment) = undelivered {
-                crate::signal::discard(fragment);
+            if let Some(pid) = pid {
+                drop(System::get().deliver(pid, message));
             }
         }
     }

@@ -2,18 +2,19 @@
 //! the switches that tracing has anyway ([`crate::Flags::traced`]), and at [`crate::Flags::sequenced`] when it takes a
 //! message out of its mailbox.
 
-use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use atoll_heap::{Fragment, Mutator, Stored};
-use atoll_term::{AtomicImmediate, Build, Immediate, Term, atoms};
+use atoll_heap::{Fragment, Message, Mutator, Stored};
+use atoll_term::atoms::known_atom;
+use atoll_term::{Allocate, AtomicImmediate, Build, Immediate, ScratchHeap, Term, atoms};
 
 use crate::held::Stopped;
-use crate::inspect;
 use crate::process::Own;
+use crate::remote::RemotePid;
 use crate::signal::{self, Signal, attach};
-use crate::tracing::{self, name};
+use crate::system::System;
+use crate::tracing;
 
 /// `send`
 pub const SEND: u32 = 1;
@@ -28,11 +29,40 @@ pub const STRICT_MONOTONIC: u32 = 16;
 /// `monotonic_timestamp`
 pub const MONOTONIC: u32 = 32;
 
+/// A label that came from another node.
+pub trait Foreign: Send + Sync {
+    /// Makes it on a heap.
+    fn label(&self, heap: &mut dyn Allocate) -> Term;
+}
+
 /// A token's label: kept outside of heaps unless it is immediate.
 #[derive(Clone)]
-enum Label {
+pub enum Label {
+    /// An immediate term.
     Immediate(Term),
+    /// What a process of this node has set.
     Kept(Arc<Stored>),
+    /// What a process of another node has set.
+    Foreign(Arc<dyn Foreign>),
+}
+
+/// A process that causes an event.
+#[derive(Clone, Copy, Debug)]
+pub enum Origin {
+    /// One of this node (local pid), or a node (atom) for a process that could not be made.
+    Here(Term),
+    /// One of another node.
+    Elsewhere(RemotePid),
+}
+
+impl Origin {
+    /// Its pid.
+    pub fn term(self, heap: &mut (impl Build + ?Sized)) -> Term {
+        match self {
+            Origin::Here(pid) => pid,
+            Origin::Elsewhere(pid) => pid.term(heap),
+        }
+    }
 }
 
 /// What is handed on.
@@ -40,11 +70,12 @@ enum Label {
 pub struct Token {
     /// Sum of the constants of this module.
     pub flags: u32,
-    label: Label,
+    /// Its label.
+    pub label: Label,
     /// Number of the last event.
     pub serial: i64,
-    /// Local pid of the process that caused it.
-    pub from: Term,
+    /// The process that caused it.
+    pub from: Origin,
     /// Number of the event before it that the same process has seen.
     pub last: i64,
 }
@@ -66,28 +97,42 @@ pub struct Sequence {
     pub last: i64,
 }
 
-/// A token was ever set. Until then, nobody marks messages.
-static USED: AtomicBool = AtomicBool::new(false);
-/// Local pid or port of the system tracer.
-static TRACER: AtomicImmediate = AtomicImmediate::new(Immediate::NONE);
+/// What all processes of a machine share.
+pub struct Common {
+    /// A process has set a token. Until then, no process marks messages.
+    used: AtomicBool,
+    /// Local pid or port of the system tracer.
+    tracer: AtomicImmediate,
+}
+
+impl Default for Common {
+    fn default() -> Common {
+        Common { used: AtomicBool::new(false), tracer: AtomicImmediate::new(Immediate::NONE) }
+    }
+}
+
+fn common() -> &'static Common {
+    &System::get().sequence
+}
 
 /// The system tracer, if it is there.
 pub fn tracer() -> Option<Term> {
-    let tracer = TRACER.load(Ordering::Relaxed).term();
+    let tracer = common().tracer.load(Ordering::Relaxed).term();
     (!tracer.is_none() && tracing::is_there(tracer)).then_some(tracer)
 }
 
 /// Sets the system tracer (local pid or port).
 pub fn set_tracer(tracer: Option<Term>) {
-    TRACER.store(tracer.map_or(Immediate::NONE, Immediate::or_none), Ordering::Relaxed);
+    common().tracer.store(tracer.map_or(Immediate::NONE, Immediate::or_none), Ordering::Relaxed);
 }
 
 impl Token {
-    /// The label, to be looked at.
-    pub fn label(&self) -> Term {
+    /// The label, to be looked at while the heap lives.
+    pub fn label(&self, heap: &mut ScratchHeap) -> Term {
         match &self.label {
             Label::Immediate(term) => *term,
-            Label::Kept(stored) => stored.term(),
+            Label::Kept(stored) => *stored.term(),
+            Label::Foreign(label) => label.label(heap),
         }
     }
 
@@ -95,6 +140,7 @@ impl Token {
         match &self.label {
             Label::Immediate(term) => *term,
             Label::Kept(stored) => stored.fetch(heap),
+            Label::Foreign(label) => label.label(heap),
         }
     }
 
@@ -102,7 +148,8 @@ impl Token {
     pub fn term(&self, heap: &mut Mutator) -> Term {
         let label = self.label_for(heap);
         let [flags, serial, last] = [i64::from(self.flags), self.serial, self.last].map(Term::small);
-        heap.tuple(&[flags, label, serial, self.from, last])
+        let from = self.from.term(heap);
+        heap.tuple(&[flags, label, serial, from, last])
     }
 }
 
@@ -121,9 +168,9 @@ pub fn flag(item: Term) -> Option<u32> {
 
 impl Sequence {
     fn token_to_change(&mut self, pid: Term) -> &mut Token {
-        USED.store(true, Ordering::Relaxed);
+        common().used.store(true, Ordering::Relaxed);
         let (label, last) = (Label::Immediate(Term::small(0)), self.last);
-        self.token.get_or_insert_with(|| Token { flags: 0, label, serial: 0, from: pid, last })
+        self.token.get_or_insert_with(|| Token { flags: 0, label, serial: 0, from: Origin::Here(pid), last })
     }
 
     /// Sets a part of the token of `pid`, which is made if there is none: what it was before. `None` if there is no
@@ -221,42 +268,57 @@ impl Own {
     }
 }
 
-/// Counts an event that a process causes. One that is the tracer itself, or has none that listens, counts nothing.
+/// Counts an event that a process causes. One that is the tracer itself counts nothing, nor does the first one after
+/// the end of the tracer, by which OTP finds out that there is none any more.
 pub fn count(pid: Term, own: &mut Own) {
-    let is_off = !TRACER.load(Ordering::Relaxed).is_none() && tracer().is_none_or(|tracer| tracer == pid);
+    let is_set = !common().tracer.load(Ordering::Relaxed).is_none();
+    let is_off = is_set && tracer().is_none_or(|tracer| tracer == pid);
+    if is_off && tracer().is_none() {
+        set_tracer(None);
+    }
     let Some(rare) = own.rare.as_mut().filter(|_| !is_off) else { return };
     let Sequence { token, clock, last } = &mut rare.sequence;
     if let Some(token) = token {
         *clock += 1;
-        (token.from, token.serial, token.last) = (pid, *clock, *last);
+        (token.from, token.serial, token.last) = (Origin::Here(pid), *clock, *last);
     }
 }
 
 /// Tells the system tracer of an event of `pid`, which runs: `receiver` is a pid, a port, an alias or `[]`.
 pub fn tell(pid: Term, own: &mut Own, kind: u32, receiver: Term, message: Term) {
-    if let Some(token) = own.token().cloned() {
-        tell_of(pid, own, &token, kind, receiver, message);
+    if let Some(token) = own.token() {
+        tell_of(pid, own, token, kind, receiver, message);
     }
 }
 
-fn tell_of(pid: Term, own: &mut Own, token: &Token, kind: u32, receiver: Term, message: Term) {
-    if token.flags & kind == 0 || own.flags.sensitive {
+fn tell_of(pid: Term, own: &Own, token: &Token, kind: u32, receiver: Term, message: Term) {
+    if !own.flags.sensitive {
+        tell_with(pid, token, kind, receiver, |_| message);
+    }
+}
+
+/// Tells the system tracer of an event of `pid`: `message` makes what is sent or taken.
+pub fn tell_with(pid: Term, token: &Token, kind: u32, receiver: Term, message: impl Fn(&mut ScratchHeap) -> Term) {
+    if token.flags & kind == 0 {
         return;
     }
     let Some(tracer) = tracer().filter(|tracer| *tracer != pid) else { return };
-    let heap = &mut own.mutator;
     let what = match kind {
-        SEND => name("send"),
-        RECEIVE => name("receive"),
-        _ => name("print"),
+        SEND => known_atom("send"),
+        RECEIVE => known_atom("receive"),
+        _ => known_atom("print"),
     };
-    let label = token.label_for(heap);
-    let numbers = heap.tuple(&[Term::small(token.last), Term::small(token.serial)]);
-    let event = heap.tuple(&[what, numbers, token.from, receiver, message]);
-    let time = tracing::time(heap, time_flags(token.flags));
-    let elements: Vec<Term> = [name("seq_trace"), label, event].into_iter().chain(time).collect();
-    let message = heap.tuple(&elements);
-    tracing::post(tracer, Some(heap), message);
+    // The process's heap gives no room for this: where a message is taken out of the mailbox, the room was requested
+    // for other terms.
+    tracing::post_composed(tracer, |heap| {
+        let numbers = heap.tuple(&[Term::small(token.last), Term::small(token.serial)]);
+        let (from, message) = (token.from.term(heap), message(heap));
+        let event = heap.tuple(&[what, numbers, from, receiver, message]);
+        let time = tracing::time(heap, time_flags(token.flags));
+        let label = token.label(heap);
+        let elements: Vec<Term> = [known_atom("seq_trace"), label, event].into_iter().chain(time).collect();
+        heap.tuple(&elements)
+    });
 }
 
 fn time_flags(flags: u32) -> u32 {
@@ -296,42 +358,47 @@ pub fn carried(own: &Own) -> Mark {
 }
 
 /// Puts a mark into the fragment of a message.
-pub fn mark(fragment: NonNull<Fragment>, mark: Mark) -> NonNull<Fragment> {
-    if matches!(mark, Mark::Plain) { fragment } else { attach(fragment, Signal::Message { mark, from: Term::NONE }) }
+pub fn mark(message: Message, mark: Mark) -> Message {
+    if matches!(mark, Mark::Plain) { message } else { attach(message, Signal::Message { mark, from: Term::NONE }) }
 }
 
 /// Puts a mark, and the sender if patterns ask for it, into the fragment of a message.
-pub fn mark_from(fragment: NonNull<Fragment>, kind: Mark, from: Term) -> NonNull<Fragment> {
+pub fn mark_from(message: Message, kind: Mark, from: Term) -> Message {
     match tracing::names_senders() {
-        true => attach(fragment, Signal::Message { mark: kind, from }),
-        false => mark(fragment, kind),
+        true => attach(message, Signal::Message { mark: kind, from }),
+        false => mark(message, kind),
     }
 }
 
+/// What a token of another node does, which has come with a message.
+pub fn came(token: Token) -> Mark {
+    common().used.store(true, Ordering::Relaxed);
+    Mark::Token(Box::new(token))
+}
+
 /// A message that leaves its receiver's token as it is.
-pub fn neutral(fragment: NonNull<Fragment>) -> NonNull<Fragment> {
-    if USED.load(Ordering::Relaxed) { mark(fragment, Mark::Neutral) } else { fragment }
+pub fn neutral(message: Message) -> Message {
+    if common().used.load(Ordering::Relaxed) { mark(message, Mark::Neutral) } else { message }
 }
 
 /// Puts a message into the mailbox of this process. Marks are kept where they can matter.
-pub(crate) fn push(own: &mut Own, fragment: NonNull<Fragment>, kind: Mark) {
+pub(crate) fn push(own: &mut Own, message: Message, kind: Mark) {
     own.flags.sequenced |= matches!(kind, Mark::Token(_));
-    let message = if own.flags.sequenced { mark(fragment, kind) } else { fragment };
+    let message = if own.flags.sequenced { mark(message, kind) } else { message };
     own.mailbox.push(message);
 }
 
 /// A process with [`crate::Flags::sequenced`] has taken this message out of its mailbox.
 #[cold]
 #[inline(never)]
-pub fn taken(pid: Term, own: &mut Own, message: &mut Fragment) {
-    match signal::detach(message).as_deref() {
+pub fn taken(pid: Term, own: &mut Own, message: &Fragment) {
+    match signal::detach(message) {
         Some(Signal::Message { mark: Mark::Token(token), .. }) => {
-            own.set_token(Some(Token::clone(token)));
+            own.set_token(Some(Token::clone(&token)));
             let sequence = &mut own.rare().sequence;
             sequence.last = token.serial;
             sequence.clock = sequence.clock.max(token.serial);
-            let term = inspect::shown(&mut own.mutator, message);
-            tell_of(pid, own, token, RECEIVE, pid, term);
+            tell_of(pid, own, &token, RECEIVE, pid, message.term());
         }
         None => own.set_token(None),
         Some(_) => {}
@@ -375,6 +442,7 @@ pub(crate) fn spawned(
 ) -> Option<Sequence> {
     own.token()?;
     count(parent, own);
+    let leader = own.leader_term();
     let heap = &mut own.mutator;
     let request = request.unwrap_or(SpawnRequest {
         options: Term::NIL,
@@ -387,7 +455,7 @@ pub(crate) fn spawned(
         // OTP has them call what they are to call by a function of its own.
         (_, (module, function, arguments)) => {
             let call = heap.tuple(&[module, function, arguments]);
-            (name("erts_internal"), name("spawn_init"), heap.list([call]))
+            (known_atom("erts_internal"), known_atom("spawn_init"), heap.list([call]))
         }
     };
     let reference = match request.reference.is_none() {
@@ -396,7 +464,7 @@ pub(crate) fn spawned(
     };
     let arity = atoll_operations::list::elements(arguments).map_or(0, |elements| elements.len());
     let called = heap.tuple(&[module, function, Term::small(arity as i64)]);
-    let head = [name("spawn_request"), reference, parent, own.group_leader, called];
+    let head = [known_atom("spawn_request"), reference, parent, leader, called];
     let message = heap.tuple(&[&head[..], &[request.options, request.tag, arguments]].concat());
     tell(parent, own, SEND, child, message);
     tell(parent, own, RECEIVE, child, message);
@@ -404,7 +472,7 @@ pub(crate) fn spawned(
     let mut sequence = Sequence { clock: token.serial, last: token.serial, token: Some(token.clone()) };
     if request.replies != Reply::Nothing {
         sequence.clock += 1;
-        (token.from, token.last, token.serial) = (child, token.serial, sequence.clock);
+        (token.from, token.last, token.serial) = (Origin::Here(child), token.serial, sequence.clock);
         sequence.token = Some(token.clone());
         let heap = &mut own.mutator;
         let reply = heap.tuple(&[request.tag, reference, atoms::OK, child]);
@@ -422,21 +490,29 @@ pub(crate) fn spawned(
 /// What goes with the reply of a process that `own` has just made, as if it had sent it itself.
 pub fn reply_of(own: &Own, child: Term) -> Mark {
     let Some(token) = own.token() else { return Mark::Plain };
-    let reply = Token { from: child, last: token.serial, serial: token.serial + 1, ..token.clone() };
+    let reply = Token { from: Origin::Here(child), last: token.serial, serial: token.serial + 1, ..token.clone() };
     Mark::Token(Box::new(reply))
 }
 
-/// Forgets all tokens and numbers of all processes, with those of messages on their way.
-pub fn reset(asker: &mut Own) {
-    Stopped::by(Some(asker)).each(|process, own| {
+/// What a process knows that another node asked for with this token, which is that of its arguments.
+pub fn of_request(token: Token) -> Sequence {
+    Sequence { clock: token.serial, last: token.serial, token: Some(token) }
+}
+
+/// The tokens of a request by another node with this token, and of the answer by `from`.
+pub fn of_answer(token: &Token, from: Term) -> (Token, Token) {
+    let request = Token { serial: token.serial - 1, ..token.clone() };
+    let answer = Token { from: Origin::Here(from), last: request.serial, ..token.clone() };
+    (request, answer)
+}
+
+/// Forgets all tokens and numbers of all processes, with those of messages on their way, while they stand still.
+pub fn reset(stopped: &mut Stopped<'_>) {
+    stopped.each(|process, own| {
         own.forget_sequence();
-        let clear = |message: &mut Fragment| {
-            // SAFETY: the world is stopped, so nobody else looks at the signal's body.
-            let is_mark = NonNull::new(message.signal.cast::<Signal>())
-                .is_some_and(|body| matches!(unsafe { body.as_ref() }, Signal::Message { .. }));
-            if is_mark {
-                drop(signal::detach(message));
-            }
+        let clear = |message: &Fragment| match signal::detach(message) {
+            None | Some(Signal::Message { .. }) => {}
+            Some(other) => message.attach(other),
         };
         own.mailbox.each(clear);
         process.inbox.each(clear);

@@ -1,12 +1,11 @@
 //! Signals: everything that one process can tell another. All of them travel through the receiver's inbox, so that
 //! what one process sends to another arrives in the order in which it was sent.
 
-use std::ptr::NonNull;
-
-use atoll_heap::Fragment;
+use atoll_heap::{Fragment, Message};
 use atoll_term::Term;
 
 use crate::reference::ReferenceId;
+use crate::remote::RemoteSignal;
 use crate::sequence::Mark;
 
 /// Body of a signal that is not a plain message. Terms in it are immediate or stand in the fragment's `term`.
@@ -91,6 +90,8 @@ pub enum Signal {
     },
     /// Undo one suspension.
     Resume,
+    /// What another node does to the receiver.
+    Remote(Box<RemoteSignal>),
     /// Take this group leader (local pid).
     GroupLeader {
         /// The new one.
@@ -127,45 +128,26 @@ impl RequestKind {
     }
 }
 
-/// Puts a body into a fragment.
-pub fn attach(mut fragment: NonNull<Fragment>, signal: Signal) -> NonNull<Fragment> {
-    // SAFETY: the caller owns the fragment, which has no body yet.
-    unsafe { fragment.as_mut().signal = Box::into_raw(Box::new(signal)).cast() };
-    fragment
+/// Makes a message the signal with this body.
+pub fn attach(message: Message, signal: Signal) -> Message {
+    message.attach(signal);
+    message
 }
 
-/// A signal whose fragment brings no heap term.
-pub fn bare(signal: Signal) -> NonNull<Fragment> {
-    attach(Fragment::new(0), signal)
+/// A signal that brings no term.
+pub fn bare(signal: Signal) -> Message {
+    attach(Message::new(0), signal)
 }
 
-/// Takes the body out of a fragment, if it has one.
-pub fn detach(fragment: &mut Fragment) -> Option<Box<Signal>> {
-    let body = std::mem::replace(&mut fragment.signal, std::ptr::null_mut()).cast::<Signal>();
-    // SAFETY: a body that is not null came from `attach`, and is taken out once.
-    (!body.is_null()).then(|| unsafe { Box::from_raw(body) })
+/// Takes the body out of a signal; `None` if it is a plain message.
+#[inline]
+pub fn detach(message: &Fragment) -> Option<Signal> {
+    message.take_body()
 }
 
-/// Frees a signal that nobody will receive.
-pub fn discard(mut fragment: NonNull<Fragment>) {
-    // SAFETY: the caller owns the fragment.
-    unsafe {
-        drop(detach(fragment.as_mut()));
-        Fragment::discard(fragment);
-    }
-}
-
-/// Takes the body out of a fragment that the caller owns, if it has one.
-pub fn take_body(fragment: &mut NonNull<Fragment>) -> Option<Box<Signal>> {
-    // SAFETY: the caller owns the fragment.
-    detach(unsafe { fragment.as_mut() })
-}
-
-/// The reason in an exit signal that the caller owns; `kill` if it is none.
-pub fn exit_reason(fragment: &NonNull<Fragment>) -> Term {
-    // SAFETY: the caller owns the fragment.
-    let term = unsafe { fragment.as_ref() }.term;
-    match term.tuple_elements() {
+/// The reason in an exit signal; `kill` if it is no exit signal. It may lie in the message.
+pub fn exit_reason(message: &Message) -> Term {
+    match message.term().tuple_elements() {
         Some(&[_, _, reason]) => reason,
         _ => atoll_term::atoms::KILL,
     }

@@ -2,15 +2,16 @@
 
 use std::sync::atomic::Ordering;
 
-use atoll_heap::{HeapOptions, Mutator, architecture};
-use atoll_term::{Build, Export, ScratchHeap, Term, atoms};
+use atoll_heap::{HeapOptions, Message, Mutator, architecture, first_blocks};
+use atoll_term::atoms::known_atom;
+use atoll_term::{Build, Export, Term, atoms};
 
 use crate::held::Queued;
 use crate::mailbox::Mailbox;
 use crate::process::{Flags, IncomingMonitor, OutgoingMonitor, Own, Priority, Process, Rare, WaitState};
-use crate::profile;
 use crate::reference::ReferenceId;
-use crate::sequence::SpawnRequest;
+use crate::remote::Remote;
+use crate::sequence::{Sequence, SpawnRequest};
 use crate::system::System;
 
 /// A monitor that the parent has on the new process from the start.
@@ -43,22 +44,45 @@ pub struct SpawnOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooManyProcesses;
 
-/// Makes a process that will call `module:name` with the arguments in the list `arguments` (on the parent's heap), and
-/// puts it into a run queue. Returns its pid.
+/// Who makes a process, and its arguments.
+pub enum Parent<'a> {
+    /// A process: its pid, what belongs to it, and a list of arguments on its heap.
+    Process(Term, &'a mut Own, Term),
+    /// The machine: the message is a list of arguments.
+    Machine(Message),
+    /// A process of another node: the message is a list of arguments.
+    Elsewhere(Message, OtherNode<'a>),
+}
+
+/// What a process begins with that another node asked for.
+pub struct OtherNode<'a> {
+    /// What it knows of that node.
+    pub remote: Box<Remote>,
+    /// Gets the pid before the process can run.
+    pub begins: &'a dyn Fn(Term),
+    /// What it knows of sequences of events.
+    pub sequence: Option<Sequence>,
+}
+
+/// Makes a process that will call `module:name`, and puts it into a run queue. Returns its pid.
+///
+/// # Errors
+/// There are too many processes.
 pub fn spawn(
-    parent: Option<(Term, &mut Own)>,
+    parent: Parent<'_>,
     function: (Term, Term),
-    arguments: Term,
     initial_call: Option<&'static Export>,
     options: &SpawnOptions,
 ) -> Result<Term, TooManyProcesses> {
     let system = System::get();
     let pid = system.table.reserve().ok_or(TooManyProcesses)?;
     let entry = system.entry_points.get().expect("an engine is registered before the first process");
-    let mut tracing = crate::tracing::of_new();
+    let mut tracing = system.tracing.of_new();
     let mut sequence = None;
+    let mut inherited_leader = None;
+    let mut other_node = None;
     let (parent_pid, leader, fragment) = match parent {
-        Some((parent_pid, own)) => {
+        Parent::Process(parent_pid, own, arguments) => {
             if own.flags.traced {
                 let parts = (function.0, function.1, arguments);
                 sequence = crate::sequence::spawned(parent_pid, own, pid, parts, options.request);
@@ -70,13 +94,14 @@ pub fn spawn(
                 }
                 tracing = crate::tracing::inherited(own, options.link).or(tracing);
                 if let Some(tracing) = tracing.filter(|tracing| tracing.flags & wanted != 0) {
-                    crate::tracing::tell(pid, own, tracing, crate::tracing::name("spawned"), &[parent_pid, call]);
+                    crate::tracing::tell(pid, own, tracing, known_atom("spawned"), &[parent_pid, call]);
                     if options.link {
-                        let event = crate::tracing::name("getting_linked");
+                        let event = known_atom("getting_linked");
                         crate::tracing::tell(pid, own, tracing, event, &[parent_pid]);
                     }
                 }
             }
+            inherited_leader = own.remote_leader();
             let rare_needed = options.link || options.monitor.is_some();
             if rare_needed {
                 let rare = own.rare();
@@ -87,14 +112,22 @@ pub fn spawn(
                     rare.monitoring.insert(reference, OutgoingMonitor { target: pid, name: Term::NONE, tag });
                 }
             }
-            (parent_pid, own.group_leader, architecture().send(Some(&mut own.mutator), arguments))
+            (parent_pid, own.group_leader, architecture().send(&mut own.mutator, arguments))
         }
-        None => (Term::NONE, pid, architecture().send(None, arguments)),
+        Parent::Machine(arguments) => (Term::NONE, pid, arguments),
+        Parent::Elsewhere(arguments, mut begun) => {
+            sequence = begun.sequence.take();
+            let leader = begun.remote.local_leader.unwrap_or(pid);
+            other_node = Some(begun);
+            (Term::NONE, leader, arguments)
+        }
     };
     let mut mutator = Mutator::empty();
     // SAFETY: the fragment was made for the new process alone.
     let arguments = unsafe { architecture().create(&mut mutator, fragment, &options.heap) };
-    architecture().begins(&mut mutator, function, arguments);
+    if let Some(first) = first_blocks() {
+        first.begins(&mut mutator, function, arguments);
+    }
     mutator.stack = mutator.stack.wrapping_sub(1);
     // SAFETY: a new heap has room for some stack words; this is the first frame's return address.
     unsafe { *mutator.stack = entry.finish as u64 };
@@ -106,12 +139,18 @@ pub fn spawn(
         let monitor = IncomingMonitor { watcher: parent_pid, name: Term::NONE, tag };
         rare.get_or_insert_default().monitored_by.insert(reference, monitor);
     }
+    if let Some(OtherNode { remote, begins, .. }) = other_node {
+        rare.get_or_insert_default().remote = Some(remote);
+        begins(pid);
+    } else if inherited_leader.is_some() {
+        rare.get_or_insert_default().remote.get_or_insert_default().leader = inherited_leader;
+    }
     let mut flags = options.flags;
     if tracing.is_some() {
         flags.traced = true;
         rare.get_or_insert_default().tracing = tracing;
     }
-    flags.traced |= crate::tracing::names_senders();
+    flags.traced |= system.tracing.names_senders();
     if let Some(sequence) = sequence {
         (flags.traced, flags.sequenced) = (true, true);
         rare.get_or_insert_default().sequence = sequence;
@@ -137,20 +176,13 @@ pub fn spawn(
     Ok(pid)
 }
 
-/// Makes the machine's first process: calls `module:name(Argument)`.
-pub fn spawn_first(module: Term, name: Term, argument: Term, options: &SpawnOptions) -> Result<Term, TooManyProcesses> {
-    debug_assert!(module.is_atom() && name.is_atom() && !argument.is_none());
-    let mut scratch = ScratchHeap::new();
-    let arguments = scratch.list([argument]);
-    spawn(None, (module, name), arguments, None, options)
-}
-
 /// Puts a process that was woken while another thread had it into a run queue.
 pub(crate) fn enqueue(process: Queued) {
-    if profile::is_on() {
+    let system = System::get();
+    if system.profiling.is_on() {
         process.process().runnable_untold.store(true, Ordering::Relaxed);
     }
-    System::get().schedule().enqueue(process);
+    system.schedule().enqueue(process);
 }
 
 /// The default tag of a monitor's message.

@@ -1,23 +1,30 @@
 //! The machine's processes as a whole: table, names, timers, and the way into the run queues.
 
 use std::collections::HashMap;
-use std::ptr::NonNull;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
-use atoll_heap::{Asker, Claim, Fragment, KeptPlace, Mutator, RootSet, StoppedWorld, World, architecture};
-use atoll_term::{Build, ScratchHeap, Term, Word, atoms, this_node};
+use atoll_heap::{Architecture, Asker, Claim, Fragment, KeptPlace, Message, Mutator, RootSet, StoppedWorld, World};
+use atoll_term::{Build, Term, Word, atoms, this_node};
 use parking_lot::RwLock;
 
+use crate::chores::Chores;
 use crate::held::{Entry, Lent, Presence, Queued, Stopped};
+use crate::libraries::Libraries;
+use crate::microstates::Microstates;
 use crate::ports::Ports;
 use crate::process::{Own, Process};
-use crate::profile;
+use crate::profile::{self, Profiling};
 use crate::reference::ReferenceId;
+use crate::release::Seen;
+use crate::remote::Distribution;
 use crate::sequence::{self, Mark};
 use crate::signal::{self, RequestKind, Signal, attach};
 use crate::table::ProcessTable;
 use crate::timers::{Action, Timers};
+use crate::tracing;
+use crate::unique::Given;
+use crate::watch::Watching;
 
 /// The interface of schedulers for threads that make a process runnable.
 pub trait Schedule: Sync {
@@ -33,6 +40,9 @@ pub trait Schedule: Sync {
     /// Returns when no other thread is in the world, with what this thread and those that wait here have lent. For
     /// [`crate::Stopped`] alone.
     fn stop_world(&self, lent: Option<Lent>) -> Vec<Lent>;
+    /// The same at once, or not at all: `None` if another thread stops the world or waits to do so. No other thread has
+    /// collected meanwhile.
+    fn try_stop_world(&self, lent: Lent) -> Option<Vec<Lent>>;
     /// Lets them go on. For [`crate::Stopped`] alone.
     fn resume_world(&self);
     /// Enters the world unless it is stopped, or about to be. For [`crate::Presence`] alone.
@@ -102,6 +112,8 @@ impl Reductions {
 
 /// The processes of the machine.
 pub struct System {
+    /// The architecture of the same machine.
+    pub architecture: &'static dyn Architecture,
     /// All processes.
     pub table: ProcessTable,
     /// Registered names.
@@ -114,6 +126,8 @@ pub struct System {
     pub entry_points: OnceLock<EntryPoints>,
     /// Number of schedulers.
     pub schedulers: usize,
+    /// Most threads for dirty calls: of the processor, and of input and output. Nothing: as without options.
+    pub dirty_threads: OnceLock<[usize; 2]>,
     /// Reductions of slices that are over.
     pub reductions: Reductions,
     /// Visitors of terms that belong to no process, such as tables: see [`World::each_global_slice`].
@@ -121,6 +135,25 @@ pub struct System {
     at_exit: RwLock<Vec<ExitWork>>,
     /// The ports.
     pub ports: OnceLock<&'static dyn Ports>,
+    /// The native libraries, from the first on.
+    pub libraries: OnceLock<&'static dyn Libraries>,
+    /// The way to other nodes.
+    pub distribution: OnceLock<&'static dyn Distribution>,
+    /// See [`crate::microstates`].
+    pub microstates: Microstates,
+    /// See [`crate::profile`].
+    pub profiling: Profiling,
+    /// See [`crate::watch`].
+    pub watching: Watching,
+    /// See [`crate::chores`].
+    pub chores: Chores,
+    /// See [`crate::tracing`].
+    pub tracing: tracing::Common,
+    /// See [`crate::sequence`].
+    pub sequence: sequence::Common,
+    /// Numbers that are given once.
+    pub(crate) given: Given,
+    pub(crate) release: Seen,
 }
 
 /// What is done at the end of a process with this pid, for other parts of the machine.
@@ -129,29 +162,46 @@ pub type ExitWork = fn(pid: Term, own: &mut Own);
 /// Visits terms that belong to no process.
 pub type GlobalRoots = Box<dyn Fn(&mut dyn FnMut(*mut Term, usize)) + Send + Sync>;
 
-static SYSTEM: OnceLock<System> = OnceLock::new();
+atoll_platform::part_of_machine!(System);
 
 impl System {
-    /// Sets the machine up; the first call counts.
-    pub fn install(table: ProcessTable, schedulers: usize) -> &'static System {
-        SYSTEM.get_or_init(|| System {
+    /// The processes of a new machine.
+    pub fn new(architecture: &'static dyn Architecture, table: ProcessTable, schedulers: usize) -> System {
+        System {
+            architecture,
             table,
             names: RwLock::default(),
             timers: Timers::new(schedulers),
             schedule: OnceLock::new(),
             entry_points: OnceLock::new(),
             schedulers,
+            dirty_threads: OnceLock::new(),
             reductions: Reductions::new(schedulers),
             global_roots: RwLock::default(),
             at_exit: RwLock::default(),
             ports: OnceLock::new(),
-        })
+            libraries: OnceLock::new(),
+            distribution: OnceLock::new(),
+            microstates: Microstates::default(),
+            profiling: Profiling::default(),
+            watching: Watching::default(),
+            chores: Chores::default(),
+            tracing: tracing::Common::default(),
+            sequence: sequence::Common::default(),
+            given: Given::default(),
+            release: Seen::default(),
+        }
     }
 
-    /// The machine of this run.
-    #[inline]
+    /// That of this thread's machine.
+    #[inline(always)]
     pub fn get() -> &'static System {
-        SYSTEM.get().expect("the machine is set up before its first process")
+        part()
+    }
+
+    /// Most threads for dirty calls: of the processor, and of input and output.
+    pub fn dirty_threads(&self) -> [usize; 2] {
+        *self.dirty_threads.get_or_init(|| [self.schedulers, 10])
     }
 
     /// Installs a function that is called at the end of each process that has [`crate::AtEnd::has_work`]. The process
@@ -182,39 +232,42 @@ impl System {
         *self.schedule.get().expect("schedulers are registered before the first process")
     }
 
-    /// Sends a fragment to a process, or a signal to a port; it comes back if there is none.
+    /// Sends a message to a process, or a signal to a port; it comes back if there is none.
     #[inline]
-    pub fn deliver(&self, pid: Term, fragment: NonNull<Fragment>) -> Result<(), NonNull<Fragment>> {
-        // SAFETY: the fragment is the caller's.
-        let is_message = unsafe { fragment.as_ref() }.signal.is_null();
+    pub fn deliver(&self, pid: Term, message: Message) -> Result<(), Message> {
+        let is_message = !message.has_body();
+        let mut message = Some(message);
         let delivered = self.table.with(pid, |process| {
-            process.inbox.push(fragment)?;
+            message.take().map_or(Ok(()), |message| process.inbox.push(message))?;
             self.table.note_active(process);
             if let Some(queued) = process.wake() {
                 self.make_runnable_for(queued, is_message);
             }
             Ok(())
         });
-        match (delivered, self.ports.get()) {
-            (Some(result), _) => result,
-            (None, Some(ports)) if pid.is_local_port() => ports.signal(pid, fragment),
-            (None, _) => Err(fragment),
+        let Some(message) = message else { return delivered.unwrap_or(Ok(())) };
+        match self.ports.get() {
+            Some(ports) if pid.is_local_port() => ports.signal(pid, message),
+            _ => Err(message),
         }
     }
 
     /// Sends the end of a monitor, which changes nothing before the receiver runs anyway: it is not woken for that. A
     /// server that has answered a call would otherwise run once more, and stand in a run queue before what its client
     /// starts next.
-    pub fn end_monitor(&self, pid: Term, fragment: NonNull<Fragment>) {
+    pub fn end_monitor(&self, pid: Term, signal: Message) {
+        let mut signal = Some(signal);
         let left = self.table.with(pid, |process| {
-            process.inbox.push(fragment)?;
-            self.table.note_active(process);
-            Ok(())
+            let refused = signal.take().and_then(|signal| process.inbox.push(signal).err());
+            if refused.is_none() {
+                self.table.note_active(process);
+            }
+            refused
         });
-        match left {
-            Some(Ok(())) => {}
-            Some(Err(fragment)) => self.answer_for_missing(pid, fragment),
-            None => self.deliver_or_answer(pid, fragment),
+        match (left, signal) {
+            (Some(Some(refused)), _) => self.answer_for_missing(pid, refused),
+            (_, Some(signal)) => self.deliver_or_answer(pid, signal),
+            (_, None) => {}
         }
     }
 
@@ -226,7 +279,7 @@ impl System {
 
     #[inline]
     fn make_runnable_for(&self, mut process: Queued, message: bool) {
-        if profile::is_on() {
+        if self.profiling.is_on() {
             match Presence::new() {
                 Some(presence) => profile::runnable(&mut process.held(&presence), true),
                 None => process.process().runnable_untold.store(true, Ordering::Relaxed),
@@ -235,48 +288,48 @@ impl System {
         if message { self.schedule().enqueue(process) } else { self.schedule().enqueue_for_signal(process) }
     }
 
-    /// Sends a fragment to a process, or answers for one that does not exist.
-    pub fn deliver_or_answer(&self, pid: Term, fragment: NonNull<Fragment>) {
-        if let Err(fragment) = self.deliver(pid, fragment) {
-            self.answer_for_missing(pid, fragment);
+    /// Sends a message to a process, or answers for one that does not exist.
+    pub fn deliver_or_answer(&self, pid: Term, message: Message) {
+        if let Err(message) = self.deliver(pid, message) {
+            self.answer_for_missing(pid, message);
         }
     }
 
     /// What a process that does not exist answers: links and monitors learn `noproc`.
-    pub fn answer_for_missing(&self, pid: Term, mut fragment: NonNull<Fragment>) {
-        // SAFETY: the fragment is ours.
-        let body = signal::detach(unsafe { fragment.as_mut() });
-        let mut scratch = ScratchHeap::new();
-        if let Some(Signal::Request { from, kind, .. }) = body.as_deref()
-            // SAFETY: as above.
-            && let Some(&[task, id, ..]) = unsafe { fragment.as_ref() }.term.tuple_elements()
+    pub fn answer_for_missing(&self, pid: Term, message: Message) {
+        let Some(body) = signal::detach(&message) else { return };
+        if let Signal::Request { from, kind, .. } = &body
+            && let Some(&[task, id, ..]) = message.term().tuple_elements()
             && kind.is_task()
         {
-            let answer = sequence::neutral(architecture().send(None, scratch.tuple(&[task, id, atoms::FALSE])));
-            signal::discard(fragment);
-            return self.deliver_or_answer(*from, answer);
+            let answer = Message::compose(|heap| heap.tuple(&[task, id, atoms::FALSE]));
+            drop(message);
+            return self.deliver_or_answer(*from, sequence::neutral(answer));
         }
-        signal::discard(fragment);
-        match body.as_deref() {
-            Some(Signal::Link { from }) => {
-                let term = scratch.tuple(&[atoms::EXIT_UPPER, pid, atoms::NOPROC]);
+        drop(message);
+        match &body {
+            Signal::Link { from } => {
+                let answer = Message::compose(|heap| heap.tuple(&[atoms::EXIT_UPPER, pid, atoms::NOPROC]));
                 let exit = Signal::LinkExit { from: pid, mark: Mark::Neutral };
-                let answer = attach(architecture().send(None, term), exit);
-                self.deliver_or_answer(*from, answer);
+                self.deliver_or_answer(*from, attach(answer, exit));
             }
-            Some(Signal::Monitor { from, reference, name, tag }) => {
-                let reference_term = reference.term(&mut scratch);
-                let object = monitored_object(&mut scratch, pid, *name);
+            Signal::Monitor { from, reference, name, tag } => {
                 let kind = if pid.is_local_port() { atoms::PORT } else { atoms::PROCESS };
-                let term = scratch.tuple(&[*tag, reference_term, kind, object, atoms::NOPROC]);
-                let answer = attach(architecture().send(None, term), Signal::Down { reference: *reference });
-                self.deliver_or_answer(*from, answer);
+                let answer = Message::compose(|heap| {
+                    let reference = reference.term(heap);
+                    let object = monitored_object(heap, pid, *name);
+                    heap.tuple(&[*tag, reference, kind, object, atoms::NOPROC])
+                });
+                self.deliver_or_answer(*from, attach(answer, Signal::Down { reference: *reference }));
             }
-            Some(Signal::Request { from, reference, kind }) => {
-                let reference_term = reference.term(&mut scratch);
+            Signal::Remote(remote) => crate::remote::answer_for_missing(pid, remote),
+            Signal::Request { from, reference, kind } => {
                 let result = if *kind == RequestKind::IsAlive { atoms::FALSE } else { atoms::UNDEFINED };
-                let term = scratch.tuple(&[reference_term, result]);
-                self.deliver_or_answer(*from, sequence::neutral(architecture().send(None, term)));
+                let answer = Message::compose(|heap| {
+                    let reference = reference.term(heap);
+                    heap.tuple(&[reference, result])
+                });
+                self.deliver_or_answer(*from, sequence::neutral(answer));
             }
             _ => {}
         }
@@ -284,9 +337,9 @@ impl System {
 
     /// Sends a message to a pid or a registered name at a time (monotonic nanoseconds). It is forgotten when the
     /// process of a pid ends.
-    pub fn send_at(&self, due: i64, destination: Term, fragment: NonNull<Fragment>, reference: ReferenceId) {
+    pub fn send_at(&self, due: i64, destination: Term, message: Message, reference: ReferenceId) {
         let set = self.schedule().current();
-        self.timers.start(set, due, Action::Message { destination, fragment, reference });
+        self.timers.start(set, due, Action::Message { destination, message, reference });
         if destination.is_atom() {
             return;
         }
@@ -296,8 +349,8 @@ impl System {
         // not have looked yet.
         fence(Ordering::SeqCst);
         let is_kept = is_known && self.table.contains(destination);
-        if !is_kept && let Some((_, fragment)) = self.timers.cancel_reference(reference) {
-            signal::discard(fragment);
+        if !is_kept {
+            drop(self.timers.cancel_reference(reference));
         }
     }
 
@@ -388,12 +441,7 @@ impl World for System {
         self.table.with(pid, |process| claim(process, presence.as_ref(), wanted, visit)).unwrap_or(Claim::Settled)
     }
 
-    fn each_kept_message(
-        &self,
-        from: KeptPlace,
-        most: usize,
-        visit: &mut dyn FnMut(&mut Fragment),
-    ) -> Option<KeptPlace> {
+    fn each_kept_message(&self, from: KeptPlace, most: usize, visit: &mut dyn FnMut(&Fragment)) -> Option<KeptPlace> {
         self.timers.each_message(from, most, visit)
     }
 

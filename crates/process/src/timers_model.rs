@@ -58,17 +58,12 @@ fn the_next_time_is_never_late() {
 
 /// Starts a timer with a message to a process.
 fn start(timers: &Timers, destination: Term, reference: ReferenceId) {
-    timers.start(0, 10, Action::Message { destination, fragment: Fragment::new(0), reference });
+    timers.start(0, 10, Action::Message { destination, message: Message::new(0), reference });
 }
 
 /// Whether this is the one message. It is freed.
-fn is_one(fragments: impl IntoIterator<Item = NonNull<Fragment>>) -> bool {
-    let fragments: Vec<NonNull<Fragment>> = fragments.into_iter().collect();
-    for fragment in &fragments {
-        // SAFETY: it was given to this thread.
-        unsafe { Fragment::free(*fragment) };
-    }
-    fragments.len() == 1
+fn is_one(messages: impl IntoIterator<Item = Message>) -> bool {
+    messages.into_iter().count() == 1
 }
 
 /// A message's timer is cancelled by its reference while it comes: one thread gets the message, and nothing is kept.
@@ -82,11 +77,11 @@ fn a_message_is_sent_or_cancelled_by_its_reference() {
             start(&other, Term::pid(1), reference);
             let due = other.take_due(0, 15).into_iter().next();
             due.and_then(|(_, action)| match action {
-                Action::Message { fragment, .. } => Some(fragment),
+                Action::Message { message, .. } => Some(message),
                 Action::Wait { .. } => None,
             })
         });
-        let cancelled = timers.cancel_reference(reference).map(|(_, fragment)| fragment);
+        let cancelled = timers.cancel_reference(reference).map(|(_, message)| message);
         assert!(is_one(cancelled.into_iter().chain(sender.join().unwrap())));
         assert!(timers.references.lock().is_empty() && timers.time_of_reference(reference).is_none());
     });
@@ -105,7 +100,7 @@ fn a_message_is_cancelled_or_goes_with_its_process() {
             at_end.note_timer(0);
             other.forget_process(pid, at_end.timers());
         });
-        let cancelled = timers.cancel_reference(reference).map(|(_, fragment)| fragment);
+        let cancelled = timers.cancel_reference(reference).map(|(_, message)| message);
         ending.join().unwrap();
         assert!(cancelled.is_none() || is_one(cancelled));
         assert!(timers.references.lock().is_empty());

@@ -2,18 +2,19 @@
 //! ([`crate::Flags::traced`]) where it could have something to tell.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use atoll_heap::{Mutator, architecture};
+use atoll_heap::{Message, Mutator, architecture};
 use atoll_platform::clock;
+use atoll_term::atoms::known_atom;
 use atoll_term::{Build, ScratchHeap, Term, atoms};
 use parking_lot::Mutex;
 
 use crate::held::Stopped;
 use crate::process::{Own, Rare};
 use crate::sequence;
-use crate::signal;
 use crate::system::System;
+use crate::unique::{later_than_before, unique_monotonic};
 
 /// The trace flags of a process, and its tracer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,26 +65,54 @@ pub const PORTS: u32 = 1 << 17;
 /// `scheduler_id`
 pub const SCHEDULER_ID: u32 = 1 << 18;
 
-/// `cpu_timestamp`: times are those that the machine has used of processors.
-pub static CPU_TIMES: AtomicBool = AtomicBool::new(false);
+/// What all processes of a machine share.
+#[derive(Default)]
+pub struct Common {
+    /// `cpu_timestamp`: times are those that the machine has used of processors.
+    pub cpu_times: AtomicBool,
+    /// Whether new processes begin with something.
+    has_new: AtomicBool,
+    of_new: Mutex<Option<Tracing>>,
+    choice: OnceLock<Choice>,
+    /// Patterns choose the messages that are reported.
+    chooses: AtomicBool,
+    /// Messages name their senders, because patterns ask for that.
+    names_senders: AtomicBool,
+}
 
-/// What new processes begin with.
-static OF_NEW: (AtomicBool, Mutex<Option<Tracing>>) = (AtomicBool::new(false), Mutex::new(None));
+impl Common {
+    /// Whether messages name their senders. Then each process has its switch for tracing set.
+    #[inline]
+    pub fn names_senders(&self) -> bool {
+        self.names_senders.load(Ordering::Relaxed)
+    }
+
+    /// What new processes begin with.
+    #[inline]
+    pub fn of_new(&self) -> Option<Tracing> {
+        if !self.has_new.load(Ordering::Relaxed) {
+            return None;
+        }
+        let kept = *self.of_new.lock();
+        kept.filter(|tracing| is_there(tracing.tracer))
+    }
+}
+
+fn common() -> &'static Common {
+    &System::get().tracing
+}
 
 /// What new processes begin with.
 pub fn of_new() -> Option<Tracing> {
-    if !OF_NEW.0.load(Ordering::Relaxed) {
-        return None;
-    }
-    let kept = *OF_NEW.1.lock();
-    kept.filter(|tracing| is_there(tracing.tracer))
+    common().of_new()
 }
 
 /// Sets what new processes begin with.
 pub fn set_of_new(tracing: Option<Tracing>) {
-    let mut kept = OF_NEW.1.lock();
+    let common = common();
+    let mut kept = common.of_new.lock();
     *kept = tracing;
-    OF_NEW.0.store(tracing.is_some(), Ordering::Relaxed);
+    common.has_new.store(tracing.is_some(), Ordering::Relaxed);
 }
 
 impl Own {
@@ -112,24 +141,6 @@ impl Own {
     }
 }
 
-static UNIQUE: AtomicI64 = AtomicI64::new(1);
-/// Lowest unique integer that is not asked to be positive, as in OTP: half of them lie below zero.
-pub const LOWEST_UNIQUE: i64 = -576_460_752_303_423_488;
-
-/// A number larger than all that were given before.
-pub fn unique_monotonic(positive: bool) -> i64 {
-    let number = UNIQUE.fetch_add(1, Ordering::SeqCst);
-    if positive { number } else { LOWEST_UNIQUE + number }
-}
-
-/// Microseconds that are later than all that this function gave before.
-pub fn later_than_before(microseconds: i64) -> i64 {
-    static LAST: AtomicI64 = AtomicI64::new(0);
-    let later = |last: i64| Some(microseconds.max(last + 1));
-    let last = LAST.fetch_update(Ordering::Relaxed, Ordering::Relaxed, later).unwrap_or_else(|last| last);
-    microseconds.max(last + 1)
-}
-
 /// The time that a trace message ends with, if one was asked for.
 pub(crate) fn time(heap: &mut impl Build, flags: u32) -> Option<Term> {
     // Of several, `timestamp` comes first, then the strict one.
@@ -138,11 +149,12 @@ pub(crate) fn time(heap: &mut impl Build, flags: u32) -> Option<Term> {
         if !strict && flags & MONOTONIC == 0 {
             return None;
         }
-        let now = heap.integer(clock::monotonic());
+        let now = heap.integer(clock::now());
         return Some(if strict { heap.tuple(&[now, Term::small(unique_monotonic(false))]) } else { now });
     }
-    let now = if CPU_TIMES.load(Ordering::Relaxed) { clock::process_cpu() } else { clock::system() };
-    let micro = if CPU_TIMES.load(Ordering::Relaxed) { now / 1000 } else { later_than_before(now / 1000) };
+    let cpu = common().cpu_times.load(Ordering::Relaxed);
+    let now = if cpu { clock::process_cpu() } else { clock::now_since_1970() };
+    let micro = if cpu { now / 1000 } else { later_than_before(now / 1000) };
     let (seconds, micro) = (micro / 1_000_000, micro % 1_000_000);
     let parts = [seconds / 1_000_000, seconds % 1_000_000, micro].map(Term::small);
     Some(heap.tuple(&parts))
@@ -152,18 +164,20 @@ pub(crate) fn time(heap: &mut impl Build, flags: u32) -> Option<Term> {
 /// Returns whether the tracer is there.
 pub fn tell(pid: Term, own: &mut Own, tracing: Tracing, event: Term, parts: &[Term]) -> bool {
     let message = message(pid, &mut own.mutator, tracing, event, parts);
-    post(tracing.tracer, Some(&mut own.mutator), message)
+    post(tracing.tracer, &mut own.mutator, message)
 }
 
-/// As [`tell`], with parts that lie on no process's heap.
-pub fn tell_apart(pid: Term, scratch: &mut ScratchHeap, tracing: Tracing, event: Term, parts: &[Term]) -> bool {
-    let message = message(pid, scratch, tracing, event, parts);
-    post(tracing.tracer, None, message)
+/// As [`tell`], with one part, which is made outside of the heaps.
+pub fn tell_apart(pid: Term, tracing: Tracing, event: Term, part: impl Fn(&mut ScratchHeap) -> Term) -> bool {
+    post_composed(tracing.tracer, |heap| {
+        let part = part(heap);
+        message(pid, heap, tracing, event, &[part])
+    })
 }
 
 fn message(pid: Term, heap: &mut impl Build, tracing: Tracing, event: Term, parts: &[Term]) -> Term {
     let time = time(heap, tracing.flags);
-    let head = if time.is_some() { name("trace_ts") } else { atoms::TRACE };
+    let head = if time.is_some() { known_atom("trace_ts") } else { atoms::TRACE };
     let mut elements = vec![head, pid, event];
     elements.extend_from_slice(parts);
     if tracing.flags & SCHEDULER_ID != 0 {
@@ -173,21 +187,26 @@ fn message(pid: Term, heap: &mut impl Build, tracing: Tracing, event: Term, part
     heap.tuple(&elements)
 }
 
-/// Gives a tracer, which is a process or a port, a message that lies on this heap, or on no process's. Whether it is
-/// there.
-pub fn post(tracer: Term, heap: Option<&mut Mutator>, message: Term) -> bool {
-    let system = System::get();
+/// Gives a tracer, which is a process or a port, a message that lies on this heap. Whether it is there.
+pub fn post(tracer: Term, heap: &mut Mutator, message: Term) -> bool {
     if tracer.is_local_port() {
-        return system.ports.get().is_some_and(|ports| ports.tell_tracer(tracer, message));
+        return post_to_port(tracer, message);
     }
-    let fragment = architecture().send(heap, message);
-    match system.deliver(tracer, sequence::neutral(fragment)) {
-        Ok(()) => true,
-        Err(fragment) => {
-            signal::discard(fragment);
-            false
-        }
+    let message = architecture().send(heap, message);
+    System::get().deliver(tracer, sequence::neutral(message)).is_ok()
+}
+
+/// As [`post`], with a message that is made outside of the heaps.
+pub fn post_composed(tracer: Term, message: impl Fn(&mut ScratchHeap) -> Term) -> bool {
+    let message = Message::compose(message);
+    if tracer.is_local_port() {
+        return post_to_port(tracer, message.term());
     }
+    System::get().deliver(tracer, sequence::neutral(message)).is_ok()
+}
+
+fn post_to_port(tracer: Term, message: Term) -> bool {
+    System::get().ports.get().is_some_and(|ports| ports.tell_tracer(tracer, message))
 }
 
 /// Whether what could be a tracer, a process or a port, is there.
@@ -197,43 +216,31 @@ pub fn is_there(tracer: Term) -> bool {
         || tracer.is_local_port() && system.ports.get().is_some_and(|ports| ports.exists(tracer))
 }
 
-/// The atom of a name; `undefined` when the atom table is full.
-pub(crate) fn name(text: &str) -> Term {
-    atoms::atom(text).unwrap_or(atoms::UNDEFINED)
-}
-
 /// Decides whether a message that is sent or received is reported: `None` if not; otherwise the last part of its trace
 /// message, if it has one. Gets the process, [`SEND`] or [`RECEIVE`], and the parts of the trace message, with the
 /// sender of a received message.
 pub type Choice = fn(Term, &mut Own, u32, &[Term]) -> Option<Option<Term>>;
 
-static CHOICE: OnceLock<Choice> = OnceLock::new();
-/// Patterns choose the messages that are reported.
-static CHOOSES: AtomicBool = AtomicBool::new(false);
-
 /// Installs the function that chooses; only the first call counts.
 pub fn install_choice(choice: Choice) {
-    let _ = CHOICE.set(choice);
+    let _ = common().choice.set(choice);
 }
 
 /// From now on patterns choose among messages, or all messages are reported.
 pub fn choose_messages(on: bool) {
-    CHOOSES.store(on, Ordering::Relaxed);
+    common().chooses.store(on, Ordering::Relaxed);
 }
-
-/// Messages name their senders, because patterns ask for that.
-static NAMES_SENDERS: AtomicBool = AtomicBool::new(false);
 
 /// Whether messages name their senders. Then each process has its switch for tracing set.
 #[inline]
 pub fn names_senders() -> bool {
-    NAMES_SENDERS.load(Ordering::Relaxed)
+    common().names_senders()
 }
 
 /// From now on messages name their senders, or do not any more.
 pub fn name_senders(asker: &mut Own, on: bool) {
-    if NAMES_SENDERS.swap(on, Ordering::Relaxed) != on {
-        Stopped::by(Some(asker)).each(|_, own| own.note_traced());
+    if common().names_senders.swap(on, Ordering::Relaxed) != on {
+        Stopped::after_others(Some(asker)).each(|_, own| own.note_traced());
     }
 }
 
@@ -259,15 +266,15 @@ fn chosen_event(pid: Term, own: &mut Own, wanted: u32, event: &str, (parts, look
     };
     let mut parts = parts.to_vec();
     if wanted & (SEND | RECEIVE) != 0
-        && CHOOSES.load(Ordering::Relaxed)
-        && let Some(choice) = CHOICE.get()
+        && common().chooses.load(Ordering::Relaxed)
+        && let Some(choice) = common().choice.get()
     {
         let Some(end) = choice(pid, own, wanted, looked_at) else { return };
         parts.extend(end);
     }
     // The choice may have changed the tracing.
     let tracing = own.tracing().unwrap_or(tracing);
-    if !tell(pid, own, tracing, name(event), &parts) {
+    if !tell(pid, own, tracing, known_atom(event), &parts) {
         own.set_tracing(None);
     }
 }

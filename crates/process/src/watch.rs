@@ -5,16 +5,17 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use atoll_heap::{Collection, HeapFull, HeapOptions, HeapSizes, architecture};
+use atoll_heap::{Collection, HeapFull, HeapOptions, HeapSizes, Message, architecture};
 use atoll_platform::clock;
+use atoll_term::atoms::known_atom;
 use atoll_term::{Build, ScratchHeap, Term};
 use parking_lot::Mutex;
 
+use crate::libraries;
 use crate::microstates::{State, charged};
 use crate::process::Own;
-use crate::signal;
 use crate::system::System;
-use crate::tracing::{self, name};
+use crate::tracing;
 
 /// What is to be told, and to whom. Zero: that is not asked for.
 #[derive(Clone, Copy, Debug)]
@@ -33,23 +34,38 @@ pub struct Watch {
     pub busy_distribution_port: bool,
 }
 
-static ON: AtomicBool = AtomicBool::new(false);
-static WATCH: Mutex<Option<Watch>> = Mutex::new(None);
+/// What a machine knows of its system monitor.
+#[derive(Default)]
+pub struct Watching {
+    on: AtomicBool,
+    watch: Mutex<Option<Watch>>,
+    limit_report: OnceLock<LimitReport>,
+}
+
+impl Watching {
+    /// Whether there is a system monitor: time slices are to be timed.
+    #[inline]
+    pub fn is_on(&self) -> bool {
+        self.on.load(Ordering::Relaxed)
+    }
+}
 
 /// The system monitor and its limits; `None` if there is none, or it has ended.
 pub fn watch() -> Option<Watch> {
-    if !ON.load(Ordering::Relaxed) {
+    let system = System::get();
+    if !system.watching.is_on() {
         return None;
     }
-    let watch = (*WATCH.lock())?;
-    System::get().table.contains(watch.pid).then_some(watch)
+    let watch = (*system.watching.watch.lock())?;
+    system.table.contains(watch.pid).then_some(watch)
 }
 
 /// Sets the system monitor and its limits, and returns the old ones.
 pub fn set_watch(new: Option<Watch>) -> Option<Watch> {
     let old = watch();
-    *WATCH.lock() = new;
-    ON.store(new.is_some(), Ordering::Relaxed);
+    let watching = &System::get().watching;
+    *watching.watch.lock() = new;
+    watching.on.store(new.is_some(), Ordering::Relaxed);
     old
 }
 
@@ -62,26 +78,27 @@ pub fn set_watch(new: Option<Watch>) -> Option<Watch> {
 /// As for [`Own::collect`].
 #[inline]
 pub unsafe fn collect(pid: Term, own: &mut Own, request: Collection, live: &mut [Term]) -> Result<(), HeapFull> {
-    let collected = if own.flags.traced || ON.load(Ordering::Relaxed) {
-        // SAFETY: the caller's obligation.
-        unsafe { collect_and_tell(pid, own, request, live) }
-    } else {
-        // SAFETY: the caller's obligation.
-        charged(State::Collection, || unsafe { own.collect(request, live) })
-    };
+    let system = System::get();
+    let collected = libraries::around(system, || {
+        if own.flags.traced || system.watching.is_on() {
+            // SAFETY: the caller's obligation.
+            unsafe { collect_and_tell(pid, own, request, live) }
+        } else {
+            // SAFETY: the caller's obligation.
+            system.microstates.charged(State::Collection, || unsafe { own.collect(request, live) })
+        }
+    });
     // SAFETY: the caller's obligation; what failed has moved nothing.
     collected.or_else(|full| unsafe { limit_reached(full, pid, own, request, live) })
 }
 
-/// Writes to the log that a process has reached its `max_heap_size`: pid, the process, and the figures of
-/// `garbage_collection_info` in this heap.
-pub type LimitReport = fn(Term, &Own, Term, ScratchHeap);
-
-static LIMIT_REPORT: OnceLock<LimitReport> = OnceLock::new();
+/// Writes to the log that a process has reached its `max_heap_size`: pid, the process, and what makes the figures of
+/// `garbage_collection_info`.
+pub type LimitReport = fn(Term, &Own, &dyn Fn(&mut ScratchHeap) -> Term);
 
 /// Installs the function that logs heaps over their limits; only the first call counts.
 pub fn report_limits(report: LimitReport) {
-    let _ = LIMIT_REPORT.set(report);
+    let _ = System::get().watching.limit_report.set(report);
 }
 
 /// # Safety
@@ -95,10 +112,9 @@ unsafe fn limit_reached(
     request: Collection,
     live: &mut [Term],
 ) -> Result<(), HeapFull> {
-    if let Some(report) = LIMIT_REPORT.get().filter(|_| !own.flags.quiet_heap_limit) {
-        let mut scratch = ScratchHeap::new();
-        let info = information(&mut scratch, &architecture().sizes(&own.mutator), None);
-        report(pid, own, info, scratch);
+    if let Some(report) = System::get().watching.limit_report.get().filter(|_| !own.flags.quiet_heap_limit) {
+        let sizes = architecture().sizes(&own.mutator);
+        report(pid, own, &|heap| information(heap, &sizes, None));
     }
     if !own.flags.heap_limit_spares {
         return Err(full);
@@ -131,9 +147,8 @@ unsafe fn collect_and_tell(pid: Term, own: &mut Own, request: Collection, live: 
         let events = if is_major { ["gc_major_start", "gc_major_end"] } else { ["gc_minor_start", "gc_minor_end"] };
         for (event, sizes, words) in [(events[0], before, request.heap_words), (events[1], after, reclaimed)] {
             // No room on the heap may be taken: it was made for something else.
-            let mut scratch = ScratchHeap::new();
-            let info = information(&mut scratch, &sizes, Some(words));
-            if !tracing::tell_apart(pid, &mut scratch, tracing, name(event), &[info]) {
+            let information = |heap: &mut ScratchHeap| information(heap, &sizes, Some(words));
+            if !tracing::tell_apart(pid, tracing, known_atom(event), information) {
                 own.set_tracing(None);
                 break;
             }
@@ -141,15 +156,13 @@ unsafe fn collect_and_tell(pid: Term, own: &mut Own, request: Collection, live: 
     }
     let Some(watch) = watch().filter(|watch| watch.pid != pid) else { return Ok(()) };
     if watch.long_collection > 0 && time >= watch.long_collection {
-        let mut scratch = ScratchHeap::new();
-        let timeout = pair(&mut scratch, "timeout", time);
-        let list = sizes_list(&mut scratch, &after, Some(timeout));
-        tell(watch, pid, "long_gc", list, scratch);
+        tell(watch, pid, "long_gc", |heap| {
+            let timeout = pair(heap, "timeout", time);
+            sizes_list(heap, &after, Some(timeout))
+        });
     }
     if watch.large_heap > 0 && after.young_block + after.old_block >= watch.large_heap {
-        let mut scratch = ScratchHeap::new();
-        let list = sizes_list(&mut scratch, &after, None);
-        tell(watch, pid, "large_heap", list, scratch);
+        tell(watch, pid, "large_heap", |heap| sizes_list(heap, &after, None));
     }
     Ok(())
 }
@@ -162,28 +175,22 @@ pub fn slice_ended(pid: Term, started: i64, place: impl Fn(&mut ScratchHeap, boo
     if watch.long_slice == 0 || time < watch.long_slice {
         return;
     }
-    let mut scratch = ScratchHeap::new();
-    let timeout = pair(&mut scratch, "timeout", time);
-    let places = [("in", false), ("out", true)].map(|(key, after)| {
-        let place = place(&mut scratch, after);
-        scratch.tuple(&[name(key), place])
+    tell(watch, pid, "long_schedule", |heap| {
+        let timeout = pair(heap, "timeout", time);
+        let places = [("in", false), ("out", true)].map(|(key, after)| {
+            let place = place(heap, after);
+            heap.tuple(&[known_atom(key), place])
+        });
+        heap.list([timeout, places[0], places[1]])
     });
-    let list = scratch.list([timeout, places[0], places[1]]);
-    tell(watch, pid, "long_schedule", list, scratch);
 }
 
-/// Whether time slices are to be timed.
-#[inline]
-pub fn is_timing_slices() -> bool {
-    ON.load(Ordering::Relaxed)
-}
-
-fn tell(watch: Watch, pid: Term, what: &str, list: Term, mut scratch: ScratchHeap) {
-    let message = scratch.tuple(&[name("monitor"), pid, name(what), list]);
-    let fragment = architecture().send(None, message);
-    if let Err(fragment) = System::get().deliver(watch.pid, fragment) {
-        signal::discard(fragment);
-    }
+fn tell(watch: Watch, pid: Term, what: &str, list: impl Fn(&mut ScratchHeap) -> Term) {
+    let message = Message::compose(|heap| {
+        let list = list(heap);
+        heap.tuple(&[known_atom("monitor"), pid, known_atom(what), list])
+    });
+    drop(System::get().deliver(watch.pid, message));
 }
 
 fn milliseconds_since(started: i64) -> usize {
@@ -195,7 +202,7 @@ fn used(sizes: &HeapSizes) -> usize {
 }
 
 fn pair(scratch: &mut ScratchHeap, key: &str, value: usize) -> Term {
-    scratch.tuple(&[name(key), Term::small(value as i64)])
+    scratch.tuple(&[known_atom(key), Term::small(value as i64)])
 }
 
 /// What `long_gc` and `large_heap` tell.

@@ -152,8 +152,8 @@ impl Regex {
         let data = kept.or_else(|| MatchData::new(pairs.max(KEPT_PAIRS))).ok_or(MatchError::Failed)?;
         let limits = Limits::new(options);
         let context = limits.as_ref().map_or(std::ptr::null_mut(), |limits| limits.0.as_ptr());
-        // SAFETY: code, subject, data and context live through the call; the library checks offset and UTF-8,
-        // or is told not to, for a text and an offset at a character.
+        // SAFETY: code, subject, data and context live through the call; the library checks offset and UTF-8, except
+        // with the option that stands for a text of whole characters and an offset at one.
         let found = unsafe {
             sys::pcre2_match_8(
                 self.code.as_ptr(),

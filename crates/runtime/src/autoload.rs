@@ -1,8 +1,8 @@
 //! Loading a module when one of its functions is first called, where no code server runs.
 
-use std::sync::OnceLock;
-
 use atoll_term::{Export, Term};
+
+use crate::part::part;
 
 /// What became of a module that was to be loaded.
 pub enum Loading {
@@ -18,14 +18,7 @@ pub enum Loading {
 /// Tries to load a module.
 pub type Load = fn(Term) -> Loading;
 
-static LOADER: OnceLock<Load> = OnceLock::new();
-
-/// Sets the loader; the first call counts.
-pub fn install(load: Load) {
-    let _ = LOADER.set(load);
-}
-
 /// The loader, if there is one.
 pub fn loader() -> Option<Load> {
-    LOADER.get().copied()
+    part().loader
 }

@@ -11,7 +11,7 @@ use crate::core::{Core, Exit, Handler, dispatch};
 use crate::pause::{enter_slowly, room_on_stack};
 use crate::raise;
 use crate::stubs::stubs;
-use crate::tracing::{FRAME, frame, hooks};
+use crate::trace_hooks::{FRAME, frame, hooks};
 
 /// Stands in the place of the first instruction of a function that is traced.
 pub unsafe fn breakpoint(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
@@ -94,14 +94,14 @@ unsafe fn called(point: Breakpoint, hp: *mut Word, e: *mut Word, c: *mut Core) -
         let core = &mut *c;
         core.swap_out(hp, e);
         let arity = usize::from(point.function.arity);
-        let mut caller = Caller { process: &*core.process, own: &mut *core.own, reductions: 0 };
+        let mut caller = Caller { process: &*core.process, own: &mut *core.own, reductions: 0, at: std::ptr::null() };
         let reader = caller.own.mutator.stack_reader();
         let waiting = if is_traced_return(reader.read(e)) { frame(e.add(1)).1 } else { 0 };
         let to = next_return(e, core);
         // A function that goes on with the matching of a binary gets the state of that; told is what is left.
         let mut told = |term: &Term| bit_match::get_tail(&mut caller.own.mutator, *term).unwrap_or(*term);
         let arguments: Vec<Term> = core.x[..arity].iter().map(&mut told).collect();
-        let what = hooks().map_or(0, |hooks| (hooks.called)(&mut caller, &arguments, &point, to, waiting));
+        let what = (hooks().called)(&mut caller, &arguments, &point, to, waiting);
         let is_interpreted = what & INTERPRETED != 0;
         let what = what & !INTERPRETED;
         let hp = core.top();
@@ -153,13 +153,11 @@ pub unsafe fn traced_return(_: *const Word, hp: *mut Word, e: *mut Word, reds: i
         core.swap_out(hp, e);
         let (function, what) = frame(e);
         let e = e.add(FRAME - 1);
-        if let Some(hooks) = hooks() {
-            let value = core.x[0];
-            let mut caller = Caller { process: &*core.process, own: &mut *core.own, reductions: 0 };
-            let to = caller.own.mutator.stack_reader().read(e);
-            let to = if is_traced_return(to) { std::ptr::null() } else { to as *const Word };
-            (hooks.returned)(&mut caller, function, what, value, to);
-        }
+        let value = core.x[0];
+        let mut caller = Caller { process: &*core.process, own: &mut *core.own, reductions: 0, at: std::ptr::null() };
+        let to = caller.own.mutator.stack_reader().read(e);
+        let to = if is_traced_return(to) { std::ptr::null() } else { to as *const Word };
+        (hooks().returned)(&mut caller, function, what, value, to);
         dispatch(*e as *const Word, core.top(), e.add(1), reds, c)
     }
 }

@@ -4,8 +4,8 @@
 use std::sync::atomic::Ordering;
 
 use atoll_code::{breakpoint_at, export_key};
-use atoll_heap::{Collection, architecture, debt};
-use atoll_process::{Caller, Interrupt, Native};
+use atoll_heap::{Collection, debt, stack_markers};
+use atoll_process::{Caller, Interrupt, Native, NativeFunction};
 use atoll_term::{Export, Term, Word, atoms};
 
 use crate::core::{Core, Exit, dispatch, resume};
@@ -65,7 +65,7 @@ pub unsafe fn built_in_body(ip: *const Word, hp: *mut Word, e: *mut Word, reds: 
 #[inline(never)]
 pub unsafe fn invoke(ip: *const Word, reds: i64, c: *mut Core) -> i64 {
     // SAFETY: the process runs on this core; these are the operands of an instruction that calls a built-in function.
-    unsafe { invoke_native(*ip.add(1), *ip.add(2) as usize, reds, c) }
+    unsafe { invoke_native(*ip.add(1), *ip.add(2) as usize, ip, reds, c) }
 }
 
 /// As [`interrupted`], of the instruction `ip` in the middle of a function.
@@ -103,9 +103,9 @@ pub unsafe fn interrupted_in_tail(
         while let Some(Interrupt::Call(target, arguments)) =
             core.interrupt.take_if(|one| matches!(one, Interrupt::Call(target, _) if is_called_here(target)))
         {
-            core.x[..arguments.len()].copy_from_slice(&arguments);
+            core.pass(&arguments);
             let number = target.built_in.load(Ordering::Acquire);
-            reds = invoke_native(native_of(number), arguments.len(), reds - 1, c);
+            reds = invoke_native(native_of(number), arguments.len(), std::ptr::null(), reds - 1, c);
             export = target;
         }
         let raises = matches!(core.interrupt, Some(Interrupt::Raise(_) | Interrupt::CallFun(..)));
@@ -119,123 +119,207 @@ pub unsafe fn interrupted_in_tail(
 #[cold]
 #[inline(never)]
 pub unsafe fn interrupted(export: *const Export, ip: *const Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
-    // SAFETY: the process runs on this core.
-    unsafe {
+    // SAFETY: the process runs on this core, so its registers and its heap are this thread's alone; exports live for
+    // ever.
+    let (core, export, hp) = unsafe {
         let core = &mut *c;
-        let hp = core.top();
         (*core.mutator).stack = e;
-        let Some(interrupt) = core.interrupt.take() else { return Exit::Yield };
-        match interrupt {
-            Interrupt::Raise(exception) => {
-                let mut arguments = [Term::NIL; 255];
-                let arity = usize::from((*export).arity);
-                arguments[..arity].copy_from_slice(&core.x[..arity]);
-                raise::built_in(exception, &*export, &arguments[..arity], ip, hp, e, reds, c)
-            }
-            Interrupt::Call(target, arguments) => {
-                core.x[..arguments.len()].copy_from_slice(&arguments);
-                let address = target.address.load(Ordering::Acquire);
-                enter_slowly(address, arguments.len() as Word, hp, e, reds, c)
-            }
-            Interrupt::CallFun(fun, arguments) => {
-                core.x[..arguments.len()].copy_from_slice(&arguments);
-                let target = fun_target(fun, arguments.len(), c);
-                match (*c).failure.take() {
-                    None => enter_slowly(target, (*c).live, (*c).top(), e, reds, c),
-                    // What was to be called is no fun: the call of the built-in function itself stands in the trace.
-                    Some(exception) if !ip.is_null() => raise::plain(exception, ip, (*c).top(), e, reds, c),
-                    Some(exception) => raise::in_apply(exception, (*c).top(), e, reds, c),
-                }
-            }
-            Interrupt::CallUndefined(module, name, arguments) => {
+        let hp = core.top();
+        (core, &*export, hp)
+    };
+    let Some(interrupt) = core.interrupt.take() else { return Exit::Yield };
+    match interrupt {
+        Interrupt::Raise(exception) => {
+            let mut arguments = [Term::NIL; 255];
+            let arity = usize::from(export.arity);
+            arguments[..arity].copy_from_slice(&core.x[..arity]);
+            // SAFETY: the process runs on this core, with these registers.
+            unsafe { raise::built_in(exception, export, &arguments[..arity], ip, hp, e, reds, c) }
+        }
+        Interrupt::RaiseIn(exception, function, arguments) => {
+            // SAFETY: the process runs on this core, with these registers.
+            unsafe { raise::built_in(exception, function, &arguments, std::ptr::null(), hp, e, reds, c) }
+        }
+        Interrupt::Call(target, arguments) => {
+            core.pass(&arguments);
+            let address = target.address.load(Ordering::Acquire);
+            // SAFETY: the process runs on this core, with these registers; an export leads to an instruction.
+            unsafe { enter_slowly(address, arguments.len() as Word, hp, e, reds, c) }
+        }
+        Interrupt::CallFun(fun, arguments) => {
+            core.pass(&arguments);
+            // SAFETY: the process runs on this core; the arguments are in its registers.
+            unsafe { call_fun(fun, arguments.len(), ip, e, reds, c) }
+        }
+        Interrupt::CallUndefined(module, name, arguments) => {
+            // SAFETY: the process runs on this core, with these registers.
+            unsafe {
                 let handler = error_handler(core, atoms::UNDEFINED_FUNCTION);
                 undefined(handler, [module, name, arguments], e, reds, c)
             }
-            Interrupt::CallThen(first, arguments, then) => {
-                core.x[..arguments.len()].copy_from_slice(&arguments);
-                let (hp, e) = match room_on_stack(3, arguments.len(), hp, e, c) {
-                    Some(registers) => registers,
-                    None => return raise::killed_by_heap_limit(c, reds),
-                };
-                // A frame of one slot holds where to go on with the first function's result.
-                let e = e.sub(1);
-                *e = then.address.load(Ordering::Acquire) as Word;
-                let address = first.address.load(Ordering::Acquire);
-                enter_slowly(address, arguments.len() as Word, hp, e, reds, c)
-            }
-            Interrupt::CallCatching(first, arguments, then) => {
-                core.x[..arguments.len()].copy_from_slice(&arguments);
-                let (hp, e) = match room_on_stack(3, arguments.len(), hp, e, c) {
-                    Some(registers) => registers,
-                    None => return raise::killed_by_heap_limit(c, reds),
-                };
-                // A frame with a catch mark; the first function returns to the code behind it either way.
+        }
+        Interrupt::CallThen(first, arguments, then) => {
+            core.pass(&arguments);
+            // The result of the first function goes to the second.
+            let frame = || [then.address.load(Ordering::Acquire) as Word];
+            // SAFETY: the process runs on this core; the frame is the address of an instruction.
+            unsafe { call_on_frame(first, arguments.len(), frame, hp, e, reds, c) }
+        }
+        Interrupt::CallCatching(first, arguments, then) => {
+            core.pass(&arguments);
+            // The first function returns to the code behind the catch mark either way.
+            let frame = || {
                 let continuation = crate::stubs::catching(then);
-                let e = e.sub(2);
-                *e.add(1) = Term::catch_mark(continuation as u64).word();
-                *e = continuation as Word;
+                [continuation as Word, Term::catch_mark(continuation as u64).word()]
+            };
+            // SAFETY: the process runs on this core; the frame is the address of an instruction and a catch mark.
+            unsafe {
                 (*core.own).catches += 1;
-                let address = first.address.load(Ordering::Acquire);
-                enter_slowly(address, arguments.len() as Word, hp, e, reds, c)
+                call_on_frame(first, arguments.len(), frame, hp, e, reds, c)
             }
-            Interrupt::Again(arguments) => {
-                core.x[..arguments.len()].copy_from_slice(&arguments);
-                let address = address_again(&*export);
-                yield_at(address, arguments.len(), hp, e, reds, c)
-            }
-            Interrupt::Wait(arguments) => {
-                core.x[..arguments.len()].copy_from_slice(&arguments);
-                let address = address_again(&*export);
-                yield_at(address, arguments.len(), hp, e, reds, c);
-                Exit::Wait
-            }
-            Interrupt::Yield(result) => {
-                core.x[0] = result;
-                yield_at(stubs().return_, 1, hp, e, reds, c)
-            }
-            Interrupt::Collect(major, result) => {
-                core.x[0] = result;
-                let request = Collection { major, stack_words: 1, ..Collection::default() };
+        }
+        Interrupt::Again(arguments) => {
+            core.pass(&arguments);
+            // SAFETY: the process runs on this core, with these registers.
+            unsafe { yield_at(address_again(export), arguments.len(), hp, e, reds, c) }
+        }
+        Interrupt::Wait(arguments) => {
+            core.pass(&arguments);
+            // SAFETY: the process runs on this core, with these registers.
+            unsafe { yield_at(address_again(export), arguments.len(), hp, e, reds, c) };
+            Exit::Wait
+        }
+        Interrupt::Yield(result) => {
+            core.x[0] = result;
+            // SAFETY: the process runs on this core, with these registers.
+            unsafe { yield_at(stubs().return_, 1, hp, e, reds, c) }
+        }
+        Interrupt::Collect(major, result) => {
+            core.x[0] = result;
+            let request = Collection { major, stack_words: 1, ..Collection::default() };
+            // SAFETY: the process runs on this core, with these registers; the address to return to is on the stack.
+            unsafe {
                 match collect(request, 1, hp, e, c) {
                     Some((hp, e)) => resume(*e as *const Word, hp, e.add(1), reds, c),
                     None => raise::killed_by_heap_limit(c, reds),
                 }
             }
-            Interrupt::Hibernate(module, name, arguments) => {
-                let own = &mut *core.own;
-                // Only the last frame's return address stays.
-                let e = own.mutator.stack_base.sub(1);
-                own.mutator.stack = e;
-                architecture().stack_cut(&mut own.mutator);
-                own.catches = 0;
-                own.flags.hibernating = true;
-                (core.x[0], core.x[1], core.x[2]) = (module, name, arguments);
-                let request = Collection { stack_words: WAKING_STACK, hibernate: true, ..Collection::default() };
-                let Some((hp, e)) = collect(request, 3, hp, e, c) else {
-                    return raise::killed_by_heap_limit(c, reds);
-                };
-                yield_at(stubs().start, 3, hp, e, reds, c);
-                // A message that is there already wakes it at once.
-                if (*core.own).mailbox.is_empty() { Exit::Wait } else { Exit::Yield }
-            }
-            Interrupt::Exit(reason) => {
-                core.x[0] = reason;
-                let own = &mut *core.own;
-                own.reductions += (core.slice - reds) as u64;
-                Exit::Ended
-            }
+        }
+        Interrupt::Hibernate(module, name, arguments) => {
+            (core.x[0], core.x[1], core.x[2]) = (module, name, arguments);
+            // SAFETY: the process runs on this core.
+            unsafe { hibernate(hp, reds, c) }
+        }
+        Interrupt::Exit(reason) => {
+            core.x[0] = reason;
+            // SAFETY: the process runs on this core.
+            let own = unsafe { &mut *core.own };
+            own.reductions += (core.slice - reds) as u64;
+            Exit::Ended
         }
     }
 }
 
-/// As [`invoke`], of the function at the address `function`.
-pub unsafe fn invoke_native(function: Word, arity: usize, reds: i64, c: *mut Core) -> i64 {
+/// Calls a fun for a built-in function, whose own call was at `ip` if that is not null.
+unsafe fn call_fun(fun: Term, arity: usize, ip: *const Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core; the arguments are in its registers.
+    unsafe {
+        let target = fun_target(fun, arity, c);
+        match (*c).failure.take() {
+            None => enter_slowly(target, (*c).live, (*c).top(), e, reds, c),
+            // What was to be called is no fun: the call of the built-in function itself stands in the trace.
+            Some(exception) if !ip.is_null() => raise::plain(exception, ip, (*c).top(), e, reds, c),
+            Some(exception) => raise::in_apply(exception, (*c).top(), e, reds, c),
+        }
+    }
+}
+
+/// Calls a function whose arguments are in the registers, and which returns to a frame of one or two words. The frame
+/// is made when there is room for it, because a collection may come before.
+unsafe fn call_on_frame<const WORDS: usize>(
+    first: &'static Export,
+    arity: usize,
+    frame: impl FnOnce() -> [Word; WORDS],
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Exit {
+    const { assert!(WORDS <= 2) };
+    // SAFETY: the process runs on this core, with these registers. There is room for three words on its stack, one of
+    // them for the function's own return address.
+    unsafe {
+        let Some((hp, e)) = room_on_stack(3, arity, hp, e, c) else { return raise::killed_by_heap_limit(c, reds) };
+        let e = e.sub(WORDS);
+        e.copy_from_nonoverlapping(frame().as_ptr(), WORDS);
+        let address = first.address.load(Ordering::Acquire);
+        enter_slowly(address, arity as Word, hp, e, reds, c)
+    }
+}
+
+/// `hibernate/3`: drops all frames, collects, and waits for a message. The function to go on with is in the registers.
+unsafe fn hibernate(hp: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core. The oldest frame's return address is the last word of its stack.
+    unsafe {
+        let own = &mut *(*c).own;
+        let e = own.mutator.stack_base.sub(1);
+        own.mutator.stack = e;
+        if let Some(markers) = stack_markers() {
+            markers.cut(&mut own.mutator);
+        }
+        own.catches = 0;
+        own.flags.hibernating = true;
+        let request = Collection { stack_words: WAKING_STACK, hibernate: true, ..Collection::default() };
+        let Some((hp, e)) = collect(request, 3, hp, e, c) else { return raise::killed_by_heap_limit(c, reds) };
+        yield_at(stubs().start, 3, hp, e, reds, c);
+        // A message that is there already wakes it at once.
+        if (*(*c).own).mailbox.is_empty() { Exit::Wait } else { Exit::Yield }
+    }
+}
+
+/// As [`invoke`], of the function at the address `function`; the instruction at `at` calls it.
+pub unsafe fn invoke_native(function: Word, arity: usize, at: *const Word, reds: i64, c: *mut Core) -> i64 {
     // SAFETY: the process runs on this core; the function is a `Native`.
     unsafe {
         let core = &mut *c;
         let function = std::mem::transmute::<Word, Native>(function);
-        let mut caller = Caller { process: &*core.process, own: &mut *core.own, reductions: reds };
+        let mut caller = Caller { process: &*core.process, own: &mut *core.own, reductions: reds, at };
         let outcome = function(&mut caller, &core.x[..arity]);
+        let left = caller.reductions - debt::take();
+        match outcome {
+            Ok(result) => core.x[0] = result,
+            Err(interrupt) => core.interrupt = Some(interrupt),
+        }
+        left
+    }
+}
+
+/// Stands in the place of the first instruction of a function whose body is in a native library. Two words in front of
+/// it is the address of the [`NativeFunction`].
+pub unsafe fn native_body(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core; `atoll_code::set_native` wrote the address before it put this handler
+    // here, and native functions are never freed.
+    unsafe {
+        (*c).swap_out(hp, e);
+        let function = &*(*ip.sub(2) as *const NativeFunction);
+        let reds = call_native(function, ip, reds, c);
+        if (*c).interrupt.is_some() {
+            return interrupted(function.export, std::ptr::null(), e, reds, c);
+        }
+        dispatch(*e as *const Word, (*c).top(), e.add(1), end_soon_if_full(reds, c), c)
+    }
+}
+
+/// Calls a function of a native library with the X registers; its result is in the first of them, or the core has an
+/// interrupt. Returns the reductions that are left. A function of its own, because what lies on a handler's stack while
+/// it calls keeps the compiler from jumping to the next handler.
+#[inline(never)]
+unsafe fn call_native(function: &'static NativeFunction, at: *const Word, reds: i64, c: *mut Core) -> i64 {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        let core = &mut *c;
+        let mut caller = Caller { process: &*core.process, own: &mut *core.own, reductions: reds, at };
+        let outcome = (function.call)(&mut caller, &core.x[..usize::from(function.export.arity)], function);
         let left = caller.reductions - debt::take();
         match outcome {
             Ok(result) => core.x[0] = result,

@@ -6,9 +6,9 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use atoll_heap::{BuildWindow, Mutator, architecture};
+use atoll_heap::{Architecture, BuildWindow, ConcurrentRoots, Mutator, architecture, concurrent_roots};
 use atoll_operations::Exception;
-use atoll_process::{Interrupt, Own, Process};
+use atoll_process::{Interrupt, Own, Process, System};
 use atoll_term::{Term, Word};
 
 /// Argument registers.
@@ -51,6 +51,12 @@ pub struct Core {
     /// The window of the thread that runs this. Thread-local memory is found by a call, for which a handler would save
     /// its registers.
     pub window: *const BuildWindow,
+    /// That of the machine whose processes run here, for the same reason.
+    pub architecture: &'static dyn Architecture,
+    /// Its collector, if that looks for roots while processes run.
+    pub collector: Option<&'static dyn ConcurrentRoots>,
+    /// That of the same machine.
+    pub system: &'static System,
     /// Live registers of the function that [`crate::pause::enter`] could not enter.
     pub live: Word,
     /// The operands that a handler leaves for its slow path, so that the two have the same arguments and the one can
@@ -69,9 +75,31 @@ pub struct Core {
     pub floats: [f64; FLOAT_REGISTERS],
     /// Where [`resume`] goes on: instruction pointer, heap top, stack pointer, reductions left.
     pub next: (*const Word, *mut Word, *mut Word, i64),
-    /// Reductions of a full time slice.
+    /// Reductions of a full time slice; while a process runs, those with which it began to.
     pub slice: i64,
+    /// Reductions of this scheduler's processes until the next look at where they are.
+    pub until_sample: i64,
+    /// What was in the register that native code has the core in.
+    pub kept: Word,
+    /// What native code asks of a function, through [`crate::mark::help`].
+    pub request: HelpRequest,
 }
+
+/// A call of a function by native code. It goes through memory, because arguments in machine registers would make
+/// native code move its values about for a call that it hardly ever makes.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct HelpRequest {
+    /// The function: an [`Helper`].
+    pub function: Word,
+    /// Its arguments.
+    pub arguments: [Word; 6],
+    /// What it has found out.
+    pub result: Word,
+}
+
+/// A function that native code calls. It reads and answers the core's request.
+pub type Helper = unsafe extern "C" fn(*mut Core);
 
 /// An instruction's code: instruction pointer, heap top, stack pointer, reductions left, state.
 pub type Handler = unsafe fn(*const Word, *mut Word, *mut Word, i64, *mut Core) -> Exit;
@@ -92,6 +120,9 @@ impl Core {
             own: std::ptr::null_mut(),
             process: std::ptr::null(),
             window: std::ptr::null(),
+            architecture: architecture(),
+            collector: concurrent_roots(),
+            system: System::get(),
             live: 0,
             operands: [Term::NIL; 2],
             building: None,
@@ -101,6 +132,9 @@ impl Core {
             floats: [0.0; FLOAT_REGISTERS],
             next: (std::ptr::null(), std::ptr::null_mut(), std::ptr::null_mut(), 0),
             slice,
+            until_sample: slice,
+            kept: 0,
+            request: HelpRequest::default(),
         })
     }
 
@@ -111,6 +145,11 @@ impl Core {
             self.failure = Some(exception);
             Term::NONE
         })
+    }
+
+    /// Puts the arguments of a call into the argument registers.
+    pub fn pass(&mut self, arguments: &[Term]) {
+        self.x[..arguments.len()].copy_from_slice(arguments);
     }
 
     /// The exception that an operation has left.

@@ -4,7 +4,7 @@
 use std::sync::atomic::Ordering;
 
 use atoll_code::{breakpoint_at, export_key, registry};
-use atoll_heap::architecture;
+use atoll_heap::stack_markers;
 use atoll_operations::Exception;
 use atoll_term::{Build, Export, FunEntry, Term, Word, atoms};
 
@@ -71,14 +71,16 @@ pub unsafe fn return_to(_ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64
     unsafe { dispatch(*e as *const Word, hp, e.add(1), reds, c) }
 }
 
-/// Stands on stacks in the place of a return address that the heap architecture keeps: it wants to be told.
+/// Stands on stacks in the place of a return address that the heap architecture keeps, so that the architecture learns
+/// of the return.
 pub unsafe fn stack_marker(_ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: the process runs on this core; the marker was the word below its stack pointer.
     unsafe {
         (*c).swap_out(hp, e);
         let mutator = &mut *(*c).mutator;
-        let Some((_, address)) = architecture().stack_marker(mutator) else { return finish(_ip, hp, e, reds, c) };
-        architecture().stack_cut(mutator);
+        let Some(markers) = stack_markers() else { return finish(_ip, hp, e, reds, c) };
+        let Some((_, address)) = markers.marker(mutator) else { return finish(_ip, hp, e, reds, c) };
+        markers.cut(mutator);
         dispatch(address as *const Word, hp, e, reds, c)
     }
 }

@@ -11,6 +11,7 @@
 //! * [`pause`]: where a slice ends, and where a collection moves what registers refer to
 //! * [`target`], [`entry`], [`stubs`]: funs and `apply`, code of the machine's own, what stands for functions without
 //!   code
+//! * [`mark`]: where interpreted and native code go over into each other
 //! * [`built_in`]: calls of built-in functions, and their interrupts
 //! * [`receive`]: signals, messages, timeouts
 //! * [`raise`], [`trace`], [`report`]: exceptions, stack traces, processes that end by them
@@ -27,14 +28,18 @@ pub mod breakpoint;
 pub mod built_in;
 pub mod core;
 pub mod entry;
+pub mod mark;
+mod part;
 pub mod pause;
 pub mod raise;
 pub mod receive;
 pub mod report;
 pub mod requests;
 pub mod slice;
+pub mod stack_trace;
 pub mod stubs;
 pub mod target;
-pub mod trace;
+pub mod trace_hooks;
 pub mod traced_built_in;
-pub mod tracing;
+
+pub use part::{Part, enter};

@@ -64,9 +64,8 @@ pub unsafe fn yield_at(target: *const Word, live: usize, hp: *mut Word, e: *mut 
 
 /// Counts allocation points for `--gc-stress`: true at every Nth.
 pub fn stress_is_due() -> bool {
-    use std::sync::atomic::Ordering::Relaxed;
     thread_local! { static COUNT: std::cell::Cell<u32> = const { std::cell::Cell::new(0) } }
-    let every = atoll_heap::statistics::STRESS.load(Relaxed);
+    let every = atoll_heap::settings().stress;
     if every == 0 {
         return false;
     }
@@ -119,7 +118,7 @@ pub unsafe fn end_soon_if_full(reds: i64, c: *mut Core) -> i64 {
     // SAFETY: the process runs on this core.
     unsafe {
         let mutator = &*(*c).mutator;
-        if mutator.is_calm() || !atoll_heap::architecture().wants_collection(mutator) {
+        if mutator.is_calm() || !(*c).architecture.wants_collection(mutator) {
             return reds;
         }
         reds.min(1)

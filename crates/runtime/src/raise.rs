@@ -1,11 +1,12 @@
 //! Raising: find the handler on the stack, or end the process.
 
-use atoll_heap::{Mutator, architecture};
+use atoll_heap::{Mutator, stack_markers};
 use atoll_operations::{Class, Exception};
+use atoll_process::Own;
 use atoll_term::{Build, Export, Term, Word, atoms};
 
 use crate::core::{Core, Exit, resume};
-use crate::trace;
+use crate::stack_trace;
 
 /// Raises an exception at the instruction `ip`.
 #[cold]
@@ -128,8 +129,8 @@ fn top_of(heap: &mut Mutator, module: Term, name: Term, arguments: &[Term], erro
     let arguments = heap.list(arguments.iter().copied());
     let info = if !error_info.is_none() {
         error_info
-    } else if let Some(explainer) = trace::explainer_of(module) {
-        trace::explained_by(explainer, heap)
+    } else if let Some(explainer) = stack_trace::explainer_of(module) {
+        stack_trace::explained_by(explainer, heap)
     } else {
         Term::NIL
     };
@@ -150,7 +151,8 @@ pub unsafe fn function_clause(ip: *const Word, hp: *mut Word, e: *mut Word, reds
     }
 }
 
-/// Finds the innermost handler and goes on there, or ends the process. See [`trace::take`] for what enters the trace.
+/// Finds the innermost handler and goes on there, or ends the process. See [`stack_trace::take`] for what the trace
+/// holds.
 unsafe fn unwind(
     exception: Exception,
     top: Term,
@@ -161,57 +163,87 @@ unsafe fn unwind(
     reds: i64,
     c: *mut Core,
 ) -> Exit {
-    // SAFETY: the process runs on this core; its stack lies between `e` and its base.
-    unsafe {
+    // SAFETY: the process runs on this core, so its registers and what belongs to it are this thread's alone.
+    let (core, own) = unsafe {
         let core = &mut *c;
         core.swap_out(hp, e);
         let own = &mut *core.own;
-        let base = own.mutator.stack_base;
-        let raw = if !exception.trace.is_none() {
-            if is_raw(exception.trace) {
-                exception.trace
-            } else {
-                trace::given(exception.trace, exception.class, &mut own.mutator)
+        (core, own)
+    };
+    let base = own.mutator.stack_base;
+    // SAFETY: the process's stack lies between `e` and its base.
+    let (raw, found) = unsafe {
+        let raw = raw_trace(&exception, top, at, within, e, &mut own.mutator);
+        (raw, if own.catches > 0 { find_handler(e, base) } else { None })
+    };
+    if own.flags.awaits_returns {
+        let end = found.map_or(base, |(frame, _)| frame);
+        let (class, reason) = match found {
+            Some(_) => (exception.class, exception.reason),
+            None => uncaught(exception.class, exception.reason, &mut own.mutator),
+        };
+        // SAFETY: the process runs on this core; the frames that the exception leaves lie between `e` and `end`.
+        unsafe { crate::trace_hooks::raised(class, reason, e, end, found.is_some(), core) };
+    }
+    if let Some((frame, handler)) = found {
+        own.mutator.stack = frame;
+        core.x[0] = Term::NONE;
+        core.x[1] = exception.class.atom();
+        core.x[2] = exception.reason;
+        core.x[3] = raw;
+        // SAFETY: the process runs on this core, and its stack begins at this frame from now on; the handler is an
+        // instruction that goes on with the frame.
+        return unsafe {
+            if let Some(markers) = stack_markers() {
+                markers.cut(&mut own.mutator);
             }
+            resume(handler, (*c).top(), frame, reds, c)
+        };
+    }
+    let heap = &mut own.mutator;
+    core.x[0] = match exception.class {
+        Class::Exit => exception.reason,
+        Class::Error => {
+            let list = stack_trace::to_list(raw, heap);
+            heap.tuple(&[exception.reason, list])
+        }
+        Class::Throw => {
+            let list = stack_trace::to_list(raw, heap);
+            let reason = heap.tuple(&[atoms::NOCATCH, exception.reason]);
+            heap.tuple(&[reason, list])
+        }
+    };
+    // SAFETY: the process runs on this core.
+    unsafe { crate::report::uncaught(core, exception.class) };
+    own.reductions += (core.slice - reds) as u64;
+    Exit::Ended
+}
+
+/// The raw trace of an exception: the one that the program gave, or one of the stack from `e` on.
+///
+/// # Safety
+/// `e` is the stack pointer of the process whose heap this is.
+unsafe fn raw_trace(
+    exception: &Exception,
+    top: Term,
+    at: *const Word,
+    within: Term,
+    e: *mut Word,
+    heap: &mut Mutator,
+) -> Term {
+    if !exception.trace.is_none() {
+        return if is_raw(exception.trace) {
+            exception.trace
         } else {
-            let place = if at.is_null() { returns_to(e, base, &own.mutator) } else { Some(at) };
-            let top = explicit_top(&exception, top, place, at.is_null(), &mut own.mutator);
-            trace::take(exception.class, top, at, within, e, base, &mut own.mutator)
+            stack_trace::given(exception.trace, exception.class, heap)
         };
-        let found = if own.catches > 0 { find_handler(e, base) } else { None };
-        if own.flags.awaits_returns {
-            let end = found.map_or(base, |(frame, _)| frame);
-            let (class, reason) = match found {
-                Some(_) => (exception.class, exception.reason),
-                None => uncaught(exception.class, exception.reason, &mut own.mutator),
-            };
-            crate::tracing::raised(class, reason, e, end, found.is_some(), core);
-        }
-        if let Some((frame, handler)) = found {
-            own.mutator.stack = frame;
-            architecture().stack_cut(&mut own.mutator);
-            core.x[0] = Term::NONE;
-            core.x[1] = exception.class.atom();
-            core.x[2] = exception.reason;
-            core.x[3] = raw;
-            return resume(handler, (*c).top(), frame, reds, c);
-        }
-        let heap = &mut own.mutator;
-        core.x[0] = match exception.class {
-            Class::Exit => exception.reason,
-            Class::Error => {
-                let list = trace::to_list(raw, heap);
-                heap.tuple(&[exception.reason, list])
-            }
-            Class::Throw => {
-                let list = trace::to_list(raw, heap);
-                let reason = heap.tuple(&[atoms::NOCATCH, exception.reason]);
-                heap.tuple(&[reason, list])
-            }
-        };
-        crate::report::uncaught(core, exception.class);
-        own.reductions += (core.slice - reds) as u64;
-        Exit::Ended
+    }
+    let base = heap.stack_base;
+    // SAFETY: the words between `e` and the base are the stack of the process.
+    unsafe {
+        let place = if at.is_null() { returns_to(e, base, heap) } else { Some(at) };
+        let top = explicit_top(exception, top, place, at.is_null(), heap);
+        stack_trace::take(exception.class, top, at, within, e, base, heap)
     }
 }
 
@@ -239,7 +271,7 @@ pub unsafe fn end_catch(slot: *mut Word, hp: *mut Word, e: *mut Word, c: *mut Co
             Some(Class::Throw) => reason,
             Some(Class::Exit) => heap.tuple(&[atoms::EXIT_UPPER, reason]),
             _ => {
-                let list = trace::to_list(core.x[3], heap);
+                let list = stack_trace::to_list(core.x[3], heap);
                 let inner = heap.tuple(&[reason, list]);
                 heap.tuple(&[atoms::EXIT_UPPER, inner])
             }
@@ -248,7 +280,7 @@ pub unsafe fn end_catch(slot: *mut Word, hp: *mut Word, e: *mut Word, c: *mut Co
     }
 }
 
-/// What an exception is that nobody catches: a throw becomes an error.
+/// The class and reason with which an uncaught exception ends a process: a throw becomes an error.
 pub fn uncaught(class: Class, reason: Term, heap: &mut Mutator) -> (Class, Term) {
     match class {
         Class::Throw => (Class::Error, heap.tuple(&[atoms::NOCATCH, reason])),
@@ -310,13 +342,11 @@ unsafe fn find_handler(stack: *mut Word, base: *mut Word) -> Option<(*mut Word, 
 /// Whether an exception would be handled by the function whose frame is at `stack`, and no other returns to.
 ///
 /// # Safety
-/// These are words of the stack of the process that runs on this core.
-pub unsafe fn is_handled_here(stack: *mut Word, core: &Core) -> bool {
+/// `stack` is a word of the stack of this process, which runs on this thread.
+pub unsafe fn is_handled_here(stack: *mut Word, own: &Own) -> bool {
     // SAFETY: the caller's obligation.
-    unsafe {
-        let own = &*core.own;
-        own.catches > 0 && find_handler(stack, own.mutator.stack_base).is_some_and(|(frame, _)| frame == stack)
-    }
+    let handler = || unsafe { find_handler(stack, own.mutator.stack_base) };
+    own.catches > 0 && handler().is_some_and(|(frame, _)| frame == stack)
 }
 
 /// The process has reached `max_heap_size`.

@@ -1,9 +1,9 @@
 //! Sending and receiving, apart from how instructions name registers and labels.
 
-use atoll_heap::{Fragment, architecture};
 use atoll_operations::Exception;
 use atoll_platform::clock;
 use atoll_process::handle::{Fate, receive_signals};
+use atoll_process::remote::Sent;
 use atoll_process::timers::Action;
 use atoll_process::{ReferenceId, System, WaitState, tracing};
 use atoll_term::{Term, Word, atoms};
@@ -16,18 +16,21 @@ const MILLISECOND: i64 = 1_000_000;
 /// Longest timeout, in milliseconds.
 const LONGEST: i64 = 0xffff_ffff;
 
-/// Sends X1 to X0. X0 is the message then, unless there is an exception.
-pub unsafe fn send(hp: *mut Word, e: *mut Word, c: *mut Core) -> Result<(), Exception> {
+/// Sends X1 to X0. X0 is the message then, unless there is an exception. The process has to stop if it is
+/// [`Sent::Busy`].
+pub unsafe fn send(hp: *mut Word, e: *mut Word, c: *mut Core) -> Result<Sent, Exception> {
     // SAFETY: the process runs on this core.
     unsafe {
         let core = &mut *c;
         core.swap_out(hp, e);
         // Here alone, not in what built-in functions call: they hold terms of which no collection knows.
-        architecture().safepoint();
+        if let Some(collector) = core.collector {
+            collector.safepoint();
+        }
         let (destination, message) = (core.x[0], core.x[1]);
-        atoll_process::send::send((*core.process).pid, &mut *core.own, destination, message)?;
+        let sent = atoll_process::send::send((*core.process).pid, &mut *core.own, destination, message)?;
         core.x[0] = message;
-        Ok(())
+        Ok(sent)
     }
 }
 
@@ -54,11 +57,23 @@ pub unsafe fn look_at_message(c: *mut Core) -> Term {
     // SAFETY: the process runs on this core; its registers are in the mutator.
     unsafe {
         let own = &mut *(*c).own;
+        own.keep_looked_at();
         let mutator = &mut own.mutator;
+        let architecture = (*c).architecture;
         let term = own.mailbox.look(|message| {
-            architecture().receive(mutator, message);
+            architecture.receive(mutator, message);
         });
         term.unwrap_or(Term::NIL)
+    }
+}
+
+/// The process may go on using a message that it has looked at and does not take.
+#[inline(never)]
+pub unsafe fn keep_message(hp: *mut Word, e: *mut Word, c: *mut Core) {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        (*c).swap_out(hp, e);
+        (*(*c).own).keep_looked_at();
     }
 }
 
@@ -66,22 +81,22 @@ pub unsafe fn look_at_message(c: *mut Core) -> Term {
 /// reductions then.
 #[inline(always)]
 pub unsafe fn take_message(mut hp: *mut Word, e: *mut Word, mut reds: i64, c: *mut Core) -> (*mut Word, i64) {
-    // SAFETY: the process runs on this core; what is taken out of the mailbox is ours.
+    // SAFETY: the process runs on this core.
     unsafe {
         let core = &mut *c;
         let own = &mut *core.own;
         forget_timeout(core);
-        if let Some(mut message) = own.mailbox.take_current() {
+        if let Some(message) = own.mailbox.take_current() {
             if own.flags.sequenced {
                 core.swap_out(hp, e);
-                atoll_process::sequence::taken((*core.process).pid, own, message.as_mut());
+                atoll_process::sequence::taken((*core.process).pid, own, &message);
                 hp = core.top();
             }
-            if message.as_ref().used() == 0 {
-                Fragment::free(message);
+            if message.used() == 0 {
+                message.free_empty();
             } else {
                 core.swap_out(hp, e);
-                architecture().keep_fragment(&mut own.mutator, message);
+                core.architecture.keep_fragment(&mut own.mutator, message);
                 reds = end_soon_if_full(reds, c);
             }
         }
@@ -156,7 +171,7 @@ unsafe fn start_timer(milliseconds: i64, c: *mut Core) {
     unsafe {
         let (own, pid) = (&mut *(*c).own, (*(*c).process).pid);
         let system = System::get();
-        let due = clock::monotonic() + milliseconds * MILLISECOND;
+        let due = clock::now() + milliseconds * MILLISECOND;
         own.timer = system.timers.start(system.schedule().current(), due, Action::Wait { pid });
         own.wait = WaitState::Running;
     }

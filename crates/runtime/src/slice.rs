@@ -1,9 +1,9 @@
 //! One time slice of one process.
 
-use atoll_heap::{Collection, architecture, build_window};
+use atoll_heap::{Collection, build_window};
 use atoll_platform::clock;
 use atoll_process::handle::{Fate, collect_for_others, receive_signals};
-use atoll_process::{Held, Own, System, watch};
+use atoll_process::{Held, Own, Process, watch};
 use atoll_term::{Build, Term, atoms};
 
 use crate::core::{Core, Exit, run_from};
@@ -14,25 +14,26 @@ pub const REDUCTIONS: i64 = 4000;
 
 /// Runs a process until it yields, waits or ends. The reason of its end is in X0.
 pub fn run(core: &mut Core, held: &mut Held<'_>) -> Exit {
-    let system = System::get();
+    let system = core.system;
     system.table.note_active(held.process());
     // SAFETY: this thread is about to run the process, and holds no term of it.
-    let wants_roots = unsafe { architecture().schedule_in(&mut held.mutator) };
+    unsafe { core.architecture.schedule_in(&mut held.mutator) };
+    let wants_roots = core.collector.is_some_and(|collector| collector.wants_roots(&held.mutator));
     if held.flags.traced {
         let (process, own) = held.split();
-        crate::tracing::scheduled(process, own, "in");
+        crate::trace_hooks::scheduled(process, own, "in");
     }
     let before = held.reductions;
     let exit =
-        if watch::is_timing_slices() { run_timed(core, held, wants_roots) } else { run_slice(core, held, wants_roots) };
+        if system.watching.is_on() { run_timed(core, held, wants_roots) } else { run_slice(core, held, wants_roots) };
     system.reductions.add(system.schedule().current(), held.reductions - before);
     if exit != Exit::Ended {
         if held.flags.traced {
             let (process, own) = held.split();
-            crate::tracing::scheduled(process, own, "out");
+            crate::trace_hooks::scheduled(process, own, "out");
         }
         // SAFETY: the process has run, and its registers are saved.
-        unsafe { architecture().schedule_out(&mut held.mutator) };
+        unsafe { core.architecture.schedule_out(&mut held.mutator) };
     }
     exit
 }
@@ -59,10 +60,10 @@ fn run_slice(core: &mut Core, held: &mut Held<'_>, wants_roots: bool) -> Exit {
         core.x[0] = reason;
         return Exit::Ended;
     }
-    if wants_roots {
+    if wants_roots && let Some(collector) = core.collector {
         // After the inbox was emptied, because its messages are not visited in portions.
         // SAFETY: the roots are those of this process, which has not begun to run.
-        held.visit(&mut |mutator, roots| unsafe { architecture().visit_roots(mutator, roots) });
+        held.visit(&mut |mutator, roots| unsafe { collector.visit_roots(mutator, roots) });
     }
     let (process, own) = held.split();
     // SAFETY: no register holds a term before the time slice begins.
@@ -79,7 +80,34 @@ fn run_slice(core: &mut Core, held: &mut Held<'_>, wants_roots: bool) -> Exit {
         }
         own.flags.hibernating = false;
     }
-    if !own.mutator.is_calm() && architecture().wants_collection(&own.mutator) {
+    let mut left = core.slice;
+    loop {
+        let before = own.reductions;
+        let part = left.min(core.until_sample);
+        let exit = run_part(core, process, own, part);
+        left -= part;
+        core.until_sample -= (own.reductions - before) as i64;
+        if core.until_sample <= 0 {
+            core.until_sample = SAMPLED;
+            if exit == Exit::Yield
+                && let Some(engine) = atoll_code::second_engine()
+            {
+                engine.met(own.address);
+            }
+        }
+        // Where the part was one of several, and all of it was used, the slice goes on.
+        if exit != Exit::Yield || left <= 0 || ((own.reductions - before) as i64) < part {
+            return exit;
+        }
+    }
+}
+
+/// Reductions after which a scheduler looks at where its process is.
+const SAMPLED: i64 = REDUCTIONS;
+
+/// Runs a process for so many reductions at most.
+fn run_part(core: &mut Core, process: &Process, own: &mut Own, reductions: i64) -> Exit {
+    if !own.mutator.is_calm() && core.architecture.wants_collection(&own.mutator) {
         let request = Collection { stack_words: 1, ..Collection::default() };
         // SAFETY: no register holds a term before the time slice begins.
         if unsafe { watch::collect(process.pid, own, request, &mut []) }.is_err() {
@@ -93,14 +121,17 @@ fn run_slice(core: &mut Core, held: &mut Held<'_>, wants_roots: bool) -> Exit {
     core.x[..live].copy_from_slice(&own.saved);
     own.saved.clear();
     let address = own.address;
+    let full = std::mem::replace(&mut core.slice, reductions);
     // From here on what belongs to the process is reached through these pointers alone.
     core.own = own;
     // SAFETY: the pointer is that of a reference. The process was left in this state by `yield_at`, `sleep` or `spawn`.
-    unsafe {
+    let exit = unsafe {
         core.mutator = &raw mut (*core.own).mutator;
         let (hp, e) = core.swap_in();
-        run_from(address, hp, e, core.slice, core)
-    }
+        run_from(address, hp, e, reductions, core)
+    };
+    core.slice = full;
+    exit
 }
 
 /// A suspended process only acts on signals. It answers the processes that suspended it.

@@ -1,16 +1,15 @@
 //! Addresses of the machine's own code: the start and end of processes, and the code at the addresses of functions that
 //! are built in or missing.
 
-use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use atoll_code::Stubs;
 use atoll_operations::Exception;
 use atoll_process::{BuiltIn, Caller, EntryPoints, Native, Outcome};
 use atoll_term::{Export, FunEntry, Term, Word};
-use parking_lot::Mutex;
 
 use crate::core::{Handler, handler, handler_at};
+use crate::part::part;
 use crate::{breakpoint, built_in, entry};
 
 /// Addresses of small pieces of code.
@@ -34,7 +33,6 @@ unsafe impl Send for StubAddresses {}
 unsafe impl Sync for StubAddresses {}
 
 static ADDRESSES: OnceLock<StubAddresses> = OnceLock::new();
-static BUILT_INS: OnceLock<&'static [BuiltIn]> = OnceLock::new();
 
 fn code(instruction: Handler, operands: &[Word]) -> *mut Word {
     let mut words = vec![handler(instruction)];
@@ -60,20 +58,15 @@ pub fn entry_points() -> EntryPoints {
 
 /// Code that ends a `catch` in a frame of one slot, gives the frame back, and calls `then` with X0.
 pub fn catching(then: &'static Export) -> *const Word {
-    static MADE: Mutex<BTreeMap<usize, usize>> = Mutex::new(BTreeMap::new());
     let export = std::ptr::from_ref(then) as usize;
-    let address = *MADE.lock().entry(export).or_insert_with(|| code(entry::catching, &[export as Word]) as usize);
+    let address =
+        *part().made.catching.lock().entry(export).or_insert_with(|| code(entry::catching, &[export as Word]) as usize);
     address as *const Word
-}
-
-/// Sets the table of built-in functions; the first call counts.
-pub fn install_built_ins(table: &'static [BuiltIn]) {
-    let _ = BUILT_INS.set(table);
 }
 
 /// The built-in functions.
 pub fn built_ins() -> &'static [BuiltIn] {
-    BUILT_INS.get().copied().unwrap_or_default()
+    part().built_ins
 }
 
 /// Address of the built-in function with this number, as a code word.
@@ -93,11 +86,11 @@ pub fn missing_guard() -> Word {
 
 /// Code of a built-in function that goes on with a call that was noticed before.
 pub fn untraced_body(export: &'static Export) -> *const Word {
-    static MADE: Mutex<BTreeMap<usize, usize>> = Mutex::new(BTreeMap::new());
+    let made = &part().made.untraced_bodies;
     let key = std::ptr::from_ref(export) as usize;
     let number = export.built_in.load(std::sync::atomic::Ordering::Acquire);
     let operands = || [native_of(number), export.arity.into(), key as Word];
-    *MADE.lock().entry(key).or_insert_with(|| code(built_in::built_in_body, &operands()) as usize) as *const Word
+    *made.lock().entry(key).or_insert_with(|| code(built_in::built_in_body, &operands()) as usize) as *const Word
 }
 
 /// The built-in function that a process will call again when it goes on at this address, which is that of an
@@ -125,10 +118,9 @@ impl Stubs for RuntimeStubs {
     }
 
     fn traced_export(&self, export: &'static Export) -> *mut Word {
-        static MADE: Mutex<BTreeMap<usize, usize>> = Mutex::new(BTreeMap::new());
         let key = std::ptr::from_ref(export) as usize;
         let make = || code(breakpoint::traced_export, &[key as Word]) as usize;
-        *MADE.lock().entry(key).or_insert_with(make) as *mut Word
+        *part().made.traced_exports.lock().entry(key).or_insert_with(make) as *mut Word
     }
 
     fn undefined_fun(&self, entry: &'static FunEntry) -> *mut Word {

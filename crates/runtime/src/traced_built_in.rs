@@ -11,7 +11,7 @@ use crate::core::{Core, Exit, Handler, dispatch, handler, handler_at};
 use crate::pause::{end_soon_if_full, room_on_stack};
 use crate::raise;
 use crate::stubs::untraced_body;
-use crate::tracing::{FRAME, hooks};
+use crate::trace_hooks::{FRAME, hooks};
 
 /// Where a call stands.
 #[derive(Clone, Copy, PartialEq)]
@@ -64,7 +64,7 @@ unsafe fn export_of(ip: *const Word) -> &'static Export {
     unsafe { &*(*ip.add(3) as *const Export) }
 }
 
-/// Calls the function, and tells of the call and, if need be, of how it ends.
+/// Calls the function, and reports the call and, if need be, how it ends.
 #[cold]
 #[inline(never)]
 unsafe fn noticed(
@@ -78,26 +78,30 @@ unsafe fn noticed(
 ) -> Exit {
     // SAFETY: the process runs on this core; the address to return to is on the stack, unless it is the next
     // instruction.
-    unsafe {
-        let core = &mut *c;
-        core.swap_out(hp, e);
-        let export = export_of(ip);
-        let arity = usize::from(export.arity);
+    let (arity, to) = unsafe {
+        (*c).swap_out(hp, e);
         let to = match position {
             Position::Middle => ip.add(4),
             // For the trace message, the calling function is still there.
             Position::Tail => ip.add(5),
-            Position::Body => next_return(e, core),
+            Position::Body => next_return(e, &*c),
         };
-        let arguments: Vec<Term> = core.x[..arity].to_vec();
-        let mut caller = Caller { process: &*core.process, own: &mut *core.own, reductions: 0 };
-        let what = hooks().map_or(0, |hooks| (hooks.called)(&mut caller, &arguments, &point, to, 0));
-        if what == 0 {
+        (usize::from(export_of(ip).arity), to)
+    };
+    // SAFETY: the process runs on this core; the arguments are in its registers.
+    let what = unsafe { report_call(&point, arity, to, c) };
+    if what == 0 {
+        // SAFETY: the process runs on this core, with these registers.
+        return unsafe {
             let reds = built_in::invoke(ip, reds, c);
-            return go_on(position, ip, e, reds, c);
-        }
-        // The function may go on elsewhere; then it returns to this frame.
-        let extra = usize::from(position == Position::Middle);
+            go_on(position, ip, e, reds, c)
+        };
+    }
+    // The function may go on elsewhere; then it returns to this frame.
+    let extra = usize::from(position == Position::Middle);
+    // SAFETY: the process runs on this core, with these registers; the words of the frame are on the stack once there
+    // is room for them.
+    unsafe {
         let Some((hp, mut framed)) = room_on_stack(FRAME + extra, arity, (*c).top(), e, c) else {
             return raise::killed_by_heap_limit(c, reds);
         };
@@ -109,37 +113,71 @@ unsafe fn noticed(
         (*c).swap_out(hp, framed);
         let reds = built_in::invoke(ip, reds, c);
         let e = framed.add(FRAME + extra);
-        let core = &mut *c;
-        let Some(hooks) = hooks() else { return go_on(position, ip, e, reds, c) };
-        let mut caller = Caller { process: &*core.process, own: &mut *core.own, reductions: 0 };
-        match &core.interrupt {
-            None => {
-                let told = if position == Position::Body && is_traced_return((*core.mutator).stack_reader().read(e)) {
-                    std::ptr::null()
-                } else {
-                    to
-                };
-                (hooks.returned)(&mut caller, point.function, what, core.x[0], told);
-                (*core.mutator).stack = e;
-                go_on(position, ip, e, reds, c)
-            }
-            Some(Interrupt::Raise(exception)) => {
-                let (class, reason) = match caller.own.catches {
-                    0 => raise::uncaught(exception.class, exception.reason, &mut caller.own.mutator),
-                    _ => (exception.class, exception.reason),
-                };
-                (hooks.raised)(&mut caller, point.function, what, class, reason);
-                (*core.mutator).stack = e;
-                if position == Position::Middle && raise::is_handled_here(e, core) {
-                    (hooks.caught)(&mut caller, what, to);
-                }
-                go_on(position, ip, e, reds, c)
-            }
-            Some(_) => {
-                caller.own.flags.awaits_returns = true;
-                built_in::interrupted(export, std::ptr::null(), framed, reds, c)
+        if report_end(position, &point, what, to, e, c) {
+            return go_on(position, ip, e, reds, c);
+        }
+        built_in::interrupted(export_of(ip), std::ptr::null(), framed, reds, c)
+    }
+}
+
+/// Reports a call. Returns what is to be reported when it ends.
+unsafe fn report_call(point: &Breakpoint, arity: usize, to: *const Word, c: *mut Core) -> u8 {
+    // SAFETY: the process runs on this core.
+    let (core, mut caller) = unsafe { caller_on(c) };
+    let arguments: Vec<Term> = core.x[..arity].to_vec();
+    (hooks().called)(&mut caller, &arguments, point, to, 0)
+}
+
+/// Reports how a call has ended, and drops the frame that was made for it; `e` is the stack pointer in front of that
+/// frame. Returns false if the call has not ended but goes on in another function, which returns to the frame.
+unsafe fn report_end(
+    position: Position,
+    point: &Breakpoint,
+    what: u8,
+    to: *const Word,
+    e: *mut Word,
+    c: *mut Core,
+) -> bool {
+    let hooks = hooks();
+    // SAFETY: the process runs on this core.
+    let (core, mut caller) = unsafe { caller_on(c) };
+    match &core.interrupt {
+        None => {
+            // SAFETY: the address to return to is on the process's stack, in front of the frame.
+            let returns_traced = || is_traced_return(unsafe { caller.own.mutator.stack_reader().read(e) });
+            let told = if position == Position::Body && returns_traced() { std::ptr::null() } else { to };
+            (hooks.returned)(&mut caller, point.function, what, core.x[0], told);
+            caller.own.mutator.stack = e;
+        }
+        Some(Interrupt::Raise(exception)) => {
+            let (class, reason) = match caller.own.catches {
+                0 => raise::uncaught(exception.class, exception.reason, &mut caller.own.mutator),
+                _ => (exception.class, exception.reason),
+            };
+            (hooks.raised)(&mut caller, point.function, what, class, reason);
+            caller.own.mutator.stack = e;
+            // SAFETY: the process's stack begins at `e`.
+            if position == Position::Middle && unsafe { raise::is_handled_here(e, caller.own) } {
+                (hooks.caught)(&mut caller, what, to);
             }
         }
+        Some(_) => {
+            caller.own.flags.awaits_returns = true;
+            return false;
+        }
+    }
+    true
+}
+
+/// The registers of a core, and the process that runs on it as the caller of a function.
+///
+/// # Safety
+/// A process runs on this core, and nothing else uses the core or the process while one of the two lives.
+unsafe fn caller_on<'c>(c: *mut Core) -> (&'c Core, Caller<'c>) {
+    // SAFETY: the caller's obligation; the links of a core on which a process runs are that process's.
+    unsafe {
+        let core = &*c;
+        (core, Caller { process: &*core.process, own: &mut *core.own, reductions: 0, at: std::ptr::null() })
     }
 }
 

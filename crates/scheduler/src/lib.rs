@@ -3,12 +3,21 @@
 //! * [`glance`]: a sleeping scheduler helps schedulers that are inside long functions
 //! * [`queue`]: one run queue for each scheduler, by priority
 //! * [`world`]: safepoints, for collectors that stop the world
+//! * [`Scheduling`]: what a machine wants of whatever runs its processes
 //! * [`Schedulers`]: the threads, work stealing, sleeping and waking, timers
+//! * [`Seeded`]: one thread, on which a seed decides what runs next
 
+mod contract;
 mod glance;
 mod queue;
+mod run_slice;
 mod schedulers;
+#[cfg(not(loom))]
+mod seeded;
 mod wall_time;
 mod world;
 
-pub use schedulers::{Engine, Poll, Schedulers, Slice};
+pub use contract::{Engine, Poll, Scheduling, Slice};
+pub use schedulers::Schedulers;
+#[cfg(not(loom))]
+pub use seeded::Seeded;

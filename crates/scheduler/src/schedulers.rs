@@ -7,25 +7,30 @@
 //! sleeping scheduler that glances ([`crate::glance`]) sees to the process that was woken, and to timers.
 
 use std::cell::Cell;
+use std::fmt;
+use std::io;
 use std::sync::OnceLock;
+use std::thread::Builder;
 use std::time::Duration;
 
-use atoll_heap::statistics::take_paused;
-use atoll_heap::{Fragment, architecture};
-use atoll_platform::clock;
+use atoll_heap::counters::take_paused;
+use atoll_heap::{Fragment, concurrent_roots};
 use atoll_platform::sync::{AtomicBool, AtomicI64, AtomicUsize, Condvar, Mutex, MutexGuard, Ordering};
-use atoll_process::microstates::{State, charged, charged_slice};
+use atoll_platform::{clock, threads};
+use atoll_process::microstates::{State, charged};
 use atoll_process::table::pin;
-use atoll_process::{Entry, Held, Lent, Priority, Queued, Running, Schedule, System, chores, profile, send};
+use atoll_process::{Entry, Held, Lent, Priority, Queued, Schedule, System, profile, send};
 use atoll_term::Term;
 
+use crate::contract::{Engine, Poll, Scheduling};
 use crate::glance::{Glancer, Progress};
 use crate::queue::RunQueue;
+use crate::run_slice::run_slice;
 use crate::wall_time::{Idle, WallTime};
 use crate::world::Gate;
 
 /// Native stack of a scheduler in bytes: addresses; memory is used as it is touched.
-const STACK_BYTES: usize = 256 << 20;
+pub(crate) const STACK_BYTES: usize = 256 << 20;
 /// Switches after which timers are looked at, if no process used its whole slice before, and no collector kept one for
 /// long.
 const SWITCHES_PER_CLOCK: u32 = 16;
@@ -38,43 +43,12 @@ const WATCH: Duration = Duration::from_millis(10);
 /// Freed messages of each size that a scheduler keeps for its next ones.
 const KEPT_FRAGMENTS: u32 = 64;
 /// Longest sleep without a timer.
-const LONGEST_SLEEP: Duration = Duration::from_millis(500);
+pub(crate) const LONGEST_SLEEP: Duration = Duration::from_millis(500);
 
 /// Nanoseconds after which a timer is acted on by another scheduler than its own.
 const OVERDUE: i64 = 1_000_000;
 /// Nanoseconds after which a busy scheduler looks after file descriptors.
 const BUSY_POLL: i64 = 200_000;
-
-/// How a time slice ended.
-#[derive(Clone, Copy, Debug)]
-pub enum Slice {
-    /// The process wants to go on.
-    Yielded,
-    /// It waits for a signal.
-    Waits,
-    /// It has ended with this reason.
-    Ended(Term),
-}
-
-/// What runs processes: one for each scheduler.
-pub trait Engine {
-    /// Runs a process for a time slice.
-    fn run(&mut self, held: &mut Held<'_>) -> Slice;
-}
-
-/// Waits for file descriptors, on the last scheduler that goes to sleep. While a scheduler has something to run, it
-/// polls the descriptors itself, so that the data is handled on the scheduler that expects it.
-pub trait Poll: Sync {
-    /// Whether there is anything to wait for.
-    fn is_needed(&self) -> bool;
-    /// Waits until a descriptor is ready, [`Poll::interrupt`] is called, or `limit` has passed. Returns whether
-    /// [`Poll::tell`] has something to report. Touches no term.
-    fn wait(&self, limit: Duration) -> bool;
-    /// Notifies the ports and other waiters whose descriptors are ready.
-    fn tell(&self);
-    /// Ends the present or the next [`Poll::wait`].
-    fn interrupt(&self);
-}
 
 /// How a scheduler sleeps.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -125,13 +99,19 @@ pub struct Schedulers {
     /// Whether a sleeping scheduler looks after those that are in long functions.
     glancer: Glancer,
     /// Told when a process has ended: its pid and the reason, while its heap still exists.
-    on_end: fn(Term, Term),
+    ended: OnceLock<fn(Term, Term)>,
+}
+
+impl fmt::Debug for Schedulers {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "Schedulers({})", self.schedulers.len())
+    }
 }
 
 #[cfg(not(loom))]
 thread_local! {
     /// This thread's scheduler; threads that are none have a higher number than all.
-    static CURRENT: Cell<usize> = const { Cell::new(usize::MAX) };
+    pub(crate) static CURRENT: Cell<usize> = const { Cell::new(usize::MAX) };
 }
 #[cfg(loom)]
 loom::thread_local! {
@@ -142,12 +122,12 @@ thread_local! {
     /// Whether this scheduler runs a process.
     static RUNS: Cell<bool> = const { Cell::new(false) };
     /// That of the process that this scheduler runs, or ran last.
-    static PRIORITY: Cell<Priority> = const { Cell::new(Priority::Low) };
+    pub(crate) static PRIORITY: Cell<Priority> = const { Cell::new(Priority::Low) };
 }
 
 impl Schedulers {
     /// Queues for `count` schedulers; nothing runs yet.
-    pub fn new(count: usize, on_end: fn(Term, Term)) -> &'static Schedulers {
+    pub fn new(count: usize) -> &'static Schedulers {
         let scheduler = || Scheduler {
             queue: RunQueue::default(),
             asleep: Mutex::new(Sleep::Awake),
@@ -166,35 +146,8 @@ impl Schedulers {
             polling: AtomicBool::new(false),
             polled: AtomicI64::new(0),
             glancer: Glancer::default(),
-            on_end,
+            ended: OnceLock::new(),
         }))
-    }
-
-    /// Sets what schedulers do about file descriptors, before they start.
-    pub fn set_poll(&self, poll: &'static dyn Poll) {
-        let _ = self.poll.set(poll);
-    }
-
-    /// Starts the threads; each makes its engine.
-    ///
-    /// # Errors
-    /// The system gives no more threads.
-    pub fn start(&'static self, engine: fn() -> Box<dyn Engine>) -> std::io::Result<()> {
-        for index in 0..self.schedulers.len() {
-            std::thread::Builder::new().name(format!("scheduler {}", index + 1)).stack_size(STACK_BYTES).spawn(
-                move || {
-                    CURRENT.with(|current| current.set(index));
-                    Fragment::keep_on_this_thread(KEPT_FRAGMENTS);
-                    self.work(index, &mut *engine());
-                },
-            )?;
-        }
-        Ok(())
-    }
-
-    /// Processes waiting in all run queues.
-    pub fn queued(&self) -> usize {
-        self.schedulers.iter().map(|scheduler| scheduler.queue.len()).sum()
     }
 
     /// Slices run so far.
@@ -202,12 +155,8 @@ impl Schedulers {
         self.schedulers.iter().map(|scheduler| scheduler.slices.load(Ordering::Relaxed)).sum()
     }
 
-    /// No process starts another slice from now on.
-    pub fn halt(&self) {
-        self.halted.store(true, Ordering::Release);
-    }
-
     fn work(&self, index: usize, engine: &mut dyn Engine) {
+        let system = System::get();
         let own = &self.schedulers[index];
         let mut switches = 0;
         // Held over several slices, so that a look-up in the process table does not pay for it.
@@ -215,10 +164,10 @@ impl Schedulers {
         self.gate.enter();
         while !self.halted.load(Ordering::Relaxed) {
             if self.gate.is_stopping() {
-                architecture().thread_sleeps();
-                self.gate.leave();
-                self.gate.enter();
-                architecture().thread_wakes();
+                away_from_heap(|| {
+                    self.gate.leave();
+                    self.gate.enter();
+                });
             }
             if switches >= SWITCHES_PER_CLOCK {
                 switches = 0;
@@ -226,14 +175,14 @@ impl Schedulers {
                 expire_timers(index);
                 self.poll_while_busy();
             }
-            if chores::is_wanted() {
-                chores::run();
+            if system.chores.is_wanted() {
+                system.chores.run();
             }
             let Some(process) = own.queue.pop() else {
                 pinned = None;
                 // Not behind the gate: a collection would not find the messages of timers that are on their way.
                 expire_timers(index);
-                if profile::is_on() {
+                if system.profiling.is_on() {
                     self.tell_rest(index);
                 }
                 self.gate.leave();
@@ -250,7 +199,7 @@ impl Schedulers {
             pinned.get_or_insert_with(pin);
             own.count_slice();
             switches += 1;
-            let used_all = self.run(index, process, engine);
+            let used_all = self.run(system, index, process, engine);
             if used_all || take_paused() {
                 switches = SWITCHES_PER_CLOCK;
             }
@@ -285,49 +234,28 @@ impl Schedulers {
 
     /// Runs a process for a slice; returns whether it used all of it.
     #[inline]
-    fn run(&self, index: usize, queued: Queued, engine: &mut dyn Engine) -> bool {
-        let running = queued.run();
+    fn run(&self, system: &System, index: usize, queued: Queued, engine: &mut dyn Engine) -> bool {
+        let mut running = queued.run();
         PRIORITY.set(running.process().priority());
         RUNS.set(true);
-        let used_all = self.run_on(index, running, engine);
+        if system.profiling.is_on() {
+            self.tell_running(index, &mut running.held());
+        }
+        let used_all = match run_slice(system, running, engine, |pid, reason| self.tell_end(pid, reason)) {
+            Some(queued) => {
+                self.enqueue(queued);
+                true
+            }
+            None => false,
+        };
         RUNS.set(false);
         used_all
     }
 
-    #[inline]
-    fn run_on(&self, index: usize, mut running: Running, engine: &mut dyn Engine) -> bool {
-        if profile::is_on() {
-            self.tell_running(index, &mut running.held());
-        }
-        loop {
-            match charged_slice(|| engine.run(&mut running.held())) {
-                Slice::Yielded => {
-                    self.enqueue(running.requeue());
-                    return true;
-                }
-                Slice::Waits => {
-                    let is_profiled = profile::is_on();
-                    if is_profiled {
-                        profile::runnable(&mut running.held(), false);
-                    }
-                    match running.try_sleep() {
-                        None => return false,
-                        Some(woken) => running = woken,
-                    }
-                    if is_profiled {
-                        profile::runnable(&mut running.held(), true);
-                    }
-                }
-                Slice::Ended(reason) => {
-                    let process = running.process();
-                    if profile::is_on() {
-                        profile::ended(process);
-                    }
-                    (self.on_end)(process.pid, reason);
-                    running.terminate(reason);
-                    return false;
-                }
-            }
+    /// A process has ended.
+    fn tell_end(&self, pid: Term, reason: Term) {
+        if let Some(ended) = self.ended.get() {
+            ended(pid, reason);
         }
     }
 
@@ -360,7 +288,7 @@ impl Schedulers {
         others.filter(|(_, other)| !other.idle.rests()).count()
     }
 
-    /// The turn to poll, if there is something to poll for and nobody else does.
+    /// The turn to poll, if there is something to poll for and no other scheduler polls.
     fn take_turn(&self) -> Option<Turn<'_>> {
         let poll = *self.poll.get()?;
         let free = poll.is_needed() && !self.polling.swap(true, Ordering::Acquire);
@@ -419,13 +347,11 @@ impl Schedulers {
             std::thread::yield_now();
         }
         // SAFETY: this thread runs no process now, so it holds no term.
-        if unsafe { architecture().idle() } {
+        if concurrent_roots().is_some_and(|collector| unsafe { collector.idle() }) {
             return None;
         }
-        architecture().thread_sleeps();
-        let turn = charged(State::Sleep, || self.sleep(index, || System::get().timers.next_time(index)));
-        architecture().thread_wakes();
-        turn
+        let sleep = || self.sleep(index, || System::get().timers.next_time(index));
+        away_from_heap(|| charged(State::Sleep, sleep))
     }
 
     fn progress(&self) -> usize {
@@ -544,6 +470,19 @@ impl Schedulers {
     }
 }
 
+/// Waits while no collector waits for this thread.
+pub(crate) fn away_from_heap<R>(wait: impl FnOnce() -> R) -> R {
+    let collector = concurrent_roots();
+    if let Some(collector) = collector {
+        collector.thread_sleeps();
+    }
+    let result = wait();
+    if let Some(collector) = collector {
+        collector.thread_wakes();
+    }
+    result
+}
+
 /// The turn of one scheduler to poll.
 struct Turn<'a> {
     poll: &'static dyn Poll,
@@ -563,10 +502,10 @@ impl Drop for Turn<'_> {
     }
 }
 
-fn expire_timers(index: usize) {
+pub(crate) fn expire_timers(index: usize) {
     if timer_is_due(index) {
         charged(State::Aux, || {
-            for (number, action) in System::get().timers.take_due(index, clock::monotonic()) {
+            for (number, action) in System::get().timers.take_due(index, clock::now()) {
                 send::expire(number, action);
             }
         });
@@ -575,7 +514,34 @@ fn expire_timers(index: usize) {
 
 fn timer_is_due(index: usize) -> bool {
     let next = System::get().timers.next_time(index);
-    next != i64::MAX && next <= clock::monotonic()
+    next != i64::MAX && next <= clock::now()
+}
+
+impl Scheduling for Schedulers {
+    fn count(&self) -> usize {
+        self.schedulers.len()
+    }
+
+    fn prepare(&self, outside: &'static dyn Poll, ended: fn(Term, Term)) {
+        let _ = self.poll.set(outside);
+        let _ = self.ended.set(ended);
+    }
+
+    fn start(&'static self, engine: fn() -> Box<dyn Engine>) -> io::Result<()> {
+        for index in 0..self.schedulers.len() {
+            let thread = Builder::new().name(format!("scheduler {}", index + 1)).stack_size(STACK_BYTES);
+            threads::start(thread, move || {
+                CURRENT.with(|current| current.set(index));
+                Fragment::keep_on_this_thread(KEPT_FRAGMENTS);
+                self.work(index, &mut *engine());
+            })?;
+        }
+        Ok(())
+    }
+
+    fn halt(&self) {
+        self.halted.store(true, Ordering::Release);
+    }
 }
 
 impl Schedule for Schedulers {
@@ -615,6 +581,10 @@ impl Schedule for Schedulers {
         self.gate.stop(lent)
     }
 
+    fn try_stop_world(&self, lent: Lent) -> Option<Vec<Lent>> {
+        self.gate.try_stop(lent)
+    }
+
     fn resume_world(&self) {
         self.gate.resume();
     }
@@ -650,12 +620,16 @@ mod tests {
         fn tell(&self) {}
 
         fn interrupt(&self) {}
+
+        fn is_working(&self) -> bool {
+            false
+        }
     }
 
     #[test]
     fn only_one_has_the_turn_to_poll() {
-        let schedulers = Schedulers::new(2, |_, _| {});
-        schedulers.set_poll(&Always);
+        let schedulers = Schedulers::new(2);
+        schedulers.prepare(&Always, |_, _| {});
         let turn = schedulers.take_turn().expect("nobody polls");
         assert!(schedulers.take_turn().is_none());
         assert!(schedulers.take_turn().is_none(), "who asked in vain did not end the turn");

@@ -20,7 +20,7 @@ fn model(check: fn()) {
 #[test]
 fn a_second_process_wakes_a_scheduler_that_goes_to_sleep() {
     model(|| {
-        let schedulers = Schedulers::new(2, |_, _| {});
+        let schedulers = Schedulers::new(2);
         let other = loom::thread::spawn(|| find(schedulers, 1, 2));
         CURRENT.with(|current| current.set(0));
         schedulers.enqueue_with(process(1), Priority::Normal);
@@ -35,7 +35,7 @@ fn a_second_process_wakes_a_scheduler_that_goes_to_sleep() {
 #[test]
 fn a_process_from_outside_wakes_a_scheduler_that_waits() {
     model(|| {
-        let schedulers = Schedulers::new(1, |_, _| {});
+        let schedulers = Schedulers::new(1);
         let scheduler = loom::thread::spawn(|| find(schedulers, 0, 2));
         schedulers.enqueue_with(process(1), Priority::Normal);
         scheduler.join().unwrap();
@@ -70,14 +70,18 @@ impl Poll for Interruptible {
         *self.interrupted.lock() = true;
         self.changed.notify_all();
     }
+
+    fn is_working(&self) -> bool {
+        false
+    }
 }
 
 /// The same of one that waits for file descriptors.
 #[test]
 fn a_process_from_outside_wakes_a_scheduler_that_polls() {
     model(|| {
-        let schedulers = Schedulers::new(1, |_, _| {});
-        schedulers.set_poll(Box::leak(Box::<Interruptible>::default()));
+        let schedulers = Schedulers::new(1);
+        schedulers.prepare(Box::leak(Box::<Interruptible>::default()), |_, _| {});
         let scheduler = loom::thread::spawn(|| find(schedulers, 0, 2));
         schedulers.enqueue_with(process(1), Priority::Normal);
         scheduler.join().unwrap();

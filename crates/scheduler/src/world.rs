@@ -124,6 +124,30 @@ impl Gate {
         state.lent.clone()
     }
 
+    /// As [`Gate::stop`], for a thread in the world that may hold terms: it does not leave the world, so no thread
+    /// collects meanwhile. `None` if another thread stops the world, or waits to do so.
+    pub fn try_stop(&self, lent: Lent) -> Option<Vec<Lent>> {
+        let mut state = self.state.lock();
+        if self.stopping.load(Ordering::Acquire) || !state.lent.is_empty() {
+            return None;
+        }
+        state.lent.push(lent);
+        self.stopping.store(true, Ordering::Release);
+        while self.inside.load(Ordering::Acquire) > 1 {
+            self.changed.wait(&mut state);
+        }
+        let index = state.lent.iter().position(|other| other.is(&lent));
+        if state.lends_a_heap() {
+            state.lent.remove(index?);
+            self.stopping.store(false, Ordering::Release);
+            self.changed.notify_all();
+            return None;
+        }
+        state.holder = index;
+        PLACE.with(|place| place.set(Place::Holds(true)));
+        Some(state.lent.clone())
+    }
+
     /// Waits until no thread stops the world that goes first. Being in the world, this thread would keep it from going
     /// on.
     fn await_turn(&self, state: &mut MutexGuard<'_, Stoppers>, own: usize, visits_heaps: bool) {
@@ -151,10 +175,92 @@ impl Gate {
     }
 }
 
+#[cfg(test)]
+pub(crate) mod lending {
+    use std::num::NonZeroUsize;
+    use std::ptr::NonNull;
+
+    use super::Lent;
+
+    struct NoRoots;
+
+    impl atoll_heap::RootSet for NoRoots {
+        fn each_slice(&mut self, _: &mut dyn FnMut(*mut atoll_term::Term, usize)) {}
+        fn each_message(&mut self, _: &mut dyn FnMut(&atoll_heap::Fragment)) {}
+    }
+
+    /// What stands for something lent: addresses that nobody follows.
+    pub(crate) fn lent(number: usize, heap_alone: bool) -> Lent {
+        let address = NonZeroUsize::new(number * 4096).unwrap();
+        let roots: NonNull<dyn atoll_heap::RootSet> = NonNull::<NoRoots>::dangling();
+        match heap_alone {
+            true => Lent::Heap(NonNull::without_provenance(address), roots),
+            false => Lent::Own(NonNull::without_provenance(address)),
+        }
+    }
+}
+
 #[cfg(all(test, not(loom)))]
 mod tests {
+    use super::lending::lent;
     use super::*;
     use std::sync::atomic::AtomicU64;
+
+    #[test]
+    fn nobody_collects_before_a_thread_that_may_hold_terms_has_left_the_world() {
+        let (gate, collected) = (Gate::default(), AtomicBool::new(false));
+        gate.enter();
+        assert!(gate.try_stop(lent(1, false)).is_some());
+        gate.resume();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                gate.enter();
+                gate.stop(Some(lent(2, true)));
+                collected.store(true, Ordering::Relaxed);
+                gate.resume();
+                gate.leave();
+            });
+            while !gate.is_stopping() {
+                std::thread::yield_now();
+            }
+            assert!(gate.try_stop(lent(1, false)).is_none(), "the other goes first");
+            assert!(!collected.load(Ordering::Relaxed), "but not before this thread is at a safepoint");
+            gate.leave();
+        });
+        assert!(collected.load(Ordering::Relaxed) && gate.state.lock().lent.is_empty());
+    }
+
+    #[test]
+    fn a_collection_that_is_asked_for_meanwhile_goes_first() {
+        let (gate, collected) = (Gate::default(), AtomicBool::new(false));
+        gate.enter();
+        std::thread::scope(|scope| {
+            let (entered, is_in) = std::sync::mpsc::channel();
+            scope.spawn({
+                let (gate, collected) = (&gate, &collected);
+                move || {
+                    gate.enter();
+                    entered.send(()).unwrap();
+                    while !gate.is_stopping() {
+                        std::thread::yield_now();
+                    }
+                    gate.stop(Some(lent(2, true)));
+                    collected.store(true, Ordering::Relaxed);
+                    gate.resume();
+                    gate.leave();
+                }
+            });
+            is_in.recv().unwrap();
+            assert!(gate.try_stop(lent(1, false)).is_none());
+            assert!(!collected.load(Ordering::Relaxed));
+            gate.leave();
+        });
+        assert!(collected.load(Ordering::Relaxed));
+        gate.enter();
+        assert!(gate.try_stop(lent(1, false)).is_some());
+        gate.resume();
+        gate.leave();
+    }
 
     #[test]
     fn a_stopped_world_stands_still_and_stoppers_take_turns() {
@@ -190,8 +296,7 @@ mod tests {
 
 #[cfg(all(test, loom))]
 mod loom_model {
-    use std::ptr::NonNull;
-
+    use super::lending::lent;
     use super::*;
     use loom::sync::Arc;
 
@@ -297,23 +402,6 @@ mod loom_model {
             thread.join().unwrap();
             assert_eq!(world.gate.inside.load(Ordering::Relaxed), 0);
         });
-    }
-
-    struct NoRoots;
-
-    impl atoll_heap::RootSet for NoRoots {
-        fn each_slice(&mut self, _: &mut dyn FnMut(*mut atoll_term::Term, usize)) {}
-        fn each_message(&mut self, _: &mut dyn FnMut(&mut atoll_heap::Fragment)) {}
-    }
-
-    /// What stands for something lent: addresses that nobody follows.
-    fn lent(number: usize, heap_alone: bool) -> Lent {
-        let address = std::num::NonZeroUsize::new(number * 4096).unwrap();
-        let roots: NonNull<dyn atoll_heap::RootSet> = NonNull::<NoRoots>::dangling();
-        match heap_alone {
-            true => Lent::Heap(NonNull::without_provenance(address), roots),
-            false => Lent::Own(NonNull::without_provenance(address)),
-        }
     }
 
     /// A thread that runs a process, stops the world with what it lends, and sees what else is lent.

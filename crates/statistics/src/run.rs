@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Histogram, WindowUtilisation};
+use crate::histogram::Histogram;
+use crate::utilisation::WindowUtilisation;
 
 /// What one run of a program cost on one heap architecture: the figures of Wilhelmsson's Appendix C and those that came
 /// after them, as written by `atoll run --stats FILE.json`.
@@ -105,6 +106,18 @@ pub struct RunStatistics {
     pub peak_rss_bytes: Option<u64>,
     /// Reductions spent.
     pub reductions: Option<u64>,
+    /// Functions compiled to machine code.
+    pub native_functions: Option<u64>,
+    /// Functions that were hot and stay interpreted.
+    pub native_refused: Option<u64>,
+    /// Bytes of machine code.
+    pub native_code_bytes: Option<u64>,
+    /// Bytes of the pages that hold it.
+    pub native_held_bytes: Option<u64>,
+    /// Time spent compiling, in nanoseconds of the compiler's thread.
+    pub native_compile_ns: Option<u64>,
+    /// How often machine code left to the interpreter where it met what it was not made for.
+    pub native_exits: Option<u64>,
     /// How often a scheduler took up a process.
     pub context_switches: Option<u64>,
     /// Cache misses, where the machine counts them.

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, DefaultHasher};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{OnceLock, RwLock};
 
 use crate::word::Term;
@@ -119,6 +120,37 @@ pub fn atom(name: &str) -> Result<Term, AtomError> {
     Ok(Term::atom(index as u32))
 }
 
+/// The atom of a name that the machine itself uses; `undefined` when the atom table is full.
+pub fn known_atom(name: &str) -> Term {
+    atom(name).unwrap_or(UNDEFINED)
+}
+
+/// An atom that the machine itself uses, and looks up once.
+pub struct LazyAtom {
+    name: &'static str,
+    /// The atom's index plus one; 0 before the first use.
+    index: AtomicU32,
+}
+
+impl LazyAtom {
+    /// The atom of this name.
+    pub const fn new(name: &'static str) -> LazyAtom {
+        LazyAtom { name, index: AtomicU32::new(0) }
+    }
+
+    /// The atom; `undefined` when the atom table is full.
+    pub fn get(&self) -> Term {
+        match self.index.load(Ordering::Relaxed) {
+            0 => {
+                let atom = known_atom(self.name);
+                self.index.store(atom.atom_index() + 1, Ordering::Relaxed);
+                atom
+            }
+            index => Term::atom(index - 1),
+        }
+    }
+}
+
 /// The name of an atom. A word that is no atom of the table has the empty name.
 pub fn atom_name(atom: Term) -> &'static str {
     let index = atom.atom_index() as usize;
@@ -131,6 +163,11 @@ pub fn atom_name(atom: Term) -> &'static str {
         .and_then(OnceLock::get)
         .and_then(|chunk| chunk[index & (CHUNK - 1)].get())
         .map_or("", |name| name)
+}
+
+/// The name of an atom; empty for any other term.
+pub fn name_if_atom(term: Term) -> &'static str {
+    if term.is_atom() { atom_name(term) } else { "" }
 }
 
 /// Declares the atoms that the machine itself speaks: a constant for each, numbered in order.
@@ -176,7 +213,7 @@ mod tests {
 
     #[test]
     fn many_threads_agree() {
-        const NAMES: usize = if cfg!(miri) { 50 } else { 5_000 };
+        const NAMES: usize = if cfg!(miri) { 15 } else { 5_000 };
         let made: Vec<Vec<Term>> = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..4)
                 .map(|_| scope.spawn(|| (0..NAMES).map(|i| atom(&format!("shared_{i}")).unwrap()).collect()))

@@ -382,4 +382,10 @@ well_known! {
     UNDEFINED_LAMBDA = "undefined_lambda",
     HALT = "halt",
     NIF_ERROR = "nif_error",
+    ABANDONED = "abandoned",
+    NODEDOWN = "nodedown",
+    NODEUP = "nodeup",
+    NET_KERNEL = "net_kernel",
+    VISIBLE = "visible",
+    HIDDEN = "hidden",
 }

@@ -29,7 +29,7 @@ pub use header::{Header, Kind, MAX_ARITY};
 pub use immediate::{AtomicImmediate, Immediate};
 pub use node::{set_this_node, this_node};
 pub use off_heap::{HeldBinary, KnownText, MagicValue, OffHeapBinary, release_off_heap_part};
-pub use scratch::ScratchHeap;
+pub use scratch::{MeasuringHeap, ScratchHeap};
 pub use size::{each_off_heap_binary, flat_words, shared_words};
 pub use view::{Big, Bits, External, ExternalKind, Fun, Reference, View};
 pub use word::{PID_NUMBER_BITS, SMALL_MAX, SMALL_MIN, Term, WORD_BYTES, Word, pid_parts};

@@ -13,9 +13,9 @@ use crate::word::{Term, Word};
 /// Bytes of all binaries outside of heaps.
 static TOTAL_BYTES: AtomicUsize = AtomicUsize::new(0);
 
-/// A block of bytes with a count of owners. Bytes below `used` never change; those above belong to whoever
-/// claims them with [`OffHeapBinary::claim`], so one binary can be extended in place while older
-/// views of it stay valid, on any number of threads.
+/// A block of bytes with a count of owners. Bytes below `used` never change; those above belong to the thread that
+/// claims them with [`OffHeapBinary::claim`], so one binary can be extended in place while older views of it stay
+/// valid, on any number of threads.
 #[repr(C)]
 #[derive(Debug)]
 pub struct OffHeapBinary {
@@ -24,11 +24,19 @@ pub struct OffHeapBinary {
     used: AtomicU64,
 }
 
+/// Bytes in front of a binary's data.
 const HEAD: usize = size_of::<OffHeapBinary>();
 
+/// Bytes behind each binary that nobody uses. Native libraries write zeros there, as `sprintf` does behind a text:
+/// OTP's binaries have such bytes too.
+const SLACK: usize = 8;
+
 impl OffHeapBinary {
+    /// Where the data begins, in bytes from the start of the block.
+    pub const DATA: usize = HEAD;
+
     fn layout(capacity: usize) -> Layout {
-        Layout::from_size_align(HEAD + capacity, 16).expect("a binary smaller than the address space")
+        Layout::from_size_align(HEAD + capacity + SLACK, 16).expect("a binary smaller than the address space")
     }
 
     /// A binary with `capacity` bytes of which `used` are about to be filled by the caller; one owner.
@@ -75,7 +83,7 @@ impl OffHeapBinary {
         capacity: usize,
         fill: impl FnOnce(&mut [u8]) -> Result<usize, E>,
     ) -> Option<Result<NonNull<OffHeapBinary>, E>> {
-        let layout = Layout::from_size_align(HEAD.checked_add(capacity)?, 16).ok()?;
+        let layout = Layout::from_size_align(HEAD.checked_add(capacity)?.checked_add(SLACK)?, 16).ok()?;
         // SAFETY: the layout is not empty.
         let block = NonNull::new(unsafe { std::alloc::alloc_zeroed(layout) }.cast::<OffHeapBinary>())?;
         // SAFETY: HEAD + capacity zeroed bytes, which nobody else knows.
@@ -121,7 +129,7 @@ impl OffHeapBinary {
             // In order with what the other owners did; not a fence, which ThreadSanitizer does not see.
             head.owners.load(Ordering::Acquire);
             let layout = OffHeapBinary::layout(head.capacity);
-            TOTAL_BYTES.fetch_sub(layout.size(), Ordering::Relaxed);
+            TOTAL_BYTES.fetch_sub(HEAD + head.capacity, Ordering::Relaxed);
             // SAFETY: that was the last count; the block came from the allocator with this layout.
             unsafe { dealloc(binary.as_ptr().cast(), layout) };
         }
@@ -235,6 +243,13 @@ impl Drop for KnownText {
 
 /// A value of the machine that a magic reference keeps alive (a table, an array of atomics, compiled code).
 pub struct MagicValue(pub Box<dyn Any + Send + Sync>);
+
+impl MagicValue {
+    /// A value for a new magic reference.
+    pub fn new(value: impl Any + Send + Sync) -> Arc<MagicValue> {
+        Arc::new(MagicValue(Box::new(value)))
+    }
+}
 
 /// Gives back what an object with an off-heap part owns: a binary handle's or a magic reference's count.
 ///

@@ -1,5 +1,6 @@
 //! A heap that only grows, for terms outside of any process: literals, tests, tools.
 
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
 
 use crate::build::Allocate;
@@ -9,7 +10,8 @@ use crate::word::Word;
 /// Blocks of words that are freed together. Terms in it live as long as it does.
 #[derive(Debug, Default)]
 pub struct ScratchHeap {
-    blocks: Vec<Box<[Word]>>,
+    /// Not boxes, whose contents nobody else may point to. With their lengths in words.
+    blocks: Vec<(NonNull<Word>, usize)>,
     used: usize,
     off_heap: Vec<NonNull<Word>>,
 }
@@ -26,16 +28,32 @@ impl ScratchHeap {
     pub fn new() -> ScratchHeap {
         ScratchHeap::default()
     }
+
+    /// Visits the blocks: first words, lengths in words.
+    pub fn each_block(&self, visit: &mut dyn FnMut(*mut Word, usize)) {
+        for (start, length) in &self.blocks {
+            visit(start.as_ptr(), *length);
+        }
+    }
+
+    fn layout(words: usize) -> Layout {
+        Layout::array::<Word>(words).expect("a block within the address space")
+    }
 }
 
 impl Allocate for ScratchHeap {
     fn allocate(&mut self, words: usize) -> NonNull<Word> {
-        if self.blocks.last().is_none_or(|block| block.len() - self.used < words) {
-            self.blocks.push(vec![0; words.max(BLOCK_WORDS)].into_boxed_slice());
+        if self.blocks.last().is_none_or(|(_, length)| length - self.used < words) {
+            let length = words.max(BLOCK_WORDS);
+            let layout = ScratchHeap::layout(length);
+            // SAFETY: a block has at least a word.
+            let block = NonNull::new(unsafe { alloc_zeroed(layout) }).unwrap_or_else(|| handle_alloc_error(layout));
+            self.blocks.push((block.cast(), length));
             self.used = 0;
         }
-        let block = self.blocks.last_mut().expect("a block was just pushed");
-        let place = NonNull::from(&mut block[self.used..]).cast::<Word>();
+        let (block, _) = self.blocks.last().expect("a block was just pushed");
+        // SAFETY: so many words of the block are in use, and at least `words` are left.
+        let place = unsafe { block.add(self.used) };
         self.used += words;
         place
     }
@@ -51,5 +69,34 @@ impl Drop for ScratchHeap {
             // SAFETY: adopted objects lie whole in the blocks, which are still there.
             unsafe { release_off_heap_part(*object) };
         }
+        for (block, length) in &self.blocks {
+            // SAFETY: the block was allocated with this layout, and the heap's terms are not used any more.
+            unsafe { dealloc(block.as_ptr().cast(), ScratchHeap::layout(*length)) };
+        }
+    }
+}
+
+/// A [`ScratchHeap`] that counts the words that were allocated in it.
+#[derive(Debug, Default)]
+pub struct MeasuringHeap {
+    words: usize,
+    scratch: ScratchHeap,
+}
+
+impl MeasuringHeap {
+    /// Words allocated so far.
+    pub fn words(&self) -> usize {
+        self.words
+    }
+}
+
+impl Allocate for MeasuringHeap {
+    fn allocate(&mut self, words: usize) -> NonNull<Word> {
+        self.words += words;
+        self.scratch.allocate(words)
+    }
+
+    fn adopt(&mut self, object: NonNull<Word>) {
+        self.scratch.adopt(object);
     }
 }

@@ -2,6 +2,8 @@
 //! invariant of [`Term`]. What they show is borrowed from the term: it lives no longer than the variable, slice or
 //! object that the term lies in.
 
+use std::any::Any;
+
 use num_bigint::{BigInt, Sign};
 
 use crate::entry::{Export, FunEntry};
@@ -218,11 +220,20 @@ fn as_terms(words: &[u64]) -> &[Term] {
     unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), words.len()) }
 }
 
+/// A function of the machine asks for parts that a term does not have.
+#[cold]
+#[inline(never)]
+fn wrong_kind() -> ! {
+    panic!("a term of another kind was expected");
+}
+
 impl Term {
-    /// Header of a boxed term (must be boxed).
+    /// Header of a boxed term. Panics for another.
     #[inline(always)]
     pub fn header(self) -> Header {
-        debug_assert!(self.is_boxed());
+        if !self.is_boxed() {
+            wrong_kind();
+        }
         // SAFETY: a boxed term points to a header.
         Header::from_word(unsafe { *self.pointer() })
     }
@@ -233,26 +244,24 @@ impl Term {
         self.is_boxed().then(|| self.header().kind())
     }
 
-    /// Head of a cons (must be a cons).
+    /// Head of a cons. Panics for another term; the compiler leaves the test out where [`Term::is_cons`] goes before.
     #[inline(always)]
     pub fn head(self) -> Term {
-        debug_assert!(self.is_cons());
-        // SAFETY: a cons term points to two words, which are terms.
-        unsafe { Term::from_word(*self.pointer()) }
+        self.cons_cell()[0]
     }
 
-    /// Tail of a cons (must be a cons).
+    /// Tail of a cons. As [`Term::head`].
     #[inline(always)]
     pub fn tail(self) -> Term {
-        debug_assert!(self.is_cons());
-        // SAFETY: a cons term points to two words, which are terms.
-        unsafe { Term::from_word(*self.pointer().add(1)) }
+        self.cons_cell()[1]
     }
 
-    /// Head and tail of a cons as they lie in memory (must be a cons).
+    /// Head and tail of a cons as they lie in memory. As [`Term::head`].
     #[inline(always)]
     pub fn cons_cell(&self) -> &[Term; 2] {
-        debug_assert!(self.is_cons());
+        if !self.is_cons() {
+            wrong_kind();
+        }
         // SAFETY: a cons term points to two words, and `Term` is a transparent wrapper of the word.
         unsafe { &*self.pointer().cast::<[Term; 2]>() }
     }
@@ -281,11 +290,23 @@ impl Term {
         if self.boxed_kind() == Some(Kind::Tuple) { Some(as_terms(object(self).1)) } else { None }
     }
 
-    /// The words after the header of a boxed object of any kind that is scanned (must be boxed and not opaque).
+    /// The words after the header of a boxed object of any kind that is scanned. Panics for another term.
     #[inline]
     pub fn boxed_terms(&self) -> &[Term] {
-        debug_assert!(!self.header().is_opaque());
+        if self.header().is_opaque() {
+            wrong_kind();
+        }
         as_terms(object(self).1)
+    }
+
+    /// Header of a boxed object of a kind that is scanned, and the words after it.
+    ///
+    /// # Safety
+    /// It is one.
+    #[inline(always)]
+    pub(crate) unsafe fn scanned_parts(&self) -> (Header, &[Term]) {
+        let (header, words) = object(self);
+        (header, as_terms(words))
     }
 
     /// Value if this is a float.
@@ -418,8 +439,8 @@ impl Term {
     pub fn underlying_bytes(self) -> *const u8 {
         match self.off_heap_binary() {
             Some(binary) => binary.data(),
-            // SAFETY: heap bits have their length behind the header, then the bytes.
-            None => unsafe { self.pointer().add(2).cast() },
+            // Heap bits have their length behind the header, then the bytes.
+            None => self.pointer().wrapping_add(2).cast(),
         }
     }
 
@@ -440,6 +461,11 @@ impl Term {
         }
         // SAFETY: a magic reference owns a count of its value.
         Some(unsafe { &*(object(self).1[2] as *const MagicValue) })
+    }
+
+    /// The value of this type that a magic reference keeps alive, if this is one of such a value.
+    pub fn magic<T: Any>(&self) -> Option<&T> {
+        self.magic_value()?.0.downcast_ref()
     }
 
     /// The term taken apart.
@@ -499,7 +525,6 @@ impl Term {
     /// Address of the raw word `index` after the header; for code that lays out objects.
     #[inline(always)]
     pub fn word_pointer(self, index: usize) -> *mut Word {
-        debug_assert!(self.is_boxed());
         self.pointer().wrapping_add(1 + index)
     }
 }

@@ -3,7 +3,7 @@
 use atoll_term::text::{self, TextOptions};
 use atoll_term::{Build, ScratchHeap, Term, compare, compare_exact, equal, exactly_equal, hash, map};
 
-const DEPTH: usize = if cfg!(miri) { 200 } else { 1_000_000 };
+const DEPTH: usize = if cfg!(miri) { 60 } else { 1_000_000 };
 const STACK_BYTES: usize = 128 << 10;
 
 type Wrap = fn(&mut ScratchHeap, Term) -> Term;

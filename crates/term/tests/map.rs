@@ -35,6 +35,9 @@ fn maps_are_those_of_erl() {
             panic!("a record")
         };
         let all = pairs(given);
+        if cfg!(miri) && elements(merged).len() > 60 {
+            continue;
+        }
         let built = map::from_pairs(heap, &all);
         let list = map::to_list(heap, built);
         assert_same("to_list", *record, list, listed);

@@ -3,6 +3,8 @@
 //! * `tests/files.rs`: what files may contain
 //! * `tests/terms.rs`: what types cannot say of terms
 //! * `tests/rooms.rs`: which crate may see which, and what each must say of itself
+//! * `tests/imports.rs`: which files of a crate import which others
+//! * `tests/statics.rs`: what belongs to the process of the operating system, and not to a machine
 //! * `tests/pages.rs`: documentation that names what is there
 //!
 //! This library finds the files and the crates; it knows no rule.

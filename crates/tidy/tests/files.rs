@@ -95,7 +95,7 @@ fn no_file_knows_the_machine_it_was_written_on() {
             }
         }
     }
-    report("no absolute paths of somebody's machine", &broken);
+    report("no absolute paths of one machine", &broken);
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn registries_are_named_in_lock_files_only() {
     report("no host names of package registries", &lines_with(&files, &hosts));
 }
 
-/// An optimised build takes minutes: nobody shall think that it stands.
+/// An optimised build takes minutes: its output shows that it goes on.
 #[test]
 fn builds_show_how_far_they_are() {
     let scripts: Vec<TrackedFile> =

@@ -3,11 +3,13 @@
 use atoll_tidy::{Package, packages, read, report};
 
 /// Crates that handle raw memory or threads of their own; all others forbid `unsafe`.
-const LOW_LEVEL: [&str; 13] = [
+const LOW_LEVEL: [&str; 15] = [
     "architectures",
     "code",
     "heap",
     "interpreter",
+    "native",
+    "nifs",
     "operations",
     "platform",
     "process",

@@ -243,7 +243,7 @@ impl RawMutator {
         }
     }
 
-    /// As [`RawMutator::allocate`], for an object whose death [`Runtime::finalize`] is told.
+    /// As [`RawMutator::allocate`], for an object that is passed to [`Runtime::finalize`] when it dies.
     ///
     /// # Errors
     /// As [`RawMutator::allocate`].

@@ -76,7 +76,7 @@ impl<T: Trace> Info<T> {
 }
 
 /// # Safety
-/// `value` is a `T` that nobody changes but through shared references.
+/// `value` is a `T` that changes only through shared references.
 unsafe fn trace_value<T: Trace>(value: *const u8, edges: &mut EdgeVisitor<'_>) {
     // SAFETY: the caller says so.
     unsafe { (*value.cast::<T>()).trace(edges) }
@@ -237,7 +237,7 @@ impl Mutator {
         }
     }
 
-    /// Puts an array of `length` values into the heap, made one by one by `make`, which is told their index.
+    /// Puts an array of `length` values into the heap, made one by one by `make`, which gets their index.
     ///
     /// # Errors
     /// As [`Mutator::allocate`].

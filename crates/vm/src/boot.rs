@@ -1,32 +1,32 @@
 //! What every start of the machine has in common: putting the parts together, and waiting for the end.
 
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use atoll_architectures as architectures;
 use atoll_code::registry;
-use atoll_heap::{HeapOptions, statistics};
+use atoll_heap::HeapOptions;
 use atoll_interpreter as interpreter;
 use atoll_platform::ending;
 use atoll_ports::poller;
 use atoll_process::table::ProcessTable;
-use atoll_process::{BuiltIn, Held, System};
+use atoll_process::{BuiltIn, Held};
 use atoll_runtime::core::{Core, Exit};
 use atoll_runtime::report::Reporter;
-use atoll_scheduler::{Engine, Poll, Schedulers, Slice};
+use atoll_scheduler::{Engine, Poll, Schedulers, Scheduling, Slice};
 use atoll_term::{Term, atoms};
 use parking_lot::{Condvar, Mutex};
 use thiserror::Error;
 
 use crate::functions::machine_functions;
-use crate::options::Options;
+use crate::machine::{Machine, part};
+use crate::options::{Native, Options};
 
 /// Why a run cannot start.
 #[derive(Debug, Error)]
 pub enum BootError {
-    /// `--heap` names no architecture.
-    #[error("--heap {0}: there is no such heap architecture; choose one of {1}")]
-    Heap(String, String),
+    /// There is no heap.
+    #[error("{0}")]
+    Heap(#[from] architectures::NotMade),
     /// Not enough memory.
     #[error("{0} (process table: lower +P)")]
     Memory(#[from] atoll_platform::OutOfMemory),
@@ -47,18 +47,24 @@ pub enum BootError {
     Option(String),
 }
 
-static END: (Mutex<Option<i32>>, Condvar) = (Mutex::new(None), Condvar::new());
+/// How a machine ends.
+#[derive(Default)]
+pub(crate) struct End {
+    /// The exit status, when the end has been asked for.
+    status: Mutex<Option<i32>>,
+    asked: Condvar,
+}
 
 /// Ends the run with this exit status; the first call counts.
 pub fn finish(status: i32) {
-    let mut end = END.0.lock();
-    end.get_or_insert(status);
-    END.1.notify_all();
+    let end = &part().end;
+    end.status.lock().get_or_insert(status);
+    end.asked.notify_all();
 }
 
 /// Whether the end has been asked for.
 pub fn is_finished() -> bool {
-    END.0.lock().is_some()
+    part().end.status.lock().is_some()
 }
 
 struct Interpreter {
@@ -73,12 +79,16 @@ impl Engine for Interpreter {
             Exit::Ended => Slice::Ended(self.core.x[0]),
         }
     }
+
+    fn set_slice(&mut self, reductions: i64) {
+        self.core.slice = reductions;
+    }
 }
 
-/// The file descriptors of ports, for schedulers.
-struct Descriptors;
+/// The file descriptors of ports, and work of natives, for schedulers.
+struct Outside;
 
-impl Poll for Descriptors {
+impl Poll for Outside {
     fn is_needed(&self) -> bool {
         poller::is_needed()
     }
@@ -93,6 +103,10 @@ impl Poll for Descriptors {
 
     fn interrupt(&self) {
         poller::interrupt();
+    }
+
+    fn is_working(&self) -> bool {
+        atoll_natives::dirty::is_awaited()
     }
 }
 
@@ -112,13 +126,13 @@ pub struct Use {
 ///
 /// # Errors
 /// The system gives no more threads.
-pub fn run_to_end(options: &Options, schedulers: &'static Schedulers) -> Result<i32, BootError> {
-    schedulers
+pub fn run_to_end(scheduling: &'static dyn Scheduling) -> Result<i32, BootError> {
+    scheduling
         .start(|| Box::new(Interpreter { core: Core::new(atoll_runtime::slice::REDUCTIONS) }))
-        .map_err(|error| BootError::Threads(options.schedulers, error))?;
+        .map_err(|error| BootError::Threads(scheduling.count(), error))?;
     let status = wait_for_end();
     atoll_ports::flush_all();
-    schedulers.halt();
+    scheduling.halt();
     ending::restore();
     Ok(status)
 }
@@ -129,11 +143,12 @@ pub fn too_many() -> BootError {
 }
 
 fn wait_for_end() -> i32 {
-    let mut end = END.0.lock();
+    let end = &part().end;
+    let mut asked = end.status.lock();
     loop {
-        match *end {
+        match *asked {
             Some(status) => return status,
-            None => END.1.wait(&mut end),
+            None => end.asked.wait(&mut asked),
         }
     }
 }
@@ -143,61 +158,71 @@ pub fn default_heap(options: &Options) -> HeapOptions {
     HeapOptions { minimum_words: options.minimum_heap_words, full_sweep_after: u16::MAX, maximum_words: 0 }
 }
 
+/// Starts the second engine, if it is wanted and this processor has one.
+fn start_native(options: &Options, first: &'static dyn atoll_code::Translate, settings: atoll_native::Settings) {
+    let mode = match options.native {
+        Native::Off => return,
+        Native::On => atoll_native::Mode::Hot,
+        Native::Eager => atoll_native::Mode::Eager,
+    };
+    atoll_native::start(first, settings, options.build_in_area, mode, options.native_limit);
+}
+
 /// Puts the parts together.
 ///
 /// # Errors
 /// There is no such architecture, or not enough memory.
-pub fn install(options: &Options, way: Use) -> Result<&'static Schedulers, BootError> {
-    atoll_bifs::start_time();
-    // Settings first: an architecture may be made by them.
-    statistics::STRESS.store(options.stress, Ordering::Relaxed);
-    statistics::VERIFY.store(options.verify, Ordering::Relaxed);
-    statistics::TRACE.store(options.trace, Ordering::Relaxed);
-    statistics::TIMED.store(options.statistics.is_some(), Ordering::Relaxed);
-    statistics::MARK_SWEEP.store(options.mark_sweep, Ordering::Relaxed);
-    statistics::BUILD_IN_AREA.store(options.build_in_area, Ordering::Relaxed);
-    statistics::AREA_LIMIT.store(options.area_limit.unwrap_or(0), Ordering::Relaxed);
-    statistics::MAX_PAUSE.store(options.longest_pause.as_nanos() as u64, Ordering::Relaxed);
-    let architecture = architectures::by_name(&options.heap)
-        .ok_or_else(|| BootError::Heap(options.heap.clone(), architectures::NAMES.join(", ")))?;
-    atoll_heap::install(architecture);
-    let table = ProcessTable::new(options.processes)?;
-    let system = System::install(table, options.schedulers);
-    atoll_heap::set_world(system);
-    atoll_ports::install();
+pub fn install(options: &Options, way: Use) -> Result<&'static dyn Scheduling, BootError> {
+    let scheduling = options.scheduling.unwrap_or_else(|| Schedulers::new(options.schedulers));
+    let architecture = architectures::by_name(&options.heap, &options.heap_settings())?;
     let built_ins: &'static [BuiltIn] = Vec::leak([machine_functions().as_slice(), &way.built_ins].concat());
+    let hooks = atoll_runtime::trace_hooks::Hooks {
+        called: atoll_bifs::called,
+        returned: atoll_bifs::returned,
+        raised: atoll_bifs::raised,
+        caught: atoll_bifs::caught,
+        scheduled: atoll_bifs::scheduled,
+    };
+    let runtime = atoll_runtime::Part::new(built_ins, atoll_bifs::answer_request, way.report, way.autoload, hooks);
+    let table = ProcessTable::new(options.processes)?;
+    let distribution = atoll_distribution::Part::new(options.busy_limit);
+    let (count, clock) = (scheduling.count(), scheduling.clock());
+    let machine = Machine::start(architecture, table, count, default_heap(options), runtime, distribution, clock);
+    let (architecture, system) = (machine.heap.architecture(), &machine.system);
+    let processor = options.dirty_processor.unwrap_or(count).min(count);
+    if options.check_natives {
+        atoll_nifs::check_terms();
+    }
+    let _ = system.dirty_threads.set([processor, options.dirty_input_output]);
+    atoll_bifs::set_printable_unicode(options.printable_unicode);
+    if let Some(kind) = options.warnings_as {
+        atoll_bifs::set_warning_map(kind);
+    }
+    atoll_ports::install();
+    atoll_distribution::install();
+    atoll_distribution::spawning::install(atoll_bifs::spawn_options);
     atoll_bifs::install_native_modules(atoll_natives::MODULES);
-    atoll_runtime::stubs::install_built_ins(built_ins);
     let numbered = built_ins.iter().enumerate().filter_map(|(number, row)| {
         let key = (atoms::atom(row.module).ok()?, atoms::atom(row.name).ok()?, row.arity);
         Some((key, number as u32))
     });
     registry().install(&atoll_runtime::stubs::RuntimeStubs, numbered);
     let united = atoll_runtime::core::united();
-    let translator =
-        interpreter::translate::Translator { united, stress: options.stress > 0, sites: architecture.wants_sites() };
-    atoll_code::set_translator(Box::leak(Box::new(translator)));
-    architecture.use_stack_marker(atoll_runtime::stubs::stubs().stack_marker as u64);
-    let _ = system.entry_points.set(atoll_runtime::stubs::entry_points());
-    atoll_runtime::report::install(way.report);
-    if let Some(load) = way.autoload {
-        atoll_runtime::autoload::install(load);
+    let (stress, sites) = (options.stress > 0, architecture.allocation_sites().is_some());
+    let translator: &'static interpreter::translate::Translator =
+        Box::leak(Box::new(interpreter::translate::Translator { united, stress, sites }));
+    atoll_code::set_translator(translator);
+    start_native(options, translator, atoll_native::Settings { united, stress, sites });
+    if let Some(markers) = architecture.stack_markers() {
+        markers.use_marker(atoll_runtime::stubs::stubs().stack_marker as u64);
     }
-    atoll_runtime::requests::install(atoll_bifs::answer_request);
-    atoll_runtime::tracing::install(atoll_runtime::tracing::Hooks {
-        called: atoll_bifs::called,
-        returned: atoll_bifs::returned,
-        raised: atoll_bifs::raised,
-        caught: atoll_bifs::caught,
-        scheduled: atoll_bifs::scheduled,
-    });
-    atoll_process::profile::install_place(atoll_runtime::tracing::place_in);
+    let _ = system.entry_points.set(atoll_runtime::stubs::entry_points());
+    atoll_runtime::trace_hooks::install_handlers();
+    atoll_process::profile::install_place(atoll_runtime::trace_hooks::place_in);
     atoll_bifs::install_halt(finish);
     ending::install(ending::Hooks { restore: atoll_ports::terminal::mode::lend, dump: crate::dump::write });
-    atoll_bifs::install_default_heap(default_heap(options));
-    let schedulers = Schedulers::new(options.schedulers, way.ended);
-    let _ = system.schedule.set(schedulers);
+    let _ = system.schedule.set(scheduling);
     atoll_ports::poller::poll_by_schedulers();
-    schedulers.set_poll(&Descriptors);
-    Ok(schedulers)
+    scheduling.prepare(&Outside, way.ended);
+    Ok(scheduling)
 }

@@ -5,9 +5,11 @@
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::Builder;
 use std::time::Duration;
 
 use atoll_heap::architecture;
+use atoll_platform::threads;
 use atoll_process::{Own, Process, System, inspect};
 use atoll_term::{Term, atoms, text};
 use jiff::Zoned;
@@ -21,8 +23,6 @@ const FILE_VARIABLE: &str = "ERL_CRASH_DUMP";
 /// Seconds that writing may take: 0 for no dump, less than 0 for no limit.
 const SECONDS_VARIABLE: &str = "ERL_CRASH_DUMP_SECONDS";
 const FILE: &str = "erl_crash.dump";
-/// All that there is to say of other nodes.
-pub const NODE: &str = "=node:'nonode@nohost'\n=no_distribution\n";
 
 /// Writes a dump to the file that the environment names. Only the first call does anything.
 pub fn write(slogan: &str, terms: bool) {
@@ -36,7 +36,7 @@ pub fn write(slogan: &str, terms: bool) {
     }
     if let Ok(limit @ 1..) = u64::try_from(seconds) {
         // Whatever keeps the dump from being written, the machine ends.
-        let _ = std::thread::Builder::new().name("dump limit".to_owned()).spawn(move || {
+        let _ = threads::start(Builder::new().name("dump limit".to_owned()), move || {
             std::thread::sleep(Duration::from_secs(limit));
             atoll_platform::ending::leave(1)
         });
@@ -65,7 +65,7 @@ fn write_all(out: &mut impl Write, slogan: &str, is_safe: bool) -> std::io::Resu
     processes(out, terms)?;
     ports(out)?;
     tables(out)?;
-    out.write_all(NODE.as_bytes())?;
+    out.write_all(atoll_distribution::description::text().as_bytes())?;
     modules(out)?;
     if terms {
         out.flush()?;

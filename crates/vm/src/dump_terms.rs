@@ -36,7 +36,7 @@ pub struct Terms {
 pub fn terms_of(own: &Own) -> Terms {
     let mut terms = Terms::default();
     own.mailbox.each(|message| {
-        let shown = terms.mention(message.term);
+        let shown = terms.mention(message.term());
         let _ = writeln!(terms.messages, "{shown}:N");
     });
     for (key, value) in own.rare.iter().flat_map(|rare| rare.dictionary.entries()) {

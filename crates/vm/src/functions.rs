@@ -5,7 +5,7 @@ use atoll_process::BuiltIn;
 
 /// The functions that the machine provides in the place of OTP's emulator.
 pub fn machine_functions() -> Vec<BuiltIn> {
-    [atoll_bifs::built_ins(), &atoll_ports::built_ins(), atoll_natives::built_ins()].concat()
+    [atoll_bifs::built_ins(), &atoll_ports::built_ins(), atoll_natives::built_ins(), atoll_nifs::built_ins()].concat()
 }
 
 /// Functions of OTP's emulator, of any release, that the machine lacks.

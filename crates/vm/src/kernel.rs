@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use atoll_code::registry;
 use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, System, handle};
 use atoll_runtime::autoload::Loading;
+use atoll_term::atoms::known_atom;
 use atoll_term::{Build, Term, View, atoms};
 
 use crate::run::{autoload, find_module};
@@ -55,7 +56,7 @@ fn no_setting(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
 
 /// `erl_prim_loader:read_file_info(Name)`, without its process.
 fn file_info(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let export = registry().export(name("prim_file"), name("read_file_info"), 1);
+    let export = registry().export(known_atom("prim_file"), known_atom("read_file_info"), 1);
     Err(Interrupt::Call(export, arguments.to_vec()))
 }
 
@@ -69,28 +70,28 @@ fn get_file(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 /// As OTP says of a program that `-eval` runs.
 fn status(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
-    let (starting, started) = (name("starting"), name("started"));
+    let (starting, started) = (known_atom("starting"), known_atom("started"));
     Ok(caller.heap().tuple(&[starting, started]))
 }
 
 /// As OTP's own; the server of `timer` starts without kernel's supervisor, which is not there.
 fn start_child(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let &[supervisor, child] = arguments else { return badarg() };
-    let server = name("timer_server");
+    let server = known_atom("timer_server");
     let is_timer = match child.tuple_elements() {
         Some(parts) => parts.first() == Some(&server),
-        None => child.is_map() && atoll_term::map::get(child, name("id")) == Some(server),
+        None => child.is_map() && atoll_term::map::get(child, known_atom("id")) == Some(server),
     };
-    let of_kernel = supervisor == name("kernel_sup") || supervisor == name("kernel_safe_sup");
+    let of_kernel = supervisor == known_atom("kernel_sup") || supervisor == known_atom("kernel_safe_sup");
     let heap = caller.heap();
     let (function, values) = if of_kernel && is_timer {
-        let registered = heap.tuple(&[name("local"), server]);
-        ("start", vec![registered, name("timer"), Term::NIL, Term::NIL])
+        let registered = heap.tuple(&[known_atom("local"), server]);
+        ("start", vec![registered, known_atom("timer"), Term::NIL, Term::NIL])
     } else {
-        let request = heap.tuple(&[name("start_child"), child]);
-        ("call", vec![supervisor, request, name("infinity")])
+        let request = heap.tuple(&[known_atom("start_child"), child]);
+        ("call", vec![supervisor, request, known_atom("infinity")])
     };
-    Err(Interrupt::Call(registry().export(name("gen_server"), name(function), values.len() as u8), values))
+    Err(Interrupt::Call(registry().export(known_atom("gen_server"), known_atom(function), values.len() as u8), values))
 }
 
 fn stop(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
@@ -106,11 +107,6 @@ fn accept(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
     Ok(atoms::OK)
 }
 
-/// The atom of a name; `undefined` when the atom table is full.
-pub(crate) fn name(text: &str) -> Term {
-    atoms::atom(text).unwrap_or(atoms::UNDEFINED)
-}
-
 fn badarg() -> Outcome {
     Err(atoll_operations::Exception::badarg().into())
 }
@@ -123,13 +119,13 @@ fn ensure_loaded(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let heap = caller.heap();
     match autoload(module) {
         Loading::Done => Ok(heap.tuple(&[atoms::MODULE, module])),
-        Loading::Failed => Ok(heap.tuple(&[atoms::ERROR, name("nofile")])),
+        Loading::Failed => Ok(heap.tuple(&[atoms::ERROR, known_atom("nofile")])),
         Loading::Waits(_) => Err(await_on_load(module)),
     }
 }
 
 fn await_on_load(module: Term) -> Interrupt {
-    Interrupt::Call(registry().export(name("atoll_main"), name("await_on_load"), 1), vec![module])
+    Interrupt::Call(registry().export(known_atom("atoll_main"), known_atom("await_on_load"), 1), vec![module])
 }
 
 fn ensure_modules_loaded(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
@@ -159,7 +155,7 @@ fn load_binary(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     }
     Ok(match result {
         Ok(_) => heap.tuple(&[atoms::MODULE, module]),
-        Err(reason) => heap.tuple(&[atoms::ERROR, name(reason)]),
+        Err(reason) => heap.tuple(&[atoms::ERROR, known_atom(reason)]),
     })
 }
 
@@ -174,7 +170,7 @@ fn is_loaded(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 fn which(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     Ok(match find_module(atoms::atom_name(arguments[0])) {
         Some(_) => file_of(caller, arguments[0]),
-        None => name("non_existing"),
+        None => known_atom("non_existing"),
     })
 }
 

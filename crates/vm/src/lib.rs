@@ -7,6 +7,7 @@ mod dump_terms;
 pub mod erl;
 mod functions;
 mod kernel;
+mod machine;
 mod on_load;
 mod options;
 mod output;
@@ -14,11 +15,12 @@ mod path;
 mod program;
 mod release;
 mod run;
-mod statistics;
+mod run_record;
 
+pub use atoll_scheduler::{Scheduling, Seeded};
 pub use boot::BootError;
 pub use functions::{known_functions, machine_functions, missing_functions};
-pub use options::Options;
+pub use options::{Native, Options};
 pub use run::run;
 
 /// Names of the heap architectures, the default first.

@@ -5,13 +5,14 @@
 use std::sync::OnceLock;
 
 use atoll_code::{Prepared, finish_on_load, module, registry};
-use atoll_heap::HeapOptions;
-use atoll_process::spawn::{SpawnOptions, spawn};
+use atoll_heap::{HeapOptions, Message};
+use atoll_process::spawn::{Parent, SpawnOptions, spawn};
 use atoll_process::{BuiltIn, Caller, Flags, Interrupt, Outcome, Priority, System};
-use atoll_term::{Build, Export, ScratchHeap, Term, atoms};
+use atoll_term::atoms::known_atom;
+use atoll_term::{Build, Export, Term, atoms};
 use parking_lot::Mutex;
 
-use crate::kernel::name;
+use crate::machine::part;
 use crate::output;
 
 /// The functions of this file that processes call.
@@ -23,27 +24,34 @@ pub const BUILT_INS: &[BuiltIn] = &[
     BuiltIn { module: "atoll_main", name: "call_loaded", arity: 3, function: call_loaded },
 ];
 
-/// Modules whose `on_load` function runs, and the processes that run them.
-static RUNNING: Mutex<Vec<(Term, Term)>> = Mutex::new(Vec::new());
-/// Modules whose `on_load` function failed, once for each call that has to end with `undef` because of it.
-static FAILED: Mutex<Vec<Term>> = Mutex::new(Vec::new());
+/// What a machine knows of `on_load` functions.
+#[derive(Default)]
+pub(crate) struct OnLoad {
+    /// Modules whose function runs, and the processes that run them.
+    running: Mutex<Vec<(Term, Term)>>,
+    /// Modules whose function failed, once for each call that has to end with `undef` because of it.
+    failed: Mutex<Vec<Term>>,
+    /// Heaps of the processes that run the functions.
+    heap: OnceLock<HeapOptions>,
+}
 
-/// Heaps of the processes that run `on_load` functions.
-static HEAP: OnceLock<HeapOptions> = OnceLock::new();
+fn on_load() -> &'static OnLoad {
+    &part().on_load
+}
 
 /// Sets what heaps the processes get that run `on_load` functions.
 pub fn install(heap: HeapOptions) {
-    let _ = HEAP.set(heap);
+    let _ = on_load().heap.set(heap);
 }
 
 /// The function that waits for a module and then calls one of its functions.
 pub fn waiting_call() -> &'static Export {
-    registry().export(name("atoll_main"), name("call_loaded"), 3)
+    registry().export(known_atom("atoll_main"), known_atom("call_loaded"), 3)
 }
 
 /// Whether a call that came here before ends with `undef` now, because the module's `on_load` function failed.
 pub fn take_failure(module: Term) -> bool {
-    let mut failed = FAILED.lock();
+    let mut failed = on_load().failed.lock();
     let found = failed.iter().position(|one| *one == module);
     found.map(|at| failed.swap_remove(at)).is_some()
 }
@@ -51,7 +59,7 @@ pub fn take_failure(module: Term) -> bool {
 /// Whether this module waits for its `on_load` function, which is started if it does not run yet. For the process that
 /// runs it, nothing waits: it finds the module not loaded.
 pub fn is_waiting(caller: Term, wanted: Term) -> bool {
-    let mut running = RUNNING.lock();
+    let mut running = on_load().running.lock();
     if module(wanted).is_none_or(|versions| versions.pending.is_none()) {
         return false;
     }
@@ -64,9 +72,8 @@ pub fn is_waiting(caller: Term, wanted: Term) -> bool {
             false
         }
         None => {
-            let Some(heap) = HEAP.get() else { return false };
-            let mut scratch = ScratchHeap::new();
-            let arguments = scratch.list([wanted]);
+            let Some(heap) = on_load().heap.get() else { return false };
+            let arguments = Parent::Machine(Message::compose(|heap| heap.list([wanted])));
             let options = SpawnOptions {
                 request: None,
                 link: false,
@@ -75,7 +82,7 @@ pub fn is_waiting(caller: Term, wanted: Term) -> bool {
                 heap: *heap,
                 flags: Flags::default(),
             };
-            match spawn(None, (name("atoll_main"), name("run_on_load")), arguments, None, &options) {
+            match spawn(arguments, (known_atom("atoll_main"), known_atom("run_on_load")), None, &options) {
                 Ok(pid) => {
                     running.push((wanted, pid));
                     true
@@ -110,7 +117,7 @@ const SOCKETS: &str = "inet";
 pub fn prepare(prepared: &mut Prepared) {
     let module = atoms::atom_name(prepared.module());
     if CALLED_AT_START.contains(&module) {
-        prepared.set_on_load(name("on_load"));
+        prepared.set_on_load(known_atom("on_load"));
     } else if module == SOCKETS {
         prepared.wait();
     }
@@ -118,11 +125,11 @@ pub fn prepare(prepared: &mut Prepared) {
 
 /// Starts the server `inet_db`, unless the program has done so.
 fn start_server(caller: &mut Caller<'_>) -> Interrupt {
-    let server = name("inet_db");
+    let server = known_atom("inet_db");
     let heap = caller.heap();
-    let registered = heap.tuple(&[name("local"), server]);
-    let start = registry().export(name("gen_server"), name("start"), 4);
-    let then = registry().export(name("atoll_main"), name("configure_server"), 1);
+    let registered = heap.tuple(&[known_atom("local"), server]);
+    let start = registry().export(known_atom("gen_server"), known_atom("start"), 4);
+    let then = registry().export(known_atom("atoll_main"), known_atom("configure_server"), 1);
     Interrupt::CallCatching(start, vec![registered, server, Term::NIL, Term::NIL], then)
 }
 
@@ -133,15 +140,15 @@ fn configure_server(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         return done(caller, arguments);
     }
     let heap = caller.heap();
-    let order = heap.list([atoms::FILE, name("dns")]);
-    let lookup = heap.tuple(&[name("lookup"), order]);
+    let order = heap.list([atoms::FILE, known_atom("dns")]);
+    let lookup = heap.tuple(&[known_atom("lookup"), order]);
     let [hosts, servers] = [("hosts_file", "/etc/hosts"), ("resolv_conf", "/etc/resolv.conf")].map(|(key, file)| {
         let file = heap.string(file);
-        heap.tuple(&[name(key), file])
+        heap.tuple(&[known_atom(key), file])
     });
     let settings = heap.list([lookup, hosts, servers]);
-    let call = registry().export(name("inet_db"), name("add_rc_list"), 1);
-    let then = registry().export(name("atoll_main"), name("on_load_done"), 1);
+    let call = registry().export(known_atom("inet_db"), known_atom("add_rc_list"), 1);
+    let then = registry().export(known_atom("atoll_main"), known_atom("on_load_done"), 1);
     Err(Interrupt::CallCatching(call, vec![settings], then))
 }
 
@@ -150,13 +157,13 @@ fn run(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     if atoms::atom_name(arguments[0]) == SOCKETS {
         return Err(start_server(caller));
     }
-    let call = registry().export(name("erlang"), name("call_on_load_function"), 1);
-    let then = registry().export(name("atoll_main"), name("on_load_done"), 1);
+    let call = registry().export(known_atom("erlang"), known_atom("call_on_load_function"), 1);
+    let then = registry().export(known_atom("atoll_main"), known_atom("on_load_done"), 1);
     Err(Interrupt::CallCatching(call, vec![arguments[0]], then))
 }
 
 fn done(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let mut running = RUNNING.lock();
+    let mut running = on_load().running.lock();
     let Some(at) = running.iter().position(|(_, pid)| *pid == caller.process.pid) else { return Ok(atoms::OK) };
     let (module, _) = running.swap_remove(at);
     if arguments[0] == atoms::OK {
@@ -177,7 +184,7 @@ fn await_module(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     Ok(if atoll_code::is_loaded(module) {
         heap.tuple(&[atoms::MODULE, module])
     } else {
-        heap.tuple(&[atoms::ERROR, name("on_load_failure")])
+        heap.tuple(&[atoms::ERROR, known_atom("on_load_failure")])
     })
 }
 
@@ -188,7 +195,7 @@ fn call_loaded(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         return Err(Interrupt::Again(arguments.to_vec()));
     }
     if !atoll_code::is_loaded(module) {
-        FAILED.lock().push(module);
+        on_load().failed.lock().push(module);
     }
     let mut values = Vec::new();
     let mut rest = list;

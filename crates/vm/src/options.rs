@@ -1,9 +1,12 @@
 //! What a user can choose for a run.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use atoll_heap::Settings;
 use atoll_process::table::DEFAULT_PROCESSES;
+use atoll_scheduler::Scheduling;
 
 /// Options of one run.
 #[derive(Clone, Debug)]
@@ -12,6 +15,14 @@ pub struct Options {
     pub heap: String,
     /// `+S`: schedulers.
     pub schedulers: usize,
+    /// `+SDcpu`: threads for dirty calls of the processor, at most as many as schedulers.
+    pub dirty_processor: Option<usize>,
+    /// `--check-natives`: check the terms that native libraries make.
+    pub check_natives: bool,
+    /// `+SDio`: threads for dirty calls of input and output.
+    pub dirty_input_output: usize,
+    /// What runs the processes; by default so many schedulers on threads of their own. Of one machine alone.
+    pub scheduling: Option<&'static dyn Scheduling>,
     /// `+P`: process limit.
     pub processes: usize,
     /// `+hms`: `min_heap_size` in words.
@@ -24,8 +35,12 @@ pub struct Options {
     pub code_path: Vec<PathBuf>,
     /// `--otp`: OTP's root, the folder with `lib`.
     pub otp: Option<PathBuf>,
-    /// `--root`: what OTP is told to be its root, if that is another folder: a release's.
+    /// `--root`: the folder that OTP's libraries take for their root, if it is another one: a release's.
     pub root: Option<PathBuf>,
+    /// The program that is Atoll: OTP starts other nodes with it.
+    pub program: Option<PathBuf>,
+    /// Variables with the options of this run, for programs that it starts.
+    pub handed_on: Vec<(OsString, OsString)>,
     /// `--stats`: where to write what the run cost.
     pub statistics: Option<PathBuf>,
     /// `--max-pause`: the longest time for which an incremental collector may keep a scheduler at once.
@@ -43,18 +58,63 @@ pub struct Options {
     pub verify: bool,
     /// `--trace-gc`: a line for every collection.
     pub trace: bool,
+    /// `--native`: which functions are compiled to machine code.
+    pub native: Native,
+    /// `--native-limit`: bytes that machine code may take.
+    pub native_limit: usize,
+    /// `+pc unicode`: all printable characters of Unicode count as text, not those of Latin-1 alone.
+    pub printable_unicode: bool,
+    /// `+zdbbl`: bytes that may wait for a connection to another node before senders have to.
+    pub busy_limit: usize,
+    /// `+We`, `+Wi`: what `error_logger` makes of warnings, `error` or `info`.
+    pub warnings_as: Option<&'static str>,
 }
+
+/// Which functions are compiled to machine code.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Native {
+    /// None.
+    Off,
+    /// Those that turn out to be hot.
+    #[default]
+    On,
+    /// All, each when it is first called.
+    Eager,
+}
+
+/// Default of `--native-limit`.
+pub const NATIVE_LIMIT: usize = 64 << 20;
 
 /// Default `min_heap_size` in words.
 const MINIMUM_HEAP: usize = 233;
 /// Default `min_bin_vheap_size` in words.
 const MINIMUM_BINARY: usize = 46_422;
 
+impl Options {
+    /// What the heap's architecture is made with.
+    pub(crate) fn heap_settings(&self) -> Settings {
+        Settings {
+            stress: self.stress,
+            verify: self.verify,
+            mark_sweep: self.mark_sweep,
+            max_pause: self.longest_pause,
+            area_limit: self.area_limit,
+            build_in_area: self.build_in_area,
+            trace: self.trace,
+            timed: self.statistics.is_some(),
+        }
+    }
+}
+
 impl Default for Options {
     fn default() -> Self {
         Options {
             heap: atoll_architectures::NAMES[0].to_owned(),
             schedulers: std::thread::available_parallelism().map_or(1, usize::from),
+            dirty_processor: None,
+            dirty_input_output: 10,
+            check_natives: false,
+            scheduling: None,
             processes: DEFAULT_PROCESSES,
             minimum_heap_words: MINIMUM_HEAP,
             minimum_binary_words: MINIMUM_BINARY,
@@ -62,6 +122,8 @@ impl Default for Options {
             code_path: Vec::new(),
             otp: None,
             root: None,
+            program: None,
+            handed_on: Vec::new(),
             statistics: None,
             longest_pause: Duration::from_millis(1),
             mark_sweep: false,
@@ -70,6 +132,11 @@ impl Default for Options {
             stress: 0,
             verify: false,
             trace: false,
+            native: Native::default(),
+            native_limit: NATIVE_LIMIT,
+            printable_unicode: false,
+            busy_limit: atoll_distribution::BUSY_LIMIT,
+            warnings_as: None,
         }
     }
 }

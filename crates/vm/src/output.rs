@@ -5,13 +5,17 @@ use std::io::{BufRead, Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use atoll_code::registry;
+use atoll_heap::Message;
 use atoll_operations::unicode::{Converted, Encoding, convert};
 use atoll_operations::{Class, Exception};
 use atoll_process::handle::take_message;
-use atoll_process::spawn::{SpawnOptions, spawn};
+use atoll_process::spawn::{Parent, SpawnOptions, spawn};
 use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, Process};
+use atoll_term::atoms::known_atom;
 use atoll_term::{Build, ScratchHeap, Term, View, atoms, text as term_text};
 use parking_lot::Mutex;
+
+use crate::machine::part;
 
 /// What the I/O process runs.
 pub const BUILT_INS: &[BuiltIn] = &[
@@ -19,13 +23,23 @@ pub const BUILT_INS: &[BuiltIn] = &[
     BuiltIn { module: "atoll_io", name: "formatted", arity: 1, function: formatted },
 ];
 
-// What was written and not yet given to the system.
-static OUTPUT: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+/// What the I/O process of a machine writes.
+#[derive(Default)]
+pub(crate) struct Output {
+    /// Written, and not yet given to the system.
+    buffer: Mutex<Vec<u8>>,
+    utf8: AtomicBool,
+}
+
+fn output() -> &'static Output {
+    &part().output
+}
+
 const BUFFER: usize = 16 << 10;
 
 /// Writes out what is still buffered.
 pub fn flush() {
-    let mut buffer = OUTPUT.lock();
+    let mut buffer = output().buffer.lock();
     write_out(&mut buffer);
 }
 
@@ -41,15 +55,13 @@ fn write_out(buffer: &mut Vec<u8>) {
 /// First release of the `kernel` library that writes UTF-8 without a shell (OTP 26).
 const UTF8_KERNEL: u32 = 9;
 
-static UTF8: AtomicBool = AtomicBool::new(false);
-
 /// Takes over what the libraries' own I/O server would do: before OTP 26 it writes Latin-1 when there is no shell.
 pub fn set_encoding(kernel_release: Option<u32>) {
-    UTF8.store(kernel_release.is_none_or(|release| release >= UTF8_KERNEL), Ordering::Relaxed);
+    output().utf8.store(kernel_release.is_none_or(|release| release >= UTF8_KERNEL), Ordering::Relaxed);
 }
 
 fn is_utf8() -> bool {
-    UTF8.load(Ordering::Relaxed)
+    output().utf8.load(Ordering::Relaxed)
 }
 
 /// Writes text to a stream; standard error is not buffered.
@@ -63,7 +75,7 @@ fn put_text_to(stream: Term, text: &str) {
 
 /// Writes text; characters that a Latin-1 terminal does not have are escaped, as OTP does.
 fn put_text(text: &str) {
-    let mut buffer = OUTPUT.lock();
+    let mut buffer = output().buffer.lock();
     if is_utf8() {
         buffer.extend_from_slice(text.as_bytes());
     } else {
@@ -82,27 +94,20 @@ fn put_text(text: &str) {
 /// Writes text past the I/O process, in order with what it has written, and always in UTF-8, as `erlang:display/1`
 /// does.
 pub fn print(text: &str) {
-    OUTPUT.lock().extend_from_slice(text.as_bytes());
+    output().buffer.lock().extend_from_slice(text.as_bytes());
     flush();
-}
-
-fn name(text: &str) -> Term {
-    atoms::atom(text).unwrap_or(atoms::UNDEFINED)
 }
 
 /// Starts the I/O process of a stream, `standard_io` or `standard_error`; `None` if there can be no more processes.
 pub fn spawn_server(stream: Term, options: &SpawnOptions) -> Option<Term> {
-    let mut scratch = ScratchHeap::new();
-    let arguments = scratch.list([stream]);
-    spawn(None, (name("atoll_io"), name("loop")), arguments, None, options).ok()
+    let arguments = Parent::Machine(Message::compose(|heap| heap.list([stream])));
+    spawn(arguments, (known_atom("atoll_io"), known_atom("loop")), None, options).ok()
 }
 
 /// Makes the I/O process the group leader of a process that has not run yet.
 pub fn adopt(process: &Process, user: Term) {
     let leader = atoll_process::signal::bare(atoll_process::Signal::GroupLeader { leader: user });
-    if let Err(refused) = process.inbox.push(leader) {
-        atoll_process::signal::discard(refused);
-    }
+    drop(process.inbox.push(leader));
 }
 
 /// Serves requests for ever.
@@ -117,7 +122,7 @@ fn serve(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
                 Done::Format { function, arguments, latin1 } => {
                     let remembered = caller.heap().tuple(&[from, reply_as, Term::boolean(latin1), stream]);
                     caller.own.rare().dictionary.put(atoms::IO_REQUEST, remembered);
-                    let then = registry().export(name("atoll_io"), name("formatted"), 1);
+                    let then = registry().export(known_atom("atoll_io"), known_atom("formatted"), 1);
                     return Err(Interrupt::CallCatching(function, arguments, then));
                 }
             }
@@ -137,7 +142,7 @@ fn formatted(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         reply(caller, from, reply_as, result);
         served = stream;
     }
-    Err(Interrupt::Call(registry().export(name("atoll_io"), name("loop"), 1), vec![served]))
+    Err(Interrupt::Call(registry().export(known_atom("atoll_io"), known_atom("loop"), 1), vec![served]))
 }
 
 fn reply(caller: &mut Caller<'_>, from: Term, reply_as: Term, result: Term) {
@@ -153,15 +158,15 @@ enum Done {
 }
 
 fn error(caller: &mut Caller<'_>, reason: &str) -> Term {
-    caller.heap().tuple(&[atoms::ERROR, name(reason)])
+    caller.heap().tuple(&[atoms::ERROR, known_atom(reason)])
 }
 
 fn carry_out(caller: &mut Caller<'_>, stream: Term, request: Term) -> Done {
-    if request == name("getopts") {
+    if request == known_atom("getopts") {
         let encoding = if is_utf8() { atoms::UNICODE } else { atoms::LATIN1 };
         let heap = caller.heap();
         let binary = heap.tuple(&[atoms::BINARY, atoms::FALSE]);
-        let encoding = heap.tuple(&[name("encoding"), encoding]);
+        let encoding = heap.tuple(&[known_atom("encoding"), encoding]);
         return Done::Reply(heap.list([binary, encoding]));
     }
     let Some(elements) = request.tuple_elements() else { return Done::Reply(error(caller, "request")) };
@@ -179,7 +184,7 @@ fn carry_out(caller: &mut Caller<'_>, stream: Term, request: Term) -> Done {
         [tag, module, function, arguments] if tag == atoms::PUT_CHARS => {
             format(caller, module, function, arguments, true)
         }
-        [tag, mut list] if tag == name("requests") => {
+        [tag, mut list] if tag == known_atom("requests") => {
             let mut last = atoms::OK;
             while list.is_cons() {
                 match carry_out(caller, stream, list.head()) {
@@ -194,7 +199,7 @@ fn carry_out(caller: &mut Caller<'_>, stream: Term, request: Term) -> Done {
         [tag, _, prompt] if tag == atoms::GET_LINE => Done::Reply(get_line(caller, prompt)),
         [tag, prompt] if tag == atoms::GET_LINE => Done::Reply(get_line(caller, prompt)),
         [tag, _, prompt, count] if tag == atoms::GET_CHARS => Done::Reply(get_characters(caller, prompt, count)),
-        [tag, _] if tag == name("setopts") => Done::Reply(atoms::OK),
+        [tag, _] if tag == known_atom("setopts") => Done::Reply(atoms::OK),
         _ => Done::Reply(error(caller, "enotsup")),
     }
 }
@@ -233,7 +238,7 @@ fn get_line(caller: &mut Caller<'_>, text: Term) -> Term {
     prompt(caller, text);
     let mut line = Vec::new();
     match std::io::stdin().lock().read_until(b'\n', &mut line) {
-        Ok(0) => name("eof"),
+        Ok(0) => known_atom("eof"),
         Ok(_) => input_text(caller, &line),
         Err(_) => error(caller, "terminated"),
     }
@@ -244,7 +249,7 @@ fn get_characters(caller: &mut Caller<'_>, text: Term, count: Term) -> Term {
     let Some(count @ 0..=0x10_0000) = count.as_small() else { return error(caller, "request") };
     let mut bytes = Vec::new();
     match std::io::stdin().lock().take(count as u64).read_to_end(&mut bytes) {
-        Ok(0) if count > 0 => name("eof"),
+        Ok(0) if count > 0 => known_atom("eof"),
         Ok(_) => input_text(caller, &bytes),
         Err(_) => error(caller, "terminated"),
     }
@@ -262,7 +267,7 @@ pub fn text(term: Term) -> String {
     term_text::to_string(term)
 }
 
-/// What a user reads when a process ends by an exception that nobody caught.
+/// What a user reads when an uncaught exception ends a process.
 pub fn report(pid: Term, class: Class, reason: Term, main: bool) -> String {
     let mut out = String::new();
     let (what, trace) = match reason.view() {

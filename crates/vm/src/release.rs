@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use atoll_bifs::Release;
+use atoll_process::release::{Release, install_release, release_number};
 
 /// The first release that writes terms differently.
 const EXTERNAL_FORMAT: u32 = 26;
@@ -26,17 +26,13 @@ fn parse(text: &str) -> Option<Release> {
 /// Tells all parts of the machine about the release below this folder; without a statement of its own it counts as 25.
 pub fn install(root: &Path) {
     let Some(release) = read(root) else { return };
-    if let Ok(number) = release.otp.parse() {
-        atoll_natives::set_release(number);
-        atoll_ports::set_release(number);
-        if number >= EXTERNAL_FORMAT {
-            atoll_etf::write_as_since_26();
-        }
-        if number >= ZEROS_DIFFER {
-            atoll_term::tell_zeros_apart();
-        }
+    install_release(release);
+    if release_number() >= EXTERNAL_FORMAT {
+        atoll_etf::write_as_since_26();
     }
-    atoll_bifs::install_release(release);
+    if release_number() >= ZEROS_DIFFER {
+        atoll_term::tell_zeros_apart();
+    }
 }
 
 #[cfg(test)]

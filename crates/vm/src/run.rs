@@ -4,24 +4,40 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use atoll_code::registry;
+use atoll_heap::Message;
 use atoll_operations::Class;
 use atoll_platform::clock;
-use atoll_process::spawn::{SpawnOptions, spawn};
+use atoll_process::spawn::{Parent, SpawnOptions, spawn};
 use atoll_process::{BuiltIn, Caller, Flags, Interrupt, Outcome, Priority, System};
 use atoll_runtime::autoload::Loading;
-use atoll_term::{Build, ScratchHeap, Term, atoms};
+use atoll_term::atoms::known_atom;
+use atoll_term::{Build, Term, atoms};
 use parking_lot::Mutex;
 
 use crate::boot::{BootError, Use, default_heap, finish, install, is_finished, run_to_end, too_many};
 use crate::kernel;
+use crate::machine::part;
 use crate::on_load;
 use crate::options::Options;
 use crate::output;
 use crate::path::{CodePath, find_otp};
 use crate::program::Program;
 
-static PATH: OnceLock<CodePath> = OnceLock::new();
-static MAIN: AtomicU64 = AtomicU64::new(0);
+/// What a machine knows of its program.
+#[derive(Default)]
+pub(crate) struct Running {
+    path: OnceLock<CodePath>,
+    /// The process that runs `main/1`.
+    main: AtomicU64,
+    /// When `main/1` was called, by the monotonic clock; 0 before.
+    booted: AtomicI64,
+    /// Held while a module is loaded because one of its functions was called.
+    loading: Mutex<()>,
+}
+
+fn running() -> &'static Running {
+    &part().running
+}
 
 /// What the first process runs.
 const BUILT_INS: &[BuiltIn] = &[
@@ -29,22 +45,18 @@ const BUILT_INS: &[BuiltIn] = &[
     BuiltIn { module: "atoll_main", name: "finished", arity: 1, function: main_finished },
 ];
 
-/// When `main/1` was called, by the monotonic clock; 0 before.
-static BOOTED: AtomicI64 = AtomicI64::new(0);
-
 /// The first release whose kernel leaves settings in persistent terms.
 const SETTINGS_SINCE: u32 = 27;
 
 /// What the kernel and the loader of newer releases would have left for `os:cmd/1` and for reading configuration files.
 fn leave_settings(caller: &mut Caller<'_>) -> Result<(), Interrupt> {
-    if atoll_bifs::release_number() < SETTINGS_SINCE {
+    if atoll_process::release::release_number() < SETTINGS_SINCE {
         return Ok(());
     }
-    let name = |text| atoms::atom(text).unwrap_or(atoms::UNDEFINED);
     let shell = caller.heap().string("/bin/sh");
-    let loader = caller.heap().tuple(&[name("efile"), atoms::UNDEFINED]);
+    let loader = caller.heap().tuple(&[known_atom("efile"), atoms::UNDEFINED]);
     for (key, value) in [("kernel_os_cmd_shell", shell), ("erl_prim_loader", loader)] {
-        atoll_bifs::put_persistent_term(caller, &[name(key), value])?;
+        atoll_bifs::put_persistent_term(caller, &[known_atom(key), value])?;
     }
     Ok(())
 }
@@ -58,7 +70,7 @@ fn start_main(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         finish(1);
         return Ok(atoms::OK);
     }
-    BOOTED.store(clock::monotonic(), Ordering::Release);
+    running().booted.store(clock::monotonic(), Ordering::Release);
     let main = registry().export(arguments[0], arguments[1], 1);
     let starter = atoms::atom("atoll_main").unwrap_or(atoms::MAIN);
     let finished = atoms::atom("finished").unwrap_or(atoms::OK);
@@ -80,7 +92,7 @@ pub fn run(options: &Options, program: &Program, arguments: &[String]) -> Result
     if let Some(limit) = options.atoms {
         atoms::set_atom_limit(limit);
     }
-    let schedulers = install(
+    let scheduling = install(
         options,
         Use {
             built_ins: [output::BUILT_INS, kernel::BUILT_INS, on_load::BUILT_INS, BUILT_INS].concat(),
@@ -103,7 +115,7 @@ pub fn run(options: &Options, program: &Program, arguments: &[String]) -> Result
     folders.extend(options.code_path.iter().cloned());
     let path = CodePath::new(folders, otp);
     output::set_encoding(path.release_of("kernel"));
-    let _ = PATH.set(path);
+    let _ = running().path.set(path);
     let module = atoms::atom(&program.module).map_err(|error| BootError::Module(error.to_string()))?;
     load_module(&program.module).map_err(BootError::Module)?;
     let main = atoms::atom("main").map_err(|error| BootError::Module(error.to_string()))?;
@@ -121,10 +133,11 @@ pub fn run(options: &Options, program: &Program, arguments: &[String]) -> Result
         heap: default_heap(options),
         flags: Flags::default(),
     };
-    let mut scratch = ScratchHeap::new();
-    let texts: Vec<Term> = arguments.iter().map(|argument| scratch.string(argument)).collect();
-    let list = scratch.list(texts);
-    let start = scratch.list([module, main, list]);
+    let start = Message::compose(|heap| {
+        let texts: Vec<Term> = arguments.iter().map(|argument| heap.string(argument)).collect();
+        let list = heap.list(texts);
+        heap.list([module, main, list])
+    });
     let user = output::spawn_server(atoms::STANDARD_IO, &process_options).ok_or_else(too_many)?;
     let errors = output::spawn_server(atoms::STANDARD_ERROR, &process_options).ok_or_else(too_many)?;
     for (name, pid) in [(atoms::USER, user), (atoms::STANDARD_ERROR, errors)] {
@@ -134,13 +147,13 @@ pub fn run(options: &Options, program: &Program, arguments: &[String]) -> Result
     let system = System::get();
     let starter = atoms::atom("atoll_main").map_err(|error| BootError::Module(error.to_string()))?;
     let start_name = atoms::atom("start").map_err(|error| BootError::Module(error.to_string()))?;
-    let first = spawn(None, (starter, start_name), start, None, &process_options).map_err(|_| too_many())?;
+    let first = spawn(Parent::Machine(start), (starter, start_name), None, &process_options).map_err(|_| too_many())?;
     system.table.with(first, |process| output::adopt(process, user));
-    MAIN.store(first.word(), Ordering::Release);
-    let status = run_to_end(options, schedulers)?;
+    running().main.store(first.word(), Ordering::Release);
+    let status = run_to_end(scheduling)?;
     output::flush();
     if let Some(file) = &options.statistics {
-        crate::statistics::write(file, options, schedulers, started, BOOTED.load(Ordering::Acquire))
+        crate::run_record::write(file, options, scheduling, started, running().booted.load(Ordering::Acquire))
             .map_err(|error| BootError::Option(format!("--stats {}: {error}", file.display())))?;
     }
     Ok(status)
@@ -148,7 +161,7 @@ pub fn run(options: &Options, program: &Program, arguments: &[String]) -> Result
 
 /// Loads a module from the code path. Returns whether it waits for its `on_load` function.
 fn load_module(name: &str) -> Result<bool, String> {
-    let path = PATH.get().ok_or("no code path")?;
+    let path = running().path.get().ok_or("no code path")?;
     let file = path.find(name).ok_or_else(|| {
         let hint = if path.otp().is_none() { "; OTP's libraries were not found either (see --otp)" } else { "" };
         format!("module {name} is not on the code path{hint}")
@@ -166,13 +179,12 @@ fn load_module(name: &str) -> Result<bool, String> {
 
 /// The file of a module on the code path.
 pub(crate) fn find_module(name: &str) -> Option<std::path::PathBuf> {
-    PATH.get()?.find(name)
+    running().path.get()?.find(name)
 }
 
 /// Loads a module if it is not loaded.
 pub(crate) fn autoload(module: Term) -> Loading {
-    static LOADING: Mutex<()> = Mutex::new(());
-    let _one = LOADING.lock();
+    let _one = running().loading.lock();
     let (loaded, waits) = match atoll_code::module(module) {
         Some(versions) => (versions.current.is_some(), versions.pending.is_some()),
         None => (false, false),
@@ -187,7 +199,7 @@ pub(crate) fn autoload(module: Term) -> Loading {
         return Loading::Waits(on_load::waiting_call());
     }
     let name = atoms::atom_name(module);
-    if PATH.get().is_none_or(|path| path.find(name).is_none()) {
+    if running().path.get().is_none_or(|path| path.find(name).is_none()) {
         return Loading::Failed;
     }
     match load_module(name) {
@@ -201,7 +213,7 @@ pub(crate) fn autoload(module: Term) -> Loading {
 }
 
 fn is_main(pid: Term) -> bool {
-    MAIN.load(Ordering::Acquire) == pid.word()
+    running().main.load(Ordering::Acquire) == pid.word()
 }
 
 fn report_uncaught(pid: Term, _: Term, class: Class, reason: Term) {

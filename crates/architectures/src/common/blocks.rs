@@ -2,7 +2,7 @@
 
 use std::alloc::{Layout, alloc, dealloc, realloc};
 
-use atoll_heap::{out_of_memory, statistics};
+use atoll_heap::{counters, out_of_memory};
 use atoll_platform::allocator::may_fail;
 use atoll_term::{WORD_BYTES, Word};
 
@@ -21,7 +21,7 @@ pub(crate) fn allocate(words: usize) -> *mut Word {
     if block.is_null() {
         out_of_memory(layout.size());
     }
-    statistics::heap_changed(words as i64);
+    counters::heap_changed(words as i64);
     block.cast()
 }
 
@@ -31,7 +31,7 @@ pub(crate) fn allocate(words: usize) -> *mut Word {
 /// `block` is null or came from here with this size, and nobody uses it any more.
 pub(crate) unsafe fn free(block: *mut Word, words: usize) {
     if !block.is_null() {
-        statistics::heap_changed(-(words as i64));
+        counters::heap_changed(-(words as i64));
         // SAFETY: the caller gives up a block of this layout.
         unsafe { dealloc(block.cast(), layout(words)) }
     }
@@ -42,7 +42,7 @@ pub(crate) unsafe fn free(block: *mut Word, words: usize) {
 /// # Safety
 /// `block` came from here with `words` words; `smaller` is at most that.
 pub(crate) unsafe fn shrink(block: *mut Word, words: usize, smaller: usize) -> *mut Word {
-    statistics::heap_changed(smaller as i64 - words as i64);
+    counters::heap_changed(smaller as i64 - words as i64);
     let bytes = layout(smaller).size();
     // SAFETY: the block has this layout, and the new size is not zero.
     let moved = may_fail(|| unsafe { realloc(block.cast(), layout(words), bytes) });

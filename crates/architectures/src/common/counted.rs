@@ -2,7 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use atoll_heap::statistics::{TIMED, record_pointers};
+use atoll_heap::counters::record_pointers;
+use atoll_heap::settings;
 use atoll_term::Word;
 
 use super::cheney::{Destination, Policy};
@@ -10,7 +11,7 @@ use super::fragments::FragmentRanges;
 
 /// Whether pointers are to be counted.
 pub(crate) fn is_wanted() -> bool {
-    TIMED.load(Ordering::Relaxed)
+    settings().timed
 }
 
 /// A policy that counts what it is asked.

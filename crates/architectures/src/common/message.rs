@@ -3,8 +3,8 @@
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering;
 
-use atoll_heap::Fragment;
-use atoll_heap::statistics::{COUNTERS, TIMED};
+use atoll_heap::counters::counters;
+use atoll_heap::{Message, settings};
 use atoll_platform::clock::monotonic;
 use atoll_term::{Header, Term, WORD_BYTES, Word};
 
@@ -15,11 +15,11 @@ use super::{Immovable, sharing, small};
 
 /// A fragment that brings a term as it is: an immediate, or a pointer that its receiver may hold.
 #[inline]
-pub(crate) fn by_reference(term: Term) -> NonNull<Fragment> {
-    let mut fragment = Fragment::new(0);
-    // SAFETY: the new fragment is ours alone.
-    unsafe { fragment.as_mut().term = term };
-    fragment
+pub(crate) fn by_reference(term: Term) -> Message {
+    let message = Message::new(0);
+    // SAFETY: the architecture knows where the term lies, and that it lives as long as the message.
+    unsafe { message.set_term(term) };
+    message
 }
 
 /// A fragment with a copy of the term. `own`: the term lies in memory that only this thread reads.
@@ -27,17 +27,28 @@ pub(crate) fn by_reference(term: Term) -> NonNull<Fragment> {
 /// # Safety
 /// The term is whole; with `own`, nobody else reads its movable part meanwhile.
 #[inline]
-pub(crate) unsafe fn by_copy(term: Term, immovable: Immovable, own: bool) -> NonNull<Fragment> {
+pub(crate) unsafe fn by_copy(term: Term, immovable: Immovable, own: bool) -> Message {
     if !term.is_pointer() || immovable.contains(term) {
         return by_reference(term);
     }
+    // SAFETY: the caller vouches for the term.
+    unsafe {
+        match small::copy(term, immovable) {
+            Some(fragment) => fragment,
+            None => by_measured_copy(term, immovable, own),
+        }
+    }
+}
+
+/// As [`by_copy`], for a term that is not small.
+///
+/// # Safety
+/// The same.
+#[inline(never)]
+unsafe fn by_measured_copy(term: Term, immovable: Immovable, own: bool) -> Message {
     // SAFETY: the caller vouches for the term; the fragment is of the size found.
     unsafe {
-        if let Some(fragment) = small::copy(term, immovable) {
-            return fragment;
-        }
-        let found =
-            if TIMED.load(Ordering::Relaxed) { unshared_timed(term, immovable) } else { unshared(term, immovable) };
+        let found = if settings().timed { unshared_timed(term, immovable) } else { unshared(term, immovable) };
         match found {
             Some(found) => match found.runs {
                 Some(runs) => copy_runs(term, runs, found.words),
@@ -57,17 +68,16 @@ unsafe fn unshared_timed(term: Term, immovable: Immovable) -> Option<Unshared> {
     let started = monotonic();
     // SAFETY: the caller's.
     let found = unsafe { unshared(term, immovable) };
-    COUNTERS.size_time.fetch_add((monotonic() - started).max(0) as u64, Ordering::Relaxed);
+    counters().size_time.fetch_add((monotonic() - started).max(0) as u64, Ordering::Relaxed);
     found
 }
 
 /// Copies a term that is nothing but these runs, word by word: no object in them is opaque, so each word is a term or
 /// a header.
-unsafe fn copy_runs(root: Term, runs: [Run; 2], words: usize) -> NonNull<Fragment> {
-    let mut fragment = Fragment::new(words);
+unsafe fn copy_runs(root: Term, runs: [Run; 2], words: usize) -> Message {
+    let target = Message::new(words);
     // SAFETY: the new fragment is ours alone and has room for the runs, which are readable.
     unsafe {
-        let target = fragment.as_mut();
         let filled = target.try_allocate(words);
         debug_assert!(filled.is_some());
         let to = target.words();
@@ -79,17 +89,16 @@ unsafe fn copy_runs(root: Term, runs: [Run; 2], words: usize) -> NonNull<Fragmen
         ];
         relocate::copy_plain(&moves);
         let other = moves[1].shifted(root.word());
-        target.term = Term::from_word(if other == root.word() { moves[0].shifted(other) } else { other });
+        target.set_term(Term::from_word(if other == root.word() { moves[0].shifted(other) } else { other }));
     }
-    fragment
+    target
 }
 
 /// Copies a term of this size without looking for sharing: a Cheney copy that leaves no marks.
-unsafe fn copy_unshared(root: Term, immovable: Immovable, words: usize) -> NonNull<Fragment> {
-    let mut fragment = Fragment::new(words);
+unsafe fn copy_unshared(root: Term, immovable: Immovable, words: usize) -> Message {
+    let target = Message::new(words);
     // SAFETY: the new fragment is ours alone and has room for the copy; each object of the term is met once.
     unsafe {
-        let target = fragment.as_mut();
         let base = target.words();
         let filled = target.try_allocate(words);
         debug_assert!(filled.is_some());
@@ -111,10 +120,10 @@ unsafe fn copy_unshared(root: Term, immovable: Immovable, words: usize) -> NonNu
             place = place.add(1);
         }
         debug_assert_eq!(top, base.add(words));
-        target.term = term;
-        target.off_heap = off_heap;
+        target.set_term(term);
+        target.replace_off_heap(off_heap);
     }
-    fragment
+    target
 }
 
 /// Copies one object, or the spine of a list.

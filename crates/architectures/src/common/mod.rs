@@ -16,7 +16,7 @@ pub(crate) mod small;
 pub(crate) mod stack;
 pub(crate) mod verify;
 
-use atoll_heap::immovable;
+use atoll_heap::immovable::Range;
 use atoll_term::Term;
 
 /// The bounds of the immovable range, for code that compares with them often.
@@ -27,9 +27,9 @@ pub(crate) struct Immovable {
 }
 
 impl Immovable {
-    /// The range of this run.
-    pub(crate) fn of_this_run() -> Immovable {
-        let (start, bytes) = immovable::bounds();
+    /// The bounds of this range.
+    pub(crate) fn of(range: &Range) -> Immovable {
+        let (start, bytes) = range.bounds();
         Immovable { start, bytes }
     }
 

@@ -3,7 +3,7 @@
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use atoll_heap::{link_off_heap, off_heap_link};
+use atoll_heap::{link_off_heap, next_off_heap};
 use atoll_term::{Header, Kind, MagicValue, OffHeapBinary, Term, WORD_BYTES, Word, release_off_heap_part};
 
 use super::relocate::Move;
@@ -18,11 +18,11 @@ pub(crate) unsafe fn sweep(mut list: *mut Word, mut kept: impl FnMut(NonNull<Wor
         unsafe {
             let first = Term::from_word(*object.as_ptr());
             if first.is_header() {
-                list = *off_heap_link(object.as_ptr());
+                list = next_off_heap(object.as_ptr());
                 release_off_heap_part(object);
             } else {
                 let copy = first.pointer();
-                list = *off_heap_link(copy);
+                list = next_off_heap(copy);
                 kept(NonNull::new_unchecked(copy));
             }
         }
@@ -40,7 +40,7 @@ pub(crate) unsafe fn each_moved(mut list: *mut Word, moving: &Move, mut moved: i
         // SAFETY: the object is whole at its new place, which is not null.
         unsafe {
             let place = moving.to.byte_add(offset);
-            list = *off_heap_link(place);
+            list = next_off_heap(place);
             moved(NonNull::new_unchecked(place));
         }
     }

@@ -2,13 +2,14 @@
 
 use std::sync::atomic::Ordering;
 
-use atoll_heap::statistics::{self, COUNTERS, TIMED, TRACE};
+use atoll_heap::{counters, settings};
 use atoll_platform::clock::monotonic;
 
 /// The time, if collections are timed: of a small heap, reading the clock would be a good part.
 #[inline]
 pub(crate) fn clock() -> i64 {
-    if TIMED.load(Ordering::Relaxed) || TRACE.load(Ordering::Relaxed) { monotonic() } else { 0 }
+    let settings = settings();
+    if settings.timed || settings.trace { monotonic() } else { 0 }
 }
 
 /// One collection, in words.
@@ -34,11 +35,11 @@ impl Report {
     /// Counts the collection, and prints its line if asked.
     pub(crate) fn record(&self) {
         let nanoseconds = (clock() - self.started).max(0) as u64;
-        statistics::record_collection(self.major, nanoseconds, self.live as u64);
+        counters::record_collection(self.major, nanoseconds, self.live as u64);
         if self.major {
-            COUNTERS.live_words.store(self.live as u64, Ordering::Relaxed);
+            counters::counters().live_words.store(self.live as u64, Ordering::Relaxed);
         }
-        if TRACE.load(Ordering::Relaxed) {
+        if settings().trace {
             eprintln!(
                 "gc {} {}: {} words before, {} live, young block {}, old block {}, {} ns",
                 self.architecture,

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::ptr::NonNull;
 
-use atoll_heap::Fragment;
+use atoll_heap::Message;
 use atoll_term::{Header, Term, WORD_BYTES, Word};
 
 use super::Immovable;
@@ -130,7 +130,7 @@ const QUEUE_KEPT: usize = 1 << 14;
 ///
 /// # Safety
 /// The term is whole and a pointer out of the immovable range; with `own`, nobody else reads it meanwhile.
-pub(crate) unsafe fn copy(root: Term, immovable: Immovable, own: bool) -> NonNull<Fragment> {
+pub(crate) unsafe fn copy(root: Term, immovable: Immovable, own: bool) -> Message {
     let mut queue = QUEUE.take();
     // SAFETY: the caller vouches for the term.
     let fragment = unsafe {
@@ -146,58 +146,74 @@ pub(crate) unsafe fn copy(root: Term, immovable: Immovable, own: bool) -> NonNul
     fragment
 }
 
-unsafe fn copy_marked<M: Marks>(
-    root: Term,
-    immovable: Immovable,
-    queue: &mut Vec<Found>,
-    marks: &mut M,
-) -> NonNull<Fragment> {
-    // SAFETY: the caller vouches for the term; every object of the queue was marked.
-    unsafe {
-        let bytes = find(root, immovable, queue, marks);
-        let words = bytes / WORD_BYTES;
-        let mut fragment = Fragment::new(words);
-        let target = fragment.as_mut();
-        let base = target.words();
-        let filled = target.try_allocate(words);
-        debug_assert!(filled.is_some());
-        let mut top = base;
-        let mut off_heap = std::ptr::null_mut();
-        for found in queue.iter() {
-            let translate = |word: Word| {
-                let term = Term::from_word(word);
-                if !term.is_pointer() || immovable.contains(term) {
-                    return word;
-                }
-                term.with_pointer(base.wrapping_byte_add(marks.offset(term))).word()
-            };
-            let place = found.term.pointer();
-            if found.term.is_cons() {
-                *top = translate(found.first);
-                *top.add(1) = translate(*place.add(1));
-                top = top.add(2);
-                continue;
-            }
-            let header = Header::from_word(found.first);
-            *top = found.first;
-            if header.is_opaque() {
-                std::ptr::copy_nonoverlapping(place.add(1), top.add(1), header.arity());
-                if header.has_off_heap_part() {
-                    adopt_copy(&mut off_heap, NonNull::new_unchecked(top));
-                }
-            } else {
-                for index in 1..header.object_words() {
-                    *top.add(index) = translate(*place.add(index));
-                }
-            }
-            top = top.add(header.object_words());
+unsafe fn copy_marked<M: Marks>(root: Term, immovable: Immovable, queue: &mut Vec<Found>, marks: &mut M) -> Message {
+    // SAFETY: the caller vouches for the term.
+    let bytes = unsafe { find(root, immovable, queue, marks) };
+    let words = bytes / WORD_BYTES;
+    let target = Message::new(words);
+    let base = target.words();
+    // SAFETY: this thread alone has the message, and fills these words below.
+    let filled = unsafe { target.try_allocate(words) };
+    debug_assert!(filled.is_some());
+    let translate = |word: Word| {
+        // SAFETY: the word is one of an object of the term, so it is a term.
+        let term = unsafe { Term::from_word(word) };
+        if !term.is_pointer() || immovable.contains(term) {
+            return word;
         }
-        target.off_heap = off_heap;
-        target.term = root.with_pointer(base.wrapping_byte_add(marks.offset(root)));
+        // SAFETY: every object that is part of the term was marked with the place of its copy.
+        unsafe { term.with_pointer(base.wrapping_byte_add(marks.offset(term))) }.word()
+    };
+    let mut top = base;
+    let mut off_heap = std::ptr::null_mut();
+    for found in queue.iter() {
+        // SAFETY: the object is whole, and the message has room for the copies of all objects of the queue.
+        top = unsafe { copy_object(found, top, &mut off_heap, translate) };
+    }
+    // SAFETY: the copies are whole, and the list has those with off-heap parts; all objects of the queue were marked.
+    unsafe {
+        target.replace_off_heap(off_heap);
+        target.set_term(root.with_pointer(base.wrapping_byte_add(marks.offset(root))));
         for found in queue.iter() {
             marks.unmark(*found);
         }
-        fragment
+    }
+    target
+}
+
+/// Copies one object to `top`, with its terms translated, and puts a copy with an off-heap part on the list. Returns
+/// the end of the copy.
+///
+/// # Safety
+/// The object is whole except for its first word, which `found` has; there is room for its copy.
+#[inline(always)]
+unsafe fn copy_object(
+    found: &Found,
+    top: *mut Word,
+    off_heap: &mut *mut Word,
+    translate: impl Fn(Word) -> Word,
+) -> *mut Word {
+    let place = found.term.pointer();
+    // SAFETY: the caller's obligation.
+    unsafe {
+        if found.term.is_cons() {
+            *top = translate(found.first);
+            *top.add(1) = translate(*place.add(1));
+            return top.add(2);
+        }
+        let header = Header::from_word(found.first);
+        *top = found.first;
+        if header.is_opaque() {
+            std::ptr::copy_nonoverlapping(place.add(1), top.add(1), header.arity());
+            if header.has_off_heap_part() {
+                adopt_copy(off_heap, NonNull::new_unchecked(top));
+            }
+        } else {
+            for index in 1..header.object_words() {
+                *top.add(index) = translate(*place.add(index));
+            }
+        }
+        top.add(header.object_words())
     }
 }
 

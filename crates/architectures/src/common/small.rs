@@ -3,9 +3,8 @@
 //! so sharing is kept.
 
 use std::mem::MaybeUninit;
-use std::ptr::NonNull;
 
-use atoll_heap::Fragment;
+use atoll_heap::Message;
 use atoll_term::{Header, Term, WORD_BYTES, Word};
 
 use super::Immovable;
@@ -75,7 +74,7 @@ const FLAT_WORDS: usize = 8;
 /// # Safety
 /// The same.
 #[inline(always)]
-unsafe fn copy_flat(root: Term, immovable: Immovable) -> Option<NonNull<Fragment>> {
+unsafe fn copy_flat(root: Term, immovable: Immovable) -> Option<Message> {
     let object = root.pointer();
     // SAFETY: the object is whole.
     unsafe {
@@ -96,14 +95,13 @@ unsafe fn copy_flat(root: Term, immovable: Immovable) -> Option<NonNull<Fragment
         {
             return None;
         }
-        let mut fragment = Fragment::new(words);
-        let target = fragment.as_mut();
+        let target = Message::new(words);
         let start = target.try_allocate(words)?.as_ptr();
         for (index, word) in fields.iter().enumerate() {
             *start.add(index) = *word;
         }
-        target.term = root.with_pointer(start);
-        Some(fragment)
+        target.set_term(root.with_pointer(start));
+        Some(target)
     }
 }
 
@@ -111,7 +109,7 @@ unsafe fn copy_flat(root: Term, immovable: Immovable) -> Option<NonNull<Fragment
 ///
 /// # Safety
 /// The term is a pointer to a whole object out of the immovable range.
-pub(crate) unsafe fn copy(root: Term, immovable: Immovable) -> Option<NonNull<Fragment>> {
+pub(crate) unsafe fn copy(root: Term, immovable: Immovable) -> Option<Message> {
     // SAFETY: as the caller's.
     unsafe { copy_flat(root, immovable).or_else(|| copy_in_buffer(root, immovable)) }
 }
@@ -120,7 +118,7 @@ pub(crate) unsafe fn copy(root: Term, immovable: Immovable) -> Option<NonNull<Fr
 ///
 /// # Safety
 /// The same.
-unsafe fn copy_in_buffer(root: Term, immovable: Immovable) -> Option<NonNull<Fragment>> {
+unsafe fn copy_in_buffer(root: Term, immovable: Immovable) -> Option<Message> {
     let mut small = Small {
         words: [const { MaybeUninit::uninit() }; WORDS],
         used: 0,
@@ -146,8 +144,7 @@ unsafe fn copy_in_buffer(root: Term, immovable: Immovable) -> Option<NonNull<Fra
             }
             at += 1;
         }
-        let mut fragment = Fragment::new(small.used);
-        let target = fragment.as_mut();
+        let target = Message::new(small.used);
         let start = target.try_allocate(small.used)?.as_ptr();
         std::ptr::copy_nonoverlapping(small.words.as_ptr().cast::<Word>(), start, small.used);
         let mut pointers = small.pointers;
@@ -155,8 +152,8 @@ unsafe fn copy_in_buffer(root: Term, immovable: Immovable) -> Option<NonNull<Fra
             *start.add(pointers.trailing_zeros() as usize) += start as Word;
             pointers &= pointers - 1;
         }
-        target.term = root.with_pointer(start);
-        Some(fragment)
+        target.set_term(root.with_pointer(start));
+        Some(target)
     }
 }
 
@@ -166,11 +163,9 @@ mod tests {
 
     use super::*;
 
-    fn copied(term: Term) -> Option<(Term, usize)> {
+    fn copied(term: Term) -> Option<Message> {
         // SAFETY: the terms of the tests are whole, on a heap of their own.
-        let fragment = unsafe { copy(term, Immovable::NONE) }?;
-        // SAFETY: the copy is ours; tests may leak it.
-        unsafe { Some((fragment.as_ref().term, fragment.as_ref().used())) }
+        unsafe { copy(term, Immovable::NONE) }
     }
 
     #[test]
@@ -178,8 +173,9 @@ mod tests {
         let mut heap = ScratchHeap::new();
         let part = heap.tuple(&[Term::small(1), Term::NIL]);
         let list = heap.list([part, part]);
-        let (copy, words) = copied(list).unwrap();
-        assert_eq!(words, 3 + 4);
+        let message = copied(list).unwrap();
+        let copy = message.term();
+        assert_eq!(message.used(), 3 + 4);
         assert_eq!(copy.head(), copy.tail().head());
         assert_ne!(copy.head(), part);
         assert_eq!(copy.head().tuple_elements().unwrap(), [Term::small(1), Term::NIL]);
@@ -190,11 +186,11 @@ mod tests {
     fn large_terms_and_those_of_many_objects_are_left_to_others() {
         let mut heap = ScratchHeap::new();
         let whole = heap.tuple(&[Term::NIL; WORDS - 1]);
-        assert_eq!(copied(whole).map(|(_, words)| words), Some(WORDS));
+        assert_eq!(copied(whole).map(|message| message.used()), Some(WORDS));
         let longer = heap.tuple(&[Term::NIL; WORDS]);
         assert!(copied(longer).is_none());
         let list = heap.list((0..OBJECTS as i64).map(Term::small));
-        assert_eq!(copied(list).map(|(_, words)| words), Some(2 * OBJECTS));
+        assert_eq!(copied(list).map(|message| message.used()), Some(2 * OBJECTS));
         let longer = heap.cons(Term::NIL, list);
         assert!(copied(longer).is_none());
     }

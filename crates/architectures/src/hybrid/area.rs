@@ -6,12 +6,12 @@
 use std::cell::RefCell;
 use std::ops::Range;
 use std::ptr::NonNull;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use atoll_heap::statistics::{AREA, AREA_LIMIT, MAX_PAUSE, STRESS, TIMED, VERIFY, record_area_slice, record_slice};
-use atoll_heap::{build_window, immovable};
+use atoll_heap::counters::{self, record_area_slice, record_slice};
+use atoll_heap::{Settings, build_window, immovable, settings};
 use atoll_platform::clock::{monotonic, thread_cpu};
 use atoll_platform::ending;
 use atoll_term::{Header, Term, WORD_BYTES, Word, release_off_heap_part};
@@ -19,10 +19,11 @@ use treadmill::raw::{Portion, RawHeap, RawMutator, Runtime, Visitor};
 use treadmill::{Config, Pace};
 
 use super::bounds::Bounds;
-use super::feedback;
+use super::feedback::Feedback;
 use super::roots::Finder;
 use crate::common::verify::{Part, Whose, broken, violation};
 use crate::common::{Immovable, faults};
+use crate::not_made::NotMade;
 
 /// Addresses reserved for each byte that the area may have, tried in this order.
 const ADDRESS_FACTORS: [usize; 3] = [16, 4, 2];
@@ -34,8 +35,8 @@ const A2: &str = "A2 (the area does not point out of immovable memory)";
 /// Words from which on it is worth while to open a window.
 const LEAST_WINDOW: usize = 6;
 
-/// How long a check of the area's memory waits for the other schedulers to come by, and how many times as long as a
-/// check takes nobody makes another.
+/// How long a check of the area's memory waits for the other schedulers to come by, and the least time between two
+/// checks, as a multiple of the time that the first one took.
 const CHECK_WAITS: Duration = Duration::from_millis(10);
 const BETWEEN_CHECKS: i64 = 10;
 /// The least time between two of them, in nanoseconds.
@@ -43,13 +44,18 @@ const LEAST_BETWEEN_CHECKS: i64 = 1_000_000;
 
 /// A slice of the collector takes this part of the longest pause, because a process that waits for a scheduler may have
 /// to wait for several slices.
-const SLICES: u64 = 2;
+const SLICES: u32 = 2;
 
 /// The area, and what finds its roots.
 pub(super) struct Area {
     heap: RawHeap,
     pub(super) bounds: Bounds,
     pub(super) finder: Arc<Finder>,
+    pub(super) feedback: Feedback,
+    /// The addresses that objects of the area may refer to, as a start and bytes.
+    immovable: (usize, usize),
+    /// How long a slice of the collector lasts.
+    slice: Duration,
     /// Bytes of growth at which cycles begin now.
     least_growth: AtomicUsize,
     /// When its memory is checked next, by the verifier.
@@ -65,7 +71,7 @@ pub(super) struct Step {
 impl Step {
     /// It begins now.
     pub(super) fn begin() -> Step {
-        Step { started: monotonic(), used: TIMED.load(Ordering::Relaxed).then(thread_cpu) }
+        Step { started: monotonic(), used: settings().timed.then(thread_cpu) }
     }
 
     /// It has kept a process waiting.
@@ -88,64 +94,68 @@ thread_local! {
     static LOCAL: RefCell<Option<RawMutator>> = const { RefCell::new(None) };
 }
 
-/// Makes objects of what was built in this thread's window.
-#[inline(always)]
-fn close_window(mutator: &RawMutator) {
-    if let Some((objects, first)) = build_window(|window| window.close()) {
-        // SAFETY: the window was opened where the mutator said, and closed now, before it is used for anything else;
-        // engines write what they take at once.
-        let words = unsafe { mutator.take_window(objects, NonNull::new_unchecked(first)) };
-        AREA.words_built.fetch_add(words as u64, Ordering::Relaxed);
-        feedback::count(0, words);
-    }
-}
-
-/// Hears of phases, and pays, with the window closed.
-#[inline]
-fn settle(mutator: &RawMutator) {
-    close_window(mutator);
-    if mutator.is_owing() {
-        let step = Step::begin();
-        mutator.settle();
-        step.end();
-    }
-}
-
 impl Area {
-    /// Reserves the area; ends the run if the system gives no addresses.
-    pub(super) fn new() -> Area {
-        let limit = match AREA_LIMIT.load(Ordering::Relaxed) {
+    /// Reserves the range of immovable objects with the area in it.
+    ///
+    /// # Errors
+    /// The system gives no addresses.
+    pub(super) fn new(settings: &Settings) -> Result<(Area, Arc<immovable::Range>), NotMade> {
+        let limit = settings.area_limit.unwrap_or_else(|| {
             // The area takes several times its limit of addresses.
-            0 => (atoll_platform::machine_bytes().min(atoll_platform::address_bytes() / 8)).clamp(64 << 20, 96 << 30),
-            limit => limit,
-        };
-        let stress = STRESS.load(Ordering::Relaxed);
+            (atoll_platform::machine_bytes().min(atoll_platform::address_bytes() / 8)).clamp(64 << 20, 96 << 30)
+        });
         let config = Config {
-            pause_bound: Duration::from_nanos(MAX_PAUSE.load(Ordering::Relaxed) / SLICES),
+            pause_bound: settings.max_pause / SLICES,
             pace: Pace::Growth { least: LEAST_GROWTH },
-            stress: usize::from(stress > 0),
+            stress: usize::from(settings.is_stressed()),
             ..Config::best(limit)
         };
-        let Some((start, bytes)) = immovable::reserve_with_area(&ADDRESS_FACTORS.map(|factor| factor * limit)) else {
-            eprintln!("atoll: the range of immovable objects was in use before the message area was made");
-            ending::leave(1)
-        };
+        let areas = ADDRESS_FACTORS.map(|factor| factor * limit);
+        let (range, bytes) = immovable::Range::with_area(settings, &areas)?;
+        let start = range.area();
         let bounds = Bounds { start: start.as_ptr() as usize, bytes };
-        let finder = Arc::new(Finder::new(bounds));
-        let runtime = Terms { bounds, finder: Arc::clone(&finder) };
-        // SAFETY: the range was reserved for this, once, for the rest of the run.
-        let heap = unsafe { RawHeap::new_in(&config, Box::new(runtime), start, bytes) };
-        match heap {
-            Ok(heap) => Area::of(heap, bounds, finder),
-            Err(error) => {
-                eprintln!("atoll: no message area: {error}");
-                ending::leave(1)
-            }
+        let finder = Arc::new(Finder::new(bounds, settings.is_stressed()));
+        let verified = settings.verify.then(|| Immovable::of(&range));
+        let runtime = Terms { bounds, finder: Arc::clone(&finder), verified, _range: Some(Arc::clone(&range)) };
+        // SAFETY: the area of the range is for this alone, and the runtime keeps it for as long as the heap lives.
+        let heap = unsafe { RawHeap::new_in(&config, Box::new(runtime), start, bytes) }.map_err(NotMade::NoArea)?;
+        Ok((Area::of(heap, bounds, finder, range.bounds(), settings), range))
+    }
+
+    fn of(heap: RawHeap, bounds: Bounds, finder: Arc<Finder>, immovable: (usize, usize), settings: &Settings) -> Area {
+        Area {
+            heap,
+            bounds,
+            finder,
+            feedback: Feedback::new(settings.is_stressed()),
+            immovable,
+            slice: settings.max_pause / SLICES,
+            least_growth: AtomicUsize::new(LEAST_GROWTH),
+            check_at: AtomicI64::new(0),
         }
     }
 
-    fn of(heap: RawHeap, bounds: Bounds, finder: Arc<Finder>) -> Area {
-        Area { heap, bounds, finder, least_growth: AtomicUsize::new(LEAST_GROWTH), check_at: AtomicI64::new(0) }
+    /// Makes objects of what was built in this thread's window.
+    #[inline(always)]
+    fn take_window(&self, mutator: &RawMutator) {
+        if let Some((objects, first)) = build_window(|window| window.close()) {
+            // SAFETY: the window was opened where the mutator said, and closed now, before it is used for anything
+            // else; engines write what they take at once.
+            let words = unsafe { mutator.take_window(objects, NonNull::new_unchecked(first)) };
+            counters::area().words_built.fetch_add(words as u64, Ordering::Relaxed);
+            self.feedback.count(0, words);
+        }
+    }
+
+    /// Hears of phases, and pays, with the window closed.
+    #[inline]
+    fn hear(&self, mutator: &RawMutator) {
+        self.take_window(mutator);
+        if mutator.is_owing() {
+            let step = Step::begin();
+            mutator.settle();
+            step.end();
+        }
     }
 
     /// Checks the area's memory, and each object that was found live (PG1 to PG8, A2), if it is time to. This scheduler
@@ -188,7 +198,7 @@ impl Area {
     pub(super) fn with<R>(&self, use_it: impl FnOnce(&RawMutator) -> R) -> Option<R> {
         LOCAL.with_borrow(|local| {
             local.as_ref().map(|mutator| {
-                close_window(mutator);
+                self.take_window(mutator);
                 use_it(mutator)
             })
         })
@@ -210,7 +220,7 @@ impl Area {
         let start = start.as_ptr();
         let words = if words < LEAST_WINDOW { 0 } else { words };
         let own = (start as usize, words * WORD_BYTES);
-        let admitted = if mutator.is_marking() { own } else { immovable::bounds() };
+        let admitted = if mutator.is_marking() { own } else { self.immovable };
         build_window(|window| window.open(start, words, admitted));
     }
 
@@ -228,14 +238,14 @@ impl Area {
             self.heap.set_least_growth(growth);
         }
         LOCAL.with_borrow_mut(|local| {
-            settle(local.get_or_insert_with(|| self.heap.mutator()));
+            self.hear(local.get_or_insert_with(|| self.heap.mutator()));
         });
     }
 
     /// As [`Area::settle`]; nothing on threads that are no schedulers.
     #[inline]
     pub(super) fn settle_here(&self) {
-        LOCAL.with_borrow(|local| local.as_ref().map(settle));
+        LOCAL.with_borrow(|local| local.iter().for_each(|mutator| self.hear(mutator)));
     }
 
     /// Whether barriers may have something to do.
@@ -251,7 +261,7 @@ impl Area {
         }
         self.settle();
         let step = Step::begin();
-        let worked = self.heap.assist(Duration::from_nanos(MAX_PAUSE.load(Ordering::Relaxed) / SLICES));
+        let worked = self.heap.assist(self.slice);
         step.end_idle();
         worked
     }
@@ -297,6 +307,10 @@ impl Area {
 struct Terms {
     bounds: Bounds,
     finder: Arc<Finder>,
+    /// What else objects may refer to, if that is verified.
+    verified: Option<Immovable>,
+    /// The memory of the area.
+    _range: Option<Arc<immovable::Range>>,
 }
 
 impl Terms {
@@ -307,7 +321,20 @@ impl Terms {
             Some(reference) => {
                 visitor.visit(reference);
             }
-            None => check_field(place, term),
+            None => self.check_field(place, term),
+        }
+    }
+}
+
+impl Terms {
+    /// A2: called for each field of an object of the area that does not refer to the area.
+    #[inline]
+    fn check_field(&self, place: *const Word, term: Term) {
+        if let Some(immovable) = &self.verified
+            && term.is_pointer()
+            && !immovable.contains(term)
+        {
+            violation(A2, Whose::Area, Part::Heap, place, term.word());
         }
     }
 }
@@ -372,18 +399,6 @@ unsafe impl Runtime for Terms {
         self.finder.push_late(&mut |object| {
             visitor.visit(object);
         })
-    }
-}
-
-/// A2: called for each field of an object of the area that does not refer to the area.
-#[inline]
-fn check_field(place: *const Word, term: Term) {
-    static IMMOVABLE: OnceLock<Immovable> = OnceLock::new();
-    if term.is_pointer()
-        && VERIFY.load(Ordering::Relaxed)
-        && !IMMOVABLE.get_or_init(Immovable::of_this_run).contains(term)
-    {
-        violation(A2, Whose::Area, Part::Heap, place, term.word());
     }
 }
 

@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard};
 
 use atoll_heap::Mutator;
-use atoll_heap::statistics::AREA;
+use atoll_heap::counters::area;
 use atoll_term::{Allocate, Header, Term, Word};
 
 use crate::common::Immovable;
@@ -99,7 +99,7 @@ impl Copies {
         let Some(pairs) = shard.get(&address(mutator)) else { return term };
         // SAFETY: the term is whole.
         let Some(replaced) = (unsafe { replace(pairs, mutator, term, immovable, DEPTH) }) else { return term };
-        AREA.found.fetch_add(1, Ordering::Relaxed);
+        area().found.fetch_add(1, Ordering::Relaxed);
         replaced
     }
 

@@ -86,7 +86,7 @@ const KEPT: usize = 1 << 14;
 pub(super) unsafe fn copy(area: &Area, mutator: &RawMutator, root: Term, immovable: Immovable) -> (Term, usize) {
     // SAFETY: as the caller says.
     unsafe {
-        match feedback::is_asking() {
+        match area.feedback.is_asking() {
             true => copy_with::<true>(area, mutator, root, immovable),
             false => copy_with::<false>(area, mutator, root, immovable),
         }
@@ -126,7 +126,7 @@ unsafe fn copy_with<const ASKING: bool>(
     pending.shrink_to(KEPT);
     PENDING.set(pending);
     if ASKING {
-        feedback::copied(result.1);
+        area.feedback.copied(result.1);
     }
     result
 }
@@ -149,7 +149,7 @@ impl<M: Met, const ASKING: bool> Copy<'_, M, ASKING> {
     fn came_upon(&self, term: Term) {
         let object = term.pointer() as usize;
         if ASKING && self.filter & feedback::bit(object) != 0 {
-            feedback::found(object);
+            self.area.feedback.found(object);
         }
     }
 

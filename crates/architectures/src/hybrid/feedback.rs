@@ -11,8 +11,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use atoll_heap::statistics::{AREA, STRESS};
-use atoll_heap::{Site, sites};
+use atoll_heap::{Site, counters, sites};
 use atoll_term::Term;
 
 /// Words copied by a thread before it asks for the first time; twice as many the next time, and so on.
@@ -73,63 +72,16 @@ struct Record {
     in_area: bool,
 }
 
-static RECORDS: Mutex<Option<HashMap<Site, Record>>> = Mutex::new(None);
-
-/// Logs that have numbers.
-static LOGS: AtomicUsize = AtomicUsize::new(0);
-/// By the number of a log: whether another thread runs a process of which the log remembers objects. They may have
-/// moved, and the process ended, without that thread knowing.
-static GONE: [AtomicBool; 256] = [const { AtomicBool::new(false) }; 256];
-
-/// Forgets everything if a process of which objects are remembered has gone to another thread.
-fn drop_stale(log: &mut Log) {
-    let gone = &GONE[usize::from(log.number)];
-    if gone.load(Ordering::Acquire) {
-        gone.store(false, Ordering::Relaxed);
-        log.samples.clear();
-    }
-}
-
-/// A site has built an object. `sampler`: that of the process.
-pub(super) fn built(process: usize, sampler: &AtomicU8, object: Term, site: Site) {
-    LOG.with_borrow_mut(|log| {
-        if log.number == 0 {
-            // Threads that come later than so many never sample.
-            let Ok(number) = u8::try_from(LOGS.fetch_add(1, Ordering::Relaxed) + 1) else { return };
-            log.number = number;
-        }
-        drop_stale(log);
-        if log.samples.len() < REMEMBERED {
-            sampler.store(log.number, Ordering::Relaxed);
-            log.samples.push(Sample { object, process, site, asked: log.asked });
-        }
-    });
-}
-
-/// This thread is about to run a process. If another thread remembers its objects, that one forgets them.
-#[inline]
-pub(super) fn runs_here(sampler: &AtomicU8) {
-    let number = sampler.load(Ordering::Relaxed);
-    if number != 0 {
-        leaves(number, sampler);
-    }
-}
-
-#[cold]
-fn leaves(number: u8, sampler: &AtomicU8) {
-    if LOG.with_borrow(|log| log.number) != number {
-        GONE[usize::from(number)].store(true, Ordering::Release);
-        sampler.store(0, Ordering::Relaxed);
-    }
-}
-
-/// Whether copies are to tell what they come upon.
-#[inline]
-pub(super) fn is_asking() -> bool {
-    LOG.with_borrow_mut(|log| {
-        drop_stale(log);
-        !log.samples.is_empty()
-    })
+/// What all schedulers of a machine know.
+pub(super) struct Feedback {
+    /// `--gc-stress` is on.
+    stressed: bool,
+    records: Mutex<HashMap<Site, Record>>,
+    /// Logs that have numbers.
+    logs: AtomicUsize,
+    /// By the number of a log: whether another thread runs a process of which the log remembers objects. They may have
+    /// moved, and the process ended, without that thread knowing.
+    gone: [AtomicBool; 256],
 }
 
 /// The addresses of sampled objects, as a set that may have more in it.
@@ -143,112 +95,173 @@ pub(super) fn bit(object: usize) -> u64 {
     1 << ((object >> 3).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58)
 }
 
-/// A copy came upon an object.
-#[cold]
-pub(super) fn found(object: usize) {
-    LOG.with_borrow_mut(|log| {
-        if let Some(index) = log.samples.iter().position(|sample| sample.object.pointer() as usize == object) {
-            let sample = log.samples.swap_remove(index);
-            log.found.push(sample.site);
+impl Feedback {
+    pub(super) fn new(stressed: bool) -> Feedback {
+        Feedback {
+            stressed,
+            records: Mutex::default(),
+            logs: AtomicUsize::new(0),
+            gone: [const { AtomicBool::new(false) }; 256],
         }
-    });
-}
-
-/// The copy has been made, of so many words.
-pub(super) fn copied(words: usize) {
-    let least = if STRESS.load(Ordering::Relaxed) > 0 { 0 } else { LEAST_COPY };
-    LOG.with_borrow_mut(|log| {
-        let Log { found, judged, .. } = log;
-        judged.extend(found.drain(..).map(|site| (site, words >= least)));
-    });
-}
-
-/// The objects of a process have moved; `moved` tells where they are, if they live.
-pub(super) fn follow(process: usize, moved: &dyn Fn(Term) -> Option<Term>) {
-    LOG.with_borrow_mut(|log| {
-        drop_stale(log);
-        let Log { samples, judged, .. } = log;
-        samples.retain_mut(|sample| {
-            if sample.process != process {
-                return true;
-            }
-            let object = moved(sample.object);
-            match object {
-                Some(object) => sample.object = object,
-                None => judged.push((sample.site, false)),
-            }
-            object.is_some()
-        });
-    });
-}
-
-/// The objects of a process have moved, nobody knows where to, or are about to go away.
-pub(super) fn forget(process: usize) {
-    LOG.with_borrow_mut(|log| {
-        log.samples.retain(|sample| sample.process != process);
-    });
-}
-
-/// Takes note of words that were copied into the area, or built there.
-pub(super) fn count(copied: usize, built: usize) {
-    let ask_all = LOG.with_borrow_mut(|log| {
-        log.copied += copied;
-        log.built += built;
-        let is_stressed = STRESS.load(Ordering::Relaxed) > 0;
-        let (patience, built_words) =
-            if is_stressed { (STRESSED_WORDS, STRESSED_WORDS) } else { (log.patience, BUILT_WORDS) };
-        if log.copied < patience && log.built < built_words {
-            return None;
-        }
-        let all = log.built >= built_words;
-        if all {
-            log.built = 0;
-        } else {
-            log.copied = 0;
-            log.patience = (2 * log.patience).min(MOST_WORDS);
-        }
-        let Log { samples, judged, asked, .. } = log;
-        // What was built since the last time may be on its way to being sent.
-        samples.retain(|sample| {
-            if sample.asked < *asked {
-                judged.push((sample.site, false));
-            }
-            sample.asked == *asked
-        });
-        *asked += 1;
-        judge(std::mem::take(judged));
-        Some(all)
-    });
-    if let (Some(all), Some(sites)) = (ask_all, sites()) {
-        sites.sample(all);
     }
-}
 
-/// Adds to what is known of sites, and decides.
-fn judge(judged: Vec<(Site, bool)>) {
-    let mut records = RECORDS.lock().unwrap_or_else(PoisonError::into_inner);
-    let records = records.get_or_insert_with(HashMap::new);
-    for (site, was_sent) in judged {
-        let record = records.entry(site).or_default();
-        *(if was_sent { &mut record.sent } else { &mut record.kept }) += 1;
-        if record.in_area {
-            let counter = if was_sent { &AREA.samples_sent } else { &AREA.samples_kept };
-            counter.fetch_add(1, Ordering::Relaxed);
+    /// Forgets everything if a process of which objects are remembered has gone to another thread.
+    fn drop_stale(&self, log: &mut Log) {
+        let gone = &self.gone[usize::from(log.number)];
+        if gone.load(Ordering::Acquire) {
+            gone.store(false, Ordering::Relaxed);
+            log.samples.clear();
         }
-        if record.sent + record.kept < ENOUGH {
-            continue;
-        }
-        let part = if record.in_area { PART_STILL_SENT } else { PART_SENT };
-        let in_area = record.sent * part >= record.sent + record.kept;
-        if in_area != record.in_area {
-            record.in_area = in_area;
-            let counter = if in_area { &AREA.switched_to_area } else { &AREA.switched_back };
-            counter.fetch_add(1, Ordering::Relaxed);
-            if let Some(sites) = sites() {
-                sites.build_in_area(site, in_area);
+    }
+
+    /// A site has built an object. `sampler`: that of the process.
+    pub(super) fn built(&self, process: usize, sampler: &AtomicU8, object: Term, site: Site) {
+        LOG.with_borrow_mut(|log| {
+            if log.number == 0 {
+                // Threads that come later than so many never sample.
+                let Ok(number) = u8::try_from(self.logs.fetch_add(1, Ordering::Relaxed) + 1) else { return };
+                log.number = number;
             }
+            self.drop_stale(log);
+            if log.samples.len() < REMEMBERED {
+                sampler.store(log.number, Ordering::Relaxed);
+                log.samples.push(Sample { object, process, site, asked: log.asked });
+            }
+        });
+    }
+
+    /// This thread is about to run a process. If another thread remembers its objects, that one forgets them.
+    #[inline]
+    pub(super) fn runs_here(&self, sampler: &AtomicU8) {
+        let number = sampler.load(Ordering::Relaxed);
+        if number != 0 {
+            self.leaves(number, sampler);
         }
-        (record.sent, record.kept) = (0, 0);
+    }
+
+    #[cold]
+    fn leaves(&self, number: u8, sampler: &AtomicU8) {
+        if LOG.with_borrow(|log| log.number) != number {
+            self.gone[usize::from(number)].store(true, Ordering::Release);
+            sampler.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether copies are to tell what they come upon.
+    #[inline]
+    pub(super) fn is_asking(&self) -> bool {
+        LOG.with_borrow_mut(|log| {
+            self.drop_stale(log);
+            !log.samples.is_empty()
+        })
+    }
+
+    /// A copy came upon an object.
+    #[cold]
+    pub(super) fn found(&self, object: usize) {
+        LOG.with_borrow_mut(|log| {
+            if let Some(index) = log.samples.iter().position(|sample| sample.object.pointer() as usize == object) {
+                let sample = log.samples.swap_remove(index);
+                log.found.push(sample.site);
+            }
+        });
+    }
+
+    /// The copy has been made, of so many words.
+    pub(super) fn copied(&self, words: usize) {
+        let least = if self.stressed { 0 } else { LEAST_COPY };
+        LOG.with_borrow_mut(|log| {
+            let Log { found, judged, .. } = log;
+            judged.extend(found.drain(..).map(|site| (site, words >= least)));
+        });
+    }
+
+    /// The objects of a process have moved; `moved` tells where they are, if they live.
+    pub(super) fn follow(&self, process: usize, moved: &dyn Fn(Term) -> Option<Term>) {
+        LOG.with_borrow_mut(|log| {
+            self.drop_stale(log);
+            let Log { samples, judged, .. } = log;
+            samples.retain_mut(|sample| {
+                if sample.process != process {
+                    return true;
+                }
+                let object = moved(sample.object);
+                match object {
+                    Some(object) => sample.object = object,
+                    None => judged.push((sample.site, false)),
+                }
+                object.is_some()
+            });
+        });
+    }
+
+    /// The objects of a process have moved to unknown places, or are about to go away.
+    pub(super) fn forget(&self, process: usize) {
+        LOG.with_borrow_mut(|log| {
+            log.samples.retain(|sample| sample.process != process);
+        });
+    }
+
+    /// Takes note of words that were copied into the area, or built there.
+    pub(super) fn count(&self, copied: usize, built: usize) {
+        let ask_all = LOG.with_borrow_mut(|log| {
+            log.copied += copied;
+            log.built += built;
+            let (patience, built_words) =
+                if self.stressed { (STRESSED_WORDS, STRESSED_WORDS) } else { (log.patience, BUILT_WORDS) };
+            if log.copied < patience && log.built < built_words {
+                return None;
+            }
+            let all = log.built >= built_words;
+            if all {
+                log.built = 0;
+            } else {
+                log.copied = 0;
+                log.patience = (2 * log.patience).min(MOST_WORDS);
+            }
+            let Log { samples, judged, asked, .. } = log;
+            // What was built since the last time may be on its way to being sent.
+            samples.retain(|sample| {
+                if sample.asked < *asked {
+                    judged.push((sample.site, false));
+                }
+                sample.asked == *asked
+            });
+            *asked += 1;
+            self.judge(std::mem::take(judged));
+            Some(all)
+        });
+        if let (Some(all), Some(sites)) = (ask_all, sites()) {
+            sites.sample(all);
+        }
+    }
+
+    /// Adds to what is known of sites, and decides.
+    fn judge(&self, judged: Vec<(Site, bool)>) {
+        let mut records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
+        let area = counters::area();
+        for (site, was_sent) in judged {
+            let record = records.entry(site).or_default();
+            *(if was_sent { &mut record.sent } else { &mut record.kept }) += 1;
+            if record.in_area {
+                let counter = if was_sent { &area.samples_sent } else { &area.samples_kept };
+                counter.fetch_add(1, Ordering::Relaxed);
+            }
+            if record.sent + record.kept < ENOUGH {
+                continue;
+            }
+            let part = if record.in_area { PART_STILL_SENT } else { PART_SENT };
+            let in_area = record.sent * part >= record.sent + record.kept;
+            if in_area != record.in_area {
+                record.in_area = in_area;
+                let counter = if in_area { &area.switched_to_area } else { &area.switched_back };
+                counter.fetch_add(1, Ordering::Relaxed);
+                if let Some(sites) = sites() {
+                    sites.build_in_area(site, in_area);
+                }
+            }
+            (record.sent, record.kept) = (0, 0);
+        }
     }
 }
 
@@ -258,22 +271,23 @@ mod tests {
 
     #[test]
     fn what_is_remembered_of_a_process_goes_when_another_thread_runs_it() {
+        let feedback = Feedback::new(false);
         let (gone, stays) = (AtomicU8::new(0), AtomicU8::new(0));
         let object = Term::small(1);
-        let sample = |process, sampler| built(process, sampler, object, 7);
+        let sample = |process, sampler| feedback.built(process, sampler, object, 7);
         sample(1, &gone);
-        assert!(is_asking());
-        runs_here(&gone);
-        assert!(is_asking(), "the thread that remembers it runs it again");
+        assert!(feedback.is_asking());
+        feedback.runs_here(&gone);
+        assert!(feedback.is_asking(), "the thread that remembers it runs it again");
         std::thread::scope(|scope| {
-            scope.spawn(|| runs_here(&gone));
+            scope.spawn(|| feedback.runs_here(&gone));
         });
-        assert!(!is_asking(), "where its objects are now nobody here knows");
+        assert!(!feedback.is_asking(), "where its objects are now nobody here knows");
         assert_eq!(gone.load(Ordering::Relaxed), 0);
         sample(2, &stays);
-        runs_here(&gone);
-        assert!(is_asking());
-        forget(2);
-        assert!(!is_asking());
+        feedback.runs_here(&gone);
+        assert!(feedback.is_asking());
+        feedback.forget(2);
+        assert!(!feedback.is_asking());
     }
 }

@@ -49,12 +49,13 @@ mod verify;
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering;
 
-use atoll_heap::statistics::VERIFY;
 use atoll_heap::{
-    Architecture, Collection, Fragment, HeapFull, HeapOptions, HeapSizes, Mutator, RootSet, Site, StackPlacement,
+    AllocationSites, Architecture, Base, Collection, ConcurrentRoots, FirstBlocks, Fragment, HeapFull, HeapOptions,
+    HeapSizes, Message, MessageBuilder, Mutator, RootSet, Settings, Site, StackMarkers, StackPlacement,
 };
 use atoll_term::{Header, Term, Word};
 
+use crate::not_made::NotMade;
 use crate::private::phases::Beside;
 use crate::private::state::State;
 use crate::private::{Private, collect};
@@ -67,15 +68,15 @@ pub struct Hybrid {
 }
 
 impl Hybrid {
-    /// The architecture; reserves the immovable range with the area in it.
-    pub fn new() -> Hybrid {
-        // The area first: it is part of the range that `Private` asks for.
-        let area = Area::new();
-        Hybrid { area, private: Private::new() }
+    /// The architecture, with its immovable range and the area in it.
+    ///
+    /// # Errors
+    /// The system gives no addresses.
+    pub fn new(settings: &Settings) -> Result<Hybrid, NotMade> {
+        let (area, range) = Area::new(settings)?;
+        Ok(Hybrid { area, private: Private::beside(settings, range) })
     }
-}
 
-impl Hybrid {
     /// Blocks of a private heap go away: see `portions.rs`.
     fn finish_portions(&self, mutator: usize, leaves: impl Fn(usize, bool) -> bool) {
         let step = area::Step::begin();
@@ -87,34 +88,48 @@ impl Hybrid {
     }
 }
 
-impl Default for Hybrid {
-    fn default() -> Hybrid {
-        Hybrid::new()
-    }
-}
-
 impl Architecture for Hybrid {
     fn name(&self) -> &'static str {
         "hybrid"
+    }
+
+    fn base(&self) -> &Base {
+        &self.private.base
     }
 
     fn stack_placement(&self) -> StackPlacement {
         StackPlacement::United
     }
 
-    unsafe fn create(&self, mutator: &mut Mutator, arguments: NonNull<Fragment>, options: &HeapOptions) -> Term {
+    fn concurrent_roots(&self) -> Option<&dyn ConcurrentRoots> {
+        Some(self)
+    }
+
+    fn message_builder(&self) -> Option<&dyn MessageBuilder> {
+        Some(self)
+    }
+
+    fn allocation_sites(&self) -> Option<&dyn AllocationSites> {
+        Some(self)
+    }
+
+    fn stack_markers(&self) -> Option<&dyn StackMarkers> {
+        Some(self)
+    }
+
+    fn first_blocks(&self) -> Option<&dyn FirstBlocks> {
+        self.private.first_blocks()
+    }
+
+    unsafe fn create(&self, mutator: &mut Mutator, arguments: Message, options: &HeapOptions) -> Term {
         // SAFETY: as for the method of the same name that calls this.
         let term = unsafe { self.private.create(mutator, arguments, options) };
         State::of(mutator).area_cycle.store(self.area.finder.first_mark(), Ordering::Release);
         term
     }
 
-    fn begins(&self, mutator: &mut Mutator, function: (Term, Term), arguments: Term) {
-        self.private.begins(mutator, function, arguments);
-    }
-
     unsafe fn destroy(&self, mutator: &mut Mutator) {
-        feedback::forget(portions::address(mutator));
+        self.area.feedback.forget(portions::address(mutator));
         if State::of(mutator).has_copies() {
             self.area.finder.copies.take(mutator);
         }
@@ -125,41 +140,18 @@ impl Architecture for Hybrid {
         unsafe { self.private.destroy(mutator) };
     }
 
-    unsafe fn schedule_in(&self, mutator: &mut Mutator) -> bool {
+    unsafe fn schedule_in(&self, mutator: &mut Mutator) {
         self.area.settle();
-        if VERIFY.load(Ordering::Relaxed) {
+        if self.private.base.settings.verify {
             self.area.check_memory();
         }
-        feedback::runs_here(&State::of(mutator).sampler);
-        self.area.finder.wants(mutator)
-    }
-
-    unsafe fn visit_roots(&self, mutator: &mut Mutator, roots: &mut dyn RootSet) {
-        let step = area::Step::begin();
-        self.area.with(|local| self.area.finder.scan_own(mutator, roots, &mut |object| local.barrier(object)));
-        step.end();
+        self.area.feedback.runs_here(&State::of(mutator).sampler);
     }
 
     unsafe fn schedule_out(&self, mutator: &mut Mutator) {
         self.area.close_window();
         // SAFETY: as for the method of the same name that calls this.
         unsafe { self.private.schedule_out(mutator) };
-    }
-
-    unsafe fn safepoint(&self) {
-        self.area.settle_here();
-    }
-
-    unsafe fn idle(&self) -> bool {
-        self.area.assist()
-    }
-
-    fn thread_sleeps(&self) {
-        self.area.park();
-    }
-
-    fn thread_wakes(&self) {
-        self.area.unpark();
     }
 
     unsafe fn collect(
@@ -185,12 +177,12 @@ impl Architecture for Hybrid {
         let mut followed = false;
         let mut follow = |moved: &dyn Fn(Term) -> Option<Term>| {
             followed = true;
-            feedback::follow(address, moved);
+            self.area.feedback.follow(address, moved);
         };
         let beside = Beside { elsewhere: &mut copies, leaving: &mut leaving, followed: &mut follow };
         let result = collect::collect(&self.private, mutator, request, live, roots, beside);
         if !followed {
-            feedback::forget(address);
+            self.area.feedback.forget(address);
         }
         if has_copies {
             State::of_mut(mutator).set_has_copies(!copies.is_empty());
@@ -198,7 +190,7 @@ impl Architecture for Hybrid {
                 self.area.finder.copies.put(mutator, copies);
             }
         }
-        if VERIFY.load(Ordering::Relaxed) {
+        if self.private.base.settings.verify {
             self.area.close_window();
             verify::verify(&self.area, mutator, roots);
         }
@@ -209,22 +201,21 @@ impl Architecture for Hybrid {
         self.private.allocate_slow(mutator, words)
     }
 
-    fn send(&self, sender: Option<&mut Mutator>, term: Term) -> NonNull<Fragment> {
-        send::send(self, sender, term)
+    fn send(&self, sender: &mut Mutator, term: Term) -> Message {
+        send::send(self, Some(sender), term)
     }
 
-    unsafe fn receive(&self, receiver: &mut Mutator, message: &mut Fragment) -> bool {
+    fn send_copy(&self, term: Term) -> Message {
+        send::send(self, None, term)
+    }
+
+    unsafe fn receive(&self, receiver: &mut Mutator, message: &Fragment) -> bool {
         // SAFETY: as for the method of the same name that calls this.
         unsafe { self.private.receive(receiver, message) }
     }
 
-    unsafe fn keep_fragment(&self, receiver: &mut Mutator, message: NonNull<Fragment>) {
-        // SAFETY: as for the method of the same name that calls this.
-        unsafe { self.private.keep_fragment(receiver, message) };
-    }
-
-    unsafe fn deliver_kept(&self, message: NonNull<Fragment>) {
-        send::publish(self, message);
+    fn keep_fragment(&self, receiver: &mut Mutator, message: Message) {
+        self.private.keep_fragment(receiver, message);
     }
 
     fn store(&self, owner: &mut Mutator, term: Term) -> NonNull<Fragment> {
@@ -234,43 +225,6 @@ impl Architecture for Hybrid {
     unsafe fn discard_stored(&self, stored: NonNull<Fragment>) {
         // SAFETY: the caller gives it up.
         unsafe { self.area.finder.stored.discard(stored) }
-    }
-
-    fn build_message(&self, header: Option<Header>, fields: &[Term]) -> Option<Term> {
-        send::build(self, header, fields)
-    }
-
-    fn message_read(&self, message: &Fragment) {
-        self.area.with_any(|local| self.area.finder.scan_fragment(message, &mut |object| local.barrier(object)));
-    }
-
-    fn use_stack_marker(&self, code: Word) {
-        self.area.finder.portions.use_marker(code);
-    }
-
-    fn stack_marker(&self, mutator: &Mutator) -> Option<(*const Word, Word)> {
-        if State::of(mutator).in_portions() { self.area.finder.portions.marker_of(mutator) } else { None }
-    }
-
-    unsafe fn stack_cut(&self, mutator: &mut Mutator) {
-        if !State::of(mutator).in_portions() || !self.area.finder.portions.is_cut(mutator) {
-            return;
-        }
-        let step = area::Step::begin();
-        self.area.with_any(|local| {
-            // SAFETY: this thread runs the process.
-            unsafe { self.area.finder.scan_cut(mutator, &mut |object| local.barrier(object)) }
-        });
-        step.end();
-    }
-
-    fn wants_sites(&self) -> bool {
-        true
-    }
-
-    fn built(&self, mutator: *const Mutator, object: Term, site: Site) {
-        // SAFETY: the caller runs the process.
-        feedback::built(mutator as usize, unsafe { &*State::sampler_at(mutator) }, object, site);
     }
 
     fn messages_are_roots(&self) -> bool {
@@ -304,5 +258,76 @@ impl Architecture for Hybrid {
 
     fn each_off_heap(&self, mutator: &Mutator, visit: &mut dyn FnMut(NonNull<Word>)) {
         self.private.each_off_heap(mutator, visit);
+    }
+}
+
+impl ConcurrentRoots for Hybrid {
+    fn wants_roots(&self, mutator: &Mutator) -> bool {
+        self.area.finder.wants(mutator)
+    }
+
+    unsafe fn visit_roots(&self, mutator: &mut Mutator, roots: &mut dyn RootSet) {
+        let step = area::Step::begin();
+        self.area.with(|local| self.area.finder.scan_own(mutator, roots, &mut |object| local.barrier(object)));
+        step.end();
+    }
+
+    unsafe fn safepoint(&self) {
+        self.area.settle_here();
+    }
+
+    unsafe fn idle(&self) -> bool {
+        self.area.assist()
+    }
+
+    fn thread_sleeps(&self) {
+        self.area.park();
+    }
+
+    fn thread_wakes(&self) {
+        self.area.unpark();
+    }
+
+    fn message_read(&self, message: &Fragment) {
+        self.area.with_any(|local| self.area.finder.scan_fragment(message, &mut |object| local.barrier(object)));
+    }
+
+    fn deliver_kept(&self, message: &Message) {
+        send::shade_all(self, message);
+    }
+}
+
+impl MessageBuilder for Hybrid {
+    fn build_message(&self, header: Option<Header>, fields: &[Term]) -> Option<Term> {
+        send::build(self, header, fields)
+    }
+}
+
+impl AllocationSites for Hybrid {
+    fn built(&self, mutator: *const Mutator, object: Term, site: Site) {
+        // SAFETY: the caller runs the process.
+        self.area.feedback.built(mutator as usize, unsafe { &*State::sampler_at(mutator) }, object, site);
+    }
+}
+
+impl StackMarkers for Hybrid {
+    fn use_marker(&self, code: Word) {
+        self.area.finder.portions.use_marker(code);
+    }
+
+    fn marker(&self, mutator: &Mutator) -> Option<(*const Word, Word)> {
+        if State::of(mutator).in_portions() { self.area.finder.portions.marker_of(mutator) } else { None }
+    }
+
+    unsafe fn cut(&self, mutator: &mut Mutator) {
+        if !State::of(mutator).in_portions() || !self.area.finder.portions.is_cut(mutator) {
+            return;
+        }
+        let step = area::Step::begin();
+        self.area.with_any(|local| {
+            // SAFETY: this thread runs the process.
+            unsafe { self.area.finder.scan_cut(mutator, &mut |object| local.barrier(object)) }
+        });
+        step.end();
     }
 }

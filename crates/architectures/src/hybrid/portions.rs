@@ -18,7 +18,6 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
-use atoll_heap::statistics::STRESS;
 use atoll_heap::{Fragment, Mutator, RootSet};
 use atoll_term::{Term, Word};
 
@@ -39,21 +38,11 @@ const STACK_PART: usize = 1 << 14;
 /// What reporting a pointer costs, and looking at a message, in words looked at: a miss of the cache.
 pub(super) const POINTER_WORDS: usize = 64;
 
-/// Whether portions shall be small, so that they are met often.
-fn is_stressed() -> bool {
-    cfg!(test) || STRESS.load(Ordering::Relaxed) > 0
-}
-
 /// Words that one portion still may look at.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Budget(usize);
 
 impl Budget {
-    /// As much as takes about a tenth of a millisecond.
-    pub(super) fn new() -> Budget {
-        Budget(if is_stressed() { 100 } else { 1 << 16 })
-    }
-
     /// No bound.
     pub(super) const ALL: Budget = Budget(usize::MAX);
 
@@ -100,14 +89,25 @@ impl Rest {
 }
 
 /// What is left of the processes that are being scanned, by the addresses of their mutators.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Portions {
+    /// Portions are small, so that they are met often.
+    small: bool,
     rest: Mutex<HashMap<usize, Rest>>,
     /// The address of the engine's code for stack markers; 0 if there is none.
     marker: AtomicU64,
 }
 
 impl Portions {
+    pub(super) fn new(stressed: bool) -> Portions {
+        Portions { small: stressed || cfg!(test), rest: Mutex::default(), marker: AtomicU64::new(0) }
+    }
+
+    /// As much as takes about a tenth of a millisecond.
+    pub(super) fn budget(&self) -> Budget {
+        Budget(if self.small { 100 } else { 1 << 16 })
+    }
+
     fn lock(&self) -> MutexGuard<'_, HashMap<usize, Rest>> {
         self.rest.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
@@ -133,7 +133,7 @@ impl Portions {
     /// # Safety
     /// Nobody else uses the process meanwhile.
     pub(super) unsafe fn cut(&self, mutator: &Mutator, bounds: Bounds, shade: &mut dyn FnMut(NonNull<Word>)) -> usize {
-        let part = if is_stressed() { SMALL_RUN_STRESSED } else { STACK_PART };
+        let part = if self.small { SMALL_RUN_STRESSED } else { STACK_PART };
         // SAFETY: as the caller's.
         let (words, frames) = unsafe { self.look_at_stack(mutator, mutator.stack_words(), part, bounds, shade) };
         if let Some(rest) = self.lock().get_mut(&address(mutator)) {
@@ -188,11 +188,11 @@ impl Portions {
         shade: &mut dyn FnMut(NonNull<Word>),
     ) -> (usize, usize, bool) {
         let (small, few) =
-            if is_stressed() { (SMALL_RUN_STRESSED, FEW_MESSAGES_STRESSED) } else { (SMALL_RUN, FEW_MESSAGES) };
+            if self.small { (SMALL_RUN_STRESSED, FEW_MESSAGES_STRESSED) } else { (SMALL_RUN, FEW_MESSAGES) };
         // SAFETY: as the caller's; there is no marker yet.
         let (mut words, frames) = unsafe { self.look_at_stack(mutator, mutator.stack_words(), small, bounds, shade) };
         let mut messages = 0;
-        let mut look = |message: &mut Fragment| {
+        let mut look = |message: &Fragment| {
             messages += 1;
             words += look_at_message(bounds, message, shade);
         };
@@ -252,7 +252,7 @@ impl Portions {
                 charged += POINTER_WORDS;
                 shade(object);
             };
-            let part = budget.0.clamp(1, if is_stressed() { SMALL_RUN_STRESSED } else { SMALL_RUN });
+            let part = budget.0.clamp(1, if self.small { SMALL_RUN_STRESSED } else { SMALL_RUN });
             // SAFETY: the marker stands where it was placed, since the process has not returned to it.
             unsafe {
                 *place(mutator, frames.words) = frames.returns_to;
@@ -343,7 +343,7 @@ fn place(mutator: &Mutator, words: usize) -> *mut Word {
 
 /// Reports what a message refers to in the area; gives its words.
 pub(super) fn look_at_message(bounds: Bounds, message: &Fragment, shade: &mut dyn FnMut(NonNull<Word>)) -> usize {
-    if let Some(object) = bounds.object(message.term) {
+    if let Some(object) = bounds.object(message.term()) {
         shade(object);
     }
     let used = message.used();

@@ -14,7 +14,7 @@ use std::ptr::NonNull;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 
-use atoll_heap::statistics::AREA;
+use atoll_heap::counters::area;
 use atoll_heap::{Claim, Fragment, KeptPlace, Mutator, RootSet, world};
 use atoll_term::{Term, WORD_BYTES, Word};
 use treadmill::raw::Portion;
@@ -69,7 +69,7 @@ pub(super) struct Finder {
 }
 
 impl Finder {
-    pub(super) fn new(bounds: Bounds) -> Finder {
+    pub(super) fn new(bounds: Bounds, stressed: bool) -> Finder {
         Finder {
             bounds,
             cycle: AtomicU8::new(0),
@@ -77,7 +77,7 @@ impl Finder {
             walk: Mutex::new(Walk { place: Place::Late, late: Vec::new() }),
             stored: StoredTerms::new(),
             copies: Copies::new(),
-            portions: Portions::default(),
+            portions: Portions::new(stressed),
             scanned_words: AtomicUsize::new(0),
             growth_words: AtomicUsize::new(LEAST_GROWTH_WORDS),
         }
@@ -95,8 +95,9 @@ impl Finder {
     /// A cycle begins; every thread knows.
     pub(super) fn begin(&self) {
         let scanned = self.scanned_words.swap(0, Ordering::Relaxed);
-        AREA.cycles.fetch_add(1, Ordering::Relaxed);
-        AREA.words_scanned.fetch_add(scanned as u64, Ordering::Relaxed);
+        let figures = area();
+        figures.cycles.fetch_add(1, Ordering::Relaxed);
+        figures.words_scanned.fetch_add(scanned as u64, Ordering::Relaxed);
         self.growth_words.store(LEAST_GROWTH_WORDS.max(scanned / SCANNED_PER_WORD), Ordering::Relaxed);
         let mut walk = self.walk();
         self.scans_processes.store(false, Ordering::Release);
@@ -153,7 +154,7 @@ impl Finder {
     fn scan_some(&self, from: usize, shade: &mut dyn FnMut(NonNull<Word>), late: &mut Vec<Term>) -> Option<usize> {
         let cycle = self.cycle.load(Ordering::Relaxed);
         let wanted = |mutator: *const Mutator| State::area_cycle_at(mutator) != cycle;
-        let mut budget = Budget::new();
+        let mut budget = self.portions.budget();
         let mut visit = |mutator: &mut Mutator, roots: &mut dyn RootSet| self.scan(mutator, roots, &mut budget, shade);
         world().claim_each(from, PLACES, &wanted, &mut visit, &mut |pid| late.push(pid))
     }
@@ -163,7 +164,7 @@ impl Finder {
         let cycle = self.cycle.load(Ordering::Relaxed);
         let wanted = |mutator: *const Mutator| State::area_cycle_at(mutator) != cycle;
         let mut walk = self.walk();
-        let mut budget = Budget::new();
+        let mut budget = self.portions.budget();
         for _ in 0..LATE.min(walk.late.len()) {
             let Some(pid) = walk.late.pop() else { break };
             let mut visited = false;
@@ -189,7 +190,7 @@ impl Finder {
         roots: &mut dyn RootSet,
         shade: &mut dyn FnMut(NonNull<Word>),
     ) {
-        self.scan(mutator, roots, &mut Budget::new(), shade);
+        self.scan(mutator, roots, &mut self.portions.budget(), shade);
     }
 
     /// Reports what a process refers to in the area, as far as the budget goes. Nobody else uses the process meanwhile.

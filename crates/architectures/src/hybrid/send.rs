@@ -4,13 +4,12 @@
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering;
 
-use atoll_heap::statistics::{AREA, COUNTERS, record_message};
-use atoll_heap::{Fragment, Mutator, build_window, debt};
-use atoll_platform::clock::monotonic;
+use atoll_heap::counters::area;
+use atoll_heap::{Fragment, Message, Mutator, build_window, debt};
 use atoll_term::{Header, Term, Word};
 
 use super::Hybrid;
-use super::{copy, feedback};
+use super::copy;
 use crate::common::message::by_reference;
 use crate::common::sizing::extent;
 use crate::common::small;
@@ -22,15 +21,15 @@ const SMALL_MESSAGE: usize = 32;
 /// Words from which on the copies of a message are noted for the next time.
 const NOTED: usize = 64;
 
-pub(super) fn send(hybrid: &Hybrid, sender: Option<&mut Mutator>, term: Term) -> NonNull<Fragment> {
+pub(super) fn send(hybrid: &Hybrid, sender: Option<&mut Mutator>, term: Term) -> Message {
     // Others see what was built from now on.
     hybrid.area.close_window();
     let immovable = hybrid.private.immovable;
-    let started = private::start();
+    let started = private::start(&hybrid.private);
     if term.is_pointer() && !immovable.contains(term) {
         // SAFETY: the term is whole.
         if let Some(fragment) = unsafe { small::copy(term, immovable) } {
-            return publish(hybrid, private::counted(sender, fragment, started));
+            return publish(hybrid, private::counted(&hybrid.private, sender, fragment, started));
         }
     }
     // A thread that is no scheduler has no mutator of the area; what it sends is copied.
@@ -49,14 +48,9 @@ pub(super) fn send(hybrid: &Hybrid, sender: Option<&mut Mutator>, term: Term) ->
         return publish(hybrid, private::send(&hybrid.private, Some(sender), term));
     }
     let (term, words) = place(hybrid, sender, term);
-    private::count(sender, words);
+    private::count(&hybrid.private, sender, words);
     if let Some(started) = started {
-        let time = (monotonic() - started).max(0) as u64;
-        COUNTERS.send_time.fetch_add(time, Ordering::Relaxed);
-        record_message(words);
-        if words > 0 {
-            COUNTERS.copy_time.fetch_add(time, Ordering::Relaxed);
-        }
+        private::timed(words, started);
     }
     by_reference(term)
 }
@@ -73,8 +67,8 @@ fn place(hybrid: &Hybrid, owner: &mut Mutator, term: Term) -> (Term, usize) {
     }
     // SAFETY: the term lies on the heap of a process that this thread runs.
     let (copy, words) = hybrid.area.with_any(|mutator| unsafe { copy::copy(&hybrid.area, mutator, term, immovable) });
-    AREA.words_copied.fetch_add(words as u64, Ordering::Relaxed);
-    feedback::count(words, 0);
+    area().words_copied.fetch_add(words as u64, Ordering::Relaxed);
+    hybrid.area.feedback.count(words, 0);
     debt::owe_words(words);
     if words >= NOTED {
         hybrid.area.finder.copies.note(owner, term, copy, immovable);
@@ -103,14 +97,17 @@ fn shade(hybrid: &Hybrid, term: Term) {
 }
 
 /// The barrier for a message.
-pub(super) fn publish(hybrid: &Hybrid, fragment: NonNull<Fragment>) -> NonNull<Fragment> {
+pub(super) fn shade_all(hybrid: &Hybrid, message: &Message) {
     if hybrid.area.is_marking() {
         hybrid.area.with(|mutator| {
-            // SAFETY: the fragment is the caller's, and whole.
-            hybrid.area.finder.scan_fragment(unsafe { fragment.as_ref() }, &mut |object| mutator.barrier(object));
+            hybrid.area.finder.scan_fragment(message, &mut |object| mutator.barrier(object));
         });
     }
-    fragment
+}
+
+fn publish(hybrid: &Hybrid, message: Message) -> Message {
+    shade_all(hybrid, &message);
+    message
 }
 
 /// Whether what a message of this term would copy has few words.
@@ -158,7 +155,7 @@ pub(super) fn build(hybrid: &Hybrid, header: Option<Header>, fields: &[Term]) ->
     hybrid.area.with(|mutator| {
         hybrid.area.open_window(mutator);
         let object = build_window(|window| window.take(words)).unwrap_or_else(|| {
-            AREA.words_built.fetch_add(words as u64, Ordering::Relaxed);
+            area().words_built.fetch_add(words as u64, Ordering::Relaxed);
             let object = hybrid.area.allocate(mutator, words, false).as_ptr();
             // The window lay in the gap that this came out of.
             hybrid.area.open_window(mutator);

@@ -6,7 +6,7 @@
 use std::ptr::{NonNull, null_mut};
 use std::sync::{Mutex, MutexGuard};
 
-use atoll_heap::Fragment;
+use atoll_heap::{Fragment, Message};
 use atoll_term::{Term, Word};
 
 use crate::common::message;
@@ -21,7 +21,7 @@ struct Head {
     next: *mut Fragment,
 }
 
-// SAFETY: the fragments are reached under the list's lock alone, or by the one owner of each, who reads its term.
+// SAFETY: a thread reaches the fragments under the list's lock alone, or owns the one whose term it reads.
 unsafe impl Send for Head {}
 
 /// The roots that stored terms are.
@@ -43,15 +43,15 @@ impl StoredTerms {
 
     /// Keeps a term: an immediate, a literal or a pointer into the area.
     pub(super) fn store(&self, term: Term) -> NonNull<Fragment> {
-        let stored = message::by_reference(term);
+        let stored = message::by_reference(term).into_raw();
         if term.is_pointer() {
             let fragment = stored.as_ptr();
             let mut head = self.list(fragment);
             // SAFETY: the new fragment is ours, and the list is locked.
             unsafe {
-                (*fragment).next = head.first;
+                (*fragment).set_next(head.first);
                 if !head.first.is_null() {
-                    (*head.first).signal = fragment.cast();
+                    (*head.first).previous().set(fragment);
                 }
             }
             head.first = fragment;
@@ -68,22 +68,23 @@ impl StoredTerms {
         // SAFETY: the caller gives the fragment up; its neighbours are on the same list, which is locked. One with an
         // immediate is on no list.
         unsafe {
-            if (*fragment).term.is_pointer() {
+            if (*fragment).term().is_pointer() {
                 let mut head = self.list(fragment);
-                let (before, behind) = ((*fragment).signal.cast::<Fragment>(), (*fragment).next);
+                let (before, behind) = ((*fragment).previous().get(), (*fragment).next());
                 if head.next == fragment {
                     head.next = behind;
                 }
                 if !behind.is_null() {
-                    (*behind).signal = before.cast();
+                    (*behind).previous().set(before);
                 }
                 if before.is_null() {
                     head.first = behind;
                 } else {
-                    (*before).next = behind;
+                    (*before).set_next(behind);
                 }
             }
-            Fragment::free(stored);
+            (*fragment).previous().set(null_mut());
+            Message::from_raw(stored).free_empty();
         }
     }
 
@@ -97,8 +98,8 @@ impl StoredTerms {
         for _ in 0..most {
             // SAFETY: the fragments of a locked list live; owners only read their terms meanwhile.
             let Some(fragment) = (unsafe { head.next.as_ref() }) else { return true };
-            visit(fragment.term);
-            head.next = fragment.next;
+            visit(fragment.term());
+            head.next = fragment.next();
         }
         head.next.is_null()
     }
@@ -109,9 +110,9 @@ impl StoredTerms {
             let head = lock(list);
             let mut next = head.first;
             // SAFETY: the fragments of a locked list live; owners only read their terms meanwhile.
-            while let Some(fragment) = unsafe { next.as_mut() } {
-                visit((&raw mut fragment.term).cast(), 1);
-                next = fragment.next;
+            while let Some(fragment) = unsafe { next.as_ref() } {
+                visit(fragment.term_place().cast(), 1);
+                next = fragment.next();
             }
         }
     }

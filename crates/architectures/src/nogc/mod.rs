@@ -13,8 +13,10 @@ mod state;
 
 use std::ptr::NonNull;
 
+use atoll_heap::immovable::NoAddresses;
 use atoll_heap::{
-    Architecture, Collection, Fragment, HeapFull, HeapOptions, HeapSizes, Mutator, RootSet, StackPlacement,
+    Architecture, Base, Collection, Fragment, HeapFull, HeapOptions, HeapSizes, Message, Mutator, RootSet, Settings,
+    StackPlacement,
 };
 use atoll_term::{Term, Word};
 
@@ -24,19 +26,18 @@ use state::State;
 /// The architecture that never collects.
 #[derive(Debug)]
 pub struct NoGc {
+    base: Base,
     immovable: Immovable,
 }
 
 impl NoGc {
-    /// The architecture; reserves the immovable range if nobody has.
-    pub fn new() -> NoGc {
-        NoGc { immovable: Immovable::of_this_run() }
-    }
-}
-
-impl Default for NoGc {
-    fn default() -> NoGc {
-        NoGc::new()
+    /// The architecture, with its immovable range.
+    ///
+    /// # Errors
+    /// The system gives no addresses.
+    pub fn new(settings: &Settings) -> Result<NoGc, NoAddresses> {
+        let base = Base::new(settings)?;
+        Ok(NoGc { immovable: Immovable::of(&base.immovable), base })
     }
 }
 
@@ -45,11 +46,15 @@ impl Architecture for NoGc {
         "nogc"
     }
 
+    fn base(&self) -> &Base {
+        &self.base
+    }
+
     fn stack_placement(&self) -> StackPlacement {
         StackPlacement::Apart
     }
 
-    unsafe fn create(&self, mutator: &mut Mutator, arguments: NonNull<Fragment>, options: &HeapOptions) -> Term {
+    unsafe fn create(&self, mutator: &mut Mutator, arguments: Message, options: &HeapOptions) -> Term {
         send::create(mutator, arguments, options)
     }
 
@@ -76,20 +81,24 @@ impl Architecture for NoGc {
         send::allocate_slow(mutator, words)
     }
 
-    fn send(&self, sender: Option<&mut Mutator>, term: Term) -> NonNull<Fragment> {
-        send::send(self, sender, term)
+    fn send(&self, sender: &mut Mutator, term: Term) -> Message {
+        send::send(self, Some(sender), term)
     }
 
-    unsafe fn receive(&self, _receiver: &mut Mutator, message: &mut Fragment) -> bool {
+    fn send_copy(&self, term: Term) -> Message {
+        send::send(self, None, term)
+    }
+
+    unsafe fn receive(&self, _receiver: &mut Mutator, message: &Fragment) -> bool {
         message.used() == 0
     }
 
-    unsafe fn keep_fragment(&self, receiver: &mut Mutator, message: NonNull<Fragment>) {
+    fn keep_fragment(&self, receiver: &mut Mutator, message: Message) {
         send::keep_fragment(receiver, message);
     }
 
     fn store(&self, _owner: &mut Mutator, term: Term) -> NonNull<Fragment> {
-        message::by_reference(term)
+        message::by_reference(term).into_raw()
     }
 
     fn messages_are_roots(&self) -> bool {
@@ -122,8 +131,8 @@ impl Architecture for NoGc {
         state::each_chunk(mutator, visit);
     }
 
-    /// Memory of processes that have ended is kept, because others may have got pointers into it, and nobody knows it
-    /// any more.
+    /// Memory of processes that have ended stays allocated, because other processes may have pointers into it, but no
+    /// list has it any more.
     fn shows_all_blocks(&self) -> bool {
         false
     }

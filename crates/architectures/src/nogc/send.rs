@@ -3,47 +3,41 @@
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering;
 
-use atoll_heap::statistics::COUNTERS;
-use atoll_heap::{Fragment, HeapOptions, Mutator};
+use atoll_heap::{HeapOptions, Message, Mutator};
 use atoll_term::{Term, Word};
 
 use super::NoGc;
 use super::state::{State, next_chunk};
 use crate::common::{message, stack};
 
-pub(super) fn create(mutator: &mut Mutator, arguments: NonNull<Fragment>, options: &HeapOptions) -> Term {
+pub(super) fn create(mutator: &mut Mutator, arguments: Message, options: &HeapOptions) -> Term {
     *mutator = Mutator::empty();
     // An empty heap that is not null: the limit's absence would mean that heap and stack share a block.
     mutator.top = NonNull::<Word>::dangling().as_ptr();
     mutator.limit = mutator.top;
     stack::create(mutator);
     State::of_mut(mutator).options = *options;
-    // SAFETY: the caller hands the fragment over.
-    let term = unsafe { arguments.as_ref().term };
+    let term = arguments.term();
     keep_fragment(mutator, arguments);
     term
 }
 
-pub(super) fn send(architecture: &NoGc, sender: Option<&mut Mutator>, term: Term) -> NonNull<Fragment> {
-    COUNTERS.messages.fetch_add(1, Ordering::Relaxed);
+pub(super) fn send(architecture: &NoGc, sender: Option<&mut Mutator>, term: Term) -> Message {
+    let counters = &architecture.base.statistics.counters;
+    counters.messages.fetch_add(1, Ordering::Relaxed);
     if sender.is_some() {
         return message::by_reference(term);
     }
     // SAFETY: terms outside of heaps are not marked.
-    let fragment = unsafe { message::by_copy(term, architecture.immovable, false) };
-    // SAFETY: the new fragment is ours.
-    let words = unsafe { fragment.as_ref().used() };
-    COUNTERS.words_copied.fetch_add(words as u64, Ordering::Relaxed);
-    fragment
+    let message = unsafe { message::by_copy(term, architecture.immovable, false) };
+    counters.words_copied.fetch_add(message.used() as u64, Ordering::Relaxed);
+    message
 }
 
 /// Words of fragments stay where they are for ever, because any process may hold pointers to them.
-pub(super) fn keep_fragment(_receiver: &mut Mutator, message: NonNull<Fragment>) {
-    // SAFETY: the caller hands the fragment over; without words, nothing points into it.
-    unsafe {
-        if message.as_ref().used() == 0 {
-            Fragment::free(message);
-        }
+pub(super) fn keep_fragment(_receiver: &mut Mutator, message: Message) {
+    if message.used() > 0 {
+        message.into_raw();
     }
 }
 

@@ -1,9 +1,6 @@
 //! Phase 1: choosing the kind of collection.
 
-use std::sync::atomic::Ordering;
-
-use atoll_heap::statistics::{self, VERIFY};
-use atoll_heap::{Collection, HeapFull, Mutator, RootSet};
+use atoll_heap::{Collection, HeapFull, Mutator, RootSet, counters};
 use atoll_term::Term;
 
 use super::phases::{Beside, Need, Roots};
@@ -24,7 +21,7 @@ pub(crate) fn collect(
     roots: &mut dyn RootSet,
     beside: Beside<'_>,
 ) -> Result<(), HeapFull> {
-    send::flush_counters(mutator);
+    send::flush_counters(architecture, mutator);
     // One word stays free for a return address (`Mutator::heap_limit`); a hibernating process needs none.
     let spare = usize::from(!request.hibernate);
     let need = Need { words: request.heap_words + request.stack_words + spare, exact: request.hibernate };
@@ -33,11 +30,11 @@ pub(crate) fn collect(
     let mut roots = Roots { live, set: roots, visited: 0, beside: Beside { elsewhere, leaving, followed } };
     let in_use = words_in_use(mutator);
     let counted = words_counted(mutator);
-    statistics::used_changed(in_use as i64 - counted as i64);
+    counters::used_changed(in_use as i64 - counted as i64);
     let result = collect_counted(architecture, mutator, &request, need, &mut roots);
-    statistics::used_changed(words_counted(mutator) as i64 - in_use as i64);
+    counters::used_changed(words_counted(mutator) as i64 - in_use as i64);
     result?;
-    if VERIFY.load(Ordering::Relaxed) {
+    if architecture.base.settings.verify {
         verify::verify(architecture, mutator, need, &mut roots);
     }
     Ok(())
@@ -69,17 +66,17 @@ fn collect_counted(
         return Ok(());
     }
     architecture.expected.collected(mutator);
-    let settings = &architecture.sliced;
+    let limits = &architecture.sliced;
     if in_slices(architecture, mutator, request) {
-        return sliced::collect(settings, mutator, need, roots);
+        return sliced::collect(limits, mutator, need, roots);
     }
     if wants_minor(mutator, request) && minor::collect(mutator, need, roots, clock(), None)? {
         return Ok(());
     }
-    major::collect(settings, mutator, need, roots, clock())
+    major::collect(limits, mutator, need, roots, clock())
 }
 
-/// Whether a collection leaves the old generation where it is, but for blocks that `leaving` is told of.
+/// Whether a collection leaves the old generation where it is, except for the blocks that it reports to `leaving`.
 pub(crate) fn in_slices(architecture: &Private, mutator: &Mutator, request: &Collection) -> bool {
     !request.major && !request.hibernate && sliced::concerns(&architecture.sliced, mutator)
 }

@@ -19,7 +19,7 @@
 
 use std::ptr::{NonNull, null_mut};
 
-use atoll_heap::{off_heap_bytes, off_heap_link};
+use atoll_heap::{next_off_heap, off_heap_bytes, set_next_off_heap};
 use atoll_platform::clock::monotonic;
 use atoll_term::{Header, Kind, Term, Word, release_off_heap_part};
 
@@ -377,9 +377,8 @@ impl Cycle {
         loop {
             // SAFETY: the list is this cycle's, and its objects are whole.
             unsafe {
-                let link: *mut *mut Word =
-                    if self.last.is_null() { &raw mut self.off_heap } else { off_heap_link(self.last) };
-                let Some(object) = NonNull::new(*link) else { return true };
+                let next = if self.last.is_null() { self.off_heap } else { next_off_heap(self.last) };
+                let Some(object) = NonNull::new(next) else { return true };
                 if slice.is_over() {
                     return false;
                 }
@@ -387,14 +386,18 @@ impl Cycle {
                 let copy = match self.map.bit(object.as_ptr()) {
                     Some(bit) if self.map.is_live(bit) => self.target.start.wrapping_add(self.map.words_before(bit)),
                     _ => {
-                        *link = *off_heap_link(object.as_ptr());
+                        let behind = next_off_heap(object.as_ptr());
+                        match self.last.is_null() {
+                            true => self.off_heap = behind,
+                            false => set_next_off_heap(self.last, behind),
+                        }
                         release_off_heap_part(object);
                         continue;
                     }
                 };
                 self.last = object.as_ptr();
                 self.copied_bytes += off_heap_bytes(object);
-                *off_heap_link(copy) = self.copied_off_heap;
+                set_next_off_heap(copy, self.copied_off_heap);
                 self.copied_off_heap = copy;
                 if self.copied_last.is_null() {
                     self.copied_last = copy;
@@ -490,6 +493,7 @@ mod tests {
     /// A root that nothing has marked is a root that was forgotten.
     #[test]
     fn what_was_not_marked_is_not_forwarded() {
+        crate::tests::enter();
         let mutator = Mutator::empty();
         let mut block = Block::new(2);
         // SAFETY: the block has room for two words.

@@ -9,7 +9,7 @@ use super::old::Block;
 use super::phases::{
     Need, Roots, SHRINK_FACTOR, check_limit, copy, fragment_ranges, move_stack, replace_block, resize,
 };
-use super::sliced::{self, Settings};
+use super::sliced::{self, Limits};
 use super::state::State;
 use crate::common::cheney::{Destination, Policy};
 use crate::common::fragments::FragmentRanges;
@@ -42,13 +42,13 @@ impl Policy for Both {
 
 /// Collects everything. The new block has room for all that was in use, so the need is always met.
 pub(super) fn collect(
-    settings: &Settings,
+    limits: &Limits,
     mutator: &mut Mutator,
     need: Need,
     roots: &mut Roots<'_>,
     started: i64,
 ) -> Result<(), HeapFull> {
-    sliced::leave_cycle(settings, mutator, roots);
+    sliced::leave_cycle(limits, mutator, roots);
     let state = State::of(mutator);
     let (heap, block) = (state.heap, state.block_words(mutator));
     let used = blocks::words_between(heap, mutator.top);
@@ -102,7 +102,7 @@ pub(super) fn collect(
     state.high_water = top;
     state.minors = 0;
     let live = blocks::words_between(block_start, top);
-    if !sliced::settle(settings, mutator, need) {
+    if !sliced::settle(limits, mutator, need) {
         resize(mutator, need, SHRINK_FACTOR, live * 4 > before * 3, roots);
     }
     Report {

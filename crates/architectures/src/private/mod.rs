@@ -50,10 +50,12 @@ mod stored;
 mod verify;
 
 use std::ptr::NonNull;
+use std::sync::Arc;
 
+use atoll_heap::immovable::{NoAddresses, Range};
 use atoll_heap::{
-    Architecture, Collection, Fragment, HeapFull, HeapOptions, HeapSizes, Mutator, RootSet, StackPlacement,
-    each_off_heap, release_off_heap_list, statistics,
+    Architecture, Base, Collection, FirstBlocks, Fragment, HeapFull, HeapOptions, HeapSizes, Message, Mutator, RootSet,
+    Settings, StackPlacement, counters, each_off_heap, release_off_heap_list,
 };
 use atoll_term::{Term, Word};
 
@@ -65,15 +67,29 @@ use state::State;
 /// The architecture with private heaps.
 #[derive(Debug)]
 pub struct Private {
+    pub(crate) base: Base,
     pub(crate) immovable: Immovable,
-    sliced: sliced::Settings,
+    sliced: sliced::Limits,
     expected: Expected,
 }
 
 impl Private {
-    /// The architecture; reserves the immovable range if nobody has.
-    pub fn new() -> Private {
-        Private { immovable: Immovable::of_this_run(), sliced: sliced::Settings::usual(), expected: Expected::new() }
+    /// The architecture, with its immovable range.
+    ///
+    /// # Errors
+    /// The system gives no addresses.
+    pub fn new(settings: &Settings) -> Result<Private, NoAddresses> {
+        Ok(Private::beside(settings, Range::new(settings)?))
+    }
+
+    /// The architecture, for one that has something else in its immovable range.
+    pub(crate) fn beside(settings: &Settings, range: Arc<Range>) -> Private {
+        Private {
+            immovable: Immovable::of(&range),
+            base: Base::with_range(settings, range),
+            sliced: sliced::Limits::usual(settings.is_stressed()),
+            expected: Expected::new(),
+        }
     }
 
     /// Sets above how many words the old generation is collected in slices, for how many nanoseconds each lasts, and
@@ -83,33 +99,31 @@ impl Private {
     }
 }
 
-impl Default for Private {
-    fn default() -> Private {
-        Private::new()
-    }
-}
-
 impl Architecture for Private {
     fn name(&self) -> &'static str {
         "private"
+    }
+
+    fn base(&self) -> &Base {
+        &self.base
     }
 
     fn stack_placement(&self) -> StackPlacement {
         StackPlacement::United
     }
 
-    unsafe fn create(&self, mutator: &mut Mutator, arguments: NonNull<Fragment>, options: &HeapOptions) -> Term {
+    fn first_blocks(&self) -> Option<&dyn FirstBlocks> {
+        Some(self)
+    }
+
+    unsafe fn create(&self, mutator: &mut Mutator, arguments: Message, options: &HeapOptions) -> Term {
         send::create(mutator, arguments, options)
     }
 
-    fn begins(&self, mutator: &mut Mutator, function: (Term, Term), arguments: Term) {
-        self.expected.begins(mutator, function, arguments);
-    }
-
     unsafe fn destroy(&self, mutator: &mut Mutator) {
-        send::flush_counters(mutator);
+        send::flush_counters(self, mutator);
         self.expected.ended(mutator);
-        statistics::used_changed(-(collect::words_counted(mutator) as i64));
+        counters::used_changed(-(collect::words_counted(mutator) as i64));
         let state = State::of(mutator);
         let (heap, words) = (state.heap, state.block_words(mutator));
         // SAFETY: the process has ended: nobody uses its objects, blocks and fragments any more.
@@ -127,7 +141,7 @@ impl Architecture for Private {
     }
 
     unsafe fn schedule_out(&self, mutator: &mut Mutator) {
-        send::flush_counters(mutator);
+        send::flush_counters(self, mutator);
     }
 
     unsafe fn collect(
@@ -145,15 +159,19 @@ impl Architecture for Private {
         send::allocate_slow(mutator, words)
     }
 
-    fn send(&self, sender: Option<&mut Mutator>, term: Term) -> NonNull<Fragment> {
-        send::send(self, sender, term)
+    fn send(&self, sender: &mut Mutator, term: Term) -> Message {
+        send::send(self, Some(sender), term)
     }
 
-    unsafe fn receive(&self, receiver: &mut Mutator, message: &mut Fragment) -> bool {
+    fn send_copy(&self, term: Term) -> Message {
+        send::send(self, None, term)
+    }
+
+    unsafe fn receive(&self, receiver: &mut Mutator, message: &Fragment) -> bool {
         send::receive(receiver, message)
     }
 
-    unsafe fn keep_fragment(&self, receiver: &mut Mutator, message: NonNull<Fragment>) {
+    fn keep_fragment(&self, receiver: &mut Mutator, message: Message) {
         send::keep_fragment(receiver, message);
     }
 
@@ -221,5 +239,11 @@ impl Architecture for Private {
                 each_off_heap(old.cycle.as_ref().map_or(std::ptr::null_mut(), |cycle| cycle.off_heap()), visit);
             }
         }
+    }
+}
+
+impl FirstBlocks for Private {
+    fn begins(&self, mutator: &mut Mutator, function: (Term, Term), arguments: Term) {
+        self.expected.begins(mutator, function, arguments);
     }
 }

@@ -101,7 +101,7 @@ impl Old {
     /// Gives all blocks back.
     ///
     /// # Safety
-    /// Nobody uses their objects any more; the off-heap lists are no business of this.
+    /// Nobody uses their objects any more. This function does not release the off-heap lists.
     pub(super) unsafe fn free(mut self) {
         if let Some(cycle) = self.cycle.take() {
             self.others.extend(cycle.give_up().0);

@@ -2,7 +2,7 @@
 
 use std::ptr::NonNull;
 
-use atoll_heap::{Fragment, HeapFull, Mutator, RootSet, link_off_heap};
+use atoll_heap::{Fragment, HeapFull, Message, Mutator, RootSet, link_off_heap};
 use atoll_term::{Term, Word};
 
 use super::state::State;
@@ -168,8 +168,8 @@ pub(super) unsafe fn free_fragments(mutator: &mut Mutator) {
     while let Some(fragment) = NonNull::new(list) {
         // SAFETY: the fragment is the process's own and given up.
         unsafe {
-            list = fragment.as_ref().next;
-            Fragment::free(fragment);
+            list = fragment.as_ref().next();
+            Message::from_raw(fragment).free_empty();
         }
     }
 }
@@ -205,7 +205,7 @@ pub(super) fn each_fragment(mutator: &Mutator, mut visit: impl FnMut(&Fragment))
     let mut list = mutator.fragments;
     // SAFETY: the fragments on the list are the process's own.
     while let Some(fragment) = unsafe { list.as_ref() } {
-        list = fragment.next;
+        list = fragment.next();
         visit(fragment);
     }
 }

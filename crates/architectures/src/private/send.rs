@@ -3,8 +3,8 @@
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::Ordering;
 
-use atoll_heap::statistics::{COUNTERS, TIMED, record_message};
-use atoll_heap::{Fragment, HeapOptions, Mutator, each_off_heap};
+use atoll_heap::counters::{counters, record_message};
+use atoll_heap::{Fragment, HeapOptions, Message, Mutator, each_off_heap};
 use atoll_platform::clock::monotonic;
 use atoll_term::{Allocate, Term, Word};
 
@@ -28,11 +28,9 @@ const PART_OF_LIMIT: usize = 16;
 /// Messages that a process sends before it adds them to the counters of the run.
 const SENT_AT_MOST: u16 = 1000;
 
-pub(crate) fn create(mutator: &mut Mutator, mut arguments: NonNull<Fragment>, options: &HeapOptions) -> Term {
+pub(crate) fn create(mutator: &mut Mutator, arguments: Message, options: &HeapOptions) -> Term {
     *mutator = Mutator::empty();
-    // SAFETY: the caller hands the fragment over.
-    let fragment = unsafe { arguments.as_mut() };
-    let mut words = fragment.used() + FIRST_SLACK;
+    let mut words = arguments.used() + FIRST_SLACK;
     if options.minimum_words > USUAL_MINIMUM {
         // A process that asks for more than usual gets it from the start.
         words = words.max(options.minimum_words);
@@ -45,19 +43,16 @@ pub(crate) fn create(mutator: &mut Mutator, mut arguments: NonNull<Fragment>, op
     state.heap = block;
     state.high_water = block;
     state.set_options(options);
-    if words > fragment.used() + FIRST_SLACK {
+    if words > arguments.used() + FIRST_SLACK {
         state.beginning.outgrew_first_block();
     }
-    move_in(mutator, fragment);
-    let term = fragment.term;
-    // SAFETY: the fragment's contents have moved.
-    unsafe { Fragment::free(arguments) };
-    term
+    move_in(mutator, &arguments);
+    arguments.term()
 }
 
 /// Moves a fragment's contents to the top of the heap, which has room for them.
 #[inline]
-fn move_in(mutator: &mut Mutator, fragment: &mut Fragment) {
+fn move_in(mutator: &mut Mutator, fragment: &Fragment) {
     let words = fragment.used();
     if words == 0 {
         return;
@@ -66,85 +61,97 @@ fn move_in(mutator: &mut Mutator, fragment: &mut Fragment) {
     // SAFETY: a message's fragment consists of whole objects, and the caller has made sure of the room.
     unsafe {
         moving.copy();
-        off_heap::each_moved(fragment.off_heap, &moving, |object| mutator.adopt(object));
+        off_heap::each_moved(fragment.off_heap(), &moving, |object| mutator.adopt(object));
     }
     mutator.top = mutator.top.wrapping_add(words);
-    // SAFETY: what the fragment's term pointed to has moved there.
-    fragment.term = unsafe { Term::from_word(moving.shifted(fragment.term.word())) };
-    fragment.clear();
+    // SAFETY: what the fragment's term pointed to has moved there, and nobody holds a term that points into it.
+    unsafe {
+        fragment.set_term(Term::from_word(moving.shifted(fragment.term().word())));
+        fragment.clear();
+    }
 }
 
 #[inline]
-pub(crate) fn send(architecture: &Private, sender: Option<&mut Mutator>, term: Term) -> NonNull<Fragment> {
-    let started = start();
+pub(crate) fn send(architecture: &Private, sender: Option<&mut Mutator>, term: Term) -> Message {
+    let started = start(architecture);
     let own = sender.is_some();
     // SAFETY: the sender's heap is read by its own thread alone, which is here; other terms are not marked.
-    let fragment = unsafe { message::by_copy(term, architecture.immovable, own) };
-    counted(sender, fragment, started)
+    let message = unsafe { message::by_copy(term, architecture.immovable, own) };
+    counted(architecture, sender, message, started)
 }
 
 /// The time, if sends are timed.
 #[inline]
-pub(crate) fn start() -> Option<i64> {
-    TIMED.load(Ordering::Relaxed).then(monotonic)
+pub(crate) fn start(architecture: &Private) -> Option<i64> {
+    architecture.base.settings.timed.then(monotonic)
 }
 
 /// Counts a message that was made by copying, from `started` on.
-#[inline]
+#[inline(always)]
 pub(crate) fn counted(
+    architecture: &Private,
     sender: Option<&mut Mutator>,
-    fragment: NonNull<Fragment>,
+    message: Message,
     started: Option<i64>,
-) -> NonNull<Fragment> {
-    // SAFETY: the new fragment is ours.
-    let words = unsafe { fragment.as_ref().used() };
+) -> Message {
+    let words = message.used();
     match sender {
-        Some(mutator) => count(mutator, words),
-        None => {
-            COUNTERS.messages.fetch_add(1, Ordering::Relaxed);
-            COUNTERS.words_copied.fetch_add(words as u64, Ordering::Relaxed);
-        }
+        Some(mutator) => count(architecture, mutator, words),
+        None => add_to_counters(architecture, 1, words as u64),
     }
     if let Some(started) = started {
-        let time = (monotonic() - started).max(0) as u64;
-        COUNTERS.send_time.fetch_add(time, Ordering::Relaxed);
-        record_message(words);
-        if words > 0 {
-            COUNTERS.copy_time.fetch_add(time, Ordering::Relaxed);
-        }
+        timed(words, started);
     }
-    fragment
+    message
+}
+
+/// Counts a message by the time that sending it has taken.
+#[cold]
+pub(crate) fn timed(words: usize, started: i64) {
+    let time = (monotonic() - started).max(0) as u64;
+    let counters = counters();
+    counters.send_time.fetch_add(time, Ordering::Relaxed);
+    record_message(words);
+    if words > 0 {
+        counters.copy_time.fetch_add(time, Ordering::Relaxed);
+    }
+}
+
+#[inline]
+fn add_to_counters(architecture: &Private, messages: u64, words: u64) {
+    let counters = &architecture.base.statistics.counters;
+    counters.messages.fetch_add(messages, Ordering::Relaxed);
+    counters.words_copied.fetch_add(words, Ordering::Relaxed);
 }
 
 /// Counts a message of so many words that were copied.
 #[inline]
-pub(crate) fn count(mutator: &mut Mutator, words: usize) {
+pub(crate) fn count(architecture: &Private, mutator: &mut Mutator, words: usize) {
     let state = State::of_mut(mutator);
     state.sent += 1;
     let total = state.sent_words as usize + words;
     state.sent_words = u32::try_from(total).unwrap_or(0);
     if state.sent_words as usize != total {
-        COUNTERS.words_copied.fetch_add(total as u64, Ordering::Relaxed);
+        add_to_counters(architecture, 0, total as u64);
     }
     if state.sent >= SENT_AT_MOST {
-        flush_counters(mutator);
+        flush_counters(architecture, mutator);
     }
 }
 
 /// Adds what a process has sent to the counters of the run.
 #[inline]
-pub(super) fn flush_counters(mutator: &mut Mutator) {
+pub(super) fn flush_counters(architecture: &Private, mutator: &mut Mutator) {
     let state = State::of_mut(mutator);
     if state.sent > 0 {
-        COUNTERS.messages.fetch_add(u64::from(state.sent), Ordering::Relaxed);
-        COUNTERS.words_copied.fetch_add(u64::from(state.sent_words), Ordering::Relaxed);
+        add_to_counters(architecture, u64::from(state.sent), u64::from(state.sent_words));
         state.sent = 0;
         state.sent_words = 0;
     }
 }
 
 #[inline]
-pub(super) fn receive(receiver: &mut Mutator, message: &mut Fragment) -> bool {
+pub(super) fn receive(receiver: &mut Mutator, message: &Fragment) -> bool {
     let words = message.used();
     if words == 0 {
         return true;
@@ -156,16 +163,13 @@ pub(super) fn receive(receiver: &mut Mutator, message: &mut Fragment) -> bool {
     true
 }
 
-pub(super) fn keep_fragment(receiver: &mut Mutator, mut message: NonNull<Fragment>) {
-    // SAFETY: the caller hands the fragment over.
+pub(super) fn keep_fragment(receiver: &mut Mutator, message: Message) {
+    if message.used() == 0 {
+        return;
+    }
+    // SAFETY: the objects of the list are whole, and the receiver owns their counts from now on.
     unsafe {
-        let fragment = message.as_mut();
-        if fragment.used() == 0 {
-            Fragment::free(message);
-            return;
-        }
-        let list = std::mem::replace(&mut fragment.off_heap, null_mut());
-        each_off_heap(list, &mut |object| receiver.adopt(object));
+        each_off_heap(message.replace_off_heap(null_mut()), &mut |object| receiver.adopt(object));
         receiver.own_fragment(message);
     }
 }
@@ -173,8 +177,9 @@ pub(super) fn keep_fragment(receiver: &mut Mutator, mut message: NonNull<Fragmen
 #[cold]
 pub(super) fn allocate_slow(mutator: &mut Mutator, words: usize) -> NonNull<Word> {
     // SAFETY: the fragments are the process's own.
-    if let Some(roomiest) = unsafe { mutator.fragments.as_mut() }
-        && let Some(place) = roomiest.try_allocate(words)
+    if let Some(roomiest) = unsafe { mutator.fragments.as_ref() }
+        // SAFETY: they are filled by the process, which asks for the room.
+        && let Some(place) = unsafe { roomiest.try_allocate(words) }
     {
         return place;
     }
@@ -183,10 +188,10 @@ pub(super) fn allocate_slow(mutator: &mut Mutator, words: usize) -> NonNull<Word
         maximum => (maximum / PART_OF_LIMIT).min(LARGEST_FRAGMENT),
     };
     let capacity = words.max(mutator.fragment_words.max(SMALLEST_FRAGMENT).min(largest));
-    let mut fragment = Fragment::new(capacity);
+    let fragment = Message::new(capacity);
     // SAFETY: the new fragment is ours, and large enough; it has no off-heap list of its own.
     unsafe {
-        let place = fragment.as_mut().try_allocate(words);
+        let place = fragment.try_allocate(words);
         mutator.own_fragment(fragment);
         place.unwrap_or(NonNull::dangling())
     }

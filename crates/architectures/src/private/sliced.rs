@@ -3,9 +3,11 @@
 
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::thread::Builder;
 
-use atoll_heap::{HeapFull, Mutator, each_off_heap, join_off_heap, off_heap_bytes, off_heap_link, statistics};
+use atoll_heap::{HeapFull, Mutator, counters, each_off_heap, join_off_heap, off_heap_bytes, set_next_off_heap};
 use atoll_platform::clock::monotonic;
+use atoll_platform::threads;
 use atoll_term::Word;
 
 use super::cycle::{Cycle, Slice};
@@ -30,16 +32,19 @@ const TOO_LARGE: usize = u32::MAX as usize;
 
 /// What is meant by large and by a slice.
 #[derive(Debug)]
-pub(super) struct Settings {
+pub(super) struct Limits {
+    /// `--gc-stress` is on.
+    stressed: bool,
     above: AtomicUsize,
     nanoseconds: AtomicI64,
     step: AtomicUsize,
 }
 
-impl Settings {
+impl Limits {
     /// 4 MB, and 1 ms.
-    pub(super) fn usual() -> Settings {
-        Settings {
+    pub(super) fn usual(stressed: bool) -> Limits {
+        Limits {
+            stressed,
             above: AtomicUsize::new(1 << 19),
             nanoseconds: AtomicI64::new(1_000_000),
             step: AtomicUsize::new(4096),
@@ -54,14 +59,13 @@ impl Settings {
 
     /// Words of a large heap. Under `--gc-stress`, so few that many programs have large heaps.
     pub(super) fn above(&self) -> usize {
-        let stressed = statistics::STRESS.load(Ordering::Relaxed) > 0;
         let above = self.above.load(Ordering::Relaxed);
-        if stressed { above.min(8_192) } else { above }
+        if self.stressed { above.min(8_192) } else { above }
     }
 
     /// A slice, no longer than the process has run since the last one, unless more is owed.
     fn slice(&self, owed: usize, ran: i64) -> Slice {
-        if statistics::STRESS.load(Ordering::Relaxed) > 0 {
+        if self.stressed {
             // Small steps, but not so small that a program's collections do not suffice for a cycle.
             return Slice::new(0, owed, 1024);
         }
@@ -76,7 +80,7 @@ impl Settings {
 
 /// Whether the heap is collected as a large one: it is, or a cycle is under way. With a limit, memory counts more than
 /// pauses, and a heap is never large.
-pub(super) fn concerns(settings: &Settings, mutator: &Mutator) -> bool {
+pub(super) fn concerns(limits: &Limits, mutator: &Mutator) -> bool {
     let state = State::of(mutator);
     if state.options().maximum_words != 0 {
         return false;
@@ -84,17 +88,17 @@ pub(super) fn concerns(settings: &Settings, mutator: &Mutator) -> bool {
     let mature = blocks::words_between(state.heap, state.high_water);
     match state.old() {
         Some(old) if old.cycle.is_some() => true,
-        Some(old) => (settings.above()..TOO_LARGE).contains(&(mature + old.used())),
-        None => mature >= settings.above(),
+        Some(old) => (limits.above()..TOO_LARGE).contains(&(mature + old.used())),
+        None => mature >= limits.above(),
     }
 }
 
 /// Gives up the cycle under way, if there is one; ends it if it has come too far for that.
-pub(super) fn leave_cycle(settings: &Settings, mutator: &mut Mutator, roots: &mut Roots<'_>) {
+pub(super) fn leave_cycle(limits: &Limits, mutator: &mut Mutator, roots: &mut Roots<'_>) {
     let Some(old) = State::of_mut(mutator).old_mut() else { return };
     if old.cycle.as_ref().is_some_and(|cycle| cycle.copies_are_used()) {
         let now = monotonic();
-        advance(settings, mutator, roots, usize::MAX, now);
+        advance(limits, mutator, roots, usize::MAX, now);
     } else if let Some(cycle) = old.cycle.take() {
         let (blocks, off_heap) = cycle.give_up();
         old.others.extend(blocks);
@@ -105,7 +109,7 @@ pub(super) fn leave_cycle(settings: &Settings, mutator: &mut Mutator, roots: &mu
 
 /// Collects the young generation, and does a slice of a cycle if one is due or under way. The need is always met.
 pub(super) fn collect(
-    settings: &Settings,
+    limits: &Limits,
     mutator: &mut Mutator,
     need: Need,
     roots: &mut Roots<'_>,
@@ -119,8 +123,8 @@ pub(super) fn collect(
     let pressed = state.old().is_some_and(|old| old.off_heap_bytes > state.off_heap_limit());
     let due = !active && (full && state.old().is_some() || pressed || state.minors >= state.options().full_sweep_after);
 
-    let nursery = settings.nursery().max(mutator.stack_words()).max(need.words);
-    if full && mature >= settings.above() && mutator.fragments.is_null() {
+    let nursery = limits.nursery().max(mutator.stack_words()).max(need.words);
+    if full && mature >= limits.above() && mutator.fragments.is_null() {
         let used = blocks::words_between(state.heap, mutator.top);
         adopt(mutator, nursery);
         let state = State::of_mut(mutator);
@@ -147,10 +151,10 @@ pub(super) fn collect(
     let old = State::of_mut(mutator).some_old();
     let promoted = old.used() - before.0 + old.off_heap_bytes.saturating_sub(before.1) / size_of::<usize>();
     if due {
-        begin(settings, mutator, roots);
+        begin(limits, mutator, roots);
     }
     if active || due {
-        advance(settings, mutator, roots, PACE * promoted, started);
+        advance(limits, mutator, roots, PACE * promoted, started);
     }
     Ok(())
 }
@@ -180,27 +184,27 @@ fn adopt(mutator: &mut Mutator, nursery: usize) {
 
 /// After a major collection that was none in slices: a young generation that is large becomes the old one, so that the
 /// next minor collection does not copy it. False: it is not large.
-pub(super) fn settle(settings: &Settings, mutator: &mut Mutator, need: Need) -> bool {
+pub(super) fn settle(limits: &Limits, mutator: &mut Mutator, need: Need) -> bool {
     let state = State::of(mutator);
     let used = blocks::words_between(state.heap, mutator.top);
-    if need.exact || used < settings.above() || state.options().maximum_words != 0 {
+    if need.exact || used < limits.above() || state.options().maximum_words != 0 {
         return false;
     }
-    adopt(mutator, settings.nursery().max(mutator.stack_words()).max(need.words));
+    adopt(mutator, limits.nursery().max(mutator.stack_words()).max(need.words));
     // All of them are counted as those that lived after this collection.
     State::of_mut(mutator).some_old().off_heap_bytes = 0;
     true
 }
 
 /// Begins a cycle over the whole old generation.
-fn begin(settings: &Settings, mutator: &mut Mutator, roots: &mut Roots<'_>) {
+fn begin(limits: &Limits, mutator: &mut Mutator, roots: &mut Roots<'_>) {
     let (heap, top) = (State::of(mutator).heap, mutator.top);
     let old = State::of_mut(mutator).some_old();
     old.aim_at(Block::NONE);
     let blocks = std::mem::take(&mut old.others);
     old.off_heap_bytes = 0;
     let off_heap = std::mem::replace(&mut old.off_heap, null_mut());
-    let mut cycle = Cycle::begin(Whose::Process(mutator), blocks, off_heap, settings.above() / 8);
+    let mut cycle = Cycle::begin(Whose::Process(mutator), blocks, off_heap, limits.above() / 8);
     // SAFETY: the roots hold whole terms, and the young generation consists of whole objects, as a collection has just
     // left both.
     unsafe {
@@ -215,19 +219,19 @@ fn begin(settings: &Settings, mutator: &mut Mutator, roots: &mut Roots<'_>) {
 }
 
 /// Does a slice of the cycle, and ends it if that was the last.
-fn advance(settings: &Settings, mutator: &mut Mutator, roots: &mut Roots<'_>, owed: usize, started: i64) {
+fn advance(limits: &Limits, mutator: &mut Mutator, roots: &mut Roots<'_>, owed: usize, started: i64) {
     let slice_started = monotonic();
     let old = State::of_mut(mutator).some_old();
     let Some(mut cycle) = old.cycle.take() else { return };
     let mut extension = old.others.clone();
     extension.push(old.target);
     // SAFETY: the blocks consist of whole objects.
-    let done = unsafe { cycle.advance(&mut settings.slice(owed, started - cycle.left_at), &extension) };
+    let done = unsafe { cycle.advance(&mut limits.slice(owed, started - cycle.left_at), &extension) };
     if !done {
         let now = monotonic();
         cycle.left_at = now;
         old.cycle = Some(cycle);
-        statistics::record_slice((now - slice_started).max(0) as u64, (now - started).max(0) as u64);
+        counters::record_slice((now - slice_started).max(0) as u64, (now - started).max(0) as u64);
         return;
     }
     end(mutator, roots, *cycle, slice_started);
@@ -257,7 +261,7 @@ fn end(mutator: &mut Mutator, roots: &mut Roots<'_>, cycle: Cycle, started: i64)
     let (first, last) = outcome.off_heap;
     if !last.is_null() {
         // SAFETY: the last object of a list of whole objects; its link is free.
-        unsafe { *off_heap_link(last) = old.off_heap };
+        unsafe { set_next_off_heap(last, old.off_heap) };
         old.off_heap = first;
     }
     if old.target.free_words() > outcome.target.free_words() {
@@ -289,7 +293,7 @@ unsafe fn free(blocks: Vec<Block>) {
         }
     };
     let theirs = large.clone();
-    if std::thread::Builder::new().name("memory".into()).spawn(move || free(&theirs)).is_err() {
+    if threads::start(Builder::new().name("memory".into()), move || free(&theirs)).is_err() {
         free(&large);
     }
 }

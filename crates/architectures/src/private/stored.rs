@@ -12,12 +12,12 @@ use crate::common::{Immovable, message, off_heap};
 /// A copy of all of the term: literals too, because their code may be purged while the copy lives.
 pub(super) fn store(term: Term) -> NonNull<Fragment> {
     // SAFETY: nothing is marked, because several threads may read literals.
-    unsafe { message::by_copy(term, Immovable::NONE, false) }
+    unsafe { message::by_copy(term, Immovable::NONE, false) }.into_raw()
 }
 
 /// A copy on the reader's heap. A whole term is one run of words that moves as it is.
 pub(super) fn fetch(reader: &mut Mutator, stored: &Fragment, part: Term) -> Term {
-    if part != stored.term {
+    if part != stored.term() {
         return fetch_part(reader, part);
     }
     let words = stored.used();
@@ -30,7 +30,7 @@ pub(super) fn fetch(reader: &mut Mutator, stored: &Fragment, part: Term) -> Term
     // take counts of their own.
     unsafe {
         moving.copy();
-        each_off_heap(stored.off_heap, &mut |object| {
+        each_off_heap(stored.off_heap(), &mut |object| {
             let offset = object.as_ptr().offset_from_unsigned(stored.words());
             let copy = room.add(offset);
             off_heap::retain(copy);
@@ -43,16 +43,9 @@ pub(super) fn fetch(reader: &mut Mutator, stored: &Fragment, part: Term) -> Term
 
 fn fetch_part(reader: &mut Mutator, part: Term) -> Term {
     // SAFETY: nothing is marked, because several threads may read what is stored.
-    let mut copy = unsafe { message::by_copy(part, Immovable::NONE, false) };
-    // SAFETY: the new fragment is ours.
-    let fragment = unsafe { copy.as_mut() };
-    let taken = send::receive(reader, fragment);
-    let term = fragment.term;
-    if taken {
-        // SAFETY: its contents have moved.
-        unsafe { Fragment::free(copy) };
-    } else {
-        send::keep_fragment(reader, copy);
-    }
+    let copy = unsafe { message::by_copy(part, Immovable::NONE, false) };
+    send::receive(reader, &copy);
+    let term = copy.term();
+    send::keep_fragment(reader, copy);
     term
 }

@@ -38,7 +38,7 @@ pub(super) fn verify(architecture: &Private, mutator: &mut Mutator, need: Need, 
     let immovable = |place: *const Word| {
         // SAFETY: the word's bits alone are looked at.
         let term = unsafe { atoll_term::Term::boxed_at(place) };
-        architecture.immovable.contains(term) && atoll_heap::immovable::is_taken(place)
+        architecture.immovable.contains(term) && architecture.base.immovable.is_taken(place)
     };
     let own = |place: *const Word| inside(heap, place) || in_old(place) || immovable(place);
     let not_young = |place: *const Word| in_old(place) || immovable(place);

@@ -2,7 +2,6 @@
 
 use std::sync::atomic::Ordering;
 
-use atoll_heap::statistics::VERIFY;
 use atoll_heap::{Asker, Collection, HeapFull, Mutator, OFF_HEAP_BYTES_AT_LEAST, RootSet, StoppedWorld, world};
 use atoll_platform::clock::monotonic;
 use atoll_term::{Term, Word};
@@ -20,7 +19,7 @@ pub(super) fn collect(
     live: &mut [Term],
     roots: &mut dyn RootSet,
 ) -> Result<(), HeapFull> {
-    send::flush_counters(mutator);
+    send::flush_counters(shared, mutator);
     let epoch = shared.epoch.load(Ordering::Acquire);
     let is_due = limits::is_due(mutator, &request)?;
     let stack_room = blocks::words_between(mutator.stack_limit, mutator.stack);
@@ -112,7 +111,7 @@ fn collect_stopped(shared: &Shared, stopped: &mut dyn StoppedWorld, is_due: bool
     shared.minors.store(collector.minors, Ordering::Relaxed);
     shared.kept_words.store(0, Ordering::Relaxed);
     shared.epoch.fetch_add(1, Ordering::Release);
-    if VERIFY.load(Ordering::Relaxed) {
+    if shared.base.settings.verify {
         verify::verify(shared, collector, &mut roots);
     }
 }

@@ -77,7 +77,7 @@ impl FreeRuns {
             self.runs.remove(index);
         } else {
             self.runs[index].0 = rest;
-            // SAFETY: the run is nobody's.
+            // SAFETY: nothing refers to the run.
             unsafe { fill(rest as *mut Word, end as *mut Word) };
         }
         self.words -= words;

@@ -18,7 +18,7 @@ use crate::common::blocks::words_between;
 /// What the words are that a process with a limit is charged for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Charge {
-    /// Nobody has a limit.
+    /// No process has a limit.
     Nothing,
     /// Copies of a minor collection: young ones, and those that have become old.
     Minor,

@@ -12,7 +12,7 @@ use std::collections::HashSet;
 use std::ptr::null_mut;
 use std::sync::atomic::Ordering;
 
-use atoll_heap::{each_off_heap, link_off_heap, off_heap_bytes, off_heap_link, out_of_memory};
+use atoll_heap::{each_off_heap, link_off_heap, next_off_heap, off_heap_bytes, out_of_memory};
 use atoll_platform::Reservation;
 use atoll_term::{Header, Term, WORD_BYTES, Word, release_off_heap_part};
 
@@ -195,7 +195,7 @@ pub(super) fn collect(shared: &Shared, collector: &mut Collector, roots: &mut Ro
         release_unmarked(collector, &mark);
     }
     let live = mark.words;
-    // SAFETY: what is not marked is reached by nobody.
+    // SAFETY: no process reaches what is not marked.
     unsafe { sweep(collector, &mut space, extent) };
     collector.mark_sweep = Some(space);
     collector.old_allocated = live;
@@ -216,7 +216,7 @@ unsafe fn release_unmarked(collector: &mut Collector, mark: &Mark<'_>) {
     // SAFETY: the list consists of whole objects of the old generation; the dead give up their part once.
     unsafe {
         while let Some(object) = std::ptr::NonNull::new(list) {
-            list = *off_heap_link(object.as_ptr());
+            list = next_off_heap(object.as_ptr());
             if mark.is_marked(object.as_ptr()) {
                 collector.old_off_heap_bytes += off_heap_bytes(object);
                 link_off_heap(&mut collector.old_off_heap, object);

@@ -58,9 +58,10 @@ use std::ptr::NonNull;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use atoll_heap::immovable::NoAddresses;
 use atoll_heap::{
-    Architecture, Collection, Fragment, HeapFull, HeapOptions, HeapSizes, Mutator, OFF_HEAP_BYTES_AT_LEAST, RootSet,
-    StackPlacement, statistics,
+    Architecture, Base, Collection, Fragment, HeapFull, HeapOptions, HeapSizes, Message, Mutator,
+    OFF_HEAP_BYTES_AT_LEAST, RootSet, Settings, StackMarkers, StackPlacement,
 };
 use atoll_term::{Term, Word};
 
@@ -86,6 +87,7 @@ const MOST_WORKERS: usize = 8;
 /// The architecture with one heap for all processes.
 #[derive(Debug)]
 pub struct Shared {
+    base: Base,
     immovable: Immovable,
     /// Next free address of the young generation.
     young_top: AtomicUsize,
@@ -118,20 +120,21 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// The architecture with its heap, and the old generation that `--old-generation` names; ends the run when there
-    /// are no addresses for it.
-    pub fn new() -> Shared {
-        Shared::with_old_generation(statistics::MARK_SWEEP.load(Ordering::Relaxed))
-    }
-
-    /// As [`Shared::new`]; with `mark_sweep` what is old is not moved.
-    pub fn with_old_generation(mark_sweep: bool) -> Shared {
-        let collector = Collector::new(INITIAL_WORDS, mark_sweep);
+    /// The architecture with its heap and its immovable range.
+    ///
+    /// # Errors
+    /// The system gives no addresses.
+    pub fn new(settings: &Settings) -> Result<Shared, NoAddresses> {
+        // Literals take theirs first: of what is left, where the system limits addresses, the heap takes what it gets.
+        let base = Base::new(settings)?;
+        let collector = Collector::new(INITIAL_WORDS, settings.mark_sweep)?;
+        base.statistics.counters.heap_changed(INITIAL_WORDS as i64);
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let start = collector.young().start() as usize;
         let end = collector.young().end();
-        Shared {
-            immovable: Immovable::of_this_run(),
+        Ok(Shared {
+            immovable: Immovable::of(&base.immovable),
+            base,
             young_top: AtomicUsize::new(start),
             young_limit: AtomicUsize::new(start + INITIAL_WORDS * size_of::<Word>()),
             young_end: AtomicUsize::new(end),
@@ -147,7 +150,7 @@ impl Shared {
             kept_words: AtomicUsize::new(0),
             collector: Mutex::new(collector),
             stored: StoredTerms::new(),
-        }
+        })
     }
 
     /// Sets how many threads collect when more than `above` words are in use.
@@ -170,31 +173,33 @@ impl Shared {
     }
 }
 
-impl Default for Shared {
-    fn default() -> Shared {
-        Shared::new()
-    }
-}
-
 impl Architecture for Shared {
     fn name(&self) -> &'static str {
         "shared"
+    }
+
+    fn base(&self) -> &Base {
+        &self.base
     }
 
     fn stack_placement(&self) -> StackPlacement {
         StackPlacement::Apart
     }
 
+    fn stack_markers(&self) -> Option<&dyn StackMarkers> {
+        Some(self)
+    }
+
     fn is_readable(&self) -> bool {
         self.collector.try_lock().is_ok()
     }
 
-    unsafe fn create(&self, mutator: &mut Mutator, arguments: NonNull<Fragment>, options: &HeapOptions) -> Term {
+    unsafe fn create(&self, mutator: &mut Mutator, arguments: Message, options: &HeapOptions) -> Term {
         send::create(self, mutator, arguments, options)
     }
 
     unsafe fn destroy(&self, mutator: &mut Mutator) {
-        send::flush_counters(mutator);
+        send::flush_counters(self, mutator);
         buffer::give_back(self, mutator);
         if !mutator.off_heap.is_null() {
             roots::adopt_off_heap(&mut self.lock(), mutator);
@@ -204,28 +209,15 @@ impl Architecture for Shared {
         *mutator = Mutator::empty();
     }
 
-    unsafe fn schedule_in(&self, mutator: &mut Mutator) -> bool {
+    unsafe fn schedule_in(&self, mutator: &mut Mutator) {
         buffer::take(self, mutator);
         let state = State::of_mut(mutator);
         state.running = true;
         state.ran_in = self.majors.load(Ordering::Relaxed);
-        false
-    }
-
-    fn use_stack_marker(&self, code: Word) {
-        self.marker.store(code as usize, Ordering::Relaxed);
-    }
-
-    fn stack_marker(&self, mutator: &Mutator) -> Option<(*const Word, Word)> {
-        stack_marks::marker(mutator)
-    }
-
-    unsafe fn stack_cut(&self, mutator: &mut Mutator) {
-        stack_marks::cut(self, mutator);
     }
 
     unsafe fn schedule_out(&self, mutator: &mut Mutator) {
-        send::flush_counters(mutator);
+        send::flush_counters(self, mutator);
         buffer::give_back(self, mutator);
         let state = State::of_mut(mutator);
         state.running = false;
@@ -246,15 +238,19 @@ impl Architecture for Shared {
         buffer::allocate_slow(self, mutator, words)
     }
 
-    fn send(&self, sender: Option<&mut Mutator>, term: Term) -> NonNull<Fragment> {
-        send::send(self, sender, term)
+    fn send(&self, sender: &mut Mutator, term: Term) -> Message {
+        send::send(self, Some(sender), term)
     }
 
-    unsafe fn receive(&self, receiver: &mut Mutator, message: &mut Fragment) -> bool {
+    fn send_copy(&self, term: Term) -> Message {
+        send::send(self, None, term)
+    }
+
+    unsafe fn receive(&self, receiver: &mut Mutator, message: &Fragment) -> bool {
         send::receive(self, receiver, message)
     }
 
-    unsafe fn keep_fragment(&self, receiver: &mut Mutator, message: NonNull<Fragment>) {
+    fn keep_fragment(&self, receiver: &mut Mutator, message: Message) {
         send::keep_fragment(self, receiver, message);
     }
 
@@ -287,8 +283,8 @@ impl Architecture for Shared {
     }
 
     fn sizes(&self, mutator: &Mutator) -> HeapSizes {
-        // Nobody counts what belongs to a process, but for those with a limit. The room that it has asked for is in the
-        // young generation, for it as for all others.
+        // The collector counts the words of a process only if that has a limit. The room that the process has asked for
+        // is in the young generation, as it is for all processes.
         let (young, old) =
             State::of(mutator).account.as_ref().map_or((0, 0), |account| (account.young(), account.old()));
         HeapSizes {
@@ -310,11 +306,23 @@ impl Architecture for Shared {
         visit(start, blocks::words_between(start, self.young_top.load(Ordering::Acquire) as *mut Word));
         visit(collector.old().start(), collector.old_extent());
         for fragment in &collector.kept {
-            // SAFETY: the fragments are the heap's own.
-            let fragment = unsafe { fragment.as_ref() };
             visit(fragment.words(), fragment.used());
         }
         drop(collector);
         self.stored.each(true, &mut |term| visit(term.cast(), 1));
+    }
+}
+
+impl StackMarkers for Shared {
+    fn use_marker(&self, code: Word) {
+        self.marker.store(code as usize, Ordering::Relaxed);
+    }
+
+    fn marker(&self, mutator: &Mutator) -> Option<(*const Word, Word)> {
+        stack_marks::marker(mutator)
+    }
+
+    unsafe fn cut(&self, mutator: &mut Mutator) {
+        stack_marks::cut(self, mutator);
     }
 }

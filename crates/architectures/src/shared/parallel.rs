@@ -13,6 +13,7 @@
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard};
 
+use atoll_platform::threads::in_this_machine;
 use atoll_term::{Header, Term, WORD_BYTES, Word};
 
 use super::free_runs::{FreeRuns, fill};
@@ -460,7 +461,7 @@ pub(super) unsafe fn copy<P: Policy + Sync>(
         std::thread::scope(|scope| {
             for _ in 1..workers {
                 // SAFETY: as the caller's.
-                scope.spawn(|| unsafe { Worker::<P, false>::new(&team).run() });
+                scope.spawn(in_this_machine(|| unsafe { Worker::<P, false>::new(&team).run() }));
             }
             // SAFETY: as the caller's.
             unsafe { leader.run() };

@@ -1,10 +1,10 @@
 //! Spawn arguments and messages: pointers. What comes from outside of the heap is moved in.
 
-use std::ptr::{NonNull, null_mut};
+use std::ptr::null_mut;
 use std::sync::atomic::Ordering;
 
-use atoll_heap::statistics::{COUNTERS, TIMED, record_message};
-use atoll_heap::{Fragment, HeapOptions, Mutator, each_off_heap};
+use atoll_heap::counters::record_message;
+use atoll_heap::{Fragment, HeapOptions, Message, Mutator, each_off_heap};
 use atoll_platform::clock::monotonic;
 use atoll_term::{Allocate, Term};
 
@@ -17,25 +17,15 @@ use crate::common::{message, off_heap, stack};
 /// Messages that a process sends before it adds them to the counters of the run.
 const SENT_AT_MOST: u32 = 1000;
 
-pub(super) fn create(
-    shared: &Shared,
-    mutator: &mut Mutator,
-    mut arguments: NonNull<Fragment>,
-    options: &HeapOptions,
-) -> Term {
+pub(super) fn create(shared: &Shared, mutator: &mut Mutator, arguments: Message, options: &HeapOptions) -> Term {
     *mutator = Mutator::empty();
     buffer::clear(mutator);
     stack::create(mutator);
     let state = State::of_mut(mutator);
     state.ran_in = shared.majors.load(Ordering::Relaxed);
     set_options(shared, mutator, options);
-    // SAFETY: the caller hands the fragment over.
-    let fragment = unsafe { arguments.as_mut() };
-    move_in(shared, mutator, fragment);
-    let term = fragment.term;
-    // SAFETY: the fragment's contents have moved.
-    unsafe { Fragment::free(arguments) };
-    term
+    move_in(shared, mutator, &arguments);
+    arguments.term()
 }
 
 pub(super) fn set_options(shared: &Shared, mutator: &mut Mutator, options: &HeapOptions) {
@@ -52,7 +42,7 @@ pub(super) fn set_options(shared: &Shared, mutator: &mut Mutator, options: &Heap
 }
 
 /// Moves what a fragment brings from outside of the heap into the young generation.
-fn move_in(shared: &Shared, mutator: &mut Mutator, fragment: &mut Fragment) {
+fn move_in(shared: &Shared, mutator: &mut Mutator, fragment: &Fragment) {
     let words = fragment.used();
     if words == 0 {
         return;
@@ -68,74 +58,69 @@ fn move_in(shared: &Shared, mutator: &mut Mutator, fragment: &mut Fragment) {
     // SAFETY: a message's fragment consists of whole objects, and there is room for them.
     unsafe {
         moving.copy();
-        off_heap::each_moved(fragment.off_heap, &moving, |object| mutator.adopt(object));
+        off_heap::each_moved(fragment.off_heap(), &moving, |object| mutator.adopt(object));
     }
-    // SAFETY: what the fragment's term pointed to has moved there.
-    fragment.term = unsafe { Term::from_word(moving.shifted(fragment.term.word())) };
-    fragment.clear();
+    // SAFETY: what the fragment's term pointed to has moved there, and nobody holds a term that points into it.
+    unsafe {
+        fragment.set_term(Term::from_word(moving.shifted(fragment.term().word())));
+        fragment.clear();
+    }
 }
 
 #[inline]
-pub(super) fn send(shared: &Shared, sender: Option<&mut Mutator>, term: Term) -> NonNull<Fragment> {
-    let timed = TIMED.load(Ordering::Relaxed);
+pub(super) fn send(shared: &Shared, sender: Option<&mut Mutator>, term: Term) -> Message {
+    let timed = shared.base.settings.timed;
     let started = if timed { monotonic() } else { 0 };
     let fragment = match sender {
         Some(mutator) => {
             let state = State::of_mut(mutator);
             state.sent += 1;
             if state.sent >= SENT_AT_MOST {
-                flush_counters(mutator);
+                flush_counters(shared, mutator);
             }
             message::by_reference(term)
         }
         None => {
             // SAFETY: terms outside of the heap are not marked.
             let fragment = unsafe { message::by_copy(term, shared.immovable, false) };
-            // SAFETY: the new fragment is ours.
-            let words = unsafe { fragment.as_ref().used() };
-            COUNTERS.messages.fetch_add(1, Ordering::Relaxed);
-            COUNTERS.words_copied.fetch_add(words as u64, Ordering::Relaxed);
+            let counters = &shared.base.statistics.counters;
+            counters.messages.fetch_add(1, Ordering::Relaxed);
+            counters.words_copied.fetch_add(fragment.used() as u64, Ordering::Relaxed);
             fragment
         }
     };
     if timed {
-        COUNTERS.send_time.fetch_add((monotonic() - started).max(0) as u64, Ordering::Relaxed);
-        // SAFETY: the new fragment is ours.
-        record_message(unsafe { fragment.as_ref().used() });
+        shared.base.statistics.counters.send_time.fetch_add((monotonic() - started).max(0) as u64, Ordering::Relaxed);
+        record_message(fragment.used());
     }
     fragment
 }
 
 /// Adds what a process has sent to the counters of the run.
 #[inline]
-pub(super) fn flush_counters(mutator: &mut Mutator) {
+pub(super) fn flush_counters(shared: &Shared, mutator: &mut Mutator) {
     let sent = std::mem::take(&mut State::of_mut(mutator).sent);
     if sent > 0 {
-        COUNTERS.messages.fetch_add(u64::from(sent), Ordering::Relaxed);
+        shared.base.statistics.counters.messages.fetch_add(u64::from(sent), Ordering::Relaxed);
     }
 }
 
 #[inline]
-pub(super) fn receive(shared: &Shared, receiver: &mut Mutator, message: &mut Fragment) -> bool {
+pub(super) fn receive(shared: &Shared, receiver: &mut Mutator, message: &Fragment) -> bool {
     move_in(shared, receiver, message);
     true
 }
 
 /// For terms of signals that are taken as they are: the fragment is part of the young generation until the next
 /// collection.
-pub(super) fn keep_fragment(shared: &Shared, receiver: &mut Mutator, mut message: NonNull<Fragment>) {
-    // SAFETY: the caller hands the fragment over.
-    unsafe {
-        let fragment = message.as_mut();
-        if fragment.used() == 0 {
-            Fragment::free(message);
-            return;
-        }
-        let list = std::mem::replace(&mut fragment.off_heap, null_mut());
-        each_off_heap(list, &mut |object| receiver.adopt(object));
-        let words = Fragment::HEAD_WORDS + fragment.capacity();
-        receiver.fragment_words += words;
-        shared.kept_words.fetch_add(words, Ordering::Relaxed);
+pub(super) fn keep_fragment(shared: &Shared, receiver: &mut Mutator, message: Message) {
+    if message.used() == 0 {
+        return;
     }
+    // SAFETY: the objects of the list are whole, and the receiver owns their counts from now on.
+    unsafe { each_off_heap(message.replace_off_heap(null_mut()), &mut |object| receiver.adopt(object)) };
+    let words = Fragment::HEAD_WORDS + message.capacity();
+    receiver.fragment_words += words;
+    shared.kept_words.fetch_add(words, Ordering::Relaxed);
     shared.lock().kept.push(message);
 }

@@ -1,8 +1,7 @@
 //! What `shared` keeps: of a mutator, whether and when it ran; of the heap, its ranges and sizes.
 
-use std::ptr::NonNull;
-
-use atoll_heap::{Fragment, HeapOptions, Mutator, STATE_WORDS, out_of_memory, statistics};
+use atoll_heap::immovable::NoAddresses;
+use atoll_heap::{HeapOptions, Message, Mutator, STATE_WORDS, counters, out_of_memory};
 use atoll_platform::Reservation;
 use atoll_term::{WORD_BYTES, Word};
 
@@ -121,7 +120,7 @@ pub(super) struct Collector {
     /// Bytes that all objects kept outside of the heap after the last major collection.
     pub(super) live_off_heap_bytes: usize,
     /// Fragments outside of the ranges whose objects belong to the young generation.
-    pub(super) kept: Vec<NonNull<Fragment>>,
+    pub(super) kept: Vec<Message>,
     /// Minor collections since the last major one.
     pub(super) minors: usize,
     /// The next collection takes a larger young generation.
@@ -146,16 +145,14 @@ impl Collector {
         if self.mark_sweep.is_some() { self.old_allocated } else { self.old_extent() }
     }
 
-    pub(super) fn new(young_words: usize, mark_sweep: bool) -> Collector {
-        // Literals take theirs first: of what is left, where the system limits addresses, this takes what it gets.
-        atoll_heap::immovable::bounds();
+    pub(super) fn new(young_words: usize, mark_sweep: bool) -> Result<Collector, NoAddresses> {
         let reservation = (0..12)
             .find_map(|step| Reservation::new(RESERVED_BYTES >> step).ok())
-            .unwrap_or_else(|| out_of_memory(RESERVED_BYTES >> 12));
+            .ok_or(NoAddresses(RESERVED_BYTES >> 11))?;
         let bytes = reservation.bytes() / 3 / 4096 * 4096;
         let start = reservation.start().as_ptr() as usize;
         let range = |number: usize| Range { start: start + number * bytes, bytes };
-        let mut collector = Collector {
+        Ok(Collector {
             reservation,
             young: [range(0), range(1)],
             old: range(2),
@@ -174,11 +171,10 @@ impl Collector {
             minors: 0,
             grow: false,
             ended: atoll_platform::clock::monotonic(),
-            reported: 0,
+            // Told by the architecture, which has the counters.
+            reported: young_words,
             reported_used: 0,
-        };
-        collector.report_size();
-        collector
+        })
     }
 
     /// The range of the young generation.
@@ -201,8 +197,6 @@ impl Collector {
         let mut ranges = FragmentRanges::default();
         let mut words = 0;
         for fragment in &self.kept {
-            // SAFETY: the fragments are the heap's own.
-            let fragment = unsafe { fragment.as_ref() };
             ranges.add(fragment);
             words += fragment.used();
         }
@@ -214,10 +208,7 @@ impl Collector {
     /// # Safety
     /// Everything that lives has left them.
     pub(super) unsafe fn free_kept(&mut self) {
-        for fragment in std::mem::take(&mut self.kept) {
-            // SAFETY: the fragments are the heap's own, and given up.
-            unsafe { Fragment::free(fragment) }
-        }
+        self.kept = Vec::new();
     }
 
     /// The other range is the young generation now; the memory of the one before is given back, but for a part.
@@ -263,14 +254,14 @@ impl Collector {
 
     /// Tells the statistics how many words are in use.
     pub(super) fn report_used(&mut self, words: usize) {
-        statistics::used_changed(words as i64 - self.reported_used as i64);
+        counters::used_changed(words as i64 - self.reported_used as i64);
         self.reported_used = words;
     }
 
     /// Tells the statistics how large the heap is.
     pub(super) fn report_size(&mut self) {
         let words = self.young_words + self.old_words;
-        statistics::heap_changed(words as i64 - self.reported as i64);
+        counters::heap_changed(words as i64 - self.reported as i64);
         self.reported = words;
     }
 }

@@ -8,7 +8,7 @@
 use std::ptr::{NonNull, null_mut};
 use std::sync::{Mutex, MutexGuard};
 
-use atoll_heap::Fragment;
+use atoll_heap::{Fragment, Message};
 use atoll_term::Term;
 
 use crate::common::message;
@@ -22,7 +22,7 @@ struct Lists {
     old: *mut Fragment,
 }
 
-// SAFETY: the fragments are reached under the lists' lock alone, or by the one owner of each, who reads its term.
+// SAFETY: a thread reaches the fragments under the lists' lock alone, or owns the one whose term it reads.
 unsafe impl Send for Lists {}
 
 /// The roots that stored terms are.
@@ -40,7 +40,7 @@ fn lock(lists: &Mutex<Lists>) -> MutexGuard<'_, Lists> {
 
 fn previous(fragment: *mut Fragment) -> *mut Fragment {
     // SAFETY: callers pass a fragment of a list whose lock they hold.
-    unsafe { (*fragment).signal.cast() }
+    unsafe { (*fragment).previous().get() }
 }
 
 /// Puts a fragment that is on no list at the head of one.
@@ -50,10 +50,10 @@ fn previous(fragment: *mut Fragment) -> *mut Fragment {
 unsafe fn link(head: &mut *mut Fragment, fragment: *mut Fragment) {
     // SAFETY: as the caller's.
     unsafe {
-        (*fragment).next = *head;
-        (*fragment).signal = null_mut();
+        (*fragment).set_next(*head);
+        (*fragment).previous().set(null_mut());
         if !(*head).is_null() {
-            (**head).signal = fragment.cast();
+            (**head).previous().set(fragment);
         }
     }
     *head = fragment;
@@ -71,7 +71,7 @@ impl StoredTerms {
 
     /// Keeps a term.
     pub(super) fn store(&self, term: Term) -> NonNull<Fragment> {
-        let fragment = message::by_reference(term);
+        let fragment = message::by_reference(term).into_raw();
         if term.is_pointer() {
             let mut lists = self.lists(fragment.as_ptr());
             // SAFETY: the new fragment is ours, the lists are locked.
@@ -90,19 +90,20 @@ impl StoredTerms {
         // SAFETY: the caller gives the fragment up; its neighbours are on the same list, which is locked. One on no
         // list has no neighbours and is no head.
         unsafe {
-            let (before, behind) = (previous(fragment), (*fragment).next);
+            let (before, behind) = (previous(fragment), (*fragment).next());
             if !behind.is_null() {
-                (*behind).signal = before.cast();
+                (*behind).previous().set(before);
             }
             if !before.is_null() {
-                (*before).next = behind;
+                (*before).set_next(behind);
             } else if lists.young == fragment {
                 lists.young = behind;
             } else if lists.old == fragment {
                 lists.old = behind;
             }
             drop(lists);
-            Fragment::free(stored);
+            (*fragment).previous().set(null_mut());
+            Message::from_raw(stored).free_empty();
         }
     }
 
@@ -113,9 +114,9 @@ impl StoredTerms {
             for head in [Some(lists.young), all.then_some(lists.old)].into_iter().flatten() {
                 let mut next = head;
                 // SAFETY: the fragments of a locked list live.
-                while let Some(fragment) = unsafe { next.as_mut() } {
-                    visit(&raw mut fragment.term);
-                    next = fragment.next;
+                while let Some(fragment) = unsafe { next.as_ref() } {
+                    visit(fragment.term_place());
+                    next = fragment.next();
                 }
             }
         }
@@ -130,12 +131,12 @@ impl StoredTerms {
             let mut old = if all { std::mem::replace(&mut lists.old, null_mut()) } else { null_mut() };
             for next in [&mut young, &mut old] {
                 // SAFETY: the fragments of a locked list live; each is taken off one list before it is put on another.
-                while let Some(fragment) = unsafe { next.as_mut() } {
-                    *next = fragment.next;
+                while let Some(fragment) = unsafe { next.as_ref() } {
+                    *next = fragment.next();
                     let Lists { young, old } = &mut *lists;
-                    let head = if is_young(fragment.term) { young } else { old };
+                    let head = if is_young(fragment.term()) { young } else { old };
                     // SAFETY: as above.
-                    unsafe { link(head, fragment) };
+                    unsafe { link(head, std::ptr::from_ref(fragment).cast_mut()) };
                 }
             }
         }

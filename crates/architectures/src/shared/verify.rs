@@ -54,7 +54,7 @@ pub(super) fn verify(shared: &Shared, collector: &mut Collector, roots: &mut Roo
     let immovable = |place: *const Word| {
         // SAFETY: the word's bits alone are looked at.
         let term = unsafe { Term::boxed_at(place) };
-        shared.immovable.contains(term) && atoll_heap::immovable::is_taken(place)
+        shared.immovable.contains(term) && shared.base.immovable.is_taken(place)
     };
     let is_free = |place: *const Word| {
         let behind = free.partition_point(|run| run.0 <= place as usize);

@@ -8,7 +8,7 @@ use super::{OPTIONS, Process};
 fn begun(architecture: &'static dyn Architecture, name: &str, options: &HeapOptions) -> Process {
     let mut process = Process::new(architecture, options, Term::NIL);
     let function = (Term::atom(1), Term::atom(name.bytes().fold(0, |sum, byte| sum * 7 + u32::from(byte))));
-    architecture.begins(&mut process.mutator, function, Term::NIL);
+    architecture.first_blocks().unwrap().begins(&mut process.mutator, function, Term::NIL);
     process
 }
 
@@ -32,7 +32,7 @@ fn block(process: &Process) -> usize {
 #[test]
 fn a_process_gets_the_heap_that_those_like_it_needed() {
     for name in ["private", "hybrid"] {
-        let architecture = crate::by_name(name).unwrap();
+        let architecture = super::by_name(name);
         let mut moved: Vec<usize> = (0..8).map(|_| build(&mut begun(architecture, name, &OPTIONS), 2_000)).collect();
         assert!(moved[0] > 3, "{moved:?}");
         assert_eq!(moved.pop(), Some(1), "{moved:?}");
@@ -49,7 +49,7 @@ fn a_process_gets_the_heap_that_those_like_it_needed() {
 
 #[test]
 fn a_crowd_is_lent_a_megabyte_and_small_ones_lower_what_is_expected() {
-    let architecture = crate::by_name("private").unwrap();
+    let architecture = super::by_name("private");
     for _ in 0..8 {
         build(&mut begun(architecture, "crowd", &OPTIONS), 2_000);
     }
@@ -70,7 +70,7 @@ fn a_crowd_is_lent_a_megabyte_and_small_ones_lower_what_is_expected() {
 
 #[test]
 fn one_large_process_among_small_ones_does_not_count() {
-    let architecture = crate::by_name("private").unwrap();
+    let architecture = super::by_name("private");
     for _ in 0..50 {
         build(&mut begun(architecture, "mixed", &OPTIONS), 8_000);
         for _ in 0..100 {
@@ -85,7 +85,7 @@ fn one_large_process_among_small_ones_does_not_count() {
 #[test]
 fn a_first_block_is_moved_with_all_that_points_into_it() {
     for name in ["private", "hybrid"] {
-        let architecture = crate::by_name(name).unwrap();
+        let architecture = super::by_name(name);
         let mut heap = atoll_term::ScratchHeap::new();
         let binary = heap.binary(&[7; 1_000]);
         let list = heap.list([binary, Term::small(1), binary]);

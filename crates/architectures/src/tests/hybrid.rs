@@ -2,14 +2,18 @@
 
 use std::sync::mpsc;
 
-use atoll_heap::{Architecture, Collection, Fragment, build_window};
+use atoll_heap::{Architecture, Collection, Fragment, Message, MessageBuilder, build_window};
 use atoll_term::{Build, Term};
 
 use super::random::{churn, counts, pressure};
 use super::{OPTIONS, Process, contents, world};
 
+fn builder() -> &'static dyn MessageBuilder {
+    hybrid().message_builder().unwrap()
+}
+
 fn hybrid() -> &'static dyn Architecture {
-    crate::by_name("hybrid").unwrap()
+    super::by_name("hybrid")
 }
 
 fn long_list(process: &mut Process, length: i64) -> Term {
@@ -99,7 +103,7 @@ fn what_nobody_has_is_reclaimed_while_the_rest_stays() {
         }
         for (hash, fragment) in &stored {
             // SAFETY: the test's own.
-            assert_eq!(contents(unsafe { fragment.as_ref() }.term), *hash, "round {round}");
+            assert_eq!(contents(unsafe { fragment.as_ref() }.term()), *hash, "round {round}");
         }
     }
     for (_, fragment) in stored {
@@ -110,9 +114,6 @@ fn what_nobody_has_is_reclaimed_while_the_rest_stays() {
 
 #[test]
 fn terms_travel_between_threads() {
-    struct Message(std::ptr::NonNull<Fragment>);
-    // SAFETY: a message has one owner at a time.
-    unsafe impl Send for Message {}
     let (sender, receiver) = mpsc::channel::<(u64, Message)>();
     let (taken, next) = mpsc::channel::<()>();
     std::thread::scope(|scope| {
@@ -123,7 +124,7 @@ fn terms_travel_between_threads() {
             for round in 0..2_000 {
                 let term = long_list(&mut process, 40 + round % 50);
                 let hash = contents(term);
-                let message = Message(hybrid().send(Some(&mut process.mutator), term));
+                let message = hybrid().send(&mut process.mutator, term);
                 sender.send((hash, message)).unwrap();
                 // A message on its way is in no mailbox here, so no safepoint may come before it is taken.
                 next.recv().unwrap();
@@ -134,8 +135,8 @@ fn terms_travel_between_threads() {
             let mut process = Process::new(hybrid(), &OPTIONS, Term::NIL);
             world::safepoint(hybrid());
             let mut hashes = vec![contents(Term::NIL)];
-            while let Ok((hash, Message(mut message))) = receiver.recv() {
-                let term = process.take(&mut message);
+            while let Ok((hash, message)) = receiver.recv() {
+                let term = process.take(message);
                 assert_eq!(contents(term), hash);
                 process.roots.push(term);
                 hashes.push(hash);
@@ -158,12 +159,12 @@ fn parts_of_messages_are_built_in_the_area_when_they_can_be() {
     let _running = world::enter(hybrid());
     let mut process = Process::new(hybrid(), &OPTIONS, Term::NIL);
     world::safepoint(hybrid());
-    let cell = hybrid().build_message(None, &[Term::small(1), Term::NIL]).unwrap();
+    let cell = builder().build_message(None, &[Term::small(1), Term::NIL]).unwrap();
     assert_eq!((cell.head(), cell.tail()), (Term::small(1), Term::NIL));
     process.reserve(10);
     let private = process.tuple(&[Term::small(2)]);
-    assert!(hybrid().build_message(None, &[private, cell]).is_none(), "a part is private");
-    let longer = hybrid().build_message(None, &[cell, cell]).unwrap();
+    assert!(builder().build_message(None, &[private, cell]).is_none(), "a part is private");
+    let longer = builder().build_message(None, &[cell, cell]).unwrap();
     let mut receiver = Process::new(hybrid(), &OPTIONS, Term::NIL);
     assert_eq!(process.send_to(&mut receiver, longer), longer);
 }
@@ -174,7 +175,7 @@ fn what_is_built_in_windows_lives_as_long_as_it_is_referred_to() {
     let cons = |head: Term, tail: Term| {
         let place =
             build_window(|window| if window.admits(head) && window.admits(tail) { window.take(2) } else { None });
-        let Some(place) = place else { return hybrid().build_message(None, &[head, tail]).unwrap() };
+        let Some(place) = place else { return builder().build_message(None, &[head, tail]).unwrap() };
         // SAFETY: the window has given room for two words.
         unsafe {
             *place = head.word();

@@ -1,5 +1,6 @@
 //! Tests that every architecture must pass, with a process of their own making.
 
+mod counters;
 mod expected;
 mod hybrid;
 mod messages;
@@ -12,14 +13,52 @@ pub(crate) mod world;
 
 use std::collections::HashSet;
 use std::ptr::NonNull;
-use std::sync::atomic::Ordering;
+use std::sync::OnceLock;
 
-use atoll_heap::statistics::VERIFY;
-use atoll_heap::{Architecture, Collection, Fragment, HeapFull, HeapOptions, Mutator, RootSet};
+use atoll_heap::{
+    Architecture, Collection, Fragment, HeapFull, HeapOptions, Message, Mutator, Part, RootSet, Settings,
+};
+use atoll_platform::threads;
 use atoll_term::{Allocate, Header, Term, View, Word};
 
 /// Settings of a process as the machine's defaults are.
 pub(crate) const OPTIONS: HeapOptions = HeapOptions { minimum_words: 233, full_sweep_after: 65_535, maximum_words: 0 };
+
+/// Rounds of a test: fewer under Miri, which is slow.
+pub(crate) const fn rounds(count: usize) -> usize {
+    if cfg!(miri) { count / 50 } else { count }
+}
+
+/// An architecture of this name, which the tests share.
+pub(crate) fn by_name(name: &str) -> &'static dyn Architecture {
+    static MADE: [OnceLock<Box<dyn Architecture>>; 4] = [const { OnceLock::new() }; 4];
+    let index = crate::NAMES.iter().position(|known| *known == name).unwrap();
+    &**MADE[index].get_or_init(|| crate::by_name(name, &verified()).unwrap())
+}
+
+/// Heaps are checked after every collection; not under Miri, which sees itself what is wrong with memory.
+pub(crate) fn verified() -> Settings {
+    Settings { verify: !cfg!(miri), ..Settings::default() }
+}
+
+/// A `private` and a `shared` of a test's own, the latter with an old generation that is moved or not.
+pub(crate) fn private() -> &'static crate::Private {
+    Box::leak(Box::new(crate::Private::new(&verified()).unwrap()))
+}
+
+pub(crate) fn shared_with(mark_sweep: bool) -> &'static crate::Shared {
+    Box::leak(Box::new(crate::Shared::new(&Settings { mark_sweep, ..verified() }).unwrap()))
+}
+
+/// This thread works with heaps. The architectures of all tests have the world and the figures in common.
+pub(crate) fn enter() {
+    static TESTS: OnceLock<Part> = OnceLock::new();
+    threads::enter(TESTS.get_or_init(|| {
+        let part = Part::new(crate::by_name("nogc", &verified()).unwrap());
+        part.set_world(&world::WORLD);
+        part
+    }));
+}
 
 /// A process: a mutator, and roots beside the stack.
 pub(crate) struct Process {
@@ -41,15 +80,17 @@ impl RootSet for Roots<'_> {
         visit(second.as_mut_ptr(), second.len());
     }
 
-    fn each_message(&mut self, _visit: &mut dyn FnMut(&mut Fragment)) {}
+    fn each_message(&mut self, _visit: &mut dyn FnMut(&Fragment)) {}
 }
 
 impl Process {
     /// A process with a term as its argument.
     pub(crate) fn new(architecture: &'static dyn Architecture, options: &HeapOptions, argument: Term) -> Process {
-        VERIFY.store(true, Ordering::Relaxed);
+        if threads::machine().is_none() {
+            enter();
+        }
         let mut mutator = Box::new(Mutator::empty());
-        let arguments = architecture.send(None, argument);
+        let arguments = architecture.send_copy(argument);
         // SAFETY: the test runs this process and keeps its terms as roots; what it hands over it does not use any more.
         let term = unsafe { architecture.create(&mut mutator, arguments, options) };
         // SAFETY: the test runs this process and keeps its terms as roots; what it hands over it does not use any more.
@@ -101,24 +142,19 @@ impl Process {
 
     /// Sends a term to another process, which takes it at once.
     pub(crate) fn send_to(&mut self, receiver: &mut Process, term: Term) -> Term {
-        let mut message = self.architecture.send(Some(&mut self.mutator), term);
-        receiver.take(&mut message)
+        let message = self.architecture.send(&mut self.mutator, term);
+        receiver.take(message)
     }
 
     /// Takes a message as an engine does.
-    pub(crate) fn take(&mut self, message: &mut NonNull<Fragment>) -> Term {
-        // SAFETY: the message is ours.
-        let head = unsafe { message.as_mut() };
-        // SAFETY: the test runs this process and keeps its terms as roots; what it hands over it does not use any more.
-        let moved = unsafe { self.architecture.receive(&mut self.mutator, head) };
-        let term = head.term;
+    pub(crate) fn take(&mut self, message: Message) -> Term {
+        // SAFETY: the test runs this process and keeps its terms as roots; nobody has the message's term.
+        let moved = unsafe { self.architecture.receive(&mut self.mutator, &message) };
+        let term = message.term();
         if moved {
-            // SAFETY: its contents have moved.
-            unsafe { Fragment::free(*message) };
+            message.free_empty();
         } else {
-            // SAFETY: the test runs this process and keeps its terms as roots; what it hands over it does not use any
-            // more.
-            unsafe { self.architecture.keep_fragment(&mut self.mutator, *message) };
+            self.architecture.keep_fragment(&mut self.mutator, message);
         }
         term
     }

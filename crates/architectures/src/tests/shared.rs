@@ -1,18 +1,18 @@
 //! What is particular to the shared heap: one at a time, because its collections concern all.
 
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard};
 
-use atoll_heap::{Architecture, Collection, Fragment, HeapOptions};
+use atoll_heap::{Architecture, Collection, HeapOptions, Message};
 use atoll_term::{Allocate, Build, Term};
 
 use super::random::{churn, counts, pressure};
-use super::{OPTIONS, Process, contents, real_words, world};
+use super::{OPTIONS, Process, contents, real_words, shared_with, world};
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 pub(crate) fn shared() -> (&'static dyn Architecture, MutexGuard<'static, ()>) {
     let guard = ONE_AT_A_TIME.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    (crate::by_name("shared").unwrap(), guard)
+    (super::by_name("shared"), guard)
 }
 
 #[test]
@@ -36,8 +36,7 @@ fn random_graphs_on_several_threads() {
 #[test]
 fn random_graphs_copied_in_parallel() {
     let (_, _guard) = shared();
-    static PARALLEL: OnceLock<crate::Shared> = OnceLock::new();
-    let architecture = PARALLEL.get_or_init(crate::Shared::new);
+    let architecture = shared_with(false);
     architecture.set_parallel(3, 0);
     std::thread::scope(|scope| {
         for seed in 0..2 {
@@ -81,7 +80,7 @@ fn random_graphs_copied_in_parallel() {
 fn random_graphs_with_an_old_generation_that_is_not_moved() {
     for workers in [1, 3] {
         let (_, _guard) = shared();
-        let architecture: &'static crate::Shared = Box::leak(Box::new(crate::Shared::with_old_generation(true)));
+        let architecture = shared_with(true);
         architecture.set_parallel(workers, 0);
         std::thread::scope(|scope| {
             for seed in 0..2 {
@@ -96,7 +95,7 @@ fn random_graphs_with_an_old_generation_that_is_not_moved() {
 #[test]
 fn what_is_old_and_lives_is_not_moved_and_its_neighbours_give_room() {
     let (_, _guard) = shared();
-    let architecture: &'static crate::Shared = Box::leak(Box::new(crate::Shared::with_old_generation(true)));
+    let architecture = shared_with(true);
     let _running = world::enter(architecture);
     let mut process = Process::new(architecture, &OPTIONS, Term::NIL);
     let mut highest = 0;
@@ -156,11 +155,9 @@ fn a_kept_fragment_is_young_until_the_next_collection() {
     let term = heap.tuple(&[binary, Term::small(1), binary]);
     let mut process = Process::new(architecture, &OPTIONS, Term::NIL);
     for major in [false, true] {
-        let signal = architecture.send(None, term);
-        // SAFETY: the fragment is ours until it is kept.
-        process.roots.push(unsafe { signal.as_ref().term });
-        // SAFETY: the test's terms are its processes' roots, and what it hands over it does not use any more.
-        unsafe { architecture.keep_fragment(&mut process.mutator, signal) };
+        let signal = architecture.send_copy(term);
+        process.roots.push(signal.term());
+        architecture.keep_fragment(&mut process.mutator, signal);
         process.collect(Collection { major, ..Collection::default() }).unwrap();
     }
     for root in &process.roots[1..] {
@@ -198,8 +195,7 @@ fn a_message_from_outside_is_moved_in() {
     let elements = vec![binary; 50];
     let term = heap.tuple(&elements);
     let mut receiver = Process::new(architecture, &OPTIONS, Term::NIL);
-    let mut message = architecture.send(None, term);
-    let received = receiver.take(&mut message);
+    let received = receiver.take(architecture.send_copy(term));
     assert_eq!((contents(received), real_words(received)), (contents(term), real_words(term)));
     receiver.roots.push(received);
     for major in [false, true] {
@@ -244,7 +240,8 @@ fn idle_processes_keep_what_they_had() {
 #[test]
 fn several_threads_send_and_collect() {
     let (architecture, _guard) = shared();
-    let mailboxes: Arc<Vec<Mutex<Vec<Message>>>> = Arc::new((0..3).map(|_| Mutex::default()).collect());
+    type Sent = Vec<(Message, u64)>;
+    let mailboxes: Arc<[Mutex<Sent>]> = (0..3).map(|_| Mutex::default()).collect();
     std::thread::scope(|scope| {
         for number in 0..3 {
             let mailboxes = mailboxes.clone();
@@ -258,9 +255,9 @@ fn several_threads_send_and_collect() {
                     let term = process.tuple(&[kept, list]);
                     // Held in no mailbox while a collection can happen: there is no safepoint before it is taken.
                     let mut inbox = mailboxes[number].lock().unwrap();
-                    for mut message in inbox.drain(..) {
-                        let received = process.take(&mut message.fragment);
-                        assert_eq!(contents(received), message.hash);
+                    for (message, hash) in inbox.drain(..) {
+                        let received = process.take(message);
+                        assert_eq!(contents(received), hash);
                         process.roots.push(received);
                     }
                     drop(inbox);
@@ -270,8 +267,8 @@ fn several_threads_send_and_collect() {
                     // A message is a copy of hash and pointer; a scratch copy stays valid through collections.
                     if round % 3 == 0 {
                         let hash = contents(list);
-                        let fragment = architecture.send(None, list);
-                        mailboxes[(number + 1) % 3].lock().unwrap().push(Message { fragment, hash });
+                        let message = architecture.send_copy(list);
+                        mailboxes[(number + 1) % 3].lock().unwrap().push((message, hash));
                     }
                     process.roots.push(if round % 50 == 0 { Term::NIL } else { term });
                     if round % 10 == 0 {
@@ -281,21 +278,7 @@ fn several_threads_send_and_collect() {
             });
         }
     });
-    for mailbox in mailboxes.iter() {
-        for message in mailbox.lock().unwrap().drain(..) {
-            // SAFETY: nobody takes it any more.
-            unsafe { Fragment::discard(message.fragment) };
-        }
-    }
 }
-
-struct Message {
-    fragment: std::ptr::NonNull<Fragment>,
-    hash: u64,
-}
-
-// SAFETY: a message that is on its way belongs to whoever takes it.
-unsafe impl Send for Message {}
 
 #[test]
 fn stacks_grow_and_give_memory_back() {
@@ -322,7 +305,7 @@ fn stacks_grow_and_give_memory_back() {
 fn a_process_that_holds_more_than_its_limit_is_full() {
     for (workers, mark_sweep) in [(1, false), (3, false), (1, true), (3, true)] {
         let (_, _guard) = shared();
-        let architecture: &'static crate::Shared = Box::leak(Box::new(crate::Shared::with_old_generation(mark_sweep)));
+        let architecture = shared_with(mark_sweep);
         architecture.set_parallel(workers, 0);
         let _running = world::enter(architecture);
         let mut other = Process::new(architecture, &OPTIONS, Term::NIL);
@@ -365,9 +348,8 @@ fn room_beyond_the_limit_and_in_fragments_asks_for_a_collection() {
     let mut process = Process::new(architecture, &OPTIONS, Term::NIL);
     process.collect(Collection::default()).unwrap();
     assert!(process.mutator.is_calm());
-    let message = architecture.send(None, list);
-    // SAFETY: the test's terms are its processes' roots, and what it hands over it does not use any more.
-    unsafe { architecture.keep_fragment(&mut process.mutator, message) };
+    let message = architecture.send_copy(list);
+    architecture.keep_fragment(&mut process.mutator, message);
     assert!(!process.mutator.is_calm() && architecture.wants_collection(&process.mutator));
     process.collect(Collection::default()).unwrap();
     assert!(process.mutator.is_calm() && !architecture.wants_collection(&process.mutator));

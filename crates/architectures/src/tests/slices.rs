@@ -1,17 +1,16 @@
 //! Large heaps of `private`, collected in slices while their process goes on.
 
-use atoll_heap::statistics::COUNTERS;
+use atoll_heap::counters::counters;
 use atoll_heap::{Architecture, Collection, HeapOptions};
 use atoll_term::{Build, Kind, Term, Word};
 use std::sync::atomic::Ordering;
 
 use super::random::{churn, counts};
-use super::{OPTIONS, Process, contents, real_words};
-use crate::Private;
+use super::{OPTIONS, Process, contents, real_words, rounds};
 
 /// `private` with heaps that count as large above this many words, and slices as short as can be.
 fn private(above: usize, step: usize) -> &'static dyn Architecture {
-    let private = Box::leak(Box::new(Private::new()));
+    let private = super::private();
     private.set_slices(above, 0, step);
     private
 }
@@ -50,14 +49,14 @@ fn tree(process: &mut Process, depth: usize) -> Term {
 fn a_large_heap_is_collected_while_it_changes() {
     let architecture = private(2_000, 100);
     let mut process = Process::new(architecture, &OPTIONS, Term::NIL);
-    let old = tree(&mut process, 8);
+    let old = tree(&mut process, if cfg!(miri) { 6 } else { 8 });
     process.roots.push(old);
     let hash = contents(old);
-    let majors = COUNTERS.major_collections.load(Ordering::Relaxed);
+    let majors = counters().major_collections.load(Ordering::Relaxed);
     // Trees come and go; half of each lives for ten rounds.
     let mut kept: Vec<u64> = Vec::new();
-    for round in 0..200 {
-        let new = tree(&mut process, 5);
+    for round in 0..if cfg!(miri) { 40 } else { 200 } {
+        let new = tree(&mut process, if cfg!(miri) { 3 } else { 5 });
         let half = new.tuple_elements().unwrap()[round % 2];
         process.roots.push(half);
         kept.push(contents(half));
@@ -70,7 +69,7 @@ fn a_large_heap_is_collected_while_it_changes() {
         }
     }
     assert_eq!(contents(process.roots[1]), hash);
-    assert!(COUNTERS.major_collections.load(Ordering::Relaxed) > majors + 3, "cycles have ended");
+    assert!(counters().major_collections.load(Ordering::Relaxed) > majors + 3, "cycles have ended");
     let live: usize = process.roots.iter().map(|term| real_words(*term)).sum();
     let sizes = architecture.sizes(&process.mutator);
     assert!(sizes.old_used >= live / 2 && sizes.old_used < 6 * live, "{} for {live}", sizes.old_used);
@@ -83,7 +82,7 @@ fn a_large_heap_is_collected_while_it_changes() {
 fn a_major_collection_that_is_asked_for_gives_a_cycle_up() {
     let architecture = private(500, 1);
     let mut process = Process::new(architecture, &OPTIONS, Term::NIL);
-    for round in 0..60 {
+    for round in 0..if cfg!(miri) { 15 } else { 60 } {
         let term = tree(&mut process, 3 + round % 3);
         process.roots.push(term);
         if process.roots.len() > 12 {
@@ -111,7 +110,7 @@ fn a_match_context_may_move_on_during_a_cycle() {
     let context =
         process.scanned_object(Kind::MatchContext, 0, &[Term::small(0), Term::small(0), Term::small(320), bits]);
     process.roots.push(context);
-    for position in 1..2_000 {
+    for position in 1..rounds(2_000) as i64 {
         // As an instruction that reads bits does.
         let context = process.roots[1];
         // SAFETY: the second word is the position.

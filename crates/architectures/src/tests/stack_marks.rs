@@ -3,7 +3,7 @@
 use atoll_heap::{Architecture, Collection, HeapOptions};
 use atoll_term::{Build, Term, Word};
 
-use super::{OPTIONS, Process, shared, world};
+use super::{OPTIONS, Process, shared, shared_with, world};
 
 const MARKER: Word = 0x6000_0000_0000;
 const ADDRESS: Word = 0x7000_0000_0000;
@@ -22,9 +22,10 @@ fn return_from(process: &mut Process, number: usize) -> bool {
     let mut word = process.pop().word();
     let is_marker = word == MARKER;
     if is_marker {
-        word = process.architecture.stack_marker(&process.mutator).unwrap().1;
+        let markers = process.architecture.stack_markers().unwrap();
+        word = markers.marker(&process.mutator).unwrap().1;
         // SAFETY: the test runs this process.
-        unsafe { process.architecture.stack_cut(&mut process.mutator) };
+        unsafe { markers.cut(&mut process.mutator) };
     }
     assert_eq!(word, ADDRESS + 8 * number as Word);
     assert_eq!(process.pop().head(), Term::small(number as i64));
@@ -41,8 +42,9 @@ fn scanned(process: &mut Process) -> usize {
 #[test]
 fn what_has_not_changed_is_not_scanned() {
     let (_, _guard) = shared::shared();
-    let architecture: &'static crate::Shared = Box::leak(Box::default());
-    architecture.use_stack_marker(MARKER);
+    let architecture = shared_with(false);
+    let placed = architecture.stack_markers().unwrap();
+    placed.use_marker(MARKER);
     let _running = world::enter(architecture);
     let mut process = Process::new(architecture, &HeapOptions { minimum_words: 50_000, ..OPTIONS }, Term::NIL);
     for number in 0..10_000 {
@@ -78,7 +80,7 @@ fn what_has_not_changed_is_not_scanned() {
     let left = number / 2;
     process.mutator.stack = process.mutator.stack.wrapping_add(2 * (number - left));
     // SAFETY: the test runs this process.
-    unsafe { architecture.stack_cut(&mut process.mutator) };
+    unsafe { placed.cut(&mut process.mutator) };
     number = left;
     scanned(&mut process);
     call(&mut process, number);
@@ -91,5 +93,5 @@ fn what_has_not_changed_is_not_scanned() {
             scanned(&mut process);
         }
     }
-    assert!(process.architecture.stack_marker(&process.mutator).is_none());
+    assert!(placed.marker(&process.mutator).is_none());
 }

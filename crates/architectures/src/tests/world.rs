@@ -1,6 +1,6 @@
 //! A world of the tests' processes: each test thread is a scheduler thread with safepoints of its own choice.
 
-use std::sync::{Condvar, Mutex, MutexGuard, Once};
+use std::sync::{Condvar, Mutex, MutexGuard};
 use std::thread::ThreadId;
 
 use atoll_heap::{Architecture, Asker, Claim, Fragment, KeptPlace, Mutator, RootSet, StoppedWorld, World};
@@ -13,19 +13,19 @@ struct State {
     running: usize,
     stopped: bool,
     processes: Vec<(*mut Mutator, *mut RootTable)>,
-    /// Those of the architecture that stops nobody, with the threads that see to them.
+    /// Those of the architecture that does not stop processes, with the threads that see to them.
     unstopped: Vec<(*mut Mutator, *mut RootTable, ThreadId)>,
 }
 
 // SAFETY: the pointers are used in a stopped world, or by the thread that registered them.
 unsafe impl Send for State {}
 
-struct TestWorld {
+pub(super) struct TestWorld {
     state: Mutex<State>,
     changed: Condvar,
 }
 
-static WORLD: TestWorld = TestWorld {
+pub(super) static WORLD: TestWorld = TestWorld {
     state: Mutex::new(State { running: 0, stopped: false, processes: Vec::new(), unstopped: Vec::new() }),
     changed: Condvar::new(),
 };
@@ -126,7 +126,7 @@ impl World for TestWorld {
         if busy { Claim::Busy } else { Claim::Settled }
     }
 
-    fn each_kept_message(&self, _: KeptPlace, _: usize, _: &mut dyn FnMut(&mut Fragment)) -> Option<KeptPlace> {
+    fn each_kept_message(&self, _: KeptPlace, _: usize, _: &mut dyn FnMut(&Fragment)) -> Option<KeptPlace> {
         None
     }
 
@@ -145,12 +145,8 @@ pub(crate) fn concerns(architecture: &dyn Architecture) -> bool {
 
 /// Starts to run processes on this thread.
 pub(crate) fn enter(architecture: &dyn Architecture) -> Option<Running> {
-    if !concerns(architecture) {
-        return None;
-    }
-    static SET: Once = Once::new();
-    SET.call_once(|| atoll_heap::set_world(&WORLD));
-    if architecture.name() == "hybrid" {
+    super::enter();
+    if !concerns(architecture) || architecture.name() == "hybrid" {
         return None;
     }
     let mut state = WORLD.lock();
@@ -170,20 +166,21 @@ impl Drop for Running {
 
 /// Stops here if the world is stopped; shows this thread's processes to an architecture that wants to see their roots.
 pub(crate) fn safepoint(architecture: &dyn Architecture) {
-    if architecture.name() != "hybrid" {
+    let Some(collector) = architecture.concurrent_roots() else {
         let state = WORLD.lock();
         if state.stopped {
             drop(WORLD.pause(state));
         }
         return;
-    }
+    };
     let own = std::thread::current().id();
     let processes = WORLD.lock().unstopped.clone();
     for (mutator, roots, _) in processes.into_iter().filter(|(.., thread)| *thread == own) {
         // SAFETY: this thread runs these processes.
         unsafe {
-            if architecture.schedule_in(&mut *mutator) {
-                architecture.visit_roots(&mut *mutator, &mut Roots(&mut *roots));
+            architecture.schedule_in(&mut *mutator);
+            if collector.wants_roots(&*mutator) {
+                collector.visit_roots(&mut *mutator, &mut Roots(&mut *roots));
             }
         }
     }
@@ -192,7 +189,7 @@ pub(crate) fn safepoint(architecture: &dyn Architecture) {
 /// Makes a process known.
 pub(crate) fn register(architecture: &dyn Architecture, mutator: &mut Mutator, roots: &mut RootTable) {
     let mut state = WORLD.lock();
-    if architecture.name() == "hybrid" {
+    if architecture.concurrent_roots().is_some() {
         state.unstopped.push((mutator, roots, std::thread::current().id()));
     } else {
         state.processes.push((mutator, roots));

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::results::{Outcome, Results};
 use super::suite::{Prepared, Workplace};
+use crate::names::Names;
 use crate::run::{End, run};
 
 /// A machine that runs OTP.
@@ -59,8 +60,15 @@ impl Machine {
         }
         remove(fs::remove_dir_all(&logs))?;
         fs::create_dir_all(&logs)?;
+        let names = Names::start()?;
         let mut command = self.command();
-        command.args(["-noshell", "-pa"]).arg(workplace.modules()).arg("-pa").arg(&prepared.folder);
+        names.serve(&mut command);
+        // As OTP's own runs have it: cases start nodes beside this one.
+        command
+            .args(["-sname", "conformance", "-noshell", "-pa"])
+            .arg(workplace.modules())
+            .arg("-pa")
+            .arg(&prepared.folder);
         if prepared.uses_features()? {
             command.args(["-enable-feature", "all"]);
         }

@@ -1,5 +1,6 @@
 //! The suites of the list, and their modules as compiled files.
 
+use std::env;
 use std::fmt;
 use std::fs;
 use std::io;
@@ -8,6 +9,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::compile::is_newer;
+use crate::libraries::{compile_library, headers};
 use crate::run::{End, run};
 
 /// How long `erlc` may take for one suite.
@@ -124,7 +126,7 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Whether its module asks for experimental features of the language, which `erl` loads only if it is told to.
+    /// Whether its module asks for experimental features of the language, which `erl` loads only with an option.
     pub(super) fn uses_features(&self) -> io::Result<bool> {
         let source = fs::read(self.folder.join(format!("{}.erl", self.suite.module())))?;
         Ok(String::from_utf8_lossy(&source).lines().any(|line| line.starts_with("-feature(")))
@@ -197,7 +199,9 @@ impl Workplace {
             }
             None => compile_changed(&[file], &folder, flags)?,
         }
-        compile_programs(&folder.join(format!("{}_data", suite.module())))?;
+        let data = folder.join(format!("{}_data", suite.module()));
+        derive_thread_libraries(&data)?;
+        compile_c(&data)?;
         Ok(Prepared { suite: suite.clone(), folder })
     }
 }
@@ -237,21 +241,59 @@ fn derive(folder: &Path, original: &str, name: &str) -> io::Result<()> {
     fs::write(to, text.replacen(&format!("-module({original})"), &format!("-module({name})"), 1))
 }
 
-/// Compiles the programs that a suite starts, of which each is one file in C. What cannot be compiled here is missed
-/// only by the cases that need it.
-fn compile_programs(data: &Path) -> io::Result<()> {
-    let Ok(entries) = fs::read_dir(data) else { return Ok(()) };
-    for file in entries.map(|entry| entry.map(|entry| entry.path())) {
-        let file = file?;
-        let program = file.with_extension("");
-        let is_source = file.extension().is_some_and(|extension| extension == "c");
-        if is_source && is_newer(&file, &program) && String::from_utf8_lossy(&fs::read(&file)?).contains("main(") {
-            let mut command = Command::new("cc");
-            command.args(["-w", "-O", "-DHAVE_STRERROR", "-o"]).arg(program).arg(file).current_dir(data);
-            let _ = run(&mut command, COMPILER_LIMIT);
+/// Writes three libraries of `nif_SUITE`, which OTP's build makes of the drivers of another suite with other names.
+fn derive_thread_libraries(data: &Path) -> io::Result<()> {
+    let originals = data.with_file_name("erl_drv_thread_SUITE_data");
+    let [Ok(head), Ok(tail)] = ["head.txt", "tail.txt"].map(|name| fs::read_to_string(data.join(name))) else {
+        return Ok(());
+    };
+    for name in ["basic.c", "rwlock.c", "tsd.c"] {
+        let (from, to) = (originals.join(name), data.join(name));
+        if is_newer(&from, &to) {
+            let text = String::from_utf8_lossy(&fs::read(from)?).into_owned();
+            let text = text.replace("erl_drv_", "enif_").replace("driver_", "enif_").replace("ErlDrv", "ErlNif");
+            fs::write(to, [&*head, &text, &tail].concat())?;
         }
     }
     Ok(())
+}
+
+/// Compiles the programs that a suite starts and the libraries that it loads, of which each is one file in C. What
+/// cannot be compiled here is missed only by the cases that need it.
+fn compile_c(data: &Path) -> io::Result<()> {
+    let Ok(entries) = fs::read_dir(data) else { return Ok(()) };
+    for file in entries.map(|entry| entry.map(|entry| entry.path())) {
+        let file = file?;
+        if file.extension().is_none_or(|extension| extension != "c") {
+            continue;
+        }
+        let is_program = String::from_utf8_lossy(&fs::read(&file)?).contains("main(");
+        let made = file.with_extension(if is_program { "" } else { "so" });
+        if !is_newer(&file, &made) {
+            continue;
+        }
+        if is_program {
+            let mut command = Command::new("cc");
+            command.args(["-w", "-O", "-DHAVE_STRERROR", "-o"]).arg(made).arg(file).current_dir(data);
+            if let Some(root) = root() {
+                // C nodes need OTP's library for them; other programs take nothing of it.
+                command.arg("-I").arg(root.join("usr/include")).arg("-L").arg(root.join("usr/lib"));
+                command.args(["-D_REENTRANT", "-lei", "-lpthread"]);
+            }
+            let _ = run(&mut command, COMPILER_LIMIT);
+        } else {
+            let _ = compile_library(&file, &made, &headers()?);
+        }
+    }
+    Ok(())
+}
+
+/// OTP's root, if it has what C nodes are linked with.
+fn root() -> Option<PathBuf> {
+    let path = env::var_os("PATH")?;
+    let erl = env::split_paths(&path).map(|folder| folder.join("erl")).find_map(|erl| erl.canonicalize().ok())?;
+    let root = erl.parent()?.parent()?.to_owned();
+    root.join("usr/lib/libei.a").is_file().then_some(root)
 }
 
 #[cfg(test)]

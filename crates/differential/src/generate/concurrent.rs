@@ -1,5 +1,5 @@
 //! Modules that run a random tree of processes. What a node computes depends on its parameters and its children alone,
-//! never on who is faster: results are told apart by references, and nobody looks at how messages interleave.
+//! never on which process is faster: references tell results apart, and no process looks at how messages interleave.
 
 use fastrand::Rng;
 

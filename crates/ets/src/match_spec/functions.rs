@@ -1,13 +1,14 @@
 //! The functions that expressions can call.
 
 use std::cmp::Ordering;
-use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
 use atoll_heap::Mutator;
 use atoll_loader::{Comparison, TypeTest};
 use atoll_operations::{Exception, arithmetic, bit_part, guards};
 use atoll_term::{Term, View, compare, this_node};
+
+use crate::registry::part;
 
 type Result = std::result::Result<Term, Exception>;
 
@@ -58,17 +59,14 @@ const fn function(name: &'static str, code: Code) -> Function {
     Function { name, code }
 }
 
-/// The trace control word.
-static CONTROL_WORD: AtomicU32 = AtomicU32::new(0);
-
 /// The trace control word (`system_info(trace_control_word)`).
 pub fn control_word() -> u32 {
-    CONTROL_WORD.load(Relaxed)
+    part().control_word.load(Relaxed)
 }
 
 /// Sets the trace control word; gives what it was.
 pub fn set_control_word(word: u32) -> u32 {
-    CONTROL_WORD.swap(word, Relaxed)
+    part().control_word.swap(word, Relaxed)
 }
 
 /// `get_tcw`, of traced calls alone.

@@ -159,10 +159,8 @@ impl KeptProgram {
         KeptProgram { program: compiled.program, stored: Stored::new(heap, kept) }
     }
 
-    fn part(&self, index: usize) -> Term {
-        let parts = self.stored.term();
-        let parts = parts.tuple_elements().unwrap_or_default();
-        parts.get(index).copied().unwrap_or(Term::NIL)
+    fn part(&self, index: usize) -> &Term {
+        self.stored.term().tuple_elements().and_then(|parts| parts.get(index)).unwrap_or(&Term::NIL)
     }
 
     /// Whether it asks for a picture of the process: see [`Matcher::showing`].
@@ -172,7 +170,7 @@ impl KeptProgram {
     }
 
     /// The specification, to be looked at.
-    pub fn specification(&self) -> Term {
+    pub fn specification(&self) -> &Term {
         self.part(0)
     }
 }

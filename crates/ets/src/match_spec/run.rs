@@ -17,10 +17,10 @@ pub enum Object<'s> {
 }
 
 impl Object<'_> {
-    fn term(&self) -> Term {
+    fn term(&self) -> &Term {
         match self {
             Object::Stored(stored) => stored.term(),
-            Object::Own(term) => *term,
+            Object::Own(term) => term,
         }
     }
 }
@@ -126,7 +126,7 @@ impl<'p> Matcher<'p> {
         let program = self.program;
         for clause in &program.clauses {
             self.actions.clear();
-            if !self.matches(clause, object.term())
+            if !self.matches(clause, *object.term())
                 || self.evaluate(heap, clause, &clause.guards, object, false).is_err()
             {
                 continue;
@@ -237,7 +237,7 @@ impl<'p> Matcher<'p> {
                     let is_set = tokens.is_none_or(|tokens| tokens.set(heap, parts[0], parts[1]));
                     if is_set { Value::own(atoms::TRUE) } else { failed(Failed)? }
                 }
-                Operation::Object => Value { term: object.term(), foreign: is_foreign },
+                Operation::Object => Value { term: *object.term(), foreign: is_foreign },
                 Operation::AllVariables => {
                     let values = clause.variables.iter().map(|place| self.variables[*place]);
                     let values: Vec<Term> =

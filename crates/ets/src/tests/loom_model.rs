@@ -1,8 +1,9 @@
 //! The segments of hashed tables, and what writers, readers, deletion and fixation do with them at once, model-checked.
 
-use std::sync::Once;
+use std::sync::OnceLock;
 
-use atoll_heap::{HeapOptions, LoneHeap, Stored};
+use atoll_heap::{HeapOptions, LoneHeap, Part, Settings, Stored};
+use atoll_platform::threads;
 use atoll_term::{Build, Term};
 use loom::sync::Arc;
 use loom::thread;
@@ -13,6 +14,24 @@ use crate::status::Status;
 const HEAP: HeapOptions = HeapOptions { minimum_words: 233, full_sweep_after: 65_535, maximum_words: 0 };
 /// Two segments.
 const SEGMENT_BITS: u32 = 1;
+
+/// A machine that has heaps and nothing else.
+struct Heaps(&'static Part);
+
+impl threads::Machine for Heaps {
+    fn enter_parts(&'static self) {
+        self.0.enter_parts();
+    }
+}
+
+/// This thread works for the models' machine.
+fn enter_machine() {
+    static MACHINE: OnceLock<Heaps> = OnceLock::new();
+    threads::enter(MACHINE.get_or_init(|| {
+        let architecture = atoll_architectures::by_name("private", &Settings::default()).expect("an architecture");
+        Heaps(Box::leak(Box::new(Part::new(architecture))))
+    }));
+}
 
 /// A set's rows, with what the table knows of itself.
 struct Set {
@@ -26,10 +45,7 @@ fn set() -> Arc<Set> {
 }
 
 fn row(key: i64, value: i64) -> Stored {
-    static INSTALLED: Once = Once::new();
-    INSTALLED.call_once(|| {
-        atoll_heap::install(atoll_architectures::by_name("private").expect("an architecture"));
-    });
+    enter_machine();
     let mut heap = LoneHeap::new(&HEAP);
     let row = heap.tuple(&[Term::small(key), Term::small(value)]);
     Stored::new(&mut heap, row)

@@ -2,10 +2,7 @@
 //! the process's heap, by the handler of [`data`] that each of these stands for. See `sites.rs` for when they stand in
 //! the code.
 
-use std::sync::atomic::Ordering;
-
-use atoll_heap::statistics::BUILD_IN_AREA;
-use atoll_heap::{BuildWindow, architecture};
+use atoll_heap::{BuildWindow, message_builder, settings};
 use atoll_term::{Header, Kind, Term, Word};
 
 use crate::handlers::data;
@@ -17,7 +14,7 @@ const ELEMENTS: usize = 16;
 
 /// Whether all sites begin with the handlers of this file (`--build-in-area`).
 pub fn is_built_in_area() -> bool {
-    BUILD_IN_AREA.load(Ordering::Relaxed)
+    settings().build_in_area
 }
 
 /// A cons, if the window has room for it and its parts may lie there.
@@ -36,12 +33,17 @@ unsafe fn cons(window: &BuildWindow, head: Term, tail: Term) -> Option<Term> {
     Some(unsafe { Term::cons_at(place) })
 }
 
+/// An object by way of the architecture; `NONE` if it cannot be built there.
+fn build(header: Option<Header>, fields: &[Term]) -> Term {
+    message_builder().and_then(|builder| builder.build_message(header, fields)).unwrap_or(Term::NONE)
+}
+
 /// A cons by way of the architecture, which opens a window or learns that a part is private: then `NONE`. The parts
 /// come by value, and the term in a register: see the decision on dispatch, rule 1.
 #[cold]
 #[inline(never)]
 fn cons_slowly(head: Term, tail: Term) -> Term {
-    architecture().build_message(None, &[head, tail]).unwrap_or(Term::NONE)
+    build(None, &[head, tail])
 }
 
 /// As [`data::put_list`].
@@ -172,7 +174,7 @@ unsafe fn put_pair_slow<S: Read, T: Read, D: Write>(
 /// As [`cons_slowly`], for a tuple of two elements.
 #[inline(never)]
 fn pair_slowly(first: Term, second: Term) -> Term {
-    architecture().build_message(Some(Header::new(Kind::Tuple, 2)), &[first, second]).unwrap_or(Term::NONE)
+    build(Some(Header::new(Kind::Tuple, 2)), &[first, second])
 }
 
 /// As [`data::put_tuple`].
@@ -207,7 +209,7 @@ unsafe fn build_tuple(ip: *const Word, e: *mut Word, c: *mut Core) -> Term {
     let window = unsafe { &*(*c).window };
     let admits = elements.iter().all(|element| window.admits(*element));
     let place = if admits { window.take(arity + 1) } else { None };
-    let Some(place) = place else { return architecture().build_message(Some(header), elements).unwrap_or(Term::NONE) };
+    let Some(place) = place else { return build(Some(header), elements) };
     // SAFETY: the window has given room for the header and the elements.
     unsafe {
         *place = header.word();

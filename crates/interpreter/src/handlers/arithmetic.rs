@@ -306,7 +306,7 @@ unsafe fn call_guard(ip: *const Word, e: *mut Word, reds: i64, c: *mut Core) -> 
         let function = std::mem::transmute::<Word, Native>(*ip.add(2));
         let (arguments, arity) = guard_arguments(ip, e, c);
         let core = &mut *c;
-        let mut caller = Caller { process: &*core.process, own: &mut *core.own, reductions: reds };
+        let mut caller = Caller { process: &*core.process, own: &mut *core.own, reductions: reds, at: ip };
         let result = function(&mut caller, &arguments[..arity]).map_err(|interrupt| match interrupt {
             Interrupt::Raise(exception) => exception,
             _ => Exception::badarg(),

@@ -6,7 +6,7 @@ use atoll_term::{Term, Word, atoms};
 use crate::handlers::control::any_at;
 use crate::operand::{Read, Write, Y};
 use atoll_runtime::core::{Core, Exit, dispatch};
-use atoll_runtime::{raise, trace};
+use atoll_runtime::{raise, stack_trace};
 
 /// `func_info`: no clause matched; module, name, arity.
 pub unsafe fn func_info(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
@@ -82,7 +82,7 @@ pub unsafe fn raise_again(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i6
     // SAFETY: the process runs on this core.
     unsafe {
         let (raw, reason) = (any_at(ip, 1, e, c), any_at(ip, 2, e, c));
-        let exception = Exception { trace: raw, ..Exception::new(trace::class_of(raw), reason) };
+        let exception = Exception { trace: raw, ..Exception::new(stack_trace::class_of(raw), reason) };
         raise::plain(exception, ip, hp, e, reds, c)
     }
 }
@@ -94,7 +94,7 @@ pub unsafe fn build_stacktrace(ip: *const Word, hp: *mut Word, e: *mut Word, red
         let core = &mut *c;
         core.swap_out(hp, e);
         let heap = &mut *core.mutator;
-        core.x[0] = trace::to_list(core.x[0], heap);
+        core.x[0] = stack_trace::to_list(core.x[0], heap);
         dispatch(ip.add(1), (*c).top(), e, reds, c)
     }
 }
@@ -108,7 +108,7 @@ pub unsafe fn raw_raise(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64,
             Some(class) => {
                 core.swap_out(hp, e);
                 let heap = &mut *core.mutator;
-                let raw = trace::with_class(core.x[2], class, heap);
+                let raw = stack_trace::with_class(core.x[2], class, heap);
                 let exception = Exception { trace: raw, ..Exception::new(class, core.x[1]) };
                 raise::plain(exception, ip, (*c).top(), e, reds, c)
             }

@@ -10,8 +10,9 @@
 
 use atoll_heap::debt;
 use atoll_operations::Exception;
+use atoll_process::remote::Sent;
 use atoll_runtime::core::{Core, Exit, dispatch};
-use atoll_runtime::pause::enter;
+use atoll_runtime::pause::{enter, yield_at};
 use atoll_runtime::raise;
 use atoll_runtime::receive::{self, Wait, sleep, take_signals};
 use atoll_term::{Export, Word, atoms};
@@ -24,7 +25,8 @@ pub unsafe fn send(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *
     // SAFETY: the process runs on this core.
     unsafe {
         match receive::send(hp, e, c) {
-            Ok(()) => dispatch(ip.add(2), (*c).top(), e, reds - 1 - debt::take(), c),
+            Ok(Sent::Busy) => yield_at(ip.add(2), 1, (*c).top(), e, reds - 1 - debt::take(), c),
+            Ok(_) => dispatch(ip.add(2), (*c).top(), e, reds - 1 - debt::take(), c),
             Err(exception) => {
                 let export = &*(*ip.add(1) as *const Export);
                 let arguments = [(&(*c).x)[0], (&(*c).x)[1]];
@@ -68,11 +70,20 @@ unsafe fn loop_rec_message(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i
     }
 }
 
-/// `loop_rec_end`: the `loop_rec` to go on at.
+/// `keep_message`, in front of a `loop_rec_end` where more than X registers may hold parts of the message.
+pub unsafe fn keep_message(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe {
+        receive::keep_message(hp, e, c);
+        dispatch(ip.add(1), hp, e, reds, c)
+    }
+}
+
+/// `loop_rec_end`: the `loop_rec` to go on at. No register holds a part of the message.
 pub unsafe fn loop_rec_end(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: the process runs on this core.
     unsafe {
-        (*(*c).own).mailbox.skip();
+        (*(*c).own).mailbox.reject();
         enter(*ip.add(1) as *const Word, 0, hp, e, reds, c)
     }
 }

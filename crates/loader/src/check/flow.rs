@@ -285,6 +285,7 @@ impl Checker<'_> {
             }
             other => {
                 state.write_results(other, &mut self.values);
+                state.place.looking |= matches!(other, I::LoopRec { destination: Register::X(_), .. });
                 state.place.building |= matches!(other, I::BsInit { .. } | I::BsAppend { .. } | I::BsPut { .. });
             }
         }

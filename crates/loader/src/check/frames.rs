@@ -121,6 +121,7 @@ impl Checker<'_> {
         raised.registers.lose_floats();
         raised.publish();
         raised.place.building = false;
+        raised.place.looking = false;
         raised.place.room = HeapNeed::default();
         while let Some((_, handler, outer)) = self.catches.pop(raised.place.catches) {
             self.reach(function, index, handler, &raised)?;

@@ -8,7 +8,7 @@ use crate::layout::Layout;
 use crate::module::Module;
 
 /// An instruction that looks into a value of which nothing proves that it can, or that may raise where the frame is
-/// not whole.
+/// not whole, or before which a message that was looked at must be kept.
 pub(crate) struct Unproven {
     /// Its index in the code.
     pub(super) index: u32,
@@ -44,7 +44,10 @@ pub(crate) fn insert(decoded: &mut Decoded, layout: &mut Layout, mut unproven: V
     let mut added = Vec::with_capacity(unproven.len());
     for (found, mut piece) in unproven.iter().zip(pieces.into_iter().rev()) {
         let instruction = &piece[0];
-        let guard = demand(instruction).map(|(value, shape)| guard(instruction, value, shape));
+        let guard = match instruction {
+            Instruction::LoopRecEnd(_) => Some(Instruction::KeepMessage),
+            _ => demand(instruction).map(|(value, shape)| guard(instruction, value, shape)),
+        };
         if !found.unset.is_empty() && !matches!(guard, Some(Instruction::Test { .. })) {
             places.push(decoded.code.len() as u32);
             decoded.code.push(Instruction::InitYregs(found.unset.as_slice().into()));

@@ -15,6 +15,8 @@ mod flow;
 mod frames;
 mod guards;
 mod imports;
+mod loops;
+mod messages;
 mod registers;
 mod state;
 mod step;
@@ -81,6 +83,7 @@ pub(crate) fn check(
         at: 0,
         pass: 0,
         contexts: HashMap::new(),
+        goes_back: false,
         again: Vec::new(),
         unproven: Vec::new(),
         undo: Vec::new(),
@@ -121,6 +124,8 @@ struct Checker<'a> {
     /// So many functions have been looked at, or are.
     walked: usize,
     pass: u32,
+    /// The function has a way back that is no `receive`.
+    goes_back: bool,
     /// By function: the arguments that match contexts are passed in.
     contexts: HashMap<usize, Set>,
     /// Functions that turned out to get a match context after they were looked at.
@@ -156,6 +161,7 @@ impl Checker<'_> {
         }
         self.at = 0;
         self.pass = 0;
+        self.goes_back = false;
         self.reach(&function, function.start as usize, function.entry, &state)?;
         while let Some(Reverse((pass, _, label))) = self.pending.pop() {
             let label = Label(label);
@@ -164,7 +170,7 @@ impl Checker<'_> {
                 self.walk(&function, label, &mut state)?;
             }
         }
-        Ok(())
+        if self.goes_back { self.check_loops(&function) } else { Ok(()) }
     }
 
     fn error(&self, index: usize, problem: impl Into<Cow<'static, str>>) -> LoadError {
@@ -180,6 +186,7 @@ impl Checker<'_> {
         if place < function.start || place >= function.end {
             return Err(self.error(index, format!("label {} is in another function", label.0)));
         }
+        self.goes_back |= place <= self.at && !loops::receives(&self.decoded.code[index]);
         if self.merge(index, label, state)? && self.known.set_pending(label) {
             let pass = self.pass + u32::from(place <= self.at);
             self.pending.push(Reverse((pass, place, label.0)));

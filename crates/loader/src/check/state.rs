@@ -47,6 +47,8 @@ pub(super) struct Place {
     pub(super) building: bool,
     /// Some register may hold a tuple that only registers refer to.
     pub(super) fresh: bool,
+    /// A message is looked at: see [`super::messages`].
+    pub(super) looking: bool,
 }
 
 impl Place {
@@ -56,6 +58,7 @@ impl Place {
         room: HeapNeed { words: 0, floats: 0, funs: 0 },
         building: false,
         fresh: false,
+        looking: false,
     };
 }
 
@@ -189,6 +192,7 @@ impl Known {
             };
             merged.building &= state.place.building;
             merged.fresh &= state.place.fresh;
+            merged.looking &= state.place.looking;
             changed = merged != *place;
             *place = merged;
         }

@@ -3,6 +3,7 @@
 use super::Checker;
 use super::effects::{Room, demand, keeps_private};
 use super::guards::Unproven;
+use super::messages::looks_only;
 use super::registers::{Implicit, implicit};
 use super::state::{Frame, State};
 use super::types::Type;
@@ -83,6 +84,10 @@ impl Checker<'_> {
             self.unproven.push(Unproven { index: index as u32, unset, value: Value::ABSENT });
         }
         self.prove(index, instruction, state)?;
+        if !state.place.looking && matches!(instruction, Instruction::LoopRecEnd(_)) {
+            self.unproven.push(Unproven { index: index as u32, unset: Vec::new(), value: Value::ABSENT });
+        }
+        state.place.looking = state.place.looking && looks_only(instruction);
         if !keeps_private(instruction) {
             state.publish();
             if !matches!(Room::of(instruction, || true), Room::Takes(_)) {
@@ -95,7 +100,8 @@ impl Checker<'_> {
         if effect.fails_first {
             self.targets(function, index, instruction, state)?;
         }
-        // What it is told in X0 says what comes of `setelement`, and the first argument what of `element`.
+        // The types of some results depend on the type of an argument: X0 for calls (`setelement`), the first argument
+        // for built-in functions (`element`).
         let asked = match instruction {
             Instruction::Bif { arguments, .. } | Instruction::GcBif { arguments, .. } if !arguments.is_empty() => {
                 state.type_of(arguments[0], &self.literals)

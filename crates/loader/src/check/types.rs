@@ -13,7 +13,7 @@ const ABSENT: u32 = 1 << 11;
 const FRESH: u32 = 1 << 12;
 const KINDS: u32 = FRESH - 1;
 const NUMBER_SHIFT: u32 = 13;
-/// The largest number that is told; a larger one counts as "at least this".
+/// The largest number that a type can hold; a larger one counts as "at least this".
 const MOST: u32 = (1 << (31 - NUMBER_SHIFT)) - 1;
 const EXACT: u32 = 1 << 31;
 /// The number and whether it is exact: of a tuple its arity, of an integer its value.

@@ -33,7 +33,7 @@ impl Value {
         self.node != Value::UNNAMED && self.node < Value::NAMES
     }
 
-    /// Whether it may be anything, and nobody will ever know more.
+    /// Whether it may be any term, and no later test narrows that.
     fn is_open(self) -> bool {
         !self.is_traced() && self.kind.join(Type::TERM) == self.kind
     }
@@ -75,7 +75,7 @@ pub(super) struct Values {
 }
 
 impl Values {
-    /// The functions by arity, whether anybody may call them, and whether anything may come of it.
+    /// The functions, each by its arity, whether other modules may call it, and whether its result may be any term.
     pub(super) fn new(functions: impl Iterator<Item = (u8, bool, bool)>) -> Values {
         let mut nodes = vec![Node::Unknown];
         let mut first = Vec::new();

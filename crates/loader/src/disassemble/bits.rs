@@ -182,7 +182,7 @@ impl Line<'_> {
     }
 
     fn show_command(&self, command: &MatchCommand) -> String {
-        let show = |destination: &crate::Register| self.show((*destination).into());
+        let show = |destination: &crate::instruction::Register| self.show((*destination).into());
         match command {
             MatchCommand::EnsureAtLeast { stride, unit } => {
                 format!("at least {stride} unit {unit}")

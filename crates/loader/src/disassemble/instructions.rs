@@ -136,6 +136,7 @@ impl Line<'_> {
 
             I::Send => self.name("send"),
             I::LoopRec { fail, destination } => self.name("loop_rec").fail(*fail).to(*destination),
+            I::KeepMessage => self.name("keep_message"),
             I::LoopRecEnd(label) => self.name("loop_rec_end").with(format_args!("L{}", label.0)),
             I::RemoveMessage => self.name("remove_message"),
             I::Wait(label) => self.name("wait").with(format_args!("L{}", label.0)),

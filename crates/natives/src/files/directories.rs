@@ -7,24 +7,25 @@ use atoll_term::{Build, Term};
 use rustix::fs::{Dir, Mode, OFlags};
 use rustix::io::Errno;
 
+use crate::arguments::int;
 use crate::dirty;
 use crate::files::names::path;
-use crate::support::{done, int, ok, posix_error, row};
+use crate::results::{done, ok, posix_error};
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    row("prim_file", "list_dir_nif", 1, list),
-    row("prim_file", "make_dir_nif", 1, make),
-    row("prim_file", "del_dir_nif", 1, remove),
-    row("prim_file", "del_file_nif", 1, remove_file),
-    row("prim_file", "rename_nif", 2, rename),
-    row("prim_file", "make_hard_link_nif", 2, make_hard_link),
-    row("prim_file", "make_soft_link_nif", 2, make_soft_link),
-    row("prim_file", "read_link_nif", 1, read_link),
-    row("prim_file", "get_cwd_nif", 0, get_working),
-    row("prim_file", "set_cwd_nif", 1, set_working),
-    row("prim_file", "get_device_cwd_nif", 1, get_working_of_device),
-    row("prim_file", "altname_nif", 1, other_name),
+    BuiltIn::new("prim_file", "list_dir_nif", 1, list),
+    BuiltIn::new("prim_file", "make_dir_nif", 1, make),
+    BuiltIn::new("prim_file", "del_dir_nif", 1, remove),
+    BuiltIn::new("prim_file", "del_file_nif", 1, remove_file),
+    BuiltIn::new("prim_file", "rename_nif", 2, rename),
+    BuiltIn::new("prim_file", "make_hard_link_nif", 2, make_hard_link),
+    BuiltIn::new("prim_file", "make_soft_link_nif", 2, make_soft_link),
+    BuiltIn::new("prim_file", "read_link_nif", 1, read_link),
+    BuiltIn::new("prim_file", "get_cwd_nif", 0, get_working),
+    BuiltIn::new("prim_file", "set_cwd_nif", 1, set_working),
+    BuiltIn::new("prim_file", "get_device_cwd_nif", 1, get_working_of_device),
+    BuiltIn::new("prim_file", "altname_nif", 1, other_name),
 ];
 
 /// `{ok, Term}` or `{error, Reason}`.

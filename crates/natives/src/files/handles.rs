@@ -4,41 +4,44 @@
 use std::collections::HashMap;
 use std::ffi::CStr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::sync::{Arc, LazyLock, Weak};
+use std::sync::{Arc, Weak};
 
-use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, Own, ReferenceId, System};
-use atoll_term::{Build, MagicValue, Term, atoms};
-use parking_lot::Mutex;
+use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, Own, ReferenceId, badarg};
+use atoll_term::atoms::LazyAtom;
+use atoll_term::{Build, Term, atoms};
+use parking_lot::{Mutex, MutexGuard};
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 
+use crate::arguments::int;
+use crate::at_exit::AtExit;
 use crate::dirty;
 use crate::files::names::path;
-use crate::support::{Name, badarg, done, int, ok, posix_error, row};
+use crate::results::{done, ok, posix_error};
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    row("prim_file", "open_nif", 2, open),
-    row("prim_file", "close_nif", 1, close),
-    row("prim_file", "delayed_close_nif", 1, delayed_close),
-    row("prim_file", "file_desc_to_ref_nif", 1, from_descriptor),
-    row("prim_file", "get_handle_nif", 1, get_handle),
+    BuiltIn::new("prim_file", "open_nif", 2, open),
+    BuiltIn::new("prim_file", "close_nif", 1, close),
+    BuiltIn::new("prim_file", "delayed_close_nif", 1, delayed_close),
+    BuiltIn::new("prim_file", "file_desc_to_ref_nif", 1, from_descriptor),
+    BuiltIn::new("prim_file", "get_handle_nif", 1, get_handle),
 ];
 
-static APPEND: Name = Name::new("append");
-static DIRECTORY: Name = Name::new("directory");
-static EXCLUSIVE: Name = Name::new("exclusive");
-static READ: Name = Name::new("read");
-static SKIP_TYPE_CHECK: Name = Name::new("skip_type_check");
-static SYNC: Name = Name::new("sync");
-static WRITE: Name = Name::new("write");
+static APPEND: LazyAtom = LazyAtom::new("append");
+static DIRECTORY: LazyAtom = LazyAtom::new("directory");
+static EXCLUSIVE: LazyAtom = LazyAtom::new("exclusive");
+static READ: LazyAtom = LazyAtom::new("read");
+static SKIP_TYPE_CHECK: LazyAtom = LazyAtom::new("skip_type_check");
+static SYNC: LazyAtom = LazyAtom::new("sync");
+static WRITE: LazyAtom = LazyAtom::new("write");
 
 /// A file that is open, or was.
 pub struct File {
     open: Mutex<Option<Handle>>,
 }
 
-/// An open file. It is closed when it is to be and nobody does anything with it any more.
+/// An open file. Closing it takes effect when no thread works with it any more.
 #[derive(Clone)]
 pub struct Handle {
     /// The descriptor.
@@ -79,17 +82,22 @@ impl File {
     }
 }
 
+/// The files of a machine that are open.
+#[derive(Default)]
+pub struct Files(AtExit<Owned>);
+
+atoll_platform::part_of_machine!(Files);
+
 /// Files that are open, by the process that opened them.
 type Owned = HashMap<Term, Vec<Weak<File>>>;
 
-static OWNED: LazyLock<Mutex<Owned>> = LazyLock::new(|| {
-    System::get().on_exit(close_all_of);
-    Mutex::default()
-});
+fn owned() -> MutexGuard<'static, Owned> {
+    part().0.get(close_all_of).lock()
+}
 
 /// Closes the files of a process that has ended.
 fn close_all_of(owner: Term, _: &mut Own) {
-    let files = OWNED.lock().remove(&owner).unwrap_or_default();
+    let files = owned().remove(&owner).unwrap_or_default();
     for file in files.into_iter().filter_map(|file| file.upgrade()) {
         let _ = file.close();
     }
@@ -101,7 +109,7 @@ fn own(caller: &mut Caller<'_>, descriptor: OwnedFd) -> Outcome {
     let handle = Handle { descriptor: Arc::new(descriptor), is_ordinary };
     let file = Arc::new(File { open: Mutex::new(Some(handle)) });
     {
-        let mut owned = OWNED.lock();
+        let mut owned = self::owned();
         let files = owned.entry(caller.process.pid).or_default();
         if files.len() == files.capacity() {
             files.retain(|file| file.strong_count() > 0);
@@ -109,12 +117,12 @@ fn own(caller: &mut Caller<'_>, descriptor: OwnedFd) -> Outcome {
         files.push(Arc::downgrade(&file));
     }
     caller.process.at_end.note_work();
-    let reference = caller.heap().magic_reference(ReferenceId::fresh().0, Arc::new(MagicValue(Box::new(file))));
+    let reference = ReferenceId::of_value(caller.heap(), file);
     ok(caller, reference)
 }
 
 fn file(reference: &Term) -> Result<&Arc<File>, Interrupt> {
-    reference.magic_value().and_then(|value| value.0.downcast_ref::<Arc<File>>()).ok_or_else(badarg)
+    reference.magic().ok_or_else(badarg)
 }
 
 /// Does something with an open file; `EINVAL` if it is closed.
@@ -151,7 +159,7 @@ struct Modes {
 
 fn modes(list: Term) -> Modes {
     let mut rest = list;
-    let has = |wanted: &Name| {
+    let has = |wanted: &LazyAtom| {
         rest = list;
         while rest.is_cons() {
             if rest.head() == wanted.get() {

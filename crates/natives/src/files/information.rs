@@ -3,34 +3,36 @@
 
 use std::ffi::CStr;
 
-use atoll_process::{BuiltIn, Caller, Outcome};
+use atoll_process::{BuiltIn, Caller, Outcome, badarg};
+use atoll_term::atoms::LazyAtom;
 use atoll_term::{Build, Term, atoms};
 use rustix::fs::{Access, AtFlags, CWD, FileType, Gid, Mode, Stat, Timespec, Timestamps, Uid};
 use rustix::io::Errno;
 
+use crate::arguments::int;
 use crate::dirty;
 use crate::files::handles::handle;
 use crate::files::names::path;
-use crate::support::{Name, badarg, done, int, posix_error, row};
+use crate::results::{done, posix_error};
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    row("prim_file", "read_info_nif", 2, read_info),
-    row("prim_file", "read_handle_info_nif", 1, read_handle_info),
-    row("prim_file", "set_permissions_nif", 2, set_permissions),
-    row("prim_file", "set_owner_nif", 3, set_owner),
-    row("prim_file", "set_time_nif", 4, set_time),
+    BuiltIn::new("prim_file", "read_info_nif", 2, read_info),
+    BuiltIn::new("prim_file", "read_handle_info_nif", 1, read_handle_info),
+    BuiltIn::new("prim_file", "set_permissions_nif", 2, set_permissions),
+    BuiltIn::new("prim_file", "set_owner_nif", 3, set_owner),
+    BuiltIn::new("prim_file", "set_time_nif", 4, set_time),
 ];
 
-static DEVICE: Name = Name::new("device");
-static DIRECTORY: Name = Name::new("directory");
-static FILE_INFO: Name = Name::new("file_info");
-static OTHER: Name = Name::new("other");
-static READ: Name = Name::new("read");
-static READ_WRITE: Name = Name::new("read_write");
-static REGULAR: Name = Name::new("regular");
-static SYMLINK: Name = Name::new("symlink");
-static WRITE: Name = Name::new("write");
+static DEVICE: LazyAtom = LazyAtom::new("device");
+static DIRECTORY: LazyAtom = LazyAtom::new("directory");
+static FILE_INFO: LazyAtom = LazyAtom::new("file_info");
+static OTHER: LazyAtom = LazyAtom::new("other");
+static READ: LazyAtom = LazyAtom::new("read");
+static READ_WRITE: LazyAtom = LazyAtom::new("read_write");
+static REGULAR: LazyAtom = LazyAtom::new("regular");
+static SYMLINK: LazyAtom = LazyAtom::new("symlink");
+static WRITE: LazyAtom = LazyAtom::new("write");
 
 /// Times that OTP's calendar can show: the years 1902 to 9999, in seconds.
 const TIMES: std::ops::RangeInclusive<i64> = -2_145_916_800..=253_402_300_799;

@@ -4,24 +4,23 @@
 use std::ffi::CString;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use atoll_process::{BuiltIn, Caller, Outcome};
+use atoll_process::{BuiltIn, Caller, Outcome, badarg};
+use atoll_term::atoms::LazyAtom;
 use atoll_term::{Build, Term, View, atoms};
 use rustix::io::Errno;
 use unicode_normalization::UnicodeNormalization;
 
-use crate::support::{Name, badarg, row};
-
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    row("prim_file", "internal_name2native", 1, name_to_native),
-    row("prim_file", "internal_native2name", 1, native_to_name),
-    row("prim_file", "internal_normalize_utf8", 1, normalize),
-    row("prim_file", "is_translatable", 1, is_translatable),
-    row("file", "native_name_encoding", 0, native_name_encoding),
+    BuiltIn::new("prim_file", "internal_name2native", 1, name_to_native),
+    BuiltIn::new("prim_file", "internal_native2name", 1, native_to_name),
+    BuiltIn::new("prim_file", "internal_normalize_utf8", 1, normalize),
+    BuiltIn::new("prim_file", "is_translatable", 1, is_translatable),
+    BuiltIn::new("file", "native_name_encoding", 0, native_name_encoding),
 ];
 
-static IGNORE: Name = Name::new("ignore");
-static WARNING: Name = Name::new("warning");
+static IGNORE: LazyAtom = LazyAtom::new("ignore");
+static WARNING: LazyAtom = LazyAtom::new("warning");
 
 /// What is done about names that are not UTF-8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,29 +6,31 @@ use std::io::IoSlice;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use atoll_platform::allocator::may_fail;
-use atoll_process::{BuiltIn, Caller, Interrupt, Outcome};
+use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, badarg};
+use atoll_term::atoms::LazyAtom;
 use atoll_term::{Build, HEAP_BINARY_LIMIT, HeldBinary, OffHeapBinary, Term, atoms};
 use rustix::fs::{Advice, FallocateFlags, SeekFrom};
 use rustix::io::Errno;
 
+use crate::arguments::{int, position};
 use crate::dirty;
 use crate::files::handles::{Handle, handle, open_to_read, room_for, with_file};
 use crate::files::names::path;
-use crate::support::{Name, badarg, done, int, ok, position, posix_error, row};
+use crate::results::{done, ok, posix_error};
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    row("prim_file", "read_nif", 2, read),
-    row("prim_file", "write_nif", 2, write),
-    row("prim_file", "pread_nif", 3, pread),
-    row("prim_file", "pwrite_nif", 3, pwrite),
-    row("prim_file", "seek_nif", 3, seek),
-    row("prim_file", "sync_nif", 2, sync),
-    row("prim_file", "truncate_nif", 1, truncate),
-    row("prim_file", "allocate_nif", 3, allocate),
-    row("prim_file", "advise_nif", 4, advise),
-    row("prim_file", "ipread_s32bu_p32bu_nif", 3, read_indirect),
-    row("prim_file", "read_file_nif", 1, read_file),
+    BuiltIn::new("prim_file", "read_nif", 2, read),
+    BuiltIn::new("prim_file", "write_nif", 2, write),
+    BuiltIn::new("prim_file", "pread_nif", 3, pread),
+    BuiltIn::new("prim_file", "pwrite_nif", 3, pwrite),
+    BuiltIn::new("prim_file", "seek_nif", 3, seek),
+    BuiltIn::new("prim_file", "sync_nif", 2, sync),
+    BuiltIn::new("prim_file", "truncate_nif", 1, truncate),
+    BuiltIn::new("prim_file", "allocate_nif", 3, allocate),
+    BuiltIn::new("prim_file", "advise_nif", 4, advise),
+    BuiltIn::new("prim_file", "ipread_s32bu_p32bu_nif", 3, read_indirect),
+    BuiltIn::new("prim_file", "read_file_nif", 1, read_file),
 ];
 
 /// Bytes up to which data is read into memory of this thread first.
@@ -36,10 +38,10 @@ const SMALL_READ: usize = 16 << 10;
 /// Pieces that one call writes; the program calls again for more.
 const PIECES: usize = 64;
 
-static BOF: Name = Name::new("bof");
-static CONTINUE: Name = Name::new("continue");
-static CUR: Name = Name::new("cur");
-static EOF: Name = Name::new("eof");
+static BOF: LazyAtom = LazyAtom::new("bof");
+static CONTINUE: LazyAtom = LazyAtom::new("continue");
+static CUR: LazyAtom = LazyAtom::new("cur");
+static EOF: LazyAtom = LazyAtom::new("eof");
 
 /// Reads until the room is full or the file ends.
 fn fill(mut room: &mut [u8], mut read: impl FnMut(&mut [u8], u64) -> Result<usize, Errno>) -> Result<usize, Errno> {
@@ -338,7 +340,7 @@ fn allocate(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 fn advise(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let (offset, length) = (position(arguments[1])?, position(arguments[2])?);
-    let name = if arguments[3].is_atom() { atoms::atom_name(arguments[3]) } else { "" };
+    let name = atoms::name_if_atom(arguments[3]);
     let advice = match name {
         "normal" => Ok(Advice::Normal),
         "random" => Ok(Advice::Random),

@@ -4,34 +4,36 @@ use std::os::fd::{AsFd, AsRawFd};
 
 use atoll_heap::Stored;
 use atoll_platform::sockets::{get_option, set_option};
-use atoll_process::{BuiltIn, Caller, Interrupt, Outcome};
+use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, badarg};
+use atoll_term::atoms::{LazyAtom, known_atom};
 use atoll_term::{Build, Term, atoms};
 use rustix::io::Errno;
 
+use crate::arguments::int;
+use crate::results::{done, ok, posix_error};
 use crate::sockets::address;
 use crate::sockets::open::open_descriptor;
 use crate::sockets::options::{Access, Value, find};
 use crate::sockets::socket::{closed, invalid, raise_invalid, socket};
 use crate::sockets::state::{BUFFER_BYTES, CONTROL_BYTES, Phase, boolean};
 use crate::sockets::values;
-use crate::support::{Name, atom, badarg, done, int, ok, posix_error, row};
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    row("prim_socket", "nif_setopt", 5, set),
-    row("prim_socket", "nif_getopt", 3, get),
-    row("prim_socket", "nif_getopt", 4, get_native),
-    row("prim_socket", "nif_getopt", 5, get_of_kind),
+    BuiltIn::new("prim_socket", "nif_setopt", 5, set),
+    BuiltIn::new("prim_socket", "nif_getopt", 3, get),
+    BuiltIn::new("prim_socket", "nif_getopt", 4, get_native),
+    BuiltIn::new("prim_socket", "nif_getopt", 5, get_of_kind),
 ];
 
-static BOOLEAN: Name = Name::new("boolean");
-static DEFAULT: Name = Name::new("default");
-static INTEGER: Name = Name::new("integer");
-static INVALID: Name = Name::new("invalid");
-static NATIVE: Name = Name::new("native");
-static NOT_OWNER: Name = Name::new("not_owner");
-static OTP: Name = Name::new("otp");
-static SOCKET: Name = Name::new("socket");
+static BOOLEAN: LazyAtom = LazyAtom::new("boolean");
+static DEFAULT: LazyAtom = LazyAtom::new("default");
+static INTEGER: LazyAtom = LazyAtom::new("integer");
+static INVALID: LazyAtom = LazyAtom::new("invalid");
+static NATIVE: LazyAtom = LazyAtom::new("native");
+static NOT_OWNER: LazyAtom = LazyAtom::new("not_owner");
+static OTP: LazyAtom = LazyAtom::new("otp");
+static SOCKET: LazyAtom = LazyAtom::new("socket");
 
 /// The options of level `otp`, as OTP numbers them.
 mod own {
@@ -128,7 +130,7 @@ fn set_own(caller: &mut Caller<'_>, reference: Term, number: i32, value: Term) -
     let socket = socket(&reference)?;
     let mut state = socket.lock();
     if matches!(number, own::DESCRIPTOR | own::DOMAIN) || !(own::DEBUG..=own::REGISTERED).contains(&number) {
-        let what = caller.heap().tuple(&[atom("otp_socket_option"), Term::small(number.into())]);
+        let what = caller.heap().tuple(&[known_atom("otp_socket_option"), Term::small(number.into())]);
         return Err(raise_invalid(caller, what));
     }
     if state.phase != Phase::Open {
@@ -139,7 +141,7 @@ fn set_own(caller: &mut Caller<'_>, reference: Term, number: i32, value: Term) -
     let set = match number {
         own::DEBUG => truth(value).map(|value| settings.debug = value),
         own::WRAPS => truth(value).map(|value| settings.wraps = value),
-        // Nobody can take it back.
+        // A program cannot undo this.
         own::REGISTERED => (value == atoms::TRUE).then(|| socket.register(&mut state)),
         own::BUFFER => buffer(value).map(|(rounds, bytes)| (settings.rounds, settings.buffer) = (rounds, bytes)),
         own::CONTROL => size(value, CONTROL_BYTES).map(|size| settings.control = size),

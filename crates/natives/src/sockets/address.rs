@@ -1,27 +1,26 @@
 //! Addresses: maps of `socket`, and bytes as the system lays them out.
 
+use atoll_term::atoms::{LazyAtom, known_atom};
 use atoll_term::{Build, Term, map};
 
-use crate::support::{Name, atom};
-
-static ADDR: Name = Name::new("addr");
-static ANY: Name = Name::new("any");
-static BROADCAST: Name = Name::new("broadcast");
-static FAMILY: Name = Name::new("family");
-static FLOWINFO: Name = Name::new("flowinfo");
-static HATYPE: Name = Name::new("hatype");
-static IFINDEX: Name = Name::new("ifindex");
-static INET: Name = Name::new("inet");
-static INET6: Name = Name::new("inet6");
-static LOCAL: Name = Name::new("local");
-static LOOPBACK: Name = Name::new("loopback");
-static PACKET: Name = Name::new("packet");
-static PATH: Name = Name::new("path");
-static PKTTYPE: Name = Name::new("pkttype");
-static PORT: Name = Name::new("port");
-static PROTOCOL: Name = Name::new("protocol");
-static SCOPE_ID: Name = Name::new("scope_id");
-static UNSPEC: Name = Name::new("unspec");
+static ADDR: LazyAtom = LazyAtom::new("addr");
+static ANY: LazyAtom = LazyAtom::new("any");
+static BROADCAST: LazyAtom = LazyAtom::new("broadcast");
+static FAMILY: LazyAtom = LazyAtom::new("family");
+static FLOWINFO: LazyAtom = LazyAtom::new("flowinfo");
+static HATYPE: LazyAtom = LazyAtom::new("hatype");
+static IFINDEX: LazyAtom = LazyAtom::new("ifindex");
+static INET: LazyAtom = LazyAtom::new("inet");
+static INET6: LazyAtom = LazyAtom::new("inet6");
+static LOCAL: LazyAtom = LazyAtom::new("local");
+static LOOPBACK: LazyAtom = LazyAtom::new("loopback");
+static PACKET: LazyAtom = LazyAtom::new("packet");
+static PATH: LazyAtom = LazyAtom::new("path");
+static PKTTYPE: LazyAtom = LazyAtom::new("pkttype");
+static PORT: LazyAtom = LazyAtom::new("port");
+static PROTOCOL: LazyAtom = LazyAtom::new("protocol");
+static SCOPE_ID: LazyAtom = LazyAtom::new("scope_id");
+static UNSPEC: LazyAtom = LazyAtom::new("unspec");
 
 /// Bytes in front of an address's own: its family.
 const FAMILY_BYTES: usize = 2;
@@ -65,13 +64,13 @@ pub fn kind(term: Term) -> Option<i32> {
     if let Some(number) = term.as_small() {
         return i32::try_from(number).ok();
     }
-    KINDS.into_iter().find(|(name, _)| atom(name) == term).map(|(_, number)| number)
+    KINDS.into_iter().find(|(name, _)| known_atom(name) == term).map(|(_, number)| number)
 }
 
 /// The name of a type, or its number.
 pub fn kind_term(number: i32) -> Term {
     let name = KINDS.into_iter().find(|(_, known)| *known == number);
-    name.map_or(Term::small(number.into()), |(name, _)| atom(name))
+    name.map_or(Term::small(number.into()), |(name, _)| known_atom(name))
 }
 
 fn family_bytes(family: i32) -> [u8; FAMILY_BYTES] {
@@ -113,11 +112,11 @@ pub fn long_octets(term: Term) -> Option<[u8; 16]> {
     Some(octets)
 }
 
-fn number<T: TryFrom<i64>>(address: Term, key: &Name) -> Option<T> {
+fn number<T: TryFrom<i64>>(address: Term, key: &LazyAtom) -> Option<T> {
     T::try_from(map::get(address, key.get())?.as_small()?).ok()
 }
 
-fn binary(address: Term, key: &Name) -> Option<Vec<u8>> {
+fn binary(address: Term, key: &LazyAtom) -> Option<Vec<u8>> {
     let value = map::get(address, key.get())?;
     let bits = value.bits().filter(|bits| bits.is_binary())?;
     Some(bits.to_bytes().into_owned())
@@ -190,7 +189,7 @@ const PACKETS: [&str; 8] = ["host", "broadcast", "multicast", "otherhost", "outg
 /// The name of a kind of hardware, or its number.
 pub fn hardware_term(number: u16) -> Term {
     let name = HARDWARE.into_iter().find(|(known, _)| *known == number);
-    name.map_or(Term::small(number.into()), |(_, name)| atom(name))
+    name.map_or(Term::small(number.into()), |(_, name)| known_atom(name))
 }
 
 /// An address as a map.
@@ -223,7 +222,7 @@ pub fn encode(heap: &mut (impl Build + ?Sized), bytes: &[u8]) -> Term {
             let index = Term::small(i32::from_ne_bytes(bytes_at(bytes, 4)).into());
             let hardware = hardware_term(u16::from_ne_bytes(bytes_at(bytes, 8)));
             let [packet, length] = bytes_at::<2>(bytes, 10);
-            let packet = PACKETS.get(usize::from(packet)).map_or(Term::small(packet.into()), |name| atom(name));
+            let packet = PACKETS.get(usize::from(packet)).map_or(Term::small(packet.into()), |name| known_atom(name));
             let own = bytes.get(12..).unwrap_or_default();
             let own = heap.binary(&own[..own.len().min(length.into())]);
             let pairs = [

@@ -4,25 +4,26 @@ use std::os::fd::AsFd;
 
 use atoll_platform::endpoints;
 use atoll_platform::sockets::get_integer;
-use atoll_process::{BuiltIn, Caller, Outcome};
+use atoll_process::{BuiltIn, Caller, Outcome, badarg};
+use atoll_term::atoms::known_atom;
 use atoll_term::{Term, atoms};
 use rustix::io::Errno;
 
+use crate::results::{done, ok, posix_error};
 use crate::sockets::address;
 use crate::sockets::line::Handle;
 use crate::sockets::open::open_descriptor;
 use crate::sockets::socket::{Socket, Wait, closed, invalid, raise_state, select_atom, socket, wrong_state};
 use crate::sockets::state::{Count, Phase, State};
-use crate::support::{atom, badarg, done, ok, posix_error, row};
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    row("prim_socket", "nif_connect", 1, finish),
-    row("prim_socket", "nif_connect", 3, connect),
-    row("prim_socket", "nif_accept", 2, accept),
+    BuiltIn::new("prim_socket", "nif_connect", 1, finish),
+    BuiltIn::new("prim_socket", "nif_connect", 3, connect),
+    BuiltIn::new("prim_socket", "nif_accept", 2, accept),
 ];
 
-/// `nif_connect(Socket, Handle, Address)`; for who is connecting it asks what came of it.
+/// `nif_connect(Socket, Handle, Address)`. When a process that is connecting calls it again, it gets the result.
 fn connect(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let socket = socket(&arguments[0])?;
     let handle = Handle::of(arguments[1]).ok_or_else(badarg)?;
@@ -49,7 +50,7 @@ fn connect(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     }
 }
 
-/// `nif_connect(Socket)`: what came of it.
+/// `nif_connect(Socket)`: the result of connecting.
 fn finish(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let socket = socket(&arguments[0])?;
     let mut state = socket.lock();
@@ -108,7 +109,7 @@ fn accept(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         }
         Err(error) => {
             state.counters.one(Count::AcceptFails);
-            socket.fail(&mut state, Wait::Accept, atom(atoll_platform::errors::name(error)));
+            socket.fail(&mut state, Wait::Accept, known_atom(atoll_platform::errors::name(error)));
             posix_error(caller, error)
         }
     }

@@ -1,21 +1,21 @@
 //! Control messages: what comes and goes beside data.
 
+use atoll_term::atoms::{LazyAtom, known_atom};
 use atoll_term::{Build, Term, map};
 
 use crate::sockets::address::{encode as encode_address, long_octets_term, octets_term};
 use crate::sockets::{extended_error, values};
-use crate::support::{Name, atom};
 
-static ADDR: Name = Name::new("addr");
-static DATA: Name = Name::new("data");
-static IFINDEX: Name = Name::new("ifindex");
-static LEVEL: Name = Name::new("level");
-static SEC: Name = Name::new("sec");
-static SOCKET: Name = Name::new("socket");
-static SPEC_DST: Name = Name::new("spec_dst");
-static TYPE: Name = Name::new("type");
-static USEC: Name = Name::new("usec");
-static VALUE: Name = Name::new("value");
+static ADDR: LazyAtom = LazyAtom::new("addr");
+static DATA: LazyAtom = LazyAtom::new("data");
+static IFINDEX: LazyAtom = LazyAtom::new("ifindex");
+static LEVEL: LazyAtom = LazyAtom::new("level");
+static SEC: LazyAtom = LazyAtom::new("sec");
+static SOCKET: LazyAtom = LazyAtom::new("socket");
+static SPEC_DST: LazyAtom = LazyAtom::new("spec_dst");
+static TYPE: LazyAtom = LazyAtom::new("type");
+static USEC: LazyAtom = LazyAtom::new("usec");
+static VALUE: LazyAtom = LazyAtom::new("value");
 
 /// What a control message's data are.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -96,7 +96,7 @@ pub fn decode(heap: &mut (impl Build + ?Sized), mut bytes: &[u8]) -> Term {
         let data = &bytes[HEAD..length];
         let known = TYPES.iter().find(|known| (known.0, known.1) == (level, kind));
         let level = if level == libc::SOL_SOCKET { SOCKET.get() } else { Term::small(level.into()) };
-        let name = known.map_or(Term::small(kind.into()), |known| atom(known.2));
+        let name = known.map_or(Term::small(kind.into()), |known| known_atom(known.2));
         let content = heap.binary(data);
         let mut pairs = vec![(LEVEL.get(), level), (TYPE.get(), name), (DATA.get(), content)];
         if let Some(value) = known.and_then(|known| value(heap, known.3, data)) {
@@ -116,7 +116,7 @@ fn encode_one(message: Term) -> Option<Vec<u8>> {
     let (level, kind) = (map::get(message, LEVEL.get())?, map::get(message, TYPE.get())?);
     let number = |term: Term| i32::try_from(term.as_small()?).ok();
     let level = if level == SOCKET.get() { libc::SOL_SOCKET } else { number(level)? };
-    let known = TYPES.iter().find(|known| known.0 == level && atom(known.2) == kind);
+    let known = TYPES.iter().find(|known| known.0 == level && known_atom(known.2) == kind);
     let kind = number(kind).or(known.map(|known| known.1))?;
     let data = match (map::get(message, DATA.get()), map::get(message, VALUE.get())) {
         (Some(data), None) => match (data.bits().filter(|bits| bits.is_binary()), data.as_small()) {
@@ -128,7 +128,7 @@ fn encode_one(message: Term) -> Option<Vec<u8>> {
             Content::Integer => number(value)?.to_ne_bytes().to_vec(),
             Content::ServiceType => values::service_type(value)?.to_ne_bytes().to_vec(),
             Content::Time => {
-                let part = |key: &Name| Some(map::get(value, key.get())?.to_i64()?.to_ne_bytes());
+                let part = |key: &LazyAtom| Some(map::get(value, key.get())?.to_i64()?.to_ne_bytes());
                 if !value.is_map() {
                     return None;
                 }
@@ -170,6 +170,6 @@ pub fn flags(heap: &mut (impl Build + ?Sized), flags: i32) -> Term {
     let known = FLAGS.into_iter().filter(|(_, flag)| flags & flag != 0);
     let rest = FLAGS.into_iter().fold(flags, |rest, (_, flag)| rest & !flag);
     let rest = (rest != 0).then(|| Term::small(rest.into()));
-    let terms: Vec<Term> = known.map(|(name, _)| atom(name)).chain(rest).collect();
+    let terms: Vec<Term> = known.map(|(name, _)| known_atom(name)).chain(rest).collect();
     heap.list(terms)
 }

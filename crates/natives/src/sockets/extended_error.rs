@@ -1,19 +1,19 @@
 //! What the system tells of a datagram that did not arrive: `recverr` among the control messages.
 
 use atoll_platform::errors;
+use atoll_term::atoms::{LazyAtom, known_atom};
 use atoll_term::{Build, Term, map};
 use rustix::io::Errno;
 
 use crate::sockets::address;
-use crate::support::{Name, atom};
 
-static CODE: Name = Name::new("code");
-static DATA: Name = Name::new("data");
-static ERROR: Name = Name::new("error");
-static INFO: Name = Name::new("info");
-static OFFENDER: Name = Name::new("offender");
-static ORIGIN: Name = Name::new("origin");
-static TYPE: Name = Name::new("type");
+static CODE: LazyAtom = LazyAtom::new("code");
+static DATA: LazyAtom = LazyAtom::new("data");
+static ERROR: LazyAtom = LazyAtom::new("error");
+static INFO: LazyAtom = LazyAtom::new("info");
+static OFFENDER: LazyAtom = LazyAtom::new("offender");
+static ORIGIN: LazyAtom = LazyAtom::new("origin");
+static TYPE: LazyAtom = LazyAtom::new("type");
 
 /// Where errors come from; their number is their place. The last two are the routers' protocols.
 const ORIGINS: [&str; 4] = ["none", "local", "icmp", "icmp6"];
@@ -57,12 +57,12 @@ pub fn decode(heap: &mut (impl Build + ?Sized), data: &[u8]) -> Option<Term> {
     let number = |place: usize| Some(u32::from_ne_bytes(data.get(place..place + 4)?.try_into().ok()?));
     let [error, info, more] = [number(0)?, number(8)?, number(12)?];
     let [origin, kind, code] = [data[4], data[5], data[6]];
-    let named = |name: Option<&str>, number: u8| name.map_or(Term::small(number.into()), atom);
+    let named = |name: Option<&str>, number: u8| name.map_or(Term::small(number.into()), known_atom);
     let origin_term = named(ORIGINS.get(usize::from(origin)).copied(), origin);
     let type_term = named(type_name(origin, kind), kind);
     let unreachable = type_name(origin, kind) == Some("dest_unreach");
     let code_term = named(code_name(origin, code).filter(|_| unreachable), code);
-    let error = atom(errors::name(Errno::from_raw_os_error(error as i32)));
+    let error = known_atom(errors::name(Errno::from_raw_os_error(error as i32)));
     let offender = address::encode(heap, &data[HEAD..]);
     let pairs = [
         (ERROR.get(), error),
@@ -89,11 +89,11 @@ mod tests {
         bytes[0] = 111;
         bytes[4..7].copy_from_slice(&[ICMP, 3, 3]);
         let known = decode(&mut heap, &bytes).expect("an error");
-        assert_eq!(map::get(known, ERROR.get()), Some(atom("econnrefused")));
-        assert_eq!(map::get(known, CODE.get()), Some(atom("port_unreach")));
+        assert_eq!(map::get(known, ERROR.get()), Some(known_atom("econnrefused")));
+        assert_eq!(map::get(known, CODE.get()), Some(known_atom("port_unreach")));
         bytes[4..7].copy_from_slice(&[ICMP, 11, 3]);
         let other = decode(&mut heap, &bytes).expect("an error");
-        assert_eq!(map::get(other, TYPE.get()), Some(atom("time_exceeded")));
+        assert_eq!(map::get(other, TYPE.get()), Some(known_atom("time_exceeded")));
         assert_eq!(map::get(other, CODE.get()), Some(Term::small(3)));
         bytes[4] = 200;
         let unknown = decode(&mut heap, &bytes).expect("an error");

@@ -1,47 +1,44 @@
 //! What there is, and what sockets are and have done: `info`, `supports`, commands to the whole.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
-use atoll_process::{BuiltIn, Caller, Outcome};
+use atoll_process::release::release_number;
+use atoll_process::{BuiltIn, Caller, Outcome, badarg};
+use atoll_term::atoms::{LazyAtom, known_atom};
 use atoll_term::{Build, Term, atoms, map};
 
 use crate::sockets::options::OPTIONS;
 use crate::sockets::sending::MOST_PARTS;
-use crate::sockets::socket::{USE_REGISTRY, socket};
+use crate::sockets::socket::{part, socket};
 use crate::sockets::state::{COUNT_NAMES, Phase, boolean, open_counts};
 use crate::sockets::{address, control, interfaces};
-use crate::support::{Name, atom, badarg, release, row};
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    row("prim_socket", "nif_info", 0, all),
-    row("prim_socket", "nif_info", 1, one),
-    row("prim_socket", "nif_supports", 0, supports),
-    row("prim_socket", "nif_supports", 1, supports_of),
-    row("prim_socket", "nif_command", 1, command),
+    BuiltIn::new("prim_socket", "nif_info", 0, all),
+    BuiltIn::new("prim_socket", "nif_info", 1, one),
+    BuiltIn::new("prim_socket", "nif_supports", 0, supports),
+    BuiltIn::new("prim_socket", "nif_supports", 1, supports_of),
+    BuiltIn::new("prim_socket", "nif_command", 1, command),
 ];
 
-static COMMAND: Name = Name::new("command");
-static COUNTERS: Name = Name::new("counters");
-static DATA: Name = Name::new("data");
-static DEBUG: Name = Name::new("debug");
-static SOCKET_DEBUG: Name = Name::new("socket_debug");
-static USE_REGISTRY_KEY: Name = Name::new("use_registry");
-
-/// `socket:debug/1` and `socket:socket_debug/1`: kept, though nothing is told.
-static DEBUGGING: AtomicBool = AtomicBool::new(false);
-static SOCKET_DEBUGGING: AtomicBool = AtomicBool::new(false);
+static COMMAND: LazyAtom = LazyAtom::new("command");
+static COUNTERS: LazyAtom = LazyAtom::new("counters");
+static DATA: LazyAtom = LazyAtom::new("data");
+static DEBUG: LazyAtom = LazyAtom::new("debug");
+static SOCKET_DEBUG: LazyAtom = LazyAtom::new("socket_debug");
+static USE_REGISTRY_KEY: LazyAtom = LazyAtom::new("use_registry");
 
 fn all(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
     let mut counts = open_counts();
-    counts.push((atom("num_cnt_bits"), Term::small(64)));
+    counts.push((known_atom("num_cnt_bits"), Term::small(64)));
     let counts = map::from_pairs(caller.heap(), &counts);
     let pairs = [
-        (DEBUG.get(), boolean(DEBUGGING.load(Ordering::Relaxed))),
-        (SOCKET_DEBUG.get(), boolean(SOCKET_DEBUGGING.load(Ordering::Relaxed))),
-        (USE_REGISTRY_KEY.get(), boolean(USE_REGISTRY.load(Ordering::Relaxed))),
-        (atom("iow"), atoms::FALSE),
-        (atom("iov_max"), Term::small(MOST_PARTS as i64)),
+        (DEBUG.get(), boolean(part().debugging.load(Ordering::Relaxed))),
+        (SOCKET_DEBUG.get(), boolean(part().socket_debugging.load(Ordering::Relaxed))),
+        (USE_REGISTRY_KEY.get(), boolean(part().use_registry.load(Ordering::Relaxed))),
+        (known_atom("iow"), atoms::FALSE),
+        (known_atom("iov_max"), Term::small(MOST_PARTS as i64)),
         (COUNTERS.get(), counts),
     ];
     Ok(map::from_pairs(caller.heap(), &pairs))
@@ -69,31 +66,31 @@ fn one(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let [_, acceptors, readers, writers] = state.lines().map(|line| Term::small(line.length() as i64));
     let heap = caller.heap();
     let mut names = |states: &[(bool, &str)]| {
-        let terms: Vec<Term> = states.iter().filter(|(is, _)| *is).map(|(_, name)| atom(name)).collect();
+        let terms: Vec<Term> = states.iter().filter(|(is, _)| *is).map(|(_, name)| known_atom(name)).collect();
         heap.list(terms)
     };
     let (of_reading, of_writing) = (names(&of_reading), names(&of_writing));
     let mut counts = Vec::with_capacity(COUNT_NAMES.len());
     for (name, count) in COUNT_NAMES.iter().zip(state.counters.0) {
-        counts.push((atom(name), heap.unsigned(count)));
+        counts.push((known_atom(name), heap.unsigned(count)));
     }
     let counts = map::from_pairs(heap, &counts);
     let made = match socket.adopted {
-        Some(number) => heap.tuple(&[atom("fromfd"), Term::small(number.into())]),
+        Some(number) => heap.tuple(&[known_atom("fromfd"), Term::small(number.into())]),
         None => atoms::NORMAL,
     };
     let pairs = [
-        (atom("domain"), address::domain_term(socket.domain)),
-        (atom("type"), address::kind_term(socket.kind)),
-        (atom("protocol"), Term::small(socket.protocol.into())),
-        (atom("owner"), state.owner.unwrap_or(atoms::UNDEFINED)),
-        (atom("ctype"), made),
-        (atom("rstates"), of_reading),
-        (atom("wstates"), of_writing),
+        (known_atom("domain"), address::domain_term(socket.domain)),
+        (known_atom("type"), address::kind_term(socket.kind)),
+        (known_atom("protocol"), Term::small(socket.protocol.into())),
+        (known_atom("owner"), state.owner.unwrap_or(atoms::UNDEFINED)),
+        (known_atom("ctype"), made),
+        (known_atom("rstates"), of_reading),
+        (known_atom("wstates"), of_writing),
         (COUNTERS.get(), counts),
-        (atom("num_readers"), readers),
-        (atom("num_writers"), writers),
-        (atom("num_acceptors"), acceptors),
+        (known_atom("num_readers"), readers),
+        (known_atom("num_writers"), writers),
+        (known_atom("num_acceptors"), acceptors),
     ];
     Ok(map::from_pairs(heap, &pairs))
 }
@@ -104,7 +101,7 @@ fn pairs(heap: &mut (impl Build + ?Sized), of: &[(Term, Term)]) -> Term {
 }
 
 fn supports(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
-    let known = ["sctp", "ipv6", "local", "netns", "sendfile"].map(|name| (atom(name), atoms::TRUE));
+    let known = ["sctp", "ipv6", "local", "netns", "sendfile"].map(|name| (known_atom(name), atoms::TRUE));
     Ok(pairs(caller.heap(), &known))
 }
 
@@ -113,14 +110,14 @@ fn supports_of(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let what = arguments[0];
     let heap = caller.heap();
     let numbers = |numbers: &[(&str, i32)]| -> Vec<(Term, Term)> {
-        numbers.iter().map(|(name, number)| (atom(name), Term::small(i64::from(*number)))).collect()
+        numbers.iter().map(|(name, number)| (known_atom(name), Term::small(i64::from(*number)))).collect()
     };
     Ok(match what {
-        what if what == atom("msg_flags") => pairs(heap, &numbers(&control::FLAGS)),
-        what if what == atom("ioctl_requests") => pairs(heap, &numbers(&interfaces::REQUESTS)),
-        what if what == atom("ioctl_flags") => pairs(heap, &numbers(&interfaces::ALL_FLAGS)),
-        what if what == atom("protocols") => protocols(heap),
-        what if what == atom("options") => {
+        what if what == known_atom("msg_flags") => pairs(heap, &numbers(&control::FLAGS)),
+        what if what == known_atom("ioctl_requests") => pairs(heap, &numbers(&interfaces::REQUESTS)),
+        what if what == known_atom("ioctl_flags") => pairs(heap, &numbers(&interfaces::ALL_FLAGS)),
+        what if what == known_atom("protocols") => protocols(heap),
+        what if what == known_atom("options") => {
             let levels: Vec<Term> = OPTIONS
                 .iter()
                 .map(|(level, options)| {
@@ -128,12 +125,12 @@ fn supports_of(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
                     let options: Vec<Term> = options
                         .iter()
                         .map(|option| match option.number {
-                            Some(number) => heap.tuple(&[atom(option.name), Term::small(number.into())]),
-                            None => atom(option.name),
+                            Some(number) => heap.tuple(&[known_atom(option.name), Term::small(number.into())]),
+                            None => known_atom(option.name),
                         })
                         .collect();
                     let options = heap.list(options);
-                    match (release() >= LEVELS_BY_NAME, *level) {
+                    match (release_number() >= LEVELS_BY_NAME, *level) {
                         (true, _) => heap.tuple(&[name, number, options]),
                         (false, libc::SOL_SOCKET) => heap.tuple(&[name, options]),
                         (false, _) => heap.tuple(&[number, options]),
@@ -156,7 +153,7 @@ fn level_names(level: i32) -> (Term, Term) {
         libc::SOL_SOCKET => "socket",
         _ => named.map_or("undefined", |(name, _)| name),
     };
-    (atom(name), Term::small(level.into()))
+    (known_atom(name), Term::small(level.into()))
 }
 
 /// Protocols that are there whatever the system's list says.
@@ -171,7 +168,7 @@ const PROTOCOLS: [(&str, i32); 8] = [
     ("sctp", libc::IPPROTO_SCTP),
 ];
 
-/// `[{[Name, ...], Number}]`, by the system's list. Where a number stands there twice the first line counts, which
+/// `[{[LazyAtom, ...], Number}]`, by the system's list. Where a number stands there twice the first line counts, which
 /// therefore comes last.
 fn protocols(heap: &mut (impl Build + ?Sized)) -> Term {
     let list = std::fs::read_to_string("/etc/protocols").unwrap_or_default();
@@ -193,7 +190,7 @@ fn protocols(heap: &mut (impl Build + ?Sized)) -> Term {
         .iter()
         .rev()
         .map(|(names, number)| {
-            let names: Vec<Term> = names.iter().map(|name| atom(name)).collect();
+            let names: Vec<Term> = names.iter().map(|name| known_atom(name)).collect();
             let names = heap.list(names);
             heap.tuple(&[names, Term::small(i64::from(*number))])
         })
@@ -212,9 +209,9 @@ fn command(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         _ => return Err(badarg()),
     };
     match map::get(arguments[0], COMMAND.get()) {
-        Some(command) if command == DEBUG.get() => DEBUGGING.store(value, Ordering::Relaxed),
-        Some(command) if command == SOCKET_DEBUG.get() => SOCKET_DEBUGGING.store(value, Ordering::Relaxed),
-        Some(command) if command == USE_REGISTRY_KEY.get() => USE_REGISTRY.store(value, Ordering::Relaxed),
+        Some(command) if command == DEBUG.get() => part().debugging.store(value, Ordering::Relaxed),
+        Some(command) if command == SOCKET_DEBUG.get() => part().socket_debugging.store(value, Ordering::Relaxed),
+        Some(command) if command == USE_REGISTRY_KEY.get() => part().use_registry.store(value, Ordering::Relaxed),
         _ => return Err(badarg()),
     }
     Ok(atoms::OK)

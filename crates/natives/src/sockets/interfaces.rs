@@ -3,26 +3,28 @@
 use std::os::fd::{AsFd, OwnedFd};
 
 use atoll_platform::network::{NAME_BYTES, REQUEST_BYTES, configured_interfaces, interface_request};
-use atoll_process::{BuiltIn, Caller, Interrupt, Outcome};
+use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, badarg};
+use atoll_term::atoms::{LazyAtom, known_atom};
 use atoll_term::map::MapIter;
 use atoll_term::{Build, Term, atoms, map};
 use rustix::io::Errno;
 
+use crate::arguments::int;
+use crate::results::{done, ok, posix_error};
 use crate::sockets::open::open_descriptor;
 use crate::sockets::socket::{closed, invalid, socket};
 use crate::sockets::{address, values};
-use crate::support::{Name, atom, badarg, done, int, ok, posix_error, row};
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    row("prim_socket", "nif_ioctl", 2, configuration),
-    row("prim_socket", "nif_ioctl", 3, get),
-    row("prim_socket", "nif_ioctl", 4, set),
+    BuiltIn::new("prim_socket", "nif_ioctl", 2, configuration),
+    BuiltIn::new("prim_socket", "nif_ioctl", 3, get),
+    BuiltIn::new("prim_socket", "nif_ioctl", 4, set),
 ];
 
-static ADDR: Name = Name::new("addr");
-static FAMILY: Name = Name::new("family");
-static NAME: Name = Name::new("name");
+static ADDR: LazyAtom = LazyAtom::new("addr");
+static FAMILY: LazyAtom = LazyAtom::new("family");
+static NAME: LazyAtom = LazyAtom::new("name");
 
 /// Requests, by name.
 pub const REQUESTS: [(&str, i32); 18] = [
@@ -125,7 +127,7 @@ fn request(name: Term) -> Result<Request, Interrupt> {
 /// The names of flags, lowest first.
 fn flags(heap: &mut (impl Build + ?Sized), flags: i32) -> Term {
     let names = ALL_FLAGS.iter().filter(|(_, flag)| flags & flag != 0);
-    let names: Vec<Term> = names.map(|(name, _)| atom(name)).collect();
+    let names: Vec<Term> = names.map(|(name, _)| known_atom(name)).collect();
     heap.list(names)
 }
 
@@ -191,12 +193,12 @@ fn get(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
             let [irq, dma, port] = part::<3>(&data, 18).map(|byte| Term::small(byte.into()));
             let base = Term::small(u16::from_ne_bytes(part(&data, 16)).into());
             let pairs = [
-                (atom("mem_start"), start),
-                (atom("mem_end"), end),
-                (atom("base_addr"), base),
-                (atom("irq"), irq),
-                (atom("dma"), dma),
-                (atom("port"), port),
+                (known_atom("mem_start"), start),
+                (known_atom("mem_end"), end),
+                (known_atom("base_addr"), base),
+                (known_atom("irq"), irq),
+                (known_atom("dma"), dma),
+                (known_atom("port"), port),
             ];
             map::from_pairs(heap, &pairs)
         }
@@ -220,7 +222,7 @@ fn changed(before: u16, changes: Term) -> Option<u16> {
     Some(flags)
 }
 
-/// `nif_ioctl(Socket, Request, Name, Value)`
+/// `nif_ioctl(Socket, Request, LazyAtom, Value)`
 fn set(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let (socket, number, value) = (socket(&arguments[0])?, int(arguments[1])?, arguments[3]);
     let state = socket.lock();

@@ -43,7 +43,7 @@ pub struct Request {
 /// Where a process stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// Nobody waits, or it is this process's turn.
+    /// No process waits, or it is this process's turn.
     First,
     /// It waits behind another.
     Queued,

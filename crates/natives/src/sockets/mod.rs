@@ -15,6 +15,6 @@ pub mod open;
 mod options;
 pub mod receiving;
 pub mod sending;
-mod socket;
+pub(crate) mod socket;
 mod state;
 mod values;

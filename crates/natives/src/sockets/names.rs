@@ -2,46 +2,48 @@
 
 use std::ffi::CString;
 
-use atoll_operations::Exception;
+use atoll_operations::{Exception, list};
 use atoll_platform::network;
-use atoll_process::{BuiltIn, Caller, Interrupt, Outcome};
+use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, badarg};
+use atoll_term::atoms::{LazyAtom, known_atom};
 use atoll_term::{Build, Term, atoms, map};
 use rustix::io::Errno;
 
 use crate::dirty;
+use crate::results::{ok, posix_error};
+use crate::sockets::interfaces::ALL_FLAGS;
 use crate::sockets::{address, namespace, values};
-use crate::support::{Name, atom, badarg, elements, ok, posix_error, row};
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    row("prim_net", "nif_info", 0, information),
-    row("prim_net", "nif_command", 1, command),
-    row("prim_net", "nif_gethostname", 0, host_name),
-    row("prim_net", "nif_getnameinfo", 2, names_of),
-    row("prim_net", "nif_getaddrinfo", 3, addresses_of),
-    row("prim_net", "nif_getifaddrs", 1, interfaces),
-    row("prim_net", "nif_if_name2index", 1, interface_number),
-    row("prim_net", "nif_if_index2name", 1, interface_name),
-    row("prim_net", "nif_if_names", 0, interface_names),
-    row("prim_net", "nif_get_adapters_addresses", 1, not_here),
-    row("prim_net", "nif_get_if_entry", 1, not_here),
-    row("prim_net", "nif_get_interface_info", 1, not_here),
-    row("prim_net", "nif_get_ip_address_table", 1, not_here),
+    BuiltIn::new("prim_net", "nif_info", 0, information),
+    BuiltIn::new("prim_net", "nif_command", 1, command),
+    BuiltIn::new("prim_net", "nif_gethostname", 0, host_name),
+    BuiltIn::new("prim_net", "nif_getnameinfo", 2, names_of),
+    BuiltIn::new("prim_net", "nif_getaddrinfo", 3, addresses_of),
+    BuiltIn::new("prim_net", "nif_getifaddrs", 1, interfaces),
+    BuiltIn::new("prim_net", "nif_if_name2index", 1, interface_number),
+    BuiltIn::new("prim_net", "nif_if_index2name", 1, interface_name),
+    BuiltIn::new("prim_net", "nif_if_names", 0, interface_names),
+    BuiltIn::new("prim_net", "nif_get_adapters_addresses", 1, not_here),
+    BuiltIn::new("prim_net", "nif_get_if_entry", 1, not_here),
+    BuiltIn::new("prim_net", "nif_get_interface_info", 1, not_here),
+    BuiltIn::new("prim_net", "nif_get_ip_address_table", 1, not_here),
 ];
 
-static ADDR: Name = Name::new("addr");
-static BROADADDR: Name = Name::new("broadaddr");
-static DEBUG: Name = Name::new("debug");
-static DSTADDR: Name = Name::new("dstaddr");
-static FAMILY: Name = Name::new("family");
-static FLAGS: Name = Name::new("flags");
-static HOST: Name = Name::new("host");
-static NAME: Name = Name::new("name");
-static NETMASK: Name = Name::new("netmask");
-static NETNS: Name = Name::new("netns");
-static PROTOCOL: Name = Name::new("protocol");
-static SERVICE: Name = Name::new("service");
-static TYPE: Name = Name::new("type");
+static ADDR: LazyAtom = LazyAtom::new("addr");
+static BROADADDR: LazyAtom = LazyAtom::new("broadaddr");
+static DEBUG: LazyAtom = LazyAtom::new("debug");
+static DSTADDR: LazyAtom = LazyAtom::new("dstaddr");
+static FAMILY: LazyAtom = LazyAtom::new("family");
+static FLAGS: LazyAtom = LazyAtom::new("flags");
+static HOST: LazyAtom = LazyAtom::new("host");
+static NAME: LazyAtom = LazyAtom::new("name");
+static NETMASK: LazyAtom = LazyAtom::new("netmask");
+static NETNS: LazyAtom = LazyAtom::new("netns");
+static PROTOCOL: LazyAtom = LazyAtom::new("protocol");
+static SERVICE: LazyAtom = LazyAtom::new("service");
+static TYPE: LazyAtom = LazyAtom::new("type");
 
 /// The names of what looking up names can end with.
 const FAILURES: [(i32, &str); 10] = [
@@ -60,7 +62,7 @@ const FAILURES: [(i32, &str); 10] = [
 fn failure(caller: &mut Caller<'_>, number: i32) -> Outcome {
     let name = FAILURES.into_iter().find(|(known, _)| *known == number).map_or("unknown", |(_, name)| name);
     let name = if number == libc::EAI_SYSTEM { "esystem" } else { name };
-    let name = atom(name);
+    let name = known_atom(name);
     Ok(caller.heap().tuple(&[atoms::ERROR, name]))
 }
 
@@ -70,7 +72,7 @@ fn string(heap: &mut (impl Build + ?Sized), bytes: &[u8]) -> Term {
 
 /// What only Windows has: the error `notsup`.
 fn not_here(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
-    Err(Exception::error(atom("notsup")).into())
+    Err(Exception::error(known_atom("notsup")).into())
 }
 
 fn information(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
@@ -105,8 +107,8 @@ fn name_flags(list: Term) -> Result<i32, Interrupt> {
     if list == atoms::UNDEFINED {
         return Ok(0);
     }
-    elements(list)?.into_iter().try_fold(0, |flags, flag| {
-        let known = NAME_FLAGS.into_iter().find(|(name, _)| atom(name) == flag);
+    list::elements_or_badarg(list)?.into_iter().try_fold(0, |flags, flag| {
+        let known = NAME_FLAGS.into_iter().find(|(name, _)| known_atom(name) == flag);
         known.map(|(_, number)| flags | number).ok_or_else(badarg)
     })
 }
@@ -175,24 +177,8 @@ fn addresses_of(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     }
 }
 
-/// Flags of interfaces that have a name here, lowest first.
-const INTERFACE_FLAGS: [(&str, i32); 15] = [
-    ("up", libc::IFF_UP),
-    ("broadcast", libc::IFF_BROADCAST),
-    ("debug", libc::IFF_DEBUG),
-    ("loopback", libc::IFF_LOOPBACK),
-    ("pointopoint", libc::IFF_POINTOPOINT),
-    ("notrailers", libc::IFF_NOTRAILERS),
-    ("running", libc::IFF_RUNNING),
-    ("noarp", libc::IFF_NOARP),
-    ("promisc", libc::IFF_PROMISC),
-    ("master", libc::IFF_MASTER),
-    ("slave", libc::IFF_SLAVE),
-    ("multicast", libc::IFF_MULTICAST),
-    ("portsel", libc::IFF_PORTSEL),
-    ("automedia", libc::IFF_AUTOMEDIA),
-    ("dynamic", libc::IFF_DYNAMIC),
-];
+/// Flags of interfaces that `getifaddrs` does not show.
+const NOT_SHOWN: [&str; 4] = ["allmulti", "lower_up", "dormant", "echo"];
 
 /// `nif_getifaddrs(#{netns => Path})`
 fn interfaces(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
@@ -213,8 +199,8 @@ fn interfaces(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let heap = caller.heap();
     let mut interfaces = Vec::with_capacity(found.len());
     for one in found {
-        let set = INTERFACE_FLAGS.iter().filter(|(_, flag)| one.flags as i32 & flag != 0);
-        let flags: Vec<Term> = set.map(|(name, _)| atom(name)).collect();
+        let set = ALL_FLAGS.iter().filter(|(name, flag)| one.flags as i32 & flag != 0 && !NOT_SHOWN.contains(name));
+        let flags: Vec<Term> = set.map(|(name, _)| known_atom(name)).collect();
         let flags = heap.list(flags);
         let name = string(heap, &one.name);
         let mut pairs = vec![(NAME.get(), name), (FLAGS.get(), flags)];

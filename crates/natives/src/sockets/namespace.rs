@@ -2,12 +2,14 @@
 
 use std::ffi::CString;
 use std::os::fd::AsFd;
+use std::thread::Builder;
 
+use atoll_platform::threads;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::Errno;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
-/// Does something in the namespace of a path. A thread of its own enters it, so that nobody else is moved.
+/// Does something in the namespace of a path. A thread of its own enters it, so that no other thread changes its own.
 ///
 /// # Errors
 /// What the system says.
@@ -21,6 +23,6 @@ pub fn within<T: Send + 'static>(
         move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network))?;
         work()
     };
-    let thread = std::thread::Builder::new().name("network namespace".to_owned()).spawn(enter);
+    let thread = threads::start(Builder::new().name("network namespace".to_owned()), enter);
     thread.map_err(|_| Errno::AGAIN)?.join().unwrap_or(Err(Errno::INVAL))
 }

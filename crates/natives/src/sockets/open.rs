@@ -5,52 +5,54 @@ use std::sync::atomic::Ordering;
 
 use atoll_platform::sockets::get_integer;
 use atoll_platform::{descriptor, endpoints};
-use atoll_process::{BuiltIn, Caller, Interrupt, Outcome};
+use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, badarg};
+use atoll_term::atoms::{LazyAtom, known_atom};
 use atoll_term::{Build, Term, atoms, map};
 use rustix::io::Errno;
 
+use crate::arguments::int;
 use crate::dirty;
+use crate::results::{done, ok, posix_error};
 use crate::sockets::line::{Cancelled, Handle};
-use crate::sockets::socket::{Socket, USE_REGISTRY, Wait, closed, invalid, raise_invalid, socket};
+use crate::sockets::socket::{Socket, Wait, closed, invalid, part, raise_invalid, socket};
 use crate::sockets::state::{BUFFER_BYTES, CONTROL_BYTES, Phase, Settings, State};
 use crate::sockets::{address, namespace};
-use crate::support::{Name, badarg, done, int, ok, posix_error, row};
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    row("prim_socket", "nif_open", 2, adopt),
-    row("prim_socket", "nif_open", 4, open),
-    row("prim_socket", "nif_bind", 2, bind),
-    row("prim_socket", "nif_listen", 2, listen),
-    row("prim_socket", "nif_close", 1, close),
-    row("prim_socket", "nif_finalize_close", 1, finalize_close),
-    row("prim_socket", "nif_shutdown", 2, shutdown),
-    row("prim_socket", "nif_sockname", 1, own_name),
-    row("prim_socket", "nif_peername", 1, peer_name),
-    row("prim_socket", "nif_cancel", 3, cancel),
+    BuiltIn::new("prim_socket", "nif_open", 2, adopt),
+    BuiltIn::new("prim_socket", "nif_open", 4, open),
+    BuiltIn::new("prim_socket", "nif_bind", 2, bind),
+    BuiltIn::new("prim_socket", "nif_listen", 2, listen),
+    BuiltIn::new("prim_socket", "nif_close", 1, close),
+    BuiltIn::new("prim_socket", "nif_finalize_close", 1, finalize_close),
+    BuiltIn::new("prim_socket", "nif_shutdown", 2, shutdown),
+    BuiltIn::new("prim_socket", "nif_sockname", 1, own_name),
+    BuiltIn::new("prim_socket", "nif_peername", 1, peer_name),
+    BuiltIn::new("prim_socket", "nif_cancel", 3, cancel),
 ];
 
-static ACCEPT: Name = Name::new("accept");
-static CONNECT: Name = Name::new("connect");
-static DEBUG: Name = Name::new("debug");
-static DOMAIN: Name = Name::new("domain");
-static DUP: Name = Name::new("dup");
-static HOW: Name = Name::new("how");
-static NETNS: Name = Name::new("netns");
-static NOT_FOUND: Name = Name::new("not_found");
-static PROTOCOL: Name = Name::new("protocol");
-static READ: Name = Name::new("read");
-static READ_WRITE: Name = Name::new("read_write");
-static SELECT_SENT: Name = Name::new("select_sent");
-static TYPE: Name = Name::new("type");
-static USE_REGISTRY_KEY: Name = Name::new("use_registry");
-static WRITE: Name = Name::new("write");
+static ACCEPT: LazyAtom = LazyAtom::new("accept");
+static CONNECT: LazyAtom = LazyAtom::new("connect");
+static DEBUG: LazyAtom = LazyAtom::new("debug");
+static DOMAIN: LazyAtom = LazyAtom::new("domain");
+static DUP: LazyAtom = LazyAtom::new("dup");
+static HOW: LazyAtom = LazyAtom::new("how");
+static NETNS: LazyAtom = LazyAtom::new("netns");
+static NOT_FOUND: LazyAtom = LazyAtom::new("not_found");
+static PROTOCOL: LazyAtom = LazyAtom::new("protocol");
+static READ: LazyAtom = LazyAtom::new("read");
+static READ_WRITE: LazyAtom = LazyAtom::new("read_write");
+static SELECT_SENT: LazyAtom = LazyAtom::new("select_sent");
+static TYPE: LazyAtom = LazyAtom::new("type");
+static USE_REGISTRY_KEY: LazyAtom = LazyAtom::new("use_registry");
+static WRITE: LazyAtom = LazyAtom::new("write");
 
 /// A truth value of the options, or another value if they say none.
 ///
 /// # Errors
 /// `badarg`: neither `true` nor `false`
-fn flag(options: Term, key: &Name, otherwise: bool) -> Result<bool, Interrupt> {
+fn flag(options: Term, key: &LazyAtom, otherwise: bool) -> Result<bool, Interrupt> {
     match map::get(options, key.get()) {
         None => Ok(otherwise),
         Some(atoms::TRUE) => Ok(true),
@@ -67,7 +69,7 @@ fn settings(options: Term) -> Result<Settings, Interrupt> {
         sent_control: CONTROL_BYTES,
         wraps: false,
         debug: flag(options, &DEBUG, false)?,
-        registered: flag(options, &USE_REGISTRY_KEY, USE_REGISTRY.load(Ordering::Relaxed))?,
+        registered: flag(options, &USE_REGISTRY_KEY, part().use_registry.load(Ordering::Relaxed))?,
     })
 }
 
@@ -110,7 +112,7 @@ fn adopt(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let duplicate = map::get(options, DUP.get()) != Some(atoms::FALSE);
     let Some(given) = descriptor::borrow(number) else { return invalid(caller, "domain") };
     // What the system does not tell the program has to.
-    let ask = |option: i32, key: &Name, read: fn(Term) -> Option<i32>| {
+    let ask = |option: i32, key: &LazyAtom, read: fn(Term) -> Option<i32>| {
         let told = get_integer(given, libc::SOL_SOCKET, option).ok();
         told.or_else(|| map::get(options, key.get()).and_then(read))
     };
@@ -243,7 +245,7 @@ const WRITING: [&str; 4] = ["send", "sendto", "sendmsg", "sendfile"];
 fn cancel(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let socket = socket(&arguments[0])?;
     let handle = Handle::of(arguments[2]).ok_or_else(badarg)?;
-    let is_one_of = |names: &[&str]| names.iter().any(|name| crate::support::atom(name) == arguments[1]);
+    let is_one_of = |names: &[&str]| names.iter().any(|name| known_atom(name) == arguments[1]);
     let wait = match arguments[1] {
         operation if operation == CONNECT.get() => Wait::Connect,
         operation if operation == ACCEPT.get() => Wait::Accept,

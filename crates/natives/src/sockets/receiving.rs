@@ -3,32 +3,34 @@
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
-use atoll_platform::endpoints;
-use atoll_process::{BuiltIn, Caller, Interrupt, Outcome};
+use atoll_platform::endpoints::{self, Arrival};
+use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, badarg};
+use atoll_term::atoms::{LazyAtom, known_atom};
 use atoll_term::{Build, Term, atoms, map};
 use parking_lot::MutexGuard;
 use rustix::io::Errno;
 
+use crate::arguments::int;
+use crate::results::{ok, posix_error};
 use crate::sockets::line::Handle;
 use crate::sockets::open::open_descriptor;
 use crate::sockets::socket::{Socket, Wait, closed, closed_atom, select_atom, socket, wrong_state};
 use crate::sockets::state::{Count, Phase, State};
 use crate::sockets::{address, control};
-use crate::support::{Name, atom, badarg, int, ok, posix_error, row};
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    row("prim_socket", "nif_recv", 4, receive),
-    row("prim_socket", "nif_recvfrom", 4, receive_from),
-    row("prim_socket", "nif_recvmsg", 5, receive_message),
+    BuiltIn::new("prim_socket", "nif_recv", 4, receive),
+    BuiltIn::new("prim_socket", "nif_recvfrom", 4, receive_from),
+    BuiltIn::new("prim_socket", "nif_recvmsg", 5, receive_message),
 ];
 
-static ADDR: Name = Name::new("addr");
-static CTRL: Name = Name::new("ctrl");
-static FLAGS: Name = Name::new("flags");
-static IOV: Name = Name::new("iov");
-static MORE: Name = Name::new("more");
-static ZERO: Name = Name::new("zero");
+static ADDR: LazyAtom = LazyAtom::new("addr");
+static CTRL: LazyAtom = LazyAtom::new("ctrl");
+static FLAGS: LazyAtom = LazyAtom::new("flags");
+static IOV: LazyAtom = LazyAtom::new("iov");
+static MORE: LazyAtom = LazyAtom::new("more");
+static ZERO: LazyAtom = LazyAtom::new("zero");
 
 /// A receiver whose turn it is.
 struct Turn<'h> {
@@ -89,7 +91,7 @@ impl Turn<'_> {
             };
         }
         self.state.counters.one(Count::ReadFails);
-        self.socket.fail(&mut self.state, Wait::Read, atom(atoll_platform::errors::name(error)));
+        self.socket.fail(&mut self.state, Wait::Read, known_atom(atoll_platform::errors::name(error)));
         posix_error(caller, error)
     }
 
@@ -98,6 +100,26 @@ impl Turn<'_> {
         self.state.counters.one(Count::ReadFails);
         self.socket.fail(&mut self.state, Wait::Read, closed_atom());
         closed(caller)
+    }
+
+    /// Reads a message of up to `most` bytes and its control messages; the outcome of the call if there is none.
+    fn message(
+        &mut self,
+        caller: &mut Caller<'_>,
+        most: usize,
+        control: usize,
+        flags: i32,
+    ) -> Result<Arrival, Outcome> {
+        let arrival = match self.read(|descriptor| endpoints::receive_message(descriptor, most, control, flags)) {
+            Ok(arrival) => arrival,
+            Err(error) => return Err(self.failed(caller, error)),
+        };
+        if arrival.data.is_empty() && self.socket.kind == libc::SOCK_STREAM {
+            return Err(self.at_end(caller));
+        }
+        self.count(arrival.data.len());
+        self.done();
+        Ok(arrival)
     }
 }
 
@@ -153,15 +175,10 @@ fn receive_from(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         Err(outcome) => return outcome,
     };
     let most = if wanted == 0 { turn.state.settings.buffer } else { wanted };
-    let arrival = match turn.read(|descriptor| endpoints::receive_message(descriptor, most, 0, flags)) {
+    let arrival = match turn.message(caller, most, 0, flags) {
         Ok(arrival) => arrival,
-        Err(error) => return turn.failed(caller, error),
+        Err(outcome) => return outcome,
     };
-    if arrival.data.is_empty() && turn.socket.kind == libc::SOCK_STREAM {
-        return turn.at_end(caller);
-    }
-    turn.count(arrival.data.len());
-    turn.done();
     let heap = caller.heap();
     let from = address::encode(heap, &arrival.from);
     let data = heap.binary(&arrival.data);
@@ -179,15 +196,10 @@ fn receive_message(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let settings = turn.state.settings;
     let most = if wanted == 0 { settings.buffer } else { wanted };
     let control = if wanted_control == 0 { settings.control } else { wanted_control };
-    let arrival = match turn.read(|descriptor| endpoints::receive_message(descriptor, most, control, flags)) {
+    let arrival = match turn.message(caller, most, control, flags) {
         Ok(arrival) => arrival,
-        Err(error) => return turn.failed(caller, error),
+        Err(outcome) => return outcome,
     };
-    if arrival.data.is_empty() && turn.socket.kind == libc::SOCK_STREAM {
-        return turn.at_end(caller);
-    }
-    turn.count(arrival.data.len());
-    turn.done();
     let heap = caller.heap();
     let data = heap.binary(&arrival.data);
     let iov = heap.list([data]);

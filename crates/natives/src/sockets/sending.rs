@@ -1,37 +1,39 @@
 //! Sending. If data does not fit, the call reports the rest, and its sender waits until there is room again.
 
 use std::borrow::Cow;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
 use atoll_platform::endpoints;
-use atoll_process::{BuiltIn, Caller, Interrupt, Outcome};
+use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, badarg};
+use atoll_term::atoms::{LazyAtom, known_atom};
 use atoll_term::{Build, Term, atoms, map};
 use parking_lot::MutexGuard;
 use rustix::io::Errno;
 
+use crate::arguments::int;
 use crate::files::handles;
+use crate::results::posix_error;
 use crate::sockets::line::Handle;
 use crate::sockets::open::open_descriptor;
 use crate::sockets::socket::{Socket, Wait, closed, invalid, raise_state, select_atom, socket, wrong_state};
 use crate::sockets::state::{Count, Phase, State};
 use crate::sockets::{address, control};
-use crate::support::{Name, atom, badarg, int, posix_error, row};
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    row("prim_socket", "nif_send", 4, send),
-    row("prim_socket", "nif_sendto", 5, send_to),
-    row("prim_socket", "nif_sendmsg", 5, send_message),
-    row("prim_socket", "nif_sendv", 3, send_parts),
-    row("prim_socket", "nif_sendfile", 1, forget_file),
-    row("prim_socket", "nif_sendfile", 4, continue_file),
-    row("prim_socket", "nif_sendfile", 5, begin_file),
+    BuiltIn::new("prim_socket", "nif_send", 4, send),
+    BuiltIn::new("prim_socket", "nif_sendto", 5, send_to),
+    BuiltIn::new("prim_socket", "nif_sendmsg", 5, send_message),
+    BuiltIn::new("prim_socket", "nif_sendv", 3, send_parts),
+    BuiltIn::new("prim_socket", "nif_sendfile", 1, forget_file),
+    BuiltIn::new("prim_socket", "nif_sendfile", 4, continue_file),
+    BuiltIn::new("prim_socket", "nif_sendfile", 5, begin_file),
 ];
 
-static ADDR: Name = Name::new("addr");
-static CTRL: Name = Name::new("ctrl");
-static IOV: Name = Name::new("iov");
+static ADDR: LazyAtom = LazyAtom::new("addr");
+static CTRL: LazyAtom = LazyAtom::new("ctrl");
+static IOV: LazyAtom = LazyAtom::new("iov");
 
 /// Parts that the system takes at once.
 pub const MOST_PARTS: usize = 1024;
@@ -86,7 +88,7 @@ impl Turn<'_> {
         self.state.counters.one(Count::WriteFails);
         // What was asked for was wrong, which says nothing about what others ask for.
         if error != Errno::INVAL {
-            self.socket.fail(&mut self.state, Wait::Write, atom(atoll_platform::errors::name(error)));
+            self.socket.fail(&mut self.state, Wait::Write, known_atom(atoll_platform::errors::name(error)));
         }
         posix_error(caller, error)
     }
@@ -154,8 +156,11 @@ fn send_to(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     send_bytes(caller, arguments, flags, arguments[4], Some(&to))
 }
 
-/// The first parts of a message, and whether there are more; `None` if they are no list of binaries.
-fn parts(mut list: &Term) -> Option<(Vec<Cow<'_, [u8]>>, bool)> {
+/// The first parts of a message, and whether there are more.
+type Parts<'l> = (Vec<Cow<'l, [u8]>>, bool);
+
+/// The parts of a message; `None` if they are no list of binaries.
+fn parts(mut list: &Term) -> Option<Parts<'_>> {
     let (mut parts, mut more) = (Vec::new(), false);
     while list.is_cons() {
         let [head, tail] = list.cons_cell();
@@ -169,20 +174,46 @@ fn parts(mut list: &Term) -> Option<(Vec<Cow<'_, [u8]>>, bool)> {
     list.is_nil().then_some((parts, more))
 }
 
+/// The binaries that a message consists of; the outcome of the call if the socket is closed or cannot send them.
+fn parts_for<'l>(caller: &mut Caller<'_>, reference: &Term, list: &'l Term) -> Result<Parts<'l>, Outcome> {
+    let target = socket(reference).map_err(Err)?;
+    if target.lock().phase != Phase::Open {
+        return Err(closed(caller));
+    }
+    match parts(list) {
+        Some((parts, more)) if !more || target.kind == libc::SOCK_STREAM => Ok((parts, more)),
+        _ => Err(invalid(caller, "iov")),
+    }
+}
+
+/// Sends the parts of a message if it is the caller's turn; `handle` names the request.
+fn send_in_turn(
+    caller: &mut Caller<'_>,
+    (reference, handle): (&Term, Term),
+    (parts, more): Parts<'_>,
+    send: impl FnOnce(BorrowedFd<'_>, &[&[u8]]) -> Result<usize, Errno>,
+) -> Outcome {
+    let turn = match turn(caller, reference, handle) {
+        Ok(turn) => turn,
+        Err(outcome) => return outcome,
+    };
+    let Some(descriptor) = open_descriptor(&turn.state) else { return closed(caller) };
+    let slices: Vec<&[u8]> = parts.iter().map(|part| &**part).collect();
+    let wanted = slices.iter().map(|slice| slice.len()).sum();
+    let result = send(descriptor.as_fd(), &slices);
+    turn.finish(caller, result, wanted, more)
+}
+
 /// `nif_sendmsg(Socket, Message, Flags, Handle, Parts)`
 fn send_message(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let (message, flags) = (arguments[1], int(arguments[2])?);
     if !message.is_map() {
         return Err(badarg());
     }
-    let target = socket(&arguments[0])?;
-    if target.lock().phase != Phase::Open {
-        return closed(caller);
-    }
-    let Some((parts, more)) = parts(&arguments[4]) else { return invalid(caller, "iov") };
-    if more && target.kind != libc::SOCK_STREAM {
-        return invalid(caller, "iov");
-    }
+    let parts = match parts_for(caller, &arguments[0], &arguments[4]) {
+        Ok(parts) => parts,
+        Err(outcome) => return outcome,
+    };
     let to = match map::get(message, ADDR.get()).map(address::decode) {
         Some(None) => return invalid(caller, "addr"),
         Some(Some(to)) => Some(to),
@@ -193,36 +224,20 @@ fn send_message(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         Some(Some(control)) => control,
         None => Vec::new(),
     };
-    let turn = match turn(caller, &arguments[0], arguments[3]) {
-        Ok(turn) => turn,
-        Err(outcome) => return outcome,
-    };
-    let Some(descriptor) = open_descriptor(&turn.state) else { return closed(caller) };
-    let slices: Vec<&[u8]> = parts.iter().map(|part| &**part).collect();
-    let wanted = slices.iter().map(|slice| slice.len()).sum();
-    let result = endpoints::send_message(descriptor.as_fd(), &slices, &control, flags, to.as_deref());
-    turn.finish(caller, result, wanted, more)
+    send_in_turn(caller, (&arguments[0], arguments[3]), parts, |descriptor, slices| {
+        endpoints::send_message(descriptor, slices, &control, flags, to.as_deref())
+    })
 }
 
 /// `nif_sendv(Socket, Parts, Handle)`
 fn send_parts(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let target = socket(&arguments[0])?;
-    if target.lock().phase != Phase::Open {
-        return closed(caller);
-    }
-    let Some((parts, more)) = parts(&arguments[1]) else { return invalid(caller, "iov") };
-    if more && target.kind != libc::SOCK_STREAM {
-        return invalid(caller, "iov");
-    }
-    let turn = match turn(caller, &arguments[0], arguments[2]) {
-        Ok(turn) => turn,
+    let parts = match parts_for(caller, &arguments[0], &arguments[1]) {
+        Ok(parts) => parts,
         Err(outcome) => return outcome,
     };
-    let Some(descriptor) = open_descriptor(&turn.state) else { return closed(caller) };
-    let slices: Vec<&[u8]> = parts.iter().map(|part| &**part).collect();
-    let wanted = slices.iter().map(|slice| slice.len()).sum();
-    let result = endpoints::send_message(descriptor.as_fd(), &slices, &[], 0, None);
-    turn.finish(caller, result, wanted, more)
+    send_in_turn(caller, (&arguments[0], arguments[2]), parts, |descriptor, slices| {
+        endpoints::send_message(descriptor, slices, &[], 0, None)
+    })
 }
 
 /// `nif_sendfile(Socket, Handle, Offset, Count, File)`: `{ok, Sent}`, `{select, Sent}`, or `select`.

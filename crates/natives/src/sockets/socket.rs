@@ -3,29 +3,30 @@
 use std::collections::HashMap;
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock, OnceLock, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
-use atoll_heap::{Stored, architecture};
+use atoll_heap::{Message, Stored};
 use atoll_operations::Exception;
 use atoll_ports::Event;
 use atoll_ports::poller::{self, Target, Waiter};
-use atoll_process::{Caller, Interrupt, Outcome, Own, ReferenceId, System, inspect, sequence};
+use atoll_process::{Caller, Interrupt, Outcome, Own, ReferenceId, System, badarg, inspect, sequence};
+use atoll_term::atoms::{LazyAtom, known_atom};
 use atoll_term::{Build, MagicValue, ScratchHeap, Term, atoms};
 use parking_lot::{Mutex, MutexGuard};
 
+use crate::at_exit::AtExit;
 use crate::sockets::line::{Handle, Place, Request};
-use crate::sockets::state::{Phase, State, count_open};
-use crate::support::{Name, atom, badarg};
+use crate::sockets::state::{Open, Phase, State, count_open};
 
-static ABORT: Name = Name::new("abort");
-static ADD: Name = Name::new("add");
-static CLOSED: Name = Name::new("closed");
-static DEL: Name = Name::new("del");
-static INVALID: Name = Name::new("invalid");
-static SELECT: Name = Name::new("select");
-static SOCKET: Name = Name::new("$socket");
-static STATE: Name = Name::new("state");
-static SOCKET_REGISTRY: Name = Name::new("socket_registry");
+static ABORT: LazyAtom = LazyAtom::new("abort");
+static ADD: LazyAtom = LazyAtom::new("add");
+static CLOSED: LazyAtom = LazyAtom::new("closed");
+static DEL: LazyAtom = LazyAtom::new("del");
+static INVALID: LazyAtom = LazyAtom::new("invalid");
+static SELECT: LazyAtom = LazyAtom::new("select");
+static SOCKET: LazyAtom = LazyAtom::new("$socket");
+static STATE: LazyAtom = LazyAtom::new("state");
+static SOCKET_REGISTRY: LazyAtom = LazyAtom::new("socket_registry");
 
 /// A socket.
 pub struct Socket {
@@ -76,23 +77,42 @@ impl Wait {
 
 const WAITS: [Wait; 4] = [Wait::Connect, Wait::Accept, Wait::Read, Wait::Write];
 
+/// What a machine knows of its sockets.
+pub struct Sockets {
+    pub(super) open: Open,
+    /// `socket:debug/1` and `socket:socket_debug/1`: kept, but nothing is printed.
+    pub(super) debugging: AtomicBool,
+    pub(super) socket_debugging: AtomicBool,
+    /// Whether sockets are registered if the program does not choose.
+    pub(super) use_registry: AtomicBool,
+    concerned: AtExit<Concerned>,
+    /// What sockets have kept that were collected with the last reference to them: nothing is given back while heaps
+    /// are being collected.
+    left: Mutex<Vec<Stored>>,
+}
+
+atoll_platform::part_of_machine!(Sockets);
+
+impl Default for Sockets {
+    fn default() -> Sockets {
+        let said = std::env::var("ESOCK_USE_SOCKET_REGISTRY");
+        Sockets {
+            open: Open::default(),
+            debugging: AtomicBool::new(false),
+            socket_debugging: AtomicBool::new(false),
+            use_registry: AtomicBool::new(said.as_deref() != Ok("false")),
+            concerned: AtExit::default(),
+            left: Mutex::default(),
+        }
+    }
+}
+
 /// Sockets by the processes whose end concerns them.
 type Concerned = HashMap<Term, HashMap<ReferenceId, Weak<Socket>>>;
 
-static CONCERNED: LazyLock<Mutex<Concerned>> = LazyLock::new(|| {
-    System::get().on_exit(process_ended);
-    Mutex::default()
-});
-
-/// What sockets have kept that were collected with the last reference to them: nothing is given back while heaps are
-/// being collected.
-static LEFT: Mutex<Vec<Stored>> = Mutex::new(Vec::new());
-
-/// Whether sockets are registered where nobody says.
-pub static USE_REGISTRY: LazyLock<AtomicBool> = LazyLock::new(|| {
-    let said = std::env::var("ESOCK_USE_SOCKET_REGISTRY");
-    AtomicBool::new(said.as_deref() != Ok("false"))
-});
+fn concerned() -> MutexGuard<'static, Concerned> {
+    part().concerned.get(process_ended).lock()
+}
 
 /// `{error, closed}`
 pub fn closed(caller: &mut Caller<'_>) -> Outcome {
@@ -111,7 +131,7 @@ pub fn select_atom() -> Term {
 
 /// `{invalid, What}` as a result.
 pub fn invalid(caller: &mut Caller<'_>, what: &str) -> Outcome {
-    let what = atom(what);
+    let what = known_atom(what);
     Ok(caller.heap().tuple(&[INVALID.get(), what]))
 }
 
@@ -136,17 +156,17 @@ pub fn wrong_state(caller: &mut Caller<'_>) -> Outcome {
 /// # Errors
 /// `badarg`
 pub fn socket(reference: &Term) -> Result<&Arc<Socket>, Interrupt> {
-    reference.magic_value().and_then(|value| value.0.downcast_ref::<Arc<Socket>>()).ok_or_else(badarg)
+    reference.magic().ok_or_else(badarg)
 }
 
 /// A process's end concerns a socket.
 fn concern(pid: Term, socket: &Arc<Socket>) {
-    CONCERNED.lock().entry(pid).or_default().insert(socket.id, Arc::downgrade(socket));
+    concerned().entry(pid).or_default().insert(socket.id, Arc::downgrade(socket));
 }
 
 /// It does so no more.
 fn unconcern(pid: Term, socket: &Socket) {
-    let mut concerned = CONCERNED.lock();
+    let mut concerned = self::concerned();
     if let Some(sockets) = concerned.get_mut(&pid) {
         sockets.remove(&socket.id);
         if sockets.is_empty() {
@@ -156,27 +176,27 @@ fn unconcern(pid: Term, socket: &Socket) {
 }
 
 fn process_ended(pid: Term, _: &mut Own) {
-    let sockets = CONCERNED.lock().remove(&pid).unwrap_or_default();
+    let sockets = concerned().remove(&pid).unwrap_or_default();
     for socket in sockets.into_values().filter_map(|socket| socket.upgrade()) {
         socket.process_ended(pid);
     }
 }
 
-fn tell(pid: Term, message: Term) {
-    System::get().deliver_or_answer(pid, sequence::neutral(architecture().send(None, message)));
+fn tell(pid: Term, message: impl Fn(&mut ScratchHeap) -> Term) {
+    System::get().deliver_or_answer(pid, sequence::neutral(Message::compose(message)));
 }
 
 impl Socket {
     /// Makes a socket that belongs to the caller, and the reference to it.
     pub fn create(caller: &mut Caller<'_>, kinds: [i32; 3], adopted: Option<i32>, state: State) -> Term {
-        drop(std::mem::take(&mut *LEFT.lock()));
+        drop(std::mem::take(&mut *part().left.lock()));
         let [domain, kind, protocol] = kinds;
         count_open(domain, kind, protocol, 1);
         let registered = state.settings.registered;
         let id = ReferenceId::fresh();
         let socket = Socket { id, value: OnceLock::new(), domain, kind, protocol, adopted, state: Mutex::new(state) };
         let socket = Arc::new(socket);
-        let value = Arc::new(MagicValue(Box::new(socket.clone())));
+        let value = MagicValue::new(socket.clone());
         let _ = socket.value.set(Arc::downgrade(&value));
         caller.process.at_end.note_work();
         concern(caller.process.pid, &socket);
@@ -202,10 +222,10 @@ impl Socket {
 
     fn tell_registry(&self, value: &Arc<MagicValue>, what: Term) {
         if let Some(registry) = System::get().whereis(SOCKET_REGISTRY.get()) {
-            let mut heap = ScratchHeap::new();
-            let socket = self.term(&mut heap, value.clone());
-            let message = heap.tuple(&[SOCKET.get(), what, socket]);
-            tell(registry, message);
+            tell(registry, |heap| {
+                let socket = self.term(heap, value.clone());
+                heap.tuple(&[SOCKET.get(), what, socket])
+            });
         }
     }
 
@@ -217,21 +237,21 @@ impl Socket {
 
     /// Tells a waiting process that it is worth another try.
     fn tell_select(&self, request: &Request) {
-        let mut heap = ScratchHeap::new();
-        let socket = self.term(&mut heap, request.socket.clone());
-        let handle = request.handle.term(&mut heap);
-        let message = heap.tuple(&[SOCKET.get(), socket, SELECT.get(), handle]);
-        tell(request.pid, message);
+        tell(request.pid, |heap| {
+            let socket = self.term(heap, request.socket.clone());
+            let handle = request.handle.term(heap);
+            heap.tuple(&[SOCKET.get(), socket, SELECT.get(), handle])
+        });
     }
 
     /// Tells a waiting process that it is not.
     pub fn tell_abort(&self, request: &Request, reason: Term) {
-        let mut heap = ScratchHeap::new();
-        let socket = self.term(&mut heap, request.socket.clone());
-        let handle = request.handle.term(&mut heap);
-        let information = heap.tuple(&[handle, reason]);
-        let message = heap.tuple(&[SOCKET.get(), socket, ABORT.get(), information]);
-        tell(request.pid, message);
+        tell(request.pid, |heap| {
+            let socket = self.term(heap, request.socket.clone());
+            let handle = request.handle.term(heap);
+            let information = heap.tuple(&[handle, reason]);
+            heap.tuple(&[SOCKET.get(), socket, ABORT.get(), information])
+        });
     }
 
     /// A request of the caller.
@@ -294,7 +314,7 @@ impl Socket {
             return Ok(());
         }
         while wait.line(state).advance() && !self.arm(state, wait) {}
-        let tag = atom(if wait.event() == Event::Input { "select_read" } else { "select_write" });
+        let tag = known_atom(if wait.event() == Event::Input { "select_read" } else { "select_write" });
         Err(Exception::tagged(caller.heap(), tag, Term::small(-1)).into())
     }
 
@@ -307,6 +327,7 @@ impl Socket {
         match wait.event() {
             Event::Input => state.read_selected = true,
             Event::Output => state.write_selected = true,
+            Event::Error => {}
         }
         wait.line(state).armed = true;
         true
@@ -333,7 +354,8 @@ impl Socket {
         }
     }
 
-    /// Nobody in a line has anything to hope for; the first one is told by other means.
+    /// Ends all requests of a line. All processes but the first one get a message; the first one gets the error as the
+    /// result of its call.
     pub fn fail(self: &Arc<Self>, state: &mut State, wait: Wait, reason: Term) {
         if wait.line(state).armed {
             self.disarm(state, wait.event());
@@ -438,6 +460,6 @@ impl Drop for Socket {
         if state.phase != Phase::Closed {
             count_open(self.domain, self.kind, self.protocol, -1);
         }
-        LEFT.lock().extend(state.meta.take());
+        part().left.lock().extend(state.meta.take());
     }
 }

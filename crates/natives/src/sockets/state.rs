@@ -4,10 +4,10 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use atoll_heap::Stored;
+use atoll_term::atoms::known_atom;
 use atoll_term::{Term, atoms};
 
 use crate::sockets::line::Line;
-use crate::support::atom;
 
 /// How far the end of a socket has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,9 +20,9 @@ pub enum Phase {
     Closed,
 }
 
-/// Bytes that are received where nobody says how many.
+/// Bytes to receive if the program gives no number.
 pub const BUFFER_BYTES: usize = 8192;
-/// Bytes for control messages where nobody says how many.
+/// Bytes for control messages if the program gives no number.
 pub const CONTROL_BYTES: usize = 1024;
 
 /// A count of [`Counters`].
@@ -116,7 +116,7 @@ pub struct Settings {
     pub wraps: bool,
     /// `debug`
     pub debug: bool,
-    /// OTP's process that knows all sockets is told of it.
+    /// OTP's process that registers all sockets knows this one.
     pub registered: bool,
 }
 
@@ -201,7 +201,11 @@ impl State {
 }
 
 /// Numbers of sockets that are open: all, then by domain, type and protocol.
-static OPEN: [AtomicI64; 11] = [const { AtomicI64::new(0) }; 11];
+pub type Open = [AtomicI64; 11];
+
+fn open() -> &'static Open {
+    &crate::sockets::socket::part().open
+}
 
 /// Names of these numbers.
 const OPEN_NAMES: [&str; 11] = [
@@ -240,14 +244,14 @@ pub fn count_open(domain: i32, kind: i32, protocol: i32, change: i64) {
         _ => None,
     };
     for index in [Some(0), domain, kind, protocol].into_iter().flatten() {
-        OPEN[index].fetch_add(change, Ordering::Relaxed);
+        open()[index].fetch_add(change, Ordering::Relaxed);
     }
 }
 
 /// The numbers, with their names.
 pub fn open_counts() -> Vec<(Term, Term)> {
-    let counts = OPEN_NAMES.iter().zip(&OPEN);
-    counts.map(|(name, count)| (atom(name), Term::small(count.load(Ordering::Relaxed)))).collect()
+    let counts = OPEN_NAMES.iter().zip(open());
+    counts.map(|(name, count)| (known_atom(name), Term::small(count.load(Ordering::Relaxed)))).collect()
 }
 
 /// The atom of a truth value.

@@ -1,23 +1,23 @@
 //! Values of options, as terms and as the system lays them out.
 
+use atoll_term::atoms::{LazyAtom, known_atom};
 use atoll_term::{Build, Term, atoms, map};
 
 use crate::sockets::address::{domain, domain_term, kind_term, long_octets, octets, octets_term};
 use crate::sockets::control;
 use crate::sockets::options::Value;
 use crate::sockets::state::boolean;
-use crate::support::{Name, atom};
 
-static DEFAULT: Name = Name::new("default");
-static EXCLUDE: Name = Name::new("exclude");
-static INCLUDE: Name = Name::new("include");
-static INTERFACE: Name = Name::new("interface");
-static LINGER: Name = Name::new("linger");
-static MODE: Name = Name::new("mode");
-static MULTIADDR: Name = Name::new("multiaddr");
-static ONOFF: Name = Name::new("onoff");
-static SLIST: Name = Name::new("slist");
-static SOURCEADDR: Name = Name::new("sourceaddr");
+static DEFAULT: LazyAtom = LazyAtom::new("default");
+static EXCLUDE: LazyAtom = LazyAtom::new("exclude");
+static INCLUDE: LazyAtom = LazyAtom::new("include");
+static INTERFACE: LazyAtom = LazyAtom::new("interface");
+static LINGER: LazyAtom = LazyAtom::new("linger");
+static MODE: LazyAtom = LazyAtom::new("mode");
+static MULTIADDR: LazyAtom = LazyAtom::new("multiaddr");
+static ONOFF: LazyAtom = LazyAtom::new("onoff");
+static SLIST: LazyAtom = LazyAtom::new("slist");
+static SOURCEADDR: LazyAtom = LazyAtom::new("sourceaddr");
 
 /// Types of service, by name.
 const SERVICES: [(&str, i32); 4] = [
@@ -43,12 +43,12 @@ fn number(term: Term) -> Option<i32> {
 }
 
 fn named(names: &[(&str, i32)], term: Term) -> Option<i32> {
-    number(term).or_else(|| names.iter().find(|(name, _)| atom(name) == term).map(|(_, number)| *number))
+    number(term).or_else(|| names.iter().find(|(name, _)| known_atom(name) == term).map(|(_, number)| *number))
 }
 
 fn name_term(names: &[(&str, i32)], number: i32) -> Term {
     let name = names.iter().find(|(_, known)| *known == number);
-    name.map_or(Term::small(number.into()), |(name, _)| atom(name))
+    name.map_or(Term::small(number.into()), |(name, _)| known_atom(name))
 }
 
 /// The number of a type of service.
@@ -71,7 +71,7 @@ fn truth(term: Term) -> Option<bool> {
     }
 }
 
-fn part(map: Term, key: &Name) -> Option<Term> {
+fn part(map: Term, key: &LazyAtom) -> Option<Term> {
     map::get(map, key.get())
 }
 

@@ -2,30 +2,32 @@
 
 use std::sync::LazyLock;
 
-use atoll_operations::iolist;
-use atoll_process::{BuiltIn, Caller, Interrupt, Outcome};
+use atoll_operations::{iolist, list};
+use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, badarg};
+use atoll_term::atoms::known_atom;
 use atoll_term::{Build, Term, atoms};
 use parking_lot::Mutex;
 use term::terminfo::TermInfo;
 use term::terminfo::parm::{Param, Variables, expand};
 
-use crate::support::{atom, badarg, elements, ok, row};
+use crate::arguments::int;
+use crate::results::ok;
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    row("prim_tty", "tgetent_nif", 1, open_by_name),
-    row("prim_tty", "tgetnum_nif", 1, number_or_false),
-    row("prim_tty", "tgetflag_nif", 1, flag),
-    row("prim_tty", "tgetstr_nif", 1, text_by_short_name),
-    row("prim_tty", "tgoto_nif", 1, go_to),
-    row("prim_tty", "tgoto_nif", 2, go_to),
-    row("prim_tty", "tgoto_nif", 3, go_to),
-    row("prim_tty", "setupterm_nif", 0, open_of_environment),
-    row("prim_tty", "tigetnum_nif", 1, number),
-    row("prim_tty", "tigetflag_nif", 1, flag),
-    row("prim_tty", "tigetstr_nif", 1, text),
-    row("prim_tty", "tinfo_nif", 0, all),
-    row("prim_tty", "tputs_nif", 2, put),
+    BuiltIn::new("prim_tty", "tgetent_nif", 1, open_by_name),
+    BuiltIn::new("prim_tty", "tgetnum_nif", 1, number_or_false),
+    BuiltIn::new("prim_tty", "tgetflag_nif", 1, flag),
+    BuiltIn::new("prim_tty", "tgetstr_nif", 1, text_by_short_name),
+    BuiltIn::new("prim_tty", "tgoto_nif", 1, go_to),
+    BuiltIn::new("prim_tty", "tgoto_nif", 2, go_to),
+    BuiltIn::new("prim_tty", "tgoto_nif", 3, go_to),
+    BuiltIn::new("prim_tty", "setupterm_nif", 0, open_of_environment),
+    BuiltIn::new("prim_tty", "tigetnum_nif", 1, number),
+    BuiltIn::new("prim_tty", "tigetflag_nif", 1, flag),
+    BuiltIn::new("prim_tty", "tigetstr_nif", 1, text),
+    BuiltIn::new("prim_tty", "tinfo_nif", 0, all),
+    BuiltIn::new("prim_tty", "tputs_nif", 2, put),
 ];
 
 /// Short names that `prim_tty` uses, and those of the database.
@@ -71,7 +73,7 @@ fn long_name(short: &str) -> &str {
 }
 
 fn not_known(caller: &mut Caller<'_>, function: &str) -> Outcome {
-    let reason = caller.heap().tuple(&[atom(function), atom("enoent")]);
+    let reason = caller.heap().tuple(&[known_atom(function), known_atom("enoent")]);
     Ok(caller.heap().tuple(&[atoms::ERROR, reason]))
 }
 
@@ -140,7 +142,7 @@ fn text(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 fn filled(text: &[u8], parameters: impl IntoIterator<Item = Term>) -> Result<Vec<u8>, Interrupt> {
     let mut given = Vec::new();
     for one in parameters {
-        given.push(Param::Number(crate::support::int(one)?));
+        given.push(Param::Number(int(one)?));
     }
     let text = text.strip_suffix(&[0]).unwrap_or(text);
     if given.is_empty() {
@@ -159,7 +161,7 @@ fn go_to(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 /// `tputs_nif(Text, Parameters)`: without the times that terminals of old needed.
 fn put(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let text = iolist::iolist_bytes(arguments[0])?;
-    let filled = filled(&text, elements(arguments[1])?)?;
+    let filled = filled(&text, list::elements_or_badarg(arguments[1])?)?;
     found(caller, Some(atoll_ports::terminal::without_delays(&filled)))
 }
 
@@ -185,10 +187,10 @@ fn all(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
         for name in names {
             let short = SHORT.iter().find(|(_, long)| *long == name).map_or(name, |(short, _)| short);
             let fields = [("name", name), ("code", short), ("full_name", name)];
-            let fields = fields.map(|(key, text)| (atom(key), heap.string(text)));
+            let fields = fields.map(|(key, text)| (known_atom(key), heap.string(text)));
             maps.push(atoll_term::map::from_pairs(heap, &fields));
         }
-        pairs.push((atom(kind), heap.list(maps)));
+        pairs.push((known_atom(kind), heap.list(maps)));
     }
     Ok(atoll_term::map::from_pairs(heap, &pairs))
 }

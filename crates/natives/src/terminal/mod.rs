@@ -5,60 +5,62 @@
 //! * [`width`]: how many columns characters take
 
 pub mod capabilities;
-mod reader;
+pub(crate) mod reader;
 pub mod width;
 
 use std::os::fd::BorrowedFd;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use atoll_operations::iolist;
 use atoll_platform::errors;
 use atoll_ports::terminal::mode;
-use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, Own, ReferenceId, System};
+use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, Own, ReferenceId, badarg};
+use atoll_term::atoms::{LazyAtom, known_atom};
 use atoll_term::{Build, MagicValue, Term, atoms, map};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::termios::isatty;
 
+use crate::at_exit::AtExit;
 use crate::dirty;
-use crate::support::{Name, atom, badarg, ok, row};
+use crate::results::ok;
 use reader::Reader;
 
 pub use reader::{Told, signalled};
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    row("prim_tty", "isatty", 1, is_a_terminal),
-    row("prim_tty", "tty_create", 0, create),
-    row("prim_tty", "tty_create", 1, create_for),
-    row("prim_tty", "tty_init", 2, init),
-    row("prim_tty", "tty_init", 3, init_with_flags),
-    row("prim_tty", "tty_set", 1, set),
-    row("prim_tty", "setlocale", 1, set_locale),
-    row("prim_tty", "tty_select", 2, select),
-    row("prim_tty", "tty_select", 3, select_with_signals),
-    row("prim_tty", "tty_read_signal", 2, read_signal),
-    row("prim_tty", "tty_encoding", 1, encoding),
-    row("prim_tty", "tty_is_open", 2, is_open),
-    row("prim_tty", "tty_window_size", 1, window_size),
-    row("prim_tty", "read_nif", 2, read),
-    row("prim_tty", "read_nif", 3, read),
-    row("prim_tty", "write_nif", 2, write),
+    BuiltIn::new("prim_tty", "isatty", 1, is_a_terminal),
+    BuiltIn::new("prim_tty", "tty_create", 0, create),
+    BuiltIn::new("prim_tty", "tty_create", 1, create_for),
+    BuiltIn::new("prim_tty", "tty_init", 2, init),
+    BuiltIn::new("prim_tty", "tty_init", 3, init_with_flags),
+    BuiltIn::new("prim_tty", "tty_set", 1, set),
+    BuiltIn::new("prim_tty", "setlocale", 1, set_locale),
+    BuiltIn::new("prim_tty", "tty_select", 2, select),
+    BuiltIn::new("prim_tty", "tty_select", 3, select_with_signals),
+    BuiltIn::new("prim_tty", "tty_read_signal", 2, read_signal),
+    BuiltIn::new("prim_tty", "tty_encoding", 1, encoding),
+    BuiltIn::new("prim_tty", "tty_is_open", 2, is_open),
+    BuiltIn::new("prim_tty", "tty_window_size", 1, window_size),
+    BuiltIn::new("prim_tty", "read_nif", 2, read),
+    BuiltIn::new("prim_tty", "read_nif", 3, read),
+    BuiltIn::new("prim_tty", "write_nif", 2, write),
 ];
 
-static CANON: Name = Name::new("canon");
-static CLOSED: Name = Name::new("closed");
-static EBADF: Name = Name::new("ebadf");
-static ECHO: Name = Name::new("echo");
-static ENOTSUP: Name = Name::new("enotsup");
-static INPUT: Name = Name::new("input");
-static RAW: Name = Name::new("raw");
-static SIG: Name = Name::new("sig");
-static STDERR: Name = Name::new("stderr");
-static STDIN: Name = Name::new("stdin");
-static STDOUT: Name = Name::new("stdout");
-static UTF8: Name = Name::new("utf8");
+static CANON: LazyAtom = LazyAtom::new("canon");
+static CLOSED: LazyAtom = LazyAtom::new("closed");
+static EBADF: LazyAtom = LazyAtom::new("ebadf");
+static ECHO: LazyAtom = LazyAtom::new("echo");
+static ENOTSUP: LazyAtom = LazyAtom::new("enotsup");
+static INPUT: LazyAtom = LazyAtom::new("input");
+static RAW: LazyAtom = LazyAtom::new("raw");
+static SIG: LazyAtom = LazyAtom::new("sig");
+static STDERR: LazyAtom = LazyAtom::new("stderr");
+static STDIN: LazyAtom = LazyAtom::new("stdin");
+static STDOUT: LazyAtom = LazyAtom::new("stdout");
+static UTF8: LazyAtom = LazyAtom::new("utf8");
 
 /// Bytes read at once, at most.
 const BUFFER: usize = 1024;
@@ -75,7 +77,7 @@ struct Terminal {
 }
 
 fn terminal(reference: &Term) -> Result<&Arc<Terminal>, Interrupt> {
-    reference.magic_value().and_then(|value| value.0.downcast_ref::<Arc<Terminal>>()).ok_or_else(badarg)
+    reference.magic().ok_or_else(badarg)
 }
 
 fn descriptor(name: Term) -> Result<BorrowedFd<'static>, Interrupt> {
@@ -93,7 +95,7 @@ fn failed(caller: &mut Caller<'_>, reason: Term) -> Outcome {
 
 /// `{error, {Function, Name}}`
 fn failed_in(caller: &mut Caller<'_>, function: &str, error: Errno) -> Outcome {
-    let reason = caller.heap().tuple(&[atom(function), atom(errors::name(error))]);
+    let reason = caller.heap().tuple(&[known_atom(function), known_atom(errors::name(error))]);
     failed(caller, reason)
 }
 
@@ -119,25 +121,29 @@ fn create_for(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 fn create_with(caller: &mut Caller<'_>, output: BorrowedFd<'static>) -> Outcome {
     let id = ReferenceId::fresh();
     let terminal = Terminal { id, output, is_terminal: isatty(output), reader: Mutex::default() };
-    let value = Arc::new(MagicValue(Box::new(Arc::new(terminal))));
+    let value = MagicValue::new(Arc::new(terminal));
     let reference = caller.heap().magic_reference(id.0, value);
     ok(caller, reference)
 }
 
-/// The process that has the terminal's modes; they are given back when it ends.
-static OWNER: LazyLock<Mutex<Option<Term>>> = LazyLock::new(|| {
-    System::get().on_exit(process_ended);
-    Mutex::default()
-});
+/// The process of a machine that has the terminal's modes; they are given back when it ends.
+#[derive(Default)]
+pub struct Owner(AtExit<Option<Term>>);
+
+atoll_platform::part_of_machine!(Owner);
+
+fn owner() -> MutexGuard<'static, Option<Term>> {
+    part().0.get(process_ended).lock()
+}
 
 fn process_ended(pid: Term, _: &mut Own) {
-    if OWNER.lock().take_if(|owner| *owner == pid).is_some() {
+    if owner().take_if(|owner| *owner == pid).is_some() {
         mode::give_back();
     }
 }
 
 fn owned(caller: &mut Caller<'_>) {
-    *OWNER.lock() = Some(caller.process.pid);
+    *owner() = Some(caller.process.pid);
     caller.process.at_end.note_work();
 }
 
@@ -160,7 +166,7 @@ fn init(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         (false, true) => failed(caller, ENOTSUP.get()),
         (true, true) => taken(caller, mode::set(["-c", "-e"].into_iter())),
         (_, false) => {
-            if terminal.is_terminal && OWNER.lock().take_if(|owner| *owner == caller.process.pid).is_some() {
+            if terminal.is_terminal && owner().take_if(|owner| *owner == caller.process.pid).is_some() {
                 mode::give_back();
             }
             Ok(atoms::OK)
@@ -175,7 +181,7 @@ fn init_with_flags(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     if !terminal.is_terminal || !isatty(rustix::stdio::stdin()) {
         return failed(caller, ENOTSUP.get());
     }
-    let is = |name: &Name, value: Term| map::get(options, name.get()) == Some(value);
+    let is = |name: &LazyAtom, value: Term| map::get(options, name.get()) == Some(value);
     let mut flags = vec![if is(&CANON, atoms::TRUE) { "+c" } else { "-c" }];
     flags.push(if is(&ECHO, atoms::TRUE) { "+e" } else { "-e" });
     if is(&SIG, atoms::FALSE) {
@@ -203,7 +209,7 @@ fn encoding(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     Ok(UTF8.get())
 }
 
-/// Whether nobody has hung up on the other side of standard input or an output.
+/// Whether the other side of standard input or an output is still open.
 fn is_open(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     terminal(&arguments[0])?;
     let descriptor = descriptor(arguments[1])?;
@@ -224,12 +230,12 @@ fn window_size(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     ok(caller, size)
 }
 
-/// `tty_select(Terminal, ReadReference)`: the caller is told when something can be read.
+/// `tty_select(Terminal, ReadReference)`: the caller gets a message when something can be read.
 fn select(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     start_reader(caller, arguments[0], arguments[1], None)
 }
 
-/// `tty_select(Terminal, SignalReference, ReadReference)`: and of signals.
+/// `tty_select(Terminal, SignalReference, ReadReference)`: and when a signal arrives.
 fn select_with_signals(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     start_reader(caller, arguments[0], arguments[2], Some(arguments[1]))
 }
@@ -244,7 +250,7 @@ fn start_reader(caller: &mut Caller<'_>, reference: Term, wish: Term, signals: O
 fn read_signal(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let reader = terminal(&arguments[0])?.reader.lock().clone();
     match reader.and_then(|reader| reader.take_signal()) {
-        Some(name) => ok(caller, atom(name)),
+        Some(name) => ok(caller, known_atom(name)),
         None => failed(caller, ENOTSUP.get()),
     }
 }
@@ -298,7 +304,7 @@ fn write(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     };
     match result {
         Ok(()) => Ok(atoms::OK),
-        Err(error) => failed(caller, atom(errors::name(error))),
+        Err(error) => failed(caller, known_atom(errors::name(error))),
     }
 }
 

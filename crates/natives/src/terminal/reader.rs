@@ -1,20 +1,21 @@
 //! The process that reads standard input, and the messages that it gets.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock, Weak};
+use std::sync::{Arc, Weak};
 
-use atoll_heap::architecture;
+use atoll_heap::Message;
 use atoll_ports::Event;
 use atoll_ports::poller::{self, Target, Waiter};
-use atoll_process::{Caller, Interrupt, Own, ReferenceId, System, inspect, sequence};
-use atoll_term::{Build, MagicValue, ScratchHeap, Term};
-use parking_lot::Mutex;
+use atoll_process::{Caller, Interrupt, Own, ReferenceId, System, badarg, inspect, sequence};
+use atoll_term::atoms::LazyAtom;
+use atoll_term::{Build, MagicValue, Term};
+use parking_lot::{Mutex, MutexGuard};
 
+use crate::at_exit::AtExit;
 use crate::sockets::line::Handle;
-use crate::support::{Name, badarg};
 
-static READY_INPUT: Name = Name::new("ready_input");
-static SELECT: Name = Name::new("select");
+static READY_INPUT: LazyAtom = LazyAtom::new("ready_input");
+static SELECT: LazyAtom = LazyAtom::new("select");
 
 /// A signal of the operating system that concerns the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +26,7 @@ pub enum Told {
     Continued,
 }
 
-/// Who reads.
+/// A process that reads from a terminal.
 pub struct Reader {
     id: ReferenceId,
     terminal: Weak<MagicValue>,
@@ -38,15 +39,19 @@ pub struct Reader {
     ended: AtomicBool,
 }
 
-/// The readers there are.
-static READERS: LazyLock<Mutex<Vec<Weak<Reader>>>> = LazyLock::new(|| {
-    System::get().on_exit(process_ended);
-    Mutex::default()
-});
+/// The readers of a machine.
+#[derive(Default)]
+pub struct Readers(AtExit<Vec<Weak<Reader>>>);
+
+atoll_platform::part_of_machine!(Readers);
+
+fn readers() -> MutexGuard<'static, Vec<Weak<Reader>>> {
+    part().0.get(process_ended).lock()
+}
 
 fn process_ended(pid: Term, _: &mut Own) {
     let mut ended = Vec::new();
-    READERS.lock().retain(|reader| {
+    readers().retain(|reader| {
         let Some(reader) = reader.upgrade() else { return false };
         let goes_on = reader.pid != pid;
         if !goes_on {
@@ -62,7 +67,7 @@ fn process_ended(pid: Term, _: &mut Own) {
 
 /// Tells readers of a signal.
 pub fn signalled(what: Told) {
-    let readers: Vec<Arc<Reader>> = READERS.lock().iter().filter_map(Weak::upgrade).collect();
+    let readers: Vec<Arc<Reader>> = self::readers().iter().filter_map(Weak::upgrade).collect();
     for reader in readers {
         if let Some(signals) = reader.signals {
             reader.came.lock().push(what);
@@ -94,7 +99,7 @@ impl Reader {
             came: Mutex::default(),
             ended: AtomicBool::new(false),
         });
-        READERS.lock().push(Arc::downgrade(&reader));
+        readers().push(Arc::downgrade(&reader));
         caller.process.at_end.note_work();
         reader.arm();
         Ok(reader)
@@ -122,11 +127,12 @@ impl Reader {
     /// `{select, Terminal, Reference, ready_input}`
     fn tell(&self, about: Handle) {
         let Some(value) = self.terminal.upgrade().filter(|_| !self.ended.load(Ordering::SeqCst)) else { return };
-        let mut heap = ScratchHeap::new();
-        let terminal = heap.magic_reference(self.id.0, value);
-        let reference = about.term(&mut heap);
-        let message = heap.tuple(&[SELECT.get(), terminal, reference, READY_INPUT.get()]);
-        System::get().deliver_or_answer(self.pid, sequence::neutral(architecture().send(None, message)));
+        let message = Message::compose(|heap| {
+            let terminal = heap.magic_reference(self.id.0, value.clone());
+            let reference = about.term(heap);
+            heap.tuple(&[SELECT.get(), terminal, reference, READY_INPUT.get()])
+        });
+        System::get().deliver_or_answer(self.pid, sequence::neutral(message));
     }
 }
 

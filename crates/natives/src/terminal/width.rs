@@ -1,21 +1,23 @@
 //! How many columns characters take on a screen.
 
 use atoll_operations::iolist;
-use atoll_process::{BuiltIn, Caller, Outcome};
+use atoll_process::{BuiltIn, Caller, Outcome, badarg};
+use atoll_term::atoms::LazyAtom;
 use atoll_term::{Build, Term, atoms};
 use unicode_width::UnicodeWidthChar;
 
-use crate::support::{Name, badarg, int, ok, row};
+use crate::arguments::int;
+use crate::results::ok;
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
-    row("prim_tty", "isprint", 1, is_printable),
-    row("prim_tty", "wcwidth", 1, width),
-    row("prim_tty", "wcswidth", 1, width_of_text),
-    row("prim_tty", "sizeof_wchar", 0, size_of_character),
+    BuiltIn::new("prim_tty", "isprint", 1, is_printable),
+    BuiltIn::new("prim_tty", "wcwidth", 1, width),
+    BuiltIn::new("prim_tty", "wcswidth", 1, width_of_text),
+    BuiltIn::new("prim_tty", "sizeof_wchar", 0, size_of_character),
 ];
 
-static NOT_PRINTABLE: Name = Name::new("not_printable");
+static NOT_PRINTABLE: LazyAtom = LazyAtom::new("not_printable");
 
 /// Bytes of a wide character in C.
 const WIDE: usize = 4;

@@ -2,11 +2,10 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 
+use atoll_term::atoms::known_atom;
 use atoll_term::{Build, Term};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrAny, SocketAddrUnix};
-
-use crate::names::name;
 
 /// Families as commands number them.
 pub const INET: u8 = 1;
@@ -209,7 +208,7 @@ impl Address {
             }
             Address::Local(path) => {
                 let path = heap.binary(path);
-                [heap.tuple(&[name("local"), path]), Term::small(0)]
+                [heap.tuple(&[known_atom("local"), path]), Term::small(0)]
             }
         }
     }

@@ -1,10 +1,10 @@
 //! What comes and goes beside the data of a datagram: type of service, traffic class, time to live.
 
+use atoll_term::atoms::known_atom;
 use atoll_term::{Build, Term};
 use rustix::io::Errno;
 
 use crate::inet::address::{take_integer, take_number};
-use crate::names::name;
 
 /// Bytes of a control message's head, and of one whose content is an integer.
 const HEAD: usize = 16;
@@ -73,7 +73,7 @@ fn messages(mut control: &[u8]) -> Vec<(&'static Kind, i32)> {
 pub fn decode(heap: &mut (impl Build + ?Sized), control: &[u8]) -> Term {
     let mut pairs = Vec::new();
     for (known, value) in messages(control) {
-        pairs.push(heap.tuple(&[name(known.3), Term::small(value.into())]));
+        pairs.push(heap.tuple(&[known_atom(known.3), Term::small(value.into())]));
     }
     heap.list(pairs)
 }

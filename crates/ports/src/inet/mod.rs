@@ -12,8 +12,6 @@ mod tcp_input;
 mod tcp_output;
 mod udp;
 
-pub use sender::set_release;
-
 use rustix::io::Errno;
 
 use crate::driver::{Failure, Opened};

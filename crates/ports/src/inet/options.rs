@@ -66,7 +66,7 @@ pub struct Options {
     pub ancillary: u8,
 }
 
-/// `buffer` if nobody says more.
+/// `buffer` if the program does not set it.
 const BUFFER: usize = 1460;
 
 impl Default for Options {
@@ -136,7 +136,7 @@ fn place(option: u8, family: AddressFamily) -> Option<(i32, i32)> {
     })
 }
 
-/// Those that programs are told of when they cannot be set: `tclass`, `recvtos`, `recvtclass`, `ttl`, `recvttl`.
+/// Programs get an error when one of these cannot be set: `tclass`, `recvtos`, `recvtclass`, `ttl`, `recvttl`.
 const MUST_SUCCEED: [u8; 5] = [41, 43, 44, 46, 47];
 const LINGER: u8 = 3;
 const RECEIVE_BUFFER: u8 = 7;

@@ -1,29 +1,21 @@
 //! The sender of data, and the contents of the answer to it. From release 26 on `prim_inet` writes in front of its data
 //! a reference (two bytes of length, then `term_to_binary(Reference, [local])`), which comes back with the answer.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use atoll_code::Resolver;
 use atoll_etf::DecodeOptions;
 use atoll_process::ReferenceId;
+use atoll_process::release::release_number;
+use atoll_term::atoms::known_atom;
 use atoll_term::{ScratchHeap, Term, View};
 use rustix::io::Errno;
 
 use crate::inet::Refusal;
 use crate::inet::address::{take, take_number};
 use crate::inet::socket::error_term;
-use crate::names::name;
 use crate::port::Port;
 
 /// The first release that writes references.
 const REFERENCES_SINCE: u32 = 26;
-
-static HAS_REFERENCES: AtomicBool = AtomicBool::new(false);
-
-/// Tells of which release OTP's libraries are.
-pub fn set_release(number: u32) {
-    HAS_REFERENCES.store(number >= REFERENCES_SINCE, Ordering::Relaxed);
-}
 
 /// A process that waits for `inet_reply`.
 #[derive(Clone, Copy)]
@@ -38,7 +30,7 @@ impl Sender {
     /// # Errors
     /// `einval`: no reference stands there.
     pub fn take(caller: Term, data: &mut Vec<u8>) -> Result<Sender, Errno> {
-        if !HAS_REFERENCES.load(Ordering::Relaxed) {
+        if release_number() < REFERENCES_SINCE {
             return Ok(Sender { pid: caller, reference: None });
         }
         let mut rest = data.as_slice();
@@ -55,16 +47,16 @@ impl Sender {
     }
 
     /// Sends `{inet_reply, Port, Status}`, with the reference if there is one.
-    pub fn tell(&self, port: &Port, status: impl FnOnce(&mut ScratchHeap) -> Term) {
+    pub fn tell(&self, port: &Port, status: impl Fn(&mut ScratchHeap) -> Term) {
         use atoll_term::Build;
         port.tell(self.pid, |heap| {
             let status = status(heap);
             match self.reference {
                 Some(reference) => {
                     let reference = reference.term(heap);
-                    heap.tuple(&[name("inet_reply"), port.id, status, reference])
+                    heap.tuple(&[known_atom("inet_reply"), port.id, status, reference])
                 }
-                None => heap.tuple(&[name("inet_reply"), port.id, status]),
+                None => heap.tuple(&[known_atom("inet_reply"), port.id, status]),
             }
         });
     }
@@ -91,14 +83,19 @@ fn reference(bytes: &[u8]) -> Option<ReferenceId> {
 #[cfg(test)]
 mod tests {
     use atoll_etf::{EncodeOptions, encode_local};
+    use atoll_heap::{Part, Settings};
+    use atoll_platform::threads;
     use atoll_term::{Build, this_node};
 
     use super::*;
 
     #[test]
     fn a_reference_is_taken_off() {
+        // What references stand for is known to a machine.
+        let architecture = atoll_architectures::by_name("private", &Settings::default()).expect("an architecture");
+        threads::enter(Box::leak(Box::new(Part::new(architecture))));
         let mut scratch = ScratchHeap::new();
-        let number = ReferenceId::fresh();
+        let number = ReferenceId([1, 2, 3]);
         let term = number.term(&mut scratch);
         let encoded = encode_local(term, EncodeOptions::default(), this_node()).expect("a reference");
         assert_eq!(reference(&encoded), Some(number));

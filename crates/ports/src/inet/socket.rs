@@ -4,6 +4,7 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use atoll_platform::endpoints;
 use atoll_process::System;
+use atoll_term::atoms::known_atom;
 use atoll_term::{Build, ScratchHeap, Term, atoms};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
@@ -11,7 +12,6 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 use crate::inet::address::{Address, INET, INET6, LOCAL, take_integer, take_number};
 use crate::inet::options::Options;
 use crate::inet::{Answer, Refusal, information};
-use crate::names::name;
 use crate::poller;
 use crate::port::Port;
 
@@ -278,22 +278,20 @@ impl Socket {
 }
 
 /// `{inet_async, Port, Reference, Status}`
-pub fn answer_later(port: &Port, caller: Term, reference: u16, status: impl FnOnce(&mut ScratchHeap) -> Term) {
+pub fn answer_later(port: &Port, caller: Term, reference: u16, status: impl Fn(&mut ScratchHeap) -> Term) {
     port.tell(caller, |heap| {
         let status = status(heap);
-        heap.tuple(&[name("inet_async"), port.id, Term::small(reference.into()), status])
+        heap.tuple(&[known_atom("inet_async"), port.id, Term::small(reference.into()), status])
     });
 }
 
 /// `{error, Name}`
 pub fn error_term(heap: &mut ScratchHeap, refusal: Refusal) -> Term {
-    heap.tuple(&[atoms::ERROR, name(refusal.name())])
+    heap.tuple(&[atoms::ERROR, known_atom(refusal.name())])
 }
 
 /// Links a process to a port that was made for it.
 pub fn link(pid: Term, port: Term) {
     let link = atoll_process::signal::bare(atoll_process::Signal::Link { from: port });
-    if let Err(fragment) = System::get().deliver(pid, link) {
-        atoll_process::signal::discard(fragment);
-    }
+    drop(System::get().deliver(pid, link));
 }

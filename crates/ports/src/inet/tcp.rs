@@ -5,6 +5,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
 use atoll_process::System;
+use atoll_term::atoms::known_atom;
 use atoll_term::{Build, Term, atoms};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, Shutdown, SocketFlags};
@@ -16,7 +17,6 @@ use crate::inet::socket::{ACCEPTS, CONNECTED, CONNECTS, LISTENS, Socket, answer_
 use crate::inet::tcp_input::Input;
 use crate::inet::tcp_output::Output;
 use crate::inet::{Answer, Refusal, command, encode};
-use crate::names::name;
 use crate::poller::{self, Timer};
 use crate::port::{Port, State};
 use crate::table;
@@ -36,14 +36,14 @@ pub(super) enum Phase {
     Broken,
 }
 
-/// What is still to be said of a connection that is lost, each once.
+/// The errors that are still to be reported for a connection that is lost, each once.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Lost {
-    /// To who wants to receive.
+    /// To a process that receives.
     pub receiver: Option<Refusal>,
-    /// To who wants to send through a socket that is closed.
+    /// To a process that sends through a socket that is closed.
     pub sender: Option<Refusal>,
-    /// The owner was told.
+    /// The owner has got its message.
     pub told: bool,
 }
 
@@ -358,7 +358,7 @@ impl Tcp {
 
     /// `{tcp_passive, Port}`
     pub fn tell_passive(&self, port: &Port, state: &State) {
-        port.tell(state.connected, |heap| heap.tuple(&[name("tcp_passive"), port.id]));
+        port.tell(state.connected, |heap| heap.tuple(&[known_atom("tcp_passive"), port.id]));
     }
 }
 
@@ -439,6 +439,15 @@ impl Driver for Tcp {
             _ => self.socket.control(number, data, self.output.pending()).ok_or(Failure::BadArgument)?,
         };
         Ok(encode(answer))
+    }
+
+    fn carries(&self) -> bool {
+        self.phase == Phase::Connected
+    }
+
+    fn carry(&mut self, port: &Port, state: &mut State, packets: Vec<u8>) -> Result<(), Errno> {
+        self.send_packets(port, state, packets);
+        if port.is_open() { self.wait(port) } else { Ok(()) }
     }
 
     fn pending(&self) -> usize {

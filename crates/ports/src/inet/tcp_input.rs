@@ -1,21 +1,28 @@
 //! Input of a stream socket: cut into packets, and given to the process that asked, or sent to the owner.
 
+use std::cell::Cell;
+
 use atoll_operations::http::{self, Line};
 use atoll_operations::packets::{Extent, PacketMode, content, extent, is_ssl2};
+use atoll_term::atoms::known_atom;
 use atoll_term::{Build, ScratchHeap, Term, atoms};
 use rustix::io::Errno;
 use rustix::net::RecvFlags;
 
+use crate::channel::{Channel, HEAD};
 use crate::inet::address::{take_integer, take_number};
 use crate::inet::options::Active;
 use crate::inet::socket::answer_later;
 use crate::inet::tcp::{Phase, Purpose, Request, Tcp};
 use crate::inet::{Answer, Refusal};
-use crate::names::name;
 use crate::port::{Port, State};
 
 /// Bytes that one request may ask for.
 const MOST: u64 = 0x400_0000;
+/// Bytes of a connection to another node that are read at once.
+const CARRIED_READ: usize = 1 << 16;
+/// Longest packet of such a connection. Longer messages come in fragments.
+const LONGEST_CARRIED: usize = 1 << 27;
 /// How often is read in a row, before others have their turn.
 const READS: usize = 16;
 
@@ -23,6 +30,8 @@ const READS: usize = 16;
 #[derive(Default)]
 pub(super) struct Input {
     pub bytes: Vec<u8>,
+    /// Where the system puts what it gives a connection to another node.
+    room: Vec<u8>,
     /// Who waits for data, and for how many bytes (0: a packet).
     pub request: Option<(Request, usize)>,
     /// The other side will send no more.
@@ -38,6 +47,13 @@ struct Packet {
 }
 
 impl Input {
+    /// A packet has gone, which was this line of HTTP. One that is none is skipped; what follows it is what would have.
+    fn went_on(&mut self, line: Line) {
+        if line != Line::Error {
+            self.in_headers = line != Line::EndOfHeaders;
+        }
+    }
+
     /// The mode in which the next packet is cut.
     fn mode(&self, mode: PacketMode) -> PacketMode {
         match mode {
@@ -84,6 +100,9 @@ impl Tcp {
         if self.input.ended {
             return self.closed(port, state, None);
         }
+        if state.channel.is_some() {
+            return self.receive_carried(port, state);
+        }
         for _ in 0..READS {
             let wanted = self.input.request.map_or(0, |(_, length)| length.saturating_sub(self.input.bytes.len()));
             let room = self.socket.options.buffer.max(wanted);
@@ -111,8 +130,41 @@ impl Tcp {
         }
     }
 
+    /// Reads what has come for the connection that the port carries. A read that does not fill its room has taken all
+    /// there is, so no second one follows; the room is cleared once, not for each read.
+    fn receive_carried(&mut self, port: &Port, state: &mut State) {
+        self.input.room.resize(CARRIED_READ, 0);
+        for _ in 0..READS {
+            let Some(descriptor) = &self.socket.descriptor else { return };
+            match rustix::net::recv(descriptor, &mut self.input.room[..], RecvFlags::empty()) {
+                Ok((0, _)) => return self.closed(port, state, None),
+                Ok((count, _)) => {
+                    state.input += count as u64;
+                    self.input.bytes.extend_from_slice(&self.input.room[..count]);
+                    self.deliver(port, state);
+                    let is_open = port.is_open() && self.phase == Phase::Connected;
+                    if count < CARRIED_READ || !is_open || self.socket.options.active == Active::Never {
+                        return;
+                    }
+                }
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return,
+                Err(Errno::CONNRESET) if !self.socket.options.show_reset => return self.closed(port, state, None),
+                Err(error) => return self.closed(port, state, Some(error)),
+            }
+        }
+    }
+
     /// Gives packets out as long as there are some and a process wants them.
     pub fn deliver(&mut self, port: &Port, state: &mut State) {
+        if let Some(channel) = state.channel.clone()
+            && self.socket.options.packet == PacketMode::Length(HEAD as u8)
+        {
+            if self.socket.options.active != Active::Never && self.hand_over_packets(&*channel).is_err() {
+                self.closed(port, state, Some(Errno::MSGSIZE));
+            }
+            return;
+        }
         loop {
             let wanted = match (&self.input.request, self.socket.options.active) {
                 (Some((_, length)), _) => *length,
@@ -125,6 +177,28 @@ impl Tcp {
                 Err(error) => return self.closed(port, state, Some(error)),
             }
         }
+    }
+
+    /// Gives all whole packets to the connection that this port carries.
+    fn hand_over_packets(&mut self, channel: &dyn Channel) -> Result<(), Errno> {
+        let bytes = &mut self.input.bytes;
+        let mut end = 0;
+        while let Some(head) = bytes[end..].first_chunk::<HEAD>() {
+            let length = u32::from_be_bytes(*head) as usize;
+            if length > LONGEST_CARRIED {
+                return Err(Errno::MSGSIZE);
+            }
+            if bytes.len() - end - HEAD < length {
+                break;
+            }
+            self.socket.received.count(length);
+            end += HEAD + length;
+        }
+        if end > 0 {
+            let rest = bytes.split_off(end);
+            channel.received(std::mem::replace(bytes, rest));
+        }
+        Ok(())
     }
 
     /// Takes the next packet out of the bytes; `wanted` is a length, or 0 for a packet of the socket's mode.
@@ -154,12 +228,15 @@ impl Tcp {
     /// Gives a packet to the process that asked, or sends it to the owner.
     fn give(&mut self, port: &Port, state: &mut State, packet: &Packet) {
         self.socket.received.count(packet.bytes.len());
+        // A packet that is no line of HTTP changes nothing.
+        let what = Cell::new(Line::Error);
         if let Some((request, _)) = self.input.request.take() {
             request.stop_timer();
             answer_later(port, request.caller, request.reference, |heap| {
-                let data = self.term(port, heap, packet);
+                let data = self.term(port, heap, packet, &what);
                 heap.tuple(&[atoms::OK, data])
             });
+            self.input.went_on(what.get());
             return;
         }
         let was_last = self.socket.options.count_message();
@@ -167,32 +244,31 @@ impl Tcp {
             if self.socket.options.deliver_port {
                 // These are always lists.
                 let data = heap.list(packet.bytes.iter().map(|byte| Term::small(i64::from(*byte))));
-                let data = heap.tuple(&[name("data"), data]);
+                let data = heap.tuple(&[known_atom("data"), data]);
                 return heap.tuple(&[port.id, data]);
             }
-            let data = self.term(port, heap, packet);
+            let data = self.term(port, heap, packet, &what);
             let tag = match packet.mode {
                 // The record names its port itself.
                 PacketMode::SslTls => return data,
                 PacketMode::Http { .. } | PacketMode::HttpHeader { .. } => "http",
                 _ => "tcp",
             };
-            heap.tuple(&[name(tag), port.id, data])
+            heap.tuple(&[known_atom(tag), port.id, data])
         });
+        self.input.went_on(what.get());
         if was_last {
             self.tell_passive(port, state);
         }
     }
 
-    fn term(&mut self, port: &Port, heap: &mut ScratchHeap, packet: &Packet) -> Term {
+    /// A packet as a term. A line of HTTP says what it was.
+    fn term(&self, port: &Port, heap: &mut ScratchHeap, packet: &Packet, what: &Cell<Line>) -> Term {
         match packet.mode {
             PacketMode::Http { binary } | PacketMode::HttpHeader { binary } => {
                 let is_header = matches!(packet.mode, PacketMode::HttpHeader { .. });
                 let (line, term) = http::decode(heap, &packet.bytes, is_header, binary);
-                // A line that is none is skipped; what follows it is what would have.
-                if line != Line::Error {
-                    self.input.in_headers = line != Line::EndOfHeaders;
-                }
+                what.set(line);
                 term
             }
             PacketMode::SslTls => self.record(port, heap, &packet.bytes),
@@ -212,7 +288,7 @@ impl Tcp {
         };
         let version = heap.tuple(&[small(major), small(minor)]);
         let data = self.socket.data_term(heap, &data);
-        heap.tuple(&[name("ssl_tls"), port.id, small(kind), version, data])
+        heap.tuple(&[known_atom("ssl_tls"), port.id, small(kind), version, data])
     }
 
     /// The connection has ended: the other side has closed it, or it broke.
@@ -258,10 +334,10 @@ impl Tcp {
     pub fn tell_end(&mut self, port: &Port, state: &mut State, error: Option<Errno>) {
         if !std::mem::replace(&mut self.lost.told, true) {
             if let Some(error) = error {
-                let reason = name(atoll_platform::errors::name(error));
-                port.tell(state.connected, |heap| heap.tuple(&[name("tcp_error"), port.id, reason]));
+                let reason = known_atom(atoll_platform::errors::name(error));
+                port.tell(state.connected, |heap| heap.tuple(&[known_atom("tcp_error"), port.id, reason]));
             }
-            port.tell(state.connected, |heap| heap.tuple(&[name("tcp_closed"), port.id]));
+            port.tell(state.connected, |heap| heap.tuple(&[known_atom("tcp_closed"), port.id]));
         }
         if self.socket.options.exit_on_close {
             port.leave(state, self);

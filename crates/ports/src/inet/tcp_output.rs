@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::os::fd::{AsFd, OwnedFd};
 
 use atoll_operations::packets::PacketMode;
+use atoll_term::atoms::known_atom;
 use atoll_term::{Build, Term, atoms};
 use rustix::io::Errno;
 use rustix::net::{SendFlags, Shutdown};
@@ -13,7 +14,6 @@ use crate::inet::options::Active;
 use crate::inet::sender::Sender;
 use crate::inet::tcp::{Phase, Purpose, Tcp, is_internet};
 use crate::inet::{Answer, Refusal};
-use crate::names::name;
 use crate::poller::{self, Timer};
 use crate::port::{Port, State};
 
@@ -30,7 +30,7 @@ pub(super) struct Output {
     sent: usize,
     bytes: usize,
     file: Option<SendFile>,
-    /// Who is told that its data is sent when less is left, and when it will have taken too long.
+    /// The process that gets its answer when less is left to send, and the timer after which it gets an error.
     waiting: Option<(Sender, Option<Timer>)>,
     subscribers: Vec<Term>,
     /// Nothing is sent behind what is here.
@@ -58,14 +58,14 @@ impl SendFile {
                     heap.tuple(&[atoms::OK, halves[0], halves[1]])
                 }
                 Err(error) => {
-                    let reason = name(match error {
+                    let reason = known_atom(match error {
                         Errno::PIPE | Errno::CONNRESET => "closed",
                         other => atoll_platform::errors::name(other),
                     });
                     heap.tuple(&[atoms::ERROR, reason])
                 }
             };
-            heap.tuple(&[name("sendfile"), port.id, status])
+            heap.tuple(&[known_atom("sendfile"), port.id, status])
         });
     }
 }
@@ -152,6 +152,20 @@ impl Tcp {
         }
     }
 
+    /// Sends packets of the connection to another node. Nobody is answered.
+    pub fn send_packets(&mut self, port: &Port, state: &mut State, packets: Vec<u8>) {
+        if self.phase != Phase::Connected || packets.is_empty() {
+            return;
+        }
+        self.socket.sent.count(packets.len());
+        let was_empty = !self.output.is_pending();
+        self.output.bytes += packets.len();
+        self.output.pieces.push_back(packets);
+        if was_empty && let Err(error) = self.write_output() {
+            self.send_failed(port, state, error, None);
+        }
+    }
+
     fn write_output(&mut self) -> Result<(), Errno> {
         self.socket.descriptor.as_ref().map_or(Ok(()), |descriptor| self.output.write(descriptor))
     }
@@ -173,7 +187,7 @@ impl Tcp {
         }
         if !self.output.is_pending() {
             for subscriber in std::mem::take(&mut self.output.subscribers) {
-                port.tell(subscriber, |heap| heap.tuple(&[name("empty_out_q"), port.id]));
+                port.tell(subscriber, |heap| heap.tuple(&[known_atom("empty_out_q"), port.id]));
             }
             if std::mem::take(&mut self.output.shut_when_empty)
                 && let Some(descriptor) = &self.socket.descriptor
@@ -251,7 +265,7 @@ impl Tcp {
         Ok(Vec::new())
     }
 
-    /// Nothing of what waits to be sent will be; who waits for that is told.
+    /// Drops all output that waits to be sent, and answers the processes that wait for it with an error.
     pub fn discard_output(&mut self, port: &Port) {
         self.output.discard();
         if let Some((sender, timer)) = self.output.waiting.take() {

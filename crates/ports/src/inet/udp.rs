@@ -3,6 +3,7 @@
 use std::os::fd::AsFd;
 
 use atoll_platform::endpoints::{self, Arrival};
+use atoll_term::atoms::known_atom;
 use atoll_term::{Build, ScratchHeap, Term, atoms};
 use rustix::io::Errno;
 
@@ -14,7 +15,6 @@ use crate::inet::sender::Sender;
 use crate::inet::socket::{CONNECTED, Socket, answer_later};
 use crate::inet::tcp::{Purpose, Request};
 use crate::inet::{Answer, Refusal, command, encode};
-use crate::names::name;
 use crate::port::{Port, State};
 
 /// Bytes of a datagram that are read at least.
@@ -129,15 +129,15 @@ impl Udp {
             if self.socket.options.deliver_port {
                 let address = from.bytes();
                 let list = heap.list_with_tail(address.iter().map(|byte| Term::small(i64::from(*byte))), data);
-                let data = heap.tuple(&[name("data"), list]);
+                let data = heap.tuple(&[known_atom("data"), list]);
                 return heap.tuple(&[port.id, data]);
             }
             let [ip, number] = from.terms(heap);
             if asked {
                 let beside = ancillary::decode(heap, &arrival.control);
-                return heap.tuple(&[name("udp"), port.id, ip, number, beside, data]);
+                return heap.tuple(&[known_atom("udp"), port.id, ip, number, beside, data]);
             }
-            heap.tuple(&[name("udp"), port.id, ip, number, data])
+            heap.tuple(&[known_atom("udp"), port.id, ip, number, data])
         });
         if was_last {
             tell_passive(port, state);
@@ -149,8 +149,8 @@ impl Udp {
         match self.request.take() {
             Some(request) => request.refuse(port, error.into()),
             None => {
-                let reason = name(atoll_platform::errors::name(error));
-                port.tell(state.connected, |heap| heap.tuple(&[name("udp_error"), port.id, reason]));
+                let reason = known_atom(atoll_platform::errors::name(error));
+                port.tell(state.connected, |heap| heap.tuple(&[known_atom("udp_error"), port.id, reason]));
             }
         }
     }
@@ -181,7 +181,7 @@ impl Udp {
 
 /// `{udp_passive, Port}`
 fn tell_passive(port: &Port, state: &State) {
-    port.tell(state.connected, |heap: &mut ScratchHeap| heap.tuple(&[name("udp_passive"), port.id]));
+    port.tell(state.connected, |heap: &mut ScratchHeap| heap.tuple(&[known_atom("udp_passive"), port.id]));
 }
 
 impl Driver for Udp {

@@ -12,11 +12,11 @@ mod screen;
 use std::os::fd::BorrowedFd;
 
 use atoll_term::Build;
+use atoll_term::atoms::known_atom;
 use rustix::io::Errno;
 use rustix::termios::isatty;
 
 use crate::driver::{Driver, Event, Failure, Opened};
-use crate::names::name;
 use crate::open::Settings;
 use crate::output::Queue;
 use crate::port::{Port, State};
@@ -119,6 +119,7 @@ impl Driver for Terminal {
         match event {
             Event::Input => self.read(port, state),
             Event::Output => self.write(port, state),
+            Event::Error => Ok(()),
         }
     }
 
@@ -156,7 +157,7 @@ impl Terminal {
         }
         port.stop_waiting(self.output, Event::Output);
         for _ in 0..std::mem::take(&mut self.answers) {
-            port.tell(state.connected, |heap| heap.tuple(&[port.id, name("ok")]));
+            port.tell(state.connected, |heap| heap.tuple(&[port.id, known_atom("ok")]));
         }
         Ok(())
     }
@@ -167,7 +168,7 @@ impl Terminal {
         match rustix::io::read(self.input, &mut bytes) {
             Ok(0) => {
                 port.stop_waiting(self.input, Event::Input);
-                port.tell_owner(state, |_| name("eof"));
+                port.tell_owner(state, |_| known_atom("eof"));
             }
             Ok(count) => {
                 let text = self.whole_characters(&bytes[..count]);

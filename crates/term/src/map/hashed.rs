@@ -69,6 +69,17 @@ pub(super) fn children(node: &Term) -> (u16, &[Term]) {
     (header.extra(), children)
 }
 
+/// [`children`] of a child that is no leaf.
+///
+/// # Safety
+/// It is a child of a root or node, and no cons.
+#[inline(always)]
+unsafe fn children_of_inner(node: &Term) -> (u16, &[Term]) {
+    // SAFETY: what is no leaf is a node, and those are scanned.
+    let (header, words) = unsafe { node.scanned_parts() };
+    (header.extra(), words)
+}
+
 /// Place among the children of the one with this bit.
 #[inline]
 fn place_of(bitmap: u16, bit: u16) -> usize {
@@ -78,9 +89,8 @@ fn place_of(bitmap: u16, bit: u16) -> usize {
 #[inline(never)]
 pub(super) fn get(map: Term, key: Term) -> Option<Term> {
     let mut trail = Trail::new(key);
-    let mut node = &map;
+    let (mut bitmap, mut children) = children(&map);
     loop {
-        let (bitmap, children) = children(node);
         if bitmap & trail.bit() == 0 {
             return None;
         }
@@ -89,7 +99,8 @@ pub(super) fn get(map: Term, key: Term) -> Option<Term> {
             let [found, value] = *child.cons_cell();
             return exactly_equal(found, key).then_some(value);
         }
-        node = child;
+        // SAFETY: the child is no leaf.
+        (bitmap, children) = unsafe { children_of_inner(child) };
         trail.descend();
     }
 }
@@ -113,8 +124,8 @@ enum End {
 fn descend(map: Term, trail: &mut Trail) -> (Path, End) {
     let mut path = Path::new();
     let mut node = &map;
+    let (mut bitmap, mut children) = children(&map);
     loop {
-        let (bitmap, children) = children(node);
         let bit = trail.bit();
         path.push((*node, bit));
         if bitmap & bit == 0 {
@@ -127,6 +138,8 @@ fn descend(map: Term, trail: &mut Trail) -> (Path, End) {
             return (path, end);
         }
         node = child;
+        // SAFETY: the child is no leaf.
+        (bitmap, children) = unsafe { children_of_inner(child) };
         trail.descend();
     }
 }

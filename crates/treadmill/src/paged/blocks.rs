@@ -152,7 +152,7 @@ impl Blocks {
         self.test(index + 1)
     }
 
-    /// Whether an object begins here; its second word, whose bit is set as well, is told from its first.
+    /// Whether an object begins here. The bit of its second word is set as well; this tells the two apart.
     pub(super) fn begins_object(&self, index: usize) -> bool {
         let first = first_words(self.starts[index / 64].load(Ordering::Relaxed)) >> (index % 64) & 1 == 1;
         first && self.is_object(index)

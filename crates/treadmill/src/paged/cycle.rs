@@ -488,7 +488,7 @@ impl Paged {
 
     fn finalize_one(&self, runtime: &dyn Runtime, object: usize) {
         if let Some(pointer) = NonNull::new(self.area.pointer(object)) {
-            // SAFETY: the object is dead, and its page is neither swept nor anybody's to allocate on.
+            // SAFETY: the object is dead; its page is not swept yet, and no thread allocates on it.
             unsafe { runtime.finalize(pointer, self.words_of(object)) };
         }
     }
@@ -548,7 +548,7 @@ impl Paged {
         let Some((start, length)) = self.memory().space.take_back(pages) else {
             return 0;
         };
-        // SAFETY: the pages are free, and nobody else's until they are given.
+        // SAFETY: the pages are free, and this thread's alone until they are given.
         unsafe { self.area.decommit(self.address(start, 0), length as usize * PAGE_BYTES) };
         self.memory().space.give_unbacked(start, length);
         length

@@ -505,7 +505,7 @@ impl Paged {
         Some(self.note(local, object))
     }
 
-    /// Marks a new object while marking is on; nobody is to scan it.
+    /// Marks a new object while marking is on; the collector need not scan it.
     fn blacken(&self, local: &Local, page: u32, index: usize) {
         if local.marking.get() {
             let marks = self.table.marks(self.table.get(page));

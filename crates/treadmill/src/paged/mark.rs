@@ -58,7 +58,7 @@ struct Slice<'a> {
 }
 
 impl Paged {
-    /// Greys an object for anybody to scan.
+    /// Greys an object for any thread to scan.
     pub(crate) fn shade(&self, object: usize, cycle: u32) {
         let (page, index) = self.place_of(object);
         let record = self.table.get(page);

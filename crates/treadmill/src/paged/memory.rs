@@ -50,7 +50,7 @@ fn bucket_for(words: usize) -> usize {
 /// Pages swept at a time.
 pub(super) const SWEPT: usize = 8;
 
-/// Pages off the list of unswept ones: nobody else's until they are settled.
+/// Pages off the list of unswept ones: this thread's alone until they are settled.
 #[derive(Debug)]
 pub(super) struct Unswept {
     cycle: u32,

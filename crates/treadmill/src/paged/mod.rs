@@ -6,7 +6,7 @@
 //! bitmaps of the others are in slots that are backed as far as there are such pages ([`slots`]). Objects up to a page
 //! fill the gaps of partly filled pages, found by size in constant time ([`memory`]); longer ones have pages of their
 //! own, remapped where they must be contiguous. A collection is a *cycle* of phases, each advanced in slices by
-//! whichever thread allocates or lends itself ([`cycle`]); nobody waits for anybody:
+//! any thread that allocates or lends itself ([`cycle`]); no thread waits for another:
 //!
 //! 1. *starting*: marking is switched on; a handshake waits until every thread has noticed. From then on each reference
 //!    stored into an object or a root greys its referent, and new objects are black.
@@ -140,8 +140,8 @@ impl Paged {
         // SAFETY: fresh anonymous memory is zero, which is a valid `Record`, and valid `Blocks`; it lives in the same
         // struct as the table.
         let table = unsafe { Table::new(first, pages, first_slot, bits.range().len() / size_of::<Blocks>()) };
-        // SAFETY: fresh memory is zero; nobody else writes the flags' bits, and the body of a free page's record is
-        // nobody's.
+        // SAFETY: fresh memory is zero; the tags alone write their bits of the flags, and nothing else uses the body of
+        // a free page's record.
         let tags = unsafe { Tags::within(Arc::clone(&records), size_of::<Record>(), Record::BODY, Record::STATE) };
         let space = PageSpace::with_tags(Arc::clone(&area), PAGE_BYTES, limit as u32, true, false, tags);
         let mut space = space.with_metadata(Metadata::new(Arc::clone(&records), size_of::<Record>()));

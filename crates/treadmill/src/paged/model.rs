@@ -143,7 +143,7 @@ fn portions_are_scanned_once() {
     });
 }
 
-/// While a thread scans a chain of two pages, nobody who asks finds nothing outstanding before both are scanned.
+/// While a thread scans a chain of two pages, a thread that asks finds work outstanding until both are scanned.
 #[test]
 fn marking_does_not_look_done_before_it_is() {
     struct Shared {

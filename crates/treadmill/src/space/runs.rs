@@ -50,9 +50,9 @@ impl Tags {
     /// byte `flags`.
     ///
     /// # Safety
-    /// The entries are zero at first; the flags' two lowest bits are nobody else's, nor are the numbers while a page is
-    /// free. Both are aligned. Whoever writes the flags' other bits keeps the lowest, and does so while nobody uses the
-    /// tags.
+    /// The entries are zero at first and aligned. The flags' two lowest bits belong to the tags alone, and so do the
+    /// numbers while a page is free. A thread that writes the flags' other bits keeps the two lowest, and does so while
+    /// no other thread uses the tags.
     pub(crate) unsafe fn within(area: Arc<Area>, stride: usize, numbers: usize, flags: usize) -> Tags {
         let pages = (area.range().len() / stride) as u32;
         Tags { area, stride, numbers, flags, pages }

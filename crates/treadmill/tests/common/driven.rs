@@ -91,7 +91,7 @@ impl Driven {
                     self.shadow.finalizable.insert(id);
                 }
             }
-            // Nobody will ever know it: it dies at once, which temporaries live on.
+            // No root refers to it: it dies at once, as temporaries do.
             Ok(_) => {
                 self.shadow.objects.insert(id, (vec![None; refs], words));
                 if finalizable {

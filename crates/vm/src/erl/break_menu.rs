@@ -18,7 +18,7 @@ const MENU: &str = "BREAK: (a)bort (A)bort with dump (c)ontinue (p)roc info (i)n
 /// Asks until the user says how to go on.
 pub fn ask() {
     let _typed = mode::reading();
-    let mut stopped = Stopped::by(None);
+    let mut stopped = Stopped::after_others(None);
     mode::lend();
     show(&format!("\r\n{MENU}"));
     let wish = answers(&mut stopped);
@@ -58,7 +58,7 @@ fn answers(stopped: &mut Stopped<'_>) -> Wish {
             b'i' => screens::of(dump::memory),
             b'l' => screens::modules(),
             b'D' => screens::of(dump::tables),
-            b'd' => dump::NODE.to_owned(),
+            b'd' => atoll_distribution::description::text(),
             b'v' => format!("Atoll {}\n", env!("CARGO_PKG_VERSION")),
             b'\n' | b'\r' => continue,
             other => {

@@ -187,8 +187,14 @@ fn machine_flag(text: &str, words: &mut VecDeque<OsString>, line: &mut CommandLi
         line.machine.push(("c".to_owned(), value.map(|value| value.to_string_lossy().into_owned())));
         return Ok(());
     }
+    if flag == "B" {
+        let which = words.front().is_some_and(|word| word == "i" || word == "c" || word == "d");
+        let which = which.then(|| words.pop_front()).flatten().unwrap_or_default();
+        line.machine.push((format!("B{}", which.to_string_lossy()), None));
+        return Ok(());
+    }
     if flag == "W" {
-        line.machine.push(("W".to_owned(), Some(next()?)));
+        line.machine.push((format!("W{}", next()?), None));
         return Ok(());
     }
     if ALONE.contains(&flag) {
@@ -225,6 +231,14 @@ mod tests {
         let expected = [("S", value("2")), ("hms", value("500")), ("sbwt", value("none"))];
         assert_eq!(line.machine, expected.map(|(name, value)| (name.to_owned(), value)));
         assert_eq!(shown(&line), "-noshell|-s|m|-z|a b|-extra|+S|3");
+    }
+
+    #[test]
+    fn some_flags_may_be_parted_from_their_letter() {
+        let line = parsed("-boot b +B i +W w +B -noshell +Bd").unwrap();
+        let flags: Vec<&str> = line.machine.iter().map(|(flag, _)| flag.as_str()).collect();
+        assert_eq!(flags, ["Bi", "Ww", "B", "Bd"]);
+        assert_eq!(shown(&line), "-boot|b|-noshell|-z|a b");
     }
 
     #[test]

@@ -30,17 +30,29 @@ pub fn apply(options: &mut Options, flag: &str, value: Option<&str>) -> Result<(
         "hmbs" => options.minimum_binary_words = number("minimum binary virtual heap size", value, 0, usize::MAX)?,
         "t" => options.atoms = Some(number("atom table size", value, 8192, 2_147_483_647)?),
         "Q" => drop(number("number of ports", value, 1024, 134_217_727)?),
-        "SDio" => atoll_natives::dirty::set_threads(number("number of dirty I/O schedulers", value, 1, 1024)?),
+        "SDcpu" => {
+            let first = value.split(':').next().unwrap_or_default();
+            if !first.is_empty() || value.is_empty() {
+                options.dirty_processor = Some(number("number of dirty CPU schedulers", first, 1, 1024)?);
+            }
+        }
+        "SDio" => {
+            options.dirty_input_output = number("number of dirty I/O schedulers", value, 1, 1024)?;
+            atoll_natives::dirty::set_threads(options.dirty_input_output);
+        }
         "A" => drop(number("number of async threads", value, 0, 1024)?),
         "pc" => match value {
-            "latin1" => atoll_bifs::set_printable_unicode(false),
-            "unicode" => atoll_bifs::set_printable_unicode(true),
+            "latin1" => options.printable_unicode = false,
+            "unicode" => options.printable_unicode = true,
             _ => return Err(format!("bad range of printable characters {value}")),
         },
         "B" | "Bd" => signals::on_interrupt(Interrupt::End),
         "Bi" => signals::on_interrupt(Interrupt::Ignore),
-        "We" => atoll_bifs::set_warning_map("error"),
-        "Wi" => atoll_bifs::set_warning_map("info"),
+        "We" => options.warnings_as = Some("error"),
+        "Wi" => options.warnings_as = Some("info"),
+        "zdbbl" => {
+            options.busy_limit = number("busy limit of connections", value, 1, 2_097_151)? * 1024;
+        }
         "fnl" => atoll_natives::set_encoding(atoll_natives::Encoding::Latin1),
         "fnu" | "fnuw" => atoll_natives::set_encoding(atoll_natives::Encoding::Warn),
         "fnui" => atoll_natives::set_encoding(atoll_natives::Encoding::Ignore),

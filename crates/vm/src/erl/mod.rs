@@ -12,11 +12,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use atoll_bifs::PRE_LOADED;
+use atoll_heap::Message;
 use atoll_operations::Class;
 use atoll_platform::environment;
-use atoll_process::spawn::spawn;
+use atoll_process::spawn::{Parent, spawn};
 use atoll_process::{Flags, Priority, System};
-use atoll_term::{Build, ScratchHeap, Term, atoms};
+use atoll_term::{Build, Term, atoms};
 
 use crate::boot::{BootError, Use, finish, install, is_finished, run_to_end, too_many};
 use crate::options::Options;
@@ -88,12 +89,15 @@ fn with_programs(root: &Path) -> Option<OsString> {
 }
 
 /// What `init` gets: where OTP is, then what the user said.
-fn init_arguments(root: &Path, told: &Path, line: Vec<OsString>) -> Vec<OsString> {
+fn init_arguments(root: &Path, told: &Path, program: &OsString, line: Vec<OsString>) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = vec!["-root".into(), told.into()];
     arguments.extend(["-bindir".into(), program_folder(root).into()]);
-    arguments.extend(["-progname", "erl", "--"].map(OsString::from));
+    arguments.extend(["-progname".into(), program.clone(), "--".into()]);
     if let Some(home) = std::env::var_os("HOME") {
         arguments.extend(["-home".into(), home]);
+    }
+    if let Some(port) = std::env::var_os("ERL_EPMD_PORT") {
+        arguments.extend(["-epmd_port".into(), port]);
     }
     arguments.push("--".into());
     arguments.extend(line);
@@ -127,7 +131,8 @@ pub fn run(mut options: Options, words: Vec<OsString>) -> Result<i32, BootError>
         }
     }
     let told = options.root.clone().unwrap_or_else(|| root.clone());
-    let arguments = init_arguments(&root, &told, line.init);
+    let program = options.program.clone().map_or_else(|| "erl".into(), OsString::from);
+    let arguments = init_arguments(&root, &told, &program, line.init);
     if line.show_arguments {
         for argument in &arguments {
             println!("{}", argument.to_string_lossy());
@@ -141,19 +146,22 @@ pub fn run(mut options: Options, words: Vec<OsString>) -> Result<i32, BootError>
     if let Some(limit) = options.atoms {
         atoms::set_atom_limit(limit);
     }
+    let way = Use { built_ins: Vec::new(), report: report_uncaught, ended: process_ended, autoload: None };
+    let scheduling = install(&options, way)?;
     crate::release::install(&root);
     atoll_process::watch::report_limits(report::heap_limit);
     atoll_bifs::report_too_many(report::too_many);
-    let way = Use { built_ins: Vec::new(), report: report_uncaught, ended: process_ended, autoload: None };
-    let schedulers = install(&options, way)?;
+    atoll_distribution::report::install(report::connection);
     for (name, value) in [("ROOTDIR", told), ("BINDIR", program_folder(&root))] {
         environment::set(name.into(), value.into());
     }
     if let Some(path) = with_programs(&root) {
         environment::set("PATH".into(), path);
     }
-    for (name, value) in [("EMU", "beam"), ("PROGNAME", "erl")] {
-        environment::set(name.into(), value.into());
+    environment::set("EMU".into(), "beam".into());
+    environment::set("PROGNAME".into(), program);
+    for (name, value) in std::mem::take(&mut options.handed_on) {
+        environment::set(name, value);
     }
     for (name, value) in line.environment {
         environment::set(name, value);
@@ -164,18 +172,20 @@ pub fn run(mut options: Options, words: Vec<OsString>) -> Result<i32, BootError>
     signals::start().map_err(|error| BootError::Option(format!("signals: {error}")))?;
     load_preloaded(&root)?;
     start_processes(&boot_module, &arguments)?;
-    run_to_end(&options, schedulers)
+    run_to_end(scheduling)
 }
 
 fn start_processes(boot_module: &str, arguments: &[OsString]) -> Result<(), BootError> {
     let options = atoll_bifs::default_options();
-    let mut scratch = ScratchHeap::new();
-    let binaries: Vec<Term> = arguments.iter().map(|argument| scratch.binary(argument.as_bytes())).collect();
-    let list = scratch.list(binaries);
-    let start = scratch.list([atom(boot_module)?, list]);
+    let boot_module = atom(boot_module)?;
+    let start = Message::compose(|heap| {
+        let binaries: Vec<Term> = arguments.iter().map(|argument| heap.binary(argument.as_bytes())).collect();
+        let list = heap.list(binaries);
+        heap.list([boot_module, list])
+    });
     let first = (atom("erl_init")?, atom("start")?);
     let call = atoll_code::registry().export(first.0, first.1, 2);
-    let init = spawn(None, first, start, Some(call), &options).map_err(|_| too_many())?;
+    let init = spawn(Parent::Machine(start), first, Some(call), &options).map_err(|_| too_many())?;
     for (module, priority) in SYSTEM_PROCESSES {
         let flags = Flags { system: true, off_heap_messages: true, ..options.flags };
         let process = (atom(module)?, atom("start")?);
@@ -184,7 +194,8 @@ fn start_processes(boot_module: &str, arguments: &[OsString]) -> Result<(), Boot
             continue;
         }
         let system = atoll_process::spawn::SpawnOptions { priority, flags, ..options };
-        let pid = spawn(None, process, Term::NIL, Some(call), &system).map_err(|_| too_many())?;
+        let nothing = Parent::Machine(Message::compose(|_| Term::NIL));
+        let pid = spawn(nothing, process, Some(call), &system).map_err(|_| too_many())?;
         System::get().table.with(pid, |process| crate::output::adopt(process, init));
     }
     Ok(())

@@ -1,12 +1,13 @@
 //! Passes signals of the operating system to OTP's `erl_signal_server` as messages, as OTP's runtime does.
 
 use std::sync::OnceLock;
+use std::thread::Builder;
 
-use atoll_heap::architecture;
+use atoll_heap::Message;
 use atoll_natives::terminal;
-use atoll_platform::ending;
-use atoll_process::{System, signal};
-use atoll_term::{Build, ScratchHeap, atoms};
+use atoll_platform::{ending, threads};
+use atoll_process::System;
+use atoll_term::{Build, atoms};
 use parking_lot::Mutex;
 use signal_hook::consts;
 use signal_hook::iterator::{Handle, Signals};
@@ -31,7 +32,7 @@ const NAMES: [(&str, i32); 11] = [
 /// Those that OTP's runtime handles from the start.
 const FROM_THE_START: [i32; 6] =
     [consts::SIGTERM, consts::SIGUSR1, consts::SIGQUIT, consts::SIGCONT, consts::SIGINT, consts::SIGWINCH];
-/// Those of them that nobody is told of who has not asked.
+/// Those of them that the machine ignores until a program asks for them.
 const QUIET: [i32; 2] = [consts::SIGCONT, consts::SIGWINCH];
 
 /// What is done about a signal.
@@ -43,7 +44,7 @@ enum Way {
 }
 
 static HANDLE: OnceLock<Handle> = OnceLock::new();
-/// Signals about which a program has said something else than what is done from the start.
+/// Signals for which a program has changed what is done from the start.
 static WAYS: Mutex<Vec<(i32, Way)>> = Mutex::new(Vec::new());
 
 /// Starts the thread that waits for signals.
@@ -61,7 +62,7 @@ pub fn start() -> std::io::Result<()> {
             arrived(number);
         }
     };
-    std::thread::Builder::new().name("signals".to_owned()).stack_size(256 << 10).spawn(work).map(drop)
+    threads::start(Builder::new().name("signals".to_owned()).stack_size(256 << 10), work).map(drop)
 }
 
 fn arrived(number: i32) {
@@ -130,10 +131,7 @@ fn tell(number: i32) -> bool {
     };
     let system = System::get();
     let Some(server) = system.whereis(server) else { return false };
-    let mut scratch = ScratchHeap::new();
-    let message = scratch.tuple(&[notify, name]);
-    let sent = system.deliver(server, architecture().send(None, message));
-    sent.map_err(signal::discard).is_ok()
+    system.deliver(server, Message::compose(|heap| heap.tuple(&[notify, name]))).is_ok()
 }
 
 /// `os:set_signal(Name, default | handle | ignore)`

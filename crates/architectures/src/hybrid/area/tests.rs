@@ -7,7 +7,7 @@ use atoll_term::Build;
 use super::super::verify::verify;
 use super::*;
 use crate::common::verify::expected::{cons_to, sees};
-use crate::tests::{OPTIONS, Process, Roots as RootTable};
+use crate::tests::{OPTIONS, Process, Roots as RootTable, by_name};
 
 /// What the collector has to know of terms, with the roots of mutators alone.
 struct Unrooted(Terms);
@@ -25,13 +25,17 @@ fn area() -> (Area, Process) {
     const BYTES: usize = 64 << 20;
     let range = Box::leak(Box::new(Reservation::new(BYTES).unwrap())).start();
     let bounds = Bounds { start: range.as_ptr() as usize, bytes: BYTES };
-    let finder = Arc::new(Finder::new(bounds));
-    let runtime = Terms { bounds, finder: Arc::clone(&finder) };
+    let settings = Settings { verify: true, ..Settings::default() };
+    let finder = Arc::new(Finder::new(bounds, false));
+    // No literals: whatever is not in the area is private.
+    let verified = Some(Immovable::NONE);
+    let runtime = Terms { bounds, finder: Arc::clone(&finder), verified, _range: None };
     // SAFETY: the range is this area's alone.
     let heap = unsafe { RawHeap::new_in(&Config::best(4 << 20), Box::new(Unrooted(runtime)), range, BYTES) };
-    let area = Area::of(heap.unwrap(), bounds, finder);
+    let process = Process::new(by_name("private"), &OPTIONS, Term::NIL);
+    let area = Area::of(heap.unwrap(), bounds, finder, (bounds.start, bounds.bytes), &settings);
     area.settle();
-    (area, Process::new(crate::by_name("private").unwrap(), &OPTIONS, Term::NIL))
+    (area, process)
 }
 
 /// A cons in the area.

@@ -12,7 +12,7 @@ use crate::tests::{OPTIONS, Process, Roots as RootTable};
 
 /// A process with a list, a tuple and a large binary, in its old generation after `collections`; and its architecture.
 fn process(collections: usize) -> (&'static Private, Process) {
-    let private: &'static Private = Box::leak(Box::new(Private::new()));
+    let private = crate::tests::private();
     let mut process = Process::new(private, &OPTIONS, Term::NIL);
     let list = process.list((0..5).map(Term::small));
     let binary = process.binary(&[7; 100]);
@@ -48,7 +48,7 @@ fn pointers_that_lead_out_of_the_process() {
     let (private, mut process) = process(1);
     let foreign = Box::new([Term::NIL.word(); 2]);
     let foreign = cons_to(foreign.as_ptr()).word();
-    let root: *mut Word = (&raw mut process.roots[1]).cast();
+    let root: *mut Word = process.roots.as_mut_ptr().wrapping_add(1).cast();
     assert!(sees_word("P1", private, &mut process, root, foreign).contains("in a root; process"));
     process.push(Term::NIL);
     let top = process.mutator.stack;
@@ -78,20 +78,24 @@ fn less_room_than_was_asked_for() {
     sees("P3", || check(private, &mut process, free + 2));
 }
 
+/// The list of handles of the young generation, or of the old one.
+fn handles(process: &mut Process, young: bool) -> &mut *mut Word {
+    if young {
+        return &mut process.mutator.off_heap;
+    }
+    &mut State::of_mut(&mut process.mutator).old_mut().expect("an old generation").off_heap
+}
+
 #[test]
 fn a_handle_that_no_list_names() {
     for collections in [1, 2] {
         let ((private, mut process), (_, other)) = (process(collections), process(1));
-        let old = State::of_mut(&mut process.mutator).old_mut().map(|old| &raw mut old.off_heap);
-        // SAFETY: the lists are the process's, which does nothing meanwhile.
-        unsafe {
-            let lists = [Some(&raw mut process.mutator.off_heap), old];
-            let list = lists.into_iter().flatten().find(|list| !(**list).is_null()).unwrap();
-            for strange in [null_mut(), other.mutator.off_heap] {
-                let handle = std::mem::replace(&mut *list, strange);
-                sees("P4", || check(private, &mut process, 0));
-                *list = handle;
-            }
+        let young = !process.mutator.off_heap.is_null();
+        assert!(!handles(&mut process, young).is_null());
+        for strange in [null_mut(), other.mutator.off_heap] {
+            let handle = std::mem::replace(handles(&mut process, young), strange);
+            sees("P4", || check(private, &mut process, 0));
+            *handles(&mut process, young) = handle;
         }
         check(private, &mut process, 0);
     }
@@ -110,7 +114,7 @@ fn a_fragment_that_was_left() {
 #[test]
 fn a_boxed_pointer_to_a_cons() {
     let (private, mut process) = process(1);
-    let root: *mut Word = (&raw mut process.roots[1]).cast();
+    let root: *mut Word = process.roots.as_mut_ptr().wrapping_add(1).cast();
     let (list, tuple) = (process.roots[1].pointer(), process.roots[2].pointer());
     sees_word("H1", private, &mut process, root, boxed_to(list).word());
     sees_word("H1", private, &mut process, root, cons_to(tuple).word());

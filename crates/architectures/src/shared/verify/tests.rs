@@ -9,12 +9,12 @@ use super::*;
 use crate::common::verify::expected::{cons_to, sees};
 use crate::shared::state::State;
 use crate::tests::shared::shared;
-use crate::tests::{OPTIONS, Process, Roots as RootTable, world};
+use crate::tests::{OPTIONS, Process, Roots as RootTable, shared_with, world};
 
 /// A process with a list and a large binary after two collections, which nobody disturbs; `use_it` breaks its heap.
 fn with_process(mark_sweep: bool, use_it: impl FnOnce(&'static Shared, &mut Process)) {
     let (_, _guard) = shared();
-    let shared: &'static Shared = Box::leak(Box::new(Shared::with_old_generation(mark_sweep)));
+    let shared = shared_with(mark_sweep);
     let _running = world::enter(shared);
     let mut process = Process::new(shared, &OPTIONS, Term::NIL);
     process.reserve(100);

@@ -1,0 +1,76 @@
+//! What collections leave in the figures of their machine.
+
+use std::sync::atomic::Ordering::Relaxed;
+use std::thread::Builder;
+
+use atoll_heap::counters::{area_slices, counters, pauses, record_area_slice, record_pointers, record_slice};
+use atoll_heap::{Collection, Part, Settings};
+use atoll_platform::threads;
+use atoll_term::{Build, Term};
+
+use super::{OPTIONS, Process};
+
+/// Runs a test on a thread of a machine of its own, whose collections are timed.
+fn on_a_machine(test: fn(&'static Part)) {
+    let run = move || {
+        let architecture = crate::by_name("private", &Settings { timed: true, ..super::verified() }).unwrap();
+        let part: &'static Part = Box::leak(Box::new(Part::new(architecture)));
+        threads::enter(part);
+        test(part);
+    };
+    std::thread::spawn(run).join().unwrap();
+}
+
+#[test]
+fn collections_are_counted_with_what_they_kept() {
+    on_a_machine(|part| {
+        let mut process = Process::new(part.architecture(), &OPTIONS, Term::NIL);
+        process.reserve(100);
+        let list = process.list((0..10).map(Term::small));
+        process.roots.push(list);
+        let read = || {
+            let counters = counters();
+            let each = [
+                &counters.minor_collections,
+                &counters.minor_live_words,
+                &counters.major_collections,
+                &counters.major_live_words,
+            ];
+            (each.map(|counter| counter.load(Relaxed)), pauses().len())
+        };
+        let (start, records) = read();
+        let mut after = |major| {
+            process.collect(Collection { major, ..Collection::default() }).unwrap();
+            let (now, recorded) = read();
+            (std::array::from_fn(|index| now[index] - start[index]), recorded - records)
+        };
+        assert_eq!(after(false), ([1, 20, 0, 0], 1));
+        assert_eq!(after(true), ([1, 20, 1, 20], 2));
+        assert_eq!(counters().live_words.load(Relaxed), 20);
+        let sizes = part.architecture().sizes(&process.mutator);
+        assert_eq!(counters().used_words.load(Relaxed), 20);
+        assert_eq!(counters().heap_words.load(Relaxed), (sizes.young_block + sizes.old_block) as u64);
+        let longest = pauses().iter().map(|pause| pause.length).max();
+        let counted = counters().longest_minor.load(Relaxed).max(counters().longest_major.load(Relaxed));
+        assert_eq!(longest, Some(counted));
+    });
+}
+
+#[test]
+fn slices_and_pointers_are_added_up() {
+    on_a_machine(|_| {
+        record_slice(30, 50);
+        record_slice(20, 40);
+        let (time, longest) = (&counters().major_time, &counters().longest_major);
+        assert_eq!([time, longest].map(|counter| counter.load(Relaxed)), [50, 50]);
+        assert_eq!(pauses().iter().map(|pause| pause.length).collect::<Vec<_>>(), [30, 20]);
+        record_pointers(2, 3);
+        record_pointers(1, 1);
+        let pointers = [&counters().pointers_to_old, &counters().pointers_to_young];
+        assert_eq!(pointers.map(|counter| counter.load(Relaxed)), [3, 4]);
+        record_area_slice(7);
+        threads::start(Builder::new(), || record_area_slice(8)).unwrap().join().unwrap();
+        record_area_slice(9);
+        assert_eq!(area_slices(), [(0, 7), (1, 8), (0, 9)]);
+    });
+}

@@ -1,0 +1,207 @@
+//! Figures of the run: `statistics/1`, `memory/0,1`.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use atoll_heap::counters::counters;
+use atoll_operations::list;
+use atoll_platform::clock;
+use atoll_process::{BuiltIn, Caller, Outcome, System, badarg, microstates};
+use atoll_term::atoms::known_atom;
+use atoll_term::{Build, OffHeapBinary, Term, WORD_BYTES, atoms, map};
+
+/// What this file provides.
+pub const BUILT_INS: &[BuiltIn] = &[
+    BuiltIn::new("erlang", "statistics", 1, statistics),
+    BuiltIn::new("erlang", "memory", 0, memory),
+    BuiltIn::new("erlang", "memory", 1, memory_of),
+];
+
+/// Nanoseconds in a millisecond.
+const MILLISECOND: i64 = 1_000_000;
+
+/// When the machine started, and what its programs were told last.
+pub struct Told {
+    /// Monotonic nanoseconds.
+    start: i64,
+    wall: AtomicI64,
+    run: AtomicI64,
+    reductions: AtomicI64,
+    exact: AtomicI64,
+}
+
+atoll_platform::part_of_machine!(Told);
+
+impl Told {
+    /// That of a machine that starts now.
+    pub fn now() -> Told {
+        let start = clock::now();
+        let [wall, run, reductions, exact] = [const { AtomicI64::new(0) }; 4];
+        Told { start, wall, run, reductions, exact }
+    }
+}
+
+/// When the machine started (monotonic nanoseconds).
+pub fn start_time() -> i64 {
+    part().start
+}
+
+/// The value, and how much of it has come since the last call with the same `last`.
+fn with_difference(caller: &mut Caller<'_>, value: i64, last: &AtomicI64) -> Term {
+    let since = value - last.swap(value, Ordering::Relaxed);
+    caller.heap().tuple(&[Term::small(value), Term::small(since)])
+}
+
+fn reductions(caller: &Caller<'_>) -> i64 {
+    // Those of the running slice are counted when it ends.
+    let now = (4_000 - caller.reductions).max(0);
+    System::get().reductions.total() as i64 + now
+}
+
+/// `[{Scheduler, Active, All}]`: the schedulers, then as many for long work on processors, which this machine has in
+/// name only and which never work.
+fn wall_time(caller: &mut Caller<'_>, times: &[(i64, i64)]) -> Term {
+    let heap = caller.heap();
+    let never = times.iter().map(|(_, all)| (0, *all));
+    let times: Vec<Term> = (1..)
+        .zip(times.iter().copied().chain(never))
+        .map(|(scheduler, (active, all))| heap.tuple(&[scheduler, active, all].map(Term::small)))
+        .collect();
+    heap.list(times)
+}
+
+fn statistics(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    if !arguments[0].is_atom() {
+        return Err(badarg());
+    }
+    let schedule = System::get().schedule();
+    let small = |number: usize| Term::small(number as i64);
+    let value = match atoms::atom_name(arguments[0]) {
+        "wall_clock" => with_difference(caller, (clock::now() - start_time()) / MILLISECOND, &part().wall),
+        "runtime" => with_difference(caller, clock::process_cpu() / MILLISECOND, &part().run),
+        "reductions" => {
+            let now = reductions(caller);
+            with_difference(caller, now, &part().reductions)
+        }
+        "exact_reductions" => {
+            let now = reductions(caller);
+            with_difference(caller, now, &part().exact)
+        }
+        "context_switches" => caller.heap().tuple(&[small(schedule.context_switches()), Term::small(0)]),
+        "garbage_collection" => {
+            let load = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed) as i64;
+            let number = load(&counters().minor_collections) + load(&counters().major_collections);
+            caller.heap().tuple(&[Term::small(number), Term::small(0), Term::small(0)])
+        }
+        "io" => {
+            let heap = caller.heap();
+            let input = heap.tuple(&[known_atom("input"), Term::small(0)]);
+            let output = heap.tuple(&[known_atom("output"), Term::small(0)]);
+            heap.tuple(&[input, output])
+        }
+        "run_queue" => small(schedule.queue_lengths().into_iter().sum()),
+        "total_run_queue_lengths" | "total_run_queue_lengths_all" => small(schedule.queue_lengths().into_iter().sum()),
+        "total_active_tasks" | "total_active_tasks_all" => {
+            small(schedule.queue_lengths().into_iter().sum::<usize>() + 1)
+        }
+        "run_queue_lengths" | "run_queue_lengths_all" => {
+            let lengths = schedule.queue_lengths();
+            caller.heap().list(lengths.into_iter().map(small))
+        }
+        "active_tasks" | "active_tasks_all" => {
+            let mut tasks = schedule.queue_lengths();
+            if let Some(own) = tasks.get_mut(schedule.current()) {
+                *own += 1;
+            }
+            caller.heap().list(tasks.into_iter().map(small))
+        }
+        "scheduler_wall_time" | "scheduler_wall_time_all" => match schedule.wall_time() {
+            Some(times) => wall_time(caller, &times),
+            None => atoms::UNDEFINED,
+        },
+        "microstate_accounting" => microstate_accounting(caller),
+        _ => return Err(badarg()),
+    };
+    Ok(value)
+}
+
+/// `[#{type => Type, id => Number, counters => #{State => Nanoseconds}}]`: of schedulers, and of threads for dirty
+/// calls of native libraries; what others do is not measured.
+fn microstate_accounting(caller: &mut Caller<'_>) -> Term {
+    let heap = caller.heap();
+    let system = System::get();
+    let [processor, _] = system.dirty_threads();
+    let first_dirty = system.schedulers.max(1);
+    let rows: Vec<Term> = microstates::spent()
+        .iter()
+        .enumerate()
+        .map(|(index, spent)| {
+            let counters = microstates::NAMES.iter().zip(spent);
+            let counters: Vec<_> = counters.map(|(state, spent)| (known_atom(state), heap.integer(*spent))).collect();
+            let counters = map::from_pairs(heap, &counters);
+            let (kind, first) = match index {
+                _ if index < first_dirty => ("scheduler", 0),
+                _ if index < first_dirty + processor => ("dirty_cpu_scheduler", first_dirty),
+                _ => ("dirty_io_scheduler", first_dirty + processor),
+            };
+            let number = Term::small((index - first) as i64 + 1);
+            map::from_pairs(
+                heap,
+                &[
+                    (known_atom("counters"), counters),
+                    (known_atom("id"), number),
+                    (known_atom("type"), known_atom(kind)),
+                ],
+            )
+        })
+        .collect();
+    heap.list(rows)
+}
+
+/// Types of memory, in the order of `memory/0`.
+const TYPES: [&str; 9] =
+    ["total", "processes", "processes_used", "system", "atom", "atom_used", "binary", "code", "ets"];
+
+/// Bytes of a type of memory. Tables and code are part of `system` without a figure of their own.
+fn bytes(kind: &str) -> Option<i64> {
+    let processes = counters().heap_words.load(Ordering::Relaxed) as i64 * WORD_BYTES as i64;
+    let binary = OffHeapBinary::total_bytes() as i64;
+    let atom = atoms::atom_limit_and_count().1 as i64 * 32;
+    let resident = atoll_platform::resident_bytes() as i64;
+    let total = resident.max(processes + binary + atom);
+    Some(match kind {
+        "total" => total,
+        "processes" | "processes_used" => processes,
+        "system" => total - processes,
+        "atom" | "atom_used" => atom,
+        "binary" => binary,
+        "code" => crate::code::loaded_bytes() as i64,
+        "ets" => 0,
+        _ => return None,
+    })
+}
+
+/// Bytes of each type of memory.
+pub fn memory_by_type() -> impl Iterator<Item = (&'static str, i64)> {
+    TYPES.into_iter().map(|kind| (kind, bytes(kind).unwrap_or(0)))
+}
+
+fn memory(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    let pairs: Vec<Term> = TYPES
+        .iter()
+        .map(|kind| caller.heap().tuple(&[known_atom(kind), Term::small(bytes(kind).unwrap_or(0))]))
+        .collect();
+    Ok(caller.heap().list(pairs))
+}
+
+fn memory_of(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let one = |kind: Term| if kind.is_atom() { bytes(atoms::atom_name(kind)) } else { None };
+    if arguments[0].is_atom() {
+        return one(arguments[0]).map(Term::small).ok_or_else(badarg);
+    }
+    let mut pairs = Vec::new();
+    for kind in list::elements_or_badarg(arguments[0])? {
+        let bytes = one(kind).ok_or_else(badarg)?;
+        pairs.push(caller.heap().tuple(&[kind, Term::small(bytes)]));
+    }
+    Ok(caller.heap().list(pairs))
+}

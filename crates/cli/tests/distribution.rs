@@ -1,0 +1,165 @@
+//! Two nodes of one program: what they say is the same whichever of them is stock `erl` and whichever Atoll.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use atoll_differential::{End, Names, compile, run};
+
+/// How long the two may take.
+const LIMIT: Duration = Duration::from_secs(120);
+/// The machine that is not Atoll.
+const STOCK: &[&str] = &[];
+
+/// Ends when it is dropped.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Where the compiled programs are.
+fn programs() -> &'static Path {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(|| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("distribution");
+        let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/distribution");
+        let names = ["pair", "hostile", "busy"].map(|name| sources.join(name).with_extension("erl"));
+        compile(&names, &folder).unwrap_or_else(|error| panic!("{error}"));
+        folder
+    })
+}
+
+/// A node of this name: `machine` are Atoll's options, or [`STOCK`].
+fn node(machine: &[&str], names: &Names, name: &str) -> Command {
+    let mut command = match machine {
+        STOCK => Command::new("erl"),
+        options => {
+            let mut atoll = Command::new(env!("CARGO_BIN_EXE_atoll"));
+            atoll.arg("erl").args(options);
+            atoll
+        }
+    };
+    names.serve(&mut command);
+    command.args(["-noinput", "-setcookie", "of_this_test", "-name", &format!("{name}@127.0.0.1")]);
+    command.args(["-kernel", "inet_dist_use_interface", "{127,0,0,1}", "logger_level", "none", "-pa"]);
+    command.arg(programs());
+    command
+}
+
+/// What `module:main(Other)` prints on a node `one` with a node `two` beside it.
+fn said(one: &[&str], two: &[&str], module: &str) -> String {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let names = Names::start().expect("epmd is on PATH");
+    let (first, second) = (format!("one{number}"), format!("two{number}"));
+    let other = format!("'{second}@127.0.0.1'");
+    let beside = node(two, &names, &second).stdin(Stdio::null()).stdout(Stdio::null()).spawn();
+    let _beside = Running(beside.expect("the second node starts"));
+    // It is there when its name is.
+    let wait = "W = fun(_, 0) -> ok; (F, N) -> case net_adm:ping(Other) of pong -> ok; pang -> timer:sleep(100), \
+                F(F, N - 1) end end, W(W, 300)";
+    let program = format!("Other = {other}, {wait}, {module}:main(Other), halt().");
+    let finished = run(node(one, &names, &first).args(["-eval", &program]), LIMIT).expect("the first node starts");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert_eq!(finished.end, End::Exited(0), "{}{}", text(&finished.stdout), text(&finished.stderr));
+    assert_eq!(finished.violation(), None);
+    text(&finished.stdout).replace(&first, "ONE").replace(&second, "TWO")
+}
+
+/// What two stock nodes say.
+fn stock_says(module: &'static str) -> String {
+    static PAIR: OnceLock<String> = OnceLock::new();
+    static BUSY: OnceLock<String> = OnceLock::new();
+    let known = if module == "pair" { &PAIR } else { &BUSY };
+    known.get_or_init(|| said(STOCK, STOCK, module)).clone()
+}
+
+#[track_caller]
+fn same(one: &[&str], two: &[&str], module: &'static str) {
+    let expected = stock_says(module);
+    assert!(expected.ends_with("done: ok\n"), "two stock nodes: {expected}");
+    assert_eq!(said(one, two, module), expected, "{module} on {one:?} beside {two:?}");
+}
+
+#[track_caller]
+fn heap(name: &str) {
+    let atoll = ["--heap", name, "--verify-heap"];
+    same(&atoll, STOCK, "pair");
+    same(STOCK, &atoll, "pair");
+    same(&atoll, &atoll, "pair");
+}
+
+#[test]
+fn a_pair_on_private() {
+    heap("private");
+}
+
+#[test]
+fn a_pair_on_shared() {
+    heap("shared");
+}
+
+#[test]
+fn a_pair_on_hybrid() {
+    heap("hybrid");
+}
+
+#[test]
+fn a_pair_on_nogc() {
+    heap("nogc");
+}
+
+#[test]
+fn a_pair_that_collects_often() {
+    same(&["--heap", "private", "--gc-stress", "7"], STOCK, "pair");
+}
+
+#[test]
+fn senders_wait_for_a_node_that_does_not_read() {
+    same(&["--heap", "private"], STOCK, "busy");
+    same(&["--heap", "shared"], &["--heap", "private"], "busy");
+}
+
+/// Nodes that a node starts are as it is: the same machine with the same options.
+#[test]
+fn a_peer_is_as_its_origin() {
+    let program = r#"Args = ["-setcookie", "of_this_test", "-hidden"],
+        Start = fun(Options) ->
+                    Name = list_to_atom("peer" ++ os:getpid()),
+                    {ok, Peer, Node} = peer:start(Options#{name => Name, args => Args}),
+                    Ask = fun(M, F, A) when is_map_key(connection, Options) -> peer:call(Peer, M, F, A);
+                             (M, F, A) -> erpc:call(Node, M, F, A)
+                          end,
+                    {ok, [[Program]]} = Ask(init, get_argument, [progname]),
+                    Variables = [Ask(os, getenv, [V]) || V <- ["ATOLL_HEAP", "ATOLL_VERIFY_HEAP"]],
+                    Seen = lists:member(Node, nodes(hidden)),
+                    io:format("~p ~s ~p~n", [Variables, filename:basename(Program), Seen]),
+                    ok = peer:stop(Peer)
+                end,
+        Named = #{host => "127.0.0.1", longnames => true},
+        Start(Named),
+        [Start(Named#{connection => Connection}) || Connection <- [standard_io, 0]],
+        halt()."#;
+    let names = Names::start().expect("epmd is on PATH");
+    let mut command = node(&["--heap", "hybrid", "--verify-heap"], &names, "origin");
+    let finished = run(command.args(["-eval", program]), LIMIT).expect("the node starts");
+    let said = String::from_utf8_lossy(&finished.stdout).into_owned();
+    let expected = ["true", "false", "false"].map(|seen| format!("[\"hybrid\",\"1\"] atoll {seen}\n"));
+    assert_eq!(said, expected.concat());
+    assert_eq!(finished.end, End::Exited(0));
+}
+
+/// What a peer says that is no node, or a bad one.
+#[test]
+fn hostile_peers_do_no_harm() {
+    for heap in ["private", "shared"] {
+        let said = said(&["--heap", heap], STOCK, "hostile");
+        assert!(said.ends_with("done: ok\n") && !said.contains(": bad"), "{heap}: {said}");
+    }
+}

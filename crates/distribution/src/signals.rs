@@ -1,0 +1,373 @@
+//! What processes of this node tell those of others, as control messages.
+
+use std::sync::Arc;
+
+use atoll_code::Resolver;
+use atoll_etf::{EncodeError, ForChannel, decode_behind_header};
+use atoll_process::remote::{
+    self, Connection, Distribution, RemotePid, RemoteSpawn, RemoteTarget, SendOptions, Sent, Tell,
+};
+use atoll_process::{Own, ReferenceId, sequence, tracing, watch};
+use atoll_term::atoms::known_atom;
+use atoll_term::{Build, ExternalKind, ScratchHeap, Term, View, atoms, this_node};
+
+use crate::node::{Carrier, Line, Node};
+use crate::nodes::{self, way_to};
+use crate::output::Item;
+use crate::{control, flags, token};
+
+/// The nodes, as processes see them.
+pub struct Nodes;
+
+/// A control message being written.
+pub(crate) struct Message {
+    encoder: ForChannel,
+    result: Result<(), EncodeError>,
+}
+
+impl Message {
+    /// One with this number and so many elements behind it, for a connection.
+    pub fn new(line: Line, number: i64, elements: u8) -> Message {
+        let mut encoder = ForChannel::new(line.flags & flags::HEADER != 0, this_node());
+        encoder.begin();
+        encoder.tuple(elements + 1);
+        encoder.integer(number);
+        Message { encoder, result: Ok(()) }
+    }
+
+    /// The next element.
+    pub fn term(mut self, term: Term) -> Message {
+        if self.result.is_ok() {
+            self.result = self.encoder.term(term);
+        }
+        self
+    }
+
+    /// The next element, a small integer.
+    pub fn integer(mut self, value: i64) -> Message {
+        self.encoder.integer(value);
+        self
+    }
+
+    /// The next element.
+    pub fn pid(mut self, pid: RemotePid) -> Message {
+        self.encoder.pid((pid.node, pid.creation), pid.number, pid.serial);
+        self
+    }
+
+    /// The next element: a reference of this node.
+    pub fn own_reference(mut self, reference: ReferenceId) -> Message {
+        self.encoder.reference(this_node(), &reference.0);
+        self
+    }
+
+    /// The next element.
+    pub fn reference(mut self, reference: &remote::RemoteReference) -> Message {
+        self.encoder.reference((reference.node, reference.creation), reference.numbers());
+        self
+    }
+
+    /// Sends it, with a payload if there is one. What cannot be encoded is not sent.
+    pub fn send(mut self, node: &Node, line: Line, sender: Term, payload: Option<Term>) {
+        let control = self.encoder.length();
+        if let Some(payload) = payload {
+            self.encoder.begin();
+            self = self.term(payload);
+        }
+        if self.result.is_err() {
+            return;
+        }
+        let (bytes, atoms) = self.encoder.finish();
+        node.push(line.connection, Item { sender: sender.word(), bytes, control, atoms });
+        node.flush();
+    }
+}
+
+/// An item that was encoded before it was known what the other node can do; `None` if it can do nothing with it.
+pub(crate) fn fitted(item: Item, agreed: u64) -> Option<Item> {
+    let Some(cached) = item.atoms.as_deref().filter(|_| agreed & flags::HEADER == 0) else { return Some(item) };
+    let mut scratch = ScratchHeap::new();
+    let mut encoder = ForChannel::new(false, this_node());
+    let mut rest = &item.bytes[..];
+    let mut control = 0;
+    while !rest.is_empty() {
+        let (term, taken) = decode_behind_header(rest, cached, &mut Resolver, &mut scratch).ok()?;
+        encoder.begin();
+        encoder.term(term).ok()?;
+        rest = &rest[taken..];
+        if control == 0 {
+            control = encoder.length();
+        }
+    }
+    let (bytes, atoms) = encoder.finish();
+    Some(Item { sender: item.sender, bytes, control, atoms })
+}
+
+impl Distribution for Nodes {
+    fn send(&self, sender: Term, own: &mut Own, destination: Term, message: Term, options: SendOptions) -> Sent {
+        let name = match destination.view() {
+            View::External(external) if external.kind != ExternalKind::Port => external.node,
+            View::Tuple(&[_, node]) => node,
+            _ => return Sent::Done,
+        };
+        let Some((node, line)) = way_to(name, options.connect) else {
+            return if options.connect { Sent::Done } else { Sent::NotConnected };
+        };
+        if !options.suspend && node.is_busy() {
+            return Sent::Full;
+        }
+        let token = if own.flags.traced { told(sender, own, line, destination, message) } else { Term::NONE };
+        let begin = |plain: i64, with_token: i64, elements: u8| match token.is_none() {
+            true => Message::new(line, plain, elements),
+            false => Message::new(line, with_token, elements + 1),
+        };
+        let control = match destination.view() {
+            View::Tuple(&[name, _]) => {
+                let message = begin(control::REG_SEND, control::REG_SEND_TT, 3).term(sender);
+                message.term(known_atom("")).term(name)
+            }
+            View::External(external) if external.kind == ExternalKind::Reference => {
+                if line.flags & flags::ALIAS == 0 {
+                    return Sent::Done;
+                }
+                begin(control::ALIAS_SEND, control::ALIAS_SEND_TT, 2).term(sender).term(destination)
+            }
+            _ if line.flags & flags::SEND_SENDER != 0 => {
+                begin(control::SEND_SENDER, control::SEND_SENDER_TT, 2).term(sender).term(destination)
+            }
+            _ => begin(control::SEND, control::SEND_TT, 2).term(known_atom("")).term(destination),
+        };
+        let control = if token.is_none() { control } else { control.term(token) };
+        control.send(&node, line, sender, Some(message));
+        if options.suspend && wait_if_busy(sender, own, &node) { Sent::Busy } else { Sent::Done }
+    }
+
+    fn tell(&self, from: Term, connection: Connection, what: Tell) {
+        let Some(node) = nodes::find(what.node()) else { return };
+        let Some(line) = node.line().filter(|line| line.connection == connection) else { return };
+        tell(&node, line, from, what);
+    }
+
+    fn watch(&self, node: Term, connection: Connection, pid: Term) -> bool {
+        nodes::find(node).is_some_and(|node| node.watch(connection, pid))
+    }
+
+    fn forget(&self, node: Term, connection: Connection, pid: Term) {
+        if let Some(node) = nodes::find(node) {
+            node.forget(connection, pid);
+        }
+    }
+}
+
+/// A process that is traced or has a token sends: the token that goes along (on its heap), or `NONE`.
+#[cold]
+fn told(sender: Term, own: &mut Own, line: Line, destination: Term, message: Term) -> Term {
+    tracing::event(sender, own, tracing::SEND, "send", &[message, destination]);
+    if own.token().is_none() {
+        return Term::NONE;
+    }
+    sequence::sent(sender, own, destination, message);
+    Some(own.token_term()).filter(|token| token::can_go(line, *token)).unwrap_or(Term::NONE)
+}
+
+/// Suspends a process if more waits for the connection than there should; whether it did.
+fn wait_if_busy(pid: Term, own: &mut Own, node: &Node) -> bool {
+    let waits_never = own.rare.as_ref().is_some_and(|rare| rare.async_dist);
+    if waits_never || !node.suspend(pid) {
+        return false;
+    }
+    own.rare().suspended += 1;
+    if let Some(watch) = watch::watch().filter(|watch| watch.busy_distribution_port && watch.pid != pid) {
+        let carrier = match node.carrier() {
+            Carrier::Port(carrier) | Carrier::Process(carrier) => carrier,
+            Carrier::None => atoms::UNDEFINED,
+        };
+        let what = known_atom("busy_dist_port");
+        crate::node::tell(watch.pid, |heap| heap.tuple(&[known_atom("monitor"), pid, what, carrier]));
+    }
+    true
+}
+
+fn tell(node: &Node, line: Line, from: Term, what: Tell) {
+    let has_payloads = line.flags & flags::EXIT_PAYLOAD != 0;
+    match what {
+        Tell::Unlink { id, to } if line.flags & flags::UNLINK_ID != 0 => {
+            let message = Message::new(line, control::UNLINK_ID, 3).integer(id as i64).term(from).pid(to);
+            message.send(node, line, from, None);
+        }
+        Tell::Unlink { to, .. } => {
+            Message::new(line, control::UNLINK, 2).term(from).pid(to).send(node, line, from, None);
+        }
+        Tell::UnlinkKnown { id, to } => {
+            if line.flags & flags::UNLINK_ID != 0 && id != 0 {
+                let message = Message::new(line, control::UNLINK_ID_ACK, 3).integer(id as i64).term(from).pid(to);
+                message.send(node, line, from, None);
+            }
+        }
+        Tell::Demonitor { reference, target } => {
+            let message = Message::new(line, control::DEMONITOR_P, 3).term(from);
+            let message = match target {
+                RemoteTarget::Pid(pid) => message.pid(pid),
+                RemoteTarget::Name { name, .. } => message.term(name),
+            };
+            message.own_reference(reference).send(node, line, from, None);
+        }
+        Tell::Exit { to, reason, token } if token::can_go(line, token) => {
+            let number = if has_payloads { control::PAYLOAD_EXIT_TT } else { control::EXIT_TT };
+            let message = Message::new(line, number, if has_payloads { 3 } else { 4 }).term(from).pid(to).term(token);
+            match has_payloads {
+                true => message.send(node, line, from, Some(reason)),
+                false => message.term(reason).send(node, line, from, None),
+            }
+        }
+        Tell::Exit { to, reason, .. } if has_payloads => {
+            let message = Message::new(line, control::PAYLOAD_EXIT, 2).term(from).pid(to);
+            message.send(node, line, from, Some(reason));
+        }
+        Tell::Exit { to, reason, .. } => {
+            let message = Message::new(line, control::EXIT, 3).term(from).pid(to).term(reason);
+            message.send(node, line, from, None);
+        }
+        Tell::ExitSignal { to, reason } if has_payloads => {
+            let message = Message::new(line, control::PAYLOAD_EXIT2, 2).term(from).pid(to);
+            message.send(node, line, from, Some(reason));
+        }
+        Tell::ExitSignal { to, reason } => {
+            let message = Message::new(line, control::EXIT2, 3).term(from).pid(to).term(reason);
+            message.send(node, line, from, None);
+        }
+        Tell::Down { to, reference, name, reason } => {
+            if !name.is_none() {
+                node.take_named(&reference);
+            }
+            let watched = if name.is_none() { from } else { name };
+            let number = if has_payloads { control::PAYLOAD_MONITOR_P_EXIT } else { control::MONITOR_P_EXIT };
+            let elements = if has_payloads { 3 } else { 4 };
+            let message = Message::new(line, number, elements).term(watched).pid(to).reference(&reference);
+            match has_payloads {
+                true => message.send(node, line, from, Some(reason)),
+                false => message.term(reason).send(node, line, from, None),
+            }
+        }
+    }
+}
+
+/// What came of a wish that needs a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wished {
+    /// It is on its way, and the process goes on.
+    Done,
+    /// It is on its way, and the process is suspended.
+    Busy,
+    /// There is no connection, and none can be made.
+    NoConnection,
+}
+
+/// The way to a node for a process that is to hear of its end.
+fn watched_way(pid: Term, own: &mut Own, name: Term) -> Option<(Arc<Node>, Line)> {
+    let (node, line) = way_to(name, true)?;
+    remote::watch(pid, own, name, line.connection).then_some((node, line))
+}
+
+fn done(pid: Term, own: &mut Own, node: &Node) -> Wished {
+    if wait_if_busy(pid, own, node) { Wished::Busy } else { Wished::Done }
+}
+
+/// Links a process with one of another node.
+pub fn link(pid: Term, own: &mut Own, other: RemotePid) -> Wished {
+    let Some((node, line)) = watched_way(pid, own, other.node) else { return Wished::NoConnection };
+    if own.remote().begin_link(other, line.connection) {
+        Message::new(line, control::LINK, 2).term(pid).pid(other).send(&node, line, pid, None);
+    }
+    done(pid, own, &node)
+}
+
+/// Watches a process of another node. The process has noted the monitor itself already.
+pub fn monitor(pid: Term, own: &mut Own, reference: ReferenceId, target: RemoteTarget) -> Wished {
+    let Some((node, line)) = watched_way(pid, own, target.node()) else { return Wished::NoConnection };
+    own.remote().add_monitor(reference, target, line.connection);
+    let message = Message::new(line, control::MONITOR_P, 3).term(pid);
+    let message = match target {
+        RemoteTarget::Pid(other) => message.pid(other),
+        RemoteTarget::Name { name, .. } => message.term(name),
+    };
+    message.own_reference(reference).send(&node, line, pid, None);
+    done(pid, own, &node)
+}
+
+/// `exit/2` of a process of another node. `reason` lies on the process's heap.
+pub fn exit_signal(pid: Term, own: &mut Own, to: RemotePid, reason: Term) -> Wished {
+    let Some((node, line)) = way_to(to.node, true) else { return Wished::NoConnection };
+    tell(&node, line, pid, Tell::ExitSignal { to, reason });
+    done(pid, own, &node)
+}
+
+/// Sets the group leader (any pid) of a process of another node.
+pub fn group_leader(pid: Term, own: &mut Own, leader: Term, to: RemotePid) -> Wished {
+    let Some((node, line)) = way_to(to.node, true) else { return Wished::NoConnection };
+    Message::new(line, control::GROUP_LEADER, 2).term(leader).pid(to).send(&node, line, pid, None);
+    done(pid, own, &node)
+}
+
+/// A process that is to be made on another node. Terms lie on the heap of the one that asks.
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    /// The node.
+    pub node: Term,
+    /// Module and function.
+    pub function: (Term, Term),
+    /// Arguments (a proper list), and their number.
+    pub arguments: (Term, i64),
+    /// Options for the other node: a list.
+    pub options: Term,
+    /// Whether it is to be linked.
+    pub link: bool,
+    /// Whether it is to be watched.
+    pub monitor: bool,
+    /// Whether the program gets a message about a success, and about a failure.
+    pub tells: (bool, bool),
+}
+
+/// A process with a token asks for a process: as if the request and the arguments were two messages. The token that
+/// goes along (on its heap), or `NONE`.
+#[cold]
+fn request_told(
+    pid: Term,
+    own: &mut Own,
+    line: Line,
+    request: &Request,
+    (reference, leader, call): (ReferenceId, Term, Term),
+) -> Term {
+    let reference = reference.term(&mut own.mutator);
+    let parts = [atoms::SPAWN_REQUEST, reference, pid, leader, call, request.options];
+    let asked = own.mutator.tuple(&parts);
+    for message in [asked, request.arguments.0] {
+        sequence::sent(pid, own, request.node, message);
+    }
+    Some(own.token_term()).filter(|token| token::can_go(line, *token)).unwrap_or(Term::NONE)
+}
+
+/// Asks another node for a process.
+pub fn request_process(pid: Term, own: &mut Own, reference: ReferenceId, request: &Request) -> Wished {
+    let Some((node, line)) = watched_way(pid, own, request.node) else { return Wished::NoConnection };
+    let Request { link, monitor, tells, .. } = *request;
+    let connection = line.connection;
+    let entry = RemoteSpawn { node: request.node, connection, link, monitor, tells, abandoned: false };
+    own.remote().spawning.insert(reference, entry);
+    let leader = own.leader_term();
+    let (module, function) = request.function;
+    let (arguments, arity) = request.arguments;
+    let call = own.mutator.tuple(&[module, function, Term::small(arity)]);
+    let token = match own.token() {
+        Some(_) => request_told(pid, own, line, request, (reference, leader, call)),
+        None => Term::NONE,
+    };
+    let message = match token.is_none() {
+        true => Message::new(line, control::SPAWN_REQUEST, 5),
+        false => Message::new(line, control::SPAWN_REQUEST_TT, 6),
+    };
+    let message = message.own_reference(reference).term(pid).term(leader).term(call).term(request.options);
+    let message = if token.is_none() { message } else { message.term(token) };
+    message.send(&node, line, pid, Some(arguments));
+    done(pid, own, &node)
+}

@@ -1,0 +1,202 @@
+//! Makes machine code of one function: a native function for each of its regions.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::atomic::AtomicU64;
+
+use atoll_code::ModuleCode;
+use atoll_runtime::mark::Gates;
+use cranelift_codegen::control::ControlPlane;
+use cranelift_codegen::ir::types::{I32, I64};
+use cranelift_codegen::ir::{AbiParam, ExternalName, Function, Signature, UserFuncName};
+use cranelift_codegen::isa::{CallConv, OwnedTargetIsa};
+use cranelift_codegen::settings::{self, Configurable};
+use cranelift_codegen::{Context, FinalizedRelocTarget, binemit::Reloc};
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+
+use crate::emit::Emitter;
+use crate::flow::{Flow, Head};
+use crate::memory::Block;
+
+/// What code depends on for the whole run.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// Stack and heap share a block.
+    pub united: bool,
+    /// Collect at allocation points.
+    pub stress: bool,
+    /// Instructions that build lists and tuples are allocation sites, whose handlers may change.
+    pub sites: bool,
+}
+
+/// The code generator for this machine.
+pub struct Compiler {
+    isa: OwnedTargetIsa,
+    pub(crate) settings: Settings,
+    pub(crate) gates: Gates,
+    context: Context,
+    builder: FunctionBuilderContext,
+}
+
+/// What a function is compiled from, beside its instructions.
+pub struct Piece<'p> {
+    /// The function's module.
+    pub parent: &'p ModuleCode,
+    /// First word of the function's code for the first engine.
+    pub words: *const u64,
+    /// For each instruction: the first word of its code there, behind its mark.
+    pub places: &'p [u32],
+    /// For each instruction: how often native code left in front of it.
+    pub exits: &'p [AtomicU64],
+    /// Instructions that left often: they are made for all types.
+    pub general: &'p HashSet<usize>,
+    /// For each head but the function's entry: the first word of its mark.
+    pub marks: &'p BTreeMap<usize, u32>,
+}
+
+/// Machine code of a function's regions.
+pub struct Compiled {
+    /// The code.
+    pub block: Block,
+    /// For each head: where its code begins, in bytes.
+    pub heads: BTreeMap<usize, usize>,
+    /// Bytes of code.
+    pub size: usize,
+}
+
+impl Compiler {
+    /// The code generator for this machine's processor. `None`: it has none.
+    pub fn new(settings: Settings, gates: Gates) -> Option<Compiler> {
+        let mut flags = settings::builder();
+        let switches = [
+            ("opt_level", "speed"),
+            ("enable_pinned_reg", "true"),
+            ("preserve_frame_pointers", "true"),
+            ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }),
+            ("enable_probestack", "false"),
+            ("unwind_info", "false"),
+            ("is_pic", "false"),
+        ];
+        for (name, value) in switches {
+            flags.set(name, value).ok()?;
+        }
+        let isa = cranelift_native::builder().ok()?.finish(settings::Flags::new(flags)).ok()?;
+        Some(Compiler { isa, settings, gates, context: Context::new(), builder: FunctionBuilderContext::new() })
+    }
+
+    /// Compiles a function. `None`: it is beyond the code generator, or there is no memory.
+    pub fn compile(&mut self, flow: &Flow<'_>, piece: &Piece<'_>) -> Option<Compiled> {
+        let mut code: Vec<u8> = Vec::new();
+        let mut heads = BTreeMap::new();
+        let mut calls: Vec<(usize, usize)> = Vec::new();
+        for (&head, &kind) in &flow.heads {
+            self.context.clear();
+            let signature = native_signature(parameters(flow, kind));
+            self.context.func = Function::with_name_signature(UserFuncName::user(0, head as u32), signature);
+            let builder = FunctionBuilder::new(&mut self.context.func, &mut self.builder);
+            let leaving = Emitter::new(builder, self.settings, self.gates, flow, piece, head, kind).region();
+            let compiled = match self.context.compile(&*self.isa, &mut ControlPlane::default()) {
+                Ok(compiled) => compiled,
+                Err(error) => {
+                    debug_assert!(false, "{:?}\n{}", error.inner, error.func.display());
+                    return None;
+                }
+            };
+            code.resize(code.len().next_multiple_of(16), 0xcc);
+            let start = code.len();
+            code.extend_from_slice(compiled.code_buffer());
+            let ends = compiled.buffer.get_srclocs_sorted().iter().filter(|range| !range.loc.is_default());
+            let ends: Vec<usize> = ends.map(|range| range.end as usize).collect();
+            heads.insert(head, start + frameless(&mut code[start..], &ends, leaving)?);
+            let mut named = Vec::new();
+            for relocation in compiled.buffer.relocs() {
+                let FinalizedRelocTarget::ExternalName(ExternalName::User(ref name)) = relocation.target else {
+                    return None;
+                };
+                if relocation.kind != Reloc::X86CallPCRel4 || relocation.addend != -4 {
+                    return None;
+                }
+                named.push((start + relocation.offset as usize, *name));
+            }
+            let names = self.context.func.params.user_named_funcs();
+            calls.extend(named.into_iter().map(|(place, name)| (place, names[name].index as usize)));
+        }
+        // Calls between regions are relative to the instruction behind them.
+        for (place, head) in calls {
+            let distance = *heads.get(&head)? as i64 - (place as i64 + 4);
+            code[place..place + 4].copy_from_slice(&i32::try_from(distance).ok()?.to_le_bytes());
+        }
+        let size = code.len();
+        Some(Compiled { block: Block::new(&code)?, heads, size })
+    }
+}
+
+/// Takes the frame pointer out of a region's code, whose jumps to other code end at these places. Each region saves it
+/// on the native stack and restores it before it leaves, although nothing reads it, and a processor waits for each to
+/// be read back before it can save it again: regions are short, so that took more than half of the time. Returns where
+/// the code begins then. `None`: the code does not look as expected.
+fn frameless(code: &mut [u8], ends: &[usize], leaving: usize) -> Option<usize> {
+    // push rbp; mov rbp, rsp
+    const SAVES: [u8; 4] = [0x55, 0x48, 0x89, 0xe5];
+    // mov rsp, rbp; pop rbp
+    const RESTORES: [u8; 4] = [0x48, 0x89, 0xec, 0x5d];
+    // An instruction of four bytes that does nothing.
+    const NOTHING: [u8; 4] = [0x0f, 0x1f, 0x40, 0x00];
+    if !code.starts_with(&SAVES) || ends.len() != leaving {
+        return None;
+    }
+    for &end in ends {
+        // jmp to an address; jmp to one in a register from R8 on, or before it.
+        let jump = match code.get(..end)? {
+            [.., 0xe9, _, _, _, _] => 5,
+            [.., 0x41, 0xff, 0xe0..=0xe7] => 3,
+            [.., 0xff, 0xe0..=0xe7] => 2,
+            _ => return None,
+        };
+        let place = code.get_mut(end.checked_sub(jump + RESTORES.len())?..end - jump)?;
+        if place != RESTORES {
+            return None;
+        }
+        place.copy_from_slice(&NOTHING);
+    }
+    Some(SAVES.len())
+}
+
+/// Parameters of a region's code: X2, heap top, stack pointer, reductions, X0, X1. The first is anything where X2 is
+/// not passed.
+pub(crate) fn parameters(flow: &Flow<'_>, kind: Head) -> usize {
+    4 + match kind {
+        Head::Function => usize::from(flow.linked.module.functions[flow.function].arity).min(2),
+        Head::Return => 1,
+        Head::Point => 0,
+    }
+}
+
+/// The signature of native code with so many parameters.
+pub(crate) fn native_signature(parameters: usize) -> Signature {
+    let mut signature = Signature::new(CallConv::Tail);
+    signature.params.resize(parameters, AbiParam::new(I64));
+    signature.returns.push(AbiParam::new(I32));
+    signature
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frame_pointers_are_taken_out_of_code_that_looks_as_expected_alone() {
+        // push rbp; mov rbp, rsp; mov rsp, rbp; pop rbp; jmp r10
+        let code = [0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0xec, 0x5d, 0x41, 0xff, 0xe2];
+        let mut good = code;
+        assert_eq!(frameless(&mut good, &[11], 1), Some(4));
+        assert_eq!(good, [0x55, 0x48, 0x89, 0xe5, 0x0f, 0x1f, 0x40, 0x00, 0x41, 0xff, 0xe2]);
+        assert_eq!(frameless(&mut code.clone(), &[11], 2), None, "a jump that was not reported");
+        assert_eq!(frameless(&mut code.clone(), &[10], 1), None, "no jump at the place");
+        assert_eq!(frameless(&mut code.clone(), &[999], 1), None, "a place outside of the code");
+        for changed in [0, 3, 4, 7, 9] {
+            let mut other = code;
+            other[changed] ^= 0x10;
+            assert_eq!(frameless(&mut other, &[11], 1), None, "byte {changed} is another");
+        }
+    }
+}

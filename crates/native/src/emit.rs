@@ -1,0 +1,610 @@
+//! The code of one region: instructions become Cranelift's intermediate code.
+//!
+//! X registers are variables, so they live in machine registers; Y registers are words of the Erlang stack. Where
+//! native code does not go on (a type that it does not handle, no room, an instruction that is lent to the first
+//! engine) it writes the live X registers to the core and jumps to the first engine's code of the same instruction: a
+//! side exit. An exit stands in front of an instruction, and nothing of the instruction has been done then.
+
+use std::collections::{BTreeMap, HashMap};
+use std::mem::offset_of;
+
+use atoll_loader::instruction::{Instruction, Label, Register, Source};
+use atoll_runtime::core::{Core, Helper};
+use atoll_runtime::mark::{self, Gates};
+use atoll_term::{Term, Word};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::types::I64;
+use cranelift_codegen::ir::{
+    Block, ExtFuncData, ExternalName, FuncRef, Inst, InstBuilder, MemFlags, SigRef, Signature, SourceLoc,
+    UserExternalName, Value,
+};
+use cranelift_codegen::isa::CallConv;
+use cranelift_frontend::{FunctionBuilder, Variable};
+
+use crate::compile::{Piece, Settings, native_signature, parameters};
+use crate::flow::{Flow, Head, Registers, Way, first, passed};
+
+mod arithmetic;
+mod bits;
+mod catching;
+mod control;
+mod data;
+mod floats;
+mod test;
+
+pub use bits::short_string;
+
+/// Writes the code of one region.
+pub struct Emitter<'f, 'l> {
+    b: FunctionBuilder<'f>,
+    settings: Settings,
+    gates: Gates,
+    flow: &'f Flow<'l>,
+    piece: &'f Piece<'f>,
+    head: usize,
+    kind: Head,
+    hp: Variable,
+    e: Variable,
+    reds: Variable,
+    x: HashMap<u16, Variable>,
+    floats: HashMap<u16, Value>,
+    /// Blocks of instructions that are jumped to.
+    blocks: BTreeMap<usize, Block>,
+    /// Instructions whose blocks are yet to be filled.
+    pending: Vec<usize>,
+    /// Blocks that leave to another region.
+    departures: BTreeMap<usize, Block>,
+    /// Blocks that leave to the first engine.
+    exits: BTreeMap<usize, Block>,
+    /// X registers that are known to hold small integers here.
+    small_x: Registers,
+    /// As `small_x`, of the first Y registers.
+    small_y: Registers,
+    /// What is known of registers where an instruction is jumped to from one place alone.
+    facts: HashMap<usize, (Registers, Registers)>,
+    /// Jumps to other code.
+    leaving: usize,
+    regions: HashMap<usize, FuncRef>,
+    signatures: HashMap<(bool, usize), SigRef>,
+}
+
+/// Whether code goes on behind an instruction.
+#[derive(PartialEq, Eq)]
+enum Next {
+    Follows,
+    Left,
+}
+
+impl<'f, 'l> Emitter<'f, 'l> {
+    /// An emitter for the region with this head.
+    pub fn new(
+        mut b: FunctionBuilder<'f>,
+        settings: Settings,
+        gates: Gates,
+        flow: &'f Flow<'l>,
+        piece: &'f Piece<'f>,
+        head: usize,
+        kind: Head,
+    ) -> Emitter<'f, 'l> {
+        let entry = b.create_block();
+        b.append_block_params_for_function_params(entry);
+        b.switch_to_block(entry);
+        let (hp, e, reds) = (b.declare_var(I64), b.declare_var(I64), b.declare_var(I64));
+        let arguments = b.block_params(entry).to_vec();
+        b.def_var(hp, arguments[1]);
+        b.def_var(e, arguments[2]);
+        b.def_var(reds, arguments[3]);
+        let mut emitter = Emitter {
+            b,
+            settings,
+            gates,
+            flow,
+            piece,
+            head,
+            kind,
+            hp,
+            e,
+            reds,
+            x: HashMap::new(),
+            floats: HashMap::new(),
+            blocks: BTreeMap::new(),
+            pending: Vec::new(),
+            departures: BTreeMap::new(),
+            exits: BTreeMap::new(),
+            small_x: 0,
+            small_y: 0,
+            facts: HashMap::new(),
+            leaving: 0,
+            regions: HashMap::new(),
+            signatures: HashMap::new(),
+        };
+        for (index, value) in arguments[4..].iter().enumerate() {
+            emitter.set_x(index as u16, *value);
+        }
+        if kind == Head::Function && emitter.arity() > 2 {
+            emitter.set_x(2, arguments[0]);
+        }
+        let from_core = match kind {
+            Head::Function => {
+                let arity = emitter.arity();
+                first(arity) & !first(passed(arity))
+            }
+            // A handler of exceptions may stand behind a call.
+            Head::Return => flow.live(head) & !1,
+            Head::Point => flow.live(head),
+        };
+        for x in numbers(from_core) {
+            let core = emitter.core();
+            let value = emitter.load(core, x_offset(x));
+            emitter.set_x(x, value);
+        }
+        emitter
+    }
+
+    /// Arguments of the function.
+    fn arity(&self) -> usize {
+        self.flow.linked.module.functions[self.flow.function].arity.into()
+    }
+
+    /// Writes the region; how many jumps to other code there are. Each is marked by a source location.
+    pub fn region(mut self) -> usize {
+        let start = self.block_of(self.head);
+        self.b.ins().jump(start, &[]);
+        while let Some(index) = self.pending.pop() {
+            let block = self.blocks[&index];
+            self.b.switch_to_block(block);
+            (self.small_x, self.small_y) = match self.facts.get(&index) {
+                Some(facts) if self.flow.has_one_way_to(index) => *facts,
+                _ => (0, 0),
+            };
+            self.floats.clear();
+            self.straight(index);
+        }
+        for (target, block) in std::mem::take(&mut self.departures) {
+            self.b.switch_to_block(block);
+            self.depart(target);
+        }
+        for (index, block) in std::mem::take(&mut self.exits) {
+            self.b.switch_to_block(block);
+            self.leave_at(index);
+        }
+        self.b.seal_all_blocks();
+        let leaving = self.leaving;
+        self.b.finalize();
+        leaving
+    }
+
+    /// Writes instructions from this one on, up to where control leaves.
+    fn straight(&mut self, from: usize) {
+        let mut index = from;
+        loop {
+            let lent = matches!(self.flow.way(index), Way::Lent | Way::LentCall);
+            let next = if lent {
+                let exit = self.exit(index);
+                self.b.ins().jump(exit, &[]);
+                Next::Left
+            } else {
+                self.instruction(index)
+            };
+            if next == Next::Left {
+                return;
+            }
+            index += 1;
+            let is_met = self.flow.heads.contains_key(&index) || self.blocks.contains_key(&index);
+            if is_met || self.is_joined(index) {
+                let block = self.target(index);
+                self.b.ins().jump(block, &[]);
+                return;
+            }
+        }
+    }
+
+    /// Whether an instruction is a label, to which others may jump.
+    fn is_joined(&self, index: usize) -> bool {
+        matches!(self.flow.instruction(index), Instruction::Label(_))
+    }
+
+    fn instruction(&mut self, index: usize) -> Next {
+        use Instruction as I;
+        match self.flow.instruction(index) {
+            I::Label(_) | I::Line(_) | I::NifStart | I::OnLoad => Next::Follows,
+            I::Jump(label) => {
+                let target = self.label(*label);
+                self.b.ins().jump(target, &[]);
+                Next::Left
+            }
+            I::Call { .. }
+            | I::CallOnly { .. }
+            | I::CallLast { .. }
+            | I::CallExt { .. }
+            | I::CallExtOnly { .. }
+            | I::CallExtLast { .. }
+            | I::CallFun { .. }
+            | I::CallFun2 { .. }
+            | I::Return => {
+                self.call_or_return(index);
+                Next::Left
+            }
+            I::SelectValue { value, fail, cases } => {
+                self.select_value(*value, *fail, cases);
+                Next::Left
+            }
+            I::SelectTupleArity { value, fail, cases } => {
+                self.select_tuple_arity(*value, *fail, cases);
+                Next::Left
+            }
+            I::Allocate { .. } | I::TestHeap { .. } | I::Deallocate { .. } | I::Trim { .. } | I::InitYregs(_) => {
+                self.frame(index);
+                Next::Follows
+            }
+            I::Test { .. }
+            | I::TestArity { .. }
+            | I::TestTaggedTuple { .. }
+            | I::TestFunctionArity { .. }
+            | I::Compare { .. }
+            | I::HasMapFields { .. }
+            | I::GetMapElements { .. } => {
+                self.test(index);
+                Next::Follows
+            }
+            I::Bif { .. } | I::GcBif { .. } => {
+                self.guard(index);
+                Next::Follows
+            }
+            I::FloatLoad { .. }
+            | I::FloatStore { .. }
+            | I::FloatConvert { .. }
+            | I::FloatArithmetic { .. }
+            | I::FloatNegate { .. } => {
+                self.float(index);
+                Next::Follows
+            }
+            I::BsStartMatch { .. }
+            | I::BsGetInteger { .. }
+            | I::BsGetFloat { .. }
+            | I::BsGetBinary { .. }
+            | I::BsGetTail { .. }
+            | I::BsSkipBits { .. }
+            | I::BsTestTail { .. }
+            | I::BsTestUnit { .. }
+            | I::BsMatchString { .. }
+            | I::BsGetPosition { .. }
+            | I::BsSetPosition { .. }
+            | I::BsGetUtf { .. } => {
+                self.bits(index);
+                Next::Follows
+            }
+            I::Catch { .. } | I::CatchEnd { .. } | I::Try { .. } | I::TryEnd { .. } | I::TryCase { .. } => {
+                self.catching(index);
+                Next::Follows
+            }
+            _ => {
+                self.data(index);
+                Next::Follows
+            }
+        }
+    }
+
+    // Places in the code
+
+    /// The block to jump to for going on at a label. What is known of registers now has to hold there.
+    fn label(&mut self, label: Label) -> Block {
+        let index = self.flow.position(label);
+        self.facts.insert(index, (self.small_x, self.small_y));
+        self.target(index)
+    }
+
+    /// The block to jump to for going on at an instruction.
+    fn target(&mut self, index: usize) -> Block {
+        if index == self.head || !self.flow.heads.contains_key(&index) {
+            return self.block_of(index);
+        }
+        if let Some(block) = self.departures.get(&index) {
+            return *block;
+        }
+        let block = self.b.create_block();
+        self.departures.insert(index, block);
+        block
+    }
+
+    fn block_of(&mut self, index: usize) -> Block {
+        if let Some(block) = self.blocks.get(&index) {
+            return *block;
+        }
+        let block = self.b.create_block();
+        self.blocks.insert(index, block);
+        self.pending.push(index);
+        block
+    }
+
+    /// The block that leaves to the first engine in front of an instruction.
+    fn exit(&mut self, index: usize) -> Block {
+        if let Some(block) = self.exits.get(&index) {
+            return *block;
+        }
+        let block = self.b.create_block();
+        if self.flow.way(index) == Way::Native {
+            self.b.set_cold_block(block);
+        }
+        self.exits.insert(index, block);
+        block
+    }
+
+    /// Goes on in another region.
+    fn depart(&mut self, target: usize) {
+        let kind = self.flow.heads[&target];
+        let arity = match kind {
+            Head::Function => self.arity(),
+            Head::Return => 1,
+            Head::Point => 0,
+        };
+        match kind {
+            Head::Function => self.write_to_core(first(arity) & !first(passed(arity))),
+            Head::Return => self.write_to_core(self.flow.live(target) & !1),
+            Head::Point => self.write_to_core(self.flow.live(target)),
+        }
+        let spare = self.b.use_var(self.e);
+        let arguments = self.arguments(arity, spare);
+        let region = self.region_of(target);
+        self.mark_jump(|b| b.ins().return_call(region, &arguments));
+    }
+
+    fn region_of(&mut self, head: usize) -> FuncRef {
+        if let Some(region) = self.regions.get(&head) {
+            return *region;
+        }
+        let count = parameters(self.flow, self.flow.heads[&head]);
+        let signature = self.signature(true, count);
+        let name = self.b.func.declare_imported_user_function(UserExternalName { namespace: 0, index: head as u32 });
+        let region = self.b.import_function(ExtFuncData {
+            name: ExternalName::user(name),
+            signature,
+            colocated: true,
+            patchable: false,
+        });
+        self.regions.insert(head, region);
+        region
+    }
+
+    /// Leaves to the first engine's code of an instruction.
+    fn leave_at(&mut self, index: usize) {
+        if self.flow.way(index) == Way::Native {
+            let counter = self.constant(self.piece.exits[index - self.flow.start].as_ptr() as Word);
+            let count = self.load(counter, 0);
+            let count = self.b.ins().iadd_imm(count, 1);
+            self.store(count, counter, 0);
+        }
+        self.write_to_core(self.flow.live(index));
+        let place = self.piece.places[index - self.flow.start];
+        let address = self.constant(self.piece.words as Word + Word::from(place) * 8);
+        self.dispatch(address);
+    }
+
+    /// Goes on at a code address, with all X registers that matter in the core.
+    fn dispatch(&mut self, address: Value) {
+        let handler = self.load(address, 0);
+        self.dispatch_to(handler, address);
+    }
+
+    /// As `dispatch`, with a handler.
+    fn dispatch_to(&mut self, handler: Value, address: Value) {
+        let core = self.core();
+        let mut arguments = self.arguments(0, address);
+        arguments.push(core);
+        let kept = self.load(core, offset_of!(Core, kept));
+        self.b.ins().set_pinned_reg(kept);
+        let signature = self.signature(true, arguments.len());
+        self.jump_to(signature, handler, &arguments);
+    }
+
+    /// Goes on in other code.
+    fn jump_to(&mut self, signature: SigRef, code: Value, arguments: &[Value]) {
+        self.mark_jump(|b| b.ins().return_call_indirect(signature, code, arguments));
+    }
+
+    fn mark_jump(&mut self, jump: impl FnOnce(&mut FunctionBuilder<'f>) -> Inst) {
+        self.leaving += 1;
+        self.b.set_srcloc(SourceLoc::new(1));
+        jump(&mut self.b);
+        self.b.set_srcloc(SourceLoc::default());
+    }
+
+    /// The signature of native code, or of a helper, with so many parameters.
+    fn signature(&mut self, native: bool, count: usize) -> SigRef {
+        if let Some(known) = self.signatures.get(&(native, count)) {
+            return *known;
+        }
+        let signature = if native { native_signature(count) } else { Signature::new(CallConv::PreserveAll) };
+        let reference = self.b.import_signature(signature);
+        self.signatures.insert((native, count), reference);
+        reference
+    }
+
+    /// Calls a helper.
+    fn help(&mut self, function: Helper, arguments: &[Value]) -> Value {
+        let core = self.core();
+        for (index, argument) in arguments.iter().enumerate() {
+            self.store(*argument, core, offset_of!(Core, request.arguments) + index * 8);
+        }
+        let function = self.constant(function as usize as Word);
+        self.store(function, core, offset_of!(Core, request.function));
+        // A region that has no floats in machine registers needs none of those kept.
+        let thunk = if self.flow.has_floats || !self.piece.general.is_empty() {
+            mark::help as *const ()
+        } else {
+            mark::help_without_floats as *const ()
+        };
+        let address = self.constant(thunk as Word);
+        let signature = self.signature(false, 0);
+        self.b.ins().call_indirect(signature, address, &[]);
+        let core = self.core();
+        self.load(core, offset_of!(Core, request.result))
+    }
+
+    // Values
+
+    /// The core, which stands in a machine register of its own.
+    fn core(&mut self) -> Value {
+        self.b.ins().get_pinned_reg(I64)
+    }
+
+    /// Heap top, stack pointer and reductions.
+    fn carried(&mut self) -> [Value; 3] {
+        [self.b.use_var(self.hp), self.b.use_var(self.e), self.b.use_var(self.reds)]
+    }
+
+    /// What native code takes: see [`parameters`]. `spare` stands in the place of X2 where that is not passed.
+    fn arguments(&mut self, arity: usize, spare: Value) -> Vec<Value> {
+        let mut arguments = vec![if arity > 2 { self.x(2) } else { spare }];
+        arguments.extend(self.carried());
+        arguments.extend((0..arity.min(2)).map(|x| self.x(x as u16)));
+        arguments
+    }
+
+    fn constant(&mut self, word: Word) -> Value {
+        self.b.ins().iconst(I64, word as i64)
+    }
+
+    fn load(&mut self, base: Value, offset: usize) -> Value {
+        self.b.ins().load(I64, MemFlags::trusted(), base, offset as i32)
+    }
+
+    fn store(&mut self, value: Value, base: Value, offset: usize) {
+        self.b.ins().store(MemFlags::trusted(), value, base, offset as i32);
+    }
+
+    fn x(&mut self, x: u16) -> Value {
+        let variable = self.variable(x);
+        self.b.use_var(variable)
+    }
+
+    fn variable(&mut self, x: u16) -> Variable {
+        *self.x.entry(x).or_insert_with(|| self.b.declare_var(I64))
+    }
+
+    fn set_x(&mut self, x: u16, value: Value) {
+        let variable = self.variable(x);
+        self.b.def_var(variable, value);
+    }
+
+    fn write_to_core(&mut self, registers: Registers) {
+        if registers == 0 {
+            return;
+        }
+        let core = self.core();
+        for x in numbers(registers) {
+            let value = self.x(x);
+            self.store(value, core, x_offset(x));
+        }
+    }
+
+    /// The term that a source constantly is.
+    fn known(&self, source: Source) -> Option<Term> {
+        let linked = self.flow.linked;
+        Some(match source {
+            Source::Small(value) => Term::small(value),
+            Source::Atom(atom) => linked.atoms[atom.0 as usize],
+            Source::Nil => Term::NIL,
+            Source::Literal(literal) => linked.literals[literal.0 as usize],
+            Source::X(_) | Source::Y(_) => return None,
+        })
+    }
+
+    fn read(&mut self, source: Source) -> Value {
+        if let Some(term) = self.known(source) {
+            return self.constant(term.word());
+        }
+        match source {
+            Source::X(x) => self.x(x),
+            Source::Y(y) => {
+                let e = self.b.use_var(self.e);
+                self.load(e, usize::from(y) * 8)
+            }
+            _ => self.constant(Term::NIL.word()),
+        }
+    }
+
+    fn write(&mut self, register: Register, value: Value) {
+        self.set_small(register.into(), false);
+        match register {
+            Register::X(x) => self.set_x(x, value),
+            Register::Y(y) => {
+                let e = self.b.use_var(self.e);
+                self.store(value, e, usize::from(y) * 8);
+            }
+        }
+    }
+
+    // What is known of values
+
+    /// Frames have changed: what is known of Y registers is of others now.
+    fn forget_frame(&mut self) {
+        self.small_y = 0;
+    }
+
+    fn is_small(&self, source: Source) -> bool {
+        match source {
+            Source::X(x) => self.small_x & bit(x) != 0,
+            Source::Y(y) => self.small_y & bit(y) != 0,
+            Source::Small(_) => true,
+            _ => false,
+        }
+    }
+
+    fn set_small(&mut self, source: Source, is_small: bool) {
+        let (known, number) = match source {
+            Source::X(x) => (&mut self.small_x, x),
+            Source::Y(y) => (&mut self.small_y, y),
+            _ => return,
+        };
+        if is_small {
+            *known |= bit(number);
+        } else {
+            *known &= !bit(number);
+        }
+    }
+
+    /// Whether an instruction may be taken to meet small integers alone, because it has not left here often.
+    fn is_speculated(&self, index: usize) -> bool {
+        !self.piece.general.contains(&index)
+    }
+
+    // Control inside of a region
+
+    /// Goes on if the condition holds, else at `otherwise`.
+    fn unless(&mut self, condition: Value, otherwise: Block) {
+        let follows = self.b.create_block();
+        self.b.ins().brif(condition, follows, &[], otherwise, &[]);
+        self.b.switch_to_block(follows);
+    }
+
+    fn equals(&mut self, value: Value, word: Word) -> Value {
+        let word = self.constant(word);
+        self.b.ins().icmp(IntCC::Equal, value, word)
+    }
+
+    /// The low bits of a word.
+    fn tag(&mut self, value: Value, mask: i64) -> Value {
+        self.b.ins().band_imm(value, mask)
+    }
+
+    /// A value that two ways bring: the second is what the block that is current now has.
+    fn joined(&mut self, kind: cranelift_codegen::ir::Type) -> (Block, Value) {
+        let block = self.b.create_block();
+        let value = self.b.append_block_param(block, kind);
+        (block, value)
+    }
+}
+
+fn bit(number: u16) -> Registers {
+    if number < 64 { 1 << number } else { 0 }
+}
+
+/// Where an X register stands in the core, in bytes.
+fn x_offset(x: u16) -> usize {
+    offset_of!(Core, x) + usize::from(x) * 8
+}
+
+fn numbers(registers: Registers) -> impl Iterator<Item = u16> {
+    (0..64).filter(move |x| registers & bit(*x) != 0)
+}

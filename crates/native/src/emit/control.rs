@@ -1,0 +1,242 @@
+//! Calls, returns and frames.
+
+use std::mem::offset_of;
+
+use atoll_loader::instruction::{HeapNeed, Instruction, Source};
+use atoll_runtime::core::Core;
+use atoll_runtime::pause;
+use atoll_term::{Export, Term, Word};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{Block, InstBuilder, Value};
+
+use super::{Emitter, x_offset};
+use crate::flow::{Head, first, passed};
+use crate::help;
+
+/// Words of a boxed float.
+const FLOAT_WORDS: u32 = 2;
+/// Words of a fun without its free variables.
+const FUN_WORDS: u32 = 3;
+
+/// What is called.
+enum Callee {
+    /// This function.
+    Itself,
+    /// The function at a code address, which has so many arguments.
+    Function(Value),
+}
+
+fn words(need: HeapNeed) -> i64 {
+    i64::from(need.words + need.floats * FLOAT_WORDS + need.funs * FUN_WORDS)
+}
+
+impl Emitter<'_, '_> {
+    pub(super) fn call_or_return(&mut self, index: usize) {
+        use Instruction as I;
+        match self.flow.instruction(index) {
+            I::Return => self.return_(),
+            I::Call { arity, target } => self.call_local(index, (*arity).into(), *target, None),
+            I::CallOnly { arity, target } => self.call_local(index, (*arity).into(), *target, Some(0)),
+            I::CallLast { arity, target, deallocate } => {
+                self.call_local(index, (*arity).into(), *target, Some(*deallocate));
+            }
+            I::CallExt { arity, target } => self.call_remote(index, (*arity).into(), target.0, None),
+            I::CallExtOnly { arity, target } => self.call_remote(index, (*arity).into(), target.0, Some(0)),
+            I::CallExtLast { arity, target, deallocate } => {
+                self.call_remote(index, (*arity).into(), target.0, Some(*deallocate));
+            }
+            I::CallFun { arity } => self.call_fun(index, (*arity).into(), Source::X((*arity).into())),
+            I::CallFun2 { arity, fun, .. } => self.call_fun(index, (*arity).into(), *fun),
+            other => unreachable!("{other:?} is no call"),
+        }
+    }
+
+    fn call_local(&mut self, index: usize, arity: usize, target: atoll_loader::instruction::Label, tail: Option<u16>) {
+        let functions = &self.flow.linked.module.functions;
+        let callee = functions.iter().position(|function| function.entry == target).unwrap_or(self.flow.function);
+        self.frame_of_call(index, tail);
+        let address = self.piece.parent.address(self.piece.parent.entries[callee]) as Word;
+        if callee == self.flow.function {
+            self.enter(Callee::Itself, address, arity, tail.is_some());
+        } else {
+            let address_value = self.constant(address);
+            self.enter(Callee::Function(address_value), address, arity, tail.is_some());
+        }
+    }
+
+    fn call_remote(&mut self, index: usize, arity: usize, import: u32, tail: Option<u16>) {
+        let export = self.flow.linked.imports[import as usize];
+        self.frame_of_call(index, tail);
+        let place = self.constant(std::ptr::from_ref(export) as Word);
+        let address = self.load(place, offset_of!(Export, address));
+        self.enter(Callee::Function(address), 0, arity, tail.is_some());
+    }
+
+    /// Gives the frame back, or puts the address to return to below it.
+    fn frame_of_call(&mut self, index: usize, tail: Option<u16>) {
+        let e = self.b.use_var(self.e);
+        let e = match tail {
+            Some(0) => return,
+            Some(slots) => self.b.ins().iadd_imm(e, i64::from(slots) * 8),
+            None => {
+                let e = self.b.ins().iadd_imm(e, -8);
+                let mark = self.piece.marks[&(index + 1)];
+                let address = self.constant(self.piece.words as Word + Word::from(mark) * 8);
+                self.store(address, e, 0);
+                e
+            }
+        };
+        self.b.def_var(self.e, e);
+        self.forget_frame();
+    }
+
+    /// Enters a function with its arguments, unless the time slice is used up.
+    fn enter(&mut self, callee: Callee, own: Word, arity: usize, tail: bool) {
+        let go = self.count_call();
+        self.write_to_core(first(arity));
+        let (core, live) = (self.core(), self.constant(arity as Word));
+        self.store(live, core, offset_of!(Core, live));
+        let address = match callee {
+            Callee::Itself => self.constant(own),
+            Callee::Function(address) => address,
+        };
+        let handler = self.constant(pause::yield_entering as *const () as Word);
+        self.dispatch_to(handler, address);
+        self.b.switch_to_block(go);
+        match callee {
+            Callee::Itself if tail && self.kind == Head::Function => {
+                let start = self.block_of(self.head);
+                self.b.ins().jump(start, &[]);
+            }
+            Callee::Itself => self.depart(self.flow.entry),
+            Callee::Function(address) => {
+                let handler = self.load(address, 0);
+                let native = self.equals(handler, self.gates.function);
+                let (direct, other) = (self.b.create_block(), self.b.create_block());
+                self.b.ins().brif(native, direct, &[], other, &[]);
+                self.b.set_cold_block(other);
+                self.b.switch_to_block(other);
+                self.write_to_core(first(arity));
+                self.dispatch_to(handler, address);
+                self.b.switch_to_block(direct);
+                self.write_to_core(first(arity) & !first(passed(arity)));
+                let arguments = self.arguments(arity, address);
+                let place = self.b.ins().iadd_imm(address, -8);
+                let code = self.load(place, 0);
+                let signature = self.signature(true, arguments.len());
+                self.jump_to(signature, code, &arguments);
+            }
+        }
+    }
+
+    /// Counts a call. The code that follows is for when the time slice is used up; the block for when it is not.
+    fn count_call(&mut self) -> Block {
+        let reds = self.b.use_var(self.reds);
+        let left = self.b.ins().iadd_imm(reds, -1);
+        self.b.def_var(self.reds, left);
+        let (go, pause) = (self.b.create_block(), self.b.create_block());
+        let some = self.b.ins().icmp_imm(IntCC::SignedGreaterThan, reds, 1);
+        self.b.ins().brif(some, go, &[], pause, &[]);
+        self.b.set_cold_block(pause);
+        self.b.switch_to_block(pause);
+        go
+    }
+
+    fn call_fun(&mut self, index: usize, arity: usize, fun: Source) {
+        let fun = self.read(fun);
+        self.write_to_core(first(arity));
+        let count = self.constant(arity as Word);
+        let address = self.help(help::fun_address, &[fun, count]);
+        let exit = self.exit(index);
+        self.unless(address, exit);
+        self.frame_of_call(index, self.flow.tail_of_fun_call(index));
+        let go = self.count_call();
+        let handler = self.constant(pause::yield_entering as *const () as Word);
+        self.dispatch_to(handler, address);
+        self.b.switch_to_block(go);
+        self.dispatch(address);
+    }
+
+    fn return_(&mut self) {
+        let e = self.b.use_var(self.e);
+        let address = self.load(e, 0);
+        let e = self.b.ins().iadd_imm(e, 8);
+        self.b.def_var(self.e, e);
+        let value = self.x(0);
+        let handler = self.load(address, 0);
+        let native = self.equals(handler, self.gates.return_);
+        let (direct, other) = (self.b.create_block(), self.b.create_block());
+        self.b.ins().brif(native, direct, &[], other, &[]);
+        self.b.set_cold_block(other);
+        self.b.switch_to_block(other);
+        let core = self.core();
+        self.store(value, core, x_offset(0));
+        self.dispatch_to(handler, address);
+        self.b.switch_to_block(direct);
+        let code = self.load(address, 8);
+        let arguments = self.arguments(1, address);
+        let signature = self.signature(true, arguments.len());
+        self.jump_to(signature, code, &arguments);
+    }
+
+    pub(super) fn frame(&mut self, index: usize) {
+        use Instruction as I;
+        let (hp, e) = (self.b.use_var(self.hp), self.b.use_var(self.e));
+        match self.flow.instruction(index) {
+            I::Allocate { slots, need, .. } => {
+                let exit = self.exit(index);
+                let (frame, heap) = (i64::from(*slots) * 8, words(*need) * 8);
+                if self.settings.united {
+                    // Room for both, and one word below the frame.
+                    let top = self.b.ins().iadd_imm(hp, heap + frame + 8);
+                    let fits = self.b.ins().icmp(IntCC::UnsignedLessThanOrEqual, top, e);
+                    self.unless(fits, exit);
+                } else {
+                    if heap > 0 {
+                        self.heap_room(hp, heap, exit);
+                    }
+                    let low = self.b.ins().iadd_imm(e, -(frame + 8));
+                    let core = self.core();
+                    let limit = self.load(core, offset_of!(Core, stack_limit));
+                    let fits = self.b.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, low, limit);
+                    self.unless(fits, exit);
+                }
+                let e = self.b.ins().iadd_imm(e, -frame);
+                self.b.def_var(self.e, e);
+                self.forget_frame();
+            }
+            I::TestHeap { need, .. } => {
+                let exit = self.exit(index);
+                let heap = words(*need) * 8;
+                if self.settings.united {
+                    let top = self.b.ins().iadd_imm(hp, heap + 8);
+                    let fits = self.b.ins().icmp(IntCC::UnsignedLessThanOrEqual, top, e);
+                    self.unless(fits, exit);
+                } else {
+                    self.heap_room(hp, heap, exit);
+                }
+            }
+            I::Deallocate { slots } | I::Trim { slots, .. } => {
+                let e = self.b.ins().iadd_imm(e, i64::from(*slots) * 8);
+                self.b.def_var(self.e, e);
+                self.forget_frame();
+            }
+            I::InitYregs(slots) => {
+                let nil = self.constant(Term::NIL.word());
+                for slot in slots {
+                    self.store(nil, e, usize::from(*slot) * 8);
+                    self.set_small(Source::Y(*slot), false);
+                }
+            }
+            other => unreachable!("{other:?} has nothing to do with frames"),
+        }
+    }
+
+    fn heap_room(&mut self, hp: Value, bytes: i64, exit: Block) {
+        let top = self.b.ins().iadd_imm(hp, bytes);
+        let core = self.core();
+        let limit = self.load(core, offset_of!(Core, heap_limit));
+        let fits = self.b.ins().icmp(IntCC::UnsignedLessThanOrEqual, top, limit);
+        self.unless(fits, exit);
+    }
+}

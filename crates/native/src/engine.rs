@@ -1,0 +1,532 @@
+//! Which functions are compiled, when, and how their native code is put in the place of the first engine's.
+//!
+//! Schedulers look every few thousand reductions at where their process is ([`TakesOver::met`]). A
+//! function that is met several times is compiled by a thread of this engine; nothing waits for that thread.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::Instant;
+
+use atoll_code::{
+    Linked, ModuleCode, TakesOver, Translate, add_piece, entry_of, find_code, hold_entries, registry, take_over,
+};
+use atoll_loader::instruction::{Instruction, SegmentType, Source};
+use atoll_platform::threads;
+use atoll_runtime::core::{Core, Exit, Handler, dispatch, handler};
+use atoll_runtime::mark::{Gates, gates};
+use atoll_runtime::{built_in, entry};
+use atoll_term::Word;
+use parking_lot::{Condvar, Mutex};
+
+use crate::compile::{Compiler, Piece, Settings};
+use crate::emit;
+use crate::flow::{Flow, Head, Way};
+use crate::memory::Block;
+
+/// When functions are compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Those that turn out to be hot, beside the program.
+    Hot,
+    /// Each at its first call, which waits for it. For tests.
+    Eager,
+}
+
+/// What was compiled, for the record of a run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Compilations {
+    /// Functions that have native code.
+    pub functions: u64,
+    /// Functions that were looked at and stay with the first engine.
+    pub refused: u64,
+    /// Bytes of machine code.
+    pub code_bytes: u64,
+    /// Bytes of the pages that hold it.
+    pub held_bytes: u64,
+    /// Time that compiling took, in microseconds.
+    pub micros: u64,
+    /// How often native code left where it met a type or a lack of room that it was not made for.
+    pub exits: u64,
+}
+
+/// A function with native code.
+struct Unit {
+    /// Address of its first instruction for the first engine.
+    entry: usize,
+    /// The handler that stood there.
+    original: Word,
+    /// Words of marks, with the handlers of marks in use.
+    marks: Vec<(usize, Word)>,
+    is_active: bool,
+    /// The function: its module, its index there.
+    code: Weak<ModuleCode>,
+    function: usize,
+    /// Index of its first instruction in the file.
+    start: usize,
+    /// For each of its instructions: how often native code left in front of it.
+    exits: Box<[AtomicU64]>,
+    /// Keeps the code.
+    block: Block,
+}
+
+#[derive(Default)]
+struct State {
+    /// How often functions were met, by the addresses of their first instructions.
+    met: HashMap<usize, u32>,
+    /// Functions that wait: code, index of the function.
+    waiting: Vec<(Arc<ModuleCode>, usize)>,
+    /// Functions that need not be looked at again, by the addresses of their first instructions.
+    settled: HashSet<usize>,
+    /// By the first words of their code for the first engine.
+    units: HashMap<usize, Unit>,
+    /// Units of a module, by the module's first word.
+    of_module: HashMap<usize, Vec<usize>>,
+    /// Instructions of functions that left native code often, by the addresses of the functions' first instructions.
+    general: HashMap<usize, HashSet<usize>>,
+    /// In eager mode: what stands at first instructions that were not reached yet.
+    untouched: HashMap<usize, Word>,
+    is_review_due: bool,
+    /// Bytes of pages that hold code.
+    held: usize,
+    counted: Compilations,
+}
+
+/// The second engine.
+pub struct Engine {
+    translator: &'static dyn Translate,
+    mode: Mode,
+    /// Most bytes of generated code.
+    limit: usize,
+    lend_builds: bool,
+    gates: Gates,
+    /// Places where schedulers have met processes so far.
+    met: AtomicU64,
+    state: Mutex<State>,
+    wake: Condvar,
+    compiler: Mutex<Compiler>,
+}
+
+/// What a machine has of this engine.
+#[derive(Default)]
+pub struct Part {
+    engine: OnceLock<Engine>,
+}
+
+atoll_platform::part_of_machine!(Part);
+
+/// Fewest samples in which a function has to be met before it is compiled.
+const HOT: u32 = 2;
+/// Words of the first engine's code for each sample in which a function has to be met: a longer function takes longer
+/// to compile, so it has to run longer first.
+const WORDS_A_SAMPLE: u32 = 32;
+
+/// Samples between two reviews of native code.
+const REVIEWED: u64 = 64;
+/// Exits at one place for which code is made anew.
+const OFTEN: u64 = 200;
+
+/// Starts the engine: code that is loaded from now on may be compiled. Returns false where this processor has no code
+/// generator.
+pub fn start(
+    translator: &'static dyn Translate,
+    settings: Settings,
+    lend_builds: bool,
+    mode: Mode,
+    limit: usize,
+) -> bool {
+    if !atoll_runtime::mark::IS_POSSIBLE {
+        return false;
+    }
+    let gates = gates();
+    let Some(compiler) = Compiler::new(settings, gates) else { return false };
+    let made = Engine {
+        translator,
+        mode,
+        limit,
+        lend_builds,
+        gates,
+        met: AtomicU64::new(0),
+        state: Mutex::default(),
+        wake: Condvar::new(),
+        compiler: Mutex::new(compiler),
+    };
+    if part().engine.set(made).is_err() {
+        return false;
+    }
+    let Some(engine) = part().engine.get() else { return false };
+    atoll_code::set_second_engine(engine);
+    if mode == Mode::Hot {
+        let thread = std::thread::Builder::new().name("compiler".to_owned()).stack_size(8 << 20);
+        return threads::start(thread, || engine.work()).is_ok();
+    }
+    true
+}
+
+/// What was compiled so far.
+pub fn compilations() -> Option<Compilations> {
+    let engine = part().engine.get()?;
+    let state = engine.state.lock();
+    let now: u64 = state.units.values().flat_map(|unit| &unit.exits).map(|count| count.load(Ordering::Relaxed)).sum();
+    let counted = state.counted;
+    Some(Compilations { held_bytes: state.held as u64, exits: counted.exits + now, ..counted })
+}
+
+impl Engine {
+    /// Functions of which native code has to be made anew, because it left often at places that were taken to be seldom
+    /// met.
+    fn review(&self) -> Vec<(Arc<ModuleCode>, usize)> {
+        let mut state = self.state.lock();
+        let State { units, general, counted, .. } = &mut *state;
+        let mut found = Vec::new();
+        for unit in units.values().filter(|unit| unit.is_active) {
+            let often = |count: &AtomicU64| count.load(Ordering::Relaxed) >= OFTEN;
+            if !unit.exits.iter().any(often) {
+                continue;
+            }
+            let known = general.entry(unit.entry).or_default();
+            let before = known.len();
+            known.extend(
+                (0..unit.exits.len()).filter(|index| often(&unit.exits[*index])).map(|index| unit.start + index),
+            );
+            counted.exits += unit.exits.iter().map(|count| count.swap(0, Ordering::Relaxed)).sum::<u64>();
+            if known.len() > before
+                && let Some(code) = unit.code.upgrade()
+            {
+                found.push((code, unit.function));
+            }
+        }
+        found
+    }
+
+    /// Compiles what turns out to be hot, until the machine ends.
+    fn work(&'static self) {
+        loop {
+            let mut batch = {
+                let mut state = self.state.lock();
+                while state.waiting.is_empty() && !state.is_review_due {
+                    self.wake.wait(&mut state);
+                }
+                state.is_review_due = false;
+                std::mem::take(&mut state.waiting)
+            };
+            batch.extend(self.review());
+            batch.sort_by_key(|(code, _)| code.words.as_ptr() as usize);
+            for group in batch.chunk_by(|a, b| Arc::ptr_eq(&a.0, &b.0)) {
+                let code = &group[0].0;
+                code.linked(|linked| {
+                    for (_, function) in group {
+                        self.compile(code, linked, *function);
+                    }
+                });
+            }
+        }
+    }
+
+    /// Compiles a function and puts its native code in place.
+    fn compile(&self, code: &Arc<ModuleCode>, linked: &Linked<'_>, function: usize) -> bool {
+        let started = Instant::now();
+        let done = self.state.lock().held < self.limit && self.make(code, linked, function).is_some();
+        let mut state = self.state.lock();
+        state.counted.micros += started.elapsed().as_micros() as u64;
+        if done {
+            state.counted.functions += 1;
+        } else {
+            state.counted.refused += 1;
+        }
+        done
+    }
+
+    fn make(&self, code: &Arc<ModuleCode>, linked: &Linked<'_>, function: usize) -> Option<()> {
+        let entry = entry_of(code, function)? as usize;
+        if !self.is_plain(entry) {
+            return None;
+        }
+        let mut compiler = self.compiler.lock();
+        let settings = compiler.settings;
+        let flow = Flow::new(linked, function, self.mode == Mode::Eager, |instruction| {
+            self.way(linked, settings, instruction)
+        })?;
+        let marked: Vec<u32> =
+            flow.heads.iter().filter(|(_, kind)| **kind != Head::Function).map(|(index, _)| *index as u32).collect();
+        let mut made = self.translator.translate_function(linked, code, function, &marked);
+        let marks: BTreeMap<usize, u32> = marked.iter().map(|index| *index as usize).zip(made.marks.clone()).collect();
+        let exits: Box<[AtomicU64]> = (flow.start..flow.end).map(|_| AtomicU64::new(0)).collect();
+        let general = self.state.lock().general.get(&entry).cloned().unwrap_or_default();
+        let words = made.words.as_ptr();
+        let piece =
+            Piece { parent: code, words, places: &made.places, exits: &exits, general: &general, marks: &marks };
+        let compiled = compiler.compile(&flow, &piece)?;
+        drop(compiler);
+        let address = |head: usize| compiled.block.start().as_ptr() as Word + compiled.heads[&head] as Word;
+        let mut used = Vec::with_capacity(marks.len());
+        for (head, mark) in &marks {
+            let gate = if flow.heads[head] == Head::Return { self.gates.return_ } else { self.gates.point };
+            made.words[*mark as usize] = gate;
+            made.words[*mark as usize + 1] = address(*head);
+            used.push((&raw const made.words[*mark as usize] as usize, gate));
+        }
+        let code_of_entry = address(flow.entry);
+        let size = compiled.size as u64;
+        let piece = add_piece(code, linked, function, made)?;
+        let entries = hold_entries();
+        let mut state = self.state.lock();
+        // Code that was made before, on other assumptions, is left at its marks.
+        let State { units, of_module, .. } = &mut *state;
+        for place in of_module.get(&(code.words.as_ptr() as usize)).into_iter().flatten() {
+            if let Some(unit) = units.get_mut(place).filter(|unit| unit.entry == entry && unit.is_active) {
+                unit.is_active = false;
+                self.switch(unit, false);
+            }
+        }
+        // SAFETY: the last word of the function's `func_info` is kept for this; native code and the handler that enters
+        // it read the word after the handler below was stored.
+        unsafe { AtomicU64::from_ptr((entry as *mut Word).sub(1)) }.store(code_of_entry, Ordering::Release);
+        // SAFETY: the native code was made of this function.
+        let original = unsafe { take_over(code, function, self.gates.function, &entries) };
+        let untouched = state.untouched.remove(&entry);
+        let unit = Unit {
+            entry,
+            original: untouched.or(original).unwrap_or_default(),
+            marks: used,
+            is_active: original.is_some(),
+            code: Arc::downgrade(code),
+            function,
+            start: flow.start,
+            exits,
+            block: compiled.block,
+        };
+        if original.is_none() {
+            self.switch(&unit, false);
+        }
+        let place = piece.words.as_ptr() as usize;
+        state.held += unit.block.size();
+        state.units.insert(place, unit);
+        state.of_module.entry(code.words.as_ptr() as usize).or_default().push(place);
+        state.counted.code_bytes += size;
+        Some(())
+    }
+
+    /// Whether the code at a function's entry is that of its instructions: not of a built-in function, not a
+    /// breakpoint.
+    fn is_plain(&self, entry: usize) -> bool {
+        // SAFETY: the address is that of an instruction in code that is held.
+        let present = unsafe { AtomicU64::from_ptr(entry as *mut Word) }.load(Ordering::Acquire);
+        let present = match self.state.lock().untouched.get(&entry) {
+            Some(original) if present == handler(first_call as Handler) => *original,
+            _ => present,
+        };
+        let special: [Handler; 3] = [built_in::built_in_body, built_in::native_body, entry::missing_built_in];
+        !special.iter().any(|one| handler(*one) == present)
+    }
+
+    /// How an instruction is carried out.
+    fn way(&self, linked: &Linked<'_>, settings: Settings, instruction: &Instruction) -> Way {
+        use Instruction as I;
+        let built_in = |import: u32| {
+            let export = linked.imports[import as usize];
+            registry().built_in_number(export.module, export.name, export.arity).is_some()
+        };
+        match instruction {
+            I::Call { .. } | I::CallFun { .. } | I::CallFun2 { .. } => Way::Calls,
+            I::CallExt { target, .. } if !built_in(target.0) => Way::Calls,
+            I::CallExt { .. } | I::Apply { .. } => Way::LentCall,
+            I::CallExtOnly { target, .. } | I::CallExtLast { target, .. } if built_in(target.0) => Way::Lent,
+            I::CallOnly { .. } | I::CallLast { .. } | I::CallExtOnly { .. } | I::CallExtLast { .. } | I::Return => {
+                Way::Leaves
+            }
+            I::Allocate { .. } | I::TestHeap { .. } if settings.stress => Way::Lent,
+            I::PutList { .. } | I::PutTuple { .. } if self.lend_builds => Way::Lent,
+            I::SelectValue { cases, .. } => {
+                let plain = |source: &Source| match source {
+                    Source::Literal(literal) => linked.literals[literal.0 as usize].is_immediate(),
+                    _ => true,
+                };
+                if cases.iter().all(|(key, _)| plain(key)) { Way::Native } else { Way::Lent }
+            }
+            I::Label(_)
+            | I::Line(_)
+            | I::NifStart
+            | I::OnLoad
+            | I::Allocate { .. }
+            | I::TestHeap { .. }
+            | I::Deallocate { .. }
+            | I::Trim { .. }
+            | I::InitYregs(_)
+            | I::Move { .. }
+            | I::Swap { .. }
+            | I::PutList { .. }
+            | I::PutTuple { .. }
+            | I::SetTupleElement { .. }
+            | I::UpdateRecord { .. }
+            | I::GetList { .. }
+            | I::GetHead { .. }
+            | I::GetTail { .. }
+            | I::GetTupleElement { .. }
+            | I::MakeFun { .. }
+            | I::Jump(_)
+            | I::Test { .. }
+            | I::TestFunctionArity { .. }
+            | I::TestArity { .. }
+            | I::TestTaggedTuple { .. }
+            | I::Compare { .. }
+            | I::SelectTupleArity { .. }
+            | I::Bif { .. }
+            | I::GcBif { .. }
+            | I::FloatLoad { .. }
+            | I::FloatStore { .. }
+            | I::FloatConvert { .. }
+            | I::FloatArithmetic { .. }
+            | I::FloatNegate { .. }
+            | I::HasMapFields { .. }
+            | I::GetMapElements { .. }
+            | I::Catch { .. }
+            | I::CatchEnd { .. }
+            | I::Try { .. }
+            | I::TryEnd { .. }
+            | I::TryCase { .. }
+            | I::BsStartMatch { .. }
+            | I::BsGetInteger { .. }
+            | I::BsGetFloat { .. }
+            | I::BsGetTail { .. }
+            | I::BsGetPosition { .. }
+            | I::BsSetPosition { .. }
+            | I::BsGetBinary { .. }
+            | I::BsGetUtf { encoding: SegmentType::Utf8, .. } => Way::Native,
+            I::BsTestTail { bits, .. } if *bits < 1 << 32 => Way::Native,
+            I::BsSkipBits { size: None, unit, .. } | I::BsTestUnit { unit, .. } if unit.is_power_of_two() => {
+                Way::Native
+            }
+            I::BsSkipBits { size: Some(_), .. } => Way::Native,
+            I::BsMatchString { bits, offset, .. }
+                if emit::short_string(&linked.module.strings, *offset, *bits).is_some() =>
+            {
+                Way::Native
+            }
+            _ => Way::Lent,
+        }
+    }
+
+    /// Puts a unit's native code in place, or takes it away.
+    fn switch(&self, unit: &Unit, on: bool) {
+        let set = |address: usize, from: Word, to: Word| {
+            // SAFETY: the address is that of an instruction in code that lives as long as the unit; engines read it by
+            // atomic operations.
+            let word = unsafe { AtomicU64::from_ptr(address as *mut Word) };
+            let _ = word.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed);
+        };
+        for (mark, gate) in &unit.marks {
+            let (from, to) = if on { (self.gates.passed, *gate) } else { (*gate, self.gates.passed) };
+            set(*mark, from, to);
+        }
+        if on {
+            set(unit.entry, unit.original, self.gates.function);
+        } else {
+            set(unit.entry, self.gates.function, unit.original);
+        }
+    }
+
+    /// In eager mode, a function is called for the first time.
+    fn first_call(&self, address: *const Word) {
+        let compiled = find_code(address).is_some_and(|code| {
+            let function = (0..code.functions.len()).find(|index| entry_of(&code, *index) == Some(address));
+            let done = code.linked(|linked| function.is_some_and(|function| self.compile(&code, linked, function)));
+            done == Some(true)
+        });
+        if !compiled && let Some(original) = self.state.lock().untouched.remove(&(address as usize)) {
+            // SAFETY: the address is that of an instruction of code that runs; the word was there before.
+            unsafe { AtomicU64::from_ptr(address.cast_mut()) }.store(original, Ordering::Release);
+        }
+    }
+}
+
+/// Stands at the first instruction of a function that is compiled when it is called.
+unsafe fn first_call(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    if let Some(engine) = part().engine.get() {
+        engine.first_call(ip);
+    }
+    // SAFETY: another handler stands there now.
+    unsafe { dispatch(ip, hp, e, reds, c) }
+}
+
+impl TakesOver for Engine {
+    fn give_back(&self, code: &ModuleCode) {
+        let mut state = self.state.lock();
+        let State { units, of_module, settled, .. } = &mut *state;
+        for place in of_module.get(&(code.words.as_ptr() as usize)).into_iter().flatten() {
+            if let Some(unit) = units.get_mut(place).filter(|unit| unit.is_active) {
+                unit.is_active = false;
+                settled.remove(&unit.entry);
+                self.switch(unit, false);
+            }
+        }
+        let inside = code.words.as_ptr_range();
+        let inside = inside.start as usize..inside.end as usize;
+        let untouched: Vec<(usize, Word)> =
+            state.untouched.iter().filter(|(entry, _)| inside.contains(entry)).map(|(e, w)| (*e, *w)).collect();
+        for (entry, original) in untouched {
+            state.untouched.remove(&entry);
+            // SAFETY: as for `first_call`.
+            unsafe { AtomicU64::from_ptr(entry as *mut Word) }.store(original, Ordering::Release);
+        }
+    }
+
+    fn met(&self, address: *const Word) {
+        if self.mode != Mode::Hot {
+            return;
+        }
+        if self.met.fetch_add(1, Ordering::Relaxed).is_multiple_of(REVIEWED) {
+            self.state.lock().is_review_due = true;
+            self.wake.notify_one();
+        }
+        let Some(code) = find_code(address).filter(|code| code.source.is_some()) else { return };
+        let offset = ((address as usize - code.words.as_ptr() as usize) / size_of::<Word>()) as u32;
+        let Some(function) = code.functions.partition_point(|(start, ..)| *start <= offset).checked_sub(1) else {
+            return;
+        };
+        let Some(entry) = entry_of(&code, function).map(|entry| entry as usize) else { return };
+        let end = code.functions.get(function + 1).map_or(code.words.len() as u32, |(start, ..)| *start);
+        let needed = HOT.max((end - code.functions[function].0) / WORDS_A_SAMPLE);
+        let mut state = self.state.lock();
+        if state.settled.contains(&entry) {
+            return;
+        }
+        let met = state.met.entry(entry).or_default();
+        *met += 1;
+        if *met >= needed {
+            state.met.remove(&entry);
+            state.settled.insert(entry);
+            state.waiting.push((code, function));
+            self.wake.notify_one();
+        }
+    }
+
+    fn loaded(&self, code: &Arc<ModuleCode>) {
+        if self.mode != Mode::Eager {
+            return;
+        }
+        let entries = hold_entries();
+        let mut state = self.state.lock();
+        for function in 0..code.functions.len() {
+            let Some(entry) = entry_of(code, function) else { continue };
+            // SAFETY: the code is not in use yet, and the handler does what the function does.
+            if let Some(original) = unsafe { take_over(code, function, handler(first_call as Handler), &entries) } {
+                state.untouched.insert(entry as usize, original);
+            }
+        }
+    }
+
+    fn forget(&self, code: &ModuleCode) {
+        let start = code.words.as_ptr() as usize;
+        let inside = start..code.words.as_ptr_range().end as usize;
+        let mut state = self.state.lock();
+        if let Some(unit) = state.units.remove(&start) {
+            state.held -= unit.block.size();
+        }
+        state.of_module.remove(&start);
+        state.settled.retain(|entry| !inside.contains(entry));
+        state.met.retain(|entry, _| !inside.contains(entry));
+        state.untouched.retain(|entry, _| !inside.contains(entry));
+        state.waiting.retain(|(waiting, _)| waiting.words.as_ptr() as usize != start);
+    }
+}

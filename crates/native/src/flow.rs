@@ -1,0 +1,450 @@
+//! What a function's instructions do to control and to X registers: which follow each other, which registers are live,
+//! and where native code has to be entered anew.
+//!
+//! A function's code is divided into *regions*. Each has one *head*, where it is entered, and becomes one native
+//! function. Heads are the function's entry, the places behind calls, the places behind instructions that the first
+//! engine runs, and the labels that several regions lead to.
+
+use std::collections::BTreeMap;
+
+use atoll_code::Linked;
+use atoll_loader::instruction::{Instruction, Label, Source};
+use atoll_runtime::mark::PASSED;
+
+/// A set of X registers, by their numbers.
+pub type Registers = u64;
+
+/// Functions that use a register of this number or a higher one stay with the first engine.
+pub const MOST_REGISTERS: u16 = 64;
+
+/// How a region is entered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Head {
+    /// By a call of the function: the first arguments are in machine registers.
+    Function,
+    /// By a return: X0 is in a machine register.
+    Return,
+    /// From anywhere: X registers are in the core.
+    Point,
+}
+
+/// How an instruction is carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// By native code, which goes on with what follows.
+    Native,
+    /// By native code that leaves the region: a call, a return.
+    Leaves,
+    /// By a call of native code, which returns to a head behind it.
+    Calls,
+    /// By the first engine; native code goes on behind it.
+    Lent,
+    /// As `Lent`, of a call.
+    LentCall,
+}
+
+/// One function of a module, by the indices of its instructions in the file.
+pub struct Flow<'l> {
+    /// The file.
+    pub linked: &'l Linked<'l>,
+    /// Index of the function in the file.
+    pub function: usize,
+    /// Index of its first instruction.
+    pub start: usize,
+    /// Index behind its last instruction.
+    pub end: usize,
+    /// Index of the first instruction behind its entry's label.
+    pub entry: usize,
+    /// For each instruction from `start` on: how it is carried out.
+    pub ways: Vec<Way>,
+    /// For each instruction from `start` on: registers that it or what follows reads.
+    pub live: Vec<Registers>,
+    /// Whether it uses floating-point registers.
+    pub has_floats: bool,
+    /// Where regions begin.
+    pub heads: BTreeMap<usize, Head>,
+    /// For each instruction from `start` on: from how many places control gets there.
+    ways_to: Vec<u32>,
+}
+
+impl<'l> Flow<'l> {
+    /// Looks at a function. `None`: it stays with the first engine, because it is large, does not fit, or
+    /// (unless `all`) would win little.
+    pub fn new(
+        linked: &'l Linked<'l>,
+        function: usize,
+        all: bool,
+        way: impl Fn(&Instruction) -> Way,
+    ) -> Option<Flow<'l>> {
+        const LONGEST: usize = 4000;
+        let this = &linked.module.functions[function];
+        let (start, end) = (this.start as usize, this.end as usize);
+        let entry = linked.module.position(this.entry) + 1;
+        if end - start > LONGEST {
+            return None;
+        }
+        let code = &linked.module.code[start..end];
+        let mut ways: Vec<Way> = code.iter().map(way).collect();
+        for (index, way) in ways.iter_mut().enumerate() {
+            if tail_of_fun_call(&code[index..]).is_some() {
+                *way = Way::Leaves;
+            }
+        }
+        let mut flow = Flow {
+            linked,
+            function,
+            start,
+            end,
+            entry,
+            ways,
+            live: Vec::new(),
+            has_floats: code.iter().any(uses_floats),
+            heads: BTreeMap::new(),
+            ways_to: Vec::new(),
+        };
+        if !all && flow.is_mostly_lent() {
+            return None;
+        }
+        if code.iter().any(|instruction| flow.highest_register(instruction) >= MOST_REGISTERS) {
+            return None;
+        }
+        flow.find_live();
+        flow.find_heads();
+        flow.ways_to = vec![0; end - start];
+        for index in start..end {
+            let mut found = Vec::new();
+            flow.followers(index, |next| found.push(next));
+            for next in found {
+                flow.ways_to[next - start] += 1;
+            }
+        }
+        Some(flow)
+    }
+
+    /// The instruction with this index.
+    pub fn instruction(&self, index: usize) -> &'l Instruction {
+        &self.linked.module.code[index]
+    }
+
+    /// How the instruction with this index is carried out.
+    pub fn way(&self, index: usize) -> Way {
+        self.ways[index - self.start]
+    }
+
+    /// Registers that are live in front of the instruction with this index.
+    pub fn live(&self, index: usize) -> Registers {
+        self.live.get(index - self.start).copied().unwrap_or(0)
+    }
+
+    /// Whether control gets to an instruction from one place alone, in front of it or elsewhere.
+    pub fn has_one_way_to(&self, index: usize) -> bool {
+        !self.heads.contains_key(&index) && self.ways_to[index - self.start] == 1
+    }
+
+    /// Index of the instruction at a label.
+    pub fn position(&self, label: Label) -> usize {
+        self.linked.module.position(label)
+    }
+
+    /// Whether nothing follows this instruction.
+    pub fn ends(&self, index: usize) -> bool {
+        let instruction = self.instruction(index);
+        instruction.ends_block()
+            || self.way(index) == Way::Leaves
+            || matches!(instruction, Instruction::CallExt { target, .. }
+                if self.linked.module.imports[target.0 as usize].never_returns(&self.linked.module.atoms))
+    }
+
+    /// Whether so much would be lent to the first engine that going there and back would cost more than is won.
+    fn is_mostly_lent(&self) -> bool {
+        let (mut lent, mut native) = (0, 0);
+        for index in self.entry..self.end {
+            match self.way(index) {
+                // What raises is hardly ever reached, and calls of built-in functions take longer than the way there.
+                Way::Lent if self.ends(index) => {}
+                Way::LentCall => {}
+                Way::Lent => lent += 1,
+                _ if is_mark(self.instruction(index)) => {}
+                _ => native += 1,
+            }
+        }
+        lent * 4 > native
+    }
+
+    fn highest_register(&self, instruction: &Instruction) -> u16 {
+        let mut highest = 0;
+        instruction.for_each_source(|source| {
+            if let Source::X(x) = source {
+                highest = highest.max(x);
+            }
+        });
+        instruction.for_each_destination(|destination| {
+            if let Source::X(x) = destination.into() {
+                highest = highest.max(x);
+            }
+        });
+        let implied = (64 - implied_reads(instruction).leading_zeros()) as u16;
+        let arity = match instruction {
+            Instruction::Call { arity, .. }
+            | Instruction::CallExt { arity, .. }
+            | Instruction::CallOnly { arity, .. }
+            | Instruction::CallExtOnly { arity, .. }
+            | Instruction::CallLast { arity, .. }
+            | Instruction::CallExtLast { arity, .. }
+            | Instruction::CallFun { arity }
+            | Instruction::CallFun2 { arity, .. }
+            | Instruction::Apply { arity }
+            | Instruction::ApplyLast { arity, .. }
+            | Instruction::FuncInfo { arity, .. } => u16::from(*arity) + 2,
+            Instruction::Allocate { live, .. } | Instruction::TestHeap { live, .. } => *live,
+            _ => 0,
+        };
+        highest.max(implied).max(arity)
+    }
+
+    /// The frame that a call of a fun in a tail position gives back.
+    pub fn tail_of_fun_call(&self, index: usize) -> Option<u16> {
+        tail_of_fun_call(&self.linked.module.code[index..self.end])
+    }
+
+    /// The instructions that may follow, and whether the one behind is among them.
+    fn followers(&self, index: usize, mut visit: impl FnMut(usize)) {
+        self.instruction(index).for_each_target(|label| visit(self.position(label)));
+        if !self.ends(index) && index + 1 < self.end {
+            visit(index + 1);
+        }
+    }
+
+    fn find_live(&mut self) {
+        self.live = vec![0; self.end - self.start];
+        loop {
+            let mut changed = false;
+            for index in (self.start..self.end).rev() {
+                let instruction = self.instruction(index);
+                let mut after = 0;
+                if !returns_afresh(instruction) {
+                    self.followers(index, |next| after |= self.live(next));
+                } else {
+                    // Behind a call there is its result alone.
+                    self.followers(index, |next| after |= self.live(next) & 1);
+                }
+                let live = implied_reads(instruction) | named_reads(instruction) | (after & !writes(instruction));
+                let place = &mut self.live[index - self.start];
+                changed |= *place != live;
+                *place = live;
+            }
+            if !changed {
+                return;
+            }
+        }
+    }
+
+    fn find_heads(&mut self) {
+        self.heads.insert(self.entry, Head::Function);
+        for index in self.entry..self.end {
+            match self.way(index) {
+                Way::Calls | Way::LentCall if !self.ends(index) && index + 1 < self.end => {
+                    self.heads.insert(index + 1, Head::Return);
+                }
+                Way::Lent => {
+                    let mut found = Vec::new();
+                    self.followers(index, |next| found.push(next));
+                    for next in found {
+                        self.heads.entry(next).or_insert(Head::Point);
+                    }
+                }
+                _ => {}
+            }
+            if let Instruction::Catch { handler, .. } | Instruction::Try { handler, .. } = self.instruction(index) {
+                self.heads.entry(self.position(*handler)).or_insert(Head::Point);
+            }
+        }
+        // Labels that several regions lead to become heads, until there are none.
+        loop {
+            let mut owner: BTreeMap<usize, usize> = BTreeMap::new();
+            let mut met = None;
+            let heads: Vec<usize> = self.heads.keys().copied().collect();
+            'all: for head in heads {
+                let mut next = vec![head];
+                while let Some(index) = next.pop() {
+                    if index != head && self.heads.contains_key(&index) {
+                        continue;
+                    }
+                    match owner.get(&index) {
+                        Some(one) if *one == head => continue,
+                        Some(_) if self.is_short(index) => {}
+                        Some(_) => {
+                            met = Some(index);
+                            break 'all;
+                        }
+                        None => {}
+                    }
+                    owner.insert(index, head);
+                    if matches!(self.way(index), Way::Native) {
+                        self.followers(index, |follower| next.push(follower));
+                    }
+                }
+            }
+            match met {
+                // The place where the two met may lie in the middle of a block: its label is what both jump to, or it
+                // follows an instruction that one of them skips.
+                Some(index) => {
+                    self.heads.insert(index, Head::Point);
+                }
+                None => return,
+            }
+        }
+    }
+
+    /// Whether so little follows that several regions may have it each.
+    fn is_short(&self, index: usize) -> bool {
+        const SHORT: usize = 8;
+        for (count, at) in (index..self.end).enumerate() {
+            if count > SHORT || self.heads.contains_key(&at) {
+                return false;
+            }
+            if !matches!(self.way(at), Way::Native) {
+                return true;
+            }
+            if self.ends(at) || !is_straight(self.instruction(at)) {
+                return false;
+            }
+        }
+        false
+    }
+}
+
+/// The frame that a call of a fun gives back, if it is one and the function returns behind it.
+fn tail_of_fun_call(code: &[Instruction]) -> Option<u16> {
+    match code {
+        [
+            Instruction::CallFun { .. } | Instruction::CallFun2 { .. },
+            Instruction::Deallocate { slots },
+            Instruction::Return,
+            ..,
+        ] => Some(*slots),
+        _ => None,
+    }
+}
+
+fn uses_floats(instruction: &Instruction) -> bool {
+    use Instruction as I;
+    matches!(
+        instruction,
+        I::FloatLoad { .. }
+            | I::FloatStore { .. }
+            | I::FloatConvert { .. }
+            | I::FloatArithmetic { .. }
+            | I::FloatNegate { .. }
+    )
+}
+
+fn is_mark(instruction: &Instruction) -> bool {
+    matches!(instruction, Instruction::Label(_) | Instruction::Line(_))
+}
+
+fn is_straight(instruction: &Instruction) -> bool {
+    let mut straight = true;
+    instruction.for_each_target(|_| straight = false);
+    straight
+}
+
+/// Whether what follows finds nothing but a result in X0.
+fn returns_afresh(instruction: &Instruction) -> bool {
+    matches!(
+        instruction,
+        Instruction::Call { .. }
+            | Instruction::CallExt { .. }
+            | Instruction::CallFun { .. }
+            | Instruction::CallFun2 { .. }
+            | Instruction::Apply { .. }
+    )
+}
+
+/// The first `count` registers.
+pub fn first(count: usize) -> Registers {
+    if count >= 64 { Registers::MAX } else { (1 << count) - 1 }
+}
+
+fn named_reads(instruction: &Instruction) -> Registers {
+    let mut reads = 0;
+    instruction.for_each_source(|source| {
+        if let Source::X(x) = source {
+            reads |= first(usize::from(x) + 1) & !first(x.into());
+        }
+    });
+    reads
+}
+
+/// Registers that an instruction reads without naming them: arguments, and what has to be a term when it collects.
+fn implied_reads(instruction: &Instruction) -> Registers {
+    use Instruction as I;
+    match instruction {
+        I::Call { arity, .. }
+        | I::CallExt { arity, .. }
+        | I::CallOnly { arity, .. }
+        | I::CallExtOnly { arity, .. }
+        | I::CallLast { arity, .. }
+        | I::CallExtLast { arity, .. }
+        | I::CallFun2 { arity, .. }
+        | I::FuncInfo { arity, .. } => first((*arity).into()),
+        I::CallFun { arity } => first(usize::from(*arity) + 1),
+        I::Apply { arity } | I::ApplyLast { arity, .. } => first(usize::from(*arity) + 2),
+        I::Return | I::BuildStacktrace | I::BsInitWritable => 1,
+        I::CatchEnd { .. } => 0b1111,
+        I::TryCase { .. } => 0b1110,
+        I::RawRaise => 0b111,
+        I::Send => 0b11,
+        I::Allocate { live, .. }
+        | I::TestHeap { live, .. }
+        | I::GcBif { live, .. }
+        | I::BsStartMatch { live, .. }
+        | I::BsGetInteger { live, .. }
+        | I::BsGetFloat { live, .. }
+        | I::BsGetBinary { live, .. }
+        | I::BsGetTail { live, .. }
+        | I::BsGetPosition { live, .. }
+        | I::BsGetUtf { live, .. }
+        | I::BsCreateBin { live, .. }
+        | I::BsInit { live, .. }
+        | I::BsAppend { live, .. }
+        | I::PutMap { live, .. } => first((*live).into()),
+        I::BsMatch { commands, .. } => commands.iter().fold(0, |reads, command| {
+            use atoll_loader::instruction::MatchCommand as C;
+            match command {
+                C::Integer { live, .. }
+                | C::Binary { live, .. }
+                | C::GetTail { live, .. }
+                | C::ExactlyEqual { live, .. } => reads | first((*live).into()),
+                _ => reads,
+            }
+        }),
+        _ => 0,
+    }
+}
+
+fn writes(instruction: &Instruction) -> Registers {
+    let mut writes = match instruction {
+        Instruction::BuildStacktrace | Instruction::BsInitWritable | Instruction::Send | Instruction::RawRaise => 1,
+        Instruction::CatchEnd { .. } => 1,
+        Instruction::TryCase { .. } => 0b111,
+        one if returns_afresh(one) => 1,
+        _ => 0,
+    };
+    // Where an instruction may fail and jump, its destinations are not written on that way.
+    let mut jumps = false;
+    instruction.for_each_target(|_| jumps = true);
+    if !jumps {
+        instruction.for_each_destination(|destination| {
+            if let Source::X(x) = destination.into() {
+                writes |= first(usize::from(x) + 1) & !first(x.into());
+            }
+        });
+    }
+    writes
+}
+
+/// Registers passed in machine registers at a call of a function of this arity.
+pub fn passed(arity: usize) -> usize {
+    arity.min(PASSED)
+}

@@ -1,0 +1,6 @@
+//! Compiles the functions that take a variable number of arguments: stable Rust cannot define these.
+
+fn main() {
+    println!("cargo::rerun-if-changed=src/variadic.c");
+    cc::Build::new().file("src/variadic.c").std("c11").warnings(true).compile("atoll_variadic");
+}

@@ -1,0 +1,198 @@
+//! Calls of a library's functions: in the time slice of the process, on a thread for dirty calls, and those that a
+//! function asks for in its place.
+//!
+//! A call that is not done at once is a [`Continuation`] in a tuple, with the arguments to go on with and those of the
+//! first call behind it. The process goes on, and perhaps waits, in `atoll_nif:go_on/1` with that tuple as argument, so
+//! a collector finds and moves all of it like any argument.
+
+use std::sync::Arc;
+
+use atoll_code::registry;
+use atoll_operations::Exception;
+use atoll_process::{BuiltIn, Caller, Interrupt, NativeFunction, Outcome, ReferenceId, System};
+use atoll_term::{Build, Export, MagicValue, Term, atoms};
+use parking_lot::Mutex;
+
+use crate::abi::NifFn;
+use crate::check;
+use crate::copy::copy;
+use crate::dirty::{self, Pool};
+use crate::env::{Env, Running, Scheduled, Use, enter_thread};
+use crate::library::{Function, Library};
+
+/// What this file provides.
+pub const BUILT_INS: &[BuiltIn] = &[BuiltIn::new("atoll_nif", "go_on", 1, go_on)];
+
+/// Where a dirty call is.
+enum Dirty {
+    No,
+    /// A thread has it, or will.
+    Running,
+    /// Its environment, and what it has returned.
+    Done(Box<Env>, Term),
+}
+
+/// A call that is to be done.
+struct Continuation {
+    function: &'static Function,
+    library: Arc<Library>,
+    code: NifFn,
+    kind: u32,
+    /// Arguments in the tuple; those of the first call follow.
+    arguments: usize,
+    dirty: Mutex<Dirty>,
+}
+
+/// What a library's function has come to.
+enum Result {
+    Value(Term),
+    Raised(Term),
+    Scheduled(Scheduled),
+}
+
+fn result_of(env: &mut Env, value: Term) -> Result {
+    if !env.exception.is_none() {
+        return Result::Raised(env.exception);
+    }
+    match env.scheduled.take() {
+        Some(scheduled) => Result::Scheduled(scheduled),
+        // A library that returns no term at all would otherwise break whatever looks at it.
+        None if value.is_none() => Result::Raised(atoms::BADARG),
+        None => Result::Value(value),
+    }
+}
+
+/// Calls a library's function in the time slice of its process.
+#[inline]
+fn run(caller: &mut Caller<'_>, function: &'static Function, code: NifFn, arguments: &[Term]) -> Result {
+    let mut env = Env::of_call(caller, Use::Call, function.library);
+    let _kind = enter_thread(1);
+    let value = Running::new(&function.native, arguments).note(|| {
+        // SAFETY: the library is loaded, and its function gets what it expects. Nothing is collected before it returns.
+        let value = unsafe { code(&raw mut env, arguments.len() as i32, arguments.as_ptr()) };
+        check::returned(&mut env, value);
+        value
+    });
+    let (result, used) = (result_of(&mut env, value), env.used);
+    drop(env);
+    caller.reductions -= used;
+    result
+}
+
+/// Calls a function of a library.
+pub fn call(caller: &mut Caller<'_>, arguments: &[Term], native: &'static NativeFunction) -> Outcome {
+    let function = Function::of(native);
+    if function.is_gone.load(std::sync::atomic::Ordering::Acquire) {
+        return Err(Exception::error(atoms::UNDEF).into());
+    }
+    if function.kind != 0 {
+        return go_on_with(caller, function, function.code, function.kind, arguments, arguments);
+    }
+    match run(caller, function, function.code, arguments) {
+        Result::Value(value) => Ok(value),
+        Result::Raised(reason) => Err(Exception::error(reason).into()),
+        Result::Scheduled(next) => go_on_with(caller, function, next.code, next.kind, &next.arguments, arguments),
+    }
+}
+
+fn export() -> &'static Export {
+    let name = |text| atoms::atom(text).unwrap_or(atoms::UNDEFINED);
+    registry().export(name("atoll_nif"), name("go_on"), 1)
+}
+
+/// Has the process go on with this call; `first` are the arguments that the function was called with.
+fn go_on_with(
+    caller: &mut Caller<'_>,
+    function: &'static Function,
+    code: NifFn,
+    kind: u32,
+    arguments: &[Term],
+    first: &[Term],
+) -> Outcome {
+    let Some(library) = function.hold() else { return Err(Exception::error(atoms::UNDEF).into()) };
+    let continuation =
+        Continuation { function, library, code, kind, arguments: arguments.len(), dirty: Mutex::new(Dirty::No) };
+    let value = Arc::new(MagicValue(Box::new(continuation)));
+    let heap = caller.heap();
+    let mut parts = vec![heap.magic_reference(ReferenceId::fresh().0, value)];
+    parts.extend_from_slice(arguments);
+    parts.extend_from_slice(first);
+    let tuple = heap.tuple(&parts);
+    Err(Interrupt::Call(export(), vec![tuple]))
+}
+
+fn go_on(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let parts = arguments[0].tuple_elements().unwrap_or_default();
+    let value = parts.first().and_then(|first| first.magic_value());
+    let Some(continuation) = value.and_then(|value| value.0.downcast_ref::<Continuation>()) else {
+        return Err(Exception::badarg().into());
+    };
+    let function = continuation.function;
+    let (own, first) = parts[1..].split_at(continuation.arguments);
+    let result = if continuation.kind == 0 {
+        run(caller, function, continuation.code, own)
+    } else {
+        let mut state = continuation.dirty.lock();
+        match std::mem::replace(&mut *state, Dirty::Running) {
+            Dirty::No => {
+                drop(state);
+                start(caller, parts[0], continuation, own);
+                return Err(Interrupt::Wait(arguments.to_vec()));
+            }
+            Dirty::Running => return Err(Interrupt::Wait(arguments.to_vec())),
+            Dirty::Done(mut env, value) => {
+                let heap = caller.heap();
+                let result = match result_of(&mut env, value) {
+                    Result::Value(value) => Result::Value(copy(value, heap)),
+                    Result::Raised(reason) => Result::Raised(copy(reason, heap)),
+                    Result::Scheduled(Scheduled { code, kind, arguments }) => {
+                        let arguments = arguments.into_iter().map(|argument| copy(argument, heap)).collect();
+                        Result::Scheduled(Scheduled { code, kind, arguments })
+                    }
+                };
+                caller.reductions -= env.used;
+                result
+            }
+        }
+    };
+    match result {
+        Result::Value(value) => Ok(value),
+        Result::Raised(reason) => {
+            Err(Interrupt::RaiseIn(Exception::error(reason), function.native.export, first.to_vec()))
+        }
+        Result::Scheduled(next) => go_on_with(caller, function, next.code, next.kind, &next.arguments, first),
+    }
+}
+
+/// Gives a call to a thread for dirty calls. Its arguments are copied: the process may be collected meanwhile, or end.
+fn start(caller: &mut Caller<'_>, reference: Term, continuation: &Continuation, arguments: &[Term]) {
+    let pid = caller.process.pid;
+    let mut env = Box::new(Env::with_memory(Use::Dirty, pid, Arc::as_ptr(&continuation.library)));
+    let arguments: Vec<Term> = arguments.iter().map(|argument| env.take(*argument)).collect();
+    let Some(value) = atoll_process::inspect::magic_value(reference) else { return };
+    let (pool, kind) = if continuation.kind == 1 { (Pool::Processor, 2) } else { (Pool::InputOutput, 3) };
+    let (code, function) = (continuation.code, continuation.function);
+    dirty::start(
+        pool,
+        Box::new(move || {
+            let _kind = enter_thread(kind);
+            let result = Running::new(&function.native, &arguments).note(|| {
+                // SAFETY: the continuation keeps the library, and its function gets what it expects. The terms lie in
+                // the environment's own memory.
+                let value = unsafe { code(&raw mut *env, arguments.len() as i32, arguments.as_ptr()) };
+                check::returned(&mut env, value);
+                value
+            });
+            if let Some(continuation) = value.0.downcast_ref::<Continuation>() {
+                *continuation.dirty.lock() = Dirty::Done(env, result);
+            }
+            drop(value);
+            let system = System::get();
+            system.table.with(pid, |process| {
+                if let Some(queued) = process.wake() {
+                    system.make_runnable(queued);
+                }
+            });
+        }),
+    );
+}

@@ -1,0 +1,73 @@
+//! Native libraries: what `erlang:load_nif/2` loads, and the functions with the prefix `enif_` that libraries call. The
+//! machine's executable shows these under their C names, so libraries that were compiled against OTP's headers find
+//! them.
+//!
+//! Each function declares the types that the header gives it, with references in the place of pointers that must not be
+//! null: a library that keeps to the header gives valid ones. A library that does not can break the machine, as it can
+//! break OTP's.
+//!
+//! * [`env`]: environments, and what holds their terms still (invariant N1)
+//! * `load`, [`library`]: loading, and the end of a library
+//! * [`call`], [`dirty`]: calls, in a time slice and on threads of their own
+//! * `build_terms`, `read_terms`, `binaries`, `maps`, `vectors`: terms
+//! * [`resources`], [`resource_types`], `monitors`, `select`, [`callbacks`]: resources, and what is told to them
+//! * `machine`: what the rest of the machine asks
+//! * `crash`: what is said of a library that crashes; [`check`]: `--check-natives`
+//! * `messages`, `threads`, `time`, `system`: the rest
+#![allow(missing_docs, reason = "the functions are the C interface's; OTP documents them")]
+
+use std::ffi::c_int;
+use std::sync::OnceLock;
+
+use atoll_process::BuiltIn;
+
+mod abi;
+mod binaries;
+mod build_terms;
+mod call;
+mod callbacks;
+mod check;
+mod copy;
+mod crash;
+mod dirty;
+mod env;
+mod library;
+mod load;
+mod machine;
+mod maps;
+mod messages;
+mod monitors;
+mod read_terms;
+mod resource_types;
+mod resources;
+mod select;
+mod system;
+mod threads;
+mod time;
+mod vectors;
+
+pub use check::check_terms;
+
+/// Minor version of the interface that libraries may ask for: that of OTP 25.
+const MINOR: c_int = 16;
+
+/// All functions here that programs call.
+pub fn built_ins() -> &'static [BuiltIn] {
+    static ALL: OnceLock<Vec<BuiltIn>> = OnceLock::new();
+    ALL.get_or_init(|| [load::BUILT_INS, call::BUILT_INS].concat())
+}
+
+unsafe extern "C" {
+    fn enif_make_tuple();
+    fn enif_make_list();
+    fn enif_set_option();
+    fn enif_snprintf();
+    fn enif_fprintf();
+    fn enif_vsnprintf();
+    fn enif_vfprintf();
+}
+
+/// Has the linker keep what is written in C.
+#[used]
+static IN_C: [unsafe extern "C" fn(); 7] =
+    [enif_make_tuple, enif_make_list, enif_set_option, enif_snprintf, enif_fprintf, enif_vsnprintf, enif_vfprintf];

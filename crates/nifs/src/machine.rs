@@ -1,0 +1,48 @@
+//! What the rest of the machine asks of native libraries.
+
+use std::sync::Arc;
+
+use atoll_process::{Libraries, ReferenceId, System};
+use atoll_term::{MagicValue, Term};
+use parking_lot::Mutex;
+
+use crate::{callbacks, monitors};
+
+/// The libraries of a machine.
+struct Loaded {
+    /// Modules that have loaded one, in that order.
+    modules: Mutex<Vec<Term>>,
+}
+
+static LOADED: Loaded = Loaded { modules: Mutex::new(Vec::new()) };
+
+impl Libraries for Loaded {
+    fn hold(&self) {
+        callbacks::gather();
+    }
+
+    fn go_on(&self) {
+        callbacks::do_gathered();
+    }
+
+    fn monitors_of(&self, process: Term) -> Vec<(ReferenceId, Arc<MagicValue>)> {
+        monitors::of(process)
+    }
+
+    fn modules(&self) -> Vec<Term> {
+        self.modules.lock().clone()
+    }
+}
+
+/// The first library of a machine is about to be loaded.
+pub fn install() {
+    let _ = System::get().libraries.set(&LOADED);
+}
+
+/// A module (atom) has loaded a library.
+pub fn loaded(module: Term) {
+    let mut modules = LOADED.modules.lock();
+    if !modules.contains(&module) {
+        modules.push(module);
+    }
+}

@@ -1,0 +1,26 @@
+//! The ports of one machine.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use parking_lot::{Mutex, RwLock};
+
+use crate::library::Libraries;
+use crate::poller::Polling;
+use crate::port::Port;
+
+/// What a machine knows of ports.
+#[derive(Default)]
+pub struct Part {
+    /// Those that are open, by their numbers.
+    pub(crate) open: RwLock<BTreeMap<u64, Arc<Port>>>,
+    /// The number of the next one.
+    pub(crate) next: AtomicU64,
+    pub(crate) libraries: Libraries,
+    pub(crate) polling: Polling,
+    /// TCP ports that trace drivers listen to.
+    pub(crate) trace_ports: Mutex<Vec<u16>>,
+}
+
+atoll_platform::part_of_machine!(Part);

@@ -1,0 +1,30 @@
+//! What native libraries have to do with processes.
+
+use std::sync::Arc;
+
+use atoll_term::{MagicValue, Term};
+
+use crate::reference::ReferenceId;
+use crate::system::System;
+
+/// The native libraries of a machine.
+pub trait Libraries: Sync {
+    /// This thread collects a heap or gives it up: callbacks of libraries that become due wait.
+    fn hold(&self);
+    /// This thread has done so, and may do now what became due.
+    fn go_on(&self);
+    /// The resources that monitor a process.
+    fn monitors_of(&self, process: Term) -> Vec<(ReferenceId, Arc<MagicValue>)>;
+    /// The modules (atoms) that have loaded a library, with those of the past.
+    fn modules(&self) -> Vec<Term>;
+}
+
+/// Does something that gives up terms; afterwards this thread calls what libraries have for that.
+#[inline]
+pub(crate) fn around<R>(system: &System, work: impl FnOnce() -> R) -> R {
+    let Some(libraries) = system.libraries.get() else { return work() };
+    libraries.hold();
+    let result = work();
+    libraries.go_on();
+    result
+}

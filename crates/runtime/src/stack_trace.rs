@@ -1,0 +1,141 @@
+//! Stack traces. While an exception travels its trace is raw: a tuple
+//! `{Class, Top, Addresses, Versions}` where `Top` is `[]` or `{Module, Name, ArityOrArguments, ErrorInfo | []}`,
+//! `Addresses` is a list of code addresses as small integers, and functions `{Module, Name, Arity}` that have no code,
+//! and `Versions` says how many versions of modules had been loaded when they were noted: code that came later is not
+//! meant, although it may stand where other code was freed; or `{Class, List}` for a trace that the program gave.
+
+use atoll_code::{backtrace_depth, frame_at, is_same_place, loaded_versions};
+use atoll_heap::Mutator;
+use atoll_operations::Class;
+use atoll_term::{Build, Term, Word, atoms, map};
+
+use crate::mark::is_mark;
+
+/// A raw trace of the present stack. `at` is the address after the failing instruction, null if `top` stands for it.
+/// `within` is a function without code that was called in between, `NONE` if there is none.
+///
+/// # Safety
+/// `stack..base` are words of the stack of the process whose heap this is.
+pub unsafe fn take(
+    class: Class,
+    top: Term,
+    at: *const Word,
+    within: Term,
+    stack: *const Word,
+    base: *const Word,
+    heap: &mut Mutator,
+) -> Term {
+    let depth = backtrace_depth();
+    let mut addresses = Vec::new();
+    if !at.is_null() {
+        addresses.push(Term::small(at as i64));
+    }
+    if !within.is_none() {
+        addresses.push(within);
+    }
+    let most = depth + addresses.len();
+    let reader = heap.stack_reader();
+    let mut word = stack;
+    let mut last = Term::NONE;
+    while word < base && addresses.len() < most {
+        // SAFETY: the word lies on the stack.
+        let content = unsafe { Term::from_word(reader.read(word)) };
+        // Recursion leaves the same address many times in a row; it is listed once, as in OTP.
+        if content.is_header()
+            && !content.is_none()
+            && !is_repeated(content.word() as *const Word, last.word() as *const Word)
+        {
+            last = content;
+            addresses.push(Term::small(content.word() as i64));
+        }
+        word = word.wrapping_add(1);
+    }
+    let addresses = heap.list(addresses);
+    heap.tuple(&[class.atom(), top, addresses, Term::small(loaded_versions() as i64)])
+}
+
+/// Whether two return addresses are behind the same call. They differ only if one of them leads to native code.
+fn is_repeated(one: *const Word, other: *const Word) -> bool {
+    // SAFETY: these are return addresses of a stack, or there is no other yet.
+    one == other || !other.is_null() && unsafe { is_mark(one) || is_mark(other) } && is_same_place(one, other)
+}
+
+/// The class that a raw trace was taken for.
+pub fn class_of(raw: Term) -> Class {
+    raw.tuple_elements().and_then(|elements| Class::from_atom(*elements.first()?)).unwrap_or(Class::Error)
+}
+
+/// The same trace for another class.
+pub fn with_class(raw: Term, class: Class, heap: &mut Mutator) -> Term {
+    match raw.tuple_elements() {
+        Some(&[_, top, addresses, versions]) => heap.tuple(&[class.atom(), top, addresses, versions]),
+        Some([_, list]) => {
+            let list = *list;
+            heap.tuple(&[class.atom(), list])
+        }
+        _ => given(raw, class, heap),
+    }
+}
+
+/// A raw trace that holds a list given by the program.
+pub fn given(list: Term, class: Class, heap: &mut Mutator) -> Term {
+    heap.tuple(&[class.atom(), list])
+}
+
+/// The list `[{Module, Name, Arity, [{file, F}, {line, L}]}, …]` of a raw trace.
+pub fn to_list(raw: Term, heap: &mut Mutator) -> Term {
+    let (top, addresses, versions) = match raw.tuple_elements() {
+        Some([_, top, addresses, versions]) => (*top, *addresses, versions.small_value() as u64),
+        Some([_, list]) => return *list,
+        _ => return Term::NIL,
+    };
+    let mut entries = Vec::new();
+    let mut at = addresses;
+    while at.is_cons() {
+        let entry = at.head();
+        at = at.tail();
+        if let Some(&[module, name, arity]) = entry.tuple_elements() {
+            entries.push((module, name, arity, Term::NIL));
+            continue;
+        }
+        let address = entry.small_value() as *const Word;
+        if let Some(frame) = frame_at(address, versions) {
+            let location = frame.location_term(heap);
+            entries.push((frame.module, frame.name, Term::small(i64::from(frame.arity)), location));
+        }
+    }
+    if let Some(&[module, name, arguments, info]) = top.tuple_elements() {
+        // The first address, if it lies in the function named at the top, gives its line.
+        let is_address = addresses.is_cons() && addresses.head().is_small();
+        let here = is_address && entries.first().is_some_and(|(m, n, ..)| *m == module && *n == name);
+        let location = if here { entries.remove(0).3 } else { Term::NIL };
+        let location = if info.is_map() {
+            let entry = heap.tuple(&[atoms::ERROR_INFO, info]);
+            match location.is_cons() {
+                true => heap.list([location.head(), location.tail().head(), entry]),
+                false => heap.list([entry]),
+            }
+        } else {
+            location
+        };
+        entries.insert(0, (module, name, arguments, location));
+    }
+    entries.truncate(backtrace_depth());
+    let list: Vec<Term> = entries.iter().map(|(m, n, a, l)| heap.tuple(&[*m, *n, *a, *l])).collect();
+    heap.list(list)
+}
+
+/// The map `#{module => Module}` that names the module which explains a failing built-in function.
+pub fn explained_by(module: Term, heap: &mut Mutator) -> Term {
+    map::from_pairs(heap, &[(atoms::MODULE, module)])
+}
+
+/// The module that explains why a built-in function of `module` failed, as OTP's libraries provide.
+pub fn explainer_of(module: Term) -> Option<Term> {
+    match atoms::atom_name(module) {
+        "erlang" | "atomics" | "counters" | "persistent_term" | "erts_internal" => Some(atoms::ERL_ERTS_ERRORS),
+        "binary" | "ets" | "lists" | "maps" | "math" | "re" | "unicode" | "io" => Some(atoms::ERL_STDLIB_ERRORS),
+        "os" | "code" => Some(atoms::ERL_KERNEL_ERRORS),
+        _ => None,
+    }
+}

@@ -1,0 +1,123 @@
+//! What a machine keeps is a field of one of its parts, so that several machines can live in one process of the
+//! operating system. A static with state is on the list here, with the reason.
+
+use std::collections::BTreeSet;
+
+use atoll_tidy::{TrackedFile, report, tracked_files};
+
+/// What belongs to the process of the operating system: file, name, reason.
+const OF_THE_PROCESS: &[(&str, &str, &str)] = &[
+    ("architectures/src/common/faults.rs", "WANTED", "read from the environment, in builds for tests"),
+    ("bifs/src/erts_internal.rs", "NATIVE_MODULES", "the same table in each machine"),
+    ("bifs/src/exit.rs", "HALT", "a function, which finds the machine of its thread"),
+    ("bifs/src/lib.rs", "ALL", "the same table in each machine"),
+    ("bifs/src/os.rs", "SET_SIGNAL", "a function; signals belong to the process"),
+    ("distribution/src/report.rs", "LOG", "a function, which finds the machine of its thread"),
+    ("distribution/src/spawning.rs", "READ_OPTIONS", "a function, which finds the machine of its thread"),
+    ("etf/src/local.rs", "KEY", "a random number, as good for all"),
+    ("natives/src/dirty.rs", "MOST", "`+SDio`, read before a machine is there"),
+    ("natives/src/files/names.rs", "ENCODING", "of file names, from the environment"),
+    ("natives/src/lib.rs", "ALL", "the same table in each machine"),
+    ("natives/src/terminal/capabilities.rs", "OPEN", "the terminal is one"),
+    ("platform/src/clock.rs", "OFFSET", "between two clocks of the system"),
+    ("platform/src/ending.rs", "HOOKS", "the end of the process"),
+    ("platform/src/ending.rs", "SET_ASIDE", "the end of the process"),
+    ("platform/src/ending.rs", "CRASHING", "the end of the process"),
+    ("platform/src/environment.rs", "CHANGED", "the environment is one"),
+    ("ports/src/terminal/mode.rs", "MODES", "the terminal is one"),
+    ("ports/src/terminal/mode.rs", "READING", "the terminal is one"),
+    ("process/src/slab.rs", "FREE", "free memory, as an allocator keeps it"),
+    ("runtime/src/stubs.rs", "ADDRESSES", "code that no machine changes"),
+    ("term/src/atoms.rs", "TABLE", "a name is the same atom everywhere"),
+    ("term/src/off_heap.rs", "TOTAL_BYTES", "memory of the process that no machine can tell apart"),
+    ("vm/src/dump.rs", "WRITTEN", "a process crashes once"),
+    ("vm/src/erl/signals.rs", "HANDLE", "signals belong to the process"),
+    ("vm/src/erl/signals.rs", "WAYS", "signals belong to the process"),
+    ("vm/src/erl/signals.rs", "INTERRUPT", "signals belong to the process"),
+];
+
+/// What still has to become a field of a machine's part: two machines in one process share it.
+const NOT_YET: &[(&str, &str)] = &[
+    ("etf/src/encode.rs", "MODERN"),
+    ("term/src/equal.rs", "ZEROS_DIFFER"),
+    ("term/src/node.rs", "THIS_NODE"),
+    ("nifs/src/callbacks.rs", "MORE"),
+    ("nifs/src/callbacks.rs", "QUEUE"),
+    ("nifs/src/check.rs", "MEMORY"),
+    ("nifs/src/check.rs", "ON"),
+    ("nifs/src/crash.rs", "BEFORE"),
+    ("nifs/src/crash.rs", "BELL"),
+    ("nifs/src/crash.rs", "CRASHED"),
+    ("nifs/src/crash.rs", "INSTALLED"),
+    ("nifs/src/crash.rs", "SIGNAL"),
+    ("nifs/src/dirty.rs", "INPUT_OUTPUT"),
+    ("nifs/src/dirty.rs", "PROCESSOR"),
+    ("nifs/src/env.rs", "MACHINE"),
+    ("nifs/src/lib.rs", "ALL"),
+    ("nifs/src/lib.rs", "IN_C"),
+    ("nifs/src/machine.rs", "LOADED"),
+    ("nifs/src/monitors.rs", "NEXT"),
+    ("nifs/src/monitors.rs", "WATCHED"),
+    ("nifs/src/resource_types.rs", "TYPES"),
+    ("nifs/src/select.rs", "SELECTED"),
+    ("nifs/src/system.rs", "NAMES"),
+    ("nifs/src/threads.rs", "KEYS"),
+    ("nifs/src/threads.rs", "NAMES"),
+];
+
+/// The path below `crates/`.
+fn in_crates(file: &TrackedFile) -> String {
+    file.path.trim_start_matches("crates/").to_owned()
+}
+
+/// Types of constants: interned names, tables, text.
+fn is_constant(kind: &str) -> bool {
+    kind.starts_with('&') || ["Name", "LazyAtom", "Function", "[u8; LENGTH]"].contains(&kind)
+}
+
+/// Files and names of statics that are neither constants nor a thread's own.
+fn statics() -> BTreeSet<(String, String)> {
+    let mut found = BTreeSet::new();
+    let files = tracked_files().into_iter().filter(|file| file.has_extension("rs"));
+    for file in files {
+        let is_code = file.path.contains("/src/") && !file.is_test() && !file.path.ends_with("_model.rs");
+        if !is_code || file.room().is_none_or(|room| ["bench", "differential", "cli", "tidy"].contains(&room)) {
+            continue;
+        }
+        let mut own_of_thread = None;
+        for (_, line) in file.lines_without_tests() {
+            let indent = line.len() - line.trim_start().len();
+            if line.trim_end().ends_with("thread_local! {") {
+                own_of_thread = Some(indent);
+            } else if own_of_thread == Some(indent) && line.trim() == "}" {
+                own_of_thread = None;
+            }
+            let words = line.trim_start().trim_start_matches("pub ").trim_start_matches("pub(super) ");
+            let words = words.trim_start_matches("pub(crate) ");
+            let declared = words.strip_prefix("static ").and_then(|rest| rest.split_once(": "));
+            if own_of_thread.is_none()
+                && let Some((name, rest)) = declared
+                && !is_constant(rest.split(" =").next().unwrap_or(rest))
+            {
+                found.insert((in_crates(&file), name.to_owned()));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn state_belongs_to_a_machine() {
+    let known: BTreeSet<(String, String)> = OF_THE_PROCESS
+        .iter()
+        .map(|(file, name, _)| (*file, *name))
+        .chain(NOT_YET.iter().copied())
+        .map(|(file, name)| (file.to_owned(), name.to_owned()))
+        .collect();
+    let found = statics();
+    let show = |(file, name): &(String, String)| format!("{file}: {name}");
+    let new: Vec<String> = found.difference(&known).map(show).collect();
+    report("a static with state is a field of a machine's part, or has a reason in this list", &new);
+    let gone: Vec<String> = known.difference(&found).map(show).collect();
+    report("the list has no statics that are gone", &gone);
+}

@@ -1,0 +1,114 @@
+//! The record of what a run cost (`--stats`).
+
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use atoll_heap::counters::{self, AreaCounters, PauseRecord, area_slices, counters, pauses};
+use atoll_platform::clock;
+use atoll_process::System;
+use atoll_scheduler::Scheduling;
+use atoll_statistics::{Histogram, Pause, RunStatistics, minimum_mutator_utilisation};
+
+use crate::options::Options;
+
+fn read(counter: &AtomicU64) -> u64 {
+    counter.load(Ordering::Relaxed)
+}
+
+/// Windows for which the minimum mutator utilisation is given, in nanoseconds.
+const WINDOWS: [u64; 7] = [1_000_000, 2_000_000, 5_000_000, 10_000_000, 50_000_000, 100_000_000, 1_000_000_000];
+
+/// The slices of the message area's collector, by thread.
+fn slices() -> Vec<Histogram> {
+    let mut histograms = Vec::new();
+    for (thread, nanoseconds) in area_slices() {
+        if histograms.len() <= thread {
+            histograms.resize_with(thread + 1, Histogram::new);
+        }
+        histograms[thread].record(nanoseconds);
+    }
+    histograms
+}
+
+/// Of so many words, the part that samples say was never sent.
+fn never_sent(area: &AreaCounters) -> Option<u64> {
+    let [built, sent, kept] = [&area.words_built, &area.samples_sent, &area.samples_kept].map(read);
+    (built as u128 * u128::from(kept)).checked_div(u128::from(sent + kept)).map(|words| words as u64)
+}
+
+/// Writes the record; `started` is the monotonic time of the run's start, `booted` that of the call of the program (0:
+/// never).
+pub fn write(file: &Path, options: &Options, scheduling: &dyn Scheduling, started: i64, booted: i64) -> io::Result<()> {
+    let (counters, figures) = (counters(), counters::area());
+    let total = (clock::monotonic() - started) as u64;
+    let collecting = read(&counters.minor_time) + read(&counters.major_time);
+    let (size_ns, copied_ns) = (read(&counters.size_time), read(&counters.copy_time));
+    let sending = read(&counters.send_time);
+    // Messages that were copied were measured first, and the time of both is in that of sending.
+    let copy_ns = copied_ns.saturating_sub(size_ns);
+    let mut histogram = Histogram::new();
+    let mut stops = Vec::new();
+    for PauseRecord { end, length } in pauses() {
+        histogram.record(length);
+        stops.push(Pause { start_ns: ((end - started).max(0) as u64).saturating_sub(length), length_ns: length });
+    }
+    let mut sizes = Histogram::new();
+    for (class, count) in counters.message_sizes.iter().enumerate() {
+        sizes.record_times(if class == 0 { 0 } else { 1 << (class - 1) }, read(count));
+    }
+    let table = &System::get().table;
+    let area = |counter| (options.heap == "hybrid").then(|| read(counter));
+    let native = atoll_native::compilations();
+    let record = RunStatistics {
+        heap: options.heap.clone(),
+        schedulers: scheduling.count() as u32,
+        total_ns: total,
+        mutator_ns: Some((clock::process_cpu() as u64).saturating_sub(collecting + sending)),
+        boot_ns: (booted > 0).then(|| (booted - started).max(0) as u64),
+        send_ns: Some(sending.saturating_sub(copy_ns + size_ns)),
+        size_ns: Some(size_ns),
+        copy_ns: Some(copy_ns),
+        minor_gc_ns: Some(read(&counters.minor_time)),
+        major_gc_ns: Some(read(&counters.major_time)),
+        minor_collections: read(&counters.minor_collections),
+        major_collections: read(&counters.major_collections),
+        longest_minor_pause_ns: Some(read(&counters.longest_minor)),
+        longest_major_pause_ns: Some(read(&counters.longest_major)),
+        pause_histogram: Some(histogram),
+        minimum_mutator_utilisation: Some(minimum_mutator_utilisation(&stops, total, &WINDOWS)),
+        messages: Some(read(&counters.messages)),
+        words_copied_messages: Some(read(&counters.words_copied)),
+        message_size_histogram: Some(sizes),
+        spawned_processes: Some(table.spawned() as u64),
+        highest_process_count: Some(table.highest_count() as u64),
+        live_words: Some(read(&counters.live_words)),
+        live_words_in_minor_collections: Some(read(&counters.minor_live_words)),
+        live_words_in_major_collections: Some(read(&counters.major_live_words)),
+        heap_words_used_highest: Some(read(&counters.highest_used_words)),
+        pointers_to_old: Some(read(&counters.pointers_to_old)),
+        pointers_to_young: Some(read(&counters.pointers_to_young)),
+        heap_words_allocated_highest: Some(read(&counters.highest_heap_words)),
+        area_words_built: area(&figures.words_built),
+        area_words_never_sent: area(&figures.words_built).and_then(|_| never_sent(figures)),
+        area_sites_switched: area(&figures.switched_to_area),
+        area_sites_switched_back: area(&figures.switched_back),
+        area_words_copied: area(&figures.words_copied),
+        area_copies_found: area(&figures.found),
+        area_cycles: area(&figures.cycles),
+        area_words_scanned: area(&figures.words_scanned),
+        area_slices: (options.heap == "hybrid").then(slices),
+        peak_rss_bytes: Some(atoll_platform::peak_resident_bytes()),
+        reductions: Some(System::get().reductions.total()),
+        native_functions: native.map(|native| native.functions),
+        native_refused: native.map(|native| native.refused),
+        native_code_bytes: native.map(|native| native.code_bytes),
+        native_held_bytes: native.map(|native| native.held_bytes),
+        native_compile_ns: native.map(|native| native.micros * 1000),
+        native_exits: native.map(|native| native.exits),
+        context_switches: Some(scheduling.context_switches() as u64),
+        ..RunStatistics::default()
+    };
+    let text = serde_json::to_string_pretty(&record).map_err(io::Error::other)?;
+    std::fs::write(file, text + "\n")
+}
