@@ -78,6 +78,9 @@ const REPEATED: usize = 1 << 15;
 
 /// Fills `room`, whose length is a multiple of that of `bytes`, with copies of these.
 fn repeat(bytes: &[u8], room: &mut [u8]) {
+    if let [byte] = bytes {
+        return room.fill(*byte);
+    }
     if bytes.is_empty() {
         return;
     }

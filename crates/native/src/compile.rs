@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::AtomicU64;
 
 use atoll_code::ModuleCode;
+use atoll_operations::bit_simple::Simple;
 use atoll_runtime::mark::Gates;
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::types::{I32, I64};
@@ -53,6 +54,9 @@ pub struct Piece<'p> {
     pub marks: &'p BTreeMap<usize, u32>,
 }
 
+/// Segments of bitstrings that code builds, at addresses that the code has.
+pub type Plans = Vec<Box<[Simple]>>;
+
 /// Machine code of a function's regions.
 pub struct Compiled {
     /// The code.
@@ -61,6 +65,8 @@ pub struct Compiled {
     pub heads: BTreeMap<usize, usize>,
     /// Bytes of code.
     pub size: usize,
+    /// What the code refers to.
+    pub plans: Plans,
 }
 
 impl Compiler {
@@ -88,12 +94,14 @@ impl Compiler {
         let mut code: Vec<u8> = Vec::new();
         let mut heads = BTreeMap::new();
         let mut calls: Vec<(usize, usize)> = Vec::new();
+        let mut plans = Plans::new();
         for (&head, &kind) in &flow.heads {
             self.context.clear();
             let signature = native_signature(parameters(flow, kind));
             self.context.func = Function::with_name_signature(UserFuncName::user(0, head as u32), signature);
             let builder = FunctionBuilder::new(&mut self.context.func, &mut self.builder);
-            let leaving = Emitter::new(builder, self.settings, self.gates, flow, piece, head, kind).region();
+            let leaving =
+                Emitter::new(builder, self.settings, self.gates, flow, piece, &mut plans, (head, kind)).region();
             let compiled = match self.context.compile(&*self.isa, &mut ControlPlane::default()) {
                 Ok(compiled) => compiled,
                 Err(error) => {
@@ -126,7 +134,7 @@ impl Compiler {
             code[place..place + 4].copy_from_slice(&i32::try_from(distance).ok()?.to_le_bytes());
         }
         let size = code.len();
-        Some(Compiled { block: Block::new(&code)?, heads, size })
+        Some(Compiled { block: Block::new(&code)?, heads, size, plans })
     }
 }
 

@@ -21,11 +21,12 @@ use cranelift_codegen::ir::{
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, Variable};
 
-use crate::compile::{Piece, Settings, native_signature, parameters};
+use crate::compile::{Piece, Plans, Settings, native_signature, parameters};
 use crate::flow::{Flow, Head, Registers, Way, first, passed};
 
 mod arithmetic;
 mod bits;
+mod build_bits;
 mod catching;
 mod control;
 mod data;
@@ -64,6 +65,8 @@ pub struct Emitter<'f, 'l> {
     facts: HashMap<usize, (Registers, Registers)>,
     /// Jumps to other code.
     leaving: usize,
+    /// Segments of bitstrings that the code builds.
+    plans: &'f mut Plans,
     regions: HashMap<usize, FuncRef>,
     signatures: HashMap<(bool, usize), SigRef>,
 }
@@ -83,8 +86,8 @@ impl<'f, 'l> Emitter<'f, 'l> {
         gates: Gates,
         flow: &'f Flow<'l>,
         piece: &'f Piece<'f>,
-        head: usize,
-        kind: Head,
+        plans: &'f mut Plans,
+        (head, kind): (usize, Head),
     ) -> Emitter<'f, 'l> {
         let entry = b.create_block();
         b.append_block_params_for_function_params(entry);
@@ -115,6 +118,7 @@ impl<'f, 'l> Emitter<'f, 'l> {
             small_y: 0,
             facts: HashMap::new(),
             leaving: 0,
+            plans,
             regions: HashMap::new(),
             signatures: HashMap::new(),
         };
@@ -272,6 +276,10 @@ impl<'f, 'l> Emitter<'f, 'l> {
             | I::BsSetPosition { .. }
             | I::BsGetUtf { .. } => {
                 self.bits(index);
+                Next::Follows
+            }
+            I::BsCreateBin { .. } => {
+                self.create_bits(index);
                 Next::Follows
             }
             I::Catch { .. } | I::CatchEnd { .. } | I::Try { .. } | I::TryEnd { .. } | I::TryCase { .. } => {

@@ -12,6 +12,7 @@ use atoll_code::{
     Linked, ModuleCode, TakesOver, Translate, add_piece, entry_of, find_code, hold_entries, registry, take_over,
 };
 use atoll_loader::instruction::{Instruction, SegmentType, Source};
+use atoll_operations::bit_simple;
 use atoll_platform::threads;
 use atoll_runtime::core::{Core, Exit, Handler, dispatch, handler};
 use atoll_runtime::mark::{Gates, gates};
@@ -19,7 +20,7 @@ use atoll_runtime::{built_in, entry};
 use atoll_term::Word;
 use parking_lot::{Condvar, Mutex};
 
-use crate::compile::{Compiler, Piece, Settings};
+use crate::compile::{Compiler, Piece, Plans, Settings};
 use crate::emit;
 use crate::flow::{Flow, Head, Way};
 use crate::memory::Block;
@@ -68,6 +69,8 @@ struct Unit {
     exits: Box<[AtomicU64]>,
     /// Keeps the code.
     block: Block,
+    /// Keeps what the code refers to.
+    _plans: Plans,
 }
 
 #[derive(Default)]
@@ -295,6 +298,7 @@ impl Engine {
             start: flow.start,
             exits,
             block: compiled.block,
+            _plans: compiled.plans,
         };
         if original.is_none() {
             self.switch(&unit, false);
@@ -336,6 +340,11 @@ impl Engine {
                 Way::Leaves
             }
             I::Allocate { .. } | I::TestHeap { .. } if settings.stress => Way::Lent,
+            I::BsCreateBin { .. } if settings.stress => Way::Lent,
+            I::BsCreateBin { segments, .. } => match bit_simple::plan(segments, &linked.module.strings) {
+                Some(_) => Way::Native,
+                None => Way::Lent,
+            },
             I::PutList { .. } | I::PutTuple { .. } if self.lend_builds => Way::Lent,
             I::SelectValue { cases, .. } => {
                 let plain = |source: &Source| match source {

@@ -12,7 +12,7 @@ use atoll_term::{Term, View, Word};
 
 mod bits;
 
-pub use bits::{get_binary, get_float, get_integer, get_rest, get_utf8, shape, skip, start_match};
+pub use bits::{create, get_binary, get_float, get_integer, get_rest, get_utf8, shape, skip, start_match};
 
 /// Where the arguments of a guard function stand in the core: behind the registers that native code uses.
 pub const ARGUMENTS: usize = crate::flow::MOST_REGISTERS as usize;

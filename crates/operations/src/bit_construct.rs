@@ -205,6 +205,12 @@ pub struct Building {
 }
 
 impl Building {
+    /// The room, and the bits of it that are to be written: from the first to behind the last.
+    #[inline(always)]
+    pub(crate) fn place(&self) -> (Room, usize, usize) {
+        self.writer.place()
+    }
+
     /// The bitstring, whose bits are there once they have been written and [`Building::finish`] was called.
     pub fn term(&self) -> Term {
         self.term
@@ -228,6 +234,7 @@ pub fn write(writer: &mut BitWriter, part: &Part<'_>) -> Result<(), Fault> {
 }
 
 /// Starts a new bitstring of so many bits (at most [`MAX_BITS`]).
+#[inline(always)]
 pub fn begin<H: Allocate + ?Sized>(heap: &mut H, bits: usize) -> Building {
     let bytes = bits.div_ceil(8);
     let (term, room) = if bytes <= HEAP_BINARY_LIMIT {
@@ -246,6 +253,7 @@ pub fn begin<H: Allocate + ?Sized>(heap: &mut H, bits: usize) -> Building {
 ///
 /// # Errors
 /// `value` is no bitstring, or its size no multiple of `unit`.
+#[inline(always)]
 pub fn append<H: Allocate + ?Sized>(
     heap: &mut H,
     value: Term,
@@ -268,6 +276,7 @@ pub fn append<H: Allocate + ?Sized>(
 
 /// Claims the bytes behind a view of a binary with room. A view that ends inside a byte can be extended by
 /// its only holder alone, because the rest of that byte cannot be claimed.
+#[inline(always)]
 fn extend<H: Allocate + ?Sized>(
     heap: &mut H,
     value: Term,

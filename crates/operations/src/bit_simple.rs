@@ -1,9 +1,12 @@
 //! Bitstrings from segments whose sizes are known, or are those of their values: nearly all that programs build.
 
-use atoll_loader::BitFlags;
+use atoll_loader::instruction::{Segment, SegmentSize, SegmentValue, Source};
+use atoll_loader::{BitFlags, SegmentType};
 use atoll_term::{Allocate, Kind, Term};
 
 use crate::bit_construct::{MAX_BITS, append, begin};
+use crate::bit_writer::{BitWriter, arranged};
+use crate::raw_bits::Room;
 
 /// A segment whose size does not depend on a term.
 #[derive(Clone, Debug)]
@@ -31,6 +34,39 @@ pub enum Simple {
     },
 }
 
+/// Most segments of a bitstring that is made here.
+pub const MOST_SEGMENTS: usize = 8;
+
+/// Most words of heap that a bitstring takes: a handle and a view of it, or a binary on the heap.
+pub const MOST_WORDS: usize = 16;
+
+/// The segments of `bs_create_bin` if none of their sizes depends on a term, and they are few. `strings` is the
+/// module's table.
+pub fn plan(segments: &[Segment], strings: &[u8]) -> Option<Box<[Simple]>> {
+    if segments.len() > MOST_SEGMENTS {
+        return None;
+    }
+    let simple = |(index, segment): (usize, &Segment)| match (segment.kind, segment.value, segment.size) {
+        (_, SegmentValue::String { offset, length }, _) => {
+            let bytes = strings.get(offset as usize..)?.get(..length as usize)?;
+            Some(Simple::Bytes(bytes.into()))
+        }
+        (SegmentType::Integer, SegmentValue::Term(_), SegmentSize::Units(Source::Small(units @ 0..=64))) => {
+            let bits = units as usize * usize::from(segment.unit);
+            (bits <= 64).then_some(Simple::Integer { bits, flags: segment.flags })
+        }
+        (SegmentType::Binary, SegmentValue::Term(_), SegmentSize::All) => {
+            Some(Simple::Whole { unit: segment.unit.into() })
+        }
+        (SegmentType::Append | SegmentType::PrivateAppend, SegmentValue::Term(_), _) if index == 0 => {
+            let private = segment.kind == SegmentType::PrivateAppend;
+            Some(Simple::Append { unit: segment.unit, private })
+        }
+        _ => None,
+    };
+    segments.iter().enumerate().map(simple).collect()
+}
+
 /// The bitstring made of the segments, whose values (of any kind for [`Simple::Bytes`]) are in `values`; `None` if a
 /// value is not as it ought to be, or is large: [`crate::bit_construct::create`] finds out.
 pub fn create<H: Allocate + ?Sized>(heap: &mut H, segments: &[Simple], values: &[Term]) -> Option<Term> {
@@ -47,20 +83,68 @@ pub fn create<H: Allocate + ?Sized>(heap: &mut H, segments: &[Simple], values: &
     if bits > MAX_BITS {
         return None;
     }
-    let (mut building, done) = match (segments.first(), values.first()) {
+    let (building, done) = match (segments.first(), values.first()) {
         (Some(Simple::Append { unit, private }), Some(value)) => (append(heap, *value, bits, *unit, *private).ok()?, 1),
         _ => (begin(heap, bits), 0),
     };
-    let writer = &mut building.writer;
-    for (segment, value) in segments.iter().zip(values).skip(done) {
+    let (room, from, to) = building.place();
+    fill(room, from, to, &segments[done..], &values[done..])?;
+    Some(building.finish())
+}
+
+/// Writes the segments to the bits `from` to `to` of a room. What says where they go is passed in machine registers: a
+/// writer that is moved is stored in halves and read as a whole, for which processors wait.
+#[inline(never)]
+fn fill(room: Room, from: usize, to: usize, segments: &[Simple], values: &[Term]) -> Option<()> {
+    let mut writer = BitWriter::new(room, from, to);
+    // Integers that follow each other are written as one.
+    let mut run = Run::default();
+    for (segment, value) in segments.iter().zip(values) {
         match segment {
-            Simple::Integer { bits, flags } => writer.integer(*value, *bits, *flags).ok()?,
-            Simple::Whole { .. } => writer.put_run(value.bits()?)?,
-            Simple::Bytes(bytes) => writer.string(bytes).ok()?,
+            Simple::Integer { bits, flags } => {
+                run.add(&mut writer, arranged(value.as_small()? as u64, *bits, *flags), *bits)?;
+            }
+            Simple::Whole { .. } => {
+                run.write(&mut writer)?;
+                writer.put_run(value.bits()?)?;
+            }
+            Simple::Bytes(bytes) => {
+                run.write(&mut writer)?;
+                writer.string(bytes).ok()?;
+            }
             Simple::Append { .. } => return None,
         }
     }
-    Some(building.finish())
+    run.write(&mut writer)
+}
+
+/// Bits that are still to be written: the low ones of a word.
+#[derive(Default)]
+struct Run {
+    word: u64,
+    bits: usize,
+}
+
+impl Run {
+    /// Adds the low `bits` (at most 64) of a word.
+    #[inline(always)]
+    fn add(&mut self, writer: &mut BitWriter, word: u64, bits: usize) -> Option<()> {
+        if self.bits + bits > 64 {
+            self.write(writer)?;
+        }
+        if bits == 64 {
+            return writer.put(word, 64);
+        }
+        self.word = self.word << bits | word & !(u64::MAX << bits);
+        self.bits += bits;
+        Some(())
+    }
+
+    #[inline(always)]
+    fn write(&mut self, writer: &mut BitWriter) -> Option<()> {
+        let Run { word, bits } = std::mem::take(self);
+        if bits == 0 { Some(()) } else { writer.put(word, bits) }
+    }
 }
 
 #[inline(always)]

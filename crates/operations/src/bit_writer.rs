@@ -50,14 +50,20 @@ impl BitWriter {
         BitWriter { room, position, end }
     }
 
+    /// What [`BitWriter::new`] was given, but for what has been written since.
+    #[inline(always)]
+    pub(crate) fn place(&self) -> (Room, usize, usize) {
+        (self.room, self.position, self.end)
+    }
+
     /// Bits that are still to be written.
     pub fn remaining(&self) -> usize {
         self.end - self.position
     }
 
     /// Writes up to 64 bits, most significant first, if there is room; higher bits of `value` are ignored.
-    #[inline]
-    fn put(&mut self, value: u64, bits: usize) -> Option<()> {
+    #[inline(always)]
+    pub(crate) fn put(&mut self, value: u64, bits: usize) -> Option<()> {
         if bits > self.remaining() {
             return None;
         }
@@ -66,8 +72,21 @@ impl BitWriter {
         }
         let (index, offset) = (self.position / 8, self.position % 8);
         if offset == 0 && bits.is_multiple_of(8) {
-            let count = bits / 8;
-            self.room.range(index, index + count).copy_from_slice(&value.to_be_bytes()[8 - count..]);
+            // Stores of constant sizes: a copy of any size is a call.
+            let room = self.room.range(index, index + bits / 8);
+            match room {
+                [byte] => *byte = value as u8,
+                [_, _] => room.copy_from_slice(&(value as u16).to_be_bytes()),
+                [_, _, _, _] => room.copy_from_slice(&(value as u32).to_be_bytes()),
+                [_, _, _, _, _, _, _, _] => room.copy_from_slice(&value.to_be_bytes()),
+                _ => {
+                    let mut rest = value;
+                    for byte in room.iter_mut().rev() {
+                        *byte = rest as u8;
+                        rest >>= 8;
+                    }
+                }
+            }
         } else {
             let count = (offset + bits).div_ceil(8);
             let bytes = self.room.range(index, index + count);
@@ -208,7 +227,7 @@ impl BitWriter {
 
 /// The low `bits` (at most 64) of a value in the order in which they are written.
 #[inline]
-fn arranged(value: u64, bits: usize, flags: BitFlags) -> u64 {
+pub(crate) fn arranged(value: u64, bits: usize, flags: BitFlags) -> u64 {
     if !flags.little || bits <= 8 {
         return value;
     }

@@ -33,6 +33,9 @@ const WORD_TEXT: usize = 65;
 
 /// The text of an integer in a base from 2 to 36, letters in upper case. `None` for other bases.
 pub fn integer_text(value: i64, base: u32) -> Option<String> {
+    if base == 10 {
+        return Some(value.to_string());
+    }
     if !is_base(base) {
         return None;
     }

@@ -16,7 +16,7 @@ pub(crate) fn set_small(object: Term, index: usize, value: usize) {
 }
 
 /// Bytes that may be written: those of fresh heap bits or of the claimed end of a binary outside of the heap.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Room {
     first: NonNull<u8>,
     length: usize,
@@ -27,6 +27,7 @@ impl Room {
     pub(crate) const EMPTY: Room = Room { first: NonNull::dangling(), length: 0 };
 
     /// The bytes of heap bits that nobody else has seen yet.
+    #[inline]
     pub(crate) fn of_fresh_heap_bits(term: Term) -> Room {
         if term.boxed_kind() != Some(Kind::HeapBits) {
             return Room::EMPTY;

@@ -5,7 +5,7 @@ use atoll_loader::instruction::{BitFlags, MatchCommand, Segment, SegmentSize, Se
 use atoll_operations::BitWriter;
 use atoll_operations::Exception;
 use atoll_operations::bit_construct::{self, Part, PartSize, PartValue};
-use atoll_operations::bit_simple::{self, Simple};
+use atoll_operations::bit_simple::{self, MOST_SEGMENTS, MOST_WORDS, Simple};
 use atoll_term::{Term, Word};
 
 use crate::handlers::bit_match::store;
@@ -66,10 +66,7 @@ pub(super) fn encoding_of(word: Word) -> SegmentType {
 }
 
 /// Segments that are fetched without an allocation.
-pub const FEW: usize = 8;
-
-/// Most words that the beginning of a bitstring takes: a handle and a view of it, or a binary on the heap.
-const MOST_WORDS: usize = 16;
+const FEW: usize = MOST_SEGMENTS;
 
 /// Makes room for what the following instructions build; `kept` is a term beside the live registers. Returns the stack
 /// pointer, or `None` when the process has reached its heap limit.

@@ -1,9 +1,7 @@
 //! The bit syntax, and the tables that its instructions need.
 
-use atoll_loader::instruction::{
-    BitFlags, Instruction, Label, Register, Segment, SegmentSize, SegmentType, SegmentValue, Source,
-};
-use atoll_operations::bit_simple::Simple;
+use atoll_loader::instruction::{BitFlags, Instruction, Label, Register, Segment, SegmentSize, SegmentValue, Source};
+use atoll_operations::bit_simple;
 use atoll_term::{Term, Word};
 
 use super::Writer;
@@ -122,7 +120,7 @@ impl Writer<'_> {
             }
             Instruction::BsCreateBin { fail, extra, live, destination, segments, .. } => {
                 let prepared: Box<[_]> = segments.iter().map(|segment| self.prepare(segment)).collect();
-                let table = match self.simple(segments) {
+                let table = match bit_simple::plan(segments, &self.linked.module.strings) {
                     Some(simple) => bits::Table::Simple(prepared, simple),
                     None => bits::Table::Segments(prepared),
                 };
@@ -177,31 +175,6 @@ impl Writer<'_> {
         let strings = &self.linked.module.strings;
         let from = (offset as usize).min(strings.len());
         strings[from..(from + length).min(strings.len())].into()
-    }
-
-    /// The segments if none of their sizes depends on a term, and they are few.
-    fn simple(&self, segments: &[Segment]) -> Option<Box<[Simple]>> {
-        if segments.len() > bits::FEW {
-            return None;
-        }
-        let simple = |(index, segment): (usize, &Segment)| match (segment.kind, segment.value, segment.size) {
-            (_, SegmentValue::String { offset, length }, _) => {
-                Some(Simple::Bytes(self.string(offset, length as usize)))
-            }
-            (SegmentType::Integer, SegmentValue::Term(_), SegmentSize::Units(Source::Small(units @ 0..=64))) => {
-                let bits = units as usize * usize::from(segment.unit);
-                (bits <= 64).then_some(Simple::Integer { bits, flags: segment.flags })
-            }
-            (SegmentType::Binary, SegmentValue::Term(_), SegmentSize::All) => {
-                Some(Simple::Whole { unit: segment.unit.into() })
-            }
-            (SegmentType::Append | SegmentType::PrivateAppend, SegmentValue::Term(_), _) if index == 0 => {
-                let private = segment.kind == SegmentType::PrivateAppend;
-                Some(Simple::Append { unit: segment.unit, private })
-            }
-            _ => None,
-        };
-        segments.iter().enumerate().map(simple).collect()
     }
 
     fn prepare(&self, segment: &Segment) -> bits::PreparedSegment {

@@ -207,14 +207,7 @@ impl Emitter<'_, '_> {
             }
             I::TestHeap { need, .. } => {
                 let exit = self.exit(index);
-                let heap = words(*need) * 8;
-                if self.settings.united {
-                    let top = self.b.ins().iadd_imm(hp, heap + 8);
-                    let fits = self.b.ins().icmp(IntCC::UnsignedLessThanOrEqual, top, e);
-                    self.unless(fits, exit);
-                } else {
-                    self.heap_room(hp, heap, exit);
-                }
+                self.room(words(*need) * 8, exit);
             }
             I::Deallocate { slots } | I::Trim { slots, .. } => {
                 let e = self.b.ins().iadd_imm(e, i64::from(*slots) * 8);
@@ -230,6 +223,17 @@ impl Emitter<'_, '_> {
             }
             other => unreachable!("{other:?} has nothing to do with frames"),
         }
+    }
+
+    /// Goes elsewhere unless so many bytes of heap are free.
+    pub(super) fn room(&mut self, bytes: i64, otherwise: Block) {
+        let hp = self.b.use_var(self.hp);
+        if !self.settings.united {
+            return self.heap_room(hp, bytes, otherwise);
+        }
+        let (top, e) = (self.b.ins().iadd_imm(hp, bytes + 8), self.b.use_var(self.e));
+        let fits = self.b.ins().icmp(IntCC::UnsignedLessThanOrEqual, top, e);
+        self.unless(fits, otherwise);
     }
 
     fn heap_room(&mut self, hp: Value, bytes: i64, exit: Block) {

@@ -3,10 +3,11 @@
 
 use atoll_loader::instruction::{BitFlags, SegmentType};
 use atoll_operations::bit_match::{self, PartObject};
+use atoll_operations::bit_simple::{self, Simple};
 use atoll_runtime::core::{Core, fits};
 use atoll_term::{Term, Word};
 
-use super::{answer, finish, term};
+use super::{ARGUMENTS, answer, finish, term};
 
 /// Most words of the object that a part of a bitstring is.
 const PART_WORDS: usize = 4;
@@ -139,5 +140,19 @@ pub unsafe extern "C" fn get_utf8(core: *mut Core) {
     unsafe {
         let point = bit_match::get_utf(term(core, 0), SegmentType::Utf8, BitFlags::default());
         answer(core, point.unwrap_or(Term::NONE).word());
+    }
+}
+
+/// A bitstring built of segments: registers, the address of the segments ([`Simple`]), how many there are. Their values
+/// stand in the core. 0: it has to be built in another way, and nothing has changed.
+pub unsafe extern "C" fn create(core: *mut Core) {
+    // SAFETY: native code makes this request; the segments live as long as it does.
+    unsafe {
+        let [_, _, _, first, count, _] = (*core).request.arguments;
+        let count = count as usize;
+        let segments = std::slice::from_raw_parts(first as *const Simple, count);
+        with_heap(core, |core| {
+            bit_simple::create(&mut *(*core).mutator, segments, &(&(*core).x)[ARGUMENTS..ARGUMENTS + count])
+        });
     }
 }
