@@ -53,10 +53,19 @@ pub enum Command {
         #[arg(long)]
         list: bool,
     },
-    /// Print the instructions of a .beam file.
+    /// Print the instructions of a .beam file, or the machine code of one of its functions.
     Disasm {
+        /// Print the machine code that is made of the function when it is hot
+        #[arg(long, requires = "function")]
+        native: bool,
+        /// Heap architecture for which machine code is made: private, shared, hybrid or nogc
+        #[arg(long, default_value = "private", value_name = "NAME")]
+        heap: String,
         /// The file.
         file: PathBuf,
+        /// With --native: the function, NAME or NAME/ARITY.
+        #[arg(requires = "native")]
+        function: Option<String>,
     },
 }
 
@@ -152,12 +161,18 @@ pub struct RunOptions {
     /// Collect at every Nth allocation point: finds mistakes of the machine, slowly
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub gc_stress: u32,
+    /// Leave one in N instructions of machine code to the interpreter: finds mistakes of the machine, slowly
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub native_exits: u32,
     /// Check the heap after every collection
     #[arg(long)]
     pub verify_heap: bool,
     /// Check the terms that native libraries make
     #[arg(long)]
     pub check_natives: bool,
+    /// Name machine code for `perf`, in /tmp/perf-PID.map
+    #[arg(long)]
+    pub perf_map: bool,
     /// Print a line on standard error for every collection
     #[arg(long)]
     pub trace_gc: bool,
@@ -211,7 +226,8 @@ const RUNTIME: [(&str, &str); 4] =
     [("+S", "--schedulers"), ("+hms", "--min-heap-size"), ("+hmbs", "--min-bin-heap-size"), ("+P", "--max-processes")];
 
 /// Long options without a value.
-const FLAGS: [&str; 7] = ["verify-heap", "check-natives", "trace-gc", "build-in-area", "no-erl", "help", "version"];
+const FLAGS: [&str; 8] =
+    ["verify-heap", "check-natives", "perf-map", "trace-gc", "build-in-area", "no-erl", "help", "version"];
 
 /// Turns `+X N` and `-pa DIR` in front of the program's name into long options.
 ///

@@ -50,7 +50,10 @@ fn main() -> ExitCode {
         arguments::Command::Erl(options) => erl::erl(options.words),
         arguments::Command::Erlc(options) => erlc::erlc(options.words),
         arguments::Command::Escript(options) => escript::escript(options.words),
-        arguments::Command::Disasm { file } => disasm::disasm(&file),
+        arguments::Command::Disasm { heap, file, function: Some(function), .. } => {
+            disasm::native(&heap, &file, &function)
+        }
+        arguments::Command::Disasm { file, .. } => disasm::disasm(&file),
     };
     end(result)
 }

@@ -36,6 +36,8 @@ pub fn run(run: &RunOptions) -> Result<i32, String> {
     options.stress = run.gc_stress;
     options.verify = run.verify_heap;
     options.check_natives = run.check_natives;
+    options.perf_map = run.perf_map;
+    options.native_exits = run.native_exits;
     options.trace = run.trace_gc;
     options.longest_pause = run.max_pause;
     options.area_limit = run.area_limit;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use atoll_differential::{Atoll, Configuration, End, Finished, Stock, compile, generate};
+use atoll_differential::{Atoll, Configuration, EXITS, End, Finished, Stock, compile, generate};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 const TIMEOUT: Duration = Duration::from_secs(120);
@@ -30,6 +30,7 @@ fn configurations(heap: &str) -> Vec<Configuration> {
         verify,
         mark_sweep: false,
         compiled,
+        exits: if compiled && stress > 0 { EXITS } else { 0 },
     };
     let plain = [(1, 0, false, false), (2, 0, false, false), (1, STRESS, true, false), (2, STRESS, true, false)];
     let compiled = [(2, 0, false, true), (1, STRESS, true, true)];

@@ -8,6 +8,7 @@ const PROGRAM: &str = r#"
 -module(hot).
 -export([main/1, sum/2]).
 
+main(["endless"]) -> endless(1);
 main(["long"]) ->
     io:format("~p~n", [[count(2000000, 0) || _ <- lists:seq(1, 20)] =:= lists:duplicate(20, 2000000)]);
 main(["mixed"]) ->
@@ -26,6 +27,8 @@ main(["traced"]) ->
     receive {trace_delivered, _, Reference} -> Tracer ! stop end,
     receive {calls, Calls} -> io:format("~p~n", [Calls]) end,
     io:format("~p~n", [sum(1000, 0)]).
+
+endless(N) -> endless((N * 5 + 1) band 16#ffffff).
 
 count(0, N) -> N;
 count(Left, N) -> count(Left - 1, N + 1).
@@ -84,6 +87,74 @@ fn code_that_met_small_integers_alone_is_right_for_others() {
         assert_eq!(text, expected);
         assert!(record["native_exits"].as_u64().expect("a number") > 0, "{record}");
     }
+}
+
+#[test]
+fn machine_code_is_shown() {
+    let folder = folder("shown");
+    let source = program(&folder);
+    let compiled = Command::new("erlc").arg("-o").arg(&folder).arg(&source).status().expect("erlc runs");
+    assert!(compiled.success());
+    let show = |heap: &str, function: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_atoll"));
+        command.args(["disasm", "--native", "--heap", heap]).arg(folder.join("hot.beam")).arg(function);
+        let output = command.output().expect("atoll runs");
+        (output.status.success(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
+    };
+    for heap in ["private", "shared", "hybrid"] {
+        let (done, text) = show(heap, "count/2");
+        assert!(done && text.starts_with("hot:count/2: "), "{text}");
+        assert!(text.contains("entered by calls") && text.contains("  jmp "), "{text}");
+    }
+    let (done, text) = show("private", "count/3");
+    assert!(!done && text.contains("has no function count"), "{text}");
+}
+
+/// A program that would run for ever ends with the test, however that ends.
+struct Killed(Option<std::process::Child>);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.0 {
+            let _ = child.kill();
+        }
+    }
+}
+
+#[test]
+fn a_crash_names_the_function_that_was_compiled() {
+    let folder = folder("crash");
+    let dump = folder.join("dump");
+    let _ = std::fs::remove_file(&dump);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_atoll"));
+    command.env("ERL_CRASH_DUMP", &dump).args(["run", "--schedulers", "1", "--perf-map"]);
+    command.arg(program(&folder)).arg("endless").stderr(std::process::Stdio::piped());
+    let mut child = Killed(Some(command.spawn().expect("atoll runs")));
+    let process = child.0.as_ref().map_or(0, std::process::Child::id);
+    // The map has the name when the code is there.
+    let map = PathBuf::from(format!("/tmp/perf-{process}.map"));
+    let named = || std::fs::read_to_string(&map).is_ok_and(|text| text.contains(" $hot:endless/1\n"));
+    let patience = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    while !named() && std::time::Instant::now() < patience {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    assert!(named(), "the function is compiled and named");
+    let mut tasks = std::fs::read_dir(format!("/proc/{process}/task")).expect("threads");
+    let scheduler = tasks.find_map(|task| {
+        let task = task.ok()?;
+        let name = std::fs::read_to_string(task.path().join("comm")).ok()?;
+        name.starts_with("scheduler").then(|| task.file_name().into_string().ok())?
+    });
+    let thread = scheduler.expect("a scheduler");
+    // `tgkill`: a signal to one thread, for which there is no command.
+    let send = format!("exit(syscall(234, {process}, {thread}, 11) != 0)");
+    assert!(Command::new("perl").args(["-e", &send]).status().expect("perl runs").success());
+    let output = child.0.take().expect("a child").wait_with_output().expect("it ends");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let what = "Machine code crashed (Segmentation fault) in hot:endless/1";
+    assert!(!output.status.success() && errors.contains(what), "{errors}");
+    assert!(std::fs::read_to_string(&dump).expect("a dump").contains(what));
+    let _ = std::fs::remove_file(&map);
 }
 
 #[test]

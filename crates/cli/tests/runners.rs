@@ -57,6 +57,7 @@ fn compared(name: &str, lines: &[&str]) -> Result<(), String> {
         verify: true,
         mark_sweep: false,
         compiled: false,
+        exits: 0,
     };
     let atoll = Atoll { executable: script(&folder, lines) };
     atoll.check(&configuration, &folder, "verifier", limit, &expected)

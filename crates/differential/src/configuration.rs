@@ -17,6 +17,8 @@ pub struct Configuration {
     pub mark_sweep: bool,
     /// `--native eager`: all functions are compiled.
     pub compiled: bool,
+    /// `--native-exits`: the interpreter runs one in so many instructions of what is compiled; 0 is none.
+    pub exits: u32,
 }
 
 impl Configuration {
@@ -35,6 +37,9 @@ impl Configuration {
         if self.compiled {
             options.extend(["--native".to_owned(), "eager".to_owned()]);
         }
+        if self.exits > 0 {
+            options.extend(["--native-exits".to_owned(), self.exits.to_string()]);
+        }
         options
     }
 }
@@ -51,6 +56,9 @@ const VERIFIED_STRESS: u32 = 7;
 /// Least distance of forced collections where time is short.
 const QUICK_STRESS: u32 = 100;
 
+/// One in so many instructions of compiled code is left to the interpreter.
+pub const EXITS: u32 = 6;
+
 /// Every configuration of a heap: plain, with stress, verified, with both; on one and on two schedulers; interpreted
 /// but for what is hot, and compiled.
 pub fn matrix(heap: &str, stress: u32) -> Vec<Configuration> {
@@ -58,7 +66,11 @@ pub fn matrix(heap: &str, stress: u32) -> Vec<Configuration> {
     for (stress, verify) in [(0, false), (stress, false), (0, true), (stress * VERIFIED_STRESS, true)] {
         for (schedulers, compiled) in [(1, false), (2, false), (1, true), (2, true)] {
             let (heap, mark_sweep) = (heap.to_owned(), false);
-            all.push(Configuration { heap, schedulers, stress, verify, mark_sweep, compiled });
+            all.push(Configuration { heap, schedulers, stress, verify, mark_sweep, compiled, exits: 0 });
+            if compiled {
+                let heap = all[all.len() - 1].heap.clone();
+                all.push(Configuration { heap, schedulers, stress, verify, mark_sweep, compiled, exits: EXITS });
+            }
         }
     }
     all
@@ -75,20 +87,29 @@ pub fn quick_matrix(heap: &str, stress: u32) -> Vec<Configuration> {
         verify,
         mark_sweep: false,
         compiled,
+        exits: 0,
     };
     vec![
         one(1, 0, false, false),
         one(2, 0, false, false),
         one(2, stress, true, false),
         one(1, 0, false, true),
-        one(1, stress, true, true),
+        Configuration { exits: EXITS, ..one(1, stress, true, true) },
     ]
 }
 
 /// With an old generation that is not moved, for heaps that have the choice.
 pub fn not_moved(heap: &str, stress: u32) -> Configuration {
     let stress = stress.max(QUICK_STRESS);
-    Configuration { heap: heap.to_owned(), schedulers: 2, stress, verify: true, mark_sweep: true, compiled: false }
+    Configuration {
+        heap: heap.to_owned(),
+        schedulers: 2,
+        stress,
+        verify: true,
+        mark_sweep: true,
+        compiled: false,
+        exits: 0,
+    }
 }
 
 #[cfg(test)]
@@ -101,6 +122,6 @@ mod tests {
         assert!(texts.contains(&"--heap private +S 2 --gc-stress 21 --verify-heap".to_owned()), "{texts:?}");
         texts.sort();
         texts.dedup();
-        assert_eq!(texts.len(), 16);
+        assert_eq!(texts.len(), 24);
     }
 }

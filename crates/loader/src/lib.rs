@@ -23,7 +23,7 @@ mod module;
 mod opcodes;
 mod tables;
 
-pub use disassemble::disassemble;
+pub use disassemble::{disassemble, instruction_text};
 pub use error::LoadError;
 pub use instruction::*;
 pub use module::{Export, Function, Import, Lambda, LineTable, Module};

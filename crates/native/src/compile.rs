@@ -8,7 +8,7 @@ use atoll_operations::bit_simple::Simple;
 use atoll_runtime::mark::Gates;
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::types::{I32, I64};
-use cranelift_codegen::ir::{AbiParam, ExternalName, Function, Signature, UserFuncName};
+use cranelift_codegen::ir::{AbiParam, ExternalName, Function, Inst, Opcode, Signature, UserFuncName};
 use cranelift_codegen::isa::{CallConv, OwnedTargetIsa};
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_codegen::{Context, FinalizedRelocTarget, binemit::Reloc};
@@ -27,6 +27,8 @@ pub struct Settings {
     pub stress: bool,
     /// Instructions that build lists and tuples are allocation sites, whose handlers may change.
     pub sites: bool,
+    /// One in so many instructions is lent to the first engine, though native code could do it; 0: none. For tests.
+    pub exits: u32,
 }
 
 /// The code generator for this machine.
@@ -100,15 +102,13 @@ impl Compiler {
             let signature = native_signature(parameters(flow, kind));
             self.context.func = Function::with_name_signature(UserFuncName::user(0, head as u32), signature);
             let builder = FunctionBuilder::new(&mut self.context.func, &mut self.builder);
-            let leaving =
-                Emitter::new(builder, self.settings, self.gates, flow, piece, &mut plans, (head, kind)).region();
-            let compiled = match self.context.compile(&*self.isa, &mut ControlPlane::default()) {
-                Ok(compiled) => compiled,
-                Err(error) => {
-                    debug_assert!(false, "{:?}\n{}", error.inner, error.func.display());
-                    return None;
-                }
-            };
+            Emitter::new(builder, self.settings, self.gates, flow, piece, &mut plans, (head, kind)).region();
+            if let Err(error) = self.context.compile(&*self.isa, &mut ControlPlane::default()) {
+                debug_assert!(false, "{:?}\n{}", error.inner, error.func.display());
+                return None;
+            }
+            let leaving = jumps(&self.context.func);
+            let compiled = self.context.compiled_code()?;
             code.resize(code.len().next_multiple_of(16), 0xcc);
             let start = code.len();
             code.extend_from_slice(compiled.code_buffer());
@@ -136,6 +136,15 @@ impl Compiler {
         let size = code.len();
         Some(Compiled { block: Block::new(&code)?, heads, size, plans })
     }
+}
+
+/// How many jumps to other code a function has, without those that can never be reached.
+fn jumps(function: &Function) -> usize {
+    let instructions = function.layout.blocks().flat_map(|block| function.layout.block_insts(block));
+    let leaves = |instruction: &Inst| {
+        matches!(function.dfg.insts[*instruction].opcode(), Opcode::ReturnCall | Opcode::ReturnCallIndirect)
+    };
+    instructions.filter(leaves).count()
 }
 
 /// Takes the frame pointer out of a region's code, whose jumps to other code end at these places. Each region saves it

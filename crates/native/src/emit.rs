@@ -63,8 +63,6 @@ pub struct Emitter<'f, 'l> {
     small_y: Registers,
     /// What is known of registers where an instruction is jumped to from one place alone.
     facts: HashMap<usize, (Registers, Registers)>,
-    /// Jumps to other code.
-    leaving: usize,
     /// Segments of bitstrings that the code builds.
     plans: &'f mut Plans,
     regions: HashMap<usize, FuncRef>,
@@ -117,7 +115,6 @@ impl<'f, 'l> Emitter<'f, 'l> {
             small_x: 0,
             small_y: 0,
             facts: HashMap::new(),
-            leaving: 0,
             plans,
             regions: HashMap::new(),
             signatures: HashMap::new(),
@@ -150,8 +147,8 @@ impl<'f, 'l> Emitter<'f, 'l> {
         self.flow.linked.module.functions[self.flow.function].arity.into()
     }
 
-    /// Writes the region; how many jumps to other code there are. Each is marked by a source location.
-    pub fn region(mut self) -> usize {
+    /// Writes the region. Each jump to other code is marked by a source location.
+    pub fn region(mut self) {
         let start = self.block_of(self.head);
         self.b.ins().jump(start, &[]);
         while let Some(index) = self.pending.pop() {
@@ -173,9 +170,7 @@ impl<'f, 'l> Emitter<'f, 'l> {
             self.leave_at(index);
         }
         self.b.seal_all_blocks();
-        let leaving = self.leaving;
         self.b.finalize();
-        leaving
     }
 
     /// Writes instructions from this one on, up to where control leaves.
@@ -411,7 +406,6 @@ impl<'f, 'l> Emitter<'f, 'l> {
     }
 
     fn mark_jump(&mut self, jump: impl FnOnce(&mut FunctionBuilder<'f>) -> Inst) {
-        self.leaving += 1;
         self.b.set_srcloc(SourceLoc::new(1));
         jump(&mut self.b);
         self.b.set_srcloc(SourceLoc::default());

@@ -6,10 +6,11 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use atoll_code::{
-    Linked, ModuleCode, TakesOver, Translate, add_piece, entry_of, find_code, hold_entries, registry, take_over,
+    Linked, ModuleCode, TakesOver, Translate, TranslatedFunction, add_piece, entry_of, find_code, hold_entries,
+    registry, take_over,
 };
 use atoll_loader::instruction::{Instruction, SegmentType, Source};
 use atoll_operations::bit_simple;
@@ -20,10 +21,11 @@ use atoll_runtime::{built_in, entry};
 use atoll_term::Word;
 use parking_lot::{Condvar, Mutex};
 
-use crate::compile::{Compiler, Piece, Plans, Settings};
+use crate::compile::{Compiled, Compiler, Piece, Plans, Settings};
 use crate::emit;
 use crate::flow::{Flow, Head, Way};
 use crate::memory::Block;
+use crate::perf_map::PerfMap;
 
 /// When functions are compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,8 +53,13 @@ pub struct Compilations {
     pub exits: u64,
 }
 
+/// How long a crash waits for who is at work here.
+const PATIENCE: Duration = Duration::from_secs(1);
+
 /// A function with native code.
 struct Unit {
+    /// `Module:Name/Arity`
+    name: String,
     /// Address of its first instruction for the first engine.
     entry: usize,
     /// The handler that stood there.
@@ -71,6 +78,21 @@ struct Unit {
     block: Block,
     /// Keeps what the code refers to.
     _plans: Plans,
+}
+
+/// Native code of a function before it is put in place.
+pub(crate) struct Generated {
+    /// Index of the function's first instruction in the file.
+    start: usize,
+    /// Index of the first instruction behind its entry's label.
+    first: usize,
+    /// Its regions.
+    pub(crate) heads: BTreeMap<usize, Head>,
+    made: TranslatedFunction,
+    /// For each head but the first: its mark in `made`.
+    marks: BTreeMap<usize, u32>,
+    exits: Box<[AtomicU64]>,
+    pub(crate) compiled: Compiled,
 }
 
 #[derive(Default)]
@@ -103,6 +125,8 @@ pub struct Engine {
     limit: usize,
     lend_builds: bool,
     gates: Gates,
+    /// Told of all code.
+    map: Option<PerfMap>,
     /// Places where schedulers have met processes so far.
     met: AtomicU64,
     state: Mutex<State>,
@@ -137,6 +161,7 @@ pub fn start(
     lend_builds: bool,
     mode: Mode,
     limit: usize,
+    map: Option<PerfMap>,
 ) -> bool {
     if !atoll_runtime::mark::IS_POSSIBLE {
         return false;
@@ -149,6 +174,7 @@ pub fn start(
         limit,
         lend_builds,
         gates,
+        map,
         met: AtomicU64::new(0),
         state: Mutex::default(),
         wake: Condvar::new(),
@@ -164,6 +190,22 @@ pub fn start(
         return threads::start(thread, || engine.work()).is_ok();
     }
     true
+}
+
+/// The engine of the machine that this thread works for, if it has one.
+pub(crate) fn engine() -> Option<&'static Engine> {
+    part().engine.get()
+}
+
+/// The function that has native code at an address, `Module:Name/Arity`. A thread asks that has crashed or that looks
+/// into a crash: the answer is `None` where another thread is at work here.
+pub fn function_at(address: usize) -> Option<String> {
+    let state = part().engine.get()?.state.try_lock_for(PATIENCE)?;
+    let unit = state.units.values().find(|unit| {
+        let first = unit.block.start().addr().get();
+        (first..first + unit.block.size()).contains(&address)
+    })?;
+    Some(unit.name.clone())
 }
 
 /// What was compiled so far.
@@ -240,19 +282,23 @@ impl Engine {
         done
     }
 
-    fn make(&self, code: &Arc<ModuleCode>, linked: &Linked<'_>, function: usize) -> Option<()> {
+    /// Generates a function's native code. `None`: it stays with the first engine. `all`: also code that would win
+    /// little.
+    pub(crate) fn generate(
+        &self,
+        code: &Arc<ModuleCode>,
+        linked: &Linked<'_>,
+        function: usize,
+        all: bool,
+    ) -> Option<Generated> {
         let entry = entry_of(code, function)? as usize;
-        if !self.is_plain(entry) {
-            return None;
-        }
         let mut compiler = self.compiler.lock();
         let settings = compiler.settings;
-        let flow = Flow::new(linked, function, self.mode == Mode::Eager, |instruction| {
-            self.way(linked, settings, instruction)
-        })?;
+        let flow =
+            Flow::new(linked, function, all, settings.exits, |instruction| self.way(linked, settings, instruction))?;
         let marked: Vec<u32> =
             flow.heads.iter().filter(|(_, kind)| **kind != Head::Function).map(|(index, _)| *index as u32).collect();
-        let mut made = self.translator.translate_function(linked, code, function, &marked);
+        let made = self.translator.translate_function(linked, code, function, &marked);
         let marks: BTreeMap<usize, u32> = marked.iter().map(|index| *index as usize).zip(made.marks.clone()).collect();
         let exits: Box<[AtomicU64]> = (flow.start..flow.end).map(|_| AtomicU64::new(0)).collect();
         let general = self.state.lock().general.get(&entry).cloned().unwrap_or_default();
@@ -260,16 +306,31 @@ impl Engine {
         let piece =
             Piece { parent: code, words, places: &made.places, exits: &exits, general: &general, marks: &marks };
         let compiled = compiler.compile(&flow, &piece)?;
-        drop(compiler);
+        let Flow { start, entry: first, heads, .. } = flow;
+        Some(Generated { start, first, heads, made, marks, exits, compiled })
+    }
+
+    fn make(&self, code: &Arc<ModuleCode>, linked: &Linked<'_>, function: usize) -> Option<()> {
+        let entry = entry_of(code, function)? as usize;
+        if !self.is_plain(entry) {
+            return None;
+        }
+        let generated = self.generate(code, linked, function, self.mode == Mode::Eager)?;
+        let Generated { start, first, heads, mut made, marks, exits, compiled } = generated;
         let address = |head: usize| compiled.block.start().as_ptr() as Word + compiled.heads[&head] as Word;
         let mut used = Vec::with_capacity(marks.len());
         for (head, mark) in &marks {
-            let gate = if flow.heads[head] == Head::Return { self.gates.return_ } else { self.gates.point };
+            let gate = if heads[head] == Head::Return { self.gates.return_ } else { self.gates.point };
             made.words[*mark as usize] = gate;
             made.words[*mark as usize + 1] = address(*head);
             used.push((&raw const made.words[*mark as usize] as usize, gate));
         }
-        let code_of_entry = address(flow.entry);
+        let code_of_entry = address(first);
+        let this = &linked.module.functions[function];
+        let name = format!("{}:{}/{}", linked.module.name(), linked.module.atom(this.name), this.arity);
+        if let Some(map) = &self.map {
+            map.add(compiled.block.start(), compiled.size, &name);
+        }
         let size = compiled.size as u64;
         let piece = add_piece(code, linked, function, made)?;
         let entries = hold_entries();
@@ -289,13 +350,14 @@ impl Engine {
         let original = unsafe { take_over(code, function, self.gates.function, &entries) };
         let untouched = state.untouched.remove(&entry);
         let unit = Unit {
+            name,
             entry,
             original: untouched.or(original).unwrap_or_default(),
             marks: used,
             is_active: original.is_some(),
             code: Arc::downgrade(code),
             function,
-            start: flow.start,
+            start,
             exits,
             block: compiled.block,
             _plans: compiled.plans,

@@ -74,6 +74,7 @@ impl<'l> Flow<'l> {
         linked: &'l Linked<'l>,
         function: usize,
         all: bool,
+        exits: u32,
         way: impl Fn(&Instruction) -> Way,
     ) -> Option<Flow<'l>> {
         const LONGEST: usize = 4000;
@@ -89,6 +90,10 @@ impl<'l> Flow<'l> {
             if tail_of_fun_call(&code[index..]).is_some() {
                 *way = Way::Leaves;
             }
+        }
+        // Values of floating-point registers are in the machine's registers alone.
+        if exits > 0 && !code.iter().any(uses_floats) {
+            lend_some(&mut ways, code, exits, linked.module.md5[0]);
         }
         let mut flow = Flow {
             linked,
@@ -314,6 +319,18 @@ impl<'l> Flow<'l> {
     }
 }
 
+/// Has one in `exits` instructions carried out by the first engine; which ones depends on their places and on `seed`.
+fn lend_some(ways: &mut [Way], code: &[Instruction], exits: u32, seed: u8) {
+    let mut state = u64::from(seed) + 1;
+    for (way, instruction) in ways.iter_mut().zip(code) {
+        // Knuth's multiplicative generator for MMIX.
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        if *way == Way::Native && !is_mark(instruction) && (state >> 33).is_multiple_of(exits.into()) {
+            *way = Way::Lent;
+        }
+    }
+}
+
 /// The frame that a call of a fun gives back, if it is one and the function returns behind it.
 fn tail_of_fun_call(code: &[Instruction]) -> Option<u16> {
     match code {
@@ -340,7 +357,7 @@ fn uses_floats(instruction: &Instruction) -> bool {
 }
 
 fn is_mark(instruction: &Instruction) -> bool {
-    matches!(instruction, Instruction::Label(_) | Instruction::Line(_))
+    matches!(instruction, Instruction::Label(_) | Instruction::Line(_) | Instruction::NifStart | Instruction::OnLoad)
 }
 
 fn is_straight(instruction: &Instruction) -> bool {

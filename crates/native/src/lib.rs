@@ -5,6 +5,7 @@
 //! * [`compile`], `emit`: regions become machine code, by Cranelift
 //! * `help`: functions that native code calls
 //! * [`memory`]: pages of code
+//! * [`listing()`]: what code looks like; `perf_map`: names for `perf`
 //!
 //! Both engines share everything: stack, frames, registers, runtime, the meaning of instructions. Where native code and
 //! interpreted code meet is told in [`atoll_runtime::mark`].
@@ -14,7 +15,11 @@ mod emit;
 mod engine;
 mod flow;
 mod help;
+mod listing;
 mod memory;
+mod perf_map;
 
 pub use compile::Settings;
-pub use engine::{Compilations, Mode, Part, compilations, enter, start};
+pub use engine::{Compilations, Mode, Part, compilations, enter, function_at, start};
+pub use listing::listing;
+pub use perf_map::PerfMap;

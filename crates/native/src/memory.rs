@@ -21,6 +21,11 @@ impl Block {
         self.memory.start()
     }
 
+    /// Its bytes, up to the end of its pages.
+    pub fn bytes(&self) -> &[u8] {
+        self.memory.bytes()
+    }
+
     /// Bytes of its pages.
     pub fn size(&self) -> usize {
         self.memory.size()

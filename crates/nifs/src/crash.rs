@@ -1,15 +1,16 @@
-//! A crash inside of a library: the machine ends by the same signal as without this, but says first which library,
-//! which function and which arguments it was, and writes a dump.
+//! A crash inside of a library, or inside of machine code that was made of Erlang code: the machine ends by the same
+//! signal as without this, but says first which function it was (of a library: with its arguments), and writes a dump.
 //!
 //! The thread that crashes can do next to nothing: it wakes a thread that was started for this, and waits for the end.
 
 use std::io::Write;
 use std::mem::MaybeUninit;
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Once, OnceLock};
 use std::thread::Builder;
 
+use atoll_platform::executable::may_hold;
 use atoll_platform::{ending, threads};
 use atoll_term::{Term, text};
 
@@ -26,8 +27,18 @@ static BEFORE: OnceLock<[libc::sigaction; SIGNALS.len()]> = OnceLock::new();
 /// The call during which the first signal came.
 static CRASHED: AtomicPtr<Running> = AtomicPtr::new(null_mut());
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
+/// Where in generated code it came, if it was not in a library.
+static PLACE: AtomicUsize = AtomicUsize::new(0);
+/// Names the function that has generated code at an address.
+static DESCRIBE: OnceLock<fn(usize) -> Option<String>> = OnceLock::new();
 /// The thread that tells of a crash reads a byte from here.
 static BELL: OnceLock<[i32; 2]> = OnceLock::new();
+
+/// From now on crashes in generated code are told of, too; `describe` names the function at an address.
+pub fn install_for_code(describe: fn(usize) -> Option<String>) {
+    let _ = DESCRIBE.set(describe);
+    install();
+}
 
 /// From now on crashes are told of.
 pub fn install() {
@@ -38,7 +49,7 @@ pub fn install() {
         if unsafe { libc::pipe2(pipe.as_mut_ptr(), libc::O_CLOEXEC) } != 0 || BELL.set(pipe).is_err() {
             return;
         }
-        if threads::start(Builder::new().name("crash of a library".to_owned()), wait_for_crash).is_ok() {
+        if threads::start(Builder::new().name("crash".to_owned()), wait_for_crash).is_ok() {
             let _ = BEFORE.set(SIGNALS.map(handle));
         }
     });
@@ -50,8 +61,8 @@ fn handle(signal: i32) -> libc::sigaction {
     // SAFETY: a valid action; the old one is written to the variable. Zeros are a valid action, too.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
-        action.sa_sigaction = crashed as extern "C" fn(i32) as usize;
-        action.sa_flags = libc::SA_ONSTACK;
+        action.sa_sigaction = crashed as extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void) as usize;
+        action.sa_flags = libc::SA_ONSTACK | libc::SA_SIGINFO;
         libc::sigaction(signal, &raw const action, before.as_mut_ptr());
         before.assume_init()
     }
@@ -66,21 +77,34 @@ fn put_back(signal: i32) {
     }
 }
 
-extern "C" fn crashed(signal: i32) {
-    let Some(call) = running() else {
-        // Not in a library: what would have happened happens when this returns.
+/// The instruction at which a signal came.
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+fn place_of(context: *mut libc::c_void) -> usize {
+    // SAFETY: the system passes a context of this type to handlers that were set with `SA_SIGINFO`.
+    unsafe { (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs[libc::REG_RIP as usize] as usize }
+}
+
+/// Nowhere: there is no generated code on this machine.
+#[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
+fn place_of(_: *mut libc::c_void) -> usize {
+    0
+}
+
+extern "C" fn crashed(signal: i32, _: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    let call = running().map_or(null_mut(), |call| std::ptr::from_ref(call).cast_mut());
+    let place = if call.is_null() { place_of(context) } else { 0 };
+    if call.is_null() && !may_hold(place) {
+        // Neither in a library nor in generated code: what would have happened happens when this returns.
         put_back(signal);
         if signal == libc::SIGABRT {
             // SAFETY: asks the system for a signal.
             unsafe { libc::raise(signal) };
         }
         return;
-    };
-    if CRASHED
-        .compare_exchange(null_mut(), std::ptr::from_ref(call).cast_mut(), Ordering::AcqRel, Ordering::Relaxed)
-        .is_ok()
-    {
-        SIGNAL.store(signal, Ordering::Release);
+    }
+    if SIGNAL.compare_exchange(0, signal, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+        CRASHED.store(call, Ordering::Release);
+        PLACE.store(place, Ordering::Release);
         // SAFETY: ends the machine later, whatever keeps the dump from being written; writes a byte.
         unsafe {
             libc::alarm(60);
@@ -100,34 +124,46 @@ fn wait_for_crash() {
     let mut byte = 0_u8;
     // SAFETY: the byte is written to the variable.
     while unsafe { libc::read(bell[0], (&raw mut byte).cast(), 1) } != 1 {}
-    // SAFETY: the thread that crashed waits in that call, so what it noted is there.
-    let call = unsafe { &*CRASHED.load(Ordering::Acquire) };
     let signal = SIGNAL.load(Ordering::Acquire);
+    // SAFETY: the thread that crashed waits in that call, so what it noted is there.
+    let call = unsafe { CRASHED.load(Ordering::Acquire).as_ref() };
     ending::restore();
-    let what = slogan(call, signal);
+    let what = match call {
+        Some(call) => format!("Native library crashed ({}) in {}", name_of(signal), describe(call)),
+        None => {
+            let place = PLACE.load(Ordering::Acquire);
+            let function = DESCRIBE.get().and_then(|describe| describe(place));
+            let function = function.unwrap_or_else(|| format!("an unknown function, at {place:#x}"));
+            format!("Machine code crashed ({}) in {function}", name_of(signal))
+        }
+    };
     let _ = writeln!(std::io::stderr(), "{what}");
     // From here on a fault ends the machine at once: arguments may be wild, too.
     for other in SIGNALS {
         // SAFETY: back to what the system does.
         unsafe { libc::signal(other, libc::SIG_DFL) };
     }
-    let shown = arguments(call);
-    let _ = writeln!(std::io::stderr(), "{shown}");
-    ending::dump(&format!("{what}; {shown}"), false);
+    let slogan = match call.map(arguments) {
+        Some(shown) => {
+            let _ = writeln!(std::io::stderr(), "{shown}");
+            format!("{what}; {shown}")
+        }
+        None => what,
+    };
+    ending::dump(&slogan, false);
     // SAFETY: ends the machine by the signal.
     unsafe { libc::kill(libc::getpid(), signal) };
 }
 
-fn slogan(call: &Running, signal: i32) -> String {
+/// The system's name of a signal.
+fn name_of(signal: i32) -> String {
     // SAFETY: the system's names of signals last.
     let name = unsafe { libc::strsignal(signal).cast_const() };
-    let name = if name.is_null() {
-        signal.to_string()
-    } else {
-        // SAFETY: as above.
-        unsafe { std::ffi::CStr::from_ptr(name) }.to_string_lossy().into_owned()
-    };
-    format!("Native library crashed ({name}) in {}", describe(call))
+    if name.is_null() {
+        return signal.to_string();
+    }
+    // SAFETY: as above.
+    unsafe { std::ffi::CStr::from_ptr(name) }.to_string_lossy().into_owned()
 }
 
 /// The function of a call, with its library.

@@ -47,6 +47,7 @@ mod time;
 mod vectors;
 
 pub use check::check_terms;
+pub use crash::install_for_code as tell_of_crashes_in_code;
 
 /// Minor version of the interface that libraries may ask for: that of OTP 25.
 const MINOR: c_int = 16;

@@ -1,8 +1,18 @@
 //! Memory for generated code.
 
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags};
+
+/// Lowest and highest address of all generated code that there was.
+static LOWEST: AtomicUsize = AtomicUsize::new(usize::MAX);
+static HIGHEST: AtomicUsize = AtomicUsize::new(0);
+
+/// Whether an address may be one of generated code. A handler of signals may ask.
+pub fn may_hold(address: usize) -> bool {
+    (LOWEST.load(Ordering::Relaxed)..HIGHEST.load(Ordering::Relaxed)).contains(&address)
+}
 
 /// Pages of code that may be run and not written. They are given back when this is dropped.
 #[derive(Debug)]
@@ -32,12 +42,20 @@ impl Executable {
         write(unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), bytes) });
         // SAFETY: the pages are those of this mapping, and no reference into them is left.
         unsafe { rustix::mm::mprotect(start.as_ptr().cast(), size, MprotectFlags::READ | MprotectFlags::EXEC) }.ok()?;
+        LOWEST.fetch_min(start.addr().get(), Ordering::Relaxed);
+        HIGHEST.fetch_max(start.addr().get() + size, Ordering::Relaxed);
         Some(made)
     }
 
     /// First byte.
     pub fn start(&self) -> NonNull<u8> {
         self.start
+    }
+
+    /// All bytes of the pages.
+    pub fn bytes(&self) -> &[u8] {
+        // SAFETY: the pages can be read for as long as this is there, and nothing writes them.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.size) }
     }
 
     /// Bytes of the pages.
@@ -67,5 +85,8 @@ mod tests {
         // SAFETY: the bytes are those of a function of this type.
         let function = unsafe { std::mem::transmute::<*mut u8, extern "C" fn() -> i32>(block.start().as_ptr()) };
         assert_eq!(function(), 42);
+        assert_eq!(block.bytes()[..code.len()], code);
+        let first = block.start().addr().get();
+        assert!(may_hold(first) && may_hold(first + block.size() - 1) && !may_hold(0));
     }
 }

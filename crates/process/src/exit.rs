@@ -1,7 +1,5 @@
 //! The end of a process: it notifies linked and monitoring processes, and gives everything back.
 
-use std::ptr::NonNull;
-
 use atoll_heap::architecture;
 use atoll_term::{Build, Term, atoms};
 
@@ -37,7 +35,7 @@ pub(crate) fn terminate(held: &mut Held<'_>, reason: Term) {
     let rare = own.rare.take();
     // From here on nobody finds it; what is in the inbox is answered below.
     // SAFETY: this thread runs the process and is pinned.
-    unsafe { system.table.remove(NonNull::from(shared)) };
+    unsafe { system.table.remove(shared) };
     system.forget_names(shared);
     // After the table, as with names: either this sees what another thread has noted, or that thread finds no process.
     let timers = shared.at_end.timers();

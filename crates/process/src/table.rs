@@ -245,12 +245,13 @@ impl ProcessTable {
     ///
     /// # Safety
     /// The caller runs the process, and does not use it after this thread's pin ends.
-    pub unsafe fn remove(&self, process: NonNull<Process>) {
-        // SAFETY: the caller runs it.
-        let index = self.index_of(unsafe { process.as_ref() }.pid);
-        self.slot(index).store(std::ptr::null_mut(), Ordering::Release);
+    pub unsafe fn remove(&self, process: &Process) {
+        let index = self.index_of(process.pid);
+        // The table's own pointer may write the memory when it is used again.
+        let process = self.slot(index).swap(std::ptr::null_mut(), Ordering::AcqRel);
         self.count.fetch_sub(1, Ordering::Relaxed);
         self.places.lock().give_back(index);
+        let Some(process) = NonNull::new(process) else { return };
         let block = Unused(process);
         let guard = crossbeam_epoch::pin();
         // SAFETY: it is in no slot any more, so threads that pin from now on cannot find it.

@@ -68,7 +68,7 @@ fn a_process_is_not_freed_while_a_thread_uses_it() {
             })
         });
         // SAFETY: this thread runs the process.
-        unsafe { table.remove(placed) };
+        unsafe { table.remove(placed.as_ref()) };
         for _ in 0..3 {
             drop(pin());
         }
@@ -86,7 +86,7 @@ fn a_process_that_has_ended_is_freed() {
         let (process, freed) = process(pid);
         let placed = table.publish(process);
         // SAFETY: this thread runs the process.
-        unsafe { table.remove(placed) };
+        unsafe { table.remove(placed.as_ref()) };
         for _ in 0..4 {
             drop(pin());
         }
@@ -111,7 +111,7 @@ fn an_old_pid_does_not_find_the_next_process_of_its_place() {
             found.is_some()
         });
         // SAFETY: this thread runs the process.
-        unsafe { table.remove(placed) };
+        unsafe { table.remove(placed.as_ref()) };
         let new = table.reserve().expect("a place");
         assert!(new != old && table.index_of(new) == table.index_of(old));
         table.publish(process(new).0);

@@ -159,13 +159,24 @@ pub fn default_heap(options: &Options) -> HeapOptions {
 }
 
 /// Starts the second engine, if it is wanted and this processor has one.
-fn start_native(options: &Options, first: &'static dyn atoll_code::Translate, settings: atoll_native::Settings) {
+///
+/// # Errors
+/// Names for `perf` are wanted, and there is nowhere to write them.
+fn start_native(
+    options: &Options,
+    first: &'static dyn atoll_code::Translate,
+    settings: atoll_native::Settings,
+) -> Result<(), BootError> {
     let mode = match options.native {
-        Native::Off => return,
+        Native::Off => return Ok(()),
         Native::On => atoll_native::Mode::Hot,
         Native::Eager => atoll_native::Mode::Eager,
     };
-    atoll_native::start(first, settings, options.build_in_area, mode, options.native_limit);
+    let map = if options.perf_map { Some(atoll_native::PerfMap::new().map_err(BootError::Option)?) } else { None };
+    if atoll_native::start(first, settings, options.build_in_area, mode, options.native_limit, map) {
+        atoll_nifs::tell_of_crashes_in_code(atoll_native::function_at);
+    }
+    Ok(())
 }
 
 /// Puts the parts together.
@@ -212,7 +223,7 @@ pub fn install(options: &Options, way: Use) -> Result<&'static dyn Scheduling, B
     let translator: &'static interpreter::translate::Translator =
         Box::leak(Box::new(interpreter::translate::Translator { united, stress, sites }));
     atoll_code::set_translator(translator);
-    start_native(options, translator, atoll_native::Settings { united, stress, sites });
+    start_native(options, translator, atoll_native::Settings { united, stress, sites, exits: options.native_exits })?;
     if let Some(markers) = architecture.stack_markers() {
         markers.use_marker(atoll_runtime::stubs::stubs().stack_marker as u64);
     }

@@ -21,7 +21,7 @@ pub use atoll_scheduler::{Scheduling, Seeded};
 pub use boot::BootError;
 pub use functions::{known_functions, machine_functions, missing_functions};
 pub use options::{Native, Options};
-pub use run::run;
+pub use run::{list_native, run};
 
 /// Names of the heap architectures, the default first.
 pub fn architectures() -> &'static [&'static str] {

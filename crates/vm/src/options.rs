@@ -60,6 +60,10 @@ pub struct Options {
     pub trace: bool,
     /// `--native`: which functions are compiled to machine code.
     pub native: Native,
+    /// `--native-exits`: one in so many instructions of machine code is left to the interpreter; 0: none.
+    pub native_exits: u32,
+    /// `--perf-map`, `+JPperf`: name machine code for `perf`.
+    pub perf_map: bool,
     /// `--native-limit`: bytes that machine code may take.
     pub native_limit: usize,
     /// `+pc unicode`: all printable characters of Unicode count as text, not those of Latin-1 alone.
@@ -133,6 +137,8 @@ impl Default for Options {
             verify: false,
             trace: false,
             native: Native::default(),
+            native_exits: 0,
+            perf_map: false,
             native_limit: NATIVE_LIMIT,
             printable_unicode: false,
             busy_limit: atoll_distribution::BUSY_LIMIT,

@@ -1,5 +1,6 @@
 //! `atoll run`: a program without OTP's kernel.
 
+use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
@@ -157,6 +158,26 @@ pub fn run(options: &Options, program: &Program, arguments: &[String]) -> Result
             .map_err(|error| BootError::Option(format!("--stats {}: {error}", file.display())))?;
     }
     Ok(status)
+}
+
+/// The native code of the functions of this name in a `.beam` file, as [`run`] with these options would make it for hot
+/// functions. Nothing runs.
+///
+/// # Errors
+/// The file cannot be loaded; there is no such function, or no native code on this machine.
+pub fn list_native(options: &Options, file: &Path, name: &str, arity: Option<u8>) -> Result<String, BootError> {
+    let way = Use { built_ins: Vec::new(), report: |_, _, _, _| {}, ended: |_, _| {}, autoload: None };
+    install(options, way)?;
+    on_load::install(default_heap(options));
+    let wrong = |error: &dyn std::fmt::Display| BootError::Module(format!("{}: {error}", file.display()));
+    let bytes = std::fs::read(file).map_err(|error| wrong(&error))?;
+    let mut prepared = atoll_code::prepare(&bytes).map_err(|error| wrong(&error))?;
+    let module = prepared.module();
+    on_load::prepare(&mut prepared);
+    atoll_code::load(prepared).map_err(|error| wrong(&error))?;
+    let code = atoll_code::module(module).and_then(|versions| versions.current.or(versions.pending));
+    let code = code.ok_or_else(|| wrong(&"the module was not loaded"))?;
+    atoll_native::listing(&code, name, arity).map_err(|error| wrong(&error))
 }
 
 /// Loads a module from the code path. Returns whether it waits for its `on_load` function.

@@ -26,12 +26,20 @@ pub fn disassemble(module: &Module, out: &mut impl Write) -> fmt::Result {
                 writeln!(out, "  L{}:", label.0)?;
                 continue;
             }
-            let mut line = Line { module, text: String::new() };
-            line.instruction(instruction);
-            writeln!(out, "    {}", line.text)?;
+            writeln!(out, "    {}", instruction_text(module, instruction))?;
         }
     }
     Ok(())
+}
+
+/// The text of one instruction of a module; of a label, its name.
+pub fn instruction_text(module: &Module, instruction: &Instruction) -> String {
+    if let Instruction::Label(label) = instruction {
+        return format!("L{}", label.0);
+    }
+    let mut line = Line { module, text: String::new() };
+    line.instruction(instruction);
+    line.text
 }
 
 /// One instruction's text as it grows: its name, then operands with commas between them.

@@ -50,6 +50,12 @@ pub fn apply(options: &mut Options, flag: &str, value: Option<&str>) -> Result<(
         "Bi" => signals::on_interrupt(Interrupt::Ignore),
         "We" => options.warnings_as = Some("error"),
         "Wi" => options.warnings_as = Some("info"),
+        // OTP 25 knows `fp` and `dump` too: frames that a profiler can walk, and code for `perf inject`.
+        "JPperf" => match value {
+            "true" | "map" => options.perf_map = true,
+            "false" | "fp" | "no_fp" | "dump" => {}
+            _ => return Err(format!("bad +JPperf support flag {value}")),
+        },
         "zdbbl" => {
             options.busy_limit = number("busy limit of connections", value, 1, 2_097_151)? * 1024;
         }
