@@ -15,6 +15,7 @@ main(Other) ->
     [receive {sent, Sender} -> ok after 60000 -> say(stuck, Sender) end || Sender <- Senders],
     Pid ! {self(), stop},
     say(arrived, receive {Pid, Count, InOrder} -> {Count, InOrder} after 60000 -> timeout end),
+    Held = spawn(Other, timer, sleep, [infinity]),
     %% The other side stands still, so the connection is full at some time.
     OsPid = rpc:call(Other, os, getpid, []),
     os:cmd("kill -STOP " ++ OsPid),
@@ -23,6 +24,10 @@ main(Other) ->
     say(sender, Waits),
     say(nosuspend, erlang:send({nobody, Other}, more, [nosuspend])),
     say(nosuspend, erlang:send_nosuspend({nobody, Other}, more)),
+    fill(Other, 10),
+    [say(What, waits(Act)) || {What, Act} <- acts(Other, Held)],
+    Large = spawn(fun() -> Held ! binary:copy(<<"z">>, 10 * ?SHORT) end),
+    say(large, wait_until(fun() -> process_info(Large, status) =:= {status, suspended} end, 20)),
     say(waits, receive flooded -> no after 300 -> yes end),
     os:cmd("kill -CONT " ++ OsPid),
     say(flooded, receive flooded -> ok after 60000 -> timeout end),
@@ -35,6 +40,27 @@ main(Other) ->
     say(last, receive last -> ok after 60000 -> timeout end),
     say(gone, wait_until(fun() -> nodes() =:= [] end, 100)),
     say(done, ok).
+
+%% Until the system takes nothing either.
+fill(_, 0) -> ok;
+fill(Other, Times) ->
+    case erlang:send({nobody, Other}, binary:copy(<<"x">>, ?SHORT), [nosuspend]) of
+        nosuspend -> timer:sleep(50), fill(Other, Times - 1);
+        ok -> fill(Other, 10)
+    end.
+
+%% Each of these finds the connection full.
+acts(Other, Pid) ->
+    [{link, fun() -> link(Pid) end}, {monitor, fun() -> monitor(process, Pid) end},
+     {exit, fun() -> exit(Pid, never), ok end}, {send, fun() -> erlang:send(Pid, short) end},
+     {request, fun() -> spawn_request(Other, erlang, node, []) end}].
+
+%% Who waits is shown in a function that gives the result back; OTP has several, by how far the work has come.
+waits(Act) ->
+    Pid = spawn(Act),
+    Is = wait_until(fun() -> process_info(Pid, status) =:= {status, suspended} end, 200),
+    {current_function, {_, Function, _}} = process_info(Pid, current_function),
+    {Is, lists:member(Function, [bif_return_trap, dsend_continue_trap, spawn_request_yield])}.
 
 say(What, Result) -> io:format("~p: ~p~n", [What, Result]).
 

@@ -10,7 +10,7 @@ main(Other) ->
     [ok = rpc:call(Node, logger, set_primary_config, [level, none]) || Node <- [node(), Other]],
     Steps = [fun names/1, fun terms/1, fun sends/1, fun order/1, fun large/1, fun links/1, fun monitors/1, fun exits/1,
              fun spawns/1, fun requests/1, fun calls/1, fun aliases/1, fun leaders/1, fun globals/1, fun groups/1,
-             fun nodes_and_news/1, fun many/1, fun tokens/1, fun away/1],
+             fun described/1, fun nodes_and_news/1, fun many/1, fun tokens/1, fun away/1],
     [begin
          Before = sort(erlang:nodes(connected)),
          try Step(Other)
@@ -380,6 +380,25 @@ groups(Other) ->
     timer:sleep(200),
     say(members, pg:get_members(pair_scope, group) =:= [self()]),
     ok = pg:leave(pair_scope, group, self()).
+
+%% What a crash dump would say of links and monitors.
+described(Other) ->
+    Pid = spawn(Other, ?MODULE, hold, [self()]),
+    {Pid, holding} = take(),
+    Watcher = spawn(Other, ?MODULE, monitored, [self(), self()]),
+    {Watcher, watching} = take(),
+    link(Pid),
+    Watches = [monitor(process, One) || One <- [Pid, {kernel_sup, Other}]],
+    Text = erlang:system_info(dist),
+    Lines = [["Remote link: ", [pid_to_list(One) || One <- [Pid, self()]]],
+             ["Remote monitoring: ", [pid_to_list(One) || One <- [self(), Pid]]],
+             ["Remote monitoring: ", [pid_to_list(self()), io_lib:format("{kernel_sup, ~p}", [Other])]],
+             ["Remotely monitored by: ", [pid_to_list(One) || One <- [self(), Watcher]]]],
+    say(described, [string:find(Text, [Kind, lists:join($ , Two), $\n]) =/= nomatch || [Kind, Two] <- Lines]),
+    unlink(Pid),
+    [demonitor(Watch, [flush]) || Watch <- Watches],
+    exit(Watcher, kill),
+    Pid ! stop.
 
 nodes_and_news(Other) ->
     say(kinds, {erlang:nodes(hidden), erlang:nodes(visible) =:= [Other], sort(erlang:nodes([this, connected])) =:= sort([node(), Other])}),

@@ -14,6 +14,7 @@ use atoll_term::{Build, Term, View, atoms};
 
 use crate::errors::badopt;
 use crate::process_info::take_signals;
+use crate::suspended::returning;
 use crate::texts::text;
 
 /// What this file provides.
@@ -140,7 +141,7 @@ fn exit_2(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
                 let other = RemotePid::of(target).filter(|_| external.node != crate::node::this());
                 let Some(other) = other else { return Ok(atoms::TRUE) };
                 match atoll_distribution::exit_signal(caller.process.pid, caller.own, other, reason) {
-                    Wished::Busy => Err(Interrupt::Yield(atoms::TRUE)),
+                    Wished::Busy => Err(returning(atoms::TRUE)),
                     _ => Ok(atoms::TRUE),
                 }
             }

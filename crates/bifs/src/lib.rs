@@ -65,6 +65,7 @@ mod send;
 mod seq_trace;
 mod spawn;
 mod spawn_elsewhere;
+mod suspended;
 mod system_info;
 mod system_monitor;
 mod system_profile;
@@ -145,6 +146,7 @@ const AREAS: &[&[BuiltIn]] = &[
     spawn::BUILT_INS,
     memory_and_statistics::BUILT_INS,
     spawn_elsewhere::BUILT_INS,
+    suspended::BUILT_INS,
     system_monitor::BUILT_INS,
     system_profile::BUILT_INS,
     system_info::BUILT_INS,

@@ -4,11 +4,12 @@ use atoll_distribution::Wished;
 use atoll_heap::{Message, architecture};
 use atoll_operations::Exception;
 use atoll_process::remote::RemotePid;
-use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, Signal, System, badarg, remote, signal, tracing};
+use atoll_process::{BuiltIn, Caller, Outcome, Signal, System, badarg, remote, signal, tracing};
 use atoll_term::{Build, Term, View, atoms};
 
 use crate::exit::only_priority;
 use crate::process_info::take_signals;
+use crate::suspended::returning;
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
@@ -48,7 +49,7 @@ fn link(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
             }
             match atoll_distribution::link(me, caller.own, other) {
                 Wished::Done => {}
-                Wished::Busy => return Err(Interrupt::Yield(atoms::TRUE)),
+                Wished::Busy => return Err(returning(atoms::TRUE)),
                 Wished::NoConnection => missing(caller, target, atoms::NOCONNECTION),
             }
         }

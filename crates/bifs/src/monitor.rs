@@ -5,7 +5,7 @@ use atoll_operations::list;
 use atoll_process::handle::{demonitor, take_matching};
 use atoll_process::remote::{RemotePid, RemoteTarget};
 use atoll_process::{
-    AliasKind, BuiltIn, Caller, Interrupt, Outcome, OutgoingMonitor, ReferenceId, Signal, System, badarg, signal,
+    AliasKind, BuiltIn, Caller, Outcome, OutgoingMonitor, ReferenceId, Signal, System, badarg, signal,
 };
 use atoll_term::atoms::known_atom;
 use atoll_term::{ExternalKind, Term, View, atoms};
@@ -13,6 +13,7 @@ use atoll_term::{ExternalKind, Term, View, atoms};
 use crate::errors::{badopt, error_with_cause};
 use crate::node;
 use crate::process_info::take_signals;
+use crate::suspended::returning;
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
@@ -147,7 +148,7 @@ fn elsewhere(caller: &mut Caller<'_>, target: Term, options: &Options) -> Outcom
     let term = term_of(caller, reference, options);
     match atoll_distribution::monitor(caller.process.pid, caller.own, reference, other) {
         Wished::Done => {}
-        Wished::Busy => return Err(Interrupt::Yield(term)),
+        Wished::Busy => return Err(returning(term)),
         Wished::NoConnection => missing(caller, reference, atoms::PROCESS, target, atoms::NOCONNECTION),
     }
     Ok(term)

@@ -2,7 +2,7 @@
 
 use atoll_distribution::node::{Carrier, Phase};
 use atoll_distribution::watching::{self, Change};
-use atoll_distribution::{nodes, tell};
+use atoll_distribution::{Kept, nodes, tell};
 use atoll_operations::guards::as_boolean;
 use atoll_operations::list;
 use atoll_process::{BuiltIn, Caller, Outcome, System, badarg, remote};
@@ -205,7 +205,9 @@ fn abort_pending_connection(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let node = nodes::find(arguments[0]).filter(|node| node.is_handle(handle));
     let aborted = node.is_some_and(|node| {
         let (phase, connection, _) = node.status();
-        phase == Phase::Pending && node.carrier() == Carrier::None && node.end(connection, atoms::NOCONNECTION)
+        phase == Phase::Pending
+            && node.carrier() == Carrier::None
+            && node.end(connection, Kept::of(atoms::NOCONNECTION))
     });
     Ok(Term::boolean(aborted))
 }

@@ -16,6 +16,7 @@ use crate::arguments::{message_queue_data, size};
 use crate::errors::{badopt, error_with_cause, system_limit};
 use crate::heap_settings::{BINARY_HEAP_WORDS, HeapLimit, heap_limit_map, heap_words_at_least};
 use crate::process_info::{request, take_signals};
+use crate::suspended::returning;
 use crate::tail_calls::go_on_in;
 
 /// What this file provides.
@@ -204,7 +205,7 @@ fn set_group_leader(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let (leader, pid) = (arguments[0], arguments[1]);
     if let Some(other) = RemotePid::of(pid).filter(|pid| leader.is_pid() && pid.node != crate::node::this()) {
         return match atoll_distribution::group_leader(caller.process.pid, caller.own, leader, other) {
-            Wished::Busy => Err(Interrupt::Yield(atoms::TRUE)),
+            Wished::Busy => Err(returning(atoms::TRUE)),
             _ => Ok(atoms::TRUE),
         };
     }

@@ -2,10 +2,11 @@
 
 use atoll_operations::list;
 use atoll_process::remote::{SendOptions, Sent};
-use atoll_process::{BuiltIn, Caller, Interrupt, Outcome};
+use atoll_process::{BuiltIn, Caller, Outcome};
 use atoll_term::{Term, atoms};
 
 use crate::errors::badopt;
+use crate::suspended::returning;
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
@@ -17,8 +18,7 @@ pub const BUILT_INS: &[BuiltIn] = &[
 
 fn send(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     match atoll_process::send::send(caller.process.pid, caller.own, arguments[0], arguments[1])? {
-        // It is suspended.
-        Sent::Busy => Err(Interrupt::Yield(arguments[1])),
+        Sent::Busy => Err(returning(arguments[1])),
         _ => Ok(arguments[1]),
     }
 }
@@ -36,7 +36,7 @@ fn send_with(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     }
     match atoll_process::send::send_with(caller.process.pid, caller.own, arguments[0], arguments[1], how)? {
         Sent::Done => Ok(atoms::OK),
-        Sent::Busy => Err(Interrupt::Yield(atoms::OK)),
+        Sent::Busy => Err(returning(atoms::OK)),
         Sent::Full => Ok(atoms::NOSUSPEND),
         Sent::NotConnected => Ok(atoms::NOCONNECT),
     }

@@ -15,6 +15,7 @@ use crate::errors::badopt;
 use crate::monitor::alias_kind;
 use crate::process_info::take_signals;
 use crate::spawn::{Work, default_options, fun_work, function_work, linked, start, start_monitored, start_with};
+use crate::suspended::returning_request;
 use crate::tail_calls::go_on_in;
 
 /// What this file provides.
@@ -175,7 +176,7 @@ fn dist_spawn_request(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         true => reference,
         false => caller.heap().tuple(&[reference, Term::boolean(watched)]),
     };
-    if is_suspended { Err(Interrupt::Yield(result)) } else { Ok(result) }
+    if is_suspended { Err(returning_request(result)) } else { Ok(result) }
 }
 
 /// Makes a process on another node, and goes on when it is made.

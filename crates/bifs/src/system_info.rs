@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use atoll_distribution::node::Carrier;
-use atoll_distribution::nodes;
+use atoll_distribution::{description, nodes};
 use atoll_heap::architecture;
 use atoll_operations::guards::as_boolean;
 use atoll_platform::clock;
@@ -292,7 +292,7 @@ fn built(caller: &mut Caller<'_>, item: &str) -> Option<Term> {
         }
         "creation" => Term::small(atoll_term::this_node().1.into()),
         "info" | "loaded" | "procs" | "dist" => {
-            let text = report(item);
+            let text = report(caller, item);
             caller.heap().binary(text.as_bytes())
         }
         "compile_info" => {
@@ -341,7 +341,7 @@ fn clock_source(caller: &mut Caller<'_>, clock: &str, time: i64) -> Term {
 }
 
 /// The texts that crash dumps are made of.
-fn report(item: &str) -> String {
+fn report(caller: &mut Caller<'_>, item: &str) -> String {
     match item {
         "loaded" => {
             let modules = atoll_code::loaded_modules();
@@ -352,7 +352,10 @@ fn report(item: &str) -> String {
             let pids = System::get().table.pids();
             pids.iter().map(|pid| format!("=proc:{}\n", atoll_term::text::to_string(*pid))).collect()
         }
-        "dist" => atoll_distribution::description::text(),
+        "dist" => description::text(|visit| {
+            description::each_waiting(visit);
+            visit(caller.process.pid, caller.own);
+        }),
         _ => format!("=memory\ntotal: {}\n", atoll_platform::resident_bytes()),
     }
 }

@@ -29,7 +29,8 @@ fn programs() -> &'static Path {
     FOLDER.get_or_init(|| {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("distribution");
         let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/distribution");
-        let names = ["pair", "hostile", "busy"].map(|name| sources.join(name).with_extension("erl"));
+        let names = ["pair", "hostile", "busy", "plain_dist", "siege", "c_node"]
+            .map(|name| sources.join(name).with_extension("erl"));
         compile(&names, &folder).unwrap_or_else(|error| panic!("{error}"));
         folder
     })
@@ -54,18 +55,25 @@ fn node(machine: &[&str], names: &Names, name: &str) -> Command {
 
 /// What `module:main(Other)` prints on a node `one` with a node `two` beside it.
 fn said(one: &[&str], two: &[&str], module: &str) -> String {
+    said_with(&[], one, two, module)
+}
+
+/// As [`said`], with more arguments for both nodes.
+fn said_with(more: &[&str], one: &[&str], two: &[&str], module: &str) -> String {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let names = Names::start().expect("epmd is on PATH");
     let (first, second) = (format!("one{number}"), format!("two{number}"));
     let other = format!("'{second}@127.0.0.1'");
-    let beside = node(two, &names, &second).stdin(Stdio::null()).stdout(Stdio::null()).spawn();
+    let beside = node(two, &names, &second).args(more).stdin(Stdio::null()).stdout(Stdio::null()).spawn();
     let _beside = Running(beside.expect("the second node starts"));
     // It is there when its name is.
     let wait = "W = fun(_, 0) -> ok; (F, N) -> case net_adm:ping(Other) of pong -> ok; pang -> timer:sleep(100), \
                 F(F, N - 1) end end, W(W, 300)";
-    let program = format!("Other = {other}, {wait}, {module}:main(Other), halt().");
-    let finished = run(node(one, &names, &first).args(["-eval", &program]), LIMIT).expect("the first node starts");
+    let main = if module.contains(':') { module.to_owned() } else { format!("{module}:main") };
+    let program = format!("Other = {other}, {wait}, {main}(Other), halt().");
+    let finished =
+        run(node(one, &names, &first).args(more).args(["-eval", &program]), LIMIT).expect("the first node starts");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     assert_eq!(finished.end, End::Exited(0), "{}{}", text(&finished.stdout), text(&finished.stderr));
     assert_eq!(finished.violation(), None);
@@ -126,6 +134,16 @@ fn senders_wait_for_a_node_that_does_not_read() {
     same(&["--heap", "shared"], &["--heap", "private"], "busy");
 }
 
+/// A process brings the packets to the other node, and puts those that come.
+#[test]
+fn a_pair_carried_by_processes() {
+    let expected = stock_says("pair");
+    let atoll = ["--heap", "private"];
+    for (one, two) in [(&atoll[..], STOCK), (STOCK, &atoll), (&atoll, &["--heap", "shared", "--verify-heap"])] {
+        assert_eq!(said_with(&["-proto_dist", "plain"], one, two, "pair"), expected, "{one:?} beside {two:?}");
+    }
+}
+
 /// Nodes that a node starts are as it is: the same machine with the same options.
 #[test]
 fn a_peer_is_as_its_origin() {
@@ -162,4 +180,63 @@ fn hostile_peers_do_no_harm() {
         let said = said(&["--heap", heap], STOCK, "hostile");
         assert!(said.ends_with("done: ok\n") && !said.contains(": bad"), "{heap}: {said}");
     }
+}
+
+/// What a step of `siege` prints, the same as on stock where that lives through it.
+#[track_caller]
+fn stands(heap: &str, more: &[&str], step: &str, expected: &str) {
+    let said = said_with(more, &["--heap", heap], STOCK, &format!("siege:{step}"));
+    assert_eq!(said, format!("{expected}alone: true\nworks: true\ndone: ok\n"), "{step} on {heap}");
+}
+
+#[test]
+fn silent_connections_are_closed() {
+    let expected = "served: pong\nsilent: [closed]\nports: true\n";
+    stands("private", &["-kernel", "net_setuptime", "2"], "silent", expected);
+}
+
+#[test]
+fn strangers_are_not_let_in() {
+    stands("hybrid", &[], "strangers", "served: pong\nstrangers: [refused]\n");
+}
+
+#[test]
+fn frames_without_sense_do_no_harm() {
+    stands("shared", &[], "frames", "memory: true\n");
+}
+
+/// As long as there is room: then the connection ends, and nothing else does.
+#[test]
+fn a_flood_of_atoms_ends_its_connection() {
+    let before = "alone: true\nworks: true\ndone: ok\n";
+    let expected = format!("{before}flooded: closed\nlimit: system_limit\nknown: none\n");
+    stands("private", &["+t", "20000"], "atoms", &expected);
+}
+
+#[test]
+fn a_node_that_never_reads_costs_little() {
+    let expected = "wait: true\nnosuspend: nosuspend\nmemory: true\nserved: pong\ngoes_on: yes\n";
+    stands("shared", &[], "deaf", expected);
+}
+
+/// Whether there is a program written with OTP's library for C nodes beside the others.
+fn has_c_node() -> bool {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/distribution/c_node.c");
+    let root = Command::new("erl").args(["-noinput", "-eval", "io:put_chars(code:root_dir()), halt()."]).output();
+    let root = PathBuf::from(String::from_utf8_lossy(&root.expect("erl is on PATH").stdout).trim());
+    let mut compiler = Command::new("cc");
+    compiler.args(["-D_REENTRANT", "-I"]).arg(root.join("usr/include")).arg(source);
+    compiler.arg("-L").arg(root.join("usr/lib")).args(["-lei", "-lpthread", "-o"]).arg(programs().join("c_node"));
+    compiler.stderr(Stdio::null()).status().is_ok_and(|status| status.success())
+}
+
+#[test]
+fn c_nodes() {
+    if !has_c_node() {
+        eprintln!("not run: no C compiler, or no library for C nodes (package erlang-dev)");
+        return;
+    }
+    let expected = said(STOCK, STOCK, "c_node");
+    assert!(expected.ends_with("done: ok\n"), "on stock: {expected}");
+    assert_eq!(said(&["--heap", "private"], STOCK, "c_node"), expected);
 }

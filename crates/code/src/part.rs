@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::sync::{Arc, OnceLock};
 
-use atoll_term::Term;
+use atoll_term::{Export, Term};
 use parking_lot::RwLock;
 
 use crate::breakpoints::Breakpoints;
@@ -22,6 +22,8 @@ pub struct Part {
     pub(crate) modules: RwLock<HashMap<Term, LoadedModule>>,
     /// All code, by its first address.
     pub(crate) ranges: RwLock<BTreeMap<usize, Arc<ModuleCode>>>,
+    /// Built-in functions by the addresses where they go on.
+    pub(crate) built_in_places: RwLock<BTreeMap<usize, &'static Export>>,
     /// Versions of modules that were loaded so far.
     pub(crate) loaded: AtomicU64,
     /// Entries of a stack trace (`backtrace_depth`).
@@ -41,6 +43,7 @@ impl Default for Part {
             second: OnceLock::new(),
             modules: RwLock::default(),
             ranges: RwLock::default(),
+            built_in_places: RwLock::default(),
             loaded: AtomicU64::new(0),
             backtrace_depth: AtomicUsize::new(ranges::USUAL_BACKTRACE),
             breakpoints: Breakpoints::default(),

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use atoll_heap::immovable;
 use atoll_heap::settings;
-use atoll_term::{Build, FunEntry, Term, Word, atoms};
+use atoll_term::{Build, Export, FunEntry, Term, Word, atoms};
 use parking_lot::{Mutex, RwLock};
 
 use crate::part::part;
@@ -203,6 +203,11 @@ pub fn set_backtrace_depth(entries: usize) -> usize {
     part().backtrace_depth.swap(entries, Ordering::Relaxed)
 }
 
+/// A process that goes on at this address is in a built-in function.
+pub fn note_built_in_place(address: *const Word, export: &'static Export) {
+    part().built_in_places.write().insert(address as usize, export);
+}
+
 /// The function and line of the instruction that contains or ends before `address`: for a return address, the call.
 pub fn frame_of(address: *const Word) -> Option<Frame> {
     frame_at(address, u64::MAX)
@@ -211,7 +216,13 @@ pub fn frame_of(address: *const Word) -> Option<Frame> {
 /// As [`frame_of`], for an address that was noted when [`loaded_versions`] gave `versions`.
 pub fn frame_at(address: *const Word, versions: u64) -> Option<Frame> {
     let before = address.wrapping_sub(1);
-    let code = find_code(before).filter(|code| code.serial < versions)?;
+    let Some(code) = find_code(before) else {
+        let export = *part().built_in_places.read().get(&(before as usize))?;
+        return Some(Frame { module: export.module, name: export.name, arity: export.arity, location: None });
+    };
+    if code.serial >= versions {
+        return None;
+    }
     let offset = ((before as usize - code.words.as_ptr() as usize) / size_of::<Word>()) as u32;
     let function = code.functions.partition_point(|(start, ..)| *start <= offset).checked_sub(1)?;
     let (start, name, arity) = code.functions[function];

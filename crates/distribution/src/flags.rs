@@ -2,6 +2,8 @@
 
 /// The node is to be seen by `nodes/0`.
 pub const PUBLISHED: u64 = 1;
+/// Processes can be watched, by their names too: two bits, and OTP sends nothing of monitors to a node without both.
+pub const MONITOR: u64 = 0x28;
 /// Packets begin with a distribution header, which has a cache of atoms.
 pub const HEADER: u64 = 0x2000;
 /// Sends name their sender.
@@ -20,4 +22,5 @@ pub const SPAWN: u64 = 1 << 32;
 pub const ALIAS: u64 = 1 << 35;
 
 /// What is supposed of a node as long as the connection is being made: all that releases from 25 on have.
-pub const SUPPOSED: u64 = HEADER | SEND_SENDER | BIG_LABELS | EXIT_PAYLOAD | FRAGMENTS | UNLINK_ID | SPAWN | ALIAS;
+pub const SUPPOSED: u64 =
+    MONITOR | HEADER | SEND_SENDER | BIG_LABELS | EXIT_PAYLOAD | FRAGMENTS | UNLINK_ID | SPAWN | ALIAS;

@@ -9,6 +9,7 @@
 //! | `input` | what has come; fragments, headers |
 //! | `control`, `signals` | control messages, and what processes of this node make of theirs |
 //! | `dispatch`, `spawning` | what control messages do to processes of this node |
+//! | `kept` | terms that are kept while no heap has them |
 //! | `token` | tokens of sequential tracing in control messages |
 //! | `watching` | processes that get messages about nodes that come and go |
 //! | `description` | what crash dumps say of all this |
@@ -27,6 +28,7 @@ mod dispatch;
 pub mod flags;
 mod form;
 mod input;
+mod kept;
 pub mod node;
 pub mod nodes;
 mod output;
@@ -36,6 +38,7 @@ pub mod spawning;
 mod token;
 pub mod watching;
 
+pub use kept::Kept;
 pub use node::tell;
 pub use signals::{Request, Wished, exit_signal, group_leader, link, monitor, request_process};
 
@@ -81,23 +84,23 @@ pub fn set_kernel(pid: Term) {
 /// Gives processes the way to other nodes; once, before the first starts.
 pub fn install() {
     let _ = System::get().distribution.set(&signals::Nodes);
-    System::get().on_exit(|pid, _| process_ended(pid));
 }
 
 /// A process with work at its end has ended: it may have kept a connection, or all of them.
-fn process_ended(pid: Term) {
+fn process_ended(pid: Term, reason: Term) {
     watching::forget(pid);
     if part().kernel.load(Ordering::Acquire) == pid {
         part().kernel.store(Immediate::NONE, Ordering::Release);
-        nodes::end_all(known_atom("net_kernel_terminated"));
+        let reason = known_atom("net_kernel_terminated");
+        nodes::end_all(reason);
         let (this, _) = this_node();
         set_this_node(atoms::NONODE_NOHOST, 0);
-        watching::tell(watching::Change::Down { reason: known_atom("net_kernel_terminated") }, this, 0, true);
+        watching::tell(watching::Change::Down { reason: &Kept::of(reason) }, this, 0, true);
     }
     for node in nodes::all() {
         if node.carrier() == node::Carrier::Process(pid) {
             let (_, connection, _) = node.status();
-            node.end(connection, atoms::NOCONNECTION);
+            node.end(connection, Kept::of(reason));
         }
     }
 }

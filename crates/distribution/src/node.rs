@@ -31,6 +31,7 @@ use crate::dispatch;
 use crate::flags;
 use crate::form::PASS_THROUGH;
 use crate::input::{Fault, Input};
+use crate::kept::Kept;
 use crate::output::{Item, Output};
 use crate::watching::{self, Change};
 
@@ -97,8 +98,8 @@ struct Inside {
 enum Arrival {
     /// Packets with their lengths in front.
     Packets(Vec<u8>),
-    /// The end, with its reason (immediate).
-    End(Term),
+    /// The end, with its reason.
+    End(Kept),
 }
 
 /// Another node.
@@ -462,7 +463,7 @@ impl Node {
     }
 
     /// The connection ends. False: it is over already.
-    pub fn end(self: &Arc<Node>, connection: Connection, reason: Term) -> bool {
+    pub fn end(self: &Arc<Node>, connection: Connection, reason: Kept) -> bool {
         let lasts = self.line().is_some_and(|line| line.connection == connection);
         if lasts {
             self.note_end(connection, reason);
@@ -471,7 +472,7 @@ impl Node {
         lasts
     }
 
-    fn note_end(&self, connection: Connection, reason: Term) {
+    fn note_end(&self, connection: Connection, reason: Kept) {
         self.arrived.lock().push_back((connection, Arrival::End(reason)));
     }
 
@@ -514,7 +515,7 @@ impl Node {
                     }
                 }
                 Arrival::End(reason) => {
-                    self.over(connection, reason);
+                    self.over(connection, &reason);
                     *input = (0, Input::default());
                 }
             }
@@ -546,7 +547,7 @@ impl Node {
     fn fail(&self, connection: Connection, fault: Fault) {
         crate::report::bad_data(self.name, fault);
         let carrier = self.inside.lock().carrier;
-        self.over(connection, atoms::KILLED);
+        self.over(connection, &Kept::of(atoms::KILLED));
         match carrier {
             Carrier::Port(port) => channel::close(port, atoms::KILLED),
             Carrier::Process(pid) => {
@@ -557,7 +558,7 @@ impl Node {
     }
 
     /// The connection is over: all processes that it concerns learn of that.
-    fn over(&self, connection: Connection, reason: Term) {
+    fn over(&self, connection: Connection, reason: &Kept) {
         let mut inside = self.inside.lock();
         if inside.phase == Phase::Idle || inside.connection != connection {
             return;
@@ -584,7 +585,8 @@ impl Node {
             (0..count).for_each(|_| tell(pid, |heap| heap.tuple(&[atoms::NODEDOWN, self.name])));
         }
         if was_up && this_node().0 != atoms::NONODE_NOHOST {
-            let reason = if reason == atoms::NORMAL { known_atom("connection_closed") } else { reason };
+            let closed = Kept::of(known_atom("connection_closed"));
+            let reason = if matches!(reason, Kept::Immediate(atoms::NORMAL)) { &closed } else { reason };
             watching::tell(Change::Down { reason }, self.name, connection, is_published);
         }
     }
@@ -623,7 +625,7 @@ impl Channel for PortChannel {
     }
 
     fn ended(&self, reason: Term) {
-        self.node.note_end(self.connection, reason);
+        self.node.note_end(self.connection, Kept::of(reason));
     }
 
     fn drained(&self) {

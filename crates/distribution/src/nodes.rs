@@ -8,6 +8,7 @@ use atoll_term::atoms::known_atom;
 use atoll_term::{Build, Term, atoms, this_node};
 use parking_lot::RwLock;
 
+use crate::kept::Kept;
 use crate::node::{self, Handle, Line, Node, Phase};
 
 /// By the index of the atom that is the name.
@@ -72,13 +73,13 @@ pub fn way_to(name: Term, connect: bool) -> Option<(Arc<Node>, Line)> {
     Some((node, line))
 }
 
-/// Ends all connections: the process that keeps them has ended.
+/// Ends all connections: the process that keeps them has ended. `reason` is an immediate.
 pub fn end_all(reason: Term) {
     for node in all() {
         let (phase, connection, _) = node.status();
         if phase != Phase::Idle {
             let carrier = node.carrier();
-            node.end(connection, reason);
+            node.end(connection, Kept::of(reason));
             if let node::Carrier::Port(port) = carrier {
                 atoll_ports::channel::close(port, reason);
             }

@@ -87,20 +87,61 @@ impl Message {
 pub(crate) fn fitted(item: Item, agreed: u64) -> Option<Item> {
     let Some(cached) = item.atoms.as_deref().filter(|_| agreed & flags::HEADER == 0) else { return Some(item) };
     let mut scratch = ScratchHeap::new();
+    let (control, taken) = decode_behind_header(&item.bytes, cached, &mut Resolver, &mut scratch).ok()?;
+    let payload = match &item.bytes[taken..] {
+        [] => None,
+        rest => Some(decode_behind_header(rest, cached, &mut Resolver, &mut scratch).ok()?.0),
+    };
+    let (parts, payload) = known_to(agreed, control.tuple_elements()?.to_vec(), payload)?;
     let mut encoder = ForChannel::new(false, this_node());
-    let mut rest = &item.bytes[..];
-    let mut control = 0;
-    while !rest.is_empty() {
-        let (term, taken) = decode_behind_header(rest, cached, &mut Resolver, &mut scratch).ok()?;
+    encoder.begin();
+    encoder.term(scratch.tuple(&parts)).ok()?;
+    let control = encoder.length();
+    if let Some(payload) = payload {
         encoder.begin();
-        encoder.term(term).ok()?;
-        rest = &rest[taken..];
-        if control == 0 {
-            control = encoder.length();
-        }
+        encoder.term(payload).ok()?;
     }
     let (bytes, atoms) = encoder.finish();
     Some(Item { sender: item.sender, bytes, control, atoms })
+}
+
+/// A control message and its payload as a node with these flags knows them.
+fn known_to(agreed: u64, mut parts: Vec<Term>, payload: Option<Term>) -> Option<(Vec<Term>, Option<Term>)> {
+    let number = parts.first()?.as_small()?;
+    let needed = match number {
+        control::MONITOR_P | control::DEMONITOR_P | control::MONITOR_P_EXIT | control::PAYLOAD_MONITOR_P_EXIT => {
+            flags::MONITOR
+        }
+        control::SPAWN_REQUEST | control::SPAWN_REQUEST_TT => flags::SPAWN,
+        control::ALIAS_SEND | control::ALIAS_SEND_TT => flags::ALIAS,
+        _ => 0,
+    };
+    if agreed & needed != needed {
+        return None;
+    }
+    if matches!(number, control::SEND_SENDER | control::SEND_SENDER_TT) && agreed & flags::SEND_SENDER == 0 {
+        let plain = if number == control::SEND_SENDER { control::SEND } else { control::SEND_TT };
+        (parts[0], parts[1]) = (Term::small(plain), known_atom(""));
+    }
+    let with_reason = match number {
+        control::PAYLOAD_EXIT => control::EXIT,
+        control::PAYLOAD_EXIT_TT => control::EXIT_TT,
+        control::PAYLOAD_EXIT2 => control::EXIT2,
+        control::PAYLOAD_EXIT2_TT => control::EXIT2_TT,
+        control::PAYLOAD_MONITOR_P_EXIT => control::MONITOR_P_EXIT,
+        _ => return Some((parts, payload)),
+    };
+    if agreed & flags::EXIT_PAYLOAD != 0 {
+        return Some((parts, payload));
+    }
+    parts[0] = Term::small(with_reason);
+    parts.extend(payload);
+    Some((parts, None))
+}
+
+/// Whether a node lets its processes be watched; one that does not is told nothing of monitors.
+fn can_watch(line: Line) -> bool {
+    line.flags & flags::MONITOR == flags::MONITOR
 }
 
 impl Distribution for Nodes {
@@ -157,6 +198,10 @@ impl Distribution for Nodes {
             node.forget(connection, pid);
         }
     }
+
+    fn ended(&self, pid: Term, reason: Term) {
+        crate::process_ended(pid, reason);
+    }
 }
 
 /// A process that is traced or has a token sends: the token that goes along (on its heap), or `NONE`.
@@ -204,6 +249,7 @@ fn tell(node: &Node, line: Line, from: Term, what: Tell) {
                 message.send(node, line, from, None);
             }
         }
+        Tell::Demonitor { .. } if !can_watch(line) => {}
         Tell::Demonitor { reference, target } => {
             let message = Message::new(line, control::DEMONITOR_P, 3).term(from);
             let message = match target {
@@ -286,6 +332,9 @@ pub fn link(pid: Term, own: &mut Own, other: RemotePid) -> Wished {
 pub fn monitor(pid: Term, own: &mut Own, reference: ReferenceId, target: RemoteTarget) -> Wished {
     let Some((node, line)) = watched_way(pid, own, target.node()) else { return Wished::NoConnection };
     own.remote().add_monitor(reference, target, line.connection);
+    if !can_watch(line) {
+        return Wished::Done;
+    }
     let message = Message::new(line, control::MONITOR_P, 3).term(pid);
     let message = match target {
         RemoteTarget::Pid(other) => message.pid(other),
@@ -370,4 +419,27 @@ pub fn request_process(pid: Term, own: &mut Own, reference: ReferenceId, request
     let message = if token.is_none() { message } else { message.term(token) };
     message.send(&node, line, pid, Some(arguments));
     done(pid, own, &node)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_c_node_gets_what_it_knows() {
+        let [number, a, b, reason] = [control::PAYLOAD_EXIT2, 1, 2, 3].map(Term::small);
+        let known = |parts: &[Term], payload| known_to(0, parts.to_vec(), payload);
+        let exit = known(&[number, a, b], Some(reason));
+        assert_eq!(exit, Some((vec![Term::small(control::EXIT2), a, b, reason], None)));
+        let send = known(&[Term::small(control::SEND_SENDER), a, b], Some(reason));
+        assert_eq!(send, Some((vec![Term::small(control::SEND), known_atom(""), b], Some(reason))));
+        for unknown in [control::MONITOR_P, control::SPAWN_REQUEST, control::ALIAS_SEND] {
+            assert_eq!(known(&[Term::small(unknown), a, b], None), None);
+        }
+        let link = vec![Term::small(control::LINK), a, b];
+        assert_eq!(known(&link, None), Some((link, None)));
+        assert!(can_watch(Line { connection: 1, flags: flags::SUPPOSED }));
+        // This bit alone has a C node.
+        assert!(!can_watch(Line { connection: 1, flags: 8 }));
+    }
 }

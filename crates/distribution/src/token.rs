@@ -2,26 +2,15 @@
 
 use std::sync::Arc;
 
-use atoll_code::Resolver;
-use atoll_etf::{DecodeOptions, EncodeOptions, decode, encode};
 use atoll_heap::Message;
 use atoll_process::remote::RemotePid;
-use atoll_process::sequence::{self, Foreign, Label, Mark, Origin, Token};
-use atoll_term::{Allocate, Build, Term, this_node};
+use atoll_process::sequence::{self, Label, Mark, Origin, Token};
+use atoll_term::{Build, Term};
 
 use crate::flags;
 use crate::input::Fault;
+use crate::kept::Kept;
 use crate::node::Line;
-
-/// A label as bytes: the thread that receives it has no heap to keep it on.
-struct Encoded(Vec<u8>);
-
-impl Foreign for Encoded {
-    fn label(&self, heap: &mut dyn Allocate) -> Term {
-        // What this node has encoded itself can be decoded.
-        decode(&self.0, DecodeOptions::default(), &mut Resolver, heap).map_or(Term::NIL, |(label, _)| label)
-    }
-}
 
 /// What a message with this token does to the token of the process that takes it.
 ///
@@ -49,10 +38,8 @@ pub fn read(token: Term) -> Result<Token, Fault> {
     };
     let label = match label.is_immediate() {
         true => Label::Immediate(label),
-        false => {
-            let encoded = encode(label, EncodeOptions::default(), this_node()).map_err(|_| Fault::Malformed)?;
-            Label::Foreign(Arc::new(Encoded(encoded)))
-        }
+        // The thread that receives it has no heap to keep it on.
+        false => Label::Foreign(Arc::new(Kept::of(label))),
     };
     // Numbers are those of a machine word of the other node.
     Ok(Token { flags: flags as u32, label, serial, from, last })

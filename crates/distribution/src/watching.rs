@@ -5,6 +5,7 @@ use atoll_term::atoms::known_atom;
 use atoll_term::{Build, ScratchHeap, Term, atoms, map};
 use parking_lot::Mutex;
 
+use crate::kept::Kept;
 use crate::node::tell as send;
 
 /// The nodes about which a process gets messages.
@@ -46,13 +47,13 @@ impl Wish {
 
 /// What has happened to a node.
 #[derive(Clone, Copy, Debug)]
-pub enum Change {
+pub enum Change<'r> {
     /// It is connected.
     Up,
     /// It is not any more.
     Down {
-        /// Why (immediate).
-        reason: Term,
+        /// Why.
+        reason: &'r Kept,
     },
 }
 
@@ -92,7 +93,7 @@ pub fn wishes() -> Vec<(Term, Wish, u32)> {
 }
 
 /// Tells all that wish it.
-pub fn tell(change: Change, node: Term, connection: Connection, is_published: bool) {
+pub fn tell(change: Change<'_>, node: Term, connection: Connection, is_published: bool) {
     for (pid, wish, count) in wishes() {
         let is_meant = match wish.kind {
             Kind::Visible => is_published,
@@ -108,7 +109,7 @@ pub fn tell(change: Change, node: Term, connection: Connection, is_published: bo
 fn message(
     heap: &mut ScratchHeap,
     wish: Wish,
-    change: Change,
+    change: Change<'_>,
     node: Term,
     connection: Connection,
     is_published: bool,
@@ -125,7 +126,7 @@ fn message(
     if let Change::Down { reason } = change
         && wish.tells_reason
     {
-        pairs.push((known_atom("nodedown_reason"), reason));
+        pairs.push((known_atom("nodedown_reason"), reason.term(heap)));
     }
     match wish.information {
         None => heap.tuple(&[what, node]),

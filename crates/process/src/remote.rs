@@ -327,6 +327,9 @@ pub trait Distribution: Sync {
 
     /// The process has ended.
     fn forget(&self, node: Term, connection: Connection, pid: Term);
+
+    /// A process with work at its end has ended: it may have carried a connection. `reason` lies on its heap.
+    fn ended(&self, pid: Term, reason: Term);
 }
 
 /// What processes of other nodes, and the connections to them, do to a process.
@@ -424,7 +427,8 @@ impl Own {
         self.rare().remote.get_or_insert_default()
     }
 
-    pub(crate) fn known_remote(&mut self) -> Option<&mut Remote> {
+    /// What it has to do with other nodes, if there is anything.
+    pub fn known_remote(&mut self) -> Option<&mut Remote> {
         self.rare.as_mut()?.remote.as_deref_mut()
     }
 
@@ -452,6 +456,13 @@ impl Own {
                 self.group_leader = leader;
             }
         }
+    }
+}
+
+/// A process with work at its end has ended; `reason` lies on its heap.
+pub(crate) fn ended(pid: Term, reason: Term) {
+    if let Some(distribution) = distribution() {
+        distribution.ended(pid, reason);
     }
 }
 

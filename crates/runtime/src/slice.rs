@@ -71,7 +71,7 @@ fn run_slice(core: &mut Core, held: &mut Held<'_>, wants_roots: bool) -> Exit {
         core.x[0] = atoms::KILLED;
         return Exit::Ended;
     }
-    if own.rare.as_ref().is_some_and(|rare| rare.suspended > 0) {
+    if is_suspended(own) {
         return suspended(own);
     }
     if own.flags.hibernating {
@@ -95,8 +95,9 @@ fn run_slice(core: &mut Core, held: &mut Held<'_>, wants_roots: bool) -> Exit {
                 engine.met(own.address);
             }
         }
-        // Where the part was one of several, and all of it was used, the slice goes on.
-        if exit != Exit::Yield || left <= 0 || ((own.reductions - before) as i64) < part {
+        // Where the part was one of several, and all of it was used, the slice goes on, but not in a process that has
+        // been suspended: it may have copied so much that it used up the part as well.
+        if exit != Exit::Yield || left <= 0 || ((own.reductions - before) as i64) < part || is_suspended(own) {
             return exit;
         }
     }
@@ -132,6 +133,10 @@ fn run_part(core: &mut Core, process: &Process, own: &mut Own, reductions: i64) 
     };
     core.slice = full;
     exit
+}
+
+fn is_suspended(own: &Own) -> bool {
+    own.rare.as_ref().is_some_and(|rare| rare.suspended > 0)
 }
 
 /// A suspended process only acts on signals. It answers the processes that suspended it.

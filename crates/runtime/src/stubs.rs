@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use atoll_code::Stubs;
 use atoll_operations::Exception;
 use atoll_process::{BuiltIn, Caller, EntryPoints, Native, Outcome};
+use atoll_term::atoms::known_atom;
 use atoll_term::{Export, FunEntry, Term, Word};
 
 use crate::core::{Handler, handler, handler_at};
@@ -89,8 +90,18 @@ pub fn untraced_body(export: &'static Export) -> *const Word {
     let made = &part().made.untraced_bodies;
     let key = std::ptr::from_ref(export) as usize;
     let number = export.built_in.load(std::sync::atomic::Ordering::Acquire);
-    let operands = || [native_of(number), export.arity.into(), key as Word];
-    *made.lock().entry(key).or_insert_with(|| code(built_in::built_in_body, &operands()) as usize) as *const Word
+    *made.lock().entry(key).or_insert_with(|| body(export, number) as usize) as *const Word
+}
+
+/// Code of the built-in function with this number, under a name.
+fn body(export: &'static Export, number: u32) -> *mut Word {
+    let operands = [native_of(number), export.arity.into(), std::ptr::from_ref(export) as Word];
+    let address = code(built_in::built_in_body, &operands);
+    // What OTP has no function for is not shown: a process in it is shown as in its caller.
+    if export.module != known_atom("atoll_internal") {
+        atoll_code::note_built_in_place(address, export);
+    }
+    address
 }
 
 /// The built-in function that a process will call again when it goes on at this address, which is that of an
@@ -113,8 +124,7 @@ impl Stubs for RuntimeStubs {
     }
 
     fn built_in(&self, export: &'static Export, number: u32) -> *mut Word {
-        let operands = [native_of(number), export.arity.into(), std::ptr::from_ref(export) as Word];
-        code(built_in::built_in_body, &operands)
+        body(export, number)
     }
 
     fn traced_export(&self, export: &'static Export) -> *mut Word {

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::Builder;
 use std::time::Duration;
 
+use atoll_distribution::description;
 use atoll_heap::architecture;
 use atoll_platform::threads;
 use atoll_process::{Own, Process, System, inspect};
@@ -65,7 +66,7 @@ fn write_all(out: &mut impl Write, slogan: &str, is_safe: bool) -> std::io::Resu
     processes(out, terms)?;
     ports(out)?;
     tables(out)?;
-    out.write_all(atoll_distribution::description::text().as_bytes())?;
+    out.write_all(description::text(description::each_waiting).as_bytes())?;
     modules(out)?;
     if terms {
         out.flush()?;

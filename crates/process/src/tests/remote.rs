@@ -28,6 +28,8 @@ impl Distribution for Told {
     }
 
     fn forget(&self, _: Term, _: Connection, _: Term) {}
+
+    fn ended(&self, _: Term, _: Term) {}
 }
 
 #[test]

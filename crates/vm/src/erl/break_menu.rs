@@ -3,6 +3,7 @@
 
 use std::io::Write;
 
+use atoll_distribution::description;
 use atoll_platform::ending;
 use atoll_ports::terminal::mode;
 use atoll_process::{Stopped, System, handle};
@@ -58,7 +59,7 @@ fn answers(stopped: &mut Stopped<'_>) -> Wish {
             b'i' => screens::of(dump::memory),
             b'l' => screens::modules(),
             b'D' => screens::of(dump::tables),
-            b'd' => atoll_distribution::description::text(),
+            b'd' => description::text(|visit| stopped.each(|process, own| visit(process.pid, own))),
             b'v' => format!("Atoll {}\n", env!("CARGO_PKG_VERSION")),
             b'\n' | b'\r' => continue,
             other => {
