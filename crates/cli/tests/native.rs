@@ -123,7 +123,14 @@ impl Drop for Killed {
 
 #[test]
 fn a_crash_names_the_function_that_was_compiled() {
-    let folder = folder("crash");
+    // Now and then a signal meets the thread between two time slices.
+    let errors: Vec<String> = (0..10).map_while(|attempt| crash(attempt).err()).collect();
+    assert!(errors.len() < 10, "{errors:#?}");
+}
+
+/// Sends a signal to a scheduler that runs machine code. What was printed, if it does not name the function.
+fn crash(attempt: usize) -> Result<(), String> {
+    let folder = folder(&format!("crash{attempt}"));
     let dump = folder.join("dump");
     let _ = std::fs::remove_file(&dump);
     let mut command = Command::new(env!("CARGO_BIN_EXE_atoll"));
@@ -134,7 +141,7 @@ fn a_crash_names_the_function_that_was_compiled() {
     // The map has the name when the code is there.
     let map = PathBuf::from(format!("/tmp/perf-{process}.map"));
     let named = || std::fs::read_to_string(&map).is_ok_and(|text| text.contains(" $hot:endless/1\n"));
-    let patience = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    let patience = std::time::Instant::now() + std::time::Duration::from_secs(60);
     while !named() && std::time::Instant::now() < patience {
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
@@ -146,15 +153,21 @@ fn a_crash_names_the_function_that_was_compiled() {
         name.starts_with("scheduler").then(|| task.file_name().into_string().ok())?
     });
     let thread = scheduler.expect("a scheduler");
+    // The program goes on in machine code at its next time slice.
+    std::thread::sleep(std::time::Duration::from_millis(100));
     // `tgkill`: a signal to one thread, for which there is no command.
     let send = format!("exit(syscall(234, {process}, {thread}, 11) != 0)");
     assert!(Command::new("perl").args(["-e", &send]).status().expect("perl runs").success());
     let output = child.0.take().expect("a child").wait_with_output().expect("it ends");
-    let errors = String::from_utf8_lossy(&output.stderr);
-    let what = "Machine code crashed (Segmentation fault) in hot:endless/1";
-    assert!(!output.status.success() && errors.contains(what), "{errors}");
-    assert!(std::fs::read_to_string(&dump).expect("a dump").contains(what));
     let _ = std::fs::remove_file(&map);
+    assert!(!output.status.success());
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    let what = "Machine code crashed (Segmentation fault) in hot:endless/1";
+    if !errors.contains(what) {
+        return Err(errors);
+    }
+    assert!(std::fs::read_to_string(&dump).expect("a dump").contains(what));
+    Ok(())
 }
 
 #[test]

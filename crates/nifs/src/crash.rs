@@ -90,13 +90,19 @@ fn place_of(_: *mut libc::c_void) -> usize {
     0
 }
 
-extern "C" fn crashed(signal: i32, _: *mut libc::siginfo_t, context: *mut libc::c_void) {
+/// Whether a signal was sent, by another process or thread, or by this one: it does not come again by itself.
+fn was_sent(info: *const libc::siginfo_t) -> bool {
+    // SAFETY: the system passes what it knows of the signal.
+    unsafe { (*info).si_code <= 0 }
+}
+
+extern "C" fn crashed(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     let call = running().map_or(null_mut(), |call| std::ptr::from_ref(call).cast_mut());
     let place = if call.is_null() { place_of(context) } else { 0 };
     if call.is_null() && !may_hold(place) {
         // Neither in a library nor in generated code: what would have happened happens when this returns.
         put_back(signal);
-        if signal == libc::SIGABRT {
+        if was_sent(info) {
             // SAFETY: asks the system for a signal.
             unsafe { libc::raise(signal) };
         }
