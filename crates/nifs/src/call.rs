@@ -5,7 +5,9 @@
 //! first call behind it. The process goes on, and perhaps waits, in `atoll_nif:go_on/1` with that tuple as argument, so
 //! a collector finds and moves all of it like any argument.
 
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use atoll_code::registry;
 use atoll_operations::Exception;
@@ -17,7 +19,7 @@ use crate::abi::NifFn;
 use crate::check;
 use crate::copy::copy;
 use crate::dirty::{self, Pool};
-use crate::env::{Env, Running, Scheduled, Use, enter_thread};
+use crate::env::{Env, Running, Scheduled, Use, enter_thread, is_scheduler};
 use crate::library::{Function, Library};
 
 /// What this file provides.
@@ -50,11 +52,12 @@ enum Result {
     Scheduled(Scheduled),
 }
 
+#[inline]
 fn result_of(env: &mut Env, value: Term) -> Result {
     if !env.exception.is_none() {
         return Result::Raised(env.exception);
     }
-    match env.scheduled.take() {
+    match env.rare_if_any().and_then(|rare| rare.scheduled.take()) {
         Some(scheduled) => Result::Scheduled(scheduled),
         // A library that returns no term at all would otherwise break whatever looks at it.
         None if value.is_none() => Result::Raised(atoms::BADARG),
@@ -63,36 +66,54 @@ fn result_of(env: &mut Env, value: Term) -> Result {
 }
 
 /// Calls a library's function in the time slice of its process.
-#[inline]
+#[inline(always)]
 fn run(caller: &mut Caller<'_>, function: &'static Function, code: NifFn, arguments: &[Term]) -> Result {
-    let mut env = Env::of_call(caller, Use::Call, function.library);
-    let _kind = enter_thread(1);
+    // Where it lies it stays: a copy of what was just written in parts would hold the processor up.
+    let mut env = ManuallyDrop::new(Env::of_call(caller, Use::Call, function.library));
+    is_scheduler();
     let value = Running::new(&function.native, arguments).note(|| {
         // SAFETY: the library is loaded, and its function gets what it expects. Nothing is collected before it returns.
-        let value = unsafe { code(&raw mut env, arguments.len() as i32, arguments.as_ptr()) };
+        let value = unsafe { code(&raw mut *env, arguments.len() as i32, arguments.as_ptr()) };
         check::returned(&mut env, value);
         value
     });
-    let (result, used) = (result_of(&mut env, value), env.used);
-    drop(env);
-    caller.reductions -= used;
+    let result = result_of(&mut env, value);
+    caller.reductions -= env.used;
+    if env.owns() {
+        // SAFETY: it is not used any more.
+        unsafe { ManuallyDrop::drop(&mut env) };
+    }
     result
 }
 
 /// Calls a function of a library.
 pub fn call(caller: &mut Caller<'_>, arguments: &[Term], native: &'static NativeFunction) -> Outcome {
     let function = Function::of(native);
-    if function.is_gone.load(std::sync::atomic::Ordering::Acquire) {
-        return Err(Exception::error(atoms::UNDEF).into());
-    }
-    if function.kind != 0 {
-        return go_on_with(caller, function, function.code, function.kind, arguments, arguments);
+    if function.kind != 0 || function.is_gone.load(Ordering::Acquire) {
+        return call_later(caller, arguments, function);
     }
     match run(caller, function, function.code, arguments) {
+        Result::Value(value) => Ok(value),
+        result => outcome_of(caller, result, arguments, function),
+    }
+}
+
+#[cold]
+fn outcome_of(caller: &mut Caller<'_>, result: Result, arguments: &[Term], function: &'static Function) -> Outcome {
+    match result {
         Result::Value(value) => Ok(value),
         Result::Raised(reason) => Err(Exception::error(reason).into()),
         Result::Scheduled(next) => go_on_with(caller, function, next.code, next.kind, &next.arguments, arguments),
     }
+}
+
+/// Calls a function that another thread calls, or none.
+#[inline(never)]
+fn call_later(caller: &mut Caller<'_>, arguments: &[Term], function: &'static Function) -> Outcome {
+    if function.is_gone.load(Ordering::Acquire) {
+        return Err(Exception::error(atoms::UNDEF).into());
+    }
+    go_on_with(caller, function, function.code, function.kind, arguments, arguments)
 }
 
 fn export() -> &'static Export {

@@ -40,7 +40,11 @@ pub fn checked(env: &mut Env, term: Term, what: &str) {
 /// Checks what a library's function returns, unless that means nothing because something else follows.
 #[inline]
 pub fn returned(env: &mut Env, value: Term) {
-    if is_on() && env.exception.is_none() && env.scheduled.is_none() && !value.is_none() {
+    if is_on()
+        && env.exception.is_none()
+        && env.rare_if_any().is_none_or(|rare| rare.scheduled.is_none())
+        && !value.is_none()
+    {
         check_all(env, &[value], "returned");
     }
 }

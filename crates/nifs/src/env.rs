@@ -34,7 +34,7 @@ enum Heap {
     /// On the heap of the process that this thread runs.
     Process(NonNull<Mutator>),
     /// In memory of its own.
-    Own(ScratchHeap),
+    Own(Box<ScratchHeap>),
 }
 
 /// What an environment is for.
@@ -76,7 +76,18 @@ pub struct Scheduled {
     pub arguments: Vec<Term>,
 }
 
-/// An environment. Libraries have its address.
+/// What few environments have.
+pub struct Rare {
+    pub scheduled: Option<Scheduled>,
+    /// `priv_data` while `load` or `upgrade` runs, which may set it before it returns.
+    pub private: *mut *mut c_void,
+    /// Types of resources that `load` or `upgrade` has opened.
+    pub opening: Vec<Opening>,
+    kept: Vec<Kept>,
+}
+
+/// An environment. Libraries have its address. It is made for each call of a native function, so it is a few words that
+/// need no end of their own.
 pub struct Env {
     heap: Heap,
     pub usage: Use,
@@ -84,41 +95,26 @@ pub struct Env {
     pub process: Term,
     /// The reason of an exception that is to be raised, or `NONE`.
     pub exception: Term,
-    pub scheduled: Option<Scheduled>,
     /// The library whose function is called; null in an environment that the library made.
     pub library: *const Library,
-    /// `priv_data` while `load` or `upgrade` runs, which may set it before it returns.
-    pub private: *mut *mut c_void,
-    /// Types of resources that `load` or `upgrade` has opened.
-    pub opening: Vec<Opening>,
     /// Reductions that the call has used up.
     pub used: i64,
     /// The process that calls, in its time slice.
     caller: *mut c_void,
-    kept: Vec<Kept>,
+    rare: Option<Box<Rare>>,
 }
 
 // SAFETY: an environment with memory of its own is tied to no thread, and others do not leave theirs.
 unsafe impl Send for Env {}
 
 impl Env {
+    #[inline]
     fn new(heap: Heap, usage: Use, process: Term, library: *const Library) -> Env {
-        Env {
-            heap,
-            usage,
-            process,
-            exception: Term::NONE,
-            scheduled: None,
-            library,
-            private: null_mut(),
-            opening: Vec::new(),
-            used: 0,
-            caller: null_mut(),
-            kept: Vec::new(),
-        }
+        Env { heap, usage, process, exception: Term::NONE, library, used: 0, caller: null_mut(), rare: None }
     }
 
     /// For a call in the time slice of its process.
+    #[inline]
     pub fn of_call(caller: &mut Caller<'_>, usage: Use, library: *const Library) -> Env {
         let process = caller.process.pid;
         let mut env = Env::new(Heap::Process(NonNull::from(caller.heap())), usage, process, library);
@@ -128,7 +124,26 @@ impl Env {
 
     /// With memory of its own.
     pub fn with_memory(usage: Use, process: Term, library: *const Library) -> Env {
-        Env::new(Heap::Own(ScratchHeap::new()), usage, process, library)
+        Env::new(Heap::Own(Box::default()), usage, process, library)
+    }
+
+    /// What few environments have, of this one.
+    pub fn rare(&mut self) -> &mut Rare {
+        self.rare.get_or_insert_with(|| {
+            Box::new(Rare { scheduled: None, private: null_mut(), opening: Vec::new(), kept: Vec::new() })
+        })
+    }
+
+    /// Whether its end does anything.
+    #[inline]
+    pub fn owns(&self) -> bool {
+        self.rare.is_some() || matches!(self.heap, Heap::Own(_))
+    }
+
+    /// As [`Env::rare`], if there is any.
+    #[inline]
+    pub fn rare_if_any(&mut self) -> Option<&mut Rare> {
+        self.rare.as_deref_mut()
     }
 
     /// The process that calls, if this is its time slice.
@@ -175,7 +190,7 @@ impl Env {
     pub fn keep_bytes(&mut self, bytes: impl Into<Box<[u8]>>) -> *mut u8 {
         let mut bytes = bytes.into();
         let place = bytes.as_mut_ptr();
-        self.kept.push(Kept::Bytes(bytes));
+        self.rare().kept.push(Kept::Bytes(bytes));
         place
     }
 
@@ -184,20 +199,20 @@ impl Env {
     where
         Box<T>: 'static,
     {
-        self.kept.push(Kept::Memory(Box::new(memory)));
+        self.rare().kept.push(Kept::Memory(Box::new(memory)));
     }
 
     /// Takes over a count of a binary, which is given back when the environment ends.
     pub fn keep_binary(&mut self, binary: NonNull<OffHeapBinary>) {
-        self.kept.push(Kept::Binary(binary));
+        self.rare().kept.push(Kept::Binary(binary));
     }
 
     /// Forgets all terms, for an environment that the library made.
     pub fn clear(&mut self) {
         self.exception = Term::NONE;
-        self.kept.clear();
+        self.rare = None;
         if matches!(self.heap, Heap::Own(_)) {
-            self.heap = Heap::Own(ScratchHeap::new());
+            self.heap = Heap::Own(Box::default());
         }
     }
 
@@ -231,6 +246,12 @@ thread_local! {
     /// for threads for dirty calls.
     static THREAD: Cell<i32> = const { Cell::new(0) };
     static RUNNING: Cell<*mut Running> = const { Cell::new(null_mut()) };
+}
+
+/// This thread runs processes.
+#[inline]
+pub fn is_scheduler() {
+    THREAD.set(1);
 }
 
 /// Makes this thread one of this kind until what is returned is dropped.

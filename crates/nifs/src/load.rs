@@ -88,7 +88,7 @@ fn load(caller: &mut Caller<'_>, path: &[u8], info: Term) -> Result<(), Refused>
     let before = before.and_then(|code| code.library.lock().clone());
     let mut env = Env::of_call(caller, Use::Load, Arc::as_ptr(&library));
     let mut private: *mut c_void = null_mut();
-    env.private = &raw mut private;
+    env.rare().private = &raw mut private;
     let _kind = enter_thread(1);
     let address = &raw mut env;
     match before.as_deref().and_then(library_of) {
@@ -112,7 +112,7 @@ fn load(caller: &mut Caller<'_>, path: &[u8], info: Term) -> Result<(), Refused>
             }
         }
     }
-    let opened = std::mem::take(&mut env.opening);
+    let opened = std::mem::take(&mut env.rare().opening);
     library.private.store(private, Ordering::Release);
     library.is_loaded.store(true, Ordering::Release);
     resource_types::commit(opened, &library);

@@ -32,9 +32,9 @@ extern "C" fn enif_clear_env(env: &mut Env) {
 
 #[unsafe(no_mangle)]
 extern "C" fn enif_priv_data(env: &mut Env) -> *mut c_void {
-    if !env.private.is_null() {
+    if let Some(rare) = env.rare_if_any().filter(|rare| !rare.private.is_null()) {
         // SAFETY: `load` runs, for which this variable was made.
-        return unsafe { *env.private };
+        return unsafe { *rare.private };
     }
     // SAFETY: a library is kept while a function of it runs.
     unsafe { env.library.as_ref() }.map_or(std::ptr::null_mut(), |library| library.private.load(Ordering::Acquire))

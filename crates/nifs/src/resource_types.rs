@@ -135,14 +135,14 @@ fn open(
     if way == 0 {
         return std::ptr::null();
     }
-    let opened = env.opening.iter().find(|one| one.kind.name == name).map(|one| one.kind.clone());
+    let opened = env.rare().opening.iter().find(|one| one.kind.name == name).map(|one| one.kind.clone());
     let kind = opened.or(known).unwrap_or_else(|| {
         let state = State { callbacks, library: Weak::new(), kept: None, resources: 0 };
         Arc::new(ResourceType { module, name, state: Mutex::new(state) })
     });
     // Libraries keep the address in variables of their own for as long as they like.
     let address = Arc::into_raw(kind.clone());
-    env.opening.push(Opening { kind, callbacks });
+    env.rare().opening.push(Opening { kind, callbacks });
     address
 }
 

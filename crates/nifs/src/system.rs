@@ -146,7 +146,7 @@ extern "C" fn enif_schedule_nif(
     }
     let arguments = given(&arguments, count as usize).to_vec();
     check_all(env, &arguments, "scheduled a function with");
-    env.scheduled = Some(Scheduled { code, kind: kind as u32, arguments });
+    env.rare().scheduled = Some(Scheduled { code, kind: kind as u32, arguments });
     Term::NONE
 }
 
