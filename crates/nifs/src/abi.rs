@@ -97,7 +97,7 @@ pub struct MapIterator {
     pub size: usize,
     /// 0 is in front of the first pair.
     pub index: usize,
-    /// The pairs, as [`crate::maps`] keeps them.
+    /// The pairs, as [`crate::maps`] keeps them; null for a flat map.
     pub pairs: *mut c_void,
     pub spare: [*mut c_void; 3],
 }

@@ -76,15 +76,13 @@ extern "C" fn enif_release_binary(binary: &mut Binary) {
 
 #[unsafe(no_mangle)]
 extern "C" fn enif_inspect_binary(env: &mut Env, term: Term, binary: &mut Binary) -> c_int {
-    let Some(bits) = term.bits().filter(|bits| bits.is_binary()) else { return 0 };
-    match bits.aligned_bytes() {
-        Some(bytes) => show(binary, bytes.as_ptr(), bytes.len()),
-        None => {
-            let bytes = bits.to_bytes().into_owned();
-            let size = bytes.len();
-            show(binary, env.keep_bytes(bytes), size)
-        }
+    if let Some(bytes) = term.aligned_binary() {
+        return show(binary, bytes.as_ptr(), bytes.len());
     }
+    let Some(bits) = term.bits().filter(|bits| bits.is_binary()) else { return 0 };
+    let bytes = bits.to_bytes().into_owned();
+    let size = bytes.len();
+    show(binary, env.keep_bytes(bytes), size)
 }
 
 #[unsafe(no_mangle)]

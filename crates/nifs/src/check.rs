@@ -50,11 +50,15 @@ pub fn returned(env: &mut Env, value: Term) {
 }
 
 /// As [`checked`], for several.
-#[cold]
+#[inline]
 pub fn check_all(env: &mut Env, terms: &[Term], what: &str) {
-    if !is_on() {
-        return;
+    if is_on() {
+        check_each(env, terms, what);
     }
+}
+
+#[cold]
+fn check_each(env: &mut Env, terms: &[Term], what: &str) {
     let places = Places::of(env);
     for term in terms {
         if let Err(wild) = places.check(*term) {

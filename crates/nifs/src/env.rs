@@ -124,7 +124,7 @@ impl Env {
 
     /// With memory of its own.
     pub fn with_memory(usage: Use, process: Term, library: *const Library) -> Env {
-        Env::new(Heap::Own(Box::default()), usage, process, library)
+        Env::new(Heap::Own(Box::new(ScratchHeap::new())), usage, process, library)
     }
 
     /// What few environments have, of this one.
@@ -212,7 +212,7 @@ impl Env {
         self.exception = Term::NONE;
         self.rare = None;
         if matches!(self.heap, Heap::Own(_)) {
-            self.heap = Heap::Own(Box::default());
+            self.heap = Heap::Own(Box::new(ScratchHeap::new()));
         }
     }
 

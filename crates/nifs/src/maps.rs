@@ -79,12 +79,15 @@ extern "C" fn enif_map_iterator_create(_: *mut Env, term: Term, iterator: &mut M
     if !term.is_map() || !(1..=2).contains(&entry) {
         return 0;
     }
-    let pairs: Pairs = map::MapIter::new(&term).collect();
-    let size = pairs.len();
+    let size = map::map_size(term);
+    // The pairs of a flat map lie in order where they are.
+    let pairs: *mut Pairs = match map::is_flat(term) {
+        true => null_mut(),
+        false => Box::into_raw(Box::new(map::MapIter::new(&term).collect())),
+    };
     // 0 is in front of the first pair, `size + 1` behind the last.
     let index = if entry == 1 { size.min(1) } else { size };
-    *iterator =
-        MapIterator { map: term, size, index, pairs: Box::into_raw(Box::new(pairs)).cast(), spare: [null_mut(); 3] };
+    *iterator = MapIterator { map: term, size, index, pairs: pairs.cast(), spare: [null_mut(); 3] };
     1
 }
 
@@ -134,14 +137,16 @@ extern "C" fn enif_map_iterator_get_pair(
     key: &mut Term,
     value: &mut Term,
 ) -> c_int {
+    if !is_on_pair(iterator) {
+        return 0;
+    }
+    let index = iterator.index - 1;
     // SAFETY: the pairs were made for this iterator, which still has them.
     let pairs = unsafe { iterator.pairs.cast::<Pairs>().as_ref() };
-    let pair = pairs.filter(|_| is_on_pair(iterator)).and_then(|pairs| pairs.get(iterator.index - 1));
-    match pair {
-        Some(pair) => {
-            (*key, *value) = *pair;
-            1
-        }
-        None => 0,
+    match (pairs, map::flat_parts(&iterator.map)) {
+        (Some(pairs), _) => (*key, *value) = pairs[index],
+        (None, Some((keys, values))) => (*key, *value) = (keys[index], values[index]),
+        (None, None) => return 0,
     }
+    1
 }

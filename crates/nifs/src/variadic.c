@@ -23,7 +23,7 @@ typedef term (*maker)(environment *, const term *, unsigned);
 
 static term make(maker from_array, environment *env, unsigned count, va_list arguments)
 {
-    term few[FEW] = {0};
+    term few[FEW];
     term *elements = count <= FEW ? few : malloc(count * sizeof(term));
     for (unsigned index = 0; index < count; index++) {
         elements[index] = va_arg(arguments, term);

@@ -24,6 +24,12 @@ pub fn is_flat(map: Term) -> bool {
     map.boxed_kind() == Some(Kind::FlatMap)
 }
 
+/// Keys and values of a flat map, in the order of [`MapIter`]; nothing for another map.
+#[inline]
+pub fn flat_parts(map: &Term) -> Option<(&[Term], &[Term])> {
+    is_flat(*map).then(|| (flat::keys(map), flat::values(map)))
+}
+
 /// Number of pairs.
 #[inline]
 pub fn map_size(map: Term) -> usize {

@@ -434,6 +434,32 @@ impl Term {
         }
     }
 
+    /// The bytes of a binary that begins at a byte boundary; nothing for any other term.
+    #[inline]
+    pub fn aligned_binary(&self) -> Option<&[u8]> {
+        let (base, start, length) = match self.boxed_kind()? {
+            Kind::HeapBits => {
+                let words = object(self).1;
+                (words[1..].as_ptr().cast(), 0, words[0] as usize)
+            }
+            Kind::BinaryHandle => {
+                let binary = self.off_heap_binary()?;
+                (binary.data().cast_const(), 0, binary.used() * 8)
+            }
+            Kind::SubBits => {
+                let words = as_terms(object(self).1);
+                let (start, end) = (words[0].small_value() as usize, words[1].small_value() as usize);
+                (words[2].underlying_bytes(), start, end - start)
+            }
+            _ => return None,
+        };
+        if (start | length) % 8 != 0 {
+            return None;
+        }
+        // SAFETY: the bytes lie inside the data that the term keeps alive, which nobody changes.
+        Some(unsafe { std::slice::from_raw_parts(base.add(start / 8), length / 8) })
+    }
+
     /// First byte of heap bits or of a binary handle's binary (must be one of them).
     #[inline]
     pub fn underlying_bytes(self) -> *const u8 {
