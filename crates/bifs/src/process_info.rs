@@ -295,8 +295,8 @@ impl Subject<'_> {
                 small((block + sizes.old_block + sizes.fragments + self.message_words()) * 8 + DESCRIPTOR_BYTES)
             }
             atoms::REDUCTIONS => {
-                let now = self.running.map_or(0, |left| (SLICE - left).max(0) as u64);
-                Term::small((self.own.reductions + now) as i64)
+                let now = self.running.map_or(0, |left| SLICE - left);
+                Term::small(self.own.reductions + now)
             }
             atoms::MIN_HEAP_SIZE => small(options.minimum_words),
             atoms::MIN_BIN_VHEAP_SIZE => Term::small(self.binary_heap_words()),

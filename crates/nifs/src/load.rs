@@ -9,9 +9,10 @@ use atoll_code::{ModuleCode, registry, set_native, version_at};
 use atoll_process::{BuiltIn, Caller, NativeFunction, Outcome};
 use atoll_term::{Build, Term, atoms};
 
-use crate::abi::MAJOR;
+use crate::abi::{LoadFn, MAJOR, UpgradeFn};
 use crate::env::{Env, Use, enter_thread, note_machine};
 use crate::library::{Described, Function, Image, Library, Offered, file_of, library_of};
+use crate::resource_types::Opening;
 use crate::{MINOR, callbacks, crash, machine, resource_types};
 
 /// What this file provides.
@@ -46,8 +47,8 @@ fn load_nif(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     }
 }
 
-/// The module's code that calls, and the version before it.
-fn versions(caller: &Caller<'_>) -> Result<(Arc<ModuleCode>, Option<Arc<ModuleCode>>), Refused> {
+/// The module's code that calls, and the library of the latest version before it that has one.
+fn versions(caller: &Caller<'_>) -> Result<(Arc<ModuleCode>, Option<Arc<dyn atoll_code::Library>>), Refused> {
     let Some(code) = version_at(caller.at) else {
         return bad("load_nif/2 was not called by a function of a module".to_owned());
     };
@@ -59,14 +60,16 @@ fn versions(caller: &Caller<'_>) -> Result<(Arc<ModuleCode>, Option<Arc<ModuleCo
         return Err(Refused("old_code", format!("Calling load_nif from old module '{name}' not allowed")));
     }
     let (code, before) = match versions.pending {
-        Some(pending) if pending.serial == code.serial => (pending, versions.current),
-        _ => (versions.current.unwrap_or(code), versions.old),
+        // The current version may have been deleted, and so be old.
+        Some(pending) if pending.serial == code.serial => (pending, [versions.current, versions.old]),
+        _ => (versions.current.unwrap_or(code), [versions.old, None]),
     };
     if code.library.lock().is_some() {
         let text = "NIF library already loaded (reload disallowed since OTP 20).";
         return Err(Refused("reload", text.to_owned()));
     }
-    Ok((code, before))
+    let library = before.into_iter().flatten().find_map(|version| version.library.lock().clone());
+    Ok((code, library))
 }
 
 fn load(caller: &mut Caller<'_>, path: &[u8], info: Term) -> Result<(), Refused> {
@@ -85,13 +88,36 @@ fn load(caller: &mut Caller<'_>, path: &[u8], info: Term) -> Result<(), Refused>
     let (first, upgrade, unload) = described.callbacks();
     let path = file.to_string_lossy().into_owned();
     let library = Arc::new(Library::new(code.module, path, unload, image));
-    let before = before.and_then(|code| code.library.lock().clone());
-    let mut env = Env::of_call(caller, Use::Load, Arc::as_ptr(&library));
+    let opened = match begin(caller, &library, before.as_deref().and_then(library_of), first, upgrade, info) {
+        Ok(opened) => opened,
+        Err(refused) => {
+            // Before the next attempt, which is to find the file as it was.
+            Arc::into_inner(library).into_iter().for_each(Library::end);
+            return Err(refused);
+        }
+    };
+    resource_types::commit(opened, &library);
+    install(&library, offered, &places, &code);
+    *code.library.lock() = Some(library);
+    machine::loaded(code.module);
+    Ok(())
+}
+
+/// Calls `load` or `upgrade`; the types of resources that this opens.
+fn begin(
+    caller: &mut Caller<'_>,
+    library: &Arc<Library>,
+    before: Option<&Library>,
+    first: Option<LoadFn>,
+    upgrade: Option<UpgradeFn>,
+    info: Term,
+) -> Result<Vec<Opening>, Refused> {
+    let mut env = Env::of_call(caller, Use::Load, Arc::as_ptr(library));
     let mut private: *mut c_void = null_mut();
     env.rare().private = &raw mut private;
     let _kind = enter_thread(1);
     let address = &raw mut env;
-    match before.as_deref().and_then(library_of) {
+    match before {
         Some(before) => {
             let Some(upgrade) = upgrade else {
                 return Err(Refused("upgrade", "Upgrade not supported by this NIF library.".to_owned()));
@@ -115,11 +141,7 @@ fn load(caller: &mut Caller<'_>, path: &[u8], info: Term) -> Result<(), Refused>
     let opened = std::mem::take(&mut env.rare().opening);
     library.private.store(private, Ordering::Release);
     library.is_loaded.store(true, Ordering::Release);
-    resource_types::commit(opened, &library);
-    install(&library, offered, &places, &code);
-    *code.library.lock() = Some(library);
-    machine::loaded(code.module);
-    Ok(())
+    Ok(opened)
 }
 
 fn check(described: &Described, code: &ModuleCode) -> Result<(), Refused> {

@@ -16,7 +16,7 @@ const CREATE: c_int = 1;
 /// A library of an older version of the module has made it.
 const TAKEOVER: c_int = 2;
 
-/// What a library does about its resources. The library is kept while there are any.
+/// What a library does about its resources. If it does anything, the library is kept while there are any.
 #[derive(Clone, Copy)]
 pub struct Callbacks {
     pub destroy: Option<DestroyFn>,
@@ -26,12 +26,18 @@ pub struct Callbacks {
     pub library: *const Library,
 }
 
+impl Callbacks {
+    fn are_any(&self) -> bool {
+        self.destroy.is_some() || self.stop.is_some() || self.down.is_some() || self.dynamic.is_some()
+    }
+}
+
 // SAFETY: the pointer is followed while the type keeps the library.
 unsafe impl Send for Callbacks {}
 
 struct State {
     callbacks: Callbacks,
-    /// The library whose functions these are; kept while there are resources of the type.
+    /// The library whose functions these are; kept while there are resources of the type and functions for them.
     library: Weak<Library>,
     kept: Option<Arc<Library>>,
     resources: usize,
@@ -53,7 +59,7 @@ impl ResourceType {
     pub fn add_resource(&self) {
         let mut state = self.state.lock();
         state.resources += 1;
-        if state.resources == 1 {
+        if state.resources == 1 && state.callbacks.are_any() {
             state.kept = state.library.upgrade();
         }
     }
@@ -72,7 +78,8 @@ impl ResourceType {
         let mut state = self.state.lock();
         state.callbacks = callbacks;
         state.library = Arc::downgrade(library);
-        let kept = if state.resources > 0 { state.kept.replace(library.clone()) } else { None };
+        let wanted = (state.resources > 0 && callbacks.are_any()).then(|| library.clone());
+        let kept = std::mem::replace(&mut state.kept, wanted);
         drop(state);
         drop(kept);
     }

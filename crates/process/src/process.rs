@@ -94,7 +94,7 @@ pub struct Own {
     /// [`Own::leader_term`].
     pub group_leader: Term,
     /// Reductions done in earlier time slices.
-    pub reductions: u64,
+    pub reductions: i64,
     /// Catch marks on the stack.
     pub catches: u32,
     /// Switches.

@@ -214,7 +214,7 @@ pub unsafe fn interrupted(export: *const Export, ip: *const Word, e: *mut Word, 
             core.x[0] = reason;
             // SAFETY: the process runs on this core.
             let own = unsafe { &mut *core.own };
-            own.reductions += (core.slice - reds) as u64;
+            own.reductions += core.slice - reds;
             Exit::Ended
         }
     }

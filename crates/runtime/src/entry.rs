@@ -91,7 +91,7 @@ pub unsafe fn finish(_ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c
     unsafe {
         let core = &mut *c;
         core.swap_out(hp, e);
-        (*core.own).reductions += (core.slice - reds) as u64;
+        (*core.own).reductions += core.slice - reds;
         core.x[0] = atoms::NORMAL;
         Exit::Ended
     }

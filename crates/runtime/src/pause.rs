@@ -57,7 +57,7 @@ pub unsafe fn yield_at(target: *const Word, live: usize, hp: *mut Word, e: *mut 
         own.address = target;
         own.saved.clear();
         own.saved.extend_from_slice(&core.x[..live]);
-        own.reductions += (core.slice - reds) as u64;
+        own.reductions += core.slice - reds;
         Exit::Yield
     }
 }

@@ -215,7 +215,7 @@ unsafe fn unwind(
     };
     // SAFETY: the process runs on this core.
     unsafe { crate::report::uncaught(core, exception.class) };
-    own.reductions += (core.slice - reds) as u64;
+    own.reductions += core.slice - reds;
     Exit::Ended
 }
 
@@ -357,7 +357,7 @@ pub unsafe fn killed_by_heap_limit(c: *mut Core, reds: i64) -> Exit {
     unsafe {
         let core = &mut *c;
         let own = &mut *core.own;
-        own.reductions += (core.slice - reds) as u64;
+        own.reductions += core.slice - reds;
         core.x[0] = atoms::KILLED;
         Exit::Ended
     }

@@ -124,7 +124,7 @@ pub unsafe fn sleep(address: *const Word, hp: *mut Word, e: *mut Word, reds: i64
         let own = &mut *core.own;
         own.address = address;
         own.saved = Default::default();
-        own.reductions += (core.slice - reds) as u64;
+        own.reductions += core.slice - reds;
         Exit::Wait
     }
 }

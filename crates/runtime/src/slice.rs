@@ -26,7 +26,7 @@ pub fn run(core: &mut Core, held: &mut Held<'_>) -> Exit {
     let before = held.reductions;
     let exit =
         if system.watching.is_on() { run_timed(core, held, wants_roots) } else { run_slice(core, held, wants_roots) };
-    system.reductions.add(system.schedule().current(), held.reductions - before);
+    system.reductions.add(system.schedule().current(), (held.reductions - before) as u64);
     if exit != Exit::Ended {
         if held.flags.traced {
             let (process, own) = held.split();
@@ -85,8 +85,10 @@ fn run_slice(core: &mut Core, held: &mut Held<'_>, wants_roots: bool) -> Exit {
         let before = own.reductions;
         let part = left.min(core.until_sample);
         let exit = run_part(core, process, own, part);
-        left -= part;
-        core.until_sample -= (own.reductions - before) as i64;
+        let used = own.reductions - before;
+        // A built-in function may have used more than the part had.
+        left -= part.max(used);
+        core.until_sample -= used;
         if core.until_sample <= 0 {
             core.until_sample = SAMPLED;
             if exit == Exit::Yield
@@ -97,7 +99,7 @@ fn run_slice(core: &mut Core, held: &mut Held<'_>, wants_roots: bool) -> Exit {
         }
         // Where the part was one of several, and all of it was used, the slice goes on, but not in a process that has
         // been suspended: it may have copied so much that it used up the part as well.
-        if exit != Exit::Yield || left <= 0 || ((own.reductions - before) as i64) < part || is_suspended(own) {
+        if exit != Exit::Yield || left <= 0 || used < part || is_suspended(own) {
             return exit;
         }
     }
@@ -122,7 +124,9 @@ fn run_part(core: &mut Core, process: &Process, own: &mut Own, reductions: i64) 
     core.x[..live].copy_from_slice(&own.saved);
     own.saved.clear();
     let address = own.address;
-    let full = std::mem::replace(&mut core.slice, reductions);
+    // Counted as the end of a whole slice, so that what is left tells how much has been used.
+    own.reductions += reductions - REDUCTIONS;
+    let full = std::mem::replace(&mut core.slice, REDUCTIONS);
     // From here on what belongs to the process is reached through these pointers alone.
     core.own = own;
     // SAFETY: the pointer is that of a reference. The process was left in this state by `yield_at`, `sleep` or `spawn`.
