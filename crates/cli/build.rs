@@ -1,5 +1,8 @@
 //! Native libraries find the functions of `crates/nifs` in the executable by their C names.
 
 fn main() {
-    println!("cargo::rustc-link-arg-bins=-Wl,--export-dynamic-symbol=enif_*");
+    let patterns = ["enif_*", "driver_*", "erl_drv_*", "set_busy_port", "set_port_control_flags", "get_port_flags"];
+    for pattern in patterns.into_iter().chain(["erl_errno_id", "null_func"]) {
+        println!("cargo::rustc-link-arg-bins=-Wl,--export-dynamic-symbol={pattern}");
+    }
 }

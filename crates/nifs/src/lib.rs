@@ -13,6 +13,7 @@
 //! * [`resources`], [`resource_types`], `monitors`, `select`, [`callbacks`]: resources, and what is told to them
 //! * `machine`: what the rest of the machine asks
 //! * `crash`: what is said of a library that crashes; [`check`]: `--check-natives`
+//! * [`drivers`]: linked-in drivers
 //! * `messages`, `threads`, `time`, `system`: the rest
 #![allow(missing_docs, reason = "the functions are the C interface's; OTP documents them")]
 
@@ -30,6 +31,7 @@ mod check;
 mod copy;
 mod crash;
 mod dirty;
+mod drivers;
 mod env;
 mod library;
 mod load;
@@ -48,6 +50,7 @@ mod vectors;
 
 pub use check::check_terms;
 pub use crash::install_for_code as tell_of_crashes_in_code;
+pub use drivers::load as load_driver;
 
 /// Minor version of the interface that libraries may ask for: that of OTP 25.
 const MINOR: c_int = 16;
@@ -67,6 +70,14 @@ unsafe extern "C" {
     fn enif_vsnprintf();
     fn enif_vfprintf();
 }
+
+unsafe extern "C" {
+    fn null_func();
+}
+
+/// As below, of the file for drivers.
+#[used]
+static IN_C_FOR_DRIVERS: unsafe extern "C" fn() = null_func;
 
 /// Has the linker keep what is written in C.
 #[used]

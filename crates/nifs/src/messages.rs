@@ -4,6 +4,7 @@ use std::ffi::{c_int, c_void};
 use std::sync::atomic::Ordering;
 
 use atoll_heap::Message;
+use atoll_operations::iolist;
 use atoll_process::{System, sequence};
 use atoll_term::{Term, atoms};
 
@@ -162,18 +163,14 @@ pub fn deliver(to: Term, message: Message) -> c_int {
     System::get().deliver(to, sequence::neutral(message)).is_ok().into()
 }
 
-/// `port_command/2`, of which nobody hears whether it fails.
+/// `port_command/2`, of which nobody hears whether it fails. A thread of a library's has no environment that calls.
 #[unsafe(no_mangle)]
-extern "C" fn enif_port_command(env: &mut Env, port: &Term, from: Option<&mut Env>, message: Term) -> c_int {
-    let port = *port;
-    if !System::get().ports.get().is_some_and(|ports| ports.exists(port)) {
-        return 0;
-    }
-    let message = env.take(message);
+extern "C" fn enif_port_command(env: Option<&mut Env>, port: &Term, from: Option<&mut Env>, message: Term) -> c_int {
+    enter_machine();
+    let bytes = iolist::iolist_bytes(message);
     if let Some(from) = from.filter(|from| from.usage == Use::Independent) {
         from.clear();
     }
-    let Some(caller) = env.caller() else { return 0 };
-    let command = atoll_ports::built_ins().into_iter().find(|row| (row.name, row.arity) == ("port_command", 2));
-    command.is_some_and(|row| (row.function)(caller, &[port, message]).is_ok()).into()
+    let caller = env.map(|env| env.process).filter(|caller| !caller.is_none());
+    bytes.is_ok_and(|bytes| atoll_ports::command(*port, caller, bytes)).into()
 }

@@ -1,12 +1,14 @@
 //! What processes ask ports to do by functions. Each returns what the function of the same name in `erlang` expects:
 //! a result, or the atom of the error that it raises.
 
+use atoll_code::Resolver;
+use atoll_etf::{DecodeOptions, EncodeOptions, decode, encode};
 use atoll_heap::Stored;
 use atoll_operations::iolist::iolist_bytes;
 use atoll_operations::list::elements;
 use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, Signal, System, signal};
 use atoll_term::atoms::known_atom;
-use atoll_term::{Build, Term, atoms};
+use atoll_term::{Build, Term, atoms, this_node};
 
 use crate::driver;
 use crate::framing::framed;
@@ -106,9 +108,22 @@ fn port_control(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     })
 }
 
-/// `port_call(Port, Operation, Term)`: no driver of this machine has such operations.
-fn port_call(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
-    Ok(atoms::BADARG)
+/// `port_call(Port, Operation, Term)`: `{ok, Term}`
+fn port_call(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let operation = arguments[1].as_small().and_then(|operation| u32::try_from(operation).ok());
+    let (Some(port), Some(operation)) = (find_or_name(arguments[0]), operation) else { return Ok(atoms::BADARG) };
+    let Ok(term) = encode(arguments[2], EncodeOptions::default(), this_node()) else { return Ok(atoms::BADARG) };
+    let me = caller.process.pid;
+    let answer = port.with(|port, state, driver| {
+        state.caller = me;
+        driver.call(port, state, operation, &term)
+    });
+    let Some(Ok(bytes)) = answer else { return Ok(atoms::BADARG) };
+    let heap = caller.heap();
+    match decode(&bytes, DecodeOptions::default(), &mut Resolver, heap) {
+        Ok((term, _)) => Ok(heap.tuple(&[atoms::OK, term])),
+        Err(_) => Ok(atoms::BADARG),
+    }
 }
 
 /// `port_close(Port)`

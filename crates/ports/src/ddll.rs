@@ -1,4 +1,4 @@
-//! `erl_ddll`: loading drivers. There are none but those that are built in ([`library`]); any other cannot be opened.
+//! `erl_ddll`: loading drivers, from their files ([`external`]) unless they are built in ([`library`]).
 
 use atoll_operations::iolist::iolist_bytes;
 use atoll_operations::list::elements;
@@ -6,6 +6,7 @@ use atoll_process::{BuiltIn, Caller, Outcome, ReferenceId, badarg};
 use atoll_term::atoms::known_atom;
 use atoll_term::{Build, Term, atoms};
 
+use crate::external;
 use crate::library::{self, Awaited, Library, Then, Watcher};
 
 /// What this file provides.
@@ -108,19 +109,32 @@ fn try_load(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     if is_static(&driver) {
         return error(caller, known_atom("linked_in_driver"));
     }
-    let Some(driver) = library::known(&driver) else {
-        let missing = if reload.is_some() { known_atom("not_loaded") } else { open_error(caller) };
-        return error(caller, missing);
-    };
+    let loaded = library::with(|all| all.iter().find(|library| library.name == driver).map(|library| library.name));
     let me = caller.process.pid;
     if let Some(reload) = reload {
+        let Some(driver) = loaded else { return error(caller, known_atom("not_loaded")) };
         return load_again(caller, driver, tell, reload);
     }
+    let (driver, external) = match loaded.or_else(|| library::known(&driver)) {
+        Some(driver) => (driver, None),
+        None => {
+            // The name of a driver lasts, as its functions may.
+            let driver: &'static str = Box::leak(driver.into_boxed_str());
+            match external::load(&folder, driver) {
+                Ok(external) => (driver, Some(external)),
+                Err(number) => {
+                    let reason = open_error(caller, number);
+                    return error(caller, reason);
+                }
+            }
+        }
+    };
     caller.process.at_end.note_work();
     let (answer, told) = library::with(|all| match all.iter_mut().find(|library| library.name == driver) {
         None => {
             let users = vec![(me, 1)];
-            all.push(Library { name: driver, folder, kills_ports, users, watchers: Vec::new(), then: Then::Stay });
+            let (watchers, then) = (Vec::new(), Then::Stay);
+            all.push(Library { name: driver, folder, kills_ports, users, watchers, then, external });
             (Ok("loaded"), Vec::new())
         }
         Some(library) if library.kills_ports != kills_ports || library.folder != folder => {
@@ -139,8 +153,11 @@ fn try_load(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     }
 }
 
-fn open_error(caller: &mut Caller<'_>) -> Term {
-    caller.heap().tuple(&[known_atom("open_error"), Term::small(library::NOT_OPENED)])
+fn open_error(caller: &mut Caller<'_>, number: i64) -> Term {
+    if let Some((_, name)) = library::NAMED_ERRORS.iter().find(|(named, _)| *named == number) {
+        return known_atom(name);
+    }
+    caller.heap().tuple(&[known_atom("open_error"), Term::small(number)])
 }
 
 /// Loads a driver again, when all its ports are closed.
@@ -323,8 +340,12 @@ fn format_error_int(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
             "not_loaded_by_this_process" => "DDLL driver was not loaded by this process",
             "pending_reload" => "Driver reloading is already pending",
             "pending_process" => "Driver is loaded by others when attempting option {reload, pending_driver}",
-            _ => return Err(badarg()),
-        },
+            name => match library::NAMED_ERRORS.iter().find(|(_, named)| *named == name) {
+                Some((number, _)) => return Ok(caller.heap().string(&library::load_error(*number))),
+                None => return Err(badarg()),
+            },
+        }
+        .to_owned(),
     };
-    Ok(caller.heap().string(text))
+    Ok(caller.heap().string(&text))
 }

@@ -1,11 +1,14 @@
 //! What a driver does for its port, and which drivers there are.
 
+use std::any::Any;
 use std::ffi::OsString;
+use std::sync::Arc;
 
 use atoll_term::Term;
 use atoll_term::atoms::known_atom;
 use rustix::io::Errno;
 
+use crate::external::External;
 use crate::open::Settings;
 use crate::port::{Port, State};
 use crate::{fd, inet, library, program, ram_file, terminal, trace_file, trace_ip};
@@ -79,6 +82,20 @@ pub trait Driver: Send {
         false
     }
 
+    /// `port_call`: gets a term in the external format, and returns one.
+    ///
+    /// # Errors
+    /// The caller gets `badarg`.
+    fn call(&mut self, port: &Port, state: &mut State, operation: u32, term: &[u8]) -> Result<Vec<u8>, Failure> {
+        let _ = (port, state, operation, term);
+        Err(Failure::BadArgument)
+    }
+
+    /// Something that the driver itself has asked to be told, by [`Port::with`], from outside of its calls.
+    fn told(&mut self, port: &Port, state: &mut State, what: Box<dyn Any + Send>) {
+        let _ = (port, state, what);
+    }
+
     /// Whether it can carry the connection to another node: see [`crate::channel`].
     fn carries(&self) -> bool {
         false
@@ -104,7 +121,7 @@ pub trait Driver: Send {
     }
 
     /// The port is to be closed, when what is [`Driver::pending`] is written.
-    fn closing(&mut self, _: &Port) {}
+    fn closing(&mut self, _: &Port, _: &mut State) {}
 
     /// Whether more is waiting to be written than there should be: a process that writes has to wait.
     fn is_busy(&self) -> bool {
@@ -135,7 +152,7 @@ pub trait Driver: Send {
     fn at_end(&mut self) {}
 
     /// The port closes: give everything back. Nothing of this driver is called afterwards.
-    fn stop(&mut self, port: &Port);
+    fn stop(&mut self, port: &Port, state: &mut State);
 }
 
 /// First argument of `open_port/2`.
@@ -181,6 +198,12 @@ fn named(command: &OsString) -> Option<(Open, &str)> {
     BY_NAME.iter().find(|(name, _)| *name == first && library::is_usable(name)).map(|(_, open)| (*open, command))
 }
 
+/// As [`named`], of a driver that was loaded from a file.
+fn loaded(command: &OsString) -> Option<(Arc<dyn External>, &str)> {
+    let command = command.to_str()?;
+    Some((library::loaded(command.split(' ').next()?)?, command))
+}
+
 /// Opens what a port's name says.
 ///
 /// # Errors
@@ -189,10 +212,11 @@ pub fn open(name: &PortName, settings: &Settings) -> Result<Opened, Failure> {
     match name {
         PortName::Descriptors(input, output) => fd::open(*input, *output, settings),
         PortName::File(file) => fd::open_file(file, settings),
-        PortName::Spawn(command) | PortName::SpawnDriver(command) => match (named(command), name) {
-            (Some((open, command)), _) => open(command, settings),
-            (None, PortName::SpawnDriver(_)) => Err(Failure::BadArgument),
-            (None, _) => program::open_command(command, settings),
+        PortName::Spawn(command) | PortName::SpawnDriver(command) => match (named(command), loaded(command), name) {
+            (Some((open, command)), _, _) => open(command, settings),
+            (None, Some((external, command)), _) => external.open(command, settings),
+            (None, None, PortName::SpawnDriver(_)) => Err(Failure::BadArgument),
+            (None, None, _) => program::open_command(command, settings),
         },
         PortName::SpawnExecutable(file) => program::open_file(file, settings),
     }

@@ -105,7 +105,7 @@ impl Driver for Descriptors {
         self.queue.bytes()
     }
 
-    fn stop(&mut self, _: &Port) {
+    fn stop(&mut self, _: &Port, _: &mut State) {
         (self.input, self.output) = (None, None);
         self.file = None;
     }

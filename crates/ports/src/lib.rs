@@ -12,6 +12,7 @@ mod ddll;
 mod deferred;
 mod driver;
 mod errors;
+pub mod external;
 mod fd;
 mod framing;
 mod inet;
@@ -36,12 +37,25 @@ pub use driver::{Driver, Event, Failure, Opened, PortName};
 pub use open::Settings;
 pub use part::{Part, enter};
 pub use port::{Port, State};
-pub use table::{each, flush_all};
+pub use table::{each, find, flush_all};
 
 /// Connects ports and processes; once, before the first process starts.
 pub fn install() {
     atoll_platform::descriptor::keep_inherited_from_programs();
     let _ = System::get().ports.set(&signals::AllPorts);
+}
+
+/// What programs know an error of the system's by: an atom.
+pub fn error_name(number: i32) -> atoll_term::Term {
+    errors::error_name(rustix::io::Errno::from_raw_os_error(number))
+}
+
+/// Gives bytes to an open port, in the name of a process or of its owner, whether it is busy or not; whether it took
+/// them.
+pub fn command(port: atoll_term::Term, caller: Option<atoll_term::Term>, data: Vec<u8>) -> bool {
+    let Some(port) = find(port) else { return false };
+    let takes = port.with(|_, state, driver| driver.takes_output() && !state.closing);
+    takes == Some(true) && commands::write(&port, caller.unwrap_or_else(|| port.connected()), data)
 }
 
 /// The functions of all files here.

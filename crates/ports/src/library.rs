@@ -2,13 +2,14 @@
 //! has are built in, and count as loaded from when a process asks for them until all such processes have given them
 //! back.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use atoll_process::{ReferenceId, System};
 use atoll_term::atoms::known_atom;
 use atoll_term::{Build, Term};
 use parking_lot::Mutex;
 
+use crate::external::{self, External};
 use crate::part::part;
 use crate::table;
 use crate::{trace_file, trace_ip};
@@ -67,6 +68,8 @@ pub struct Library {
     pub watchers: Vec<Watcher>,
     /// What happens when its last port is closed.
     pub then: Then,
+    /// What was loaded, if it is not built in.
+    pub external: Option<Arc<dyn External>>,
 }
 
 /// The drivers that a machine has loaded.
@@ -83,6 +86,14 @@ fn libraries() -> &'static Mutex<Vec<Library>> {
 /// The name of a driver that could be loaded.
 pub fn known(name: &str) -> Option<&'static str> {
     NAMES.into_iter().find(|known| *known == name)
+}
+
+/// The driver of this name that was loaded from a file, if ports of it can be opened now.
+pub fn loaded(name: &str) -> Option<Arc<dyn External>> {
+    with(|all| {
+        let library = all.iter().find(|library| library.name == name && library.then == Then::Stay)?;
+        library.external.clone()
+    })
 }
 
 /// Whether ports of a driver can be opened now.
@@ -134,18 +145,32 @@ pub fn port_ended(driver: &str) {
         let place = all.iter().position(|library| library.name == driver)?;
         match all[place].then {
             Then::Stay => None,
-            Then::Unload => Some((all.remove(place).watchers, Then::Unload)),
+            Then::Unload => {
+                let library = all.remove(place);
+                Some((library.watchers, Then::Unload, library.external, library.folder, library.name))
+            }
             Then::Reload => {
                 all[place].then = Then::Stay;
-                let watchers = &mut all[place].watchers;
+                let (external, folder) = (all[place].external.take(), all[place].folder.clone());
+                let (name, watchers) = (all[place].name, &mut all[place].watchers);
                 let (done, left) = watchers.drain(..).partition(|watcher| watcher.awaited == Awaited::Loaded);
                 *watchers = left;
-                Some((done, Then::Reload))
+                Some((done, Then::Reload, external, folder, name))
             }
         }
     });
-    if let Some((watchers, then)) = told {
+    if let Some((watchers, then, external, folder, name)) = told {
         let is_up = then == Then::Reload;
+        let is_external = external.is_some();
+        // Its own end is called here, without a lock.
+        drop(external);
+        if is_up && is_external {
+            let again = external::load(&folder, name).ok();
+            with(|all| {
+                let library = all.iter_mut().find(|library| library.name == name);
+                library.into_iter().for_each(|library| library.external = again.clone());
+            });
+        }
         watchers.iter().for_each(|watcher| tell(watcher, is_up, driver, if is_up { "loaded" } else { "unloaded" }));
     }
 }
@@ -174,9 +199,21 @@ fn process_ended(pid: Term) {
     unused.into_iter().for_each(|driver| begin(driver, Then::Unload, false));
 }
 
+/// Failures to load that have a name.
+pub const NAMED_ERRORS: [(i64, &str); 5] = [
+    (-1, "no_driver_init"),
+    (-2, "driver_init_failed"),
+    (-3, "bad_driver_name"),
+    (-4, "driver_name_to_long"),
+    (-5, "driver_incorrect_version"),
+];
+
 /// What a failure to load is called, by its number.
-pub fn load_error(number: i64) -> &'static str {
-    match number {
+pub fn load_error(number: i64) -> String {
+    if let Some(text) = external::said(number) {
+        return text;
+    }
+    let text = match number {
         0 => "No error",
         -1 => "No driver init in dynamic library",
         -2 => "Driver init failed",
@@ -189,7 +226,8 @@ pub fn load_error(number: i64) -> &'static str {
         NOT_OPENED => "cannot open shared object file: No such file or directory",
         number if number < NOT_OPENED => "Unknown dlload error",
         _ => "Unspecified error",
-    }
+    };
+    text.to_owned()
 }
 
 /// A driver's file cannot be opened.

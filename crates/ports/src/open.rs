@@ -195,10 +195,22 @@ fn open(caller: &mut Caller<'_>, port_name: &PortName, settings: Settings) -> Re
     let owner = caller.process.pid;
     let port = table::insert(Port::new(id, opened.name, settings, owner, opened.driver));
     caller.own.rare().links.push(id);
-    port.with(|port, state, driver| {
-        if let Err(error) = driver.start(port, state) {
+    let refused = port.with(|port, state, driver| {
+        let error = driver.start(port, state).err()?;
+        if port.library.is_none() {
             port.end_with(state, driver, error);
+            return None;
         }
+        // A driver that was loaded may refuse, which is an error of `open_port`.
+        state.links.clear();
+        port.end(state, driver, atoms::NORMAL);
+        Some(error)
     });
-    Ok(id)
+    match refused.flatten() {
+        Some(error) => {
+            caller.own.rare().links.retain(|linked| *linked != id);
+            Err(Failure::System(error))
+        }
+        None => Ok(id),
+    }
 }

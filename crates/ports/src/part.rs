@@ -1,11 +1,12 @@
 //! The ports of one machine.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::{Mutex, RwLock};
 
+use crate::external::Load;
 use crate::library::Libraries;
 use crate::poller::Polling;
 use crate::port::Port;
@@ -18,6 +19,9 @@ pub struct Part {
     /// The number of the next one.
     pub(crate) next: AtomicU64,
     pub(crate) libraries: Libraries,
+    pub(crate) loader: OnceLock<Load>,
+    /// What the system's linker has said of drivers.
+    pub(crate) load_errors: Mutex<Vec<String>>,
     pub(crate) polling: Polling,
     /// TCP ports that trace drivers listen to.
     pub(crate) trace_ports: Mutex<Vec<u16>>,

@@ -159,7 +159,7 @@ impl Port {
     /// Closes: at once, or when everything is written.
     pub fn close(&self) {
         self.with(|port, state, driver| {
-            driver.closing(port);
+            driver.closing(port, state);
             if driver.pending() == 0 {
                 port.end(state, driver, atoms::NORMAL);
             } else {
@@ -188,7 +188,7 @@ impl Port {
             return;
         }
         poller::forget(self.id);
-        driver.stop(self);
+        driver.stop(self, state);
         table::remove(self.id);
         if let Some(channel) = state.channel.take() {
             channel.ended(reason);

@@ -213,7 +213,7 @@ impl Driver for Program {
         self.output.is_some()
     }
 
-    fn stop(&mut self, _: &Port) {
+    fn stop(&mut self, _: &Port, _: &mut State) {
         self.input = None;
         self.output = None;
         if let Some(running) = self.child.take() {

@@ -94,7 +94,7 @@ impl Driver for RamFile {
         Ok(())
     }
 
-    fn stop(&mut self, _: &Port) {
+    fn stop(&mut self, _: &Port, _: &mut State) {
         self.bytes = Vec::new();
     }
 }

@@ -193,7 +193,7 @@ impl Driver for TraceFile {
         let _ = self.flush();
     }
 
-    fn stop(&mut self, _: &Port) {
+    fn stop(&mut self, _: &Port, _: &mut State) {
         self.at_end();
     }
 }

@@ -228,7 +228,7 @@ impl Driver for TraceIp {
         Some(NAME)
     }
 
-    fn stop(&mut self, port: &Port) {
+    fn stop(&mut self, port: &Port, _: &mut State) {
         self.forget_client(port);
         part().trace_ports.lock().retain(|number| *number != self.number);
     }

@@ -210,6 +210,7 @@ pub fn install(options: &Options, way: Use) -> Result<&'static dyn Scheduling, B
         atoll_bifs::set_warning_map(kind);
     }
     atoll_ports::install();
+    atoll_ports::external::load_by(atoll_nifs::load_driver);
     atoll_distribution::install();
     atoll_distribution::spawning::install(atoll_bifs::spawn_options);
     atoll_bifs::install_native_modules(atoll_natives::MODULES);

@@ -460,7 +460,7 @@ impl Driver for Tcp {
     }
 
     /// A process that asked for a connection to be broken at the close does not want anything sent.
-    fn closing(&mut self, port: &Port) {
+    fn closing(&mut self, port: &Port, _: &mut State) {
         if self.socket.breaks_at_close() {
             self.discard_output(port);
         }
@@ -475,7 +475,7 @@ impl Driver for Tcp {
         !self.output.is_awaited()
     }
 
-    fn stop(&mut self, port: &Port) {
+    fn stop(&mut self, port: &Port, _: &mut State) {
         for request in self.accepting.drain(..).chain(self.connecting.take()) {
             request.refuse(port, Refusal::Named("closed"));
         }

@@ -232,7 +232,7 @@ impl Driver for Udp {
         Ok(encode(answer))
     }
 
-    fn stop(&mut self, port: &Port) {
+    fn stop(&mut self, port: &Port, _: &mut State) {
         if let Some(request) = self.request.take() {
             request.refuse(port, Refusal::Named("closed"));
         }

@@ -144,7 +144,7 @@ impl Driver for Terminal {
         self.queue.bytes()
     }
 
-    fn stop(&mut self, _: &Port) {
+    fn stop(&mut self, _: &Port, _: &mut State) {
         mode::give_back();
     }
 }

@@ -1,0 +1,428 @@
+//! A port of a driver that was loaded: its calls of the driver's functions.
+
+use std::any::Any;
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::ffi::{CString, c_char, c_int, c_uint, c_void};
+use std::ptr::{NonNull, null_mut};
+use std::sync::Arc;
+use std::time::Instant;
+
+use atoll_platform::descriptor;
+use atoll_ports::poller::{self, Target, Timer, Waiter};
+use atoll_ports::{Driver, Event, Failure, Port, State, find};
+use atoll_term::Term;
+
+use crate::abi::IoPiece;
+use crate::build_terms::given;
+use crate::drivers::Loaded;
+use crate::drivers::binaries::{Binary, data, driver_free_binary, of};
+use crate::drivers::layout::{Data, Entry, Handle, IoVector};
+use crate::drivers::queue::Queue;
+
+/// Room that a driver gets for the answer of `control` and `call`.
+const ANSWER: usize = 256;
+/// `control` answers with binaries.
+pub const BINARY: c_int = 1;
+/// `call` keeps the memory of its answer.
+const KEEPS_ANSWER: c_uint = 1;
+
+/// What a driver's `start` returns instead of its data.
+const GENERAL_ERROR: isize = -1;
+const ERROR_IN_ERRNO: isize = -2;
+const BAD_ARGUMENT: isize = -3;
+
+/// How a driver ends its port.
+#[derive(Clone, Copy)]
+pub enum Ending {
+    /// Nothing more can be read.
+    Eof,
+    /// With this reason (immediate).
+    Because(Term),
+}
+
+/// Work beside the schedulers is done: what `ready_async` gets, and what gives that up.
+pub struct Done {
+    pub data: *mut c_void,
+    pub free: Option<unsafe extern "C" fn(*mut c_void)>,
+}
+
+// SAFETY: whose it is passes from thread to thread with it.
+unsafe impl Send for Done {}
+
+impl Done {
+    /// Nobody is there who wants it.
+    pub fn give_up(self) {
+        if let Some(free) = self.free {
+            // SAFETY: the driver's own function for its own data.
+            unsafe { free(self.data) };
+        }
+    }
+}
+
+/// A descriptor is ready.
+struct Ready(c_int, Event);
+
+/// A descriptor that is waited for.
+pub struct Waiting {
+    port: Term,
+    descriptor: c_int,
+}
+
+impl Waiter for Waiting {
+    fn ready(self: Arc<Self>, event: Event) {
+        if let Some(port) = find(self.port) {
+            port.with(|port, state, driver| driver.told(port, state, Box::new(Ready(self.descriptor, event))));
+        }
+    }
+}
+
+/// What a driver has asked for on a descriptor.
+pub struct Selected {
+    waiting: Arc<Waiting>,
+    input: bool,
+    output: bool,
+    /// `stop_select` is called when it is not waited for any more.
+    in_use: bool,
+}
+
+/// A port of a driver.
+pub struct Linked {
+    loaded: Option<Arc<Loaded>>,
+    entry: NonNull<Entry>,
+    command: CString,
+    data: Data,
+    is_started: bool,
+    pub queue: Queue,
+    pub flags: c_int,
+    pub is_busy: bool,
+    /// The port is to be closed: what it still says goes nowhere.
+    pub is_closing: bool,
+    pub ending: Option<Ending>,
+    /// The one timer: its number, and when it is due.
+    pub timer: Option<(Timer, Instant)>,
+    pub timers: u32,
+    selected: HashMap<c_int, Selected>,
+}
+
+// SAFETY: the driver's functions are called by one thread at a time, under the port's lock.
+unsafe impl Send for Linked {}
+
+/// The port for which this thread calls a function of its driver.
+struct Current {
+    port: *const Port,
+    state: *mut State,
+    linked: *mut Linked,
+}
+
+thread_local! {
+    static CURRENT: Cell<*const Current> = const { Cell::new(std::ptr::null()) };
+}
+
+/// Works with the port of this handle, if this thread is in a call of a function of its driver.
+pub fn current<R>(handle: Handle, work: impl FnOnce(&Port, &mut State, &mut Linked) -> R) -> Option<R> {
+    // SAFETY: the call, whose variables these are, waits for the function of the driver that has called this.
+    unsafe {
+        let current = CURRENT.get().as_ref()?;
+        let port = &*current.port;
+        (port.id.word() == handle).then(|| work(port, &mut *current.state, &mut *current.linked))
+    }
+}
+
+impl Linked {
+    pub fn new(loaded: Arc<Loaded>, command: CString) -> Linked {
+        Linked {
+            entry: loaded.entry,
+            loaded: Some(loaded),
+            command,
+            data: null_mut(),
+            is_started: false,
+            queue: Queue::default(),
+            flags: 0,
+            is_busy: false,
+            is_closing: false,
+            ending: None,
+            timer: None,
+            timers: 0,
+            selected: HashMap::new(),
+        }
+    }
+
+    /// The driver, while the port is open.
+    pub fn loaded(&self) -> Option<Arc<Loaded>> {
+        self.loaded.clone()
+    }
+
+    fn entry(&self) -> &'static Entry {
+        // SAFETY: used while the driver is loaded, which this keeps it until its end.
+        unsafe { &*self.entry.as_ptr() }
+    }
+
+    /// Calls a function of the driver; ends the port afterwards if that has asked for it.
+    fn enter<R>(&mut self, port: &Port, state: &mut State, call: impl FnOnce(Data) -> R) -> R {
+        let result = self.enter_only(port, state, call);
+        match self.ending.take() {
+            Some(Ending::Eof) => port.reached_end(state, self),
+            Some(Ending::Because(reason)) => port.end(state, self, reason),
+            None => {}
+        }
+        result
+    }
+
+    fn enter_only<R>(&mut self, port: &Port, state: &mut State, call: impl FnOnce(Data) -> R) -> R {
+        let data = self.data;
+        let current = Current { port, state, linked: self };
+        let before = CURRENT.replace(&raw const current);
+        let result = call(data);
+        CURRENT.set(before);
+        result
+    }
+
+    /// Waits for a descriptor, or does not any more. Whether that could be done.
+    pub fn select(&mut self, port: &Port, number: c_int, input: bool, output: bool, uses: bool, on: bool) -> bool {
+        let Some(descriptor) = descriptor::borrow(number) else { return false };
+        let fresh = || Selected {
+            waiting: Arc::new(Waiting { port: port.id, descriptor: number }),
+            input: false,
+            output: false,
+            in_use: false,
+        };
+        let stop_select = self.entry().stop_select;
+        let selected = self.selected.entry(number).or_insert_with(fresh);
+        let target = Target::Other(selected.waiting.clone());
+        let mut is_done = true;
+        for (is_meant, is_on, event) in
+            [(input, &mut selected.input, Event::Input), (output, &mut selected.output, Event::Output)]
+        {
+            if is_meant && on && !*is_on {
+                *is_on = poller::add(target.clone(), descriptor, event).is_ok();
+                is_done &= *is_on;
+            } else if (is_meant || uses) && !on && *is_on {
+                poller::remove(&target, descriptor, event);
+                *is_on = false;
+            }
+        }
+        if on {
+            selected.in_use |= uses;
+            return is_done;
+        }
+        let was_in_use = selected.in_use;
+        if uses || !selected.in_use && !selected.input && !selected.output {
+            self.selected.remove(&number);
+        }
+        if uses && was_in_use {
+            stopped(stop_select, number);
+        }
+        is_done
+    }
+
+    fn forget_timer(&mut self) {
+        if let Some((timer, _)) = self.timer.take() {
+            poller::cancel_timer(timer);
+        }
+    }
+}
+
+/// A descriptor is not waited for any more.
+fn stopped(stop_select: Option<unsafe extern "C" fn(*mut c_void, *mut c_void)>, number: c_int) {
+    if let Some(stop) = stop_select {
+        // SAFETY: the driver's own function, for its own descriptor.
+        unsafe { stop(number as usize as *mut c_void, null_mut()) };
+    }
+}
+
+impl Driver for Linked {
+    fn start(&mut self, port: &Port, state: &mut State) -> Result<(), rustix::io::Errno> {
+        self.is_started = true;
+        let (start, command) = (self.entry().start, self.command.as_ptr().cast_mut());
+        let Some(start) = start else { return Ok(()) };
+        let handle = port.id.word();
+        // SAFETY: the driver's own function gets what it expects.
+        let (data, error) = self.enter_only(port, state, |_| unsafe {
+            let data = start(handle, command);
+            (data, *libc::__errno_location())
+        });
+        self.is_started = !(BAD_ARGUMENT..=GENERAL_ERROR).contains(&(data as isize));
+        match data as isize {
+            ERROR_IN_ERRNO => Err(rustix::io::Errno::from_raw_os_error(error)),
+            GENERAL_ERROR | BAD_ARGUMENT => Err(rustix::io::Errno::INVAL),
+            _ => {
+                self.data = data;
+                // Nothing else is called before this returns; an end that it has asked for comes now.
+                self.enter(port, state, |_| ());
+                Ok(())
+            }
+        }
+    }
+
+    fn output(&mut self, port: &Port, state: &mut State, bytes: Vec<u8>) -> Result<(), rustix::io::Errno> {
+        let entry = self.entry();
+        if let Some(output) = entry.output_vector {
+            let Some(binary) = of(&bytes) else { return Err(rustix::io::Errno::NOMEM) };
+            // The first piece is room for a head.
+            let mut pieces =
+                [IoPiece { base: null_mut(), length: 0 }, IoPiece { base: data(binary).cast(), length: bytes.len() }];
+            let mut binaries = [null_mut(), binary.as_ptr()];
+            let count = if bytes.is_empty() { 1 } else { 2 };
+            let mut vector =
+                IoVector { count, size: bytes.len(), pieces: pieces.as_mut_ptr(), binaries: binaries.as_mut_ptr() };
+            // SAFETY: the driver's own function gets a vector that lasts as long as the call.
+            self.enter(port, state, |data| unsafe { output(data, &raw mut vector) });
+            driver_free_binary(Some(binary));
+        } else if let Some(output) = entry.output {
+            let mut bytes = bytes;
+            // SAFETY: as above, with the bytes.
+            self.enter(port, state, |data| unsafe { output(data, bytes.as_mut_ptr().cast(), bytes.len()) });
+        }
+        Ok(())
+    }
+
+    fn ready(&mut self, _: &Port, _: &mut State, _: Event) -> Result<(), rustix::io::Errno> {
+        Ok(())
+    }
+
+    fn told(&mut self, port: &Port, state: &mut State, what: Box<dyn Any + Send>) {
+        let entry = self.entry();
+        let what = match what.downcast::<Ready>() {
+            Ok(ready) => {
+                let Ready(number, event) = *ready;
+                let selected = self.selected.get(&number);
+                let (is_wanted, call) = match event {
+                    Event::Output => (selected.is_some_and(|selected| selected.output), entry.ready_output),
+                    _ => (selected.is_some_and(|selected| selected.input), entry.ready_input),
+                };
+                match call {
+                    Some(call) if is_wanted => {
+                        let waited = number as usize as *mut c_void;
+                        // SAFETY: the driver's own function, for its own descriptor.
+                        self.enter(port, state, |data| unsafe { call(data, waited) });
+                    }
+                    // It would be ready again and again.
+                    _ => {
+                        let is_output = event == Event::Output;
+                        self.select(port, number, !is_output, is_output, false, false);
+                    }
+                }
+                return;
+            }
+            Err(what) => what,
+        };
+        if let Ok(done) = what.downcast::<Done>() {
+            match entry.ready_async {
+                // SAFETY: the driver's own function gets its own data.
+                Some(ready) => self.enter(port, state, |data| unsafe { ready(data, done.data) }),
+                None => done.give_up(),
+            }
+        }
+    }
+
+    fn timeout(&mut self, port: &Port, state: &mut State, number: u32) -> Result<(), rustix::io::Errno> {
+        if number == self.timers
+            && self.timer.take().is_some()
+            && let Some(timeout) = self.entry().timeout
+        {
+            // SAFETY: the driver's own function.
+            self.enter(port, state, |data| unsafe { timeout(data) });
+        }
+        Ok(())
+    }
+
+    fn control(&mut self, port: &Port, state: &mut State, operation: u32, bytes: &[u8]) -> Result<Vec<u8>, Failure> {
+        let Some(control) = self.entry().control else { return Err(Failure::BadArgument) };
+        let (mut bytes, mut room) = (bytes.to_vec(), [0_u8; ANSWER]);
+        let first: *mut c_char = room.as_mut_ptr().cast();
+        let mut answer = first;
+        // SAFETY: the driver's own function gets memory of these sizes.
+        let length = self.enter(port, state, |data| unsafe {
+            control(data, operation, bytes.as_mut_ptr().cast(), bytes.len(), &raw mut answer, ANSWER)
+        });
+        let Ok(length) = usize::try_from(length) else { return Err(Failure::BadArgument) };
+        if answer == first {
+            return Ok(room.get(..length).unwrap_or_default().to_vec());
+        }
+        if self.flags & BINARY != 0 {
+            let Some(binary) = NonNull::new(answer.cast::<Binary>()) else { return Ok(Vec::new()) };
+            let found = given(&data(binary).cast_const(), length).to_vec();
+            driver_free_binary(Some(binary));
+            return Ok(found);
+        }
+        Ok(taken(answer, length))
+    }
+
+    fn call(&mut self, port: &Port, state: &mut State, operation: u32, term: &[u8]) -> Result<Vec<u8>, Failure> {
+        let Some(call) = self.entry().call else { return Err(Failure::BadArgument) };
+        let (mut term, mut room, mut flags) = (term.to_vec(), [0_u8; ANSWER], 0);
+        let first: *mut c_char = room.as_mut_ptr().cast();
+        let mut answer = first;
+        // SAFETY: as above.
+        let length = self.enter(port, state, |data| unsafe {
+            let (bytes, length) = (term.as_mut_ptr().cast(), term.len());
+            call(data, operation, bytes, length, &raw mut answer, ANSWER, &raw mut flags)
+        });
+        let Ok(length) = usize::try_from(length) else { return Err(Failure::BadArgument) };
+        if answer == first {
+            return Ok(room.get(..length).unwrap_or_default().to_vec());
+        }
+        if flags & KEEPS_ANSWER != 0 {
+            return Ok(given(&answer.cast::<u8>().cast_const(), length).to_vec());
+        }
+        Ok(taken(answer, length))
+    }
+
+    fn answers_in_binaries(&self) -> bool {
+        self.flags & BINARY != 0
+    }
+
+    fn pending(&self) -> usize {
+        self.queue.bytes()
+    }
+
+    fn closing(&mut self, port: &Port, state: &mut State) {
+        self.is_closing = true;
+        if self.queue.bytes() > 0
+            && let Some(flush) = self.entry().flush
+        {
+            // SAFETY: the driver's own function.
+            self.enter(port, state, |data| unsafe { flush(data) });
+        }
+    }
+
+    fn is_busy(&self) -> bool {
+        self.is_busy
+    }
+
+    fn is_free_again(&self) -> bool {
+        !self.is_busy
+    }
+
+    fn library(&self) -> Option<&'static str> {
+        self.loaded.as_ref().map(|loaded| loaded.name)
+    }
+
+    fn stop(&mut self, port: &Port, state: &mut State) {
+        self.forget_timer();
+        if let Some(stop) = self.entry().stop.filter(|_| self.is_started) {
+            // SAFETY: the driver's own function, called last for this port.
+            self.enter_only(port, state, |data| unsafe { stop(data) });
+        }
+        let numbers: Vec<c_int> = self.selected.keys().copied().collect();
+        for number in numbers {
+            self.select(port, number, true, true, true, false);
+        }
+        self.queue = Queue::default();
+        self.forget_timer();
+        // The file may go now.
+        self.loaded = None;
+    }
+}
+
+/// The bytes of an answer in memory of the C library's, which is given back.
+fn taken(answer: *mut c_char, length: usize) -> Vec<u8> {
+    if answer.is_null() {
+        return Vec::new();
+    }
+    let bytes = given(&answer.cast::<u8>().cast_const(), length).to_vec();
+    // SAFETY: the driver has allocated it and gives it away.
+    unsafe { libc::free(answer.cast()) };
+    bytes
+}
