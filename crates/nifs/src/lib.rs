@@ -69,17 +69,18 @@ unsafe extern "C" {
     fn enif_fprintf();
     fn enif_vsnprintf();
     fn enif_vfprintf();
-}
-
-unsafe extern "C" {
     fn null_func();
 }
 
-/// As below, of the file for drivers.
+/// Has the linker keep what is written in C: for native functions, and for drivers (`null_func`'s file).
 #[used]
-static IN_C_FOR_DRIVERS: unsafe extern "C" fn() = null_func;
-
-/// Has the linker keep what is written in C.
-#[used]
-static IN_C: [unsafe extern "C" fn(); 7] =
-    [enif_make_tuple, enif_make_list, enif_set_option, enif_snprintf, enif_fprintf, enif_vsnprintf, enif_vfprintf];
+static IN_C: [unsafe extern "C" fn(); 8] = [
+    enif_make_tuple,
+    enif_make_list,
+    enif_set_option,
+    enif_snprintf,
+    enif_fprintf,
+    enif_vsnprintf,
+    enif_vfprintf,
+    null_func,
+];

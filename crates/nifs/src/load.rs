@@ -47,8 +47,11 @@ fn load_nif(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     }
 }
 
+/// The library that is upgraded from.
+type Before = Option<Arc<dyn atoll_code::Library>>;
+
 /// The module's code that calls, and the library of the latest version before it that has one.
-fn versions(caller: &Caller<'_>) -> Result<(Arc<ModuleCode>, Option<Arc<dyn atoll_code::Library>>), Refused> {
+fn versions(caller: &Caller<'_>) -> Result<(Arc<ModuleCode>, Before), Refused> {
     let Some(code) = version_at(caller.at) else {
         return bad("load_nif/2 was not called by a function of a module".to_owned());
     };

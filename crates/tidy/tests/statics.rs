@@ -26,6 +26,7 @@ const OF_THE_PROCESS: &[(&str, &str, &str)] = &[
     ("nifs/src/crash.rs", "INSTALLED", "signals belong to the process"),
     ("nifs/src/crash.rs", "PLACE", "a process crashes once"),
     ("nifs/src/crash.rs", "SIGNAL", "a process crashes once"),
+    ("nifs/src/drivers/functions.rs", "TERM_NIL", "a constant that drivers find by its name"),
     ("platform/src/clock.rs", "OFFSET", "between two clocks of the system"),
     ("platform/src/ending.rs", "HOOKS", "the end of the process"),
     ("platform/src/ending.rs", "SET_ASIDE", "the end of the process"),

@@ -200,7 +200,7 @@ extern "C" fn driver_mk_term_nil() -> Term {
 
 /// `driver_term_nil`
 #[unsafe(export_name = "driver_term_nil")]
-static TERM_NIL: Term = Term::NIL;
+static TERM_NIL: u64 = Term::NIL.word();
 
 /// The word that a driver takes for no term.
 fn or_none(pid: Option<Term>) -> Term {
