@@ -23,9 +23,10 @@ fn calls_indirectly(instruction: &str) -> bool {
     target.starts_with("*%r") || target.starts_with('*') && target.contains("(%r") && !target.contains("(%rip)")
 }
 
-/// Whether a function of this name belongs to the code of an engine, or to what engines share.
+/// Whether a function of this name belongs to the code of an engine, or to what engines share. The disassembler has
+/// handlers of its own.
 fn is_handler(name: &str) -> bool {
-    name.contains("handlers") || name.contains("atoll_runtime")
+    name.contains("handlers") && !name.contains("iced_x86") || name.contains("atoll_runtime")
 }
 
 /// What undoes a frame.
