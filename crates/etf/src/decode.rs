@@ -161,10 +161,13 @@ impl<H: Allocate + ?Sized> Decoder<'_, '_, H> {
             let mut value = match self.simple_or_composite()? {
                 Read::Done(term) => term,
                 Read::Open(what, missing) => {
-                    frames.push(Frame { what, base: values.len(), missing });
+                    let mut frame = Frame { what, base: values.len(), missing };
                     if missing > 0 {
+                        self.small_parts(&mut values, &mut frame.missing);
+                        frames.push(frame);
                         continue;
                     }
+                    frames.push(frame);
                     // An empty composite is complete at once.
                     let Some(frame) = frames.pop() else { return Err(DecodeError::Malformed) };
                     self.close(&frame.what, &[])?
@@ -175,6 +178,7 @@ impl<H: Allocate + ?Sized> Decoder<'_, '_, H> {
                 values.push(value);
                 frame.missing -= 1;
                 if frame.missing > 0 {
+                    self.small_parts(&mut values, &mut frame.missing);
                     break;
                 }
                 value = self.close(&frame.what, &values[frame.base..])?;
@@ -184,11 +188,22 @@ impl<H: Allocate + ?Sized> Decoder<'_, '_, H> {
         }
     }
 
+    /// Reads the small integers that come next, up to the last part but one of a composite.
+    #[inline]
+    fn small_parts(&mut self, values: &mut Vec<Term>, missing: &mut usize) {
+        while *missing > 1
+            && let Some(value) = self.reader.small_integer()
+        {
+            values.push(Term::small(value));
+            *missing -= 1;
+        }
+    }
+
     fn close(&mut self, what: &Composite, parts: &[Term]) -> Result<Term, DecodeError> {
         match *what {
             Composite::Tuple => Ok(self.heap.tuple(parts)),
             Composite::List => match parts.split_last() {
-                Some((tail, elements)) => Ok(self.heap.list_with_tail(elements.iter().copied(), *tail)),
+                Some((tail, elements)) => Ok(self.heap.list_of(elements, *tail)),
                 None => Err(DecodeError::Malformed),
             },
             Composite::Map => {

@@ -232,17 +232,15 @@ impl<S: Sink> Encoder<S> {
         while let Some(top) = pending.last_mut() {
             let next = match top {
                 Pending::Elements(elements) => elements.next(),
-                Pending::Cells(list) if list.is_cons() => {
-                    let [head, tail] = list.cons_cell();
-                    *list = tail;
-                    Some(head)
-                }
-                Pending::Cells(tail) => {
-                    let tail = *tail;
-                    pending.pop();
-                    self.one(tail, &mut pending)?;
-                    continue;
-                }
+                Pending::Cells(list) => match self.small_cells(list) {
+                    Some(head) => Some(head),
+                    None => {
+                        let tail = *list;
+                        pending.pop();
+                        self.one(tail, &mut pending)?;
+                        continue;
+                    }
+                },
                 Pending::Pairs(_, value @ Some(_)) => value.take(),
                 Pending::Pairs(pairs, value) => pairs.next().map(|(key, its_value)| {
                     *value = Some(its_value);
@@ -262,6 +260,21 @@ impl<S: Sink> Encoder<S> {
             }
         }
         Ok(())
+    }
+
+    /// Writes the small integers at the beginning of a list. Its first other element, if there is one; the list goes on
+    /// behind that.
+    #[inline]
+    fn small_cells<'h>(&mut self, list: &mut &'h Term) -> Option<&'h Term> {
+        while list.is_cons() {
+            let [head, tail] = list.cons_cell();
+            *list = tail;
+            match head.as_small() {
+                Some(value) => self.small(value),
+                None => return Some(head),
+            }
+        }
+        None
     }
 
     /// Writes a term; of a composite the head, and pends its parts.
@@ -320,8 +333,8 @@ impl<S: Sink> Encoder<S> {
         if let Ok(byte) = u8::try_from(value) {
             self.sink.put(&[tags::SMALL_INTEGER, byte]);
         } else if let Ok(word) = i32::try_from(value) {
-            self.sink.put_u8(tags::INTEGER);
-            self.sink.put(&word.to_be_bytes());
+            let [a, b, c, d] = word.to_be_bytes();
+            self.sink.put(&[tags::INTEGER, a, b, c, d]);
         } else {
             let magnitude = value.unsigned_abs();
             let length = 8 - magnitude.leading_zeros() as usize / 8;

@@ -14,6 +14,9 @@ use crate::word::{SMALL_MAX, SMALL_MIN, Term, Word};
 /// Bytes up to which a new binary lives inside the heap (as in OTP).
 pub const HEAP_BINARY_LIMIT: usize = 64;
 
+/// Most cells of a list that are made in one piece. Under Miri each is made by itself, so that Miri sees where one ends.
+const CELLS_AT_ONCE: usize = if cfg!(miri) { 1 } else { 256 };
+
 /// A place for new objects. Allocation never collects and never moves anything: terms at hand stay valid.
 pub trait Allocate {
     /// Room for `words` words, not initialised, 8-byte aligned. The caller fills it before the next collection.
@@ -61,6 +64,24 @@ pub trait Build: Allocate {
         I::IntoIter: DoubleEndedIterator,
     {
         elements.into_iter().rev().fold(tail, |list, element| self.cons(element, list))
+    }
+
+    /// A list of these elements that ends in `tail`. Its cells lie beside each other, in runs.
+    fn list_of(&mut self, elements: &[Term], tail: Term) -> Term {
+        elements.rchunks(CELLS_AT_ONCE).fold(tail, |list, chunk| {
+            let room = self.allocate(2 * chunk.len()).as_ptr();
+            let mut list = list;
+            for (index, element) in chunk.iter().enumerate().rev() {
+                // SAFETY: room for two words for each element, of which the last cells are filled already.
+                unsafe {
+                    let cell = room.add(2 * index);
+                    *cell = element.word();
+                    *cell.add(1) = list.word();
+                    list = Term::cons_at(cell);
+                }
+            }
+            list
+        })
     }
 
     /// A proper list of these elements.
