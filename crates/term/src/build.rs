@@ -14,7 +14,7 @@ use crate::word::{SMALL_MAX, SMALL_MIN, Term, Word};
 /// Bytes up to which a new binary lives inside the heap (as in OTP).
 pub const HEAP_BINARY_LIMIT: usize = 64;
 
-/// Most cells of a list that are made in one piece. Under Miri each is made by itself, so that Miri sees where one ends.
+/// Most cells of a list that are made in one piece. Under Miri each is made by itself, so that Miri sees its end.
 const CELLS_AT_ONCE: usize = if cfg!(miri) { 1 } else { 256 };
 
 /// A place for new objects. Allocation never collects and never moves anything: terms at hand stay valid.
