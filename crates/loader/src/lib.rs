@@ -23,6 +23,7 @@ mod module;
 mod opcodes;
 mod tables;
 
+pub use check::implied_reads;
 pub use disassemble::{disassemble, instruction_text};
 pub use error::LoadError;
 pub use instruction::*;

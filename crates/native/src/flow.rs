@@ -397,35 +397,10 @@ fn named_reads(instruction: &Instruction) -> Registers {
 fn implied_reads(instruction: &Instruction) -> Registers {
     use Instruction as I;
     match instruction {
-        I::Call { arity, .. }
-        | I::CallExt { arity, .. }
-        | I::CallOnly { arity, .. }
-        | I::CallExtOnly { arity, .. }
-        | I::CallLast { arity, .. }
-        | I::CallExtLast { arity, .. }
-        | I::CallFun2 { arity, .. }
-        | I::FuncInfo { arity, .. } => first((*arity).into()),
-        I::CallFun { arity } => first(usize::from(*arity) + 1),
-        I::Apply { arity } | I::ApplyLast { arity, .. } => first(usize::from(*arity) + 2),
-        I::Return | I::BuildStacktrace | I::BsInitWritable => 1,
+        // What may have been caught, beside what the instruction needs.
         I::CatchEnd { .. } => 0b1111,
         I::TryCase { .. } => 0b1110,
-        I::RawRaise => 0b111,
-        I::Send => 0b11,
-        I::Allocate { live, .. }
-        | I::TestHeap { live, .. }
-        | I::GcBif { live, .. }
-        | I::BsStartMatch { live, .. }
-        | I::BsGetInteger { live, .. }
-        | I::BsGetFloat { live, .. }
-        | I::BsGetBinary { live, .. }
-        | I::BsGetTail { live, .. }
-        | I::BsGetPosition { live, .. }
-        | I::BsGetUtf { live, .. }
-        | I::BsCreateBin { live, .. }
-        | I::BsInit { live, .. }
-        | I::BsAppend { live, .. }
-        | I::PutMap { live, .. } => first((*live).into()),
+        I::BsAppend { live, .. } => first((*live).into()),
         I::BsMatch { commands, .. } => commands.iter().fold(0, |reads, command| {
             use atoll_loader::instruction::MatchCommand as C;
             match command {
@@ -436,7 +411,7 @@ fn implied_reads(instruction: &Instruction) -> Registers {
                 _ => reads,
             }
         }),
-        _ => 0,
+        _ => first(atoll_loader::implied_reads(instruction).into()),
     }
 }
 

@@ -23,6 +23,8 @@ mod step;
 mod types;
 mod values;
 
+pub use registers::implied_reads;
+
 use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
