@@ -25,6 +25,10 @@ static term make(maker from_array, environment *env, unsigned count, va_list arg
 {
     term few[FEW];
     term *elements = count <= FEW ? few : malloc(count * sizeof(term));
+    if (elements == NULL) {
+        abort();
+    }
+    elements[0] = 0;
     for (unsigned index = 0; index < count; index++) {
         elements[index] = va_arg(arguments, term);
     }
