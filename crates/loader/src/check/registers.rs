@@ -44,8 +44,8 @@ pub(crate) struct Implicit {
     pub(crate) fails_first: bool,
 }
 
-/// How many X registers, from the first on, an instruction reads without naming them: arguments, and what has to be a term
-/// when it collects.
+/// How many X registers, from the first on, an instruction reads without naming them: arguments, and what has to be a
+/// term when it collects.
 pub fn implied_reads(instruction: &Instruction) -> u16 {
     implicit(instruction).reads
 }
