@@ -125,7 +125,9 @@ fn run_part(core: &mut Core, process: &Process, own: &mut Own, reductions: i64) 
     own.saved.clear();
     let address = own.address;
     // Counted as the end of a whole slice, so that what is left tells how much has been used.
-    own.reductions += reductions - REDUCTIONS;
+    let before = own.reductions;
+    let shifted = before + reductions - REDUCTIONS;
+    own.reductions = shifted;
     let full = std::mem::replace(&mut core.slice, REDUCTIONS);
     // From here on what belongs to the process is reached through these pointers alone.
     core.own = own;
@@ -136,6 +138,12 @@ fn run_part(core: &mut Core, process: &Process, own: &mut Own, reductions: i64) 
         run_from(address, hp, e, reductions, core)
     };
     core.slice = full;
+    // SAFETY: the process has stopped running, and nothing else uses what belongs to it.
+    let own = unsafe { &mut *core.own };
+    // What leaves without counting has used nothing.
+    if own.reductions == shifted {
+        own.reductions = before;
+    }
     exit
 }
 
