@@ -47,8 +47,6 @@ talk(How) ->
                               {'EXIT', Pid, Why} -> {exit, Why};
                               {nodedown, Node} -> nodedown;
                               {Port, {exit_status, Status}} -> {status, Status};
+                              {'EXIT', Port, Why} -> {port, Why};
                               Other -> Other
-                          end || _ <- [1, 2, 3, 4]])),
-    flush(Port).
-
-flush(Port) -> receive {'EXIT', Port, _} -> ok after 1000 -> ok end.
+                          end || _ <- [1, 2, 3, 4, 5]])).

@@ -18,14 +18,14 @@ main(_) ->
     io:format("~w~n", [gen_statem:stop(P)]),
     drain().
 
-drain() -> receive {event, E} -> io:format("event ~w~n", [E]), drain() after 15 -> ok end.
+drain() -> receive {event, E} -> io:format("event ~w~n", [E]), drain() after 60 -> ok end.
 
 callback_mode() -> [state_functions, state_enter].
 
 init({To, Code}) -> {ok, locked, #{to => To, code => Code, left => Code}}.
 
 locked(enter, Old, #{to := To} = D) -> To ! {event, {enter_locked, Old}}, {keep_state, D#{left := maps:get(code, D)}};
-locked(cast, {button, B}, #{left := [B]} = D) -> {next_state, open, D, [{state_timeout, 50, lock}]};
+locked(cast, {button, B}, #{left := [B]} = D) -> {next_state, open, D, [{state_timeout, 600, lock}]};
 locked(cast, {button, B}, #{left := [B | Rest]} = D) -> {keep_state, D#{left := Rest}};
 locked(cast, {button, B}, #{to := To, code := Code} = D) -> To ! {event, {wrong, B}}, {keep_state, D#{left := Code}};
 locked({call, From}, wait_locked, _) -> {keep_state_and_data, [{reply, From, is_locked}]};

@@ -40,7 +40,7 @@ strategy(Strategy) ->
 
 child(S, Id) -> {_, P, _, _} = lists:keyfind(Id, 1, supervisor:which_children(S)), P.
 
-started() -> receive {started, N} -> [N | started()] after 40 -> [] end.
+started() -> receive {started, N} -> [N | started()] after 150 -> [] end.
 
 wait_dead(Ps) -> [begin R = monitor(process, P), receive {'DOWN', R, _, _, _} -> ok end end || P <- Ps].
 
