@@ -59,7 +59,7 @@ pub enum Command {
         #[arg(long, requires = "function")]
         native: bool,
         /// Heap architecture for which machine code is made: private, shared, hybrid or nogc
-        #[arg(long, default_value = "private", value_name = "NAME")]
+        #[arg(long, default_value = "private", value_name = "NAME", requires = "native")]
         heap: String,
         /// The file.
         file: PathBuf,

@@ -59,6 +59,9 @@ pub struct Piece<'p> {
 /// Segments of bitstrings that code builds, at addresses that the code has.
 pub type Plans = Vec<Box<[Simple]>>;
 
+/// The instruction `int3`, which stands between regions.
+const BREAKPOINT: u8 = 0xcc;
+
 /// Machine code of a function's regions.
 pub struct Compiled {
     /// The code.
@@ -109,7 +112,7 @@ impl Compiler {
             }
             let leaving = jumps(&self.context.func);
             let compiled = self.context.compiled_code()?;
-            code.resize(code.len().next_multiple_of(16), 0xcc);
+            code.resize(code.len().next_multiple_of(16), BREAKPOINT);
             let start = code.len();
             code.extend_from_slice(compiled.code_buffer());
             let ends = compiled.buffer.get_srclocs_sorted().iter().filter(|range| !range.loc.is_default());

@@ -5,13 +5,10 @@ use std::sync::Arc;
 
 use atoll_code::{Linked, ModuleCode};
 use atoll_loader::instruction_text;
-use iced_x86::{Decoder, DecoderOptions, Formatter, Instruction, IntelFormatter};
+use iced_x86::{Decoder, DecoderOptions, Formatter, Instruction, IntelFormatter, Mnemonic};
 
 use crate::engine::{Generated, engine};
 use crate::flow::Head;
-
-/// The byte between regions.
-const PADDING: u8 = 0xcc;
 
 /// The native code of the functions of this name, of any arity if none is given, region by region, as it would be made
 /// for a process that has run none of it yet. Addresses count from the start of each function's code.
@@ -66,14 +63,17 @@ fn write_function(text: &mut String, title: &str, linked: &Linked<'_>, made: &Ge
     writeln!(text)
 }
 
-/// Writes the code from `start` up to the padding at its end.
+/// Writes the code from `start` on, without the padding at its end.
 fn write_code(text: &mut String, bytes: &[u8], start: usize) -> std::fmt::Result {
-    let used = bytes[start..].iter().rposition(|byte| *byte != PADDING).map_or(0, |last| last + 1);
-    let mut decoder = Decoder::with_ip(64, &bytes[start..start + used], start as u64, DecoderOptions::NONE);
+    let mut decoder = Decoder::with_ip(64, &bytes[start..], start as u64, DecoderOptions::NONE);
     let mut formatter = IntelFormatter::new();
     let mut instruction = Instruction::default();
     while decoder.can_decode() {
         decoder.decode_out(&mut instruction);
+        // Nothing but padding is this instruction.
+        if instruction.mnemonic() == Mnemonic::Int3 {
+            break;
+        }
         let mut line = String::new();
         formatter.format(&instruction, &mut line);
         writeln!(text, "    {:5x}  {line}", instruction.ip())?;

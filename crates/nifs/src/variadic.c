@@ -26,6 +26,7 @@ static term make(maker from_array, environment *env, unsigned count, va_list arg
     term few[FEW];
     term *elements = count <= FEW ? few : malloc(count * sizeof(term));
     if (elements == NULL) {
+        fputs("atoll: no memory left for the arguments of a native library\n", stderr);
         abort();
     }
     elements[0] = 0;

@@ -1,6 +1,6 @@
 //! Building bitstrings: the first engine's operation is called with the segments' values.
 
-use atoll_loader::instruction::{Instruction, SegmentValue};
+use atoll_loader::instruction::{Instruction, Label, SegmentValue};
 use atoll_operations::bit_simple::{self, MOST_WORDS};
 use atoll_term::Word;
 
@@ -27,7 +27,7 @@ impl Emitter<'_, '_> {
         self.plans.push(plan);
         let carried = self.carried();
         let made = self.help(help::create, &[carried[0], carried[1], carried[2], first, count]);
-        let made = self.helped(index, atoll_loader::instruction::Label::NONE, made);
+        let made = self.helped(index, Label::NONE, made);
         self.write(*destination, made);
     }
 }
