@@ -8,11 +8,11 @@
 use atoll_code::retire_terms;
 use atoll_heap::immovable::Block;
 use atoll_heap::{Mutator, Stored, architecture};
+use atoll_platform::steady::HashMap;
 use atoll_process::{BuiltIn, Caller, Outcome, badarg};
 use atoll_term::atoms::known_atom;
 use atoll_term::{Build, MeasuringHeap, Term, WORD_BYTES, atoms, map};
 use parking_lot::RwLock;
-use std::collections::HashMap;
 
 use crate::code::free_soon;
 use crate::copy::copy_all;

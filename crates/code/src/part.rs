@@ -1,6 +1,7 @@
 //! The code of one machine.
 
-use std::collections::{BTreeMap, HashMap};
+use atoll_platform::steady::HashMap;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::sync::{Arc, OnceLock};
 

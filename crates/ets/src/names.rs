@@ -1,7 +1,7 @@
 //! Named tables by their names. A name leads to a table as long as that table is listed under it; both change together,
 //! while the table is held.
 
-use std::collections::HashMap;
+use atoll_platform::steady::HashMap;
 use std::sync::Arc;
 
 use atoll_platform::sync::RwLock;

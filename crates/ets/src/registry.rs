@@ -1,6 +1,7 @@
 //! All tables: by name, and by owner.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use atoll_platform::steady::{HashMap, HashSet};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Once};
 

@@ -11,6 +11,7 @@ pub mod executable;
 mod memory;
 pub mod network;
 pub mod sockets;
+pub mod steady;
 pub mod sync;
 pub mod threads;
 

@@ -1,8 +1,8 @@
 //! A process: what others may touch ([`Process`]), and what is its own ([`Own`]), split so that every process that
 //! waits takes little memory and rare things none at all.
 
+use atoll_platform::steady::HashMap;
 use std::cell::UnsafeCell;
-use std::collections::HashMap;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
@@ -36,7 +36,8 @@ pub enum Priority {
 }
 
 impl Priority {
-    const ALL: [Priority; 4] = [Priority::Max, Priority::High, Priority::Normal, Priority::Low];
+    /// The highest first.
+    pub const ALL: [Priority; 4] = [Priority::Max, Priority::High, Priority::Normal, Priority::Low];
 
     /// The atom of this name.
     pub fn atom(self) -> Term {

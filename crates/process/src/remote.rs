@@ -7,7 +7,7 @@
 //! Each entry here belongs to one connection. When that is lost, the process gets [`RemoteSignal::ConnectionLost`]
 //! behind all that came through it, and acts on the entries of that connection and of those before it.
 
-use std::collections::HashMap;
+use atoll_platform::steady::HashMap;
 
 use atoll_heap::{Message, architecture};
 use atoll_term::{Build, ExternalKind, Term, View, atoms};

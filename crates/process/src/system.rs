@@ -1,6 +1,6 @@
 //! The machine's processes as a whole: table, names, timers, and the way into the run queues.
 
-use std::collections::HashMap;
+use atoll_platform::steady::HashMap;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
@@ -57,6 +57,12 @@ pub trait Schedule: Sync {
     fn context_switches(&self) -> usize {
         0
     }
+    /// Whether one thread does all the work, which then ends at the same place of a schedule each time.
+    fn works_alone(&self) -> bool {
+        false
+    }
+    /// The machine is to end: asked for by the thread that calls this.
+    fn end_is_asked(&self) {}
     /// Switches the measuring of [`Schedule::wall_time`] on or off; it begins anew each time. Returns what it was.
     fn measure_wall_time(&self, on: bool) -> bool {
         let _ = on;

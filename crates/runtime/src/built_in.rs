@@ -65,7 +65,13 @@ pub unsafe fn built_in_body(ip: *const Word, hp: *mut Word, e: *mut Word, reds: 
 #[inline(never)]
 pub unsafe fn invoke(ip: *const Word, reds: i64, c: *mut Core) -> i64 {
     // SAFETY: the process runs on this core; these are the operands of an instruction that calls a built-in function.
-    unsafe { invoke_native(*ip.add(1), *ip.add(2) as usize, ip, reds, c) }
+    unsafe {
+        let reds = invoke_native(*ip.add(1), *ip.add(2) as usize, ip, reds, c);
+        if (*c).silent.is_some() {
+            (*c).count_call(*ip.add(3));
+        }
+        reds
+    }
 }
 
 /// As [`interrupted`], of the instruction `ip` in the middle of a function.

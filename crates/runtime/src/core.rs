@@ -4,6 +4,7 @@
 //! handler as its last act, which the compiler turns into a jump, so the five values that every handler passes on
 //! stay in machine registers. Slow paths that cannot jump return to [`run_from`] instead; see [`resume`].
 
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use atoll_heap::{Architecture, BuildWindow, ConcurrentRoots, Mutator, architecture, concurrent_roots};
@@ -77,6 +78,12 @@ pub struct Core {
     pub next: (*const Word, *mut Word, *mut Word, i64),
     /// Reductions of a full time slice; while a process runs, those with which it began to.
     pub slice: i64,
+    /// Operations that other processes can notice, until the slice ends: see [`crate::operations`].
+    pub operations: i64,
+    /// With how many the slice began.
+    pub(crate) counted: i64,
+    /// If operations are counted, the exports of built-in functions that are none.
+    pub(crate) silent: Option<&'static HashSet<usize>>,
     /// Reductions of this scheduler's processes until the next look at where they are.
     pub until_sample: i64,
     /// What was in the register that native code has the core in.
@@ -132,6 +139,9 @@ impl Core {
             floats: [0.0; FLOAT_REGISTERS],
             next: (std::ptr::null(), std::ptr::null_mut(), std::ptr::null_mut(), 0),
             slice,
+            operations: i64::MAX,
+            counted: i64::MAX,
+            silent: None,
             until_sample: slice,
             kept: 0,
             request: HelpRequest::default(),

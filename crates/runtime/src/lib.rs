@@ -13,6 +13,7 @@
 //!   code
 //! * [`mark`]: where interpreted and native code go over into each other
 //! * [`built_in`]: calls of built-in functions, and their interrupts
+//! * [`operations`]: where a simulated scheduler may interrupt a process
 //! * [`receive`]: signals, messages, timeouts
 //! * [`raise`], [`trace`], [`report`]: exceptions, stack traces, processes that end by them
 //! * [`breakpoint`], [`traced_built_in`], [`tracing`]: traced calls and returns
@@ -29,6 +30,7 @@ pub mod built_in;
 pub mod core;
 pub mod entry;
 pub mod mark;
+mod operations;
 mod part;
 pub mod pause;
 pub mod raise;

@@ -1,6 +1,7 @@
 //! What running code needs of one machine.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::sync::OnceLock;
 
 use atoll_process::BuiltIn;
 use parking_lot::Mutex;
@@ -18,6 +19,8 @@ pub struct Part {
     pub(crate) loader: Option<Load>,
     pub(crate) hooks: Hooks,
     pub(crate) made: Made,
+    /// See [`crate::operations`].
+    pub(crate) silent: OnceLock<HashSet<usize>>,
 }
 
 /// Code of the machine's own, by the addresses of the exports that it was made for.
@@ -41,6 +44,6 @@ impl Part {
         loader: Option<Load>,
         hooks: Hooks,
     ) -> Part {
-        Part { built_ins, answer, reporter, loader, hooks, made: Made::default() }
+        Part { built_ins, answer, reporter, loader, hooks, made: Made::default(), silent: OnceLock::new() }
     }
 }

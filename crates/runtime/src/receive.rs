@@ -17,7 +17,7 @@ const MILLISECOND: i64 = 1_000_000;
 const LONGEST: i64 = 0xffff_ffff;
 
 /// Sends X1 to X0. X0 is the message then, unless there is an exception. The process has to stop if it is
-/// [`Sent::Busy`].
+/// [`Sent::Busy`], because of the connection or because its slice ends here.
 pub unsafe fn send(hp: *mut Word, e: *mut Word, c: *mut Core) -> Result<Sent, Exception> {
     // SAFETY: the process runs on this core.
     unsafe {
@@ -30,7 +30,7 @@ pub unsafe fn send(hp: *mut Word, e: *mut Word, c: *mut Core) -> Result<Sent, Ex
         let (destination, message) = (core.x[0], core.x[1]);
         let sent = atoll_process::send::send((*core.process).pid, &mut *core.own, destination, message)?;
         core.x[0] = message;
-        Ok(sent)
+        Ok(if core.silent.is_some() && core.count_operation() { Sent::Busy } else { sent })
     }
 }
 

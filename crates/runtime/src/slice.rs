@@ -98,8 +98,8 @@ fn run_slice(core: &mut Core, held: &mut Held<'_>, wants_roots: bool) -> Exit {
             }
         }
         // Where the part was one of several, and all of it was used, the slice goes on, but not in a process that has
-        // been suspended: it may have copied so much that it used up the part as well.
-        if exit != Exit::Yield || left <= 0 || used < part || is_suspended(own) {
+        // been suspended (it may have copied so much that it used up the part as well), or whose operations are up.
+        if exit != Exit::Yield || left <= 0 || used < part || core.operations <= 0 || is_suspended(own) {
             return exit;
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! [`Scheduling`] decides which process runs next, for how long, when a thread that has nothing to run sleeps and
 //! wakes, and what time it is. [`crate::Schedulers`] is the one that machines have unless their user gives another;
-//! [`crate::Seeded`] chooses by a seed.
+//! [`crate::Simulated`] does what a policy decides, by a seed for example.
 
 use std::fmt::Debug;
 use std::io;
@@ -27,8 +27,12 @@ pub enum Slice {
 pub trait Engine {
     /// Runs a process for a time slice.
     fn run(&mut self, held: &mut Held<'_>) -> Slice;
-    /// Sets how many reductions the next time slices have, at least one; 4,000 if this is not called.
-    fn set_slice(&mut self, reductions: i64);
+    /// Sets how many reductions the next time slices have, and after how many operations that other processes can
+    /// notice they end; both at least one. From now on nothing else makes a slice shorter. If this is not called, a
+    /// slice has 4,000 reductions.
+    fn set_slice(&mut self, reductions: i64, operations: i64);
+    /// How many such operations there have been since then.
+    fn operations(&self) -> i64;
 }
 
 /// What goes on outside of the processes, and makes them go on: file descriptors, and work on other threads.
@@ -44,6 +48,17 @@ pub trait Poll: Sync {
     fn interrupt(&self);
     /// Whether a process waits for work that another thread does for it.
     fn is_working(&self) -> bool;
+    /// The program does not end. Told by schedulers that can know it, between two slices.
+    fn no_end(&self, why: NoEnd);
+}
+
+/// Why a program does not end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoEnd {
+    /// All processes wait, and nothing that they could wait for can happen.
+    Deadlock,
+    /// It has run for as long as it may.
+    InSight,
 }
 
 /// What runs the processes of one machine. Other threads reach it by way of [`Schedule`].

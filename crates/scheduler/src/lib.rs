@@ -5,7 +5,7 @@
 //! * [`world`]: safepoints, for collectors that stop the world
 //! * [`Scheduling`]: what a machine wants of whatever runs its processes
 //! * [`Schedulers`]: the threads, work stealing, sleeping and waking, timers
-//! * [`Seeded`]: one thread, on which a seed decides what runs next
+//! * [`simulated`]: one thread, on which a policy decides what runs next
 
 mod contract;
 mod glance;
@@ -13,11 +13,11 @@ mod queue;
 mod run_slice;
 mod schedulers;
 #[cfg(not(loom))]
-mod seeded;
+pub mod simulated;
 mod wall_time;
 mod world;
 
-pub use contract::{Engine, Poll, Scheduling, Slice};
+pub use contract::{Engine, NoEnd, Poll, Scheduling, Slice};
 pub use schedulers::Schedulers;
 #[cfg(not(loom))]
-pub use seeded::Seeded;
+pub use simulated::Simulated;

@@ -605,6 +605,7 @@ mod sleep_model;
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::contract::NoEnd;
 
     struct Always;
 
@@ -624,6 +625,8 @@ mod tests {
         fn is_working(&self) -> bool {
             false
         }
+
+        fn no_end(&self, _: NoEnd) {}
     }
 
     #[test]

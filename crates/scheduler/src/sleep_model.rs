@@ -1,6 +1,7 @@
 //! How schedulers sleep and are woken, model-checked. No time passes in a model: a wake-up that is lost is a deadlock.
 
 use super::*;
+use crate::contract::NoEnd;
 use crate::queue::process;
 
 /// What a scheduler does that has nothing to run: it steals, or sleeps and looks again.
@@ -74,6 +75,8 @@ impl Poll for Interruptible {
     fn is_working(&self) -> bool {
         false
     }
+
+    fn no_end(&self, _: NoEnd) {}
 }
 
 /// The same of one that waits for file descriptors.

@@ -9,10 +9,10 @@ use atoll_interpreter as interpreter;
 use atoll_platform::ending;
 use atoll_ports::poller;
 use atoll_process::table::ProcessTable;
-use atoll_process::{BuiltIn, Held};
+use atoll_process::{BuiltIn, Held, System};
 use atoll_runtime::core::{Core, Exit};
 use atoll_runtime::report::Reporter;
-use atoll_scheduler::{Engine, Poll, Schedulers, Scheduling, Slice};
+use atoll_scheduler::{Engine, NoEnd, Poll, Schedulers, Scheduling, Slice};
 use atoll_term::{Term, atoms};
 use parking_lot::{Condvar, Mutex};
 use thiserror::Error;
@@ -20,6 +20,7 @@ use thiserror::Error;
 use crate::functions::machine_functions;
 use crate::machine::{Machine, part};
 use crate::options::{Native, Options};
+use crate::simulation;
 
 /// Why a run cannot start.
 #[derive(Debug, Error)]
@@ -59,6 +60,7 @@ pub(crate) struct End {
 pub fn finish(status: i32) {
     let end = &part().end;
     end.status.lock().get_or_insert(status);
+    System::get().schedule().end_is_asked();
     end.asked.notify_all();
 }
 
@@ -80,8 +82,12 @@ impl Engine for Interpreter {
         }
     }
 
-    fn set_slice(&mut self, reductions: i64) {
-        self.core.slice = reductions;
+    fn set_slice(&mut self, reductions: i64, operations: i64) {
+        self.core.set_slice(reductions, operations);
+    }
+
+    fn operations(&self) -> i64 {
+        self.core.operations()
     }
 }
 
@@ -107,6 +113,10 @@ impl Poll for Outside {
 
     fn is_working(&self) -> bool {
         atoll_natives::dirty::is_awaited()
+    }
+
+    fn no_end(&self, why: NoEnd) {
+        simulation::no_end(why);
     }
 }
 

@@ -35,7 +35,7 @@ pub const BUILT_INS: &[BuiltIn] = &[
     BuiltIn { module: "init", name: "get_status", arity: 0, function: status },
     BuiltIn { module: "init", name: "stop", arity: 0, function: stop },
     BuiltIn { module: "init", name: "stop", arity: 1, function: stop },
-    BuiltIn { module: "logger", name: "allow", arity: 2, function: never },
+    BuiltIn { module: "logger", name: "allow", arity: 2, function: allow },
     BuiltIn { module: "logger", name: "set_primary_config", arity: 2, function: accept },
     BuiltIn { module: "logger", name: "set_primary_config", arity: 1, function: accept },
     BuiltIn { module: "logger", name: "set_handler_config", arity: 3, function: accept },
@@ -99,7 +99,9 @@ fn stop(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     atoll_bifs::halt(status as i32)
 }
 
-fn never(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
+/// Nothing is logged; that it would have been may matter.
+fn allow(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    crate::simulation::note_logged(caller.process.pid, arguments[0], arguments[1]);
     Ok(atoms::FALSE)
 }
 

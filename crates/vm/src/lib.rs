@@ -16,8 +16,9 @@ mod program;
 mod release;
 mod run;
 mod run_record;
+pub mod simulation;
 
-pub use atoll_scheduler::{Scheduling, Seeded};
+pub use atoll_scheduler::{Scheduling, Simulated, simulated};
 pub use boot::BootError;
 pub use functions::{known_functions, machine_functions, missing_functions};
 pub use options::{Native, Options};

@@ -11,6 +11,7 @@ use crate::boot::End;
 use crate::on_load::OnLoad;
 use crate::output::Output;
 use crate::run::Running;
+use crate::simulation::Findings;
 
 /// The parts of one machine.
 pub(crate) struct Machine {
@@ -28,6 +29,7 @@ pub(crate) struct Machine {
     pub(crate) running: Running,
     pub(crate) on_load: OnLoad,
     pub(crate) output: Output,
+    pub(crate) findings: Findings,
     native: atoll_native::Part,
     clock: Option<&'static Virtual>,
 }
@@ -82,6 +84,7 @@ impl Machine {
             running: Running::default(),
             on_load: OnLoad::default(),
             output: Output::default(),
+            findings: Findings::default(),
             native: atoll_native::Part::default(),
             clock,
         }));

@@ -23,6 +23,7 @@ use crate::options::Options;
 use crate::output;
 use crate::path::{CodePath, find_otp};
 use crate::program::Program;
+use crate::simulation;
 
 /// What a machine knows of its program.
 #[derive(Default)]
@@ -96,7 +97,8 @@ pub fn run(options: &Options, program: &Program, arguments: &[String]) -> Result
     let scheduling = install(
         options,
         Use {
-            built_ins: [output::BUILT_INS, kernel::BUILT_INS, on_load::BUILT_INS, BUILT_INS].concat(),
+            built_ins: [output::BUILT_INS, kernel::BUILT_INS, on_load::BUILT_INS, simulation::BUILT_INS, BUILT_INS]
+                .concat(),
             report: report_uncaught,
             ended: process_ended,
             autoload: Some(autoload),
@@ -233,11 +235,12 @@ pub(crate) fn autoload(module: Term) -> Loading {
     }
 }
 
-fn is_main(pid: Term) -> bool {
+pub(crate) fn is_main(pid: Term) -> bool {
     running().main.load(Ordering::Acquire) == pid.word()
 }
 
 fn report_uncaught(pid: Term, _: Term, class: Class, reason: Term) {
+    simulation::note_uncaught(pid, class, reason);
     // As in OTP, a process that exits of its own accord is not worth a report; the program itself is.
     if class == Class::Exit && !is_main(pid) {
         return;

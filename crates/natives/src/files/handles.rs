@@ -1,7 +1,7 @@
 //! Open files: a file stays open until it is closed, until the process that opened it ends, or until nothing holds its
 //! reference any more.
 
-use std::collections::HashMap;
+use atoll_platform::steady::HashMap;
 use std::ffi::CStr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Weak};

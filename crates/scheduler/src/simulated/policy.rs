@@ -1,0 +1,44 @@
+//! Where decisions come from. A simulated scheduler asks its policy which process runs next and for how long; it does
+//! not know whether a seed, a rule or a recording answers.
+
+use std::fmt::Debug;
+
+use atoll_process::Priority;
+use atoll_term::Term;
+
+/// Most reductions of a slice, as elsewhere: a process that does not stop by itself lets others run after these.
+pub const LONGEST_SLICE: i64 = 4_000;
+/// So many operations that no slice has them.
+pub const ANY_OPERATIONS: i64 = i64::MAX;
+
+/// A process that can run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// The process.
+    pub pid: Term,
+    /// The priority that it waits with.
+    pub priority: Priority,
+}
+
+/// Which process runs next, and when it lets others run at the latest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// Its place among the candidates.
+    pub index: usize,
+    /// After so many operations that other processes can notice (see `runtime/operations.rs`), at least one.
+    pub operations: i64,
+    /// After so many reductions, at least one.
+    pub reductions: i64,
+}
+
+/// A source of decisions.
+pub trait Policy: Send + Debug {
+    /// Chooses one of the processes that can run, which are in the order in which they became so. There is at least
+    /// one. They have all the same priority, or priorities `normal` and `low`.
+    fn choose(&mut self, ready: &[Candidate]) -> Choice;
+
+    /// The process that was chosen last has carried out so many operations.
+    fn ran(&mut self, operations: i64) {
+        let _ = operations;
+    }
+}

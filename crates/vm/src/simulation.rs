@@ -1,0 +1,191 @@
+//! `atoll simulate`: a program under a scheduler that decides, and what went wrong in the run.
+
+use std::collections::BTreeMap;
+
+use atoll_operations::Class;
+use atoll_process::{BuiltIn, Caller, Outcome, Process, System};
+use atoll_scheduler::simulated::{Decision, Policy};
+use atoll_scheduler::{NoEnd, Simulated};
+use atoll_term::atoms::known_atom;
+use atoll_term::{Term, atoms};
+use parking_lot::Mutex;
+
+use crate::boot::{BootError, finish};
+use crate::machine::part;
+use crate::options::{Native, Options};
+use crate::output;
+use crate::program::Program;
+use crate::run::{is_main, run};
+
+/// The assertions of programs. On a machine that runs no simulation they do nothing, as the module of the same name in
+/// Erlang does on stock `erl`.
+pub const BUILT_INS: &[BuiltIn] = &[
+    BuiltIn { module: "atoll_simulate", name: "always", arity: 2, function: always },
+    BuiltIn { module: "atoll_simulate", name: "sometimes", arity: 2, function: sometimes },
+];
+
+/// Exit status of a run that does not end by itself, or in which an assertion fails.
+const FAILED: i32 = 1;
+
+/// What can go wrong in a run, apart from its exit status.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// A process ended by an error or an uncaught throw, or was about to log an error report.
+    Crash(String),
+    /// All processes wait for each other, and `main/1` has not returned.
+    Deadlock(String),
+    /// It took more decisions than it may.
+    TooLong,
+    /// `atoll_simulate:always(Name, false)`
+    Assertion(String),
+}
+
+/// What a machine notes of a simulated run.
+#[derive(Default)]
+pub(crate) struct Findings {
+    failures: Mutex<Vec<Failure>>,
+    sometimes: Mutex<BTreeMap<String, bool>>,
+}
+
+/// What one run did.
+#[derive(Clone, Debug, Default)]
+pub struct Run {
+    /// Exit status.
+    pub status: i32,
+    /// What went wrong, in order.
+    pub failures: Vec<Failure>,
+    /// Names in `atoll_simulate:sometimes/2`, and whether one of their values was true.
+    pub sometimes: BTreeMap<String, bool>,
+    /// The schedule.
+    pub decisions: Vec<Decision>,
+    /// Nanoseconds by the clock of the machine.
+    pub elapsed: i64,
+}
+
+/// Runs `module:main(Arguments)` under a policy, for so many decisions at most. Native code is off: another thread
+/// makes it, and its slices do not end where a simulation wants them to.
+///
+/// # Errors
+/// What keeps the run from starting.
+pub fn simulate(
+    options: &Options,
+    program: &Program,
+    arguments: &[String],
+    policy: Box<dyn Policy>,
+    limit: usize,
+) -> Result<Run, BootError> {
+    let scheduler = Simulated::new(policy, limit);
+    let options = Options { scheduling: Some(scheduler), native: Native::Off, ..options.clone() };
+    let status = run(&options, program, arguments)?;
+    let findings = findings();
+    Ok(Run {
+        status,
+        failures: findings.failures.lock().clone(),
+        sometimes: findings.sometimes.lock().clone(),
+        decisions: scheduler.decisions(),
+        elapsed: scheduler.elapsed(),
+    })
+}
+
+fn findings() -> &'static Findings {
+    &part().findings
+}
+
+/// Whether this machine runs a simulation.
+fn is_on() -> bool {
+    System::get().schedule().works_alone()
+}
+
+fn note(failure: Failure) {
+    findings().failures.lock().push(failure);
+}
+
+/// A process ends by an exception.
+pub(crate) fn note_uncaught(pid: Term, class: Class, reason: Term) {
+    if is_on() && class != Class::Exit {
+        let what = reason.tuple_elements().and_then(|parts| parts.first()).copied().unwrap_or(reason);
+        let who = if is_main(pid) { "main/1".to_owned() } else { format!("process {}", output::text(pid)) };
+        note(Failure::Crash(format!("{who} failed: {}", output::text(what))));
+    }
+}
+
+/// Levels of log events that are error reports.
+const ERRORS: [&str; 4] = ["error", "critical", "alert", "emergency"];
+
+/// A process asks whether it may log something.
+pub(crate) fn note_logged(pid: Term, level: Term, module: Term) {
+    if is_on() && level.is_atom() && ERRORS.contains(&atoms::atom_name(level)) {
+        let (pid, module) = (output::text(pid), output::text(module));
+        note(Failure::Crash(format!("process {pid} reports an error in {module}")));
+    }
+}
+
+/// The program does not end: ends it.
+pub(crate) fn no_end(why: NoEnd) {
+    output::flush();
+    match why {
+        NoEnd::Deadlock => {
+            let places = places();
+            eprint!("atoll: deadlock: all processes wait, and no message or timeout can come\n{places}");
+            note(Failure::Deadlock(places));
+        }
+        NoEnd::InSight => {
+            eprintln!("atoll: the program has not ended after as many decisions as it may take");
+            note(Failure::TooLong);
+        }
+    }
+    finish(FAILED);
+}
+
+/// Where each process of the program waits, one a line.
+fn places() -> String {
+    let mut text = String::new();
+    System::get().table.each(|process| text.push_str(&place(process)));
+    text
+}
+
+fn place(process: &Process) -> String {
+    let mut place = String::new();
+    process.inspect(&mut |own| {
+        let frame = atoll_code::frame_of(own.address.wrapping_add(1));
+        let at = frame.map_or_else(String::new, |frame| {
+            let (module, name) = (output::text(frame.module), output::text(frame.name));
+            let line = frame.location.map(|(file, line)| format!(" ({file}:{line})")).unwrap_or_default();
+            format!(" in {module}:{name}/{}{line}", frame.arity)
+        });
+        place = format!("{at}, {} messages", own.mailbox.len());
+    });
+    let name = System::get().name_of(process).map(|name| format!(" ({})", output::text(name))).unwrap_or_default();
+    let main = if is_main(process.pid) { " (main/1)" } else { "" };
+    format!("  {}{name}{main} waits{place}\n", output::text(process.pid))
+}
+
+fn name_and_value(arguments: &[Term]) -> Result<(String, bool), atoll_process::Interrupt> {
+    let value = arguments[1];
+    if value != atoms::TRUE && value != atoms::FALSE {
+        return Err(atoll_operations::Exception::badarg().into());
+    }
+    Ok((output::text(arguments[0]), value == atoms::TRUE))
+}
+
+/// `always(Name, Value)`: the run has failed if the value is false.
+fn always(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let (name, holds) = name_and_value(arguments)?;
+    if !holds && is_on() {
+        let pid = output::text(caller.process.pid);
+        output::flush();
+        eprintln!("atoll: always({name}, _) does not hold in process {pid}");
+        note(Failure::Assertion(format!("always({name}, _) does not hold in process {pid}")));
+        atoll_bifs::halt(FAILED);
+    }
+    Ok(known_atom("ok"))
+}
+
+/// `sometimes(Name, Value)`: a property of all runs together; it fails if the value is true in none of them.
+fn sometimes(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let (name, holds) = name_and_value(arguments)?;
+    if is_on() {
+        *findings().sometimes.lock().entry(name).or_insert(false) |= holds;
+    }
+    Ok(known_atom("ok"))
+}
