@@ -2,9 +2,11 @@
 //! before the rest is parsed.
 
 use std::ffi::OsString;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use atoll_simulate::{PolicyKind, Schedule};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Runs Erlang and Elixir programs on the heap architecture of your choice.
@@ -24,6 +26,11 @@ pub enum Command {
     /// The exit status is 0 when main/1 returns, the program's own at halt(N), and 1, with a report on standard
     /// error, when it fails.
     Run(RunOptions),
+    /// Run a program under schedules that seeds choose; the same seed runs the same schedule.
+    ///
+    /// The program is run as by `atoll run`, with native code off, on one thread, and by a clock of its own: timeouts
+    /// take no time. The exit status is that of the first run that failed, or 0.
+    Simulate(SimulateOptions),
     /// Run a program on every architecture and on stock erl, and show what each costs.
     Compare(CompareOptions),
     /// Reproduce a published evaluation.
@@ -183,6 +190,58 @@ pub struct RunOptions {
     pub arguments: Vec<String>,
 }
 
+/// `atoll simulate`
+#[derive(Clone, Debug, Args)]
+pub struct SimulateOptions {
+    /// Heap architecture: private, shared, hybrid or nogc
+    #[arg(long, default_value = "private", value_name = "NAME")]
+    pub heap: String,
+    #[command(flatten)]
+    pub machine: MachineOptions,
+    /// The seed of a single run [default: 1]
+    #[arg(long, value_name = "N", conflicts_with = "seeds")]
+    pub seed: Option<u64>,
+    /// The seeds of many runs, from A to B, both included
+    #[arg(long, value_name = "A..B", value_parser = seeds)]
+    pub seeds: Option<RangeInclusive<u64>>,
+    /// Decisions of another run, as they were printed
+    #[arg(long, value_name = "TURNS", conflicts_with_all = ["seed", "seeds", "until"])]
+    pub schedule: Option<Schedule>,
+    /// Who decides: random, round-robin, or pct:DEPTH:STEPS (probabilistic concurrency testing)
+    #[arg(long, default_value = "random", value_name = "POLICY")]
+    pub policy: PolicyKind,
+    /// Stop at the first run that fails [default seeds: a thousand]
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub until: Option<Until>,
+    /// A process that ends by an error, or logs one, is no failure
+    #[arg(long)]
+    pub may_crash: bool,
+    /// Most decisions of one run
+    #[arg(long, default_value_t = 10_000_000, value_name = "N")]
+    pub limit: usize,
+    /// Longest real time of one run, in seconds
+    #[arg(long, default_value_t = 60, value_name = "SECONDS")]
+    pub timeout: u64,
+    /// Collect at every Nth allocation point
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub gc_stress: u32,
+    /// Check the heap after every collection
+    #[arg(long)]
+    pub verify_heap: bool,
+    /// An .erl file, a .beam file, or the name of a module
+    pub program: String,
+    /// Given to main/1 as strings
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub arguments: Vec<String>,
+}
+
+/// When many runs stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Until {
+    /// At the first that fails: by its exit status, a crash of a process, a deadlock or an assertion
+    Fail,
+}
+
 /// Options of OTP's programs; they are taken before these are parsed, and stand here to be shown.
 #[derive(Clone, Debug, Args)]
 pub struct OtpOptions {
@@ -226,8 +285,8 @@ const RUNTIME: [(&str, &str); 4] =
     [("+S", "--schedulers"), ("+hms", "--min-heap-size"), ("+hmbs", "--min-bin-heap-size"), ("+P", "--max-processes")];
 
 /// Long options without a value.
-const FLAGS: [&str; 8] =
-    ["verify-heap", "check-natives", "perf-map", "trace-gc", "build-in-area", "no-erl", "help", "version"];
+const FLAGS: [&str; 9] =
+    ["verify-heap", "may-crash", "check-natives", "perf-map", "trace-gc", "build-in-area", "no-erl", "help", "version"];
 
 /// Turns `+X N` and `-pa DIR` in front of the program's name into long options.
 ///
@@ -280,6 +339,13 @@ fn size(text: &str) -> Result<usize, String> {
     };
     let bytes = number.checked_mul(1 << shift).filter(|bytes| (LEAST_AREA..=MOST_AREA).contains(bytes));
     bytes.ok_or_else(|| wanted.to_owned())
+}
+
+/// Seeds as `A..B`, both included.
+fn seeds(text: &str) -> Result<RangeInclusive<u64>, String> {
+    let numbers = text.split_once("..").and_then(|(first, last)| Some((first.parse().ok()?, last.parse().ok()?)));
+    let seeds = numbers.filter(|(first, last)| first <= last).map(|(first, last): (u64, u64)| first..=last);
+    seeds.ok_or_else(|| "two numbers are wanted, as 1..1000".to_owned())
 }
 
 fn pause(text: &str) -> Result<Duration, String> {

@@ -16,6 +16,7 @@ mod erlc;
 mod escript;
 mod native;
 mod run;
+mod simulate;
 
 #[cfg(not(system_allocator))]
 #[global_allocator]
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
     };
     let result = match command {
         arguments::Command::Run(options) => run::run(&options),
+        arguments::Command::Simulate(options) => simulate::simulate(&options),
         arguments::Command::Compare(options) => compare::compare(&options),
         arguments::Command::Bench { evaluation } => bench::bench(&evaluation),
         arguments::Command::Doctor { otp, list } => doctor::doctor(otp.as_deref(), list),

@@ -6,7 +6,7 @@ use crate::arguments::{MachineOptions, OldGeneration, RunOptions};
 use crate::native;
 
 /// The machine's options from the command line's.
-fn machine_options(machine: &MachineOptions) -> Result<Options, String> {
+pub(crate) fn machine_options(machine: &MachineOptions) -> Result<Options, String> {
     let mut options = Options::default();
     if let Some(schedulers) = machine.schedulers {
         if !(1..=1024).contains(&schedulers) {

@@ -2,6 +2,7 @@
 
 pub mod allocator;
 pub mod clock;
+pub mod copies;
 pub mod descriptor;
 pub mod ending;
 pub mod endpoints;

@@ -10,7 +10,7 @@ use atoll_operations::unicode::{Converted, Encoding, convert};
 use atoll_operations::{Class, Exception};
 use atoll_process::handle::take_message;
 use atoll_process::spawn::{Parent, SpawnOptions, spawn};
-use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, Process};
+use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, Process, System};
 use atoll_term::atoms::known_atom;
 use atoll_term::{Build, ScratchHeap, Term, View, atoms, text as term_text};
 use parking_lot::Mutex;
@@ -102,6 +102,11 @@ pub fn print(text: &str) {
 pub fn spawn_server(stream: Term, options: &SpawnOptions) -> Option<Term> {
     let arguments = Parent::Machine(Message::compose(|heap| heap.list([stream])));
     spawn(arguments, (known_atom("atoll_io"), known_atom("loop")), None, options).ok()
+}
+
+/// Whether this process is one of those that [`spawn_server`] starts.
+pub fn is_server(pid: Term) -> bool {
+    [atoms::USER, atoms::STANDARD_ERROR].iter().any(|name| System::get().whereis(*name) == Some(pid))
 }
 
 /// Makes the I/O process the group leader of a process that has not run yet.

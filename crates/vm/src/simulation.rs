@@ -140,7 +140,11 @@ pub(crate) fn no_end(why: NoEnd) {
 /// Where each process of the program waits, one a line.
 fn places() -> String {
     let mut text = String::new();
-    System::get().table.each(|process| text.push_str(&place(process)));
+    System::get().table.each(|process| {
+        if !output::is_server(process.pid) {
+            text.push_str(&place(process));
+        }
+    });
     text
 }
 

@@ -1,0 +1,115 @@
+//! `atoll simulate`: the same seed gives the same output, and seeds find what only some orders show.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+const ATOLL: &str = env!("CARGO_BIN_EXE_atoll");
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("it is there")
+}
+
+/// Runs `atoll simulate` with these words, for two minutes at most.
+fn simulate(words: &[&str]) -> Output {
+    let mut command = Command::new("timeout");
+    command.args(["120", ATOLL, "simulate"]).args(words).current_dir(root()).stdin(Stdio::null());
+    command.output().expect("it runs")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The program of the tests, compiled.
+fn program(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("simulate").join(name);
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/simulated.erl");
+    let status = Command::new("erlc").arg("-o").arg(&folder).arg(source).status().expect("erlc runs");
+    assert!(status.success(), "erlc");
+    folder.join("simulated.beam").to_string_lossy().into_owned()
+}
+
+#[test]
+fn a_seed_gives_the_same_output_on_every_heap() {
+    let program = program("same");
+    for policy in ["random", "pct:3:60", "round-robin"] {
+        let first = simulate(&["--policy", policy, "--seed", "7", &program]);
+        assert!(first.status.success() && !first.stdout.is_empty(), "{}", text(&first.stderr));
+        for heap in ["private", "shared", "hybrid", "nogc"] {
+            let again = simulate(&["--policy", policy, "--seed", "7", "--heap", heap, &program]);
+            assert_eq!(again, first, "{policy}, {heap}");
+        }
+        let stressed = simulate(&["--policy", policy, "--seed", "7", "--gc-stress", "3", "--verify-heap", &program]);
+        assert_eq!(stressed, first, "{policy}: collections are not part of a schedule");
+    }
+}
+
+#[test]
+fn seeds_give_different_orders_and_hours_take_no_time() {
+    let program = program("differ");
+    let began = std::time::Instant::now();
+    let outputs: HashSet<Vec<u8>> =
+        ["1", "2", "3", "4"].iter().map(|seed| simulate(&["--seed", seed, &program]).stdout).collect();
+    assert_eq!(outputs.len(), 4);
+    for output in &outputs {
+        assert!(text(output).contains("\n{6,"), "each worker waits for six hours: {}", text(output));
+    }
+    assert!(began.elapsed().as_secs() < 60);
+}
+
+/// Runs the seeds of an example until one fails, and that one again; what it says of the failure.
+fn found(example: &str, policy: &str) -> String {
+    let file = format!("examples/simulate/{example}.erl");
+    let search = simulate(&["--policy", policy, "--until", "fail", "--seeds", "1..1000", &file]);
+    let shown = text(&search.stdout);
+    assert_eq!(search.status.code(), Some(1), "{example}: {shown}{}", text(&search.stderr));
+    let line = shown.lines().find(|line| line.starts_with("seed ")).expect("a line with the seed").to_owned();
+    let again = shown.lines().find_map(|line| line.strip_prefix("again: atoll simulate ")).expect("a command");
+    let words: Vec<&str> = again.split(' ').collect();
+    let (once, twice) = (simulate(&words), simulate(&words));
+    assert_eq!((once.status.code(), &once), (Some(1), &twice), "{example}: {again}");
+    line
+}
+
+#[test]
+fn a_lost_update_is_found() {
+    for policy in ["random", "pct"] {
+        let line = found("lost_update", policy);
+        assert!(line.contains("always(no_update_is_lost, _) does not hold"), "{line}");
+    }
+}
+
+#[test]
+fn servers_that_call_each_other_are_found() {
+    for policy in ["random", "pct"] {
+        assert!(found("call_deadlock", policy).ends_with("deadlock"));
+    }
+}
+
+#[test]
+fn a_race_at_registration_is_found() {
+    for policy in ["random", "pct"] {
+        let line = found("registration", policy);
+        assert!(line.contains("failed: badarg"), "{line}");
+    }
+}
+
+#[test]
+fn assertions_are_harmless_elsewhere() {
+    let run = Command::new("timeout")
+        .args(["60", ATOLL, "run", "examples/simulate/lost_update.erl"])
+        .current_dir(root())
+        .output()
+        .expect("it runs");
+    assert_eq!(run.status.code(), Some(0), "{}", text(&run.stderr));
+}
+
+#[test]
+fn what_is_no_seed_or_policy_is_refused() {
+    for words in [["--seeds", "3..1"], ["--seed", "x"], ["--policy", "best"], ["--schedule", "1.0"]] {
+        let refused = simulate(&[words[0], words[1], "examples/simulate/lost_update.erl"]);
+        assert_eq!(refused.status.code(), Some(2), "{words:?}");
+    }
+}

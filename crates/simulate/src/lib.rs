@@ -1,0 +1,18 @@
+//! `atoll simulate` as a library: a program under many schedules, each chosen by a seed.
+//!
+//! * [`Order`]: which policy decides, and its seed; [`Schedule`]: decisions that can be written down and given again
+//! * [`run`]: one run, in a copy of this process
+//! * [`batch`]: many seeds, until one fails
+//! * [`outcome`]: what a run did, and whether that is a failure
+#![forbid(unsafe_code)]
+
+pub mod batch;
+mod order;
+pub mod outcome;
+pub mod run;
+mod schedule;
+
+pub use order::{Order, PolicyKind};
+pub use outcome::{Failure, Outcome};
+pub use run::{Error, Plan};
+pub use schedule::Schedule;
