@@ -1,5 +1,5 @@
-//! Copies of this process of the operating system (`fork`), each for one piece of work. A copy begins where this one is,
-//! in a few milliseconds, and what it does to its memory nobody else sees.
+//! Copies of this process of the operating system (`fork`), each for one piece of work. A copy begins where this one
+//! is, in a few milliseconds, and what it does to its memory nobody else sees.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -29,7 +29,8 @@ pub enum End {
     Signalled(i32),
 }
 
-/// Makes a copy of this process, which does the work and then ends with the exit status that the work returns. It is killed if the thread that made it ends before.
+/// Makes a copy of this process, which does the work and then ends with the exit status that the work returns. It is
+/// killed if the thread that made it ends before.
 ///
 /// # Errors
 /// This process has other threads, which a copy would not have; or the system makes no more processes.

@@ -1,5 +1,6 @@
 //! A schedule as text: which process ran, and for how many operations and reductions, as `3.4r120` for process 3, four
-//! operations and 120 reductions; without `r` a whole slice, with `*` any number of operations. Turns are joined by `-`.
+//! operations and 120 reductions; without `r` a whole slice, with `*` any number of operations. Turns are joined by
+//! `-`.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,8 +1,8 @@
 //! A scheduler whose schedules can be had again: one thread runs all processes, and a [`Policy`] decides which of those
 //! that could run does so next, and how far it comes. The clock of the machine stands still while a process runs; it
 //! goes on by [`TICK`] with each time slice, and to the next timer when nothing can run. So the same program with the
-//! same decisions runs the same schedule, and timeouts take no time. What the machine does for itself costs processes no
-//! reductions here (`heap/debt.rs`, `runtime/slice.rs`), so that schedules do not depend on the architecture.
+//! same decisions runs the same schedule, and timeouts take no time. What the machine does for itself costs processes
+//! no reductions here (`heap/debt.rs`, `runtime/slice.rs`), so that schedules do not depend on the architecture.
 //!
 //! * [`policy`]: where decisions come from; [`random`], [`pct`], [`round_robin`], [`replay`]: one file each
 //! * this file: the mechanism, which carries decisions out and records them
@@ -120,8 +120,8 @@ impl fmt::Debug for Simulated {
 }
 
 impl Simulated {
-    /// For one machine. It lives as long as the process of the operating system, as machines do. After `limit` decisions
-    /// the machine is told that there is no end in sight.
+    /// For one machine. It lives as long as the process of the operating system, as machines do. After `limit`
+    /// decisions the machine is told that there is no end in sight.
     pub fn new(policy: Box<dyn Policy>, limit: usize) -> &'static Simulated {
         Box::leak(Box::new(Simulated {
             ready: Mutex::new(Ready { by_priority: Default::default(), policy, candidates: Vec::new() }),

@@ -8,8 +8,8 @@
 //! processes can notice: no other place of a program matters to another process, so k is small.
 //!
 //! A process that only looks whether others have done something would keep them from doing it: one that is chosen
-//! [`PATIENCE`] times in a row while others could run gets the lowest rank. This is outside of the bound. The priority `low`
-//! is as good as `normal`.
+//! [`PATIENCE`] times in a row while others could run gets the lowest rank. This is outside of the bound. The priority
+//! `low` is as good as `normal`.
 
 use atoll_platform::steady::HashMap;
 use atoll_term::Term;
@@ -124,6 +124,6 @@ mod tests {
     #[test]
     fn all_orders_of_two_processes_come() {
         let firsts: Vec<usize> = (0..64).map(|seed| Pct::new(seed, 1, 10).choose(&ready(2)).index).collect();
-        assert!((16..48).contains(&firsts.iter().sum()), "{firsts:?}");
+        assert!((16..48).contains(&firsts.iter().sum::<usize>()), "{firsts:?}");
     }
 }
