@@ -26,11 +26,12 @@ main([File]) ->
 collect(0, Story) ->
     lists:reverse(Story);
 collect(Left, Story) ->
-    receive {_, _} = Step -> collect(Left - 1, [Step | Story]) end.
+    receive {large, _} -> collect(Left, Story); {_, _} = Step -> collect(Left - 1, [Step | Story]) end.
 
 work(Parent, Table, Number, Round) when Round =< ?ROUNDS ->
     [{counter, Counter}] = ets:lookup(Table, counter),
     210 = lists:sum(lists:seq(1, 20)),
+    Parent ! {large, burn(100, lists:seq(1, 2000))},
     true = ets:insert(Table, {counter, Counter + 1}),
     receive after Round rem 3 -> ok end,
     Parent ! {Number, Round},
@@ -38,6 +39,10 @@ work(Parent, Table, Number, Round) when Round =< ?ROUNDS ->
 work(Parent, _, Number, _) ->
     Parent ! {Number, try register(winner, self()) of true -> won catch error:badarg -> lost end},
     receive stop -> ok end.
+
+%% Makes garbage, by calls and by built-in functions. What it costs to collect and to copy is no part of the schedule.
+burn(0, Large) -> Large;
+burn(Left, Large) -> burn(Left - 1, tl(lists:reverse(Large, [Left]))).
 
 %% By way of threads that are not the scheduler's.
 write(Name, Text) ->
