@@ -260,6 +260,12 @@ impl Fate {
         self.top() & TRACED != 0
     }
 
+    /// Without the way into an exception.
+    pub(crate) fn without_failure(self) -> Fate {
+        let failed = u32::from(Ways::FAILED.0);
+        Fate(self.0 & !(failed | failed << 16))
+    }
+
     /// The ways of the object itself.
     pub fn ways(self) -> Ways {
         Ways(self.top() & ALL_WAYS)

@@ -53,6 +53,8 @@ pub struct Site {
     pub ways: Ways,
     /// What follows from that.
     pub verdict: Verdict,
+    /// `Always`, or would be if its exported functions had no callers but those of the module.
+    pub likely: bool,
 }
 
 /// The fates of a function's arguments, which its callers are told.
@@ -103,13 +105,13 @@ pub fn analyse_among(module: &Module, is_built_in: impl Fn(&str, u8) -> bool, ot
     let verdict = |site: &Born<Kind>| {
         let fate = site.fate.seen_by_caller(results[site.function as usize]);
         let ways = fate.ways();
-        let leaves = ways.meets(Ways::SENT | Ways::SPAWNED | Ways::STORED);
+        let likely = ways.meets(Ways::SENT | Ways::SPAWNED | Ways::STORED) && fate.is_certain();
         let verdict = match () {
             () if ways.is_empty() => Verdict::Never,
-            () if leaves && fate.is_certain() => Verdict::Always,
+            () if likely && !ways.meets(Ways::RETURNED) => Verdict::Always,
             () => Verdict::Perhaps,
         };
-        Site { index: site.index, function: site.function, kind: site.what, ways, verdict }
+        Site { index: site.index, function: site.function, kind: site.what, ways, verdict, likely }
     };
     let mut sites: Vec<Site> = walk.findings.sites.iter().map(verdict).collect();
     sites.sort_unstable_by_key(|site| site.index);
@@ -162,13 +164,15 @@ pub fn births(module: &Module, exit: u32, others: &Others<'_>) -> Births {
             births.outside.push((origin.index, origin.what));
         }
     }
-    let entries = module.exports.iter().map(|export| export.label);
-    let callable = entries.chain(module.lambdas.iter().map(|lambda| lambda.label));
-    for function in callable.map(|label| walk.summaries.entered[label.0 as usize]) {
+    // Of a fun's body only its own arguments: what its environment holds is traced to where the fun is made.
+    let exported = module.exports.iter().map(|export| (export.label, export.arity));
+    let bodies = module.lambdas.iter().map(|lambda| (lambda.label, lambda.arity.saturating_sub(lambda.free as u8)));
+    for (label, given) in exported.chain(bodies) {
+        let function = walk.summaries.entered[label.0 as usize];
         let arity = module.functions.get(function as usize).map_or(0, |function| function.arity);
-        for (argument, fate) in walk.summaries.of(function, arity).iter().enumerate() {
-            if seen(*fate, function).is_traced() {
-                births.arguments.push((function, argument as u8));
+        for argument in 0..given.min(arity) {
+            if seen(walk.summaries.of(function, arity)[usize::from(argument)], function).is_traced() {
+                births.arguments.push((function, argument));
             }
         }
     }
@@ -304,18 +308,21 @@ fn pass(walk: &mut Walk<'_, '_>, graph: &Graph, plan: &mut Plan, function: u32) 
 fn results(walk: &Walk<'_, '_>, graph: &Graph) -> Vec<Fate> {
     let module = walk.module;
     let mut results = vec![Fate::UNREACHED; module.functions.len()];
+    let mut is_called = vec![false; module.functions.len()];
+    for edge in &walk.findings.edges {
+        is_called[edge.callee as usize] = true;
+    }
+    let mut return_elsewhere = |function: usize| {
+        if let Some(result) = results.get_mut(function) {
+            // Where the module has callers of its own, what is certain is said of those.
+            *result = if is_called[function] { Fate::certainly(Ways::RETURNED) } else { Fate::perhaps(Ways::RETURNED) };
+        }
+    };
     let exported = module.exports.iter().map(|export| export.label);
     let callable = exported.chain(module.lambdas.iter().map(|lambda| lambda.label)).chain(module.on_load);
-    for label in callable {
-        if let Some(result) = results.get_mut(walk.summaries.entered[label.0 as usize] as usize) {
-            *result = Fate::perhaps(Ways::RETURNED);
-        }
-    }
-    for (result, replaceable) in results.iter_mut().zip(&graph.replaceable) {
-        if *replaceable {
-            *result = Fate::perhaps(Ways::RETURNED);
-        }
-    }
+    callable.for_each(|label| return_elsewhere(walk.summaries.entered[label.0 as usize] as usize));
+    let replaceable = graph.replaceable.iter().enumerate().filter(|(_, replaceable)| **replaceable);
+    replaceable.for_each(|(function, _)| return_elsewhere(function));
     loop {
         let mut changed = false;
         for Edge { caller, callee, result, .. } in walk.findings.edges.iter().rev() {

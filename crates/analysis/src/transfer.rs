@@ -407,6 +407,8 @@ impl Walk<'_, '_> {
                 let result = self.state.write(*destination);
                 let rule = self.rules[bif.0 as usize].unwrap_or(&ALL_UNKNOWN[..arguments.len()]);
                 for (argument, fate) in arguments.iter().zip(rule) {
+                    // In a guard nothing is raised.
+                    let fate = if *fail == Label::NONE { *fate } else { fate.without_failure() };
                     self.state.read(*argument, fate.seen_by_caller(result));
                 }
                 self.branch(*fail);

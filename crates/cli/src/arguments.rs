@@ -60,6 +60,24 @@ pub enum Command {
         #[arg(long)]
         list: bool,
     },
+    /// Show where messages are born: which sends and stores copy what they are given, and which code builds it.
+    ///
+    /// Says of each place that sends, spawns or stores where the parts of the term come from, with their source lines.
+    /// What is built there `always` for a message can be built in the message area of `hybrid`; all else is copied.
+    Analyse {
+        /// Show all allocation sites, and what becomes of their objects
+        #[arg(long)]
+        sites: bool,
+        /// Write all of it to this file
+        #[arg(long, value_name = "FILE.json")]
+        json: Option<PathBuf>,
+        /// Folder of OTP, the one that holds `lib` [default: ATOLL_OTP, the erl on PATH, /usr/lib/erlang]
+        #[arg(long, value_name = "DIR")]
+        otp: Option<PathBuf>,
+        /// A .beam file, a folder of them, or the name of one of OTP's applications. The modules of a folder or an
+        /// application know what the others do with their arguments.
+        subject: PathBuf,
+    },
     /// Print the instructions of a .beam file, or the machine code of one of its functions.
     Disasm {
         /// Print the machine code that is made of the function when it is hot

@@ -25,7 +25,8 @@ pub fn native(heap: &str, file: &Path, function: &str) -> Result<i32, String> {
     print(&atoll_vm::list_native(&options, file, name, arity).map_err(|error| error.to_string())?)
 }
 
-fn print(text: &str) -> Result<i32, String> {
+/// Prints to standard output.
+pub fn print(text: &str) -> Result<i32, String> {
     match std::io::stdout().lock().write_all(text.as_bytes()) {
         // A reader that has seen enough, as `head`, is no error.
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(format!("standard output: {error}")),

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use atoll_platform::allocator::OrEnd;
 use clap::Parser;
 
+mod analyse;
 mod arguments;
 mod bench;
 mod compare;
@@ -52,6 +53,9 @@ fn main() -> ExitCode {
         arguments::Command::Erl(options) => erl::erl(options.words),
         arguments::Command::Erlc(options) => erlc::erlc(options.words),
         arguments::Command::Escript(options) => escript::escript(options.words),
+        arguments::Command::Analyse { sites, json, otp, subject } => {
+            analyse::analyse(&subject, otp.as_deref(), sites, json.as_deref())
+        }
         arguments::Command::Disasm { heap, file, function: Some(function), .. } => {
             disasm::native(&heap, &file, &function)
         }
