@@ -68,7 +68,7 @@ fn all_sites_and_json_say_the_same() {
     let file = program("json");
     let json = file.with_extension("json");
     let text = shown(&["--sites", "--json", json.to_str().expect("a path"), file.to_str().expect("a path")]);
-    assert!(text.contains("    analyse:24 local/2: tuple, never (stays)"), "{text}");
+    assert!(text.contains("    analyse:23 local/2: tuple, never (stays)"), "{text}");
     let reports: Value = serde_json::from_slice(&std::fs::read(json).expect("a file")).expect("JSON");
     let report = &reports[0];
     assert_eq!(report["module"], "analyse");
