@@ -231,6 +231,15 @@ pub struct SimulateOptions {
     /// Stop at the first run that fails [default seeds: a thousand]
     #[arg(long, value_enum, value_name = "WHAT")]
     pub until: Option<Until>,
+    /// Print what processes did to each other in the run; after `--until fail` it is printed anyway
+    #[arg(long)]
+    pub story: bool,
+    /// Draw that as a sequence diagram
+    #[arg(long, value_name = "FILE.svg")]
+    pub svg: Option<PathBuf>,
+    /// Longest time for finding a smaller schedule that fails as well, in seconds; 0: keep the one that was found
+    #[arg(long, default_value_t = 20, value_name = "SECONDS")]
+    pub shrink: u64,
     /// A process that ends by an error, or logs one, is no failure
     #[arg(long)]
     pub may_crash: bool,
@@ -303,8 +312,18 @@ const RUNTIME: [(&str, &str); 4] =
     [("+S", "--schedulers"), ("+hms", "--min-heap-size"), ("+hmbs", "--min-bin-heap-size"), ("+P", "--max-processes")];
 
 /// Long options without a value.
-const FLAGS: [&str; 9] =
-    ["verify-heap", "may-crash", "check-natives", "perf-map", "trace-gc", "build-in-area", "no-erl", "help", "version"];
+const FLAGS: [&str; 10] = [
+    "story",
+    "verify-heap",
+    "may-crash",
+    "check-natives",
+    "perf-map",
+    "trace-gc",
+    "build-in-area",
+    "no-erl",
+    "help",
+    "version",
+];
 
 /// Turns `+X N` and `-pa DIR` in front of the program's name into long options.
 ///

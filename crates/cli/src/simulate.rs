@@ -5,7 +5,8 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use atoll_simulate::run::Wanted;
-use atoll_simulate::{Order, Outcome, Plan, PolicyKind, batch};
+use atoll_simulate::shrink::{Shrunk, shrink};
+use atoll_simulate::{Failure, Order, Outcome, Plan, PolicyKind, batch, diagram, story};
 use atoll_vm::{Options, Program};
 
 use crate::arguments::SimulateOptions;
@@ -30,10 +31,10 @@ pub fn simulate(given: &SimulateOptions) -> Result<i32, String> {
     };
     let policy = with_steps(&plan, given.policy)?;
     if let Some(schedule) = &given.schedule {
-        return one(&plan, &Order::Given(schedule.clone()));
+        return one(&plan, given, &Order::Given(schedule.clone()));
     }
     match (&given.seeds, given.until) {
-        (None, None) => one(&plan, &Order::Seed(policy, given.seed.unwrap_or(1))),
+        (None, None) => one(&plan, given, &Order::Seed(policy, given.seed.unwrap_or(1))),
         (seeds, until) => {
             let first = given.seed.unwrap_or(1);
             let seeds = seeds.clone().unwrap_or(first..=first + 999);
@@ -51,13 +52,52 @@ fn with_steps(plan: &Plan, policy: PolicyKind) -> Result<PolicyKind, String> {
 }
 
 /// One run, which prints as it goes.
-fn one(plan: &Plan, order: &Order) -> Result<i32, String> {
-    let wanted = Wanted { shown: true, ..Wanted::default() };
+fn one(plan: &Plan, given: &SimulateOptions, order: &Order) -> Result<i32, String> {
+    let wanted = Wanted { shown: true, story: given.story || given.svg.is_some(), ..Wanted::default() };
     let outcome = plan.run(order, wanted).map_err(|error| error.to_string())?;
     if let Some(failure) = outcome.failures.first() {
         eprintln!("atoll: the run failed: {failure}");
     }
+    tell(given, &outcome)?;
     Ok(status(&outcome))
+}
+
+/// Prints and draws the story, as far as that is wanted.
+fn tell(given: &SimulateOptions, outcome: &Outcome) -> Result<(), String> {
+    if given.story || given.until.is_some() {
+        print(story::text(&outcome.story).as_bytes())?;
+    }
+    if let Some(file) = &given.svg {
+        std::fs::write(file, diagram::svg(&outcome.story)).map_err(|error| format!("{}: {error}", file.display()))?;
+        say(&format!("picture: {}", file.display()))?;
+    }
+    Ok(())
+}
+
+/// Finds a smaller schedule that fails as well, and tells its story.
+fn explain(plan: &Plan, given: &SimulateOptions, order: Order, failure: &Failure) -> Result<(), String> {
+    let (mut order, limit) = (order, Duration::from_secs(given.shrink));
+    if given.shrink > 0 {
+        match shrink(plan, &order, failure, limit).map_err(|error| error.to_string())? {
+            Some(shrunk) => {
+                let Shrunk { before, after, runs, .. } = shrunk;
+                order = Order::Given(shrunk.schedule);
+                say(&format!("smaller, with {after} switches instead of {before}, found in {runs} runs:"))?;
+                say(&format!("  {}", command(given, &order)))?;
+            }
+            None => say("the run does not fail again: something else than the schedule decides")?,
+        }
+    }
+    let wanted = Wanted { story: true, ..Wanted::default() };
+    let outcome = plan.run(&order, wanted).map_err(|error| error.to_string())?;
+    say("")?;
+    tell(given, &outcome)?;
+    if let Some(Failure::Deadlock(places)) = outcome.failures.first() {
+        print(format!("deadlock:\n{places}").as_bytes())?;
+    } else if let Some(failure) = outcome.failures.first() {
+        say(&failure.to_string())?;
+    }
+    Ok(())
 }
 
 fn status(outcome: &Outcome) -> i32 {
@@ -119,16 +159,17 @@ fn many(
             let order = Order::Seed(policy, *seed);
             print(&outcome.stdout)?;
             eprint!("{}", String::from_utf8_lossy(&outcome.stderr));
-            println!("seed {seed} fails after {} runs in {seconds:.1} s: {}", kinds.runs, failure(outcome));
-            println!("again: {}", command(given, &order));
+            say(&format!("seed {seed} fails after {} runs in {seconds:.1} s: {}", kinds.runs, failure(outcome)))?;
+            say(&format!("again: {}", command(given, &order)))?;
+            explain(plan, given, order, &outcome.failures[0])?;
         }
         _ => {
-            summary(&kinds);
-            println!("{} runs in {seconds:.1} s", kinds.runs);
+            summary(&kinds)?;
+            say(&format!("{} runs in {seconds:.1} s", kinds.runs))?;
         }
     }
     for name in kinds.never() {
-        println!("sometimes({name}, _) was true in none of {} runs", kinds.runs);
+        say(&format!("sometimes({name}, _) was true in none of {} runs", kinds.runs))?;
     }
     let lacks = failed.is_none() && kinds.never().next().is_some();
     Ok(failed.map_or(if lacks { FAILED } else { 0 }, |(_, outcome)| status(&outcome)))
@@ -138,22 +179,27 @@ fn failure(outcome: &Outcome) -> String {
     outcome.failures.first().map(ToString::to_string).unwrap_or_default()
 }
 
-fn summary(kinds: &Kinds) {
+fn summary(kinds: &Kinds) -> Result<(), String> {
     let mut counts: Vec<_> = kinds.counts.iter().collect();
     counts.sort_by_key(|(_, (count, first))| (std::cmp::Reverse(*count), *first));
     for ((status, failure, output), (count, first)) in counts.iter().take(SHOWN_KINDS) {
         let what = if failure.is_empty() { format!("exit status {status}") } else { failure.clone() };
         let text: String = String::from_utf8_lossy(output).trim_end().chars().take(SHOWN_OUTPUT).collect();
-        println!("{count:>8} runs, as seed {first}: {what}, {text:?}");
+        say(&format!("{count:>8} runs, as seed {first}: {what}, {text:?}"))?;
     }
     let rest: u64 = counts.iter().skip(SHOWN_KINDS).map(|(_, (count, _))| *count).sum();
     if rest > 0 {
-        println!("{rest:>8} runs with {} other outcomes", counts.len() - SHOWN_KINDS);
+        say(&format!("{rest:>8} runs with {} other outcomes", counts.len() - SHOWN_KINDS))?;
     }
+    Ok(())
 }
 
 fn print(bytes: &[u8]) -> Result<(), String> {
     std::io::stdout().write_all(bytes).map_err(|error| format!("standard output: {error}"))
+}
+
+fn say(line: &str) -> Result<(), String> {
+    print(format!("{line}\n").as_bytes())
 }
 
 /// The command that runs this order again.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use atoll_vm::simulated::{Decision, RandomWalk};
-use atoll_vm::simulation::simulate;
+use atoll_vm::simulation::{Simulation, simulate};
 use atoll_vm::{Options, Program};
 
 /// What one run did.
@@ -27,7 +27,8 @@ fn run_with(seed: u64, heap: &'static str, folder: &Path) -> Run {
     let ran = std::thread::spawn(move || {
         let options = Options { heap: heap.to_owned(), ..Options::default() };
         let policy = Box::new(RandomWalk::new(seed));
-        simulate(&options, &program, &[written], policy, usize::MAX).expect("the machine starts")
+        simulate(&options, &program, &[written], Simulation { policy, limit: usize::MAX, told: false })
+            .expect("the machine starts")
     });
     let ran = ran.join().expect("the thread does not panic");
     assert_eq!((ran.status, ran.failures), (0, Vec::new()));

@@ -70,7 +70,40 @@ fn found(example: &str, policy: &str) -> String {
     let words: Vec<&str> = again.split(' ').collect();
     let (once, twice) = (simulate(&words), simulate(&words));
     assert_eq!((once.status.code(), &once), (Some(1), &twice), "{example}: {again}");
+    let smaller = shown.lines().find_map(|line| line.strip_prefix("  atoll simulate ")).expect("a smaller schedule");
+    let words: Vec<&str> = smaller.split(' ').collect();
+    let (once, twice) = (simulate(&words), simulate(&words));
+    assert_eq!((once.status.code(), &once), (Some(1), &twice), "{example}: {smaller}");
     line
+}
+
+/// The story that is told of a failure of this example.
+fn story(example: &str) -> String {
+    let file = format!("examples/simulate/{example}.erl");
+    text(&simulate(&["--until", "fail", &file]).stdout)
+}
+
+#[test]
+fn the_story_of_a_lost_update_is_short() {
+    let told = story("lost_update");
+    let (_, told) = told.split_once("<0.2.0> main/1\n").expect("a story");
+    let lookups: Vec<usize> = told.match_indices("ets:lookup").map(|(place, _)| place).collect();
+    let inserts: Vec<usize> = told.match_indices("ets:insert").map(|(place, _)| place).collect();
+    assert_eq!((lookups.len(), inserts.len()), (3, 3), "{told}");
+    assert!(lookups[1] < inserts[1], "both look before one inserts: {told}");
+    assert_eq!(told.matches("is interrupted").count(), 1, "one switch is enough: {told}");
+    assert!(told.contains("[examples/simulate/lost_update.erl:17]"), "{told}");
+}
+
+#[test]
+fn a_picture_shows_processes_and_messages() {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("deadlock.svg");
+    let name = file.to_string_lossy();
+    let drawn = simulate(&["--seed", "1", "--svg", &name, "examples/simulate/call_deadlock.erl"]);
+    assert!(text(&drawn.stdout).contains("picture: "), "{}", text(&drawn.stdout));
+    let picture = std::fs::read_to_string(&file).expect("a picture");
+    assert!(picture.starts_with("<svg ") && picture.ends_with("</svg>\n"));
+    assert!(picture.contains("&lt;0.3.0&gt; alice") && picture.matches("marker-end").count() == 4, "{picture}");
 }
 
 #[test]

@@ -10,6 +10,7 @@ use atoll_term::{Export, Term, Word, atoms};
 
 use crate::core::{Core, Exit, dispatch, resume};
 use crate::entry::{error_handler, undefined};
+use crate::operations::invoke_counted;
 use crate::pause::{collect, end_soon_if_full, enter_slowly, room_on_stack, yield_at};
 use crate::raise;
 use crate::stubs::{native_of, stubs};
@@ -66,11 +67,10 @@ pub unsafe fn built_in_body(ip: *const Word, hp: *mut Word, e: *mut Word, reds: 
 pub unsafe fn invoke(ip: *const Word, reds: i64, c: *mut Core) -> i64 {
     // SAFETY: the process runs on this core; these are the operands of an instruction that calls a built-in function.
     unsafe {
-        let reds = invoke_native(*ip.add(1), *ip.add(2) as usize, ip, reds, c);
         if (*c).silent.is_some() {
-            (*c).count_call(*ip.add(3));
+            return invoke_counted(ip, reds, c);
         }
-        reds
+        invoke_native(*ip.add(1), *ip.add(2) as usize, ip, reds, c)
     }
 }
 

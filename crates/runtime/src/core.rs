@@ -12,6 +12,8 @@ use atoll_operations::Exception;
 use atoll_process::{Interrupt, Own, Process, System};
 use atoll_term::{Term, Word};
 
+use crate::story::Story;
+
 /// Argument registers.
 pub const X_REGISTERS: usize = 1024;
 /// Floating-point registers.
@@ -84,6 +86,8 @@ pub struct Core {
     pub(crate) counted: i64,
     /// If operations are counted, the exports of built-in functions that are none.
     pub(crate) silent: Option<&'static HashSet<usize>>,
+    /// Where operations are told, if somebody wants to read of them.
+    pub(crate) story: Option<&'static Story>,
     /// Reductions of this scheduler's processes until the next look at where they are.
     pub until_sample: i64,
     /// What was in the register that native code has the core in.
@@ -142,6 +146,7 @@ impl Core {
             operations: i64::MAX,
             counted: i64::MAX,
             silent: None,
+            story: None,
             until_sample: slice,
             kept: 0,
             request: HelpRequest::default(),

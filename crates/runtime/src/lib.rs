@@ -14,6 +14,7 @@
 //! * [`mark`]: where interpreted and native code go over into each other
 //! * [`built_in`]: calls of built-in functions, and their interrupts
 //! * [`operations`]: where a simulated scheduler may interrupt a process
+//! * [`story`]: what processes did to each other in a simulated run
 //! * [`receive`]: signals, messages, timeouts
 //! * [`raise`], [`trace`], [`report`]: exceptions, stack traces, processes that end by them
 //! * [`breakpoint`], [`traced_built_in`], [`tracing`]: traced calls and returns
@@ -39,9 +40,10 @@ pub mod report;
 pub mod requests;
 pub mod slice;
 pub mod stack_trace;
+pub mod story;
 pub mod stubs;
 pub mod target;
 pub mod trace_hooks;
 pub mod traced_built_in;
 
-pub use part::{Part, enter};
+pub use part::{Part, enter, story};

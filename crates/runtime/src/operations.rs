@@ -6,12 +6,14 @@
 use std::collections::HashSet;
 
 use atoll_code::registry;
-use atoll_process::{BuiltIn, Interrupt};
+use atoll_process::{BuiltIn, Interrupt, System};
 use atoll_term::atoms::known_atom;
-use atoll_term::{Export, Word};
+use atoll_term::{Export, Term, View, Word};
 
+use crate::built_in::invoke_native;
 use crate::core::Core;
 use crate::part::part;
+use crate::story::{self, What};
 
 /// Modules whose built-in functions concern nobody but their caller.
 const SILENT_MODULES: [&str; 11] =
@@ -115,6 +117,7 @@ impl Core {
         self.operations = operations;
         if self.silent.is_none() {
             self.silent = Some(part().silent.get_or_init(|| silent(part().built_ins)));
+            self.story = Some(&part().story).filter(|story| story.is_told());
         }
     }
 
@@ -124,21 +127,64 @@ impl Core {
     }
 
     /// Counts an operation; whether the slice ends behind it.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn count_operation(&mut self) -> bool {
+    fn count_operation(&mut self) -> bool {
         self.operations -= 1;
         self.operations == 0
     }
 
-    /// Counts the call of a built-in function that has given a result; the interrupt by which the slice ends behind it
-    /// is left, if it does.
+    /// Counts a message that this process has sent; whether the slice ends behind it.
     #[cold]
     #[inline(never)]
-    pub(crate) fn count_call(&mut self, export: Word) {
-        let is_silent = self.silent.is_some_and(|silent| silent.contains(&(export as usize)));
-        if self.interrupt.is_none() && !is_silent && self.count_operation() {
-            self.interrupt = Some(Interrupt::Yield(self.x[0]));
+    pub(crate) fn count_send(&mut self, destination: Term, message: Term, at: *const Word) -> bool {
+        if let Some(story) = self.story {
+            let receiver = match destination.view() {
+                View::Atom(name) => System::get().whereis(name),
+                _ => destination.is_local_pid().then_some(destination),
+            };
+            // SAFETY: a process runs on this core.
+            let pid = unsafe { (*self.process).pid };
+            let what = What::Sends(story::show(destination), receiver, story::show(message));
+            story.add(pid, what, Some(at));
         }
+        self.count_operation()
+    }
+
+    fn is_silent(&self, export: *const Export) -> bool {
+        self.silent.is_some_and(|silent| silent.contains(&export.addr()))
+    }
+
+    /// The call at `ip` as text, if it is an operation and somebody wants to read of it.
+    fn told_call(&self, ip: *const Word, arity: usize) -> Option<String> {
+        // SAFETY: the caller's: these are the operands of an instruction that calls a built-in function.
+        let export = unsafe { *ip.add(3) } as *const Export;
+        self.story.filter(|_| !self.is_silent(export))?;
+        // SAFETY: exports live for ever.
+        Some(story::show_call(unsafe { &*export }, &self.x[..arity]))
+    }
+}
+
+/// As [`crate::built_in::invoke`], where operations are counted.
+#[cold]
+#[inline(never)]
+pub(crate) unsafe fn invoke_counted(ip: *const Word, reds: i64, c: *mut Core) -> i64 {
+    // SAFETY: the process runs on this core; these are the operands of an instruction that calls a built-in function.
+    unsafe {
+        let arity = *ip.add(2) as usize;
+        let call = (*c).told_call(ip, arity);
+        let reds = invoke_native(*ip.add(1), arity, ip, reds, c);
+        let core = &mut *c;
+        if let (Some(call), Some(story)) = (call, core.story) {
+            let result = match &core.interrupt {
+                None => story::show(core.x[0]),
+                Some(Interrupt::Raise(exception)) => format!("raises {}", story::show(exception.reason)),
+                Some(_) => String::new(),
+            };
+            story.add((*core.process).pid, What::Calls(call, result), Some(ip));
+        }
+        let is_silent = core.is_silent(*ip.add(3) as *const Export);
+        if core.interrupt.is_none() && !is_silent && core.count_operation() {
+            core.interrupt = Some(Interrupt::Yield(core.x[0]));
+        }
+        reds
     }
 }

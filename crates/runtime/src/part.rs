@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 use crate::autoload::Load;
 use crate::report::Reporter;
 use crate::requests::Answer;
+use crate::story::Story;
 use crate::trace_hooks::Hooks;
 
 /// Functions and tables that a machine is made with, and code that was made for its exports.
@@ -21,6 +22,7 @@ pub struct Part {
     pub(crate) made: Made,
     /// See [`crate::operations`].
     pub(crate) silent: OnceLock<HashSet<usize>>,
+    pub(crate) story: Story,
 }
 
 /// Code of the machine's own, by the addresses of the exports that it was made for.
@@ -44,6 +46,20 @@ impl Part {
         loader: Option<Load>,
         hooks: Hooks,
     ) -> Part {
-        Part { built_ins, answer, reporter, loader, hooks, made: Made::default(), silent: OnceLock::new() }
+        Part {
+            built_ins,
+            answer,
+            reporter,
+            loader,
+            hooks,
+            made: Made::default(),
+            silent: OnceLock::new(),
+            story: Story::default(),
+        }
     }
+}
+
+/// What this thread's machine tells of its run.
+pub fn story() -> &'static Story {
+    &part().story
 }

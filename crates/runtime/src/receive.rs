@@ -10,15 +10,16 @@ use atoll_term::{Term, Word, atoms};
 
 use crate::core::{Core, Exit};
 use crate::pause::end_soon_if_full;
+use crate::story::{self, What};
 
 /// Nanoseconds in a millisecond.
 const MILLISECOND: i64 = 1_000_000;
 /// Longest timeout, in milliseconds.
 const LONGEST: i64 = 0xffff_ffff;
 
-/// Sends X1 to X0. X0 is the message then, unless there is an exception. The process has to stop if it is
-/// [`Sent::Busy`], because of the connection or because its slice ends here.
-pub unsafe fn send(hp: *mut Word, e: *mut Word, c: *mut Core) -> Result<Sent, Exception> {
+/// Sends X1 to X0, for the instruction at `at`. X0 is the message then, unless there is an exception. The process has
+/// to stop if it is [`Sent::Busy`], because of the connection or because its slice ends here.
+pub unsafe fn send(at: *const Word, hp: *mut Word, e: *mut Word, c: *mut Core) -> Result<Sent, Exception> {
     // SAFETY: the process runs on this core.
     unsafe {
         let core = &mut *c;
@@ -30,7 +31,7 @@ pub unsafe fn send(hp: *mut Word, e: *mut Word, c: *mut Core) -> Result<Sent, Ex
         let (destination, message) = (core.x[0], core.x[1]);
         let sent = atoll_process::send::send((*core.process).pid, &mut *core.own, destination, message)?;
         core.x[0] = message;
-        Ok(if core.silent.is_some() && core.count_operation() { Sent::Busy } else { sent })
+        Ok(if core.silent.is_some() && core.count_send(destination, message, at) { Sent::Busy } else { sent })
     }
 }
 
@@ -87,6 +88,9 @@ pub unsafe fn take_message(mut hp: *mut Word, e: *mut Word, mut reds: i64, c: *m
         let own = &mut *core.own;
         forget_timeout(core);
         if let Some(message) = own.mailbox.take_current() {
+            if let Some(story) = core.story {
+                story.add((*core.process).pid, What::Takes(story::show(message.term())), None);
+            }
             if own.flags.sequenced {
                 core.swap_out(hp, e);
                 atoll_process::sequence::taken((*core.process).pid, own, &message);

@@ -4,13 +4,18 @@
 //! * [`run`]: one run, in a copy of this process
 //! * [`batch`]: many seeds, until one fails
 //! * [`outcome`]: what a run did, and whether that is a failure
+//! * [`shrink`]: a schedule with fewer switches that fails as well; [`story`], [`diagram`]: what happened in it
 #![forbid(unsafe_code)]
 
 pub mod batch;
+pub mod diagram;
 mod order;
 pub mod outcome;
+mod recorded;
 pub mod run;
 mod schedule;
+pub mod shrink;
+pub mod story;
 
 pub use order::{Order, PolicyKind};
 pub use outcome::{Failure, Outcome};

@@ -6,7 +6,8 @@ use std::fmt;
 use atoll_platform::copies::End;
 use serde::{Deserialize, Serialize};
 
-use crate::schedule::Schedule;
+use crate::recorded::Recorded;
+use crate::story::Event;
 
 /// What went wrong in a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,8 +62,10 @@ pub(crate) struct Report {
     pub(crate) sometimes: BTreeMap<String, bool>,
     pub(crate) operations: i64,
     pub(crate) elapsed: i64,
-    /// As text, if it was asked for.
-    pub(crate) schedule: Option<String>,
+    /// If they were asked for.
+    pub(crate) decisions: Vec<Recorded>,
+    /// If it was asked for.
+    pub(crate) story: Vec<Event>,
 }
 
 /// What one run did.
@@ -79,7 +82,9 @@ pub struct Outcome {
     /// Nanoseconds by the clock of the machine.
     pub elapsed: i64,
     /// The decisions, if they were asked for.
-    pub schedule: Option<Schedule>,
+    pub(crate) decisions: Vec<Recorded>,
+    /// What processes did to each other, if that was asked for.
+    pub story: Vec<Event>,
     /// What it printed, if that was kept.
     pub stdout: Vec<u8>,
     /// What it printed to standard error, if that was kept.
@@ -118,7 +123,8 @@ impl Outcome {
             sometimes: report.sometimes,
             operations: report.operations,
             elapsed: report.elapsed,
-            schedule: report.schedule.and_then(|text| text.parse().ok()),
+            decisions: report.decisions,
+            story: report.story,
             stdout,
             stderr,
         }

@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
 use atoll_platform::copies::{Copied, copy};
-use atoll_vm::simulation::{self, simulate};
+use atoll_vm::simulation::{self, Simulation, simulate};
 use atoll_vm::{Options, Program};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, memfd_create};
@@ -16,7 +16,8 @@ use thiserror::Error;
 
 use crate::order::Order;
 use crate::outcome::{Failure, Outcome, Report};
-use crate::schedule::Schedule;
+use crate::recorded::Recorded;
+use crate::story::Event;
 
 /// Exit status of a run that could not begin.
 const NOT_BEGUN: i32 = 1;
@@ -57,6 +58,8 @@ pub struct Plan {
 pub struct Wanted {
     /// Its decisions.
     pub schedule: bool,
+    /// What processes did to each other.
+    pub story: bool,
     /// That it prints where this process does, instead of keeping what it prints.
     pub shown: bool,
 }
@@ -106,8 +109,9 @@ impl Plan {
             dup2_stdout(&printed[0]).map_err(|error| failed(&error))?;
             dup2_stderr(&printed[1]).map_err(|error| failed(&error))?;
         }
-        let run = simulate(&self.options, &self.program, &self.arguments, order.policy(), self.limit)
-            .map_err(|error| failed(&error))?;
+        let simulation = Simulation { policy: order.policy(), limit: self.limit, told: wanted.story };
+        let run =
+            simulate(&self.options, &self.program, &self.arguments, simulation).map_err(|error| failed(&error))?;
         let kept = |failure: &simulation::Failure| match failure {
             simulation::Failure::Crash(_) if self.may_crash => None,
             simulation::Failure::Crash(what) => Some(Failure::Crash(what.clone())),
@@ -121,7 +125,8 @@ impl Plan {
             sometimes: run.sometimes,
             operations: run.decisions.iter().map(|decision| decision.ran).sum(),
             elapsed: run.elapsed,
-            schedule: wanted.schedule.then(|| Schedule::of_run(&run.decisions).to_string()),
+            decisions: run.decisions.iter().filter(|_| wanted.schedule).map(Recorded::of).collect(),
+            story: run.story.into_iter().map(Event::of).collect(),
         };
         let text = serde_json::to_vec(&written).map_err(|error| failed(&error))?;
         (&*report).write_all(&text).map_err(|error| failed(&error))?;

@@ -1,12 +1,15 @@
 //! A schedule as text: which process ran, and for how many operations and reductions, as `3.4r120` for process 3, four
-//! operations and 120 reductions; without `r` a whole slice, with `*` any number of operations. Turns are joined by
-//! `-`.
+//! operations and 120 reductions; without `r` any number of those, with `*` any number of operations. Turns are joined
+//! by `-`, which stands alone for no turns.
 
 use std::fmt;
 use std::str::FromStr;
 
 use atoll_term::Term;
-use atoll_vm::simulated::{ANY_OPERATIONS, Decision, LONGEST_SLICE, Turn};
+use atoll_vm::simulated::{ANY_OPERATIONS, Turn};
+
+/// So many reductions that a process comes to its next operation, unless it never does.
+pub const NO_LIMIT: i64 = 10_000_000;
 
 /// The decisions of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,16 +37,6 @@ impl Schedule {
         Schedule(steps)
     }
 
-    /// What a run has decided.
-    pub(crate) fn of_run(decisions: &[Decision]) -> Schedule {
-        let step = |decision: &Decision| Step {
-            process: decision.turn.pid.immediate_data(),
-            operations: decision.turn.operations,
-            reductions: decision.turn.reductions,
-        };
-        Schedule(decisions.iter().map(step).collect())
-    }
-
     pub(crate) fn turns(&self) -> impl Iterator<Item = Turn> {
         self.0.iter().map(|step| Turn {
             pid: Term::pid(step.process),
@@ -65,7 +58,7 @@ impl fmt::Display for Step {
             operations => write!(out, "{}.{operations}", self.process)?,
         }
         match self.reductions {
-            LONGEST_SLICE => Ok(()),
+            NO_LIMIT => Ok(()),
             reductions => write!(out, "r{reductions}"),
         }
     }
@@ -73,6 +66,9 @@ impl fmt::Display for Step {
 
 impl fmt::Display for Schedule {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            return write!(out, "-");
+        }
         for (index, step) in self.0.iter().enumerate() {
             write!(out, "{}{step}", if index > 0 { "-" } else { "" })?;
         }
@@ -88,7 +84,7 @@ impl FromStr for Step {
         let (process, rest) = text.split_once('.').ok_or_else(wrong)?;
         let (operations, reductions) = match rest.split_once('r') {
             Some((operations, reductions)) => (operations, reductions.parse().map_err(|_| wrong())?),
-            None => (rest, LONGEST_SLICE),
+            None => (rest, NO_LIMIT),
         };
         let operations = if operations == "*" { ANY_OPERATIONS } else { operations.parse().map_err(|_| wrong())? };
         if operations < 1 || reductions < 1 {
@@ -116,6 +112,7 @@ mod tests {
         let text = "83.4r120-84.*-83.1-84.*r7";
         let schedule: Schedule = text.parse().unwrap();
         assert_eq!((schedule.to_string(), schedule.switches()), (text.to_owned(), 3));
+        assert_eq!("-".parse::<Schedule>().unwrap().to_string(), "-");
         for wrong in ["83", "83.", "x.1", "83.0", "83.1r0", "83.1r"] {
             assert!(wrong.parse::<Schedule>().is_err(), "{wrong}");
         }

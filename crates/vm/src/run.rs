@@ -89,6 +89,16 @@ fn main_finished(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
 /// # Errors
 /// What keeps the run from starting.
 pub fn run(options: &Options, program: &Program, arguments: &[String]) -> Result<i32, BootError> {
+    run_from(options, program, arguments, || {})
+}
+
+/// As [`run`]; calls `begins` when the machine is there and nothing has run on it.
+pub(crate) fn run_from(
+    options: &Options,
+    program: &Program,
+    arguments: &[String],
+    begins: impl FnOnce(),
+) -> Result<i32, BootError> {
     let started = clock::monotonic();
     atoll_natives::set_encoding(atoll_natives::Encoding::of_environment());
     if let Some(limit) = options.atoms {
@@ -153,6 +163,7 @@ pub fn run(options: &Options, program: &Program, arguments: &[String]) -> Result
     let first = spawn(Parent::Machine(start), (starter, start_name), None, &process_options).map_err(|_| too_many())?;
     system.table.with(first, |process| output::adopt(process, user));
     running().main.store(first.word(), Ordering::Release);
+    begins();
     let status = run_to_end(scheduling)?;
     output::flush();
     if let Some(file) = &options.statistics {

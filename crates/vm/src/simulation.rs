@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use atoll_operations::Class;
 use atoll_process::{BuiltIn, Caller, Outcome, Process, System};
+pub use atoll_runtime::story::{Event, Stop, What};
 use atoll_scheduler::simulated::{Decision, Policy};
 use atoll_scheduler::{NoEnd, Simulated};
 use atoll_term::atoms::known_atom;
@@ -15,7 +16,7 @@ use crate::machine::part;
 use crate::options::{Native, Options};
 use crate::output;
 use crate::program::Program;
-use crate::run::{is_main, run};
+use crate::run::{is_main, run_from};
 
 /// The assertions of programs. On a machine that runs no simulation they do nothing, as the module of the same name in
 /// Erlang does on stock `erl`.
@@ -58,12 +59,25 @@ pub struct Run {
     pub sometimes: BTreeMap<String, bool>,
     /// The schedule.
     pub decisions: Vec<Decision>,
+    /// What processes did to each other, if that was asked for.
+    pub story: Vec<Event>,
     /// Nanoseconds by the clock of the machine.
     pub elapsed: i64,
 }
 
-/// Runs `module:main(Arguments)` under a policy, for so many decisions at most. Native code is off: another thread
-/// makes it, and its slices do not end where a simulation wants them to.
+/// How a program is simulated.
+#[derive(Debug)]
+pub struct Simulation {
+    /// What decides.
+    pub policy: Box<dyn Policy>,
+    /// Most decisions.
+    pub limit: usize,
+    /// Whether the run's story is wanted.
+    pub told: bool,
+}
+
+/// Runs `module:main(Arguments)` under a policy. Native code is off: another thread makes it, and its slices do not end
+/// where a simulation wants them to.
 ///
 /// # Errors
 /// What keeps the run from starting.
@@ -71,12 +85,16 @@ pub fn simulate(
     options: &Options,
     program: &Program,
     arguments: &[String],
-    policy: Box<dyn Policy>,
-    limit: usize,
+    simulation: Simulation,
 ) -> Result<Run, BootError> {
-    let scheduler = Simulated::new(policy, limit);
+    let scheduler = Simulated::new(simulation.policy, simulation.limit);
     let options = Options { scheduling: Some(scheduler), native: Native::Off, ..options.clone() };
-    let status = run(&options, program, arguments)?;
+    let begins = || {
+        if simulation.told {
+            atoll_runtime::story().tell();
+        }
+    };
+    let status = run_from(&options, program, arguments, begins)?;
     let findings = findings();
     Ok(Run {
         status,
@@ -84,6 +102,7 @@ pub fn simulate(
         sometimes: findings.sometimes.lock().clone(),
         decisions: scheduler.decisions(),
         elapsed: scheduler.elapsed(),
+        story: atoll_runtime::story().events(),
     })
 }
 

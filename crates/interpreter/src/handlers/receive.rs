@@ -24,7 +24,7 @@ use crate::operand::{Any, Write};
 pub unsafe fn send(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: the process runs on this core.
     unsafe {
-        match receive::send(hp, e, c) {
+        match receive::send(ip, hp, e, c) {
             Ok(Sent::Busy) => yield_at(ip.add(2), 1, (*c).top(), e, reds - 1 - debt::take(), c),
             Ok(_) => dispatch(ip.add(2), (*c).top(), e, reds - 1 - debt::take(), c),
             Err(exception) => {

@@ -57,6 +57,8 @@ pub struct Decision {
     pub turn: Turn,
     /// How many operations it has carried out.
     pub ran: i64,
+    /// Whether it could have gone on.
+    pub goes_on: bool,
     /// How many processes could run.
     pub ready: usize,
 }
@@ -93,7 +95,7 @@ impl Ready {
             Some(index) => self.by_priority[Priority::Low as usize].remove(index),
         };
         let turn = Turn { pid, operations: choice.operations, reductions: choice.reductions };
-        Some((process, Decision { turn, ran: 0, ready }))
+        Some((process, Decision { turn, ran: 0, goes_on: false, ready }))
     }
 }
 
@@ -145,7 +147,7 @@ impl Simulated {
     pub fn decisions(&self) -> Vec<Decision> {
         let mut decisions = self.decisions.lock().clone();
         if let Some(last) = decisions.last_mut() {
-            last.ran = 0;
+            (last.ran, last.goes_on) = (0, false);
         }
         decisions
     }
@@ -209,6 +211,7 @@ impl Simulated {
         engine.set_slice(turn.reductions, turn.operations);
         let queued = run_slice(system, running, engine, ended);
         decision.ran = engine.operations();
+        decision.goes_on = queued.is_some();
         if let Some(last) = self.decisions.lock().last_mut() {
             *last = decision;
         }
