@@ -4,6 +4,8 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use atoll_differential::{compile, generate};
+
 const ATOLL: &str = env!("CARGO_BIN_EXE_atoll");
 
 fn root() -> PathBuf {
@@ -44,6 +46,41 @@ fn a_seed_gives_the_same_output_on_every_heap() {
         let stressed = simulate(&["--policy", policy, "--seed", "7", "--gc-stress", "3", "--verify-heap", &program]);
         assert_eq!(stressed, first, "{policy}: collections are not part of a schedule");
     }
+}
+
+/// Random programs whose output does not depend on the order of events, however many schedules they run under:
+/// `ATOLL_SEED=N` chooses others, `ATOLL_PROGRAMS=N` more of them.
+#[test]
+fn generated_programs_do_the_same_on_every_heap() {
+    let number = |name: &str, otherwise| std::env::var(name).map_or(otherwise, |text| text.parse().expect("a number"));
+    let (seed, programs): (u64, u64) = (number("ATOLL_SEED", 1), number("ATOLL_PROGRAMS", 8));
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("simulate/generated");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let names: Vec<String> = (0..programs).map(|number| format!("concurrent_{number}")).collect();
+    let modules = (0..).zip(&names).map(|(number, name)| (name.clone(), generate::concurrent(name, seed + number)));
+    let batch = ("concurrent".to_owned(), generate::batch("concurrent", &names));
+    let sources: Vec<PathBuf> = modules
+        .chain([batch])
+        .map(|(name, text)| {
+            let source = folder.join(name).with_extension("erl");
+            std::fs::write(&source, text).expect("a file");
+            source
+        })
+        .collect();
+    compile(&sources, &folder).expect("it compiles");
+    let program = folder.join("concurrent.beam").to_string_lossy().into_owned();
+    let mut outputs = HashSet::new();
+    for (policy, schedule) in [("random", "1"), ("random", "2"), ("pct:3:1000", "3")] {
+        let words = ["--policy", policy, "--seed", schedule, "--may-crash"];
+        let run = |heap: &str| simulate(&[&words[..], &["--heap", heap, &program]].concat());
+        let first = run("private");
+        assert!(first.status.success(), "ATOLL_SEED={seed}: {}", text(&first.stderr));
+        for heap in ["shared", "hybrid", "nogc"] {
+            assert_eq!(run(heap), first, "ATOLL_SEED={seed}, {policy} {schedule}, {heap}");
+        }
+        outputs.insert(first.stdout);
+    }
+    assert_eq!(outputs.len(), 1, "ATOLL_SEED={seed}: the schedule shows");
 }
 
 #[test]
