@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use atoll_simulate::{PolicyKind, Schedule};
+use atoll_simulate::{Faults, PolicyKind, Schedule};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Runs Erlang and Elixir programs on the heap architecture of your choice.
@@ -225,7 +225,12 @@ pub struct SimulateOptions {
     /// Decisions of another run, as they were printed
     #[arg(long, value_name = "TURNS", conflicts_with_all = ["seed", "seeds", "until"])]
     pub schedule: Option<Schedule>,
-    /// Who decides: random, round-robin, or pct:DEPTH:STEPS (probabilistic concurrency testing)
+    /// What goes wrong beside: kill:RATE:FIRST, timeout:RATE, with a comma between them; each at one of RATE
+    /// decisions, 50 if it is left out. Processes with lower pids than FIRST are not killed
+    #[arg(long, default_value = "", hide_default_value = true, value_name = "FAULTS", value_parser = faults)]
+    pub faults: Faults,
+    /// Who decides: random, round-robin, pct:DEPTH:STEPS (probabilistic concurrency testing), or exhaustive:DELAYS
+    /// (all schedules with so few delays)
     #[arg(long, default_value = "random", value_name = "POLICY")]
     pub policy: PolicyKind,
     /// Stop at the first run that fails [default seeds: a thousand]
@@ -376,6 +381,11 @@ fn size(text: &str) -> Result<usize, String> {
     };
     let bytes = number.checked_mul(1 << shift).filter(|bytes| (LEAST_AREA..=MOST_AREA).contains(bytes));
     bytes.ok_or_else(|| wanted.to_owned())
+}
+
+/// None unless some are named.
+fn faults(text: &str) -> Result<Faults, String> {
+    if text.is_empty() { Ok(Faults::default()) } else { text.parse() }
 }
 
 /// Seeds as `A..B`, both included.

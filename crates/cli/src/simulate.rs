@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 
+use atoll_simulate::batch::Search;
 use atoll_simulate::run::Wanted;
 use atoll_simulate::shrink::{Shrunk, shrink};
-use atoll_simulate::{Failure, Order, Outcome, Plan, PolicyKind, batch, diagram, story};
+use atoll_simulate::{Exhaustive, Failure, Faults, Order, Outcome, Plan, PolicyKind, batch, diagram, story};
 use atoll_vm::{Options, Program};
 
 use crate::arguments::SimulateOptions;
@@ -29,24 +31,25 @@ pub fn simulate(given: &SimulateOptions) -> Result<i32, String> {
         timeout: Duration::from_secs(given.timeout),
         may_crash: given.may_crash,
     };
-    let policy = with_steps(&plan, given.policy)?;
     if let Some(schedule) = &given.schedule {
         return one(&plan, given, &Order::Given(schedule.clone()));
     }
-    match (&given.seeds, given.until) {
-        (None, None) => one(&plan, given, &Order::Seed(policy, given.seed.unwrap_or(1))),
-        (seeds, until) => {
-            let first = given.seed.unwrap_or(1);
-            let seeds = seeds.clone().unwrap_or(first..=first + 999);
-            many(&plan, given, policy, seeds, until.is_some())
+    let policy = with_steps(&plan, given.policy)?;
+    let first = given.seed.unwrap_or(1);
+    let source = match policy {
+        PolicyKind::Exhaustive(delays) => Source::Delays(Exhaustive::new(delays)),
+        _ if given.seeds.is_none() && given.until.is_none() => {
+            return one(&plan, given, &Order::Seed(policy, first, given.faults));
         }
-    }
+        _ => Source::Seeds(policy, given.seeds.clone().unwrap_or(first..=first + 999), given.faults),
+    };
+    many(&plan, given, source)
 }
 
 /// The policy, with the number of steps of the program if it needs that.
 fn with_steps(plan: &Plan, policy: PolicyKind) -> Result<PolicyKind, String> {
     let PolicyKind::Pct { depth, steps: None } = policy else { return Ok(policy) };
-    let order = Order::Seed(PolicyKind::RoundRobin, 0);
+    let order = Order::Seed(PolicyKind::RoundRobin, 0, Faults::default());
     let outcome = plan.run(&order, Wanted::default()).map_err(|error| error.to_string())?;
     Ok(PolicyKind::Pct { depth, steps: Some(outcome.operations.max(1).cast_unsigned()) })
 }
@@ -104,29 +107,71 @@ fn status(outcome: &Outcome) -> i32 {
     if outcome.status == 0 && !outcome.failures.is_empty() { FAILED } else { outcome.status }
 }
 
-/// Outcomes that look the same to a user.
-#[derive(Default)]
-struct Kinds {
-    /// How often, and the first seed, by status, failure and output.
-    counts: BTreeMap<(i32, String, Vec<u8>), (u64, u64)>,
-    sometimes: BTreeMap<String, bool>,
-    runs: u64,
+/// Where orders come from.
+enum Source {
+    Seeds(PolicyKind, RangeInclusive<u64>, Faults),
+    Delays(Exhaustive),
 }
 
-impl Kinds {
-    fn add(&mut self, seed: u64, outcome: &Outcome) {
-        let failure = outcome.failures.first().map(ToString::to_string).unwrap_or_default();
-        let key = (outcome.status, failure, outcome.stdout.clone());
-        self.counts.entry(key).or_insert((0, seed)).0 += 1;
+/// Outcomes that look the same to a user.
+struct Kind {
+    status: i32,
+    failure: String,
+    stdout: Vec<u8>,
+    count: u64,
+    /// The first such run.
+    first: String,
+}
+
+/// Many runs, and what came of them.
+struct Runs {
+    source: Source,
+    until_fail: bool,
+    kinds: Vec<Kind>,
+    sometimes: BTreeMap<String, bool>,
+    count: u64,
+    failed: Option<(Order, Outcome)>,
+}
+
+impl Search for Runs {
+    fn next(&mut self) -> Option<Order> {
+        match &mut self.source {
+            Source::Seeds(policy, seeds, faults) => seeds.next().map(|seed| Order::Seed(*policy, seed, *faults)),
+            Source::Delays(all) => all.take(),
+        }
+    }
+
+    fn see(&mut self, order: &Order, outcome: Outcome) -> bool {
+        self.count += 1;
         for (name, was) in &outcome.sometimes {
             *self.sometimes.entry(name.clone()).or_default() |= was;
         }
-        self.runs += 1;
+        if let Source::Delays(all) = &mut self.source {
+            all.add_after(order, &outcome);
+        }
+        let failure = failure(&outcome);
+        let is_same = |kind: &&mut Kind| {
+            (kind.status, &kind.failure, &kind.stdout) == (outcome.status, &failure, &outcome.stdout)
+        };
+        match self.kinds.iter_mut().find(is_same) {
+            Some(kind) => kind.count += 1,
+            None => {
+                let (status, stdout) = (outcome.status, outcome.stdout.clone());
+                self.kinds.push(Kind { status, failure, stdout, count: 1, first: of_run(order) });
+            }
+        }
+        if !outcome.failures.is_empty() && self.failed.is_none() {
+            self.failed = Some((order.clone(), outcome));
+            return !self.until_fail;
+        }
+        true
     }
+}
 
+impl Runs {
     /// The assertions that should have been true in some run.
-    fn never(&self) -> impl Iterator<Item = &String> {
-        self.sometimes.iter().filter(|(_, was)| !**was).map(|(name, _)| name)
+    fn never(&self) -> Vec<&String> {
+        self.sometimes.iter().filter(|(_, was)| !**was).map(|(name, _)| name).collect()
     }
 }
 
@@ -135,61 +180,63 @@ const SHOWN_KINDS: usize = 10;
 /// Characters of output that are shown of each.
 const SHOWN_OUTPUT: usize = 60;
 
-fn many(
-    plan: &Plan,
-    given: &SimulateOptions,
-    policy: PolicyKind,
-    seeds: std::ops::RangeInclusive<u64>,
-    until_fail: bool,
-) -> Result<i32, String> {
-    let (mut kinds, mut failed) = (Kinds::default(), None);
+fn many(plan: &Plan, given: &SimulateOptions, source: Source) -> Result<i32, String> {
+    let until_fail = given.until.is_some();
+    let schedule = matches!(source, Source::Delays(_));
+    let (kinds, sometimes) = (Vec::new(), BTreeMap::new());
+    let mut runs = Runs { source, until_fail, kinds, sometimes, count: 0, failed: None };
     let began = Instant::now();
-    batch::run(plan, policy, seeds, |seed, outcome| {
-        kinds.add(seed, &outcome);
-        if !outcome.failures.is_empty() && failed.is_none() {
-            failed = Some((seed, outcome));
-            return !until_fail;
-        }
-        true
-    })
-    .map_err(|error| error.to_string())?;
+    batch::run(plan, Wanted { schedule, ..Wanted::default() }, &mut runs).map_err(|error| error.to_string())?;
     let seconds = began.elapsed().as_secs_f64();
-    match &failed {
-        Some((seed, outcome)) if until_fail => {
-            let order = Order::Seed(policy, *seed);
+    match &runs.failed {
+        Some((order, outcome)) if until_fail => {
             print(&outcome.stdout)?;
             eprint!("{}", String::from_utf8_lossy(&outcome.stderr));
-            say(&format!("seed {seed} fails after {} runs in {seconds:.1} s: {}", kinds.runs, failure(outcome)))?;
+            let (name, count) = (of_run(order), runs.count);
+            say(&format!("the run with {name} fails after {count} runs in {seconds:.1} s: {}", failure(outcome)))?;
+            let order = outcome.schedule().filter(|_| schedule).map_or(order.clone(), Order::Given);
             say(&format!("again: {}", command(given, &order)))?;
             explain(plan, given, order, &outcome.failures[0])?;
         }
         _ => {
-            summary(&kinds)?;
-            say(&format!("{} runs in {seconds:.1} s", kinds.runs))?;
+            summary(&mut runs)?;
+            match given.policy {
+                PolicyKind::Exhaustive(delays) => {
+                    say(&format!("all {} schedules with at most {delays} delays, in {seconds:.1} s", runs.count))?;
+                }
+                _ => say(&format!("{} runs in {seconds:.1} s", runs.count))?,
+            }
         }
     }
-    for name in kinds.never() {
-        say(&format!("sometimes({name}, _) was true in none of {} runs", kinds.runs))?;
+    for name in runs.never() {
+        say(&format!("sometimes({name}, _) was true in none of {} runs", runs.count))?;
     }
-    let lacks = failed.is_none() && kinds.never().next().is_some();
-    Ok(failed.map_or(if lacks { FAILED } else { 0 }, |(_, outcome)| status(&outcome)))
+    let lacks = runs.failed.is_none() && !runs.never().is_empty();
+    Ok(runs.failed.map_or(if lacks { FAILED } else { 0 }, |(_, outcome)| status(&outcome)))
+}
+
+/// A run as it is called in a line.
+fn of_run(order: &Order) -> String {
+    match order {
+        Order::Seed(_, seed, _) => format!("seed {seed}"),
+        other => other.to_string(),
+    }
 }
 
 fn failure(outcome: &Outcome) -> String {
     outcome.failures.first().map(ToString::to_string).unwrap_or_default()
 }
 
-fn summary(kinds: &Kinds) -> Result<(), String> {
-    let mut counts: Vec<_> = kinds.counts.iter().collect();
-    counts.sort_by_key(|(_, (count, first))| (std::cmp::Reverse(*count), *first));
-    for ((status, failure, output), (count, first)) in counts.iter().take(SHOWN_KINDS) {
+fn summary(runs: &mut Runs) -> Result<(), String> {
+    runs.kinds.sort_by_key(|kind| std::cmp::Reverse(kind.count));
+    for Kind { status, failure, stdout, count, first } in runs.kinds.iter().take(SHOWN_KINDS) {
         let what = if failure.is_empty() { format!("exit status {status}") } else { failure.clone() };
-        let text: String = String::from_utf8_lossy(output).trim_end().chars().take(SHOWN_OUTPUT).collect();
-        say(&format!("{count:>8} runs, as seed {first}: {what}, {text:?}"))?;
+        let text: String = String::from_utf8_lossy(stdout).trim_end().chars().take(SHOWN_OUTPUT).collect();
+        say(&format!("{count:>8} runs, the first with {first}: {what}, {text:?}"))?;
     }
-    let rest: u64 = counts.iter().skip(SHOWN_KINDS).map(|(_, (count, _))| *count).sum();
+    let rest: u64 = runs.kinds.iter().skip(SHOWN_KINDS).map(|kind| kind.count).sum();
     if rest > 0 {
-        say(&format!("{rest:>8} runs with {} other outcomes", counts.len() - SHOWN_KINDS))?;
+        say(&format!("{rest:>8} runs with {} other outcomes", runs.kinds.len() - SHOWN_KINDS))?;
     }
     Ok(())
 }

@@ -102,7 +102,7 @@ fn found(example: &str, policy: &str) -> String {
     let search = simulate(&["--policy", policy, "--until", "fail", "--seeds", "1..1000", &file]);
     let shown = text(&search.stdout);
     assert_eq!(search.status.code(), Some(1), "{example}: {shown}{}", text(&search.stderr));
-    let line = shown.lines().find(|line| line.starts_with("seed ")).expect("a line with the seed").to_owned();
+    let line = shown.lines().find(|line| line.starts_with("the run with ")).expect("a line with the seed").to_owned();
     let again = shown.lines().find_map(|line| line.strip_prefix("again: atoll simulate ")).expect("a command");
     let words: Vec<&str> = again.split(' ').collect();
     let (once, twice) = (simulate(&words), simulate(&words));
@@ -164,6 +164,57 @@ fn a_race_at_registration_is_found() {
         let line = found("registration", policy);
         assert!(line.contains("failed: badarg"), "{line}");
     }
+}
+
+#[test]
+fn all_schedules_with_few_delays_are_tried() {
+    let file = "examples/simulate/lost_update.erl";
+    let all = simulate(&["--policy", "exhaustive:1", file]);
+    let shown = text(&all.stdout);
+    assert!(shown.contains("schedules with at most 1 delays"), "{shown}");
+    assert!(shown.contains("always(no_update_is_lost, _) does not hold"), "{shown}");
+    let sure = simulate(&["--policy", "exhaustive:2", &safe_program()]);
+    let shown = text(&sure.stdout);
+    assert_eq!((sure.status.code(), shown.lines().count()), (Some(0), 2), "one outcome: {shown}");
+    let found = simulate(&["--policy", "exhaustive:2", "--until", "fail", file]);
+    assert_eq!(found.status.code(), Some(1), "{}", text(&found.stdout));
+}
+
+/// A program without a race, compiled.
+fn safe_program() -> String {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("simulate/safe");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let example = std::fs::read_to_string(root().join("examples/simulate/lost_update.erl")).expect("the example");
+    let racy = "    [{hits, Hits}] = ets:lookup(Table, hits),\n    true = ets:insert(Table, {hits, Hits + 1}).";
+    assert!(example.contains(racy));
+    let safe =
+        example.replace(racy, "    ets:update_counter(Table, hits, 1).").replace("lost_update", "no_update_lost");
+    let source = folder.join("no_update_lost.erl");
+    std::fs::write(&source, safe).expect("a file");
+    compile(&[source], &folder).expect("it compiles");
+    folder.join("no_update_lost.beam").to_string_lossy().into_owned()
+}
+
+#[test]
+fn processes_are_killed_on_request_and_the_same_ones_again() {
+    let file = "examples/simulate/restarts.erl";
+    let without = simulate(&["--until", "fail", "--seeds", "1..100", file]);
+    assert_eq!(without.status.code(), Some(0), "{}", text(&without.stdout));
+    let found = simulate(&["--faults", "kill:30:4", "--until", "fail", "--seeds", "1..1000", file]);
+    let shown = text(&found.stdout);
+    assert_eq!(found.status.code(), Some(1), "{shown}");
+    assert!(shown.contains("always(no_word_is_forgotten, _) does not hold"), "{shown}");
+    let smaller = shown.lines().find_map(|line| line.strip_prefix("  atoll simulate ")).expect("a smaller schedule");
+    assert_eq!(smaller.matches("kill").count(), 1, "{smaller}");
+    let words: Vec<&str> = smaller.split(' ').collect();
+    assert_eq!(simulate(&words).status.code(), Some(1), "{smaller}");
+}
+
+#[test]
+fn timeouts_come_early_on_request() {
+    let program = program("early");
+    let late = |words: &[&str]| text(&simulate(&[words, &["--seed", "3", &program]].concat()).stdout);
+    assert_ne!(late(&[]), late(&["--faults", "timeout:5"]));
 }
 
 #[test]

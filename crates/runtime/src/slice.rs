@@ -8,7 +8,7 @@ use atoll_term::{Build, Term, atoms};
 
 use crate::core::{Core, Exit, run_from};
 use crate::requests;
-use crate::story::{Stop, What};
+use crate::story::{self, Stop, What};
 
 /// Reductions of a time slice.
 pub const REDUCTIONS: i64 = 4000;
@@ -25,19 +25,19 @@ pub fn run(core: &mut Core, held: &mut Held<'_>) -> Exit {
         crate::trace_hooks::scheduled(process, own, "in");
     }
     let before = held.reductions;
-    if let Some(story) = core.story {
-        story.add(held.process().pid, What::Runs, Some(held.address));
+    if let Some(told) = core.story {
+        told.add(held.process().pid, What::Runs, Some(held.address));
     }
     let exit =
         if system.watching.is_on() { run_timed(core, held, wants_roots) } else { run_slice(core, held, wants_roots) };
     system.reductions.add(system.schedule().current(), (held.reductions - before) as u64);
-    if let Some(story) = core.story {
-        let stop = match exit {
-            Exit::Wait => Stop::Waits,
-            Exit::Ended => Stop::Ended,
-            Exit::Yield | Exit::Resume => Stop::Interrupted,
+    if let Some(told) = core.story {
+        let what = match exit {
+            Exit::Wait => What::Stops(Stop::Waits),
+            Exit::Ended => What::Ends(story::show(core.x[0])),
+            Exit::Yield | Exit::Resume => What::Stops(Stop::Interrupted),
         };
-        story.add(held.process().pid, What::Stops(stop), Some(held.address));
+        told.add(held.process().pid, what, Some(held.address));
     }
     if exit != Exit::Ended {
         if held.flags.traced {

@@ -19,8 +19,6 @@ pub enum Stop {
     Interrupted,
     /// It waits for a message or a timeout.
     Waits,
-    /// It has ended.
-    Ended,
 }
 
 /// What happened. Terms are text.
@@ -36,6 +34,8 @@ pub enum What {
     Takes(String),
     /// It stopped.
     Stops(Stop),
+    /// It has ended with this reason.
+    Ends(String),
 }
 
 /// An event: which process, what, and where in the program.

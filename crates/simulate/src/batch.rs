@@ -1,45 +1,50 @@
-//! Many seeds: several runs at once, outcomes in the order of the seeds.
+//! Many runs: several at once, outcomes in the order in which the runs began.
 
 use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
 
-use crate::order::{Order, PolicyKind};
+use crate::order::Order;
 use crate::outcome::Outcome;
 use crate::run::{Error, Going, Plan, Wanted, wait_for_any};
 
-/// Runs the program under each seed, until `see`, which gets the outcomes in the order of the seeds, returns false.
+/// What is to be run, and who wants to know of it.
+pub trait Search {
+    /// The next order; `None` if there is none before another outcome is seen.
+    fn next(&mut self) -> Option<Order>;
+
+    /// Sees an outcome, in the order of [`Search::next`]; whether to go on.
+    fn see(&mut self, order: &Order, outcome: Outcome) -> bool;
+}
+
+/// Runs the program under each order of the search.
 ///
 /// # Errors
 /// The system gives no process or file.
-pub fn run(
-    plan: &Plan,
-    policy: PolicyKind,
-    seeds: RangeInclusive<u64>,
-    mut see: impl FnMut(u64, Outcome) -> bool,
-) -> Result<(), Error> {
+pub fn run(plan: &Plan, wanted: Wanted, search: &mut dyn Search) -> Result<(), Error> {
     let parallel = std::thread::available_parallelism().map_or(1, usize::from);
-    let (mut left, mut next) = (seeds.clone(), *seeds.start());
-    let mut going: Vec<(u64, Going)> = Vec::new();
-    let mut over: BTreeMap<u64, Outcome> = BTreeMap::new();
+    let (mut begun, mut seen) = (0, 0);
+    let mut going: Vec<(u64, Order, Going)> = Vec::new();
+    let mut over: BTreeMap<u64, (Order, Outcome)> = BTreeMap::new();
     loop {
         while going.len() < parallel
-            && let Some(seed) = left.next()
+            && let Some(order) = search.next()
         {
-            going.push((seed, plan.start(&Order::Seed(policy, seed), Wanted::default())?));
+            let run = plan.start(&order, wanted)?;
+            going.push((begun, order, run));
+            begun += 1;
         }
         if going.is_empty() {
             return Ok(());
         }
-        let runs: Vec<&Going> = going.iter().map(|(_, run)| run).collect();
+        let runs: Vec<&Going> = going.iter().map(|(_, _, run)| run).collect();
         for index in wait_for_any(&runs)?.into_iter().rev() {
-            let (seed, run) = going.remove(index);
-            over.insert(seed, run.end()?);
+            let (number, order, run) = going.remove(index);
+            over.insert(number, (order, run.end()?));
         }
-        while let Some(outcome) = over.remove(&next) {
-            if !see(next, outcome) {
+        while let Some((order, outcome)) = over.remove(&seen) {
+            if !search.see(&order, outcome) {
                 return Ok(());
             }
-            next += 1;
+            seen += 1;
         }
     }
 }

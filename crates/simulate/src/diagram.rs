@@ -110,7 +110,7 @@ pub fn svg(events: &[Event]) -> String {
         let text = story::line(event, &names);
         let colour = match event.what {
             What::Interrupted => "#b3402a",
-            What::Waits | What::Ended => "#777777",
+            What::Waits | What::Ends(_) => "#777777",
             _ => "#222222",
         };
         let hint = event.line.as_deref().map_or_else(|| text.clone(), |line| format!("{text} [{line}]"));

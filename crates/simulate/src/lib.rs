@@ -9,6 +9,7 @@
 
 pub mod batch;
 pub mod diagram;
+mod exhaustive;
 mod order;
 pub mod outcome;
 mod recorded;
@@ -17,7 +18,8 @@ mod schedule;
 pub mod shrink;
 pub mod story;
 
-pub use order::{Order, PolicyKind};
+pub use exhaustive::Exhaustive;
+pub use order::{Faults, Order, PolicyKind};
 pub use outcome::{Failure, Outcome};
 pub use run::{Error, Plan};
 pub use schedule::Schedule;

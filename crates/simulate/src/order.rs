@@ -3,12 +3,62 @@
 use std::fmt;
 use std::str::FromStr;
 
-use atoll_vm::simulated::{Pct, Policy, RandomWalk, Replay, RoundRobin};
+use atoll_vm::simulated::{Delays, Faulty, Pct, Policy, RandomWalk, Rates, Replay, RoundRobin};
 
 use crate::schedule::Schedule;
 
 /// Depth of the bugs that `pct` looks for if no other is given.
 const DEPTH: u32 = 3;
+/// Delays of `exhaustive` if no other number is given.
+const DELAYS: u32 = 2;
+/// The number of the first processes of a machine, which are never killed: those for output, and the one that runs
+/// `main/1`.
+const SPARED: u64 = 3;
+
+/// What goes wrong beside, by its name on the command line: `kill:RATE:FIRST`, `timeout:RATE`, with a comma between
+/// them; numbers may be left out. A fault comes at one of `RATE` decisions; processes with lower pids than `FIRST` are
+/// not killed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Faults(Rates);
+
+/// A fault comes at one of so many decisions if no other number is given.
+const RATE: u64 = 50;
+
+impl FromStr for Faults {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Faults, String> {
+        let mut rates = Rates { spared: SPARED, ..Rates::default() };
+        for word in text.split(',') {
+            let mut parts = word.split(':');
+            let kind = parts.next().unwrap_or_default();
+            let mut number = |least: u64, otherwise: u64| match parts.next().map(str::parse) {
+                None => Ok(otherwise),
+                Some(Ok(number)) if number >= least => Ok(number),
+                Some(_) => Err(format!("{word}: numbers are wanted behind the colons, a rate from 1 on")),
+            };
+            match kind {
+                "kill" => (rates.kill, rates.spared) = (number(1, RATE)?, number(SPARED, SPARED)?),
+                "timeout" => rates.timeout = number(1, RATE)?,
+                _ => return Err(format!("{word}: the faults are kill:RATE:FIRST and timeout:RATE")),
+            }
+            if let Some(rest) = parts.next() {
+                return Err(format!("{word}: {rest} is too much"));
+            }
+        }
+        Ok(Faults(rates))
+    }
+}
+
+impl fmt::Display for Faults {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Rates { kill, spared, timeout } = self.0;
+        let kill = (kill > 0).then(|| format!("kill:{kill}:{spared}"));
+        let timeout = (timeout > 0).then(|| format!("timeout:{timeout}"));
+        let words: Vec<String> = kill.into_iter().chain(timeout).collect();
+        write!(out, "{}", words.join(","))
+    }
+}
 
 /// A kind of policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +74,8 @@ pub enum PolicyKind {
     },
     /// `round-robin`: see [`RoundRobin`].
     RoundRobin,
+    /// `exhaustive:DELAYS`: all schedules with so many delays at most, see [`Delays`].
+    Exhaustive(u32),
 }
 
 impl FromStr for PolicyKind {
@@ -42,11 +94,17 @@ impl FromStr for PolicyKind {
         let policy = match kind {
             "random" => PolicyKind::Random,
             "round-robin" => PolicyKind::RoundRobin,
+            "exhaustive" => PolicyKind::Exhaustive(number("the number of delays")?.unwrap_or(DELAYS)),
             "pct" => PolicyKind::Pct {
                 depth: number("the depth of pct")?.unwrap_or(DEPTH),
                 steps: number("the number of steps of pct")?.map(u64::from),
             },
-            _ => return Err("the policies are random, pct, pct:DEPTH, pct:DEPTH:STEPS and round-robin".to_owned()),
+            _ => {
+                return Err(
+                    "the policies are random, pct, pct:DEPTH, pct:DEPTH:STEPS, round-robin and exhaustive:DELAYS"
+                        .to_owned(),
+                );
+            }
         };
         match parts.next() {
             None => Ok(policy),
@@ -60,6 +118,7 @@ impl fmt::Display for PolicyKind {
         match self {
             PolicyKind::Random => write!(out, "random"),
             PolicyKind::RoundRobin => write!(out, "round-robin"),
+            PolicyKind::Exhaustive(delays) => write!(out, "exhaustive:{delays}"),
             PolicyKind::Pct { depth, steps: None } => write!(out, "pct:{depth}"),
             PolicyKind::Pct { depth, steps: Some(steps) } => write!(out, "pct:{depth}:{steps}"),
         }
@@ -69,8 +128,10 @@ impl fmt::Display for PolicyKind {
 /// Where the decisions of one run come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// A policy and its seed.
-    Seed(PolicyKind, u64),
+    /// A policy, its seed, and what goes wrong.
+    Seed(PolicyKind, u64, Faults),
+    /// Delays: see [`Delays`].
+    Delays(Vec<(usize, usize)>),
     /// Decisions of another run.
     Given(Schedule),
 }
@@ -78,14 +139,18 @@ pub enum Order {
 impl Order {
     /// What makes the decisions.
     pub(crate) fn policy(&self) -> Box<dyn Policy> {
-        match self {
-            Order::Seed(PolicyKind::Random, seed) => Box::new(RandomWalk::new(*seed)),
-            Order::Seed(PolicyKind::RoundRobin, _) => Box::new(RoundRobin::default()),
-            Order::Seed(PolicyKind::Pct { depth, steps }, seed) => {
-                Box::new(Pct::new(*seed, *depth, steps.unwrap_or(1)))
-            }
-            Order::Given(schedule) => Box::new(Replay::new(schedule.turns())),
-        }
+        let (kind, seed, faults) = match self {
+            Order::Seed(kind, seed, faults) => (*kind, *seed, faults.0),
+            Order::Delays(delays) => return Box::new(Delays::new(delays.iter().copied())),
+            Order::Given(schedule) => return Box::new(Replay::new(schedule.moves())),
+        };
+        let policy: Box<dyn Policy> = match kind {
+            PolicyKind::Random => Box::new(RandomWalk::new(seed)),
+            PolicyKind::RoundRobin => Box::new(RoundRobin::default()),
+            PolicyKind::Pct { depth, steps } => Box::new(Pct::new(seed, depth, steps.unwrap_or(1))),
+            PolicyKind::Exhaustive(_) => Box::new(Delays::new([])),
+        };
+        if faults.are_none() { policy } else { Box::new(Faulty::new(policy, seed, faults)) }
     }
 }
 
@@ -93,8 +158,17 @@ impl Order {
 impl fmt::Display for Order {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Order::Seed(PolicyKind::Random, seed) => write!(out, "--seed {seed}"),
-            Order::Seed(policy, seed) => write!(out, "--policy {policy} --seed {seed}"),
+            Order::Seed(policy, seed, faults) => {
+                if *policy != PolicyKind::Random {
+                    write!(out, "--policy {policy} ")?;
+                }
+                if *faults != Faults::default() {
+                    write!(out, "--faults {faults} ")?;
+                }
+                write!(out, "--seed {seed}")
+            }
+            // Such an order is told by the decisions of its run.
+            Order::Delays(delays) => write!(out, "{} delays", delays.iter().map(|(_, passed)| passed).sum::<usize>()),
             Order::Given(schedule) => write!(out, "--schedule {schedule}"),
         }
     }
@@ -106,10 +180,16 @@ mod tests {
 
     #[test]
     fn policies_are_read_as_they_are_written() {
-        for text in ["random", "round-robin", "pct:3", "pct:2:500"] {
+        for text in ["random", "round-robin", "pct:3", "pct:2:500", "exhaustive:1"] {
             assert_eq!(text.parse::<PolicyKind>().unwrap().to_string(), text);
         }
         assert_eq!("pct".parse::<PolicyKind>().unwrap().to_string(), "pct:3");
+        for text in ["kill:50:3", "kill:7:4,timeout:9"] {
+            assert_eq!(text.parse::<Faults>().unwrap().to_string(), text);
+        }
+        for wrong in ["", "kill:0", "kill:5:1", "kill:5:9:1", "timeout:x", "io"] {
+            assert!(wrong.parse::<Faults>().is_err(), "{wrong}");
+        }
         for wrong in ["", "pct:0", "pct:x", "random:1", "pct:1:2:3", "dfs"] {
             assert!(wrong.parse::<PolicyKind>().is_err(), "{wrong}");
         }

@@ -6,7 +6,8 @@ use std::fmt;
 use atoll_platform::copies::End;
 use serde::{Deserialize, Serialize};
 
-use crate::recorded::Recorded;
+use crate::recorded::{Recorded, exact};
+use crate::schedule::Schedule;
 use crate::story::Event;
 
 /// What went wrong in a run.
@@ -92,6 +93,11 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// The decisions, if they were asked for.
+    pub fn schedule(&self) -> Option<Schedule> {
+        (!self.decisions.is_empty()).then(|| exact(&self.decisions))
+    }
+
     pub(crate) fn new(end: End, timed_out: bool, report: Option<Report>, printed: [Vec<u8>; 2]) -> Outcome {
         let is_whole = report.is_some();
         let report = report.unwrap_or_default();

@@ -5,32 +5,25 @@ use serde::{Deserialize, Serialize};
 
 use crate::schedule::{NO_LIMIT, Schedule, Step};
 
-/// A decision, and what came of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A decision, and what came of it: see [`Decision`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Recorded {
-    process: u64,
-    operations: i64,
-    reductions: i64,
-    ran: i64,
-    goes_on: bool,
+    step: Step,
+    pub(crate) ran: i64,
+    pub(crate) goes_on: bool,
+    pub(crate) ready: usize,
 }
 
 impl Recorded {
     pub(crate) fn of(decision: &Decision) -> Recorded {
-        Recorded {
-            process: decision.turn.pid.immediate_data(),
-            operations: decision.turn.operations,
-            reductions: decision.turn.reductions,
-            ran: decision.ran,
-            goes_on: decision.goes_on,
-        }
+        let Decision { made, ran, goes_on, ready } = decision;
+        Recorded { step: Step::of(made), ran: *ran, goes_on: *goes_on, ready: *ready }
     }
 }
 
 /// The schedule with each decision as it was.
 pub(crate) fn exact(run: &[Recorded]) -> Schedule {
-    let step = |one: &Recorded| Step { process: one.process, operations: one.operations, reductions: one.reductions };
-    Schedule::of(run.iter().map(step).collect())
+    Schedule::of(run.iter().map(|one| one.step).collect())
 }
 
 /// The schedule in which turns of one process behind each other are one, and turns end behind operations or where the
@@ -38,14 +31,20 @@ pub(crate) fn exact(run: &[Recorded]) -> Schedule {
 pub(crate) fn joined(run: &[Recorded]) -> Schedule {
     let mut steps: Vec<Step> = Vec::new();
     for one in run {
+        let Step::Turn { process, .. } = one.step else {
+            steps.push(one.step);
+            continue;
+        };
         // Nobody else notices how far it came.
         if one.goes_on && one.ran == 0 {
             continue;
         }
-        let operations = if one.goes_on { one.ran } else { ANY_OPERATIONS };
-        match steps.last_mut().filter(|last| last.process == one.process && last.operations != ANY_OPERATIONS) {
-            Some(last) => last.operations = last.operations.saturating_add(operations),
-            None => steps.push(Step { process: one.process, operations, reductions: NO_LIMIT }),
+        let more = if one.goes_on { one.ran } else { ANY_OPERATIONS };
+        match steps.last_mut() {
+            Some(Step::Turn { process: last, operations, .. }) if *last == process && *operations != ANY_OPERATIONS => {
+                *operations = operations.saturating_add(more);
+            }
+            _ => steps.push(Step::Turn { process, operations: more, reductions: NO_LIMIT }),
         }
     }
     Schedule::of(steps)

@@ -1,29 +1,69 @@
 //! A schedule as text: which process ran, and for how many operations and reductions, as `3.4r120` for process 3, four
-//! operations and 120 reductions; without `r` any number of those, with `*` any number of operations. Turns are joined
-//! by `-`, which stands alone for no turns.
+//! operations and 120 reductions; without `r` any number of those, with `*` any number of operations. `kill3` stands
+//! where process 3 was killed, `timeout` where a timeout came early. They are joined by `-`, which stands alone for
+//! nothing.
 
 use std::fmt;
 use std::str::FromStr;
 
 use atoll_term::Term;
-use atoll_vm::simulated::{ANY_OPERATIONS, Turn};
+use atoll_vm::simulated::{ANY_OPERATIONS, Fault, Move, Turn};
+use serde::{Deserialize, Serialize};
 
 /// So many reductions that a process comes to its next operation, unless it never does.
 pub const NO_LIMIT: i64 = 10_000_000;
 
-/// The decisions of a run.
+/// What was decided in a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Schedule(Vec<Step>);
 
-/// One decision.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Step {
-    /// The number in the process's pid.
-    pub process: u64,
-    /// See [`Turn`].
-    pub operations: i64,
-    /// See [`Turn`].
-    pub reductions: i64,
+/// One decision. Processes are numbers of pids.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Step {
+    /// A process runs: see [`Turn`].
+    Turn {
+        /// Which one.
+        process: u64,
+        /// For so many operations.
+        operations: i64,
+        /// For so many reductions.
+        reductions: i64,
+    },
+    /// A process is killed.
+    Kill(u64),
+    /// Time passes until the next timer.
+    Timeout,
+}
+
+impl Step {
+    /// What a run has done.
+    pub(crate) fn of(made: &Move) -> Step {
+        match made {
+            Move::Turn(Turn { pid, operations, reductions }) => {
+                Step::Turn { process: pid.immediate_data(), operations: *operations, reductions: *reductions }
+            }
+            Move::Fault(Fault::Kill(pid)) => Step::Kill(pid.immediate_data()),
+            Move::Fault(Fault::Timeout) => Step::Timeout,
+        }
+    }
+
+    fn to_move(self) -> Move {
+        match self {
+            Step::Turn { process, operations, reductions } => {
+                Move::Turn(Turn { pid: Term::pid(process), operations, reductions })
+            }
+            Step::Kill(process) => Move::Fault(Fault::Kill(Term::pid(process))),
+            Step::Timeout => Move::Fault(Fault::Timeout),
+        }
+    }
+
+    /// The process that runs.
+    fn process(&self) -> Option<u64> {
+        match self {
+            Step::Turn { process, .. } => Some(*process),
+            _ => None,
+        }
+    }
 }
 
 impl Schedule {
@@ -37,27 +77,29 @@ impl Schedule {
         Schedule(steps)
     }
 
-    pub(crate) fn turns(&self) -> impl Iterator<Item = Turn> {
-        self.0.iter().map(|step| Turn {
-            pid: Term::pid(step.process),
-            operations: step.operations,
-            reductions: step.reductions,
-        })
+    pub(crate) fn moves(&self) -> impl Iterator<Item = Move> {
+        self.0.iter().map(|step| step.to_move())
     }
 
     /// How often another process runs than before.
     pub fn switches(&self) -> usize {
-        self.0.windows(2).filter(|pair| pair[0].process != pair[1].process).count()
+        let running: Vec<u64> = self.0.iter().filter_map(Step::process).collect();
+        running.windows(2).filter(|pair| pair[0] != pair[1]).count()
     }
 }
 
 impl fmt::Display for Step {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.operations {
-            ANY_OPERATIONS => write!(out, "{}.*", self.process)?,
-            operations => write!(out, "{}.{operations}", self.process)?,
+        let (process, operations, reductions) = match *self {
+            Step::Turn { process, operations, reductions } => (process, operations, reductions),
+            Step::Kill(process) => return write!(out, "kill{process}"),
+            Step::Timeout => return write!(out, "timeout"),
+        };
+        match operations {
+            ANY_OPERATIONS => write!(out, "{process}.*")?,
+            operations => write!(out, "{process}.{operations}")?,
         }
-        match self.reductions {
+        match reductions {
             NO_LIMIT => Ok(()),
             reductions => write!(out, "r{reductions}"),
         }
@@ -81,6 +123,12 @@ impl FromStr for Step {
 
     fn from_str(text: &str) -> Result<Step, String> {
         let wrong = || format!("{text}: a turn is PROCESS.OPERATIONS or PROCESS.OPERATIONSrREDUCTIONS");
+        if text == "timeout" {
+            return Ok(Step::Timeout);
+        }
+        if let Some(process) = text.strip_prefix("kill") {
+            return process.parse().map(Step::Kill).map_err(|_| wrong());
+        }
         let (process, rest) = text.split_once('.').ok_or_else(wrong)?;
         let (operations, reductions) = match rest.split_once('r') {
             Some((operations, reductions)) => (operations, reductions.parse().map_err(|_| wrong())?),
@@ -90,7 +138,7 @@ impl FromStr for Step {
         if operations < 1 || reductions < 1 {
             return Err(wrong());
         }
-        Ok(Step { process: process.parse().map_err(|_| wrong())?, operations, reductions })
+        Ok(Step::Turn { process: process.parse().map_err(|_| wrong())?, operations, reductions })
     }
 }
 
@@ -109,11 +157,11 @@ mod tests {
 
     #[test]
     fn a_schedule_is_read_as_it_is_written() {
-        let text = "83.4r120-84.*-83.1-84.*r7";
+        let text = "83.4r120-84.*-kill7-83.1-timeout-84.*r7";
         let schedule: Schedule = text.parse().unwrap();
         assert_eq!((schedule.to_string(), schedule.switches()), (text.to_owned(), 3));
         assert_eq!("-".parse::<Schedule>().unwrap().to_string(), "-");
-        for wrong in ["83", "83.", "x.1", "83.0", "83.1r0", "83.1r"] {
+        for wrong in ["83", "kill", "83.", "x.1", "83.0", "83.1r0", "83.1r"] {
             assert!(wrong.parse::<Schedule>().is_err(), "{wrong}");
         }
     }

@@ -11,7 +11,7 @@ use crate::order::Order;
 use crate::outcome::{Failure, Outcome};
 use crate::recorded::{exact, joined};
 use crate::run::{Error, Plan, Wanted};
-use crate::schedule::{Schedule, Step};
+use crate::schedule::{NO_LIMIT, Schedule, Step};
 
 /// A schedule that fails, and how it was found.
 #[derive(Debug)]
@@ -73,11 +73,15 @@ impl Shrinking<'_> {
     /// Lets processes that are interrupted go on until they wait.
     fn fewer_interruptions(&mut self, mut steps: Vec<Step>) -> Result<Vec<Step>, Error> {
         for index in 0..steps.len() {
-            if steps[index].operations == ANY_OPERATIONS || !self.has_time() {
+            let Step::Turn { process, operations, .. } = steps[index] else { continue };
+            if operations == ANY_OPERATIONS {
                 continue;
             }
+            if !self.has_time() {
+                break;
+            }
             let mut longer = steps.clone();
-            longer[index].operations = ANY_OPERATIONS;
+            longer[index] = Step::Turn { process, operations: ANY_OPERATIONS, reductions: NO_LIMIT };
             if self.failing(&Schedule::of(longer.clone()))?.is_some() {
                 steps = longer;
             }

@@ -34,8 +34,8 @@ pub enum What {
     Interrupted,
     /// It waits for a message or a timeout.
     Waits,
-    /// It has ended.
-    Ended,
+    /// It has ended with this reason.
+    Ends(String),
 }
 
 impl Event {
@@ -47,7 +47,7 @@ impl Event {
             simulation::What::Takes(message) => What::Takes(message),
             simulation::What::Stops(Stop::Interrupted) => What::Interrupted,
             simulation::What::Stops(Stop::Waits) => What::Waits,
-            simulation::What::Stops(Stop::Ended) => What::Ended,
+            simulation::What::Ends(reason) => What::Ends(reason),
         };
         let (function, line) = event.place.map_or((None, None), |(function, line)| (Some(function), line));
         Event { process: event.pid.immediate_data(), what, function, line }
@@ -112,7 +112,7 @@ pub(crate) fn line(event: &Event, names: &BTreeMap<u64, String>) -> String {
         What::Takes(message) => format!("takes {message}"),
         What::Interrupted => format!("is interrupted{place}"),
         What::Waits => format!("waits{place}"),
-        What::Ended => "has ended".to_owned(),
+        What::Ends(reason) => format!("has ended: {reason}"),
     }
 }
 

@@ -133,7 +133,9 @@ const ERRORS: [&str; 4] = ["error", "critical", "alert", "emergency"];
 
 /// A process asks whether it may log something.
 pub(crate) fn note_logged(pid: Term, level: Term, module: Term) {
-    if is_on() && level.is_atom() && ERRORS.contains(&atoms::atom_name(level)) {
+    // What a supervisor reports of its children they report themselves, if it is their fault.
+    let is_own = module != known_atom("supervisor");
+    if is_on() && is_own && level.is_atom() && ERRORS.contains(&atoms::atom_name(level)) {
         let (pid, module) = (output::text(pid), output::text(module));
         note(Failure::Crash(format!("process {pid} reports an error in {module}")));
     }

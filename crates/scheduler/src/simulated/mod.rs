@@ -4,7 +4,8 @@
 //! same decisions runs the same schedule, and timeouts take no time. What the machine does for itself costs processes
 //! no reductions here (`heap/debt.rs`, `runtime/slice.rs`), so that schedules do not depend on the architecture.
 //!
-//! * [`policy`]: where decisions come from; [`random`], [`pct`], [`round_robin`], [`replay`]: one file each
+//! * [`policy`]: where decisions come from; [`random`], [`pct`], [`round_robin`], [`delays`], [`replay`]: one file each
+//! * [`faults`]: what goes wrong beside
 //! * this file: the mechanism, which carries decisions out and records them
 //!
 //! What comes from outside comes when it comes: as soon as a port or a socket waits for a descriptor, the clock goes on
@@ -13,7 +14,9 @@
 //!
 //! Priorities are kept: `max` runs before `high`, and both before the others, among which the policy chooses.
 
+mod delays;
 mod draw;
+mod faults;
 mod pct;
 mod policy;
 mod random;
@@ -30,6 +33,7 @@ use atoll_heap::{concurrent_roots, debt};
 use atoll_platform::clock::{self, Virtual};
 use atoll_platform::sync::{AtomicBool, Condvar, Mutex, Ordering};
 use atoll_platform::threads;
+use atoll_process::handle::kill_signal;
 use atoll_process::{Entry, Lent, Priority, Queued, Schedule, System};
 use atoll_term::Term;
 
@@ -38,11 +42,13 @@ use crate::run_slice::run_slice;
 use crate::schedulers::{CURRENT, LONGEST_SLEEP, PRIORITY, STACK_BYTES, away_from_heap, expire_timers};
 use crate::world::Gate;
 
+pub use delays::Delays;
 pub use draw::Draw;
+pub use faults::{Faulty, Rates};
 pub use pct::Pct;
-pub use policy::{ANY_OPERATIONS, Candidate, Choice, LONGEST_SLICE, Policy};
+pub use policy::{ANY_OPERATIONS, Candidate, Choice, Fault, LONGEST_SLICE, Policy};
 pub use random::RandomWalk;
-pub use replay::{Replay, Turn};
+pub use replay::{Move, Replay, Turn};
 pub use round_robin::RoundRobin;
 
 /// Nanoseconds by which the clock goes on with each time slice.
@@ -53,8 +59,8 @@ const BEGINNING: i64 = 1_000_000_000;
 /// A decision, and what came of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Decision {
-    /// The process, and how far it could come.
-    pub turn: Turn,
+    /// A process and how far it could come, or what went wrong.
+    pub made: Move,
     /// How many operations it has carried out.
     pub ran: i64,
     /// Whether it could have gone on.
@@ -77,8 +83,7 @@ impl Ready {
     }
 
     /// Takes the process that runs next, with the decision.
-    fn choose(&mut self) -> Option<(Queued, Decision)> {
-        let ready = self.len();
+    fn choose(&mut self) -> Option<(Queued, Turn, Decision)> {
         let class = self.by_priority.iter().position(|processes| !processes.is_empty())?;
         let classes = if class == Priority::Normal as usize { class..=Priority::Low as usize } else { class..=class };
         self.candidates.clear();
@@ -95,7 +100,7 @@ impl Ready {
             Some(index) => self.by_priority[Priority::Low as usize].remove(index),
         };
         let turn = Turn { pid, operations: choice.operations, reductions: choice.reductions };
-        Some((process, Decision { turn, ran: 0, goes_on: false, ready }))
+        Some((process, turn, Decision { made: Move::Turn(turn), ran: 0, goes_on: false, ready: self.candidates.len() }))
     }
 }
 
@@ -171,9 +176,10 @@ impl Simulated {
             if system.chores.is_wanted() {
                 system.chores.run();
             }
+            self.fault(system);
             expire_timers(0);
             let chosen = self.ready.lock().choose();
-            let Some((process, decision)) = chosen else {
+            let Some((process, turn, decision)) = chosen else {
                 self.gate.leave();
                 let found = self.rest();
                 self.gate.enter();
@@ -182,7 +188,7 @@ impl Simulated {
                 }
                 continue;
             };
-            self.run(system, process, decision, engine, ended);
+            self.run(system, process, (turn, decision), engine, ended);
         }
         self.gate.leave();
         // As other schedulers, it keeps still until the machine exits.
@@ -191,17 +197,42 @@ impl Simulated {
         }
     }
 
+    /// Lets happen what goes wrong now.
+    fn fault(&self, system: &System) {
+        // Where nothing can run, there is no decision in front of which a recording could repeat it.
+        let may_fault = {
+            let ready = self.ready.lock();
+            ready.len() > 0 && ready.policy.may_fault()
+        };
+        if !may_fault {
+            return;
+        }
+        let mut alive = Vec::new();
+        system.table.each(|process| alive.push(process.pid));
+        alive.sort_unstable_by_key(|pid| pid.immediate_data());
+        let fault = self.ready.lock().policy.fault(&alive);
+        let Some(fault) = fault else { return };
+        let decision = Decision { made: Move::Fault(fault), ran: 0, goes_on: false, ready: 0 };
+        self.decisions.lock().push(decision);
+        match fault {
+            Fault::Kill(pid) => system.deliver_or_answer(pid, kill_signal(pid)),
+            Fault::Timeout => match system.timers.next_time(0) {
+                i64::MAX => {}
+                next => self.clock.advance_to(next),
+            },
+        }
+    }
+
     fn run(
         &self,
         system: &System,
         process: Queued,
-        mut decision: Decision,
+        (turn, mut decision): (Turn, Decision),
         engine: &mut dyn Engine,
         ended: fn(Term, Term),
     ) {
         let running = process.run();
         PRIORITY.set(running.process().priority());
-        let turn = decision.turn;
         // Noted before it runs: it may be the one that ends the machine.
         let count = {
             let mut decisions = self.decisions.lock();

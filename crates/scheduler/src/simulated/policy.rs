@@ -31,6 +31,15 @@ pub struct Choice {
     pub reductions: i64,
 }
 
+/// What goes wrong in front of a decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Fault {
+    /// This process gets the exit signal `kill`.
+    Kill(Term),
+    /// Time passes until the next timer.
+    Timeout,
+}
+
 /// A source of decisions.
 pub trait Policy: Send + Debug {
     /// Chooses one of the processes that can run, which are in the order in which they became so. There is at least
@@ -40,5 +49,16 @@ pub trait Policy: Send + Debug {
     /// The process that was chosen last has carried out so many operations.
     fn ran(&mut self, operations: i64) {
         let _ = operations;
+    }
+
+    /// Whether [`Policy::fault`] is to be asked.
+    fn may_fault(&self) -> bool {
+        false
+    }
+
+    /// What goes wrong before the next decision. `alive` are all processes, in the order of their pids.
+    fn fault(&mut self, alive: &[Term]) -> Option<Fault> {
+        let _ = alive;
+        None
     }
 }
