@@ -16,6 +16,7 @@ pub mod private;
 pub mod shared;
 #[cfg(test)]
 mod tests;
+pub mod unified;
 
 use atoll_heap::{Architecture, Settings};
 
@@ -24,6 +25,7 @@ pub use nogc::NoGc;
 pub use not_made::{NAMES, NotMade};
 pub use private::Private;
 pub use shared::Shared;
+pub use unified::Unified;
 
 /// A new architecture of this name, with memory of its own.
 ///
@@ -33,6 +35,7 @@ pub fn by_name(name: &str, settings: &Settings) -> Result<Box<dyn Architecture>,
     Ok(match name {
         "private" => Box::new(Private::new(settings)?),
         "shared" => Box::new(Shared::new(settings)?),
+        "unified" => Box::new(Unified::new(settings)?),
         "hybrid" => Box::new(Hybrid::new(settings)?),
         "nogc" => Box::new(NoGc::new(settings)?),
         _ => return Err(NotMade::Unknown(name.to_owned())),

@@ -5,7 +5,7 @@ use std::fmt;
 use atoll_heap::immovable::NoAddresses;
 
 /// Names for `--heap`, the default first.
-pub const NAMES: [&str; 4] = ["private", "shared", "hybrid", "nogc"];
+pub const NAMES: [&str; 5] = ["private", "shared", "unified", "hybrid", "nogc"];
 
 /// Why there is no architecture.
 #[derive(Debug)]

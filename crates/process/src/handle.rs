@@ -217,6 +217,10 @@ fn retag(own: &mut Own, message: Message, tag: Term) -> Message {
 
 /// Makes the term of a signal part of the process's heap.
 pub(crate) fn take_term(own: &mut Own, message: Message) -> Term {
+    if message.used() > 0 {
+        // SAFETY: the message was taken out, and nobody has its term yet.
+        unsafe { architecture().receive(&mut own.mutator, &message) };
+    }
     let term = message.term();
     architecture().keep_fragment(&mut own.mutator, message);
     term
@@ -267,7 +271,7 @@ pub fn demonitor(pid: Term, own: &mut Own, reference: ReferenceId) -> bool {
 pub fn take_matching(own: &mut Own, matches: impl FnMut(Term) -> bool) -> Option<Term> {
     let message = take_out(own, matches)?;
     drop(signal::detach(&message));
-    Some(put_on_heap(own, message))
+    Some(take_term(own, message))
 }
 
 /// As [`take_matching`]; the token that came with the message replaces that of `pid`, whose heap this is.
@@ -277,7 +281,7 @@ pub fn receive_matching(pid: Term, own: &mut Own, matches: impl FnMut(Term) -> b
         true => sequence::taken(pid, own, &message),
         false => drop(signal::detach(&message)),
     }
-    Some(put_on_heap(own, message))
+    Some(take_term(own, message))
 }
 
 fn take_out(own: &mut Own, mut matches: impl FnMut(Term) -> bool) -> Option<Message> {
@@ -292,15 +296,6 @@ fn take_out(own: &mut Own, mut matches: impl FnMut(Term) -> bool) -> Option<Mess
     }
     own.mailbox.restart();
     found
-}
-
-/// The term of a message that was taken out of the mailbox.
-fn put_on_heap(own: &mut Own, message: Message) -> Term {
-    if message.used() > 0 {
-        // SAFETY: the message was taken out, and nobody has its term yet.
-        unsafe { architecture().receive(&mut own.mutator, &message) };
-    }
-    take_term(own, message)
 }
 
 /// Carries out the collections that others have asked for.

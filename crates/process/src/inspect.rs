@@ -61,6 +61,8 @@ pub fn shown(mutator: &mut Mutator, message: &Fragment) -> Term {
         return message.term();
     }
     let copy = architecture().send_copy(message.term());
+    // SAFETY: nobody has the copy's term yet.
+    unsafe { architecture().receive(mutator, &copy) };
     let term = copy.term();
     architecture().keep_fragment(mutator, copy);
     term

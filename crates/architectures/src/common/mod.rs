@@ -14,6 +14,7 @@ pub(crate) mod sharing;
 pub(crate) mod sizing;
 pub(crate) mod small;
 pub(crate) mod stack;
+pub(crate) mod stored;
 pub(crate) mod verify;
 
 use atoll_heap::immovable::Range;

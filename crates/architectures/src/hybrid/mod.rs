@@ -43,7 +43,6 @@ mod feedback;
 mod portions;
 mod roots;
 mod send;
-mod stored;
 mod verify;
 
 use std::ptr::NonNull;

@@ -22,7 +22,7 @@ use treadmill::raw::Portion;
 use super::bounds::Bounds;
 use super::copies::Copies;
 use super::portions::{Budget, POINTER_WORDS, Portions, look_at_message};
-use super::stored::{SHARDS, StoredTerms};
+use crate::common::stored::{SHARDS, StoredTerms};
 use crate::private::state::State;
 
 /// Growth of the area in words at which a cycle begins, at least.
@@ -130,7 +130,7 @@ impl Finder {
                 walk.place = next.map_or(Place::Stored(0, false), Place::Kept);
             }
             Place::Stored(shard, begun) => {
-                let done = self.stored.each(shard, !begun, ROWS, &mut |term| {
+                let done = self.stored.each(shard, !begun, true, ROWS, &mut |term| {
                     if let Some(object) = self.bounds.object(term) {
                         shade(object);
                     }

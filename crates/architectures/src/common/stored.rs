@@ -1,5 +1,7 @@
-//! Terms that belong to no process (rows of tables): a fragment with a pointer into the area for each. They are roots
-//! of the area, on many lists, so that a cycle holds a list's lock for a moment only, and threads seldom meet.
+//! Terms that belong to no process (rows of tables): a fragment with a pointer for each, for collectors that work while
+//! processes run. They are roots, on many lists, so that a cycle holds a list's lock for a moment only, and threads
+//! seldom meet. What is stored stands first on its list, so that a cycle can visit those alone that are new since the
+//! last one.
 //!
 //! A fragment without words has no use for its link and its signal: they are the links of its list.
 
@@ -9,31 +11,39 @@ use std::sync::{Mutex, MutexGuard};
 use atoll_heap::{Fragment, Message};
 use atoll_term::{Term, Word};
 
-use crate::common::message;
+use super::message;
 
 /// Lists.
-pub(super) const SHARDS: usize = 1024;
+pub(crate) const SHARDS: usize = 1024;
 
 /// A list.
 struct Head {
     first: *mut Fragment,
     /// The next one that [`StoredTerms::each`] visits.
     next: *mut Fragment,
+    /// Where the visit that is on began.
+    begun: *mut Fragment,
+    /// The first one that has been visited.
+    old: *mut Fragment,
+}
+
+impl Head {
+    const EMPTY: Head = Head { first: null_mut(), next: null_mut(), begun: null_mut(), old: null_mut() };
 }
 
 // SAFETY: a thread reaches the fragments under the list's lock alone, or owns the one whose term it reads.
 unsafe impl Send for Head {}
 
 /// The roots that stored terms are.
-pub(super) struct StoredTerms(Box<[Mutex<Head>]>);
+pub(crate) struct StoredTerms(Box<[Mutex<Head>]>);
 
 fn lock(list: &Mutex<Head>) -> MutexGuard<'_, Head> {
     list.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 impl StoredTerms {
-    pub(super) fn new() -> StoredTerms {
-        StoredTerms((0..SHARDS).map(|_| Mutex::new(Head { first: null_mut(), next: null_mut() })).collect())
+    pub(crate) fn new() -> StoredTerms {
+        StoredTerms((0..SHARDS).map(|_| Mutex::new(Head::EMPTY)).collect())
     }
 
     fn list(&self, fragment: *const Fragment) -> MutexGuard<'_, Head> {
@@ -42,7 +52,7 @@ impl StoredTerms {
     }
 
     /// Keeps a term: an immediate, a literal or a pointer into the area.
-    pub(super) fn store(&self, term: Term) -> NonNull<Fragment> {
+    pub(crate) fn store(&self, term: Term) -> NonNull<Fragment> {
         let stored = message::by_reference(term).into_raw();
         if term.is_pointer() {
             let fragment = stored.as_ptr();
@@ -63,7 +73,7 @@ impl StoredTerms {
     ///
     /// # Safety
     /// Nobody uses it any more.
-    pub(super) unsafe fn discard(&self, stored: NonNull<Fragment>) {
+    pub(crate) unsafe fn discard(&self, stored: NonNull<Fragment>) {
         let fragment = stored.as_ptr();
         // SAFETY: the caller gives the fragment up; its neighbours are on the same list, which is locked. One with an
         // immediate is on no list.
@@ -71,8 +81,11 @@ impl StoredTerms {
             if (*fragment).term().is_pointer() {
                 let mut head = self.list(fragment);
                 let (before, behind) = ((*fragment).previous().get(), (*fragment).next());
-                if head.next == fragment {
-                    head.next = behind;
+                let head_of = &mut *head;
+                for place in [&mut head_of.next, &mut head_of.begun, &mut head_of.old] {
+                    if *place == fragment {
+                        *place = behind;
+                    }
                 }
                 if !behind.is_null() {
                     (*behind).previous().set(before);
@@ -89,23 +102,37 @@ impl StoredTerms {
     }
 
     /// Visits terms on one list, from its first on or where the last call ended, at most so many; whether that was the
-    /// rest. What is stored meanwhile is not visited.
-    pub(super) fn each(&self, shard: usize, from_first: bool, most: usize, visit: &mut dyn FnMut(Term)) -> bool {
+    /// rest. Without `all`, those alone that were stored since such a visit of the list. What is stored meanwhile is
+    /// not visited.
+    pub(crate) fn each(
+        &self,
+        shard: usize,
+        from_first: bool,
+        all: bool,
+        most: usize,
+        visit: &mut dyn FnMut(Term),
+    ) -> bool {
         let mut head = lock(&self.0[shard]);
         if from_first {
             head.next = head.first;
+            head.begun = head.first;
         }
+        let end = if all { null_mut() } else { head.old };
         for _ in 0..most {
             // SAFETY: the fragments of a locked list live; owners only read their terms meanwhile.
-            let Some(fragment) = (unsafe { head.next.as_ref() }) else { return true };
+            let Some(fragment) = (unsafe { head.next.as_ref() }).filter(|_| head.next != end) else { break };
             visit(fragment.term());
             head.next = fragment.next();
         }
-        head.next.is_null()
+        let done = head.next == end || head.next.is_null();
+        if done {
+            head.old = head.begun;
+        }
+        done
     }
 
     /// Visits all terms, as runs of one word.
-    pub(super) fn each_word(&self, visit: &mut dyn FnMut(*mut Word, usize)) {
+    pub(crate) fn each_word(&self, visit: &mut dyn FnMut(*mut Word, usize)) {
         for list in &self.0 {
             let head = lock(list);
             let mut next = head.first;

@@ -1,0 +1,128 @@
+//! Allocation buffers: runs of free lines. A process borrows its scheduler's buffer while it runs.
+
+use std::ptr::NonNull;
+use std::sync::atomic::Ordering;
+
+use atoll_heap::Mutator;
+use atoll_term::Word;
+
+use super::space::{LINE_WORDS, Lines, SECTION_LINES};
+use super::state::State;
+use super::threads::Local;
+use super::{Unified, limits};
+
+/// An address that no heap has, for buffers without room: a null limit would mean a stack in the same block.
+pub(super) const NOWHERE: *mut Word = NonNull::<Word>::dangling().as_ptr();
+
+/// Lines of a buffer at most, where less is enough: a process works for the collector whenever it takes one.
+const BUFFER_LINES: usize = 128;
+/// Lines in a row that are taken out of a section of which a part is in use. More in a row are rare there.
+const SPARSE_LINES: usize = 4;
+
+/// Takes the mutator's buffer away.
+#[inline]
+pub(super) fn clear(mutator: &mut Mutator) {
+    mutator.top = NOWHERE;
+    mutator.limit = NOWHERE;
+    limits::count_from_here(mutator);
+}
+
+/// Whether the mutator has no buffer.
+pub(super) fn is_clear(mutator: &Mutator) -> bool {
+    mutator.top == NOWHERE && mutator.limit == NOWHERE
+}
+
+/// Lends the thread's buffer to the mutator.
+#[inline]
+pub(super) fn take(local: &mut Local, mutator: &mut Mutator) {
+    mutator.top = std::mem::replace(&mut local.top, NOWHERE);
+    mutator.limit = std::mem::replace(&mut local.limit, NOWHERE);
+    limits::count_from_here(mutator);
+}
+
+/// Gives the mutator's buffer back to the thread.
+#[inline]
+pub(super) fn give_back(local: &mut Local, mutator: &mut Mutator) {
+    limits::count(mutator);
+    local.top = mutator.top;
+    local.limit = mutator.limit;
+    clear(mutator);
+}
+
+impl Unified {
+    /// The thread takes nothing more out of where it takes lines from, and has no buffer.
+    pub(super) fn leave_lines(&self, local: &mut Local) {
+        local.top = NOWHERE;
+        local.limit = NOWHERE;
+        if let Some(owned) = local.owned.take() {
+            self.space.give_section(owned);
+        }
+    }
+
+    /// Free lines for at least so many words; what is allocated in them belongs to the cycle of which the thread knows.
+    fn take_lines(&self, local: &mut Local, words: usize) -> Lines {
+        let least = words.div_ceil(LINE_WORDS).max(1);
+        let lines = self.take_lines_now(local, least);
+        self.taken.fetch_add(lines.count, Ordering::Relaxed);
+        local.unpaid += lines.count * LINE_WORDS;
+        lines
+    }
+
+    fn take_lines_now(&self, local: &mut Local, least: usize) -> Lines {
+        if least > SECTION_LINES / 2 {
+            return self.space.take_large(least, local.cycle);
+        }
+        let mut whole = false;
+        loop {
+            let owned = local.owned.get_or_insert_with(|| self.space.take_section(whole));
+            if let Some(lines) = self.space.take_lines(owned, least, least.max(BUFFER_LINES), local.cycle) {
+                return lines;
+            }
+            if let Some(owned) = local.owned.take() {
+                self.space.give_section(owned);
+            }
+            whole = least > SPARSE_LINES;
+        }
+    }
+
+    /// Gives a mutator that runs on this thread a buffer with so many free words.
+    pub(super) fn refill(&self, mutator: &mut Mutator, words: usize) {
+        self.with_local(|local| {
+            let lines = self.take_lines(local, words);
+            let start = self.space.line_start(lines.first);
+            if start != mutator.limit {
+                limits::count(mutator);
+                mutator.top = start;
+                limits::count_from_here(mutator);
+            }
+            mutator.limit = start.wrapping_add(lines.count * LINE_WORDS);
+        });
+    }
+
+    /// Room for a built-in function, or for a process that does not run.
+    #[cold]
+    pub(super) fn allocate_more(&self, mutator: &mut Mutator, words: usize) -> NonNull<Word> {
+        let place = if State::of(mutator).running {
+            self.refill(mutator, words);
+            let place = mutator.top;
+            mutator.top = place.wrapping_add(words);
+            // The time slice ends soon, and the process works for the collector then.
+            mutator.fragment_words += words;
+            place
+        } else {
+            limits::count_more(mutator, words);
+            self.with_local(|local| {
+                let free = (local.limit as usize).saturating_sub(local.top as usize) / size_of::<Word>();
+                if free < words {
+                    let lines = self.take_lines(local, words);
+                    local.top = self.space.line_start(lines.first);
+                    local.limit = local.top.wrapping_add(lines.count * LINE_WORDS);
+                }
+                let place = local.top;
+                local.top = place.wrapping_add(words);
+                place
+            })
+        };
+        NonNull::new(place).unwrap_or(NonNull::dangling())
+    }
+}

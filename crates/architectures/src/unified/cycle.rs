@@ -1,0 +1,536 @@
+//! The phases of a cycle, and who works for it: any scheduler, a short while at a time.
+
+use std::sync::TryLockError;
+use std::sync::atomic::Ordering;
+
+use atoll_heap::counters::{self, record_slice};
+use atoll_heap::{Mutator, RootSet, settings, world};
+use atoll_platform::clock::monotonic;
+
+use super::Unified;
+use super::mark::Grey;
+use super::roots::{Portion, Walk};
+use super::space::{Found, LINE_WORDS, SECTION_LINES};
+use super::state::State;
+use super::threads::{Local, local};
+
+/// Where a cycle is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u32)]
+pub(super) enum Phase {
+    /// Marks of the cycles before are forgotten, if this one keeps none.
+    Forget,
+    /// Threads hear that the barrier is on.
+    Prepare,
+    /// Roots that belong to no process are found.
+    Globals,
+    /// Processes are scanned, and those that run allocate for this cycle from then on.
+    Scan,
+    /// Grey objects are marked until there are none.
+    Mark,
+    /// What is dead is freed.
+    Sweep,
+    /// Nothing is to be done before enough has been allocated.
+    Idle,
+}
+
+const PHASES: [Phase; 7] =
+    [Phase::Forget, Phase::Prepare, Phase::Globals, Phase::Scan, Phase::Mark, Phase::Sweep, Phase::Idle];
+/// Bits of an epoch that are the phase.
+const PHASE_BITS: u32 = 3;
+
+/// A cycle and its phase, as one number that grows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Epoch(u32);
+
+impl Epoch {
+    /// Before the first cycle.
+    pub(super) const START: Epoch = Epoch::new(1, Phase::Idle);
+
+    const fn new(cycle: u32, phase: Phase) -> Epoch {
+        Epoch(cycle << PHASE_BITS | phase as u32)
+    }
+
+    pub(super) fn of(number: u32) -> Epoch {
+        Epoch(number)
+    }
+
+    pub(super) const fn number(self) -> u32 {
+        self.0
+    }
+
+    #[inline(always)]
+    pub(super) fn cycle(self) -> u32 {
+        self.0 >> PHASE_BITS
+    }
+
+    #[inline(always)]
+    pub(super) fn phase(self) -> Phase {
+        PHASES[(self.0 & ((1 << PHASE_BITS) - 1)) as usize]
+    }
+
+    /// The cycle to which belongs what a thread allocates that has heard of this epoch.
+    pub(super) fn allocates_for(self) -> u32 {
+        if self.phase() >= Phase::Scan { self.cycle() } else { self.cycle() - 1 }
+    }
+}
+
+/// Lines that are allocated between two cycles, at least.
+pub(super) const LEAST_LINES: usize = if cfg!(test) { 512 } else { (4 << 20) / (LINE_WORDS * 8) };
+/// As many processes have a line allocated for each of them between two cycles, because a cycle visits them.
+const PROCESSES_PER_LINE: usize = 2;
+/// A cycle that keeps marks frees what is young; when what is old has grown by half and so many lines, the next cycle
+/// decides about everything.
+const OLD_GROWTH_LINES: usize = if cfg!(test) { 1 << 10 } else { (8 << 20) / (LINE_WORDS * 8) };
+/// Between two cycles this part of what is old is allocated, if that is more.
+const YOUNG_PART: usize = 16;
+/// Bytes outside of the heap that are allocated between two cycles, at least.
+pub(super) const LEAST_OFF_HEAP: usize = 4 << 20;
+
+/// Words marked, and sections swept, in one step.
+const WORDS: usize = if cfg!(test) { 64 } else { 1 << 12 };
+const SECTIONS: usize = if cfg!(test) { 1 } else { 16 };
+const OBJECTS: usize = if cfg!(test) { 4 } else { 256 };
+/// Time slices after which a thread looks whether it can work for a cycle.
+const SLICES: u32 = 8;
+/// Words marked for each word allocated while a cycle is on.
+const MARKED_PER_WORD: usize = 4;
+
+/// What a cycle needs to know, in the hands of the thread that drives it.
+#[derive(Debug)]
+pub(super) struct Driver {
+    pub(super) walk: Walk,
+    /// The next section to forget marks of, or to sweep.
+    section: usize,
+    off_heap_is_swept: bool,
+    found: Found,
+    /// Lines with old objects after the last cycle that decided about everything.
+    old_lines: usize,
+    started: i64,
+}
+
+impl Driver {
+    pub(super) fn new() -> Driver {
+        Driver {
+            walk: Walk::new(),
+            section: 0,
+            off_heap_is_swept: false,
+            found: Found::default(),
+            old_lines: 0,
+            started: 0,
+        }
+    }
+}
+
+impl Unified {
+    #[inline(always)]
+    pub(super) fn epoch(&self) -> Epoch {
+        Epoch::of(self.epoch.load(Ordering::SeqCst))
+    }
+
+    fn set_epoch(&self, cycle: u32, phase: Phase) {
+        self.epoch.store(Epoch::new(cycle, phase).number(), Ordering::SeqCst);
+    }
+
+    /// Whether barriers have something to do.
+    #[inline(always)]
+    pub(super) fn finds_roots(&self) -> bool {
+        matches!(self.epoch().phase(), Phase::Prepare | Phase::Globals | Phase::Scan)
+    }
+
+    /// Whether the present cycle decides about everything.
+    pub(super) fn is_major(&self) -> bool {
+        self.major.load(Ordering::Relaxed)
+    }
+
+    /// Calls `use_it` with what this thread keeps. A thread that is no scheduler keeps nothing afterwards.
+    pub(super) fn with_local<R>(&self, use_it: impl FnOnce(&mut Local) -> R) -> R {
+        local(&self.threads, |local| {
+            if local.stops != self.stops.load(Ordering::Acquire) {
+                self.make_void(local);
+            }
+            if !local.is_away() {
+                return use_it(local);
+            }
+            self.hear(local);
+            let result = use_it(local);
+            self.leave(local);
+            result
+        })
+    }
+
+    /// After a collection in a stopped world: what the thread had is free, and belongs to nobody.
+    fn make_void(&self, local: &mut Local) {
+        local.stops = self.stops.load(Ordering::Acquire);
+        local.top = super::buffer::NOWHERE;
+        local.limit = super::buffer::NOWHERE;
+        local.owned = None;
+        local.grey = Grey::default();
+        local.cycle = self.stopped_in.load(Ordering::Acquire);
+    }
+
+    /// The thread stands between time slices: it hears of the epoch.
+    #[inline]
+    pub(super) fn hear(&self, local: &mut Local) {
+        let epoch = self.epoch();
+        if local.heard() != epoch.number() {
+            self.hear_of(local, epoch);
+        }
+    }
+
+    #[cold]
+    fn hear_of(&self, local: &mut Local, epoch: Epoch) {
+        if local.stops != self.stops.load(Ordering::Acquire) {
+            self.make_void(local);
+        }
+        let cycle = epoch.allocates_for();
+        if local.cycle != cycle {
+            self.leave_lines(local);
+            local.cycle = cycle;
+        }
+        self.give_grey(local, epoch);
+        local.hears(epoch.number());
+    }
+
+    fn give_grey(&self, local: &mut Local, epoch: Epoch) {
+        if local.grey_of == epoch.cycle() {
+            self.greys.give(&mut local.grey);
+        } else {
+            local.grey = Grey::default();
+        }
+    }
+
+    /// The thread keeps nothing.
+    fn leave(&self, local: &mut Local) {
+        self.leave_lines(local);
+        self.give_grey(local, self.epoch());
+    }
+
+    /// A scheduler is about to run a process.
+    pub(super) fn begin_slice(&self, mutator: &mut Mutator) {
+        let works = local(&self.threads, |local| {
+            if local.is_away() {
+                local.set_away(false);
+            }
+            self.hear(local);
+            super::buffer::take(local, mutator);
+            let state = State::of_mut(mutator);
+            state.running = true;
+            state.has_run = true;
+            if self.epoch().phase() == Phase::Idle {
+                return false;
+            }
+            local.slices += 1;
+            let works = local.slices >= SLICES || local.unpaid > 0;
+            if works {
+                local.slices = 0;
+            }
+            works
+        });
+        if works {
+            self.work_for(SLICES as usize * WORDS / 8);
+            local(&self.threads, |local| self.hear_before(local, mutator));
+        }
+    }
+
+    /// As [`Unified::hear`], where a process that has not begun to run has borrowed the buffer.
+    fn hear_before(&self, local: &mut Local, mutator: &mut Mutator) {
+        if local.heard() != self.epoch().number() {
+            super::buffer::give_back(local, mutator);
+            self.hear(local);
+            super::buffer::take(local, mutator);
+        }
+    }
+
+    /// A scheduler has run a process.
+    pub(super) fn end_slice(&self, mutator: &mut Mutator) {
+        self.flush_counters(mutator);
+        State::of_mut(mutator).running = false;
+        self.with_local(|local| super::buffer::give_back(local, mutator));
+    }
+
+    /// Whether the process that this thread is about to run has to be scanned first.
+    #[inline]
+    pub(super) fn wants_scan(&self, mutator: &Mutator) -> bool {
+        local(&self.threads, |local| {
+            let epoch = Epoch::of(local.heard());
+            epoch.phase() == Phase::Scan && State::of(mutator).scanned() != epoch.cycle()
+        })
+    }
+
+    /// Scans a process that this thread is about to run.
+    pub(super) fn scan_own(&self, mutator: &mut Mutator, roots: &mut dyn RootSet) {
+        let started = monotonic();
+        let mut grey = Grey::default();
+        let cycle = local(&self.threads, |local| Epoch::of(local.heard()).cycle());
+        self.scan(mutator, roots, cycle, true, &mut grey);
+        self.greys.give(&mut grey);
+        waited(started);
+    }
+
+    /// A process has taken a buffer, or wants a collection: begins a cycle if it is time to, or works for it.
+    pub(super) fn pay(&self) {
+        if self.epoch().phase() == Phase::Idle {
+            if self.is_due() {
+                self.begin();
+            }
+            return;
+        }
+        let unpaid = local(&self.threads, |local| std::mem::take(&mut local.unpaid));
+        self.work_for(unpaid * MARKED_PER_WORD);
+    }
+
+    fn is_due(&self) -> bool {
+        self.taken.load(Ordering::Relaxed) >= self.budget.load(Ordering::Relaxed)
+            || self.off_heap_bytes.load(Ordering::Relaxed) >= self.off_heap_budget.load(Ordering::Relaxed)
+            || self.base.settings.is_stressed()
+    }
+
+    /// Begins a cycle, unless another thread does.
+    fn begin(&self) {
+        let Ok(mut driver) = self.driver.try_lock() else { return };
+        let epoch = self.epoch();
+        if epoch.phase() != Phase::Idle {
+            return;
+        }
+        let grown = self.old_lines() > driver.old_lines + driver.old_lines / 2 + OLD_GROWTH_LINES;
+        let major = grown;
+        self.major.store(major, Ordering::Relaxed);
+        driver.walk = Walk::new();
+        driver.section = 0;
+        driver.off_heap_is_swept = false;
+        driver.found = Found::default();
+        driver.started = monotonic();
+        self.taken.store(0, Ordering::Relaxed);
+        self.off_heap_bytes.store(0, Ordering::Relaxed);
+        self.set_epoch(epoch.cycle() + 1, if major { Phase::Forget } else { Phase::Prepare });
+    }
+
+    /// Works until about so many words were marked, or nothing is to be done here.
+    fn work_for(&self, words: usize) {
+        let started = monotonic();
+        let most = settings().max_pause.as_nanos() as i64 / 4;
+        let mut done = 0;
+        while done < words.max(1) && monotonic() - started < most {
+            let Some(step) = self.step() else { break };
+            done += step;
+        }
+        waited(started);
+    }
+
+    /// This scheduler has nothing to run. Whether it has done something.
+    pub(super) fn work_idle(&self) -> bool {
+        if self.epoch().phase() == Phase::Idle {
+            return false;
+        }
+        self.hear_idle();
+        let started = monotonic();
+        let most = settings().max_pause.as_nanos() as i64 / 4;
+        let mut worked = false;
+        while monotonic() - started < most && self.step().is_some() {
+            worked = true;
+            self.hear_idle();
+        }
+        worked
+    }
+
+    /// As [`Unified::hear`], on a scheduler that runs no process. A stopped world does not wait for it, so it must not
+    /// be in the middle of this when another thread collects.
+    fn hear_idle(&self) {
+        let _at_work = self.at_work.read().unwrap_or_else(|poisoned| poisoned.into_inner());
+        local(&self.threads, |local| self.hear(local));
+    }
+
+    /// This scheduler is about to sleep, or has slept.
+    pub(super) fn set_away(&self, is_away: bool) {
+        let _at_work = self.at_work.read().unwrap_or_else(|poisoned| poisoned.into_inner());
+        local(&self.threads, |local| {
+            if local.is_away() == is_away {
+                return;
+            }
+            if is_away {
+                self.hear(local);
+                self.leave(local);
+            }
+            local.set_away(is_away);
+            if !is_away {
+                self.hear(local);
+            }
+        });
+    }
+
+    /// One step of the cycle: the words that it was worth. `None`: there is nothing to do here and now.
+    fn step(&self) -> Option<usize> {
+        let Ok(_at_work) = self.at_work.try_read() else { return None };
+        let epoch = self.epoch();
+        if epoch.phase() == Phase::Idle {
+            return None;
+        }
+        match self.driver.try_lock() {
+            Ok(mut driver) => {
+                // Another thread may have been faster.
+                if self.epoch() == epoch && self.drive(&mut driver, epoch) {
+                    return Some(WORDS / 4);
+                }
+            }
+            Err(TryLockError::Poisoned(_) | TryLockError::WouldBlock) => {}
+        }
+        if !matches!(epoch.phase(), Phase::Globals | Phase::Scan | Phase::Mark) {
+            return None;
+        }
+        // SAFETY: what is grey are whole objects, and nothing is freed before all are marked.
+        let words = unsafe { self.greys.mark(&self.space, WORDS) };
+        (words > 0).then_some(words)
+    }
+
+    /// Does what one thread at a time can do; whether there was anything.
+    fn drive(&self, driver: &mut Driver, epoch: Epoch) -> bool {
+        let cycle = epoch.cycle();
+        let mut grey = Grey::default();
+        match epoch.phase() {
+            Phase::Idle => return false,
+            Phase::Forget => match self.space.forget_marks(driver.section, SECTIONS, cycle - 1) {
+                Some(next) => driver.section = next,
+                None => {
+                    driver.section = 0;
+                    self.set_epoch(cycle, Phase::Prepare);
+                }
+            },
+            Phase::Prepare => {
+                if !self.threads.have_heard(epoch.number()) {
+                    return false;
+                }
+                self.off_heap.settle();
+                self.set_epoch(cycle, Phase::Globals);
+            }
+            Phase::Globals => {
+                let portion = self.find_global(&mut driver.walk, &mut grey);
+                self.greys.give(&mut grey);
+                if portion == Portion::Done {
+                    self.set_epoch(cycle, Phase::Scan);
+                }
+            }
+            Phase::Scan => {
+                let all_know = self.threads.have_heard(epoch.number());
+                let portion = self.find_in_processes(&mut driver.walk, &mut grey, all_know);
+                self.greys.give(&mut grey);
+                match portion {
+                    Portion::More => {}
+                    Portion::Waiting => return false,
+                    Portion::Done => self.set_epoch(cycle, Phase::Mark),
+                }
+            }
+            Phase::Mark => {
+                if !self.threads.have_heard(epoch.number()) || !self.greys.is_done() {
+                    return false;
+                }
+                self.off_heap.begin(self.is_major());
+                self.set_epoch(cycle, Phase::Sweep);
+            }
+            Phase::Sweep => self.sweep_some(driver, cycle, false),
+        }
+        true
+    }
+
+    fn sweep_some(&self, driver: &mut Driver, cycle: u32, void: bool) {
+        if !driver.off_heap_is_swept {
+            driver.off_heap_is_swept = self.off_heap.sweep(&self.space, OBJECTS);
+            return;
+        }
+        match self.space.sweep(driver.section, SECTIONS, cycle, void, &mut driver.found) {
+            Some(next) => driver.section = next,
+            None => {
+                self.end(driver);
+                self.set_epoch(cycle, Phase::Idle);
+            }
+        }
+    }
+
+    /// Lines with old objects.
+    fn old_lines(&self) -> usize {
+        self.old.load(Ordering::Relaxed)
+    }
+
+    /// Everything dead is freed: decides when the next cycle begins, and gives memory back.
+    fn end(&self, driver: &mut Driver) {
+        let Found { marked, new, .. } = driver.found;
+        self.old.store(marked, Ordering::Relaxed);
+        if self.is_major() {
+            driver.old_lines = marked;
+        }
+        let processes = world().processes() / PROCESSES_PER_LINE;
+        let budget = LEAST_LINES.max(processes).max(marked / YOUNG_PART);
+        self.budget.store(budget, Ordering::Relaxed);
+        self.off_heap_budget.store(LEAST_OFF_HEAP.max(self.off_heap.old_bytes()), Ordering::Relaxed);
+        self.space.give_back((2 * budget + new).div_ceil(SECTION_LINES));
+        self.report(driver, (marked + new) * LINE_WORDS);
+    }
+
+    fn report(&self, driver: &Driver, live: usize) {
+        let counters = counters::counters();
+        let (count, words) = if self.is_major() {
+            (&counters.major_collections, &counters.major_live_words)
+        } else {
+            (&counters.minor_collections, &counters.minor_live_words)
+        };
+        count.fetch_add(1, Ordering::Relaxed);
+        words.fetch_add(live as u64, Ordering::Relaxed);
+        counters.live_words.store(live as u64, Ordering::Relaxed);
+        let before = self.used.swap(live as i64, Ordering::Relaxed);
+        counters::used_changed(live as i64 - before);
+        if self.base.settings.trace {
+            eprintln!(
+                "gc unified {}: {live} words live, {} lines freed, {} sections, {} ns from its beginning",
+                if self.is_major() { "major" } else { "minor" },
+                driver.found.freed,
+                self.space.backed(),
+                monotonic() - driver.started,
+            );
+        }
+    }
+
+    /// A whole cycle that decides about everything, in a stopped world. The one that was on is given up.
+    pub(super) fn collect_stopped(&self, stopped: &mut dyn atoll_heap::StoppedWorld) {
+        let started = monotonic();
+        // Schedulers without work may be in the middle of a step, which is short.
+        let _nobody_works = self.at_work.write().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut driver = self.driver();
+        let cycle = self.epoch().cycle() + 1;
+        *driver = Driver { old_lines: driver.old_lines, started, ..Driver::new() };
+        self.greys.clear();
+        self.off_heap.give_up();
+        self.major.store(true, Ordering::Relaxed);
+        self.space.forget_marks(0, usize::MAX / 2, cycle - 1);
+
+        let mut grey = Grey::default();
+        stopped.each_mutator(&mut |mutator, roots| self.scan_stopped(mutator, roots, cycle, &mut grey));
+        // SAFETY: the roots are readable.
+        stopped.each_global_slice(&mut |start, terms| unsafe { grey.shade_run(&self.space, start.cast(), terms) });
+        self.stored.each_word(&mut |start, words| {
+            // SAFETY: as above.
+            unsafe { grey.shade_run(&self.space, start, words) };
+        });
+        while !grey.is_empty() {
+            // SAFETY: what is grey are whole objects, and nothing is freed meanwhile.
+            unsafe { grey.mark(&self.space, usize::MAX) };
+        }
+        self.off_heap.begin(true);
+        self.taken.store(0, Ordering::Relaxed);
+        self.off_heap_bytes.store(0, Ordering::Relaxed);
+        self.stopped_in.store(cycle, Ordering::Release);
+        self.stops.fetch_add(1, Ordering::Release);
+        while Epoch::new(cycle, Phase::Idle) != self.epoch() {
+            self.sweep_some(&mut driver, cycle, true);
+        }
+        waited(started);
+        if self.base.settings.verify {
+            super::verify::verify(self, stopped);
+        }
+    }
+}
+
+/// A thread has worked for the collector since, and its process has waited.
+fn waited(started: i64) {
+    let time = (monotonic() - started).max(0) as u64;
+    record_slice(time, time);
+}

@@ -1,0 +1,159 @@
+//! Finds the roots piece by piece while processes run, in this order: messages that timers keep; stored terms (rows of
+//! tables); processes, each held for the moment of its scan, a running one by its own scheduler before its next slice.
+//!
+//! Processes come after rows, because a process that is not scanned yet may take a pointer out of a row and be the only
+//! one that has it when the row is deleted. What is stored or sent meanwhile passes the barrier (`send.rs`).
+
+use std::sync::MutexGuard;
+
+use atoll_heap::{Claim, KeptPlace, Mutator, RootSet, world};
+use atoll_term::Term;
+
+use super::mark::Grey;
+use super::state::State;
+use super::{Unified, buffer};
+use crate::common::stored::SHARDS;
+
+/// Places of the process table looked at in one portion.
+const PLACES: usize = 64;
+/// Stored terms, and timers, looked at in one portion.
+const ROWS: usize = if cfg!(test) { 2 } else { 512 };
+
+/// Where a cycle's search for roots is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    Kept(KeptPlace),
+    /// The list, and whether it was begun.
+    Stored(usize, bool),
+    /// A place of the process table, for the first time or again.
+    Processes(usize, Pass),
+    Late(Pass),
+}
+
+/// The process table is gone through twice: again when every thread scans what it runs, because a thread that did not
+/// know may have added a process behind the place where the first pass was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pass {
+    First,
+    Second,
+}
+
+/// What came of looking for roots.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Portion {
+    More,
+    /// Processes that run are wanted, or threads have not heard.
+    Waiting,
+    Done,
+}
+
+/// The search for roots.
+#[derive(Debug)]
+pub(super) struct Walk {
+    pub(super) place: Place,
+    /// Processes that were running when their turn came.
+    late: Vec<Term>,
+}
+
+impl Walk {
+    pub(super) fn new() -> Walk {
+        Walk { place: Place::Kept(KeptPlace::START), late: Vec::new() }
+    }
+}
+
+impl Unified {
+    /// The next portion of roots that belong to no process.
+    pub(super) fn find_global(&self, walk: &mut Walk, grey: &mut Grey) -> Portion {
+        match walk.place {
+            Place::Kept(from) => {
+                let next =
+                    world().each_kept_message(from, ROWS, &mut |message| grey.shade(&self.space, message.term()));
+                walk.place = next.map_or(Place::Stored(0, false), Place::Kept);
+            }
+            Place::Stored(shard, begun) => {
+                let all = self.is_major();
+                let done = self.stored.each(shard, !begun, all, ROWS, &mut |term| grey.shade(&self.space, term));
+                walk.place = if done { Place::Stored(shard + 1, false) } else { Place::Stored(shard, true) };
+                if done && shard + 1 == SHARDS {
+                    walk.place = Place::Processes(0, Pass::First);
+                    return Portion::Done;
+                }
+            }
+            Place::Processes(..) | Place::Late(_) => return Portion::Done,
+        }
+        Portion::More
+    }
+
+    /// The next portion of processes. `all_know`: every thread scans what it runs.
+    pub(super) fn find_in_processes(&self, walk: &mut Walk, grey: &mut Grey, all_know: bool) -> Portion {
+        let cycle = self.epoch().cycle();
+        let wanted = |mutator: *const Mutator| State::scanned_at(mutator) != cycle;
+        let Walk { place, late } = walk;
+        match *place {
+            Place::Processes(from, pass) => {
+                let mut visit =
+                    |mutator: &mut Mutator, roots: &mut dyn RootSet| self.scan(mutator, roots, cycle, false, grey);
+                let next = world().claim_each(from, PLACES, &wanted, &mut visit, &mut |pid| late.push(pid));
+                *place = next.map_or(Place::Late(pass), |next| Place::Processes(next, pass));
+            }
+            Place::Late(pass) => {
+                let mut progress = false;
+                for _ in 0..late.len().min(PLACES) {
+                    let Some(pid) = late.pop() else { break };
+                    let mut visit =
+                        |mutator: &mut Mutator, roots: &mut dyn RootSet| self.scan(mutator, roots, cycle, false, grey);
+                    if world().claim(pid, &wanted, &mut visit) == Claim::Busy {
+                        late.insert(0, pid);
+                    } else {
+                        progress = true;
+                    }
+                }
+                if late.is_empty() {
+                    match pass {
+                        Pass::First if all_know => *place = Place::Processes(0, Pass::Second),
+                        Pass::First => return Portion::Waiting,
+                        Pass::Second => return Portion::Done,
+                    }
+                } else if !progress {
+                    return Portion::Waiting;
+                }
+            }
+            Place::Kept(_) | Place::Stored(..) => {}
+        }
+        Portion::More
+    }
+
+    /// Scans a process that nobody else uses meanwhile. Where a cycle keeps marks, and the process has not run since it
+    /// was scanned, its messages alone may refer to what is not marked.
+    pub(super) fn scan(&self, mutator: &mut Mutator, roots: &mut dyn RootSet, cycle: u32, runs: bool, grey: &mut Grey) {
+        let list = std::mem::replace(&mut mutator.off_heap, std::ptr::null_mut());
+        self.off_heap_taken(mutator);
+        // SAFETY: the list is the process's, whose objects are whole; stack and roots are readable.
+        unsafe {
+            self.off_heap.adopt(list, false);
+            if State::of(mutator).has_run || self.is_major() {
+                grey.shade_run(&self.space, mutator.stack, mutator.stack_words());
+                roots.each_own_slice(&mut |start, terms| grey.shade_run(&self.space, start.cast(), terms));
+            }
+            roots.each_message(&mut |message| grey.shade(&self.space, message.term()));
+        }
+        State::of_mut(mutator).set_scanned(cycle, runs);
+    }
+
+    /// Scans a process in a stopped world: its buffer is void.
+    pub(super) fn scan_stopped(&self, mutator: &mut Mutator, roots: &mut dyn RootSet, cycle: u32, grey: &mut Grey) {
+        buffer::clear(mutator);
+        State::of_mut(mutator).has_run = true;
+        self.scan(mutator, roots, cycle, true, grey);
+    }
+
+    /// What the process keeps outside of the heap is this collector's business from now on.
+    fn off_heap_taken(&self, mutator: &mut Mutator) {
+        mutator.off_heap_bytes = 0;
+        mutator.fragment_words = 0;
+    }
+
+    pub(super) fn driver(&self) -> MutexGuard<'_, super::cycle::Driver> {
+        self.driver.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}

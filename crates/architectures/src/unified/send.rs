@@ -1,0 +1,134 @@
+//! Spawn arguments and messages: pointers, with the barrier, which stands here alone. What comes from outside of the
+//! heap is moved in.
+
+use std::ptr::NonNull;
+use std::sync::atomic::Ordering;
+
+use atoll_heap::counters::record_message;
+use atoll_heap::{Fragment, HeapOptions, Message, Mutator};
+use atoll_platform::clock::monotonic;
+use atoll_term::{Allocate, Term};
+
+use super::state::State;
+use super::{Unified, buffer};
+use crate::common::relocate::Move;
+use crate::common::{message, off_heap, stack};
+
+/// Messages that a process sends before it adds them to the counters of the run.
+const SENT_AT_MOST: u32 = 1000;
+
+impl Unified {
+    pub(super) fn create_process(&self, mutator: &mut Mutator, arguments: &Message, options: &HeapOptions) -> Term {
+        *mutator = Mutator::empty();
+        buffer::clear(mutator);
+        stack::create(mutator);
+        let scanned = self.with_local(|local| local.cycle);
+        let state = State::of_mut(mutator);
+        // The first cycle that begins to look at processes after this one scans it.
+        state.set_scanned(scanned, true);
+        state.set_options(options);
+        self.move_in(mutator, arguments);
+        arguments.term()
+    }
+
+    /// Moves what a fragment brings from outside of the heap into it.
+    pub(super) fn move_in(&self, mutator: &mut Mutator, fragment: &Fragment) {
+        let words = fragment.used();
+        if words == 0 {
+            return;
+        }
+        let to = if mutator.free_words() >= words {
+            let top = mutator.top;
+            mutator.top = top.wrapping_add(words);
+            top
+        } else {
+            self.allocate_more(mutator, words).as_ptr()
+        };
+        let moving = Move { from: fragment.words(), words, to };
+        // SAFETY: a message's fragment consists of whole objects, and there is room for them.
+        unsafe {
+            moving.copy();
+            off_heap::each_moved(fragment.off_heap(), &moving, |object| mutator.adopt(object));
+        }
+        // SAFETY: what the fragment's term pointed to has moved there, and nobody holds a term that points into it.
+        unsafe {
+            fragment.set_term(Term::from_word(moving.shifted(fragment.term().word())));
+            fragment.clear();
+        }
+    }
+
+    #[inline]
+    pub(super) fn make_message(&self, sender: Option<&mut Mutator>, term: Term) -> Message {
+        let timed = self.base.settings.timed;
+        let started = if timed { monotonic() } else { 0 };
+        let message = match sender {
+            Some(mutator) => {
+                let state = State::of_mut(mutator);
+                state.sent += 1;
+                if state.sent >= SENT_AT_MOST {
+                    self.flush_counters(mutator);
+                }
+                self.barrier(term);
+                message::by_reference(term)
+            }
+            None => {
+                // SAFETY: terms outside of the heap are not marked.
+                let message = unsafe { message::by_copy(term, self.immovable, false) };
+                let counters = &self.base.statistics.counters;
+                counters.messages.fetch_add(1, Ordering::Relaxed);
+                counters.words_copied.fetch_add(message.used() as u64, Ordering::Relaxed);
+                message
+            }
+        };
+        if timed {
+            let time = (monotonic() - started).max(0) as u64;
+            self.base.statistics.counters.send_time.fetch_add(time, Ordering::Relaxed);
+            record_message(message.used());
+        }
+        message
+    }
+
+    /// While roots are being found, whatever enters a message or a stored term is greyed.
+    #[inline(always)]
+    pub(super) fn barrier(&self, term: Term) {
+        if self.finds_roots() && term.is_pointer() {
+            self.shade(term);
+        }
+    }
+
+    #[cold]
+    fn shade(&self, term: Term) {
+        let cycle = self.epoch().cycle();
+        self.with_local(|local| {
+            if local.grey_of != cycle {
+                local.grey = super::mark::Grey::default();
+                local.grey_of = cycle;
+            }
+            local.grey.shade(&self.space, term);
+        });
+    }
+
+    /// Adds what a process has sent to the counters of the run.
+    #[inline]
+    pub(super) fn flush_counters(&self, mutator: &mut Mutator) {
+        let sent = std::mem::take(&mut State::of_mut(mutator).sent);
+        if sent > 0 {
+            self.base.statistics.counters.messages.fetch_add(u64::from(sent), Ordering::Relaxed);
+        }
+    }
+
+    /// Keeps a term outside of processes.
+    pub(super) fn store_term(&self, term: Term) -> NonNull<Fragment> {
+        self.barrier(term);
+        self.stored.store(term)
+    }
+
+    /// A fragment whose objects the process uses where they are. Its messages have moved into the heap before this, so
+    /// none does: what is kept lives as long as the machine.
+    pub(super) fn keep(&self, message: Message) {
+        debug_assert!(message.used() == 0, "what is received has moved into the heap");
+        if message.used() > 0 {
+            let _ = message.into_raw();
+        }
+    }
+}

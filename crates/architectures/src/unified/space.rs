@@ -1,0 +1,423 @@
+//! The memory of the heap: sections of 512 KB (Feeley 2001, section 3), divided into lines of 256 bytes. A byte for each
+//! line says what is in it, and a bit for each word whether a live object begins there. Nothing is moved. Objects lie in
+//! runs of lines; one that is longer than a section lies in several.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard};
+
+use atoll_heap::immovable::NoAddresses;
+use atoll_heap::{counters, out_of_memory};
+use atoll_platform::Reservation;
+use atoll_term::{Term, WORD_BYTES, Word};
+
+/// Words of a line.
+pub(super) const LINE_WORDS: usize = 32;
+/// Bytes of a line.
+const LINE_BYTES: usize = LINE_WORDS * WORD_BYTES;
+/// Lines of a section.
+pub(super) const SECTION_LINES: usize = (512 << 10) / LINE_BYTES;
+/// Words of a section.
+pub(super) const SECTION_WORDS: usize = SECTION_LINES * LINE_WORDS;
+/// Words whose marks are one word.
+const MARKED_WORDS: usize = u64::BITS as usize;
+
+/// Addresses reserved; halved until the system gives them.
+const RESERVED_BYTES: usize = if cfg!(miri) { 16 << 20 } else { 128 << 30 };
+const HALVINGS: usize = if cfg!(miri) { 1 } else { 11 };
+
+/// What the verifier puts into lines that nobody uses: no term, and no address that anything has.
+pub(super) const POISON: Word = 0xdead_dead_dead_dead_u64 << 2;
+
+/// What a line's byte says.
+pub(super) mod line {
+    /// Nothing lives in it.
+    pub(in crate::unified) const FREE: u8 = 0;
+    /// An object in it was found live, in this cycle or an earlier one.
+    pub(in crate::unified) const MARKED: u8 = 1;
+
+    /// It was handed out for allocation while processes ran for this cycle. The next cycle decides about it.
+    pub(in crate::unified) fn of_cycle(cycle: u32) -> u8 {
+        2 + (cycle & 1) as u8
+    }
+}
+
+/// Where a section is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// All of its lines are free.
+    Free,
+    /// Some of its lines are free, and nobody takes them now.
+    Partial,
+    /// A thread takes its free lines.
+    Owned,
+    /// It has no free lines, or too few to be taken.
+    Full,
+}
+
+#[derive(Debug)]
+struct Section {
+    place: Place,
+    /// It has had memory since that was last given back.
+    backed: bool,
+}
+
+#[derive(Debug)]
+struct Sections {
+    /// Those that were ever used, by their number.
+    all: Vec<Section>,
+    free: BTreeSet<usize>,
+    partial: Vec<usize>,
+}
+
+/// Lines in a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Lines {
+    pub(super) first: usize,
+    pub(super) count: usize,
+}
+
+/// A section that a thread takes lines from.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Owned {
+    section: usize,
+    /// The line from which on it looks for free ones.
+    next: usize,
+}
+
+/// What a sweep has found in lines of all sections that it came to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Found {
+    /// Lines with marked objects.
+    pub(super) marked: usize,
+    /// Lines in use that the next cycle decides about.
+    pub(super) new: usize,
+    /// Lines freed.
+    pub(super) freed: usize,
+}
+
+/// The heap's addresses, and what is in them.
+#[derive(Debug)]
+pub(super) struct Space {
+    memory: Reservation,
+    line_bytes: Reservation,
+    mark_bits: Reservation,
+    start: usize,
+    bytes: usize,
+    poisons: bool,
+    sections: Mutex<Sections>,
+}
+
+impl Space {
+    /// Addresses for the heap. With `poisons`, lines are filled when they become free, so that what uses them is seen.
+    ///
+    /// # Errors
+    /// The system gives no addresses.
+    pub(super) fn new(poisons: bool) -> Result<Space, NoAddresses> {
+        let none = NoAddresses(RESERVED_BYTES >> (HALVINGS - 1));
+        let memory = (0..HALVINGS).find_map(|step| Reservation::new(RESERVED_BYTES >> step).ok()).ok_or(none)?;
+        let bytes = memory.bytes() / (SECTION_WORDS * WORD_BYTES) * (SECTION_WORDS * WORD_BYTES);
+        let beside = |part: usize| Reservation::new(bytes / part).map_err(|_| none);
+        let (line_bytes, mark_bits) = (beside(LINE_BYTES)?, beside(MARKED_WORDS)?);
+        let start = memory.start().as_ptr() as usize;
+        let sections = Sections { all: Vec::new(), free: BTreeSet::new(), partial: Vec::new() };
+        Ok(Space { memory, line_bytes, mark_bits, start, bytes, poisons, sections: Mutex::new(sections) })
+    }
+
+    fn sections(&self) -> MutexGuard<'_, Sections> {
+        self.sections.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Number of the word of the heap that a pointer leads to; `None`: it leads elsewhere.
+    #[inline(always)]
+    pub(super) fn index(&self, place: *const Word) -> Option<usize> {
+        let offset = (place as usize).wrapping_sub(self.start);
+        (offset < self.bytes).then_some(offset / WORD_BYTES)
+    }
+
+    /// As [`Space::index`], of what a term points to.
+    #[inline(always)]
+    pub(super) fn index_of(&self, term: Term) -> Option<usize> {
+        // Few words have such an address, whatever they are.
+        self.index(term.pointer()).filter(|_| term.is_pointer())
+    }
+
+    /// The first word of a line.
+    #[inline]
+    pub(super) fn line_start(&self, line: usize) -> *mut Word {
+        self.memory.start().as_ptr().wrapping_add(line * LINE_BYTES).cast()
+    }
+
+    /// The byte of a line.
+    #[inline(always)]
+    pub(super) fn line(&self, line: usize) -> &AtomicU8 {
+        debug_assert!(line < self.bytes / LINE_BYTES);
+        // SAFETY: there is a byte for each line, which reads as zero at first; lines are numbered by `index`.
+        unsafe { &*self.line_bytes.start().as_ptr().add(line).cast::<AtomicU8>() }
+    }
+
+    #[inline(always)]
+    fn mark_word(&self, number: usize) -> &AtomicU64 {
+        debug_assert!(number < self.bytes / WORD_BYTES / MARKED_WORDS);
+        // SAFETY: there is a bit for each word, which reads as zero at first; words are numbered by `index`.
+        unsafe { &*self.mark_bits.start().as_ptr().cast::<AtomicU64>().add(number) }
+    }
+
+    /// Marks the object that begins at a word; whether it was not marked before.
+    #[inline(always)]
+    pub(super) fn mark(&self, index: usize) -> bool {
+        let (word, bit) = (self.mark_word(index / MARKED_WORDS), 1 << (index % MARKED_WORDS));
+        word.load(Ordering::Relaxed) & bit == 0 && word.fetch_or(bit, Ordering::Relaxed) & bit == 0
+    }
+
+    /// Whether the object that begins at a word is marked.
+    #[inline]
+    pub(super) fn is_marked(&self, index: usize) -> bool {
+        self.mark_word(index / MARKED_WORDS).load(Ordering::Relaxed) & (1 << (index % MARKED_WORDS)) != 0
+    }
+
+    /// For the verifier: ends the run if the line of a word, which a pointer leads to, is free.
+    #[inline(always)]
+    pub(super) fn check_in_use(&self, index: usize) {
+        if self.poisons && self.line(index / LINE_WORDS).load(Ordering::Relaxed) == line::FREE {
+            super::verify::free_line(self.line_start(0).wrapping_add(index));
+        }
+    }
+
+    /// For the verifier: ends the run if an object that begins in a line which is about to be freed is marked.
+    fn check_unmarked(&self, line: usize) {
+        let first = line * LINE_WORDS;
+        if let Some(index) = (first..first + LINE_WORDS).find(|index| self.is_marked(*index)) {
+            super::verify::free_line(self.line_start(0).wrapping_add(index));
+        }
+    }
+
+    /// Visits the words at which marked objects begin, by their numbers.
+    pub(super) fn each_marked(&self, visit: &mut dyn FnMut(usize)) {
+        for number in 0..self.extent() * SECTION_WORDS / MARKED_WORDS {
+            let mut marks = self.mark_word(number).load(Ordering::Relaxed);
+            while marks != 0 {
+                visit(number * MARKED_WORDS + marks.trailing_zeros() as usize);
+                marks &= marks - 1;
+            }
+        }
+    }
+
+    /// The lines of so many words from a word on hold a marked object.
+    #[inline(always)]
+    pub(super) fn keep_lines(&self, index: usize, words: usize) {
+        for line in index / LINE_WORDS..=(index + words - 1) / LINE_WORDS {
+            let byte = self.line(line);
+            if byte.load(Ordering::Relaxed) != line::MARKED {
+                byte.store(line::MARKED, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// The next free lines of an owned section, from a line on: at least `least`, at most `most`. They are the
+    /// caller's, for objects of this cycle.
+    pub(super) fn take_lines(&self, owned: &mut Owned, least: usize, most: usize, cycle: u32) -> Option<Lines> {
+        let end = (owned.section + 1) * SECTION_LINES;
+        let is_free = |line: &usize| self.line(*line).load(Ordering::Acquire) == line::FREE;
+        while let Some(first) = (owned.next..end).find(is_free) {
+            let count = (first..end.min(first + most)).take_while(is_free).count();
+            owned.next = first + count;
+            if count >= least {
+                let lines = Lines { first, count };
+                self.set_cycle(lines, cycle);
+                return Some(lines);
+            }
+        }
+        owned.next = end;
+        None
+    }
+
+    fn set_cycle(&self, lines: Lines, cycle: u32) {
+        for line in lines.first..lines.first + lines.count {
+            self.line(line).store(line::of_cycle(cycle), Ordering::Release);
+        }
+    }
+
+    /// A section for a thread to take lines from. With `whole`, all of its lines are free.
+    pub(super) fn take_section(&self, whole: bool) -> Owned {
+        let mut sections = self.sections();
+        let partial = if whole { None } else { sections.partial.pop() };
+        let section = partial.or_else(|| sections.free.pop_first()).unwrap_or_else(|| self.more(&mut sections, 1));
+        sections.all[section].place = Place::Owned;
+        back(&mut sections, section);
+        Owned { section, next: section * SECTION_LINES }
+    }
+
+    /// A thread takes no more lines from a section.
+    pub(super) fn give_section(&self, owned: Owned) {
+        let mut sections = self.sections();
+        let is_free = |line: usize| self.line(line).load(Ordering::Acquire) == line::FREE;
+        let has_more = (owned.next..(owned.section + 1) * SECTION_LINES).any(is_free);
+        sections.all[owned.section].place = if has_more { Place::Partial } else { Place::Full };
+        if has_more {
+            sections.partial.push(owned.section);
+        }
+    }
+
+    /// Lines for objects of this cycle that take at least half of a section.
+    pub(super) fn take_large(&self, count: usize, cycle: u32) -> Lines {
+        let wanted = count.div_ceil(SECTION_LINES);
+        let mut sections = self.sections();
+        let mut run = 0;
+        let mut last = None;
+        let found = sections.free.iter().copied().find(|number| {
+            run = if last == Some(number.wrapping_sub(1)) { run + 1 } else { 1 };
+            last = Some(*number);
+            run == wanted
+        });
+        let first = match found {
+            Some(last) => last + 1 - wanted,
+            None => self.more(&mut sections, wanted),
+        };
+        for number in first..first + wanted {
+            sections.free.remove(&number);
+            sections.all[number].place = Place::Full;
+            back(&mut sections, number);
+        }
+        let lines = Lines { first: first * SECTION_LINES, count };
+        self.set_cycle(lines, cycle);
+        lines
+    }
+
+    /// Sections that were never used: the number of the first.
+    fn more(&self, sections: &mut Sections, count: usize) -> usize {
+        let first = sections.all.len();
+        let end = (first + count) * SECTION_WORDS * WORD_BYTES;
+        if end > self.bytes {
+            out_of_memory(end);
+        }
+        sections.all.extend((0..count).map(|_| Section { place: Place::Full, backed: false }));
+        first
+    }
+
+    /// Number of sections that were ever used.
+    pub(super) fn extent(&self) -> usize {
+        self.sections().all.len()
+    }
+
+    /// Number of sections with memory.
+    pub(super) fn backed(&self) -> usize {
+        self.sections().all.iter().filter(|section| section.backed).count()
+    }
+
+    /// Before a cycle that decides about everything: forgets the marks of some sections from `from` on; where to go on.
+    /// Objects of the heap belong to `cycle` afterwards.
+    pub(super) fn forget_marks(&self, from: usize, most: usize, cycle: u32) -> Option<usize> {
+        let end = self.extent();
+        let to = end.min(from + most);
+        for number in from..to {
+            for line in number * SECTION_LINES..(number + 1) * SECTION_LINES {
+                let byte = self.line(line);
+                if byte.load(Ordering::Relaxed) != line::FREE {
+                    byte.store(line::of_cycle(cycle), Ordering::Relaxed);
+                }
+            }
+            let words = SECTION_WORDS / MARKED_WORDS;
+            for number in number * words..(number + 1) * words {
+                let marks = self.mark_word(number);
+                if marks.load(Ordering::Relaxed) != 0 {
+                    marks.store(0, Ordering::Relaxed);
+                }
+            }
+        }
+        (to < end).then_some(to)
+    }
+
+    /// After a cycle has marked all that lives: frees lines of the cycle before, in some sections from `from` on. Where
+    /// to go on. With `void` no thread takes lines from sections that it owned.
+    pub(super) fn sweep(&self, from: usize, most: usize, cycle: u32, void: bool, found: &mut Found) -> Option<usize> {
+        let dead = line::of_cycle(cycle.wrapping_sub(1));
+        let mut sections = self.sections();
+        let end = sections.all.len();
+        let to = end.min(from + most);
+        for number in from..to {
+            if sections.all[number].place == Place::Free {
+                continue;
+            }
+            let mut free = 0;
+            for line in number * SECTION_LINES..(number + 1) * SECTION_LINES {
+                let byte = self.line(line);
+                match byte.load(Ordering::Relaxed) {
+                    line::FREE => free += 1,
+                    line::MARKED => found.marked += 1,
+                    other if other == dead => {
+                        if self.poisons {
+                            self.check_unmarked(line);
+                            // SAFETY: nothing lives in the line, and nobody takes it before its byte says so.
+                            unsafe { std::slice::from_raw_parts_mut(self.line_start(line), LINE_WORDS).fill(POISON) };
+                        }
+                        byte.store(line::FREE, Ordering::Release);
+                        free += 1;
+                        found.freed += 1;
+                    }
+                    _ => found.new += 1,
+                }
+            }
+            self.place(&mut sections, number, free, void);
+        }
+        (to < end).then_some(to)
+    }
+
+    fn place(&self, sections: &mut Sections, number: usize, free: usize, void: bool) {
+        let before = sections.all[number].place;
+        if before == Place::Owned && !void {
+            return;
+        }
+        let after = match free {
+            SECTION_LINES => Place::Free,
+            0 => Place::Full,
+            _ => Place::Partial,
+        };
+        if after == before {
+            return;
+        }
+        if before == Place::Partial {
+            sections.partial.retain(|partial| *partial != number);
+        }
+        match after {
+            Place::Free => drop(sections.free.insert(number)),
+            Place::Partial => sections.partial.push(number),
+            _ => {}
+        }
+        sections.all[number].place = after;
+    }
+
+    /// Gives the memory of free sections back, those with the highest addresses first, until `keep` of them have some.
+    pub(super) fn give_back(&self, keep: usize) {
+        let mut sections = self.sections();
+        let backed: Vec<usize> = sections.free.iter().copied().filter(|number| sections.all[*number].backed).collect();
+        for number in backed.into_iter().skip(keep) {
+            let bytes = SECTION_WORDS * WORD_BYTES;
+            // SAFETY: nothing lives in a free section, and nobody takes it while the lock is held.
+            unsafe { self.memory.discard(number * bytes, bytes) };
+            sections.all[number].backed = false;
+            counters::heap_changed(-(SECTION_WORDS as i64));
+        }
+    }
+
+    /// Visits runs of lines in use: first words, words.
+    pub(super) fn each_run(&self, visit: &mut dyn FnMut(*mut Word, usize)) {
+        let end = self.extent() * SECTION_LINES;
+        let in_use = |line: &usize| self.line(*line).load(Ordering::Acquire) != line::FREE;
+        let mut at = 0;
+        while let Some(first) = (at..end).find(|line| in_use(line)) {
+            let count = (first..end).take_while(in_use).count();
+            visit(self.line_start(first), count * LINE_WORDS);
+            at = first + count;
+        }
+    }
+}
+
+/// The section has memory from now on.
+fn back(sections: &mut Sections, number: usize) {
+    let section = &mut sections.all[number];
+    if !section.backed {
+        section.backed = true;
+        counters::heap_changed(SECTION_WORDS as i64);
+    }
+}

@@ -1,0 +1,76 @@
+//! What `unified` keeps in a mutator: its options, and in which cycle the process was scanned.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use atoll_heap::{HeapOptions, Mutator, STATE_WORDS};
+
+/// The overlay of `Mutator::state`.
+#[repr(C)]
+pub(super) struct State {
+    minimum_words: usize,
+    /// `max_heap_size`; 0 is no limit.
+    pub(super) maximum_words: usize,
+    /// Words that it has allocated since its limit was looked at.
+    pub(super) allocated: usize,
+    /// Its buffer is counted in `allocated` up to here.
+    pub(super) counted: usize,
+    /// The cycle in which it was scanned last.
+    scanned: AtomicU32,
+    /// Messages sent that are not counted yet.
+    pub(super) sent: u32,
+    full_sweep_after: u16,
+    /// Whether it has run since it was scanned: if not, its stack and dictionary refer to marked objects alone.
+    pub(super) has_run: bool,
+    /// Does it run on a thread now?
+    pub(super) running: bool,
+}
+
+const _: () = assert!(size_of::<State>() <= STATE_WORDS * size_of::<usize>());
+const _: () = assert!(align_of::<State>() <= align_of::<usize>());
+
+impl State {
+    #[inline(always)]
+    pub(super) fn of(mutator: &Mutator) -> &State {
+        // SAFETY: the state words are this architecture's; all zeros is a valid state.
+        unsafe { &*mutator.state.as_ptr().cast::<State>() }
+    }
+
+    #[inline(always)]
+    pub(super) fn of_mut(mutator: &mut Mutator) -> &mut State {
+        // SAFETY: as above.
+        unsafe { &mut *mutator.state.as_mut_ptr().cast::<State>() }
+    }
+
+    /// The cycle in which the process was scanned last.
+    #[inline(always)]
+    pub(super) fn scanned(&self) -> u32 {
+        self.scanned.load(Ordering::Relaxed)
+    }
+
+    /// As [`State::scanned`], of a process that another thread may be running.
+    #[inline]
+    pub(super) fn scanned_at(mutator: *const Mutator) -> u32 {
+        // SAFETY: the mutator is that of a process in the table; this field alone is looked at, through an atomic.
+        unsafe { (*(&raw const (*mutator).state).cast::<State>()).scanned.load(Ordering::Acquire) }
+    }
+
+    /// It was scanned in this cycle, and `runs` next.
+    pub(super) fn set_scanned(&mut self, cycle: u32, runs: bool) {
+        self.has_run = runs;
+        self.scanned.store(cycle, Ordering::Release);
+    }
+
+    pub(super) fn options(&self) -> HeapOptions {
+        HeapOptions {
+            minimum_words: self.minimum_words,
+            full_sweep_after: self.full_sweep_after,
+            maximum_words: self.maximum_words,
+        }
+    }
+
+    pub(super) fn set_options(&mut self, options: &HeapOptions) {
+        self.minimum_words = options.minimum_words;
+        self.full_sweep_after = options.full_sweep_after;
+        self.maximum_words = options.maximum_words;
+    }
+}

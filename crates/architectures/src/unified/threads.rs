@@ -1,0 +1,124 @@
+//! What each scheduler thread keeps: a part of the heap to allocate in, grey objects of its barrier, and the phase that
+//! it has heard of.
+
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use atoll_term::Word;
+
+use super::mark::Grey;
+use super::space::Owned;
+
+/// What others see of a thread.
+#[derive(Debug)]
+pub(super) struct Record {
+    /// The epoch that it has heard of.
+    heard: AtomicU32,
+    /// It holds nothing of the heap, and hears of the epoch before it does.
+    is_away: AtomicBool,
+}
+
+/// All threads.
+#[derive(Debug, Default)]
+pub(super) struct Threads(Mutex<Vec<Arc<Record>>>);
+
+impl Threads {
+    fn records(&self) -> MutexGuard<'_, Vec<Arc<Record>>> {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Whether all threads know of this epoch.
+    pub(super) fn have_heard(&self, epoch: u32) -> bool {
+        let knows = |record: &Arc<Record>| {
+            // Of a thread that has ended nobody else has the record.
+            record.is_away.load(Ordering::SeqCst)
+                || record.heard.load(Ordering::SeqCst) == epoch
+                || Arc::strong_count(record) == 1
+        };
+        self.records().iter().all(knows)
+    }
+
+    fn enter(&self) -> Arc<Record> {
+        let record = Arc::new(Record { heard: AtomicU32::new(0), is_away: AtomicBool::new(true) });
+        let mut records = self.records();
+        records.retain(|record| Arc::strong_count(record) > 1);
+        records.push(Arc::clone(&record));
+        record
+    }
+}
+
+/// What a thread keeps.
+#[derive(Debug)]
+pub(super) struct Local {
+    record: Arc<Record>,
+    /// See [`Record::is_away`].
+    is_away: bool,
+    /// Free words: the first, and the one behind them. The process that runs borrows them.
+    pub(super) top: *mut Word,
+    pub(super) limit: *mut Word,
+    /// Where it takes lines from.
+    pub(super) owned: Option<Owned>,
+    /// The cycle to which what it allocates belongs.
+    pub(super) cycle: u32,
+    /// Objects that its barrier has found, of the cycle `grey_of`.
+    pub(super) grey: Grey,
+    pub(super) grey_of: u32,
+    /// Collections in a stopped world of which it knows: they make void what it has.
+    pub(super) stops: u32,
+    /// Words taken for which it has not worked for the collector.
+    pub(super) unpaid: usize,
+    /// Time slices since it worked for the collector.
+    pub(super) slices: u32,
+}
+
+impl Local {
+    fn new(threads: &Threads) -> Local {
+        Local {
+            record: threads.enter(),
+            is_away: true,
+            top: super::buffer::NOWHERE,
+            limit: super::buffer::NOWHERE,
+            owned: None,
+            cycle: 0,
+            stops: 0,
+            grey: Grey::default(),
+            grey_of: 0,
+            unpaid: 0,
+            slices: 0,
+        }
+    }
+
+    /// The epoch that it has heard of.
+    #[inline(always)]
+    pub(super) fn heard(&self) -> u32 {
+        self.record.heard.load(Ordering::Relaxed)
+    }
+
+    /// It has heard of an epoch, and done what that asks for.
+    pub(super) fn hears(&self, epoch: u32) {
+        self.record.heard.store(epoch, Ordering::SeqCst);
+    }
+
+    /// Whether no collector waits for it.
+    #[inline(always)]
+    pub(super) fn is_away(&self) -> bool {
+        self.is_away
+    }
+
+    /// Collectors wait for it from now on, or do not: then it has nothing of the heap.
+    pub(super) fn set_away(&mut self, is_away: bool) {
+        self.is_away = is_away;
+        self.record.is_away.store(is_away, Ordering::SeqCst);
+    }
+}
+
+thread_local! {
+    static LOCAL: RefCell<Option<Local>> = const { RefCell::new(None) };
+}
+
+/// Calls `use_it` with what this thread keeps for the machine with these threads, which it works for.
+#[inline]
+pub(super) fn local<R>(threads: &Threads, use_it: impl FnOnce(&mut Local) -> R) -> R {
+    LOCAL.with_borrow_mut(|local| use_it(local.get_or_insert_with(|| Local::new(threads))))
+}
