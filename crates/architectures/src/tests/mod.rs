@@ -9,6 +9,7 @@ pub(crate) mod shared;
 mod slices;
 mod stack_marks;
 mod stored;
+pub(crate) mod unified;
 pub(crate) mod world;
 
 use std::collections::HashSet;
@@ -31,7 +32,7 @@ pub(crate) const fn rounds(count: usize) -> usize {
 
 /// An architecture of this name, which the tests share.
 pub(crate) fn by_name(name: &str) -> &'static dyn Architecture {
-    static MADE: [OnceLock<Box<dyn Architecture>>; 4] = [const { OnceLock::new() }; 4];
+    static MADE: [OnceLock<Box<dyn Architecture>>; 5] = [const { OnceLock::new() }; 5];
     let index = crate::NAMES.iter().position(|known| *known == name).unwrap();
     &**MADE[index].get_or_init(|| crate::by_name(name, &verified()).unwrap())
 }
@@ -50,12 +51,18 @@ pub(crate) fn shared_with(mark_sweep: bool) -> &'static crate::Shared {
     Box::leak(Box::new(crate::Shared::new(&Settings { mark_sweep, ..verified() }).unwrap()))
 }
 
-/// This thread works with heaps. The architectures of all tests have the world and the figures in common.
+/// This thread works with heaps. The architectures of all tests but one have the world and the figures in common.
 pub(crate) fn enter() {
-    static TESTS: OnceLock<Part> = OnceLock::new();
-    threads::enter(TESTS.get_or_init(|| {
+    enter_for(by_name("nogc"));
+}
+
+/// As [`enter`], for this architecture.
+pub(crate) fn enter_for(architecture: &dyn Architecture) {
+    static TESTS: [OnceLock<Part>; 2] = [const { OnceLock::new() }; 2];
+    let world = world::of(architecture);
+    threads::enter(TESTS[usize::from(architecture.name() == "unified")].get_or_init(|| {
         let part = Part::new(crate::by_name("nogc", &verified()).unwrap());
-        part.set_world(&world::WORLD);
+        part.set_world(world);
         part
     }));
 }
@@ -87,7 +94,7 @@ impl Process {
     /// A process with a term as its argument.
     pub(crate) fn new(architecture: &'static dyn Architecture, options: &HeapOptions, argument: Term) -> Process {
         if threads::machine().is_none() {
-            enter();
+            enter_for(architecture);
         }
         let mut mutator = Box::new(Mutator::empty());
         let arguments = architecture.send_copy(argument);

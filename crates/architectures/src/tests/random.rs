@@ -173,7 +173,7 @@ pub(crate) fn counts(architecture: &'static dyn Architecture) {
     assert_eq!(head.owners(), 1 + live);
     drop(process);
     drop(other);
-    if architecture.name() == "shared" {
+    if matches!(architecture.name(), "shared" | "unified") {
         let mut last = Process::new(architecture, &OPTIONS, Term::NIL);
         last.collect(Collection { major: true, ..Collection::default() }).unwrap();
     }

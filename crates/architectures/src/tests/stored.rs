@@ -15,7 +15,7 @@ fn row(process: &mut Process, number: i64) -> Term {
 }
 
 /// Stores rows, discards some, collects now and then; what is left must read as it was written.
-fn stored_terms_stay(architecture: &'static dyn Architecture) {
+pub(crate) fn stored_terms_stay(architecture: &'static dyn Architecture) {
     let _thread = world::enter(architecture);
     let mut process = Process::new(architecture, &OPTIONS, Term::NIL);
     let mut stored: Vec<(u64, NonNull<Fragment>)> = Vec::new();

@@ -25,12 +25,21 @@ pub(super) struct TestWorld {
     changed: Condvar,
 }
 
-pub(super) static WORLD: TestWorld = TestWorld {
-    state: Mutex::new(State { running: 0, stopped: false, processes: Vec::new(), unstopped: Vec::new() }),
-    changed: Condvar::new(),
-};
+pub(super) static WORLD: TestWorld = TestWorld::new();
+/// That of `unified`, whose collector holds the processes that it finds for its own.
+pub(super) static UNIFIED: TestWorld = TestWorld::new();
+
+/// The world of an architecture's processes.
+pub(super) fn of(architecture: &dyn Architecture) -> &'static TestWorld {
+    if architecture.name() == "unified" { &UNIFIED } else { &WORLD }
+}
 
 impl TestWorld {
+    const fn new() -> TestWorld {
+        let state = State { running: 0, stopped: false, processes: Vec::new(), unstopped: Vec::new() };
+        TestWorld { state: Mutex::new(state), changed: Condvar::new() }
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
@@ -73,12 +82,12 @@ impl StoppedWorld for TestStopped<'_> {
 }
 
 /// The world goes on when this is dropped, also when a test sees the verifier report something.
-struct Resume;
+struct Resume<'a>(&'a TestWorld);
 
-impl Drop for Resume {
+impl Drop for Resume<'_> {
     fn drop(&mut self) {
-        WORLD.lock().stopped = false;
-        WORLD.changed.notify_all();
+        self.0.lock().stopped = false;
+        self.0.changed.notify_all();
     }
 }
 
@@ -94,7 +103,7 @@ impl World for TestWorld {
         }
         let processes = state.processes.clone();
         drop(state);
-        let _resume = Resume;
+        let _resume = Resume(self);
         then(&mut TestStopped { asker, processes });
     }
 
@@ -136,48 +145,51 @@ impl World for TestWorld {
 }
 
 /// This thread runs processes until the guard is dropped.
-pub(crate) struct Running(());
+pub(crate) struct Running(&'static TestWorld);
 
 /// Whether collections of this architecture concern more than one process.
 pub(crate) fn concerns(architecture: &dyn Architecture) -> bool {
-    matches!(architecture.name(), "shared" | "hybrid")
+    matches!(architecture.name(), "shared" | "hybrid" | "unified")
 }
 
 /// Starts to run processes on this thread.
 pub(crate) fn enter(architecture: &dyn Architecture) -> Option<Running> {
-    super::enter();
+    super::enter_for(architecture);
     if !concerns(architecture) || architecture.name() == "hybrid" {
         return None;
     }
-    let mut state = WORLD.lock();
+    let world = of(architecture);
+    let mut state = world.lock();
     while state.stopped {
-        state = WORLD.changed.wait(state).unwrap();
+        state = world.changed.wait(state).unwrap();
     }
     state.running += 1;
-    Some(Running(()))
+    Some(Running(world))
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        WORLD.lock().running -= 1;
-        WORLD.changed.notify_all();
+        self.0.lock().running -= 1;
+        self.0.changed.notify_all();
     }
 }
 
 /// Stops here if the world is stopped; shows this thread's processes to an architecture that wants to see their roots.
 pub(crate) fn safepoint(architecture: &dyn Architecture) {
-    let Some(collector) = architecture.concurrent_roots() else {
-        let state = WORLD.lock();
+    let world = of(architecture);
+    if architecture.name() != "hybrid" {
+        let state = world.lock();
         if state.stopped {
-            drop(WORLD.pause(state));
+            drop(world.pause(state));
         }
-        return;
-    };
+    }
+    let Some(collector) = architecture.concurrent_roots() else { return };
     let own = std::thread::current().id();
-    let processes = WORLD.lock().unstopped.clone();
+    let processes = world.lock().unstopped.clone();
     for (mutator, roots, _) in processes.into_iter().filter(|(.., thread)| *thread == own) {
         // SAFETY: this thread runs these processes.
         unsafe {
+            architecture.schedule_out(&mut *mutator);
             architecture.schedule_in(&mut *mutator);
             if collector.wants_roots(&*mutator) {
                 collector.visit_roots(&mut *mutator, &mut Roots(&mut *roots));
@@ -188,10 +200,11 @@ pub(crate) fn safepoint(architecture: &dyn Architecture) {
 
 /// Makes a process known.
 pub(crate) fn register(architecture: &dyn Architecture, mutator: &mut Mutator, roots: &mut RootTable) {
-    let mut state = WORLD.lock();
+    let mut state = of(architecture).lock();
     if architecture.concurrent_roots().is_some() {
         state.unstopped.push((mutator, roots, std::thread::current().id()));
-    } else {
+    }
+    if architecture.name() != "hybrid" {
         state.processes.push((mutator, roots));
     }
 }
@@ -199,7 +212,9 @@ pub(crate) fn register(architecture: &dyn Architecture, mutator: &mut Mutator, r
 /// Forgets a process.
 pub(crate) fn unregister(mutator: &mut Mutator) {
     let mutator: *mut Mutator = mutator;
-    let mut state = WORLD.lock();
-    state.processes.retain(|(known, ..)| *known != mutator);
-    state.unstopped.retain(|(known, ..)| *known != mutator);
+    for world in [&WORLD, &UNIFIED] {
+        let mut state = world.lock();
+        state.processes.retain(|(known, ..)| *known != mutator);
+        state.unstopped.retain(|(known, ..)| *known != mutator);
+    }
 }

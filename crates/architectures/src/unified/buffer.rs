@@ -59,23 +59,24 @@ impl Unified {
         }
     }
 
-    /// Free lines for at least so many words; what is allocated in them belongs to the cycle of which the thread knows.
-    fn take_lines(&self, local: &mut Local, words: usize) -> Lines {
+    /// Free lines for at least so many words, and more up to `most`. What is allocated in them belongs to the cycle of
+    /// which the thread knows.
+    fn take_lines(&self, local: &mut Local, words: usize, most: usize) -> Lines {
         let least = words.div_ceil(LINE_WORDS).max(1);
-        let lines = self.take_lines_now(local, least);
+        let lines = self.take_lines_now(local, least, most);
         self.taken.fetch_add(lines.count, Ordering::Relaxed);
         local.unpaid += lines.count * LINE_WORDS;
         lines
     }
 
-    fn take_lines_now(&self, local: &mut Local, least: usize) -> Lines {
+    fn take_lines_now(&self, local: &mut Local, least: usize, most: usize) -> Lines {
         if least > SECTION_LINES / 2 {
             return self.space.take_large(least, local.cycle);
         }
         let mut whole = false;
         loop {
             let owned = local.owned.get_or_insert_with(|| self.space.take_section(whole));
-            if let Some(lines) = self.space.take_lines(owned, least, least.max(BUFFER_LINES), local.cycle) {
+            if let Some(lines) = self.space.take_lines(owned, least, least.max(most), local.cycle) {
                 return lines;
             }
             if let Some(owned) = local.owned.take() {
@@ -87,8 +88,11 @@ impl Unified {
 
     /// Gives a mutator that runs on this thread a buffer with so many free words.
     pub(super) fn refill(&self, mutator: &mut Mutator, words: usize) {
+        // A process with a small limit is not to pass it far before its heap is looked at.
+        let limit = State::of(mutator).maximum_words;
+        let most = if limit > 0 { BUFFER_LINES.min(limit / (4 * LINE_WORDS)) } else { BUFFER_LINES };
         self.with_local(|local| {
-            let lines = self.take_lines(local, words);
+            let lines = self.take_lines(local, words, most);
             let start = self.space.line_start(lines.first);
             if start != mutator.limit {
                 limits::count(mutator);
@@ -114,7 +118,7 @@ impl Unified {
             self.with_local(|local| {
                 let free = (local.limit as usize).saturating_sub(local.top as usize) / size_of::<Word>();
                 if free < words {
-                    let lines = self.take_lines(local, words);
+                    let lines = self.take_lines(local, words, BUFFER_LINES);
                     local.top = self.space.line_start(lines.first);
                     local.limit = local.top.wrapping_add(lines.count * LINE_WORDS);
                 }

@@ -1,5 +1,5 @@
-//! `max_heap_size`: what is reachable from a process with a limit, counted by the process itself. It is counted when the
-//! process has allocated a quarter of its limit since the last time, and not further than the limit.
+//! `max_heap_size`: what is reachable from a process with a limit, which the process counts itself, when it has
+//! allocated a quarter of its limit since the last time, and not further than the limit.
 
 use std::collections::HashSet;
 

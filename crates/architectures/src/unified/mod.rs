@@ -7,8 +7,8 @@
 //! reachable from it (`limits.rs`); `hibernate`, its stack; the others mean nothing.
 //!
 //! Nothing that is reachable changes, so the roots as they were at a cycle's beginning lead to all that lives, and
-//! processes need no write barrier. Any scheduler works for a cycle, a short while at a time: at the beginning of a time
-//! slice, when a process takes a buffer, and when it has nothing to run. The phases (`cycle.rs`):
+//! processes need no write barrier. Any scheduler works for a cycle, a short while at a time: at the beginning of a
+//! time slice, when a process takes a buffer, and when it has nothing to run. The phases (`cycle.rs`):
 //!
 //! 1. Forget: a cycle that decides about everything clears all marks. Others keep them, so that what has been found
 //!    live once is not looked at again: old objects refer to older ones and to what was marked with them. There is no
@@ -129,6 +129,12 @@ impl Unified {
             old: AtomicUsize::new(0),
             used: AtomicI64::new(0),
         })
+    }
+
+    /// Cycles so far, and sections with memory.
+    #[cfg(test)]
+    pub(crate) fn progress(&self) -> (u32, usize) {
+        (self.epoch().cycle(), self.space.backed())
     }
 }
 

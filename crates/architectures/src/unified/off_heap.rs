@@ -1,4 +1,4 @@
-//! Objects with parts outside of the heap (handles of binaries, magic references): those that no process lists any more.
+//! Objects with parts outside of the heap (handles of binaries, magic references) that no process lists any more.
 
 use std::ptr::null_mut;
 use std::sync::{Mutex, MutexGuard};
@@ -109,6 +109,15 @@ impl OffHeap {
     /// Bytes outside of the heap that what has been found live keeps.
     pub(super) fn old_bytes(&self) -> usize {
         self.lists().old_bytes
+    }
+
+    /// Calls `then` while the lists are empty.
+    #[cfg(test)]
+    pub(super) fn hide<R>(&self, then: impl FnOnce() -> R) -> R {
+        let before = std::mem::replace(&mut *self.lists(), OffHeap::new().0.into_inner().unwrap());
+        let result = then();
+        *self.lists() = before;
+        result
     }
 
     /// Visits all objects on the lists.

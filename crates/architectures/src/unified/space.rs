@@ -1,6 +1,6 @@
-//! The memory of the heap: sections of 512 KB (Feeley 2001, section 3), divided into lines of 256 bytes. A byte for each
-//! line says what is in it, and a bit for each word whether a live object begins there. Nothing is moved. Objects lie in
-//! runs of lines; one that is longer than a section lies in several.
+//! The memory of the heap: sections of 512 KB (Feeley 2001, section 3), divided into lines of 256 bytes. A byte for
+//! each line says what is in it, and a bit for each word whether a live object begins there. Nothing is moved. Objects
+//! lie in runs of lines; one that is longer than a section lies in several.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};

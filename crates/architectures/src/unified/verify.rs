@@ -75,3 +75,6 @@ pub(super) fn verify(unified: &Unified, stopped: &mut dyn StoppedWorld) {
         violation(U4, whose, Part::Books, *lost as *const Word, 0);
     }
 }
+
+#[cfg(test)]
+mod tests;

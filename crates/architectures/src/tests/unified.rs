@@ -1,0 +1,139 @@
+//! What is particular to the unified heap: one at a time, because its cycles concern all.
+
+use std::sync::{Mutex, MutexGuard};
+
+use atoll_heap::{Collection, HeapOptions, Message};
+use atoll_term::{Allocate, Build, Term};
+
+use super::random::{churn, counts};
+use super::stored::stored_terms_stay;
+use super::{OPTIONS, Process, contents, rounds, verified, world};
+use crate::Unified;
+
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// A heap of a test's own, and the right to use the world.
+pub(crate) fn unified() -> (&'static Unified, MutexGuard<'static, ()>) {
+    let guard = ONE_AT_A_TIME.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    (Box::leak(Box::new(Unified::new(&verified()).unwrap())), guard)
+}
+
+#[test]
+fn random_graphs_on_one_thread() {
+    let (architecture, _guard) = unified();
+    for seed in 20..24 {
+        churn(architecture, &OPTIONS, seed, 20_000);
+    }
+}
+
+#[test]
+fn random_graphs_on_several_threads() {
+    let (architecture, _guard) = unified();
+    std::thread::scope(|scope| {
+        for seed in 0..4 {
+            scope.spawn(move || churn(architecture, &OPTIONS, 50 + seed, 10_000));
+        }
+    });
+}
+
+#[test]
+fn counts_are_given_back() {
+    let (architecture, _guard) = unified();
+    counts(architecture);
+}
+
+#[test]
+fn stored_terms() {
+    let (architecture, _guard) = unified();
+    stored_terms_stay(architecture);
+}
+
+#[test]
+fn a_message_of_any_size_is_a_pointer() {
+    let (architecture, _guard) = unified();
+    let _running = world::enter(architecture);
+    let mut sender = Process::new(architecture, &OPTIONS, Term::NIL);
+    let mut receiver = Process::new(architecture, &OPTIONS, Term::NIL);
+    sender.reserve(20_000);
+    let list = sender.list((0..5_000).map(Term::small));
+    assert_eq!(sender.send_to(&mut receiver, list), list);
+    // What comes from outside of the heap is copied into it.
+    let message = Message::compose(|heap| heap.list((0..5).map(Term::small)));
+    let received = receiver.take(message);
+    assert_eq!(contents(received), {
+        sender.reserve(10);
+        contents(sender.list((0..5).map(Term::small)))
+    });
+}
+
+/// Cycles run to their end while a process allocates, and free what it drops.
+#[test]
+fn cycles_end_and_free_without_a_stop() {
+    let (architecture, _guard) = unified();
+    let _running = world::enter(architecture);
+    let mut process = Process::new(architecture, &OPTIONS, Term::NIL);
+    process.reserve(4_000);
+    let kept = process.list((0..1_000).map(Term::small));
+    let hash = contents(kept);
+    process.roots.push(kept);
+    for round in 0..rounds(20_000) as i64 {
+        process.reserve(200);
+        let list = process.list((0..100).map(|index| Term::small(round + index)));
+        process.roots.truncate(3);
+        process.roots.push(list);
+    }
+    assert_eq!(contents(process.roots[1]), hash);
+    if !cfg!(miri) {
+        let (cycles, sections) = architecture.progress();
+        // 32 MB were allocated, in cycles of 128 KB at least.
+        assert!(cycles > 20, "{cycles} cycles");
+        assert!(sections <= 8, "{sections} sections");
+    }
+}
+
+#[test]
+fn memory_is_given_back() {
+    let (architecture, _guard) = unified();
+    let _running = world::enter(architecture);
+    let mut process = Process::new(architecture, &OPTIONS, Term::NIL);
+    for _ in 0..40 {
+        process.reserve(100_000);
+        let place = process.allocate(100_000);
+        // SAFETY: the room is the test's; the words are opaque.
+        unsafe { *place.as_ptr() = atoll_term::Header::new(atoll_term::Kind::HeapBits, 99_999).word() };
+        // SAFETY: an object begins there.
+        process.roots.push(unsafe { Term::boxed_at(place.as_ptr()) });
+    }
+    process.collect(Collection { major: true, ..Collection::default() }).unwrap();
+    let full = architecture.progress().1;
+    assert!(full >= 60, "{full} sections");
+    process.roots.clear();
+    process.collect(Collection { major: true, ..Collection::default() }).unwrap();
+    let empty = architecture.progress().1;
+    assert!(empty <= 4, "{empty} sections");
+}
+
+#[test]
+fn a_process_that_reaches_its_limit_is_told() {
+    let (architecture, _guard) = unified();
+    let _running = world::enter(architecture);
+    let options = HeapOptions { maximum_words: 10_000, ..OPTIONS };
+    let mut process = Process::new(architecture, &options, Term::NIL);
+    let mut other = Process::new(architecture, &OPTIONS, Term::NIL);
+    let mut refused = None;
+    for round in 0..2_000 {
+        other.reserve(100);
+        let request = Collection { heap_words: 60, ..Collection::default() };
+        if process.mutator.free_words() < 60
+            && let Err(full) = process.collect(request)
+        {
+            refused = Some((round, full.words));
+            break;
+        }
+        let list = process.list((0..20).map(Term::small));
+        process.roots.push(list);
+    }
+    let (round, words) = refused.expect("it reaches its limit");
+    // Twice 40 words a round, found a quarter of the limit late.
+    assert!(words > 10_000 && (100..=250).contains(&round), "{words} words in round {round}");
+}
