@@ -336,12 +336,15 @@ pub fn kill_signal(to: Term) -> Message {
     attach(Message::compose(|heap| heap.tuple(&[atoms::EXIT_UPPER, to, atoms::KILL])), Signal::Exit { from: to })
 }
 
-/// Processes whose stacks hold a code address, a return address among them, for which `inside` holds. The world is
-/// stopped meanwhile. If another thread stops it at the same time, and collects, it goes first: the caller uses no term
+/// Processes whose stacks hold a code address, a return address among them, for which `inside` holds, and those that go
+/// on at such an address; where the asker began its time slice does not tell where it is now. The world is stopped
+/// meanwhile. If another thread stops it at the same time, and collects, it goes first: the caller uses no term
 /// with a pointer that it had before, its arguments among them.
 pub fn processes_inside(asker: Option<&mut Own>, inside: impl Fn(*const Word) -> bool) -> Vec<Term> {
     let mut found = Vec::new();
+    let asking = asker.as_deref().map(std::ptr::from_ref);
     Stopped::after_others(asker).each(|process, own| {
+        let goes_on_inside = asking != Some(std::ptr::from_ref(own)) && inside(own.address);
         let words = own.mutator.stack_words();
         let reader = own.mutator.stack_reader();
         let on_stack = (0..words).any(|index| {
@@ -349,7 +352,7 @@ pub fn processes_inside(asker: Option<&mut Own>, inside: impl Fn(*const Word) ->
             let word = unsafe { Term::from_word(reader.read(own.mutator.stack.add(index))) };
             word.is_header() && inside(word.word() as *const Word)
         });
-        if on_stack || inside(own.address) {
+        if on_stack || goes_on_inside {
             found.push(process.pid);
         }
     });
