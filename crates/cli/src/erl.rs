@@ -5,7 +5,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
-use atoll_vm::Options;
+use atoll_vm::{Native, Options, Simulated};
 use clap::ValueEnum;
 
 use crate::arguments::OldGeneration;
@@ -16,7 +16,7 @@ const VERIFY: &str = "--verify-heap";
 const CHECK_NATIVES: &str = "--check-natives";
 
 /// Atoll's own options and the variables that say the same.
-const OWN: [(&str, &str); 8] = [
+const OWN: [(&str, &str); 9] = [
     ("--heap", "ATOLL_HEAP"),
     ("--native", "ATOLL_NATIVE"),
     ("--old-generation", "ATOLL_OLD_GENERATION"),
@@ -25,6 +25,7 @@ const OWN: [(&str, &str); 8] = [
     ("--gc-stress", "ATOLL_GC_STRESS"),
     (VERIFY, "ATOLL_VERIFY_HEAP"),
     (CHECK_NATIVES, "ATOLL_CHECK_NATIVES"),
+    ("--simulate", "ATOLL_SIMULATE"),
 ];
 
 /// Takes Atoll's own options from the front of the words.
@@ -61,6 +62,10 @@ fn set(options: &mut Options, name: &str, value: &OsStr) -> Result<(), String> {
         "--otp" => options.otp = Some(PathBuf::from(value)),
         "--gc-stress" => options.stress = text.parse().map_err(|_| format!("{name} {text}: not a number"))?,
         VERIFY => options.verify = true,
+        "--simulate" => {
+            let seed = text.parse().map_err(|_| format!("{name} {text}: a seed is a number"))?;
+            options.scheduling = Some(Simulated::seeded(seed));
+        }
         CHECK_NATIVES => options.check_natives = true,
         _ => {
             let how = OldGeneration::from_str(&text, false);
@@ -82,7 +87,11 @@ pub fn is_command_line(first: &OsStr) -> bool {
 ///
 /// # Errors
 /// What keeps it from starting.
-pub fn boot(options: Options, words: Vec<OsString>) -> Result<i32, String> {
+pub fn boot(mut options: Options, words: Vec<OsString>) -> Result<i32, String> {
+    if options.scheduling.is_some() {
+        // Its slices do not end where a simulation wants them to.
+        options.native = Native::Off;
+    }
     atoll_vm::erl::run(options, words).map_err(|error| error.to_string())
 }
 

@@ -22,7 +22,10 @@ pub fn simulate(given: &SimulateOptions) -> Result<i32, String> {
     let mut options = Options { heap: given.heap.clone(), ..machine_options(&given.machine)? };
     options.verify = given.verify_heap;
     options.stress = given.gc_stress;
-    let program = Program::prepare(&given.program).map_err(|error| error.to_string())?;
+    // `-- eunit MODULE...`
+    let runs_tests = given.program == "eunit" && !given.arguments.is_empty();
+    let program = if runs_tests { Program::tests(&given.arguments) } else { Program::prepare(&given.program) };
+    let program = program.map_err(|error| error.to_string())?;
     let plan = Plan {
         options,
         program,

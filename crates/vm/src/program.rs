@@ -34,6 +34,8 @@ pub struct Program {
     pub module: String,
     /// Folder to look into first.
     pub folder: Option<PathBuf>,
+    /// Modules whose EUnit tests are to be run, in the place of `main/1`.
+    pub(crate) tests: Vec<String>,
     /// Folder made for compiled code, removed at the end.
     made: Option<PathBuf>,
 }
@@ -59,12 +61,29 @@ impl Program {
                 if !path.is_file() {
                     return Err(ProgramError::Missing(path.to_owned()));
                 }
-                Ok(Program { module: stem(path), folder: Some(folder_of(path)), made: None })
+                Ok(Program { module: stem(path), folder: Some(folder_of(path)), made: None, tests: Vec::new() })
             }
             _ if path.is_file() => Err(ProgramError::Kind(path.to_owned())),
             _ if name.contains('/') => Err(ProgramError::Missing(path.to_owned())),
-            _ => Ok(Program { module: name.to_owned(), folder: None, made: None }),
+            _ => Ok(Program { module: name.to_owned(), folder: None, made: None, tests: Vec::new() }),
         }
+    }
+}
+
+impl Program {
+    /// The EUnit tests of modules, which are `.erl` or `.beam` files or names. All files lie in one folder.
+    ///
+    /// # Errors
+    /// See [`ProgramError`].
+    pub fn tests(names: &[String]) -> Result<Program, ProgramError> {
+        let mut all = Program { module: "eunit".to_owned(), folder: None, made: None, tests: Vec::new() };
+        for name in names {
+            let mut one = Program::prepare(name)?;
+            all.tests.push(std::mem::take(&mut one.module));
+            all.folder = one.folder.take().or(all.folder.take());
+            all.made = one.made.take().or(all.made.take());
+        }
+        Ok(all)
     }
 }
 
@@ -86,7 +105,8 @@ fn compile(source: &Path) -> Result<Program, ProgramError> {
     let unique = format!("atoll-{}-{}", std::process::id(), stem(source));
     let folder = std::env::temp_dir().join(unique);
     std::fs::create_dir_all(&folder).map_err(|error| ProgramError::Io(folder.clone(), error))?;
-    let program = Program { module: stem(source), folder: Some(folder.clone()), made: Some(folder.clone()) };
+    let program =
+        Program { module: stem(source), folder: Some(folder.clone()), made: Some(folder.clone()), tests: Vec::new() };
     let mut command = Command::new("erlc");
     command.arg("-o").arg(&folder).arg("-pa").arg(folder_of(source)).arg("-I").arg(folder_of(source)).arg(source);
     let output = command.output().map_err(|error| ProgramError::Compiler(source.to_owned(), error))?;

@@ -45,6 +45,7 @@ fn running() -> &'static Running {
 const BUILT_INS: &[BuiltIn] = &[
     BuiltIn { module: "atoll_main", name: "start", arity: 3, function: start_main },
     BuiltIn { module: "atoll_main", name: "finished", arity: 1, function: main_finished },
+    BuiltIn { module: "atoll_main", name: "tested", arity: 1, function: tests_finished },
 ];
 
 /// The first release whose kernel leaves settings in persistent terms.
@@ -75,12 +76,18 @@ fn start_main(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     running().booted.store(clock::monotonic(), Ordering::Release);
     let main = registry().export(arguments[0], arguments[1], 1);
     let starter = atoms::atom("atoll_main").unwrap_or(atoms::MAIN);
-    let finished = atoms::atom("finished").unwrap_or(atoms::OK);
+    let finished = known_atom(if arguments[1] == atoms::MAIN { "finished" } else { "tested" });
     Err(Interrupt::CallThen(main, vec![arguments[2]], registry().export(starter, finished, 1)))
 }
 
 fn main_finished(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
     finish(0);
+    Ok(atoms::OK)
+}
+
+/// EUnit returns `ok` if no test has failed.
+fn tests_finished(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    finish(i32::from(arguments[0] != atoms::OK));
     Ok(atoms::OK)
 }
 
@@ -131,7 +138,7 @@ pub(crate) fn run_from(
     let _ = running().path.set(path);
     let module = atoms::atom(&program.module).map_err(|error| BootError::Module(error.to_string()))?;
     load_module(&program.module).map_err(BootError::Module)?;
-    let main = atoms::atom("main").map_err(|error| BootError::Module(error.to_string()))?;
+    let main = known_atom(if program.tests.is_empty() { "main" } else { "test" });
     let exports_main = atoll_code::module(module)
         .and_then(|versions| versions.current.or(versions.pending))
         .is_some_and(|code| code.exports.iter().any(|(name, arity, _)| (*name, *arity) == (main, 1)));
@@ -148,7 +155,8 @@ pub(crate) fn run_from(
     };
     let start = Message::compose(|heap| {
         let texts: Vec<Term> = arguments.iter().map(|argument| heap.string(argument)).collect();
-        let list = heap.list(texts);
+        let modules = program.tests.iter().map(|module| atoms::atom(module).unwrap_or(atoms::UNDEFINED));
+        let list = if program.tests.is_empty() { heap.list(texts) } else { heap.list(modules.collect::<Vec<_>>()) };
         heap.list([module, main, list])
     });
     let user = output::spawn_server(atoms::STANDARD_IO, &process_options).ok_or_else(too_many)?;
