@@ -40,9 +40,10 @@ pub enum Command {
         evaluation: Evaluation,
     },
     /// Boot OTP itself: takes all options of `erl`. --heap NAME, --old-generation HOW, --native WHICH, --otp DIR,
-    /// --gc-stress N, --verify-heap and --check-natives may stand in front of them. ATOLL_HEAP, ATOLL_OLD_GENERATION,
-    /// ATOLL_NATIVE, ATOLL_OTP, ATOLL_GC_STRESS, ATOLL_VERIFY_HEAP and ATOLL_CHECK_NATIVES say the same; programs that
-    /// OTP starts find them set. `atoll` with an option of `erl` as its first word is `atoll erl`.
+    /// --gc-stress N, --verify-heap, --check-natives and --simulate SEED may stand in front of them. ATOLL_HEAP,
+    /// ATOLL_OLD_GENERATION, ATOLL_NATIVE, ATOLL_OTP, ATOLL_GC_STRESS, ATOLL_VERIFY_HEAP and ATOLL_CHECK_NATIVES say
+    /// the same; programs that OTP starts find them set. `atoll` with an option of `erl` as its first word is `atoll
+    /// erl`.
     #[command(disable_help_flag = true)]
     Erl(OtpOptions),
     /// Compile with OTP's compiler: takes all options of `erlc`, as `atoll erl` does.

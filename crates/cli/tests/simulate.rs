@@ -196,6 +196,49 @@ fn safe_program() -> String {
 }
 
 #[test]
+fn tests_of_eunit_run_under_many_schedules() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("simulate/suite");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let source = folder.join("race_tests.erl");
+    let tests = "-module(race_tests).\n-include_lib(\"eunit/include/eunit.hrl\").\n\
+                 sleep_test() -> timer:sleep(4000).\n\
+                 race_test() ->\n    Self = self(),\n    [spawn(fun() -> Self ! N end) || N <- [1, 2]],\n    \
+                 ?assertEqual([1, 2], [receive N -> N end || _ <- [1, 2]]).\n";
+    std::fs::write(&source, tests).expect("a file");
+    let source = source.to_string_lossy();
+    let found = simulate(&["--until", "fail", "--shrink", "0", "--seeds", "1..100", "--", "eunit", &source]);
+    let shown = text(&found.stdout);
+    assert_eq!(found.status.code(), Some(1), "{shown}");
+    assert!(shown.contains("race_test...*failed*") && shown.contains("Passed: 1."), "{shown}");
+    let line = round_robin(&["eunit", &source]);
+    assert_eq!(line.status.code(), Some(0), "one after the other they pass: {}", text(&line.stdout));
+}
+
+fn round_robin(program: &[&str]) -> Output {
+    simulate(&[&["--policy", "round-robin"], program].concat())
+}
+
+#[test]
+fn all_of_otp_starts_under_a_seed() {
+    let code = "Self = self(), \
+                [spawn(fun() -> timer:sleep(S * 3600000), Self ! S end) || S <- [2, 1]], \
+                io:format(\"~w~n\", [[receive S -> S end || _ <- [1, 2]]]), \
+                [spawn(fun() -> Self ! S end) || S <- lists:seq(1, 9)], \
+                io:format(\"~w ~w~n\", [[receive S -> S end || _ <- lists:seq(1, 9)], erlang:system_time()]), halt().";
+    let run = |seed: &str, heap: &str| {
+        let mut command = Command::new("timeout");
+        command.args(["60", ATOLL, "erl", "--heap", heap, "--simulate", seed, "-noinput", "-eval", code]);
+        command.stdin(Stdio::null()).output().expect("it runs")
+    };
+    let first = run("1", "private");
+    assert!(text(&first.stdout).starts_with("[1,2]\n"), "{}{}", text(&first.stdout), text(&first.stderr));
+    for heap in ["private", "shared", "hybrid"] {
+        assert_eq!(run("1", heap), first, "{heap}");
+    }
+    assert_ne!(run("2", "private"), first);
+}
+
+#[test]
 fn processes_are_killed_on_request_and_the_same_ones_again() {
     let file = "examples/simulate/restarts.erl";
     let without = simulate(&["--until", "fail", "--seeds", "1..100", file]);

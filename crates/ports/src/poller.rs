@@ -151,6 +151,12 @@ pub fn is_needed() -> bool {
     part().polling.needed.load(Ordering::Relaxed)
 }
 
+/// Whether a port or a waiter waits for a descriptor or a time now.
+pub fn is_awaited() -> bool {
+    let waits = |poller: &Poller| !poller.state.lock().watched.is_empty() || !poller.timers.lock().is_empty();
+    is_needed() && poller().is_some_and(waits)
+}
+
 /// Waits until a descriptor is ready, a timer is due, [`interrupt`] was called, or so much time has passed; whether
 /// there is something to [`tell`].
 pub fn wait(limit: Duration) -> bool {

@@ -37,8 +37,10 @@ pub trait Engine {
 
 /// What goes on outside of the processes, and makes them go on: file descriptors, and work on other threads.
 pub trait Poll: Sync {
-    /// Whether there is anything to wait for.
+    /// Whether there is anything to wait for, or was before.
     fn is_needed(&self) -> bool;
+    /// Whether there is anything to wait for now.
+    fn is_awaited(&self) -> bool;
     /// Waits until a descriptor is ready, [`Poll::interrupt`] is called, or `limit` has passed. Returns whether
     /// [`Poll::tell`] has something to report. Touches no term.
     fn wait(&self, limit: Duration) -> bool;

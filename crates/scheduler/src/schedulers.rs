@@ -614,6 +614,10 @@ mod tests {
             true
         }
 
+        fn is_awaited(&self) -> bool {
+            true
+        }
+
         fn wait(&self, _limit: Duration) -> bool {
             true
         }

@@ -56,6 +56,10 @@ impl Poll for Interruptible {
         true
     }
 
+    fn is_awaited(&self) -> bool {
+        true
+    }
+
     fn wait(&self, _limit: Duration) -> bool {
         let mut interrupted = self.interrupted.lock();
         while !*interrupted {

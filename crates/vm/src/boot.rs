@@ -99,6 +99,10 @@ impl Poll for Outside {
         poller::is_needed()
     }
 
+    fn is_awaited(&self) -> bool {
+        poller::is_awaited()
+    }
+
     fn wait(&self, limit: Duration) -> bool {
         poller::wait(limit)
     }

@@ -8,9 +8,9 @@
 //! * [`faults`]: what goes wrong beside
 //! * this file: the mechanism, which carries decisions out and records them
 //!
-//! What comes from outside comes when it comes: as soon as a port or a socket waits for a descriptor, the clock goes on
-//! as the system's does, so that a timeout does not fire before an answer could come. Work that the machine would give
-//! to other threads (on files, dirty calls of native libraries) is done on this one, see [`Schedule::works_alone`].
+//! What comes from outside comes when it comes: while a port or a socket waits for a descriptor, a timeout comes after
+//! its real time, so that an answer can come before. Work that the machine would give to other threads (on files, dirty
+//! calls of native libraries) is done on this one, see [`Schedule::works_alone`].
 //!
 //! Priorities are kept: `max` runs before `high`, and both before the others, among which the policy chooses.
 
@@ -270,12 +270,12 @@ impl Simulated {
         }
         let next = System::get().timers.next_time(0);
         let outside = self.outside.get().copied();
-        let is_awaited = outside.is_some_and(|outside| outside.is_needed() || outside.is_working());
+        let is_awaited = outside.is_some_and(|outside| outside.is_awaited() || outside.is_working());
         if next != i64::MAX && !is_awaited {
             self.clock.advance_to(next);
             return None;
         }
-        let Some(outside) = outside.filter(|outside| outside.is_needed()) else {
+        let Some(outside) = outside.filter(|outside| outside.is_awaited()) else {
             let mut ready = self.ready.lock();
             if ready.len() == 0 && !self.halted.load(Ordering::Relaxed) {
                 if !is_awaited {
@@ -292,7 +292,10 @@ impl Simulated {
         let left = Duration::from_nanos(next.saturating_sub(self.clock.now()).max(0) as u64).min(LONGEST_SLEEP);
         let began = clock::monotonic();
         let found = away_from_heap(|| outside.wait(left));
-        self.clock.advance(clock::monotonic() - began);
+        // What comes before the time is over comes at once: how long it took is no part of the schedule.
+        if !found && clock::monotonic() - began >= left.as_nanos() as i64 {
+            self.clock.advance(left.as_nanos() as i64);
+        }
         found.then_some(outside)
     }
 
