@@ -292,5 +292,6 @@ pub(super) unsafe fn shift_heap(mutator: &mut Mutator, shift: &Move, roots: &mut
         roots.each_run(mutator, |start, words| shift.shift_run(start, words));
         let list = std::mem::replace(&mut mutator.off_heap, std::ptr::null_mut());
         off_heap::each_moved(list, shift, |object| link_off_heap(&mut mutator.off_heap, object));
+        (roots.beside.followed)(&|object| Some(Term::from_word(shift.shifted(object.word()))));
     }
 }
