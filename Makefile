@@ -20,7 +20,7 @@ MUTANTS ?= 30
 # How long `make fuzz` runs, in seconds.
 SECONDS_OF_FUZZING ?= 60
 
-.PHONY: help run test bench pauses simulate compiler conformance newer-otp asan tsan miri mutants fuzz soak clean
+.PHONY: help run test bench pauses area simulate compiler conformance newer-otp asan tsan miri mutants fuzz soak clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,6 +36,10 @@ test: ## Run every check and test; the last line is "N passed, N failed"
 bench: ## Measure the benchmarks beside stock erl (about half an hour; BENCH="--only ring --runs 3")
 	@scripts/setup run
 	@scripts/bench $(BENCH)
+
+area: ## What hybrid builds in its message area for each --area, how much of it is sent, and what is copied
+	@scripts/setup run
+	@scripts/area
 
 pauses: ## Pauses of hybrid with 500 MB of messages live, beside stock erl's and the machine's own (PAUSES="3 500 1000 100000")
 	@scripts/setup run

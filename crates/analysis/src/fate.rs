@@ -76,8 +76,10 @@ const AS_RESULT: u16 = 1 << 8;
 const AS_RESULT_PARTS: u16 = 1 << 9;
 /// May leave at the place that is being traced.
 const TRACED: u16 = 1 << 10;
+/// It goes from one round of a recursion to the next.
+const GROWS: u16 = 1 << 11;
 /// What may happen.
-const MAY: u16 = ALL_WAYS | AS_RESULT | AS_RESULT_PARTS | TRACED;
+const MAY: u16 = ALL_WAYS | AS_RESULT | AS_RESULT_PARTS | TRACED | GROWS;
 const MAY_BOTH: u32 = MAY as u32 | (MAY as u32) << 16;
 /// There is no path on which it certainly stays. Inverted, so that a fate without any bit is that of an object that
 /// nothing refers to.
@@ -248,6 +250,17 @@ impl Fate {
     /// With the mark of the traced place in both halves.
     pub(crate) fn traced(self) -> Fate {
         Fate(self.0 | u32::from(TRACED) | u32::from(TRACED) << 16)
+    }
+
+    /// As seen by a function of the same recursion, or with `inside` false by another one.
+    pub(crate) fn in_recursion(self, inside: bool) -> Fate {
+        const BOTH: u32 = GROWS as u32 | (GROWS as u32) << 16;
+        if inside { Fate(self.0 | BOTH) } else { Fate(self.0 & !BOTH) }
+    }
+
+    /// Whether the object may go from one round of a recursion to the next.
+    pub(crate) fn grows(self) -> bool {
+        self.top() & GROWS != 0
     }
 
     /// Whether the object, or a part of it, may leave at the traced place.

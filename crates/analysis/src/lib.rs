@@ -55,6 +55,9 @@ pub struct Site {
     pub verdict: Verdict,
     /// `Always`, or would be if its exported functions had no callers but those of the module.
     pub likely: bool,
+    /// The object may go from one round of a recursion to the next, as what accumulates a list does: terms that are
+    /// built so are seldom short.
+    pub grows: bool,
 }
 
 /// The fates of a function's arguments, which its callers are told.
@@ -111,7 +114,7 @@ pub fn analyse_among(module: &Module, is_built_in: impl Fn(&str, u8) -> bool, ot
             () if likely && !ways.meets(Ways::RETURNED) => Verdict::Always,
             () => Verdict::Perhaps,
         };
-        Site { index: site.index, function: site.function, kind: site.what, ways, verdict, likely }
+        Site { index: site.index, function: site.function, kind: site.what, ways, verdict, likely, grows: fate.grows() }
     };
     let mut sites: Vec<Site> = walk.findings.sites.iter().map(verdict).collect();
     sites.sort_unstable_by_key(|site| site.index);
@@ -129,22 +132,31 @@ pub struct Births {
     pub arguments: Vec<(u32, u8)>,
 }
 
+/// Whether anything leaves its process in this module, as far as is known: in others no site is `Always` or likely.
+pub fn has_exits(module: &Module) -> bool {
+    each_exit(module).next().is_some()
+}
+
 /// The places where something leaves its process: indices of sends, and of calls of functions that send, store or
 /// spawn.
 pub fn exits(module: &Module) -> Vec<u32> {
+    each_exit(module).collect()
+}
+
+fn each_exit(module: &Module) -> impl Iterator<Item = u32> {
     let leaves = |import: &atoll_loader::Import| {
         let rule = rules::rule(module.atom(import.module), module.atom(import.name), import.arity);
         rule.is_some_and(|fates| fates.iter().any(|fate| fate.all_ways().meets(Ways::LEAVING)))
     };
     let leaving: Vec<bool> = module.imports.iter().map(leaves).collect();
-    let is_exit = |instruction: &Instruction| match instruction {
+    let is_exit = move |instruction: &Instruction| match instruction {
         Instruction::Send => true,
         Instruction::CallExt { target, .. }
         | Instruction::CallExtOnly { target, .. }
         | Instruction::CallExtLast { target, .. } => leaving[target.0 as usize],
         _ => false,
     };
-    (0..module.code.len() as u32).filter(|index| is_exit(&module.code[*index as usize])).collect()
+    (0..module.code.len() as u32).filter(move |index| is_exit(&module.code[*index as usize]))
 }
 
 /// Traces what leaves at an instruction (one of [`exits`]) back to where it comes from. Analyses the module again.
@@ -194,6 +206,7 @@ fn prepare<'m, 'o>(module: &'m Module, others: &Others<'o>) -> Walk<'m, 'o> {
         module,
         rules: module.imports.iter().map(rule).collect(),
         summaries,
+        groups: vec![0; module.functions.len()],
         labels: Labels::new(module.labels.len()),
         state: State::default(),
         findings: Findings::default(),
@@ -228,7 +241,10 @@ fn run(walk: &mut Walk<'_, '_>, is_built_in: &dyn Fn(&str, u8) -> bool) -> Vec<F
     let mut times = vec![(0, 0); module.functions.len()];
     let mut now = 0;
     let mut plans = vec![Plan::default(); module.functions.len()];
+    let mut number = 0;
     graph.each_group(|group, calls_itself| {
+        number += 1;
+        group.iter().for_each(|function| walk.groups[*function as usize] = number);
         let mut again = true;
         while again {
             again = false;

@@ -110,6 +110,8 @@ pub(crate) struct Walk<'m, 'o> {
     /// By import.
     pub(crate) rules: Vec<Option<&'o [Fate]>>,
     pub(crate) summaries: Summaries,
+    /// By function: the number of the group of functions that call each other.
+    pub(crate) groups: Vec<u32>,
     pub(crate) labels: Labels,
     pub(crate) state: State,
     pub(crate) findings: Findings,
@@ -244,11 +246,18 @@ impl Walk<'_, '_> {
         let result = self.result(is_tail);
         let callee = self.summaries.entered[target.0 as usize];
         if callee != NONE {
+            let result = if self.is_recursive(callee) { result.in_recursion(true) } else { result };
             self.findings.edges.push(Edge { caller: self.function, callee, result, walk: self.findings.walk });
         }
+        let inside = self.is_recursive(callee);
         for (argument, fate) in self.summaries.of(callee, arity).iter().enumerate() {
-            self.state.read_x(argument, fate.seen_by_caller(result));
+            self.state.read_x(argument, fate.in_recursion(inside).seen_by_caller(result));
         }
+    }
+
+    /// Whether a function that is called here may call this one again.
+    fn is_recursive(&self, callee: u32) -> bool {
+        self.groups.get(callee as usize) == self.groups.get(self.function as usize)
     }
 
     fn external(&mut self, index: u32, arity: u8, import: u32, is_tail: bool) {

@@ -32,6 +32,8 @@ struct Born {
     place: Place,
     builds: &'static str,
     verdict: &'static str,
+    /// They may go from one round of a recursion to the next, as what accumulates a list does.
+    grows: bool,
     /// How its objects may leave their process.
     ways: Vec<&'static str>,
 }
@@ -262,7 +264,7 @@ fn born(module: &Module, site: &Site) -> Born {
         Verdict::Perhaps => "perhaps",
         Verdict::Never => "never",
     };
-    Born { place: place(module, site.index), builds, verdict, ways: site.ways.names().collect() }
+    Born { place: place(module, site.index), builds, verdict, grows: site.grows, ways: site.ways.names().collect() }
 }
 
 impl std::fmt::Display for Place {

@@ -120,6 +120,20 @@ pub enum OldGeneration {
     MarkSweep,
 }
 
+/// What `hybrid` builds in its message area at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Area {
+    /// All lists and tuples
+    Always,
+    /// Those of code of which analysis says that it builds long messages; feedback corrects it
+    Analysis,
+    /// Those of code whose objects turn out to be sent
+    #[default]
+    Feedback,
+    /// None
+    Never,
+}
+
 /// Which functions are compiled to machine code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Native {
@@ -181,9 +195,10 @@ pub struct RunOptions {
     /// The memory that the message area of `hybrid` may have: 512M, 4G [default: as much as the machine has]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub area_limit: Option<usize>,
-    /// Build lists and tuples in the message area of `hybrid` at once, instead of copying there what is sent
-    #[arg(long)]
-    pub build_in_area: bool,
+    /// Which lists and tuples are built in the message area of `hybrid` at once, instead of being copied there when
+    /// they are sent
+    #[arg(long, value_enum, default_value_t, value_name = "WHICH")]
+    pub area: Area,
     /// Collect at every Nth allocation point: finds mistakes of the machine, slowly
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub gc_stress: u32,
@@ -325,7 +340,7 @@ const FLAGS: [&str; 10] = [
     "check-natives",
     "perf-map",
     "trace-gc",
-    "build-in-area",
+    "sites",
     "no-erl",
     "help",
     "version",

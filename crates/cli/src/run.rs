@@ -1,8 +1,8 @@
 //! `atoll run`
 
-use atoll_vm::{Options, Program};
+use atoll_vm::{BuildInArea, Options, Program};
 
-use crate::arguments::{MachineOptions, OldGeneration, RunOptions};
+use crate::arguments::{Area, MachineOptions, OldGeneration, RunOptions};
 use crate::native;
 
 /// The machine's options from the command line's.
@@ -41,7 +41,12 @@ pub fn run(run: &RunOptions) -> Result<i32, String> {
     options.trace = run.trace_gc;
     options.longest_pause = run.max_pause;
     options.area_limit = run.area_limit;
-    options.build_in_area = run.build_in_area;
+    options.area = match run.area {
+        Area::Always => BuildInArea::Always,
+        Area::Analysis => BuildInArea::Analysis,
+        Area::Feedback => BuildInArea::Feedback,
+        Area::Never => BuildInArea::Never,
+    };
     let program = Program::prepare(&run.program).map_err(|error| error.to_string())?;
     atoll_vm::run(&options, &program, &run.arguments).map_err(|error| error.to_string())
 }

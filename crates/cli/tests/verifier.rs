@@ -49,6 +49,11 @@ fn a_pointer_to_no_object_of_the_message_area_ends_the_run() {
 }
 
 #[test]
+fn a_message_with_what_is_said_never_to_leave_ends_the_run() {
+    fails("hybrid", "A4", "in a message; process <0.");
+}
+
+#[test]
 fn broken_books_of_the_message_area_end_the_run() {
     fails("hybrid", "PG2", "; the message area");
 }

@@ -2,6 +2,21 @@
 
 use std::time::Duration;
 
+/// Which lists and tuples an architecture with a message area builds there at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BuildInArea {
+    /// All.
+    Always,
+    /// Those of allocation sites of which the message analysis knows that their objects are sent, and are part of
+    /// something that grows; feedback corrects it.
+    Analysis,
+    /// Those of allocation sites whose objects turn out to be sent.
+    #[default]
+    Feedback,
+    /// None.
+    Never,
+}
+
 /// What a user can choose for the heap of one machine. An architecture is made with them, and they do not change
 /// afterwards.
 #[derive(Clone, Debug)]
@@ -16,8 +31,8 @@ pub struct Settings {
     pub max_pause: Duration,
     /// `--area-limit`: bytes that a message area may have; `None` leaves it to the architecture.
     pub area_limit: Option<usize>,
-    /// `--build-in-area`: lists and tuples are built in the message area at once, where their parts allow it.
-    pub build_in_area: bool,
+    /// `--area`: which lists and tuples are built in the message area at once, where their parts allow it.
+    pub area: BuildInArea,
     /// `--trace-gc`: a line on standard error for every collection.
     pub trace: bool,
     /// `--stats`: sends are timed, and pauses recorded; reading a clock at every send is not free.
@@ -32,7 +47,7 @@ impl Default for Settings {
             mark_sweep: false,
             max_pause: Duration::from_millis(1),
             area_limit: None,
-            build_in_area: false,
+            area: BuildInArea::default(),
             trace: false,
             timed: false,
         }

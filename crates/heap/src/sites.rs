@@ -13,4 +13,11 @@ pub trait Sites: Sync {
     /// Where the site's objects are built from now on: in the area, as far as their parts allow it
     /// ([`crate::BuildWindow`]), or on the process's heap.
     fn build_in_area(&self, site: Site, in_area: bool);
+
+    /// Whether the site's objects are built in the area, as far as their parts allow it.
+    fn is_in_area(&self, site: Site) -> bool;
+
+    /// Whether the message analysis says that none of the site's objects leaves its process. It is asked with
+    /// `--verify-heap` only.
+    fn never_leaves(&self, site: Site) -> bool;
 }

@@ -7,7 +7,9 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use atoll_heap::{Site, Sites, allocation_sites};
+use atoll_analysis::{Analysis, Verdict, has_exits};
+use atoll_heap::{BuildInArea, Site, Sites, allocation_sites, settings};
+use atoll_loader::Module;
 use atoll_term::{Term, Word};
 use parking_lot::Mutex;
 
@@ -21,6 +23,8 @@ const SAMPLES: u8 = 4;
 pub struct NewSite {
     /// Word of the module's code where the instruction begins.
     pub offset: u32,
+    /// Index of the instruction in the loader's code.
+    pub index: u32,
     /// It builds a cons, not a tuple.
     pub is_cons: bool,
     /// Its handler for the process's heap.
@@ -32,17 +36,28 @@ pub struct NewSite {
 struct OneSite {
     new: NewSite,
     in_area: bool,
+    /// The analysis says that its objects stay in their process, and this is checked: it tells of all of them.
+    is_checked: bool,
     /// Objects that it is yet to tell of.
     left: u8,
 }
 
-struct Module {
+/// What the message analysis says of a site.
+#[derive(Clone, Copy, Default)]
+struct Verdicts {
+    /// Its objects are always sent, and part of something that grows.
+    is_message: bool,
+    never_leaves: bool,
+}
+
+struct ModuleSites {
     /// The code's first word.
     code: usize,
     sites: Vec<OneSite>,
+    advice: Advice,
 }
 
-impl Module {
+impl ModuleSites {
     fn write(&self, site: &OneSite, handler: Handler) {
         let address = (self.code + site.new.offset as usize * size_of::<Word>()) as *const AtomicU64;
         // SAFETY: the word of an instruction in code that is not freed before it was forgotten here; engines read it
@@ -53,7 +68,11 @@ impl Module {
 
 impl OneSite {
     fn usual(&self) -> Handler {
-        if self.in_area { self.new.area } else { self.new.private }
+        match self.in_area {
+            _ if self.is_checked => sampled,
+            true => self.new.area,
+            false => self.new.private,
+        }
     }
 }
 
@@ -61,17 +80,62 @@ impl OneSite {
 #[derive(Default)]
 pub struct Part {
     /// In the order of their addresses.
-    modules: Mutex<Vec<Module>>,
+    modules: Mutex<Vec<ModuleSites>>,
 }
 
 atoll_platform::part_of_machine!(Part);
 
-/// Adds the sites of a module whose code stands at `code`, in the order of their offsets.
-pub fn add(code: usize, sites: Vec<NewSite>, in_area: bool) {
-    let sites = sites.into_iter().map(|new| OneSite { new, in_area, left: 0 }).collect();
+/// What is said of the sites of a module or of a function, by index of the instruction. It is asked for where it is
+/// needed only.
+#[derive(Default)]
+pub struct Advice(Vec<(u32, Verdicts)>);
+
+impl Advice {
+    /// Whether the analysis of a module is to be made. One that sends nothing builds nothing that is always sent.
+    pub fn is_wanted(module: &Module) -> bool {
+        settings().verify || settings().area == BuildInArea::Analysis && has_exits(module)
+    }
+
+    /// What an analysis says.
+    pub fn of(analysis: &Analysis) -> Advice {
+        let verdicts = analysis.sites.iter().map(|site| {
+            let is_message = site.likely && site.grows;
+            (site.index, Verdicts { is_message, never_leaves: site.verdict == Verdict::Never })
+        });
+        Advice(verdicts.filter(|(_, said)| said.is_message || said.never_leaves).collect())
+    }
+
+    /// What was said of the sites of the module whose code stands at `code`.
+    pub fn of_module(code: usize) -> Advice {
+        let modules = part().modules.lock();
+        let found = modules.binary_search_by_key(&code, |module| module.code).ok();
+        found.map(|place| Advice(modules[place].advice.0.clone())).unwrap_or_default()
+    }
+
+    fn at(&self, index: u32) -> Verdicts {
+        self.0.binary_search_by_key(&index, |(index, _)| *index).map(|place| self.0[place].1).unwrap_or_default()
+    }
+}
+
+/// Adds the sites of code that stands at `code`, in the order of their offsets, and has them build where they should.
+pub fn add(code: usize, sites: Vec<NewSite>, advice: Advice) {
+    let settings = settings();
+    let sites = sites.into_iter().map(|new| {
+        let said = advice.at(new.index);
+        let in_area = match settings.area {
+            BuildInArea::Always => true,
+            BuildInArea::Analysis => said.is_message,
+            BuildInArea::Feedback | BuildInArea::Never => false,
+        };
+        OneSite { new, in_area, is_checked: settings.verify && said.never_leaves, left: 0 }
+    });
+    let module = ModuleSites { code, sites: sites.collect(), advice };
+    for site in module.sites.iter().filter(|site| site.in_area || site.is_checked) {
+        module.write(site, site.usual());
+    }
     let mut modules = part().modules.lock();
     let place = modules.partition_point(|module| module.code < code);
-    modules.insert(place, Module { code, sites });
+    modules.insert(place, module);
 }
 
 /// Forgets the sites of a module's code, which is about to be freed. A later report about such a site has no effect, or
@@ -81,7 +145,7 @@ pub fn forget(code: usize) {
 }
 
 /// Calls `use_it` with a site.
-fn with<R>(site: Site, use_it: impl FnOnce(&Module, &mut OneSite) -> R) -> Option<R> {
+fn with<R>(site: Site, use_it: impl FnOnce(&ModuleSites, &mut OneSite) -> R) -> Option<R> {
     let mut modules = part().modules.lock();
     let module = modules.partition_point(|module| module.code <= site).checked_sub(1)?;
     let module = &mut modules[module];
@@ -112,6 +176,14 @@ impl Sites for Part {
             module.write(site, site.usual());
         });
     }
+
+    fn is_in_area(&self, site: Site) -> bool {
+        with(site, |_, site| site.in_area).unwrap_or(false)
+    }
+
+    fn never_leaves(&self, site: Site) -> bool {
+        with(site, |_, site| site.is_checked).unwrap_or(false)
+    }
 }
 
 /// Tells of the object that is built now, and which handler builds it.
@@ -119,7 +191,7 @@ impl Sites for Part {
 #[inline(never)]
 unsafe fn tell(ip: *const Word, hp: *mut Word, c: *mut Core) -> Handler {
     let (private, is_cons, told) = with(ip as Site, |module, site| {
-        let told = site.left > 0;
+        let told = site.left > 0 || site.is_checked;
         site.left = site.left.saturating_sub(1);
         if site.left == 0 {
             module.write(site, site.usual());

@@ -4,11 +4,10 @@ use atoll_code::{Linked, ModuleCode, Translate, Translated, TranslatedFunction, 
 use atoll_loader::instruction::{HeapNeed, Instruction, Label, Register, Shape, Source};
 use atoll_term::{Export, Header, Kind, Term, Word, atoms};
 
-use crate::handlers::area::is_built_in_area;
 use crate::handlers::{area, call, control, data, exception, map, receive, test};
 use crate::operand::{Any, Operand, X, any_register, offset, resolve};
 use crate::pick::{by_half, by_list, by_source, by_source_destination, by_two_sources_destination};
-use crate::sites::NewSite;
+use crate::sites::{Advice, NewSite};
 use atoll_runtime::core::{Handler, handler};
 use atoll_runtime::stubs::native_of;
 use atoll_runtime::{built_in, entry, mark};
@@ -44,6 +43,7 @@ impl Translate for Translator {
         let mut function = 0;
         let mut index = 0;
         while index < code.len() {
+            writer.index = index as u32;
             while function < starts.len() && linked.module.functions[function].start as usize <= index {
                 starts[function] = writer.words.len() as u32;
                 function += 1;
@@ -76,7 +76,8 @@ impl Translate for Translator {
             let target = labels.get(label.0 as usize).copied().filter(|target| *target != u32::MAX).unwrap_or(0);
             words[place] = start + Word::from(target) * 8;
         }
-        let add = move || crate::sites::add(start as usize, sites, is_built_in_area());
+        let advice = if self.sites && Advice::is_wanted(linked.module) { advice(linked) } else { Advice::default() };
+        let add = move || crate::sites::add(start as usize, sites, advice);
         let loaded = self.sites.then(|| Box::new(add) as Box<dyn FnOnce() + Send + Sync>);
         Translated { words, labels, functions: starts, built_in_calls, lines, loaded }
     }
@@ -96,6 +97,7 @@ impl Translate for Translator {
         let (mut places, mut placed) = (Vec::with_capacity(range.len()), Vec::with_capacity(marks.len()));
         for index in range.clone() {
             let here = writer.words.len() as u32;
+            writer.index = index as u32;
             if marks.get(placed.len()).is_some_and(|mark| *mark as usize == index) {
                 placed.push(here);
                 writer.emit(mark::passed, &[0]);
@@ -124,7 +126,8 @@ impl Translate for Translator {
                 inside => start + Word::from(inside) * 8,
             };
         }
-        let add = move || crate::sites::add(start as usize, sites, is_built_in_area());
+        let module_code = code.words.as_ptr() as usize;
+        let add = move || crate::sites::add(start as usize, sites, Advice::of_module(module_code));
         let loaded = self.sites.then(|| Box::new(add) as Box<dyn FnOnce() + Send + Sync>);
         TranslatedFunction { words, places, marks: placed, built_in_calls, lines, loaded }
     }
@@ -136,6 +139,15 @@ impl Translate for Translator {
     }
 }
 
+/// What the message analysis says of a module's sites.
+fn advice(linked: &Linked<'_>) -> Advice {
+    let is_built_in = |name: &str, arity: u8| {
+        let number = |name| registry().built_in_number(linked.atoms[0], name, arity);
+        atoms::existing_atom(name).is_some_and(|name| number(name).is_some())
+    };
+    Advice::of(&atoll_analysis::analyse(linked.module, is_built_in))
+}
+
 /// The word behind all code: a call may be the last instruction, and its return address is that of a word.
 const END: Word = 0;
 
@@ -143,6 +155,8 @@ struct Writer<'l> {
     linked: &'l Linked<'l>,
     translator: Translator,
     words: Vec<Word>,
+    /// Index of the instruction that is translated.
+    index: u32,
     /// Words that become the address of a label.
     fixes: Vec<(usize, Label)>,
     /// Where objects are built, if the architecture wants to know.
@@ -160,16 +174,15 @@ fn is_like_instruction(export: &Export) -> bool {
 impl<'l> Writer<'l> {
     fn new(linked: &'l Linked<'l>, translator: Translator) -> Writer<'l> {
         let (words, fixes, sites, built_in_calls) = Default::default();
-        Writer { linked, translator, words, fixes, sites, built_in_calls }
+        Writer { linked, translator, words, index: 0, fixes, sites, built_in_calls }
     }
 
     /// An instruction that builds an object: its handlers for the process's heap and for the message area.
     fn emit_site(&mut self, is_cons: bool, private: Handler, area: Handler, operands: &[Word]) {
-        let known = self.translator.sites;
-        if known {
-            self.sites.push(NewSite { offset: self.words.len() as u32, is_cons, private, area });
+        if self.translator.sites {
+            self.sites.push(NewSite { offset: self.words.len() as u32, index: self.index, is_cons, private, area });
         }
-        self.emit(if known && is_built_in_area() { area } else { private }, operands);
+        self.emit(private, operands);
     }
 
     fn emit(&mut self, instruction: Handler, operands: &[Word]) {

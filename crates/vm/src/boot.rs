@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use atoll_architectures as architectures;
 use atoll_code::registry;
-use atoll_heap::HeapOptions;
+use atoll_heap::{BuildInArea, HeapOptions};
 use atoll_interpreter as interpreter;
 use atoll_platform::ending;
 use atoll_ports::poller;
@@ -187,7 +187,7 @@ fn start_native(
         Native::Eager => atoll_native::Mode::Eager,
     };
     let map = if options.perf_map { Some(atoll_native::PerfMap::new().map_err(BootError::Option)?) } else { None };
-    if atoll_native::start(first, settings, options.build_in_area, mode, options.native_limit, map) {
+    if atoll_native::start(first, settings, options.area == BuildInArea::Always, mode, options.native_limit, map) {
         atoll_nifs::tell_of_crashes_in_code(atoll_native::function_at);
     }
     Ok(())
@@ -234,7 +234,9 @@ pub fn install(options: &Options, way: Use) -> Result<&'static dyn Scheduling, B
     });
     registry().install(&atoll_runtime::stubs::RuntimeStubs, numbered);
     let united = atoll_runtime::core::united();
-    let (stress, sites) = (options.stress > 0, architecture.allocation_sites().is_some());
+    let stress = options.stress > 0;
+    // To verify what the analysis says, its sites are asked.
+    let sites = architecture.allocation_sites().is_some() && (options.area != BuildInArea::Never || options.verify);
     let translator: &'static interpreter::translate::Translator =
         Box::leak(Box::new(interpreter::translate::Translator { united, stress, sites }));
     atoll_code::set_translator(translator);

@@ -18,6 +18,7 @@ mod run;
 mod run_record;
 pub mod simulation;
 
+pub use atoll_heap::BuildInArea;
 pub use atoll_scheduler::{Scheduling, Simulated, simulated};
 pub use boot::BootError;
 pub use functions::{known_functions, machine_functions, missing_functions};

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use atoll_heap::Settings;
+use atoll_heap::{BuildInArea, Settings};
 use atoll_process::table::DEFAULT_PROCESSES;
 use atoll_scheduler::Scheduling;
 
@@ -49,9 +49,9 @@ pub struct Options {
     pub mark_sweep: bool,
     /// `--area-limit`: bytes that the message area of `hybrid` may have; by default as much as the machine has memory.
     pub area_limit: Option<usize>,
-    /// `--build-in-area`: lists and tuples are built in the message area of `hybrid` at once, instead of being copied
+    /// `--area`: which lists and tuples are built in the message area of `hybrid` at once, instead of being copied
     /// there when they are sent.
-    pub build_in_area: bool,
+    pub area: BuildInArea,
     /// `--gc-stress`: collect at every Nth allocation point; 0 is off.
     pub stress: u32,
     /// `--verify-heap`: check heaps after every collection.
@@ -103,7 +103,7 @@ impl Options {
             mark_sweep: self.mark_sweep,
             max_pause: self.longest_pause,
             area_limit: self.area_limit,
-            build_in_area: self.build_in_area,
+            area: self.area,
             trace: self.trace,
             timed: self.statistics.is_some(),
         }
@@ -132,7 +132,7 @@ impl Default for Options {
             longest_pause: Duration::from_millis(1),
             mark_sweep: false,
             area_limit: None,
-            build_in_area: false,
+            area: BuildInArea::default(),
             stress: 0,
             verify: false,
             trace: false,

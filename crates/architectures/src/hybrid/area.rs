@@ -127,7 +127,7 @@ impl Area {
             heap,
             bounds,
             finder,
-            feedback: Feedback::new(settings.is_stressed()),
+            feedback: Feedback::new(settings),
             immovable,
             slice: settings.max_pause / SLICES,
             least_growth: AtomicUsize::new(LEAST_GROWTH),

@@ -7,12 +7,14 @@
 //! they build the next few objects privately for that. A thread that never copies much never samples.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use atoll_heap::{Site, counters, sites};
+use atoll_heap::{BuildInArea, Settings, Site, counters, sites};
 use atoll_term::Term;
+
+use crate::common::faults;
 
 /// Words copied by a thread before it asks for the first time; twice as many the next time, and so on.
 const FIRST_WORDS: usize = 1 << 12;
@@ -22,6 +24,8 @@ const MOST_WORDS: usize = 1 << 18;
 const STRESSED_WORDS: usize = 1 << 8;
 /// Words built in the area by a thread, for each time that sites which build there are asked.
 const BUILT_WORDS: usize = 1 << 21;
+/// The same for the first time, where the analysis has chosen sites; twice as many the next time, and so on.
+const FIRST_BUILT_WORDS: usize = 1 << 16;
 /// Objects of a site from which on it is judged.
 const ENOUGH: u32 = 8;
 /// A site is switched to the area if one of so many of its objects is sent, and back if not even one of so many is.
@@ -42,6 +46,8 @@ struct Sample {
     site: Site,
     /// The number of times that this thread had asked.
     asked: usize,
+    /// The analysis says that it stays in its process, which is checked.
+    stays: bool,
 }
 
 /// What one scheduler knows.
@@ -57,11 +63,12 @@ struct Log {
     copied: usize,
     patience: usize,
     built: usize,
+    built_patience: usize,
 }
 
 thread_local! {
     static LOG: RefCell<Log> = const {
-        RefCell::new(Log { number: 0, samples: Vec::new(), found: Vec::new(), judged: Vec::new(), asked: 0, copied: 0, patience: FIRST_WORDS, built: 0 })
+        RefCell::new(Log { number: 0, samples: Vec::new(), found: Vec::new(), judged: Vec::new(), asked: 0, copied: 0, patience: FIRST_WORDS, built: 0, built_patience: FIRST_BUILT_WORDS })
     };
 }
 
@@ -76,6 +83,8 @@ struct Record {
 pub(super) struct Feedback {
     /// `--gc-stress` is on.
     stressed: bool,
+    verified: bool,
+    policy: BuildInArea,
     records: Mutex<HashMap<Site, Record>>,
     /// Logs that have numbers.
     logs: AtomicUsize,
@@ -96,9 +105,11 @@ pub(super) fn bit(object: usize) -> u64 {
 }
 
 impl Feedback {
-    pub(super) fn new(stressed: bool) -> Feedback {
+    pub(super) fn new(settings: &Settings) -> Feedback {
         Feedback {
-            stressed,
+            stressed: settings.is_stressed(),
+            verified: settings.verify,
+            policy: settings.area,
             records: Mutex::default(),
             logs: AtomicUsize::new(0),
             gone: [const { AtomicBool::new(false) }; 256],
@@ -116,6 +127,8 @@ impl Feedback {
 
     /// A site has built an object. `sampler`: that of the process.
     pub(super) fn built(&self, process: usize, sampler: &AtomicU8, object: Term, site: Site) {
+        let never_leaves = || faults::is_wanted("A4") || sites().is_some_and(|sites| sites.never_leaves(site));
+        let stays = self.verified && never_leaves();
         LOG.with_borrow_mut(|log| {
             if log.number == 0 {
                 // Threads that come later than so many never sample.
@@ -123,11 +136,24 @@ impl Feedback {
                 log.number = number;
             }
             self.drop_stale(log);
+            if stays && log.samples.len() >= REMEMBERED {
+                // All of these are told of; the latest are the likeliest to be sent yet.
+                log.samples.remove(0);
+            }
             if log.samples.len() < REMEMBERED {
                 sampler.store(log.number, Ordering::Relaxed);
-                log.samples.push(Sample { object, process, site, asked: log.asked });
+                log.samples.push(Sample { object, process, site, asked: log.asked, stays });
             }
         });
+    }
+
+    /// The addresses of remembered objects that never leave their process, as the analysis says.
+    pub(super) fn never_leave(&self) -> HashSet<usize> {
+        LOG.with_borrow_mut(|log| {
+            self.drop_stale(log);
+            let stay = log.samples.iter().filter(|sample| sample.stays);
+            stay.map(|sample| sample.object.pointer() as usize).collect()
+        })
     }
 
     /// This thread is about to run a process. If another thread remembers its objects, that one forgets them.
@@ -204,17 +230,24 @@ impl Feedback {
 
     /// Takes note of words that were copied into the area, or built there.
     pub(super) fn count(&self, copied: usize, built: usize) {
+        if self.policy == BuildInArea::Never {
+            return;
+        }
         let ask_all = LOG.with_borrow_mut(|log| {
             log.copied += copied;
             log.built += built;
-            let (patience, built_words) =
-                if self.stressed { (STRESSED_WORDS, STRESSED_WORDS) } else { (log.patience, BUILT_WORDS) };
+            let (patience, built_words) = match self.policy {
+                _ if self.stressed => (STRESSED_WORDS, STRESSED_WORDS),
+                BuildInArea::Analysis => (log.patience, log.built_patience),
+                _ => (log.patience, BUILT_WORDS),
+            };
             if log.copied < patience && log.built < built_words {
                 return None;
             }
             let all = log.built >= built_words;
             if all {
                 log.built = 0;
+                log.built_patience = (2 * log.built_patience).min(BUILT_WORDS);
             } else {
                 log.copied = 0;
                 log.patience = (2 * log.patience).min(MOST_WORDS);
@@ -225,7 +258,7 @@ impl Feedback {
                 if sample.asked < *asked {
                     judged.push((sample.site, false));
                 }
-                sample.asked == *asked
+                sample.asked == *asked || sample.stays
             });
             *asked += 1;
             self.judge(std::mem::take(judged));
@@ -241,7 +274,8 @@ impl Feedback {
         let mut records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
         let area = counters::area();
         for (site, was_sent) in judged {
-            let record = records.entry(site).or_default();
+            let chosen = || sites().is_some_and(|sites| sites.is_in_area(site));
+            let record = records.entry(site).or_insert_with(|| Record { in_area: chosen(), ..Record::default() });
             *(if was_sent { &mut record.sent } else { &mut record.kept }) += 1;
             if record.in_area {
                 let counter = if was_sent { &area.samples_sent } else { &area.samples_kept };
@@ -252,7 +286,7 @@ impl Feedback {
             }
             let part = if record.in_area { PART_STILL_SENT } else { PART_SENT };
             let in_area = record.sent * part >= record.sent + record.kept;
-            if in_area != record.in_area {
+            if in_area != record.in_area && self.policy != BuildInArea::Always {
                 record.in_area = in_area;
                 let counter = if in_area { &area.switched_to_area } else { &area.switched_back };
                 counter.fetch_add(1, Ordering::Relaxed);
@@ -271,7 +305,7 @@ mod tests {
 
     #[test]
     fn what_is_remembered_of_a_process_goes_when_another_thread_runs_it() {
-        let feedback = Feedback::new(false);
+        let feedback = Feedback::new(&Settings::default());
         let (gone, stays) = (AtomicU8::new(0), AtomicU8::new(0));
         let object = Term::small(1);
         let sample = |process, sampler| feedback.built(process, sampler, object, 7);

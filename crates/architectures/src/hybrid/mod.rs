@@ -34,9 +34,11 @@
 //! * A1: a pointer into the area leads to the first word of an object there that lives.
 //! * A2: an object of the area refers to the area and to literals only.
 //! * A3: what is noted as a copy of a private term lies in the area.
+//! * A4: of what a site builds of which the message analysis says that it never leaves, nothing is sent or stored.
 
 mod area;
 mod bounds;
+mod checked;
 mod copies;
 mod copy;
 mod feedback;
@@ -201,10 +203,16 @@ impl Architecture for Hybrid {
     }
 
     fn send(&self, sender: &mut Mutator, term: Term) -> Message {
+        if self.private.base.settings.verify {
+            checked::check(self, Some(sender), term);
+        }
         send::send(self, Some(sender), term)
     }
 
     fn send_copy(&self, term: Term) -> Message {
+        if self.private.base.settings.verify {
+            checked::check(self, None, term);
+        }
         send::send(self, None, term)
     }
 
@@ -218,6 +226,9 @@ impl Architecture for Hybrid {
     }
 
     fn store(&self, owner: &mut Mutator, term: Term) -> NonNull<Fragment> {
+        if self.private.base.settings.verify {
+            checked::check(self, Some(owner), term);
+        }
         send::store(self, owner, term)
     }
 

@@ -2,7 +2,7 @@
 //! the process's heap, by the handler of [`data`] that each of these stands for. See `sites.rs` for when they stand in
 //! the code.
 
-use atoll_heap::{BuildWindow, message_builder, settings};
+use atoll_heap::{BuildWindow, message_builder};
 use atoll_term::{Header, Kind, Term, Word};
 
 use crate::handlers::data;
@@ -11,11 +11,6 @@ use atoll_runtime::core::{Core, Exit, dispatch};
 
 /// Elements of the largest tuple that is built in the area.
 const ELEMENTS: usize = 16;
-
-/// Whether all sites begin with the handlers of this file (`--build-in-area`).
-pub fn is_built_in_area() -> bool {
-    settings().build_in_area
-}
 
 /// A cons, if the window has room for it and its parts may lie there.
 #[inline(always)]
