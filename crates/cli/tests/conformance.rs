@@ -10,7 +10,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 
 /// How long one suite may take; those of the fixed part need a few seconds.
 const LIMIT: Duration = Duration::from_secs(120);
-const HEAPS: [&str; 3] = ["private", "shared", "hybrid"];
+const HEAPS: [&str; 4] = ["private", "shared", "unified", "hybrid"];
 
 fn check(workplace: &Workplace, suite: &Suite, heap: &str, passing: &Passing) -> Result<(), Failed> {
     let machine = Machine::Atoll { executable: env!("CARGO_BIN_EXE_atoll").into(), heap: heap.to_owned() };

@@ -114,6 +114,11 @@ fn a_pair_on_shared() {
 }
 
 #[test]
+fn a_pair_on_unified() {
+    heap("unified");
+}
+
+#[test]
 fn a_pair_on_hybrid() {
     heap("hybrid");
 }

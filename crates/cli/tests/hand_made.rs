@@ -122,6 +122,11 @@ fn hand_made_code_on_shared() {
 }
 
 #[test]
+fn hand_made_code_on_unified() {
+    hand_made("unified");
+}
+
+#[test]
 fn hand_made_code_on_hybrid() {
     hand_made("hybrid");
 }

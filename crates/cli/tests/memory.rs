@@ -16,7 +16,7 @@ fn number(statistics: &str, name: &str) -> u64 {
 /// Runs a program on each heap that frees memory; none of them takes more than [`MOST_BYTES`].
 fn check_peak(program: &str) {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/{program}.erl"));
-    for heap in ["private", "shared", "hybrid"] {
+    for heap in ["private", "shared", "unified", "hybrid"] {
         let statistics = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{program}-{heap}.json"));
         let mut command = Command::new("timeout");
         command.args(["150", env!("CARGO_BIN_EXE_atoll"), "run", "--heap", heap, "--stats"]);
@@ -43,7 +43,7 @@ fn room(heap: &str, case: &str) -> String {
 fn room_for_built_in_functions_is_collected_in_time() {
     // Megabytes: of the first, 100,000 processes take most.
     let cases = [("monitors", 110), ("answers", 80), ("tags", 80), ("built_in", 80), ("errors", 80)];
-    for heap in ["private", "shared", "hybrid"] {
+    for heap in ["private", "shared", "unified", "hybrid"] {
         for (case, most) in cases {
             let peak = number(&room(heap, case), "peak_rss_bytes");
             assert!(peak < most << 20, "{heap}, {case}: {peak} bytes");
@@ -53,7 +53,7 @@ fn room_for_built_in_functions_is_collected_in_time() {
 
 #[test]
 fn a_large_binary_is_built_once() {
-    for heap in ["private", "shared"] {
+    for heap in ["private", "shared", "unified"] {
         for case in ["copy", "encode", "same"] {
             let peak = number(&room(heap, case), "peak_rss_bytes");
             // 200,000,000 bytes of a result; of what is encoded, a part of 10,000,000 beside it.
@@ -64,7 +64,7 @@ fn a_large_binary_is_built_once() {
 
 #[test]
 fn a_large_set_of_roots_is_not_visited_for_each_few_words() {
-    for heap in ["private", "shared", "hybrid"] {
+    for heap in ["private", "shared", "unified", "hybrid"] {
         for case in ["dictionary", "tagged"] {
             let collections = number(&room(heap, case), "minor_collections");
             assert!(collections < 500, "{heap}, {case}: {collections} collections");
@@ -108,7 +108,7 @@ const MOST_BYTES_FOR_CODE: u64 = 100 << 20;
 
 #[test]
 fn purged_code_is_freed() {
-    for heap in ["private", "shared", "hybrid"] {
+    for heap in ["private", "shared", "unified", "hybrid"] {
         let (printed, peak) = loads(heap, ["code", "3000"], &[]);
         assert_eq!(printed, "1000\n", "{heap}");
         assert!(peak < MOST_BYTES_FOR_CODE, "{heap}: {peak} bytes");
@@ -118,7 +118,7 @@ fn purged_code_is_freed() {
 /// Ten thousand values are 480 megabytes.
 #[test]
 fn replaced_persistent_terms_are_freed() {
-    for heap in ["private", "shared", "hybrid"] {
+    for heap in ["private", "shared", "unified", "hybrid"] {
         let (printed, peak) = loads(heap, ["terms", "10000"], &[]);
         assert_eq!(printed, "3001\n", "{heap}");
         assert!(peak < MOST_BYTES_FOR_CODE, "{heap}: {peak} bytes");
@@ -127,7 +127,7 @@ fn replaced_persistent_terms_are_freed() {
 
 #[test]
 fn code_that_a_process_is_inside_of_stays() {
-    for heap in ["private", "shared", "hybrid", "nogc"] {
+    for heap in ["private", "shared", "unified", "hybrid", "nogc"] {
         // With the verifier what was freed is overwritten.
         let (printed, _) = loads(heap, ["inside", "20"], &["--verify-heap"]);
         assert_eq!(printed, "true\ntrue\n", "{heap}");

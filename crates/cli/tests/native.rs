@@ -82,7 +82,7 @@ fn what_is_hot_is_compiled_unless_it_must_not() {
 fn code_that_met_small_integers_alone_is_right_for_others() {
     let folder = folder("mixed");
     let expected = "4500001500000 500000500000.5 1180591621217411803424\n";
-    for heap in ["private", "shared", "hybrid"] {
+    for heap in ["private", "shared", "unified", "hybrid"] {
         let (text, record) = run(&folder, &["--heap", heap], "mixed");
         assert_eq!(text, expected);
         assert!(record["native_exits"].as_u64().expect("a number") > 0, "{record}");
@@ -101,7 +101,7 @@ fn machine_code_is_shown() {
         let output = command.output().expect("atoll runs");
         (output.status.success(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
     };
-    for heap in ["private", "shared", "hybrid"] {
+    for heap in ["private", "shared", "unified", "hybrid"] {
         let (done, text) = show(heap, "count/2");
         assert!(done && text.starts_with("hot:count/2: "), "{text}");
         assert!(text.contains("entered by calls") && text.contains("  jmp "), "{text}");

@@ -10,7 +10,7 @@ use atoll_differential::{End, Finished, compile, compile_library, headers, run};
 
 const ATOLL: &str = env!("CARGO_BIN_EXE_atoll");
 const LIMIT: Duration = Duration::from_secs(60);
-const HEAPS: [&str; 4] = ["private", "shared", "hybrid", "nogc"];
+const HEAPS: [&str; 5] = ["private", "shared", "unified", "hybrid", "nogc"];
 const SEGMENTATION_FAULT: i32 = 11;
 const ABORTED: i32 = 6;
 

@@ -51,7 +51,7 @@ fn folder() -> PathBuf {
 fn a_seed_decides_the_schedule_on_every_heap() {
     let folder = folder();
     let first: Vec<Run> = (0..4).map(|seed| run_with(seed, "private", &folder)).collect();
-    for heap in ["private", "shared", "hybrid", "nogc"] {
+    for heap in ["private", "shared", "unified", "hybrid", "nogc"] {
         for (seed, before) in (0..).zip(&first) {
             let again = run_with(seed, heap, &folder);
             assert_eq!((&again.same, &again.story), (&before.same, &before.story), "{heap}, seed {seed}");

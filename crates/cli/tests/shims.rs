@@ -33,7 +33,7 @@ fn outcome(folder: &Path, heap: Option<&str>, words: &[&str]) -> (String, Option
     (text, output.status.code())
 }
 
-const HEAPS: [&str; 3] = ["private", "shared", "hybrid"];
+const HEAPS: [&str; 4] = ["private", "shared", "unified", "hybrid"];
 
 #[test]
 fn rebar3_compiles_a_project_and_runs_its_eunit_tests() {

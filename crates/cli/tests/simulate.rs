@@ -39,7 +39,7 @@ fn a_seed_gives_the_same_output_on_every_heap() {
     for policy in ["random", "pct:3:60", "round-robin"] {
         let first = simulate(&["--policy", policy, "--seed", "7", &program]);
         assert!(first.status.success() && !first.stdout.is_empty(), "{}", text(&first.stderr));
-        for heap in ["private", "shared", "hybrid", "nogc"] {
+        for heap in ["private", "shared", "unified", "hybrid", "nogc"] {
             let again = simulate(&["--policy", policy, "--seed", "7", "--heap", heap, &program]);
             assert_eq!(again, first, "{policy}, {heap}");
         }
@@ -75,7 +75,7 @@ fn generated_programs_do_the_same_on_every_heap() {
         let run = |heap: &str| simulate(&[&words[..], &["--heap", heap, &program]].concat());
         let first = run("private");
         assert!(first.status.success(), "ATOLL_SEED={seed}: {}", text(&first.stderr));
-        for heap in ["shared", "hybrid", "nogc"] {
+        for heap in ["shared", "unified", "hybrid", "nogc"] {
             assert_eq!(run(heap), first, "ATOLL_SEED={seed}, {policy} {schedule}, {heap}");
         }
         outputs.insert(first.stdout);

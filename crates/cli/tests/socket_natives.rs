@@ -29,7 +29,7 @@ fn the_same_on_stock_and_on_every_heap() {
         0,
         "{stock}"
     );
-    for heap in ["private", "shared", "hybrid"] {
+    for heap in ["private", "shared", "unified", "hybrid"] {
         for schedulers in ["1", "2"] {
             let words = [&[ATOLL, "erl", "--heap", heap, "+S", schedulers], &program[..]].concat();
             let atoll = output(&folder, &words);

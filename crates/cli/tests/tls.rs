@@ -79,6 +79,11 @@ fn on_shared() {
 }
 
 #[test]
+fn on_unified() {
+    check("unified");
+}
+
+#[test]
 fn on_hybrid() {
     check("hybrid");
 }

@@ -44,6 +44,11 @@ fn a_broken_shared_heap_ends_the_run() {
 }
 
 #[test]
+fn a_broken_unified_heap_ends_the_run() {
+    fails("unified", "U1", "on the stack; process <0.");
+}
+
+#[test]
 fn a_pointer_to_no_object_of_the_message_area_ends_the_run() {
     fails("hybrid", "A1", "; process <0.");
 }
