@@ -261,6 +261,14 @@ fn timeouts_come_early_on_request() {
 }
 
 #[test]
+fn a_name_of_a_dead_process_is_found() {
+    for policy in ["random", "pct"] {
+        let line = found("process_registry", policy);
+        assert!(line.contains("always(names_of_the_dead_are_free, _) does not hold"), "{line}");
+    }
+}
+
+#[test]
 fn assertions_are_harmless_elsewhere() {
     let run = Command::new("timeout")
         .args(["60", ATOLL, "run", "examples/simulate/lost_update.erl"])
