@@ -6,17 +6,17 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use atoll_analysis::{Verdict, Ways, analyse};
+use atoll_analysis::{Verdict, Ways, analyse, analyse_messages};
 
 const ROUNDS: usize = 10;
 
 fn main() {
-    let (mut loading, mut analysing) = (Duration::ZERO, Duration::ZERO);
+    let (mut loading, mut analysing, mut around) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
     let mut counts: BTreeMap<(String, &str), usize> = BTreeMap::new();
     let (mut instructions, mut files) = (0, 0);
     for file in std::env::args().skip(1) {
         let bytes = std::fs::read(&file).expect("a file");
-        let (mut loaded, mut analysed) = (Duration::MAX, Duration::MAX);
+        let (mut loaded, mut analysed, mut near) = (Duration::MAX, Duration::MAX, Duration::MAX);
         for round in 0..ROUNDS {
             let start = Instant::now();
             let module = atoll_loader::load(&bytes).expect("a module");
@@ -24,6 +24,9 @@ fn main() {
             let start = Instant::now();
             let analysis = analyse(&module, |_, _| false);
             analysed = analysed.min(start.elapsed());
+            let start = Instant::now();
+            analyse_messages(&module, |_, _| false);
+            near = near.min(start.elapsed());
             if round > 0 {
                 continue;
             }
@@ -40,9 +43,11 @@ fn main() {
         }
         loading += loaded;
         analysing += analysed;
+        around += near;
         files += 1;
     }
     println!("{files} files, {instructions} instructions: loader {loading:?}, analysis {analysing:?}");
+    println!("analysis around places where something leaves: {around:?}");
     for ((kind, verdict), count) in counts {
         println!("{kind:7} {verdict:25} {count:6}");
     }

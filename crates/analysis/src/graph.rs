@@ -96,6 +96,33 @@ impl Graph {
         &self.callees[self.callees(function)]
     }
 
+    /// The functions from which calls lead to one of these, and all that those call: in the others, nothing is built
+    /// that is handed to one of these.
+    pub(crate) fn around(&self, functions: impl Iterator<Item = u32>) -> Vec<bool> {
+        let mut is_near = vec![false; self.trims.len()];
+        functions.for_each(|function| is_near[function as usize] = true);
+        let mut changed = true;
+        while changed {
+            changed = false;
+            // Callees tend to stand behind their callers.
+            for function in (0..self.trims.len()).rev() {
+                if !is_near[function] && self.calls(function as u32).iter().any(|callee| is_near[*callee as usize]) {
+                    is_near[function] = true;
+                    changed = true;
+                }
+            }
+        }
+        let mut waiting: Vec<u32> = (0..self.trims.len() as u32).filter(|one| is_near[*one as usize]).collect();
+        while let Some(function) = waiting.pop() {
+            for callee in self.calls(function) {
+                if !std::mem::replace(&mut is_near[*callee as usize], true) {
+                    waiting.push(*callee);
+                }
+            }
+        }
+        is_near
+    }
+
     /// Calls `visit` with each group of functions that call each other, after the groups that it calls, and whether
     /// it calls itself. (Tarjan 1972, without recursion.)
     pub(crate) fn each_group(&self, mut visit: impl FnMut(&[u32], bool)) {

@@ -75,7 +75,7 @@ impl Summary {
 pub type Others<'o> = dyn Fn(&str, &str, u8) -> Option<&'o Summary> + 'o;
 
 /// The result of the analysis of one module.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Analysis {
     /// All sites, in the order of the code.
     pub sites: Vec<Site>,
@@ -100,11 +100,29 @@ pub fn analyse(module: &Module, is_built_in: impl Fn(&str, u8) -> bool) -> Analy
     analyse_among(module, is_built_in, &|_, _, _| None)
 }
 
+/// As [`analyse`], of those functions alone that have to do with places where something leaves: the sites elsewhere are
+/// not in the result, and none of them is `Always` or likely.
+pub fn analyse_messages(module: &Module, is_built_in: impl Fn(&str, u8) -> bool) -> Analysis {
+    let mut exits = each_exit(module).peekable();
+    if exits.peek().is_none() {
+        return Analysis::default();
+    }
+    let functions = exits.map(|exit| {
+        let behind = module.functions.partition_point(|function| function.start <= exit);
+        behind.saturating_sub(1) as u32
+    });
+    let near: Vec<u32> = functions.collect();
+    verdicts(prepare(module, &|_, _, _| None), &is_built_in, Some(&near))
+}
+
 /// As [`analyse`], with summaries of the functions that the module calls. The result holds for as long as the functions
 /// that it was told of are those that run.
 pub fn analyse_among(module: &Module, is_built_in: impl Fn(&str, u8) -> bool, others: &Others<'_>) -> Analysis {
-    let mut walk = prepare(module, others);
-    let results = run(&mut walk, &is_built_in);
+    verdicts(prepare(module, others), &is_built_in, None)
+}
+
+fn verdicts(mut walk: Walk<'_, '_>, is_built_in: &dyn Fn(&str, u8) -> bool, near: Option<&[u32]>) -> Analysis {
+    let results = run(&mut walk, is_built_in, near);
     let verdict = |site: &Born<Kind>| {
         let fate = site.fate.seen_by_caller(results[site.function as usize]);
         let ways = fate.ways();
@@ -130,11 +148,6 @@ pub struct Births {
     pub outside: Vec<(u32, Outside)>,
     /// Arguments of functions that other modules call: the function's index, and the argument from 0.
     pub arguments: Vec<(u32, u8)>,
-}
-
-/// Whether anything leaves its process in this module, as far as is known: in others no site is `Always` or likely.
-pub fn has_exits(module: &Module) -> bool {
-    each_exit(module).next().is_some()
 }
 
 /// The places where something leaves its process: indices of sends, and of calls of functions that send, store or
@@ -163,7 +176,7 @@ fn each_exit(module: &Module) -> impl Iterator<Item = u32> {
 pub fn births(module: &Module, exit: u32, others: &Others<'_>) -> Births {
     let mut walk = prepare(module, others);
     walk.traced = Some(exit);
-    let results = run(&mut walk, &|_, _| false);
+    let results = run(&mut walk, &|_, _| false, None);
     let seen = |fate: Fate, function: u32| fate.seen_by_caller(results[function as usize]);
     let mut births = Births::default();
     for site in &walk.findings.sites {
@@ -215,15 +228,17 @@ fn prepare<'m, 'o>(module: &'m Module, others: &Others<'o>) -> Walk<'m, 'o> {
     }
 }
 
-/// Finds all summaries, callees first; the fate of each function's result.
-fn run(walk: &mut Walk<'_, '_>, is_built_in: &dyn Fn(&str, u8) -> bool) -> Vec<Fate> {
+/// Finds summaries, callees first; the fate of each function's result. `near`: only what has to do with these.
+fn run(walk: &mut Walk<'_, '_>, is_built_in: &dyn Fn(&str, u8) -> bool, near: Option<&[u32]>) -> Vec<Fate> {
     let module = walk.module;
     let mut graph = Graph::of(module);
     graph.handlers.iter().for_each(|label| walk.labels.handle(*label));
+    let wanted = near.map(|near| graph.around(near.iter().copied()));
+    let is_wanted = |function: u32| wanted.as_ref().is_none_or(|wanted| wanted[function as usize]);
     let mut fates = Vec::new();
     for (index, function) in module.functions.iter().enumerate() {
         let name = |atom: AtomIndex| module.atom(atom);
-        let built_in = is_built_in(name(function.name), function.arity);
+        let built_in = is_wanted(index as u32) && is_built_in(name(function.name), function.arity);
         let replaced = built_in || graph.replaceable[index];
         graph.replaceable[index] = replaced;
         walk.summaries.starts.push(fates.len() as u32);
@@ -245,7 +260,8 @@ fn run(walk: &mut Walk<'_, '_>, is_built_in: &dyn Fn(&str, u8) -> bool) -> Vec<F
     graph.each_group(|group, calls_itself| {
         number += 1;
         group.iter().for_each(|function| walk.groups[*function as usize] = number);
-        let mut again = true;
+        // Functions that call each other are wanted all or none.
+        let mut again = is_wanted(group[0]);
         while again {
             again = false;
             // The group begins with the function that was met first, so callees tend to stand behind.
@@ -265,7 +281,7 @@ fn run(walk: &mut Walk<'_, '_>, is_built_in: &dyn Fn(&str, u8) -> bool) -> Vec<F
         }
     });
     walk.findings.keep_last(|function| times[function as usize].0);
-    results(walk, &graph)
+    results(walk, &graph, &is_wanted)
 }
 
 /// What one walk over a function leaves for the next one.
@@ -321,7 +337,7 @@ fn pass(walk: &mut Walk<'_, '_>, graph: &Graph, plan: &mut Plan, function: u32) 
 }
 
 /// What becomes of each function's result, from callers to callees.
-fn results(walk: &Walk<'_, '_>, graph: &Graph) -> Vec<Fate> {
+fn results(walk: &Walk<'_, '_>, graph: &Graph, is_wanted: &dyn Fn(u32) -> bool) -> Vec<Fate> {
     let module = walk.module;
     let mut results = vec![Fate::UNREACHED; module.functions.len()];
     let mut is_called = vec![false; module.functions.len()];
@@ -339,6 +355,12 @@ fn results(walk: &Walk<'_, '_>, graph: &Graph) -> Vec<Fate> {
     callable.for_each(|label| return_elsewhere(walk.summaries.entered[label.0 as usize] as usize));
     let replaceable = graph.replaceable.iter().enumerate().filter(|(_, replaceable)| **replaceable);
     replaceable.for_each(|(function, _)| return_elsewhere(function));
+    // Functions that were left out send nothing of what they call for.
+    for function in (0..module.functions.len() as u32).filter(|function| !is_wanted(*function)) {
+        for callee in graph.calls(function) {
+            results[*callee as usize] = results[*callee as usize].or(Fate::DEAD);
+        }
+    }
     loop {
         let mut changed = false;
         for Edge { caller, callee, result, .. } in walk.findings.edges.iter().rev() {

@@ -86,7 +86,7 @@ impl Findings {
 }
 
 /// The fates of arguments by function of the module.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Summaries {
     /// Label to function, where calls go.
     pub(crate) entered: Vec<u32>,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use atoll_analysis::{Kind, Verdict, analyse, births, exits, line_of};
+use atoll_analysis::{Analysis, Kind, Site, Verdict, analyse, analyse_messages, births, exits, line_of};
 use atoll_loader::{Instruction, load};
 
 fn files() -> Vec<PathBuf> {
@@ -40,6 +40,10 @@ fn every_file_is_analysed() {
             assert_eq!(analysis.site(site.index), Some(site));
             line_of(&module, site.index);
         }
+        let likely = |analysis: &Analysis| -> Vec<Site> {
+            analysis.sites.iter().filter(|site| site.likely || site.verdict == Verdict::Always).copied().collect()
+        };
+        assert_eq!(likely(&analyse_messages(&module, |_, _| false)), likely(&analysis), "{}", path.display());
         // Each trace is an analysis.
         if number % 16 == 0 {
             for exit in exits(&module) {

@@ -7,7 +7,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use atoll_analysis::{Analysis, Verdict, has_exits};
+use atoll_analysis::{Verdict, analyse, analyse_messages};
 use atoll_heap::{BuildInArea, Site, Sites, allocation_sites, settings};
 use atoll_loader::Module;
 use atoll_term::{Term, Word};
@@ -91,13 +91,13 @@ atoll_platform::part_of_machine!(Part);
 pub struct Advice(Vec<(u32, Verdicts)>);
 
 impl Advice {
-    /// Whether the analysis of a module is to be made. One that sends nothing builds nothing that is always sent.
-    pub fn is_wanted(module: &Module) -> bool {
-        settings().verify || settings().area == BuildInArea::Analysis && has_exits(module)
-    }
-
-    /// What an analysis says.
-    pub fn of(analysis: &Analysis) -> Advice {
+    /// What the analysis says, as far as anybody asks.
+    pub fn of(module: &Module, is_built_in: impl Fn(&str, u8) -> bool) -> Advice {
+        let analysis = match settings().area {
+            _ if settings().verify => analyse(module, is_built_in),
+            BuildInArea::Analysis => analyse_messages(module, is_built_in),
+            _ => return Advice::default(),
+        };
         let verdicts = analysis.sites.iter().map(|site| {
             let is_message = site.likely && site.grows;
             (site.index, Verdicts { is_message, never_leaves: site.verdict == Verdict::Never })

@@ -76,7 +76,7 @@ impl Translate for Translator {
             let target = labels.get(label.0 as usize).copied().filter(|target| *target != u32::MAX).unwrap_or(0);
             words[place] = start + Word::from(target) * 8;
         }
-        let advice = if self.sites && Advice::is_wanted(linked.module) { advice(linked) } else { Advice::default() };
+        let advice = if self.sites { advice(linked) } else { Advice::default() };
         let add = move || crate::sites::add(start as usize, sites, advice);
         let loaded = self.sites.then(|| Box::new(add) as Box<dyn FnOnce() + Send + Sync>);
         Translated { words, labels, functions: starts, built_in_calls, lines, loaded }
@@ -145,7 +145,7 @@ fn advice(linked: &Linked<'_>) -> Advice {
         let number = |name| registry().built_in_number(linked.atoms[0], name, arity);
         atoms::existing_atom(name).is_some_and(|name| number(name).is_some())
     };
-    Advice::of(&atoll_analysis::analyse(linked.module, is_built_in))
+    Advice::of(linked.module, is_built_in)
 }
 
 /// The word behind all code: a call may be the last instruction, and its return address is that of a word.
