@@ -232,7 +232,7 @@ fn all_of_otp_starts_under_a_seed() {
     };
     let first = run("1", "private");
     assert!(text(&first.stdout).starts_with("[1,2]\n"), "{}{}", text(&first.stdout), text(&first.stderr));
-    for heap in ["private", "shared", "hybrid"] {
+    for heap in atoll_vm::architectures() {
         assert_eq!(run("1", heap), first, "{heap}");
     }
     assert_ne!(run("2", "private"), first);
