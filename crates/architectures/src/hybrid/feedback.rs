@@ -211,7 +211,9 @@ impl Feedback {
                 if sample.process != process {
                     return true;
                 }
-                let object = moved(sample.object);
+                // What stays where it is is old: a cycle in slices may free it and say nothing, and A4 would take what
+                // comes to lie there for it.
+                let object = moved(sample.object).filter(|object| !sample.stays || *object != sample.object);
                 match object {
                     Some(object) => sample.object = object,
                     None => judged.push((sample.site, false)),
