@@ -15,7 +15,7 @@ use super::{Unified, limits};
 pub(super) const NOWHERE: *mut Word = NonNull::<Word>::dangling().as_ptr();
 
 /// Lines of a buffer at most, where less is enough: a process works for the collector whenever it takes one.
-const BUFFER_LINES: usize = 128;
+const BUFFER_LINES: usize = if cfg!(test) { 128 } else { 512 };
 /// Lines in a row that are taken out of a section of which a part is in use. More in a row are rare there.
 const SPARSE_LINES: usize = 4;
 

@@ -60,6 +60,24 @@ struct Section {
     place: Place,
     /// It has had memory since that was last given back.
     backed: bool,
+    /// It may have lines that are neither free nor marked.
+    is_young: bool,
+    /// Lines with marked objects, as the last sweep has left them.
+    marked: usize,
+}
+
+impl Section {
+    const NEW: Section = Section { place: Place::Full, backed: false, is_young: true, marked: 0 };
+
+    /// Lines are taken from it.
+    fn give_to(&mut self, place: Place) {
+        self.place = place;
+        self.is_young = true;
+        if !self.backed {
+            self.backed = true;
+            counters::heap_changed(SECTION_WORDS as i64);
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -243,8 +261,7 @@ impl Space {
         let mut sections = self.sections();
         let partial = if whole { None } else { sections.partial.pop() };
         let section = partial.or_else(|| sections.free.pop_first()).unwrap_or_else(|| self.more(&mut sections, 1));
-        sections.all[section].place = Place::Owned;
-        back(&mut sections, section);
+        sections.all[section].give_to(Place::Owned);
         Owned { section, next: section * SECTION_LINES }
     }
 
@@ -276,8 +293,7 @@ impl Space {
         };
         for number in first..first + wanted {
             sections.free.remove(&number);
-            sections.all[number].place = Place::Full;
-            back(&mut sections, number);
+            sections.all[number].give_to(Place::Full);
         }
         let lines = Lines { first: first * SECTION_LINES, count };
         self.set_cycle(lines, cycle);
@@ -291,7 +307,7 @@ impl Space {
         if end > self.bytes {
             out_of_memory(end);
         }
-        sections.all.extend((0..count).map(|_| Section { place: Place::Full, backed: false }));
+        sections.all.extend((0..count).map(|_| Section::NEW));
         first
     }
 
@@ -309,7 +325,8 @@ impl Space {
     /// Objects of the heap belong to `cycle` afterwards.
     pub(super) fn forget_marks(&self, from: usize, most: usize, cycle: u32) -> Option<usize> {
         let end = self.extent();
-        let to = end.min(from + most);
+        let to = end.min(from.saturating_add(most));
+        self.sections().all[from..to].iter_mut().for_each(|section| section.is_young = true);
         for number in from..to {
             for line in number * SECTION_LINES..(number + 1) * SECTION_LINES {
                 let byte = self.line(line);
@@ -331,36 +348,54 @@ impl Space {
     /// After a cycle has marked all that lives: frees lines of the cycle before, in some sections from `from` on. Where
     /// to go on. With `void` no thread takes lines from sections that it owned.
     pub(super) fn sweep(&self, from: usize, most: usize, cycle: u32, void: bool, found: &mut Found) -> Option<usize> {
-        let dead = line::of_cycle(cycle.wrapping_sub(1));
         let mut sections = self.sections();
         let end = sections.all.len();
-        let to = end.min(from + most);
-        for number in from..to {
-            if sections.all[number].place == Place::Free {
+        let mut swept = 0;
+        for number in from..end {
+            if swept == most {
+                return Some(number);
+            }
+            let section = &sections.all[number];
+            if section.place == Place::Free {
                 continue;
             }
-            let mut free = 0;
-            for line in number * SECTION_LINES..(number + 1) * SECTION_LINES {
-                let byte = self.line(line);
-                match byte.load(Ordering::Relaxed) {
-                    line::FREE => free += 1,
-                    line::MARKED => found.marked += 1,
-                    other if other == dead => {
-                        if self.poisons {
-                            self.check_unmarked(line);
-                            // SAFETY: nothing lives in the line, and nobody takes it before its byte says so.
-                            unsafe { std::slice::from_raw_parts_mut(self.line_start(line), LINE_WORDS).fill(POISON) };
-                        }
-                        byte.store(line::FREE, Ordering::Release);
-                        free += 1;
-                        found.freed += 1;
-                    }
-                    _ => found.new += 1,
-                }
+            if section.is_young {
+                swept += 1;
+                let free = self.sweep_section(&mut sections.all[number], number, cycle, found);
+                self.place(&mut sections, number, free, void);
             }
-            self.place(&mut sections, number, free, void);
+            found.marked += sections.all[number].marked;
         }
-        (to < end).then_some(to)
+        None
+    }
+
+    /// Gives the number of lines that are free then.
+    fn sweep_section(&self, section: &mut Section, number: usize, cycle: u32, found: &mut Found) -> usize {
+        let dead = line::of_cycle(cycle.wrapping_sub(1));
+        let (mut free, mut marked) = (0, 0);
+        for line in number * SECTION_LINES..(number + 1) * SECTION_LINES {
+            let byte = self.line(line);
+            match byte.load(Ordering::Relaxed) {
+                line::FREE => free += 1,
+                line::MARKED => marked += 1,
+                other if other == dead => {
+                    if self.poisons {
+                        self.check_unmarked(line);
+                        // SAFETY: nothing lives in the line, and nobody takes it before its byte says so.
+                        unsafe { std::slice::from_raw_parts_mut(self.line_start(line), LINE_WORDS).fill(POISON) };
+                    }
+                    byte.store(line::FREE, Ordering::Release);
+                    free += 1;
+                    found.freed += 1;
+                }
+                _ => {}
+            }
+        }
+        let new = SECTION_LINES - free - marked;
+        found.new += new;
+        section.marked = marked;
+        section.is_young = new > 0 || section.place == Place::Owned;
+        free
     }
 
     fn place(&self, sections: &mut Sections, number: usize, free: usize, void: bool) {
@@ -410,14 +445,5 @@ impl Space {
             visit(self.line_start(first), count * LINE_WORDS);
             at = first + count;
         }
-    }
-}
-
-/// The section has memory from now on.
-fn back(sections: &mut Sections, number: usize) {
-    let section = &mut sections.all[number];
-    if !section.backed {
-        section.backed = true;
-        counters::heap_changed(SECTION_WORDS as i64);
     }
 }
