@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use atoll_heap::Mutator;
 use atoll_term::Word;
 
-use super::space::{LINE_WORDS, Lines, SECTION_LINES};
+use super::space::{FEWEST_LINES, LINE_WORDS, Lines, SECTION_LINES};
 use super::state::State;
 use super::threads::Local;
 use super::{Unified, limits};
@@ -17,7 +17,7 @@ pub(super) const NOWHERE: *mut Word = NonNull::<Word>::dangling().as_ptr();
 /// Lines of a buffer at most, where less is enough: a process works for the collector whenever it takes one.
 const BUFFER_LINES: usize = if cfg!(test) { 128 } else { 512 };
 /// Lines in a row that are taken out of a section of which a part is in use. More in a row are rare there.
-const SPARSE_LINES: usize = 4;
+const SPARSE_LINES: usize = 16;
 
 /// Takes the mutator's buffer away.
 #[inline]
@@ -76,7 +76,9 @@ impl Unified {
         let mut whole = false;
         loop {
             let owned = local.owned.get_or_insert_with(|| self.space.take_section(whole));
-            if let Some(lines) = self.space.take_lines(owned, least, least.max(most), local.cycle) {
+            if let Some(lines) =
+                self.space.take_lines(owned, least.max(FEWEST_LINES.min(most)), least.max(most), local.cycle)
+            {
                 return lines;
             }
             if let Some(owned) = local.owned.take() {

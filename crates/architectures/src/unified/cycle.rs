@@ -75,15 +75,17 @@ impl Epoch {
     }
 }
 
-/// Lines that are allocated between two cycles, at least.
-pub(super) const LEAST_LINES: usize = if cfg!(test) { 512 } else { (4 << 20) / (LINE_WORDS * 8) };
+/// Lines that are allocated between two cycles, at least. More would not fit the processor's caches, less makes objects
+/// old that would soon have died.
+pub(super) const LEAST_LINES: usize = if cfg!(test) { 512 } else { (8 << 20) / (LINE_WORDS * 8) };
 /// As many processes have a line allocated for each of them between two cycles, because a cycle visits them.
 const PROCESSES_PER_LINE: usize = 2;
 /// A cycle that keeps marks frees what is young; when what is old has grown by half and so many lines, the next cycle
 /// decides about everything.
 const OLD_GROWTH_LINES: usize = if cfg!(test) { 1 << 10 } else { (8 << 20) / (LINE_WORDS * 8) };
-/// Between two cycles this part of what is old is allocated, if that is more.
-const YOUNG_PART: usize = 16;
+/// When so many times the lines at which a cycle begins have been taken and it has not ended, threads that allocate wait
+/// for it at each buffer, up to the time that they may be kept.
+const OVERDRAWN: usize = 3;
 /// Bytes outside of the heap that are allocated between two cycles, at least.
 pub(super) const LEAST_OFF_HEAP: usize = 4 << 20;
 
@@ -310,10 +312,16 @@ impl Unified {
     fn work_for(&self, words: usize) {
         let started = monotonic();
         let most = settings().max_pause.as_nanos() as i64 / 4;
+        let is_overdrawn = self.taken.load(Ordering::Relaxed) > OVERDRAWN * self.budget.load(Ordering::Relaxed);
+        let words = if is_overdrawn { usize::MAX } else { words.max(1) };
         let mut done = 0;
-        while done < words.max(1) && monotonic() - started < most {
-            let Some(step) = self.step() else { break };
-            done += step;
+        while done < words && monotonic() - started < most && self.epoch().phase() != Phase::Idle {
+            match self.step() {
+                Some(step) => done += step,
+                // Another thread has not heard of the phase yet, or a process is waited for.
+                None if is_overdrawn => std::thread::yield_now(),
+                None => break,
+            }
         }
         waited(started);
     }
@@ -459,7 +467,7 @@ impl Unified {
             driver.old_lines = marked;
         }
         let processes = world().processes() / PROCESSES_PER_LINE;
-        let budget = LEAST_LINES.max(processes).max(marked / YOUNG_PART);
+        let budget = LEAST_LINES.max(processes);
         self.budget.store(budget, Ordering::Relaxed);
         self.off_heap_budget.store(LEAST_OFF_HEAP.max(self.off_heap.old_bytes()), Ordering::Relaxed);
         self.space.give_back((2 * budget + new).div_ceil(SECTION_LINES));

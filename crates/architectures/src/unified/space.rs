@@ -19,6 +19,10 @@ const LINE_BYTES: usize = LINE_WORDS * WORD_BYTES;
 pub(super) const SECTION_LINES: usize = (512 << 10) / LINE_BYTES;
 /// Words of a section.
 pub(super) const SECTION_WORDS: usize = SECTION_LINES * LINE_WORDS;
+/// Lines of a buffer at least: to take a buffer costs as much as to fill some lines.
+pub(super) const FEWEST_LINES: usize = if cfg!(test) { 1 } else { 16 };
+/// Free lines of a section, as many as that in a row, from which on threads take lines from it.
+const WORTH_TAKING: usize = if cfg!(test) { 1 } else { SECTION_LINES / 4 };
 /// Words whose marks are one word.
 const MARKED_WORDS: usize = u64::BITS as usize;
 
@@ -361,23 +365,27 @@ impl Space {
             }
             if section.is_young {
                 swept += 1;
-                let free = self.sweep_section(&mut sections.all[number], number, cycle, found);
-                self.place(&mut sections, number, free, void);
+                let usable = self.sweep_section(&mut sections.all[number], number, cycle, found);
+                self.place(&mut sections, number, usable, void);
             }
             found.marked += sections.all[number].marked;
         }
         None
     }
 
-    /// Gives the number of lines that are free then.
+    /// Gives the number of lines that are free then, as far as enough lie in a row.
     fn sweep_section(&self, section: &mut Section, number: usize, cycle: u32, found: &mut Found) -> usize {
         let dead = line::of_cycle(cycle.wrapping_sub(1));
-        let (mut free, mut marked) = (0, 0);
+        let (mut free, mut marked, mut usable, mut row) = (0, 0, 0, 0);
         for line in number * SECTION_LINES..(number + 1) * SECTION_LINES {
             let byte = self.line(line);
+            row += 1;
             match byte.load(Ordering::Relaxed) {
                 line::FREE => free += 1,
-                line::MARKED => marked += 1,
+                line::MARKED => {
+                    marked += 1;
+                    row = 0;
+                }
                 other if other == dead => {
                     if self.poisons {
                         self.check_unmarked(line);
@@ -388,25 +396,30 @@ impl Space {
                     free += 1;
                     found.freed += 1;
                 }
-                _ => {}
+                _ => row = 0,
             }
+            usable += match row {
+                FEWEST_LINES => row,
+                0..FEWEST_LINES => 0,
+                _ => 1,
+            };
         }
         let new = SECTION_LINES - free - marked;
         found.new += new;
         section.marked = marked;
         section.is_young = new > 0 || section.place == Place::Owned;
-        free
+        usable
     }
 
-    fn place(&self, sections: &mut Sections, number: usize, free: usize, void: bool) {
+    fn place(&self, sections: &mut Sections, number: usize, usable: usize, void: bool) {
         let before = sections.all[number].place;
         if before == Place::Owned && !void {
             return;
         }
-        let after = match free {
+        let after = match usable {
             SECTION_LINES => Place::Free,
-            0 => Place::Full,
-            _ => Place::Partial,
+            WORTH_TAKING.. => Place::Partial,
+            _ => Place::Full,
         };
         if after == before {
             return;
