@@ -80,9 +80,9 @@ impl Epoch {
 pub(super) const LEAST_LINES: usize = if cfg!(test) { 512 } else { (8 << 20) / (LINE_WORDS * 8) };
 /// As many processes have a line allocated for each of them between two cycles, because a cycle visits them.
 const PROCESSES_PER_LINE: usize = 2;
-/// A cycle that keeps marks frees what is young; when what is old has grown by half and so many lines, the next cycle
-/// decides about everything.
-const OLD_GROWTH_LINES: usize = if cfg!(test) { 1 << 10 } else { (8 << 20) / (LINE_WORDS * 8) };
+/// A cycle that keeps marks frees what is young. When the lines that cannot be taken have become more by a quarter and so
+/// many, the next cycle decides about everything: dead old objects are in them, or keep apart what is free.
+const GROWTH_LINES: usize = if cfg!(test) { 1 << 10 } else { (16 << 20) / (LINE_WORDS * 8) };
 /// When so many times the lines at which a cycle begins have been taken and it has not ended, threads that allocate wait
 /// for it at each buffer, up to the time that they may be kept.
 const OVERDRAWN: usize = 3;
@@ -93,6 +93,8 @@ pub(super) const LEAST_OFF_HEAP: usize = 4 << 20;
 const WORDS: usize = if cfg!(test) { 64 } else { 1 << 12 };
 const SECTIONS: usize = if cfg!(test) { 1 } else { 16 };
 const OBJECTS: usize = if cfg!(test) { 4 } else { 256 };
+/// Sections whose memory is given back after a cycle: the system takes tens of microseconds for each.
+const GIVEN_BACK: usize = 4;
 /// Time slices after which a thread looks whether it can work for a cycle.
 const SLICES: u32 = 8;
 /// Words marked for each word allocated while a cycle is on.
@@ -106,8 +108,8 @@ pub(super) struct Driver {
     section: usize,
     off_heap_is_swept: bool,
     found: Found,
-    /// Lines with old objects after the last cycle that decided about everything.
-    old_lines: usize,
+    /// Lines that could not be taken after the last cycle that decided about everything.
+    occupied: usize,
     started: i64,
 }
 
@@ -118,7 +120,7 @@ impl Driver {
             section: 0,
             off_heap_is_swept: false,
             found: Found::default(),
-            old_lines: 0,
+            occupied: 0,
             started: 0,
         }
     }
@@ -295,8 +297,7 @@ impl Unified {
         if epoch.phase() != Phase::Idle {
             return;
         }
-        let grown = self.old_lines() > driver.old_lines + driver.old_lines / 2 + OLD_GROWTH_LINES;
-        let major = grown;
+        let major = driver.found.occupied > driver.occupied + driver.occupied / 4 + GROWTH_LINES;
         self.major.store(major, Ordering::Relaxed);
         driver.walk = Walk::new();
         driver.section = 0;
@@ -448,29 +449,24 @@ impl Unified {
         match self.space.sweep(driver.section, SECTIONS, cycle, void, &mut driver.found) {
             Some(next) => driver.section = next,
             None => {
-                self.end(driver);
+                self.end(driver, void);
                 self.set_epoch(cycle, Phase::Idle);
             }
         }
     }
 
-    /// Lines with old objects.
-    fn old_lines(&self) -> usize {
-        self.old.load(Ordering::Relaxed)
-    }
-
     /// Everything dead is freed: decides when the next cycle begins, and gives memory back.
-    fn end(&self, driver: &mut Driver) {
+    fn end(&self, driver: &mut Driver, void: bool) {
         let Found { marked, new, .. } = driver.found;
-        self.old.store(marked, Ordering::Relaxed);
         if self.is_major() {
-            driver.old_lines = marked;
+            driver.occupied = driver.found.occupied;
         }
         let processes = world().processes() / PROCESSES_PER_LINE;
         let budget = LEAST_LINES.max(processes);
         self.budget.store(budget, Ordering::Relaxed);
         self.off_heap_budget.store(LEAST_OFF_HEAP.max(self.off_heap.old_bytes()), Ordering::Relaxed);
-        self.space.give_back((2 * budget + new).div_ceil(SECTION_LINES));
+        let most = if void { usize::MAX } else { GIVEN_BACK };
+        self.space.give_back((2 * budget + new).div_ceil(SECTION_LINES), most);
         self.report(driver, (marked + new) * LINE_WORDS);
     }
 
@@ -504,7 +500,7 @@ impl Unified {
         let _nobody_works = self.at_work.write().unwrap_or_else(|poisoned| poisoned.into_inner());
         let mut driver = self.driver();
         let cycle = self.epoch().cycle() + 1;
-        *driver = Driver { old_lines: driver.old_lines, started, ..Driver::new() };
+        *driver = Driver { started, ..Driver::new() };
         self.greys.clear();
         self.off_heap.give_up();
         self.major.store(true, Ordering::Relaxed);

@@ -93,8 +93,6 @@ pub struct Unified {
     /// The same in bytes outside of the heap.
     off_heap_bytes: AtomicUsize,
     off_heap_budget: AtomicUsize,
-    /// Lines with old objects.
-    old: AtomicUsize,
     /// Words in use after the last cycle, as told to the counters.
     used: AtomicI64,
 }
@@ -126,7 +124,6 @@ impl Unified {
             budget: AtomicUsize::new(cycle::LEAST_LINES),
             off_heap_bytes: AtomicUsize::new(0),
             off_heap_budget: AtomicUsize::new(LEAST_OFF_HEAP),
-            old: AtomicUsize::new(0),
             used: AtomicI64::new(0),
         })
     }

@@ -66,12 +66,13 @@ struct Section {
     backed: bool,
     /// It may have lines that are neither free nor marked.
     is_young: bool,
-    /// Lines with marked objects, as the last sweep has left them.
+    /// Lines with marked objects, and those that are free and can be taken, as the last sweep has left them.
     marked: usize,
+    usable: usize,
 }
 
 impl Section {
-    const NEW: Section = Section { place: Place::Full, backed: false, is_young: true, marked: 0 };
+    const NEW: Section = Section { place: Place::Full, backed: false, is_young: true, marked: 0, usable: 0 };
 
     /// Lines are taken from it.
     fn give_to(&mut self, place: Place) {
@@ -116,6 +117,8 @@ pub(super) struct Found {
     pub(super) new: usize,
     /// Lines freed.
     pub(super) freed: usize,
+    /// Lines that cannot be taken, because something is in them or too few are free in a row.
+    pub(super) occupied: usize,
 }
 
 /// The heap's addresses, and what is in them.
@@ -368,7 +371,9 @@ impl Space {
                 let usable = self.sweep_section(&mut sections.all[number], number, cycle, found);
                 self.place(&mut sections, number, usable, void);
             }
-            found.marked += sections.all[number].marked;
+            let section = &sections.all[number];
+            found.marked += section.marked;
+            found.occupied += SECTION_LINES - if section.place == Place::Full { 0 } else { section.usable };
         }
         None
     }
@@ -406,7 +411,7 @@ impl Space {
         }
         let new = SECTION_LINES - free - marked;
         found.new += new;
-        section.marked = marked;
+        (section.marked, section.usable) = (marked, usable);
         section.is_young = new > 0 || section.place == Place::Owned;
         usable
     }
@@ -435,11 +440,12 @@ impl Space {
         sections.all[number].place = after;
     }
 
-    /// Gives the memory of free sections back, those with the highest addresses first, until `keep` of them have some.
-    pub(super) fn give_back(&self, keep: usize) {
+    /// Gives the memory of free sections back, of `most` at most, until `keep` of them have some: those with the lowest
+    /// addresses, which are taken first.
+    pub(super) fn give_back(&self, keep: usize, most: usize) {
         let mut sections = self.sections();
         let backed: Vec<usize> = sections.free.iter().copied().filter(|number| sections.all[*number].backed).collect();
-        for number in backed.into_iter().skip(keep) {
+        for number in backed.into_iter().skip(keep).take(most) {
             let bytes = SECTION_WORDS * WORD_BYTES;
             // SAFETY: nothing lives in a free section, and nobody takes it while the lock is held.
             unsafe { self.memory.discard(number * bytes, bytes) };
