@@ -80,11 +80,11 @@ impl Epoch {
 pub(super) const LEAST_LINES: usize = if cfg!(test) { 512 } else { (8 << 20) / (LINE_WORDS * 8) };
 /// As many processes have a line allocated for each of them between two cycles, because a cycle visits them.
 const PROCESSES_PER_LINE: usize = 2;
-/// A cycle that keeps marks frees what is young. When the lines that cannot be taken have become more by a quarter and so
-/// many, the next cycle decides about everything: dead old objects are in them, or keep apart what is free.
+/// A cycle that keeps marks frees what is young. When the lines that cannot be taken have become more by a quarter and
+/// so many, the next cycle decides about everything: dead old objects are in them, or keep apart what is free.
 const GROWTH_LINES: usize = if cfg!(test) { 1 << 10 } else { (16 << 20) / (LINE_WORDS * 8) };
-/// When so many times the lines at which a cycle begins have been taken and it has not ended, threads that allocate wait
-/// for it at each buffer, up to the time that they may be kept.
+/// When so many times the lines at which a cycle begins have been taken and it has not ended, threads that allocate
+/// wait for it at each buffer, up to the time that they may be kept.
 const OVERDRAWN: usize = 3;
 /// Bytes outside of the heap that are allocated between two cycles, at least.
 pub(super) const LEAST_OFF_HEAP: usize = 4 << 20;
