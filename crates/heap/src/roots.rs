@@ -32,6 +32,11 @@ pub trait RootSet {
         self.each_message(visit);
     }
 
+    /// As [`RootSet::begin_messages`]; [`RootSet::some_messages`] may leave out those that it has come to before.
+    fn begin_new_messages(&mut self, visit: &mut dyn FnMut(&Fragment)) {
+        self.begin_messages(visit);
+    }
+
     /// Goes on where it was, for as long as `visit` says so. Whether nothing is left of what was there at
     /// [`RootSet::begin_messages`].
     fn some_messages(&mut self, _visit: &mut dyn FnMut(&Fragment) -> bool) -> bool {

@@ -382,6 +382,11 @@ impl RootSet for WithInbox<'_> {
         self.inbox.each(visit);
     }
 
+    fn begin_new_messages(&mut self, visit: &mut dyn FnMut(&Fragment)) {
+        self.roots.begin_new_messages(&mut *visit);
+        self.inbox.each(visit);
+    }
+
     fn some_messages(&mut self, visit: &mut dyn FnMut(&Fragment) -> bool) -> bool {
         self.roots.some_messages(visit)
     }

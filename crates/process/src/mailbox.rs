@@ -50,11 +50,13 @@ struct Markers {
     /// The first message that [`Mailbox::visit_some`] has not come to, and how many it has yet to visit; null if none.
     unvisited: *mut Fragment,
     left: usize,
+    /// It and all before it were visited by [`Mailbox::visit_some`]; null if that is not known.
+    visited: *mut Fragment,
 }
 
 impl Default for Markers {
     fn default() -> Self {
-        Markers { places: Vec::new(), next: 0, unvisited: std::ptr::null_mut(), left: 0 }
+        Markers { places: Vec::new(), next: 0, unvisited: std::ptr::null_mut(), left: 0, visited: std::ptr::null_mut() }
     }
 }
 
@@ -239,8 +241,12 @@ impl Mailbox {
         let markers = self.markers.iter_mut().flat_map(|markers| &mut markers.places).map(|(_, place)| place);
         let places = [&mut self.save, &mut self.last].into_iter().chain(markers);
         places.filter(|place| **place == old_link).for_each(|place| *place = new_link);
-        if let Some(markers) = self.markers.as_mut().filter(|markers| markers.unvisited == words.as_ptr()) {
-            markers.unvisited = message.as_ptr();
+        if let Some(markers) = &mut self.markers {
+            for place in [&mut markers.unvisited, &mut markers.visited] {
+                if *place == words.as_ptr() {
+                    *place = message.as_ptr();
+                }
+            }
         }
         self.link_moved(message);
         // SAFETY: it was pushed as a message, and is on no list any more.
@@ -309,6 +315,9 @@ impl Mailbox {
                 if *place == own_link {
                     *place = link;
                 }
+            }
+            if markers.visited == message.as_ptr() {
+                markers.visited = std::ptr::null_mut();
             }
             if !markers.unvisited.is_null() {
                 // SAFETY: the message is whole, and was unlinked.
@@ -384,7 +393,20 @@ impl Mailbox {
         if self.length > 0 {
             let (first, left) = (self.first, self.length);
             let markers = self.markers.get_or_insert_default();
-            (markers.unvisited, markers.left) = (first, left);
+            (markers.unvisited, markers.left, markers.visited) = (first, left, std::ptr::null_mut());
+        }
+    }
+
+    /// As [`Mailbox::begin_visit`], without those that earlier visits have come to.
+    pub fn begin_visit_of_new(&mut self) {
+        match self.markers.as_mut().and_then(|markers| NonNull::new(markers.visited).map(|visited| (markers, visited)))
+        {
+            Some((markers, visited)) => {
+                // SAFETY: the message is in the mailbox, which is borrowed.
+                markers.unvisited = unsafe { visited.as_ref() }.next();
+                markers.left = self.length;
+            }
+            None => self.begin_visit(),
         }
     }
 
@@ -402,6 +424,7 @@ impl Mailbox {
             // SAFETY: the message is in the mailbox, which is borrowed.
             let fragment = unsafe { &*markers.unvisited };
             goes_on = visit(fragment);
+            markers.visited = markers.unvisited;
             markers.unvisited = fragment.next();
             markers.left -= 1;
         }

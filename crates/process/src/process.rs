@@ -401,6 +401,15 @@ impl RootSet for Roots<'_> {
         }
     }
 
+    fn begin_new_messages(&mut self, visit: &mut dyn FnMut(&Fragment)) {
+        // What has moved to the heap since it was visited refers to something else now.
+        self.mailbox.each_moved(&mut *visit);
+        self.mailbox.begin_visit_of_new();
+        if let Some(inbox) = self.inbox {
+            inbox.each(visit);
+        }
+    }
+
     fn some_messages(&mut self, visit: &mut dyn FnMut(&Fragment) -> bool) -> bool {
         self.mailbox.visit_some(visit)
     }

@@ -156,6 +156,8 @@ impl Unified {
             if !local.is_away() {
                 return use_it(local);
             }
+            // Neither does a stopped world wait for it.
+            let _at_work = self.at_work.read().unwrap_or_else(|poisoned| poisoned.into_inner());
             self.hear(local);
             let result = use_it(local);
             self.leave(local);
@@ -258,7 +260,7 @@ impl Unified {
     pub(super) fn wants_scan(&self, mutator: &Mutator) -> bool {
         local(&self.threads, |local| {
             let epoch = Epoch::of(local.heard());
-            epoch.phase() == Phase::Scan && State::of(mutator).scanned() != epoch.cycle()
+            epoch.phase() == Phase::Scan && State::of(mutator).is_wanted(epoch.cycle())
         })
     }
 

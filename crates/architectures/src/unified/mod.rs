@@ -277,7 +277,9 @@ impl ConcurrentRoots for Unified {
         self.set_away(false);
     }
 
-    fn message_read(&self, _message: &Fragment) {}
+    fn message_read(&self, message: &Fragment) {
+        self.barrier(message.term());
+    }
 
     fn deliver_kept(&self, message: &Message) {
         self.barrier(message.term());

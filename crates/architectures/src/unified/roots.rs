@@ -6,7 +6,7 @@
 
 use std::sync::MutexGuard;
 
-use atoll_heap::{Claim, KeptPlace, Mutator, RootSet, world};
+use atoll_heap::{Claim, Fragment, KeptPlace, Mutator, RootSet, world};
 use atoll_term::Term;
 
 use super::mark::Grey;
@@ -16,6 +16,11 @@ use crate::common::stored::SHARDS;
 
 /// Places of the process table looked at in one portion.
 const PLACES: usize = 64;
+/// Messages of a process that are visited with its stack, and of a longer mailbox in one portion.
+const FEW_MESSAGES: usize = 64;
+const MESSAGES: usize = 1 << 12;
+/// Both under stress.
+const STRESSED_MESSAGES: usize = 2;
 /// Stored terms, and timers, looked at in one portion.
 const ROWS: usize = if cfg!(test) { 2 } else { 512 };
 
@@ -87,7 +92,7 @@ impl Unified {
     /// The next portion of processes. `all_know`: every thread scans what it runs.
     pub(super) fn find_in_processes(&self, walk: &mut Walk, grey: &mut Grey, all_know: bool) -> Portion {
         let cycle = self.epoch().cycle();
-        let wanted = |mutator: *const Mutator| State::scanned_at(mutator) != cycle;
+        let wanted = |mutator: *const Mutator| State::is_wanted_at(mutator, cycle);
         let Walk { place, late } = walk;
         match *place {
             Place::Processes(from, pass) => {
@@ -123,9 +128,40 @@ impl Unified {
         Portion::More
     }
 
-    /// Scans a process that nobody else uses meanwhile. Where a cycle keeps marks, and the process has not run since it
-    /// was scanned, its messages alone may refer to what is not marked.
+    /// Scans a process that nobody else uses meanwhile, or goes on with its mailbox. Where a cycle keeps marks, and the
+    /// process has not run since it was scanned, its messages alone may refer to what is not marked.
     pub(super) fn scan(&self, mutator: &mut Mutator, roots: &mut dyn RootSet, cycle: u32, runs: bool, grey: &mut Grey) {
+        if State::of(mutator).scanned() != cycle {
+            self.scan_changing(mutator, roots, grey);
+            let is_long = roots.messages() > self.messages(FEW_MESSAGES);
+            let shade = &mut |message: &Fragment| grey.shade(&self.space, message.term());
+            match (is_long, self.is_major()) {
+                (false, _) => roots.each_message(shade),
+                (true, true) => roots.begin_messages(shade),
+                (true, false) => roots.begin_new_messages(shade),
+            }
+            // Before the process counts as scanned: a thread that reads the one must read the other.
+            State::of_mut(mutator).set_mail_waits(is_long);
+            State::of_mut(mutator).set_scanned(cycle, runs);
+        }
+        if State::of(mutator).mail_waits() {
+            let mut left = self.messages(MESSAGES);
+            let done = roots.some_messages(&mut |message| {
+                grey.shade(&self.space, message.term());
+                left -= 1;
+                left > 0
+            });
+            State::of_mut(mutator).set_mail_waits(!done);
+        }
+    }
+
+    /// A number of messages, or few of them under stress.
+    fn messages(&self, many: usize) -> usize {
+        if self.base.settings.is_stressed() { STRESSED_MESSAGES } else { many }
+    }
+
+    /// What can change anywhere: stack, registers and dictionary. Takes the list of objects with off-heap parts.
+    fn scan_changing(&self, mutator: &mut Mutator, roots: &mut dyn RootSet, grey: &mut Grey) {
         let list = std::mem::replace(&mut mutator.off_heap, std::ptr::null_mut());
         self.off_heap_taken(mutator);
         // SAFETY: the list is the process's, whose objects are whole; stack and roots are readable.
@@ -135,16 +171,16 @@ impl Unified {
                 grey.shade_run(&self.space, mutator.stack, mutator.stack_words());
                 roots.each_own_slice(&mut |start, terms| grey.shade_run(&self.space, start.cast(), terms));
             }
-            roots.each_message(&mut |message| grey.shade(&self.space, message.term()));
         }
-        State::of_mut(mutator).set_scanned(cycle, runs);
     }
 
     /// Scans a process in a stopped world: its buffer is void.
     pub(super) fn scan_stopped(&self, mutator: &mut Mutator, roots: &mut dyn RootSet, cycle: u32, grey: &mut Grey) {
         buffer::clear(mutator);
-        State::of_mut(mutator).has_run = true;
-        self.scan(mutator, roots, cycle, true, grey);
+        self.scan_changing(mutator, roots, grey);
+        roots.each_message(&mut |message| grey.shade(&self.space, message.term()));
+        State::of_mut(mutator).set_mail_waits(false);
+        State::of_mut(mutator).set_scanned(cycle, true);
     }
 
     /// What the process keeps outside of the heap is this collector's business from now on.

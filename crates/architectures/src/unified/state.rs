@@ -1,6 +1,6 @@
 //! What `unified` keeps in a mutator: its options, and in which cycle the process was scanned.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use atoll_heap::{HeapOptions, Mutator, STATE_WORDS};
 
@@ -23,6 +23,8 @@ pub(super) struct State {
     pub(super) has_run: bool,
     /// Does it run on a thread now?
     pub(super) running: bool,
+    /// Whether messages in its mailbox wait to be visited in the cycle in which it was scanned last.
+    mail_waits: AtomicBool,
 }
 
 const _: () = assert!(size_of::<State>() <= STATE_WORDS * size_of::<usize>());
@@ -47,11 +49,29 @@ impl State {
         self.scanned.load(Ordering::Relaxed)
     }
 
-    /// As [`State::scanned`], of a process that another thread may be running.
+    /// Whether the process has to be scanned in this cycle, or to be scanned further.
+    #[inline(always)]
+    pub(super) fn is_wanted(&self, cycle: u32) -> bool {
+        self.scanned() != cycle || self.mail_waits.load(Ordering::Relaxed)
+    }
+
+    /// As [`State::is_wanted`], of a process that another thread may be running.
     #[inline]
-    pub(super) fn scanned_at(mutator: *const Mutator) -> u32 {
-        // SAFETY: the mutator is that of a process in the table; this field alone is looked at, through an atomic.
-        unsafe { (*(&raw const (*mutator).state).cast::<State>()).scanned.load(Ordering::Acquire) }
+    pub(super) fn is_wanted_at(mutator: *const Mutator, cycle: u32) -> bool {
+        // SAFETY: the mutator is that of a process in the table; two fields are looked at, through atomics.
+        unsafe {
+            let state = (&raw const (*mutator).state).cast::<State>();
+            let (scanned, mail_waits) = (&raw const (*state).scanned, &raw const (*state).mail_waits);
+            (*scanned).load(Ordering::Acquire) != cycle || (*mail_waits).load(Ordering::Acquire)
+        }
+    }
+
+    pub(super) fn mail_waits(&self) -> bool {
+        self.mail_waits.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_mail_waits(&mut self, waits: bool) {
+        self.mail_waits.store(waits, Ordering::Release);
     }
 
     /// It was scanned in this cycle, and `runs` next.

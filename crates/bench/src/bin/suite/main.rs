@@ -30,7 +30,7 @@ struct Options {
     #[arg(long, default_value_t = 5, value_name = "N")]
     runs: usize,
     /// Heap architectures, with commas between them
-    #[arg(long, value_delimiter = ',', default_value = "private,shared,hybrid", value_name = "NAMES")]
+    #[arg(long, value_delimiter = ',', default_value = "private,shared,unified,hybrid", value_name = "NAMES")]
     heaps: Vec<String>,
     /// Leave stock erl out
     #[arg(long)]
