@@ -4,11 +4,11 @@ use std::ptr::NonNull;
 use std::sync::atomic::Ordering;
 
 use atoll_heap::counters::counters;
-use atoll_heap::{Message, settings};
+use atoll_heap::{Fragment, Message, settings};
 use atoll_platform::clock::monotonic;
 use atoll_term::{Header, Term, WORD_BYTES, Word};
 
-use super::off_heap::adopt_copy;
+use super::off_heap::{self, adopt_copy};
 use super::relocate::{self, Move};
 use super::sizing::{Run, Unshared, unshared};
 use super::{Immovable, sharing, small};
@@ -20,6 +20,23 @@ pub(crate) fn by_reference(term: Term) -> Message {
     // SAFETY: the architecture knows where the term lies, and that it lives as long as the message.
     unsafe { message.set_term(term) };
     message
+}
+
+/// Moves what a fragment brings from outside of the heaps to a place in one. `adopt` gets the objects with off-heap
+/// parts. The fragment's term lies there then.
+///
+/// # Safety
+/// At the place is room for the fragment's words, and nobody holds a term that points into the fragment.
+#[inline]
+pub(crate) unsafe fn move_out(fragment: &Fragment, to: *mut Word, adopt: impl FnMut(NonNull<Word>)) {
+    let moving = Move { from: fragment.words(), words: fragment.used(), to };
+    // SAFETY: a message's fragment consists of whole objects; the rest is the caller's obligation.
+    unsafe {
+        moving.copy();
+        off_heap::each_moved(fragment.off_heap(), &moving, adopt);
+        fragment.set_term(Term::from_word(moving.shifted(fragment.term().word())));
+        fragment.clear();
+    }
 }
 
 /// A fragment with a copy of the term. `own`: the term lies in memory that only this thread reads.

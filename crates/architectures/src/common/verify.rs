@@ -25,6 +25,8 @@ pub(crate) enum Whose {
     All(*const Mutator),
     /// The message area.
     Area,
+    /// The heap of all processes, while one of them runs.
+    Heap,
 }
 
 /// What part of it.
@@ -50,6 +52,7 @@ impl Display for Whose {
             Whose::Process(mutator) => ("process", *mutator),
             Whose::All(mutator) => ("the heap of all, collected for process", *mutator),
             Whose::Area => return out.write_str("the message area"),
+            Whose::Heap => return out.write_str("the heap of all"),
         };
         match pid_of(mutator) {
             Some(pid) => write!(out, "{words} {}", text::to_string(pid)),

@@ -10,8 +10,7 @@ use atoll_term::{Allocate, Term, Word};
 
 use super::Private;
 use super::state::State;
-use crate::common::relocate::Move;
-use crate::common::{blocks, message, off_heap};
+use crate::common::{blocks, message};
 
 /// Words that a new process's block has beside its arguments: a process that soon waits needs no more.
 const FIRST_SLACK: usize = 6;
@@ -57,18 +56,10 @@ fn move_in(mutator: &mut Mutator, fragment: &Fragment) {
     if words == 0 {
         return;
     }
-    let moving = Move { from: fragment.words(), words, to: mutator.top };
-    // SAFETY: a message's fragment consists of whole objects, and the caller has made sure of the room.
-    unsafe {
-        moving.copy();
-        off_heap::each_moved(fragment.off_heap(), &moving, |object| mutator.adopt(object));
-    }
-    mutator.top = mutator.top.wrapping_add(words);
-    // SAFETY: what the fragment's term pointed to has moved there, and nobody holds a term that points into it.
-    unsafe {
-        fragment.set_term(Term::from_word(moving.shifted(fragment.term().word())));
-        fragment.clear();
-    }
+    let to = mutator.top;
+    mutator.top = to.wrapping_add(words);
+    // SAFETY: the caller has made sure of the room, and nobody holds a term that points into the fragment.
+    unsafe { message::move_out(fragment, to, |object| mutator.adopt(object)) };
 }
 
 #[inline]

@@ -11,8 +11,7 @@ use atoll_term::{Allocate, Term};
 use super::limits::Account;
 use super::state::State;
 use super::{Shared, buffer};
-use crate::common::relocate::Move;
-use crate::common::{message, off_heap, stack};
+use crate::common::{message, stack};
 
 /// Messages that a process sends before it adds them to the counters of the run.
 const SENT_AT_MOST: u32 = 1000;
@@ -54,17 +53,8 @@ fn move_in(shared: &Shared, mutator: &mut Mutator, fragment: &Fragment) {
     } else {
         buffer::allocate(shared, mutator, words)
     };
-    let moving = Move { from: fragment.words(), words, to };
-    // SAFETY: a message's fragment consists of whole objects, and there is room for them.
-    unsafe {
-        moving.copy();
-        off_heap::each_moved(fragment.off_heap(), &moving, |object| mutator.adopt(object));
-    }
-    // SAFETY: what the fragment's term pointed to has moved there, and nobody holds a term that points into it.
-    unsafe {
-        fragment.set_term(Term::from_word(moving.shifted(fragment.term().word())));
-        fragment.clear();
-    }
+    // SAFETY: there is room, and nobody holds a term that points into the fragment.
+    unsafe { message::move_out(fragment, to, |object| mutator.adopt(object)) };
 }
 
 #[inline]

@@ -16,8 +16,9 @@
 //! 2. Prepare: every thread hears that a cycle has begun. From then on what enters a message or a stored term is greyed
 //!    (`send.rs`).
 //! 3. Globals: messages of timers, then stored terms (`roots.rs`).
-//! 4. Scan: processes, one by one; only the one that is scanned waits. A scheduler that knows of this phase scans each
-//!    process before it runs it, and the lines that it allocates in belong to this cycle.
+//! 4. Scan: processes, one by one, long mailboxes in portions; only the one that is scanned waits. A scheduler that
+//!    knows of this phase scans each process before it runs it, and the lines that it allocates in belong to this
+//!    cycle.
 //! 5. Mark (`mark.rs`), any number of threads.
 //! 6. Sweep: objects with parts outside of the heap that were not marked, then the lines of the cycle before in which
 //!    nothing was marked.

@@ -19,7 +19,7 @@ const U5: &str = "U5 (no buffers after a stop)";
 /// A pointer leads into a free line.
 #[cold]
 pub(super) fn free_line(place: *const Word) -> ! {
-    violation(U3, Whose::Area, Part::Heap, place, 0)
+    violation(U3, Whose::Heap, Part::Heap, place, 0)
 }
 
 /// Checks all processes and the whole heap.
