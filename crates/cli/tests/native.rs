@@ -1,8 +1,10 @@
 //! Functions that are hot get machine code, while the program runs, and lose it to tracing.
 #![cfg(target_arch = "x86_64")]
 
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
 
 const PROGRAM: &str = r#"
 -module(hot).
@@ -113,6 +115,22 @@ fn machine_code_is_shown() {
 /// A program that would run for ever ends with the test, however that ends.
 struct Killed(Option<std::process::Child>);
 
+impl Killed {
+    /// Sends SIGSEGV to a thread; what the machine wrote until it ended.
+    fn ended_by(&mut self, thread: u32) -> Output {
+        let child = self.0.as_mut().expect("a child");
+        // `tgkill`: a signal to one thread, for which there is no command.
+        let send = format!("exit(syscall(234, {}, {thread}, 11) != 0)", child.id());
+        assert!(Command::new("perl").args(["-e", &send]).status().expect("perl runs").success());
+        let patience = Instant::now() + Duration::from_secs(60);
+        while child.try_wait().expect("it can be waited for").is_none() {
+            assert!(Instant::now() < patience, "the machine goes on after the signal");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        self.0.take().expect("a child").wait_with_output().expect("it ended")
+    }
+}
+
 impl Drop for Killed {
     fn drop(&mut self) {
         if let Some(child) = &mut self.0 {
@@ -124,13 +142,28 @@ impl Drop for Killed {
 #[test]
 fn a_crash_names_the_function_that_was_compiled() {
     // Now and then a signal meets the thread between two time slices.
-    let errors: Vec<String> = (0..10).map_while(|attempt| crash(attempt).err()).collect();
+    let what = "Machine code crashed (Segmentation fault) in hot:endless/1";
+    let named = |attempt| {
+        let (errors, dump) = crash(&format!("crash{attempt}"), true);
+        if errors.contains(what) {
+            assert!(dump.contains(what), "{dump}");
+            return Ok(());
+        }
+        Err(errors)
+    };
+    let errors: Vec<String> = (0..10).map_while(|attempt| named(attempt).err()).collect();
     assert!(errors.len() < 10, "{errors:#?}");
 }
 
-/// Sends a signal to a scheduler that runs machine code. What was printed, if it does not name the function.
-fn crash(attempt: usize) -> Result<(), String> {
-    let folder = folder(&format!("crash{attempt}"));
+#[test]
+fn a_signal_that_meets_no_machine_code_ends_the_machine() {
+    // The main thread runs none.
+    assert_eq!(crash("signal", false), (String::new(), String::new()));
+}
+
+/// Sends SIGSEGV to a scheduler that runs machine code, or to the main thread. What was printed, and the dump.
+fn crash(name: &str, to_scheduler: bool) -> (String, String) {
+    let folder = folder(name);
     let dump = folder.join("dump");
     let _ = std::fs::remove_file(&dump);
     let mut command = Command::new(env!("CARGO_BIN_EXE_atoll"));
@@ -141,33 +174,23 @@ fn crash(attempt: usize) -> Result<(), String> {
     // The map has the name when the code is there.
     let map = PathBuf::from(format!("/tmp/perf-{process}.map"));
     let named = || std::fs::read_to_string(&map).is_ok_and(|text| text.contains(" $hot:endless/1\n"));
-    let patience = std::time::Instant::now() + std::time::Duration::from_secs(60);
-    while !named() && std::time::Instant::now() < patience {
-        std::thread::sleep(std::time::Duration::from_millis(20));
+    let patience = Instant::now() + Duration::from_secs(60);
+    while !named() && Instant::now() < patience {
+        std::thread::sleep(Duration::from_millis(20));
     }
     assert!(named(), "the function is compiled and named");
     let mut tasks = std::fs::read_dir(format!("/proc/{process}/task")).expect("threads");
     let scheduler = tasks.find_map(|task| {
         let task = task.ok()?;
         let name = std::fs::read_to_string(task.path().join("comm")).ok()?;
-        name.starts_with("scheduler").then(|| task.file_name().into_string().ok())?
+        name.starts_with("scheduler").then(|| task.file_name().into_string().ok()?.parse().ok())?
     });
-    let thread = scheduler.expect("a scheduler");
     // The program goes on in machine code at its next time slice.
-    std::thread::sleep(std::time::Duration::from_millis(100));
-    // `tgkill`: a signal to one thread, for which there is no command.
-    let send = format!("exit(syscall(234, {process}, {thread}, 11) != 0)");
-    assert!(Command::new("perl").args(["-e", &send]).status().expect("perl runs").success());
-    let output = child.0.take().expect("a child").wait_with_output().expect("it ends");
+    std::thread::sleep(Duration::from_millis(100));
+    let output = child.ended_by(if to_scheduler { scheduler.expect("a scheduler") } else { process });
     let _ = std::fs::remove_file(&map);
-    assert!(!output.status.success());
-    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-    let what = "Machine code crashed (Segmentation fault) in hot:endless/1";
-    if !errors.contains(what) {
-        return Err(errors);
-    }
-    assert!(std::fs::read_to_string(&dump).expect("a dump").contains(what));
-    Ok(())
+    assert_eq!(output.status.signal(), Some(11));
+    (String::from_utf8_lossy(&output.stderr).into_owned(), std::fs::read_to_string(&dump).unwrap_or_default())
 }
 
 #[test]

@@ -71,10 +71,17 @@ fn handle(signal: i32) -> libc::sigaction {
 /// Puts back what was set for a signal before.
 fn put_back(signal: i32) {
     let place = SIGNALS.iter().position(|one| *one == signal);
-    if let Some(before) = BEFORE.get().zip(place).map(|(all, place)| &all[place]) {
+    match BEFORE.get().zip(place).map(|(all, place)| &all[place]) {
         // SAFETY: an action that was set before.
-        unsafe { libc::sigaction(signal, before, null_mut()) };
-    }
+        Some(before) => unsafe { libc::sigaction(signal, before, null_mut()) },
+        None => by_default(signal),
+    };
+}
+
+/// From now on the system does what it does by default: it ends the machine.
+fn by_default(signal: i32) -> i32 {
+    // SAFETY: sets what a signal does.
+    i32::from(unsafe { libc::signal(signal, libc::SIG_DFL) } == libc::SIG_ERR)
 }
 
 /// The instruction at which a signal came.
@@ -101,10 +108,13 @@ extern "C" fn crashed(signal: i32, info: *mut libc::siginfo_t, context: *mut lib
     let place = if call.is_null() { place_of(context) } else { 0 };
     if call.is_null() && !may_hold(place) {
         // Neither in a library nor in generated code: what would have happened happens when this returns.
-        put_back(signal);
         if was_sent(info) {
+            // The handler of the standard library waits for a fault to come again, and this one would not.
+            by_default(signal);
             // SAFETY: asks the system for a signal.
             unsafe { libc::raise(signal) };
+        } else {
+            put_back(signal);
         }
         return;
     }
@@ -146,8 +156,7 @@ fn wait_for_crash() {
     let _ = writeln!(std::io::stderr(), "{what}");
     // From here on a fault ends the machine at once: arguments may be wild, too.
     for other in SIGNALS {
-        // SAFETY: back to what the system does.
-        unsafe { libc::signal(other, libc::SIG_DFL) };
+        by_default(other);
     }
     let slogan = match call.map(arguments) {
         Some(shown) => {
