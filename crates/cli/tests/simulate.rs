@@ -25,12 +25,21 @@ fn text(bytes: &[u8]) -> String {
 
 /// The program of the tests, compiled.
 fn program(name: &str) -> String {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("simulate").join(name);
+    compiled_in(name, "simulated")
+}
+
+/// A program for one test, compiled.
+fn compiled(name: &str) -> String {
+    compiled_in(name, &format!("simulated_{name}"))
+}
+
+fn compiled_in(folder: &str, module: &str) -> String {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("simulate").join(folder);
     std::fs::create_dir_all(&folder).expect("a folder");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/simulated.erl");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(module).with_extension("erl");
     let status = Command::new("erlc").arg("-o").arg(&folder).arg(source).status().expect("erlc runs");
     assert!(status.success(), "erlc");
-    folder.join("simulated.beam").to_string_lossy().into_owned()
+    folder.join(module).with_extension("beam").to_string_lossy().into_owned()
 }
 
 #[test]
@@ -258,6 +267,38 @@ fn timeouts_come_early_on_request() {
     let program = program("early");
     let late = |words: &[&str]| text(&simulate(&[words, &["--seed", "3", &program]].concat()).stdout);
     assert_ne!(late(&[]), late(&["--faults", "timeout:5"]));
+}
+
+#[test]
+fn messages_of_different_senders_overtake_each_other() {
+    assert!(found("overtaking", "random").contains("always(the_result_is_there, _) does not hold"));
+    let file = "examples/simulate/overtaking.erl";
+    let seeds = ["--seeds", "1..200", file];
+    for policy in ["random:prompt", "pct", "round-robin"] {
+        let prompt = simulate(&[&["--policy", policy], &seeds[..]].concat());
+        assert_eq!(prompt.status.code(), Some(0), "{policy}: {}", text(&prompt.stdout));
+        let late = simulate(&[&["--policy", policy, "--faults", "delay:3"], &seeds[..]].concat());
+        assert_eq!(late.status.code(), Some(1), "{policy}: {}", text(&late.stdout));
+    }
+    let told = story("overtaking");
+    assert!(told.contains("--schedule late4.1 ") && told.contains("{put,42} to <0.3.0>, which is late"), "{told}");
+}
+
+/// Signals of all kinds from one process to another, of which the receiver must see all in the order in which they were
+/// sent, however late they are; and, beside them, signals of a second sender.
+#[test]
+fn signals_of_a_pair_keep_their_order() {
+    let program = compiled("pairs");
+    let outputs = simulate(&["--faults", "delay:2", "--seeds", "1..300", &program]);
+    let shown = text(&outputs.stdout);
+    assert_eq!(outputs.status.code(), Some(0), "{shown}");
+    assert!(!shown.contains("sometimes"), "the second sender is in between: {shown}");
+    let run =
+        |heap: &str| simulate(&["--faults", "delay:2", "--seed", "5", "--heap", heap, "--gc-stress", "3", &program]);
+    let first = run("private");
+    for heap in ["shared", "unified", "hybrid", "nogc"] {
+        assert_eq!(run(heap), first, "{heap}");
+    }
 }
 
 #[test]

@@ -88,7 +88,7 @@ fn signal(to: Term, fragment: Heaped) -> Result<(), Fault> {
 
 fn deliver(to: Term, payload: Term, mark: Mark) {
     let fragment = sequence::mark(architecture().send_copy(payload), mark);
-    drop(System::get().deliver(to, fragment));
+    drop(System::get().deliver_from_outside(to, fragment));
 }
 
 fn message(to: Term, payload: Term, mark: Mark) -> Result<(), Fault> {
@@ -118,7 +118,7 @@ fn to_alias(alias: Term, payload: Term, mark: Mark) -> Result<(), Fault> {
         let reference = ReferenceId(reference.numbers());
         let signal = Signal::ToAlias { reference, mark };
         let fragment = signal::attach(architecture().send_copy(payload), signal);
-        drop(System::get().deliver(pid, fragment));
+        drop(System::get().deliver_from_outside(pid, fragment));
     }
     Ok(())
 }

@@ -579,7 +579,7 @@ impl Node {
         resume(suspended);
         for pid in watched {
             let lost = RemoteSignal::ConnectionLost { node: self.name, connection };
-            drop(System::get().deliver(pid, remote::bare(lost)));
+            drop(System::get().deliver_from_outside(pid, remote::bare(lost)));
         }
         for (pid, count) in monitors {
             (0..count).for_each(|_| tell(pid, |heap| heap.tuple(&[atoms::NODEDOWN, self.name])));
@@ -604,13 +604,13 @@ impl Inside {
 
 fn resume(suspended: Vec<(Term, bool)>) {
     for (pid, _) in suspended {
-        drop(System::get().deliver(pid, signal::bare(Signal::Resume)));
+        drop(System::get().deliver_from_outside(pid, signal::bare(Signal::Resume)));
     }
 }
 
 /// Sends a message that is made outside of the heaps.
 pub fn tell(pid: Term, message: impl Fn(&mut ScratchHeap) -> Term) {
-    drop(System::get().deliver(pid, sequence::neutral(Message::compose(message))));
+    drop(System::get().deliver_from_outside(pid, sequence::neutral(Message::compose(message))));
 }
 
 /// The side of a connection that its port knows.

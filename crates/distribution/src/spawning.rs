@@ -119,7 +119,7 @@ pub(crate) fn requested(node: &Node, line: Line, received: &Received) -> Result<
 fn notice_end(node: &Node, line: Line, pid: Term) {
     if !node.watch(line.connection, pid) {
         let lost = RemoteSignal::ConnectionLost { node: node.name, connection: line.connection };
-        drop(System::get().deliver(pid, remote::bare(lost)));
+        drop(System::get().deliver_from_outside(pid, remote::bare(lost)));
     } else if !System::get().table.contains(pid) {
         node.forget(line.connection, pid);
     }

@@ -160,7 +160,7 @@ extern "C" fn enif_send(caller: Option<&mut Env>, to: &Term, from: Option<&mut E
 
 /// Delivers a message; whether the process was there.
 pub fn deliver(to: Term, message: Message) -> c_int {
-    System::get().deliver(to, sequence::neutral(message)).is_ok().into()
+    System::get().deliver_from_outside(to, sequence::neutral(message)).is_ok().into()
 }
 
 /// `port_command/2`, of which nobody hears whether it fails. A thread of a library's has no environment that calls.

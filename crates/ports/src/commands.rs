@@ -142,7 +142,7 @@ fn port_connect(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 /// Makes a process the owner, if it lives.
 pub fn connect(port: &Port, pid: Term) -> bool {
-    if System::get().deliver(pid, signal::bare(Signal::Link { from: port.id })).is_err() {
+    if System::get().deliver_from_outside(pid, signal::bare(Signal::Link { from: port.id })).is_err() {
         return false;
     }
     let connected = port.with(|port, state, _| {

@@ -324,7 +324,7 @@ pub fn send(pid: Term, message: impl Fn(&mut ScratchHeap) -> Term) {
 }
 
 fn deliver(pid: Term, message: Message) {
-    drop(System::get().deliver(pid, message));
+    drop(System::get().deliver_from_outside(pid, message));
 }
 
 /// Lets processes look again whether the port is busy.

@@ -12,6 +12,7 @@ pub mod dictionary;
 pub mod exit;
 pub mod handle;
 mod held;
+pub mod held_back;
 mod inbox;
 pub mod inspect;
 mod libraries;

@@ -10,6 +10,7 @@ use parking_lot::RwLock;
 
 use crate::chores::Chores;
 use crate::held::{Entry, Lent, Presence, Queued, Stopped};
+use crate::held_back::{HeldBack, Pair};
 use crate::libraries::Libraries;
 use crate::microstates::Microstates;
 use crate::ports::Ports;
@@ -59,6 +60,12 @@ pub trait Schedule: Sync {
     }
     /// Whether one thread does all the work, which then ends at the same place of a schedule each time.
     fn works_alone(&self) -> bool {
+        false
+    }
+    /// Whether a signal arrives late that a process sends another now, the `number`th that it sends (from 1 on). Asked
+    /// if signals may be late: see [`crate::held_back`].
+    fn is_late(&self, pair: Pair, number: u64) -> bool {
+        let _ = (pair, number);
         false
     }
     /// The machine is to end: asked for by the thread that calls this.
@@ -126,6 +133,8 @@ pub struct System {
     pub names: RwLock<HashMap<Term, Term>>,
     /// Timers.
     pub timers: Timers,
+    /// Signals that are late.
+    pub held_back: HeldBack,
     /// The run queues.
     pub schedule: OnceLock<&'static dyn Schedule>,
     /// Where processes start and end.
@@ -178,6 +187,7 @@ impl System {
             table,
             names: RwLock::default(),
             timers: Timers::new(schedulers),
+            held_back: HeldBack::default(),
             schedule: OnceLock::new(),
             entry_points: OnceLock::new(),
             schedulers,
@@ -227,6 +237,7 @@ impl System {
     /// Visits terms that belong to no process (timers, tables); the world is stopped.
     pub(crate) fn each_global_slice(&self, visit: &mut dyn FnMut(*mut Term, usize)) {
         self.timers.each_term(visit);
+        self.held_back.each(&mut |signal| visit(signal.term_place(), 1));
         for roots in self.global_roots.read().iter() {
             roots(visit);
         }
@@ -240,7 +251,11 @@ impl System {
 
     /// Sends a message to a process, or a signal to a port; it comes back if there is none.
     #[inline]
-    pub fn deliver(&self, pid: Term, message: Message) -> Result<(), Message> {
+    pub fn deliver(&self, pid: Term, mut message: Message) -> Result<(), Message> {
+        if self.held_back.is_on() {
+            let Some(prompt) = self.hold_back(pid, message) else { return Ok(()) };
+            message = prompt;
+        }
         let is_message = !message.has_body();
         let mut message = Some(message);
         let delivered = self.table.with(pid, |process| {
@@ -261,7 +276,11 @@ impl System {
     /// Sends the end of a monitor, which changes nothing before the receiver runs anyway: it is not woken for that. A
     /// server that has answered a call would otherwise run once more, and stand in a run queue before what its client
     /// starts next.
-    pub fn end_monitor(&self, pid: Term, signal: Message) {
+    pub fn end_monitor(&self, pid: Term, mut signal: Message) {
+        if self.held_back.is_on() {
+            let Some(prompt) = self.hold_back(pid, signal) else { return };
+            signal = prompt;
+        }
         let mut signal = Some(signal);
         let left = self.table.with(pid, |process| {
             let refused = signal.take().and_then(|signal| process.inbox.push(signal).err());
@@ -304,6 +323,10 @@ impl System {
     /// What a process that does not exist answers: links and monitors learn `noproc`.
     pub fn answer_for_missing(&self, pid: Term, message: Message) {
         let Some(body) = signal::detach(&message) else { return };
+        self.in_place_of(pid, || self.answer(pid, body, message));
+    }
+
+    fn answer(&self, pid: Term, body: Signal, message: Message) {
         if let Signal::Request { from, kind, .. } = &body
             && let Some(&[task, id, ..]) = message.term().tuple_elements()
             && kind.is_task()
@@ -448,7 +471,11 @@ impl World for System {
     }
 
     fn each_kept_message(&self, from: KeptPlace, most: usize, visit: &mut dyn FnMut(&Fragment)) -> Option<KeptPlace> {
-        self.timers.each_message(from, most, visit)
+        let next = self.timers.each_message(from, most, visit);
+        if next.is_none() {
+            self.held_back.each(visit);
+        }
+        next
     }
 
     fn processes(&self) -> usize {

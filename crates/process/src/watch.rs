@@ -190,7 +190,7 @@ fn tell(watch: Watch, pid: Term, what: &str, list: impl Fn(&mut ScratchHeap) -> 
         let list = list(heap);
         heap.tuple(&[known_atom("monitor"), pid, known_atom(what), list])
     });
-    drop(System::get().deliver(watch.pid, message));
+    drop(System::get().deliver_from_outside(watch.pid, message));
 }
 
 fn milliseconds_since(started: i64) -> usize {

@@ -143,7 +143,8 @@ impl Core {
             };
             // SAFETY: a process runs on this core.
             let pid = unsafe { (*self.process).pid };
-            let what = What::Sends(story::show(destination), receiver, story::show(message));
+            let is_late = receiver.is_some_and(|receiver| System::get().held_back.is_late(receiver));
+            let what = What::Sends(story::show(destination), receiver, story::show(message), is_late);
             story.add(pid, what, Some(at));
         }
         self.count_operation()

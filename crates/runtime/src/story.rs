@@ -28,8 +28,9 @@ pub enum What {
     Runs,
     /// It called a built-in function that others can notice: the call, and the result.
     Calls(String, String),
-    /// It sent a message: the receiver as the program names it, the process that it is, the message.
-    Sends(String, Option<Term>, String),
+    /// It sent a message: the receiver as the program names it, the process that it is, the message, and whether that
+    /// is late.
+    Sends(String, Option<Term>, String, bool),
     /// It took a message out of its mailbox.
     Takes(String),
     /// It stopped.

@@ -38,7 +38,7 @@ fn arrows(events: &[&Event]) -> Vec<Arrow> {
     let mut arrows = Vec::new();
     for (row, event) in events.iter().enumerate() {
         match &event.what {
-            What::Sends(_, Some(to), message) => open.push((row, event.process, *to, message)),
+            What::Sends(_, Some(to), message, _) => open.push((row, event.process, *to, message)),
             What::Takes(taken) => {
                 let place = open.iter().position(|(_, _, to, message)| *to == event.process && message == taken);
                 if let Some(place) = place {
@@ -137,8 +137,8 @@ mod tests {
     #[test]
     fn an_arrow_leads_from_each_message_to_where_it_was_taken() {
         let events = [
-            event(5, What::Sends("<0.6.0>".to_owned(), Some(6), "{a,<b>}".to_owned())),
-            event(5, What::Sends("<0.6.0>".to_owned(), Some(6), "c".to_owned())),
+            event(5, What::Sends("<0.6.0>".to_owned(), Some(6), "{a,<b>}".to_owned(), false)),
+            event(5, What::Sends("<0.6.0>".to_owned(), Some(6), "c".to_owned(), false)),
             event(6, What::Takes("c".to_owned())),
             event(6, What::Takes("{a,<b>}".to_owned())),
         ];

@@ -15,14 +15,16 @@ const DELAYS: u32 = 2;
 /// `main/1`.
 const SPARED: u64 = 3;
 
-/// What goes wrong beside, by its name on the command line: `kill:RATE:FIRST`, `timeout:RATE`, with a comma between
-/// them; numbers may be left out. A fault comes at one of `RATE` decisions; processes with lower pids than `FIRST` are
-/// not killed.
+/// What goes wrong beside, by its name on the command line: `kill:RATE:FIRST`, `timeout:RATE`, `delay:RATE`, with a
+/// comma between them; numbers may be left out. A fault comes at one of `RATE` decisions, a delay with one of `RATE`
+/// signals; processes with lower pids than `FIRST` are not killed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Faults(Rates);
 
 /// A fault comes at one of so many decisions if no other number is given.
 const RATE: u64 = 50;
+/// One of so many signals is delayed if no other number is given.
+const DELAYED: u64 = 4;
 
 impl FromStr for Faults {
     type Err = String;
@@ -40,7 +42,8 @@ impl FromStr for Faults {
             match kind {
                 "kill" => (rates.kill, rates.spared) = (number(1, RATE)?, number(SPARED, SPARED)?),
                 "timeout" => rates.timeout = number(1, RATE)?,
-                _ => return Err(format!("{word}: the faults are kill:RATE:FIRST and timeout:RATE")),
+                "delay" => rates.delay = number(1, DELAYED)?,
+                _ => return Err(format!("{word}: the faults are kill:RATE:FIRST, timeout:RATE and delay:RATE")),
             }
             if let Some(rest) = parts.next() {
                 return Err(format!("{word}: {rest} is too much"));
@@ -52,10 +55,11 @@ impl FromStr for Faults {
 
 impl fmt::Display for Faults {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Rates { kill, spared, timeout } = self.0;
+        let Rates { kill, spared, timeout, delay } = self.0;
         let kill = (kill > 0).then(|| format!("kill:{kill}:{spared}"));
         let timeout = (timeout > 0).then(|| format!("timeout:{timeout}"));
-        let words: Vec<String> = kill.into_iter().chain(timeout).collect();
+        let delay = (delay > 0).then(|| format!("delay:{delay}"));
+        let words: Vec<String> = [kill, timeout, delay].into_iter().flatten().collect();
         write!(out, "{}", words.join(","))
     }
 }
@@ -65,6 +69,8 @@ impl fmt::Display for Faults {
 pub enum PolicyKind {
     /// `random`: see [`RandomWalk`].
     Random,
+    /// `random:prompt`: the same, with signals that arrive when they are sent.
+    Prompt,
     /// `pct:DEPTH:STEPS`: see [`Pct`]. Without steps, those of a run under `round-robin` are taken.
     Pct {
         /// The number of ordered events that a bug needs.
@@ -92,6 +98,7 @@ impl FromStr for PolicyKind {
             },
         };
         let policy = match kind {
+            "random" if text == "random:prompt" => return Ok(PolicyKind::Prompt),
             "random" => PolicyKind::Random,
             "round-robin" => PolicyKind::RoundRobin,
             "exhaustive" => PolicyKind::Exhaustive(number("the number of delays")?.unwrap_or(DELAYS)),
@@ -101,7 +108,8 @@ impl FromStr for PolicyKind {
             },
             _ => {
                 return Err(
-                    "the policies are random, pct, pct:DEPTH, pct:DEPTH:STEPS, round-robin and exhaustive:DELAYS"
+                    "the policies are random, random:prompt, pct, pct:DEPTH, pct:DEPTH:STEPS, round-robin and \
+                            exhaustive:DELAYS"
                         .to_owned(),
                 );
             }
@@ -117,6 +125,7 @@ impl fmt::Display for PolicyKind {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             PolicyKind::Random => write!(out, "random"),
+            PolicyKind::Prompt => write!(out, "random:prompt"),
             PolicyKind::RoundRobin => write!(out, "round-robin"),
             PolicyKind::Exhaustive(delays) => write!(out, "exhaustive:{delays}"),
             PolicyKind::Pct { depth, steps: None } => write!(out, "pct:{depth}"),
@@ -145,7 +154,10 @@ impl Order {
             Order::Given(schedule) => return Box::new(Replay::new(schedule.moves())),
         };
         let policy: Box<dyn Policy> = match kind {
+            // Their number is given.
+            PolicyKind::Random if faults.delay > 0 => Box::new(RandomWalk::prompt(seed)),
             PolicyKind::Random => Box::new(RandomWalk::new(seed)),
+            PolicyKind::Prompt => Box::new(RandomWalk::prompt(seed)),
             PolicyKind::RoundRobin => Box::new(RoundRobin::default()),
             PolicyKind::Pct { depth, steps } => Box::new(Pct::new(seed, depth, steps.unwrap_or(1))),
             PolicyKind::Exhaustive(_) => Box::new(Delays::new([])),
@@ -180,17 +192,17 @@ mod tests {
 
     #[test]
     fn policies_are_read_as_they_are_written() {
-        for text in ["random", "round-robin", "pct:3", "pct:2:500", "exhaustive:1"] {
+        for text in ["random", "random:prompt", "round-robin", "pct:3", "pct:2:500", "exhaustive:1"] {
             assert_eq!(text.parse::<PolicyKind>().unwrap().to_string(), text);
         }
         assert_eq!("pct".parse::<PolicyKind>().unwrap().to_string(), "pct:3");
-        for text in ["kill:50:3", "kill:7:4,timeout:9"] {
+        for text in ["kill:50:3", "kill:7:4,timeout:9", "timeout:9,delay:3"] {
             assert_eq!(text.parse::<Faults>().unwrap().to_string(), text);
         }
-        for wrong in ["", "kill:0", "kill:5:1", "kill:5:9:1", "timeout:x", "io"] {
+        for wrong in ["", "kill:0", "kill:5:1", "kill:5:9:1", "timeout:x", "delay:0", "flood"] {
             assert!(wrong.parse::<Faults>().is_err(), "{wrong}");
         }
-        for wrong in ["", "pct:0", "pct:x", "random:1", "pct:1:2:3", "dfs"] {
+        for wrong in ["", "pct:0", "pct:x", "random:1", "random:prompt:1", "pct:1:2:3", "dfs"] {
             assert!(wrong.parse::<PolicyKind>().is_err(), "{wrong}");
         }
     }

@@ -33,6 +33,10 @@ pub enum Step {
     Kill(u64),
     /// Time passes until the next timer.
     Timeout,
+    /// A signal is late: its sender, and its number among the signals that this one sends.
+    Late(u64, u64),
+    /// The first late signal of a sender and a receiver arrives.
+    Arrive(u64, u64),
 }
 
 impl Step {
@@ -44,6 +48,8 @@ impl Step {
             }
             Move::Fault(Fault::Kill(pid)) => Step::Kill(pid.immediate_data()),
             Move::Fault(Fault::Timeout) => Step::Timeout,
+            Move::Late(sender, number) => Step::Late(sender.immediate_data(), *number),
+            Move::Arrives((from, to)) => Step::Arrive(from.immediate_data(), to.immediate_data()),
         }
     }
 
@@ -54,6 +60,8 @@ impl Step {
             }
             Step::Kill(process) => Move::Fault(Fault::Kill(Term::pid(process))),
             Step::Timeout => Move::Fault(Fault::Timeout),
+            Step::Late(sender, number) => Move::Late(Term::pid(sender), number),
+            Step::Arrive(from, to) => Move::Arrives((Term::pid(from), Term::pid(to))),
         }
     }
 
@@ -94,6 +102,8 @@ impl fmt::Display for Step {
             Step::Turn { process, operations, reductions } => (process, operations, reductions),
             Step::Kill(process) => return write!(out, "kill{process}"),
             Step::Timeout => return write!(out, "timeout"),
+            Step::Late(sender, number) => return write!(out, "late{sender}.{number}"),
+            Step::Arrive(from, to) => return write!(out, "arrive{from}.{to}"),
         };
         match operations {
             ANY_OPERATIONS => write!(out, "{process}.*")?,
@@ -129,6 +139,12 @@ impl FromStr for Step {
         if let Some(process) = text.strip_prefix("kill") {
             return process.parse().map(Step::Kill).map_err(|_| wrong());
         }
+        for (name, step) in [("late", Step::Late as fn(u64, u64) -> Step), ("arrive", Step::Arrive)] {
+            if let Some(numbers) = text.strip_prefix(name) {
+                let (first, second) = numbers.split_once('.').ok_or_else(wrong)?;
+                return Ok(step(first.parse().map_err(|_| wrong())?, second.parse().map_err(|_| wrong())?));
+            }
+        }
         let (process, rest) = text.split_once('.').ok_or_else(wrong)?;
         let (operations, reductions) = match rest.split_once('r') {
             Some((operations, reductions)) => (operations, reductions.parse().map_err(|_| wrong())?),
@@ -157,11 +173,11 @@ mod tests {
 
     #[test]
     fn a_schedule_is_read_as_it_is_written() {
-        let text = "83.4r120-84.*-kill7-83.1-timeout-84.*r7";
+        let text = "late83.2-83.4r120-84.*-kill7-83.1-arrive83.84-timeout-84.*r7";
         let schedule: Schedule = text.parse().unwrap();
         assert_eq!((schedule.to_string(), schedule.switches()), (text.to_owned(), 3));
         assert_eq!("-".parse::<Schedule>().unwrap().to_string(), "-");
-        for wrong in ["83", "kill", "83.", "x.1", "83.0", "83.1r0", "83.1r"] {
+        for wrong in ["83", "kill", "83.", "x.1", "83.0", "83.1r0", "83.1r", "late3", "arrive3.x"] {
             assert!(wrong.parse::<Schedule>().is_err(), "{wrong}");
         }
     }

@@ -26,8 +26,9 @@ pub enum What {
     Runs,
     /// It called a function that others can notice: the call, and the result.
     Calls(String, String),
-    /// It sent a message: the receiver as the program names it, the process that this is, the message.
-    Sends(String, Option<u64>, String),
+    /// It sent a message: the receiver as the program names it, the process that this is, the message, and whether it
+    /// is late.
+    Sends(String, Option<u64>, String, bool),
     /// It took a message out of its mailbox.
     Takes(String),
     /// It could have gone on, and another process did.
@@ -43,7 +44,9 @@ impl Event {
         let what = match event.what {
             simulation::What::Runs => What::Runs,
             simulation::What::Calls(call, result) => What::Calls(call, result),
-            simulation::What::Sends(to, pid, message) => What::Sends(to, pid.map(|pid| pid.immediate_data()), message),
+            simulation::What::Sends(to, pid, message, is_late) => {
+                What::Sends(to, pid.map(|pid| pid.immediate_data()), message, is_late)
+            }
             simulation::What::Takes(message) => What::Takes(message),
             simulation::What::Stops(Stop::Interrupted) => What::Interrupted,
             simulation::What::Stops(Stop::Waits) => What::Waits,
@@ -105,9 +108,9 @@ pub(crate) fn line(event: &Event, names: &BTreeMap<u64, String>) -> String {
         What::Runs => format!("goes on{place}"),
         What::Calls(call, result) if result.is_empty() => call.clone(),
         What::Calls(call, result) => format!("{call} -> {result}"),
-        What::Sends(to, pid, message) => {
+        What::Sends(to, pid, message, is_late) => {
             let name = pid.and_then(|pid| names.get(&pid)).map_or(to, |name| name);
-            format!("sends {message} to {name}")
+            format!("sends {message} to {name}{}", if *is_late { ", which is late" } else { "" })
         }
         What::Takes(message) => format!("takes {message}"),
         What::Interrupted => format!("is interrupted{place}"),

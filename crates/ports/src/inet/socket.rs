@@ -293,5 +293,5 @@ pub fn error_term(heap: &mut ScratchHeap, refusal: Refusal) -> Term {
 /// Links a process to a port that was made for it.
 pub fn link(pid: Term, port: Term) {
     let link = atoll_process::signal::bare(atoll_process::Signal::Link { from: port });
-    drop(System::get().deliver(pid, link));
+    drop(System::get().deliver_from_outside(pid, link));
 }

@@ -5,7 +5,7 @@
 //! no reductions here (`heap/debt.rs`, `runtime/slice.rs`), so that schedules do not depend on the architecture.
 //!
 //! * [`policy`]: where decisions come from; [`random`], [`pct`], [`round_robin`], [`delays`], [`replay`]: one file each
-//! * [`faults`]: what goes wrong beside
+//! * [`faults`]: what goes wrong beside; [`late`]: signals that arrive later than they are sent
 //! * this file: the mechanism, which carries decisions out and records them
 //!
 //! What comes from outside comes when it comes: while a port or a socket waits for a descriptor, a timeout comes after
@@ -17,6 +17,7 @@
 mod delays;
 mod draw;
 mod faults;
+mod late;
 mod pct;
 mod policy;
 mod random;
@@ -34,6 +35,7 @@ use atoll_platform::clock::{self, Virtual};
 use atoll_platform::sync::{AtomicBool, Condvar, Mutex, Ordering};
 use atoll_platform::threads;
 use atoll_process::handle::kill_signal;
+use atoll_process::held_back::Pair;
 use atoll_process::{Entry, Lent, Priority, Queued, Schedule, System};
 use atoll_term::Term;
 
@@ -67,6 +69,13 @@ pub struct Decision {
     pub goes_on: bool,
     /// How many processes could run.
     pub ready: usize,
+}
+
+impl Decision {
+    /// One that lets no process run.
+    fn beside(made: Move) -> Decision {
+        Decision { made, ran: 0, goes_on: false, ready: 0 }
+    }
 }
 
 /// Processes that can run, and who chooses among them.
@@ -114,6 +123,8 @@ pub struct Simulated {
     halted: AtomicBool,
     /// See [`Simulated::decisions`].
     decisions: Mutex<Vec<Decision>>,
+    /// The signals that were late.
+    late: Mutex<Vec<Decision>>,
     /// Most decisions of a run.
     limit: usize,
     outside: OnceLock<&'static dyn Poll>,
@@ -137,6 +148,7 @@ impl Simulated {
             gate: Gate::default(),
             halted: AtomicBool::new(false),
             decisions: Mutex::new(Vec::new()),
+            late: Mutex::new(Vec::new()),
             limit,
             outside: OnceLock::new(),
             ended: OnceLock::new(),
@@ -148,9 +160,11 @@ impl Simulated {
         Simulated::new(Box::new(RandomWalk::new(seed)), usize::MAX)
     }
 
-    /// The schedule so far. What came of the last decision is not known: it may have ended the machine.
+    /// The schedule so far; the signals that were late stand in front. What came of the last decision is not known: it
+    /// may have ended the machine.
     pub fn decisions(&self) -> Vec<Decision> {
-        let mut decisions = self.decisions.lock().clone();
+        let mut decisions = self.late.lock().clone();
+        decisions.extend_from_slice(&self.decisions.lock());
         if let Some(last) = decisions.last_mut() {
             (last.ran, last.goes_on) = (0, false);
         }
@@ -165,6 +179,9 @@ impl Simulated {
     fn work(&self, engine: &mut dyn Engine, ended: fn(Term, Term)) {
         let system = System::get();
         debt::forgive();
+        if self.ready.lock().policy.has_late() {
+            system.held_back.begin();
+        }
         self.gate.enter();
         while !self.halted.load(Ordering::Relaxed) {
             if self.gate.is_stopping() {
@@ -177,6 +194,7 @@ impl Simulated {
                 system.chores.run();
             }
             self.fault(system);
+            self.arrivals(system);
             expire_timers(0);
             let chosen = self.ready.lock().choose();
             let Some((process, turn, decision)) = chosen else {
@@ -212,14 +230,34 @@ impl Simulated {
         alive.sort_unstable_by_key(|pid| pid.immediate_data());
         let fault = self.ready.lock().policy.fault(&alive);
         let Some(fault) = fault else { return };
-        let decision = Decision { made: Move::Fault(fault), ran: 0, goes_on: false, ready: 0 };
-        self.decisions.lock().push(decision);
+        self.decisions.lock().push(Decision::beside(Move::Fault(fault)));
         match fault {
             Fault::Kill(pid) => system.deliver_or_answer(pid, kill_signal(pid)),
             Fault::Timeout => match system.timers.next_time(0) {
                 i64::MAX => {}
                 next => self.clock.advance_to(next),
             },
+        }
+    }
+
+    /// Lets late signals arrive whose time has come; where nothing can run, the oldest.
+    fn arrivals(&self, system: &System) {
+        loop {
+            let late = system.held_back.pairs();
+            if late.is_empty() {
+                return;
+            }
+            let is_asked = self.ready.lock().len() > 0;
+            let pair = match is_asked {
+                true => self.ready.lock().policy.arrives(&late).map(|place| late[place]),
+                false => late.first().copied(),
+            };
+            let Some(pair) = pair else { return };
+            if is_asked {
+                // Otherwise a recording has no decision in front of which it could repeat it, and need not.
+                self.decisions.lock().push(Decision::beside(Move::Arrives(pair)));
+            }
+            system.arrive(pair);
         }
     }
 
@@ -240,7 +278,9 @@ impl Simulated {
             decisions.len()
         };
         engine.set_slice(turn.reductions, turn.operations);
+        system.held_back.sends(Some(turn.pid));
         let queued = run_slice(system, running, engine, ended);
+        system.held_back.sends(None);
         decision.ran = engine.operations();
         decision.goes_on = queued.is_some();
         if let Some(last) = self.decisions.lock().last_mut() {
@@ -385,6 +425,18 @@ impl Schedule for Simulated {
 
     fn works_alone(&self) -> bool {
         true
+    }
+
+    fn is_late(&self, pair: Pair, number: u64) -> bool {
+        // The schedule is over, and may be read already.
+        if self.halted.load(Ordering::Relaxed) {
+            return false;
+        }
+        let is_late = self.ready.lock().policy.is_late(pair, number);
+        if is_late {
+            self.late.lock().push(Decision::beside(Move::Late(pair.0, number)));
+        }
+        is_late
     }
 
     /// The end is part of the schedule: no process runs behind it.

@@ -4,6 +4,7 @@
 use std::fmt::Debug;
 
 use atoll_process::Priority;
+use atoll_process::held_back::Pair;
 use atoll_term::Term;
 
 /// Most reductions of a slice, as elsewhere: a process that does not stop by itself lets others run after these.
@@ -49,6 +50,25 @@ pub trait Policy: Send + Debug {
     /// The process that was chosen last has carried out so many operations.
     fn ran(&mut self, operations: i64) {
         let _ = operations;
+    }
+
+    /// Whether signals may be late: whether [`Policy::is_late`] and [`Policy::arrives`] are to be asked.
+    fn has_late(&self) -> bool {
+        false
+    }
+
+    /// Whether the signal is late that a process sends another now, the `number`th that it sends. Not asked if an
+    /// earlier one of the pair is late, which this one then stays behind.
+    fn is_late(&mut self, pair: Pair, number: u64) -> bool {
+        let _ = (pair, number);
+        false
+    }
+
+    /// The pair whose first late signal arrives before the next decision, by its place; asked until there is none.
+    /// `late` has those with the oldest signals first. If no process can run, the oldest arrives.
+    fn arrives(&mut self, late: &[Pair]) -> Option<usize> {
+        let _ = late;
+        None
     }
 
     /// Whether [`Policy::fault`] is to be asked.

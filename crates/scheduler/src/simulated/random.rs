@@ -2,8 +2,10 @@
 //! so that some runs interrupt processes all the time and some let them come far.
 
 use atoll_process::Priority;
+use atoll_process::held_back::Pair;
 
 use super::draw::Draw;
+use super::late::Late;
 use super::policy::{Candidate, Choice, Policy};
 
 /// A slice has at most `1 << n` operations, `n` drawn below this.
@@ -19,29 +21,55 @@ pub(super) fn others(ready: &[Candidate]) -> impl Iterator<Item = usize> {
     ready.iter().enumerate().filter(|(_, one)| one.priority != Priority::Low).map(|(index, _)| index)
 }
 
+/// One of so many signals is late.
+const LATE: u64 = 8;
+/// Makes the seed of the draw for late signals another one.
+const FOR_LATE: u64 = 0x1a7e;
+
 /// The walk of a seed.
 #[derive(Debug)]
-pub struct RandomWalk(Draw);
+pub struct RandomWalk {
+    draw: Draw,
+    late: Late,
+}
 
 impl RandomWalk {
     /// That of this seed.
     pub fn new(seed: u64) -> RandomWalk {
-        RandomWalk(Draw::of(seed))
+        RandomWalk { draw: Draw::of(seed), late: Late::new(Draw::of(seed ^ FOR_LATE), LATE) }
+    }
+
+    /// That of this seed, in which all signals arrive when they are sent.
+    pub fn prompt(seed: u64) -> RandomWalk {
+        RandomWalk { draw: Draw::of(seed), late: Late::new(Draw::of(seed), 0) }
     }
 }
 
 impl Policy for RandomWalk {
     fn choose(&mut self, ready: &[Candidate]) -> Choice {
-        let mut index = self.0.below(ready.len() as u64) as usize;
-        if ready[index].priority == Priority::Low && self.0.below(CHOICES_FOR_LOW) != 0 {
-            index = others(ready).nth(self.0.below(others(ready).count().max(1) as u64) as usize).unwrap_or(index);
+        self.late.count();
+        let mut index = self.draw.below(ready.len() as u64) as usize;
+        if ready[index].priority == Priority::Low && self.draw.below(CHOICES_FOR_LOW) != 0 {
+            index = others(ready).nth(self.draw.below(others(ready).count().max(1) as u64) as usize).unwrap_or(index);
         }
-        let operations = 1 << self.0.below(DOUBLINGS_OF_OPERATIONS);
-        let reductions = SHORTEST << self.0.below(DOUBLINGS);
+        let operations = 1 << self.draw.below(DOUBLINGS_OF_OPERATIONS);
+        let reductions = SHORTEST << self.draw.below(DOUBLINGS);
         Choice {
             index,
-            operations: 1 + self.0.below(operations) as i64,
-            reductions: 1 + self.0.below(reductions) as i64,
+            operations: 1 + self.draw.below(operations) as i64,
+            reductions: 1 + self.draw.below(reductions) as i64,
         }
+    }
+
+    fn has_late(&self) -> bool {
+        self.late.may_come()
+    }
+
+    fn is_late(&mut self, pair: Pair, _: u64) -> bool {
+        self.late.is_late(pair)
+    }
+
+    fn arrives(&mut self, late: &[Pair]) -> Option<usize> {
+        self.late.arrives(late)
     }
 }

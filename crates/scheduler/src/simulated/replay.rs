@@ -1,7 +1,8 @@
 //! A schedule that is given: the decisions of another run, or what was left of them when some were taken out.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 
+use atoll_process::held_back::Pair;
 use atoll_term::Term;
 
 use super::policy::{ANY_OPERATIONS, Candidate, Choice, Fault, LONGEST_SLICE, Policy};
@@ -24,6 +25,10 @@ pub enum Move {
     Turn(Turn),
     /// Something went wrong.
     Fault(Fault),
+    /// A signal was late: of this process, the one of this number among all that it sends others.
+    Late(Term, u64),
+    /// The first late signal of a pair has arrived.
+    Arrives(Pair),
 }
 
 /// Follows decisions. One whose process cannot run is left out. When they are all used up, a process runs until it
@@ -31,21 +36,33 @@ pub enum Move {
 #[derive(Debug)]
 pub struct Replay {
     moves: VecDeque<Move>,
+    /// The signals that are late, wherever that stands among the moves.
+    late: HashSet<(Term, u64)>,
     last: Option<Term>,
 }
 
 impl Replay {
     /// Follows these.
     pub fn new(moves: impl IntoIterator<Item = Move>) -> Replay {
-        Replay { moves: moves.into_iter().collect(), last: None }
+        let (mut late, mut others) = (HashSet::new(), VecDeque::new());
+        for one in moves {
+            match one {
+                Move::Late(sender, number) => {
+                    late.insert((sender, number));
+                }
+                one => others.push_back(one),
+            }
+        }
+        Replay { moves: others, late, last: None }
     }
 }
 
 impl Policy for Replay {
     fn choose(&mut self, ready: &[Candidate]) -> Choice {
         let place = |pid: Term| ready.iter().position(|candidate| candidate.pid == pid);
-        while let Some(Move::Turn(turn)) = self.moves.front().copied() {
-            self.moves.pop_front();
+        while let Some(Move::Turn(_) | Move::Arrives(_)) = self.moves.front() {
+            // A signal that is not late any more cannot arrive.
+            let Some(Move::Turn(turn)) = self.moves.pop_front() else { continue };
             if let Some(index) = place(turn.pid) {
                 self.last = Some(turn.pid);
                 return Choice { index, operations: turn.operations, reductions: turn.reductions };
@@ -54,6 +71,25 @@ impl Policy for Replay {
         let index = self.last.and_then(place).unwrap_or(0);
         self.last = Some(ready[index].pid);
         Choice { index, operations: ANY_OPERATIONS, reductions: LONGEST_SLICE }
+    }
+
+    fn has_late(&self) -> bool {
+        !self.late.is_empty()
+    }
+
+    fn is_late(&mut self, (sender, _): Pair, number: u64) -> bool {
+        self.late.contains(&(sender, number))
+    }
+
+    fn arrives(&mut self, late: &[Pair]) -> Option<usize> {
+        while let Some(Move::Arrives(pair)) = self.moves.front() {
+            let place = late.iter().position(|other| other == pair);
+            self.moves.pop_front();
+            if place.is_some() {
+                return place;
+            }
+        }
+        None
     }
 
     fn may_fault(&self) -> bool {

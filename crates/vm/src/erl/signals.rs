@@ -131,7 +131,7 @@ fn tell(number: i32) -> bool {
     };
     let system = System::get();
     let Some(server) = system.whereis(server) else { return false };
-    system.deliver(server, Message::compose(|heap| heap.tuple(&[notify, name]))).is_ok()
+    system.deliver_from_outside(server, Message::compose(|heap| heap.tuple(&[notify, name]))).is_ok()
 }
 
 /// `os:set_signal(Name, default | handle | ignore)`
