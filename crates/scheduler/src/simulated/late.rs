@@ -1,5 +1,5 @@
-//! Which signals are late, and for how long: drawn for each, by orders of magnitude, so that some come a little later and
-//! some after everything else.
+//! Which signals are late, and for how long: drawn for each, by orders of magnitude, so that some come a little later
+//! and some after everything else.
 
 use atoll_platform::steady::HashMap;
 use atoll_process::held_back::Pair;
