@@ -241,8 +241,9 @@ pub struct SimulateOptions {
     /// Decisions of another run, as they were printed
     #[arg(long, value_name = "TURNS", conflicts_with_all = ["seed", "seeds", "until"])]
     pub schedule: Option<Schedule>,
-    /// What goes wrong beside: kill:RATE:FIRST, timeout:RATE, with a comma between them; each at one of RATE
-    /// decisions, 50 if it is left out. Processes with lower pids than FIRST are not killed
+    /// What goes wrong beside, with a comma between them: kill:RATE:FIRST and timeout:RATE, each at one of RATE
+    /// decisions, but no process with a lower pid than FIRST is killed; delay:RATE (one of RATE signals is late),
+    /// io:RATE (of operations on files and sockets), alloc:RATE (memory is refused). RATE may be left out
     #[arg(long, default_value = "", hide_default_value = true, value_name = "FAULTS", value_parser = faults)]
     pub faults: Faults,
     /// Who decides: random, round-robin, pct:DEPTH:STEPS (probabilistic concurrency testing), or exhaustive:DELAYS
@@ -264,6 +265,9 @@ pub struct SimulateOptions {
     /// A process that ends by an error, or logs one, is no failure
     #[arg(long)]
     pub may_crash: bool,
+    /// A run fails that asks for what is not repeated: ports, sockets, files, native libraries, standard input
+    #[arg(long)]
+    pub strict: bool,
     /// Most decisions of one run
     #[arg(long, default_value_t = 10_000_000, value_name = "N")]
     pub limit: usize,

@@ -33,6 +33,7 @@ pub fn simulate(given: &SimulateOptions) -> Result<i32, String> {
         limit: given.limit,
         timeout: Duration::from_secs(given.timeout),
         may_crash: given.may_crash,
+        strict: given.strict,
     };
     if let Some(schedule) = &given.schedule {
         return one(&plan, given, &Order::Given(schedule.clone()));
@@ -260,6 +261,9 @@ fn command(given: &SimulateOptions, order: &Order) -> String {
     }
     if given.may_crash {
         words.push("--may-crash".to_owned());
+    }
+    if given.strict {
+        words.push("--strict".to_owned());
     }
     words.extend(given.machine.paths.iter().map(|path| format!("-pa {}", path.display())));
     words.push(order.to_string());

@@ -27,7 +27,7 @@ fn run_with(seed: u64, heap: &'static str, folder: &Path) -> Run {
     let ran = std::thread::spawn(move || {
         let options = Options { heap: heap.to_owned(), ..Options::default() };
         let policy = Box::new(RandomWalk::new(seed));
-        simulate(&options, &program, &[written], Simulation { policy, limit: usize::MAX, told: false })
+        simulate(&options, &program, &[written], Simulation { policy, limit: usize::MAX, told: false, strict: false })
             .expect("the machine starts")
     });
     let ran = ran.join().expect("the thread does not panic");

@@ -28,9 +28,9 @@ fn program(name: &str) -> String {
     compiled_in(name, "simulated")
 }
 
-/// A program for one test, compiled.
-fn compiled(name: &str) -> String {
-    compiled_in(name, &format!("simulated_{name}"))
+/// A program of the tests, compiled for one of them.
+fn compiled(name: &str, test: &str) -> String {
+    compiled_in(test, &format!("simulated_{name}"))
 }
 
 fn compiled_in(folder: &str, module: &str) -> String {
@@ -288,7 +288,7 @@ fn messages_of_different_senders_overtake_each_other() {
 /// sent, however late they are; and, beside them, signals of a second sender.
 #[test]
 fn signals_of_a_pair_keep_their_order() {
-    let program = compiled("pairs");
+    let program = compiled("pairs", "pairs");
     let outputs = simulate(&["--faults", "delay:2", "--seeds", "1..300", &program]);
     let shown = text(&outputs.stdout);
     assert_eq!(outputs.status.code(), Some(0), "{shown}");
@@ -299,6 +299,72 @@ fn signals_of_a_pair_keep_their_order() {
     for heap in ["shared", "unified", "hybrid", "nogc"] {
         assert_eq!(run(heap), first, "{heap}");
     }
+}
+
+#[test]
+fn files_and_sockets_fail_as_the_system_could_let_them_fail() {
+    let program = compiled("errors", "fail");
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("simulate/fail/written");
+    let run = |words: &[&str]| simulate(&[&["--faults", "io:4", "--seed", "3", &program][..], words].concat());
+    for (words, errors) in [
+        (
+            &["files", &file.to_string_lossy()][..],
+            &["{write,enospc}", "{read,eio}", "{open,emfile}", "{close,eio}"][..],
+        ),
+        (&["sockets"], &["{bind,eaddrinuse}", "{open,emfile}"]),
+        (&["ports"], &["{connect,e", "{accept,e", "{listen,eaddrinuse}", "{recv,"]),
+    ] {
+        let failed = run(words);
+        let shown = text(&failed.stdout);
+        assert!(errors.iter().all(|error| shown.contains(error)), "{words:?}: {shown}{}", text(&failed.stderr));
+        let without = simulate(&[&["--seed", "3", &program][..], words].concat());
+        assert_eq!(text(&without.stdout), "[]\n", "{words:?}");
+    }
+    assert_eq!(run(&["sockets"]), run(&["sockets"]), "errors are part of the schedule");
+}
+
+#[test]
+fn a_failing_operation_is_found_again() {
+    let file = "examples/simulate/half_written.erl";
+    let without = simulate(&["--seeds", "1..50", file]);
+    assert_eq!(without.status.code(), Some(0), "{}", text(&without.stdout));
+    let found = simulate(&["--faults", "io:10", "--until", "fail", "--seeds", "1..1000", file]);
+    let shown = text(&found.stdout);
+    assert!(shown.contains("always(there_are_settings, _) does not hold"), "{shown}");
+    let smaller = shown.lines().find_map(|line| line.strip_prefix("  atoll simulate ")).expect("a smaller schedule");
+    assert!(smaller.starts_with("--schedule io2.") && smaller.matches("io2.").count() == 1, "{smaller}");
+    let words: Vec<&str> = smaller.split(' ').collect();
+    assert_eq!(simulate(&words).status.code(), Some(1), "{smaller}");
+}
+
+#[test]
+fn memory_is_refused_on_request() {
+    let program = compiled("errors", "memory");
+    let refused = simulate(&["--faults", "alloc:30", "--seeds", "1..40", &program, "room"]);
+    let shown = text(&refused.stdout);
+    assert!(shown.contains("\"[made,{error,system_limit}]\""), "{shown}");
+    let restarts = simulate(&["--faults", "alloc:30", "--seeds", "1..100", "examples/simulate/restarts.erl"]);
+    assert_eq!(restarts.status.code(), Some(1), "processes are killed: {}", text(&restarts.stdout));
+}
+
+#[test]
+fn what_nobody_can_repeat_is_refused_if_that_is_wanted() {
+    let program = compiled("errors", "strict");
+    for (what, wanted) in [
+        ("file", "prim_file:open_nif("),
+        ("port", "erts_internal:open_port("),
+        ("command", "prim_file:read_info_nif("),
+        ("socket", "prim_socket:nif_open("),
+        ("input", "standard input"),
+    ] {
+        let refused = simulate(&["--strict", &program, "strict", what]);
+        let said = text(&refused.stderr);
+        assert_eq!(refused.status.code(), Some(1), "{what}: {said}");
+        assert!(said.contains(&format!("wants {wanted}")) && said.contains("which is not repeated"), "{what}: {said}");
+    }
+    let allowed = simulate(&["--strict", &program, "strict", "nothing"]);
+    assert_eq!(allowed.status.code(), Some(0), "{}", text(&allowed.stderr));
+    assert_eq!(simulate(&[&program, "strict", "file"]).status.code(), Some(0));
 }
 
 #[test]

@@ -52,4 +52,4 @@ pub use process::{AliasKind, Flags, IncomingMonitor, OutgoingMonitor, Own, Prior
 pub use reference::ReferenceId;
 pub use run_state::{RunState, state};
 pub use signal::{RequestKind, Signal};
-pub use system::{EntryPoints, ExitWork, GlobalRoots, NotRegistered, Reductions, Schedule, System, enter};
+pub use system::{EntryPoints, ExitWork, Failing, GlobalRoots, NotRegistered, Reductions, Schedule, System, enter};

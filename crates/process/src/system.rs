@@ -27,6 +27,15 @@ use crate::tracing;
 use crate::unique::Given;
 use crate::watch::Watching;
 
+/// What can fail on request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Failing {
+    /// An operation on a file or a socket.
+    Io,
+    /// To find room in a table of the machine, for a process or a port.
+    Room,
+}
+
 /// The interface of schedulers for threads that make a process runnable.
 pub trait Schedule: Sync {
     /// Puts a process into a run queue.
@@ -67,6 +76,15 @@ pub trait Schedule: Sync {
     fn is_late(&self, pair: Pair, number: u64) -> bool {
         let _ = (pair, number);
         false
+    }
+    /// Whether [`Schedule::fails`] is to be asked.
+    fn may_fail(&self) -> bool {
+        false
+    }
+    /// Whether something that this process does now fails, and in which of so many ways.
+    fn fails(&self, what: Failing, pid: Term, ways: usize) -> Option<usize> {
+        let _ = (what, pid, ways);
+        None
     }
     /// The machine is to end: asked for by the thread that calls this.
     fn end_is_asked(&self) {}

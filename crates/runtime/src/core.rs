@@ -4,7 +4,7 @@
 //! handler as its last act, which the compiler turns into a jump, so the five values that every handler passes on
 //! stay in machine registers. Slow paths that cannot jump return to [`run_from`] instead; see [`resume`].
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use atoll_heap::{Architecture, BuildWindow, ConcurrentRoots, Mutator, architecture, concurrent_roots};
@@ -12,6 +12,7 @@ use atoll_operations::Exception;
 use atoll_process::{Interrupt, Own, Process, System};
 use atoll_term::{Term, Word};
 
+use crate::refusals::Guard;
 use crate::story::Story;
 
 /// Argument registers.
@@ -86,6 +87,8 @@ pub struct Core {
     pub(crate) counted: i64,
     /// If operations are counted, the exports of built-in functions that are none.
     pub(crate) silent: Option<&'static HashSet<usize>>,
+    /// See [`crate::refusals`].
+    pub(crate) guards: Option<&'static HashMap<usize, Guard>>,
     /// Where operations are told, if somebody wants to read of them.
     pub(crate) story: Option<&'static Story>,
     /// Reductions of this scheduler's processes until the next look at where they are.
@@ -146,6 +149,7 @@ impl Core {
             operations: i64::MAX,
             counted: i64::MAX,
             silent: None,
+            guards: None,
             story: None,
             until_sample: slice,
             kept: 0,

@@ -36,6 +36,7 @@ mod part;
 pub mod pause;
 pub mod raise;
 pub mod receive;
+mod refusals;
 pub mod report;
 pub mod requests;
 pub mod slice;
@@ -47,3 +48,4 @@ pub mod trace_hooks;
 pub mod traced_built_in;
 
 pub use part::{Part, enter, story};
+pub use refusals::{Refuse, be_strict};

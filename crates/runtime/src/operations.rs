@@ -13,6 +13,7 @@ use atoll_term::{Export, Term, View, Word};
 use crate::built_in::invoke_native;
 use crate::core::Core;
 use crate::part::part;
+use crate::refusals::{Refused, guards};
 use crate::story::{self, What};
 
 /// Modules whose built-in functions concern nobody but their caller.
@@ -117,6 +118,7 @@ impl Core {
         self.operations = operations;
         if self.silent.is_none() {
             self.silent = Some(part().silent.get_or_init(|| silent(part().built_ins)));
+            self.guards = guards();
             self.story = Some(&part().story).filter(|story| story.is_told());
         }
     }
@@ -172,8 +174,17 @@ pub(crate) unsafe fn invoke_counted(ip: *const Word, reds: i64, c: *mut Core) ->
     unsafe {
         let arity = *ip.add(2) as usize;
         let call = (*c).told_call(ip, arity);
-        let reds = invoke_native(*ip.add(1), arity, ip, reds, c);
+        let refused = (*c).refuse(*ip.add(3) as *const Export, arity);
+        let reds = match refused {
+            Some(Refused::Call) => reds,
+            _ => invoke_native(*ip.add(1), arity, ip, reds, c),
+        };
         let core = &mut *c;
+        if let Some(Refused::Result(name)) = refused
+            && core.interrupt.is_none()
+        {
+            core.fail(name);
+        }
         if let (Some(call), Some(story)) = (call, core.story) {
             let result = match &core.interrupt {
                 None => story::show(core.x[0]),

@@ -7,6 +7,7 @@ use atoll_process::BuiltIn;
 use parking_lot::Mutex;
 
 use crate::autoload::Load;
+use crate::refusals::Refusals;
 use crate::report::Reporter;
 use crate::requests::Answer;
 use crate::story::Story;
@@ -23,6 +24,7 @@ pub struct Part {
     /// See [`crate::operations`].
     pub(crate) silent: OnceLock<HashSet<usize>>,
     pub(crate) story: Story,
+    pub(crate) refusals: Refusals,
 }
 
 /// Code of the machine's own, by the addresses of the exports that it was made for.
@@ -55,6 +57,7 @@ impl Part {
             made: Made::default(),
             silent: OnceLock::new(),
             story: Story::default(),
+            refusals: Refusals::default(),
         }
     }
 }

@@ -15,9 +15,10 @@ const DELAYS: u32 = 2;
 /// `main/1`.
 const SPARED: u64 = 3;
 
-/// What goes wrong beside, by its name on the command line: `kill:RATE:FIRST`, `timeout:RATE`, `delay:RATE`, with a
-/// comma between them; numbers may be left out. A fault comes at one of `RATE` decisions, a delay with one of `RATE`
-/// signals; processes with lower pids than `FIRST` are not killed.
+/// What goes wrong beside, by its name on the command line: `kill:RATE:FIRST`, `timeout:RATE`, `delay:RATE`,
+/// `io:RATE`, `alloc:RATE`, with a comma between them; numbers may be left out. A kill or a timeout comes at one of
+/// `RATE` decisions, a delay with one of `RATE` signals, an error with one of `RATE` operations on files and sockets;
+/// processes with lower pids than `FIRST` are not killed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Faults(Rates);
 
@@ -25,6 +26,8 @@ pub struct Faults(Rates);
 const RATE: u64 = 50;
 /// One of so many signals is delayed if no other number is given.
 const DELAYED: u64 = 4;
+/// One of so many operations on files and sockets fails if no other number is given.
+const FAILING: u64 = 10;
 
 impl FromStr for Faults {
     type Err = String;
@@ -43,7 +46,12 @@ impl FromStr for Faults {
                 "kill" => (rates.kill, rates.spared) = (number(1, RATE)?, number(SPARED, SPARED)?),
                 "timeout" => rates.timeout = number(1, RATE)?,
                 "delay" => rates.delay = number(1, DELAYED)?,
-                _ => return Err(format!("{word}: the faults are kill:RATE:FIRST, timeout:RATE and delay:RATE")),
+                "io" => rates.io = number(1, FAILING)?,
+                "alloc" => rates.alloc = number(1, RATE)?,
+                _ => {
+                    let all = "kill:RATE:FIRST, timeout:RATE, delay:RATE, io:RATE and alloc:RATE";
+                    return Err(format!("{word}: the faults are {all}"));
+                }
             }
             if let Some(rest) = parts.next() {
                 return Err(format!("{word}: {rest} is too much"));
@@ -55,11 +63,11 @@ impl FromStr for Faults {
 
 impl fmt::Display for Faults {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Rates { kill, spared, timeout, delay } = self.0;
+        let Rates { kill, spared, timeout, delay, io, alloc } = self.0;
         let kill = (kill > 0).then(|| format!("kill:{kill}:{spared}"));
-        let timeout = (timeout > 0).then(|| format!("timeout:{timeout}"));
-        let delay = (delay > 0).then(|| format!("delay:{delay}"));
-        let words: Vec<String> = [kill, timeout, delay].into_iter().flatten().collect();
+        let others = [("timeout", timeout), ("delay", delay), ("io", io), ("alloc", alloc)];
+        let others = others.into_iter().filter(|(_, rate)| *rate > 0).map(|(name, rate)| format!("{name}:{rate}"));
+        let words: Vec<String> = kill.into_iter().chain(others).collect();
         write!(out, "{}", words.join(","))
     }
 }
@@ -196,7 +204,7 @@ mod tests {
             assert_eq!(text.parse::<PolicyKind>().unwrap().to_string(), text);
         }
         assert_eq!("pct".parse::<PolicyKind>().unwrap().to_string(), "pct:3");
-        for text in ["kill:50:3", "kill:7:4,timeout:9", "timeout:9,delay:3"] {
+        for text in ["kill:50:3", "kill:7:4,timeout:9", "timeout:9,delay:3,io:4,alloc:8"] {
             assert_eq!(text.parse::<Faults>().unwrap().to_string(), text);
         }
         for wrong in ["", "kill:0", "kill:5:1", "kill:5:9:1", "timeout:x", "delay:0", "flood"] {

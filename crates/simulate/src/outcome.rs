@@ -23,6 +23,8 @@ pub enum Failure {
     TooLong,
     /// `atoll_simulate:always(Name, false)`
     Assertion(String),
+    /// It asked for something that nobody can repeat, and was to be strict.
+    Refused(String),
     /// The machine itself was ended by a signal of this number.
     Signal(i32),
     /// It took longer than it may, in real time.
@@ -46,7 +48,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Failure::Status(status) => write!(out, "exit status {status}"),
-            Failure::Crash(what) | Failure::Assertion(what) => write!(out, "{what}"),
+            Failure::Crash(what) | Failure::Assertion(what) | Failure::Refused(what) => write!(out, "{what}"),
             Failure::Deadlock(_) => write!(out, "deadlock"),
             Failure::TooLong => write!(out, "no end after as many decisions as allowed"),
             Failure::Signal(number) => write!(out, "the machine was killed by signal {number}"),

@@ -51,6 +51,8 @@ pub struct Plan {
     pub timeout: Duration,
     /// Whether a process may end by an error without that being a failure.
     pub may_crash: bool,
+    /// Whether a run fails that wants something whose result nobody can repeat.
+    pub strict: bool,
 }
 
 /// What is wanted of a run beside its outcome.
@@ -109,7 +111,8 @@ impl Plan {
             dup2_stdout(&printed[0]).map_err(|error| failed(&error))?;
             dup2_stderr(&printed[1]).map_err(|error| failed(&error))?;
         }
-        let simulation = Simulation { policy: order.policy(), limit: self.limit, told: wanted.story };
+        let simulation =
+            Simulation { policy: order.policy(), limit: self.limit, told: wanted.story, strict: self.strict };
         let run =
             simulate(&self.options, &self.program, &self.arguments, simulation).map_err(|error| failed(&error))?;
         let kept = |failure: &simulation::Failure| match failure {
@@ -117,6 +120,7 @@ impl Plan {
             simulation::Failure::Crash(what) => Some(Failure::Crash(what.clone())),
             simulation::Failure::Deadlock(places) => Some(Failure::Deadlock(places.clone())),
             simulation::Failure::TooLong => Some(Failure::TooLong),
+            simulation::Failure::Refused(what) => Some(Failure::Refused(what.clone())),
             simulation::Failure::Assertion(what) => Some(Failure::Assertion(what.clone())),
         };
         let written = Report {

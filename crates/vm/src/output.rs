@@ -240,6 +240,7 @@ fn prompt(caller: &mut Caller<'_>, prompt: Term) {
 }
 
 fn get_line(caller: &mut Caller<'_>, text: Term) -> Term {
+    crate::simulation::note_input(caller.process.pid);
     prompt(caller, text);
     let mut line = Vec::new();
     match std::io::stdin().lock().read_until(b'\n', &mut line) {
@@ -250,6 +251,7 @@ fn get_line(caller: &mut Caller<'_>, text: Term) -> Term {
 }
 
 fn get_characters(caller: &mut Caller<'_>, text: Term, count: Term) -> Term {
+    crate::simulation::note_input(caller.process.pid);
     prompt(caller, text);
     let Some(count @ 0..=0x10_0000) = count.as_small() else { return error(caller, "request") };
     let mut bytes = Vec::new();

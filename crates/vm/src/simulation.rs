@@ -1,6 +1,7 @@
 //! `atoll simulate`: a program under a scheduler that decides, and what went wrong in the run.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use atoll_operations::Class;
 use atoll_process::{BuiltIn, Caller, Outcome, Process, System};
@@ -39,6 +40,8 @@ pub enum Failure {
     TooLong,
     /// `atoll_simulate:always(Name, false)`
     Assertion(String),
+    /// A strict run asked for something that nobody can repeat.
+    Refused(String),
 }
 
 /// What a machine notes of a simulated run.
@@ -46,6 +49,7 @@ pub enum Failure {
 pub(crate) struct Findings {
     failures: Mutex<Vec<Failure>>,
     sometimes: Mutex<BTreeMap<String, bool>>,
+    is_strict: AtomicBool,
 }
 
 /// What one run did.
@@ -74,6 +78,8 @@ pub struct Simulation {
     pub limit: usize,
     /// Whether the run's story is wanted.
     pub told: bool,
+    /// Whether what nobody can repeat ends the run: ports, sockets, files, native libraries, standard input.
+    pub strict: bool,
 }
 
 /// Runs `module:main(Arguments)` under a policy. Native code is off: another thread makes it, and its slices do not end
@@ -92,6 +98,10 @@ pub fn simulate(
     let begins = || {
         if simulation.told {
             atoll_runtime::story().tell();
+        }
+        if simulation.strict {
+            findings().is_strict.store(true, Ordering::Relaxed);
+            atoll_runtime::be_strict(refuse);
         }
     };
     let status = run_from(&options, program, arguments, begins)?;
@@ -113,6 +123,22 @@ fn findings() -> &'static Findings {
 /// Whether this machine runs a simulation.
 fn is_on() -> bool {
     System::get().schedule().works_alone()
+}
+
+/// A strict run ends because a process wants something whose result nobody can repeat.
+fn refuse(pid: Term, what: &str) -> ! {
+    let text = format!("process {} wants {what}, which is not repeated", output::text(pid));
+    output::flush();
+    eprintln!("atoll: --strict: {text}");
+    note(Failure::Refused(text));
+    atoll_bifs::halt(FAILED)
+}
+
+/// The server of standard input is asked for some.
+pub(crate) fn note_input(pid: Term) {
+    if findings().is_strict.load(Ordering::Relaxed) {
+        refuse(pid, "standard input");
+    }
 }
 
 fn note(failure: Failure) {

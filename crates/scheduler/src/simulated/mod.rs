@@ -32,6 +32,7 @@ use std::time::Duration;
 
 use atoll_heap::{concurrent_roots, debt};
 use atoll_platform::clock::{self, Virtual};
+use atoll_platform::steady::HashMap;
 use atoll_platform::sync::{AtomicBool, Condvar, Mutex, Ordering};
 use atoll_platform::threads;
 use atoll_process::handle::kill_signal;
@@ -44,6 +45,7 @@ use crate::run_slice::run_slice;
 use crate::schedulers::{CURRENT, LONGEST_SLEEP, PRIORITY, STACK_BYTES, away_from_heap, expire_timers};
 use crate::world::Gate;
 
+pub use atoll_process::Failing;
 pub use delays::Delays;
 pub use draw::Draw;
 pub use faults::{Faulty, Rates};
@@ -123,8 +125,12 @@ pub struct Simulated {
     halted: AtomicBool,
     /// See [`Simulated::decisions`].
     decisions: Mutex<Vec<Decision>>,
-    /// The signals that were late.
-    late: Mutex<Vec<Decision>>,
+    /// The signals that were late, and what failed.
+    beside: Mutex<Vec<Decision>>,
+    /// Whether anything may fail.
+    may_fail: bool,
+    /// How many things each process did that can fail.
+    fallible: Mutex<HashMap<(Failing, Term), u64>>,
     /// Most decisions of a run.
     limit: usize,
     outside: OnceLock<&'static dyn Poll>,
@@ -141,6 +147,7 @@ impl Simulated {
     /// For one machine. It lives as long as the process of the operating system, as machines do. After `limit`
     /// decisions the machine is told that there is no end in sight.
     pub fn new(policy: Box<dyn Policy>, limit: usize) -> &'static Simulated {
+        let may_fail = policy.may_fail();
         Box::leak(Box::new(Simulated {
             ready: Mutex::new(Ready { by_priority: Default::default(), policy, candidates: Vec::new() }),
             added: Condvar::new(),
@@ -148,7 +155,9 @@ impl Simulated {
             gate: Gate::default(),
             halted: AtomicBool::new(false),
             decisions: Mutex::new(Vec::new()),
-            late: Mutex::new(Vec::new()),
+            beside: Mutex::new(Vec::new()),
+            may_fail,
+            fallible: Mutex::new(HashMap::default()),
             limit,
             outside: OnceLock::new(),
             ended: OnceLock::new(),
@@ -160,10 +169,10 @@ impl Simulated {
         Simulated::new(Box::new(RandomWalk::new(seed)), usize::MAX)
     }
 
-    /// The schedule so far; the signals that were late stand in front. What came of the last decision is not known: it
-    /// may have ended the machine.
+    /// The schedule so far; the signals that were late and what failed stand in front. What came of the last decision
+    /// is not known: it may have ended the machine.
     pub fn decisions(&self) -> Vec<Decision> {
-        let mut decisions = self.late.lock().clone();
+        let mut decisions = self.beside.lock().clone();
         decisions.extend_from_slice(&self.decisions.lock());
         if let Some(last) = decisions.last_mut() {
             (last.ran, last.goes_on) = (0, false);
@@ -434,9 +443,28 @@ impl Schedule for Simulated {
         }
         let is_late = self.ready.lock().policy.is_late(pair, number);
         if is_late {
-            self.late.lock().push(Decision::beside(Move::Late(pair.0, number)));
+            self.beside.lock().push(Decision::beside(Move::Late(pair.0, number)));
         }
         is_late
+    }
+
+    fn may_fail(&self) -> bool {
+        self.may_fail
+    }
+
+    fn fails(&self, what: Failing, pid: Term, ways: usize) -> Option<usize> {
+        if self.halted.load(Ordering::Relaxed) {
+            return None;
+        }
+        let number = {
+            let mut fallible = self.fallible.lock();
+            let number = fallible.entry((what, pid)).or_default();
+            *number += 1;
+            *number
+        };
+        let way = self.ready.lock().policy.fails(what, pid, number, ways)?;
+        self.beside.lock().push(Decision::beside(Move::Fails(what, pid, number, way)));
+        Some(way)
     }
 
     /// The end is part of the schedule: no process runs behind it.

@@ -3,8 +3,8 @@
 
 use std::fmt::Debug;
 
-use atoll_process::Priority;
 use atoll_process::held_back::Pair;
+use atoll_process::{Failing, Priority};
 use atoll_term::Term;
 
 /// Most reductions of a slice, as elsewhere: a process that does not stop by itself lets others run after these.
@@ -68,6 +68,18 @@ pub trait Policy: Send + Debug {
     /// `late` has those with the oldest signals first. If no process can run, the oldest arrives.
     fn arrives(&mut self, late: &[Pair]) -> Option<usize> {
         let _ = late;
+        None
+    }
+
+    /// Whether [`Policy::fails`] is to be asked.
+    fn may_fail(&self) -> bool {
+        false
+    }
+
+    /// Whether something fails that this process does, and in which of so many ways; the `number`th such thing that it
+    /// does.
+    fn fails(&mut self, what: Failing, pid: Term, number: u64, ways: usize) -> Option<usize> {
+        let _ = (what, pid, number, ways);
         None
     }
 

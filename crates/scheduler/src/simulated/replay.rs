@@ -1,7 +1,8 @@
 //! A schedule that is given: the decisions of another run, or what was left of them when some were taken out.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
+use atoll_process::Failing;
 use atoll_process::held_back::Pair;
 use atoll_term::Term;
 
@@ -27,6 +28,8 @@ pub enum Move {
     Fault(Fault),
     /// A signal was late: of this process, the one of this number among all that it sends others.
     Late(Term, u64),
+    /// Something failed that this process did, the one of this number among all that can fail, in this way.
+    Fails(Failing, Term, u64, usize),
     /// The first late signal of a pair has arrived.
     Arrives(Pair),
 }
@@ -38,22 +41,27 @@ pub struct Replay {
     moves: VecDeque<Move>,
     /// The signals that are late, wherever that stands among the moves.
     late: HashSet<(Term, u64)>,
+    /// What fails, and in which way; as above.
+    failing: HashMap<(Failing, Term, u64), usize>,
     last: Option<Term>,
 }
 
 impl Replay {
     /// Follows these.
     pub fn new(moves: impl IntoIterator<Item = Move>) -> Replay {
-        let (mut late, mut others) = (HashSet::new(), VecDeque::new());
+        let (mut late, mut failing, mut others) = (HashSet::new(), HashMap::new(), VecDeque::new());
         for one in moves {
             match one {
                 Move::Late(sender, number) => {
                     late.insert((sender, number));
                 }
+                Move::Fails(what, pid, number, way) => {
+                    failing.insert((what, pid, number), way);
+                }
                 one => others.push_back(one),
             }
         }
-        Replay { moves: others, late, last: None }
+        Replay { moves: others, late, failing, last: None }
     }
 }
 
@@ -90,6 +98,14 @@ impl Policy for Replay {
             }
         }
         None
+    }
+
+    fn may_fail(&self) -> bool {
+        !self.failing.is_empty()
+    }
+
+    fn fails(&mut self, what: Failing, pid: Term, number: u64, ways: usize) -> Option<usize> {
+        self.failing.get(&(what, pid, number)).map(|way| *way % ways)
     }
 
     fn may_fault(&self) -> bool {

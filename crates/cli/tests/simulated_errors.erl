@@ -1,0 +1,66 @@
+%% What files and sockets say when they fail on request, and what a process sees for which there is no room.
+-module(simulated_errors).
+-export([main/1]).
+
+main(["files", File]) ->
+    io:format("~p~n", [lists:usort(lists:append([files(File) || _ <- lists:seq(1, 40)]))]);
+main(["sockets"]) ->
+    io:format("~p~n", [lists:usort(lists:append([sockets() || _ <- lists:seq(1, 30)]))]);
+main(["ports"]) ->
+    io:format("~p~n", [lists:usort(lists:append([ports() || _ <- lists:seq(1, 30)]))]);
+main(["room"]) ->
+    io:format("~p~n", [lists:usort([made(fun() -> spawn(fun() -> ok end) end) || _ <- lists:seq(1, 60)])]);
+main(["strict", "file"]) -> file:open("/etc/hostname", [raw]);
+main(["strict", "port"]) -> open_port({spawn, "true"}, []);
+main(["strict", "command"]) -> os:cmd("true");
+main(["strict", "tcp"]) -> gen_tcp:listen(0, []);
+main(["strict", "socket"]) -> socket:open(inet, stream, tcp);
+main(["strict", "input"]) -> io:get_line("");
+main(["strict", "nothing"]) -> io:format("~p ~p~n", [os:timestamp(), rand:uniform(100)]).
+
+made(Make) ->
+    try Make() of _ -> made catch Class:Reason -> {Class, Reason} end.
+
+failed(Results) ->
+    [{What, Reason} || {What, {error, Reason}} <- Results].
+
+files(File) ->
+    case file:open(File, [raw, read, write]) of
+        {ok, Device} ->
+            failed([{write, file:write(Device, "text")}, {read, file:pread(Device, 0, 4)}, {sync, file:sync(Device)},
+                    {close, file:close(Device)}, {list, prim_file:list_dir(filename:dirname(File))}]);
+        Error ->
+            failed([{open, Error}])
+    end.
+
+sockets() ->
+    case socket:open(inet, stream, tcp) of
+        {ok, Socket} ->
+            Results = [{bind, socket:bind(Socket, #{family => inet, addr => loopback, port => 0})},
+                       {listen, socket:listen(Socket)}],
+            ok = socket:close(Socket),
+            failed(Results);
+        Error ->
+            failed([{open, Error}])
+    end.
+
+ports() ->
+    case gen_tcp:listen(0, [{ip, {127, 0, 0, 1}}, {active, false}]) of
+        {ok, Listener} ->
+            {ok, Port} = inet:port(Listener),
+            Results = case gen_tcp:connect({127, 0, 0, 1}, Port, [{active, false}]) of
+                {ok, Client} ->
+                    Accepted = gen_tcp:accept(Listener),
+                    _ = [gen_tcp:send(Server, "text") || {ok, Server} <- [Accepted]],
+                    Received = [{recv, gen_tcp:recv(Client, 4)} || {ok, _} <- [Accepted]],
+                    _ = [gen_tcp:close(Server) || {ok, Server} <- [Accepted]],
+                    gen_tcp:close(Client),
+                    [{accept, Accepted} | Received];
+                Error ->
+                    [{connect, Error}]
+            end,
+            gen_tcp:close(Listener),
+            failed(Results);
+        Error ->
+            failed([{listen, Error}])
+    end.
