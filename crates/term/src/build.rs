@@ -104,6 +104,24 @@ pub trait Build: Allocate {
         write(self, Header::with_extra(kind, words.len(), extra), words.iter().map(|term| term.word()))
     }
 
+    /// As [`Build::scanned_object`], from words that stand in several places.
+    #[inline]
+    fn scanned_runs<const N: usize>(&mut self, kind: Kind, extra: u16, runs: [&[Term]; N]) -> Term {
+        debug_assert!((kind as u8) < Kind::FIRST_OPAQUE);
+        let header = Header::with_extra(kind, runs.iter().map(|run| run.len()).sum(), extra);
+        let room = self.allocate(header.object_words()).as_ptr();
+        // SAFETY: room for the header and all the runs, which fill it; a term is a word.
+        unsafe {
+            *room = header.word();
+            let mut next = room.add(1);
+            for run in runs {
+                next.cast::<Term>().copy_from_nonoverlapping(run.as_ptr(), run.len());
+                next = next.add(run.len());
+            }
+            Term::boxed_at(room)
+        }
+    }
+
     /// A float.
     fn float(&mut self, value: f64) -> Term {
         write(self, Header::new(Kind::Float, 1), [value.to_bits()])

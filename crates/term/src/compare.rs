@@ -11,6 +11,7 @@ use smallvec::SmallVec;
 use crate::atoms::atom_name;
 use crate::equal::exactly_equal;
 use crate::equal::same_float;
+use crate::header::Kind;
 use crate::map::{self, Cells};
 use crate::node::this_node;
 use crate::number::{compare_bigs, compare_numbers};
@@ -26,7 +27,7 @@ pub fn compare(a: Term, b: Term) -> Ordering {
     if Term::both_small(a, b) {
         return (a.word() as i64).cmp(&(b.word() as i64));
     }
-    compare_slow(a, b, false)
+    shallow(a, b, false, SHALLOW)
 }
 
 /// The order of the keys of a map: as [`compare`], but every integer is before every float.
@@ -38,7 +39,55 @@ pub fn compare_exact(a: Term, b: Term) -> Ordering {
     if Term::both_small(a, b) {
         return (a.word() as i64).cmp(&(b.word() as i64));
     }
-    compare_slow(a, b, true)
+    shallow(a, b, true, SHALLOW)
+}
+
+/// Levels of nesting that are compared on the native stack.
+const SHALLOW: u32 = 8;
+
+/// The order of two terms. Most are of the kinds that are handled here, and end after a few words.
+#[inline(never)]
+fn shallow(mut a: Term, mut b: Term, exact: bool, levels: u32) -> Ordering {
+    loop {
+        if a == b {
+            return Ordering::Equal;
+        }
+        if Term::both_small(a, b) {
+            return (a.word() as i64).cmp(&(b.word() as i64));
+        }
+        if levels == 0 {
+            return deep(a, b, exact);
+        }
+        if a.is_cons() && b.is_cons() {
+            let ([head_a, tail_a], [head_b, tail_b]) = (*a.cons_cell(), *b.cons_cell());
+            if head_a != head_b {
+                let order = shallow(head_a, head_b, exact, levels - 1);
+                if order.is_ne() {
+                    return order;
+                }
+            }
+            (a, b) = (tail_a, tail_b);
+            continue;
+        }
+        if a.is_atom() && b.is_atom() {
+            return atom_name(a).as_bytes().cmp(atom_name(b).as_bytes());
+        }
+        return match (a.boxed_kind(), b.boxed_kind()) {
+            (Some(Kind::Tuple), Some(Kind::Tuple)) => {
+                let (left, right) = (a.boxed_terms(), b.boxed_terms());
+                if left.len() != right.len() {
+                    return left.len().cmp(&right.len());
+                }
+                let differing = left.iter().zip(right).filter(|(one, other)| one != other);
+                let mut orders = differing.map(|(one, other)| shallow(*one, *other, exact, levels - 1));
+                orders.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+            }
+            (Some(Kind::Float), Some(Kind::Float)) if !exact => {
+                a.as_float().partial_cmp(&b.as_float()).unwrap_or(Ordering::Equal)
+            }
+            _ => deep(a, b, exact),
+        };
+    }
 }
 
 /// Order of two bitstrings: by bits, then the shorter first.
@@ -138,8 +187,9 @@ enum Relation<'h> {
     HashedMaps,
 }
 
+/// As [`shallow`], of any terms: what waits is kept outside of the native stack.
 #[inline(never)]
-fn compare_slow(a: Term, b: Term, exact: bool) -> Ordering {
+fn deep(a: Term, b: Term, exact: bool) -> Ordering {
     let (a, b) = ([a], [b]);
     let mut frames: SmallVec<[Frame; 4]> = SmallVec::new();
     let (mut left, mut right, mut exact) = (&a[..], &b[..], exact);

@@ -13,7 +13,7 @@ use crate::word::Term;
 /// `A == B`: integers and floats of the same value are equal (not as keys of maps).
 #[inline]
 pub fn equal(a: Term, b: Term) -> bool {
-    a == b || !(a.is_immediate() && b.is_immediate()) && same(a, b, Mode::ByValue)
+    a == b || !(a.is_immediate() && b.is_immediate()) && shallow(a, b, Mode::ByValue, SHALLOW)
 }
 
 static ZEROS_DIFFER: AtomicBool = AtomicBool::new(false);
@@ -32,7 +32,7 @@ pub(crate) fn same_float(a: f64, b: f64) -> bool {
 /// `A =:= B`: integers and floats differ; `0.0` and `-0.0` do not, unless [`tell_zeros_apart`] says so.
 #[inline]
 pub fn exactly_equal(a: Term, b: Term) -> bool {
-    a == b || a.is_pointer() && b.is_pointer() && same(a, b, Mode::Exact)
+    a == b || a.is_pointer() && b.is_pointer() && shallow(a, b, Mode::Exact, SHALLOW)
 }
 
 /// How the terms of a slice are to be the same.
@@ -54,8 +54,56 @@ enum Relation<'h> {
     Inside(&'h [Term], &'h [Term], Mode),
 }
 
+/// Levels of nesting that are compared on the native stack.
+const SHALLOW: u32 = 8;
+
+/// Whether two terms with different words are the same. Most are of the kinds that are handled here.
 #[inline(never)]
-fn same(a: Term, b: Term, mode: Mode) -> bool {
+fn shallow(mut a: Term, mut b: Term, mode: Mode, levels: u32) -> bool {
+    loop {
+        if levels == 0 {
+            return deep(a, b, mode);
+        }
+        if a.is_cons() && b.is_cons() {
+            let ([head_a, tail_a], [head_b, tail_b]) = (*a.cons_cell(), *b.cons_cell());
+            if !same_element(head_a, head_b, mode, levels) {
+                return false;
+            }
+            if tail_a == tail_b {
+                return true;
+            }
+            if mode == Mode::Exact && !(tail_a.is_pointer() && tail_b.is_pointer()) {
+                return false;
+            }
+            (a, b) = (tail_a, tail_b);
+            continue;
+        }
+        return match (a.boxed_kind(), b.boxed_kind()) {
+            (Some(Kind::Tuple), Some(Kind::Tuple)) => {
+                let (left, right) = (a.boxed_terms(), b.boxed_terms());
+                left.len() == right.len()
+                    && left.iter().zip(right).all(|(one, other)| same_element(*one, *other, mode, levels))
+            }
+            _ => deep(a, b, mode),
+        };
+    }
+}
+
+#[inline(always)]
+fn same_element(a: Term, b: Term, mode: Mode, levels: u32) -> bool {
+    if a == b {
+        return true;
+    }
+    let differ = match mode {
+        Mode::Exact => !(a.is_pointer() && b.is_pointer()),
+        _ => a.is_immediate() && b.is_immediate(),
+    };
+    !differ && shallow(a, b, mode, levels - 1)
+}
+
+/// As [`shallow`], of any terms: what waits is kept outside of the native stack.
+#[inline(never)]
+fn deep(a: Term, b: Term, mode: Mode) -> bool {
     let (a, b) = ([a], [b]);
     let mut pending: SmallVec<[Waiting; 8]> = SmallVec::new();
     let (mut left, mut right, mut mode) = (&a[..], &b[..], mode);

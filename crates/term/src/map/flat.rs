@@ -49,32 +49,28 @@ pub(super) fn find(map: Term, key: Term) -> Result<usize, usize> {
 
 /// The map with another value at a place; itself if that value is there already.
 pub(super) fn replace<H: Allocate + ?Sized>(heap: &mut H, map: Term, place: usize, value: Term) -> Term {
-    if values(&map)[place] == value {
+    let words = map.boxed_terms();
+    let (before, after) = words.split_at(1 + place);
+    if after[0] == value {
         return map;
     }
-    let mut words = Words::from_slice(map.boxed_terms());
-    words[1 + place] = value;
-    heap.scanned_object(Kind::FlatMap, 0, &words)
+    heap.scanned_runs(Kind::FlatMap, 0, [before, &[value], &after[1..]])
 }
 
 /// The map with a new pair at a place; it must have room for it.
 pub(super) fn insert<H: Allocate + ?Sized>(heap: &mut H, map: Term, place: usize, key: Term, value: Term) -> Term {
-    let mut new_keys = Words::from_slice(keys(&map));
-    new_keys.insert(place, key);
-    let mut words = Words::from_slice(map.boxed_terms());
-    words.insert(1 + place, value);
-    words[0] = heap.tuple(&new_keys);
-    heap.scanned_object(Kind::FlatMap, 0, &words)
+    let (before, after) = keys(&map).split_at(place);
+    let keys = heap.scanned_runs(Kind::Tuple, 0, [before, &[key], after]);
+    let (before, after) = values(&map).split_at(place);
+    heap.scanned_runs(Kind::FlatMap, 0, [&[keys], before, &[value], after])
 }
 
 /// The map without the pair at a place.
 pub(super) fn remove<H: Allocate + ?Sized>(heap: &mut H, map: Term, place: usize) -> Term {
-    let mut new_keys = Words::from_slice(keys(&map));
-    new_keys.remove(place);
-    let mut words = Words::from_slice(map.boxed_terms());
-    words.remove(1 + place);
-    words[0] = heap.tuple(&new_keys);
-    heap.scanned_object(Kind::FlatMap, 0, &words)
+    let (before, after) = keys(&map).split_at(place);
+    let keys = heap.scanned_runs(Kind::Tuple, 0, [before, &after[1..]]);
+    let (before, after) = values(&map).split_at(place);
+    heap.scanned_runs(Kind::FlatMap, 0, [&[keys], before, &after[1..]])
 }
 
 /// A map of at most [`FLAT_MAP_LIMIT`] pairs, the last one of each key.
@@ -96,8 +92,8 @@ pub(super) fn from_pairs<H: Allocate + ?Sized>(heap: &mut H, pairs: &[(Term, Ter
             words.insert(1 + place, *value);
         }
     }
-    words[0] = heap.tuple(&keys);
-    heap.scanned_object(Kind::FlatMap, 0, &words)
+    words[0] = heap.scanned_runs(Kind::Tuple, 0, [&keys]);
+    heap.scanned_runs(Kind::FlatMap, 0, [&words])
 }
 
 /// A flat map with several pairs put; the result is flat if it can be. Keys that are there already cost no new tuple.
@@ -113,7 +109,24 @@ pub(super) fn put_many<H: Allocate + ?Sized>(heap: &mut H, map: Term, pairs: &[(
     if new_pairs.is_empty() {
         return if words[..] == *map.boxed_terms() { map } else { heap.scanned_object(Kind::FlatMap, 0, &words) };
     }
-    let mut all: Vec<(Term, Term)> = keys(&map).iter().copied().zip(words[1..].iter().copied()).collect();
-    all.extend(new_pairs);
-    if all.len() <= FLAT_MAP_LIMIT { from_pairs(heap, &all) } else { bulk::from_pairs(heap, &all) }
+    if keys(&map).is_empty() && new_pairs.len() <= FLAT_MAP_LIMIT {
+        return from_pairs(heap, &new_pairs);
+    }
+    if words.len() - 1 + new_pairs.len() > FLAT_MAP_LIMIT {
+        let mut all: Vec<(Term, Term)> = keys(&map).iter().copied().zip(words[1..].iter().copied()).collect();
+        all.extend(new_pairs);
+        return bulk::from_pairs(heap, &all);
+    }
+    let mut all_keys = Words::from_slice(keys(&map));
+    for (key, value) in new_pairs {
+        let place = all_keys.partition_point(|other| compare_exact(*other, key).is_lt());
+        if all_keys.get(place).is_some_and(|other| exactly_equal(*other, key)) {
+            words[1 + place] = value;
+        } else {
+            all_keys.insert(place, key);
+            words.insert(1 + place, value);
+        }
+    }
+    words[0] = heap.scanned_runs(Kind::Tuple, 0, [&all_keys]);
+    heap.scanned_runs(Kind::FlatMap, 0, [&words])
 }

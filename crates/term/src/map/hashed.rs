@@ -108,9 +108,6 @@ pub(super) fn get(map: Term, key: Term) -> Option<Term> {
 /// Nodes from the root down with the bit of the child taken at each.
 type Path = SmallVec<[(Term, u16); 12]>;
 
-/// Room for the words of any node.
-type Words = SmallVec<[Term; 17]>;
-
 /// Where a key's way ends.
 enum End {
     /// At a leaf with that key: its value.
@@ -144,33 +141,30 @@ fn descend(map: Term, trail: &mut Trail) -> (Path, End) {
     }
 }
 
-/// Copies a root or node. `change` alters its children; `size` is the root's.
+/// Copies a root or node with other children; `size` is the root's.
 fn copy<H: Allocate + ?Sized>(
     heap: &mut H,
     node: Term,
     bitmap: u16,
     size: usize,
-    change: impl FnOnce(&mut Words, usize),
+    (before, new, after): (&[Term], &[Term], &[Term]),
 ) -> Term {
     let kind = node.header().kind();
-    let mut words = Words::from_slice(node.boxed_terms());
-    let first = usize::from(kind == Kind::HashMapRoot);
-    if first == 1 {
-        words[0] = Term::small(size as i64);
-    }
-    change(&mut words, first);
-    heap.scanned_object(kind, bitmap, &words)
+    let count = [Term::small(size as i64)];
+    let count = if kind == Kind::HashMapRoot { &count[..] } else { &[] };
+    heap.scanned_runs(kind, bitmap, [count, before, new, after])
 }
 
 /// Copies the nodes of a path from the bottom up, with `child` in the place of the lowest one's.
 fn copy_path<H: Allocate + ?Sized>(heap: &mut H, path: &[(Term, u16)], size: usize, child: Term) -> Term {
-    path.iter().rev().fold(child, |child, (node, bit)| {
-        let bitmap = node.header().extra();
-        let place = place_of(bitmap, *bit);
-        copy(heap, *node, bitmap | bit, size, |words, first| {
-            if bitmap & bit == 0 { words.insert(first + place, child) } else { words[first + place] = child }
-        })
-    })
+    let mut child = child;
+    for (node, bit) in path.iter().rev() {
+        let (bitmap, children) = children(node);
+        let (before, after) = children.split_at(place_of(bitmap, *bit));
+        let after = if bitmap & bit == 0 { after } else { &after[1..] };
+        child = copy(heap, *node, bitmap | bit, size, (before, &[child], after));
+    }
+    child
 }
 
 pub(super) fn put<H: Allocate + ?Sized>(heap: &mut H, map: Term, key: Term, value: Term) -> Term {
@@ -261,10 +255,9 @@ pub(super) fn remove<H: Allocate + ?Sized>(heap: &mut H, map: Term, key: Term) -
     let new_map = match (lone_leaf, path.split_last()) {
         (Some(leaf), _) => copy_path(heap, &path, size, leaf),
         (None, Some(((node, bit), above))) => {
-            let bitmap = node.header().extra();
-            let lowest = copy(heap, *node, bitmap & !bit, size, |words, first| {
-                words.remove(first + place_of(bitmap, *bit));
-            });
+            let (bitmap, children) = children(node);
+            let (before, after) = children.split_at(place_of(bitmap, *bit));
+            let lowest = copy(heap, *node, bitmap & !bit, size, (before, &[], &after[1..]));
             copy_path(heap, above, size, lowest)
         }
         (None, None) => return None,
