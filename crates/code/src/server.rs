@@ -39,9 +39,9 @@ impl std::fmt::Display for CodeError {
 impl std::error::Error for CodeError {}
 
 /// A file's names resolved to the machine's.
-pub struct Linked<'m> {
+pub struct Linked {
     /// The file.
-    pub module: &'m Module,
+    pub module: Module,
     /// Its atoms.
     pub atoms: Vec<Term>,
     /// Its literals, in the immovable range.
@@ -72,13 +72,13 @@ pub struct Translated {
 /// An engine's way to make code.
 pub trait Translate: Sync {
     /// Translates a linked file.
-    fn translate(&self, linked: &Linked<'_>) -> Translated;
+    fn translate(&self, linked: &Linked) -> Translated;
 
     /// Translates one function once more, by its index in the file, each instruction by itself. What lies outside of
     /// the function is where it is in `code`, the function's module as it was loaded.
     fn translate_function(
         &self,
-        linked: &Linked<'_>,
+        linked: &Linked,
         code: &ModuleCode,
         function: usize,
         marks: &[u32],
@@ -216,19 +216,20 @@ pub struct Source {
 }
 
 impl ModuleCode {
-    /// The file that the code was made of, read and linked again. `None` if that cannot be.
-    pub fn linked<R>(&self, use_it: impl FnOnce(&Linked<'_>) -> R) -> Option<R> {
+    /// The file that the code was made of, read and linked again. `None` if that cannot be. Its literals are those of
+    /// this code, and live as long as it does.
+    pub fn linked(&self) -> Option<Linked> {
         let source = self.source.as_ref()?;
         let mut file = read(&source.bytes).ok()?;
         if self.lines.is_empty() {
             file.lines = Default::default();
         }
         let atoms = file.atoms.iter().map(|name| atoms::atom(name)).collect::<Result<Vec<_>, _>>().ok()?;
-        Some(use_it(&link(&file, atoms, source.literals.clone())))
+        Some(link(file, atoms, source.literals.clone()))
     }
 }
 
-fn link(file: &Module, atom_terms: Vec<Term>, literals: Vec<Term>) -> Linked<'_> {
+fn link(file: Module, atom_terms: Vec<Term>, literals: Vec<Term>) -> Linked {
     let module = atom_terms[0];
     let name = |index: atoll_loader::instruction::AtomIndex| atom_terms[index.0 as usize];
     let imports = file
@@ -255,7 +256,8 @@ fn prepare_module(file: Module, bytes: &[u8]) -> Result<Prepared, CodeError> {
     let module = atom_terms[0];
     let (block, literals) = decode_literals(&file)?;
     let source = second_engine().map(|_| Arc::new(Source { bytes: bytes.into(), literals: literals.clone() }));
-    let linked = link(&file, atom_terms, literals);
+    let linked = link(file, atom_terms, literals);
+    let file = &linked.module;
     let translator = part().translator.get().expect("an engine is installed before code is loaded");
     let translated = translator.translate(&linked);
     let label = |label: atoll_loader::instruction::Label| translated.labels[label.0 as usize];
@@ -416,7 +418,7 @@ fn undefine_exports(old: &ModuleCode, new: Option<&ModuleCode>) {
 /// `None`: the module was purged in the meantime.
 pub fn add_piece(
     parent: &ModuleCode,
-    linked: &Linked<'_>,
+    linked: &Linked,
     function: usize,
     made: TranslatedFunction,
 ) -> Option<Arc<ModuleCode>> {
@@ -424,7 +426,7 @@ pub fn add_piece(
     if pieces.is_closed {
         return None;
     }
-    let lines = line_entries(linked.module, &made.lines);
+    let lines = line_entries(&linked.module, &made.lines);
     let (_, name, arity) = parent.functions[function];
     let piece = Arc::new(ModuleCode {
         module: parent.module,

@@ -33,7 +33,7 @@ pub struct Translator {
 }
 
 impl Translate for Translator {
-    fn translate(&self, linked: &Linked<'_>) -> Translated {
+    fn translate(&self, linked: &Linked) -> Translated {
         let code = &linked.module.code;
         let mut writer = Writer::new(linked, *self);
         writer.words.reserve(code.len() * 4);
@@ -84,12 +84,12 @@ impl Translate for Translator {
 
     fn translate_function(
         &self,
-        linked: &Linked<'_>,
+        linked: &Linked,
         code: &ModuleCode,
         function: usize,
         marks: &[u32],
     ) -> TranslatedFunction {
-        let module = linked.module;
+        let module = &linked.module;
         let range = module.functions[function].start as usize..module.functions[function].end as usize;
         let mut writer = Writer::new(linked, *self);
         let mut labels = vec![u32::MAX; module.labels.len()];
@@ -140,19 +140,19 @@ impl Translate for Translator {
 }
 
 /// What the message analysis says of a module's sites.
-fn advice(linked: &Linked<'_>) -> Advice {
+fn advice(linked: &Linked) -> Advice {
     let is_built_in = |name: &str, arity: u8| {
         let number = |name| registry().built_in_number(linked.atoms[0], name, arity);
         atoms::existing_atom(name).is_some_and(|name| number(name).is_some())
     };
-    Advice::of(linked.module, is_built_in)
+    Advice::of(&linked.module, is_built_in)
 }
 
 /// The word behind all code: a call may be the last instruction, and its return address is that of a word.
 const END: Word = 0;
 
 struct Writer<'l> {
-    linked: &'l Linked<'l>,
+    linked: &'l Linked,
     translator: Translator,
     words: Vec<Word>,
     /// Index of the instruction that is translated.
@@ -172,7 +172,7 @@ fn is_like_instruction(export: &Export) -> bool {
 }
 
 impl<'l> Writer<'l> {
-    fn new(linked: &'l Linked<'l>, translator: Translator) -> Writer<'l> {
+    fn new(linked: &'l Linked, translator: Translator) -> Writer<'l> {
         let (words, fixes, sites, built_in_calls) = Default::default();
         Writer { linked, translator, words, index: 0, fixes, sites, built_in_calls }
     }

@@ -31,9 +31,11 @@ mod catching;
 mod control;
 mod data;
 mod floats;
+mod maps;
 mod test;
 
 pub use bits::short_string;
+pub use maps::MOST_PAIRS;
 
 /// Writes the code of one region.
 pub struct Emitter<'f, 'l> {
@@ -240,10 +242,12 @@ impl<'f, 'l> Emitter<'f, 'l> {
             | I::TestArity { .. }
             | I::TestTaggedTuple { .. }
             | I::TestFunctionArity { .. }
-            | I::Compare { .. }
-            | I::HasMapFields { .. }
-            | I::GetMapElements { .. } => {
+            | I::Compare { .. } => {
                 self.test(index);
+                Next::Follows
+            }
+            I::HasMapFields { .. } | I::GetMapElements { .. } | I::PutMap { .. } => {
+                self.maps(index);
                 Next::Follows
             }
             I::Bif { .. } | I::GcBif { .. } => {
@@ -371,12 +375,10 @@ impl<'f, 'l> Emitter<'f, 'l> {
 
     /// Leaves to the first engine's code of an instruction.
     fn leave_at(&mut self, index: usize) {
-        if self.flow.way(index) == Way::Native {
-            let counter = self.constant(self.piece.exits[index - self.flow.start].as_ptr() as Word);
-            let count = self.load(counter, 0);
-            let count = self.b.ins().iadd_imm(count, 1);
-            self.store(count, counter, 0);
-        }
+        let counter = self.constant(self.piece.exits[index - self.flow.start].as_ptr() as Word);
+        let count = self.load(counter, 0);
+        let count = self.b.ins().iadd_imm(count, 1);
+        self.store(count, counter, 0);
         self.write_to_core(self.flow.live(index));
         let place = self.piece.places[index - self.flow.start];
         let address = self.constant(self.piece.words as Word + Word::from(place) * 8);

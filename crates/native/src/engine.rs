@@ -10,10 +10,8 @@ use std::time::{Duration, Instant};
 
 use atoll_code::{
     Linked, ModuleCode, TakesOver, Translate, TranslatedFunction, add_piece, entry_of, find_code, hold_entries,
-    registry, take_over,
+    take_over,
 };
-use atoll_loader::instruction::{Instruction, SegmentType, Source};
-use atoll_operations::bit_simple;
 use atoll_platform::threads;
 use atoll_runtime::core::{Core, Exit, Handler, dispatch, handler};
 use atoll_runtime::mark::{Gates, gates};
@@ -22,10 +20,12 @@ use atoll_term::Word;
 use parking_lot::{Condvar, Mutex};
 
 use crate::compile::{Compiled, Compiler, Piece, Plans, Settings};
-use crate::emit;
-use crate::flow::{Flow, Head, Way};
+use crate::exits::{ExitCounts, Exits};
+use crate::files::Files;
+use crate::flow::{Flow, Head};
 use crate::memory::Block;
 use crate::perf_map::PerfMap;
+use crate::ways::{reason, way};
 
 /// When functions are compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,8 +49,8 @@ pub struct Compilations {
     pub held_bytes: u64,
     /// Time that compiling took, in microseconds.
     pub micros: u64,
-    /// How often native code left where it met a type or a lack of room that it was not made for.
-    pub exits: u64,
+    /// How often native code left to the first engine.
+    pub exits: ExitCounts,
 }
 
 /// How long a crash waits for who is at work here.
@@ -73,7 +73,7 @@ struct Unit {
     /// Index of its first instruction in the file.
     start: usize,
     /// For each of its instructions: how often native code left in front of it.
-    exits: Box<[AtomicU64]>,
+    exits: Exits,
     /// Keeps the code.
     block: Block,
     /// Keeps what the code refers to.
@@ -91,7 +91,7 @@ pub(crate) struct Generated {
     made: TranslatedFunction,
     /// For each head but the first: its mark in `made`.
     marks: BTreeMap<usize, u32>,
-    exits: Box<[AtomicU64]>,
+    exits: Exits,
     pub(crate) compiled: Compiled,
 }
 
@@ -150,8 +150,6 @@ const WORDS_A_SAMPLE: u32 = 8;
 
 /// Samples between two reviews of native code.
 const REVIEWED: u64 = 64;
-/// Exits at one place for which code is made anew.
-const OFTEN: u64 = 200;
 
 /// Starts the engine: code that is loaded from now on may be compiled. Returns false where this processor has no code
 /// generator.
@@ -212,9 +210,9 @@ pub fn function_at(address: usize) -> Option<String> {
 pub fn compilations() -> Option<Compilations> {
     let engine = part().engine.get()?;
     let state = engine.state.lock();
-    let now: u64 = state.units.values().flat_map(|unit| &unit.exits).map(|count| count.load(Ordering::Relaxed)).sum();
-    let counted = state.counted;
-    Some(Compilations { held_bytes: state.held as u64, exits: counted.exits + now, ..counted })
+    let mut counted = Compilations { held_bytes: state.held as u64, ..state.counted };
+    state.units.values().for_each(|unit| unit.exits.add_to(&mut counted.exits));
+    Some(counted)
 }
 
 impl Engine {
@@ -225,16 +223,14 @@ impl Engine {
         let State { units, general, counted, .. } = &mut *state;
         let mut found = Vec::new();
         for unit in units.values().filter(|unit| unit.is_active) {
-            let often = |count: &AtomicU64| count.load(Ordering::Relaxed) >= OFTEN;
-            if !unit.exits.iter().any(often) {
+            let often: Vec<usize> = unit.exits.often().collect();
+            if often.is_empty() {
                 continue;
             }
             let known = general.entry(unit.entry).or_default();
             let before = known.len();
-            known.extend(
-                (0..unit.exits.len()).filter(|index| often(&unit.exits[*index])).map(|index| unit.start + index),
-            );
-            counted.exits += unit.exits.iter().map(|count| count.swap(0, Ordering::Relaxed)).sum::<u64>();
+            known.extend(often.iter().map(|index| unit.start + index));
+            unit.exits.take(&mut counted.exits);
             if known.len() > before
                 && let Some(code) = unit.code.upgrade()
             {
@@ -246,30 +242,32 @@ impl Engine {
 
     /// Compiles what turns out to be hot, until the machine ends.
     fn work(&'static self) {
+        let mut files = Files::default();
         loop {
             let mut batch = {
                 let mut state = self.state.lock();
                 while state.waiting.is_empty() && !state.is_review_due {
-                    self.wake.wait(&mut state);
+                    if files.is_empty() {
+                        self.wake.wait(&mut state);
+                    } else if self.wake.wait_for(&mut state, Files::KEPT).timed_out() {
+                        files = Files::default();
+                    }
                 }
                 state.is_review_due = false;
                 std::mem::take(&mut state.waiting)
             };
             batch.extend(self.review());
             batch.sort_by_key(|(code, _)| code.words.as_ptr() as usize);
-            for group in batch.chunk_by(|a, b| Arc::ptr_eq(&a.0, &b.0)) {
-                let code = &group[0].0;
-                code.linked(|linked| {
-                    for (_, function) in group {
-                        self.compile(code, linked, *function);
-                    }
-                });
+            for (code, function) in batch {
+                if let Some(linked) = files.of(&code) {
+                    self.compile(&code, linked, function);
+                }
             }
         }
     }
 
     /// Compiles a function and puts its native code in place.
-    fn compile(&self, code: &Arc<ModuleCode>, linked: &Linked<'_>, function: usize) -> bool {
+    fn compile(&self, code: &Arc<ModuleCode>, linked: &Linked, function: usize) -> bool {
         let started = Instant::now();
         let done = self.state.lock().held < self.limit && self.make(code, linked, function).is_some();
         let mut state = self.state.lock();
@@ -287,30 +285,31 @@ impl Engine {
     pub(crate) fn generate(
         &self,
         code: &Arc<ModuleCode>,
-        linked: &Linked<'_>,
+        linked: &Linked,
         function: usize,
         all: bool,
     ) -> Option<Generated> {
         let entry = entry_of(code, function)? as usize;
         let mut compiler = self.compiler.lock();
         let settings = compiler.settings;
-        let flow =
-            Flow::new(linked, function, all, settings.exits, |instruction| self.way(linked, settings, instruction))?;
+        let flow = Flow::new(linked, function, all, settings.exits, |instruction| {
+            way(linked, settings, self.lend_builds, instruction)
+        })?;
         let marked: Vec<u32> =
             flow.heads.iter().filter(|(_, kind)| **kind != Head::Function).map(|(index, _)| *index as u32).collect();
         let made = self.translator.translate_function(linked, code, function, &marked);
         let marks: BTreeMap<usize, u32> = marked.iter().map(|index| *index as usize).zip(made.marks.clone()).collect();
-        let exits: Box<[AtomicU64]> = (flow.start..flow.end).map(|_| AtomicU64::new(0)).collect();
+        let exits = Exits::new((flow.start..flow.end).map(|index| reason(flow.instruction(index), flow.way(index))));
         let general = self.state.lock().general.get(&entry).cloned().unwrap_or_default();
         let words = made.words.as_ptr();
         let piece =
-            Piece { parent: code, words, places: &made.places, exits: &exits, general: &general, marks: &marks };
+            Piece { parent: code, words, places: &made.places, exits: &exits.counts, general: &general, marks: &marks };
         let compiled = compiler.compile(&flow, &piece)?;
         let Flow { start, entry: first, heads, .. } = flow;
         Some(Generated { start, first, heads, made, marks, exits, compiled })
     }
 
-    fn make(&self, code: &Arc<ModuleCode>, linked: &Linked<'_>, function: usize) -> Option<()> {
+    fn make(&self, code: &Arc<ModuleCode>, linked: &Linked, function: usize) -> Option<()> {
         let entry = entry_of(code, function)? as usize;
         if !self.is_plain(entry) {
             return None;
@@ -386,98 +385,6 @@ impl Engine {
         !special.iter().any(|one| handler(*one) == present)
     }
 
-    /// How an instruction is carried out.
-    fn way(&self, linked: &Linked<'_>, settings: Settings, instruction: &Instruction) -> Way {
-        use Instruction as I;
-        let built_in = |import: u32| {
-            let export = linked.imports[import as usize];
-            registry().built_in_number(export.module, export.name, export.arity).is_some()
-        };
-        match instruction {
-            I::Call { .. } | I::CallFun { .. } | I::CallFun2 { .. } => Way::Calls,
-            I::CallExt { target, .. } if !built_in(target.0) => Way::Calls,
-            I::CallExt { .. } | I::Apply { .. } => Way::LentCall,
-            I::CallExtOnly { target, .. } | I::CallExtLast { target, .. } if built_in(target.0) => Way::Lent,
-            I::CallOnly { .. } | I::CallLast { .. } | I::CallExtOnly { .. } | I::CallExtLast { .. } | I::Return => {
-                Way::Leaves
-            }
-            I::Allocate { .. } | I::TestHeap { .. } if settings.stress => Way::Lent,
-            I::BsCreateBin { .. } if settings.stress => Way::Lent,
-            I::BsCreateBin { segments, .. } => match bit_simple::plan(segments, &linked.module.strings) {
-                Some(_) => Way::Native,
-                None => Way::Lent,
-            },
-            I::PutList { .. } | I::PutTuple { .. } if self.lend_builds => Way::Lent,
-            I::SelectValue { cases, .. } => {
-                let plain = |source: &Source| match source {
-                    Source::Literal(literal) => linked.literals[literal.0 as usize].is_immediate(),
-                    _ => true,
-                };
-                if cases.iter().all(|(key, _)| plain(key)) { Way::Native } else { Way::Lent }
-            }
-            I::Label(_)
-            | I::Line(_)
-            | I::NifStart
-            | I::OnLoad
-            | I::Allocate { .. }
-            | I::TestHeap { .. }
-            | I::Deallocate { .. }
-            | I::Trim { .. }
-            | I::InitYregs(_)
-            | I::Move { .. }
-            | I::Swap { .. }
-            | I::PutList { .. }
-            | I::PutTuple { .. }
-            | I::SetTupleElement { .. }
-            | I::UpdateRecord { .. }
-            | I::GetList { .. }
-            | I::GetHead { .. }
-            | I::GetTail { .. }
-            | I::GetTupleElement { .. }
-            | I::MakeFun { .. }
-            | I::Jump(_)
-            | I::Test { .. }
-            | I::TestFunctionArity { .. }
-            | I::TestArity { .. }
-            | I::TestTaggedTuple { .. }
-            | I::Compare { .. }
-            | I::SelectTupleArity { .. }
-            | I::Bif { .. }
-            | I::GcBif { .. }
-            | I::FloatLoad { .. }
-            | I::FloatStore { .. }
-            | I::FloatConvert { .. }
-            | I::FloatArithmetic { .. }
-            | I::FloatNegate { .. }
-            | I::HasMapFields { .. }
-            | I::GetMapElements { .. }
-            | I::Catch { .. }
-            | I::CatchEnd { .. }
-            | I::Try { .. }
-            | I::TryEnd { .. }
-            | I::TryCase { .. }
-            | I::BsStartMatch { .. }
-            | I::BsGetInteger { .. }
-            | I::BsGetFloat { .. }
-            | I::BsGetTail { .. }
-            | I::BsGetPosition { .. }
-            | I::BsSetPosition { .. }
-            | I::BsGetBinary { .. }
-            | I::BsGetUtf { encoding: SegmentType::Utf8, .. } => Way::Native,
-            I::BsTestTail { bits, .. } if *bits < 1 << 32 => Way::Native,
-            I::BsSkipBits { size: None, unit, .. } | I::BsTestUnit { unit, .. } if unit.is_power_of_two() => {
-                Way::Native
-            }
-            I::BsSkipBits { size: Some(_), .. } => Way::Native,
-            I::BsMatchString { bits, offset, .. }
-                if emit::short_string(&linked.module.strings, *offset, *bits).is_some() =>
-            {
-                Way::Native
-            }
-            _ => Way::Lent,
-        }
-    }
-
     /// Puts a unit's native code in place, or takes it away.
     fn switch(&self, unit: &Unit, on: bool) {
         let set = |address: usize, from: Word, to: Word| {
@@ -501,8 +408,7 @@ impl Engine {
     fn first_call(&self, address: *const Word) {
         let compiled = find_code(address).is_some_and(|code| {
             let function = (0..code.functions.len()).find(|index| entry_of(&code, *index) == Some(address));
-            let done = code.linked(|linked| function.is_some_and(|function| self.compile(&code, linked, function)));
-            done == Some(true)
+            function.zip(code.linked()).is_some_and(|(function, linked)| self.compile(&code, &linked, function))
         });
         if !compiled && let Some(original) = self.state.lock().untouched.remove(&(address as usize)) {
             // SAFETY: the address is that of an instruction of code that runs; the word was there before.
@@ -593,6 +499,7 @@ impl TakesOver for Engine {
         let mut state = self.state.lock();
         if let Some(unit) = state.units.remove(&start) {
             state.held -= unit.block.size();
+            unit.exits.add_to(&mut state.counted.exits);
         }
         state.of_module.remove(&start);
         state.settled.retain(|entry| !inside.contains(entry));

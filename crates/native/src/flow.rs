@@ -46,7 +46,7 @@ pub enum Way {
 /// One function of a module, by the indices of its instructions in the file.
 pub struct Flow<'l> {
     /// The file.
-    pub linked: &'l Linked<'l>,
+    pub linked: &'l Linked,
     /// Index of the function in the file.
     pub function: usize,
     /// Index of its first instruction.
@@ -71,7 +71,7 @@ impl<'l> Flow<'l> {
     /// Looks at a function. `None`: it stays with the first engine, because it is large, does not fit, or
     /// (unless `all`) would win little.
     pub fn new(
-        linked: &'l Linked<'l>,
+        linked: &'l Linked,
         function: usize,
         all: bool,
         exits: u32,

@@ -3,12 +3,13 @@
 //! Each reads its arguments from the core's request, and leaves its result there.
 
 use atoll_loader::instruction::TypeTest;
-use atoll_operations::guards;
+use atoll_operations::{guards, maps};
 use atoll_process::{Caller, Native};
 use atoll_runtime::core::{Core, Slow};
 use atoll_runtime::pause::end_soon_if_full;
 use atoll_runtime::target::local_target;
 use atoll_term::{Term, View, Word};
+use smallvec::SmallVec;
 
 mod bits;
 
@@ -123,6 +124,21 @@ pub unsafe extern "C" fn guard(core: *mut Core) {
         let mut caller =
             Caller { process: &*this.process, own: &mut *this.own, reductions: reds as i64, at: std::ptr::null() };
         let result = function(&mut caller, &this.x[ARGUMENTS..ARGUMENTS + count as usize]);
+        finish(core, reds as i64, result.ok());
+    }
+}
+
+/// A map with these pairs: heap top, stack pointer, reductions, how many pairs, whether their keys are to be there. The
+/// map and the pairs stand in the core, as arguments of [`guard`]. As [`arithmetic`].
+pub unsafe extern "C" fn put_map(core: *mut Core) {
+    // SAFETY: as above; a pair of terms is two terms that stand beside each other.
+    unsafe {
+        let [hp, e, reds, count, exact, _] = (*core).request.arguments;
+        (*core).swap_out(hp as *mut Word, e as *mut Word);
+        let this = &mut *core;
+        let (map, terms) = (this.x[ARGUMENTS], &this.x[ARGUMENTS + 1..][..2 * count as usize]);
+        let pairs: SmallVec<[(Term, Term); 8]> = terms.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
+        let result = maps::put(&mut *this.mutator, map, &pairs, exact != 0);
         finish(core, reds as i64, result.ok());
     }
 }

@@ -1,6 +1,8 @@
 //! Native code: hot functions compiled for this machine's processor, beside the interpreter.
 //!
 //! * [`engine`]: which functions are compiled, and how their code takes over and gives back
+//! * `files`: the files of modules, read again
+//! * `ways`, `exits`: how each instruction is carried out; how often code leaves to the first engine, and why
 //! * [`flow`]: what a function's instructions do to control and registers; regions and their heads
 //! * [`compile`], `emit`: regions become machine code, by Cranelift
 //! * `help`: functions that native code calls
@@ -13,13 +15,17 @@
 mod compile;
 mod emit;
 mod engine;
+mod exits;
+mod files;
 mod flow;
 mod help;
 mod listing;
 mod memory;
 mod perf_map;
+mod ways;
 
 pub use compile::Settings;
 pub use engine::{Compilations, Mode, Part, compilations, enter, function_at, start};
+pub use exits::ExitCounts;
 pub use listing::listing;
 pub use perf_map::PerfMap;

@@ -17,33 +17,31 @@ use crate::flow::Head;
 /// There is no such function, no code generator, or the function stays with the first engine.
 pub fn listing(code: &Arc<ModuleCode>, name: &str, arity: Option<u8>) -> Result<String, String> {
     let engine = engine().ok_or("there is no code generator for this processor")?;
-    let lists = code.linked(|linked| {
-        let module = linked.module;
-        let mut text = String::new();
-        for (number, function) in module.functions.iter().enumerate() {
-            if module.atom(function.name) != name || arity.is_some_and(|arity| arity != function.arity) {
-                continue;
-            }
-            let title = format!("{}:{name}/{}", module.name(), function.arity);
-            let made = match engine.generate(code, linked, number, false) {
-                Some(made) => Ok(made),
-                None => engine.generate(code, linked, number, true).ok_or(()),
-            };
-            let written = match made {
-                Ok(made) => write_function(&mut text, &title, linked, &made),
-                Err(()) => writeln!(text, "{title} stays with the interpreter"),
-            };
-            written.map_err(|error| error.to_string())?;
+    let linked = code.linked().ok_or("the file of the module is not kept")?;
+    let module = &linked.module;
+    let mut text = String::new();
+    for (number, function) in module.functions.iter().enumerate() {
+        if module.atom(function.name) != name || arity.is_some_and(|arity| arity != function.arity) {
+            continue;
         }
-        if text.is_empty() {
-            return Err(format!("module {} has no function {name}", module.name()));
-        }
-        Ok(text)
-    });
-    lists.ok_or("the file of the module is not kept")?
+        let title = format!("{}:{name}/{}", module.name(), function.arity);
+        let made = match engine.generate(code, &linked, number, false) {
+            Some(made) => Ok(made),
+            None => engine.generate(code, &linked, number, true).ok_or(()),
+        };
+        let written = match made {
+            Ok(made) => write_function(&mut text, &title, &linked, &made),
+            Err(()) => writeln!(text, "{title} stays with the interpreter"),
+        };
+        written.map_err(|error| error.to_string())?;
+    }
+    if text.is_empty() {
+        return Err(format!("module {} has no function {name}", module.name()));
+    }
+    Ok(text)
 }
 
-fn write_function(text: &mut String, title: &str, linked: &Linked<'_>, made: &Generated) -> std::fmt::Result {
+fn write_function(text: &mut String, title: &str, linked: &Linked, made: &Generated) -> std::fmt::Result {
     let compiled = &made.compiled;
     let bytes = compiled.block.bytes();
     writeln!(text, "{title}: {} regions, {} bytes", compiled.heads.len(), compiled.size)?;
@@ -55,7 +53,7 @@ fn write_function(text: &mut String, title: &str, linked: &Linked<'_>, made: &Ge
             Head::Return => "by returns",
             Head::Point => "from the interpreter and other regions",
         };
-        let first = instruction_text(linked.module, &linked.module.code[*head]);
+        let first = instruction_text(&linked.module, &linked.module.code[*head]);
         writeln!(text, "\n  entered {entered}, at {first}")?;
         let end = starts.get(place + 1).map_or(compiled.size, |(next, _)| *next);
         write_code(text, &bytes[..end], *start)?;

@@ -17,6 +17,7 @@ pub mod http;
 pub mod integer_text;
 pub mod iolist;
 pub mod list;
+pub mod maps;
 pub mod number;
 #[cfg(test)]
 mod oracle;

@@ -116,8 +116,15 @@ pub struct RunStatistics {
     pub native_held_bytes: Option<u64>,
     /// Time spent compiling, in nanoseconds of the compiler's thread.
     pub native_compile_ns: Option<u64>,
-    /// How often machine code left to the interpreter where it met what it was not made for.
+    /// How often machine code left to the interpreter where it met what it was not made for: no room on heap or stack,
+    /// other operands than small integers, or what raises.
     pub native_exits: Option<u64>,
+    /// Of these: for lack of room.
+    pub native_exits_for_room: Option<u64>,
+    /// Of these: for operands that are no small integers.
+    pub native_exits_for_operands: Option<u64>,
+    /// How often machine code had the interpreter carry out an instruction that it does not know.
+    pub native_lent: Option<u64>,
     /// How often a scheduler took up a process.
     pub context_switches: Option<u64>,
     /// Cache misses, where the machine counts them.

@@ -105,7 +105,10 @@ pub fn write(file: &Path, options: &Options, scheduling: &dyn Scheduling, starte
         native_code_bytes: native.map(|native| native.code_bytes),
         native_held_bytes: native.map(|native| native.held_bytes),
         native_compile_ns: native.map(|native| native.micros * 1000),
-        native_exits: native.map(|native| native.exits),
+        native_exits: native.map(|native| native.exits.room + native.exits.operands + native.exits.other),
+        native_exits_for_room: native.map(|native| native.exits.room),
+        native_exits_for_operands: native.map(|native| native.exits.operands),
+        native_lent: native.map(|native| native.exits.lent),
         context_switches: Some(scheduling.context_switches() as u64),
         ..RunStatistics::default()
     };

@@ -1,7 +1,7 @@
 //! Making maps.
 
-use atoll_operations::Exception;
-use atoll_term::{Term, Word, atoms, compare_exact, map};
+use atoll_operations::maps;
+use atoll_term::{Term, Word};
 
 use crate::handlers::control::any_at;
 use crate::operand::{Any, Write};
@@ -57,17 +57,7 @@ unsafe fn make<const EXACT: bool>(ip: *const Word, e: *mut Word, c: *mut Core) -
         for (index, pair) in pairs.iter_mut().enumerate() {
             *pair = (any_at(ip, 5 + 2 * index, e, c), any_at(ip, 6 + 2 * index, e, c));
         }
-        let result = if !old.is_map() {
-            Err(Exception::tagged(heap, atoms::BADMAP, old))
-        } else if EXACT {
-            map::update_many(heap, old, pairs).ok_or_else(|| {
-                let missing = pairs.iter().map(|(key, _)| *key).filter(|key| map::get(old, *key).is_none());
-                let first = missing.min_by(|a, b| compare_exact(*a, *b));
-                Exception::tagged(heap, atoms::BADKEY, first.unwrap_or(Term::NIL))
-            })
-        } else {
-            Ok(map::put_many(heap, old, pairs))
-        };
+        let result = maps::put(heap, old, pairs, EXACT);
         core.settle(result)
     }
 }

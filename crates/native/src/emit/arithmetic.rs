@@ -4,7 +4,7 @@
 use std::mem::offset_of;
 
 use atoll_code::registry;
-use atoll_loader::instruction::{Instruction, Label, Register, Source};
+use atoll_loader::instruction::{Comparison, Instruction, Label, Register, Source};
 use atoll_operations::arithmetic;
 use atoll_process::Process;
 use atoll_runtime::core::{Core, Slow};
@@ -180,11 +180,19 @@ impl Emitter<'_, '_> {
         destination: Register,
     ) -> bool {
         let odd = |source: Source| self.known(source).is_some_and(|term| !term.is_small());
-        if odd(left) || name != atoms::ELEMENT && odd(right) {
-            return false;
-        }
-        if name == atoms::ELEMENT {
+        if name == atoms::ELEMENT && !odd(left) {
             return self.element(index, fail, left, right, destination);
+        }
+        if matches!(name, atoms::MAP_GET | atoms::IS_MAP_KEY) {
+            return self.look_up(index, name, fail, left, right, destination);
+        }
+        if let Some((comparison, swapped)) = comparison(name) {
+            let (left, right) = if swapped { (right, left) } else { (left, right) };
+            self.truth(destination, |this, no| this.compare(index, comparison, left, right, no, None));
+            return true;
+        }
+        if odd(left) || odd(right) {
+            return false;
         }
         let slow: Slow = match name {
             atoms::OP_PLUS => arithmetic::add,
@@ -299,6 +307,44 @@ impl Emitter<'_, '_> {
         }
     }
 
+    /// `map_get` and `is_map_key`.
+    fn look_up(
+        &mut self,
+        index: usize,
+        name: Term,
+        fail: Label,
+        key: Source,
+        map: Source,
+        destination: Register,
+    ) -> bool {
+        let map = self.read(map);
+        let failure = self.failure(index, fail);
+        self.unless_map(map, failure);
+        if name == atoms::MAP_GET {
+            let value = self.found_in_map(map, key, failure);
+            self.write(destination, value);
+        } else {
+            self.truth(destination, |this, no| {
+                this.found_in_map(map, key, no);
+            });
+        }
+        true
+    }
+
+    /// Writes `true` if the test goes on, `false` if it goes to the block that it is given.
+    fn truth(&mut self, destination: Register, test: impl FnOnce(&mut Self, Block)) {
+        let no = self.b.create_block();
+        let (done, result) = self.joined(I64);
+        test(self, no);
+        let yes = self.constant(atoms::TRUE.word());
+        self.b.ins().jump(done, &[yes.into()]);
+        self.b.switch_to_block(no);
+        let other = self.constant(atoms::FALSE.word());
+        self.b.ins().jump(done, &[other.into()]);
+        self.b.switch_to_block(done);
+        self.write(destination, result);
+    }
+
     /// The small integer of this value.
     fn small(&mut self, value: Value) -> Value {
         let shifted = self.b.ins().ishl_imm(value, 4);
@@ -337,6 +383,21 @@ impl Emitter<'_, '_> {
         self.write(destination, element);
         true
     }
+}
+
+/// The comparison that an operator is, and whether its operands change places.
+fn comparison(operator: Term) -> Option<(Comparison, bool)> {
+    Some(match operator {
+        atoms::OP_EQ => (Comparison::Equal, false),
+        atoms::OP_NE => (Comparison::NotEqual, false),
+        atoms::OP_EXACT_EQ => (Comparison::ExactlyEqual, false),
+        atoms::OP_EXACT_NE => (Comparison::NotExactlyEqual, false),
+        atoms::OP_LT => (Comparison::Less, false),
+        atoms::OP_GT => (Comparison::Less, true),
+        atoms::OP_GE => (Comparison::GreaterOrEqual, false),
+        atoms::OP_LE => (Comparison::GreaterOrEqual, true),
+        _ => return None,
+    })
 }
 
 /// The shape of [`Core::next`], for the place of the heap top in it.

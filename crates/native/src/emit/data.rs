@@ -11,7 +11,7 @@ use cranelift_codegen::ir::{InstBuilder, Value};
 use super::Emitter;
 
 const CONS: i64 = 0b01;
-const BOXED: i64 = 0b10;
+pub(super) const BOXED: i64 = 0b10;
 
 impl Emitter<'_, '_> {
     pub(super) fn data(&mut self, index: usize) {
@@ -121,6 +121,12 @@ impl Emitter<'_, '_> {
 
     /// Writes an object at the heap top, where room was made.
     pub(super) fn build(&mut self, words: &[Value], tag: i64, destination: Register) {
+        let term = self.object(words, tag);
+        self.write(destination, term);
+    }
+
+    /// As [`Emitter::build`]: the term.
+    pub(super) fn object(&mut self, words: &[Value], tag: i64) -> Value {
         let hp = self.b.use_var(self.hp);
         for (index, word) in words.iter().enumerate() {
             self.store(*word, hp, index * 8);
@@ -128,7 +134,7 @@ impl Emitter<'_, '_> {
         let term = self.b.ins().iadd_imm(hp, tag);
         let top = self.b.ins().iadd_imm(hp, words.len() as i64 * 8);
         self.b.def_var(self.hp, top);
-        self.write(destination, term);
+        term
     }
 
     /// Where the architecture may have an allocation site changed, native code goes on only while nothing else than the

@@ -57,30 +57,7 @@ impl Emitter<'_, '_> {
             }
             I::Compare { fail, comparison, left, right } => {
                 let block = self.label(*fail);
-                self.compare(index, *comparison, *left, *right, block, *fail);
-            }
-            I::HasMapFields { fail, map, keys } => {
-                let fail = self.label(*fail);
-                let map = self.read(*map);
-                for key in keys {
-                    let key = self.read(*key);
-                    let found = self.help(help::map_get, &[map, key]);
-                    self.unless(found, fail);
-                }
-            }
-            I::GetMapElements { fail, map, pairs } => {
-                // Some of them may have been written when a key is missing.
-                for (_, destination) in pairs {
-                    self.set_small((*destination).into(), false);
-                }
-                let fail = self.label(*fail);
-                let map = self.read(*map);
-                for (key, destination) in pairs {
-                    let key = self.read(*key);
-                    let found = self.help(help::map_get, &[map, key]);
-                    self.unless(found, fail);
-                    self.write(*destination, found);
-                }
+                self.compare(index, *comparison, *left, *right, block, Some(*fail));
             }
             other => unreachable!("{other:?} is no test"),
         }
@@ -92,7 +69,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Goes on if the value is boxed.
-    fn boxed(&mut self, value: Value, otherwise: Block) {
+    pub(super) fn boxed(&mut self, value: Value, otherwise: Block) {
         let is = self.has_tag(value, 3, 0b10);
         self.unless(is, otherwise);
     }
@@ -146,14 +123,14 @@ impl Emitter<'_, '_> {
         self.help(help::is_of_type, &[value, number])
     }
 
-    fn compare(
+    pub(super) fn compare(
         &mut self,
         index: usize,
         comparison: Comparison,
         left: Source,
         right: Source,
         fail: Block,
-        otherwise: Label,
+        otherwise: Option<Label>,
     ) {
         let (a, b) = (self.read(left), self.read(right));
         let (constant_a, constant_b) = (self.known(left), self.known(right));
@@ -210,7 +187,7 @@ impl Emitter<'_, '_> {
         (left, right): (Source, Source),
         (a, b): (Value, Value),
         OnSmalls { condition, helper, wanted }: OnSmalls,
-        (fail, otherwise): (Block, Label),
+        (fail, otherwise): (Block, Option<Label>),
     ) {
         let Some(small) = self.both_small(left, right, a, b) else {
             let quick = self.b.ins().icmp(condition, a, b);
@@ -221,7 +198,9 @@ impl Emitter<'_, '_> {
             self.unless(small, exit);
             self.set_small(left, true);
             self.set_small(right, true);
-            self.label(otherwise);
+            if let Some(label) = otherwise {
+                self.label(label);
+            }
             let quick = self.b.ins().icmp(condition, a, b);
             return self.branch(quick, wanted, fail);
         }

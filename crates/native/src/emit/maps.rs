@@ -1,0 +1,148 @@
+//! Maps: what a key stands for, and maps with other pairs. Flat maps are searched here for keys that are immediates.
+
+use atoll_loader::instruction::{Instruction, Label, Register, Source};
+use atoll_term::{FLAT_MAP_LIMIT, Header, Kind, Term, Word, compare_exact, map};
+use cranelift_codegen::ir::types::I64;
+use cranelift_codegen::ir::{Block, InstBuilder, Value};
+
+use super::test::KIND;
+use super::{Emitter, x_offset};
+use crate::help;
+
+/// Most pairs that one instruction passes to [`help::put_map`].
+pub const MOST_PAIRS: usize = 255;
+
+impl Emitter<'_, '_> {
+    pub(super) fn maps(&mut self, index: usize) {
+        match self.flow.instruction(index) {
+            Instruction::HasMapFields { fail, map, keys } => {
+                let fail = self.label(*fail);
+                let map = self.read(*map);
+                for key in keys {
+                    self.found_in_map(map, *key, fail);
+                }
+            }
+            Instruction::GetMapElements { fail, map, pairs } => {
+                // Some of them may have been written when a key is missing.
+                for (_, destination) in pairs {
+                    self.set_small((*destination).into(), false);
+                }
+                let fail = self.label(*fail);
+                let map = self.read(*map);
+                for (key, destination) in pairs {
+                    let value = self.found_in_map(map, *key, fail);
+                    self.write(*destination, value);
+                }
+            }
+            Instruction::PutMap { fail, exact, map, destination, pairs, .. } => {
+                if !self.new_map(index, *map, pairs, *destination) {
+                    self.put_map(index, *fail, *exact, *map, pairs, *destination);
+                }
+            }
+            other => unreachable!("{other:?} has nothing to do with maps"),
+        }
+    }
+
+    /// The value of a key in a term that is a map; goes elsewhere if it has none.
+    pub(super) fn found_in_map(&mut self, map: Value, key: Source, missing: Block) -> Value {
+        let word = self.read(key);
+        if !self.known(key).is_some_and(Term::is_immediate) {
+            let found = self.help(help::map_get, &[map, word]);
+            self.unless(found, missing);
+            return found;
+        }
+        let (done, result) = self.joined(I64);
+        let (flat, other) = (self.b.create_block(), self.b.create_block());
+        let header = self.load_boxed(map, 0);
+        let is_flat = self.has_tag(header, KIND, Header::new(Kind::FlatMap, 0).word());
+        self.b.ins().brif(is_flat, flat, &[], other, &[]);
+
+        self.b.switch_to_block(other);
+        let found = self.help(help::map_get, &[map, word]);
+        self.unless(found, missing);
+        self.b.ins().jump(done, &[found.into()]);
+
+        // From the last key to the first. A map has one word more than its keys: their tuple.
+        self.b.switch_to_block(flat);
+        let keys = self.load_boxed(map, 1);
+        let words = self.b.ins().ushr_imm(header, 6);
+        let last = self.b.ins().iadd_imm(words, -1);
+        let (next, place) = self.joined(I64);
+        self.b.ins().jump(next, &[last.into()]);
+        self.b.switch_to_block(next);
+        self.unless(place, missing);
+        let offset = self.b.ins().ishl_imm(place, 3);
+        let at = self.b.ins().iadd(keys, offset);
+        let candidate = self.load_boxed(at, 0);
+        let before = self.b.ins().iadd_imm(place, -1);
+        let same = self.b.ins().icmp(cranelift_codegen::ir::condcodes::IntCC::Equal, candidate, word);
+        let hit = self.b.create_block();
+        self.b.ins().brif(same, hit, &[], next, &[before.into()]);
+        self.b.switch_to_block(hit);
+        let at = self.b.ins().iadd(map, offset);
+        let value = self.load_boxed(at, 1);
+        self.b.ins().jump(done, &[value.into()]);
+
+        self.b.switch_to_block(done);
+        result
+    }
+
+    /// Goes elsewhere unless a term is a map.
+    pub(super) fn unless_map(&mut self, value: Value, otherwise: Block) {
+        self.boxed(value, otherwise);
+        let header = self.load_boxed(value, 0);
+        let flat = self.has_tag(header, KIND, Header::new(Kind::FlatMap, 0).word());
+        let hashed = self.has_tag(header, KIND, Header::new(Kind::HashMapRoot, 0).word());
+        let is_map = self.b.ins().bor(flat, hashed);
+        self.unless(is_map, otherwise);
+    }
+
+    /// A map of keys that are known to differ, on the heap. Returns false for other pairs.
+    fn new_map(&mut self, index: usize, map: Source, pairs: &[(Source, Source)], destination: Register) -> bool {
+        let is_empty = self.known(map).is_some_and(|map| map.is_map() && map::map_size(map) == 0);
+        let known: Option<Vec<(Term, Source)>> =
+            pairs.iter().map(|(key, value)| Some((self.known(*key)?, *value))).collect();
+        let Some(mut known) = known.filter(|known| is_empty && known.len() <= FLAT_MAP_LIMIT) else { return false };
+        if !known.iter().all(|(key, _)| key.is_immediate()) {
+            return false;
+        }
+        known.sort_by(|(a, _), (b, _)| compare_exact(*a, *b));
+        if known.windows(2).any(|pair| pair[0].0 == pair[1].0) {
+            return false;
+        }
+        let count = known.len();
+        let exit = self.exit(index);
+        self.room((2 * count as i64 + 3) * 8, exit);
+        let values: Vec<Value> = known.iter().map(|(_, value)| self.read(*value)).collect();
+        let mut words = vec![self.constant(Header::new(Kind::Tuple, count).word())];
+        for (key, _) in &known {
+            words.push(self.constant(key.word()));
+        }
+        let keys = self.object(&words, super::data::BOXED);
+        let mut words = vec![self.constant(Header::new(Kind::FlatMap, count + 1).word()), keys];
+        words.extend(values);
+        self.build(&words, super::data::BOXED, destination);
+        true
+    }
+
+    fn put_map(
+        &mut self,
+        index: usize,
+        fail: Label,
+        exact: bool,
+        map: Source,
+        pairs: &[(Source, Source)],
+        destination: Register,
+    ) {
+        let terms = std::iter::once(map).chain(pairs.iter().flat_map(|(key, value)| [*key, *value]));
+        for (place, term) in terms.enumerate() {
+            let (core, value) = (self.core(), self.read(term));
+            self.store(value, core, x_offset((help::ARGUMENTS + place) as u16));
+        }
+        let carried = self.carried();
+        let (count, exact) = (self.constant(pairs.len() as Word), self.constant(exact.into()));
+        let made = self.help(help::put_map, &[carried[0], carried[1], carried[2], count, exact]);
+        let made = self.helped(index, fail, made);
+        self.write(destination, made);
+    }
+}
