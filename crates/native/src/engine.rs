@@ -143,10 +143,10 @@ pub struct Part {
 atoll_platform::part_of_machine!(Part);
 
 /// Fewest samples in which a function has to be met before it is compiled.
-const HOT: u32 = 8;
+const HOT: u32 = 4;
 /// Words of the first engine's code for each sample in which a function has to be met: a longer function takes longer
 /// to compile, so it has to run longer first.
-const WORDS_A_SAMPLE: u32 = 8;
+const WORDS_A_SAMPLE: u32 = 32;
 
 /// Samples between two reviews of native code.
 const REVIEWED: u64 = 64;
