@@ -268,7 +268,7 @@ fn prepare_module(file: Module, bytes: &[u8]) -> Result<Prepared, CodeError> {
         .map(|(function, start)| (*start, linked.atoms[function.name.0 as usize], function.arity))
         .collect();
     let entries = file.functions.iter().map(|function| label(function.entry)).collect();
-    let lines = line_entries(&file, &translated.lines);
+    let lines = line_entries(file, &translated.lines);
     let exports = file
         .exports
         .iter()
@@ -290,7 +290,7 @@ fn prepare_module(file: Module, bytes: &[u8]) -> Result<Prepared, CodeError> {
         attributes: file.attributes.clone(),
         compile_info: file.compile_info.clone(),
         on_load: file.on_load.map(label),
-        declared_native: declared_native(&file),
+        declared_native: declared_native(file),
         words: translated.words,
         source,
         pieces: Default::default(),
