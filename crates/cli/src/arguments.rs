@@ -120,17 +120,19 @@ pub enum OldGeneration {
     MarkSweep,
 }
 
-/// What `hybrid` builds in its message area at once.
+/// What `hybrid` puts into its message area.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Area {
-    /// All lists and tuples
+    /// All lists and tuples are built there, and long messages copied there
     Always,
-    /// Those of code of which analysis says that it builds long messages; feedback corrects it
+    /// Lists and tuples of code of which analysis says that it builds long messages; feedback corrects it. Long messages
     Analysis,
-    /// Those of code whose objects turn out to be sent
-    #[default]
+    /// Lists and tuples of code whose objects turn out to be sent. Long messages
     Feedback,
-    /// None
+    /// As feedback, but only long messages of kinds that turn out to be sent on, stored, or sent more than once
+    #[default]
+    Use,
+    /// Long messages only
     Never,
 }
 

@@ -45,6 +45,7 @@ pub fn run(run: &RunOptions) -> Result<i32, String> {
         Area::Always => BuildInArea::Always,
         Area::Analysis => BuildInArea::Analysis,
         Area::Feedback => BuildInArea::Feedback,
+        Area::Use => BuildInArea::Use,
         Area::Never => BuildInArea::Never,
     };
     let program = Program::prepare(&run.program).map_err(|error| error.to_string())?;

@@ -2,18 +2,21 @@
 
 use std::time::Duration;
 
-/// Which lists and tuples an architecture with a message area builds there at once.
+/// What an architecture with a message area puts there: which lists and tuples it builds there at once, and which
+/// messages it copies there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BuildInArea {
-    /// All.
+    /// Builds all. Copies all long messages.
     Always,
-    /// Those of allocation sites of which the message analysis knows that their objects are sent, and are part of
-    /// something that grows; feedback corrects it.
+    /// Builds those of allocation sites of which the message analysis knows that their objects are sent, and are part
+    /// of something that grows; feedback corrects it. Copies all long messages.
     Analysis,
-    /// Those of allocation sites whose objects turn out to be sent.
-    #[default]
+    /// Builds those of allocation sites whose objects turn out to be sent. Copies all long messages.
     Feedback,
-    /// None.
+    /// As `Feedback`, but copies no messages of kinds that are sent on or stored again too seldom.
+    #[default]
+    Use,
+    /// Builds none. Copies all long messages.
     Never,
 }
 
@@ -31,7 +34,7 @@ pub struct Settings {
     pub max_pause: Duration,
     /// `--area-limit`: bytes that a message area may have; `None` leaves it to the architecture.
     pub area_limit: Option<usize>,
-    /// `--area`: which lists and tuples are built in the message area at once, where their parts allow it.
+    /// `--area`: what is put into the message area.
     pub area: BuildInArea,
     /// `--trace-gc`: a line on standard error for every collection.
     pub trace: bool,

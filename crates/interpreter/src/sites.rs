@@ -125,7 +125,7 @@ pub fn add(code: usize, sites: Vec<NewSite>, advice: Advice) {
         let in_area = match settings.area {
             BuildInArea::Always => true,
             BuildInArea::Analysis => said.is_message,
-            BuildInArea::Feedback | BuildInArea::Never => false,
+            BuildInArea::Feedback | BuildInArea::Use | BuildInArea::Never => false,
         };
         OneSite { new, in_area, is_checked: settings.verify && said.never_leaves, left: 0 }
     });

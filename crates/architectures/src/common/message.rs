@@ -57,12 +57,12 @@ pub(crate) unsafe fn by_copy(term: Term, immovable: Immovable, own: bool) -> Mes
     }
 }
 
-/// As [`by_copy`], for a term that is not small.
+/// As [`by_copy`], for a pointer out of the immovable range to a term of which [`small::copy`] makes no copy.
 ///
 /// # Safety
 /// The same.
 #[inline(never)]
-unsafe fn by_measured_copy(term: Term, immovable: Immovable, own: bool) -> Message {
+pub(crate) unsafe fn by_measured_copy(term: Term, immovable: Immovable, own: bool) -> Message {
     // SAFETY: the caller vouches for the term; the fragment is of the size found.
     unsafe {
         let found = if settings().timed { unshared_timed(term, immovable) } else { unshared(term, immovable) };

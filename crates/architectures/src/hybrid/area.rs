@@ -21,6 +21,7 @@ use treadmill::{Config, Pace};
 use super::bounds::Bounds;
 use super::feedback::Feedback;
 use super::roots::Finder;
+use super::uses::Uses;
 use crate::common::verify::{Part, Whose, broken, violation};
 use crate::common::{Immovable, faults};
 use crate::not_made::NotMade;
@@ -52,6 +53,7 @@ pub(super) struct Area {
     pub(super) bounds: Bounds,
     pub(super) finder: Arc<Finder>,
     pub(super) feedback: Feedback,
+    pub(super) uses: Uses,
     /// The addresses that objects of the area may refer to, as a start and bytes.
     immovable: (usize, usize),
     /// How long a slice of the collector lasts.
@@ -128,6 +130,7 @@ impl Area {
             bounds,
             finder,
             feedback: Feedback::new(settings),
+            uses: Uses::new(settings),
             immovable,
             slice: settings.max_pause / SLICES,
             least_growth: AtomicUsize::new(LEAST_GROWTH),

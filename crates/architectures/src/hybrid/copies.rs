@@ -40,7 +40,7 @@ pub(super) struct Copies([Mutex<ByProcess>; SHARDS]);
 ///
 /// # Safety
 /// The term is a pointer to a whole object.
-unsafe fn parts(term: Term) -> Option<(*mut Word, usize)> {
+pub(super) unsafe fn parts(term: Term) -> Option<(*mut Word, usize)> {
     let place = term.pointer();
     if term.is_cons() {
         return Some((place, 2));
@@ -49,6 +49,34 @@ unsafe fn parts(term: Term) -> Option<(*mut Word, usize)> {
     let header = Header::from_word(unsafe { *place });
     let small = !header.is_opaque() && header.object_words() <= SMALL_OBJECT;
     small.then(|| (place.wrapping_add(1), header.arity()))
+}
+
+/// Visits a term that was copied, and parts near its root that were copied with it, each with its copy: as far as they
+/// are found through small objects.
+///
+/// # Safety
+/// Both are pointers to whole objects of the same shape.
+pub(super) unsafe fn each_part(original: Term, copy: Term, immovable: Immovable, mut visit: impl FnMut(Term, Term)) {
+    let mut queue = [(original, copy); LOOKED_AT];
+    let mut queued = 1;
+    let mut next = 0;
+    while next < queued {
+        let (original, copy) = queue[next];
+        next += 1;
+        visit(original, copy);
+        // SAFETY: parts of what is whole are whole, and of the same shape.
+        unsafe {
+            let Some((fields, count)) = parts(original) else { continue };
+            let copied = copy.pointer().wrapping_add(fields.offset_from_unsigned(original.pointer()));
+            for index in 0..count {
+                let part = Term::from_word(*fields.add(index));
+                if part.is_pointer() && !immovable.contains(part) && queued < LOOKED_AT {
+                    queue[queued] = (part, Term::from_word(*copied.add(index)));
+                    queued += 1;
+                }
+            }
+        }
+    }
 }
 
 impl Copies {
@@ -65,30 +93,16 @@ impl Copies {
     pub(super) fn note(&self, mutator: &Mutator, original: Term, copy: Term, immovable: Immovable) {
         let mut shard = self.shard(mutator);
         let pairs = shard.entry(address(mutator)).or_default();
-        let mut queue = [(original, copy); LOOKED_AT];
-        let mut queued = 1;
-        let mut next = 0;
-        while next < queued {
-            let (original, copy) = queue[next];
-            next += 1;
-            // SAFETY: both are pointers to whole objects of the same shape.
-            unsafe {
+        // SAFETY: both are pointers to whole objects of the same shape.
+        unsafe {
+            each_part(original, copy, immovable, |original, copy| {
                 if original.is_cons() || !Header::from_word(*original.pointer()).is_opaque() {
                     if pairs.len() == NOTED {
                         pairs.remove(0);
                     }
                     pairs.push((original, copy));
                 }
-                let Some((fields, count)) = parts(original) else { continue };
-                let copied = copy.pointer().wrapping_add(fields.offset_from_unsigned(original.pointer()));
-                for index in 0..count {
-                    let part = Term::from_word(*fields.add(index));
-                    if part.is_pointer() && !immovable.contains(part) && queued < LOOKED_AT {
-                        queue[queued] = (part, Term::from_word(*copied.add(index)));
-                        queued += 1;
-                    }
-                }
-            }
+            });
         }
     }
 

@@ -1,11 +1,11 @@
 //! `hybrid`: a private heap for each process, and one message area for all (Wilhelmsson §5, Johansson §5). Allocation
 //! sites whose objects turn out to be sent build in the area (`feedback.rs`). A term that is sent, stored in a table or
 //! handed to a new process is copied there, with its sharing kept, unless it is there already; then it is passed by
-//! pointer.
+//! pointer. Messages of a few words, and of kinds that nobody sends on (`uses.rs`), are copied to their receiver as
+//! `private` does, because that costs less than an object of the area.
 //!
 //! What it cannot do: when it looks for the area's roots in a process, it stops that process for at least the time to
-//! scan its young generation and its dictionary. It copies messages of a few words to their receiver as `private` does,
-//! because that costs less than an object of the area.
+//! scan its young generation and its dictionary.
 //!
 //! Private collections are those of `private` (`private/mod.rs`, phases 1 to 7), on the process's own thread, without
 //! synchronisation: the area lies in the immovable range, so they leave pointers into it alone by the comparison they
@@ -45,6 +45,7 @@ mod feedback;
 mod portions;
 mod roots;
 mod send;
+mod uses;
 mod verify;
 
 use std::ptr::NonNull;
@@ -162,6 +163,10 @@ impl Architecture for Hybrid {
         live: &mut [Term],
         roots: &mut dyn RootSet,
     ) -> Result<(), HeapFull> {
+        if State::of(mutator).is_remembered() {
+            self.area.uses.forget(mutator);
+            State::of_mut(mutator).set_remembered(false);
+        }
         let has_copies = State::of(mutator).has_copies();
         let mut copies = if has_copies { self.area.finder.copies.take(mutator) } else { Vec::new() };
         let in_portions = State::of(mutator).in_portions();

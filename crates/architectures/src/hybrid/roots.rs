@@ -106,6 +106,11 @@ impl Finder {
         walk.late.clear();
     }
 
+    /// Which cycle is on, or was the last, modulo 256.
+    pub(super) fn cycle(&self) -> u8 {
+        self.cycle.load(Ordering::Relaxed)
+    }
+
     /// The mark of a process that begins now.
     pub(super) fn first_mark(&self) -> u8 {
         let cycle = self.cycle.load(Ordering::Acquire);

@@ -8,8 +8,8 @@ use atoll_heap::counters::area;
 use atoll_heap::{Fragment, Message, Mutator, build_window, debt};
 use atoll_term::{Header, Term, Word};
 
-use super::Hybrid;
-use super::copy;
+use super::uses::{Way, kind_of};
+use super::{Hybrid, copy};
 use crate::common::message::by_reference;
 use crate::common::sizing::extent;
 use crate::common::small;
@@ -25,6 +25,8 @@ pub(super) fn send(hybrid: &Hybrid, sender: Option<&mut Mutator>, term: Term) ->
     // Others see what was built from now on.
     hybrid.area.close_window();
     let immovable = hybrid.private.immovable;
+    let area = &hybrid.area;
+    area.uses.passes(term, area.bounds, immovable);
     let started = private::start(&hybrid.private);
     if term.is_pointer() && !immovable.contains(term) {
         // SAFETY: the term is whole.
@@ -33,26 +35,67 @@ pub(super) fn send(hybrid: &Hybrid, sender: Option<&mut Mutator>, term: Term) ->
         }
     }
     // A thread that is no scheduler has no mutator of the area; what it sends is copied.
-    let is_scheduler = hybrid.area.with(|_| ()).is_some();
+    let is_scheduler = area.with(|_| ()).is_some();
     let Some(sender) = sender.filter(|_| is_scheduler) else {
         let fragment = private::send(&hybrid.private, None, term);
         return publish(hybrid, fragment);
     };
     let term = if State::of(sender).has_copies() && term.is_pointer() && !immovable.contains(term) {
-        hybrid.area.finder.copies.replace(sender, term, immovable)
+        area.finder.copies.replace(sender, term, immovable)
     } else {
         term
     };
-    // SAFETY: the sender's terms are whole.
-    if term.is_pointer() && !immovable.contains(term) && unsafe { is_small(hybrid, term) } {
-        return publish(hybrid, private::send(&hybrid.private, Some(sender), term));
+    let way = match term.is_pointer() && !immovable.contains(term) {
+        // SAFETY: the sender's terms are whole.
+        true => unsafe { way(hybrid, sender, term) },
+        false => Way::Share,
+    };
+    if way == Way::Copy {
+        let message = private::send_long(&hybrid.private, sender, term, started);
+        if area.uses.decides() && area.uses.remember(sender, term, message.used(), immovable) {
+            State::of_mut(sender).set_remembered(true);
+        }
+        return publish(hybrid, message);
     }
-    let (term, words) = place(hybrid, sender, term);
+    let (copy, words) = place(hybrid, sender, term);
+    if way == Way::Sample && words > 0 {
+        // SAFETY: a whole term.
+        area.uses.watch(unsafe { kind_of(term) }, term, copy, immovable, area.finder.cycle());
+    }
     private::count(&hybrid.private, sender, words);
     if let Some(started) = started {
         private::timed(words, started);
     }
-    by_reference(term)
+    by_reference(copy)
+}
+
+/// How a term that lies on the sender's heap gets to its receiver.
+///
+/// # Safety
+/// The term is a pointer to a whole object.
+unsafe fn way(hybrid: &Hybrid, sender: &Mutator, term: Term) -> Way {
+    let uses = &hybrid.area.uses;
+    let immovable = hybrid.private.immovable;
+    // SAFETY: as the caller says.
+    let shared = unsafe {
+        if uses.decides() {
+            let kind = kind_of(term);
+            match uses.way(kind, hybrid.area.finder.cycle()) {
+                Way::Copy if State::of(sender).is_remembered() => {
+                    if !uses.is_remembered(sender, kind, term, immovable) {
+                        return Way::Copy;
+                    }
+                    Way::Share
+                }
+                Way::Copy => return Way::Copy,
+                shared => shared,
+            }
+        } else {
+            Way::Share
+        }
+    };
+    // SAFETY: as above.
+    if unsafe { is_small(hybrid, term) } { Way::Copy } else { shared }
 }
 
 /// The term in immovable memory: as it is, or its copy in the area. Words copied.
@@ -80,6 +123,7 @@ fn place(hybrid: &Hybrid, owner: &mut Mutator, term: Term) -> (Term, usize) {
 /// Keeps a term outside of processes, in the area.
 pub(super) fn store(hybrid: &Hybrid, owner: &mut Mutator, term: Term) -> NonNull<Fragment> {
     let immovable = hybrid.private.immovable;
+    hybrid.area.uses.passes(term, hybrid.area.bounds, immovable);
     let term = if State::of(owner).has_copies() && term.is_pointer() && !immovable.contains(term) {
         hybrid.area.finder.copies.replace(owner, term, immovable)
     } else {

@@ -71,6 +71,14 @@ pub(crate) fn send(architecture: &Private, sender: Option<&mut Mutator>, term: T
     counted(architecture, sender, message, started)
 }
 
+/// As [`send`], from `started` on, for a pointer to what is not small: `small::copy` makes no copy of it.
+#[inline]
+pub(crate) fn send_long(architecture: &Private, sender: &mut Mutator, term: Term, started: Option<i64>) -> Message {
+    // SAFETY: as in `send`.
+    let message = unsafe { message::by_measured_copy(term, architecture.immovable, true) };
+    counted(architecture, Some(sender), message, started)
+}
+
 /// The time, if sends are timed.
 #[inline]
 pub(crate) fn start(architecture: &Private) -> Option<i64> {

@@ -29,7 +29,7 @@ pub(crate) struct State {
     grow: u8,
     /// For `hybrid`: the cycle of the message area in which the roots were last found.
     pub(crate) area_cycle: AtomicU8,
-    /// For `hybrid`: [`HAS_COPIES`] and [`IN_PORTIONS`].
+    /// For `hybrid`: [`HAS_COPIES`], [`IN_PORTIONS`] and [`IS_REMEMBERED`].
     marks: u8,
     /// For `hybrid`: the number of the thread that remembers objects of this heap as samples, 0 if none does.
     pub(crate) sampler: AtomicU8,
@@ -44,6 +44,8 @@ pub(crate) struct State {
 const HAS_COPIES: u8 = 1;
 /// The roots are being found in portions, and some are left.
 const IN_PORTIONS: u8 = 2;
+/// A thread remembers terms of this heap that were copied for their receivers.
+const IS_REMEMBERED: u8 = 4;
 
 const _: () = assert!(size_of::<State>() <= STATE_WORDS * size_of::<usize>());
 const _: () = assert!(align_of::<State>() <= align_of::<usize>());
@@ -94,6 +96,15 @@ impl State {
 
     pub(crate) fn set_in_portions(&mut self, on: bool) {
         self.mark(IN_PORTIONS, on);
+    }
+
+    /// See [`IS_REMEMBERED`].
+    pub(crate) fn is_remembered(&self) -> bool {
+        self.marks & IS_REMEMBERED != 0
+    }
+
+    pub(crate) fn set_remembered(&mut self, on: bool) {
+        self.mark(IS_REMEMBERED, on);
     }
 
     fn mark(&mut self, mark: u8, on: bool) {

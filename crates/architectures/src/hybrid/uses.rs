@@ -1,0 +1,412 @@
+//! Decides by use between the two ways of a long message: a copy for its receiver alone, as under `private`, or a copy
+//! in the area, which is sent on and stored by pointer.
+//!
+//! A copy for the receiver is the cheaper one if the receiver is the last to need it, whatever its size: the area costs
+//! its collector's work. So what matters is whether a message is sent or stored again, and that is known of messages of
+//! the same *kind* (root, atoms and shapes near the root). Some messages of each kind are samples: they are copied into
+//! the area, and each send or store that passes a sample's objects counts as a use. A sample has had its time when two
+//! cycles of the area have begun since, or when it was used often.
+//!
+//! The sender's own second send of a long term is seen without samples: what a thread copied last is remembered until
+//! the process collects.
+
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+
+use atoll_heap::{BuildInArea, Mutator, Settings};
+use atoll_term::{Header, Kind as Tag, Term};
+
+use super::bounds::Bounds;
+use super::copies;
+use crate::common::Immovable;
+
+/// Kinds that are told apart; others that meet in one entry share a verdict.
+const KINDS: usize = 1024;
+/// Entries for objects of samples, found by address.
+const PLACES: usize = 512;
+/// Samples of one thread at once.
+const SAMPLES: usize = 32;
+/// Objects of one sample by which a use is noticed: the root, and parts near it.
+const OBJECTS: usize = 4;
+/// One message in so many is a sample, where messages are copied for their receivers.
+const TURN_ONCE: u8 = 64;
+/// The same where they are shared.
+const TURN_OFTEN: u8 = 16;
+/// The same with `--gc-stress`.
+const TURN_STRESSED: u8 = 2;
+/// Samples after which a verdict is found, or found anew.
+const ENOUGH: u32 = 4;
+/// Uses of one sample that count.
+const MOST_USES: u32 = 8;
+/// Words from which on a copied term is remembered.
+const REMEMBERED_WORDS: usize = 256;
+/// Terms that a thread remembers.
+const REMEMBERED: usize = 16;
+/// Depth to which a kind looks into a term.
+const DEPTH: usize = 3;
+/// Elements of a tuple that a kind looks at.
+const ELEMENTS: usize = 6;
+
+/// What messages look like that are taken for equal in their use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Kind(usize);
+
+/// What is to be done with a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// It is copied for its receiver.
+    Copy,
+    /// It is copied into the area.
+    Share,
+    /// The same, and is to be watched.
+    Sample,
+}
+
+/// What is known of a kind, in one word: what is done with it, and samples and their uses since that was decided.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Record {
+    verdict: Verdict,
+    samples: u32,
+    uses: u32,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Verdict {
+    #[default]
+    Unknown,
+    /// The receiver is the last that needs it.
+    Once,
+    /// It is sent or stored again.
+    Often,
+}
+
+impl Record {
+    fn of(word: u32) -> Record {
+        let verdict = match word & 3 {
+            0 => Verdict::Unknown,
+            1 => Verdict::Once,
+            _ => Verdict::Often,
+        };
+        Record { verdict, samples: word >> 2 & 0xff, uses: word >> 10 }
+    }
+
+    fn word(self) -> u32 {
+        self.verdict as u32 | self.samples << 2 | self.uses << 10
+    }
+
+    /// With one sample more, which was used so often. Sharing pays from three uses of four messages on.
+    fn with(mut self, uses: u32) -> Record {
+        self.samples += 1;
+        self.uses += uses.min(MOST_USES);
+        if self.samples >= ENOUGH || 4 * self.uses >= 3 * ENOUGH {
+            self.verdict = if 4 * self.uses >= 3 * self.samples { Verdict::Often } else { Verdict::Once };
+            (self.samples, self.uses) = (0, 0);
+        }
+        self
+    }
+}
+
+/// An object of a sample.
+#[derive(Default)]
+struct Place {
+    /// Its address; 0 if there is none.
+    object: AtomicUsize,
+    uses: AtomicU32,
+}
+
+struct Sample {
+    kind: Kind,
+    places: [u16; OBJECTS],
+    count: usize,
+    /// The cycle of the area in which it was copied.
+    cycle: u8,
+}
+
+struct Log {
+    turns: [u8; KINDS],
+    samples: Vec<Sample>,
+    /// The process, and the term that it sent.
+    remembered: [(usize, Term); REMEMBERED],
+    next: usize,
+}
+
+thread_local! {
+    static LOG: RefCell<Log> = const {
+        RefCell::new(Log { turns: [0; KINDS], samples: Vec::new(), remembered: [(0, Term::NIL); REMEMBERED], next: 0 })
+    };
+}
+
+/// What all schedulers of a machine know.
+pub(super) struct Uses {
+    decides: bool,
+    stressed: bool,
+    kinds: [AtomicU32; KINDS],
+    places: [Place; PLACES],
+    /// Places that are taken.
+    watched: AtomicUsize,
+}
+
+impl Uses {
+    pub(super) fn new(settings: &Settings) -> Uses {
+        Uses {
+            decides: settings.area == BuildInArea::Use,
+            stressed: settings.is_stressed(),
+            kinds: [const { AtomicU32::new(0) }; KINDS],
+            places: std::array::from_fn(|_| Place::default()),
+            watched: AtomicUsize::new(0),
+        }
+    }
+
+    /// Whether the way of a message depends on its kind.
+    #[inline]
+    pub(super) fn decides(&self) -> bool {
+        self.decides
+    }
+
+    /// What to do with the next message of a kind. `cycle`: the area's.
+    pub(super) fn way(&self, kind: Kind, cycle: u8) -> Way {
+        let Record { verdict, .. } = Record::of(self.kinds[kind.0].load(Ordering::Relaxed));
+        LOG.with_borrow_mut(|log| {
+            let turn = &mut log.turns[kind.0];
+            *turn = turn.wrapping_add(1);
+            let turn = *turn;
+            let every = match verdict {
+                _ if self.stressed => TURN_STRESSED,
+                Verdict::Once => TURN_ONCE,
+                Verdict::Unknown | Verdict::Often => TURN_OFTEN,
+            };
+            if turn.is_multiple_of(TURN_OFTEN) {
+                self.judge(log, cycle);
+            }
+            let first = verdict == Verdict::Unknown && u32::from(turn) <= ENOUGH;
+            if log.samples.len() < SAMPLES && (first || turn.is_multiple_of(every)) {
+                return Way::Sample;
+            }
+            match verdict {
+                Verdict::Often if !self.stressed => Way::Share,
+                _ => Way::Copy,
+            }
+        })
+    }
+
+    /// Counts the samples that have had their time.
+    fn judge(&self, log: &mut Log, cycle: u8) {
+        log.samples.retain(|sample| {
+            let places = || sample.places[..sample.count].iter().map(|place| &self.places[usize::from(*place)]);
+            let uses = places().map(|place| place.uses.load(Ordering::Relaxed)).sum();
+            if cycle.wrapping_sub(sample.cycle) < 2 && uses < MOST_USES {
+                return true;
+            }
+            for place in places() {
+                place.object.store(0, Ordering::Relaxed);
+            }
+            self.watched.fetch_sub(sample.count, Ordering::Relaxed);
+            self.count(sample.kind, uses);
+            false
+        });
+    }
+
+    fn count(&self, kind: Kind, uses: u32) {
+        let add = |word| Some(Record::of(word).with(uses).word());
+        let _ = self.kinds[kind.0].fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
+    }
+
+    /// Watches a message that was copied into the area.
+    pub(super) fn watch(&self, kind: Kind, original: Term, copy: Term, immovable: Immovable, cycle: u8) {
+        let mut sample = Sample { kind, places: [0; OBJECTS], count: 0, cycle };
+        // SAFETY: both are pointers to whole objects of the same shape.
+        unsafe {
+            copies::each_part(original, copy, immovable, |_, copy| {
+                let object = copy.pointer() as usize;
+                let place = &self.places[place_of(object)];
+                let free = sample.count < OBJECTS && place.object.load(Ordering::Relaxed) == 0;
+                // Another thread may take the same place at the same time: then one of both sees no uses.
+                if free {
+                    place.uses.store(0, Ordering::Relaxed);
+                    place.object.store(object, Ordering::Relaxed);
+                    sample.places[sample.count] = place_of(object) as u16;
+                    sample.count += 1;
+                }
+            });
+        }
+        self.watched.fetch_add(sample.count, Ordering::Relaxed);
+        LOG.with_borrow_mut(|log| log.samples.push(sample));
+    }
+
+    /// A term is sent or stored: objects of samples in it, or near its root, are used.
+    #[inline]
+    pub(super) fn passes(&self, term: Term, bounds: Bounds, immovable: Immovable) {
+        if term.is_pointer() && self.watched.load(Ordering::Relaxed) != 0 {
+            self.look(term, bounds, immovable, DEPTH);
+        }
+    }
+
+    fn look(&self, term: Term, bounds: Bounds, immovable: Immovable, depth: usize) {
+        if let Some(object) = bounds.object(term) {
+            let object = object.as_ptr() as usize;
+            let place = &self.places[place_of(object)];
+            if place.object.load(Ordering::Relaxed) == object {
+                place.uses.fetch_add(1, Ordering::Relaxed);
+            }
+        } else if depth > 0 && term.is_pointer() && !immovable.contains(term) {
+            // SAFETY: the term is whole.
+            let Some((fields, count)) = (unsafe { copies::parts(term) }) else { return };
+            for index in 0..count {
+                // SAFETY: as above.
+                let part = unsafe { Term::from_word(*fields.add(index)) };
+                if part.is_pointer() {
+                    self.look(part, bounds, immovable, depth - 1);
+                }
+            }
+        }
+    }
+
+    /// A process has sent a copy of a term of so many words. Returns whether it is remembered, until
+    /// [`Uses::forget`].
+    #[inline]
+    pub(super) fn remember(&self, process: &Mutator, term: Term, words: usize, immovable: Immovable) -> bool {
+        if words < REMEMBERED_WORDS {
+            return false;
+        }
+        LOG.with_borrow_mut(|log| {
+            let mut left = OBJECTS;
+            // SAFETY: a whole term of this process.
+            unsafe {
+                copies::each_part(term, term, immovable, |part, _| {
+                    if left > 0 {
+                        left -= 1;
+                        log.remembered[log.next] = (address(process), part);
+                        log.next = (log.next + 1) % REMEMBERED;
+                    }
+                });
+            }
+        });
+        true
+    }
+
+    /// Whether a process has sent a copy of this term, or of a part near its root, since it last collected.
+    #[cold]
+    pub(super) fn is_remembered(&self, process: &Mutator, kind: Kind, term: Term, immovable: Immovable) -> bool {
+        let found = LOG.with_borrow(|log| {
+            let mut found = false;
+            // SAFETY: a whole term of this process.
+            unsafe {
+                copies::each_part(term, term, immovable, |part, _| {
+                    found |= log.remembered.contains(&(address(process), part));
+                });
+            }
+            found
+        });
+        if found {
+            // The copy that was made before, and this use of it.
+            self.count(kind, 1);
+        }
+        found
+    }
+
+    /// The objects of a process are about to move.
+    pub(super) fn forget(&self, process: &Mutator) {
+        LOG.with_borrow_mut(|log| {
+            for entry in log.remembered.iter_mut().filter(|entry| entry.0 == address(process)) {
+                *entry = (0, Term::NIL);
+            }
+        });
+    }
+}
+
+fn address(mutator: &Mutator) -> usize {
+    std::ptr::from_ref(mutator) as usize
+}
+
+#[inline]
+fn place_of(object: usize) -> usize {
+    (object >> 3).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 55
+}
+
+/// The kind of a message.
+///
+/// # Safety
+/// The term is whole.
+pub(super) unsafe fn kind_of(term: Term) -> Kind {
+    let mut hash = 0;
+    // SAFETY: as the caller says.
+    unsafe { mix(&mut hash, term, DEPTH) };
+    Kind(hash >> (usize::BITS - KINDS.ilog2()))
+}
+
+/// # Safety
+/// The term is whole.
+unsafe fn mix(hash: &mut usize, term: Term, depth: usize) {
+    let mut add = |what: usize| *hash = (hash.rotate_left(5) ^ what).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    if term.is_atom() {
+        return add(term.word() as usize);
+    }
+    if !term.is_pointer() || depth == 0 {
+        // What it is matters, and not which.
+        return add(usize::from(term.is_small()) + 2 * usize::from(term.is_pointer()));
+    }
+    // SAFETY: parts of a whole term are whole.
+    unsafe {
+        if term.is_cons() {
+            add(4);
+            return mix(hash, Term::from_word(*term.pointer()), depth - 1);
+        }
+        let header = Header::from_word(*term.pointer());
+        add(5 + header.kind() as usize);
+        if header.kind() == Tag::Tuple {
+            add(header.arity());
+            for index in 0..header.arity().min(ELEMENTS) {
+                mix(hash, Term::from_word(*term.pointer().add(1 + index)), depth - 1);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_used_once_is_copied_and_what_is_used_often_is_shared() {
+        let one = |uses: [u32; 4]| uses.iter().fold(Record::default(), |record, uses| record.with(*uses)).verdict;
+        assert_eq!(one([0, 0, 0, 0]), Verdict::Once);
+        assert_eq!(one([0, 1, 1, 0]), Verdict::Once);
+        assert_eq!(one([1, 1, 1, 0]), Verdict::Often);
+        assert_eq!(one([0, 0, 0, 1000]), Verdict::Often);
+        let some = Record::default().with(2);
+        assert_eq!((some.verdict, Record::of(some.word())), (Verdict::Unknown, some));
+    }
+
+    #[test]
+    fn a_verdict_waits_for_two_cycles_and_changes_with_use() {
+        let uses = Uses::new(&Settings::default());
+        assert!(uses.decides());
+        let kind = Kind(7);
+        let object = [Term::small(3).word(), Term::NIL.word()];
+        // SAFETY: a whole cell.
+        let list = unsafe { Term::cons_at(object.as_ptr().cast_mut()) };
+        let area = Bounds { start: object.as_ptr() as usize, bytes: 16 };
+        let immovable = Immovable::NONE;
+        let watch = |cycle| uses.watch(kind, list, list, immovable, cycle);
+        let ways = |cycle| -> Vec<Way> {
+            let ways: Vec<Way> = (0..16).map(|_| uses.way(kind, cycle)).collect();
+            ways.iter().filter(|way| **way == Way::Sample).for_each(|_| watch(cycle));
+            ways
+        };
+        assert_eq!(ways(0)[..5], [Way::Sample, Way::Sample, Way::Sample, Way::Sample, Way::Copy]);
+        assert_eq!(ways(1)[15], Way::Sample, "they had no time yet");
+        ways(3);
+        assert!(ways(3)[..15].iter().all(|way| *way == Way::Copy), "nothing was used");
+        let next_sample = || {
+            while uses.way(kind, 4) != Way::Sample {}
+            watch(4);
+        };
+        next_sample();
+        (0..2).for_each(|_| uses.passes(list, area, immovable));
+        ways(4);
+        assert!(!ways(4).contains(&Way::Share), "it may be used yet");
+        (0..6).for_each(|_| uses.passes(list, area, immovable));
+        ways(4);
+        assert!(ways(4).contains(&Way::Share));
+    }
+}
