@@ -6,6 +6,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use atoll_heap::counters::{MESSAGE_SIZES, counters};
+use atoll_heap::lanes::{Kind as Of, Level};
 use atoll_heap::{message_builder, settings};
 use atoll_operations::list;
 use atoll_platform::clock;
@@ -113,21 +114,17 @@ fn gc_timer_get(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
     if !settings().timed {
         return Ok(atoms::FALSE);
     }
-    let times = [
-        part().major_time.difference(load(&counters().major_time)),
-        part().minor_time.difference(load(&counters().minor_time)),
-        load(&counters().longest_major),
-        load(&counters().longest_minor),
-    ];
+    let [major, minor] = [Of::Major, Of::Minor].map(|kind| counters().lanes.collections(kind));
+    let (majors, minors) = (part().major_time.difference(major.time), part().minor_time.difference(minor.time));
+    let times = [majors, minors, major.longest, minor.longest];
     let times = times.map(|nanoseconds| time(caller, nanoseconds));
     Ok(caller.heap().tuple(&times))
 }
 
 fn gc_timer_clear(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
-    part().major_time.clear(load(&counters().major_time));
-    part().minor_time.clear(load(&counters().minor_time));
-    counters().longest_major.store(0, Ordering::Relaxed);
-    counters().longest_minor.store(0, Ordering::Relaxed);
+    part().major_time.clear(counters().lanes.collections(Of::Major).time);
+    part().minor_time.clear(counters().lanes.collections(Of::Minor).time);
+    counters().lanes.clear_longest();
     Ok(Term::boolean(settings().timed))
 }
 
@@ -161,13 +158,14 @@ fn copy_timer_clear(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
 /// summed over the collections of each kind; pointers are those that the collections met, counted only when the run is
 /// timed.
 fn gc_info(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    let [major, minor] = [Of::Major, Of::Minor].map(|kind| counters().lanes.collections(kind));
     numbers(
         caller,
         &[
-            part().majors.difference(load(&counters().major_collections)),
-            part().minors.difference(load(&counters().minor_collections)),
-            part().major_live.difference(load(&counters().major_live_words)),
-            part().minor_live.difference(load(&counters().minor_live_words)),
+            part().majors.difference(major.count),
+            part().minors.difference(minor.count),
+            part().major_live.difference(major.live_words),
+            part().minor_live.difference(minor.live_words),
             part().to_old.difference(load(&counters().pointers_to_old)),
             part().to_young.difference(load(&counters().pointers_to_young)),
         ],
@@ -175,10 +173,11 @@ fn gc_info(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
 }
 
 fn clear_gc_info(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
-    part().majors.clear(load(&counters().major_collections));
-    part().minors.clear(load(&counters().minor_collections));
-    part().major_live.clear(load(&counters().major_live_words));
-    part().minor_live.clear(load(&counters().minor_live_words));
+    let [major, minor] = [Of::Major, Of::Minor].map(|kind| counters().lanes.collections(kind));
+    part().majors.clear(major.count);
+    part().minors.clear(minor.count);
+    part().major_live.clear(major.live_words);
+    part().minor_live.clear(minor.live_words);
     part().to_old.clear(load(&counters().pointers_to_old));
     part().to_young.clear(load(&counters().pointers_to_young));
     Ok(atoms::TRUE)
@@ -190,16 +189,17 @@ fn bench_info(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
     let table = &System::get().table;
     let spawned = part().spawned.difference(table.spawned() as u64);
     let messages = part().messages.difference(load(&counters().messages));
-    let (used, allocated) = (load(&counters().used_words), load(&counters().heap_words));
-    let highest = (load(&counters().highest_used_words), load(&counters().highest_heap_words));
-    numbers(caller, &[table.count() as u64, spawned, messages, used, allocated, highest.0, highest.1])
+    let lanes = &counters().lanes;
+    let [used, allocated] = [Level::Used, Level::Heap].map(|level| lanes.level(level));
+    let highest = [Level::Used, Level::Heap].map(|level| lanes.highest(level));
+    numbers(caller, &[table.count() as u64, spawned, messages, used, allocated, highest[0], highest[1]])
 }
 
 fn clear_bench_info(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
     part().spawned.clear(System::get().table.spawned() as u64);
     part().messages.clear(load(&counters().messages));
-    counters().highest_heap_words.store(load(&counters().heap_words), Ordering::Relaxed);
-    counters().highest_used_words.store(load(&counters().used_words), Ordering::Relaxed);
+    counters().lanes.clear_highest(Level::Heap);
+    counters().lanes.clear_highest(Level::Used);
     for (since, now) in part().sizes.0.iter().zip(&counters().message_sizes) {
         since.clear(load(now));
     }

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use atoll_heap::counters::counters;
+use atoll_heap::lanes::{Kind, Level};
 use atoll_operations::list;
 use atoll_platform::clock;
 use atoll_process::{BuiltIn, Caller, Outcome, System, badarg, microstates};
@@ -88,9 +89,8 @@ fn statistics(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         }
         "context_switches" => caller.heap().tuple(&[small(schedule.context_switches()), Term::small(0)]),
         "garbage_collection" => {
-            let load = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed) as i64;
-            let number = load(&counters().minor_collections) + load(&counters().major_collections);
-            caller.heap().tuple(&[Term::small(number), Term::small(0), Term::small(0)])
+            let [minor, major] = [Kind::Minor, Kind::Major].map(|kind| counters().lanes.collections(kind).count);
+            caller.heap().tuple(&[Term::small((minor + major) as i64), Term::small(0), Term::small(0)])
         }
         "io" => {
             let heap = caller.heap();
@@ -163,7 +163,7 @@ const TYPES: [&str; 9] =
 
 /// Bytes of a type of memory. Tables and code are part of `system` without a figure of their own.
 fn bytes(kind: &str) -> Option<i64> {
-    let processes = counters().heap_words.load(Ordering::Relaxed) as i64 * WORD_BYTES as i64;
+    let processes = counters().lanes.level(Level::Heap) as i64 * WORD_BYTES as i64;
     let binary = OffHeapBinary::total_bytes() as i64;
     let atom = atoms::atom_limit_and_count().1 as i64 * 32;
     let resident = atoll_platform::resident_bytes() as i64;

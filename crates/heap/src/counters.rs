@@ -4,38 +4,17 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use crate::debt;
+use crate::lanes::{Kind, Lanes, Level};
 use crate::part::{settings, statistics};
 use crate::records::Records;
 
 /// Counters of one machine. Times in nanoseconds, sizes in words.
 #[derive(Debug)]
 pub struct Counters {
-    /// Minor collections.
-    pub minor_collections: AtomicU64,
-    /// Major collections.
-    pub major_collections: AtomicU64,
-    /// Time of minor collections.
-    pub minor_time: AtomicU64,
-    /// Time of major collections.
-    pub major_time: AtomicU64,
-    /// Longest minor collection.
-    pub longest_minor: AtomicU64,
-    /// Longest major collection.
-    pub longest_major: AtomicU64,
-    /// Words that survived minor collections, summed.
-    pub minor_live_words: AtomicU64,
-    /// Words that survived major collections, summed.
-    pub major_live_words: AtomicU64,
+    /// Collections, and the words of heaps.
+    pub lanes: Lanes,
     /// Words live after the last major collection.
     pub live_words: AtomicU64,
-    /// Heap words allocated now, over all processes.
-    pub heap_words: AtomicU64,
-    /// The highest that `heap_words` was.
-    pub highest_heap_words: AtomicU64,
-    /// Heap words in use now, over all processes: as each process's last collection left them.
-    pub used_words: AtomicU64,
-    /// The highest that `used_words` was, each time with what a process had used before its collection.
-    pub highest_used_words: AtomicU64,
     /// Pointers that collections met and that led into an old generation, when timed.
     pub pointers_to_old: AtomicU64,
     /// The same, into a young generation.
@@ -60,19 +39,8 @@ pub const MESSAGE_SIZES: usize = 34;
 impl Default for Counters {
     fn default() -> Counters {
         Counters {
-            minor_collections: AtomicU64::new(0),
-            major_collections: AtomicU64::new(0),
-            minor_time: AtomicU64::new(0),
-            major_time: AtomicU64::new(0),
-            longest_minor: AtomicU64::new(0),
-            longest_major: AtomicU64::new(0),
-            minor_live_words: AtomicU64::new(0),
-            major_live_words: AtomicU64::new(0),
+            lanes: Lanes::default(),
             live_words: AtomicU64::new(0),
-            heap_words: AtomicU64::new(0),
-            highest_heap_words: AtomicU64::new(0),
-            used_words: AtomicU64::new(0),
-            highest_used_words: AtomicU64::new(0),
             pointers_to_old: AtomicU64::new(0),
             pointers_to_young: AtomicU64::new(0),
             messages: AtomicU64::new(0),
@@ -117,7 +85,7 @@ pub struct Statistics {
     pub area: AreaCounters,
     pauses: Records<PauseRecord>,
     area_slices: Records<(usize, u64)>,
-    /// Threads that have numbers among those that work for the message area.
+    /// Threads that have numbers.
     threads: AtomicUsize,
 }
 
@@ -143,8 +111,14 @@ pub struct PauseRecord {
 }
 
 thread_local! {
-    /// This thread's number among those that work for a message area.
+    /// See [`thread`].
     static THREAD: usize = statistics().threads.fetch_add(1, Ordering::Relaxed);
+}
+
+/// This thread's number among those that count.
+#[inline(always)]
+fn thread() -> usize {
+    THREAD.with(|number| *number)
 }
 
 /// Pauses from which on whatever waits for the clock should be looked after, in nanoseconds.
@@ -163,32 +137,26 @@ pub fn take_paused() -> bool {
 
 /// Counts one collection. `nanoseconds` is how long mutators stood still, `moved` the words that survived.
 pub fn record_collection(major: bool, nanoseconds: u64, moved: u64) {
-    let counters = counters();
-    let (count, time, longest) = if major {
-        (&counters.major_collections, &counters.major_time, &counters.longest_major)
-    } else {
-        (&counters.minor_collections, &counters.minor_time, &counters.longest_minor)
-    };
-    count.fetch_add(1, Ordering::Relaxed);
-    time.fetch_add(nanoseconds, Ordering::Relaxed);
-    longest.fetch_max(nanoseconds, Ordering::Relaxed);
-    let live = if major { &counters.major_live_words } else { &counters.minor_live_words };
-    live.fetch_add(moved, Ordering::Relaxed);
+    let kind = if major { Kind::Major } else { Kind::Minor };
+    counters().lanes.collected(thread(), kind, nanoseconds, moved);
     record_pause(nanoseconds);
+}
+
+/// Counts a collection for which no mutator stood still; its slices were counted before.
+pub fn record_cycle(major: bool, moved: u64) {
+    counters().lanes.collected(thread(), if major { Kind::Major } else { Kind::Minor }, 0, moved);
 }
 
 /// Counts a slice of a major collection that is not the last: how long it took, and how long mutators stood still,
 /// which is longer when another collection came right before it.
 pub fn record_slice(nanoseconds: u64, pause: u64) {
-    let counters = counters();
-    counters.major_time.fetch_add(nanoseconds, Ordering::Relaxed);
-    counters.longest_major.fetch_max(pause, Ordering::Relaxed);
+    counters().lanes.collected_slice(thread(), nanoseconds, pause);
     record_pause(nanoseconds);
 }
 
 /// Counts a slice of the collector of a message area: processor time of this thread. Called when timed.
 pub fn record_area_slice(nanoseconds: u64) {
-    statistics().area_slices.push((THREAD.with(|number| *number), nanoseconds));
+    statistics().area_slices.push((thread(), nanoseconds));
 }
 
 /// The slices of the collector of the message area so far: the number of the thread that did it, and nanoseconds. Kept
@@ -220,13 +188,13 @@ pub fn pauses() -> Vec<PauseRecord> {
 /// Heap memory has grown (or shrunk) by this many words.
 #[inline(always)]
 pub fn heap_changed(words: i64) {
-    counters().heap_changed(words);
+    counters().lanes.change(thread(), Level::Heap, words);
 }
 
 /// Words in use have become more (or fewer) by this.
 #[inline(always)]
 pub fn used_changed(words: i64) {
-    counters().used_changed(words);
+    counters().lanes.change(thread(), Level::Used, words);
 }
 
 /// Counts a message by the words copied for it; called when timed.
@@ -235,21 +203,9 @@ pub fn record_message(words: usize) {
 }
 
 impl Counters {
-    /// Heap memory has grown (or shrunk) by this many words.
-    #[inline(always)]
-    pub fn heap_changed(&self, words: i64) {
-        let now = self.heap_words.fetch_add(words as u64, Ordering::Relaxed).wrapping_add(words as u64);
-        if words > 0 {
-            self.highest_heap_words.fetch_max(now, Ordering::Relaxed);
-        }
-    }
-
-    #[inline(always)]
-    fn used_changed(&self, words: i64) {
-        let now = self.used_words.fetch_add(words as u64, Ordering::Relaxed).wrapping_add(words as u64);
-        if words > 0 {
-            self.highest_used_words.fetch_max(now, Ordering::Relaxed);
-        }
+    /// Heap memory has grown by this many words, on a thread that has no machine yet.
+    pub fn heap_begins(&self, words: usize) {
+        self.lanes.change(0, Level::Heap, words as i64);
     }
 
     fn record_message(&self, words: usize) {
@@ -277,18 +233,6 @@ mod tests {
         }
         let counts: Vec<u64> = counters.message_sizes.iter().map(|count| count.load(Ordering::Relaxed)).collect();
         assert_eq!((&counts[..6], counts[MESSAGE_SIZES - 1]), (&[1, 1, 1, 2, 1, 0][..], 1));
-    }
-
-    #[test]
-    fn the_highest_is_what_was_there_at_once() {
-        let counters = Counters::default();
-        for words in [100, -30, 20, -90] {
-            counters.heap_changed(words);
-            counters.used_changed(2 * words);
-        }
-        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        assert_eq!([&counters.heap_words, &counters.highest_heap_words].map(read), [0, 100]);
-        assert_eq!([&counters.used_words, &counters.highest_used_words].map(read), [0, 200]);
     }
 
     #[test]

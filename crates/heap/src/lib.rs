@@ -21,6 +21,7 @@ pub mod debt;
 mod fragment;
 pub mod immovable;
 mod kept;
+pub mod lanes;
 mod lone;
 mod message;
 mod mutator;

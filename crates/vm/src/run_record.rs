@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use atoll_heap::counters::{self, AreaCounters, PauseRecord, area_slices, counters, pauses};
+use atoll_heap::lanes::{Kind, Level};
 use atoll_platform::clock;
 use atoll_process::System;
 use atoll_scheduler::Scheduling;
@@ -28,6 +29,8 @@ fn slices() -> Vec<Histogram> {
         }
         histograms[thread].record(nanoseconds);
     }
+    // Other threads have numbers, too.
+    histograms.retain(|histogram| histogram.count() > 0);
     histograms
 }
 
@@ -42,7 +45,9 @@ fn never_sent(area: &AreaCounters) -> Option<u64> {
 pub fn write(file: &Path, options: &Options, scheduling: &dyn Scheduling, started: i64, booted: i64) -> io::Result<()> {
     let (counters, figures) = (counters(), counters::area());
     let total = (clock::monotonic() - started) as u64;
-    let collecting = read(&counters.minor_time) + read(&counters.major_time);
+    let lanes = &counters.lanes;
+    let [minor, major] = [Kind::Minor, Kind::Major].map(|kind| lanes.collections(kind));
+    let collecting = minor.time + major.time;
     let (size_ns, copied_ns) = (read(&counters.size_time), read(&counters.copy_time));
     let sending = read(&counters.send_time);
     // Messages that were copied were measured first, and the time of both is in that of sending.
@@ -69,12 +74,12 @@ pub fn write(file: &Path, options: &Options, scheduling: &dyn Scheduling, starte
         send_ns: Some(sending.saturating_sub(copy_ns + size_ns)),
         size_ns: Some(size_ns),
         copy_ns: Some(copy_ns),
-        minor_gc_ns: Some(read(&counters.minor_time)),
-        major_gc_ns: Some(read(&counters.major_time)),
-        minor_collections: read(&counters.minor_collections),
-        major_collections: read(&counters.major_collections),
-        longest_minor_pause_ns: Some(read(&counters.longest_minor)),
-        longest_major_pause_ns: Some(read(&counters.longest_major)),
+        minor_gc_ns: Some(minor.time),
+        major_gc_ns: Some(major.time),
+        minor_collections: minor.count,
+        major_collections: major.count,
+        longest_minor_pause_ns: Some(minor.longest),
+        longest_major_pause_ns: Some(major.longest),
         pause_histogram: Some(histogram),
         minimum_mutator_utilisation: Some(minimum_mutator_utilisation(&stops, total, &WINDOWS)),
         messages: Some(read(&counters.messages)),
@@ -83,12 +88,12 @@ pub fn write(file: &Path, options: &Options, scheduling: &dyn Scheduling, starte
         spawned_processes: Some(table.spawned() as u64),
         highest_process_count: Some(table.highest_count() as u64),
         live_words: Some(read(&counters.live_words)),
-        live_words_in_minor_collections: Some(read(&counters.minor_live_words)),
-        live_words_in_major_collections: Some(read(&counters.major_live_words)),
-        heap_words_used_highest: Some(read(&counters.highest_used_words)),
+        live_words_in_minor_collections: Some(minor.live_words),
+        live_words_in_major_collections: Some(major.live_words),
+        heap_words_used_highest: Some(lanes.highest(Level::Used)),
         pointers_to_old: Some(read(&counters.pointers_to_old)),
         pointers_to_young: Some(read(&counters.pointers_to_young)),
-        heap_words_allocated_highest: Some(read(&counters.highest_heap_words)),
+        heap_words_allocated_highest: Some(lanes.highest(Level::Heap)),
         area_words_built: area(&figures.words_built),
         area_words_never_sent: area(&figures.words_built).and_then(|_| never_sent(figures)),
         area_sites_switched: area(&figures.switched_to_area),

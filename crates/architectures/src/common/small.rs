@@ -5,7 +5,7 @@
 use std::mem::MaybeUninit;
 
 use atoll_heap::Message;
-use atoll_term::{Header, Term, WORD_BYTES, Word};
+use atoll_term::{Header, Kind, Term, WORD_BYTES, Word};
 
 use super::Immovable;
 use super::sizing::extent;
@@ -111,7 +111,36 @@ unsafe fn copy_flat(root: Term, immovable: Immovable) -> Option<Message> {
 /// The term is a pointer to a whole object out of the immovable range.
 pub(crate) unsafe fn copy(root: Term, immovable: Immovable) -> Option<Message> {
     // SAFETY: as the caller's.
-    unsafe { copy_flat(root, immovable).or_else(|| copy_in_buffer(root, immovable)) }
+    unsafe {
+        copy_flat(root, immovable)
+            .or_else(|| if has_long_list(root, immovable) { None } else { copy_in_buffer(root, immovable) })
+    }
+}
+
+/// Whether a term, or an element of a short tuple, is a list of so many cells that the copy would be given up.
+///
+/// # Safety
+/// As for [`copy`].
+#[inline]
+unsafe fn has_long_list(root: Term, immovable: Immovable) -> bool {
+    // SAFETY: parts of a whole term are whole.
+    unsafe {
+        let is_long = |mut list: Term| {
+            for _ in 0..=OBJECTS {
+                if !list.is_cons() || immovable.contains(list) {
+                    return false;
+                }
+                list = Term::from_word(*list.pointer().add(1));
+            }
+            true
+        };
+        if root.is_cons() {
+            return is_long(root);
+        }
+        let header = Header::from_word(*root.pointer());
+        let looks = header.kind() == Kind::Tuple && header.arity() < FLAT_WORDS;
+        looks && (1..=header.arity()).any(|index| is_long(Term::from_word(*root.pointer().add(index))))
+    }
 }
 
 /// As [`copy`], by way of the native stack.

@@ -131,7 +131,9 @@ impl Architecture for Hybrid {
     }
 
     unsafe fn destroy(&self, mutator: &mut Mutator) {
-        self.area.feedback.forget(portions::address(mutator));
+        if State::of(mutator).sampler.load(Ordering::Relaxed) != 0 {
+            self.area.feedback.forget(portions::address(mutator));
+        }
         if State::of(mutator).has_copies() {
             self.area.finder.copies.take(mutator);
         }
@@ -180,10 +182,14 @@ impl Architecture for Hybrid {
                 self.finish_portions(address, |run, _| run == start as usize);
             }
         };
-        let mut followed = false;
+        // Of most processes no object is remembered.
+        let is_sampled = State::of(mutator).sampler.load(Ordering::Relaxed) != 0;
+        let mut followed = !is_sampled;
         let mut follow = |moved: &dyn Fn(Term) -> Option<Term>| {
-            followed = true;
-            self.area.feedback.follow(address, moved);
+            if is_sampled {
+                followed = true;
+                self.area.feedback.follow(address, moved);
+            }
         };
         let beside = Beside { elsewhere: &mut copies, leaving: &mut leaving, followed: &mut follow };
         let result = collect::collect(&self.private, mutator, request, live, roots, beside);

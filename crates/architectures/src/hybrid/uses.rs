@@ -5,7 +5,7 @@
 //! its collector's work. So what matters is whether a message is sent or stored again, and that is known of messages of
 //! the same *kind* (root, atoms and shapes near the root). Some messages of each kind are samples: they are copied into
 //! the area, and each send or store that passes a sample's objects counts as a use. A sample has had its time when two
-//! cycles of the area have begun since, or when it was used often.
+//! cycles of the area have begun since, when the thread has sent many other messages, or when it was used often.
 //!
 //! The sender's own second send of a long term is seen without samples: what a thread copied last is remembered until
 //! the process collects.
@@ -34,6 +34,10 @@ const TURN_ONCE: u8 = 64;
 const TURN_OFTEN: u8 = 16;
 /// The same with `--gc-stress`.
 const TURN_STRESSED: u8 = 2;
+/// Long messages that a thread sends between looks at its samples.
+const BETWEEN_JUDGEMENTS: u32 = 32;
+/// Long messages that a thread sends until a sample has had its time, if the area has no cycles.
+const TIME: u32 = 1 << 14;
 /// Samples after which a verdict is found, or found anew.
 const ENOUGH: u32 = 4;
 /// Uses of one sample that count.
@@ -42,8 +46,8 @@ const MOST_USES: u32 = 8;
 const REMEMBERED_WORDS: usize = 256;
 /// Terms that a thread remembers.
 const REMEMBERED: usize = 16;
-/// Depth to which a kind looks into a term.
-const DEPTH: usize = 3;
+/// Objects of a message that are looked into for those of samples.
+const LOOKED_INTO: usize = 4;
 /// Elements of a tuple that a kind looks at.
 const ELEMENTS: usize = 6;
 
@@ -120,9 +124,14 @@ struct Sample {
     count: usize,
     /// The cycle of the area in which it was copied.
     cycle: u8,
+    /// The thread's clock then.
+    clock: u32,
 }
 
 struct Log {
+    /// Long messages that were sent.
+    clock: u32,
+    /// The same, by kind.
     turns: [u8; KINDS],
     samples: Vec<Sample>,
     /// The process, and the term that it sent.
@@ -132,7 +141,7 @@ struct Log {
 
 thread_local! {
     static LOG: RefCell<Log> = const {
-        RefCell::new(Log { turns: [0; KINDS], samples: Vec::new(), remembered: [(0, Term::NIL); REMEMBERED], next: 0 })
+        RefCell::new(Log { clock: 0, turns: [0; KINDS], samples: Vec::new(), remembered: [(0, Term::NIL); REMEMBERED], next: 0 })
     };
 }
 
@@ -175,7 +184,8 @@ impl Uses {
                 Verdict::Once => TURN_ONCE,
                 Verdict::Unknown | Verdict::Often => TURN_OFTEN,
             };
-            if turn.is_multiple_of(TURN_OFTEN) {
+            log.clock = log.clock.wrapping_add(1);
+            if log.clock.is_multiple_of(BETWEEN_JUDGEMENTS) {
                 self.judge(log, cycle);
             }
             let first = verdict == Verdict::Unknown && u32::from(turn) <= ENOUGH;
@@ -194,7 +204,8 @@ impl Uses {
         log.samples.retain(|sample| {
             let places = || sample.places[..sample.count].iter().map(|place| &self.places[usize::from(*place)]);
             let uses = places().map(|place| place.uses.load(Ordering::Relaxed)).sum();
-            if cycle.wrapping_sub(sample.cycle) < 2 && uses < MOST_USES {
+            let age = log.clock.wrapping_sub(sample.clock);
+            if cycle.wrapping_sub(sample.cycle) < 2 && age < TIME && uses < MOST_USES {
                 return true;
             }
             for place in places() {
@@ -213,7 +224,7 @@ impl Uses {
 
     /// Watches a message that was copied into the area.
     pub(super) fn watch(&self, kind: Kind, original: Term, copy: Term, immovable: Immovable, cycle: u8) {
-        let mut sample = Sample { kind, places: [0; OBJECTS], count: 0, cycle };
+        let mut sample = Sample { kind, places: [0; OBJECTS], count: 0, cycle, clock: 0 };
         // SAFETY: both are pointers to whole objects of the same shape.
         unsafe {
             copies::each_part(original, copy, immovable, |_, copy| {
@@ -230,34 +241,49 @@ impl Uses {
             });
         }
         self.watched.fetch_add(sample.count, Ordering::Relaxed);
-        LOG.with_borrow_mut(|log| log.samples.push(sample));
+        LOG.with_borrow_mut(|log| {
+            sample.clock = log.clock;
+            log.samples.push(sample);
+        });
     }
 
     /// A term is sent or stored: objects of samples in it, or near its root, are used.
     #[inline]
     pub(super) fn passes(&self, term: Term, bounds: Bounds, immovable: Immovable) {
         if term.is_pointer() && self.watched.load(Ordering::Relaxed) != 0 {
-            self.look(term, bounds, immovable, DEPTH);
+            let mut left = LOOKED_INTO;
+            self.look(term, bounds, immovable, &mut left);
         }
     }
 
-    fn look(&self, term: Term, bounds: Bounds, immovable: Immovable, depth: usize) {
+    fn look(&self, term: Term, bounds: Bounds, immovable: Immovable, left: &mut usize) {
         if let Some(object) = bounds.object(term) {
-            let object = object.as_ptr() as usize;
-            let place = &self.places[place_of(object)];
-            if place.object.load(Ordering::Relaxed) == object {
-                place.uses.fetch_add(1, Ordering::Relaxed);
-            }
-        } else if depth > 0 && term.is_pointer() && !immovable.contains(term) {
-            // SAFETY: the term is whole.
-            let Some((fields, count)) = (unsafe { copies::parts(term) }) else { return };
+            return self.met(object.as_ptr() as usize);
+        }
+        if *left == 0 || immovable.contains(term) {
+            return;
+        }
+        *left -= 1;
+        // SAFETY: the term is whole, and so are its parts.
+        unsafe {
+            let Some((fields, count)) = copies::parts(term) else { return };
             for index in 0..count {
-                // SAFETY: as above.
-                let part = unsafe { Term::from_word(*fields.add(index)) };
-                if part.is_pointer() {
-                    self.look(part, bounds, immovable, depth - 1);
+                let part = Term::from_word(*fields.add(index));
+                if let Some(object) = bounds.object(part) {
+                    self.met(object.as_ptr() as usize);
+                } else if part.is_boxed() {
+                    // A list is not looked into: what travels with others travels in tuples.
+                    self.look(part, bounds, immovable, left);
                 }
             }
+        }
+    }
+
+    /// An object of the area is sent or stored.
+    fn met(&self, object: usize) {
+        let place = &self.places[place_of(object)];
+        if place.object.load(Ordering::Relaxed) == object {
+            place.uses.fetch_add(1, Ordering::Relaxed);
         }
     }
 
@@ -323,43 +349,57 @@ fn place_of(object: usize) -> usize {
     (object >> 3).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 55
 }
 
-/// The kind of a message.
+/// The kind of a message: what its root is and, for a tuple, what the first elements are, with their sizes and tags if
+/// they are tuples, too.
 ///
 /// # Safety
-/// The term is whole.
+/// The term is a pointer to a whole object.
 pub(super) unsafe fn kind_of(term: Term) -> Kind {
-    let mut hash = 0;
-    // SAFETY: as the caller says.
-    unsafe { mix(&mut hash, term, DEPTH) };
-    Kind(hash >> (usize::BITS - KINDS.ilog2()))
-}
-
-/// # Safety
-/// The term is whole.
-unsafe fn mix(hash: &mut usize, term: Term, depth: usize) {
-    let mut add = |what: usize| *hash = (hash.rotate_left(5) ^ what).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    if term.is_atom() {
-        return add(term.word() as usize);
-    }
-    if !term.is_pointer() || depth == 0 {
-        // What it is matters, and not which.
-        return add(usize::from(term.is_small()) + 2 * usize::from(term.is_pointer()));
-    }
+    let mut hash = 0_usize;
+    let mut add = |what: usize| hash = hash.rotate_left(9) ^ what;
     // SAFETY: parts of a whole term are whole.
     unsafe {
-        if term.is_cons() {
-            add(4);
-            return mix(hash, Term::from_word(*term.pointer()), depth - 1);
-        }
-        let header = Header::from_word(*term.pointer());
-        add(5 + header.kind() as usize);
-        if header.kind() == Tag::Tuple {
-            add(header.arity());
-            for index in 0..header.arity().min(ELEMENTS) {
-                mix(hash, Term::from_word(*term.pointer().add(1 + index)), depth - 1);
+        add(shape(term));
+        for index in 1..=tuple_arity(term).min(ELEMENTS) {
+            let element = Term::from_word(*term.pointer().add(index));
+            add(shape(element));
+            if tuple_arity(element) > 0 {
+                add(shape(Term::from_word(*element.pointer().add(1))));
             }
         }
     }
+    Kind(hash.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (usize::BITS - KINDS.ilog2()))
+}
+
+/// Which atom, or what sort of term.
+///
+/// # Safety
+/// The term is whole.
+#[inline]
+unsafe fn shape(term: Term) -> usize {
+    if term.is_atom() {
+        return term.word() as usize;
+    }
+    if !term.is_boxed() {
+        return usize::from(term.is_cons()) + 2 * usize::from(term.is_small());
+    }
+    // SAFETY: a boxed term points to a header.
+    let header = unsafe { Header::from_word(*term.pointer()) };
+    4 + header.kind() as usize + if header.kind() == Tag::Tuple { header.arity() << 5 } else { 0 }
+}
+
+/// Elements of a tuple; 0 for what is none.
+///
+/// # Safety
+/// The term is whole.
+#[inline]
+unsafe fn tuple_arity(term: Term) -> usize {
+    if !term.is_boxed() {
+        return 0;
+    }
+    // SAFETY: a boxed term points to a header.
+    let header = unsafe { Header::from_word(*term.pointer()) };
+    if header.kind() == Tag::Tuple { header.arity() } else { 0 }
 }
 
 #[cfg(test)]
@@ -389,14 +429,14 @@ mod tests {
         let immovable = Immovable::NONE;
         let watch = |cycle| uses.watch(kind, list, list, immovable, cycle);
         let ways = |cycle| -> Vec<Way> {
-            let ways: Vec<Way> = (0..16).map(|_| uses.way(kind, cycle)).collect();
+            let ways: Vec<Way> = (0..32).map(|_| uses.way(kind, cycle)).collect();
             ways.iter().filter(|way| **way == Way::Sample).for_each(|_| watch(cycle));
             ways
         };
         assert_eq!(ways(0)[..5], [Way::Sample, Way::Sample, Way::Sample, Way::Sample, Way::Copy]);
         assert_eq!(ways(1)[15], Way::Sample, "they had no time yet");
         ways(3);
-        assert!(ways(3)[..15].iter().all(|way| *way == Way::Copy), "nothing was used");
+        assert!(ways(3)[..31].iter().all(|way| *way == Way::Copy), "nothing was used");
         let next_sample = || {
             while uses.way(kind, 4) != Way::Sample {}
             watch(4);

@@ -128,7 +128,7 @@ impl Shared {
         // Literals take theirs first: of what is left, where the system limits addresses, the heap takes what it gets.
         let base = Base::new(settings)?;
         let collector = Collector::new(INITIAL_WORDS, settings.mark_sweep)?;
-        base.statistics.counters.heap_changed(INITIAL_WORDS as i64);
+        base.statistics.counters.heap_begins(INITIAL_WORDS);
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let start = collector.young().start() as usize;
         let end = collector.young().end();

@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread::Builder;
 
 use atoll_heap::counters::{area_slices, counters, pauses, record_area_slice, record_pointers, record_slice};
+use atoll_heap::lanes::{Kind, Level};
 use atoll_heap::{Collection, Part, Settings};
 use atoll_platform::threads;
 use atoll_term::{Build, Term};
@@ -29,14 +30,8 @@ fn collections_are_counted_with_what_they_kept() {
         let list = process.list((0..10).map(Term::small));
         process.roots.push(list);
         let read = || {
-            let counters = counters();
-            let each = [
-                &counters.minor_collections,
-                &counters.minor_live_words,
-                &counters.major_collections,
-                &counters.major_live_words,
-            ];
-            (each.map(|counter| counter.load(Relaxed)), pauses().len())
+            let [minor, major] = [Kind::Minor, Kind::Major].map(|kind| counters().lanes.collections(kind));
+            ([minor.count, minor.live_words, major.count, major.live_words], pauses().len())
         };
         let (start, records) = read();
         let mut after = |major| {
@@ -48,11 +43,11 @@ fn collections_are_counted_with_what_they_kept() {
         assert_eq!(after(true), ([1, 20, 1, 20], 2));
         assert_eq!(counters().live_words.load(Relaxed), 20);
         let sizes = part.architecture().sizes(&process.mutator);
-        assert_eq!(counters().used_words.load(Relaxed), 20);
-        assert_eq!(counters().heap_words.load(Relaxed), (sizes.young_block + sizes.old_block) as u64);
+        assert_eq!(counters().lanes.level(Level::Used), 20);
+        assert_eq!(counters().lanes.level(Level::Heap), (sizes.young_block + sizes.old_block) as u64);
         let longest = pauses().iter().map(|pause| pause.length).max();
-        let counted = counters().longest_minor.load(Relaxed).max(counters().longest_major.load(Relaxed));
-        assert_eq!(longest, Some(counted));
+        let counted = [Kind::Minor, Kind::Major].map(|kind| counters().lanes.collections(kind).longest);
+        assert_eq!(longest, counted.into_iter().max());
     });
 }
 
@@ -61,8 +56,8 @@ fn slices_and_pointers_are_added_up() {
     on_a_machine(|_| {
         record_slice(30, 50);
         record_slice(20, 40);
-        let (time, longest) = (&counters().major_time, &counters().longest_major);
-        assert_eq!([time, longest].map(|counter| counter.load(Relaxed)), [50, 50]);
+        let major = counters().lanes.collections(Kind::Major);
+        assert_eq!([major.time, major.longest], [50, 50]);
         assert_eq!(pauses().iter().map(|pause| pause.length).collect::<Vec<_>>(), [30, 20]);
         record_pointers(2, 3);
         record_pointers(1, 1);

@@ -1,9 +1,9 @@
 //! Large heaps of `private`, collected in slices while their process goes on.
 
 use atoll_heap::counters::counters;
+use atoll_heap::lanes::Kind as Of;
 use atoll_heap::{Architecture, Collection, HeapOptions};
 use atoll_term::{Build, Kind, Term, Word};
-use std::sync::atomic::Ordering;
 
 use super::random::{churn, counts};
 use super::{OPTIONS, Process, contents, real_words, rounds};
@@ -52,7 +52,7 @@ fn a_large_heap_is_collected_while_it_changes() {
     let old = tree(&mut process, if cfg!(miri) { 6 } else { 8 });
     process.roots.push(old);
     let hash = contents(old);
-    let majors = counters().major_collections.load(Ordering::Relaxed);
+    let majors = counters().lanes.collections(Of::Major).count;
     // Trees come and go; half of each lives for ten rounds.
     let mut kept: Vec<u64> = Vec::new();
     for round in 0..if cfg!(miri) { 40 } else { 200 } {
@@ -69,7 +69,7 @@ fn a_large_heap_is_collected_while_it_changes() {
         }
     }
     assert_eq!(contents(process.roots[1]), hash);
-    assert!(counters().major_collections.load(Ordering::Relaxed) > majors + 3, "cycles have ended");
+    assert!(counters().lanes.collections(Of::Major).count > majors + 3, "cycles have ended");
     let live: usize = process.roots.iter().map(|term| real_words(*term)).sum();
     let sizes = architecture.sizes(&process.mutator);
     assert!(sizes.old_used >= live / 2 && sizes.old_used < 6 * live, "{} for {live}", sizes.old_used);

@@ -474,13 +474,7 @@ impl Unified {
 
     fn report(&self, driver: &Driver, live: usize) {
         let counters = counters::counters();
-        let (count, words) = if self.is_major() {
-            (&counters.major_collections, &counters.major_live_words)
-        } else {
-            (&counters.minor_collections, &counters.minor_live_words)
-        };
-        count.fetch_add(1, Ordering::Relaxed);
-        words.fetch_add(live as u64, Ordering::Relaxed);
+        counters::record_cycle(self.is_major(), live as u64);
         counters.live_words.store(live as u64, Ordering::Relaxed);
         let before = self.used.swap(live as i64, Ordering::Relaxed);
         counters::used_changed(live as i64 - before);

@@ -1,0 +1,178 @@
+//! Figures that every collection and every block changes, kept apart for each thread, so that threads do not wait for
+//! each other's cache lines. Reading adds the lanes up.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Threads with higher numbers share lanes with lower ones.
+const LANES: usize = 16;
+/// A level is added up when a lane has grown past a multiple of so many words: what [`Level::highest`] may lack, for
+/// each lane.
+const STEP: u64 = 1 << 12;
+
+/// Collections of one kind. Times in nanoseconds, sizes in words.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Collections {
+    /// How many there were.
+    pub count: u64,
+    /// The time that they took.
+    pub time: u64,
+    /// The longest.
+    pub longest: u64,
+    /// Words that survived them, summed.
+    pub live_words: u64,
+}
+
+/// Which collections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Those of the young generation.
+    Minor,
+    /// Those of all.
+    Major,
+}
+
+/// An amount of words that grows and shrinks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// Heap words allocated, over all processes.
+    Heap,
+    /// Heap words in use, over all processes: as each process's last collection left them.
+    Used,
+}
+
+#[derive(Debug, Default)]
+struct OneKind {
+    count: AtomicU64,
+    time: AtomicU64,
+    longest: AtomicU64,
+    live_words: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Lane {
+    kinds: [OneKind; 2],
+    levels: [AtomicU64; 2],
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct Lanes {
+    lanes: [Lane; LANES],
+    highest: [AtomicU64; 2],
+}
+
+impl Lanes {
+    /// Adds a collection, by the thread with this number.
+    pub(crate) fn collected(&self, thread: usize, kind: Kind, time: u64, live_words: u64) {
+        let kind = self.kind(thread, kind);
+        kind.count.fetch_add(1, Ordering::Relaxed);
+        kind.live_words.fetch_add(live_words, Ordering::Relaxed);
+        if time > 0 {
+            kind.time.fetch_add(time, Ordering::Relaxed);
+            kind.longest.fetch_max(time, Ordering::Relaxed);
+        }
+    }
+
+    /// Adds a slice of a major collection, by the thread with this number: how long it took, and how long mutators
+    /// stood still.
+    pub(crate) fn collected_slice(&self, thread: usize, time: u64, pause: u64) {
+        let kind = self.kind(thread, Kind::Major);
+        kind.time.fetch_add(time, Ordering::Relaxed);
+        kind.longest.fetch_max(pause, Ordering::Relaxed);
+    }
+
+    fn kind(&self, thread: usize, kind: Kind) -> &OneKind {
+        &self.lanes[thread % LANES].kinds[kind as usize]
+    }
+
+    /// Adds words to a level, or takes them away, by the thread with this number.
+    #[inline(always)]
+    pub(crate) fn change(&self, thread: usize, level: Level, words: i64) {
+        let lane = &self.lanes[thread % LANES].levels[level as usize];
+        let before = lane.fetch_add(words as u64, Ordering::Relaxed);
+        if words > 0 && before / STEP != before.wrapping_add(words as u64) / STEP {
+            self.raise(level);
+        }
+    }
+
+    #[cold]
+    fn raise(&self, level: Level) -> u64 {
+        let now = self.level(level);
+        // Lanes are read one after the other, so their sum may be one that never was: below zero, even.
+        if (now as i64) < 0 {
+            return self.highest[level as usize].load(Ordering::Relaxed);
+        }
+        self.highest[level as usize].fetch_max(now, Ordering::Relaxed).max(now)
+    }
+
+    /// Words now.
+    pub fn level(&self, level: Level) -> u64 {
+        let lanes = self.lanes.iter().map(|lane| lane.levels[level as usize].load(Ordering::Relaxed));
+        lanes.fold(0, u64::wrapping_add)
+    }
+
+    /// The most words that there were. Of what came and went in between, [`STEP`] words for each lane may be missing.
+    pub fn highest(&self, level: Level) -> u64 {
+        self.raise(level)
+    }
+
+    /// From now on the most words are those from now on.
+    pub fn clear_highest(&self, level: Level) {
+        self.highest[level as usize].store(self.level(level), Ordering::Relaxed);
+    }
+
+    /// The collections so far.
+    pub fn collections(&self, kind: Kind) -> Collections {
+        let mut sum = Collections::default();
+        for lane in &self.lanes {
+            let of = &lane.kinds[kind as usize];
+            sum.count += of.count.load(Ordering::Relaxed);
+            sum.time += of.time.load(Ordering::Relaxed);
+            sum.longest = sum.longest.max(of.longest.load(Ordering::Relaxed));
+            sum.live_words += of.live_words.load(Ordering::Relaxed);
+        }
+        sum
+    }
+
+    /// From now on the longest collections are those from now on.
+    pub fn clear_longest(&self) {
+        for kind in self.lanes.iter().flat_map(|lane| &lane.kinds) {
+            kind.longest.store(0, Ordering::Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lanes_are_added_up() {
+        let lanes = Lanes::default();
+        for thread in 0..2 * LANES {
+            lanes.collected(thread, Kind::Minor, thread as u64, 10);
+            lanes.collected_slice(thread, 1, 3);
+        }
+        let minor = lanes.collections(Kind::Minor);
+        assert_eq!(minor, Collections { count: 32, time: 31 * 16, longest: 31, live_words: 320 });
+        assert_eq!(lanes.collections(Kind::Major), Collections { count: 0, time: 32, longest: 3, live_words: 0 });
+        lanes.clear_longest();
+        assert_eq!(lanes.collections(Kind::Minor), Collections { longest: 0, ..minor });
+    }
+
+    #[test]
+    fn a_level_is_the_sum_and_its_highest_nearly_exact() {
+        let lanes = Lanes::default();
+        lanes.change(1, Level::Heap, 10_000);
+        lanes.change(2, Level::Heap, 10_000);
+        lanes.change(2, Level::Heap, -12_000);
+        assert_eq!((lanes.level(Level::Heap), lanes.highest(Level::Heap)), (8_000, 20_000));
+        lanes.clear_highest(Level::Heap);
+        lanes.change(1, Level::Heap, 100);
+        assert_eq!((lanes.highest(Level::Heap), lanes.level(Level::Used)), (8_100, 0));
+        lanes.change(3, Level::Used, STEP as i64 - 1);
+        lanes.change(3, Level::Used, 1 - STEP as i64);
+        assert!(lanes.highest(Level::Used) < STEP, "what is small may be missing");
+    }
+}
