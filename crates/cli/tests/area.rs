@@ -38,6 +38,51 @@ fn feedback_has_to_see_it_copied_first() {
     }
 }
 
+/// Words copied into the area, and words copied for receivers, by a part of `uses.erl`.
+fn copied(area: &str, options: &[&str], part: &str) -> (u64, u64) {
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/uses.erl");
+    let stats = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("uses-{area}-{part}-{}.json", options.len()));
+    let mut command = Command::new("timeout");
+    command.args(["100", env!("CARGO_BIN_EXE_atoll"), "run", "--heap", "hybrid", "--area", area, "--stats"]);
+    let output = command.arg(&stats).args(options).arg(program).arg(part).output().expect("it runs");
+    let done = if part == "again" { "done\ndone\n" } else { "done\n" };
+    assert_eq!(String::from_utf8_lossy(&output.stdout), done, "{}", String::from_utf8_lossy(&output.stderr));
+    let record: Value = serde_json::from_slice(&std::fs::read(stats).expect("a record")).expect("JSON");
+    let field = |name: &str| record[name].as_u64().expect("a number");
+    let (into, all) = (field("area_words_copied"), field("words_copied_messages"));
+    (into, all - into)
+}
+
+/// Words of a message of `uses.erl`.
+const MESSAGE: u64 = 604;
+/// Words of those that are used once.
+const ONCE: u64 = 20_000 * MESSAGE;
+
+#[test]
+fn what_is_used_once_is_copied_for_its_receiver() {
+    let (into, private) = copied("use", &[], "once");
+    assert!(into < ONCE / 8 && private > ONCE * 3 / 4, "{into} words into the area, {private} for receivers");
+    let (into, private) = copied("never", &[], "once");
+    assert!(into >= ONCE && private < ONCE / 8, "{into} words into the area, {private} for receivers");
+}
+
+#[test]
+fn what_is_sent_on_is_copied_a_few_times() {
+    for options in [&[][..], &["--verify-heap", "--gc-stress", "7"]] {
+        let (into, private) = copied("use", options, "on");
+        assert!(
+            into >= MESSAGE - 4 && into + private < 40 * MESSAGE,
+            "{into} words into the area, {private} for receivers"
+        );
+    }
+}
+
+#[test]
+fn what_is_sent_again_is_copied_twice() {
+    let (into, private) = copied("use", &[], "again");
+    assert!(into + private < ONCE + 1000 * MESSAGE, "{into} words into the area, {private} for receivers");
+}
+
 #[test]
 fn always_builds_everything_there() {
     let (built, _) = run("always", &[]);
