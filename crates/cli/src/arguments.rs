@@ -125,7 +125,7 @@ pub enum OldGeneration {
 pub enum Area {
     /// All lists and tuples are built there, and long messages copied there
     Always,
-    /// Lists and tuples of code of which analysis says that it builds long messages; feedback corrects it. Long messages
+    /// Those of code of which analysis says that it builds long messages; feedback corrects it. Long messages
     Analysis,
     /// Lists and tuples of code whose objects turn out to be sent. Long messages
     Feedback,
