@@ -110,9 +110,9 @@ pub trait TakesOver: Sync {
     /// The functions of this code are to be run by the first engine from now on: breakpoints are about to be set.
     fn give_back(&self, code: &ModuleCode);
 
-    /// A process is at this place in the code. Schedulers tell every few thousand reductions, whichever processes these
-    /// were of.
-    fn met(&self, address: *const Word);
+    /// A process is at the first of these places in the code, and returns to the second, which may be none. Schedulers
+    /// tell every few thousand reductions, whichever processes these were of.
+    fn met(&self, places: [*const Word; 2]);
 
     /// This code has been loaded, and is about to be used.
     fn loaded(&self, code: &Arc<ModuleCode>);

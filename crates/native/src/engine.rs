@@ -404,6 +404,30 @@ impl Engine {
         }
     }
 
+    /// Counts that a process is in the function at an address, or returns to it.
+    fn count(&self, address: *const Word) {
+        let Some(code) = find_code(address).filter(|code| code.source.is_some()) else { return };
+        let offset = ((address as usize - code.words.as_ptr() as usize) / size_of::<Word>()) as u32;
+        let Some(function) = code.functions.partition_point(|(start, ..)| *start <= offset).checked_sub(1) else {
+            return;
+        };
+        let Some(entry) = entry_of(&code, function).map(|entry| entry as usize) else { return };
+        let end = code.functions.get(function + 1).map_or(code.words.len() as u32, |(start, ..)| *start);
+        let needed = HOT.max((end - code.functions[function].0) / WORDS_A_SAMPLE);
+        let mut state = self.state.lock();
+        if state.settled.contains(&entry) {
+            return;
+        }
+        let met = state.met.entry(entry).or_default();
+        *met += 1;
+        if *met >= needed {
+            state.met.remove(&entry);
+            state.settled.insert(entry);
+            state.waiting.push((code, function));
+            self.wake.notify_one();
+        }
+    }
+
     /// In eager mode, a function is called for the first time.
     fn first_call(&self, address: *const Word) {
         let compiled = find_code(address).is_some_and(|code| {
@@ -448,7 +472,7 @@ impl TakesOver for Engine {
         }
     }
 
-    fn met(&self, address: *const Word) {
+    fn met(&self, places: [*const Word; 2]) {
         if self.mode != Mode::Hot {
             return;
         }
@@ -456,26 +480,7 @@ impl TakesOver for Engine {
             self.state.lock().is_review_due = true;
             self.wake.notify_one();
         }
-        let Some(code) = find_code(address).filter(|code| code.source.is_some()) else { return };
-        let offset = ((address as usize - code.words.as_ptr() as usize) / size_of::<Word>()) as u32;
-        let Some(function) = code.functions.partition_point(|(start, ..)| *start <= offset).checked_sub(1) else {
-            return;
-        };
-        let Some(entry) = entry_of(&code, function).map(|entry| entry as usize) else { return };
-        let end = code.functions.get(function + 1).map_or(code.words.len() as u32, |(start, ..)| *start);
-        let needed = HOT.max((end - code.functions[function].0) / WORDS_A_SAMPLE);
-        let mut state = self.state.lock();
-        if state.settled.contains(&entry) {
-            return;
-        }
-        let met = state.met.entry(entry).or_default();
-        *met += 1;
-        if *met >= needed {
-            state.met.remove(&entry);
-            state.settled.insert(entry);
-            state.waiting.push((code, function));
-            self.wake.notify_one();
-        }
+        places.into_iter().for_each(|address| self.count(address));
     }
 
     fn loaded(&self, code: &Arc<ModuleCode>) {

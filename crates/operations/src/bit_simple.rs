@@ -2,7 +2,7 @@
 
 use atoll_loader::instruction::{Segment, SegmentSize, SegmentValue, Source};
 use atoll_loader::{BitFlags, SegmentType};
-use atoll_term::{Allocate, Kind, Term};
+use atoll_term::{Allocate, HEAP_BINARY_LIMIT, Kind, Term};
 
 use crate::bit_construct::{MAX_BITS, append, begin};
 use crate::bit_writer::{BitWriter, arranged};
@@ -38,7 +38,7 @@ pub enum Simple {
 pub const MOST_SEGMENTS: usize = 8;
 
 /// Most words of heap that a bitstring takes: a handle and a view of it, or a binary on the heap.
-pub const MOST_WORDS: usize = 16;
+pub const MOST_WORDS: usize = HEAP_BINARY_LIMIT / 8 + 2;
 
 /// The segments of `bs_create_bin` if none of their sizes depends on a term, and they are few. `strings` is the
 /// module's table.
@@ -65,6 +65,40 @@ pub fn plan(segments: &[Segment], strings: &[u8]) -> Option<Box<[Simple]>> {
         _ => None,
     };
     segments.iter().enumerate().map(simple).collect()
+}
+
+/// The words of heap that a bitstring of these segments takes at most.
+pub fn most_words(segments: &[Simple]) -> usize {
+    /// A handle, and a view of it.
+    const OUTSIDE: usize = 7;
+    let constant: Option<usize> = segments
+        .iter()
+        .map(|segment| match segment {
+            Simple::Integer { bits, .. } => Some(*bits),
+            Simple::Bytes(bytes) => Some(bytes.len() * 8),
+            Simple::Whole { .. } | Simple::Append { .. } => None,
+        })
+        .sum();
+    match constant {
+        Some(bits) if bits <= HEAP_BINARY_LIMIT * 8 => 2 + bits.div_ceil(64),
+        Some(_) => OUTSIDE,
+        None if matches!(segments.first(), Some(Simple::Append { .. })) => OUTSIDE,
+        None => MOST_WORDS,
+    }
+}
+
+/// The one word of a bitstring of integers of at most 64 bits together, for code that writes it: the bits of each and
+/// whether its bytes are the other way round. `None` for other segments.
+pub fn one_word(segments: &[Simple]) -> Option<Vec<(usize, bool)>> {
+    let integer = |segment: &Simple| match segment {
+        Simple::Integer { bits, flags } if *bits > 0 && (!flags.little || *bits <= 8 || bits.is_multiple_of(8)) => {
+            Some((*bits, flags.little && *bits > 8))
+        }
+        _ => None,
+    };
+    let integers: Vec<(usize, bool)> = segments.iter().map(integer).collect::<Option<_>>()?;
+    let sum: usize = integers.iter().map(|(bits, _)| bits).sum();
+    (1..=64).contains(&sum).then_some(integers)
 }
 
 /// The bitstring made of the segments, whose values (of any kind for [`Simple::Bytes`]) are in `values`; `None` if a

@@ -4,7 +4,7 @@ use atoll_heap::{Collection, build_window};
 use atoll_platform::clock;
 use atoll_process::handle::{Fate, collect_for_others, receive_signals};
 use atoll_process::{Held, Own, Process, watch};
-use atoll_term::{Build, Term, atoms};
+use atoll_term::{Build, Term, Word, atoms};
 
 use crate::core::{Core, Exit, run_from};
 use crate::requests;
@@ -106,7 +106,11 @@ fn run_slice(core: &mut Core, held: &mut Held<'_>, wants_roots: bool) -> Exit {
             if exit == Exit::Yield
                 && let Some(engine) = atoll_code::second_engine()
             {
-                engine.met(own.address);
+                // Where slices end at one place again and again, because a call before it fills the heap, the callers
+                // of the functions there would never be met.
+                // SAFETY: the process has a stack, whose top is the address to return to, or a term in a `receive`.
+                let caller = unsafe { *own.mutator.stack } as *const Word;
+                engine.met([own.address, caller]);
             }
         }
         // Where the part was one of several, and all of it was used, the slice goes on, but not in a process that has

@@ -11,7 +11,7 @@ use atoll_term::{Term, Word};
 use crate::handlers::bit_match::store;
 use crate::handlers::control::any_at;
 use crate::operand::{Any, Read, Write};
-use atoll_runtime::core::{Core, Exit, dispatch, resume};
+use atoll_runtime::core::{Core, Exit, dispatch, fits, resume};
 use atoll_runtime::pause::{self, end_soon_if_full};
 use atoll_runtime::raise;
 
@@ -90,6 +90,14 @@ pub unsafe fn create(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c:
     // SAFETY: the process runs on this core.
     unsafe {
         (*c).swap_out(hp, e);
+        let mut e = e;
+        if !fits(MOST_WORDS, hp, e, c) {
+            // Outside of the heap, the bitstring would end the time slice.
+            e = room_before(MOST_WORDS + *ip.add(2) as usize, *ip.add(3) as usize, e, c);
+            if e.is_null() {
+                return raise::killed_by_heap_limit(c, reds);
+            }
+        }
         let result = build(ip, e, c);
         if result.is_none() {
             return build_failed(ip, e, reds, c);
@@ -104,6 +112,17 @@ pub unsafe fn create(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c:
             return raise::killed_by_heap_limit(c, reds);
         }
         store(Some((*c).x[live]), 5, ip, e, reds, c)
+    }
+}
+
+/// Makes room; returns the stack pointer, null when the process has reached its heap limit.
+#[cold]
+#[inline(never)]
+unsafe fn room_before(words: usize, live: usize, e: *mut Word, c: *mut Core) -> *mut Word {
+    // SAFETY: the process runs on this core; its registers are in the mutator.
+    unsafe {
+        let request = Collection { heap_words: words, stack_words: 1, ..Collection::default() };
+        pause::collect(request, live, (*c).top(), e, c).map_or(std::ptr::null_mut(), |(_, e)| e)
     }
 }
 
