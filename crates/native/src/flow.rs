@@ -266,38 +266,34 @@ impl<'l> Flow<'l> {
         }
         // Labels that several regions lead to become heads, until there are none.
         loop {
-            let mut owner: BTreeMap<usize, usize> = BTreeMap::new();
-            let mut met = None;
-            let heads: Vec<usize> = self.heads.keys().copied().collect();
-            'all: for head in heads {
+            let mut owner: Vec<Option<usize>> = vec![None; self.end - self.start];
+            let mut met = Vec::new();
+            for head in self.heads.keys().copied() {
                 let mut next = vec![head];
                 while let Some(index) = next.pop() {
                     if index != head && self.heads.contains_key(&index) {
                         continue;
                     }
-                    match owner.get(&index) {
-                        Some(one) if *one == head => continue,
-                        Some(_) if self.is_short(index) => {}
-                        Some(_) => {
-                            met = Some(index);
-                            break 'all;
+                    match owner[index - self.start] {
+                        Some(one) if one == head => continue,
+                        Some(_) if !self.is_short(index) => {
+                            // The place where the two met may lie in the middle of a block: its label is what both jump
+                            // to, or it follows an instruction that one of them skips.
+                            met.push(index);
+                            continue;
                         }
-                        None => {}
+                        _ => {}
                     }
-                    owner.insert(index, head);
+                    owner[index - self.start] = Some(head);
                     if matches!(self.way(index), Way::Native) {
                         self.followers(index, |follower| next.push(follower));
                     }
                 }
             }
-            match met {
-                // The place where the two met may lie in the middle of a block: its label is what both jump to, or it
-                // follows an instruction that one of them skips.
-                Some(index) => {
-                    self.heads.insert(index, Head::Point);
-                }
-                None => return,
+            if met.is_empty() {
+                return;
             }
+            self.heads.extend(met.into_iter().map(|index| (index, Head::Point)));
         }
     }
 
