@@ -248,8 +248,8 @@ pub struct SimulateOptions {
     /// io:RATE (of operations on files and sockets), alloc:RATE (memory is refused). RATE may be left out
     #[arg(long, default_value = "", hide_default_value = true, value_name = "FAULTS", value_parser = faults)]
     pub faults: Faults,
-    /// Who decides: random, round-robin, pct:DEPTH:STEPS (probabilistic concurrency testing), or exhaustive:DELAYS
-    /// (all schedules with so few delays)
+    /// Who decides: random, round-robin, pct:DEPTH:STEPS (probabilistic concurrency testing), exhaustive
+    /// (all schedules that differ) or exhaustive:DELAYS (all with so few delays)
     #[arg(long, default_value = "random", value_name = "POLICY")]
     pub policy: PolicyKind,
     /// Stop at the first run that fails [default seeds: a thousand]

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use atoll_simulate::batch::Search;
 use atoll_simulate::run::Wanted;
 use atoll_simulate::shrink::{Shrunk, shrink};
-use atoll_simulate::{Exhaustive, Failure, Faults, Order, Outcome, Plan, PolicyKind, batch, diagram, story};
+use atoll_simulate::{Exhaustive, Failure, Faults, Order, Outcome, Plan, PolicyKind, Reduced, batch, diagram, story};
 use atoll_vm::{Options, Program};
 
 use crate::arguments::SimulateOptions;
@@ -41,6 +41,7 @@ pub fn simulate(given: &SimulateOptions) -> Result<i32, String> {
     let policy = with_steps(&plan, given.policy)?;
     let first = given.seed.unwrap_or(1);
     let source = match policy {
+        PolicyKind::Reduced => Source::Reduced(Reduced::default()),
         PolicyKind::Exhaustive(delays) => Source::Delays(Exhaustive::new(delays)),
         _ if given.seeds.is_none() && given.until.is_none() => {
             return one(&plan, given, &Order::Seed(policy, first, given.faults));
@@ -115,6 +116,7 @@ fn status(outcome: &Outcome) -> i32 {
 enum Source {
     Seeds(PolicyKind, RangeInclusive<u64>, Faults),
     Delays(Exhaustive),
+    Reduced(Reduced),
 }
 
 /// Outcomes that look the same to a user.
@@ -134,6 +136,8 @@ struct Runs {
     kinds: Vec<Kind>,
     sometimes: BTreeMap<String, bool>,
     count: u64,
+    /// Of those, the ones that showed nothing new and were not run to the end.
+    redundant: u64,
     failed: Option<(Order, Outcome)>,
 }
 
@@ -142,6 +146,7 @@ impl Search for Runs {
         match &mut self.source {
             Source::Seeds(policy, seeds, faults) => seeds.next().map(|seed| Order::Seed(*policy, seed, *faults)),
             Source::Delays(all) => all.take(),
+            Source::Reduced(all) => all.take(),
         }
     }
 
@@ -150,8 +155,14 @@ impl Search for Runs {
         for (name, was) in &outcome.sometimes {
             *self.sometimes.entry(name.clone()).or_default() |= was;
         }
-        if let Source::Delays(all) = &mut self.source {
-            all.add_after(order, &outcome);
+        match &mut self.source {
+            Source::Delays(all) => all.add_after(order, &outcome),
+            Source::Reduced(all) => all.see(&outcome.turns),
+            Source::Seeds(..) => {}
+        }
+        if outcome.is_redundant {
+            self.redundant += 1;
+            return true;
         }
         let failure = failure(&outcome);
         let is_same = |kind: &&mut Kind| {
@@ -161,7 +172,11 @@ impl Search for Runs {
             Some(kind) => kind.count += 1,
             None => {
                 let (status, stdout) = (outcome.status, outcome.stdout.clone());
-                self.kinds.push(Kind { status, failure, stdout, count: 1, first: of_run(order) });
+                let first = match (order, outcome.short_schedule()) {
+                    (Order::Turns(..) | Order::Delays(_), Some(schedule)) => format!("--schedule {schedule}"),
+                    _ => of_run(order),
+                };
+                self.kinds.push(Kind { status, failure, stdout, count: 1, first });
             }
         }
         if !outcome.failures.is_empty() && self.failed.is_none() {
@@ -180,15 +195,15 @@ impl Runs {
 }
 
 /// Kinds of outcomes that are listed.
-const SHOWN_KINDS: usize = 10;
+const SHOWN_KINDS: usize = 50;
 /// Characters of output that are shown of each.
-const SHOWN_OUTPUT: usize = 60;
+const SHOWN_OUTPUT: usize = 100;
 
 fn many(plan: &Plan, given: &SimulateOptions, source: Source) -> Result<i32, String> {
     let until_fail = given.until.is_some();
-    let schedule = matches!(source, Source::Delays(_));
+    let schedule = !matches!(source, Source::Seeds(..));
     let (kinds, sometimes) = (Vec::new(), BTreeMap::new());
-    let mut runs = Runs { source, until_fail, kinds, sometimes, count: 0, failed: None };
+    let mut runs = Runs { source, until_fail, kinds, sometimes, count: 0, redundant: 0, failed: None };
     let began = Instant::now();
     batch::run(plan, Wanted { schedule, ..Wanted::default() }, &mut runs).map_err(|error| error.to_string())?;
     let seconds = began.elapsed().as_secs_f64();
@@ -207,6 +222,13 @@ fn many(plan: &Plan, given: &SimulateOptions, source: Source) -> Result<i32, Str
             match given.policy {
                 PolicyKind::Exhaustive(delays) => {
                     say(&format!("all {} schedules with at most {delays} delays, in {seconds:.1} s", runs.count))?;
+                }
+                PolicyKind::Reduced => {
+                    let count = runs.count - runs.redundant;
+                    say(&format!(
+                        "all {count} schedules that differ, and {} beginnings, in {seconds:.1} s",
+                        runs.redundant
+                    ))?;
                 }
                 _ => say(&format!("{} runs in {seconds:.1} s", runs.count))?,
             }

@@ -189,6 +189,57 @@ fn all_schedules_with_few_delays_are_tried() {
     assert_eq!(found.status.code(), Some(1), "{}", text(&found.stdout));
 }
 
+/// The outcomes that a summary lists: failure or status, and what was printed.
+fn outcomes(shown: &str) -> HashSet<String> {
+    let of_line = |line: &str| Some(line.split_once(" runs, the first with ")?.1.split_once(": ")?.1.to_owned());
+    shown.lines().filter_map(of_line).collect()
+}
+
+/// All schedules that differ show all outcomes that seeds find, and all that a search without reduction does.
+#[test]
+fn nothing_is_lost_by_leaving_out_schedules_that_are_alike() {
+    let number = |name: &str, otherwise| std::env::var(name).map_or(otherwise, |text| text.parse().expect("a number"));
+    let (first, count): (u64, u64) = (number("ATOLL_SEED", 1), number("ATOLL_PROGRAMS", 4));
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("simulate/small");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let source = folder.join("small.erl");
+    let program = folder.join("small.beam").to_string_lossy().into_owned();
+    let mut several = 0;
+    for seed in first..first + count {
+        std::fs::write(&source, generate::racing("small", seed)).expect("a file");
+        compile(std::slice::from_ref(&source), &folder).expect("it compiles");
+        let run = |words: &[&str]| text(&simulate(&[words, &["--may-crash", &program]].concat()).stdout);
+        let reduced = run(&["--policy", "exhaustive"]);
+        assert!(reduced.contains(" schedules that differ"), "ATOLL_SEED={seed}: {reduced}");
+        // A summary lists no more than some outcomes.
+        if reduced.contains(" other outcomes") {
+            continue;
+        }
+        for others in [&["--policy", "random:prompt", "--seeds", "1..150"][..], &["--policy", "exhaustive:1"]] {
+            let seen = run(others);
+            let all = outcomes(&reduced);
+            let lost: Vec<String> = outcomes(&seen).into_iter().filter(|outcome| !all.contains(outcome)).collect();
+            assert!(lost.is_empty(), "ATOLL_SEED={seed}: {lost:?} not in {reduced}");
+        }
+        several += u64::from(outcomes(&reduced).len() > 1);
+    }
+    assert!(several * 2 > count, "most of the programs have several outcomes");
+}
+
+#[test]
+fn schedules_that_are_alike_are_left_out() {
+    let count = |file: &str| {
+        let shown = text(&simulate(&["--policy", "exhaustive", file]).stdout);
+        let line = shown.lines().find_map(|line| line.strip_prefix("all ")).expect("a last line").to_owned();
+        (line.split(' ').next().and_then(|number| number.parse::<u64>().ok()).expect("a number"), outcomes(&shown))
+    };
+    let (lost_update, of_update) = count("examples/simulate/lost_update.erl");
+    assert!(lost_update <= 12 && of_update.len() == 2, "{lost_update}: {of_update:?}");
+    let (deadlock, of_deadlock) = count("examples/simulate/call_deadlock.erl");
+    assert!(deadlock <= 35 && of_deadlock.len() == 2, "{deadlock}: {of_deadlock:?}");
+    assert_eq!(count(&safe_program()).1.len(), 1);
+}
+
 /// A program without a race, compiled.
 fn safe_program() -> String {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("simulate/safe");

@@ -46,7 +46,7 @@ impl HeldBack {
         self.is_on.store(true, Ordering::Relaxed);
     }
 
-    /// Whether signals may be late.
+    /// Whether signals are looked at.
     #[inline]
     pub(crate) fn is_on(&self) -> bool {
         self.is_on.load(Ordering::Relaxed)
@@ -88,10 +88,17 @@ impl HeldBack {
 }
 
 impl System {
+    /// From now on it is noted what turns touch. Called on the only thread that runs processes.
+    pub fn note_touches(&self) {
+        self.touches.begin();
+        self.held_back.begin();
+    }
+
     /// Keeps a signal that is late; otherwise returns it.
     #[cold]
     #[inline(never)]
     pub(crate) fn hold_back(&self, to: Term, signal: Message) -> Option<Message> {
+        let signal = self.touches.send(to, signal);
         let held = &self.held_back;
         let is_own_thread = held.thread.get() == Some(&std::thread::current().id());
         let mut state = held.state.lock();

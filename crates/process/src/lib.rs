@@ -37,6 +37,7 @@ pub mod table;
 #[cfg(all(test, not(loom)))]
 mod tests;
 pub mod timers;
+pub mod touches;
 pub mod tracing;
 pub mod unique;
 pub mod watch;

@@ -23,6 +23,7 @@ use crate::sequence::{self, Mark};
 use crate::signal::{self, RequestKind, Signal, attach};
 use crate::table::ProcessTable;
 use crate::timers::{Action, Timers};
+use crate::touches::Touches;
 use crate::tracing;
 use crate::unique::Given;
 use crate::watch::Watching;
@@ -153,6 +154,8 @@ pub struct System {
     pub timers: Timers,
     /// Signals that are late.
     pub held_back: HeldBack,
+    /// What turns touch.
+    pub touches: Touches,
     /// The run queues.
     pub schedule: OnceLock<&'static dyn Schedule>,
     /// Where processes start and end.
@@ -206,6 +209,7 @@ impl System {
             names: RwLock::default(),
             timers: Timers::new(schedulers),
             held_back: HeldBack::default(),
+            touches: Touches::default(),
             schedule: OnceLock::new(),
             entry_points: OnceLock::new(),
             schedulers,

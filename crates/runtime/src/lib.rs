@@ -44,6 +44,7 @@ pub mod stack_trace;
 pub mod story;
 pub mod stubs;
 pub mod target;
+mod touched;
 pub mod trace_hooks;
 pub mod traced_built_in;
 

@@ -6,6 +6,7 @@
 use std::collections::HashSet;
 
 use atoll_code::registry;
+use atoll_process::touches::{How, Object};
 use atoll_process::{BuiltIn, Interrupt, System};
 use atoll_term::atoms::known_atom;
 use atoll_term::{Export, Term, View, Word};
@@ -14,7 +15,8 @@ use crate::built_in::invoke_native;
 use crate::core::Core;
 use crate::part::part;
 use crate::refusals::{Refused, guards};
-use crate::story::{self, What};
+use crate::story::{self, Story, What};
+use crate::touched;
 
 /// Modules whose built-in functions concern nobody but their caller.
 const SILENT_MODULES: [&str; 11] =
@@ -119,7 +121,8 @@ impl Core {
         if self.silent.is_none() {
             self.silent = Some(part().silent.get_or_init(|| silent(part().built_ins)));
             self.guards = guards();
-            self.story = Some(&part().story).filter(|story| story.is_told());
+            let is_wanted = |story: &&Story| story.is_told() || self.system.touches.is_on();
+            self.story = Some(&part().story).filter(is_wanted);
         }
     }
 
@@ -129,9 +132,20 @@ impl Core {
     }
 
     /// Counts an operation; whether the slice ends behind it.
-    fn count_operation(&mut self) -> bool {
+    pub(crate) fn count_operation(&mut self) -> bool {
         self.operations -= 1;
-        self.operations == 0
+        self.operations <= 0
+    }
+
+    /// Counts a message that could not be sent because nobody has the name: that can be noticed as well. The slice
+    /// does not end before the next operation.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn count_failed_send(&mut self) {
+        if self.silent.is_some() {
+            self.operations -= 1;
+            self.system.touches.add(Object::Names, How::Reads);
+        }
     }
 
     /// Counts a message that this process has sent; whether the slice ends behind it.
@@ -148,6 +162,9 @@ impl Core {
             let is_late = receiver.is_some_and(|receiver| System::get().held_back.is_late(receiver));
             let what = What::Sends(story::show(destination), receiver, story::show(message), is_late);
             story.add(pid, what, Some(at));
+            if destination.is_atom() {
+                System::get().touches.add(Object::Names, How::Reads);
+            }
         }
         self.count_operation()
     }
@@ -173,6 +190,11 @@ pub(crate) unsafe fn invoke_counted(ip: *const Word, reds: i64, c: *mut Core) ->
     // SAFETY: the process runs on this core; these are the operands of an instruction that calls a built-in function.
     unsafe {
         let arity = *ip.add(2) as usize;
+        if (*c).operations <= 0 && !(*c).is_silent(*ip.add(3) as *const Export) {
+            // Behind an operation that raised an exception the slice could not end.
+            (*c).interrupt = Some(Interrupt::Again((&(*c).x)[..arity].to_vec()));
+            return reds;
+        }
         let call = (*c).told_call(ip, arity);
         let refused = (*c).refuse(*ip.add(3) as *const Export, arity);
         let reds = match refused {
@@ -191,11 +213,18 @@ pub(crate) unsafe fn invoke_counted(ip: *const Word, reds: i64, c: *mut Core) ->
                 Some(Interrupt::Raise(exception)) => format!("raises {}", story::show(exception.reason)),
                 Some(_) => String::new(),
             };
+            if core.system.touches.is_on() {
+                let export = &*(*ip.add(3) as *const Export);
+                touched::note(&core.system.touches, (*core.process).pid, export, &call, &result);
+            }
             story.add((*core.process).pid, What::Calls(call, result), Some(ip));
         }
         let is_silent = core.is_silent(*ip.add(3) as *const Export);
-        if core.interrupt.is_none() && !is_silent && core.count_operation() {
-            core.interrupt = Some(Interrupt::Yield(core.x[0]));
+        if !is_silent && matches!(core.interrupt, None | Some(Interrupt::Raise(_))) {
+            let is_over = core.count_operation();
+            if is_over && core.interrupt.is_none() {
+                core.interrupt = Some(Interrupt::Yield(core.x[0]));
+            }
         }
         reds
     }

@@ -5,6 +5,7 @@ use atoll_platform::clock;
 use atoll_process::handle::{Fate, receive_signals};
 use atoll_process::remote::Sent;
 use atoll_process::timers::Action;
+use atoll_process::touches::{How, Object};
 use atoll_process::{ReferenceId, System, WaitState, tracing};
 use atoll_term::{Term, Word, atoms};
 
@@ -29,7 +30,13 @@ pub unsafe fn send(at: *const Word, hp: *mut Word, e: *mut Word, c: *mut Core) -
             collector.safepoint();
         }
         let (destination, message) = (core.x[0], core.x[1]);
-        let sent = atoll_process::send::send((*core.process).pid, &mut *core.own, destination, message)?;
+        let sent = match atoll_process::send::send((*core.process).pid, &mut *core.own, destination, message) {
+            Ok(sent) => sent,
+            Err(exception) => {
+                core.count_failed_send();
+                return Err(exception);
+            }
+        };
         core.x[0] = message;
         Ok(if core.silent.is_some() && core.count_send(destination, message, at) { Sent::Busy } else { sent })
     }
@@ -90,6 +97,7 @@ pub unsafe fn take_message(mut hp: *mut Word, e: *mut Word, mut reds: i64, c: *m
         if let Some(message) = own.mailbox.take_current() {
             if let Some(story) = core.story {
                 story.add((*core.process).pid, What::Takes(story::show(message.term())), None);
+                core.system.touches.take((*core.process).pid, &message);
             }
             if own.flags.sequenced {
                 core.swap_out(hp, e);
@@ -189,6 +197,10 @@ pub unsafe fn time_out(hp: *mut Word, e: *mut Word, c: *mut Core) -> *mut Word {
         forget_timeout(&mut *c);
         let (core, own) = (&mut *c, &mut *(*c).own);
         own.mailbox.restart();
+        if core.story.is_some() {
+            // It depends on what has not arrived.
+            core.system.touches.add(Object::Mail((*core.process).pid.immediate_data()), How::Reads);
+        }
         if !own.flags.traced {
             return hp;
         }
@@ -196,6 +208,13 @@ pub unsafe fn time_out(hp: *mut Word, e: *mut Word, c: *mut Core) -> *mut Word {
         tracing::event((*core.process).pid, own, tracing::RECEIVE, "receive", &[atoms::TIMEOUT]);
         core.top()
     }
+}
+
+/// Whether the slice ends behind a timeout: that no message was there is something that others can notice.
+#[inline(always)]
+pub unsafe fn ends_slice(c: *mut Core) -> bool {
+    // SAFETY: the process runs on this core.
+    unsafe { (*c).silent.is_some() && (*c).count_operation() }
 }
 
 /// A new marker at the end of the mailbox: a small integer that the program never sees.

@@ -72,6 +72,10 @@ fn run_slice(core: &mut Core, held: &mut Held<'_>, wants_roots: bool) -> Exit {
         core.x[0] = reason;
         return Exit::Ended;
     }
+    if core.story.is_some() && core.system.touches.has_answered() {
+        // Others can notice the answer before what the process does next.
+        return Exit::Yield;
+    }
     if wants_roots && let Some(collector) = core.collector {
         // After the inbox was emptied, because its messages are not visited in portions.
         // SAFETY: the roots are those of this process, which has not begun to run.

@@ -94,6 +94,9 @@ impl Story {
     }
 
     pub(crate) fn add(&self, pid: Term, what: What, address: Option<*const Word>) {
+        if !self.is_told() {
+            return;
+        }
         let mut events = self.events.lock();
         if events.len() < MOST_EVENTS {
             events.push(Event { pid, what, place: address.and_then(place) });

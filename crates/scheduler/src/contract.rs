@@ -61,6 +61,8 @@ pub enum NoEnd {
     Deadlock,
     /// It has run for as long as it may.
     InSight,
+    /// What would come now has come in another run.
+    Redundant,
 }
 
 /// What runs the processes of one machine. Other threads reach it by way of [`Schedule`].

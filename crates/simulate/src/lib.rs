@@ -13,13 +13,16 @@ mod exhaustive;
 mod order;
 pub mod outcome;
 mod recorded;
+mod reduced;
 pub mod run;
 mod schedule;
 pub mod shrink;
 pub mod story;
+mod touching;
 
 pub use exhaustive::Exhaustive;
 pub use order::{Faults, Order, PolicyKind};
 pub use outcome::{Failure, Outcome};
+pub use reduced::Reduced;
 pub use run::{Error, Plan};
 pub use schedule::Schedule;

@@ -3,13 +3,15 @@
 use std::fmt;
 use std::str::FromStr;
 
-use atoll_vm::simulated::{Delays, Faulty, Pct, Policy, RandomWalk, Rates, Replay, RoundRobin};
+use atoll_term::Term;
+use atoll_vm::simulated::{Delays, Faulty, Guided, Pct, Policy, RandomWalk, Rates, Replay, RoundRobin, Touched};
 
+use crate::reduced::pids;
 use crate::schedule::Schedule;
 
 /// Depth of the bugs that `pct` looks for if no other is given.
 const DEPTH: u32 = 3;
-/// Delays of `exhaustive` if no other number is given.
+/// Delays of `exhaustive:`, without a number behind the colon.
 const DELAYS: u32 = 2;
 /// The number of the first processes of a machine, which are never killed: those for output, and the one that runs
 /// `main/1`.
@@ -88,6 +90,9 @@ pub enum PolicyKind {
     },
     /// `round-robin`: see [`RoundRobin`].
     RoundRobin,
+    /// `exhaustive`: all schedules, without those that differ only in the order of turns that do not depend on each
+    /// other, see [`crate::Reduced`].
+    Reduced,
     /// `exhaustive:DELAYS`: all schedules with so many delays at most, see [`Delays`].
     Exhaustive(u32),
 }
@@ -109,17 +114,16 @@ impl FromStr for PolicyKind {
             "random" if text == "random:prompt" => return Ok(PolicyKind::Prompt),
             "random" => PolicyKind::Random,
             "round-robin" => PolicyKind::RoundRobin,
+            "exhaustive" if text == "exhaustive" => PolicyKind::Reduced,
             "exhaustive" => PolicyKind::Exhaustive(number("the number of delays")?.unwrap_or(DELAYS)),
             "pct" => PolicyKind::Pct {
                 depth: number("the depth of pct")?.unwrap_or(DEPTH),
                 steps: number("the number of steps of pct")?.map(u64::from),
             },
             _ => {
-                return Err(
-                    "the policies are random, random:prompt, pct, pct:DEPTH, pct:DEPTH:STEPS, round-robin and \
-                            exhaustive:DELAYS"
-                        .to_owned(),
-                );
+                return Err("the policies are random, random:prompt, pct, pct:DEPTH, pct:DEPTH:STEPS, round-robin, \
+                            exhaustive and exhaustive:DELAYS"
+                    .to_owned());
             }
         };
         match parts.next() {
@@ -135,6 +139,7 @@ impl fmt::Display for PolicyKind {
             PolicyKind::Random => write!(out, "random"),
             PolicyKind::Prompt => write!(out, "random:prompt"),
             PolicyKind::RoundRobin => write!(out, "round-robin"),
+            PolicyKind::Reduced => write!(out, "exhaustive"),
             PolicyKind::Exhaustive(delays) => write!(out, "exhaustive:{delays}"),
             PolicyKind::Pct { depth, steps: None } => write!(out, "pct:{depth}"),
             PolicyKind::Pct { depth, steps: Some(steps) } => write!(out, "pct:{depth}:{steps}"),
@@ -149,6 +154,9 @@ pub enum Order {
     Seed(PolicyKind, u64, Faults),
     /// Delays: see [`Delays`].
     Delays(Vec<(usize, usize)>),
+    /// Turns of these processes, then any; and what the next turns of some processes would touch, which need not come
+    /// then: see [`Guided`].
+    Turns(Vec<u64>, Vec<(u64, Touched)>),
     /// Decisions of another run.
     Given(Schedule),
 }
@@ -158,6 +166,9 @@ impl Order {
     pub(crate) fn policy(&self) -> Box<dyn Policy> {
         let (kind, seed, faults) = match self {
             Order::Seed(kind, seed, faults) => (*kind, *seed, faults.0),
+            Order::Turns(first, asleep) => {
+                return Box::new(Guided::new(first.iter().map(|pid| Term::pid(*pid)), pids(asleep)));
+            }
             Order::Delays(delays) => return Box::new(Delays::new(delays.iter().copied())),
             Order::Given(schedule) => return Box::new(Replay::new(schedule.moves())),
         };
@@ -168,7 +179,7 @@ impl Order {
             PolicyKind::Prompt => Box::new(RandomWalk::prompt(seed)),
             PolicyKind::RoundRobin => Box::new(RoundRobin::default()),
             PolicyKind::Pct { depth, steps } => Box::new(Pct::new(seed, depth, steps.unwrap_or(1))),
-            PolicyKind::Exhaustive(_) => Box::new(Delays::new([])),
+            PolicyKind::Exhaustive(_) | PolicyKind::Reduced => Box::new(Delays::new([])),
         };
         if faults.are_none() { policy } else { Box::new(Faulty::new(policy, seed, faults)) }
     }
@@ -189,6 +200,7 @@ impl fmt::Display for Order {
             }
             // Such an order is told by the decisions of its run.
             Order::Delays(delays) => write!(out, "{} delays", delays.iter().map(|(_, passed)| passed).sum::<usize>()),
+            Order::Turns(first, _) => write!(out, "other turns from the {}th on", first.len()),
             Order::Given(schedule) => write!(out, "--schedule {schedule}"),
         }
     }
@@ -200,7 +212,7 @@ mod tests {
 
     #[test]
     fn policies_are_read_as_they_are_written() {
-        for text in ["random", "random:prompt", "round-robin", "pct:3", "pct:2:500", "exhaustive:1"] {
+        for text in ["random", "random:prompt", "round-robin", "pct:3", "pct:2:500", "exhaustive:1", "exhaustive"] {
             assert_eq!(text.parse::<PolicyKind>().unwrap().to_string(), text);
         }
         assert_eq!("pct".parse::<PolicyKind>().unwrap().to_string(), "pct:3");

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use atoll_platform::copies::End;
+use atoll_vm::simulation::Turn;
 use serde::{Deserialize, Serialize};
 
-use crate::recorded::{Recorded, exact};
+use crate::recorded::{Recorded, exact, joined};
 use crate::schedule::Schedule;
 use crate::story::Event;
+use crate::touching::Touching;
 
 /// What went wrong in a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,6 +71,10 @@ pub(crate) struct Report {
     pub(crate) decisions: Vec<Recorded>,
     /// If it was asked for.
     pub(crate) story: Vec<Event>,
+    /// What turns touched, if the policy asks for it.
+    pub(crate) turns: Vec<Touching>,
+    /// It ended because another run of the search shows the rest.
+    pub(crate) is_redundant: bool,
 }
 
 /// What one run did.
@@ -86,6 +92,10 @@ pub struct Outcome {
     pub elapsed: i64,
     /// The decisions, if they were asked for.
     pub(crate) decisions: Vec<Recorded>,
+    /// What turns touched, if the policy asks for it.
+    pub turns: Vec<Turn>,
+    /// It ended because another run of the search shows the rest.
+    pub is_redundant: bool,
     /// What processes did to each other, if that was asked for.
     pub story: Vec<Event>,
     /// What it printed, if that was kept.
@@ -98,6 +108,11 @@ impl Outcome {
     /// The decisions, if they were asked for.
     pub fn schedule(&self) -> Option<Schedule> {
         (!self.decisions.is_empty()).then(|| exact(&self.decisions))
+    }
+
+    /// The same in few words: turns of a process behind each other are one.
+    pub fn short_schedule(&self) -> Option<Schedule> {
+        (!self.decisions.is_empty()).then(|| joined(&self.decisions))
     }
 
     pub(crate) fn new(end: End, timed_out: bool, report: Option<Report>, printed: [Vec<u8>; 2]) -> Outcome {
@@ -132,6 +147,8 @@ impl Outcome {
             operations: report.operations,
             elapsed: report.elapsed,
             decisions: report.decisions,
+            turns: report.turns.iter().map(Touching::turn).collect(),
+            is_redundant: report.is_redundant,
             story: report.story,
             stdout,
             stderr,

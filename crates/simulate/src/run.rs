@@ -18,6 +18,7 @@ use crate::order::Order;
 use crate::outcome::{Failure, Outcome, Report};
 use crate::recorded::Recorded;
 use crate::story::Event;
+use crate::touching::Touching;
 
 /// Exit status of a run that could not begin.
 const NOT_BEGUN: i32 = 1;
@@ -119,6 +120,7 @@ impl Plan {
             simulation::Failure::Crash(_) if self.may_crash => None,
             simulation::Failure::Crash(what) => Some(Failure::Crash(what.clone())),
             simulation::Failure::Deadlock(places) => Some(Failure::Deadlock(places.clone())),
+            simulation::Failure::Redundant => None,
             simulation::Failure::TooLong => Some(Failure::TooLong),
             simulation::Failure::Refused(what) => Some(Failure::Refused(what.clone())),
             simulation::Failure::Assertion(what) => Some(Failure::Assertion(what.clone())),
@@ -130,6 +132,8 @@ impl Plan {
             operations: run.decisions.iter().map(|decision| decision.ran).sum(),
             elapsed: run.elapsed,
             decisions: run.decisions.iter().filter(|_| wanted.schedule).map(Recorded::of).collect(),
+            turns: run.turns.iter().map(Touching::of).collect(),
+            is_redundant: run.failures.contains(&simulation::Failure::Redundant),
             story: run.story.into_iter().map(Event::of).collect(),
         };
         let text = serde_json::to_vec(&written).map_err(|error| failed(&error))?;

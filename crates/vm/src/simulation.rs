@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use atoll_operations::Class;
+pub use atoll_process::touches::{How, Object, Turn};
 use atoll_process::{BuiltIn, Caller, Outcome, Process, System};
 pub use atoll_runtime::story::{Event, Stop, What};
 use atoll_scheduler::simulated::{Decision, Policy};
@@ -38,6 +39,8 @@ pub enum Failure {
     Deadlock(String),
     /// It took more decisions than it may.
     TooLong,
+    /// No failure: what would have come has come in another run of the search.
+    Redundant,
     /// `atoll_simulate:always(Name, false)`
     Assertion(String),
     /// A strict run asked for something that nobody can repeat.
@@ -67,6 +70,8 @@ pub struct Run {
     pub story: Vec<Event>,
     /// Nanoseconds by the clock of the machine.
     pub elapsed: i64,
+    /// What the turns touched, if the policy wants to know.
+    pub turns: Vec<Turn>,
 }
 
 /// How a program is simulated.
@@ -112,6 +117,7 @@ pub fn simulate(
         sometimes: findings.sometimes.lock().clone(),
         decisions: scheduler.decisions(),
         elapsed: scheduler.elapsed(),
+        turns: System::get().touches.turns(),
         story: atoll_runtime::story().events(),
     })
 }
@@ -180,6 +186,7 @@ pub(crate) fn no_end(why: NoEnd) {
             eprintln!("atoll: the program has not ended after as many decisions as it may take");
             note(Failure::TooLong);
         }
+        NoEnd::Redundant => note(Failure::Redundant),
     }
     finish(FAILED);
 }

@@ -3,6 +3,7 @@
 mod concurrent;
 mod expression;
 mod literal;
+mod racing;
 mod sequential;
 
 use fastrand::Rng;
@@ -15,6 +16,11 @@ pub fn sequential(name: &str, seed: u64) -> String {
 /// A module that runs a random tree of processes and prints what they computed together.
 pub fn concurrent(name: &str, seed: u64) -> String {
     concurrent::module(name, Rng::with_seed(seed))
+}
+
+/// A small module whose outcome depends on the order of events.
+pub fn racing(name: &str, seed: u64) -> String {
+    racing::module(name, Rng::with_seed(seed))
 }
 
 /// A module that runs others, one after the other.

@@ -120,6 +120,10 @@ pub unsafe fn timeout(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c
     // SAFETY: the process runs on this core.
     unsafe {
         let hp = receive::time_out(hp, e, c);
+        if receive::ends_slice(c) {
+            receive::sleep(ip.add(1), hp, e, reds, c);
+            return Exit::Yield;
+        }
         dispatch(ip.add(1), hp, e, reds, c)
     }
 }

@@ -4,7 +4,8 @@
 //! same decisions runs the same schedule, and timeouts take no time. What the machine does for itself costs processes
 //! no reductions here (`heap/debt.rs`, `runtime/slice.rs`), so that schedules do not depend on the architecture.
 //!
-//! * [`policy`]: where decisions come from; [`random`], [`pct`], [`round_robin`], [`delays`], [`replay`]: one file each
+//! * [`policy`]: where decisions come from; [`random`], [`pct`], [`round_robin`], [`delays`], [`guided`], [`replay`]:
+//!   one file each
 //! * [`faults`]: what goes wrong beside; [`late`]: signals that arrive later than they are sent
 //! * this file: the mechanism, which carries decisions out and records them
 //!
@@ -17,6 +18,7 @@
 mod delays;
 mod draw;
 mod faults;
+mod guided;
 mod late;
 mod pct;
 mod policy;
@@ -49,6 +51,7 @@ pub use atoll_process::Failing;
 pub use delays::Delays;
 pub use draw::Draw;
 pub use faults::{Faulty, Rates};
+pub use guided::{Guided, Touched, depend};
 pub use pct::Pct;
 pub use policy::{ANY_OPERATIONS, Candidate, Choice, Fault, LONGEST_SLICE, Policy};
 pub use random::RandomWalk;
@@ -191,6 +194,10 @@ impl Simulated {
         if self.ready.lock().policy.has_late() {
             system.held_back.begin();
         }
+        let wants_touches = self.ready.lock().policy.wants_touches();
+        if wants_touches {
+            system.note_touches();
+        }
         self.gate.enter();
         while !self.halted.load(Ordering::Relaxed) {
             if self.gate.is_stopping() {
@@ -206,6 +213,13 @@ impl Simulated {
             self.arrivals(system);
             expire_timers(0);
             let chosen = self.ready.lock().choose();
+            if self.ready.lock().policy.is_redundant() {
+                self.give_up(NoEnd::Redundant);
+                if let Some((process, ..)) = chosen {
+                    self.enqueue(process);
+                }
+                continue;
+            }
             let Some((process, turn, decision)) = chosen else {
                 self.gate.leave();
                 let found = self.rest();
@@ -288,8 +302,18 @@ impl Simulated {
         };
         engine.set_slice(turn.reductions, turn.operations);
         system.held_back.sends(Some(turn.pid));
-        let queued = run_slice(system, running, engine, ended);
+        if system.touches.is_on() {
+            let ready = self.ready.lock();
+            system.touches.begin_turn(turn.pid, ready.candidates.iter().map(|candidate| candidate.pid));
+        }
+        let queued = run_slice(system, running, engine, |pid, reason| {
+            system.table.with(pid, |process| system.touches.end(process));
+            ended(pid, reason);
+        });
         system.held_back.sends(None);
+        if let Some(touched) = system.touches.last() {
+            self.ready.lock().policy.touched(&touched);
+        }
         decision.ran = engine.operations();
         decision.goes_on = queued.is_some();
         if let Some(last) = self.decisions.lock().last_mut() {

@@ -4,7 +4,7 @@
 use std::fmt::Debug;
 
 use atoll_process::held_back::Pair;
-use atoll_process::{Failing, Priority};
+use atoll_process::{Failing, Priority, touches};
 use atoll_term::Term;
 
 /// Most reductions of a slice, as elsewhere: a process that does not stop by itself lets others run after these.
@@ -50,6 +50,21 @@ pub trait Policy: Send + Debug {
     /// The process that was chosen last has carried out so many operations.
     fn ran(&mut self, operations: i64) {
         let _ = operations;
+    }
+
+    /// Whether [`Policy::touched`] is to be told.
+    fn wants_touches(&self) -> bool {
+        false
+    }
+
+    /// What the last turn touched.
+    fn touched(&mut self, turn: &touches::Turn) {
+        let _ = turn;
+    }
+
+    /// Whether the rest of this run is like that of another one, so that it can end.
+    fn is_redundant(&self) -> bool {
+        false
     }
 
     /// Whether signals may be late: whether [`Policy::is_late`] and [`Policy::arrives`] are to be asked.
