@@ -82,6 +82,7 @@ mod trace_time;
 mod tracers;
 mod tuples;
 mod unicode;
+mod urgency;
 mod watching;
 
 pub use code::{PRE_LOADED, purge_now};
@@ -104,6 +105,7 @@ pub use trace_time::scheduled;
 /// The tables of all areas.
 const AREAS: &[&[BuiltIn]] = &[
     heap_figures::BUILT_INS,
+    urgency::BUILT_INS,
     atomics::BUILT_INS,
     counters::BUILT_INS,
     binary::BUILT_INS,

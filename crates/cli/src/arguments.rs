@@ -40,10 +40,10 @@ pub enum Command {
         evaluation: Evaluation,
     },
     /// Boot OTP itself: takes all options of `erl`. --heap NAME, --old-generation HOW, --native WHICH, --otp DIR,
-    /// --gc-stress N, --verify-heap, --check-natives and --simulate SEED may stand in front of them. ATOLL_HEAP,
-    /// ATOLL_OLD_GENERATION, ATOLL_NATIVE, ATOLL_OTP, ATOLL_GC_STRESS, ATOLL_VERIFY_HEAP and ATOLL_CHECK_NATIVES say
-    /// the same; programs that OTP starts find them set. `atoll` with an option of `erl` as its first word is `atoll
-    /// erl`.
+    /// --scheduler ORDER, --gc-stress N, --verify-heap, --check-natives and --simulate SEED may stand in front of them.
+    /// ATOLL_HEAP, ATOLL_OLD_GENERATION, ATOLL_NATIVE, ATOLL_OTP, ATOLL_SCHEDULER, ATOLL_GC_STRESS, ATOLL_VERIFY_HEAP
+    /// and ATOLL_CHECK_NATIVES say the same; programs that OTP starts find them set. `atoll` with an option of `erl` as
+    /// its first word is `atoll erl`.
     #[command(disable_help_flag = true)]
     Erl(OtpOptions),
     /// Compile with OTP's compiler: takes all options of `erlc`, as `atoll erl` does.
@@ -148,9 +148,22 @@ pub enum Native {
     Eager,
 }
 
+/// Which process runs first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Scheduler {
+    /// As in OTP: max, high, normal and low
+    #[default]
+    Levels,
+    /// By priorities that are numbers (`atoll:process_priority/2`), then by deadlines (`atoll:deadline/2`)
+    Deadline,
+}
+
 /// Options of the machine.
 #[derive(Clone, Debug, Args)]
 pub struct MachineOptions {
+    /// Which process runs first
+    #[arg(long, value_enum, default_value_t, value_name = "ORDER")]
+    pub scheduler: Scheduler,
     /// Number of schedulers (also: +S N) [default: the machine's processors]
     #[arg(long = "schedulers", value_name = "N")]
     pub schedulers: Option<usize>,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use atoll_bench::{CompareOptions as Comparison, TerminalBar, compare as run_all};
 
-use crate::arguments::{CompareOptions, OldGeneration};
+use crate::arguments::{CompareOptions, OldGeneration, Scheduler};
 
 /// Compares; returns 1 if a contender failed.
 pub fn compare(options: &CompareOptions) -> Result<i32, String> {
@@ -36,6 +36,9 @@ pub fn compare(options: &CompareOptions) -> Result<i32, String> {
         if let Some(value) = value {
             comparison.runtime_options.extend([name.into(), value.to_string().into()]);
         }
+    }
+    if machine.scheduler == Scheduler::Deadline {
+        comparison.atoll_options.extend(["--scheduler".into(), "deadline".into()]);
     }
     if machine.old_generation == OldGeneration::MarkSweep {
         comparison.atoll_options.extend(["--old-generation".into(), "mark-sweep".into()]);

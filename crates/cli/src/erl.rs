@@ -8,19 +8,21 @@ use std::path::PathBuf;
 use atoll_vm::{Native, Options, Simulated};
 use clap::ValueEnum;
 
-use crate::arguments::OldGeneration;
+use crate::arguments::{OldGeneration, Scheduler};
 use crate::native;
+use crate::run::order;
 
 /// The options without a value.
 const VERIFY: &str = "--verify-heap";
 const CHECK_NATIVES: &str = "--check-natives";
 
 /// Atoll's own options and the variables that say the same.
-const OWN: [(&str, &str); 9] = [
+const OWN: [(&str, &str); 10] = [
     ("--heap", "ATOLL_HEAP"),
     ("--native", "ATOLL_NATIVE"),
     ("--old-generation", "ATOLL_OLD_GENERATION"),
     ("--otp", "ATOLL_OTP"),
+    ("--scheduler", "ATOLL_SCHEDULER"),
     ("--root", "ATOLL_ROOT"),
     ("--gc-stress", "ATOLL_GC_STRESS"),
     (VERIFY, "ATOLL_VERIFY_HEAP"),
@@ -62,6 +64,10 @@ fn set(options: &mut Options, name: &str, value: &OsStr) -> Result<(), String> {
         "--otp" => options.otp = Some(PathBuf::from(value)),
         "--gc-stress" => options.stress = text.parse().map_err(|_| format!("{name} {text}: not a number"))?,
         VERIFY => options.verify = true,
+        "--scheduler" => {
+            let scheduler = Scheduler::from_str(&text, false);
+            options.order = order(scheduler.map_err(|_| format!("{name} {text}: choose levels or deadline"))?);
+        }
         "--simulate" => {
             let seed = text.parse().map_err(|_| format!("{name} {text}: a seed is a number"))?;
             options.scheduling = Some(Simulated::seeded(seed));

@@ -1,8 +1,8 @@
 //! `atoll run`
 
-use atoll_vm::{BuildInArea, Options, Program};
+use atoll_vm::{BuildInArea, Options, Order, Program};
 
-use crate::arguments::{Area, MachineOptions, OldGeneration, RunOptions};
+use crate::arguments::{Area, MachineOptions, OldGeneration, RunOptions, Scheduler};
 use crate::native;
 
 /// The machine's options from the command line's.
@@ -16,6 +16,7 @@ pub(crate) fn machine_options(machine: &MachineOptions) -> Result<Options, Strin
     }
     options.minimum_heap_words = machine.minimum_heap.unwrap_or(options.minimum_heap_words);
     options.minimum_binary_words = machine.minimum_binary.unwrap_or(options.minimum_binary_words);
+    options.order = order(machine.scheduler);
     options.mark_sweep = machine.old_generation == OldGeneration::MarkSweep;
     options.native = native::by_environment()?.unwrap_or_default();
     if let Some(chosen) = machine.native {
@@ -26,6 +27,14 @@ pub(crate) fn machine_options(machine: &MachineOptions) -> Result<Options, Strin
     options.code_path.clone_from(&machine.paths);
     options.otp.clone_from(&machine.otp);
     Ok(options)
+}
+
+/// The order of run queues.
+pub(crate) fn order(scheduler: Scheduler) -> Order {
+    match scheduler {
+        Scheduler::Levels => Order::Levels,
+        Scheduler::Deadline => Order::Urgency,
+    }
 }
 
 /// Runs a program; returns its exit status.

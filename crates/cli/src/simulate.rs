@@ -11,7 +11,7 @@ use atoll_simulate::shrink::{Shrunk, shrink};
 use atoll_simulate::{Exhaustive, Failure, Faults, Order, Outcome, Plan, PolicyKind, Reduced, batch, diagram, story};
 use atoll_vm::{Options, Program};
 
-use crate::arguments::SimulateOptions;
+use crate::arguments::{Scheduler, SimulateOptions};
 use crate::run::machine_options;
 
 /// Exit status if a run failed whose own status is 0.
@@ -19,6 +19,9 @@ const FAILED: i32 = 1;
 
 /// Runs a program under one schedule or many; returns the exit status.
 pub fn simulate(given: &SimulateOptions) -> Result<i32, String> {
+    if given.machine.scheduler != Scheduler::Levels {
+        return Err("--scheduler is for real schedulers; --policy says who runs in a simulation".to_owned());
+    }
     let mut options = Options { heap: given.heap.clone(), ..machine_options(&given.machine)? };
     options.verify = given.verify_heap;
     options.stress = given.gc_stress;

@@ -45,6 +45,7 @@ pub(crate) fn terminate(held: &mut Held<'_>, reason: Term) {
     // As above.
     if shared.at_end.has_work() {
         system.exit_work(pid, own);
+        system.urgencies.forget(pid);
         crate::remote::ended(pid, reason);
     }
     if let Some(rare) = rare {

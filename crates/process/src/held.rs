@@ -21,6 +21,7 @@ use crate::native::Interrupt;
 use crate::process::{Own, Priority, Process};
 use crate::run_state::state;
 use crate::system::{Schedule, System};
+use crate::urgency::Urgency;
 
 /// A process, and all that belongs to it.
 pub struct Held<'p> {
@@ -97,6 +98,12 @@ impl Queued {
     #[inline]
     pub fn priority(&self) -> Priority {
         self.process().priority()
+    }
+
+    /// How urgent the process is now.
+    #[inline]
+    pub fn urgency(&self) -> Urgency {
+        self.process().urgency()
     }
 
     /// This thread runs the process from now on.

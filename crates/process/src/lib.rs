@@ -40,6 +40,7 @@ pub mod timers;
 pub mod touches;
 pub mod tracing;
 pub mod unique;
+mod urgency;
 pub mod watch;
 
 pub use at_end::{AtEnd, TimerSets};
@@ -54,3 +55,4 @@ pub use reference::ReferenceId;
 pub use run_state::{RunState, state};
 pub use signal::{RequestKind, Signal};
 pub use system::{EntryPoints, ExitWork, Failing, GlobalRoots, NotRegistered, Reductions, Schedule, System, enter};
+pub use urgency::{Urgencies, Urgency};

@@ -20,6 +20,8 @@ use crate::mailbox::Mailbox;
 use crate::reference::ReferenceId;
 use crate::remote::Remote;
 use crate::run_state::RunState;
+use crate::system::System;
+use crate::urgency::Urgency;
 
 /// Priority of a process; the order is that of the run queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -232,6 +234,11 @@ pub struct Rare {
     pub spawn_requests: Vec<ReferenceId>,
 }
 
+/// The bits of a level in [`Process::priority`].
+const LEVEL: u8 = 3;
+/// The process stands in the table of urgencies.
+const HAS_URGENCY: u8 = 4;
+
 impl Process {
     /// A process that is not in the table yet; its state is `QUEUED`.
     pub fn new(pid: Term, priority: Priority, own: Own) -> Process {
@@ -253,15 +260,37 @@ impl Process {
         self.own.get()
     }
 
-    /// Its priority.
+    /// Its priority: of one that has an urgency, the level of that.
     #[inline]
     pub fn priority(&self) -> Priority {
-        Priority::ALL[usize::from(self.priority.load(Ordering::Relaxed))]
+        Priority::ALL[usize::from(self.priority.load(Ordering::Relaxed) & LEVEL)]
     }
 
     /// Sets its priority, from the next time on that it is put into a run queue. Returns what it was.
     pub fn set_priority(&self, priority: Priority) -> Priority {
-        Priority::ALL[usize::from(self.priority.swap(priority as u8, Ordering::Relaxed))]
+        let before = self.urgency();
+        if before.deadline != Urgency::NEVER {
+            self.set_urgency(Urgency { deadline: before.deadline, ..Urgency::of(priority) });
+            return before.level();
+        }
+        Priority::ALL[usize::from(self.priority.swap(priority as u8, Ordering::Relaxed) & LEVEL)]
+    }
+
+    /// How urgent it is.
+    #[inline]
+    pub fn urgency(&self) -> Urgency {
+        let is_own = self.priority.load(Ordering::Relaxed) & HAS_URGENCY != 0;
+        let own = if is_own { System::get().urgencies.of(self.pid) } else { None };
+        own.unwrap_or_else(|| Urgency::of(self.priority()))
+    }
+
+    /// Sets how urgent it is, from the next time on that it is put into a run queue. Returns what it was.
+    pub fn set_urgency(&self, urgency: Urgency) -> Urgency {
+        let before = self.urgency();
+        System::get().urgencies.set(self.pid, urgency);
+        self.at_end.note_work();
+        self.priority.store(urgency.level() as u8 | HAS_URGENCY, Ordering::Relaxed);
+        before
     }
 
     /// The scheduling state, for information.

@@ -26,6 +26,7 @@ use crate::timers::{Action, Timers};
 use crate::touches::Touches;
 use crate::tracing;
 use crate::unique::Given;
+use crate::urgency::Urgencies;
 use crate::watch::Watching;
 
 /// What can fail on request.
@@ -152,6 +153,8 @@ pub struct System {
     pub names: RwLock<HashMap<Term, Term>>,
     /// Timers.
     pub timers: Timers,
+    /// Processes that have more than a level of priority.
+    pub urgencies: Urgencies,
     /// Signals that are late.
     pub held_back: HeldBack,
     /// What turns touch.
@@ -208,6 +211,7 @@ impl System {
             table,
             names: RwLock::default(),
             timers: Timers::new(schedulers),
+            urgencies: Urgencies::default(),
             held_back: HeldBack::default(),
             touches: Touches::default(),
             schedule: OnceLock::new(),

@@ -1,7 +1,7 @@
 //! Schedulers: threads that take runnable processes out of run queues and run them for a time slice each.
 //!
 //! * [`glance`]: a sleeping scheduler helps schedulers that are inside long functions
-//! * [`queue`]: one run queue for each scheduler, by priority
+//! * [`queue`]: one run queue for each scheduler, by priority, or by urgency
 //! * [`world`]: safepoints, for collectors that stop the world
 //! * [`Scheduling`]: what a machine wants of whatever runs its processes
 //! * [`Schedulers`]: the threads, work stealing, sleeping and waking, timers
@@ -18,6 +18,7 @@ mod wall_time;
 mod world;
 
 pub use contract::{Engine, NoEnd, Poll, Scheduling, Slice};
+pub use queue::Order;
 pub use schedulers::Schedulers;
 #[cfg(not(loom))]
 pub use simulated::Simulated;

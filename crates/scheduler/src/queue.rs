@@ -1,52 +1,159 @@
-//! A run queue: processes that want to run, by priority, first come first served within one.
+//! A run queue: processes that want to run, in one of two orders ([`Order`]).
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
-use atoll_platform::sync::{AtomicUsize, Mutex, Ordering};
-use atoll_process::{Priority, Queued};
+use atoll_platform::sync::{AtomicI64, AtomicUsize, Mutex, Ordering};
+use atoll_process::{Priority, Queued, Urgency};
 
-/// Of this many turns of `normal` processes, one goes to a `low` one.
-const TURNS_FOR_LOW: u32 = 8;
+/// Of this many turns, one goes to a process that would come later: of `normal` processes, to a `low` one; by urgency,
+/// to the one below `high` that has waited longest.
+const TURNS_FOR_LATER: u32 = 8;
 
+/// Which process comes first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// By OTP's four levels; first come, first served within one.
+    #[default]
+    Levels,
+    /// By urgency: priority, then deadline; first come, first served among equals.
+    Urgency,
+}
+
+/// Where a process stands in a queue.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Standing {
+    pub level: Priority,
+    /// Looked at where that is the order.
+    pub urgency: Urgency,
+}
+
+impl Standing {
+    /// That of a level.
+    #[inline]
+    pub const fn of(level: Priority) -> Standing {
+        Standing { level, urgency: Urgency::of(level) }
+    }
+
+    /// The more urgent of both.
+    pub fn or(self, other: Standing) -> Standing {
+        let urgency = if other.urgency.order(self.urgency).is_lt() { other.urgency } else { self.urgency };
+        Standing { level: self.level.min(other.level), urgency }
+    }
+}
+
+/// OTP's levels.
 #[derive(Default)]
-struct Queues {
+struct Levels {
     by_priority: [VecDeque<Queued>; 4],
     low_turn: u32,
 }
 
-/// One scheduler's run queue.
-#[derive(Default)]
-pub struct RunQueue {
-    queues: Mutex<Queues>,
-    /// Changed under the lock.
-    length: AtomicUsize,
-}
-
-impl Queues {
-    fn pop(&mut self) -> Option<(Queued, Priority)> {
+impl Levels {
+    fn pop(&mut self) -> Option<(Queued, Standing)> {
         for priority in [Priority::Max, Priority::High] {
             if let Some(process) = self.by_priority[priority as usize].pop_front() {
-                return Some((process, priority));
+                return Some((process, Standing::of(priority)));
             }
         }
         let [.., normal, low] = &mut self.by_priority;
         self.low_turn += 1;
-        let low_first = !low.is_empty() && self.low_turn >= TURNS_FOR_LOW;
+        let low_first = !low.is_empty() && self.low_turn >= TURNS_FOR_LATER;
         if low_first {
             self.low_turn = 0;
         } else if let Some(process) = normal.pop_front() {
-            return Some((process, Priority::Normal));
+            return Some((process, Standing::of(Priority::Normal)));
         }
-        low.pop_front().map(|process| (process, Priority::Low))
+        low.pop_front().map(|process| (process, Standing::of(Priority::Low)))
     }
 }
 
+/// An urgency as a number that is the smaller, the earlier the process comes: priority, then deadline.
+type Place = (u64, i64);
+
+fn place(urgency: Urgency) -> Place {
+    // Adding zero makes one of both zeros; then the bits of a float, turned over for negative ones, order as it does.
+    let bits = (urgency.priority + 0.0).to_bits();
+    let rising = if bits >> 63 == 0 { bits | 1 << 63 } else { !bits };
+    (!rising, urgency.deadline)
+}
+
+/// By urgency.
+#[derive(Default)]
+struct Urgent {
+    /// By urgency, then by the number of their coming.
+    waiting: BTreeMap<(Place, u64), (Queued, Standing)>,
+    /// Those below `high` by the number of their coming.
+    later: BTreeMap<u64, Place>,
+    came: u64,
+    /// Turns since the one that has waited longest changed.
+    turn: u32,
+}
+
+impl Urgent {
+    fn push(&mut self, process: Queued, standing: Standing) {
+        let place = place(standing.urgency);
+        self.came += 1;
+        self.waiting.insert((place, self.came), (process, standing));
+        if standing.urgency.priority < Urgency::of(Priority::High).priority {
+            self.later.insert(self.came, place);
+        }
+    }
+
+    fn pop(&mut self) -> Option<(Queued, Standing)> {
+        let (&(mut key), _) = self.waiting.first_key_value()?;
+        // Those from `high` on come before all others, as OTP's do.
+        if self.later.contains_key(&key.1) {
+            let (&came, &place) = self.later.first_key_value()?;
+            self.turn += 1;
+            if self.turn >= TURNS_FOR_LATER {
+                key = (place, came);
+            }
+            if key.1 == came {
+                self.turn = 0;
+            }
+        }
+        self.later.remove(&key.1);
+        self.waiting.remove(&key)
+    }
+}
+
+enum Queues {
+    Levels(Levels),
+    Urgent(Urgent),
+}
+
+/// One scheduler's run queue.
+pub struct RunQueue {
+    queues: Mutex<Queues>,
+    /// Changed under the lock.
+    length: AtomicUsize,
+    /// By urgency: the first one's priority and deadline as [`Place`] has them, for those who ask without the lock.
+    first: [AtomicI64; 2],
+}
+
+/// What [`RunQueue::first`] says of an empty queue.
+const NOTHING: [i64; 2] = [i64::MAX; 2];
+
 impl RunQueue {
+    pub fn new(order: Order) -> RunQueue {
+        let queues = match order {
+            Order::Levels => Queues::Levels(Levels::default()),
+            Order::Urgency => Queues::Urgent(Urgent::default()),
+        };
+        RunQueue { queues: Mutex::new(queues), length: AtomicUsize::new(0), first: NOTHING.map(AtomicI64::new) }
+    }
+
     /// Adds a process; returns how many there are now.
     #[inline]
-    pub fn push(&self, process: Queued, priority: Priority) -> usize {
+    pub fn push(&self, process: Queued, standing: Standing) -> usize {
         let mut queues = self.queues.lock();
-        queues.by_priority[priority as usize].push_back(process);
+        match &mut *queues {
+            Queues::Levels(levels) => levels.by_priority[standing.level as usize].push_back(process),
+            Queues::Urgent(urgent) => {
+                urgent.push(process, standing);
+                self.publish(urgent);
+            }
+        }
         let length = self.length.load(Ordering::Relaxed) + 1;
         self.length.store(length, Ordering::Relaxed);
         length
@@ -55,19 +162,39 @@ impl RunQueue {
     /// Takes the process whose turn it is.
     #[inline]
     pub fn pop(&self) -> Option<Queued> {
-        self.pop_with_priority().map(|(process, _)| process)
+        self.pop_with_standing().map(|(process, _)| process)
     }
 
-    /// As [`RunQueue::pop`], with the priority that it stood in the queue with, which may not be its own.
+    /// As [`RunQueue::pop`], with where it stood in the queue, which may not be its own urgency.
     #[inline]
-    pub fn pop_with_priority(&self) -> Option<(Queued, Priority)> {
+    pub fn pop_with_standing(&self) -> Option<(Queued, Standing)> {
         if self.len() == 0 {
             return None;
         }
         let mut queues = self.queues.lock();
-        let process = queues.pop()?;
+        let process = match &mut *queues {
+            Queues::Levels(levels) => levels.pop()?,
+            Queues::Urgent(urgent) => {
+                let process = urgent.pop()?;
+                self.publish(urgent);
+                process
+            }
+        };
         self.length.store(self.length.load(Ordering::Relaxed) - 1, Ordering::Relaxed);
         Some(process)
+    }
+
+    fn publish(&self, urgent: &Urgent) {
+        let first =
+            urgent.waiting.first_key_value().map(|(&((priority, deadline), _), _)| [ordered(priority), deadline]);
+        for (place, word) in self.first.iter().zip(first.unwrap_or(NOTHING)) {
+            place.store(word, Ordering::Relaxed);
+        }
+    }
+
+    /// By urgency: what the first process's is, the smaller the earlier; it may change at once.
+    pub fn first(&self) -> [i64; 2] {
+        [0, 1].map(|index| self.first[index].load(Ordering::Relaxed))
     }
 
     /// Number of processes.
@@ -84,6 +211,11 @@ impl RunQueue {
     }
 }
 
+/// An unsigned number as a signed one of the same order.
+fn ordered(word: u64) -> i64 {
+    (word ^ 1 << 63) as i64
+}
+
 /// Stands for a process that is never looked at.
 #[cfg(test)]
 pub(crate) fn process(number: usize) -> Queued {
@@ -95,25 +227,69 @@ pub(crate) fn process(number: usize) -> Queued {
 mod tests {
     use super::*;
 
-    #[test]
-    fn priorities_come_in_order_and_low_is_not_starved() {
-        let queue = RunQueue::default();
-        queue.push(process(1), Priority::Normal);
-        queue.push(process(2), Priority::Max);
-        queue.push(process(3), Priority::High);
+    fn levels_come_in_order_and_low_is_not_starved(order: Order) {
+        let queue = RunQueue::new(order);
+        queue.push(process(1), Standing::of(Priority::Normal));
+        queue.push(process(2), Standing::of(Priority::Max));
+        queue.push(process(3), Standing::of(Priority::High));
         assert_eq!(queue.pop(), Some(process(2)));
         assert_eq!(queue.pop(), Some(process(3)));
-        queue.push(process(9), Priority::Low);
+        queue.push(process(9), Standing::of(Priority::Low));
         let mut turns = 0;
         loop {
             turns += 1;
-            queue.push(process(1), Priority::Normal);
+            queue.push(process(1), Standing::of(Priority::Normal));
             if queue.pop() == Some(process(9)) {
                 break;
             }
-            assert!(turns <= TURNS_FOR_LOW);
+            assert!(turns <= 2 * TURNS_FOR_LATER);
         }
-        assert_eq!(queue.len(), 2);
+        assert!(queue.len() >= 2);
+    }
+
+    #[test]
+    fn levels_come_in_order() {
+        levels_come_in_order_and_low_is_not_starved(Order::Levels);
+        levels_come_in_order_and_low_is_not_starved(Order::Urgency);
+    }
+
+    fn standing(priority: f64, deadline: i64) -> Standing {
+        Standing { level: Priority::Normal, urgency: Urgency { priority, deadline } }
+    }
+
+    #[test]
+    fn the_earliest_deadline_comes_first_among_equal_priorities() {
+        let queue = RunQueue::new(Order::Urgency);
+        assert_eq!(queue.first(), NOTHING);
+        let all = [(0.5, 30), (0.5, 10), (2.5, Urgency::NEVER), (0.5, 10), (-3.0, -9), (0.25, 1)];
+        for (number, (priority, deadline)) in all.into_iter().enumerate() {
+            queue.push(process(number + 1), standing(priority, deadline));
+        }
+        let mut before = i64::MIN;
+        for number in [3, 2, 4, 1, 6, 5] {
+            assert!(queue.first()[0] >= before, "what is published rises");
+            before = queue.first()[0];
+            assert_eq!(queue.pop(), Some(process(number)));
+        }
+        assert_eq!((queue.pop(), queue.first()), (None, NOTHING));
+    }
+
+    #[test]
+    fn what_has_waited_long_comes_in_its_turn() {
+        let queue = RunQueue::new(Order::Urgency);
+        queue.push(process(1), standing(0.9, 1));
+        queue.push(process(9), standing(-5.0, Urgency::NEVER));
+        let mut waited = 0;
+        while queue.pop() != Some(process(9)) {
+            waited += 1;
+            queue.push(process(1), standing(0.9, 1));
+            assert!(waited <= TURNS_FOR_LATER, "it is starved");
+        }
+        queue.push(process(9), standing(-5.0, Urgency::NEVER));
+        for _ in 0..3 * TURNS_FOR_LATER {
+            queue.push(process(1), standing(1.0, 1));
+            assert_eq!(queue.pop(), Some(process(1)), "but not by those that must come first");
+        }
     }
 }
 
@@ -130,15 +306,15 @@ mod loom_model {
     #[test]
     fn each_process_is_taken_once_and_counted() {
         loom::model(|| {
-            let queue = Arc::new(RunQueue::default());
-            queue.push(process(1), Priority::Normal);
+            let queue = Arc::new(RunQueue::new(Order::Levels));
+            queue.push(process(1), Standing::of(Priority::Normal));
             let other = Arc::clone(&queue);
             let thief = loom::thread::spawn(move || {
                 let enough = other.len() >= 2;
-                enough.then(|| other.pop_with_priority()).flatten().map(|(process, _)| process)
+                enough.then(|| other.pop_with_standing()).flatten().map(|(process, _)| process)
             });
-            queue.push(process(2), Priority::High);
-            assert!((2..=3).contains(&queue.push(process(3), Priority::Low)));
+            queue.push(process(2), Standing::of(Priority::High));
+            assert!((2..=3).contains(&queue.push(process(3), Standing::of(Priority::Low))));
             let mut taken: Vec<_> = queue.pop().into_iter().collect();
             taken.extend(thief.join().unwrap());
             assert_eq!(queue.len(), 3 - taken.len());
@@ -152,11 +328,11 @@ mod loom_model {
     #[test]
     fn what_was_pushed_before_is_seen() {
         loom::model(|| {
-            let queue = Arc::new(RunQueue::default());
+            let queue = Arc::new(RunQueue::new(Order::Levels));
             let pushers = [1, 2].map(|number| {
                 let queue = Arc::clone(&queue);
                 loom::thread::spawn(move || {
-                    let length = queue.push(process(number), Priority::Normal);
+                    let length = queue.push(process(number), Standing::of(Priority::Normal));
                     assert!(length >= 1);
                     length
                 })

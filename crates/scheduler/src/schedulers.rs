@@ -19,12 +19,12 @@ use atoll_platform::sync::{AtomicBool, AtomicI64, AtomicUsize, Condvar, Mutex, M
 use atoll_platform::{clock, threads};
 use atoll_process::microstates::{State, charged};
 use atoll_process::table::pin;
-use atoll_process::{Entry, Held, Lent, Priority, Queued, Schedule, System, profile, send};
+use atoll_process::{Entry, Held, Lent, Priority, Queued, Schedule, System, Urgency, profile, send};
 use atoll_term::Term;
 
 use crate::contract::{Engine, Poll, Scheduling};
 use crate::glance::{Glancer, Progress};
-use crate::queue::RunQueue;
+use crate::queue::{Order, RunQueue, Standing};
 use crate::run_slice::run_slice;
 use crate::wall_time::{Idle, WallTime};
 use crate::world::Gate;
@@ -86,6 +86,7 @@ impl Scheduler {
 
 /// All schedulers.
 pub struct Schedulers {
+    order: Order,
     schedulers: Vec<Scheduler>,
     sleeping: AtomicUsize,
     gate: Gate,
@@ -123,13 +124,20 @@ thread_local! {
     static RUNS: Cell<bool> = const { Cell::new(false) };
     /// That of the process that this scheduler runs, or ran last.
     pub(crate) static PRIORITY: Cell<Priority> = const { Cell::new(Priority::Low) };
+    /// How urgent that is; kept where urgency is the order.
+    static URGENCY: Cell<Urgency> = const { Cell::new(Urgency::of(Priority::Low)) };
 }
 
 impl Schedulers {
-    /// Queues for `count` schedulers; nothing runs yet.
+    /// Queues for `count` schedulers, by levels; nothing runs yet.
     pub fn new(count: usize) -> &'static Schedulers {
+        Schedulers::in_order(count, Order::Levels)
+    }
+
+    /// The same, in another order.
+    pub fn in_order(count: usize, order: Order) -> &'static Schedulers {
         let scheduler = || Scheduler {
-            queue: RunQueue::default(),
+            queue: RunQueue::new(order),
             asleep: Mutex::new(Sleep::Awake),
             wake: Condvar::new(),
             slices: AtomicUsize::new(0),
@@ -137,6 +145,7 @@ impl Schedulers {
             rest_told: AtomicBool::new(false),
         };
         Box::leak(Box::new(Schedulers {
+            order,
             schedulers: (0..count.max(1)).map(|_| scheduler()).collect(),
             sleeping: AtomicUsize::new(0),
             gate: Gate::default(),
@@ -178,7 +187,7 @@ impl Schedulers {
             if system.chores.is_wanted() {
                 system.chores.run();
             }
-            let Some(process) = own.queue.pop() else {
+            let Some(process) = self.next(index) else {
                 pinned = None;
                 // Not behind the gate: a collection would not find the messages of timers that are on their way.
                 expire_timers(index);
@@ -214,18 +223,39 @@ impl Schedulers {
         }
     }
 
+    /// The process that a scheduler runs next. By urgency it may stand in the queue of another one, which is busy with
+    /// something less urgent.
+    #[inline]
+    fn next(&self, index: usize) -> Option<Queued> {
+        let own = &self.schedulers[index].queue;
+        if self.order == Order::Levels || own.len() == 0 {
+            return own.pop();
+        }
+        let first = self.schedulers.iter().map(|other| &other.queue).min_by_key(|queue| queue.first());
+        let other = first.filter(|queue| queue.first() < own.first());
+        other.and_then(RunQueue::pop).or_else(|| own.pop())
+    }
+
+    #[inline]
+    fn standing(&self, process: &Queued) -> Standing {
+        match self.order {
+            Order::Levels => Standing::of(process.priority()),
+            Order::Urgency => Standing { level: process.priority(), urgency: process.urgency() },
+        }
+    }
+
     /// Puts a process into the run queue of this thread's scheduler.
     #[inline]
-    fn enqueue_with(&self, process: Queued, priority: Priority) {
+    fn enqueue_with(&self, process: Queued, standing: Standing) {
         let current = CURRENT.with(Cell::get);
         if current < self.schedulers.len() {
-            let waiting = self.schedulers[current].queue.push(process, priority);
+            let waiting = self.schedulers[current].queue.push(process, standing);
             // The one that runs may go on for long.
             if waiting > 1 || (RUNS.get() && self.glancer.is_wanted()) {
                 self.wake_one();
             }
         } else {
-            self.schedulers[0].queue.push(process, priority);
+            self.schedulers[0].queue.push(process, standing);
             if !self.wake(0) {
                 self.wake_one();
             }
@@ -237,6 +267,9 @@ impl Schedulers {
     fn run(&self, system: &System, index: usize, queued: Queued, engine: &mut dyn Engine) -> bool {
         let mut running = queued.run();
         PRIORITY.set(running.process().priority());
+        if self.order == Order::Urgency {
+            URGENCY.set(running.process().urgency());
+        }
         RUNS.set(true);
         if system.profiling.is_on() {
             self.tell_running(index, &mut running.held());
@@ -365,8 +398,8 @@ impl Schedulers {
         if victim.queue.len() < least {
             return false;
         }
-        let Some((process, priority)) = victim.queue.pop_with_priority() else { return false };
-        self.schedulers[index].queue.push(process, priority);
+        let Some((process, standing)) = victim.queue.pop_with_standing() else { return false };
+        self.schedulers[index].queue.push(process, standing);
         true
     }
 
@@ -563,13 +596,14 @@ impl Schedule for Schedulers {
 
     #[inline]
     fn enqueue(&self, process: Queued) {
-        let priority = process.priority();
-        self.enqueue_with(process, priority);
+        let standing = self.standing(&process);
+        self.enqueue_with(process, standing);
     }
 
     fn enqueue_for_signal(&self, process: Queued) {
-        let priority = process.priority().min(PRIORITY.get());
-        self.enqueue_with(process, priority);
+        let running = Standing { level: PRIORITY.get(), urgency: URGENCY.get() };
+        let standing = self.standing(&process).or(running);
+        self.enqueue_with(process, standing);
     }
 
     fn current(&self) -> usize {

@@ -198,7 +198,7 @@ fn start_native(
 /// # Errors
 /// There is no such architecture, or not enough memory.
 pub fn install(options: &Options, way: Use) -> Result<&'static dyn Scheduling, BootError> {
-    let scheduling = options.scheduling.unwrap_or_else(|| Schedulers::new(options.schedulers));
+    let scheduling = options.scheduling.unwrap_or_else(|| Schedulers::in_order(options.schedulers, options.order));
     let architecture = architectures::by_name(&options.heap, &options.heap_settings())?;
     let built_ins: &'static [BuiltIn] = Vec::leak([machine_functions().as_slice(), &way.built_ins].concat());
     let hooks = atoll_runtime::trace_hooks::Hooks {

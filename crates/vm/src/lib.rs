@@ -19,7 +19,7 @@ mod run_record;
 pub mod simulation;
 
 pub use atoll_heap::BuildInArea;
-pub use atoll_scheduler::{Scheduling, Simulated, simulated};
+pub use atoll_scheduler::{Order, Scheduling, Simulated, simulated};
 pub use boot::BootError;
 pub use functions::{known_functions, machine_functions, missing_functions};
 pub use options::{Native, Options};

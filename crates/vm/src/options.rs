@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use atoll_heap::{BuildInArea, Settings};
 use atoll_process::table::DEFAULT_PROCESSES;
-use atoll_scheduler::Scheduling;
+use atoll_scheduler::{Order, Scheduling};
 
 /// Options of one run.
 #[derive(Clone, Debug)]
@@ -25,6 +25,8 @@ pub struct Options {
     pub scheduling: Option<&'static dyn Scheduling>,
     /// `+P`: process limit.
     pub processes: usize,
+    /// `--scheduler`: which process runs first.
+    pub order: Order,
     /// `+hms`: `min_heap_size` in words.
     pub minimum_heap_words: usize,
     /// `+hmbs`: `min_bin_vheap_size` in words.
@@ -119,6 +121,7 @@ impl Default for Options {
             dirty_input_output: 10,
             check_natives: false,
             scheduling: None,
+            order: Order::default(),
             processes: DEFAULT_PROCESSES,
             minimum_heap_words: MINIMUM_HEAP,
             minimum_binary_words: MINIMUM_BINARY,
