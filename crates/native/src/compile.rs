@@ -36,6 +36,8 @@ pub struct Compiler {
     isa: OwnedTargetIsa,
     pub(crate) settings: Settings,
     pub(crate) gates: Gates,
+    /// Functions that were compiled.
+    made: usize,
     context: Context,
     builder: FunctionBuilderContext,
 }
@@ -91,7 +93,14 @@ impl Compiler {
             flags.set(name, value).ok()?;
         }
         let isa = cranelift_native::builder().ok()?.finish(settings::Flags::new(flags)).ok()?;
-        Some(Compiler { isa, settings, gates, context: Context::new(), builder: FunctionBuilderContext::new() })
+        Some(Compiler {
+            isa,
+            settings,
+            gates,
+            made: 0,
+            context: Context::new(),
+            builder: FunctionBuilderContext::new(),
+        })
     }
 
     /// Compiles a function. `None`: it is beyond the code generator, or there is no memory.
@@ -137,7 +146,8 @@ impl Compiler {
             code[place..place + 4].copy_from_slice(&i32::try_from(distance).ok()?.to_le_bytes());
         }
         let size = code.len();
-        Some(Compiled { block: Block::new(&code)?, heads, size, plans })
+        self.made += 1;
+        Some(Compiled { block: Block::new(&code, self.made)?, heads, size, plans })
     }
 }
 

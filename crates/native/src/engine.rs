@@ -132,6 +132,8 @@ pub struct Engine {
     state: Mutex<State>,
     wake: Condvar,
     compiler: Mutex<Compiler>,
+    /// In eager mode: files of functions that were compiled.
+    files: Mutex<Files>,
 }
 
 /// What a machine has of this engine.
@@ -177,6 +179,7 @@ pub fn start(
         state: Mutex::default(),
         wake: Condvar::new(),
         compiler: Mutex::new(compiler),
+        files: Mutex::default(),
     };
     if part().engine.set(made).is_err() {
         return false;
@@ -199,10 +202,7 @@ pub(crate) fn engine() -> Option<&'static Engine> {
 /// into a crash: the answer is `None` where another thread is at work here.
 pub fn function_at(address: usize) -> Option<String> {
     let state = part().engine.get()?.state.try_lock_for(PATIENCE)?;
-    let unit = state.units.values().find(|unit| {
-        let first = unit.block.start().addr().get();
-        (first..first + unit.block.size()).contains(&address)
-    })?;
+    let unit = state.units.values().find(|unit| unit.block.contains(address))?;
     Some(unit.name.clone())
 }
 
@@ -432,7 +432,8 @@ impl Engine {
     fn first_call(&self, address: *const Word) {
         let compiled = find_code(address).is_some_and(|code| {
             let function = (0..code.functions.len()).find(|index| entry_of(&code, *index) == Some(address));
-            function.zip(code.linked()).is_some_and(|(function, linked)| self.compile(&code, &linked, function))
+            let mut files = self.files.lock();
+            function.zip(files.of(&code)).is_some_and(|(function, linked)| self.compile(&code, linked, function))
         });
         if !compiled && let Some(original) = self.state.lock().untouched.remove(&(address as usize)) {
             // SAFETY: the address is that of an instruction of code that runs; the word was there before.

@@ -14,6 +14,11 @@ pub fn may_hold(address: usize) -> bool {
     (LOWEST.load(Ordering::Relaxed)..HIGHEST.load(Ordering::Relaxed)).contains(&address)
 }
 
+/// Bytes of a page.
+pub fn page_size() -> usize {
+    rustix::param::page_size()
+}
+
 /// Pages of code that may be run and not written. They are given back when this is dropped.
 #[derive(Debug)]
 pub struct Executable {
