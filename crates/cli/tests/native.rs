@@ -16,6 +16,8 @@ main(["long"]) ->
 main(["mixed"]) ->
     %% Small integers until the code is made, then floats and large integers.
     io:format("~p ~p ~p~n", [sum(3000000, 0), sum(1000000, 0.5), sum(1000000, 1 bsl 70)]);
+main(["bits"]) ->
+    io:format("~p~n", [bits(1000000, 0)]);
 main(["traced"]) ->
     _ = sum(5000000, 0),
     Self = self(),
@@ -34,6 +36,12 @@ endless(N) -> endless((N * 5 + 1) band 16#ffffff).
 
 count(0, N) -> N;
 count(Left, N) -> count(Left - 1, N + 1).
+
+%% Binaries until the heap is full, again and again.
+bits(0, Sum) -> Sum;
+bits(N, Sum) -> bits(N - 1, Sum + byte_size(tail(<<N:32>>))).
+
+tail(Binary) -> <<1, Binary/binary>>.
 
 sum(0, Sum) -> Sum;
 sum(N, Sum) -> sum(N - 1, Sum + N).
@@ -87,8 +95,18 @@ fn code_that_met_small_integers_alone_is_right_for_others() {
     for heap in ["private", "shared", "unified", "hybrid"] {
         let (text, record) = run(&folder, &["--heap", heap], "mixed");
         assert_eq!(text, expected);
-        assert!(record["native_exits"].as_u64().expect("a number") > 0, "{record}");
+        let count = |name: &str| record[name].as_u64().expect("a number");
+        assert!(count("native_exits_for_operands") > 0, "{record}");
+        assert!(count("native_exits") >= count("native_exits_for_operands") + count("native_exits_for_room"), "{record}");
     }
+}
+
+#[test]
+fn a_heap_full_of_bitstrings_is_collected_at_once() {
+    let (text, record) = run(&folder("bits"), &[], "bits");
+    assert_eq!(text, "5000000\n");
+    // Two bitstrings are built a million times, and every fortieth or so meets a full heap.
+    assert!(record["native_exits_for_room"].as_u64().expect("a number") < 100_000, "{record}");
 }
 
 #[test]
