@@ -97,7 +97,10 @@ fn code_that_met_small_integers_alone_is_right_for_others() {
         assert_eq!(text, expected);
         let count = |name: &str| record[name].as_u64().expect("a number");
         assert!(count("native_exits_for_operands") > 0, "{record}");
-        assert!(count("native_exits") >= count("native_exits_for_operands") + count("native_exits_for_room"), "{record}");
+        assert!(
+            count("native_exits") >= count("native_exits_for_operands") + count("native_exits_for_room"),
+            "{record}"
+        );
     }
 }
 

@@ -122,6 +122,18 @@ pub trait Build: Allocate {
         }
     }
 
+    /// As [`Build::scanned_object`], with other words at some places.
+    #[inline]
+    fn scanned_changed(&mut self, kind: Kind, extra: u16, words: &[Term], changes: &[(usize, Term)]) -> Term {
+        let made = self.scanned_runs(kind, extra, [words]);
+        for (place, term) in changes {
+            assert!(*place < words.len());
+            // SAFETY: the object has so many words behind its header, and nobody else knows it.
+            unsafe { *made.pointer().add(1 + place) = term.word() };
+        }
+        made
+    }
+
     /// A float.
     fn float(&mut self, value: f64) -> Term {
         write(self, Header::new(Kind::Float, 1), [value.to_bits()])

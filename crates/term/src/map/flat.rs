@@ -50,11 +50,10 @@ pub(super) fn find(map: Term, key: Term) -> Result<usize, usize> {
 /// The map with another value at a place; itself if that value is there already.
 pub(super) fn replace<H: Allocate + ?Sized>(heap: &mut H, map: Term, place: usize, value: Term) -> Term {
     let words = map.boxed_terms();
-    let (before, after) = words.split_at(1 + place);
-    if after[0] == value {
+    if words[1 + place] == value {
         return map;
     }
-    heap.scanned_runs(Kind::FlatMap, 0, [before, &[value], &after[1..]])
+    heap.scanned_changed(Kind::FlatMap, 0, words, &[(1 + place, value)])
 }
 
 /// The map with a new pair at a place; it must have room for it.

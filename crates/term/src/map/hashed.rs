@@ -160,9 +160,17 @@ fn copy_path<H: Allocate + ?Sized>(heap: &mut H, path: &[(Term, u16)], size: usi
     let mut child = child;
     for (node, bit) in path.iter().rev() {
         let (bitmap, children) = children(node);
-        let (before, after) = children.split_at(place_of(bitmap, *bit));
-        let after = if bitmap & bit == 0 { after } else { &after[1..] };
-        child = copy(heap, *node, bitmap | bit, size, (before, &[child], after));
+        let place = place_of(bitmap, *bit);
+        child = if bitmap & bit == 0 {
+            let (before, after) = children.split_at(place);
+            copy(heap, *node, bitmap | bit, size, (before, &[child], after))
+        } else {
+            let (kind, words) = (node.header().kind(), node.boxed_terms());
+            let first = words.len() - children.len();
+            // A root begins with the size.
+            let changes = [(0, Term::small(size as i64)), (first + place, child)];
+            heap.scanned_changed(kind, bitmap, words, &changes[1 - first..])
+        };
     }
     child
 }
