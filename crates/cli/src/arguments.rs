@@ -295,7 +295,8 @@ pub struct SimulateOptions {
     /// Check the heap after every collection
     #[arg(long)]
     pub verify_heap: bool,
-    /// An .erl file, a .beam file, or the name of a module; or `eunit`, then files or names of modules with tests
+    /// An .erl file, a .beam file, or the name of a module; or `eunit`, then files or names of modules with tests; or
+    /// `ct` and suites (.erl files); or `exunit` and files of tests (.exs); or `erl` and its options: all of OTP
     pub program: String,
     /// Given to main/1 as strings
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]

@@ -18,6 +18,7 @@ mod escript;
 mod native;
 mod run;
 mod simulate;
+mod suites;
 
 #[cfg(not(system_allocator))]
 #[global_allocator]

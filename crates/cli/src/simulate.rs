@@ -8,11 +8,14 @@ use std::time::{Duration, Instant};
 use atoll_simulate::batch::Search;
 use atoll_simulate::run::Wanted;
 use atoll_simulate::shrink::{Shrunk, shrink};
-use atoll_simulate::{Exhaustive, Failure, Faults, Order, Outcome, Plan, PolicyKind, Reduced, batch, diagram, story};
-use atoll_vm::{Options, Program};
+use atoll_simulate::{
+    Exhaustive, Failure, Faults, Order, Outcome, Plan, PolicyKind, Reduced, Subject, batch, diagram, story,
+};
+use atoll_vm::Options;
 
 use crate::arguments::{Scheduler, SimulateOptions};
 use crate::run::machine_options;
+use crate::suites;
 
 /// Exit status if a run failed whose own status is 0.
 const FAILED: i32 = 1;
@@ -25,14 +28,13 @@ pub fn simulate(given: &SimulateOptions) -> Result<i32, String> {
     let mut options = Options { heap: given.heap.clone(), ..machine_options(&given.machine)? };
     options.verify = given.verify_heap;
     options.stress = given.gc_stress;
-    // `-- eunit MODULE...`
-    let runs_tests = given.program == "eunit" && !given.arguments.is_empty();
-    let program = if runs_tests { Program::tests(&given.arguments) } else { Program::prepare(&given.program) };
-    let program = program.map_err(|error| error.to_string())?;
+    let (subject, _made) = suites::subject(given)?;
+    if given.strict && matches!(subject, Subject::Otp(..)) {
+        return Err("--strict: OTP cannot boot without files".to_owned());
+    }
     let plan = Plan {
         options,
-        program,
-        arguments: given.arguments.clone(),
+        subject,
         limit: given.limit,
         timeout: Duration::from_secs(given.timeout),
         may_crash: given.may_crash,
@@ -218,7 +220,10 @@ fn many(plan: &Plan, given: &SimulateOptions, source: Source) -> Result<i32, Str
             say(&format!("the run with {name} fails after {count} runs in {seconds:.1} s: {}", failure(outcome)))?;
             let order = outcome.schedule().filter(|_| schedule).map_or(order.clone(), Order::Given);
             say(&format!("again: {}", command(given, &order)))?;
-            explain(plan, given, order, &outcome.failures[0])?;
+            // A run of all of OTP has thousands of turns, most of which are nobody's concern.
+            if given.story || matches!(plan.subject, Subject::Program(..)) {
+                explain(plan, given, order, &outcome.failures[0])?;
+            }
         }
         _ => {
             summary(&mut runs)?;

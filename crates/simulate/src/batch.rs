@@ -20,7 +20,10 @@ pub trait Search {
 /// # Errors
 /// The system gives no process or file.
 pub fn run(plan: &Plan, wanted: Wanted, search: &mut dyn Search) -> Result<(), Error> {
-    let parallel = std::thread::available_parallelism().map_or(1, usize::from);
+    let parallel = match plan.subject.is_alone() {
+        true => 1,
+        false => std::thread::available_parallelism().map_or(1, usize::from),
+    };
     let (mut begun, mut seen) = (0, 0);
     let mut going: Vec<(u64, Order, Going)> = Vec::new();
     let mut over: BTreeMap<u64, (Order, Outcome)> = BTreeMap::new();

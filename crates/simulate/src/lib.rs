@@ -24,5 +24,5 @@ pub use exhaustive::Exhaustive;
 pub use order::{Faults, Order, PolicyKind};
 pub use outcome::{Failure, Outcome};
 pub use reduced::Reduced;
-pub use run::{Error, Plan};
+pub use run::{Error, Plan, Subject};
 pub use schedule::Schedule;

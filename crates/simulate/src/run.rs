@@ -1,13 +1,15 @@
 //! One run, in a copy of this process of the operating system: a machine keeps its memory until its process ends, and
 //! atoms and the like are the same in each copy, as if it were the first run.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use atoll_platform::copies::{Copied, copy};
-use atoll_vm::simulation::{self, Simulation, simulate};
+use atoll_vm::simulation::{self, Simulation, simulate, simulate_otp};
 use atoll_vm::{Options, Program};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, memfd_create};
@@ -37,15 +39,30 @@ impl From<rustix::io::Errno> for Error {
     }
 }
 
+/// What is run.
+#[derive(Debug)]
+pub enum Subject {
+    /// A program, and its arguments, as `atoll run` does it.
+    Program(Program, Vec<String>),
+    /// All of OTP, with the words of an `erl` command line, in a folder that is empty at first, if it needs one. Only
+    /// one run goes on at a time then.
+    Otp(Vec<OsString>, Option<PathBuf>),
+}
+
+impl Subject {
+    /// Whether only one run may go on at a time.
+    pub(crate) fn is_alone(&self) -> bool {
+        matches!(self, Subject::Otp(_, Some(_)))
+    }
+}
+
 /// What all runs have in common.
 #[derive(Debug)]
 pub struct Plan {
     /// Options of the machines.
     pub options: Options,
-    /// The program.
-    pub program: Program,
-    /// Its arguments.
-    pub arguments: Vec<String>,
+    /// What is run.
+    pub subject: Subject,
     /// Most decisions of a run.
     pub limit: usize,
     /// Longest real time of a run.
@@ -82,6 +99,12 @@ impl Plan {
     /// # Errors
     /// The system gives no process or file.
     pub fn start(&self, order: &Order, wanted: Wanted) -> Result<Going, Error> {
+        if let Subject::Otp(_, Some(folder)) = &self.subject {
+            match std::fs::remove_dir_all(folder) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
+                _ => std::fs::create_dir_all(folder)?,
+            }
+        }
         let report = memory_file()?;
         let printed = [memory_file()?, memory_file()?];
         let work = || match self.work(order, wanted, &report, &printed) {
@@ -114,8 +137,11 @@ impl Plan {
         }
         let simulation =
             Simulation { policy: order.policy(), limit: self.limit, told: wanted.story, strict: self.strict };
-        let run =
-            simulate(&self.options, &self.program, &self.arguments, simulation).map_err(|error| failed(&error))?;
+        let run = match &self.subject {
+            Subject::Program(program, arguments) => simulate(&self.options, program, arguments, simulation),
+            Subject::Otp(words, _) => simulate_otp(&self.options, words, simulation),
+        };
+        let run = run.map_err(|error| failed(&error))?;
         let kept = |failure: &simulation::Failure| match failure {
             simulation::Failure::Crash(_) if self.may_crash => None,
             simulation::Failure::Crash(what) => Some(Failure::Crash(what.clone())),

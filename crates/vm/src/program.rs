@@ -102,7 +102,7 @@ fn compile(source: &Path) -> Result<Program, ProgramError> {
     if !source.is_file() {
         return Err(ProgramError::Missing(source.to_owned()));
     }
-    let unique = format!("atoll-{}-{}", std::process::id(), stem(source));
+    let unique = format!("atoll-{:010}-{}", std::process::id(), stem(source));
     let folder = std::env::temp_dir().join(unique);
     std::fs::create_dir_all(&folder).map_err(|error| ProgramError::Io(folder.clone(), error))?;
     let program =

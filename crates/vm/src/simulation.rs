@@ -1,6 +1,7 @@
 //! `atoll simulate`: a program under a scheduler that decides, and what went wrong in the run.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use atoll_operations::Class;
@@ -98,6 +99,23 @@ pub fn simulate(
     arguments: &[String],
     simulation: Simulation,
 ) -> Result<Run, BootError> {
+    run_on(options, simulation, |options, begins| run_from(options, program, arguments, begins))
+}
+
+/// Boots OTP under a policy, with the words of an `erl` command line. What processes log or fail with is the program's
+/// own affair: a run fails by its exit status.
+///
+/// # Errors
+/// What keeps the run from starting.
+pub fn simulate_otp(options: &Options, words: &[OsString], simulation: Simulation) -> Result<Run, BootError> {
+    run_on(options, simulation, |options, begins| crate::erl::run_from(options.clone(), words.to_vec(), begins))
+}
+
+fn run_on(
+    options: &Options,
+    simulation: Simulation,
+    run: impl FnOnce(&Options, &dyn Fn()) -> Result<i32, BootError>,
+) -> Result<Run, BootError> {
     let scheduler = Simulated::new(simulation.policy, simulation.limit);
     let options = Options { scheduling: Some(scheduler), native: Native::Off, ..options.clone() };
     let begins = || {
@@ -109,7 +127,7 @@ pub fn simulate(
             atoll_runtime::be_strict(refuse);
         }
     };
-    let status = run_from(&options, program, arguments, begins)?;
+    let status = run(&options, &begins)?;
     let findings = findings();
     Ok(Run {
         status,

@@ -119,7 +119,12 @@ fn start_epmd(root: &Path) {
 ///
 /// # Errors
 /// What keeps the machine from starting.
-pub fn run(mut options: Options, words: Vec<OsString>) -> Result<i32, BootError> {
+pub fn run(options: Options, words: Vec<OsString>) -> Result<i32, BootError> {
+    run_from(options, words, || {})
+}
+
+/// As [`run`]; calls `begins` when the machine is there and nothing has run on it.
+pub(crate) fn run_from(mut options: Options, words: Vec<OsString>, begins: impl FnOnce()) -> Result<i32, BootError> {
     let line = command_line::parse(words, |name| std::env::var_os(name)).map_err(BootError::Option)?;
     let root = find_otp(options.otp.as_deref()).ok_or(BootError::NoOtp)?;
     atoll_natives::set_encoding(atoll_natives::Encoding::of_environment());
@@ -171,6 +176,7 @@ pub fn run(mut options: Options, words: Vec<OsString>) -> Result<i32, BootError>
     }
     signals::start().map_err(|error| BootError::Option(format!("signals: {error}")))?;
     load_preloaded(&root)?;
+    begins();
     start_processes(&boot_module, &arguments)?;
     run_to_end(scheduling)
 }
