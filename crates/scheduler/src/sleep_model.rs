@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::contract::NoEnd;
-use crate::queue::process;
+use crate::queue::{Standing, process};
 
 /// What a scheduler does that has nothing to run: it steals, or sleeps and looks again.
 fn find(schedulers: &Schedulers, index: usize, least: usize) {
@@ -24,8 +24,8 @@ fn a_second_process_wakes_a_scheduler_that_goes_to_sleep() {
         let schedulers = Schedulers::new(2);
         let other = loom::thread::spawn(|| find(schedulers, 1, 2));
         CURRENT.with(|current| current.set(0));
-        schedulers.enqueue_with(process(1), Priority::Normal);
-        schedulers.enqueue_with(process(2), Priority::Normal);
+        schedulers.enqueue_with(process(1), Standing::of(Priority::Normal));
+        schedulers.enqueue_with(process(2), Standing::of(Priority::Normal));
         other.join().unwrap();
         assert_eq!(schedulers.schedulers[1].queue.len(), 1);
         assert_eq!(schedulers.sleeping.load(Ordering::Relaxed), 0);
@@ -38,7 +38,7 @@ fn a_process_from_outside_wakes_a_scheduler_that_waits() {
     model(|| {
         let schedulers = Schedulers::new(1);
         let scheduler = loom::thread::spawn(|| find(schedulers, 0, 2));
-        schedulers.enqueue_with(process(1), Priority::Normal);
+        schedulers.enqueue_with(process(1), Standing::of(Priority::Normal));
         scheduler.join().unwrap();
         assert!(schedulers.schedulers[0].queue.pop().is_some());
     });
@@ -90,7 +90,7 @@ fn a_process_from_outside_wakes_a_scheduler_that_polls() {
         let schedulers = Schedulers::new(1);
         schedulers.prepare(Box::leak(Box::<Interruptible>::default()), |_, _| {});
         let scheduler = loom::thread::spawn(|| find(schedulers, 0, 2));
-        schedulers.enqueue_with(process(1), Priority::Normal);
+        schedulers.enqueue_with(process(1), Standing::of(Priority::Normal));
         scheduler.join().unwrap();
         assert!(schedulers.schedulers[0].queue.pop().is_some());
         assert!(!schedulers.polling.load(Ordering::Relaxed));
