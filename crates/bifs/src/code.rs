@@ -21,7 +21,7 @@ use parking_lot::Mutex;
 
 use crate::errors::system_limit;
 use crate::erts_internal::is_native_module;
-use crate::old_code::runs_old_code;
+use crate::old_code::returns_to_old_code;
 use crate::texts::text;
 
 /// Modules of a machine whose `on_load` function failed.
@@ -326,10 +326,10 @@ fn purge_step(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     }
 }
 
-/// `erts_internal:check_process_code(Module)`: whether the calling process uses the old code.
+/// `erts_internal:check_process_code(Module)`: whether the calling process returns to the old code.
 fn check_process_code(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let module = module_name(arguments[0])?;
-    Ok(Term::boolean(runs_old_code(caller.own, module)))
+    Ok(Term::boolean(returns_to_old_code(caller.own, module)))
 }
 
 /// The chunk of this name in a `.beam` file that is whole: its chunks fill it.
