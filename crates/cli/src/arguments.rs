@@ -375,6 +375,9 @@ pub fn split(words: impl Iterator<Item = String>) -> Result<Vec<String>, String>
     let mut index = 2;
     while index < words.len() {
         let word = words[index].clone();
+        if word == "--" {
+            break;
+        }
         if word == "-pa" {
             words[index] = "--path".to_owned();
             index += 2;
@@ -466,6 +469,12 @@ mod tests {
         let Command::Run(options) = Cli::parse_from(words).command else { panic!("not run") };
         assert_eq!(options.machine.schedulers, Some(2));
         assert_eq!(options.arguments, ["+S", "9", "-pa", "y"]);
+    }
+
+    #[test]
+    fn nothing_behind_two_dashes_is_an_option() {
+        let words = split_words("atoll simulate -pa x -- erl -noinput -pa y +S 2").unwrap();
+        assert_eq!(words.join(" "), "atoll simulate --path x -- erl -noinput -pa y +S 2");
     }
 
     #[test]

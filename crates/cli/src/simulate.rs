@@ -96,7 +96,7 @@ fn explain(plan: &Plan, given: &SimulateOptions, order: Order, failure: &Failure
                 let Shrunk { before, after, runs, .. } = shrunk;
                 order = Order::Given(shrunk.schedule);
                 say(&format!("smaller, with {after} switches instead of {before}, found in {runs} runs:"))?;
-                say(&format!("  {}", command(given, &order)))?;
+                say(&format!("  {}", command(plan, given, &order)))?;
             }
             None => say("the run does not fail again: something else than the schedule decides")?,
         }
@@ -219,7 +219,7 @@ fn many(plan: &Plan, given: &SimulateOptions, source: Source) -> Result<i32, Str
             let (name, count) = (of_run(order), runs.count);
             say(&format!("the run with {name} fails after {count} runs in {seconds:.1} s: {}", failure(outcome)))?;
             let order = outcome.schedule().filter(|_| schedule).map_or(order.clone(), Order::Given);
-            say(&format!("again: {}", command(given, &order)))?;
+            say(&format!("again: {}", command(plan, given, &order)))?;
             // A run of all of OTP has thousands of turns, most of which are nobody's concern.
             if given.story || matches!(plan.subject, Subject::Program(..)) {
                 explain(plan, given, order, &outcome.failures[0])?;
@@ -284,7 +284,7 @@ fn say(line: &str) -> Result<(), String> {
 }
 
 /// The command that runs this order again.
-fn command(given: &SimulateOptions, order: &Order) -> String {
+fn command(plan: &Plan, given: &SimulateOptions, order: &Order) -> String {
     let mut words = vec!["atoll simulate".to_owned()];
     if given.heap != "private" {
         words.push(format!("--heap {}", given.heap));
@@ -297,6 +297,9 @@ fn command(given: &SimulateOptions, order: &Order) -> String {
     }
     words.extend(given.machine.paths.iter().map(|path| format!("-pa {}", path.display())));
     words.push(order.to_string());
+    if matches!(plan.subject, Subject::Otp(..)) {
+        words.push("--".to_owned());
+    }
     words.push(given.program.clone());
     words.extend(given.arguments.iter().cloned());
     words.join(" ")

@@ -161,6 +161,37 @@ fn a_lost_update_is_found() {
 }
 
 #[test]
+fn a_registry_that_forgets_who_waits_is_found() {
+    for policy in ["random", "pct"] {
+        assert!(found("name_server", policy).contains("failed: {case_clause,[{cache,{waiting,"));
+    }
+}
+
+#[test]
+fn a_dirty_write_beside_a_transaction_is_found() {
+    for policy in ["random", "pct"] {
+        assert!(found("dirty_transaction", policy).contains("always(nothing_is_lost, _) does not hold"));
+    }
+}
+
+/// The same with Mnesia itself, of which nothing knows that it is simulated.
+#[test]
+fn a_dirty_write_beside_a_transaction_of_mnesia_is_found() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("simulate/mnesia");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    compile(&[root().join("examples/simulate/mnesia_dirty.erl")], &folder).expect("it compiles");
+    let folder = folder.to_string_lossy();
+    let words = ["--", "erl", "-noinput", "-pa", &folder, "-s", "mnesia_dirty"];
+    let search = simulate(&[&["--until", "fail", "--seeds", "1..1000"], &words[..]].concat());
+    let shown = text(&search.stdout);
+    assert_eq!(search.status.code(), Some(1), "{shown}{}", text(&search.stderr));
+    assert!(["110\n", "130\n"].iter().any(|sum| shown.starts_with(sum)), "an update is lost: {shown}");
+    let again = shown.lines().find_map(|line| line.strip_prefix("again: atoll simulate ")).expect("a command");
+    let again: Vec<&str> = again.split(' ').collect();
+    assert_eq!(simulate(&again).status.code(), Some(1), "{again:?}");
+}
+
+#[test]
 fn servers_that_call_each_other_are_found() {
     for policy in ["random", "pct"] {
         assert!(found("call_deadlock", policy).ends_with("deadlock"));
