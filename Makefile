@@ -20,7 +20,7 @@ MUTANTS ?= 30
 # How long `make fuzz` runs, in seconds.
 SECONDS_OF_FUZZING ?= 60
 
-.PHONY: help run test bench pauses area simulate compiler conformance newer-otp asan tsan miri mutants fuzz soak clean
+.PHONY: help run test bench pauses area simulate simulate-programs compiler conformance newer-otp asan tsan miri mutants fuzz soak clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,6 +48,10 @@ pauses: ## Pauses of hybrid with 500 MB of messages live, beside stock erl's and
 simulate: ## Find bugs that depend on an order of events, in examples/simulate (see docs/simulate.md)
 	@scripts/setup run
 	@scripts/simulate
+
+simulate-programs: ## Generated concurrent programs under several seeds on every heap; PROGRAMS=10000
+	@scripts/setup run
+	@scripts/simulate-programs $(PROGRAMS)
 
 compiler: ## OTP's compiler on every heap and on stock erl: a table for one large module, then stdlib, kernel and compiler byte for byte
 	@scripts/setup compiler
