@@ -55,7 +55,9 @@ fn room_for_built_in_functions_is_collected_in_time() {
 fn a_large_binary_is_built_once() {
     for heap in ["private", "shared", "unified"] {
         for case in ["copy", "encode", "same"] {
-            let peak = number(&room(heap, case), "peak_rss_bytes");
+            let statistics = room(heap, case);
+            assert!(number(&statistics, "heap_words_used_highest") > 0, "{heap}, {case}: terms were there");
+            let peak = number(&statistics, "peak_rss_bytes");
             // 200,000,000 bytes of a result; of what is encoded, a part of 10,000,000 beside it.
             assert!(peak < 270 << 20, "{heap}, {case}: {peak} bytes");
         }

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering;
 
-use atoll_heap::{Mutator, out_of_memory};
+use atoll_heap::{Mutator, counters, out_of_memory};
 use atoll_term::{WORD_BYTES, Word};
 
 use super::state::State;
@@ -90,7 +90,10 @@ fn carve(shared: &Shared, least: usize, more: bool, force: bool) -> Option<(*mut
             out_of_memory(words.saturating_mul(WORD_BYTES));
         }
         match shared.young_top.compare_exchange_weak(top, end, Ordering::AcqRel, Ordering::Acquire) {
-            Ok(_) => return Some((top as *mut Word, words)),
+            Ok(_) => {
+                counters::used_changed(words as i64);
+                return Some((top as *mut Word, words));
+            }
             Err(now) => top = now,
         }
     }

@@ -74,7 +74,8 @@ fn collect_stopped(shared: &Shared, stopped: &mut dyn StoppedWorld, is_due: bool
     let majors = shared.majors.load(Ordering::Relaxed);
     let mature = blocks::words_between(collector.young().start(), collector.mark);
     let used = blocks::words_between(collector.young().start(), shared.young_top.load(Ordering::Relaxed) as *mut Word);
-    collector.report_used(used + collector.old_used());
+    // What was carved out since the last collection has been told already.
+    collector.tell_used(used + collector.old_used(), used - mature);
     let old_free = collector.old_words.saturating_sub(collector.old_used());
     let off_heap_limit = OFF_HEAP_BYTES_AT_LEAST + 2 * collector.live_off_heap_bytes;
     let is_major = request.major
@@ -104,7 +105,7 @@ fn collect_stopped(shared: &Shared, stopped: &mut dyn StoppedWorld, is_due: bool
     shared.stored.sort(!enough, |term| {
         !shared.immovable.contains(term) && (term.pointer() as usize).wrapping_sub(old_start) >= old
     });
-    collector.report_used(collector.old_used() + blocks::words_between(collector.young().start(), collector.mark));
+    collector.tell_used(collector.old_used() + blocks::words_between(collector.young().start(), collector.mark), 0);
     collector.ended = monotonic();
     let limit = OFF_HEAP_BYTES_AT_LEAST + 2 * collector.live_off_heap_bytes;
     shared.off_heap_limit.store(limit, Ordering::Relaxed);

@@ -252,9 +252,10 @@ impl Collector {
         }
     }
 
-    /// Tells the statistics how many words are in use.
-    pub(super) fn report_used(&mut self, words: usize) {
-        counters::used_changed(words as i64 - self.reported_used as i64);
+    /// Tells the statistics how many words are in use. `told`: those of them that it has been told of since the last
+    /// time.
+    pub(super) fn tell_used(&mut self, words: usize, told: usize) {
+        counters::used_changed(words as i64 - (self.reported_used + told) as i64);
         self.reported_used = words;
     }
 

@@ -3,7 +3,7 @@
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering;
 
-use atoll_heap::Mutator;
+use atoll_heap::{Mutator, counters};
 use atoll_term::Word;
 
 use super::space::{FEWEST_LINES, LINE_WORDS, Lines, SECTION_LINES};
@@ -66,6 +66,10 @@ impl Unified {
         let lines = self.take_lines_now(local, least, most);
         self.taken.fetch_add(lines.count, Ordering::Relaxed);
         local.unpaid += lines.count * LINE_WORDS;
+        // Until a cycle says how much of it lives.
+        let words = (lines.count * LINE_WORDS) as i64;
+        self.used.fetch_add(words, Ordering::Relaxed);
+        counters::used_changed(words);
         lines
     }
 
