@@ -242,6 +242,7 @@ impl Engine {
 
     /// Compiles what turns out to be hot, until the machine ends.
     fn work(&'static self) {
+        threads::give_way();
         let mut files = Files::default();
         loop {
             let mut batch = {

@@ -30,6 +30,13 @@ pub fn enter(machine: &'static dyn Machine) {
     }
 }
 
+/// Has the system prefer other threads to this one, which does work that nobody waits for.
+pub fn give_way() {
+    // A tenth of what another thread gets of a processor that both want, so that it goes on where all are busy.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::setpriority_process(None, 10);
+}
+
 /// Starts a thread of the same machine.
 ///
 /// # Errors
