@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use atoll_heap::Message;
 use atoll_term::Term;
@@ -87,17 +87,18 @@ struct State {
 
 /// The turns of a machine, if they are wanted.
 #[derive(Default)]
-pub struct Touches(Mutex<Option<State>>);
+pub struct Touches(Mutex<Option<State>>, AtomicBool);
 
 impl Touches {
     /// From now on turns are noted.
     pub(crate) fn begin(&self) {
         *self.0.lock() = Some(State::default());
+        self.1.store(true, Ordering::Relaxed);
     }
 
     /// Whether they are.
     pub fn is_on(&self) -> bool {
-        self.0.lock().is_some()
+        self.1.load(Ordering::Relaxed)
     }
 
     /// A turn of this process begins, which is one of those that could run.

@@ -311,7 +311,9 @@ impl Simulated {
             ended(pid, reason);
         });
         system.held_back.sends(None);
-        if let Some(touched) = system.touches.last() {
+        if system.touches.is_on()
+            && let Some(touched) = system.touches.last()
+        {
             self.ready.lock().policy.touched(&touched);
         }
         decision.ran = engine.operations();

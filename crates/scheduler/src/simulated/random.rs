@@ -22,7 +22,7 @@ pub(super) fn others(ready: &[Candidate]) -> impl Iterator<Item = usize> {
 }
 
 /// One of so many signals is late.
-const LATE: u64 = 8;
+const LATE: u64 = 16;
 /// Makes the seed of the draw for late signals another one.
 const FOR_LATE: u64 = 0x1a7e;
 
