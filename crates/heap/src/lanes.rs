@@ -56,10 +56,17 @@ struct Lane {
 }
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Lanes {
-    lanes: [Lane; LANES],
+    /// So many as [`LANES`] says. Not inside of the machine, which is made on small stacks, too.
+    lanes: Box<[Lane]>,
     highest: [AtomicU64; 2],
+}
+
+impl Default for Lanes {
+    fn default() -> Lanes {
+        Lanes { lanes: (0..LANES).map(|_| Lane::default()).collect(), highest: Default::default() }
+    }
 }
 
 impl Lanes {
@@ -125,7 +132,7 @@ impl Lanes {
     /// The collections so far.
     pub fn collections(&self, kind: Kind) -> Collections {
         let mut sum = Collections::default();
-        for lane in &self.lanes {
+        for lane in &*self.lanes {
             let of = &lane.kinds[kind as usize];
             sum.count += of.count.load(Ordering::Relaxed);
             sum.time += of.time.load(Ordering::Relaxed);
