@@ -49,9 +49,9 @@ simulate: ## Find bugs that depend on an order of events, in examples/simulate (
 	@scripts/setup run
 	@scripts/simulate
 
-simulate-programs: ## Generated concurrent programs under several seeds on every heap; PROGRAMS=10000
+simulate-programs: ## Generated concurrent programs under several seeds on every heap; PROGRAMS=10000, SEEDS=0 more for each
 	@scripts/setup run
-	@scripts/simulate-programs $(PROGRAMS)
+	@scripts/simulate-programs $(or $(PROGRAMS),10000) $(SEEDS)
 
 compiler: ## OTP's compiler on every heap and on stock erl: a table for one large module, then stdlib, kernel and compiler byte for byte
 	@scripts/setup compiler

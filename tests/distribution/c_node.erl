@@ -11,6 +11,10 @@ main(_Other) ->
 
 say(What, Result) -> io:format("~p: ~p~n", [What, Result]).
 
+refusal(Node) ->
+    Request = spawn_request(Node, erlang, node, [], [monitor]),
+    receive {spawn_reply, Request, Kind, Reason} -> {Kind, Reason} after 30000 -> timeout end.
+
 take() -> receive Message -> Message after 30000 -> timeout end.
 
 talk(How) ->
@@ -24,7 +28,8 @@ talk(How) ->
         connect -> ok;
         serve ->
             {Port, {data, {eol, "ready"}}} = take(),
-            %% This node makes the connection.
+            %% This node makes the connection, for a process that the other one cannot make.
+            say(asked_before, refusal(Node)),
             say(send, {any, Node} ! {self(), first})
     end,
     {c_node, Pid} = take(),
@@ -38,6 +43,7 @@ talk(How) ->
              hd(erlang:ports()), fun lists:map/2, [list_to_atom("c_atom_" ++ integer_to_list(N)) || N <- lists:seq(1, 400)]],
     say(terms, lists:usort([begin Pid ! {self(), Term}, take() =:= {Pid, Term} end || Term <- Terms])),
     say(by_name, begin {any, Node} ! {self(), named}, take() =:= {Pid, named} end),
+    say(asked, refusal(Node)),
     Watch = monitor(process, Pid),
     link(Pid),
     monitor_node(Node, true),

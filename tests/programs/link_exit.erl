@@ -38,7 +38,7 @@ main(_) ->
     process_flag(trap_exit, false),
     p(strip_pid(catch link(P3))),
     p(process_info(self(), links)),
-    Port = open_port({spawn, "true"}, []),
+    Port = open_port({spawn, "cat"}, []),
     port_close(Port),
     p(strip_pid(catch link(Port))).
 

@@ -21,11 +21,13 @@ main(_) ->
 told(Flags, Fun) ->
     Me = self(),
     {Pid, Monitor} = spawn_monitor(fun() ->
+        Me ! {self(), ready},
         receive go -> ok end,
         Result = Fun(),
         Me ! {self(), Result},
         receive stop -> ok end
     end),
+    receive {Pid, ready} -> ok end,
     1 = erlang:trace(Pid, true, Flags),
     Pid ! go,
     Result = receive {Pid, R} -> R end,

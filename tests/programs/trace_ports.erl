@@ -66,10 +66,12 @@ traced(Port, Flags) ->
     Me = self(),
     erlang:trace_pattern({?MODULE, '_', '_'}, [{'_', [], [{return_trace}]}], [local]),
     Pid = spawn_link(fun() ->
+        Me ! {self(), ready},
         receive go -> ok end,
         Me ! {self(), [twice(N) || N <- lists:seq(1, 3)]},
         receive stop -> ok end
     end),
+    receive {Pid, ready} -> ok end,
     erlang:trace(Pid, true, [{tracer, Port} | Flags]),
     io:format("~p~n", [erlang:trace_info(Pid, tracer) =:= {tracer, Port}]),
     Pid ! go,

@@ -52,22 +52,44 @@ fn text_of_integer(arguments: &[Term]) -> Result<String, Exception> {
 }
 
 fn integer_to_list(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    if let [integer] = arguments
+        && let Some(value) = integer.as_small()
+    {
+        let text = integer_text::Decimal::new(value);
+        return Ok(caller.heap().list(text.bytes().iter().map(|byte| Term::small((*byte).into()))));
+    }
     let text = text_of_integer(arguments)?;
+    charge_conversion(caller, text.len());
     Ok(text_list(caller, &text))
 }
 
 fn integer_to_binary(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    if let [integer] = arguments
+        && let Some(value) = integer.as_small()
+    {
+        return Ok(caller.heap().binary(integer_text::Decimal::new(value).bytes()));
+    }
     let text = text_of_integer(arguments)?;
     charge_bytes(caller, text.len());
+    charge_conversion(caller, text.len());
     Ok(caller.heap().binary(text.as_bytes()))
 }
 
 /// Most bytes of an integer as text that is looked at; a longer one is above the largest integer in every base.
 const MAX_INTEGER_TEXT: usize = 1 << 26;
 
+/// Digits of a large integer from which on each costs more.
+const MANY_DIGITS: usize = 1_000;
+
+/// Charges for what an integer of many digits costs beside its length: more than in proportion to that.
+fn charge_conversion(caller: &mut Caller<'_>, digits: usize) {
+    charge_bytes(caller, digits / MANY_DIGITS * digits);
+}
+
 /// The integer of text, `system_limit` if it is too large.
 fn integer_of(caller: &mut Caller<'_>, text: &[u8], base: u32) -> Result<Term, Exception> {
     charge_bytes(caller, text.len());
+    charge_conversion(caller, text.len());
     let value = integer_text::integer_from_text(text, base).ok_or(Exception::badarg())?;
     if let integer_text::Integer::Large(value) = &value
         && value.bits() > atoll_operations::number::MAX_BITS

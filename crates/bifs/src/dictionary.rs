@@ -3,6 +3,8 @@
 use atoll_process::{BuiltIn, Caller, Outcome};
 use atoll_term::{Build, Term, atoms};
 
+use crate::charging::charge_elements;
+
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
     BuiltIn::new("erlang", "get", 0, get_all),
@@ -19,9 +21,12 @@ fn entries(caller: &Caller<'_>) -> Vec<(Term, Term)> {
 }
 
 fn pairs(caller: &mut Caller<'_>, entries: &[(Term, Term)]) -> Term {
+    charge_elements(caller, entries.len());
     let heap = caller.heap();
-    let pairs: Vec<Term> = entries.iter().map(|(key, value)| heap.tuple(&[*key, *value])).collect();
-    heap.list(pairs)
+    entries.iter().rev().fold(Term::NIL, |list, (key, value)| {
+        let pair = heap.tuple(&[*key, *value]);
+        heap.cons(pair, list)
+    })
 }
 
 fn get_all(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
@@ -50,11 +55,13 @@ fn erase(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 fn keys(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
     let entries = entries(caller);
+    charge_elements(caller, entries.len());
     Ok(caller.heap().list(entries.into_iter().map(|(key, _)| key)))
 }
 
 fn keys_of(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let entries = entries(caller);
+    charge_elements(caller, entries.len());
     let same = |(_, value): &(Term, Term)| atoll_term::exactly_equal(*value, arguments[0]);
     let keys: Vec<Term> = entries.into_iter().filter(same).map(|(key, _)| key).collect();
     Ok(caller.heap().list(keys))

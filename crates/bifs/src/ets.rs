@@ -159,12 +159,9 @@ fn new(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     Ok(atoll_ets::identifier(caller.heap(), &table))
 }
 
-/// Rows whose work costs a reduction.
-const ROWS: usize = 8;
-
-/// Charges for work on so many rows.
+/// Charges for work on so many rows: a reduction for each.
 pub fn charge_rows(caller: &mut Caller<'_>, rows: usize) {
-    caller.reductions -= (rows / ROWS) as i64;
+    caller.reductions -= rows as i64;
 }
 
 /// `delete(Table)`, or to go on with it: `delete(Garbage)`.

@@ -142,6 +142,7 @@ fn exit_2(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
                 let Some(other) = other else { return Ok(atoms::TRUE) };
                 match atoll_distribution::exit_signal(caller.process.pid, caller.own, other, reason) {
                     Wished::Busy => Err(returning(atoms::TRUE)),
+                    Wished::TooLarge => Err(Exception::error(atoms::SYSTEM_LIMIT).into()),
                     _ => Ok(atoms::TRUE),
                 }
             }

@@ -85,7 +85,6 @@ const IN_ERLANG: &[(&str, &str, &[u8])] = &[
     ("erlang", "garbage_collect", &[0]),
     ("erlang", "group_leader", &[2]),
     ("erlang", "halt", &[0, 1]),
-    ("erlang", "is_alive", &[0]),
     ("erlang", "max", &[2]),
     ("erlang", "memory", &[0, 1]),
     ("erlang", "min", &[2]),

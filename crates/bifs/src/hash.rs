@@ -7,7 +7,7 @@ use atoll_term::{Build, Term, hash};
 use md5::digest::common::hazmat::{SerializableState, SerializedState};
 use md5::{Digest, Md5};
 
-use crate::charging::charge_bytes;
+use crate::charging::{charge_bytes, charge_elements};
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
@@ -38,12 +38,21 @@ fn phash(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     Ok(caller.heap().unsigned(value))
 }
 
-fn phash2(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    Ok(Term::small(hash::phash2(arguments[0]).into()))
+/// The portable hash of a term, charged for.
+fn hash2(caller: &mut Caller<'_>, term: Term) -> u64 {
+    let (hash, steps) = hash::hash2_counted(term);
+    charge_elements(caller, steps);
+    hash.into()
 }
 
-fn phash2_range(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    Ok(Term::small(hash::phash2_range(arguments[0], range(arguments[1])?).into()))
+fn phash2(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let hash = hash2(caller, arguments[0]);
+    Ok(Term::small((hash & ((1 << hash::PHASH2_BITS) - 1)) as i64))
+}
+
+fn phash2_range(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    let range = range(arguments[1])?;
+    Ok(Term::small((hash2(caller, arguments[0]) % range) as i64))
 }
 
 /// The bytes of an I/O list, charged for.

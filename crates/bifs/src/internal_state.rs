@@ -73,6 +73,12 @@ fn get(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
             let pids = System::get().table.pids();
             Ok(caller.heap().list(pids))
         }
+        // Descriptors with errors, those in use, and which of these ports and native libraries wait for.
+        "check_io_debug" => {
+            let (of_ports, of_others) = System::get().ports.get().map_or((0, 0), |ports| ports.watched());
+            let counts = [0, of_ports + of_others, of_ports, of_others].map(|count| Term::small(count as i64));
+            Ok(caller.heap().tuple(&counts))
+        }
         "max_atom_out_cache_index" => Ok(Term::small(atom_cache::PLACES as i64 - 1)),
         "monitoring_nodes" => Ok(monitoring_nodes(caller)),
         // Nothing counts here who refers to a node.

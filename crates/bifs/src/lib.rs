@@ -47,6 +47,7 @@ mod maps;
 mod math;
 mod memory_and_statistics;
 mod monitor;
+mod monitor_node;
 mod node;
 mod old_code;
 mod os;
@@ -134,6 +135,7 @@ const AREAS: &[&[BuiltIn]] = &[
     maps::BUILT_INS,
     math::BUILT_INS,
     monitor::BUILT_INS,
+    monitor_node::BUILT_INS,
     node::BUILT_INS,
     os::BUILT_INS,
     packets::BUILT_INS,

@@ -50,7 +50,7 @@ fn link(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
             match atoll_distribution::link(me, caller.own, other) {
                 Wished::Done => {}
                 Wished::Busy => return Err(returning(atoms::TRUE)),
-                Wished::NoConnection => missing(caller, target, atoms::NOCONNECTION),
+                _ => missing(caller, target, atoms::NOCONNECTION),
             }
         }
         _ => return Err(badarg()),

@@ -80,12 +80,12 @@ fn append(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     if left.is_nil() {
         return Ok(right);
     }
-    let elements = list::elements_or_badarg(left)?;
+    let length = list::length(left).ok_or_else(badarg)?;
+    charge_elements(caller, length);
     if right.is_nil() {
         return Ok(left);
     }
-    charge_elements(caller, elements.len());
-    Ok(caller.heap().list_with_tail(elements, right))
+    Ok(caller.heap().list_copied(&left, length, right))
 }
 
 fn subtract(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {

@@ -71,7 +71,11 @@ fn of_pairs(caller: &mut Caller<'_>, pairs: &[(Term, Term)]) -> Term {
 }
 
 /// What hashing a key and placing it costs, in elements of a list.
-const WORK_OF_HASHING: usize = 4;
+const WORK_OF_HASHING: usize = 40;
+/// What a pair of the smaller one of two maps costs that are merged, in elements of a list.
+const WORK_OF_MERGE: usize = 5;
+/// What a pair that is met on a walk through a map costs, in elements of a list.
+const WORK_OF_WALK: usize = 4;
 
 /// A function of a map that visits all of it.
 fn whole(caller: &mut Caller<'_>, arguments: &[Term], function: fn(&mut Caller<'_>, Term) -> Term) -> Outcome {
@@ -79,7 +83,7 @@ fn whole(caller: &mut Caller<'_>, arguments: &[Term], function: fn(&mut Caller<'
     if !map.is_map() {
         return Err(badmap(caller, map));
     }
-    charge_elements(caller, map::map_size(map));
+    charge_elements(caller, map::map_size(map) * WORK_OF_WALK);
     Ok(function(caller, map))
 }
 
@@ -95,7 +99,8 @@ fn merge(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     if let Some(other) = arguments.iter().find(|argument| !argument.is_map()) {
         return Err(badmap(caller, *other));
     }
-    charge_elements(caller, (map::map_size(arguments[0]) + map::map_size(arguments[1])) * WORK_OF_HASHING);
+    // What the larger one has beside is shared.
+    charge_elements(caller, map::map_size(arguments[0]).min(map::map_size(arguments[1])) * WORK_OF_MERGE);
     Ok(map::merge(caller.heap(), arguments[0], arguments[1]))
 }
 
@@ -153,7 +158,7 @@ fn map_next(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     } else {
         return Err(badarg());
     };
-    charge_elements(caller, limit.min(map::map_size(map)));
+    charge_elements(caller, limit.min(map::map_size(map)) * WORK_OF_WALK);
     if path.is_list() {
         return next_of_keys(caller, map, path, form, limit);
     }

@@ -161,40 +161,70 @@ fn microstate_accounting(caller: &mut Caller<'_>) -> Term {
 const TYPES: [&str; 9] =
     ["total", "processes", "processes_used", "system", "atom", "atom_used", "binary", "code", "ets"];
 
-/// Bytes of a type of memory. Tables and code are part of `system` without a figure of their own.
-fn bytes(kind: &str) -> Option<i64> {
-    let processes = counters().lanes.level(Level::Heap) as i64 * WORD_BYTES as i64;
-    let binary = OffHeapBinary::total_bytes() as i64;
-    let atom = atoms::atom_limit_and_count().1 as i64 * 32;
-    let resident = atoll_platform::resident_bytes() as i64;
-    let total = resident.max(processes + binary + atom);
-    Some(match kind {
-        "total" => total,
-        "processes" | "processes_used" => processes,
-        "system" => total - processes,
-        "atom" | "atom_used" => atom,
-        "binary" => binary,
-        "code" => crate::code::loaded_bytes() as i64,
-        "ets" => 0,
-        _ => return None,
-    })
+/// How many bytes of each type of memory are in use, all from one moment: `system` and `processes` add up to `total`,
+/// although other threads allocate meanwhile.
+struct InUse {
+    processes: i64,
+    binary: i64,
+    atom: i64,
+    code: i64,
+    ets: i64,
+    total: i64,
 }
 
-/// Bytes of each type of memory.
+impl InUse {
+    /// Looks now. The tables' bytes are the asker's to say: a crash dump cannot wait for the tables' lock.
+    fn now(ets: i64) -> InUse {
+        let processes = counters().lanes.level(Level::Heap) as i64 * WORD_BYTES as i64;
+        let binary = OffHeapBinary::total_bytes() as i64;
+        let atom = atoms::atom_limit_and_count().1 as i64 * 32;
+        let code = crate::code::loaded_bytes() as i64;
+        let known = processes + binary + atom + code + ets;
+        let total = known.max(atoll_platform::resident_bytes() as i64);
+        InUse { processes, binary, atom, code, ets, total }
+    }
+
+    /// What `memory/0,1` tell.
+    fn with_tables() -> InUse {
+        let words: usize = atoll_ets::all().iter().map(|table| table.size().1).sum();
+        InUse::now((words * WORD_BYTES) as i64)
+    }
+
+    /// Bytes of one of the [`TYPES`]; `None`: there is no such type.
+    fn of(&self, kind: &str) -> Option<i64> {
+        Some(match kind {
+            "total" => self.total,
+            "processes" | "processes_used" => self.processes,
+            "system" => self.total - self.processes,
+            "atom" | "atom_used" => self.atom,
+            "binary" => self.binary,
+            "code" => self.code,
+            "ets" => self.ets,
+            _ => return None,
+        })
+    }
+
+    /// Bytes of each type of memory.
+    fn by_type(&self) -> impl Iterator<Item = (&'static str, i64)> + use<> {
+        TYPES.map(|kind| (kind, self.of(kind).unwrap_or(0))).into_iter()
+    }
+}
+
+/// Bytes of each type of memory, for a crash dump: without those of tables.
 pub fn memory_by_type() -> impl Iterator<Item = (&'static str, i64)> {
-    TYPES.into_iter().map(|kind| (kind, bytes(kind).unwrap_or(0)))
+    InUse::now(0).by_type()
 }
 
 fn memory(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
-    let pairs: Vec<Term> = TYPES
-        .iter()
-        .map(|kind| caller.heap().tuple(&[known_atom(kind), Term::small(bytes(kind).unwrap_or(0))]))
-        .collect();
+    let in_use = InUse::with_tables();
+    let pairs: Vec<Term> =
+        in_use.by_type().map(|(kind, bytes)| caller.heap().tuple(&[known_atom(kind), Term::small(bytes)])).collect();
     Ok(caller.heap().list(pairs))
 }
 
 fn memory_of(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let one = |kind: Term| if kind.is_atom() { bytes(atoms::atom_name(kind)) } else { None };
+    let in_use = InUse::with_tables();
+    let one = |kind: Term| if kind.is_atom() { in_use.of(atoms::atom_name(kind)) } else { None };
     if arguments[0].is_atom() {
         return one(arguments[0]).map(Term::small).ok_or_else(badarg);
     }

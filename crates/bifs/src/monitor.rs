@@ -11,6 +11,7 @@ use atoll_term::atoms::known_atom;
 use atoll_term::{ExternalKind, Term, View, atoms};
 
 use crate::errors::{badopt, error_with_cause};
+use crate::monitor_node::is_alive;
 use crate::node;
 use crate::process_info::take_signals;
 use crate::suspended::returning;
@@ -131,7 +132,7 @@ fn monitor_process(caller: &mut Caller<'_>, target: Term, options: Options) -> O
 
 /// A process of another node. Without a name, this one does not know of other nodes' names.
 fn elsewhere(caller: &mut Caller<'_>, target: Term, options: &Options) -> Outcome {
-    if !target.is_pid() && !node::has_name() {
+    if !target.is_pid() && !is_alive(caller) {
         return Err(badarg());
     }
     let reference = start(caller, Term::NONE, Term::NONE, options);
@@ -149,7 +150,7 @@ fn elsewhere(caller: &mut Caller<'_>, target: Term, options: &Options) -> Outcom
     match atoll_distribution::monitor(caller.process.pid, caller.own, reference, other) {
         Wished::Done => {}
         Wished::Busy => return Err(returning(term)),
-        Wished::NoConnection => missing(caller, reference, atoms::PROCESS, target, atoms::NOCONNECTION),
+        _ => missing(caller, reference, atoms::PROCESS, target, atoms::NOCONNECTION),
     }
     Ok(term)
 }

@@ -1,16 +1,13 @@
-//! The node's name, other nodes, and the processes that watch them.
+//! The name of the node, and other nodes.
 
 use atoll_distribution::node::{Carrier, Phase};
 use atoll_distribution::watching::{self, Change};
-use atoll_distribution::{Kept, nodes, tell};
+use atoll_distribution::{Kept, nodes};
 use atoll_operations::guards::as_boolean;
 use atoll_operations::list;
-use atoll_process::{BuiltIn, Caller, Outcome, System, badarg, remote};
+use atoll_process::{BuiltIn, Caller, Outcome, System, badarg};
 use atoll_term::atoms::known_atom;
 use atoll_term::{Build, Term, View, atoms, map, set_this_node, this_node};
-
-use crate::errors::error_with_cause;
-use crate::tail_calls::go_on_in;
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
@@ -19,9 +16,6 @@ pub const BUILT_INS: &[BuiltIn] = &[
     BuiltIn::new("erlang", "nodes", 0, visible_nodes),
     BuiltIn::new("erlang", "nodes", 1, nodes_of),
     BuiltIn::new("erlang", "nodes", 2, nodes_of),
-    BuiltIn::new("erlang", "is_alive", 0, is_alive),
-    BuiltIn::new("erlang", "monitor_node", 2, monitor_node),
-    BuiltIn::new("erlang", "monitor_node", 3, monitor_node),
     BuiltIn::new("erlang", "setnode", 2, set_node),
     BuiltIn::new("erts_internal", "get_creation", 0, creation),
     BuiltIn::new("erts_internal", "new_connection", 1, new_connection),
@@ -121,50 +115,6 @@ fn nodes_of(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         shown.push(heap.tuple(&[node, information]));
     }
     Ok(heap.list(shown))
-}
-
-fn is_alive(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
-    Ok(Term::boolean(has_name()))
-}
-
-/// `monitor_node(Node, Bool, Options)`
-fn monitor_node(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let &[node, on, ..] = arguments else { return Err(badarg()) };
-    let Some(on) = as_boolean(on).filter(|_| node.is_atom()) else { return Err(badarg()) };
-    let mut may_be_passive = false;
-    for option in list::elements(arguments.get(2).copied().unwrap_or(Term::NIL)).ok_or_else(badarg)? {
-        if option != known_atom("allow_passive_connect") {
-            return Err(badarg());
-        }
-        may_be_passive = true;
-    }
-    if node == this() {
-        return Ok(atoms::TRUE);
-    }
-    if !has_name() {
-        return Err(error_with_cause(caller, known_atom("notalive"), known_atom("notalive")));
-    }
-    let me = caller.process.pid;
-    if !on {
-        if let Some(node) = nodes::find(node) {
-            node.remove_monitor(me);
-        }
-        return Ok(atoms::TRUE);
-    }
-    // OTP waits for a connection from the other side.
-    if may_be_passive && nodes::way_to(node, false).is_none() {
-        let arguments = vec![node, atoms::TRUE, arguments[2]];
-        return go_on_in("erlang", "dmonitor_node", arguments);
-    }
-    let is_watched = nodes::way_to(node, true).is_some_and(|(other, line)| {
-        remote::watch(me, caller.own, node, line.connection) && other.add_monitor(line.connection, me)
-    });
-    if is_watched {
-        caller.process.at_end.note_work();
-    } else {
-        tell(me, |heap| heap.tuple(&[atoms::NODEDOWN, node]));
-    }
-    Ok(atoms::TRUE)
 }
 
 /// `setnode(Name, Creation)`: `net_kernel` names the node, once.

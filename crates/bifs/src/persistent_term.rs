@@ -99,6 +99,11 @@ fn find<R>(key: Term, use_it: impl FnOnce(&Kept) -> R) -> Option<R> {
 }
 
 /// The term where all processes can read it for good.
+/// Whether there is a term for this key.
+pub fn holds(key: Term) -> bool {
+    find(key, |_| ()).is_some()
+}
+
 fn keep(owner: &mut Mutator, term: Term) -> Kept {
     if term.is_immediate() {
         return Kept::Immovable(term, None);

@@ -16,7 +16,7 @@ use atoll_process::{
 };
 use atoll_term::atoms::{LazyAtom, known_atom};
 use atoll_term::text::to_string;
-use atoll_term::{Build, Term, View, atoms};
+use atoll_term::{Build, Export, Term, View, atoms};
 
 use crate::binary_info::BinaryInfo;
 use crate::heap_settings::{BINARY_HEAP_WORDS, heap_limit_map};
@@ -156,6 +156,11 @@ fn own_info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     subject.items(arguments[0]).ok_or_else(badarg)
 }
 
+/// The function of a native library that another thread carries out for a process.
+fn carried_out(own: &Own) -> Option<&'static Export> {
+    System::get().libraries.get()?.carried_out(&own.saved)
+}
+
 /// Answers what other processes ask of this one. Runs on the thread that runs the process.
 pub fn answer_request(process: &Process, own: &mut Own, request: Request) {
     match request.kind {
@@ -169,7 +174,11 @@ pub fn answer_request(process: &Process, own: &mut Own, request: Request) {
         RequestKind::ProcessInfo => {
             let Some(&[items, status]) = request.argument.tuple_elements() else { return };
             let suspended = own.rare.as_ref().is_some_and(|rare| rare.suspended > 0);
-            let status = if suspended { atoms::SUSPENDED } else { status };
+            let status = match (suspended, status) {
+                (true, _) => atoms::SUSPENDED,
+                (false, atoms::WAITING) if carried_out(own).is_some() => atoms::RUNNING,
+                _ => status,
+            };
             let sizes = architecture().sizes(&own.mutator);
             let subject = Subject { process, own, status, running: None, sizes };
             let result = subject.items(items).unwrap_or(atoms::BADARG);
@@ -506,7 +515,10 @@ impl Subject<'_> {
                 return vec![Frame { module: atoms::ERLANG, name: atoms::HIBERNATE, arity: 3, location: None }];
             }
             // The instruction to go on with; the frame is that of the word before the given address.
-            places.extend(frame_of(self.own.address.wrapping_add(1)));
+            places.extend(match carried_out(self.own) {
+                Some(&Export { module, name, arity, .. }) => Some(Frame { module, name, arity, location: None }),
+                None => frame_of(self.own.address.wrapping_add(1)),
+            });
             if places.is_empty()
                 && let [module, name, arguments] = self.own.saved[..]
                 && module.is_atom()

@@ -215,11 +215,16 @@ fn find(caller: &mut Caller<'_>, subject: Term, unicode: bool, regex: &Rc<Regex>
         Some(bits) => bits.to_bytes(),
         None => iolist::iolist_bytes(subject)?.into(),
     };
-    charge_bytes(caller, bytes.len().saturating_sub(options.offset));
     let found = match unicode {
         true => find_in_text(subject, &bytes, regex, options),
         false => regex.find(&bytes, options.offset, &options.run),
     };
+    // Behind a match nothing was looked at.
+    let end = match &found {
+        Ok(Some(spans)) => spans.first().copied().flatten().map_or(bytes.len(), |(_, end)| end),
+        _ => bytes.len(),
+    };
+    charge_bytes(caller, end.saturating_sub(options.offset));
     let error = match found {
         Ok(Some(found)) => {
             let text = Text { bytes: &bytes, binary: bits.map(|_| subject) };

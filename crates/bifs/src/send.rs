@@ -35,7 +35,7 @@ fn send_with(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         }
     }
     match atoll_process::send::send_with(caller.process.pid, caller.own, arguments[0], arguments[1], how)? {
-        Sent::Done => Ok(atoms::OK),
+        Sent::Done | Sent::TooLarge => Ok(atoms::OK),
         Sent::Busy => Err(returning(atoms::OK)),
         Sent::Full => Ok(atoms::NOSUSPEND),
         Sent::NotConnected => Ok(atoms::NOCONNECT),

@@ -128,14 +128,19 @@ fn request(caller: &mut Caller<'_>, node: Term, work: Work, options: &Options) -
         tells: options.tells,
     };
     let result = request_process(me, caller.own, reference, &wished);
-    if result == Wished::NoConnection {
+    let failure = match result {
+        Wished::NoConnection => atoms::NOCONNECTION,
+        Wished::NotSupported => known_atom("notsup"),
+        _ => Term::NONE,
+    };
+    if !failure.is_none() {
         let rare = caller.own.rare();
         rare.monitoring.remove(&reference);
         rare.aliases.remove(&reference);
         rare.tags.retain(|(other, _)| *other != reference);
         rare.reply_tags.retain(|(other, _)| *other != reference);
         if options.tells.1 {
-            tell(caller, reference, [options.reply_tag, term, atoms::ERROR, atoms::NOCONNECTION]);
+            tell(caller, reference, [options.reply_tag, term, atoms::ERROR, failure]);
         }
     }
     (term, result == Wished::Busy)

@@ -227,7 +227,8 @@ fn built(caller: &mut Caller<'_>, item: &str) -> Option<Term> {
             caller.heap().list(items)
         }
         "check_io" => {
-            let watched = System::get().ports.get().map_or(0, |ports| ports.count()) as i64;
+            let (of_ports, of_others) = System::get().ports.get().map_or((0, 0), |ports| ports.watched());
+            let watched = (of_ports + of_others) as i64;
             let item = |caller: &mut Caller<'_>, key: &str, value| caller.heap().tuple(&[known_atom(key), value]);
             let pairs = [
                 ("name", known_atom("erts_poll")),
@@ -242,7 +243,8 @@ fn built(caller: &mut Caller<'_>, item: &str) -> Option<Term> {
                 ("fallback", atoms::FALSE),
                 ("max_fds", Term::small(maximum_descriptors())),
                 ("active_fds", Term::small(0)),
-                ("poll_threads", Term::small(0)),
+                // Idle schedulers poll, one at a time.
+                ("poll_threads", Term::small(1)),
             ];
             let pairs: Vec<Term> = pairs.iter().map(|(key, value)| item(caller, key, *value)).collect();
             let set = caller.heap().list(pairs);

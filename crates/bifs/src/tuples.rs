@@ -2,7 +2,7 @@
 
 use atoll_operations::{Exception, list};
 use atoll_process::{BuiltIn, Caller, Outcome, badarg};
-use atoll_term::{Build, Term};
+use atoll_term::{Build, Kind, Term};
 
 use crate::charging::charge_elements;
 
@@ -45,9 +45,6 @@ fn place(position: Term, size: usize) -> Result<usize, Exception> {
     }
 }
 
-/// Elements of a tuple that is copied without an allocation outside of the heap.
-const FEW: usize = 32;
-
 /// A copy of a tuple in which `removed` elements from `place` on have given way to another.
 fn changed(caller: &mut Caller<'_>, old: &[Term], place: usize, removed: usize, new: Option<Term>) -> Outcome {
     let size = old.len() - removed + usize::from(new.is_some());
@@ -55,22 +52,8 @@ fn changed(caller: &mut Caller<'_>, old: &[Term], place: usize, removed: usize, 
         return Err(badarg());
     }
     charge_elements(caller, size);
-    // Most tuples are short: their copy lies on the stack.
-    let mut few = [Term::NIL; FEW];
-    let mut many = Vec::new();
-    let elements = if size <= FEW {
-        &mut few[..size]
-    } else {
-        many.resize(size, Term::NIL);
-        &mut many[..]
-    };
-    let behind = place + usize::from(new.is_some());
-    elements[..place].copy_from_slice(&old[..place]);
-    if let Some(new) = new {
-        elements[place] = new;
-    }
-    elements[behind..].copy_from_slice(&old[place + removed..]);
-    Ok(caller.heap().tuple(elements))
+    let runs = [&old[..place], new.as_slice(), &old[place + removed..]];
+    Ok(caller.heap().scanned_runs(Kind::Tuple, 0, runs))
 }
 
 fn append_element(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
@@ -99,7 +82,7 @@ fn size(term: Term) -> Result<usize, Exception> {
 fn make_tuple(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let size = size(arguments[0])?;
     charge_elements(caller, size);
-    Ok(caller.heap().tuple(&vec![arguments[1]; size]))
+    Ok(caller.heap().tuple_of_same(arguments[1], size))
 }
 
 fn make_tuple_with(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {

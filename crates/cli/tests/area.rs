@@ -78,6 +78,14 @@ fn what_is_sent_on_is_copied_a_few_times() {
 }
 
 #[test]
+fn what_makes_a_heap_large_is_shared() {
+    let (into, private) = copied("use", &[], "kept");
+    // Of 4,800,000 words in all; most of the others are built in the area.
+    assert!(into > 1 << 15, "{into} words into the area");
+    assert!(private > 1 << 16 && private < 1_200_000, "{private} words for receivers");
+}
+
+#[test]
 fn what_is_sent_again_is_copied_twice() {
     let (into, private) = copied("use", &[], "again");
     assert!(into + private < ONCE + 1000 * MESSAGE, "{into} words into the area, {private} for receivers");

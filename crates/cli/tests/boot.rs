@@ -153,6 +153,18 @@ fn a_node_has_a_name() {
         same(&[&quiet[..], &["-name", "one@127.0.0.1", "-noshell", "-eval", expression]].concat());
     }
     same(&["-noshell", "-eval", "io:format(\"~p ~p~n\", [catch monitor(process, {x, 'a@b'}), is_alive()]), halt()."]);
+    // The first node that it connects to will name it.
+    let unnamed = "io:format(\"~p ~p~n\", [node(), is_alive()]), halt().";
+    same(&["-start_epmd", "false", "-sname", "undefined", "-noshell", "-eval", unnamed]);
+    let watches = "
+        monitor_node('a@127.0.0.1', true),
+        Reference = monitor(process, {x, 'a@127.0.0.1'}),
+        io:format(\"~p~n\", [[receive
+            {nodedown, Node} -> {nodedown, Node};
+            {'DOWN', Reference, process, Who, Why} -> {Who, Why}
+        end || _ <- [1, 2]]]),
+        halt().";
+    same(&["-start_epmd", "false", "-sname", "undefined", "-noshell", "-eval", watches]);
 }
 
 #[test]

@@ -90,6 +90,14 @@ fn a_signal() {
 }
 
 #[test]
+fn a_program_chooses_its_file() {
+    let (dump, chosen) = (dump_file("not_chosen.dump"), dump_file("chosen.dump"));
+    let program = format!("os:putenv(\"ERL_CRASH_DUMP\", {:?}), halt(\"x\").", chosen.to_str().expect("text"));
+    assert_eq!(run(&dump, &["-eval", &program]).status.code(), Some(1));
+    assert!(chosen.exists() && !dump.exists());
+}
+
+#[test]
 fn none_is_written_if_it_may_take_no_time() {
     let dump = dump_file("none.dump");
     let output = command(&dump, &["-eval", "halt(\"x\")."]).env("ERL_CRASH_DUMP_SECONDS", "0").output();

@@ -27,8 +27,13 @@ fn run_with(seed: u64, heap: &'static str, folder: &Path) -> Run {
     let ran = std::thread::spawn(move || {
         let options = Options { heap: heap.to_owned(), ..Options::default() };
         let policy = Box::new(RandomWalk::new(seed));
-        simulate(&options, &program, &[written], Simulation { policy, limit: usize::MAX, told: false, strict: false })
-            .expect("the machine starts")
+        simulate(
+            &options,
+            &program,
+            &[written],
+            Simulation { policy, limit: usize::MAX, recorded: true, told: false, strict: false },
+        )
+        .expect("the machine starts")
     });
     let ran = ran.join().expect("the thread does not panic");
     assert_eq!((ran.status, ran.failures), (0, Vec::new()));

@@ -57,8 +57,8 @@ fn a_seed_gives_the_same_output_on_every_heap() {
     }
 }
 
-/// Random programs whose output does not depend on the order of events, however many schedules they run under:
-/// `ATOLL_SEED=N` chooses others, `ATOLL_PROGRAMS=N` more of them.
+/// Random programs whose output does not depend on the order of events: however many schedules they run under, it is
+/// that of real runs. `ATOLL_SEED=N` chooses others, `ATOLL_PROGRAMS=N` more of them.
 #[test]
 fn generated_programs_do_the_same_on_every_heap() {
     let number = |name: &str, otherwise| std::env::var(name).map_or(otherwise, |text| text.parse().expect("a number"));
@@ -90,6 +90,23 @@ fn generated_programs_do_the_same_on_every_heap() {
         outputs.insert(first.stdout);
     }
     assert_eq!(outputs.len(), 1, "ATOLL_SEED={seed}: the schedule shows");
+    for heap in ["private", "shared", "unified", "hybrid"] {
+        for native in ["off", "eager"] {
+            let mut real = Command::new(ATOLL);
+            real.args(["run", "+S", "2", "--heap", heap, "--native", native, &program]);
+            assert!(outputs.contains(&printed(real)), "ATOLL_SEED={seed}: a real run, {heap}, native code {native}");
+        }
+    }
+    let mut stock = Command::new("erl");
+    stock.args(["-noshell", "-eval", "concurrent:main([]), halt()", "-pa"]).arg(&folder);
+    assert!(outputs.contains(&printed(stock)), "ATOLL_SEED={seed}: stock");
+}
+
+/// What a real run prints.
+fn printed(mut command: Command) -> Vec<u8> {
+    let output = command.stdin(Stdio::null()).output().expect("it runs");
+    assert!(output.status.success(), "{command:?}: {}", text(&output.stderr));
+    output.stdout
 }
 
 #[test]

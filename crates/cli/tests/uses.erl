@@ -9,6 +9,11 @@ main(["once"]) ->
 main(["on"]) ->
     Last = lists:foldl(fun(_, Next) -> spawn(?MODULE, pass, [Next]) end, self(), lists:seq(1, 10)),
     on(1000, Last);
+main(["kept"]) ->
+    Self = self(),
+    Keeper = spawn(fun() -> keep([], Self) end),
+    [keep_some(Keeper, N) || N <- lists:seq(100, 12000, 100)],
+    io:format("done~n");
 main(["again"]) ->
     Echo = spawn(?MODULE, echo, [self()]),
     %% Messages of this kind are used once for a start.
@@ -33,6 +38,18 @@ on(Times, Times, _) -> io:format("done~n");
 on(Times, Count, First) ->
     receive {pass, List} -> First ! {pass, List} end,
     on(Times, Count + 1, First).
+
+keep(Kept, To) ->
+    receive
+        {keep, List} -> keep([List | Kept], To);
+        count -> To ! {kept, length(Kept)}, keep(Kept, To)
+    end.
+
+%% So many more that there are N then.
+keep_some(Keeper, N) ->
+    [Keeper ! {keep, ?MODULE:list(200)} || _ <- lists:seq(1, 100)],
+    Keeper ! count,
+    receive {kept, N} -> ok end.
 
 echo(To) ->
     receive {take, N, [_ | _]} -> To ! N end,

@@ -86,10 +86,26 @@ impl std::fmt::Debug for dyn Library {
     }
 }
 
+/// Name and arity of a function, and file and line, if known.
+type Place<'c> = (Term, u8, Option<(&'c str, u32)>);
+
 impl ModuleCode {
     /// Address of a word.
     pub fn address(&self, offset: u32) -> *mut Word {
         self.words.as_ptr().wrapping_add(offset as usize).cast_mut()
+    }
+
+    /// The place of the instruction that contains or ends before an address in this code.
+    fn place_of(&self, address: *const Word) -> Option<Place<'_>> {
+        let before = address.wrapping_sub(1) as usize;
+        let offset = ((before - self.words.as_ptr() as usize) / size_of::<Word>()) as u32;
+        let function = self.functions.partition_point(|(start, ..)| *start <= offset).checked_sub(1)?;
+        let (start, name, arity) = self.functions[function];
+        let line =
+            self.lines.partition_point(|entry| entry.offset <= offset).checked_sub(1).map(|index| self.lines[index]);
+        let line = line.filter(|entry| entry.offset >= start && entry.line > 0);
+        let line = line.and_then(|entry| Some((&**self.files.get(entry.file as usize)?, entry.line)));
+        Some((name, arity, line))
     }
 
     /// Bytes that it takes, without its literals.
@@ -163,7 +179,10 @@ pub fn is_same_place(a: *const Word, b: *const Word) -> bool {
     }
     let codes = (find_code(a.wrapping_sub(1)), find_code(b.wrapping_sub(1)));
     let (Some(one), Some(other)) = codes else { return false };
-    !Arc::ptr_eq(&one, &other) && one.serial == other.serial && one.module == other.module && frame_of(a) == frame_of(b)
+    !Arc::ptr_eq(&one, &other)
+        && one.serial == other.serial
+        && one.module == other.module
+        && one.place_of(a).is_some_and(|place| other.place_of(b) == Some(place))
 }
 
 /// What stands at a code address.
@@ -223,11 +242,7 @@ pub fn frame_at(address: *const Word, versions: u64) -> Option<Frame> {
     if code.serial >= versions {
         return None;
     }
-    let offset = ((before as usize - code.words.as_ptr() as usize) / size_of::<Word>()) as u32;
-    let function = code.functions.partition_point(|(start, ..)| *start <= offset).checked_sub(1)?;
-    let (start, name, arity) = code.functions[function];
-    let line = code.lines.partition_point(|entry| entry.offset <= offset).checked_sub(1).map(|index| code.lines[index]);
-    let line = line.filter(|entry| entry.offset >= start && entry.line > 0);
-    let location = line.and_then(|entry| Some((code.files.get(entry.file as usize)?.clone(), entry.line)));
+    let (name, arity, line) = code.place_of(address)?;
+    let location = line.map(|(file, line)| (Box::from(file), line));
     Some(Frame { module: code.module, name, arity, location })
 }

@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 
 use atoll_code::Resolver;
-use atoll_etf::{DecodeError, decode_behind_header};
-use atoll_term::{ScratchHeap, Term};
+use atoll_etf::{DecodeError, decode_behind_header, decode_held};
+use atoll_platform::allocator::may_fail;
+use atoll_term::{HeldBinary, ScratchHeap, Term};
 
 use crate::atom_cache::{AtomCache, BadHeader};
 use crate::control;
@@ -52,10 +53,13 @@ pub struct Received {
 /// Fragments of a message that is not complete.
 struct Partial {
     atoms: Vec<Term>,
-    bytes: Vec<u8>,
+    bytes: HeldBinary,
     /// Number of the fragment that comes next.
     next: u64,
 }
+
+/// Bytes that are reserved at once for a message that is to come in fragments; nothing says that all of them will.
+const MOST_RESERVED: usize = 64 << 20;
 
 /// Messages that may be incomplete at the same time. A node sends at most one for each of its processes; one that sends
 /// more wants to fill this node's memory.
@@ -68,7 +72,7 @@ const PART_OF_MEMORY: usize = 4;
 pub struct Input {
     cache: AtomCache,
     partial: HashMap<u64, Partial>,
-    /// Bytes of incomplete messages.
+    /// Bytes that are reserved for incomplete messages.
     held: usize,
     /// The most that they may have.
     most: usize,
@@ -108,36 +112,49 @@ impl Input {
                 if left <= 1 {
                     return if left == 1 { received(bytes, &atoms).map(Some) } else { Err(Fault::Malformed) };
                 }
-                self.hold(bytes.len())?;
-                let partial = Partial { atoms, bytes: bytes.to_vec(), next: left - 1 };
-                if self.partial.len() >= MOST_PARTIAL || self.partial.insert(sequence, partial).is_some() {
+                if self.partial.len() >= MOST_PARTIAL || self.partial.contains_key(&sequence) {
                     return Err(Fault::Malformed);
                 }
+                // All fragments but the last are as long as the first.
+                let whole = usize::try_from(left).unwrap_or(usize::MAX).saturating_mul(bytes.len());
+                let bytes = self.room(bytes, &[], whole.min(MOST_RESERVED))?;
+                self.partial.insert(sequence, Partial { atoms, bytes, next: left - 1 });
                 Ok(None)
             }
             [VERSION, NEXT_FRAGMENT, rest @ ..] => {
                 let (sequence, rest) = number(rest)?;
                 let (left, bytes) = number(rest)?;
-                self.hold(bytes.len())?;
-                let partial = self.partial.get_mut(&sequence).filter(|partial| partial.next == left);
-                let partial = partial.ok_or(Fault::Malformed)?;
-                partial.bytes.extend_from_slice(bytes);
+                let mut partial = self.partial.remove(&sequence).ok_or(Fault::Malformed)?;
+                if partial.next != left {
+                    return Err(Fault::Malformed);
+                }
+                if !partial.bytes.append(bytes) {
+                    self.held -= partial.bytes.capacity();
+                    partial.bytes = self.room(partial.bytes.bytes(), bytes, partial.bytes.capacity() * 2)?;
+                }
                 partial.next -= 1;
                 if partial.next > 0 {
+                    self.partial.insert(sequence, partial);
                     return Ok(None);
                 }
-                let whole = self.partial.remove(&sequence).ok_or(Fault::Malformed)?;
-                self.held -= whole.bytes.len();
-                received(&whole.bytes, &whole.atoms).map(Some)
+                self.held -= partial.bytes.capacity();
+                received_held(&partial.bytes, &partial.atoms).map(Some)
             }
             _ => Err(Fault::Malformed),
         }
     }
 
-    /// Counts bytes of an incomplete message.
-    fn hold(&mut self, bytes: usize) -> Result<(), Fault> {
-        self.held += bytes;
-        if self.held > self.most { Err(Fault::TooMuch) } else { Ok(()) }
+    /// Memory for an incomplete message, which is counted, with these bytes in it; for `wanted` bytes if there may be
+    /// so many.
+    fn room(&mut self, first: &[u8], second: &[u8], wanted: usize) -> Result<HeldBinary, Fault> {
+        let (needed, left) = (first.len() + second.len(), self.most - self.held);
+        if needed > left {
+            return Err(Fault::TooMuch);
+        }
+        let capacity = wanted.clamp(needed, left);
+        let mut room = may_fail(|| HeldBinary::with_room(capacity)).ok_or(Fault::TooMuch)?;
+        self.held += capacity;
+        if room.append(first) && room.append(second) { Ok(room) } else { Err(Fault::TooMuch) }
     }
 }
 
@@ -152,6 +169,17 @@ fn received(bytes: &[u8], atoms: &[Term]) -> Result<Received, Fault> {
     let rest = &bytes[taken..];
     let payload = match control::has_payload(kind(control)?) {
         true => decode_behind_header(rest, atoms, &mut Resolver, &mut heap)?.0,
+        false => Term::NONE,
+    };
+    Ok(Received { _heap: heap, control, payload })
+}
+
+/// As [`received`]; a large binary in the payload keeps the bytes instead of being copied.
+fn received_held(bytes: &HeldBinary, atoms: &[Term]) -> Result<Received, Fault> {
+    let mut heap = ScratchHeap::new();
+    let (control, taken) = decode_behind_header(bytes.bytes(), atoms, &mut Resolver, &mut heap)?;
+    let payload = match control::has_payload(kind(control)?) {
+        true => decode_held(bytes, taken, atoms, &mut Resolver, &mut heap)?.0,
         false => Term::NONE,
     };
     Ok(Received { _heap: heap, control, payload })
@@ -206,6 +234,30 @@ mod tests {
         assert!(whole.payload.is_cons() && whole.payload.head() == Term::small(7));
         // Nothing is left of it, so what follows is of nothing.
         assert_eq!(input.packet(&fragment(NEXT_FRAGMENT, 1, &[&[7]])).err(), Some(Fault::Malformed));
+    }
+
+    #[test]
+    fn a_binary_that_fills_its_message_is_not_copied() {
+        let contents: Vec<u8> = (0..=255).cycle().take(1000).collect();
+        let mut input = Input::default();
+        let first = [&[109, 0, 0, 3, 232][..], &contents[..400]].concat();
+        assert!(input.packet(&fragment(FIRST_FRAGMENT, 3, &[&HEAD, &SEND, &first])).is_ok_and(|one| one.is_none()));
+        assert!(input.packet(&fragment(NEXT_FRAGMENT, 2, &[&contents[400..800]])).is_ok_and(|one| one.is_none()));
+        let whole = input.packet(&fragment(NEXT_FRAGMENT, 1, &[&contents[800..]])).ok().flatten().expect("a message");
+        assert_eq!(whole.payload.bits().and_then(|bits| bits.aligned_bytes()), Some(&contents[..]));
+        let under = whole.payload.boxed_terms()[2];
+        let room = under.off_heap_binary().map(|binary| (binary.owners(), binary.used()));
+        assert_eq!(room, Some((1, SEND.len() + 5 + contents.len())), "it is part of the message");
+        // Two that fill half of it each are.
+        let half = [&[109, 0, 0, 1, 244][..], &contents[..500]].concat();
+        let list = [&[108, 0, 0, 0, 2][..], &half, &half, &[106]].concat();
+        assert!(
+            input.packet(&fragment(FIRST_FRAGMENT, 2, &[&HEAD, &SEND, &list[..600]])).is_ok_and(|one| one.is_none())
+        );
+        let whole = input.packet(&fragment(NEXT_FRAGMENT, 1, &[&list[600..]])).ok().flatten().expect("a message");
+        let under = whole.payload.head().off_heap_binary().map(|binary| binary.used());
+        assert_eq!(under, Some(500));
+        assert_eq!(input.held, 0);
     }
 
     #[test]

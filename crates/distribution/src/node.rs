@@ -33,6 +33,7 @@ use crate::form::PASS_THROUGH;
 use crate::input::{Fault, Input};
 use crate::kept::Kept;
 use crate::output::{Item, Output};
+use crate::signals::{self, Fitted};
 use crate::watching::{self, Change};
 
 /// Bytes that are given to a port at once.
@@ -276,10 +277,17 @@ impl Node {
         inside.input_handler = if let Carrier::Process(pid) = carrier { pid } else { Term::NONE };
         let supposed = inside.output.drain();
         inside.output.fragments = agreed & flags::FRAGMENTS != 0;
+        let mut refused = Vec::new();
         for item in supposed {
-            if let Some(item) = crate::signals::fitted(item, agreed) {
-                inside.output.push(item);
+            match signals::fitted(item, agreed) {
+                Fitted::Sent(item) => inside.output.push(item),
+                Fitted::Refused(reference, asker) => refused.push((reference, asker)),
+                Fitted::Dropped => {}
             }
+        }
+        drop(inside);
+        for (reference, asker) in refused {
+            signals::refuse(handle.connection, reference, asker);
         }
         Some(handle)
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use atoll_process::System;
+use atoll_process::remote::Connection;
 use atoll_term::atoms::known_atom;
 use atoll_term::{Build, Term, atoms, this_node};
 use parking_lot::RwLock;
@@ -78,11 +79,17 @@ pub fn end_all(reason: Term) {
     for node in all() {
         let (phase, connection, _) = node.status();
         if phase != Phase::Idle {
-            let carrier = node.carrier();
-            node.end(connection, Kept::of(reason));
-            if let node::Carrier::Port(port) = carrier {
-                atoll_ports::channel::close(port, reason);
-            }
+            end(&node, connection, reason);
         }
+    }
+}
+
+/// Ends a connection, and the port that carries it. `reason` is an immediate.
+pub fn end(node: &Arc<Node>, connection: Connection, reason: Term) {
+    let carrier = node.carrier();
+    if node.end(connection, Kept::of(reason))
+        && let node::Carrier::Port(port) = carrier
+    {
+        atoll_ports::channel::close(port, reason);
     }
 }

@@ -10,6 +10,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use atoll_etf::Pieces;
 use atoll_term::Term;
 
 use crate::atom_cache::AtomCache;
@@ -17,6 +18,8 @@ use crate::form::{FIRST_FRAGMENT, HEADED, NEXT_FRAGMENT, PASS_THROUGH, VERSION};
 
 /// Bytes of a fragment's contents.
 const FRAGMENT: usize = 64 * 1024;
+/// Bytes that are reserved for headers.
+const MOST_HEADER: usize = 256;
 /// Bytes of the length in front of each packet on a stream.
 const LENGTH: usize = 4;
 
@@ -26,7 +29,7 @@ pub struct Item {
     /// Word of the sender's pid: see D2.
     pub sender: u64,
     /// The bytes.
-    pub bytes: Vec<u8>,
+    pub bytes: Pieces,
     /// Bytes of the control message, which are not split.
     pub control: usize,
     /// The atoms that the bytes refer to by numbers; `None`: they are written out, and version bytes stand in front of
@@ -112,7 +115,9 @@ impl Output {
 
     /// Takes packets out, each with its length in front, until there are so many bytes or no more packets.
     pub fn take(&mut self, enough: usize) -> (Vec<u8>, u64) {
-        let (mut bytes, mut packets) = (Vec::new(), 0);
+        // A fragment and its header fit behind what is not enough yet.
+        let room = (self.bytes + MOST_HEADER).min(enough + FRAGMENT + MOST_HEADER);
+        let (mut bytes, mut packets) = (Vec::with_capacity(room), 0);
         while bytes.len() < enough {
             let start = bytes.len();
             bytes.resize(start + LENGTH, 0);
@@ -143,7 +148,7 @@ impl Output {
                 }
                 None => to.push(PASS_THROUGH),
             }
-            to.extend_from_slice(&item.bytes);
+            item.bytes.copy(0, item.bytes.len(), to);
             return true;
         }
         self.take_fragment(to)
@@ -162,7 +167,7 @@ impl Output {
         }
         let length = if is_first { parts.item.control + FRAGMENT } else { FRAGMENT };
         let end = (parts.sent + length).min(parts.item.bytes.len());
-        to.extend_from_slice(&parts.item.bytes[parts.sent..end]);
+        parts.item.bytes.copy(parts.sent, end, to);
         self.bytes -= end - parts.sent;
         parts.sent = end;
         parts.number -= 1;
@@ -189,7 +194,7 @@ mod tests {
     fn item(sender: u64, control: u8, payload: usize) -> Item {
         let mut bytes = vec![control];
         bytes.resize(1 + payload, sender as u8);
-        Item { sender, bytes, control: 1, atoms: Some(Vec::new()) }
+        Item { sender, bytes: bytes.into(), control: 1, atoms: Some(Vec::new()) }
     }
 
     fn output() -> Output {

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use atoll_code::Resolver;
 use atoll_etf::{EncodeError, ForChannel, decode_behind_header};
+use atoll_heap::architecture;
 use atoll_process::remote::{
-    self, Connection, Distribution, RemotePid, RemoteSpawn, RemoteTarget, SendOptions, Sent, Tell,
+    self, Connection, Distribution, RemotePid, RemoteSignal, RemoteSpawn, RemoteTarget, SendOptions, Sent, Tell,
 };
-use atoll_process::{Own, ReferenceId, sequence, tracing, watch};
+use atoll_process::sequence::Mark;
+use atoll_process::{Own, ReferenceId, System, sequence, tracing, watch};
 use atoll_term::atoms::known_atom;
 use atoll_term::{Build, ExternalKind, ScratchHeap, Term, View, atoms, this_node};
 
@@ -67,28 +69,87 @@ impl Message {
         self
     }
 
-    /// Sends it, with a payload if there is one. What cannot be encoded is not sent.
-    pub fn send(mut self, node: &Node, line: Line, sender: Term, payload: Option<Term>) {
+    /// Sends it, with a payload if there is one. If that is too large, the other node cannot be told what it has to
+    /// know, so the connection ends.
+    pub fn send(self, node: &Node, line: Line, sender: Term, payload: Option<Term>) {
+        if self.try_send(node, line, sender, payload) == Err(EncodeError::TooLarge)
+            && let Some(node) = nodes::find(node.name)
+        {
+            nodes::end(&node, line.connection, known_atom("system_limit"));
+        }
+    }
+
+    /// Sends it, with a payload if there is one.
+    ///
+    /// # Errors
+    /// It cannot be encoded; nothing is sent.
+    pub fn try_send(mut self, node: &Node, line: Line, sender: Term, payload: Option<Term>) -> Result<(), EncodeError> {
         let control = self.encoder.length();
         if let Some(payload) = payload {
             self.encoder.begin();
             self = self.term(payload);
         }
-        if self.result.is_err() {
-            return;
-        }
+        self.result?;
         let (bytes, atoms) = self.encoder.finish();
         node.push(line.connection, Item { sender: sender.word(), bytes, control, atoms });
         node.flush();
+        Ok(())
     }
 }
 
-/// An item that was encoded before it was known what the other node can do; `None` if it can do nothing with it.
-pub(crate) fn fitted(item: Item, agreed: u64) -> Option<Item> {
-    let Some(cached) = item.atoms.as_deref().filter(|_| agreed & flags::HEADER == 0) else { return Some(item) };
+/// An item that was encoded before it was known what the other node can do.
+pub(crate) enum Fitted {
+    /// This is to be sent.
+    Sent(Item),
+    /// The other node can do nothing with it.
+    Dropped,
+    /// It asks for a process (its reference, the process that asks), which the other node cannot make.
+    Refused(ReferenceId, Term),
+}
+
+/// What becomes of an item for a node with these flags.
+pub(crate) fn fitted(item: Item, agreed: u64) -> Fitted {
+    if agreed & flags::HEADER != 0 || item.atoms.is_none() {
+        return Fitted::Sent(item);
+    }
+    if agreed & flags::SPAWN == 0
+        && let Some((reference, asker)) = asked_by(&item)
+    {
+        return Fitted::Refused(reference, asker);
+    }
+    rewritten(item, agreed).map_or(Fitted::Dropped, Fitted::Sent)
+}
+
+/// The reference of a request for a process, and who asks.
+fn asked_by(item: &Item) -> Option<(ReferenceId, Term)> {
+    let mut bytes = Vec::new();
+    item.bytes.copy(0, item.control, &mut bytes);
     let mut scratch = ScratchHeap::new();
-    let (control, taken) = decode_behind_header(&item.bytes, cached, &mut Resolver, &mut scratch).ok()?;
-    let payload = match &item.bytes[taken..] {
+    let (control, _) = decode_behind_header(&bytes, item.atoms.as_deref()?, &mut Resolver, &mut scratch).ok()?;
+    match control.tuple_elements()? {
+        [number, reference, asker, ..]
+            if matches!(number.as_small(), Some(control::SPAWN_REQUEST | control::SPAWN_REQUEST_TT)) =>
+        {
+            Some((ReferenceId::of(*reference)?, *asker))
+        }
+        _ => None,
+    }
+}
+
+/// Tells a process that the other node cannot make processes.
+pub(crate) fn refuse(connection: Connection, reference: ReferenceId, asker: Term) {
+    let spawned = RemoteSignal::Spawned { reference, child: None, connection, mark: Mark::Neutral };
+    let answer = remote::signal_with(architecture().send_copy(known_atom("notsup")), spawned);
+    System::get().deliver_or_answer(asker, answer);
+}
+
+/// An item for a node without headers.
+fn rewritten(item: Item, agreed: u64) -> Option<Item> {
+    let cached = item.atoms.as_deref()?;
+    let mut scratch = ScratchHeap::new();
+    let bytes = item.bytes.into_bytes();
+    let (control, taken) = decode_behind_header(&bytes, cached, &mut Resolver, &mut scratch).ok()?;
+    let payload = match &bytes[taken..] {
         [] => None,
         rest => Some(decode_behind_header(rest, cached, &mut Resolver, &mut scratch).ok()?.0),
     };
@@ -179,7 +240,9 @@ impl Distribution for Nodes {
             _ => begin(control::SEND, control::SEND_TT, 2).term(known_atom("")).term(destination),
         };
         let control = if token.is_none() { control } else { control.term(token) };
-        control.send(&node, line, sender, Some(message));
+        if control.try_send(&node, line, sender, Some(message)) == Err(EncodeError::TooLarge) {
+            return Sent::TooLarge;
+        }
         if options.suspend && wait_if_busy(sender, own, &node) { Sent::Busy } else { Sent::Done }
     }
 
@@ -274,14 +337,6 @@ fn tell(node: &Node, line: Line, from: Term, what: Tell) {
             let message = Message::new(line, control::EXIT, 3).term(from).pid(to).term(reason);
             message.send(node, line, from, None);
         }
-        Tell::ExitSignal { to, reason } if has_payloads => {
-            let message = Message::new(line, control::PAYLOAD_EXIT2, 2).term(from).pid(to);
-            message.send(node, line, from, Some(reason));
-        }
-        Tell::ExitSignal { to, reason } => {
-            let message = Message::new(line, control::EXIT2, 3).term(from).pid(to).term(reason);
-            message.send(node, line, from, None);
-        }
         Tell::Down { to, reference, name, reason } => {
             if !name.is_none() {
                 node.take_named(&reference);
@@ -307,6 +362,10 @@ pub enum Wished {
     Busy,
     /// There is no connection, and none can be made.
     NoConnection,
+    /// The other node cannot do this.
+    NotSupported,
+    /// It is too large to be sent.
+    TooLarge,
 }
 
 /// The way to a node for a process that is to hear of its end.
@@ -347,8 +406,18 @@ pub fn monitor(pid: Term, own: &mut Own, reference: ReferenceId, target: RemoteT
 /// `exit/2` of a process of another node. `reason` lies on the process's heap.
 pub fn exit_signal(pid: Term, own: &mut Own, to: RemotePid, reason: Term) -> Wished {
     let Some((node, line)) = way_to(to.node, true) else { return Wished::NoConnection };
-    tell(&node, line, pid, Tell::ExitSignal { to, reason });
-    done(pid, own, &node)
+    let has_payloads = line.flags & flags::EXIT_PAYLOAD != 0;
+    let sent = match has_payloads {
+        true => {
+            let message = Message::new(line, control::PAYLOAD_EXIT2, 2).term(pid).pid(to);
+            message.try_send(&node, line, pid, Some(reason))
+        }
+        false => {
+            let message = Message::new(line, control::EXIT2, 3).term(pid).pid(to).term(reason);
+            message.try_send(&node, line, pid, None)
+        }
+    };
+    if sent == Err(EncodeError::TooLarge) { Wished::TooLarge } else { done(pid, own, &node) }
 }
 
 /// Sets the group leader (any pid) of a process of another node.
@@ -402,6 +471,9 @@ pub fn request_process(pid: Term, own: &mut Own, reference: ReferenceId, request
     let Request { link, monitor, tells, .. } = *request;
     let connection = line.connection;
     let entry = RemoteSpawn { node: request.node, connection, link, monitor, tells, abandoned: false };
+    if line.flags & flags::SPAWN == 0 {
+        return Wished::NotSupported;
+    }
     own.remote().spawning.insert(reference, entry);
     let leader = own.leader_term();
     let (module, function) = request.function;

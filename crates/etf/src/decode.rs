@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use atoll_term::atoms::{AtomError, MAX_ATOM_CHARACTERS, atom, existing_atom};
-use atoll_term::{Allocate, Build, Export, FunEntry, MagicValue, Term, map};
+use atoll_term::{Allocate, Build, Export, FunEntry, HEAP_BINARY_LIMIT, HeldBinary, MagicValue, Term, map};
 
 use crate::compressed::inflate;
 use crate::error::DecodeError;
@@ -63,7 +63,7 @@ pub fn decode<H: Allocate + ?Sized>(
         return decode_local(bytes, options, resolve, heap);
     }
     if bytes.get(1) != Some(&tags::COMPRESSED) {
-        let mut decoder = Decoder { reader, options, resolve, heap, cached: &[], from_node: false };
+        let mut decoder = Decoder { reader, options, resolve, heap, cached: &[], held: None, from_node: false };
         let term = decoder.term()?;
         return Ok((term, bytes.len() - decoder.reader.remaining()));
     }
@@ -72,7 +72,8 @@ pub fn decode<H: Allocate + ?Sized>(
     let head = bytes.len() - reader.remaining();
     let (inflated, taken) = inflate(&bytes[head..], length)?;
     let term =
-        Decoder { reader: Reader::new(&inflated), options, resolve, heap, cached: &[], from_node: false }.term()?;
+        Decoder { reader: Reader::new(&inflated), options, resolve, heap, cached: &[], held: None, from_node: false }
+            .term()?;
     Ok((term, head + taken))
 }
 
@@ -88,9 +89,27 @@ pub fn decode_behind_header<H: Allocate + ?Sized>(
     heap: &mut H,
 ) -> Result<(Term, usize), DecodeError> {
     let reader = Reader::new(bytes);
-    let mut decoder = Decoder { reader, options: DecodeOptions::default(), resolve, heap, cached, from_node: true };
+    let mut decoder = Decoder::of_node(reader, cached, resolve, heap);
     let term = decoder.term()?;
     Ok((term, bytes.len() - decoder.reader.remaining()))
+}
+
+/// As [`decode_behind_header`], of the bytes from `start` on. A binary that fills most of the memory of `bytes` is not
+/// copied: it becomes part of it.
+///
+/// # Errors
+/// As [`decode`].
+pub fn decode_held<H: Allocate + ?Sized>(
+    bytes: &HeldBinary,
+    start: usize,
+    cached: &[Term],
+    resolve: &mut dyn Resolve,
+    heap: &mut H,
+) -> Result<(Term, usize), DecodeError> {
+    let reader = Reader::new(bytes.bytes().get(start..).ok_or(DecodeError::Malformed)?);
+    let mut decoder = Decoder { held: Some(bytes), ..Decoder::of_node(reader, cached, resolve, heap) };
+    let term = decoder.term()?;
+    Ok((term, bytes.bytes().len() - start - decoder.reader.remaining()))
 }
 
 /// Decodes the local form, if this node wrote it.
@@ -104,7 +123,8 @@ fn decode_local<H: Allocate + ?Sized>(
     let (Some(sealed), Some(inner)) = (bytes.get(2..head), bytes.get(head..)) else {
         return Err(DecodeError::Malformed);
     };
-    let mut decoder = Decoder { reader: Reader::new(inner), options, resolve, heap, cached: &[], from_node: false };
+    let mut decoder =
+        Decoder { reader: Reader::new(inner), options, resolve, heap, cached: &[], held: None, from_node: false };
     let term = decoder.term()?;
     let length = inner.len() - decoder.reader.remaining();
     if is_sealed(sealed, inner, length) { Ok((term, head + length)) } else { Err(DecodeError::Malformed) }
@@ -149,11 +169,30 @@ pub(crate) struct Decoder<'a, 'm, H: ?Sized> {
     pub(crate) heap: &'m mut H,
     /// Atoms that a distribution header names.
     cached: &'a [Term],
+    /// What the bytes are part of, if large binaries may become parts of it too.
+    held: Option<&'a HeldBinary>,
     /// Another node wrote it: it may have aliases in it.
     pub(crate) from_node: bool,
 }
 
-impl<H: Allocate + ?Sized> Decoder<'_, '_, H> {
+impl<'a, 'm, H: Allocate + ?Sized> Decoder<'a, 'm, H> {
+    /// One of what another node has written behind a header.
+    fn of_node(reader: Reader<'a>, cached: &'a [Term], resolve: &'m mut dyn Resolve, heap: &'m mut H) -> Self {
+        Decoder { reader, options: DecodeOptions::default(), resolve, heap, cached, held: None, from_node: true }
+    }
+
+    /// A binary of bytes that were just read.
+    fn binary(&mut self, bytes: &[u8]) -> Term {
+        match self.held.filter(|held| bytes.len() > HEAP_BINARY_LIMIT && bytes.len() >= held.capacity() / 4 * 3) {
+            Some(held) => {
+                let end = held.bytes().len() - self.reader.remaining();
+                let handle = self.heap.binary_handle(held.share().into_raw());
+                self.heap.sub_bits(handle, (end - bytes.len()) * 8, end * 8)
+            }
+            None => self.heap.binary(bytes),
+        }
+    }
+
     fn term(&mut self) -> Result<Term, DecodeError> {
         let mut frames: Vec<Frame> = Vec::new();
         let mut values: Vec<Term> = Vec::new();
@@ -266,7 +305,7 @@ impl<H: Allocate + ?Sized> Decoder<'_, '_, H> {
             tags::BINARY => {
                 let length = self.reader.count(0)?;
                 let bytes = self.reader.bytes(length)?;
-                self.heap.binary(bytes)
+                self.binary(bytes)
             }
             tags::BIT_BINARY => self.bit_binary()?,
             tags::EXPORT => self.export()?,

@@ -8,6 +8,7 @@ use atoll_term::{Big, Bits, External, ExternalKind, Fun, Term, View, compare_exa
 
 use crate::compressed::deflate;
 use crate::identifier::{alias_numbers, is_short_port};
+use crate::pieces::Pieces;
 use crate::sink::{Counter, Encoded, Room, Sink, UpTo};
 use crate::tags;
 
@@ -147,7 +148,7 @@ struct Encoder<S> {
 }
 
 /// Terms for a connection to another node, one behind the other.
-pub struct ForChannel(Encoder<Vec<u8>>);
+pub struct ForChannel(Encoder<Pieces>);
 
 impl ForChannel {
     /// Nothing yet. With `cache`, atoms are written as numbers, which a distribution header explains
@@ -155,7 +156,8 @@ impl ForChannel {
     /// and creation.
     pub fn new(cache: bool, node: (Term, u32)) -> ForChannel {
         let options = EncodeOptions { compressed: None, minor_version: 2, deterministic: false };
-        ForChannel(Encoder { sink: Vec::new(), options, node, atoms: cache.then(AtomTable::default), for_node: true })
+        let atoms = cache.then(AtomTable::default);
+        ForChannel(Encoder { sink: Pieces::default(), options, node, atoms, for_node: true })
     }
 
     /// Begins a term: to be called before its parts are written.
@@ -199,7 +201,7 @@ impl ForChannel {
     }
 
     /// The bytes, and the atoms that they refer to by numbers; `None` where atoms are written out.
-    pub fn finish(self) -> (Vec<u8>, Option<Vec<Term>>) {
+    pub fn finish(self) -> (Pieces, Option<Vec<Term>>) {
         (self.0.sink, self.0.atoms.map(|table| table.0))
     }
 }
@@ -312,7 +314,7 @@ impl<S: Sink> Encoder<S> {
                 self.sink.put_u32(length_field(map_size(map))?);
                 pending.push(Pending::Pairs(self.pairs(term), None));
             }
-            View::Bits(bits) => self.bits(&bits)?,
+            View::Bits(bits) => self.bits(term, &bits)?,
             View::Fun(fun) => {
                 let size_at = self.fun(&fun);
                 pending.push(Pending::FunSize(size_at));
@@ -487,13 +489,13 @@ impl<S: Sink> Encoder<S> {
         Pairs::Large(pairs.into_iter().rev())
     }
 
-    fn bits(&mut self, bits: &Bits<'_>) -> Result<(), EncodeError> {
+    fn bits(&mut self, term: &Term, bits: &Bits<'_>) -> Result<(), EncodeError> {
         self.sink.put_u8(if bits.is_binary() { tags::BINARY } else { tags::BIT_BINARY });
         self.sink.put_u32(length_field(bits.byte_length())?);
         if !bits.is_binary() {
             self.sink.put_u8((bits.length() % 8) as u8);
         }
-        self.sink.put_bits(bits);
+        self.sink.put_bits_of(term, bits);
         Ok(())
     }
 

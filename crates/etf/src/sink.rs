@@ -1,6 +1,6 @@
 //! Where encoded bytes go: into a vector, into room of the right size, or nowhere when only their number is asked for.
 
-use atoll_term::Bits;
+use atoll_term::{Bits, Term};
 
 /// What [`encode_up_to`](crate::encode_up_to) gives.
 pub enum Encoded {
@@ -15,6 +15,10 @@ pub trait Sink {
     fn put(&mut self, bytes: &[u8]);
     /// The bits as whole bytes, unused bits of the last one zero.
     fn put_bits(&mut self, bits: &Bits<'_>);
+    /// As [`Sink::put_bits`]: the bits of this term.
+    fn put_bits_of(&mut self, _term: &Term, bits: &Bits<'_>) {
+        self.put_bits(bits);
+    }
     /// How many bytes came so far.
     fn position(&self) -> usize;
     /// Overwrites four bytes that came before.

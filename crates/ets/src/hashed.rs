@@ -240,17 +240,29 @@ impl Hashed {
         let mut gone = Vec::new();
         for segment in &self.segments {
             let mut segment = segment.0.write();
-            let mut changed = Vec::new();
-            for entry in segment.entries_after(None).filter(|entry| !entry.dead) {
-                let fates: Vec<Fate> = entry.live().iter().map(&mut *decide).collect();
-                if fates.iter().any(|fate| !matches!(fate, Fate::Keep)) {
-                    changed.push((entry.hash, entry.key(self.position), fates));
+            let segment = &mut *segment;
+            let is_fixed = status.is_fixed();
+            let (mut rows, mut words, mut has_empty) = (segment.rows, segment.words, false);
+            for entry in segment.entries_mut().filter(|entry| !entry.dead) {
+                let (rows_before, words_before) = (entry.rows().len(), entry.words());
+                if change_rows(entry, decide, &mut gone) {
+                    rows = rows + entry.rows().len() - rows_before;
+                    words = words + entry.words() - words_before;
+                    continue;
+                }
+                // It goes below, or stays for its key's sake.
+                (rows, words) = (rows - rows_before, words - words_before);
+                entry.dead = true;
+                has_empty = true;
+                if let (true, Rows::Many(rows)) = (is_fixed, &mut entry.rows) {
+                    gone.extend(rows.drain(1..));
                 }
             }
-            for (hash, key, fates) in changed {
-                let Ok(place) = segment.find(hash, key, self.position) else { continue };
-                let mut fates = fates.into_iter();
-                gone.extend(remove_rows(&mut segment, place, status, &mut |_| fates.next().unwrap_or(Fate::Keep)));
+            (segment.rows, segment.words) = (rows, words);
+            if has_empty && is_fixed {
+                segment.has_dead = true;
+            } else if has_empty {
+                gone.extend(segment.retain(|entry| !entry.dead).into_iter().flat_map(Entry::into_rows));
             }
         }
         gone
@@ -411,6 +423,36 @@ impl Hashed {
     }
 }
 
+/// Decides of the rows of an entry what becomes of them. False: none is to stay; they are all there still.
+fn change_rows(entry: &mut Entry, decide: &mut dyn FnMut(&Stored) -> Fate, gone: &mut Vec<Stored>) -> bool {
+    match &mut entry.rows {
+        Rows::One(row) => match decide(row) {
+            Fate::Keep => true,
+            Fate::Delete => false,
+            Fate::Replace(new) => {
+                gone.push(std::mem::replace(row, new));
+                true
+            }
+        },
+        Rows::Many(rows) => {
+            let mut fates: Vec<Fate> = rows.iter().map(decide).collect();
+            if fates.iter().all(|fate| matches!(fate, Fate::Delete)) {
+                return false;
+            }
+            for (row, fate) in rows.iter_mut().zip(&mut fates) {
+                if matches!(fate, Fate::Replace(_))
+                    && let Fate::Replace(new) = std::mem::replace(fate, Fate::Keep)
+                {
+                    gone.push(std::mem::replace(row, new));
+                }
+            }
+            let mut fates = fates.into_iter();
+            gone.extend(rows.extract_if(.., |_| matches!(fates.next(), Some(Fate::Delete))));
+            true
+        }
+    }
+}
+
 /// An entry has lost its rows: it goes, or stays for its key's sake. Returns the rows that are not needed.
 fn bury(segment: &mut Segment, place: usize, status: &Status) -> Vec<Stored> {
     if !status.is_fixed() {
@@ -434,29 +476,13 @@ fn remove_rows(
     decide: &mut dyn FnMut(&Stored) -> Fate,
 ) -> Vec<Stored> {
     let Some(entry) = segment.entry_mut(place).filter(|entry| !entry.dead) else { return Vec::new() };
-    let fates: Vec<Fate> = entry.live().iter().map(decide).collect();
-    let deleted: Vec<bool> = fates.iter().map(|fate| matches!(fate, Fate::Delete)).collect();
-    let count = deleted.iter().filter(|deleted| **deleted).count();
-    let words_before: usize = entry.live().iter().map(Stored::words).sum();
+    let (rows, words) = (entry.rows().len(), entry.words());
     let mut gone = Vec::new();
-    let rows: &mut [Stored] = match &mut entry.rows {
-        Rows::One(row) => std::slice::from_mut(row),
-        Rows::Many(rows) => rows,
-    };
-    for (row, fate) in rows.iter_mut().zip(fates) {
-        if let Fate::Replace(new) = fate {
-            gone.push(std::mem::replace(row, new));
-        }
-    }
-    let all = count == deleted.len();
-    if !all && let Rows::Many(rows) = &mut entry.rows {
-        let mut deleted = deleted.iter();
-        gone.extend(rows.extract_if(.., |_| deleted.next().copied().unwrap_or(false)));
-    }
-    let words_after: usize = if all { 0 } else { entry.live().iter().map(Stored::words).sum() };
-    segment.rows -= count;
-    segment.words = segment.words + words_after - words_before;
-    if all {
+    let stays = change_rows(entry, decide, &mut gone);
+    let (rows_after, words_after) = if stays { (entry.rows().len(), entry.words()) } else { (0, 0) };
+    segment.rows = segment.rows + rows_after - rows;
+    segment.words = segment.words + words_after - words;
+    if !stays {
         gone.extend(bury(segment, place, status));
     }
     gone

@@ -43,6 +43,11 @@ impl Entry {
         }
     }
 
+    /// Words that the rows keep outside of collected heaps.
+    pub(crate) fn words(&self) -> usize {
+        self.rows().iter().map(Stored::words).sum()
+    }
+
     /// The key.
     pub(crate) fn key(&self, position: usize) -> Term {
         self.rows().first().map_or(Term::NONE, |row| key_of(*row.term(), position))
@@ -120,6 +125,11 @@ impl Segment {
         let from = after.map_or(0, |hash| self.home(hash));
         let rest = self.places.get(from..).unwrap_or_default();
         rest.iter().flatten().skip_while(move |entry| after.is_some_and(|hash| entry.hash <= hash))
+    }
+
+    /// All entries.
+    pub(crate) fn entries_mut(&mut self) -> impl Iterator<Item = &mut Entry> {
+        self.places.iter_mut().flatten()
     }
 
     /// Adds an entry whose key is not there.

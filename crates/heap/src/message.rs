@@ -92,6 +92,15 @@ impl Message {
         ManuallyDrop::new(self).0
     }
 
+    /// The block of a message without a body and without a list of objects with off-heap parts: its first word and its
+    /// length in words, the fragment's head ([`Fragment::HEAD_WORDS`]) included. The caller owns it, and frees it with
+    /// the layout of so many words.
+    pub fn into_block(self) -> (*mut Word, usize) {
+        debug_assert!(!self.has_body() && self.off_heap().is_null());
+        let words = Fragment::HEAD_WORDS + self.capacity();
+        (self.into_raw().as_ptr().cast(), words)
+    }
+
     /// Takes a fragment back from a list.
     ///
     /// # Safety

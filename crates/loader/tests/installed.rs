@@ -61,8 +61,8 @@ struct Facts {
     digest: String,
     functions: usize,
     exports: usize,
-    /// Instructions as the file has them, without the end mark but with one more for each frame
-    /// that is initialised as a whole.
+    /// Instructions as the file has them, without the end mark but with one more for each frame that is initialised as
+    /// a whole, and for each fun that an older compiler left the room to the machine for.
     instructions: usize,
 }
 
@@ -133,10 +133,12 @@ fn digests_are_those_of_beam_lib() {
 
 #[test]
 fn counts_are_those_of_beam_disasm() {
-    let files: Vec<PathBuf> = stock().into_iter().step_by(37).collect();
+    let files = stock();
     let counts = "fun(F) -> \
         {beam_file, _, Exports, _, _, Code} = beam_disasm:file(F), \
-        Weight = fun(I) when element(1, I) =:= allocate_zero -> 2; (_) -> 1 end, \
+        Two = fun(I) -> is_tuple(I) andalso \
+                        lists:member(element(1, I), [allocate_zero, allocate_heap_zero, make_fun2]) end, \
+        Weight = fun(I) -> case Two(I) of true -> 2; false -> 1 end end, \
         Sum = lists:sum([Weight(I) || {function, _, _, _, Is} <- Code, I <- Is]), \
         io_lib:format(\"~w ~w ~w\", [length(Code), length(Exports), Sum]) end";
     let Some(answers) = erl("counts", counts, &files) else {
@@ -144,12 +146,16 @@ fn counts_are_those_of_beam_disasm() {
         return;
     };
     assert_eq!(answers.len(), files.len());
+    let mut wrong = Vec::new();
     for (path, answer) in files.iter().zip(&answers) {
         let module = load(&std::fs::read(path).expect("readable")).expect("a good file");
         let facts = facts(&module);
         let ours = format!("{} {} {}", facts.functions, facts.exports, facts.instructions);
-        assert_eq!(ours, *answer, "{}", path.display());
+        if ours != *answer {
+            wrong.push(format!("{}: {ours}, and not {answer}", path.display()));
+        }
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 /// The instructions of one module, by the name that the text gives them, against a count made from

@@ -22,7 +22,10 @@ use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, Variable};
 
 use crate::compile::{Piece, Plans, Settings, native_signature, parameters};
+use crate::engine;
+use crate::exits::OFTEN;
 use crate::flow::{Flow, Head, Registers, Way, first, passed};
+use crate::ways::{Reason, reason};
 
 mod arithmetic;
 mod bits;
@@ -31,10 +34,12 @@ mod catching;
 mod control;
 mod data;
 mod floats;
+mod inlined;
 mod maps;
 mod test;
 
 pub use bits::short_string;
+pub use inlined::is_inlined;
 pub use maps::MOST_PAIRS;
 
 /// Writes the code of one region.
@@ -214,6 +219,11 @@ impl<'f, 'l> Emitter<'f, 'l> {
                 self.b.ins().jump(target, &[]);
                 Next::Left
             }
+            I::CallExt { target, .. } | I::CallExtOnly { target, .. } | I::CallExtLast { target, .. }
+                if is_inlined(self.flow.linked, target.0) =>
+            {
+                self.inlined(index)
+            }
             I::Call { .. }
             | I::CallOnly { .. }
             | I::CallLast { .. }
@@ -238,7 +248,8 @@ impl<'f, 'l> Emitter<'f, 'l> {
                 self.frame(index);
                 Next::Follows
             }
-            I::Test { .. }
+            I::Expect { .. }
+            | I::Test { .. }
             | I::TestArity { .. }
             | I::TestTaggedTuple { .. }
             | I::TestFunctionArity { .. }
@@ -330,7 +341,7 @@ impl<'f, 'l> Emitter<'f, 'l> {
             return *block;
         }
         let block = self.b.create_block();
-        if self.flow.way(index) == Way::Native {
+        if !matches!(self.flow.way(index), Way::Lent | Way::LentCall) {
             self.b.set_cold_block(block);
         }
         self.exits.insert(index, block);
@@ -382,7 +393,14 @@ impl<'f, 'l> Emitter<'f, 'l> {
         self.write_to_core(self.flow.live(index));
         let place = self.piece.places[index - self.flow.start];
         let address = self.constant(self.piece.words as Word + Word::from(place) * 8);
-        self.dispatch(address);
+        let mut handler = self.load(address, 0);
+        if reason(self.flow.instruction(index), self.flow.way(index)) == Reason::Operands {
+            // The engine hears of it at once: until there is other code, each pass leaves here.
+            let often = self.b.ins().icmp_imm(IntCC::Equal, count, OFTEN as i64);
+            let noted = self.constant(engine::left_often as *const () as Word);
+            handler = self.b.ins().select(often, noted, handler);
+        }
+        self.dispatch_to(handler, address);
     }
 
     /// Goes on at a code address, with all X registers that matter in the core.

@@ -223,21 +223,28 @@ impl Engine {
         let State { units, general, counted, .. } = &mut *state;
         let mut found = Vec::new();
         for unit in units.values().filter(|unit| unit.is_active) {
-            let often: Vec<usize> = unit.exits.often().collect();
+            let often = unit.exits.often();
             if often.is_empty() {
                 continue;
             }
             let known = general.entry(unit.entry).or_default();
             let before = known.len();
             known.extend(often.iter().map(|index| unit.start + index));
-            unit.exits.take(&mut counted.exits);
+            // What is known already and still leaves, fails: it is left alone, or it would have this done ever again.
             if known.len() > before
                 && let Some(code) = unit.code.upgrade()
             {
+                unit.exits.take(&mut counted.exits);
                 found.push((code, unit.function));
             }
         }
         found
+    }
+
+    /// Has the engine's thread look at where native code has left.
+    fn have_reviewed(&self) {
+        self.state.lock().is_review_due = true;
+        self.wake.notify_one();
     }
 
     /// Compiles what turns out to be hot, until the machine ends.
@@ -452,6 +459,15 @@ unsafe fn first_call(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c:
     unsafe { dispatch(ip, hp, e, reds, c) }
 }
 
+/// Goes on at an instruction in front of which native code has left so often that the engine ought to look at it.
+pub(crate) unsafe fn left_often(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    if let Some(engine) = part().engine.get() {
+        engine.have_reviewed();
+    }
+    // SAFETY: native code leaves at an instruction, with what its handler takes.
+    unsafe { dispatch(ip, hp, e, reds, c) }
+}
+
 impl TakesOver for Engine {
     fn give_back(&self, code: &ModuleCode) {
         let mut state = self.state.lock();
@@ -479,8 +495,7 @@ impl TakesOver for Engine {
             return;
         }
         if self.met.fetch_add(1, Ordering::Relaxed).is_multiple_of(REVIEWED) {
-            self.state.lock().is_review_due = true;
-            self.wake.notify_one();
+            self.have_reviewed();
         }
         places.into_iter().for_each(|address| self.count(address));
     }

@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::ways::Reason;
 
 /// Exits at one place for which code is made anew.
-const OFTEN: u64 = 200;
+pub const OFTEN: u64 = 200;
+/// Exits at another place of a function whose code is made anew, for which this place is made for all types as well.
+const SOME: u64 = 10;
 
 /// How often code left, by its reasons.
 #[derive(Clone, Copy, Debug, Default)]
@@ -35,10 +37,15 @@ impl Exits {
     }
 
     /// The instructions, counted from the first, that ought to be made for all types.
-    pub fn often(&self) -> impl Iterator<Item = usize> {
-        let all = self.counts.iter().zip(&self.reasons).enumerate();
-        all.filter(|(_, (count, reason))| **reason == Reason::Operands && count.load(Ordering::Relaxed) >= OFTEN)
+    pub fn often(&self) -> Vec<usize> {
+        let left = |least: u64| {
+            let all = self.counts.iter().zip(&self.reasons).enumerate();
+            all.filter(move |(_, (count, reason))| {
+                **reason == Reason::Operands && count.load(Ordering::Relaxed) >= least
+            })
             .map(|(index, _)| index)
+        };
+        if left(OFTEN).next().is_some() { left(SOME).collect() } else { Vec::new() }
     }
 
     /// Adds what was counted.

@@ -27,6 +27,7 @@ pub fn reason(instruction: &Instruction, way: Way) -> Reason {
     match instruction {
         _ if matches!(way, Way::Lent | Way::LentCall) => Reason::Lent,
         I::Allocate { .. } | I::TestHeap { .. } | I::BsCreateBin { .. } | I::PutMap { .. } => Reason::Room,
+        I::CallExt { .. } | I::CallExtOnly { .. } | I::CallExtLast { .. } => Reason::Room,
         I::Compare { .. } | I::Bif { .. } | I::GcBif { .. } => Reason::Operands,
         _ => Reason::Other,
     }
@@ -40,6 +41,10 @@ pub fn way(linked: &Linked, settings: Settings, lend_builds: bool, instruction: 
         registry().built_in_number(export.module, export.name, export.arity).is_some()
     };
     match instruction {
+        I::CallExt { target, .. } if emit::is_inlined(linked, target.0) => Way::Native,
+        I::CallExtOnly { target, .. } | I::CallExtLast { target, .. } if emit::is_inlined(linked, target.0) => {
+            Way::Leaves
+        }
         I::Call { .. } | I::CallFun { .. } | I::CallFun2 { .. } => Way::Calls,
         I::CallExt { target, .. } if !built_in(target.0) => Way::Calls,
         I::CallExt { .. } | I::Apply { .. } => Way::LentCall,
@@ -83,6 +88,7 @@ pub fn way(linked: &Linked, settings: Settings, lend_builds: bool, instruction: 
         | I::GetTupleElement { .. }
         | I::MakeFun { .. }
         | I::Jump(_)
+        | I::Expect { .. }
         | I::Test { .. }
         | I::TestFunctionArity { .. }
         | I::TestArity { .. }

@@ -2,14 +2,15 @@
 //! the work, which touches no term, and then the process calls the same native function again and finds the result.
 
 use std::any::Any;
-use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread::Builder;
 
+use atoll_platform::jobs::Jobs;
 use atoll_platform::threads;
 use atoll_process::{Caller, Interrupt, Own, System};
 use atoll_term::Term;
-use parking_lot::{Condvar, Mutex, MutexGuard};
+use parking_lot::MutexGuard;
 use rustix::io::Errno;
 
 use crate::at_exit::AtExit;
@@ -28,19 +29,15 @@ enum Job {
     Done(Done),
 }
 
-#[derive(Default)]
-struct Queue {
-    waiting: VecDeque<(Term, u64, Work)>,
-    threads: usize,
-    idle: usize,
-    next: u64,
-}
+/// Of this process, with its number.
+type Waiting = (Term, u64, Work);
 
 /// The threads of a machine, and their work.
 #[derive(Default)]
 pub struct Pool {
-    queue: Mutex<Queue>,
-    more: Condvar,
+    waiting: Jobs<Waiting>,
+    /// Jobs so far.
+    begun: AtomicU64,
     /// What is being done, by the process that waits for it.
     jobs: AtExit<HashMap<Term, Job>>,
     /// Number of these, to look without the lock.
@@ -102,28 +99,19 @@ pub fn start<T: Send + 'static>(
         part().open.store(jobs.len(), Ordering::Release);
         return Interrupt::Again(arguments.to_vec());
     }
-    let mut queue = part().queue.lock();
-    let number = queue.next;
-    queue.next += 1;
+    let number = part().begun.fetch_add(1, Ordering::Relaxed);
     {
         let mut jobs = self::jobs();
         jobs.insert(pid, Job::Running(number));
         part().open.store(jobs.len(), Ordering::Release);
     }
-    queue.waiting.push_back((pid, number, Box::new(move || Box::new(work()) as Done)));
-    if queue.idle >= queue.waiting.len() {
-        part().more.notify_one();
-    } else if queue.threads < MOST.load(Ordering::Relaxed) {
+    let job: Waiting = (pid, number, Box::new(move || Box::new(work()) as Done));
+    let refused = part().waiting.add(job, MOST.load(Ordering::Relaxed), |_| {
         let thread = Builder::new().name("dirty io".to_owned()).stack_size(STACK_BYTES);
-        let thread = threads::start(thread, serve);
-        queue.threads += usize::from(thread.is_ok());
-        if thread.is_err() && queue.threads == 0 {
-            // Without threads it is done here, whatever that holds up.
-            let late = queue.waiting.pop_back();
-            drop(queue);
-            late.into_iter().for_each(carry_out);
-        }
-    }
+        threads::start(thread, serve).is_ok()
+    });
+    // Without threads it is done here.
+    refused.into_iter().for_each(carry_out);
     Interrupt::Wait(arguments.to_vec())
 }
 
@@ -146,23 +134,13 @@ pub fn away<T: Send + 'static, W: FnOnce() -> Result<T, Errno> + Send + 'static>
 }
 
 fn serve() {
+    let waiting = &part().waiting;
     loop {
-        let next = {
-            let mut queue = part().queue.lock();
-            loop {
-                if let Some(next) = queue.waiting.pop_front() {
-                    break next;
-                }
-                queue.idle += 1;
-                part().more.wait(&mut queue);
-                queue.idle -= 1;
-            }
-        };
-        carry_out(next);
+        carry_out(waiting.next());
     }
 }
 
-fn carry_out((pid, number, work): (Term, u64, Work)) {
+fn carry_out((pid, number, work): Waiting) {
     let done = work();
     {
         let mut jobs = self::jobs();

@@ -142,6 +142,13 @@ fn go_on_with(
     Err(Interrupt::Call(export(), vec![tuple]))
 }
 
+/// The function of the dirty call that a process with these registers waits for.
+pub fn carried_out(registers: &[Term]) -> Option<&'static Export> {
+    let [argument] = registers else { return None };
+    let continuation = argument.tuple_elements()?.first()?.magic::<Continuation>()?;
+    (continuation.kind != 0).then_some(continuation.function.native.export)
+}
+
 fn go_on(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let parts = arguments[0].tuple_elements().unwrap_or_default();
     let value = parts.first().and_then(|first| first.magic_value());

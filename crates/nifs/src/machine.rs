@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use atoll_process::{Libraries, ReferenceId, System};
-use atoll_term::{MagicValue, Term};
+use atoll_term::{Export, MagicValue, Term};
 use parking_lot::Mutex;
 
-use crate::{callbacks, monitors};
+use crate::{call, callbacks, monitors};
 
 /// The libraries of a machine.
 struct Loaded {
@@ -27,6 +27,10 @@ impl Libraries for Loaded {
 
     fn monitors_of(&self, process: Term) -> Vec<(ReferenceId, Arc<MagicValue>)> {
         monitors::of(process)
+    }
+
+    fn carried_out(&self, registers: &[Term]) -> Option<&'static Export> {
+        call::carried_out(registers)
     }
 
     fn modules(&self) -> Vec<Term> {

@@ -1,4 +1,4 @@
-//! Monitors of resources: a process's end is told to the library's `down`.
+//! Monitors of processes: an end is told to the `down` of a resource's library, or to a port of a driver.
 
 use std::collections::HashMap;
 use std::ffi::{c_int, c_void};
@@ -14,12 +14,21 @@ use crate::callbacks::{self, Work};
 use crate::env::{Env, enter_machine};
 use crate::resources::Block;
 
-/// A monitor's number, its resource and who counts that.
+/// Whom a monitor tells.
+enum Watcher {
+    /// A resource, and who counts it.
+    Resource(Block, Weak<MagicValue>),
+    /// A port of a driver.
+    Port(Term),
+}
+
 struct Watch {
     monitor: Monitor,
-    resource: Block,
-    value: Weak<MagicValue>,
+    watcher: Watcher,
 }
+
+/// What a port is told: this monitor's process has ended.
+pub struct Ended(pub Monitor);
 
 /// Monitors by the process that they watch.
 static WATCHED: LazyLock<Mutex<HashMap<Term, Vec<Watch>>>> = LazyLock::new(|| {
@@ -36,7 +45,7 @@ fn new_monitor(process: Term) -> Monitor {
     Monitor(bytes)
 }
 
-/// The process that a monitor watches.
+/// The word of the process that a monitor watches.
 fn process_of(monitor: &Monitor) -> u64 {
     monitor.0[8..16].iter().fold(0, |word, byte| word << 8 | u64::from(*byte))
 }
@@ -44,10 +53,21 @@ fn process_of(monitor: &Monitor) -> u64 {
 /// A process has ended; nobody who monitors it knows of that yet.
 fn ended(pid: Term, _: &mut Own) {
     let mut watched = WATCHED.lock();
-    let watches = watched.remove(&pid).unwrap_or_default().into_iter();
-    // Counted before a library can find that the monitor is gone: then `down` comes in front of the destructor.
-    let held: Vec<_> = watches.filter_map(|watch| Some((watch.value.upgrade()?, watch.monitor))).collect();
+    let watches = watched.remove(&pid).unwrap_or_default();
+    let (mut held, mut ports) = (Vec::new(), Vec::new());
+    for Watch { monitor, watcher } in watches {
+        match watcher {
+            // Counted before a library can find that the monitor is gone: then `down` comes in front of the destructor.
+            Watcher::Resource(_, value) => held.extend(value.upgrade().map(|value| (value, monitor))),
+            Watcher::Port(port) => ports.push((port, monitor)),
+        }
+    }
     drop(watched);
+    for (port, monitor) in ports {
+        if let Some(port) = atoll_ports::find(port) {
+            port.with(|port, state, driver| driver.told(port, state, Box::new(Ended(monitor))));
+        }
+    }
     callbacks::with_callbacks(|| {
         for (resource, monitor) in held {
             callbacks::later(Work::Down { resource, process: pid, monitor });
@@ -59,19 +79,32 @@ fn ended(pid: Term, _: &mut Own) {
 pub fn of(pid: Term) -> Vec<(ReferenceId, Arc<MagicValue>)> {
     let watched = WATCHED.lock();
     let watches = watched.get(&pid).into_iter().flatten();
-    watches.filter_map(|watch| Some((watch.resource.numbers(), watch.value.upgrade()?))).collect()
+    let resource = |watch: &Watch| match &watch.watcher {
+        Watcher::Resource(block, value) => Some((block.numbers(), value.upgrade()?)),
+        Watcher::Port(_) => None,
+    };
+    watches.filter_map(resource).collect()
 }
 
 /// A resource is about to be destroyed.
 pub fn forget(resource: Block) {
+    forget_those(|watcher| matches!(watcher, Watcher::Resource(block, _) if *block == resource));
+}
+
+/// A port is closed.
+pub fn forget_port(port: Term) {
+    forget_those(|watcher| matches!(watcher, Watcher::Port(other) if *other == port));
+}
+
+fn forget_those(unwanted: impl Fn(&Watcher) -> bool) {
     WATCHED.lock().retain(|_, watches| {
-        watches.retain(|watch| watch.resource != resource);
+        watches.retain(|watch| !unwanted(&watch.watcher));
         !watches.is_empty()
     });
 }
 
 /// Ends a monitor; whether it was there.
-fn remove(monitor: &Monitor) -> bool {
+pub fn remove(monitor: &Monitor) -> bool {
     let process = process_of(monitor);
     let mut watched = WATCHED.lock();
     let Some((pid, watches)) = watched.iter_mut().find(|(pid, _)| pid.word() == process) else { return false };
@@ -96,26 +129,42 @@ extern "C" fn enif_monitor_process(
     if resource.kind().callbacks().down.is_none() {
         return -1;
     }
-    let pid = *pid;
+    resource.note_monitors();
+    match watch(*pid, Watcher::Resource(resource, Arc::downgrade(&resource.hold()))) {
+        Some(made) => {
+            if let Some(monitor) = monitor {
+                *monitor = made;
+            }
+            0
+        }
+        None => 1,
+    }
+}
+
+/// The process that a monitor watches, while it does.
+pub fn watched_by(monitor: &Monitor) -> Option<Term> {
+    let watched = WATCHED.lock();
+    let of = watched.iter().find(|(_, watches)| watches.iter().any(|watch| watch.monitor == *monitor));
+    of.map(|(pid, _)| *pid)
+}
+
+/// Lets a port of a driver monitor a process. `None`: that has ended.
+pub fn of_port(port: Term, pid: Term) -> Option<Monitor> {
+    watch(pid, Watcher::Port(port))
+}
+
+fn watch(pid: Term, watcher: Watcher) -> Option<Monitor> {
     let system = System::get();
     if !pid.is_local_pid() || !system.table.contains(pid) {
-        return 1;
+        return None;
     }
-    let made = new_monitor(pid);
-    resource.note_monitors();
-    let watch = Watch { monitor: made, resource, value: Arc::downgrade(&resource.hold()) };
-    WATCHED.lock().entry(pid).or_default().push(watch);
+    let monitor = new_monitor(pid);
+    WATCHED.lock().entry(pid).or_default().push(Watch { monitor, watcher });
     // Either the process's end, which looks at its work after it has left the table, finds the monitor, or this sees
     // that it has left.
     system.table.with(pid, |process| process.at_end.note_work());
     fence(Ordering::SeqCst);
-    if !system.table.contains(pid) && remove(&made) {
-        return 1;
-    }
-    if let Some(monitor) = monitor {
-        *monitor = made;
-    }
-    0
+    (system.table.contains(pid) || !remove(&monitor)).then_some(monitor)
 }
 
 #[unsafe(no_mangle)]

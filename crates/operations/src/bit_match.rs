@@ -8,7 +8,7 @@ use crate::bit_part;
 use crate::bits;
 use crate::number::MAX_LIMBS;
 use crate::raw_match::{CONTEXT_ARITY, part_object};
-pub use crate::raw_match::{Context, PartObject, context};
+pub use crate::raw_match::{COPIED_BYTES, Context, PartObject, context};
 use crate::utf;
 
 /// Bits of a segment of `size` units; `None` if the size is no integer from 0 to the most that a term can have.

@@ -31,6 +31,42 @@ const DIGITS: &[u8; 36] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 /// Binary digits of a word, and a sign.
 const WORD_TEXT: usize = 65;
 
+/// The text of an integer in base 10, in place.
+#[derive(Clone, Copy, Debug)]
+pub struct Decimal {
+    text: [u8; MOST_DIGITS],
+    start: usize,
+}
+
+/// Digits of a word in base 10, and a sign.
+const MOST_DIGITS: usize = 20;
+
+impl Decimal {
+    /// The text of this integer.
+    pub fn new(value: i64) -> Decimal {
+        let mut text = [0; MOST_DIGITS];
+        let (mut rest, mut start) = (value.unsigned_abs(), MOST_DIGITS);
+        loop {
+            start -= 1;
+            text[start] = b'0' + (rest % 10) as u8;
+            rest /= 10;
+            if rest == 0 {
+                break;
+            }
+        }
+        if value < 0 {
+            start -= 1;
+            text[start] = b'-';
+        }
+        Decimal { text, start }
+    }
+
+    /// Its bytes, which are ASCII.
+    pub fn bytes(&self) -> &[u8] {
+        &self.text[self.start..]
+    }
+}
+
 /// The text of an integer in a base from 2 to 36, letters in upper case. `None` for other bases.
 pub fn integer_text(value: i64, base: u32) -> Option<String> {
     if base == 10 {
@@ -114,6 +150,7 @@ mod tests {
         for base in 2..=36 {
             for value in [0, 1, -1, 35, -36, i64::MAX, i64::MIN, 1 << 59] {
                 let text = integer_text(value, base).unwrap();
+                assert!(base != 10 || Decimal::new(value).bytes() == text.as_bytes());
                 assert_eq!(text, large_integer_text(&value.into(), base).unwrap());
                 assert_eq!(integer_from_text(text.as_bytes(), base), Some(Integer::Word(value)));
             }

@@ -1,6 +1,6 @@
 //! Bytes out of nested lists, and lists of bytes.
 
-use atoll_term::{Allocate, Bits, Build, Term, View};
+use atoll_term::{Allocate, Bits, Build, Term};
 
 use crate::bit_construct;
 use crate::exception::Exception;
@@ -25,27 +25,26 @@ pub fn visit<'h>(term: &'h Term, mut visit: impl FnMut(Piece<'h>) -> Option<()>)
         // Along the tails; of the heads only lists are put off, with the tail that follows them.
         while term.is_cons() {
             let [head, tail] = term.cons_cell();
-            let piece = match head.view() {
-                View::Small(byte @ 0..=255) => Piece::Byte(byte as u8),
-                View::Bits(bits) => Piece::Bits(bits),
-                View::Nil => {
-                    term = tail;
-                    continue;
-                }
-                View::Cons(..) => {
+            let piece = if let Some(small) = head.as_small() {
+                Piece::Byte(u8::try_from(small).map_err(|_| Exception::badarg())?)
+            } else if head.is_cons() {
+                if !tail.is_nil() {
                     later.push(tail);
-                    term = head;
-                    continue;
                 }
-                _ => return Err(Exception::badarg()),
+                term = head;
+                continue;
+            } else if head.is_nil() {
+                term = tail;
+                continue;
+            } else {
+                Piece::Bits(head.bits().ok_or(Exception::badarg())?)
             };
             visit(piece).ok_or(Exception::badarg())?;
             term = tail;
         }
-        match term.view() {
-            View::Nil => {}
-            View::Bits(bits) => visit(Piece::Bits(bits)).ok_or(Exception::badarg())?,
-            _ => return Err(Exception::badarg()),
+        if !term.is_nil() {
+            let bits = term.bits().ok_or(Exception::badarg())?;
+            visit(Piece::Bits(bits)).ok_or(Exception::badarg())?;
         }
         current = later.pop();
     }
@@ -91,10 +90,28 @@ pub fn iolist_bytes(term: Term) -> Result<Vec<u8>, Exception> {
     Ok(bytes)
 }
 
+/// Writes the bytes of an I/O list that has as many as fit.
+fn fill(term: &Term, room: &mut [u8]) -> Result<(), Exception> {
+    let mut rest = room;
+    visit(term, |piece| {
+        match piece {
+            Piece::Byte(byte) => *rest.split_off_first_mut()? = byte,
+            Piece::Bits(bits) => rest.split_off_mut(..bits.byte_length())?.copy_from_slice(&bits.to_bytes()),
+        }
+        Some(())
+    })
+}
+
 fn gather<H: Allocate + ?Sized>(heap: &mut H, term: Term, whole_bytes: bool) -> Result<Term, Exception> {
     let bits = size_in_bits(term, whole_bytes)?;
     if bits > bit_construct::MAX_BITS {
         return Err(Exception::system_limit());
+    }
+    if whole_bytes {
+        return Ok(heap.filled_binary(bits / 8, |room| {
+            let filled = fill(&term, room);
+            debug_assert!(filled.is_ok(), "it was measured before");
+        }));
     }
     let mut building = bit_construct::begin(heap, bits);
     visit(&term, |piece| match piece {

@@ -49,8 +49,8 @@ pub fn append<H: Allocate + ?Sized>(heap: &mut H, a: Term, b: Term) -> Result<Te
     if a.is_nil() {
         return Ok(b);
     }
-    let elements = elements_or_badarg(a)?;
-    Ok(if b.is_nil() { a } else { heap.list_with_tail(elements, b) })
+    let length = length(a).ok_or(Exception::badarg())?;
+    Ok(if b.is_nil() { a } else { heap.list_copied(&a, length, b) })
 }
 
 /// `A -- B`: `A` without the first occurrence of each element of `B`.
@@ -71,7 +71,7 @@ pub fn subtract<H: Allocate + ?Sized>(heap: &mut H, a: Term, b: Term) -> Result<
         }
         rest = rest.tail();
     }
-    Ok(if kept.len() == length { a } else { heap.list_with_tail(kept, rest) })
+    Ok(if kept.len() == length { a } else { heap.list_of(&kept, rest) })
 }
 
 /// What `--` still has to remove.
@@ -144,8 +144,8 @@ pub fn reverse<H: Allocate + ?Sized>(heap: &mut H, list: Term, tail: Term) -> Re
 /// # Errors
 /// `badarg`: no proper list, or longer than [`MAX_TUPLE_SIZE`]
 pub fn list_to_tuple<H: Allocate + ?Sized>(heap: &mut H, list: Term) -> Result<Term, Exception> {
-    match elements(list) {
-        Some(elements) if elements.len() <= MAX_TUPLE_SIZE => Ok(heap.tuple(&elements)),
+    match length(list) {
+        Some(length) if length <= MAX_TUPLE_SIZE => Ok(heap.tuple_of_list(&list, length)),
         _ => Err(Exception::badarg()),
     }
 }
@@ -156,7 +156,7 @@ pub fn list_to_tuple<H: Allocate + ?Sized>(heap: &mut H, list: Term) -> Result<T
 /// `badarg`
 pub fn tuple_to_list<H: Allocate + ?Sized>(heap: &mut H, tuple: Term) -> Result<Term, Exception> {
     let elements = tuple.tuple_elements().ok_or(Exception::badarg())?;
-    Ok(heap.list(elements.iter().copied()))
+    Ok(heap.list_of(elements, Term::NIL))
 }
 
 /// `lists:member(Element, List)`

@@ -133,8 +133,8 @@ impl Context {
 /// The object of a binary segment: its words, and how many of them.
 pub type PartObject = ([Word; 4], usize);
 
-/// Bits up to which a part is copied; see [`crate::bit_part`].
-const COPIED_BYTES: usize = 16;
+/// Bytes up to which a part is copied; see [`crate::bit_part`].
+pub const COPIED_BYTES: usize = 16;
 
 /// The words of an object for the next `bits` bits, of which the caller has seen that they remain; `None` for what does
 /// not lie on byte boundaries, or may be the whole.

@@ -17,6 +17,17 @@ pub fn all() -> Variables {
     std::env::vars_os().collect()
 }
 
+/// A variable as programs have left it, for a machine that crashes: without waiting for a thread that changes the
+/// environment.
+pub fn get(name: &str) -> Option<OsString> {
+    if let Ok(changed) = CHANGED.try_read()
+        && let Some(variables) = &*changed
+    {
+        return variables.iter().find(|(own, _)| own == name).map(|(_, value)| value.clone());
+    }
+    std::env::var_os(name)
+}
+
 /// Changes it for all programs.
 pub fn change(change: impl FnOnce(&mut Variables)) {
     let mut changed = CHANGED.write().unwrap_or_else(PoisonError::into_inner);

@@ -9,14 +9,17 @@ pub mod endpoints;
 pub mod environment;
 pub mod errors;
 pub mod executable;
+pub mod jobs;
 mod memory;
 pub mod network;
+mod observed;
 pub mod sockets;
 pub mod steady;
 pub mod sync;
 pub mod threads;
 
-pub use memory::{OutOfMemory, Reservation};
+pub use memory::{OutOfMemory, Reservation, discard_in_portions};
+pub use observed::Observed;
 
 /// Memory of the machine, in bytes.
 pub fn machine_bytes() -> usize {

@@ -7,6 +7,9 @@ use rustix::mm::{Advice, MapFlags, ProtFlags};
 /// Miri knows no other mappings than these, and takes their memory at once.
 const MAPPING: MapFlags = if cfg!(miri) { MapFlags::PRIVATE } else { MapFlags::PRIVATE.union(MapFlags::NORESERVE) };
 
+/// Bytes that [`discard_in_portions`] gives back at once.
+const PORTION: usize = 1 << 20;
+
 /// The system has no memory or no addresses left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutOfMemory {
@@ -62,18 +65,40 @@ impl Reservation {
     /// # Safety
     /// Nobody uses the contents of `offset..offset + bytes` any more.
     pub unsafe fn discard(&self, offset: usize, bytes: usize) {
-        let page = rustix::param::page_size();
-        let from = offset.next_multiple_of(page);
-        let to = (offset + bytes).min(self.bytes) / page * page;
-        if from < to && cfg!(miri) {
-            // Miri has no `madvise`.
-            // SAFETY: as below.
-            unsafe { self.start.as_ptr().add(from).write_bytes(0, to - from) };
-        } else if from < to {
-            // SAFETY: the pages lie inside this mapping, and the caller has given up their contents.
-            let _ =
-                unsafe { rustix::mm::madvise(self.start.as_ptr().add(from).cast(), to - from, Advice::LinuxDontNeed) };
-        }
+        let bytes = bytes.min(self.bytes.saturating_sub(offset));
+        // SAFETY: the range lies inside this mapping, and the caller has given up its contents.
+        unsafe { discard(self.start.as_ptr().wrapping_add(offset), bytes) }
+    }
+}
+
+/// Gives the memory of whole pages inside a range back; they read as zero afterwards.
+///
+/// # Safety
+/// The range is private memory of this program, and nobody uses its contents any more.
+unsafe fn discard(start: *mut u8, bytes: usize) {
+    let page = rustix::param::page_size();
+    let from = start.addr().next_multiple_of(page);
+    let to = (start.addr() + bytes) / page * page;
+    if from < to && cfg!(miri) {
+        // Miri has no `madvise`.
+        // SAFETY: as below.
+        unsafe { start.with_addr(from).write_bytes(0, to - from) };
+    } else if from < to {
+        // SAFETY: the caller has given up the contents of these pages.
+        let _ = unsafe { rustix::mm::madvise(start.with_addr(from).cast(), to - from, Advice::LinuxDontNeed) };
+    }
+}
+
+/// As [`Reservation::discard`] for any private memory, a portion at a time. While the system takes pages away, other
+/// threads that need memory of it wait: for the whole range this can be tens of milliseconds.
+///
+/// # Safety
+/// The range is private memory of this program, and nobody uses its contents any more.
+pub unsafe fn discard_in_portions(start: NonNull<u8>, bytes: usize) {
+    for offset in (0..bytes).step_by(PORTION) {
+        // SAFETY: as the caller's.
+        unsafe { discard(start.as_ptr().wrapping_add(offset), PORTION.min(bytes - offset)) }
+        std::thread::yield_now();
     }
 }
 

@@ -157,6 +157,18 @@ pub fn is_awaited() -> bool {
     is_needed() && poller().is_some_and(waits)
 }
 
+/// Descriptors that are waited for: by ports, and by others.
+pub fn watched() -> (usize, usize) {
+    if !is_needed() {
+        return (0, 0);
+    }
+    let Some(poller) = poller() else { return (0, 0) };
+    let state = poller.state.lock();
+    let of_port = |watched: &&Watched| watched.wishes.iter().any(|wish| matches!(wish.target, Target::Port(_)));
+    let ports = state.watched.values().filter(of_port).count();
+    (ports, state.watched.len() - ports)
+}
+
 /// Waits until a descriptor is ready, a timer is due, [`interrupt`] was called, or so much time has passed; whether
 /// there is something to [`tell`].
 pub fn wait(limit: Duration) -> bool {

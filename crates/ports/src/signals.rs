@@ -9,7 +9,7 @@ use atoll_term::{Build, Term, atoms, this_node};
 
 use crate::port::{Monitor, Port};
 use crate::table::{self, find};
-use crate::{commands, deferred};
+use crate::{commands, deferred, poller};
 
 /// The ports as processes see them.
 pub struct AllPorts;
@@ -21,6 +21,10 @@ impl Ports for AllPorts {
 
     fn count(&self) -> usize {
         table::count()
+    }
+
+    fn watched(&self) -> (usize, usize) {
+        poller::watched()
     }
 
     fn signal(&self, port: Term, message: Message) -> Result<(), Message> {

@@ -5,13 +5,12 @@
 //! A late signal is kept beside the timers' messages, and is a root of collections as these are. While a signal of a
 //! pair of processes is late, all later ones of the pair wait behind it.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::ThreadId;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use atoll_heap::{Fragment, Message, concurrent_roots};
-use atoll_platform::steady::HashMap;
+use atoll_platform::steady::QuickMap;
 use atoll_term::Term;
 use parking_lot::Mutex;
 
@@ -20,29 +19,33 @@ use crate::system::System;
 /// A sender and a receiver: local pids.
 pub type Pair = (Term, Term);
 
+thread_local! {
+    /// Whose signals this thread sends, if it is the one that runs the processes of a machine with late signals.
+    static SENDER: Cell<Option<Term>> = const { Cell::new(None) };
+}
+
 /// The late signals of a machine.
 #[derive(Default)]
 pub struct HeldBack {
     is_on: AtomicBool,
-    /// The one that runs processes.
-    thread: OnceLock<ThreadId>,
+    /// How many pairs have late signals. Only the thread that runs processes changes it.
+    count: AtomicUsize,
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
-    /// Who sends what this thread sends.
-    sender: Option<Term>,
     /// How many signals each process has sent to others.
-    sent: HashMap<Term, u64>,
-    /// Those with the oldest signals first.
-    late: Vec<(Pair, VecDeque<Message>)>,
+    sent: QuickMap<Term, u64>,
+    /// The pairs with late signals, those with the oldest first.
+    pairs: Vec<Pair>,
+    /// The signals of each pair.
+    late: Vec<VecDeque<Message>>,
 }
 
 impl HeldBack {
     /// From now on signals may be late. Called on the only thread that runs processes.
     pub fn begin(&self) {
-        let _ = self.thread.set(std::thread::current().id());
         self.is_on.store(true, Ordering::Relaxed);
     }
 
@@ -54,34 +57,42 @@ impl HeldBack {
 
     /// What this thread sends from now on comes from this process, or from outside. Returns who it was before.
     pub fn sends(&self, sender: Option<Term>) -> Option<Term> {
-        std::mem::replace(&mut self.state.lock().sender, sender)
+        SENDER.replace(sender)
     }
 
-    /// The pairs with late signals, those with the oldest first.
-    pub fn pairs(&self) -> Vec<Pair> {
-        self.state.lock().late.iter().map(|(pair, _)| *pair).collect()
+    /// Whether no signal is late. Called on the thread that runs processes.
+    pub fn is_empty(&self) -> bool {
+        self.count.load(Ordering::Relaxed) == 0
+    }
+
+    /// Gives the pairs with late signals to `choose`, those with the oldest first, and returns the one at the place
+    /// that it names.
+    pub fn choose(&self, choose: impl FnOnce(&[Pair]) -> Option<usize>) -> Option<Pair> {
+        let pairs = &self.state.lock().pairs;
+        choose(pairs).map(|place| pairs[place])
     }
 
     /// Whether signals of the process that runs to this one are late.
     pub fn is_late(&self, to: Term) -> bool {
-        let state = self.state.lock();
-        state.late.iter().any(|((from, late), _)| (Some(*from), *late) == (state.sender, to))
+        self.state.lock().pairs.iter().any(|(from, late)| (Some(*from), *late) == (SENDER.get(), to))
     }
 
     /// Visits the signals that are late.
     pub(crate) fn each(&self, visit: &mut dyn FnMut(&Fragment)) {
-        for (_, signals) in &self.state.lock().late {
+        for signals in &self.state.lock().late {
             signals.iter().for_each(|signal| visit(signal));
         }
     }
 
     /// Takes the first late signal of a pair.
     fn take(&self, pair: Pair) -> Option<Message> {
-        let late = &mut self.state.lock().late;
-        let place = late.iter().position(|(other, _)| *other == pair)?;
-        let signal = late[place].1.pop_front();
-        if late[place].1.is_empty() {
-            late.remove(place);
+        let state = &mut *self.state.lock();
+        let place = state.pairs.iter().position(|other| *other == pair)?;
+        let signal = state.late[place].pop_front();
+        if state.late[place].is_empty() {
+            state.pairs.remove(place);
+            state.late.remove(place);
+            self.count.store(state.pairs.len(), Ordering::Relaxed);
         }
         signal
     }
@@ -100,23 +111,24 @@ impl System {
     pub(crate) fn hold_back(&self, to: Term, signal: Message) -> Option<Message> {
         let signal = self.touches.send(to, signal);
         let held = &self.held_back;
-        let is_own_thread = held.thread.get() == Some(&std::thread::current().id());
-        let mut state = held.state.lock();
-        let Some(from) = state.sender.filter(|from| is_own_thread && *from != to && to.is_local_pid()) else {
+        let Some(from) = SENDER.get().filter(|from| *from != to && to.is_local_pid()) else {
             return Some(signal);
         };
+        let mut state = held.state.lock();
         let number = state.sent.entry(from).or_default();
         *number += 1;
         let number = *number;
-        if let Some((_, signals)) = state.late.iter_mut().find(|(pair, _)| *pair == (from, to)) {
-            signals.push_back(signal);
+        if let Some(place) = state.pairs.iter().position(|pair| *pair == (from, to)) {
+            state.late[place].push_back(signal);
             return None;
         }
         // A sender that asks a process that is not there may be answered without a signal.
         if !self.table.contains(to) || !self.schedule().is_late((from, to), number) {
             return Some(signal);
         }
-        state.late.push(((from, to), VecDeque::from([signal])));
+        state.pairs.push((from, to));
+        state.late.push(VecDeque::from([signal]));
+        held.count.store(state.pairs.len(), Ordering::Relaxed);
         None
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use atoll_term::{MagicValue, Term};
+use atoll_term::{Export, MagicValue, Term};
 
 use crate::reference::ReferenceId;
 use crate::system::System;
@@ -15,7 +15,9 @@ pub trait Libraries: Sync {
     fn go_on(&self);
     /// The resources that monitor a process.
     fn monitors_of(&self, process: Term) -> Vec<(ReferenceId, Arc<MagicValue>)>;
-    /// The modules (atoms) that have loaded a library, with those of the past.
+    /// The function that another thread carries out for a process which waits for it with these registers.
+    fn carried_out(&self, registers: &[Term]) -> Option<&'static Export>;
+    /// The modules and drivers (atoms) that have loaded a library, with those of the past.
     fn modules(&self) -> Vec<Term>;
 }
 

@@ -122,9 +122,10 @@ pub fn is_on() -> bool {
 #[cold]
 #[inline(never)]
 fn change(state: usize) -> usize {
-    let system = System::get();
-    let current = system.schedule().current();
-    if current < system.schedulers.max(1) { change_account(current, state) } else { state }
+    match System::get().schedule().own_thread_of() {
+        Some(scheduler) => change_account(scheduler, state),
+        None => state,
+    }
 }
 
 /// Whoever has this account does something else from now on. What that was before.

@@ -14,6 +14,9 @@ pub trait Ports: Sync {
     /// How many are open.
     fn count(&self) -> usize;
 
+    /// Descriptors that are waited for: for ports, and for others.
+    fn watched(&self) -> (usize, usize);
+
     /// Acts on a signal that is no message: links, monitors, exits.
     ///
     /// # Errors

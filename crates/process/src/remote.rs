@@ -258,13 +258,6 @@ pub enum Tell {
         /// The token that goes along, or `NONE`.
         token: Term,
     },
-    /// `exit/2`.
-    ExitSignal {
-        /// The receiver.
-        to: RemotePid,
-        /// The reason.
-        reason: Term,
-    },
     /// The process ends, or does not exist, and is watched.
     Down {
         /// The watcher.
@@ -282,11 +275,9 @@ impl Tell {
     /// The node that gets this.
     pub fn node(&self) -> Term {
         match self {
-            Tell::Unlink { to, .. }
-            | Tell::UnlinkKnown { to, .. }
-            | Tell::Exit { to, .. }
-            | Tell::ExitSignal { to, .. }
-            | Tell::Down { to, .. } => to.node,
+            Tell::Unlink { to, .. } | Tell::UnlinkKnown { to, .. } | Tell::Exit { to, .. } | Tell::Down { to, .. } => {
+                to.node
+            }
             Tell::Demonitor { target, .. } => target.node(),
         }
     }
@@ -303,6 +294,8 @@ pub enum Sent {
     Full,
     /// It was not sent, because there is no connection.
     NotConnected,
+    /// It was not sent, because it is too large.
+    TooLarge,
 }
 
 /// How a message may be sent.

@@ -2,7 +2,7 @@
 
 use atoll_heap::{architecture, concurrent_roots};
 use atoll_operations::Exception;
-use atoll_term::{Term, View, this_node};
+use atoll_term::{Term, View, atoms, this_node};
 
 use crate::process::Own;
 use crate::reference::ReferenceId;
@@ -54,7 +54,7 @@ pub fn send_with(
             }
             View::Tuple([name, node]) if name.is_atom() && node.is_atom() => {
                 if *node != this_node().0 {
-                    return Ok(elsewhere(sender, own, destination, message, options));
+                    return elsewhere(sender, own, destination, message, options);
                 }
                 match system.whereis(*name) {
                     Some(pid) => pid,
@@ -64,7 +64,7 @@ pub fn send_with(
             View::Port(_) => destination,
             // An identifier of this node from an earlier run is of nobody.
             View::External(external) if external.node == this_node().0 => return Ok(Sent::Done),
-            View::External(_) => return Ok(elsewhere(sender, own, destination, message, options)),
+            View::External(_) => return elsewhere(sender, own, destination, message, options),
             _ => return Err(Exception::badarg()),
         }
     };
@@ -87,12 +87,24 @@ pub fn send_with(
 }
 
 /// Sends to another node; without a way to any, the message is lost.
+///
+/// # Errors
+/// The message is too large.
 #[inline(never)]
-fn elsewhere(sender: Term, own: &mut Own, destination: Term, message: Term, options: SendOptions) -> Sent {
+fn elsewhere(
+    sender: Term,
+    own: &mut Own,
+    destination: Term,
+    message: Term,
+    options: SendOptions,
+) -> Result<Sent, Exception> {
     match System::get().distribution.get() {
-        Some(distribution) => distribution.send(sender, own, destination, message, options),
-        None if options.connect => Sent::Done,
-        None => Sent::NotConnected,
+        Some(distribution) => match distribution.send(sender, own, destination, message, options) {
+            Sent::TooLarge => Err(Exception::error(atoms::SYSTEM_LIMIT)),
+            sent => Ok(sent),
+        },
+        None if options.connect => Ok(Sent::Done),
+        None => Ok(Sent::NotConnected),
     }
 }
 

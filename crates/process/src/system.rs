@@ -49,6 +49,10 @@ pub trait Schedule: Sync {
     }
     /// Index of the scheduler that this thread is, 0 on other threads.
     fn current(&self) -> usize;
+    /// The same, if this is the scheduler's own thread: not where another one stands in for it.
+    fn own_thread_of(&self) -> Option<usize> {
+        Some(self.current())
+    }
     /// Returns when no other thread is in the world, with what this thread and those that wait here have lent. For
     /// [`crate::Stopped`] alone.
     fn stop_world(&self, lent: Option<Lent>) -> Vec<Lent>;
@@ -126,14 +130,18 @@ struct OwnCount(AtomicU64);
 
 impl Reductions {
     fn new(schedulers: usize) -> Reductions {
-        Reductions((0..schedulers.max(1)).map(|_| OwnCount::default()).collect())
+        Reductions((0..=schedulers.max(1)).map(|_| OwnCount::default()).collect())
     }
 
-    /// Counts reductions of a slice that was run by this scheduler, on its own thread.
+    /// Counts reductions of a slice that was run by this scheduler, on its own thread, or by another thread.
     #[inline]
-    pub fn add(&self, scheduler: usize, reductions: u64) {
-        if let Some(count) = self.0.get(scheduler) {
-            count.0.store(count.0.load(Ordering::Relaxed) + reductions, Ordering::Relaxed);
+    pub fn add(&self, scheduler: Option<usize>, reductions: u64) {
+        let (others, own) = self.0.split_last().expect("made with one more than there are schedulers");
+        match scheduler.and_then(|scheduler| own.get(scheduler)) {
+            Some(count) => count.0.store(count.0.load(Ordering::Relaxed) + reductions, Ordering::Relaxed),
+            None => {
+                others.0.fetch_add(reductions, Ordering::Relaxed);
+            }
         }
     }
 

@@ -41,6 +41,18 @@ pub unsafe fn is_mark(address: *const Word) -> bool {
     [return_, point, passed].contains(&word)
 }
 
+/// Whether a mark that is in use stands at this code address. Two of them are in different places, because a function
+/// has one native code at a time.
+///
+/// # Safety
+/// As for [`is_mark`].
+pub unsafe fn is_in_use(address: *const Word) -> bool {
+    // SAFETY: the caller's obligation; code is written word by word while others read it.
+    let word = unsafe { AtomicU64::from_ptr(address.cast_mut()) }.load(Ordering::Relaxed);
+    let Gates { return_, point, .. } = gates();
+    word == return_ || word == point
+}
+
 /// Whether there is native code for this machine's processor.
 pub const IS_POSSIBLE: bool = cfg!(all(target_arch = "x86_64", not(target_os = "windows")));
 

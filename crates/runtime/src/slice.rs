@@ -30,7 +30,7 @@ pub fn run(core: &mut Core, held: &mut Held<'_>) -> Exit {
     }
     let exit =
         if system.watching.is_on() { run_timed(core, held, wants_roots) } else { run_slice(core, held, wants_roots) };
-    system.reductions.add(system.schedule().current(), (held.reductions - before) as u64);
+    system.reductions.add(system.schedule().own_thread_of(), (held.reductions - before) as u64);
     if let Some(told) = core.story {
         let what = match exit {
             Exit::Wait => What::Stops(Stop::Waits),

@@ -9,7 +9,7 @@ use atoll_heap::Mutator;
 use atoll_operations::Class;
 use atoll_term::{Build, Term, Word, atoms, map};
 
-use crate::mark::is_mark;
+use crate::mark::{is_in_use, is_mark};
 
 /// A raw trace of the present stack. `at` is the address after the failing instruction, null if `top` stands for it.
 /// `within` is a function without code that was called in between, `NONE` if there is none.
@@ -54,10 +54,15 @@ pub unsafe fn take(
     heap.tuple(&[class.atom(), top, addresses, Term::small(loaded_versions() as i64)])
 }
 
-/// Whether two return addresses are behind the same call. They differ only if one of them leads to native code.
+/// Whether two return addresses are behind the same call. They differ only if one of them leads to native code that is
+/// or was in use, and the other to other code. To find out takes long, so it is done for such pairs alone.
 fn is_repeated(one: *const Word, other: *const Word) -> bool {
-    // SAFETY: these are return addresses of a stack, or there is no other yet.
-    one == other || !other.is_null() && unsafe { is_mark(one) || is_mark(other) } && is_same_place(one, other)
+    if one == other || other.is_null() {
+        return one == other;
+    }
+    // SAFETY: these are return addresses of a stack.
+    let may_be = unsafe { (is_mark(one) || is_mark(other)) && !(is_in_use(one) && is_in_use(other)) };
+    may_be && is_same_place(one, other)
 }
 
 /// The class that a raw trace was taken for.

@@ -1,14 +1,13 @@
 //! Schedulers: threads that take runnable processes out of run queues and run them for a time slice each.
 //!
-//! * [`glance`]: a sleeping scheduler helps schedulers that are inside long functions
 //! * [`queue`]: one run queue for each scheduler, by priority, or by urgency
 //! * [`world`]: safepoints, for collectors that stop the world
 //! * [`Scheduling`]: what a machine wants of whatever runs its processes
-//! * [`Schedulers`]: the threads, work stealing, sleeping and waking, timers
+//! * [`Schedulers`]: the threads, work stealing, sleeping and waking, timers; threads that stand in for schedulers that
+//!   are inside long functions
 //! * [`simulated`]: one thread, on which a policy decides what runs next
 
 mod contract;
-mod glance;
 mod queue;
 mod run_slice;
 mod schedulers;

@@ -135,8 +135,13 @@ impl Plan {
             dup2_stdout(&printed[0]).map_err(|error| failed(&error))?;
             dup2_stderr(&printed[1]).map_err(|error| failed(&error))?;
         }
-        let simulation =
-            Simulation { policy: order.policy(), limit: self.limit, told: wanted.story, strict: self.strict };
+        let simulation = Simulation {
+            policy: order.policy(),
+            limit: self.limit,
+            recorded: wanted.schedule,
+            told: wanted.story,
+            strict: self.strict,
+        };
         let run = match &self.subject {
             Subject::Program(program, arguments) => simulate(&self.options, program, arguments, simulation),
             Subject::Otp(words, _) => simulate_otp(&self.options, words, simulation),
@@ -155,9 +160,9 @@ impl Plan {
             status: run.status,
             failures: run.failures.iter().filter_map(kept).collect(),
             sometimes: run.sometimes,
-            operations: run.decisions.iter().map(|decision| decision.ran).sum(),
+            operations: run.operations,
             elapsed: run.elapsed,
-            decisions: run.decisions.iter().filter(|_| wanted.schedule).map(Recorded::of).collect(),
+            decisions: run.decisions.iter().map(Recorded::of).collect(),
             turns: run.turns.iter().map(Touching::of).collect(),
             is_redundant: run.failures.contains(&simulation::Failure::Redundant),
             story: run.story.into_iter().map(Event::of).collect(),

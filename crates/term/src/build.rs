@@ -84,6 +84,53 @@ pub trait Build: Allocate {
         })
     }
 
+    /// A copy of the first `count` cells of a list, the last one with this tail. Cells lie beside each other, in runs.
+    fn list_copied(&mut self, list: &Term, count: usize, tail: Term) -> Term {
+        let (mut rest, mut left) = (list, count);
+        let mut copied = tail;
+        // Where the pointer to the next run goes.
+        let mut link: Option<NonNull<Word>> = None;
+        while left > 0 {
+            let cells = left.min(CELLS_AT_ONCE);
+            let room = self.allocate(2 * cells).as_ptr();
+            // SAFETY: room for so many cells, all of which are filled; a link is the last word of the run before.
+            unsafe {
+                match link {
+                    Some(link) => *link.as_ptr() = Term::cons_at(room).word(),
+                    None => copied = Term::cons_at(room),
+                }
+                for index in 0..cells {
+                    let [head, behind] = rest.cons_cell();
+                    let cell = room.add(2 * index);
+                    *cell = head.word();
+                    *cell.add(1) = Term::cons_at(cell.add(2)).word();
+                    rest = behind;
+                }
+                let last = room.add(2 * cells - 1);
+                *last = tail.word();
+                link = NonNull::new(last);
+            }
+            left -= cells;
+        }
+        copied
+    }
+
+    /// A tuple of the first `size` elements of a list, which has as many.
+    fn tuple_of_list(&mut self, list: &Term, size: usize) -> Term {
+        let mut rest = list;
+        let elements = (0..size).map(|_| {
+            let [head, behind] = rest.cons_cell();
+            rest = behind;
+            head.word()
+        });
+        write(self, Header::new(Kind::Tuple, size), elements)
+    }
+
+    /// A tuple of the same element so many times.
+    fn tuple_of_same(&mut self, element: Term, size: usize) -> Term {
+        write(self, Header::new(Kind::Tuple, size), std::iter::repeat_n(element.word(), size))
+    }
+
     /// A proper list of these elements.
     fn list<I>(&mut self, elements: I) -> Term
     where

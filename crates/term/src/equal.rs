@@ -84,8 +84,17 @@ fn shallow(mut a: Term, mut b: Term, mode: Mode, levels: u32) -> bool {
                 left.len() == right.len()
                     && left.iter().zip(right).all(|(one, other)| same_element(*one, *other, mode, levels))
             }
+            (Some(left), Some(right)) if left.is_bits() && right.is_bits() => same_bits(&a, &b),
             _ => deep(a, b, mode),
         };
+    }
+}
+
+/// Whether two bitstrings are the same.
+fn same_bits(a: &Term, b: &Term) -> bool {
+    match (a.bits(), b.bits()) {
+        (Some(a), Some(b)) => a.length() == b.length() && compare_bits(a, b).is_eq(),
+        _ => false,
     }
 }
 
@@ -169,12 +178,7 @@ fn relation<'h>(a: &'h Term, b: &'h Term, mode: Mode) -> Relation<'h> {
                 false => Relation::Different,
             }
         }
-        (Kind::HeapBits | Kind::SubBits | Kind::BinaryHandle, Kind::HeapBits | Kind::SubBits | Kind::BinaryHandle) => {
-            match (a.bits(), b.bits()) {
-                (Some(a), Some(b)) => is(a.length() == b.length() && compare_bits(a, b).is_eq()),
-                _ => Relation::Different,
-            }
-        }
+        (left, right) if left.is_bits() && right.is_bits() => is(same_bits(a, b)),
         (Kind::PositiveBig, Kind::PositiveBig) | (Kind::NegativeBig, Kind::NegativeBig) => {
             is(a.as_big().map(|big| big.limbs) == b.as_big().map(|big| big.limbs))
         }

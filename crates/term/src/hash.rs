@@ -7,13 +7,16 @@ mod portable;
 
 pub use internal::{map_hash, map_hash_below};
 pub use legacy::{phash, phash_unbounded};
-pub use portable::{atom_hash, hash2};
+pub use portable::{atom_hash, hash2, hash2_counted};
 
 use crate::word::Term;
 
-/// `erlang:phash2(Term)`: 27 bits.
+/// Bits of a portable hash that `erlang:phash2/1` gives.
+pub const PHASH2_BITS: u32 = 27;
+
+/// `erlang:phash2(Term)`: [`PHASH2_BITS`] bits.
 pub fn phash2(term: Term) -> u32 {
-    hash2(term) & ((1 << 27) - 1)
+    hash2(term) & ((1 << PHASH2_BITS) - 1)
 }
 
 /// `erlang:phash2(Term, Range)`: below `range`, which lies between 1 and 2^32 (0 counts as 2^32).

@@ -54,6 +54,12 @@ pub enum Kind {
 impl Kind {
     /// Kinds from this one on are not scanned.
     pub const FIRST_OPAQUE: u8 = Kind::PositiveBig as u8;
+
+    /// Whether an object of this kind is a bitstring.
+    #[inline(always)]
+    pub const fn is_bits(self) -> bool {
+        matches!(self, Kind::HeapBits | Kind::SubBits | Kind::BinaryHandle)
+    }
 }
 
 const ARITY_BITS: u32 = 42;

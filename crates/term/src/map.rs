@@ -9,6 +9,7 @@ mod bulk;
 mod flat;
 mod hashed;
 mod iterate;
+mod merge;
 
 use crate::FLAT_MAP_LIMIT;
 use crate::build::{Allocate, Build};
@@ -122,6 +123,9 @@ pub fn merge<H: Allocate + ?Sized>(heap: &mut H, first: Term, second: Term) -> T
     if is_flat(first) && is_flat(second) {
         let pairs: Vec<(Term, Term)> = MapIter::new(&second).collect();
         return flat::put_many(heap, first, &pairs);
+    }
+    if !is_flat(first) && !is_flat(second) {
+        return merge::merge(heap, first, second);
     }
     if second_size <= first_size / MERGE_PUT_RATIO {
         return MapIter::new(&second).fold(first, |map, (key, value)| put(heap, map, key, value));

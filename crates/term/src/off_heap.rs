@@ -177,6 +177,41 @@ pub struct HeldBinary(NonNull<OffHeapBinary>);
 unsafe impl Send for HeldBinary {}
 
 impl HeldBinary {
+    /// An empty binary with room for so many bytes; `None`: no memory for them.
+    pub fn with_room(capacity: usize) -> Option<HeldBinary> {
+        let layout = Layout::from_size_align(HEAD.checked_add(capacity)?.checked_add(SLACK)?, 16).ok()?;
+        // SAFETY: the layout is not empty.
+        let block = NonNull::new(unsafe { alloc(layout) }.cast::<OffHeapBinary>())?;
+        Some(HeldBinary(OffHeapBinary::initialise(block, capacity, 0)))
+    }
+
+    /// Adds bytes at the end; false if there is no room, or another owner.
+    pub fn append(&mut self, bytes: &[u8]) -> bool {
+        // SAFETY: the count keeps the binary alive.
+        let head = unsafe { self.0.as_ref() };
+        let from = head.used();
+        // The bytes are in use before they are written, so nobody else may look.
+        if head.owners.load(Ordering::Acquire) != 1 || !head.claim(from, from + bytes.len()) {
+            return false;
+        }
+        // SAFETY: the claimed bytes lie inside the block, and belong to this thread alone.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), head.data().add(from), bytes.len()) };
+        true
+    }
+
+    /// Room in bytes.
+    pub fn capacity(&self) -> usize {
+        // SAFETY: the count keeps the binary alive.
+        unsafe { self.0.as_ref() }.capacity()
+    }
+
+    /// One more count of the same binary.
+    pub fn share(&self) -> HeldBinary {
+        // SAFETY: the count keeps the binary alive.
+        unsafe { self.0.as_ref() }.retain();
+        HeldBinary(self.0)
+    }
+
     /// A binary of at most `capacity` bytes, as [`OffHeapBinary::filled`] makes it.
     ///
     /// # Errors
@@ -206,6 +241,31 @@ impl Drop for HeldBinary {
     fn drop(&mut self) {
         // SAFETY: one count is this value's own.
         unsafe { OffHeapBinary::release(self.0) };
+    }
+}
+
+/// The bytes of a term that lie outside of heaps. They are held, so they stay what they are on any thread.
+#[derive(Debug)]
+pub struct HeldBytes {
+    binary: HeldBinary,
+    from: usize,
+    length: usize,
+}
+
+impl HeldBytes {
+    /// Those of a binary; `None` if it lies inside a heap, or does not begin and end with a whole byte.
+    pub fn of(term: &Term) -> Option<HeldBytes> {
+        let under = if term.boxed_kind() == Some(Kind::SubBits) { term.boxed_terms()[2] } else { *term };
+        let (binary, bits) = (under.off_heap_binary()?, term.bits()?);
+        let bytes = bits.aligned_bytes().filter(|_| bits.is_binary())?;
+        let from = bytes.as_ptr().addr() - binary.data().addr();
+        binary.retain();
+        Some(HeldBytes { binary: HeldBinary(NonNull::from(binary)), from, length: bytes.len() })
+    }
+
+    /// The bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.binary.bytes()[self.from..self.from + self.length]
     }
 }
 
@@ -273,6 +333,7 @@ pub unsafe fn release_off_heap_part(object: NonNull<Word>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Build, ScratchHeap};
 
     #[test]
     fn a_held_binary_has_what_was_filled_in_and_gives_its_count_away() {
@@ -289,6 +350,32 @@ mod tests {
             OffHeapBinary::release(binary);
         }
         assert_eq!(HeldBinary::filled(10, |_| Err(())).map(|held| held.is_err()), Some(true));
+    }
+
+    #[test]
+    fn bytes_are_added_to_a_binary_that_nobody_else_has() {
+        let mut held = HeldBinary::with_room(5).expect("there is memory");
+        assert!(held.append(b"ab") && held.append(b"cd"));
+        assert!(!held.append(b"ef"), "no room");
+        let other = held.share();
+        assert!(!held.append(b"e"), "another owner");
+        drop(other);
+        assert!(held.append(b"e"));
+        assert_eq!((held.bytes(), held.capacity()), (&b"abcde"[..], 5));
+    }
+
+    #[test]
+    fn held_bytes_outlive_the_heap_of_their_term() {
+        let bytes: Vec<u8> = (0..100).collect();
+        let mut heap = ScratchHeap::new();
+        let whole = heap.binary(&bytes);
+        let part = heap.part_of_bits(whole, 80, 400);
+        let bits = heap.part_of_bits(whole, 81, 400);
+        let small = heap.binary(b"abc");
+        let held = [whole, part].map(|term| HeldBytes::of(&term).expect("outside of the heap"));
+        assert!(HeldBytes::of(&bits).is_none() && HeldBytes::of(&small).is_none());
+        drop(heap);
+        assert_eq!(held.each_ref().map(HeldBytes::bytes), [&bytes[..], &bytes[10..60]]);
     }
 
     #[test]

@@ -65,13 +65,17 @@ fn nothing_is_left_for_later_in_code() {
 fn no_merge_is_left_half_done() {
     let mut broken = Vec::new();
     for file in tracked_files() {
+        // What `patch` leaves, and what was to be the output of a command.
+        if file.has_extension("orig") || file.has_extension("rej") || file.lines().next().is_none() {
+            broken.push(file.path.clone());
+        }
         for (number, line) in file.lines() {
             if line.starts_with(&["<<<<", "<<< "].concat()) || line.starts_with(&[">>>>", ">>> "].concat()) {
                 broken.push(format!("{}:{number}", file.path));
             }
         }
     }
-    report("no merge conflict markers", &broken);
+    report("no merge conflict markers, no leftovers of patches, no empty files", &broken);
 }
 
 /// Whether `line` has `word` in it as a whole: neither part of a longer path, nor the start of a longer name.

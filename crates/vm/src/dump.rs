@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use atoll_distribution::description;
 use atoll_heap::architecture;
-use atoll_platform::threads;
+use atoll_platform::{environment, threads};
 use atoll_process::{Own, Process, System, inspect};
 use atoll_term::{Term, atoms, text};
 use jiff::Zoned;
@@ -31,7 +31,7 @@ pub fn write(slogan: &str, terms: bool) {
     if WRITTEN.swap(true, Ordering::AcqRel) {
         return;
     }
-    let seconds = std::env::var(SECONDS_VARIABLE).ok().and_then(|text| text.parse::<i64>().ok()).unwrap_or(-1);
+    let seconds = environment::get(SECONDS_VARIABLE).and_then(|text| text.to_str()?.parse::<i64>().ok()).unwrap_or(-1);
     if seconds == 0 {
         return;
     }
@@ -42,7 +42,7 @@ pub fn write(slogan: &str, terms: bool) {
             atoll_platform::ending::leave(1)
         });
     }
-    let name = std::env::var_os(FILE_VARIABLE).filter(|name| !name.is_empty()).unwrap_or_else(|| FILE.into());
+    let name = environment::get(FILE_VARIABLE).filter(|name| !name.is_empty()).unwrap_or_else(|| FILE.into());
     let shown = name.to_string_lossy();
     eprint!("\nCrash dump is being written to: {shown}...");
     match File::create(&name).and_then(|file| write_all(&mut BufWriter::new(file), slogan, terms)) {

@@ -65,8 +65,10 @@ pub struct Run {
     pub failures: Vec<Failure>,
     /// Names in `atoll_simulate:sometimes/2`, and whether one of their values was true.
     pub sometimes: BTreeMap<String, bool>,
-    /// The schedule.
+    /// The schedule, if that was asked for.
     pub decisions: Vec<Decision>,
+    /// Operations of all turns but the last.
+    pub operations: i64,
     /// What processes did to each other, if that was asked for.
     pub story: Vec<Event>,
     /// Nanoseconds by the clock of the machine.
@@ -82,6 +84,8 @@ pub struct Simulation {
     pub policy: Box<dyn Policy>,
     /// Most decisions.
     pub limit: usize,
+    /// Whether the run's schedule is wanted.
+    pub recorded: bool,
     /// Whether the run's story is wanted.
     pub told: bool,
     /// Whether what nobody can repeat ends the run: ports, sockets, files, native libraries, standard input.
@@ -116,7 +120,7 @@ fn run_on(
     simulation: Simulation,
     run: impl FnOnce(&Options, &dyn Fn()) -> Result<i32, BootError>,
 ) -> Result<Run, BootError> {
-    let scheduler = Simulated::new(simulation.policy, simulation.limit);
+    let scheduler = Simulated::new(simulation.policy, simulation.limit, simulation.recorded);
     let options = Options { scheduling: Some(scheduler), native: Native::Off, ..options.clone() };
     let begins = || {
         if simulation.told {
@@ -133,7 +137,8 @@ fn run_on(
         status,
         failures: findings.failures.lock().clone(),
         sometimes: findings.sometimes.lock().clone(),
-        decisions: scheduler.decisions(),
+        decisions: scheduler.take_decisions(),
+        operations: scheduler.operations(),
         elapsed: scheduler.elapsed(),
         turns: System::get().touches.turns(),
         story: atoll_runtime::story().events(),

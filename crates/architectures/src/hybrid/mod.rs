@@ -169,6 +169,7 @@ impl Architecture for Hybrid {
             self.area.uses.forget(mutator);
             State::of_mut(mutator).set_remembered(false);
         }
+        let has_received = mutator.fragment_words > 0;
         let has_copies = State::of(mutator).has_copies();
         let mut copies = if has_copies { self.area.finder.copies.take(mutator) } else { Vec::new() };
         let in_portions = State::of(mutator).in_portions();
@@ -195,6 +196,10 @@ impl Architecture for Hybrid {
         let result = collect::collect(&self.private, mutator, request, live, roots, beside);
         if !followed {
             self.area.feedback.forget(address);
+        }
+        if has_received {
+            let sizes = self.private.sizes(mutator);
+            self.area.uses.kept(sizes.young_used + sizes.old_used);
         }
         if has_copies {
             State::of_mut(mutator).set_has_copies(!copies.is_empty());

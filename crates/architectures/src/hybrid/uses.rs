@@ -7,6 +7,9 @@
 //! the area, and each send or store that passes a sample's objects counts as a use. A sample has had its time when two
 //! cycles of the area have begun since, when the thread has sent many other messages, or when it was used often.
 //!
+//! Messages that are kept cost the same either way, but they make the heap of their receiver large, and so its
+//! collections long. While processes with large heaps keep messages, all long ones are shared.
+//!
 //! The sender's own second send of a long term is seen without samples: what a thread copied last is remembered until
 //! the process collects.
 
@@ -44,6 +47,10 @@ const ENOUGH: u32 = 4;
 const MOST_USES: u32 = 8;
 /// Words from which on a copied term is remembered.
 const REMEMBERED_WORDS: usize = 256;
+/// Words from which on the heap of a process is so large that its collections are felt.
+const LARGE_HEAP: usize = 1 << 17;
+/// Long messages that are shared after a process with such a heap has kept some.
+const SHARED_THEN: u32 = 1 << 16;
 /// Terms that a thread remembers.
 const REMEMBERED: usize = 16;
 /// Objects of a message that are looked into for those of samples.
@@ -149,10 +156,14 @@ thread_local! {
 pub(super) struct Uses {
     decides: bool,
     stressed: bool,
-    kinds: [AtomicU32; KINDS],
-    places: [Place; PLACES],
+    /// So many as [`KINDS`] says. Not inside of the architecture, which is made on small stacks, too.
+    kinds: Box<[AtomicU32]>,
+    /// So many as [`PLACES`] says.
+    places: Box<[Place]>,
     /// Places that are taken.
     watched: AtomicUsize,
+    /// Long messages that are shared yet, whatever their kind.
+    shared_then: AtomicU32,
 }
 
 impl Uses {
@@ -160,9 +171,10 @@ impl Uses {
         Uses {
             decides: settings.area == BuildInArea::Use,
             stressed: settings.is_stressed(),
-            kinds: [const { AtomicU32::new(0) }; KINDS],
-            places: std::array::from_fn(|_| Place::default()),
+            kinds: (0..KINDS).map(|_| AtomicU32::new(0)).collect(),
+            places: (0..PLACES).map(|_| Place::default()).collect(),
             watched: AtomicUsize::new(0),
+            shared_then: AtomicU32::new(0),
         }
     }
 
@@ -172,8 +184,21 @@ impl Uses {
         self.decides
     }
 
+    /// A collection of a process that had received messages has left so many words.
+    #[inline]
+    pub(super) fn kept(&self, words: usize) {
+        if words >= LARGE_HEAP {
+            self.shared_then.store(SHARED_THEN, Ordering::Relaxed);
+        }
+    }
+
     /// What to do with the next message of a kind. `cycle`: the area's.
     pub(super) fn way(&self, kind: Kind, cycle: u8) -> Way {
+        let left = self.shared_then.load(Ordering::Relaxed);
+        if left > 0 {
+            self.shared_then.store(left - 1, Ordering::Relaxed);
+            return Way::Share;
+        }
         let Record { verdict, .. } = Record::of(self.kinds[kind.0].load(Ordering::Relaxed));
         LOG.with_borrow_mut(|log| {
             let turn = &mut log.turns[kind.0];
@@ -441,6 +466,11 @@ mod tests {
             while uses.way(kind, 4) != Way::Sample {}
             watch(4);
         };
+        uses.kept(LARGE_HEAP - 1);
+        assert_ne!(uses.way(kind, 3), Way::Share);
+        uses.kept(LARGE_HEAP);
+        assert!((0..SHARED_THEN).all(|_| uses.way(kind, 3) == Way::Share));
+        assert_ne!(uses.way(kind, 3), Way::Share);
         next_sample();
         (0..2).for_each(|_| uses.passes(list, area, immovable));
         ways(4);

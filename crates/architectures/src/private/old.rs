@@ -1,12 +1,22 @@
 //! The old generation of a process: one block that survivors go to, and others while or after a collection in slices
 //! (`cycle.rs`). A process that never had an old generation has no memory for one.
 
-use std::ptr::null_mut;
+use std::ptr::{NonNull, null_mut};
+use std::thread::Builder;
 
-use atoll_term::Word;
+use atoll_platform::discard_in_portions;
+use atoll_platform::threads;
+use atoll_term::{WORD_BYTES, Word};
 
 use super::cycle::Cycle;
 use crate::common::blocks;
+
+/// Words of a block above which it is given back by another thread.
+const FREED_APART: usize = 1 << 19;
+
+/// Words of a block above which it is given back in portions. Smaller ones may be used again as they are: the allocator
+/// of the C library returns no block of up to 32 MB to the system at once.
+const FREED_IN_PORTIONS: usize = 1 << 22;
 
 /// A block of whole objects.
 #[derive(Clone, Copy)]
@@ -106,9 +116,41 @@ impl Old {
         if let Some(cycle) = self.cycle.take() {
             self.others.extend(cycle.give_up().0);
         }
-        for block in self.others.iter().chain([&self.target]) {
-            // SAFETY: as the caller's.
-            unsafe { block.free() }
+        self.others.push(self.target);
+        // SAFETY: as the caller's.
+        unsafe { free_apart(self.others) }
+    }
+}
+
+/// Gives blocks back. What is large is given back by a thread of its own, in portions: the system takes tens of
+/// milliseconds for it.
+///
+/// # Safety
+/// Nobody uses their objects any more.
+pub(super) unsafe fn free_apart(blocks: Vec<Block>) {
+    let (large, small): (Vec<Block>, Vec<Block>) = blocks.into_iter().partition(|block| block.words > FREED_APART);
+    for block in small {
+        // SAFETY: as the caller's.
+        unsafe { block.free() }
+    }
+    if large.is_empty() {
+        return;
+    }
+    let large: Vec<(usize, usize)> = large.iter().map(|block| (block.start as usize, block.words)).collect();
+    let free = |blocks: &[(usize, usize)]| {
+        for (start, words) in blocks {
+            let start = *start as *mut Word;
+            // SAFETY: as the caller's; addresses of blocks and their lengths.
+            unsafe {
+                if let Some(first) = NonNull::new(start.cast()).filter(|_| *words > FREED_IN_PORTIONS) {
+                    discard_in_portions(first, words * WORD_BYTES);
+                }
+                blocks::free(start, *words);
+            }
         }
+    };
+    let theirs = large.clone();
+    if threads::start(Builder::new().name("memory".into()), move || free(&theirs)).is_err() {
+        free(&large);
     }
 }

@@ -3,12 +3,13 @@
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::Ordering;
 
-use atoll_heap::counters::{counters, record_message};
-use atoll_heap::{Fragment, HeapOptions, Message, Mutator, each_off_heap};
+use atoll_heap::counters::{self, counters, record_message};
+use atoll_heap::{Fragment, HeapOptions, Message, Mutator, each_off_heap, off_heap_bytes};
 use atoll_platform::clock::monotonic;
-use atoll_term::{Allocate, Term, Word};
+use atoll_term::{Allocate, Header, Kind, Term, Word};
 
 use super::Private;
+use super::old::Block;
 use super::state::State;
 use crate::common::{blocks, message};
 
@@ -18,6 +19,8 @@ const FIRST_SLACK: usize = 6;
 const USUAL_MINIMUM: usize = 233;
 /// Largest message that is moved into the receiver's heap before a collection (Wilhelmsson §3.1).
 const SMALL_MESSAGE: usize = 64;
+/// Words of arguments above which they are not moved out of their fragment, but become the old generation.
+const LARGE_ARGUMENTS: usize = 4096;
 /// Smallest fragment for built-in functions.
 const SMALLEST_FRAGMENT: usize = 256;
 /// Largest step by which such fragments grow.
@@ -29,7 +32,9 @@ const SENT_AT_MOST: u16 = 1000;
 
 pub(crate) fn create(mutator: &mut Mutator, arguments: Message, options: &HeapOptions) -> Term {
     *mutator = Mutator::empty();
-    let mut words = arguments.used() + FIRST_SLACK;
+    let is_large = arguments.used() > LARGE_ARGUMENTS;
+    let inside = if is_large { 0 } else { arguments.used() };
+    let mut words = inside + FIRST_SLACK;
     if options.minimum_words > USUAL_MINIMUM {
         // A process that asks for more than usual gets it from the start.
         words = words.max(options.minimum_words);
@@ -42,11 +47,35 @@ pub(crate) fn create(mutator: &mut Mutator, arguments: Message, options: &HeapOp
     state.heap = block;
     state.high_water = block;
     state.set_options(options);
-    if words > arguments.used() + FIRST_SLACK {
+    if words > inside + FIRST_SLACK {
         state.beginning.outgrew_first_block();
+    }
+    let term = arguments.term();
+    if is_large {
+        begin_old(state, arguments);
+        return term;
     }
     move_in(mutator, &arguments);
     arguments.term()
+}
+
+/// The fragment with the arguments becomes the old generation as it is. The arguments point to nothing young.
+fn begin_old(state: &mut State, arguments: Message) {
+    // SAFETY: the objects on the list are whole and lie in the fragment; the old generation owns their counts now.
+    let off_heap = unsafe { arguments.replace_off_heap(null_mut()) };
+    let used = arguments.used();
+    let (start, words) = arguments.into_block();
+    // SAFETY: the words of the head are nobody's any more. An object that nothing leads to fills them, so that the
+    // block consists of whole objects.
+    unsafe { start.write(Header::new(Kind::PositiveBig, Fragment::HEAD_WORDS - 1).word()) };
+    let top = start.wrapping_add(Fragment::HEAD_WORDS + used);
+    let old = state.some_old();
+    old.aim_at(Block { start, top, words });
+    old.off_heap = off_heap;
+    // SAFETY: as above.
+    unsafe { each_off_heap(off_heap, &mut |object| old.off_heap_bytes += off_heap_bytes(object)) };
+    counters::heap_changed(words as i64);
+    counters::used_changed(old.target.used() as i64);
 }
 
 /// Moves a fragment's contents to the top of the heap, which has room for them.

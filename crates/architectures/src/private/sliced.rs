@@ -3,16 +3,13 @@
 
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
-use std::thread::Builder;
 
 use atoll_heap::{HeapFull, Mutator, counters, each_off_heap, join_off_heap, off_heap_bytes, set_next_off_heap};
 use atoll_platform::clock::monotonic;
-use atoll_platform::threads;
-use atoll_term::Word;
 
 use super::cycle::{Cycle, Slice};
 use super::minor;
-use super::old::Block;
+use super::old::{Block, free_apart};
 use super::phases::{Need, Roots, each_fragment, move_stack};
 use super::state::State;
 use crate::common::report::Report;
@@ -25,8 +22,6 @@ const NURSERY: usize = 17_711;
 const PACE: usize = 2;
 /// Least part of the heap that a block for survivors during a cycle has.
 const EXTENSION_PART: usize = 8;
-/// Words of a block above which it is given back by another thread.
-const FREED_APART: usize = 1 << 19;
 /// Heaps with more words than this have no cycles: the counts of live words are short.
 const TOO_LARGE: usize = u32::MAX as usize;
 
@@ -252,7 +247,7 @@ fn end(mutator: &mut Mutator, roots: &mut Roots<'_>, cycle: Cycle, started: i64)
     outcome.freed.iter().for_each(|block| (roots.beside.leaving)(block.start));
     let before = outcome.freed.iter().map(Block::used).sum();
     // SAFETY: no pointer to their objects is left.
-    unsafe { free(outcome.freed) }
+    unsafe { free_apart(outcome.freed) }
     let state = State::of_mut(mutator);
     state.minors = 0;
     state.live_off_heap_bytes = outcome.off_heap_bytes;
@@ -270,32 +265,6 @@ fn end(mutator: &mut Mutator, roots: &mut Roots<'_>, cycle: Cycle, started: i64)
         old.aim_at(outcome.target);
     }
     report(mutator, true, started, before, live);
-}
-
-/// Gives blocks back. What is large is given back by a thread of its own: the system takes milliseconds for it.
-///
-/// # Safety
-/// Nobody uses their objects any more.
-unsafe fn free(blocks: Vec<Block>) {
-    let (large, small): (Vec<Block>, Vec<Block>) = blocks.into_iter().partition(|block| block.words > FREED_APART);
-    for block in small {
-        // SAFETY: as the caller's.
-        unsafe { block.free() }
-    }
-    if large.is_empty() {
-        return;
-    }
-    let large: Vec<(usize, usize)> = large.iter().map(|block| (block.start as usize, block.words)).collect();
-    let free = |blocks: &[(usize, usize)]| {
-        for (start, words) in blocks {
-            // SAFETY: as the caller's; addresses of blocks and their lengths.
-            unsafe { blocks::free(*start as *mut Word, *words) }
-        }
-    };
-    let theirs = large.clone();
-    if threads::start(Builder::new().name("memory".into()), move || free(&theirs)).is_err() {
-        free(&large);
-    }
 }
 
 fn report(mutator: &Mutator, major: bool, started: i64, before: usize, live: usize) {

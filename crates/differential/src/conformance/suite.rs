@@ -221,8 +221,14 @@ fn compile_changed(files: &[PathBuf], into: &Path, flags: &[&str]) -> io::Result
         return Ok(());
     }
     let mut command = Command::new("erlc");
-    // Suites ask for their abstract code.
-    command.args(["-W0", "+debug_info"]).args(flags).arg("-o").arg(into).args(changed).current_dir(into);
+    // Suites ask for their abstract code, and for headers that are not installed.
+    command
+        .args(["-W0", "+debug_info", "-I", "../src", "-I", "../include", "-I", "../..", "-I", "../../ssl/src"])
+        .args(flags)
+        .arg("-o")
+        .arg(into)
+        .args(changed)
+        .current_dir(into);
     let finished = run(&mut command, COMPILER_LIMIT)?;
     if finished.end == End::Exited(0) {
         return Ok(());

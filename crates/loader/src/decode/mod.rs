@@ -358,7 +358,7 @@ impl Decoder<'_> {
             };
             let first = self.code.get(firsts[target.0 as usize] as usize);
             if matches!(first, Some(Instruction::TryCase { .. })) {
-                self.code[index] = Instruction::Unsupported { opcode: op::TRY_CASE };
+                self.code[index] = Instruction::Unsupported { opcode: op::JUMP };
             }
         }
     }

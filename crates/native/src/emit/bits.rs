@@ -1,7 +1,7 @@
 //! Matching bitstrings. What lies on byte boundaries, or is short, is read here; the rest is done by functions.
 
 use atoll_loader::instruction::{BitFlags, Instruction, Label, Register, Source};
-use atoll_operations::bit_match::context;
+use atoll_operations::bit_match::{self, context};
 use atoll_runtime::core::Helper;
 use atoll_term::{Header, Kind, OffHeapBinary, Term, Word};
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -18,6 +18,12 @@ const SMALL_TAG: i64 = 0xf;
 const WITHIN_BYTE: i64 = 7 << SMALL_SHIFT;
 /// Most bits that one load of eight bytes has, wherever they begin.
 pub const MOST_PEEKED: u64 = 56;
+
+/// The header of a view of a part of a bitstring, and the words of the whole.
+const VIEW: Word = Header::new(Kind::SubBits, VIEW_WORDS as usize - 1).word();
+const VIEW_WORDS: i64 = 4;
+/// Bits of the longest part that is copied.
+const MOST_COPIED: i64 = bit_match::COPIED_BYTES as i64 * 8;
 
 /// What stands in a context where a segment of a known size begins.
 struct Segment {
@@ -65,16 +71,17 @@ impl Emitter<'_, '_> {
                 self.write(*destination, value);
             }
             I::BsGetBinary { fail, context, size, unit, destination, .. } => {
-                let (function, size): (Helper, _) = match size {
-                    Some(size) => (help::get_binary, *size),
-                    None => (help::get_rest, Source::Nil),
+                let value = match size {
+                    Some(size) => {
+                        let flags = BitFlags::default();
+                        self.segment_by(help::get_binary, index, *fail, *context, *size, *unit, flags)
+                    }
+                    None => self.all_the_rest(index, *fail, *context, *unit),
                 };
-                let value = self.segment_by(function, index, *fail, *context, size, *unit, BitFlags::default());
                 self.write(*destination, value);
             }
             I::BsGetTail { context, destination, .. } => {
-                let (size, flags) = (Source::Nil, BitFlags::default());
-                let value = self.segment_by(help::get_rest, index, Label::NONE, *context, size, 1, flags);
+                let value = self.all_the_rest(index, Label::NONE, *context, 1);
                 self.write(*destination, value);
             }
             I::BsSkipBits { fail, context, size, unit } => self.skip(index, *fail, *context, *size, *unit),
@@ -126,13 +133,24 @@ impl Emitter<'_, '_> {
     fn start_match(&mut self, index: usize, fail: Label, value: Source, destination: Register) {
         let value = self.read(value);
         let (done, result) = self.joined(I64);
-        let (boxed, other) = (self.b.create_block(), self.b.create_block());
+        let other = self.b.create_block();
+        self.b.set_cold_block(other);
         let is_boxed = self.has_tag(value, 3, 0b10);
-        self.b.ins().brif(is_boxed, boxed, &[], other, &[]);
-        self.b.switch_to_block(boxed);
+        self.unless(is_boxed, other);
         let header = self.load_boxed(value, 0);
         let is_context = self.equals(header, context::HEADER);
-        self.b.ins().brif(is_context, done, &[value.into()], other, &[]);
+        let none = self.b.create_block();
+        self.b.ins().brif(is_context, done, &[value.into()], none, &[]);
+        self.b.switch_to_block(none);
+        // Most binaries that a match begins with are what another match has left.
+        let is_view = self.equals(header, VIEW);
+        self.unless(is_view, other);
+        self.room((1 + context::ARITY as i64) * 8, other);
+        let [start, end, underlying] = [1, 2, 3].map(|word| self.load_boxed(value, word));
+        let header = self.constant(context::HEADER);
+        let made = self.object(&[header, start, start, end, underlying], super::data::BOXED);
+        self.b.ins().jump(done, &[made.into()]);
+
         self.b.switch_to_block(other);
         let carried = self.carried();
         let made = self.help(help::start_match, &[carried[0], carried[1], carried[2], value]);
@@ -140,6 +158,35 @@ impl Emitter<'_, '_> {
         self.b.ins().jump(done, &[made.into()]);
         self.b.switch_to_block(done);
         self.write(destination, result);
+    }
+
+    /// All that a match has left, as a bitstring.
+    fn all_the_rest(&mut self, index: usize, fail: Label, context: Register, unit: u16) -> Value {
+        let (done, result) = self.joined(I64);
+        let other = self.b.create_block();
+        self.b.set_cold_block(other);
+        if unit.is_power_of_two() {
+            let rest = self.rest(context, other);
+            self.in_units(rest, unit, other);
+            let is_long = self.b.ins().icmp_imm(IntCC::UnsignedGreaterThan, rest, MOST_COPIED << SMALL_SHIFT);
+            self.unless(is_long, other);
+            let object = self.read(context.into());
+            let [position, end, underlying] =
+                [context::POSITION, context::END, context::UNDERLYING].map(|word| self.load_boxed(object, word));
+            let start = self.equals(position, Term::small(0).word());
+            self.unless_set(start, other);
+            self.room(VIEW_WORDS * 8, other);
+            let header = self.constant(VIEW);
+            let made = self.object(&[header, position, end, underlying], super::data::BOXED);
+            self.b.ins().jump(done, &[made.into()]);
+        } else {
+            self.b.ins().jump(other, &[]);
+        }
+        self.b.switch_to_block(other);
+        let made = self.segment_by(help::get_rest, index, fail, context, Source::Nil, unit, BitFlags::default());
+        self.b.ins().jump(done, &[made.into()]);
+        self.b.switch_to_block(done);
+        result
     }
 
     /// The value of a segment that a function reads.

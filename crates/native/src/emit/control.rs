@@ -5,10 +5,12 @@ use std::mem::offset_of;
 use atoll_loader::instruction::{HeapNeed, Instruction, Source};
 use atoll_runtime::core::Core;
 use atoll_runtime::pause;
-use atoll_term::{Export, Term, Word};
+use atoll_term::{Export, FunEntry, Header, Kind, Term, Word};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{Block, InstBuilder, Value};
+use cranelift_codegen::ir::types::I64;
+use cranelift_codegen::ir::{Block, InstBuilder, MemFlags, Value};
 
+use super::test::KIND;
 use super::{Emitter, x_offset};
 use crate::flow::{Head, first, passed};
 use crate::help;
@@ -110,16 +112,7 @@ impl Emitter<'_, '_> {
             }
             Callee::Itself => self.depart(self.flow.entry),
             Callee::Function(address) => {
-                let handler = self.load(address, 0);
-                let native = self.equals(handler, self.gates.function);
-                let (direct, other) = (self.b.create_block(), self.b.create_block());
-                self.b.ins().brif(native, direct, &[], other, &[]);
-                self.b.set_cold_block(other);
-                self.b.switch_to_block(other);
-                self.write_to_core(first(arity));
-                self.dispatch_to(handler, address);
-                self.b.switch_to_block(direct);
-                self.write_to_core(first(arity) & !first(passed(arity)));
+                self.unless_interpreted(address, arity);
                 let arguments = self.arguments(arity, address);
                 let place = self.b.ins().iadd_imm(address, -8);
                 let code = self.load(place, 0);
@@ -143,13 +136,33 @@ impl Emitter<'_, '_> {
     }
 
     fn call_fun(&mut self, index: usize, arity: usize, fun: Source) {
+        let tail = self.flow.tail_of_fun_call(index);
         let fun = self.read(fun);
+        let other = self.b.create_block();
+        self.boxed(fun, other);
+        let header = self.load_boxed(fun, 0);
+        let is_fun = self.has_tag(header, KIND, Header::new(Kind::Fun, 0).word());
+        self.unless(is_fun, other);
+        let entry = self.load_boxed(fun, 1);
+        let entry = self.b.ins().ushr_imm(entry, 4);
+        let place = offset_of!(FunEntry, arity) as i32;
+        let expected = self.b.ins().uload8(I64, MemFlags::trusted(), entry, place);
+        let same = self.equals(expected, arity as Word);
+        self.unless(same, other);
+        let free = self.free_variables(fun, header, arity);
+        let address = self.load(entry, offset_of!(FunEntry, address));
+        self.frame_of_call(index, tail);
+        self.enter_fun(address, free, arity);
+
+        // What is no local fun of this arity.
+        self.b.switch_to_block(other);
+        self.b.set_cold_block(other);
         self.write_to_core(first(arity));
         let count = self.constant(arity as Word);
         let address = self.help(help::fun_address, &[fun, count]);
         let exit = self.exit(index);
         self.unless(address, exit);
-        self.frame_of_call(index, self.flow.tail_of_fun_call(index));
+        self.frame_of_call(index, tail);
         let go = self.count_call();
         let handler = self.constant(pause::yield_entering as *const () as Word);
         self.dispatch_to(handler, address);
@@ -157,7 +170,73 @@ impl Emitter<'_, '_> {
         self.dispatch(address);
     }
 
-    fn return_(&mut self) {
+    /// Puts a fun's free variables behind the arguments in the core, and the fun behind them; returns how many there
+    /// are.
+    fn free_variables(&mut self, fun: Value, header: Value, arity: usize) -> Value {
+        let words = self.b.ins().ushr_imm(header, 6);
+        // Behind the header stand the entry and the creator.
+        let free = self.b.ins().iadd_imm(words, -2);
+        let core = self.core();
+        let (test, count) = self.joined(I64);
+        let (copy, done) = (self.b.create_block(), self.b.create_block());
+        let none = self.constant(0);
+        self.b.ins().jump(test, &[none.into()]);
+        self.b.switch_to_block(test);
+        let more = self.b.ins().icmp(IntCC::UnsignedLessThan, count, free);
+        self.b.ins().brif(more, copy, &[], done, &[]);
+        self.b.switch_to_block(copy);
+        let offset = self.b.ins().ishl_imm(count, 3);
+        let from = self.b.ins().iadd(fun, offset);
+        let value = self.load_boxed(from, 3);
+        let to = self.b.ins().iadd(core, offset);
+        self.store(value, to, x_offset(arity as u16));
+        let next = self.b.ins().iadd_imm(count, 1);
+        self.b.ins().jump(test, &[next.into()]);
+        self.b.switch_to_block(done);
+        let offset = self.b.ins().ishl_imm(free, 3);
+        let behind = self.b.ins().iadd(core, offset);
+        self.store(fun, behind, x_offset(arity as u16));
+        free
+    }
+
+    /// Goes on here if the function at this address is native code now, with the arguments in the core that are not
+    /// passed in registers; dispatches to it if not.
+    fn unless_interpreted(&mut self, address: Value, arity: usize) {
+        let handler = self.load(address, 0);
+        let native = self.equals(handler, self.gates.function);
+        let (direct, other) = (self.b.create_block(), self.b.create_block());
+        self.b.ins().brif(native, direct, &[], other, &[]);
+        self.b.set_cold_block(other);
+        self.b.switch_to_block(other);
+        self.write_to_core(first(arity));
+        self.dispatch_to(handler, address);
+        self.b.switch_to_block(direct);
+        self.write_to_core(first(arity) & !first(passed(arity)));
+    }
+
+    /// Enters the code of a fun, whose free variables stand in the core.
+    fn enter_fun(&mut self, address: Value, free: Value, arity: usize) {
+        let go = self.count_call();
+        self.write_to_core(first(arity));
+        let live = self.b.ins().iadd_imm(free, arity as i64 + 1);
+        let core = self.core();
+        self.store(live, core, offset_of!(Core, live));
+        let handler = self.constant(pause::yield_entering as *const () as Word);
+        self.dispatch_to(handler, address);
+        self.b.switch_to_block(go);
+        self.unless_interpreted(address, arity);
+        // What is no argument is a free variable, or nothing that the code would read.
+        let core = self.core();
+        let [x0, x1, x2] =
+            [0, 1, 2].map(|x| if usize::from(x) < arity { self.x(x) } else { self.load(core, x_offset(x)) });
+        let [hp, e, reds] = self.carried();
+        let place = self.b.ins().iadd_imm(address, -8);
+        let code = self.load(place, 0);
+        let signature = self.signature(true, 6);
+        self.jump_to(signature, code, &[x2, hp, e, reds, x0, x1]);
+    }
+
+    pub(super) fn return_(&mut self) {
         let e = self.b.use_var(self.e);
         let address = self.load(e, 0);
         let e = self.b.ins().iadd_imm(e, 8);

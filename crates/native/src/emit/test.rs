@@ -1,6 +1,6 @@
 //! Tests of types and values, comparisons, selections.
 
-use atoll_loader::instruction::{Comparison, Instruction, Label, Source, TypeTest};
+use atoll_loader::instruction::{Comparison, Instruction, Label, Shape, Source, TypeTest};
 use atoll_runtime::core::Helper;
 use atoll_term::{Header, Kind, Term, Word, atoms};
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -26,6 +26,7 @@ impl Emitter<'_, '_> {
     pub(super) fn test(&mut self, index: usize) {
         use Instruction as I;
         match self.flow.instruction(index) {
+            I::Expect { shape, value } => self.expect(index, *shape, *value),
             I::Test { fail, test, value } => {
                 let fail = self.label(*fail);
                 let value = self.read(*value);
@@ -72,6 +73,34 @@ impl Emitter<'_, '_> {
     pub(super) fn boxed(&mut self, value: Value, otherwise: Block) {
         let is = self.has_tag(value, 3, 0b10);
         self.unless(is, otherwise);
+    }
+
+    /// Goes on if a value has a shape; where it has not, the first engine raises.
+    fn expect(&mut self, index: usize, shape: Shape, value: Source) {
+        let exit = self.exit(index);
+        let value = self.read(value);
+        let header = match shape {
+            Shape::Map => return self.unless_map(value, exit),
+            Shape::Cons => {
+                let is = self.has_tag(value, 3, 0b01);
+                return self.unless(is, exit);
+            }
+            Shape::Tuple { .. } => Header::new(Kind::Tuple, 0),
+            Shape::TupleOf { arity } => Header::new(Kind::Tuple, arity as usize),
+            Shape::Float => Header::new(Kind::Float, 1),
+        };
+        self.boxed(value, exit);
+        let present = self.load_boxed(value, 0);
+        let Shape::Tuple { least } = shape else {
+            let same = self.equals(present, header.word());
+            return self.unless(same, exit);
+        };
+        let is_tuple = self.has_tag(present, KIND, header.word());
+        self.unless(is_tuple, exit);
+        // The arity stands above the kind.
+        let least = Header::new(Kind::Tuple, least as usize).word();
+        let enough = self.b.ins().icmp_imm(IntCC::UnsignedGreaterThanOrEqual, present, least as i64);
+        self.unless(enough, exit);
     }
 
     fn type_test(&mut self, test: &TypeTest, value: Value, fail: Block) {

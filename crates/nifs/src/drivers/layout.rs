@@ -4,7 +4,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 
 use atoll_term::Word;
 
-use crate::abi::IoPiece;
+use crate::abi::{IoPiece, Monitor};
 use crate::drivers::binaries::Binary;
 
 /// Major version of the interface, and the oldest that is accepted.
@@ -49,7 +49,7 @@ pub struct Entry {
     pub minor: c_int,
     pub flags: c_int,
     pub second_handle: *mut c_void,
-    pub process_exit: *const c_void,
+    pub process_exit: Option<unsafe extern "C" fn(Data, *mut Monitor)>,
     pub stop_select: Option<unsafe extern "C" fn(Waited, *mut c_void)>,
     pub emergency_close: *const c_void,
 }

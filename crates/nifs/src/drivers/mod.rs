@@ -5,17 +5,17 @@
 //! thread has something for it. While one of them runs, the thread knows port and driver ([`port::current`]): functions
 //! that concern a port act on that one alone. Any thread may send terms.
 //!
-//! Functions that are not there (monitors of processes, ports that drivers make, the environment) are missing symbols:
-//! a driver that needs one is not loaded.
+//! Functions that are not there (ports that drivers make) are missing symbols: a driver that needs one is not loaded.
 //!
 //! * [`layout`]: layouts; [`binaries`], [`queue`]: memory that drivers look into
-//! * [`port`]: the port; `functions`: what drivers ask of it; `terms`: messages
+//! * [`port`]: the port; `functions`: what drivers ask of it; `terms`: messages; `processes`: monitors, the environment
 //! * `wrappers.c`: what is another name for something else
 
 mod binaries;
 mod functions;
 mod layout;
 mod port;
+mod processes;
 mod queue;
 mod terms;
 
@@ -26,9 +26,11 @@ use std::sync::Arc;
 
 use atoll_ports::external::{External, LoadError};
 use atoll_ports::{Failure, Opened, Settings};
+use atoll_term::atoms::known_atom;
 use parking_lot::Mutex;
 
 use crate::library::Image;
+use crate::machine;
 use layout::{Entry, MAJOR, MARKER, MINOR, OLDEST_MAJOR};
 
 /// Why a driver is not loaded, by number.
@@ -114,5 +116,7 @@ pub fn load(folder: &str, name: &'static str) -> Result<Arc<dyn External>, LoadE
     if found.init.is_some_and(|init| unsafe { init() } != 0) {
         return Err(INIT_FAILED);
     }
+    machine::install();
+    machine::loaded(known_atom(name));
     Ok(Arc::new(Loaded { name, entry, waiting: Mutex::default(), _image: image }))
 }

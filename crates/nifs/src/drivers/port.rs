@@ -19,6 +19,8 @@ use crate::drivers::Loaded;
 use crate::drivers::binaries::{Binary, data, driver_free_binary, of};
 use crate::drivers::layout::{Data, Entry, Handle, IoVector};
 use crate::drivers::queue::Queue;
+use crate::env::enter_thread;
+use crate::monitors::{self, Ended};
 
 /// Room that a driver gets for the answer of `control` and `call`.
 const ANSWER: usize = 256;
@@ -95,6 +97,8 @@ pub struct Linked {
     is_started: bool,
     pub queue: Queue,
     pub flags: c_int,
+    /// Whether the last `control` has answered at all: no answer is an empty list.
+    has_answer: bool,
     pub is_busy: bool,
     /// The port is to be closed: what it still says goes nowhere.
     pub is_closing: bool,
@@ -139,6 +143,7 @@ impl Linked {
             is_started: false,
             queue: Queue::default(),
             flags: 0,
+            has_answer: true,
             is_busy: false,
             is_closing: false,
             ending: None,
@@ -153,7 +158,7 @@ impl Linked {
         self.loaded.clone()
     }
 
-    fn entry(&self) -> &'static Entry {
+    pub fn entry(&self) -> &'static Entry {
         // SAFETY: used while the driver is loaded, which this keeps it until its end.
         unsafe { &*self.entry.as_ptr() }
     }
@@ -173,7 +178,10 @@ impl Linked {
         let data = self.data;
         let current = Current { port, state, linked: self };
         let before = CURRENT.replace(&raw const current);
+        // As in a scheduler: the machine's time is told there.
+        let kind = enter_thread(1);
         let result = call(data);
+        drop(kind);
         CURRENT.set(before);
         result
     }
@@ -307,6 +315,17 @@ impl Driver for Linked {
             }
             Err(what) => what,
         };
+        let what = match what.downcast::<Ended>() {
+            Ok(ended) => {
+                let mut monitor = ended.0;
+                if let Some(process_exit) = entry.process_exit {
+                    // SAFETY: the driver's own function.
+                    self.enter(port, state, |data| unsafe { process_exit(data, &raw mut monitor) });
+                }
+                return;
+            }
+            Err(what) => what,
+        };
         if let Ok(done) = what.downcast::<Done>() {
             match entry.ready_async {
                 // SAFETY: the driver's own function gets its own data.
@@ -337,11 +356,15 @@ impl Driver for Linked {
             control(data, operation, bytes.as_mut_ptr().cast(), bytes.len(), &raw mut answer, ANSWER)
         });
         let Ok(length) = usize::try_from(length) else { return Err(Failure::BadArgument) };
+        self.has_answer = !answer.is_null();
         if answer == first {
             return Ok(room.get(..length).unwrap_or_default().to_vec());
         }
         if self.flags & BINARY != 0 {
             let Some(binary) = NonNull::new(answer.cast::<Binary>()) else { return Ok(Vec::new()) };
+            // All of it is the answer, whatever length was returned.
+            // SAFETY: the driver gives a binary that it has made.
+            let length = usize::try_from(unsafe { binary.as_ref() }.size).unwrap_or(0);
             let found = given(&data(binary).cast_const(), length).to_vec();
             driver_free_binary(Some(binary));
             return Ok(found);
@@ -370,7 +393,7 @@ impl Driver for Linked {
     }
 
     fn answers_in_binaries(&self) -> bool {
-        self.flags & BINARY != 0
+        self.flags & BINARY != 0 && self.has_answer
     }
 
     fn pending(&self) -> usize {
@@ -401,6 +424,7 @@ impl Driver for Linked {
 
     fn stop(&mut self, port: &Port, state: &mut State) {
         self.forget_timer();
+        monitors::forget_port(port.id);
         if let Some(stop) = self.entry().stop.filter(|_| self.is_started) {
             // SAFETY: the driver's own function, called last for this port.
             self.enter_only(port, state, |data| unsafe { stop(data) });

@@ -21,6 +21,8 @@ use crate::port::{Port, State};
 const MOST: u64 = 0x400_0000;
 /// Bytes of a connection to another node that are read at once.
 const CARRIED_READ: usize = 1 << 16;
+/// Bytes that are read at once while many come.
+const BULK_READ: usize = 1 << 18;
 /// Longest packet of such a connection. Longer messages come in fragments.
 const LONGEST_CARRIED: usize = 1 << 27;
 /// How often is read in a row, before others have their turn.
@@ -131,21 +133,35 @@ impl Tcp {
     }
 
     /// Reads what has come for the connection that the port carries. A read that does not fill its room has taken all
-    /// there is, so no second one follows; the room is cleared once, not for each read.
+    /// there is, so no second one follows; the room is cleared once, not for each read. While much comes, it goes
+    /// where it is to stay.
     fn receive_carried(&mut self, port: &Port, state: &mut State) {
         self.input.room.resize(CARRIED_READ, 0);
+        let mut room = CARRIED_READ;
         for _ in 0..READS {
             let Some(descriptor) = &self.socket.descriptor else { return };
-            match rustix::net::recv(descriptor, &mut self.input.room[..], RecvFlags::empty()) {
-                Ok((0, _)) => return self.closed(port, state, None),
-                Ok((count, _)) => {
+            let bytes = &mut self.input.bytes;
+            let read = if room == CARRIED_READ {
+                let read = rustix::net::recv(descriptor, &mut self.input.room[..], RecvFlags::empty());
+                read.map(|(count, _)| {
+                    bytes.extend_from_slice(&self.input.room[..count]);
+                    count
+                })
+            } else {
+                bytes.reserve_exact(room);
+                rustix::net::recv(descriptor, rustix::buffer::spare_capacity(bytes), RecvFlags::empty())
+                    .map(|(count, _)| count)
+            };
+            match read {
+                Ok(0) => return self.closed(port, state, None),
+                Ok(count) => {
                     state.input += count as u64;
-                    self.input.bytes.extend_from_slice(&self.input.room[..count]);
                     self.deliver(port, state);
                     let is_open = port.is_open() && self.phase == Phase::Connected;
-                    if count < CARRIED_READ || !is_open || self.socket.options.active == Active::Never {
+                    if count < room || !is_open || self.socket.options.active == Active::Never {
                         return;
                     }
+                    room = BULK_READ;
                 }
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => return,

@@ -1,7 +1,7 @@
 //! Which signals are late, and for how long: drawn for each, by orders of magnitude, so that some come a little later
 //! and some after everything else.
 
-use atoll_platform::steady::HashMap;
+use atoll_platform::steady::QuickMap;
 use atoll_process::held_back::Pair;
 
 use super::draw::Draw;
@@ -17,13 +17,15 @@ pub struct Late {
     rate: u64,
     decisions: u64,
     /// Numbers of the decisions before which the first signals of these pairs arrive.
-    due: HashMap<Pair, u64>,
+    due: QuickMap<Pair, u64>,
+    /// No signal is due before this decision.
+    soonest: u64,
 }
 
 impl Late {
     /// One of `rate` signals is late, or none if that is 0.
     pub fn new(draw: Draw, rate: u64) -> Late {
-        Late { draw, rate, decisions: 0, due: HashMap::default() }
+        Late { draw, rate, decisions: 0, due: QuickMap::default(), soonest: 0 }
     }
 
     /// Whether there may be any.
@@ -47,13 +49,23 @@ impl Late {
 
     fn wait(&mut self, pair: Pair) {
         let longest = 1 << self.draw.below(DOUBLINGS);
-        self.due.insert(pair, self.decisions + 1 + self.draw.below(longest));
+        let due = self.decisions + 1 + self.draw.below(longest);
+        self.due.insert(pair, due);
+        self.soonest = self.soonest.min(due);
     }
 
     /// As [`super::Policy::arrives`].
     pub fn arrives(&mut self, late: &[Pair]) -> Option<usize> {
-        let is_due = |pair: &Pair| self.due.get(pair).is_none_or(|due| *due <= self.decisions);
-        let place = late.iter().position(is_due)?;
+        if self.decisions < self.soonest {
+            return None;
+        }
+        let due = |pair: &Pair| self.due.get(pair).copied().unwrap_or(0);
+        let Some(place) = late.iter().position(|pair| due(pair) <= self.decisions) else {
+            self.soonest = late.iter().map(due).min().unwrap_or(u64::MAX);
+            return None;
+        };
+        // What comes behind it may be due as well.
+        self.soonest = 0;
         // The signal behind it comes with it or stays away for a time of its own.
         if self.draw.below(2) == 0 {
             self.wait(late[place]);

@@ -23,6 +23,7 @@ mod late;
 mod pct;
 mod policy;
 mod random;
+mod recording;
 mod replay;
 mod round_robin;
 
@@ -55,6 +56,7 @@ pub use guided::{Guided, Touched, depend};
 pub use pct::Pct;
 pub use policy::{ANY_OPERATIONS, Candidate, Choice, Fault, LONGEST_SLICE, Policy};
 pub use random::RandomWalk;
+use recording::Recording;
 pub use replay::{Move, Replay, Turn};
 pub use round_robin::RoundRobin;
 
@@ -83,39 +85,78 @@ impl Decision {
     }
 }
 
-/// Processes that can run, and who chooses among them.
-struct Ready {
-    by_priority: [Vec<Queued>; 4],
-    policy: Box<dyn Policy>,
-    /// Kept for its memory.
+/// The processes of a priority that can run, in the order in which they became so.
+#[derive(Default)]
+struct Class {
+    processes: Vec<Queued>,
+    /// The same, as policies see them.
     candidates: Vec<Candidate>,
+}
+
+impl Class {
+    fn push(&mut self, process: Queued, priority: Priority) {
+        self.candidates.push(Candidate { pid: process.process().pid, priority });
+        self.processes.push(process);
+    }
+
+    fn remove(&mut self, index: usize) -> (Queued, Term) {
+        (self.processes.remove(index), self.candidates.remove(index).pid)
+    }
+}
+
+/// Processes that can run, who chooses among them, and what was chosen.
+struct Ready {
+    by_priority: [Class; 4],
+    policy: Box<dyn Policy>,
+    /// Whether `candidates` is wanted behind the choice.
+    notes_candidates: bool,
+    /// Those among whom the policy chose last, if they are of two priorities or wanted later; kept for its memory.
+    candidates: Vec<Candidate>,
+    recording: Recording,
 }
 
 impl Ready {
     fn len(&self) -> usize {
-        self.by_priority.iter().map(Vec::len).sum()
+        self.by_priority.iter().map(|class| class.processes.len()).sum()
     }
 
-    /// Takes the process that runs next, with the decision.
-    fn choose(&mut self) -> Option<(Queued, Turn, Decision)> {
-        let class = self.by_priority.iter().position(|processes| !processes.is_empty())?;
-        let classes = if class == Priority::Normal as usize { class..=Priority::Low as usize } else { class..=class };
-        self.candidates.clear();
-        for class in classes {
-            let waiting = self.by_priority[class].iter();
-            self.candidates
-                .extend(waiting.map(|queued| Candidate { pid: queued.process().pid, priority: Priority::ALL[class] }));
-        }
-        let choice = self.policy.choose(&self.candidates);
-        let pid = self.candidates[choice.index].pid;
-        let first = self.by_priority[class].len();
-        let process = match choice.index.checked_sub(first) {
+    fn push(&mut self, process: Queued, priority: Priority) {
+        self.by_priority[priority as usize].push(process, priority);
+    }
+
+    /// Takes the process that runs next. The decision is noted at once: the process may be the one that ends the
+    /// machine.
+    fn choose(&mut self) -> Option<(Queued, Turn)> {
+        let class = self.by_priority.iter().position(|class| !class.processes.is_empty())?;
+        let low = &self.by_priority[Priority::Low as usize].candidates;
+        let has_both = class == Priority::Normal as usize && !low.is_empty();
+        let candidates = if has_both || self.notes_candidates {
+            self.candidates.clear();
+            self.candidates.extend_from_slice(&self.by_priority[class].candidates);
+            if has_both {
+                self.candidates.extend_from_slice(low);
+            }
+            &self.candidates
+        } else {
+            &self.by_priority[class].candidates
+        };
+        let ready = candidates.len();
+        let choice = self.policy.choose(candidates);
+        let (process, pid) = match choice.index.checked_sub(self.by_priority[class].processes.len()) {
             None => self.by_priority[class].remove(choice.index),
             Some(index) => self.by_priority[Priority::Low as usize].remove(index),
         };
         let turn = Turn { pid, operations: choice.operations, reductions: choice.reductions };
-        Some((process, turn, Decision { made: Move::Turn(turn), ran: 0, goes_on: false, ready: self.candidates.len() }))
+        self.recording.push(Decision { made: Move::Turn(turn), ran: 0, goes_on: false, ready });
+        Some((process, turn))
     }
+}
+
+/// What the policy of a run asks for.
+struct Wanted {
+    touches: bool,
+    late: bool,
+    faults: bool,
 }
 
 /// The scheduler; see the head of this file.
@@ -126,8 +167,6 @@ pub struct Simulated {
     clock: Virtual,
     gate: Gate,
     halted: AtomicBool,
-    /// See [`Simulated::decisions`].
-    decisions: Mutex<Vec<Decision>>,
     /// The signals that were late, and what failed.
     beside: Mutex<Vec<Decision>>,
     /// Whether anything may fail.
@@ -148,16 +187,21 @@ impl fmt::Debug for Simulated {
 
 impl Simulated {
     /// For one machine. It lives as long as the process of the operating system, as machines do. After `limit`
-    /// decisions the machine is told that there is no end in sight.
-    pub fn new(policy: Box<dyn Policy>, limit: usize) -> &'static Simulated {
+    /// decisions the machine is told that there is no end in sight. `is_recorded`: the schedule is wanted later.
+    pub fn new(policy: Box<dyn Policy>, limit: usize, is_recorded: bool) -> &'static Simulated {
         let may_fail = policy.may_fail();
         Box::leak(Box::new(Simulated {
-            ready: Mutex::new(Ready { by_priority: Default::default(), policy, candidates: Vec::new() }),
+            ready: Mutex::new(Ready {
+                by_priority: Default::default(),
+                policy,
+                notes_candidates: false,
+                candidates: Vec::new(),
+                recording: Recording::new(is_recorded),
+            }),
             added: Condvar::new(),
             clock: Virtual::starting_at(BEGINNING),
             gate: Gate::default(),
             halted: AtomicBool::new(false),
-            decisions: Mutex::new(Vec::new()),
             beside: Mutex::new(Vec::new()),
             may_fail,
             fallible: Mutex::new(HashMap::default()),
@@ -167,20 +211,25 @@ impl Simulated {
         }))
     }
 
-    /// A random walk without a limit.
+    /// A random walk without a limit, and without a recording.
     pub fn seeded(seed: u64) -> &'static Simulated {
-        Simulated::new(Box::new(RandomWalk::new(seed)), usize::MAX)
+        Simulated::new(Box::new(RandomWalk::new(seed)), usize::MAX, false)
     }
 
-    /// The schedule so far; the signals that were late and what failed stand in front. What came of the last decision
-    /// is not known: it may have ended the machine.
-    pub fn decisions(&self) -> Vec<Decision> {
-        let mut decisions = self.beside.lock().clone();
-        decisions.extend_from_slice(&self.decisions.lock());
+    /// The schedule, if it was recorded, which is gone then; the signals that were late and what failed stand in front.
+    /// What came of the last decision is not known: it may have ended the machine.
+    pub fn take_decisions(&self) -> Vec<Decision> {
+        let mut decisions = std::mem::take(&mut *self.beside.lock());
+        decisions.extend(self.ready.lock().recording.take());
         if let Some(last) = decisions.last_mut() {
             (last.ran, last.goes_on) = (0, false);
         }
         decisions
+    }
+
+    /// Operations that processes have carried out, those of the last turn left out.
+    pub fn operations(&self) -> i64 {
+        self.ready.lock().recording.operations()
     }
 
     /// Nanoseconds that have passed by the clock of the machine.
@@ -191,11 +240,16 @@ impl Simulated {
     fn work(&self, engine: &mut dyn Engine, ended: fn(Term, Term)) {
         let system = System::get();
         debt::forgive();
-        if self.ready.lock().policy.has_late() {
+        let wanted = {
+            let mut ready = self.ready.lock();
+            ready.notes_candidates = ready.policy.wants_touches();
+            let policy = &ready.policy;
+            Wanted { touches: policy.wants_touches(), late: policy.has_late(), faults: policy.may_fault() }
+        };
+        if wanted.late {
             system.held_back.begin();
         }
-        let wants_touches = self.ready.lock().policy.wants_touches();
-        if wants_touches {
+        if wanted.touches {
             system.note_touches();
         }
         self.gate.enter();
@@ -209,18 +263,18 @@ impl Simulated {
             if system.chores.is_wanted() {
                 system.chores.run();
             }
-            self.fault(system);
-            self.arrivals(system);
-            expire_timers(0);
-            let chosen = self.ready.lock().choose();
-            if self.ready.lock().policy.is_redundant() {
-                self.give_up(NoEnd::Redundant);
-                if let Some((process, ..)) = chosen {
-                    self.enqueue(process);
-                }
-                continue;
+            if wanted.faults {
+                self.fault(system);
             }
-            let Some((process, turn, decision)) = chosen else {
+            if wanted.late && !system.held_back.is_empty() {
+                self.arrivals(system);
+            }
+            expire_timers(0);
+            let (chosen, is_redundant) = {
+                let mut ready = self.ready.lock();
+                (ready.choose(), ready.policy.is_redundant())
+            };
+            let Some((process, turn)) = chosen else {
                 self.gate.leave();
                 let found = self.rest();
                 self.gate.enter();
@@ -229,7 +283,13 @@ impl Simulated {
                 }
                 continue;
             };
-            self.run(system, process, (turn, decision), engine, ended);
+            if is_redundant {
+                self.ready.lock().recording.take_back();
+                self.give_up(NoEnd::Redundant);
+                self.enqueue(process);
+                continue;
+            }
+            self.run(system, process, turn, &wanted, engine, ended);
         }
         self.gate.leave();
         // As other schedulers, it keeps still until the machine exits.
@@ -241,19 +301,18 @@ impl Simulated {
     /// Lets happen what goes wrong now.
     fn fault(&self, system: &System) {
         // Where nothing can run, there is no decision in front of which a recording could repeat it.
-        let may_fault = {
-            let ready = self.ready.lock();
-            ready.len() > 0 && ready.policy.may_fault()
-        };
-        if !may_fault {
+        if self.ready.lock().len() == 0 {
             return;
         }
         let mut alive = Vec::new();
         system.table.each(|process| alive.push(process.pid));
         alive.sort_unstable_by_key(|pid| pid.immediate_data());
-        let fault = self.ready.lock().policy.fault(&alive);
-        let Some(fault) = fault else { return };
-        self.decisions.lock().push(Decision::beside(Move::Fault(fault)));
+        let fault = {
+            let mut ready = self.ready.lock();
+            let Some(fault) = ready.policy.fault(&alive) else { return };
+            ready.recording.push(Decision::beside(Move::Fault(fault)));
+            fault
+        };
         match fault {
             Fault::Kill(pid) => system.deliver_or_answer(pid, kill_signal(pid)),
             Fault::Timeout => match system.timers.next_time(0) {
@@ -265,21 +324,18 @@ impl Simulated {
 
     /// Lets late signals arrive whose time has come; where nothing can run, the oldest.
     fn arrivals(&self, system: &System) {
-        loop {
-            let late = system.held_back.pairs();
-            if late.is_empty() {
-                return;
-            }
-            let is_asked = self.ready.lock().len() > 0;
-            let pair = match is_asked {
-                true => self.ready.lock().policy.arrives(&late).map(|place| late[place]),
-                false => late.first().copied(),
-            };
-            let Some(pair) = pair else { return };
-            if is_asked {
+        while !system.held_back.is_empty() {
+            let pair = system.held_back.choose(|late| {
+                let mut ready = self.ready.lock();
+                if ready.len() == 0 {
+                    return Some(0);
+                }
+                let place = ready.policy.arrives(late)?;
                 // Otherwise a recording has no decision in front of which it could repeat it, and need not.
-                self.decisions.lock().push(Decision::beside(Move::Arrives(pair)));
-            }
+                ready.recording.push(Decision::beside(Move::Arrives(late[place])));
+                Some(place)
+            });
+            let Some(pair) = pair else { return };
             system.arrive(pair);
         }
     }
@@ -288,43 +344,46 @@ impl Simulated {
         &self,
         system: &System,
         process: Queued,
-        (turn, mut decision): (Turn, Decision),
+        turn: Turn,
+        wanted: &Wanted,
         engine: &mut dyn Engine,
         ended: fn(Term, Term),
     ) {
         let running = process.run();
         PRIORITY.set(running.process().priority());
-        // Noted before it runs: it may be the one that ends the machine.
-        let count = {
-            let mut decisions = self.decisions.lock();
-            decisions.push(decision);
-            decisions.len()
-        };
         engine.set_slice(turn.reductions, turn.operations);
-        system.held_back.sends(Some(turn.pid));
-        if system.touches.is_on() {
+        if wanted.late || wanted.touches {
+            system.held_back.sends(Some(turn.pid));
+        }
+        if wanted.touches {
             let ready = self.ready.lock();
             system.touches.begin_turn(turn.pid, ready.candidates.iter().map(|candidate| candidate.pid));
         }
         let queued = run_slice(system, running, engine, |pid, reason| {
-            system.table.with(pid, |process| system.touches.end(process));
+            if wanted.touches {
+                system.table.with(pid, |process| system.touches.end(process));
+            }
             ended(pid, reason);
         });
-        system.held_back.sends(None);
-        if system.touches.is_on()
-            && let Some(touched) = system.touches.last()
-        {
-            self.ready.lock().policy.touched(&touched);
+        if wanted.late || wanted.touches {
+            system.held_back.sends(None);
         }
-        decision.ran = engine.operations();
-        decision.goes_on = queued.is_some();
-        if let Some(last) = self.decisions.lock().last_mut() {
-            *last = decision;
-        }
-        self.ready.lock().policy.ran(decision.ran);
-        if let Some(process) = queued {
-            self.enqueue(process);
-        }
+        let count = {
+            let mut ready = self.ready.lock();
+            if wanted.touches
+                && let Some(touched) = system.touches.last()
+            {
+                ready.policy.touched(&touched);
+            }
+            let ran = engine.operations();
+            ready.policy.ran(ran);
+            ready.recording.ended(ran, queued.is_some());
+            if let Some(process) = queued {
+                let priority = process.priority();
+                ready.push(process, priority);
+            }
+            ready.recording.count()
+        };
         self.clock.advance(TICK);
         if count >= self.limit {
             self.give_up(NoEnd::InSight);
@@ -375,7 +434,7 @@ impl Simulated {
     }
 
     fn add(&self, process: Queued, priority: Priority) {
-        self.ready.lock().by_priority[priority as usize].push(process);
+        self.ready.lock().push(process, priority);
         if CURRENT.get() != 0 {
             self.added.notify_one();
             if let Some(outside) = self.outside.get().filter(|outside| outside.is_needed()) {
@@ -455,7 +514,7 @@ impl Schedule for Simulated {
     }
 
     fn context_switches(&self) -> usize {
-        self.decisions.lock().len()
+        self.ready.lock().recording.count()
     }
 
     fn works_alone(&self) -> bool {
@@ -467,8 +526,11 @@ impl Schedule for Simulated {
         if self.halted.load(Ordering::Relaxed) {
             return false;
         }
-        let is_late = self.ready.lock().policy.is_late(pair, number);
-        if is_late {
+        let (is_late, is_kept) = {
+            let mut ready = self.ready.lock();
+            (ready.policy.is_late(pair, number), ready.recording.is_kept())
+        };
+        if is_late && is_kept {
             self.beside.lock().push(Decision::beside(Move::Late(pair.0, number)));
         }
         is_late
@@ -488,8 +550,11 @@ impl Schedule for Simulated {
             *number += 1;
             *number
         };
-        let way = self.ready.lock().policy.fails(what, pid, number, ways)?;
-        self.beside.lock().push(Decision::beside(Move::Fails(what, pid, number, way)));
+        let mut ready = self.ready.lock();
+        let way = ready.policy.fails(what, pid, number, ways)?;
+        if ready.recording.is_kept() {
+            self.beside.lock().push(Decision::beside(Move::Fails(what, pid, number, way)));
+        }
         Some(way)
     }
 

@@ -31,19 +31,19 @@ const START: u32 = 3_432_918_353;
 /// Hash of a map's key for the first eight levels, four bits each, lowest first.
 #[inline]
 pub fn map_hash(key: Term) -> u32 {
-    let mut hash = Mixer(START);
+    let mut hash = Mixer::new(START);
     if key.is_immediate() {
         immediate(key, &mut hash);
-        return hash.0;
+        return hash.hash;
     }
     run(key, hash)
 }
 
 /// Hash of a map's key for the eight levels from `8 * round` on (`round` at least 1).
 pub fn map_hash_below(key: Term, round: u32) -> u32 {
-    let mut salt = Mixer(0);
+    let mut salt = Mixer::new(0);
     salt.pair(round, 1, SALT_STRING_END);
-    run(key, Mixer(START ^ salt.0))
+    run(key, Mixer::new(START ^ salt.hash))
 }
 
 /// What remains to be hashed.
@@ -63,8 +63,8 @@ fn immediate(term: Term, hash: &mut Mixer) {
 
 /// Light mixing of a constant.
 fn constant(hash: &mut Mixer, salt: u32) {
-    let mixed = hash.0 ^ salt;
-    hash.0 = mixed << 17 ^ mixed >> 15;
+    let mixed = hash.hash ^ salt;
+    hash.hash = mixed << 17 ^ mixed >> 15;
 }
 
 fn run(key: Term, mut hash: Mixer) -> u32 {
@@ -75,7 +75,7 @@ fn run(key: Term, mut hash: Mixer) -> u32 {
             next = one(term, &mut hash, &mut tasks);
         }
         match tasks.pop() {
-            None => return hash.0,
+            None => return hash.hash,
             Some(Task::Term(term)) => next = Some(term),
             Some(Task::Terms(terms)) => {
                 if let [first, rest @ ..] = terms {

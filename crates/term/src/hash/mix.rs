@@ -15,13 +15,22 @@ const SALT_LAST_BITS: u32 = salt(15);
 
 /// A hash in the making.
 #[derive(Clone, Copy)]
-pub(super) struct Mixer(pub u32);
+pub(super) struct Mixer {
+    pub hash: u32,
+    /// Steps done, of which one mixes in eight bytes at most.
+    pub steps: usize,
+}
 
 impl Mixer {
+    pub fn new(hash: u32) -> Mixer {
+        Mixer { hash, steps: 0 }
+    }
+
     /// Mixes in two words.
     #[inline]
     pub fn pair(&mut self, x: u32, y: u32, salt: u32) {
-        self.0 = mix([salt.wrapping_add(x), salt.wrapping_add(y), self.0])[2];
+        self.steps += 1;
+        self.hash = mix([salt.wrapping_add(x), salt.wrapping_add(y), self.hash])[2];
     }
 
     /// Mixes in one word.
@@ -40,13 +49,14 @@ impl Mixer {
 
     /// Mixes in a bitstring.
     pub fn bits(&mut self, bits: Bits) {
-        let start = self.0.wrapping_add(SALT_BYTES);
+        let start = self.hash.wrapping_add(SALT_BYTES);
         if bits.length() == 0 {
-            self.0 = start;
+            self.hash = start;
             return;
         }
         let whole = bits.length() / 8;
-        self.0 = match bits.aligned_bytes() {
+        self.steps += whole / 8;
+        self.hash = match bits.aligned_bytes() {
             Some(bytes) => block(&bytes[..whole], start),
             None => block(&bits.slice(0, whole * 8).to_bytes(), start),
         };

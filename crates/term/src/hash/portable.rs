@@ -64,8 +64,13 @@ enum Task<'h> {
 
 /// The portable hash, 32 bits.
 pub fn hash2(term: Term) -> u32 {
+    hash2_counted(term).0
+}
+
+/// As [`hash2`], with the number of steps that were needed, of which one mixes in eight bytes at most.
+pub fn hash2_counted(term: Term) -> (u32, usize) {
     let mut tasks: SmallVec<[Task; 8]> = SmallVec::new();
-    let mut hash = Mixer(0);
+    let mut hash = Mixer::new(0);
     let mut pairs = 0;
     let mut next = Some(&term);
     loop {
@@ -73,7 +78,7 @@ pub fn hash2(term: Term) -> u32 {
             next = one(term, &mut hash, &mut pairs, &mut tasks);
         }
         match tasks.pop() {
-            None => return hash.0,
+            None => return (hash.hash, hash.steps),
             Some(Task::Term(term)) => next = Some(term),
             Some(Task::Terms(terms)) => {
                 if let [first, rest @ ..] = terms {
@@ -84,8 +89,8 @@ pub fn hash2(term: Term) -> u32 {
                 }
             }
             Some(Task::PairDone) => {
-                pairs ^= hash.0;
-                hash.0 = 0;
+                pairs ^= hash.hash;
+                hash.hash = 0;
             }
             Some(Task::Pairs(mut iterator)) => {
                 if let Some((key, value)) = iterator.next_in_place() {
@@ -96,7 +101,7 @@ pub fn hash2(term: Term) -> u32 {
                 }
             }
             Some(Task::MapDone(before, around)) => {
-                hash.0 = before;
+                hash.hash = before;
                 hash.one(pairs, SALT_PAIRS);
                 pairs = around;
             }
@@ -107,23 +112,14 @@ pub fn hash2(term: Term) -> u32 {
 /// Mixes in one term; gives back the first of the terms inside it and leaves the others as tasks.
 fn one<'h>(term: &'h Term, hash: &mut Mixer, pairs: &mut u32, tasks: &mut SmallVec<[Task<'h>; 8]>) -> Option<&'h Term> {
     match term.view() {
-        View::Small(value) => {
-            if !SHORT_INTEGERS.contains(&value) {
-                hash.limbs(value < 0, &[value.unsigned_abs()]);
-                return None;
-            }
-            if value < 0 {
-                hash.one(value.unsigned_abs() as u32, SALT_INTEGER);
-            }
-            hash.one(value as u32, SALT_INTEGER);
-        }
+        View::Small(value) => small(value, hash),
         View::Big(big) => hash.limbs(big.negative, big.limbs),
-        View::Atom(atom) => match hash.0 {
-            0 => hash.0 = atom_hash(atom),
+        View::Atom(atom) => match hash.hash {
+            0 => hash.hash = atom_hash(atom),
             _ => hash.one(atom_hash(atom), SALT_ATOM),
         },
-        View::Nil => match hash.0 {
-            0 => hash.0 = NIL_ALONE,
+        View::Nil => match hash.hash {
+            0 => hash.hash = NIL_ALONE,
             _ => hash.one(NIL_NUMBER, SALT_NIL),
         },
         View::Float(value) => {
@@ -139,9 +135,9 @@ fn one<'h>(term: &'h Term, hash: &mut Mixer, pairs: &mut u32, tasks: &mut SmallV
         View::Map(map) => {
             hash.one(map_size(map) as u32, SALT_MAP);
             if map_size(map) > 0 {
-                tasks.push(Task::MapDone(hash.0, *pairs));
+                tasks.push(Task::MapDone(hash.hash, *pairs));
                 tasks.push(Task::Pairs(Box::new(MapIter::new(term))));
-                (hash.0, *pairs) = (0, 0);
+                (hash.hash, *pairs) = (0, 0);
             }
         }
         View::Bits(bits) => hash.bits(bits),
@@ -178,33 +174,47 @@ fn first_of<'h>(terms: &'h [Term], tasks: &mut SmallVec<[Task<'h>; 8]>) -> Optio
     Some(first)
 }
 
-/// Mixes in the bytes that a list starts with, four to a word; gives back what comes after them: the first other
-/// element, with the tail behind it left as a task, or the end of the list.
+/// Mixes in the elements of a list as far as they are small integers, of bytes behind each other four to a word; gives
+/// back what comes after them: the first other element, with the tail behind it left as a task, or the end of the list.
 fn list<'h>(mut term: &'h Term, hash: &mut Mixer, tasks: &mut SmallVec<[Task<'h>; 8]>) -> &'h Term {
     let (mut word, mut bytes) = (0u32, 0);
-    let mut rest = None;
     while term.is_cons() {
         let [head, tail] = term.cons_cell();
-        let Some(byte) = head.as_small().and_then(|value| u8::try_from(value).ok()) else {
-            rest = Some((head, tail));
-            break;
-        };
-        word = word << 8 | u32::from(byte);
-        bytes += 1;
-        if bytes == 4 {
-            hash.one(word, SALT_STRING);
-            (word, bytes) = (0, 0);
+        let value = head.as_small();
+        if let Some(byte @ 0..=255) = value {
+            word = word << 8 | byte as u32;
+            bytes += 1;
+            if bytes == 4 {
+                hash.one(word, SALT_STRING);
+                (word, bytes) = (0, 0);
+            }
+        } else {
+            if bytes > 0 {
+                hash.one(word, SALT_STRING);
+                (word, bytes) = (0, 0);
+            }
+            let Some(value) = value else {
+                tasks.push(Task::Term(tail));
+                return head;
+            };
+            small(value, hash);
         }
         term = tail;
     }
     if bytes > 0 {
         hash.one(word, SALT_STRING);
     }
-    match rest {
-        Some((head, tail)) => {
-            tasks.push(Task::Term(tail));
-            head
-        }
-        None => term,
+    term
+}
+
+#[inline]
+fn small(value: i64, hash: &mut Mixer) {
+    if !SHORT_INTEGERS.contains(&value) {
+        hash.limbs(value < 0, &[value.unsigned_abs()]);
+        return;
     }
+    if value < 0 {
+        hash.one(value.unsigned_abs() as u32, SALT_INTEGER);
+    }
+    hash.one(value as u32, SALT_INTEGER);
 }

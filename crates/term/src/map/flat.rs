@@ -34,7 +34,23 @@ fn place_of(map: Term, key: Term) -> Option<usize> {
     if key.is_immediate() {
         return None;
     }
+    if key.boxed_kind() == Some(Kind::Tuple) {
+        return place_of_tuple(keys, key);
+    }
     keys.iter().position(|candidate| exactly_equal(*candidate, key))
+}
+
+/// The place of a key that is a tuple. Programs have many maps whose keys are tuples of a tag and a number or name: the
+/// last element tells nearly all of them apart.
+fn place_of_tuple(keys: &[Term], key: Term) -> Option<usize> {
+    let (header, last) = (key.header(), key.boxed_terms().last().copied());
+    let decides = last.is_some_and(Term::is_immediate);
+    keys.iter().position(|candidate| {
+        candidate.is_boxed()
+            && candidate.header() == header
+            && (!decides || candidate.boxed_terms().last().copied() == last)
+            && exactly_equal(*candidate, key)
+    })
 }
 
 #[inline]

@@ -32,7 +32,7 @@ impl Trail {
     }
 
     /// At a level.
-    fn at(key: Term, level: u32) -> Trail {
+    pub fn at(key: Term, level: u32) -> Trail {
         let hash = match level / LEVELS_OF_HASH {
             0 => map_hash(key),
             round => map_hash_below(key, round),
@@ -56,7 +56,7 @@ impl Trail {
         };
     }
 
-    fn bit(&self) -> u16 {
+    pub fn bit(&self) -> u16 {
         1 << self.index()
     }
 }
@@ -82,7 +82,7 @@ unsafe fn children_of_inner(node: &Term) -> (u16, &[Term]) {
 
 /// Place among the children of the one with this bit.
 #[inline]
-fn place_of(bitmap: u16, bit: u16) -> usize {
+pub(super) fn place_of(bitmap: u16, bit: u16) -> usize {
     (bitmap & (bit - 1)).count_ones() as usize
 }
 
@@ -216,7 +216,7 @@ fn replace<H: Allocate + ?Sized>(
 }
 
 /// The nodes that tell two leaves apart below the level of `trail`, where they meet.
-fn split<H: Allocate + ?Sized>(heap: &mut H, mut trail: Trail, leaf: Term, other: Term) -> Term {
+pub(super) fn split<H: Allocate + ?Sized>(heap: &mut H, mut trail: Trail, leaf: Term, other: Term) -> Term {
     let mut other_trail = Trail::at(other.head(), trail.level);
     let mut shared: SmallVec<[u16; 8]> = SmallVec::new();
     loop {

@@ -1,5 +1,7 @@
 //! How schedulers sleep and are woken, model-checked. No time passes in a model: a wake-up that is lost is a deadlock.
 
+use std::time::Duration;
+
 use super::*;
 use crate::contract::NoEnd;
 use crate::queue::{Standing, process};
@@ -7,6 +9,12 @@ use crate::queue::{Standing, process};
 /// What a scheduler does that has nothing to run: it steals, or sleeps and looks again.
 fn find(schedulers: &Schedulers, index: usize, least: usize) {
     while schedulers.schedulers[index].queue.len() == 0 && !schedulers.steal(index, least) {
+        let own = &schedulers.schedulers[index];
+        own.looks.store(true, Ordering::Relaxed);
+        if own.queue.len() > 0 {
+            break;
+        }
+        own.looks.store(false, Ordering::Relaxed);
         drop(schedulers.sleep(index, || i64::MAX));
     }
 }
