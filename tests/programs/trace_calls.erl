@@ -23,6 +23,7 @@ loop(0, Acc) -> Acc;
 loop(N, Acc) -> loop(N - 1, Acc + N).
 fail(X) -> [_] = ?MODULE:id(X), ok.
 caught(X) -> try fail(X) catch error:{badmatch, _} -> caught end.
+child(linked) -> receive stop -> stopped end;
 child(X) -> X.
 
 %% Runs a function in a process that is traced with these flags, and gives what was told.
@@ -128,7 +129,7 @@ messages() ->
 events() ->
     p(traced([procs], fun() ->
         register(a_name, self()), unregister(a_name),
-        P = spawn(?MODULE, child, [x]), link(P), unlink(P)
+        P = spawn(?MODULE, child, [linked]), link(P), unlink(P), P ! stop
     end) -- [none]),
     p(lists:sort(traced([procs, set_on_spawn], fun() ->
         {_, M} = spawn_monitor(?MODULE, child, [y]), receive {'DOWN', M, _, _, _} -> ok end end))),

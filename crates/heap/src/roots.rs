@@ -82,6 +82,9 @@ pub trait StoppedWorld {
     fn asker(&mut self) -> Asker<'_>;
     /// Visits every live process's heap with its roots, the asker's among them.
     fn each_mutator(&mut self, visit: &mut dyn FnMut(&mut Mutator, &mut dyn RootSet));
+    /// Visits the heaps whose stacks may be moved: all but those of processes of which a built-in function waits for a
+    /// stopped world. Their engines hold addresses of the stack, which a process that collects reads again afterwards.
+    fn each_movable_stack(&mut self, visit: &mut dyn FnMut(&mut Mutator));
     /// Visits those of them that ran, or were sent anything, since [`StoppedWorld::forget_activity`], and perhaps
     /// others.
     fn each_active(&mut self, visit: &mut dyn FnMut(&mut Mutator, &mut dyn RootSet)) {

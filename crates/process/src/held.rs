@@ -340,6 +340,13 @@ impl StoppedWorld for Stopped<'_> {
         self.system.table.each(|process| self.visit(process, visit));
     }
 
+    fn each_movable_stack(&mut self, visit: &mut dyn FnMut(&mut Mutator)) {
+        self.system.table.each(|process| match lent_of(&self.lent, process) {
+            Some(Lent::Own(_)) => {}
+            _ => self.visit(process, &mut |mutator, _| visit(mutator)),
+        });
+    }
+
     fn each_active(&mut self, visit: &mut dyn FnMut(&mut Mutator, &mut dyn RootSet)) {
         self.system.table.each_active(|process| self.visit(process, visit));
     }

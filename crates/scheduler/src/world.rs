@@ -32,7 +32,9 @@ fn place() -> Place {
 /// The number of threads in the world, and whether it is stopped.
 #[derive(Default)]
 pub struct Gate {
-    stopping: AtomicBool,
+    /// Whether threads in the world are to leave it, and others to stay outside: [`Stoppers::is_awaited`], for those that
+    /// do not hold the lock.
+    is_awaited: AtomicBool,
     inside: AtomicUsize,
     state: Mutex<Stoppers>,
     changed: Condvar,
@@ -42,6 +44,11 @@ pub struct Gate {
 #[derive(Default)]
 struct Stoppers {
     lent: Vec<Lent>,
+    /// A thread stops the world, or has stopped it.
+    stopping: bool,
+    /// Threads that wait to stop the world and let those go first that have lent a heap alone. Nobody enters the world
+    /// meanwhile: processes that collect again and again would go first for ever.
+    giving_way: usize,
     /// What the thread that holds the stopped world has lent is at this place.
     holder: Option<usize>,
 }
@@ -51,19 +58,23 @@ impl Stoppers {
     fn lends_a_heap(&self) -> bool {
         self.lent.iter().any(|lent| matches!(lent, Lent::Heap(..)))
     }
+
+    fn is_awaited(&self) -> bool {
+        self.stopping || self.giving_way > 0
+    }
 }
 
 impl Gate {
     /// Whether a thread wants the world to stop.
     #[inline]
     pub fn is_stopping(&self) -> bool {
-        self.stopping.load(Ordering::Relaxed)
+        self.is_awaited.load(Ordering::Relaxed)
     }
 
-    /// Enters the world; waits while it is stopped.
+    /// Enters the world; waits while it is stopped, or about to be.
     pub fn enter(&self) {
         let mut state = self.state.lock();
-        while self.stopping.load(Ordering::Acquire) {
+        while state.is_awaited() {
             self.changed.wait(&mut state);
         }
         self.inside.fetch_add(1, Ordering::AcqRel);
@@ -77,8 +88,8 @@ impl Gate {
             Place::Holds(_) => return Entry::Stopped,
             Place::Outside => {}
         }
-        let _state = self.state.lock();
-        if self.stopping.load(Ordering::Acquire) {
+        let state = self.state.lock();
+        if state.is_awaited() {
             return Entry::Stopped;
         }
         self.inside.fetch_add(1, Ordering::AcqRel);
@@ -107,18 +118,22 @@ impl Gate {
             state.lent.push(lent);
             ticket = Some(lent);
         }
+        state.giving_way += usize::from(!visits_heaps);
+        self.publish(&state);
         loop {
             self.await_turn(&mut state, own, visits_heaps);
-            self.stopping.store(true, Ordering::Release);
+            state.stopping = true;
+            self.publish(&state);
             while self.inside.load(Ordering::Acquire) > own {
                 self.changed.wait(&mut state);
             }
             if visits_heaps || !state.lends_a_heap() {
                 break;
             }
-            self.stopping.store(false, Ordering::Release);
+            state.stopping = false;
             self.changed.notify_all();
         }
+        state.giving_way -= usize::from(!visits_heaps);
         state.holder = ticket.and_then(|lent| state.lent.iter().position(|other| other.is(&lent)));
         PLACE.with(|place| place.set(Place::Holds(is_inside)));
         state.lent.clone()
@@ -128,18 +143,20 @@ impl Gate {
     /// collects meanwhile. `None` if another thread stops the world, or waits to do so.
     pub fn try_stop(&self, lent: Lent) -> Option<Vec<Lent>> {
         let mut state = self.state.lock();
-        if self.stopping.load(Ordering::Acquire) || !state.lent.is_empty() {
+        if state.is_awaited() || !state.lent.is_empty() {
             return None;
         }
         state.lent.push(lent);
-        self.stopping.store(true, Ordering::Release);
+        state.stopping = true;
+        self.publish(&state);
         while self.inside.load(Ordering::Acquire) > 1 {
             self.changed.wait(&mut state);
         }
         let index = state.lent.iter().position(|other| other.is(&lent));
         if state.lends_a_heap() {
             state.lent.remove(index?);
-            self.stopping.store(false, Ordering::Release);
+            state.stopping = false;
+            self.publish(&state);
             self.changed.notify_all();
             return None;
         }
@@ -151,7 +168,7 @@ impl Gate {
     /// Waits until no thread stops the world that goes first. Being in the world, this thread would keep it from going
     /// on.
     fn await_turn(&self, state: &mut MutexGuard<'_, Stoppers>, own: usize, visits_heaps: bool) {
-        let waits = |state: &Stoppers| self.stopping.load(Ordering::Acquire) || (!visits_heaps && state.lends_a_heap());
+        let waits = |state: &Stoppers| state.stopping || (!visits_heaps && state.lends_a_heap());
         if waits(state) {
             self.inside.fetch_sub(own, Ordering::AcqRel);
             self.changed.notify_all();
@@ -170,8 +187,13 @@ impl Gate {
         }
         let is_inside = place() == Place::Holds(true);
         PLACE.with(|place| place.set(if is_inside { Place::Inside } else { Place::Outside }));
-        self.stopping.store(false, Ordering::Release);
+        state.stopping = false;
+        self.publish(&state);
         self.changed.notify_all();
+    }
+
+    fn publish(&self, state: &Stoppers) {
+        self.is_awaited.store(state.is_awaited(), Ordering::Release);
     }
 }
 
@@ -260,6 +282,43 @@ mod tests {
         assert!(gate.try_stop(lent(1, false)).is_some());
         gate.resume();
         gate.leave();
+    }
+
+    #[test]
+    fn those_that_collect_again_and_again_do_not_go_first_for_ever() {
+        const ROUNDS: usize = 20_000;
+        let (gate, served) = (Gate::default(), AtomicBool::new(false));
+        let rounds = std::sync::atomic::AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            for number in [2, 3, 4] {
+                let (gate, served, rounds) = (&gate, &served, &rounds);
+                scope.spawn(move || {
+                    gate.enter();
+                    while !served.load(Ordering::Relaxed) && rounds.fetch_add(1, Ordering::Relaxed) < ROUNDS {
+                        gate.stop(Some(lent(number, true)));
+                        // Its collection lasts until another wants to collect.
+                        let others = |lent: &Lent| !lent.is(&super::lending::lent(number, true));
+                        let another =
+                            || gate.state.lock().lent.iter().any(|lent| matches!(lent, Lent::Heap(..)) && others(lent));
+                        (0..1000).take_while(|_| !another()).for_each(|_| std::thread::yield_now());
+                        gate.resume();
+                        if gate.is_stopping() {
+                            gate.leave();
+                            gate.enter();
+                        }
+                    }
+                    gate.leave();
+                });
+            }
+            while rounds.load(Ordering::Relaxed) < 100 {
+                std::thread::yield_now();
+            }
+            gate.stop(Some(lent(1, false)));
+            served.store(true, Ordering::Relaxed);
+            gate.resume();
+        });
+        assert!(rounds.load(Ordering::Relaxed) < ROUNDS, "all the others went first");
+        assert!(gate.state.lock().lent.is_empty() && !gate.is_stopping());
     }
 
     #[test]

@@ -85,5 +85,5 @@ pub(super) fn collect(shared: &Shared, collector: &mut Collector, need: usize, r
     report(collector, true, started, before, live);
     roots.stopped.forget_activity();
     // Stacks that were deep once give their memory back.
-    roots.stopped.each_mutator(&mut |mutator, _| stack::trim(mutator, 0));
+    roots.stopped.each_movable_stack(&mut |mutator| stack::trim(mutator, 0));
 }

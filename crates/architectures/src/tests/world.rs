@@ -78,6 +78,11 @@ impl StoppedWorld for TestStopped<'_> {
         }
     }
 
+    /// All processes of the tests that do not run wait for a collection.
+    fn each_movable_stack(&mut self, visit: &mut dyn FnMut(&mut Mutator)) {
+        self.each_mutator(&mut |mutator, _| visit(mutator));
+    }
+
     fn each_global_slice(&mut self, _visit: &mut dyn FnMut(*mut Term, usize)) {}
 }
 
