@@ -32,8 +32,8 @@ fn place() -> Place {
 /// The number of threads in the world, and whether it is stopped.
 #[derive(Default)]
 pub struct Gate {
-    /// Whether threads in the world are to leave it, and others to stay outside: [`Stoppers::is_awaited`], for those that
-    /// do not hold the lock.
+    /// Whether threads in the world are to leave it, and others to stay outside: [`Stoppers::is_awaited`], for those
+    /// that do not hold the lock.
     is_awaited: AtomicBool,
     inside: AtomicUsize,
     state: Mutex<Stoppers>,
