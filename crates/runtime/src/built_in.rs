@@ -4,7 +4,7 @@
 use std::sync::atomic::Ordering;
 
 use atoll_code::{breakpoint_at, export_key};
-use atoll_heap::{Collection, Mutator, architecture, debt, stack_markers};
+use atoll_heap::{Collection, debt, stack_markers};
 use atoll_process::{Caller, Interrupt, Native, NativeFunction};
 use atoll_term::{Export, Term, Word, atoms};
 
@@ -19,6 +19,9 @@ use crate::traced_built_in::address_again;
 
 /// Stack words that a hibernating process has for waking up.
 pub const WAKING_STACK: usize = 4;
+/// Reductions for a collection that a program asks for, the same on all heaps, so that schedules are too. They keep a
+/// process from stopping the others thousands of times in a time slice. Stock takes as many where 2,000 words live.
+const COLLECTION: i64 = 200;
 
 /// A call of a built-in function in the middle of a function: function, arity, export. The result goes to X0.
 pub unsafe fn call_built_in(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
@@ -206,10 +209,7 @@ pub unsafe fn interrupted(export: *const Export, ip: *const Word, e: *mut Word, 
             // SAFETY: the process runs on this core, with these registers; the address to return to is on the stack.
             unsafe {
                 match collect(request, 1, hp, e, c) {
-                    Some((hp, e)) => {
-                        let reds = reds - cost_of_collection(&(*core.own).mutator);
-                        resume(*e as *const Word, hp, e.add(1), reds, c)
-                    }
+                    Some((hp, e)) => resume(*e as *const Word, hp, e.add(1), reds - COLLECTION, c),
                     None => raise::killed_by_heap_limit(c, reds),
                 }
             }
@@ -227,15 +227,6 @@ pub unsafe fn interrupted(export: *const Export, ip: *const Word, e: *mut Word, 
             Exit::Ended
         }
     }
-}
-
-/// Reductions for a collection that a program asked for: a part for what is the same for all, by which no process stops
-/// the others thousands of times in a time slice, and one for what lives (stock: a reduction for ten words).
-fn cost_of_collection(collected: &Mutator) -> i64 {
-    const LEAST: usize = 100;
-    const WORDS_PER_REDUCTION: usize = 10;
-    let sizes = architecture().sizes(collected);
-    (LEAST + (sizes.young_used + sizes.old_used) / WORDS_PER_REDUCTION) as i64
 }
 
 /// Calls a fun for a built-in function, whose own call was at `ip` if that is not null.
