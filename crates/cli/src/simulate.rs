@@ -1,6 +1,7 @@
 //! `atoll simulate`
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::io::Write;
 use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
@@ -12,6 +13,7 @@ use atoll_simulate::{
     Exhaustive, Failure, Faults, Order, Outcome, Plan, PolicyKind, Reduced, Subject, batch, diagram, story,
 };
 use atoll_vm::Options;
+use atoll_vm::simulation::BEGIN_STRICTNESS;
 
 use crate::arguments::{Scheduler, SimulateOptions};
 use crate::run::machine_options;
@@ -28,9 +30,9 @@ pub fn simulate(given: &SimulateOptions) -> Result<i32, String> {
     let mut options = Options { heap: given.heap.clone(), ..machine_options(&given.machine)? };
     options.verify = given.verify_heap;
     options.stress = given.gc_stress;
-    let (subject, _made) = suites::subject(given)?;
-    if given.strict && matches!(subject, Subject::Otp(..)) {
-        return Err("--strict: OTP cannot boot without files".to_owned());
+    let (mut subject, _made) = suites::subject(given)?;
+    if let (true, Subject::Otp(words, _)) = (given.strict, &mut subject) {
+        be_strict_once_booted(words)?;
     }
     let plan = Plan {
         options,
@@ -54,6 +56,17 @@ pub fn simulate(given: &SimulateOptions) -> Result<i32, String> {
         _ => Source::Seeds(policy, given.seeds.clone().unwrap_or(first..=first + 999), given.faults),
     };
     many(&plan, given, source)
+}
+
+/// OTP reads files when it boots; what the command line has it do then is under `--strict`.
+fn be_strict_once_booted(words: &mut Vec<OsString>) -> Result<(), String> {
+    if !words.iter().any(|word| word == "-noinput") {
+        return Err("--strict: what standard input brings is not repeated; add -noinput".to_owned());
+    }
+    let first = words.iter().position(|word| ["-s", "-run", "-eval", "-extra", "--"].iter().any(|flag| word == flag));
+    let at = first.unwrap_or(words.len());
+    words.splice(at..at, ["-eval", BEGIN_STRICTNESS].map(OsString::from));
+    Ok(())
 }
 
 /// The policy, with the number of steps of the program if it needs that.

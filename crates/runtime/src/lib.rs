@@ -49,4 +49,4 @@ pub mod trace_hooks;
 pub mod traced_built_in;
 
 pub use part::{Part, enter, story};
-pub use refusals::{Refuse, be_strict};
+pub use refusals::{Refuse, be_strict, begin_strictness};

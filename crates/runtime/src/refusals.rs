@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use atoll_code::registry;
 use atoll_operations::Exception;
@@ -35,12 +36,19 @@ pub type Refuse = fn(pid: Term, what: &str) -> !;
 #[derive(Debug, Default)]
 pub(crate) struct Refusals {
     strict: OnceLock<Refuse>,
+    /// Whether a strict run has come to the program, behind the boot of OTP.
+    has_begun: AtomicBool,
     guards: OnceLock<HashMap<usize, Guard>>,
 }
 
-/// From now on nothing is done whose result nobody can repeat; `refuse` is told of it.
+/// From [`begin_strictness`] on nothing is done whose result nobody can repeat; `refuse` is told of it.
 pub fn be_strict(refuse: Refuse) {
     let _ = part().refusals.strict.set(refuse);
+}
+
+/// A strict run comes to the program: what was before is the boot of OTP, which reads files.
+pub fn begin_strictness() {
+    part().refusals.has_begun.store(true, Ordering::Relaxed);
 }
 
 /// As POSIX says of the calls that the functions of `prim_file` make.
@@ -185,6 +193,8 @@ impl Core {
         let pid = unsafe { (*self.process).pid };
         if guard.is_outside
             && let Some(refuse) = part().refusals.strict.get()
+            && part().refusals.has_begun.load(Ordering::Relaxed)
+            && !loads_code(pid)
             // SAFETY: exports live for ever.
             && !is_own_library(unsafe { &*export }, &self.x[..arity])
         {
@@ -241,6 +251,13 @@ pub(crate) enum Refused {
     Call,
     /// It is called, and then it has failed with this error.
     Result(&'static str),
+}
+
+/// Processes of OTP that read the files of modules, which are the program.
+const LOADERS: [&str; 2] = ["code_server", "erl_prim_loader"];
+
+fn loads_code(pid: Term) -> bool {
+    LOADERS.iter().any(|name| System::get().whereis(known_atom(name)) == Some(pid))
 }
 
 /// Whether a module of OTP asks for its native functions, which are part of the machine.

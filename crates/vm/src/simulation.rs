@@ -26,7 +26,11 @@ use crate::run::{is_main, run_from};
 pub const BUILT_INS: &[BuiltIn] = &[
     BuiltIn { module: "atoll_simulate", name: "always", arity: 2, function: always },
     BuiltIn { module: "atoll_simulate", name: "sometimes", arity: 2, function: sometimes },
+    BuiltIn { module: "atoll_simulate", name: "strict", arity: 0, function: strict },
 ];
+
+/// What OTP, once it has booted, evaluates so that a strict run is strict.
+pub const BEGIN_STRICTNESS: &str = "atoll_simulate:strict().";
 
 /// Exit status of a run that does not end by itself, or in which an assertion fails.
 const FAILED: i32 = 1;
@@ -103,11 +107,17 @@ pub fn simulate(
     arguments: &[String],
     simulation: Simulation,
 ) -> Result<Run, BootError> {
-    run_on(options, simulation, |options, begins| run_from(options, program, arguments, begins))
+    run_on(options, simulation, |options, begins| {
+        let begins = || {
+            begins();
+            atoll_runtime::begin_strictness();
+        };
+        run_from(options, program, arguments, &begins)
+    })
 }
 
 /// Boots OTP under a policy, with the words of an `erl` command line. What processes log or fail with is the program's
-/// own affair: a run fails by its exit status.
+/// own affair: a run fails by its exit status. A strict run is so from [`BEGIN_STRICTNESS`] on.
 ///
 /// # Errors
 /// What keeps the run from starting.
@@ -168,6 +178,12 @@ pub(crate) fn note_input(pid: Term) {
     if findings().is_strict.load(Ordering::Relaxed) {
         refuse(pid, "standard input");
     }
+}
+
+/// `atoll_simulate:strict()`: OTP has booted; a run that is not to be strict goes on as it is.
+fn strict(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    atoll_runtime::begin_strictness();
+    Ok(atoms::TRUE)
 }
 
 fn note(failure: Failure) {

@@ -151,7 +151,9 @@ pub(crate) fn run_from(mut options: Options, words: Vec<OsString>, begins: impl 
     if let Some(limit) = options.atoms {
         atoms::set_atom_limit(limit);
     }
-    let way = Use { built_ins: Vec::new(), report: report_uncaught, ended: process_ended, autoload: None };
+    let is_simulated = options.scheduling.is_some();
+    let built_ins = if is_simulated { crate::simulation::BUILT_INS.to_vec() } else { Vec::new() };
+    let way = Use { built_ins, report: report_uncaught, ended: process_ended, autoload: None };
     let scheduling = install(&options, way)?;
     crate::release::install(&root);
     atoll_process::watch::report_limits(report::heap_limit);
