@@ -296,6 +296,15 @@ fn say(line: &str) -> Result<(), String> {
     print(format!("{line}\n").as_bytes())
 }
 
+/// A word as a shell takes it.
+fn for_shell(word: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:=,+@%".contains(&byte);
+    match !word.is_empty() && word.bytes().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
+}
+
 /// The command that runs this order again.
 fn command(plan: &Plan, given: &SimulateOptions, order: &Order) -> String {
     let mut words = vec!["atoll simulate".to_owned()];
@@ -314,6 +323,6 @@ fn command(plan: &Plan, given: &SimulateOptions, order: &Order) -> String {
         words.push("--".to_owned());
     }
     words.push(given.program.clone());
-    words.extend(given.arguments.iter().cloned());
+    words.extend(given.arguments.iter().map(|word| for_shell(word)));
     words.join(" ")
 }

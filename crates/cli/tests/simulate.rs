@@ -462,7 +462,9 @@ fn files_and_sockets_fail_as_the_system_could_let_them_fail() {
             &["{write,enospc}", "{read,eio}", "{open,emfile}", "{close,eio}"][..],
         ),
         (&["sockets"], &["{bind,eaddrinuse}", "{open,emfile}"]),
-        (&["ports"], &["{connect,e", "{accept,e", "{listen,eaddrinuse}", "{recv,"]),
+        (&["ports"], &["{connect,e", "{accept,e", "{listen,eaddrinuse}", "{recv,", "{send,closed}"]),
+        (&["active"], &["{active,econnreset}", "{active,etimedout}"]),
+        (&["datagrams"], &["{send,enobufs}", "{send,enetunreach}"]),
     ] {
         let failed = run(words);
         let shown = text(&failed.stdout);
@@ -515,6 +517,35 @@ fn what_nobody_can_repeat_is_refused_if_that_is_wanted() {
     let allowed = simulate(&["--strict", &program, "strict", "nothing"]);
     assert_eq!(allowed.status.code(), Some(0), "{}", text(&allowed.stderr));
     assert_eq!(simulate(&[&program, "strict", "file"]).status.code(), Some(0));
+}
+
+/// Once OTP has booted; what its code server reads is part of the program.
+#[test]
+fn what_nobody_can_repeat_is_refused_with_otp_too() {
+    let run = |program: &str| simulate(&["--strict", "--seed", "1", "--", "erl", "-noinput", "-eval", program]);
+    let loads = run("io:format(\"~w~n\", [gb_sets:to_list(gb_sets:from_list([2, 1]))]), halt().");
+    assert_eq!((loads.status.code(), text(&loads.stdout)), (Some(0), "[1,2]\n".to_owned()), "{}", text(&loads.stderr));
+    for (program, wanted) in [
+        ("file:read_file(\"/etc/hostname\"), halt().", "prim_file:read_file_nif("),
+        ("open_port({spawn, \"true\"}, []), halt().", "erts_internal:open_port("),
+        ("gen_tcp:listen(0, []), halt().", "erts_internal:open_port("),
+        ("erlang:memory(total), halt().", "erlang:memory("),
+    ] {
+        let refused = run(program);
+        let said = text(&refused.stderr);
+        assert_eq!(refused.status.code(), Some(1), "{program}: {said}");
+        assert!(said.contains(&format!("wants {wanted}")), "{program}: {said}");
+    }
+    let input = simulate(&["--strict", "--seed", "1", "--", "erl", "-eval", "halt()."]);
+    assert!(text(&input.stderr).contains("add -noinput"), "{}", text(&input.stderr));
+}
+
+#[test]
+fn assertions_hold_in_otp_too() {
+    let program = "atoll_simulate:always(small, rand:uniform(5) > 1), halt().";
+    let found = simulate(&["--until", "fail", "--seeds", "1..100", "--", "erl", "-noinput", "-eval", program]);
+    assert_eq!(found.status.code(), Some(1));
+    assert!(text(&found.stdout).contains("always(small, _) does not hold"), "{}", text(&found.stdout));
 }
 
 #[test]

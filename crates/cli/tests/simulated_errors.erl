@@ -8,6 +8,10 @@ main(["sockets"]) ->
     io:format("~p~n", [lists:usort(lists:append([sockets() || _ <- lists:seq(1, 30)]))]);
 main(["ports"]) ->
     io:format("~p~n", [lists:usort(lists:append([ports() || _ <- lists:seq(1, 30)]))]);
+main(["active"]) ->
+    io:format("~p~n", [lists:usort(lists:append([active() || _ <- lists:seq(1, 60)]))]);
+main(["datagrams"]) ->
+    io:format("~p~n", [lists:usort(lists:append([datagrams() || _ <- lists:seq(1, 100)]))]);
 main(["room"]) ->
     io:format("~p~n", [lists:usort([made(fun() -> spawn(fun() -> ok end) end) || _ <- lists:seq(1, 60)])]);
 main(["strict", "file"]) -> file:open("/etc/hostname", [raw]);
@@ -51,11 +55,11 @@ ports() ->
             Results = case gen_tcp:connect({127, 0, 0, 1}, Port, [{active, false}]) of
                 {ok, Client} ->
                     Accepted = gen_tcp:accept(Listener),
-                    _ = [gen_tcp:send(Server, "text") || {ok, Server} <- [Accepted]],
+                    Sent = [{send, gen_tcp:send(Server, "text")} || {ok, Server} <- [Accepted]],
                     Received = [{recv, gen_tcp:recv(Client, 4)} || {ok, _} <- [Accepted]],
                     _ = [gen_tcp:close(Server) || {ok, Server} <- [Accepted]],
                     gen_tcp:close(Client),
-                    [{accept, Accepted} | Received];
+                    [{accept, Accepted}] ++ Sent ++ Received;
                 Error ->
                     [{connect, Error}]
             end,
@@ -63,4 +67,32 @@ ports() ->
             failed(Results);
         Error ->
             failed([{listen, Error}])
+    end.
+
+%% What comes to an active socket.
+active() ->
+    try
+        {ok, Listener} = gen_tcp:listen(0, [{ip, {127, 0, 0, 1}}, {active, true}, {show_econnreset, true}]),
+        {ok, Port} = inet:port(Listener),
+        {ok, Client} = gen_tcp:connect({127, 0, 0, 1}, Port, [{active, false}]),
+        {ok, Server} = gen_tcp:accept(Listener),
+        ok = gen_tcp:send(Client, "text"),
+        Came = receive
+            {tcp, Server, "text"} -> [];
+            {tcp_error, Server, Reason} -> receive {tcp_closed, Server} -> [{active, Reason}] end
+        end,
+        [gen_tcp:close(Socket) || Socket <- [Client, Server, Listener]],
+        Came
+    catch error:{badmatch, {error, _}} -> []
+    end.
+
+datagrams() ->
+    case gen_udp:open(0, [{ip, {127, 0, 0, 1}}]) of
+        {ok, Socket} ->
+            {ok, Port} = inet:port(Socket),
+            Sent = gen_udp:send(Socket, {127, 0, 0, 1}, Port, "text"),
+            gen_udp:close(Socket),
+            failed([{send, Sent}]);
+        _ ->
+            []
     end.

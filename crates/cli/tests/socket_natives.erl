@@ -266,7 +266,7 @@ sendfile() ->
     [R1, R2, R3, R4].
 
 registry() ->
-    Before = socket:number_of(),
+    Before = settled(socket:number_of()),
     {ok, S} = socket:open(inet, stream, tcp),
     R1 = [socket:number_of() - Before, lists:member(S, socket:which_sockets(tcp))],
     Monitor = socket:monitor(S),
@@ -282,6 +282,14 @@ registry() ->
     R4 = Count() - Open,
     ok = socket:close(U),
     {R1, R2, R3, R4, Count() - Open, socket:close(T)}.
+
+%% The sockets of processes that have ended close by and by.
+settled(Number) ->
+    timer:sleep(100),
+    case socket:number_of() of
+        Number -> Number;
+        Other -> settled(Other)
+    end.
 
 %% Control messages, parts of messages.
 messages() ->

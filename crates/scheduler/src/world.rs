@@ -227,6 +227,7 @@ mod tests {
     use super::lending::lent;
     use super::*;
     use std::sync::atomic::AtomicU64;
+    use std::time::{Duration, Instant};
 
     #[test]
     fn nobody_collects_before_a_thread_that_may_hold_terms_has_left_the_world() {
@@ -286,15 +287,16 @@ mod tests {
 
     #[test]
     fn those_that_collect_again_and_again_do_not_go_first_for_ever() {
-        const ROUNDS: usize = 20_000;
-        let (gate, served) = (Gate::default(), AtomicBool::new(false));
+        const LONG: Duration = Duration::from_secs(10);
+        let (gate, served, began) = (Gate::default(), AtomicBool::new(false), Instant::now());
         let rounds = std::sync::atomic::AtomicUsize::new(0);
         std::thread::scope(|scope| {
             for number in [2, 3, 4] {
                 let (gate, served, rounds) = (&gate, &served, &rounds);
                 scope.spawn(move || {
                     gate.enter();
-                    while !served.load(Ordering::Relaxed) && rounds.fetch_add(1, Ordering::Relaxed) < ROUNDS {
+                    while !served.load(Ordering::Relaxed) && began.elapsed() < LONG {
+                        rounds.fetch_add(1, Ordering::Relaxed);
                         gate.stop(Some(lent(number, true)));
                         // Its collection lasts until another wants to collect.
                         let others = |lent: &Lent| !lent.is(&super::lending::lent(number, true));
@@ -317,7 +319,7 @@ mod tests {
             served.store(true, Ordering::Relaxed);
             gate.resume();
         });
-        assert!(rounds.load(Ordering::Relaxed) < ROUNDS, "all the others went first");
+        assert!(began.elapsed() < LONG, "all the others went first");
         assert!(gate.state.lock().lent.is_empty() && !gate.is_stopping());
     }
 

@@ -3,6 +3,7 @@
 
 mod address;
 mod ancillary;
+mod fault;
 mod information;
 mod options;
 mod sender;

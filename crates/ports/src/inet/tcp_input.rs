@@ -11,6 +11,7 @@ use rustix::net::RecvFlags;
 
 use crate::channel::{Channel, HEAD};
 use crate::inet::address::{take_integer, take_number};
+use crate::inet::fault::{RECEIVING, fault};
 use crate::inet::options::Active;
 use crate::inet::socket::answer_later;
 use crate::inet::tcp::{Phase, Purpose, Request, Tcp};
@@ -111,7 +112,13 @@ impl Tcp {
             let start = self.input.bytes.len();
             self.input.bytes.resize(start + room, 0);
             let Some(descriptor) = &self.socket.descriptor else { return };
-            let result = rustix::net::recv(descriptor, &mut self.input.bytes[start..], RecvFlags::empty());
+            let mut result = rustix::net::recv(descriptor, &mut self.input.bytes[start..], RecvFlags::empty());
+            if matches!(result, Ok((1.., _)))
+                && self.input.request.is_none()
+                && let Some(error) = fault(state.connected, &RECEIVING)
+            {
+                result = Err(error);
+            }
             let count = result.as_ref().map_or(0, |(count, _)| *count);
             self.input.bytes.truncate(start + count);
             match result {

@@ -10,6 +10,7 @@ use rustix::io::Errno;
 use rustix::net::{SendFlags, Shutdown};
 
 use crate::inet::address::{take, take_number};
+use crate::inet::fault::{SENDING, fault};
 use crate::inet::options::Active;
 use crate::inet::sender::Sender;
 use crate::inet::tcp::{Phase, Purpose, Tcp, is_internet};
@@ -127,6 +128,9 @@ impl Tcp {
         if self.phase != Phase::Connected {
             let refusal = self.lost.sender.take().unwrap_or(Errno::NOTCONN.into());
             return sender.reply(port, Err(refusal));
+        }
+        if let Some(error) = fault(state.caller, &SENDING) {
+            return self.send_failed(port, state, error, Some(sender));
         }
         let head = head(self.socket.options.packet, data.len());
         self.socket.sent.count(data.len() + head.len());

@@ -10,6 +10,7 @@ use rustix::io::Errno;
 use crate::driver::{Driver, Event, Failure};
 use crate::inet::address::{Address, take, take_integer, take_number};
 use crate::inet::ancillary;
+use crate::inet::fault::{DATAGRAM, fault};
 use crate::inet::options::Active;
 use crate::inet::sender::Sender;
 use crate::inet::socket::{CONNECTED, Socket, answer_later};
@@ -191,7 +192,10 @@ impl Driver for Udp {
 
     fn output(&mut self, port: &Port, state: &mut State, mut data: Vec<u8>) -> Result<(), Errno> {
         match Sender::take(state.caller, &mut data) {
-            Ok(sender) => sender.reply(port, self.send(&data)),
+            Ok(sender) => {
+                let refused = fault(state.caller, &DATAGRAM).map(|error| Err(error.into()));
+                sender.reply(port, refused.unwrap_or_else(|| self.send(&data)));
+            }
             Err(error) => Sender::unread(state.caller).reply(port, Err(error.into())),
         }
         self.wait(port)
