@@ -112,7 +112,7 @@ pub fn simulate(
             begins();
             atoll_runtime::begin_strictness();
         };
-        run_from(options, program, arguments, &begins)
+        run_from(options, program, arguments, begins)
     })
 }
 
