@@ -108,6 +108,19 @@ pub enum Evaluation {
         #[arg(long, default_value = "out/treadmill", value_name = "DIR")]
         out: PathBuf,
     },
+    /// The programs and figures of Feeley (2001), "A case for the unified heap approach to Erlang memory management",
+    /// on all heaps and on stock erl. The whole takes about a quarter of an hour.
+    Feeley {
+        /// Few points, and one run of each: some minutes
+        #[arg(long)]
+        quick: bool,
+        /// The folder of the programs
+        #[arg(long, default_value = "bench/feeley", value_name = "DIR")]
+        programs: PathBuf,
+        /// Where to write points (CSV), curves (SVG) and the report
+        #[arg(long, default_value = "out/feeley", value_name = "DIR")]
+        out: PathBuf,
+    },
 }
 
 /// How the shared heap collects what is old.
