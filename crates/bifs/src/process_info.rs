@@ -352,13 +352,16 @@ impl Subject<'_> {
                 let remote: Vec<RemoteWatcher> = remote.unwrap_or_default();
                 let heap = &mut self.own.mutator;
                 let remote: Vec<Term> = remote.into_iter().map(|one| one.watcher.term(heap)).collect();
-                let resources = System::get().libraries.get().map(|libraries| libraries.monitors_of(self.process.pid));
+                let libraries = System::get().libraries.get();
+                let ports = libraries.map(|libraries| libraries.ports_monitoring(self.process.pid));
+                let resources = libraries.map(|libraries| libraries.monitors_of(self.process.pid));
                 let resources: Vec<Term> = resources
                     .into_iter()
                     .flatten()
                     .map(|(reference, resource)| heap.magic_reference(reference.0, resource))
                     .collect();
-                heap.list(watchers.chain(remote).chain(resources).collect::<Vec<Term>>())
+                let ports = ports.unwrap_or_default();
+                heap.list(watchers.chain(remote).chain(resources).chain(ports).collect::<Vec<Term>>())
             }
             atoms::DICTIONARY => {
                 let entries = self.own.rare.as_ref().map(|rare| rare.dictionary.entries().to_vec()).unwrap_or_default();

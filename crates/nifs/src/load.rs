@@ -10,7 +10,7 @@ use atoll_process::{BuiltIn, Caller, NativeFunction, Outcome};
 use atoll_term::{Build, Term, atoms};
 
 use crate::abi::{LoadFn, MAJOR, UpgradeFn};
-use crate::env::{Env, Use, enter_thread, note_machine};
+use crate::env::{Env, Use, enter_thread};
 use crate::library::{Described, Function, Image, Library, Offered, file_of, library_of};
 use crate::resource_types::Opening;
 use crate::{MINOR, callbacks, crash, machine, resource_types};
@@ -77,7 +77,6 @@ fn versions(caller: &Caller<'_>) -> Result<(Arc<ModuleCode>, Before), Refused> {
 
 fn load(caller: &mut Caller<'_>, path: &[u8], info: Term) -> Result<(), Refused> {
     let (code, before) = versions(caller)?;
-    note_machine();
     callbacks::start();
     machine::install();
     crash::install();

@@ -6,6 +6,7 @@ use atoll_process::{Libraries, ReferenceId, System};
 use atoll_term::{Export, MagicValue, Term};
 use parking_lot::Mutex;
 
+use crate::env::note_machine;
 use crate::{call, callbacks, monitors};
 
 /// The libraries of a machine.
@@ -29,6 +30,10 @@ impl Libraries for Loaded {
         monitors::of(process)
     }
 
+    fn ports_monitoring(&self, process: Term) -> Vec<Term> {
+        monitors::ports_of(process)
+    }
+
     fn carried_out(&self, registers: &[Term]) -> Option<&'static Export> {
         call::carried_out(registers)
     }
@@ -40,6 +45,7 @@ impl Libraries for Loaded {
 
 /// The first library of a machine is about to be loaded.
 pub fn install() {
+    note_machine();
     let _ = System::get().libraries.set(&LOADED);
 }
 

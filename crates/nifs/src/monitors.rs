@@ -148,6 +148,20 @@ pub fn watched_by(monitor: &Monitor) -> Option<Term> {
     of.map(|(pid, _)| *pid)
 }
 
+/// The ports that monitor a process.
+pub fn ports_of(pid: Term) -> Vec<Term> {
+    let watched = WATCHED.lock();
+    let watches = watched.get(&pid).into_iter().flatten();
+    watches.filter_map(|watch| if let Watcher::Port(port) = watch.watcher { Some(port) } else { None }).collect()
+}
+
+/// The processes that a port monitors, once for each monitor.
+pub fn by_port(port: Term) -> Vec<Term> {
+    let watched = WATCHED.lock();
+    let is_own = |watch: &&Watch| matches!(watch.watcher, Watcher::Port(other) if other == port);
+    watched.iter().flat_map(|(pid, watches)| watches.iter().filter(is_own).map(|_| *pid)).collect()
+}
+
 /// Lets a port of a driver monitor a process. `None`: that has ended.
 pub fn of_port(port: Term, pid: Term) -> Option<Monitor> {
     watch(pid, Watcher::Port(port))

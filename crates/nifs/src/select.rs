@@ -98,9 +98,7 @@ impl Selected {
     }
 
     fn retract(self: &Arc<Self>, event: Event) {
-        if let Some(descriptor) = descriptor::borrow(self.descriptor) {
-            poller::remove(&Target::Other(self.clone()), descriptor, event);
-        }
+        poller::remove(&Target::Other(self.clone()), self.descriptor, event);
     }
 }
 

@@ -13,7 +13,7 @@ use atoll_term::{Build, Term, atoms, this_node};
 use crate::driver;
 use crate::framing::framed;
 use crate::port::Port;
-use crate::table::{find, find_or_name};
+use crate::table::find_or_name;
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
@@ -157,8 +157,7 @@ pub fn connect(port: &Port, pid: Term) -> bool {
 /// `port_set_data(Port, Term)`
 fn port_set_data(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let stored = Stored::new(caller.heap(), arguments[1]);
-    let port = find(arguments[0]).or_else(|| find_or_name(arguments[0]));
-    match port.and_then(|port| port.with(|_, state, _| state.data = Some(stored))) {
+    match find_or_name(arguments[0]).and_then(|port| port.with(|_, state, _| state.data = Some(stored))) {
         Some(()) => Ok(atoms::TRUE),
         None => Err(atoll_operations::Exception::badarg().into()),
     }

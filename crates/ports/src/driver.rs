@@ -148,6 +148,17 @@ pub trait Driver: Send {
         None
     }
 
+    /// The processes that the port monitors.
+    fn monitors(&self, port: &Port) -> Vec<Term> {
+        let _ = port;
+        Vec::new()
+    }
+
+    /// What other threads may use without the port's lock; asked once, before the port starts.
+    fn shared(&self) -> Option<Arc<dyn Any + Send + Sync>> {
+        None
+    }
+
     /// The machine ends: what is kept back to be written together with more is written now.
     fn at_end(&mut self) {}
 

@@ -43,7 +43,11 @@ fn item(
         "output" => heap.unsigned(state.output),
         "os_pid" => driver.os_pid().map_or(atoms::UNDEFINED, |pid| Term::small(pid.into())),
         "registered_name" => return Ok(registered_name(port)),
-        "monitors" => Term::NIL,
+        "monitors" => {
+            let monitored = driver.monitors(port);
+            let pairs = monitored.into_iter().map(|pid| heap.tuple(&[atoms::PROCESS, pid])).collect();
+            list(heap, pairs)
+        }
         "monitored_by" => list(heap, state.monitors.iter().map(|monitor| monitor.watcher).collect()),
         "queue_size" => heap.unsigned(driver.pending() as u64),
         "memory" => Term::small(size_of::<Port>() as i64),

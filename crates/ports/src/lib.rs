@@ -50,6 +50,18 @@ pub fn error_name(number: i32) -> atoll_term::Term {
     errors::error_name(rustix::io::Errno::from_raw_os_error(number))
 }
 
+/// Has what drivers do wrong be written to the log by this function; the first call counts.
+pub fn report_by(reporter: fn(&str)) {
+    let _ = part::part().reporter.set(reporter);
+}
+
+/// Writes to the log what a driver has done.
+pub fn report(text: &str) {
+    if let Some(reporter) = part::part().reporter.get() {
+        reporter(text);
+    }
+}
+
 /// Gives bytes to an open port, in the name of a process or of its owner, whether it is busy or not; whether it took
 /// them.
 pub fn command(port: atoll_term::Term, caller: Option<atoll_term::Term>, data: Vec<u8>) -> bool {

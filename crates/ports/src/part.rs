@@ -23,6 +23,7 @@ pub struct Part {
     /// What the system's linker has said of drivers.
     pub(crate) load_errors: Mutex<Vec<String>>,
     pub(crate) polling: Polling,
+    pub(crate) reporter: OnceLock<fn(&str)>,
     /// TCP ports that trace drivers listen to.
     pub(crate) trace_ports: Mutex<Vec<u16>>,
 }

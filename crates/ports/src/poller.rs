@@ -215,7 +215,11 @@ pub fn add(target: Target, descriptor: BorrowedFd<'_>, event: Event) -> Result<(
     let (data, flags) = (EventData::new_u64(number as u64), watched.flags());
     let result = match is_new {
         true => epoll::add(&poller.epoll, descriptor, data, flags),
-        false => epoll::modify(&poller.epoll, descriptor, data, flags),
+        // It was closed and opened again, which the system knows.
+        false => match epoll::modify(&poller.epoll, descriptor, data, flags) {
+            Err(Errno::NOENT) => epoll::add(&poller.epoll, descriptor, data, flags),
+            done => done,
+        },
     };
     match result {
         Err(Errno::PERM) if is_new => {
@@ -345,11 +349,11 @@ impl Poller {
     }
 }
 
-/// Takes a wish back.
-pub fn remove(target: &Target, descriptor: BorrowedFd<'_>, event: Event) {
+/// Takes a wish back; the descriptor may be closed by now.
+pub fn remove(target: &Target, number: RawFd, event: Event) {
     if let Some(poller) = poller() {
         let unwanted = |wish: &Wish| wish.event == event && wish.target.is(target);
-        poller.retract(&mut poller.state.lock(), descriptor.as_raw_fd(), unwanted);
+        poller.retract(&mut poller.state.lock(), number, unwanted);
     }
 }
 
@@ -434,7 +438,7 @@ mod tests {
         assert_eq!(count.0.load(Ordering::SeqCst), 0, "nothing is there yet");
         rustix::io::write(&write, b"x").expect("room in the pipe");
         assert!(reaches(&count, 2), "nobody reads what is there");
-        remove(&target, read.as_fd(), Event::Input);
+        remove(&target, read.as_raw_fd(), Event::Input);
         std::thread::sleep(Duration::from_millis(20));
         let last = count.0.load(Ordering::SeqCst);
         std::thread::sleep(Duration::from_millis(20));
@@ -449,6 +453,6 @@ mod tests {
         let target = Target::Other(count.clone());
         add(target.clone(), file.as_fd(), Event::Input).expect("files are ready at once");
         assert!(reaches(&count, 2));
-        remove(&target, file.as_fd(), Event::Input);
+        remove(&target, file.as_raw_fd(), Event::Input);
     }
 }

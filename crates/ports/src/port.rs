@@ -1,6 +1,7 @@
 //! A port: its owner, the processes that are linked to it and monitor it, and its end.
 
-use std::os::fd::BorrowedFd;
+use std::any::Any;
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -69,8 +70,12 @@ pub struct Port {
     pub settings: Settings,
     /// The name by which its driver was loaded, if it had to be.
     pub library: Option<&'static str>,
+    /// What its driver lets other threads use without the lock.
+    pub shared: Option<Arc<dyn Any + Send + Sync>>,
     /// Whether it is open.
     open: AtomicBool,
+    /// Whether it only writes what is left: nobody is linked to it any more, and processes do not find it.
+    leaving: AtomicBool,
     /// The owner's pid, for a look without the lock.
     owner: AtomicImmediate,
     inside: Mutex<(State, Box<dyn Driver>)>,
@@ -96,7 +101,9 @@ impl Port {
             name,
             settings,
             library: driver.library(),
+            shared: driver.shared(),
             open: AtomicBool::new(true),
+            leaving: AtomicBool::new(false),
             owner: AtomicImmediate::new(Immediate::or_none(connected)),
             inside: Mutex::new((state, driver)),
         }
@@ -105,6 +112,11 @@ impl Port {
     /// Whether it is open.
     pub fn is_open(&self) -> bool {
         self.open.load(Ordering::Acquire)
+    }
+
+    /// Whether it has been closed, and writes what is left.
+    pub fn is_leaving(&self) -> bool {
+        self.leaving.load(Ordering::Acquire)
     }
 
     /// The owner.
@@ -156,7 +168,7 @@ impl Port {
         self.owner.store(Immediate::or_none(pid), Ordering::Release);
     }
 
-    /// Closes: at once, or when everything is written.
+    /// Closes: at once, or when everything is written. For others it ends now.
     pub fn close(&self) {
         self.with(|port, state, driver| {
             driver.closing(port, state);
@@ -164,6 +176,10 @@ impl Port {
                 port.end(state, driver, atoms::NORMAL);
             } else {
                 state.closing = true;
+                port.leaving.store(true, Ordering::Release);
+                table::forget_name(port.id);
+                wake(&mut state.suspended);
+                port.tell_end(state, atoms::NORMAL);
             }
         });
     }
@@ -194,6 +210,12 @@ impl Port {
             channel.ended(reason);
         }
         wake(&mut state.suspended);
+        self.tell_end(state, reason);
+        self.library.into_iter().for_each(library::port_ended);
+    }
+
+    /// Tells those who are linked to it or monitor it that it has ended.
+    fn tell_end(&self, state: &mut State, reason: Term) {
         for linked in std::mem::take(&mut state.links) {
             let message = Message::compose(|heap| heap.tuple(&[atoms::EXIT_UPPER, self.id, reason]));
             deliver(linked, signal::attach(message, Signal::LinkExit { from: self.id, mark: Mark::Plain }));
@@ -206,7 +228,6 @@ impl Port {
             });
             deliver(monitor.watcher, signal::attach(message, Signal::Down { reference: monitor.reference }));
         }
-        self.library.into_iter().for_each(library::port_ended);
     }
 
     /// Sends the owner `{Port, What}`.
@@ -265,7 +286,7 @@ impl Port {
 
     /// Takes a wish back.
     pub fn stop_waiting(&self, descriptor: BorrowedFd<'_>, event: Event) {
-        poller::remove(&Target::Port(self.id), descriptor, event);
+        poller::remove(&Target::Port(self.id), descriptor.as_raw_fd(), event);
     }
 
     /// A file descriptor is ready; called by the poller.

@@ -1,7 +1,7 @@
 //! `{spawn, Command}` and `{spawn_executable, File}`: programs that the machine starts and speaks to through pipes.
 
 use std::ffi::{OsStr, OsString};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
@@ -281,7 +281,7 @@ impl Waiter for Orphan {
         if let Some(one) = &mut *running
             && !matches!(one.child.try_wait(), Ok(None))
         {
-            poller::remove(&Target::Other(self.clone()), one.ends.as_fd(), Event::Input);
+            poller::remove(&Target::Other(self.clone()), one.ends.as_raw_fd(), Event::Input);
             *running = None;
         }
     }

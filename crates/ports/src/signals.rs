@@ -8,7 +8,7 @@ use atoll_term::atoms::known_atom;
 use atoll_term::{Build, Term, atoms, this_node};
 
 use crate::port::{Monitor, Port};
-use crate::table::{self, find};
+use crate::table::{self, find, find_for_processes};
 use crate::{commands, deferred, poller};
 
 /// The ports as processes see them.
@@ -16,7 +16,7 @@ pub struct AllPorts;
 
 impl Ports for AllPorts {
     fn exists(&self, port: Term) -> bool {
-        find(port).is_some()
+        find_for_processes(port).is_some()
     }
 
     fn count(&self) -> usize {
@@ -28,7 +28,7 @@ impl Ports for AllPorts {
     }
 
     fn signal(&self, port: Term, message: Message) -> Result<(), Message> {
-        let Some(port) = find(port) else { return Err(message) };
+        let Some(port) = find_for_processes(port) else { return Err(message) };
         let Some(body) = signal::detach(&message) else { return Ok(()) };
         let known = port.with(|_, state, _| match body {
             Signal::Link { from } | Signal::Unlink { from } => {
@@ -74,7 +74,7 @@ impl Ports for AllPorts {
     }
 
     fn message(&self, sender: Term, own: &mut Own, port: Term, message: Term) {
-        let Some(port) = find(port) else { return };
+        let Some(port) = find_for_processes(port) else { return };
         if command(&port, own, message).is_none() {
             let heap = &mut own.mutator;
             let exit = heap.tuple(&[atoms::EXIT_UPPER, port.id, known_atom("badsig")]);

@@ -33,9 +33,14 @@ pub fn find(term: Term) -> Option<Arc<Port>> {
     part().open.read().get(&term.immediate_data()).cloned()
 }
 
-/// The port of a term, or of a registered name.
+/// As [`find`], for processes: one that is closed and only writes what is left is not there.
+pub fn find_for_processes(term: Term) -> Option<Arc<Port>> {
+    find(term).filter(|port| !port.is_leaving())
+}
+
+/// The port of a term, or of a registered name, for processes.
 pub fn find_or_name(term: Term) -> Option<Arc<Port>> {
-    if term.is_atom() { find(System::get().whereis(term)?) } else { find(term) }
+    find_for_processes(if term.is_atom() { System::get().whereis(term)? } else { term })
 }
 
 /// How many ports are open.
@@ -48,9 +53,9 @@ pub fn of_library(name: &str) -> Vec<Term> {
     part().open.read().values().filter(|port| port.library == Some(name)).map(|port| port.id).collect()
 }
 
-/// Terms of all open ports.
+/// Terms of all open ports, for processes.
 pub fn all() -> Vec<Term> {
-    part().open.read().values().map(|port| port.id).collect()
+    part().open.read().values().filter(|port| !port.is_leaving()).map(|port| port.id).collect()
 }
 
 /// Shows all open ports that nobody is working with, with what their locks guard.
@@ -65,6 +70,11 @@ pub fn each<E>(show: &mut dyn FnMut(&Port, &State) -> Result<(), E>) -> Result<(
 /// Takes a port that has ended out.
 pub fn remove(id: Term) {
     part().open.write().remove(&id.immediate_data());
+    forget_name(id);
+}
+
+/// Gives up a port's registered name.
+pub fn forget_name(id: Term) {
     System::get().names.write().retain(|_, holder| *holder != id);
 }
 

@@ -15,6 +15,8 @@ pub trait Libraries: Sync {
     fn go_on(&self);
     /// The resources that monitor a process.
     fn monitors_of(&self, process: Term) -> Vec<(ReferenceId, Arc<MagicValue>)>;
+    /// The ports that monitor a process.
+    fn ports_monitoring(&self, process: Term) -> Vec<Term>;
     /// The function that another thread carries out for a process which waits for it with these registers.
     fn carried_out(&self, registers: &[Term]) -> Option<&'static Export>;
     /// The modules and drivers (atoms) that have loaded a library, with those of the past.

@@ -57,6 +57,7 @@ const NOT_YET: &[(&str, &str)] = &[
     ("nifs/src/check.rs", "ON"),
     ("nifs/src/dirty.rs", "INPUT_OUTPUT"),
     ("nifs/src/dirty.rs", "PROCESSOR"),
+    ("nifs/src/drivers/select.rs", "SELECTED"),
     ("nifs/src/env.rs", "MACHINE"),
     ("nifs/src/lib.rs", "ALL"),
     ("nifs/src/lib.rs", "IN_C"),

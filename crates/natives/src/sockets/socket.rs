@@ -1,7 +1,7 @@
 //! A socket: its reference, the processes that wait for it, messages about it, and its end.
 
 use std::collections::HashMap;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
@@ -335,7 +335,7 @@ impl Socket {
 
     fn disarm(self: &Arc<Self>, state: &State, event: Event) {
         if let Some(descriptor) = &state.descriptor {
-            poller::remove(&Target::Other(self.clone()), descriptor.as_fd(), event);
+            poller::remove(&Target::Other(self.clone()), descriptor.as_raw_fd(), event);
         }
     }
 

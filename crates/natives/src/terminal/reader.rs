@@ -1,5 +1,6 @@
 //! The process that reads standard input, and the messages that it gets.
 
+use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
@@ -61,7 +62,7 @@ fn process_ended(pid: Term, _: &mut Own) {
     });
     for reader in ended {
         reader.ended.store(true, Ordering::SeqCst);
-        poller::remove(&Target::Other(reader), rustix::stdio::stdin(), Event::Input);
+        poller::remove(&Target::Other(reader), rustix::stdio::stdin().as_raw_fd(), Event::Input);
     }
 }
 
@@ -138,7 +139,7 @@ impl Reader {
 
 impl Waiter for Reader {
     fn ready(self: Arc<Self>, _: Event) {
-        poller::remove(&Target::Other(self.clone()), rustix::stdio::stdin(), Event::Input);
+        poller::remove(&Target::Other(self.clone()), rustix::stdio::stdin().as_raw_fd(), Event::Input);
         self.tell(self.wish);
     }
 }

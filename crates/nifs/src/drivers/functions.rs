@@ -2,6 +2,7 @@
 
 use std::ffi::{CStr, CString, c_char, c_int, c_long, c_uint, c_ulong, c_void};
 use std::ptr::NonNull;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use atoll_ports::{find, poller};
@@ -15,11 +16,6 @@ use crate::drivers::port::{Done, Ending, current};
 use crate::drivers::queue::bytes_of;
 use crate::env::enter_machine;
 
-/// What a descriptor is waited for.
-const READ: c_int = 1;
-const WRITE: c_int = 2;
-const USE: c_int = 4;
-
 fn status(done: Option<()>) -> c_int {
     if done.is_some() { 0 } else { -1 }
 }
@@ -27,7 +23,7 @@ fn status(done: Option<()>) -> c_int {
 /// Sends the owner bytes, behind others that become a list.
 fn tell(port: Handle, head: &[u8], bytes: &[u8]) -> c_int {
     status(current(port, |port, state, linked| match head {
-        _ if linked.is_closing => {}
+        _ if linked.shared.is_closing.load(Ordering::Acquire) => {}
         [] => port.tell_data(state, bytes),
         _ => port.tell_headed(state, head, Some(bytes)),
     }))
@@ -71,15 +67,6 @@ extern "C" fn driver_outputv(
     skip: usize,
 ) -> c_int {
     tell(port, given(&head, head_length), &bytes_of(vector, skip))
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn driver_select(port: Handle, waited: *mut c_void, mode: c_int, on: c_int) -> c_int {
-    let number = waited as usize as c_int;
-    let is_done = current(port, |port, _, linked| {
-        linked.select(port, number, mode & READ != 0, mode & WRITE != 0, mode & USE != 0, on != 0)
-    });
-    status(is_done.filter(|is_done| *is_done).map(drop))
 }
 
 #[unsafe(no_mangle)]

@@ -8,7 +8,8 @@
 //! Functions that are not there (ports that drivers make) are missing symbols: a driver that needs one is not loaded.
 //!
 //! * [`layout`]: layouts; [`binaries`], [`queue`]: memory that drivers look into
-//! * [`port`]: the port; `functions`: what drivers ask of it; `terms`: messages; `processes`: monitors, the environment
+//! * [`port`]: the port; `select`: descriptors; `functions`: what else drivers ask of it; `terms`: messages;
+//!   `processes`: monitors, the environment
 //! * `wrappers.c`: what is another name for something else
 
 mod binaries;
@@ -17,6 +18,7 @@ mod layout;
 mod port;
 mod processes;
 mod queue;
+mod select;
 mod terms;
 
 use std::collections::{HashMap, VecDeque};
@@ -96,6 +98,7 @@ pub fn load(folder: &str, name: &'static str) -> Result<Arc<dyn External>, LoadE
         // Without the path in front of it.
         LoadError::Text(text.split_once(": ").map_or(text.clone(), |(_, why)| why.to_owned()))
     })?;
+    machine::install();
     let init = image.find(c"driver_init").map_err(|_| NO_INIT)?;
     // SAFETY: a symbol of this name is a function of this type.
     let entry = unsafe {
@@ -116,7 +119,6 @@ pub fn load(folder: &str, name: &'static str) -> Result<Arc<dyn External>, LoadE
     if found.init.is_some_and(|init| unsafe { init() } != 0) {
         return Err(INIT_FAILED);
     }
-    machine::install();
     machine::loaded(known_atom(name));
     Ok(Arc::new(Loaded { name, entry, waiting: Mutex::default(), _image: image }))
 }

@@ -2,15 +2,14 @@
 
 use std::any::Any;
 use std::cell::Cell;
-use std::collections::HashMap;
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::ptr::{NonNull, null_mut};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use atoll_platform::descriptor;
-use atoll_ports::poller::{self, Target, Timer, Waiter};
-use atoll_ports::{Driver, Event, Failure, Port, State, find};
+use atoll_ports::poller::{self, Timer};
+use atoll_ports::{Driver, Event, Failure, Port, State};
 use atoll_term::Term;
 
 use crate::abi::IoPiece;
@@ -18,7 +17,8 @@ use crate::build_terms::given;
 use crate::drivers::Loaded;
 use crate::drivers::binaries::{Binary, data, driver_free_binary, of};
 use crate::drivers::layout::{Data, Entry, Handle, IoVector};
-use crate::drivers::queue::Queue;
+use crate::drivers::queue::{Queue, Shared};
+use crate::drivers::select::{self, Ready};
 use crate::env::enter_thread;
 use crate::monitors::{self, Ended};
 
@@ -62,32 +62,6 @@ impl Done {
     }
 }
 
-/// A descriptor is ready.
-struct Ready(c_int, Event);
-
-/// A descriptor that is waited for.
-pub struct Waiting {
-    port: Term,
-    descriptor: c_int,
-}
-
-impl Waiter for Waiting {
-    fn ready(self: Arc<Self>, event: Event) {
-        if let Some(port) = find(self.port) {
-            port.with(|port, state, driver| driver.told(port, state, Box::new(Ready(self.descriptor, event))));
-        }
-    }
-}
-
-/// What a driver has asked for on a descriptor.
-pub struct Selected {
-    waiting: Arc<Waiting>,
-    input: bool,
-    output: bool,
-    /// `stop_select` is called when it is not waited for any more.
-    in_use: bool,
-}
-
 /// A port of a driver.
 pub struct Linked {
     loaded: Option<Arc<Loaded>>,
@@ -95,18 +69,15 @@ pub struct Linked {
     command: CString,
     data: Data,
     is_started: bool,
-    pub queue: Queue,
+    pub shared: Arc<Shared>,
     pub flags: c_int,
     /// Whether the last `control` has answered at all: no answer is an empty list.
     has_answer: bool,
     pub is_busy: bool,
-    /// The port is to be closed: what it still says goes nowhere.
-    pub is_closing: bool,
     pub ending: Option<Ending>,
     /// The one timer: its number, and when it is due.
     pub timer: Option<(Timer, Instant)>,
     pub timers: u32,
-    selected: HashMap<c_int, Selected>,
 }
 
 // SAFETY: the driver's functions are called by one thread at a time, under the port's lock.
@@ -141,15 +112,13 @@ impl Linked {
             command,
             data: null_mut(),
             is_started: false,
-            queue: Queue::default(),
+            shared: Arc::default(),
             flags: 0,
             has_answer: true,
             is_busy: false,
-            is_closing: false,
             ending: None,
             timer: None,
             timers: 0,
-            selected: HashMap::new(),
         }
     }
 
@@ -186,56 +155,10 @@ impl Linked {
         result
     }
 
-    /// Waits for a descriptor, or does not any more. Whether that could be done.
-    pub fn select(&mut self, port: &Port, number: c_int, input: bool, output: bool, uses: bool, on: bool) -> bool {
-        let Some(descriptor) = descriptor::borrow(number) else { return false };
-        let fresh = || Selected {
-            waiting: Arc::new(Waiting { port: port.id, descriptor: number }),
-            input: false,
-            output: false,
-            in_use: false,
-        };
-        let stop_select = self.entry().stop_select;
-        let selected = self.selected.entry(number).or_insert_with(fresh);
-        let target = Target::Other(selected.waiting.clone());
-        let mut is_done = true;
-        for (is_meant, is_on, event) in
-            [(input, &mut selected.input, Event::Input), (output, &mut selected.output, Event::Output)]
-        {
-            if is_meant && on && !*is_on {
-                *is_on = poller::add(target.clone(), descriptor, event).is_ok();
-                is_done &= *is_on;
-            } else if (is_meant || uses) && !on && *is_on {
-                poller::remove(&target, descriptor, event);
-                *is_on = false;
-            }
-        }
-        if on {
-            selected.in_use |= uses;
-            return is_done;
-        }
-        let was_in_use = selected.in_use;
-        if uses || !selected.in_use && !selected.input && !selected.output {
-            self.selected.remove(&number);
-        }
-        if uses && was_in_use {
-            stopped(stop_select, number);
-        }
-        is_done
-    }
-
     fn forget_timer(&mut self) {
         if let Some((timer, _)) = self.timer.take() {
             poller::cancel_timer(timer);
         }
-    }
-}
-
-/// A descriptor is not waited for any more.
-fn stopped(stop_select: Option<unsafe extern "C" fn(*mut c_void, *mut c_void)>, number: c_int) {
-    if let Some(stop) = stop_select {
-        // SAFETY: the driver's own function, for its own descriptor.
-        unsafe { stop(number as usize as *mut c_void, null_mut()) };
     }
 }
 
@@ -294,22 +217,16 @@ impl Driver for Linked {
         let what = match what.downcast::<Ready>() {
             Ok(ready) => {
                 let Ready(number, event) = *ready;
-                let selected = self.selected.get(&number);
-                let (is_wanted, call) = match event {
-                    Event::Output => (selected.is_some_and(|selected| selected.output), entry.ready_output),
-                    _ => (selected.is_some_and(|selected| selected.input), entry.ready_input),
-                };
+                let call = if event == Event::Output { entry.ready_output } else { entry.ready_input };
                 match call {
-                    Some(call) if is_wanted => {
+                    Some(call) if select::is_wanted(port.id, number, event) => {
                         let waited = number as usize as *mut c_void;
                         // SAFETY: the driver's own function, for its own descriptor.
                         self.enter(port, state, |data| unsafe { call(data, waited) });
                     }
+                    Some(_) => {}
                     // It would be ready again and again.
-                    _ => {
-                        let is_output = event == Event::Output;
-                        self.select(port, number, !is_output, is_output, false, false);
-                    }
+                    None => select::ignore(port.id, number, event),
                 }
                 return;
             }
@@ -397,14 +314,15 @@ impl Driver for Linked {
     }
 
     fn pending(&self) -> usize {
-        self.queue.bytes()
+        self.shared.queue.lock().bytes()
     }
 
     fn closing(&mut self, port: &Port, state: &mut State) {
-        self.is_closing = true;
-        if self.queue.bytes() > 0
-            && let Some(flush) = self.entry().flush
-        {
+        if self.pending() == 0 {
+            return;
+        }
+        self.shared.is_closing.store(true, Ordering::Release);
+        if let Some(flush) = self.entry().flush {
             // SAFETY: the driver's own function.
             self.enter(port, state, |data| unsafe { flush(data) });
         }
@@ -422,18 +340,24 @@ impl Driver for Linked {
         self.loaded.as_ref().map(|loaded| loaded.name)
     }
 
+    fn monitors(&self, port: &Port) -> Vec<Term> {
+        monitors::by_port(port.id)
+    }
+
+    fn shared(&self) -> Option<Arc<dyn Any + Send + Sync>> {
+        Some(self.shared.clone())
+    }
+
     fn stop(&mut self, port: &Port, state: &mut State) {
         self.forget_timer();
         monitors::forget_port(port.id);
+        state.caller = Term::NIL;
         if let Some(stop) = self.entry().stop.filter(|_| self.is_started) {
             // SAFETY: the driver's own function, called last for this port.
             self.enter_only(port, state, |data| unsafe { stop(data) });
         }
-        let numbers: Vec<c_int> = self.selected.keys().copied().collect();
-        for number in numbers {
-            self.select(port, number, true, true, true, false);
-        }
-        self.queue = Queue::default();
+        select::forget_port(port.id, self.entry().stop_select);
+        *self.shared.queue.lock() = Queue::default();
         self.forget_timer();
         // The file may go now.
         self.loaded = None;

@@ -1,14 +1,23 @@
 //! What a driver has queued for its port: pieces of binaries, of which the driver sees a vector.
+//!
+//! A driver may use its queue from any thread, under a lock of its own (`driver_pdl_lock`), so a queue has its own lock
+//! here and is found without the port's.
 
 use std::collections::VecDeque;
 use std::ffi::c_int;
-use std::ptr::NonNull;
+use std::ptr::{NonNull, null_mut};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use atoll_term::Term;
+use parking_lot::Mutex;
 
 use crate::abi::IoPiece;
 use crate::build_terms::given;
 use crate::drivers::binaries::{Binary, data, driver_free_binary, of, retain};
 use crate::drivers::layout::{Handle, IoVector};
 use crate::drivers::port::current;
+use crate::env::enter_machine;
 
 /// A piece, with a count of its binary.
 struct Piece {
@@ -36,6 +45,26 @@ pub struct Queue {
 // SAFETY: the vectors are made anew for whoever looks at them; counts are atomic.
 unsafe impl Send for Queue {}
 
+/// What the threads of a driver use of its port without the port's lock.
+#[derive(Default)]
+pub struct Shared {
+    pub queue: Mutex<Queue>,
+    /// The port is to be closed when its queue is empty: what it still says goes nowhere.
+    pub is_closing: AtomicBool,
+}
+
+/// That of a port which is open; any thread may ask.
+pub fn shared(port: Handle) -> Option<Arc<Shared>> {
+    if let Some(shared) = current(port, |_, _, linked| linked.shared.clone()) {
+        return Some(shared);
+    }
+    enter_machine();
+    // SAFETY: a handle is a word that a driver has got; one that is no port's is not found.
+    let id = unsafe { Term::from_word(port) };
+    let port = if id.is_immediate() { atoll_ports::find(id) } else { None };
+    port.filter(|port| port.is_open())?.shared.clone()?.downcast().ok()
+}
+
 impl Queue {
     /// Bytes in it.
     pub fn bytes(&self) -> usize {
@@ -52,17 +81,18 @@ impl Queue {
         }
     }
 
-    fn remove(&mut self, mut count: usize) {
-        count = count.min(self.bytes);
-        self.bytes -= count;
+    /// Takes so many bytes out; how many are left, if there were as many.
+    fn remove(&mut self, mut count: usize) -> Option<usize> {
+        self.bytes = self.bytes.checked_sub(count)?;
         while let Some(first) = self.pieces.front_mut().filter(|_| count > 0) {
             if count < first.length {
                 (first.from, first.length) = (first.from + count, first.length - count);
-                return;
+                break;
             }
             count -= first.length;
             self.pieces.pop_front();
         }
+        Some(self.bytes)
     }
 
     fn show(&mut self) -> (&mut [IoPiece], &mut [*mut Binary]) {
@@ -74,8 +104,9 @@ impl Queue {
 }
 
 fn add(port: Handle, pieces: Option<Vec<Piece>>, at_front: bool) -> c_int {
-    let added = pieces.and_then(|pieces| current(port, |_, _, linked| linked.queue.add(pieces, at_front)));
-    if added.is_some() { 0 } else { -1 }
+    let (Some(pieces), Some(shared)) = (pieces, shared(port)) else { return -1 };
+    shared.queue.lock().add(pieces, at_front);
+    0
 }
 
 fn copied(bytes: &[u8]) -> Option<Vec<Piece>> {
@@ -147,40 +178,36 @@ extern "C" fn driver_pushqv(port: Handle, vector: &IoVector, skip: usize) -> c_i
 
 #[unsafe(no_mangle)]
 extern "C" fn driver_deq(port: Handle, count: usize) -> usize {
-    let left = current(port, |_, _, linked| {
-        linked.queue.remove(count);
-        linked.queue.bytes()
-    });
-    left.unwrap_or(usize::MAX)
+    shared(port).and_then(|shared| shared.queue.lock().remove(count)).unwrap_or(usize::MAX)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn driver_sizeq(port: Handle) -> usize {
-    current(port, |_, _, linked| linked.queue.bytes()).unwrap_or(usize::MAX)
+    shared(port).map_or(usize::MAX, |shared| shared.queue.lock().bytes())
 }
 
-/// Valid until the queue is changed.
+/// Valid until the queue is changed. -1 pieces: there is no such port.
 #[unsafe(no_mangle)]
 extern "C" fn driver_peekq(port: Handle, count: &mut c_int) -> *mut IoPiece {
-    let shown = current(port, |_, _, linked| {
-        let (pieces, _) = linked.queue.show();
-        (pieces.as_mut_ptr(), pieces.len() as c_int)
-    });
-    let (pieces, found) = shown.filter(|(_, found)| *found > 0).unwrap_or((std::ptr::null_mut(), 0));
-    *count = found;
-    pieces
+    let Some(shared) = shared(port) else {
+        *count = -1;
+        return null_mut();
+    };
+    let mut queue = shared.queue.lock();
+    let (pieces, _) = queue.show();
+    *count = pieces.len() as c_int;
+    if pieces.is_empty() { null_mut() } else { pieces.as_mut_ptr() }
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn driver_peekqv(port: Handle, vector: &mut IoVector) -> usize {
-    let shown = current(port, |_, _, linked| {
-        let size = linked.queue.bytes();
-        let (pieces, binaries) = linked.queue.show();
-        let (count, pieces) = (pieces.len() as c_int, pieces.as_mut_ptr());
-        *vector = IoVector { count, size, pieces, binaries: binaries.as_mut_ptr() };
-        size
-    });
-    shown.unwrap_or(usize::MAX)
+    let Some(shared) = shared(port) else { return usize::MAX };
+    let mut queue = shared.queue.lock();
+    let size = queue.bytes();
+    let (pieces, binaries) = queue.show();
+    let (count, pieces) = (pieces.len() as c_int, pieces.as_mut_ptr());
+    *vector = IoVector { count, size, pieces, binaries: binaries.as_mut_ptr() };
+    size
 }
 
 #[unsafe(no_mangle)]

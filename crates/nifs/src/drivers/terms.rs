@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::ffi::c_int;
 use std::ptr::NonNull;
+use std::sync::atomic::Ordering;
 
 use atoll_code::Resolver;
 use atoll_etf::{DecodeOptions, decode};
@@ -13,6 +14,7 @@ use crate::build_terms::given;
 use crate::drivers::binaries::{Binary, data};
 use crate::drivers::layout::Handle;
 use crate::drivers::port::current;
+use crate::drivers::queue::shared;
 use crate::env::enter_machine;
 use crate::messages::deliver;
 
@@ -117,11 +119,12 @@ fn last(made: &mut Vec<Term>, count: u64) -> Option<Vec<Term>> {
     Some(made.split_off(first))
 }
 
-/// Sends the term; 1, 0 if nobody is there, -1 if the words make no sense.
-fn send(to: Term, words: *const Word, count: c_int) -> c_int {
+/// Sends the term; 1, 0 if nobody is there or the port closes, -1 if the words make no sense or there is no such port.
+fn send(port: Handle, to: Term, words: *const Word, count: c_int) -> c_int {
     enter_machine();
-    if !to.is_local_pid() {
-        return -1;
+    let Some(shared) = shared(port) else { return -1 };
+    if shared.is_closing.load(Ordering::Acquire) {
+        return 0;
     }
     let is_good = Cell::new(true);
     let message = Message::compose(|heap| {
@@ -129,7 +132,11 @@ fn send(to: Term, words: *const Word, count: c_int) -> c_int {
         is_good.set(built.is_some());
         built.unwrap_or(Term::NIL)
     });
-    if is_good.get() { deliver(to, message) } else { -1 }
+    match is_good.get() {
+        false => -1,
+        true if to.is_local_pid() => deliver(to, message),
+        true => 0,
+    }
 }
 
 /// The owner of a port, asked by any thread.
@@ -142,12 +149,12 @@ fn owner(port: Handle) -> Term {
 
 #[unsafe(no_mangle)]
 extern "C" fn erl_drv_output_term(port: Handle, words: *const Word, count: c_int) -> c_int {
-    send(owner(port), words, count)
+    send(port, owner(port), words, count)
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn erl_drv_send_term(_: Handle, to: Term, words: *const Word, count: c_int) -> c_int {
-    send(to, words, count)
+extern "C" fn erl_drv_send_term(port: Handle, to: Term, words: *const Word, count: c_int) -> c_int {
+    send(port, to, words, count)
 }
 
 #[unsafe(no_mangle)]

@@ -158,6 +158,7 @@ pub(crate) fn run_from(mut options: Options, words: Vec<OsString>, begins: impl 
     crate::release::install(&root);
     atoll_process::watch::report_limits(report::heap_limit);
     atoll_bifs::report_too_many(report::too_many);
+    atoll_ports::report_by(report::driver);
     atoll_distribution::report::install(report::connection);
     for (name, value) in [("ROOTDIR", told), ("BINDIR", program_folder(&root))] {
         environment::set(name.into(), value.into());

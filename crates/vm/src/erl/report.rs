@@ -39,6 +39,12 @@ pub fn connection(text: &str) {
     log(kernel, |_| kernel, "~ts", |heap| [heap.string(text)]);
 }
 
+/// What a driver has done that others should know.
+pub fn driver(text: &str) {
+    let Some(logger) = System::get().whereis(atoms::LOGGER) else { return };
+    log(logger, |_| logger, "~s~n", |heap| [heap.string(text)]);
+}
+
 /// What OTP's users know of this report.
 const HEAP_LIMIT: &str = "     Process:            ~p ~n     Context:            maximum heap size reached~n     \
      Max Heap Size:      ~p~n     Total Heap Size:    ~p~n     Kill:               ~p~n     \
