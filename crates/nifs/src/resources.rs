@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use atoll_heap::known;
 use atoll_process::ReferenceId;
-use atoll_term::{Build, MagicValue, Term, atoms};
+use atoll_term::{Build, MagicValue, OffHeapBinary, Term, atoms};
 
 use crate::callbacks::{self, Work};
 use crate::env::{Env, Use, enter_machine};
@@ -143,9 +143,10 @@ impl Block {
     }
 }
 
-/// The resource that a term refers to.
+/// The resource that a term refers to, or whose binary it is.
 pub fn block_in(term: Term) -> Option<Block> {
-    block_of(term.magic_value()?)
+    let value = term.magic_value().or_else(|| term.off_heap_binary()?.kept());
+    block_of(value?)
 }
 
 #[unsafe(no_mangle)]
@@ -204,15 +205,19 @@ extern "C" fn enif_make_resource(env: &mut Env, object: *mut c_void) -> Term {
     }
 }
 
-/// A copy of the bytes: what a program sees of a binary never changes.
+/// A copy of the bytes, as what a program sees of a binary never changes. It keeps the resource for as long as it, or
+/// a part of it, is there.
 #[unsafe(no_mangle)]
-extern "C" fn enif_make_resource_binary(env: &mut Env, _object: *mut c_void, data: *const c_void, size: usize) -> Term {
+extern "C" fn enif_make_resource_binary(env: &mut Env, object: *mut c_void, data: *const c_void, size: usize) -> Term {
     let bytes = match size {
         0 => &[],
         // SAFETY: the library gives bytes that are readable.
         _ => unsafe { std::slice::from_raw_parts(data.cast::<c_uchar>(), size) },
     };
-    env.binary(bytes)
+    match Block::at(object) {
+        Some(block) => env.binary_handle(OffHeapBinary::keeping(bytes, block.hold())),
+        None => env.raise(atoms::BADARG),
+    }
 }
 
 #[unsafe(no_mangle)]

@@ -20,9 +20,13 @@ static TOTAL_BYTES: AtomicUsize = AtomicUsize::new(0);
 #[derive(Debug)]
 pub struct OffHeapBinary {
     owners: AtomicUsize,
-    capacity: usize,
+    /// Bytes, with [`KEEPS`] if a value lives as long as the binary.
+    room: usize,
     used: AtomicU64,
 }
+
+/// Behind the bytes that nobody uses lies a count of a value.
+const KEEPS: usize = 1 << (usize::BITS - 1);
 
 /// Bytes in front of a binary's data.
 const HEAD: usize = size_of::<OffHeapBinary>();
@@ -35,8 +39,40 @@ impl OffHeapBinary {
     /// Where the data begins, in bytes from the start of the block.
     pub const DATA: usize = HEAD;
 
-    fn layout(capacity: usize) -> Layout {
-        Layout::from_size_align(HEAD + capacity + SLACK, 16).expect("a binary smaller than the address space")
+    fn layout(room: usize) -> Layout {
+        let value = if room & KEEPS == 0 { 0 } else { size_of::<*const MagicValue>() };
+        let bytes = HEAD + (room & !KEEPS) + SLACK + value;
+        Layout::from_size_align(bytes, 16).expect("a binary smaller than the address space")
+    }
+
+    /// A copy of `bytes` that keeps a value for as long as somebody owns it; one owner.
+    pub fn keeping(bytes: &[u8], value: Arc<MagicValue>) -> NonNull<OffHeapBinary> {
+        let room = bytes.len() | KEEPS;
+        let layout = OffHeapBinary::layout(room);
+        // SAFETY: the layout is not empty.
+        let block = unsafe { alloc(layout) }.cast::<OffHeapBinary>();
+        let Some(block) = NonNull::new(block) else { handle_alloc_error(layout) };
+        // SAFETY: the block has room for the head, the bytes, unused ones and the value; nobody else knows it.
+        unsafe {
+            std::ptr::copy_nonoverlapping(bytes.as_ptr(), block.as_ptr().cast::<u8>().add(HEAD), bytes.len());
+            OffHeapBinary::value_of(block, bytes.len()).write_unaligned(Arc::into_raw(value));
+        }
+        OffHeapBinary::initialise(block, room, bytes.len())
+    }
+
+    /// Where the value of a binary with so many bytes lies, if it keeps one.
+    fn value_of(block: NonNull<OffHeapBinary>, capacity: usize) -> *mut *const MagicValue {
+        block.as_ptr().cast::<u8>().wrapping_add(HEAD + capacity + SLACK).cast()
+    }
+
+    /// The value that it keeps.
+    pub fn kept(&self) -> Option<&MagicValue> {
+        if self.room & KEEPS == 0 {
+            return None;
+        }
+        let place = self.data().wrapping_add(self.capacity() + SLACK).cast::<*const MagicValue>();
+        // SAFETY: the binary keeps a count of the value, whose address lies behind the unused bytes.
+        unsafe { place.read_unaligned().as_ref() }
     }
 
     /// A binary with `capacity` bytes of which `used` are about to be filled by the caller; one owner.
@@ -98,9 +134,9 @@ impl OffHeapBinary {
         }
     }
 
-    fn initialise(block: NonNull<OffHeapBinary>, capacity: usize, used: usize) -> NonNull<OffHeapBinary> {
-        TOTAL_BYTES.fetch_add(HEAD + capacity, Ordering::Relaxed);
-        let head = OffHeapBinary { owners: AtomicUsize::new(1), capacity, used: AtomicU64::new(used as u64) };
+    fn initialise(block: NonNull<OffHeapBinary>, room: usize, used: usize) -> NonNull<OffHeapBinary> {
+        TOTAL_BYTES.fetch_add(HEAD + (room & !KEEPS), Ordering::Relaxed);
+        let head = OffHeapBinary { owners: AtomicUsize::new(1), room, used: AtomicU64::new(used as u64) };
         // SAFETY: the block is large enough, aligned, and exclusively owned here.
         unsafe { block.as_ptr().write(head) };
         // For `OffHeapBinary::data`.
@@ -128,17 +164,21 @@ impl OffHeapBinary {
         if head.owners.fetch_sub(1, Ordering::Release) == 1 {
             // In order with what the other owners did; not a fence, which ThreadSanitizer does not see.
             head.owners.load(Ordering::Acquire);
-            let layout = OffHeapBinary::layout(head.capacity);
-            TOTAL_BYTES.fetch_sub(HEAD + head.capacity, Ordering::Relaxed);
+            let (layout, capacity) = (OffHeapBinary::layout(head.room), head.capacity());
+            TOTAL_BYTES.fetch_sub(HEAD + capacity, Ordering::Relaxed);
+            // SAFETY: a binary with this mark has a count of the value, which is taken out once.
+            let kept = (head.room & KEEPS != 0)
+                .then(|| unsafe { Arc::from_raw(OffHeapBinary::value_of(binary, capacity).read_unaligned()) });
             // SAFETY: that was the last count; the block came from the allocator with this layout.
             unsafe { dealloc(binary.as_ptr().cast(), layout) };
+            drop(kept);
         }
     }
 
     /// Room in bytes.
     #[inline]
     pub fn capacity(&self) -> usize {
-        self.capacity
+        self.room & !KEEPS
     }
 
     /// Bytes in use.
@@ -150,7 +190,7 @@ impl OffHeapBinary {
     /// Claims the bytes from `from` to `to` if `from` is where the used bytes end and there is room: then they
     /// belong to the caller, and nobody else can claim them.
     pub fn claim(&self, from: usize, to: usize) -> bool {
-        to <= self.capacity
+        to <= self.capacity()
             && from <= to
             && self.used.compare_exchange(from as u64, to as u64, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
@@ -376,6 +416,21 @@ mod tests {
         assert!(HeldBytes::of(&bits).is_none() && HeldBytes::of(&small).is_none());
         drop(heap);
         assert_eq!(held.each_ref().map(HeldBytes::bytes), [&bytes[..], &bytes[10..60]]);
+    }
+
+    #[test]
+    fn a_value_lives_as_long_as_the_binary_that_keeps_it() {
+        let value = MagicValue::new(7);
+        let binary = OffHeapBinary::keeping(b"abc", value.clone());
+        let mut heap = ScratchHeap::new();
+        let whole = heap.binary_handle(binary);
+        let part = heap.part_of_bits(whole, 8, 16);
+        assert_eq!((whole.aligned_binary(), part.aligned_binary()), (Some(&b"abc"[..]), Some(&b"bc"[..])));
+        let kept = whole.off_heap_binary().and_then(OffHeapBinary::kept).expect("kept");
+        assert!(std::ptr::eq(kept, &*value) && Arc::strong_count(&value) == 2);
+        assert!(whole.off_heap_binary().is_some_and(|binary| !binary.claim(3, 4)));
+        drop(heap);
+        assert_eq!(Arc::strong_count(&value), 1);
     }
 
     #[test]
