@@ -84,7 +84,7 @@ pub enum Command {
         /// Print the machine code that is made of the function when it is hot
         #[arg(long, requires = "function")]
         native: bool,
-        /// Heap architecture for which machine code is made: private, shared, hybrid or nogc
+        /// Heap architecture for which machine code is made: private, shared, unified, hybrid or nogc
         #[arg(long, default_value = "private", value_name = "NAME", requires = "native")]
         heap: String,
         /// The file.
@@ -209,7 +209,7 @@ pub struct MachineOptions {
 /// `atoll run`
 #[derive(Clone, Debug, Args)]
 pub struct RunOptions {
-    /// Heap architecture: private, shared, hybrid or nogc
+    /// Heap architecture: private, shared, unified, hybrid or nogc
     #[arg(long, default_value = "private", value_name = "NAME")]
     pub heap: String,
     #[command(flatten)]
@@ -223,6 +223,10 @@ pub struct RunOptions {
     /// The memory that the message area of `hybrid` may have: 512M, 4G [default: as much as the machine has]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub area_limit: Option<usize>,
+    /// The memory that the heap of `unified` has, which then neither grows nor shrinks: 64M, 2G, at least 8M
+    /// [default: it follows what lives]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub heap_size: Option<usize>,
     /// Which lists and tuples are built in the message area of `hybrid` at once, instead of being copied there when
     /// they are sent
     #[arg(long, value_enum, default_value_t, value_name = "WHICH")]
@@ -255,7 +259,7 @@ pub struct RunOptions {
 /// `atoll simulate`
 #[derive(Clone, Debug, Args)]
 pub struct SimulateOptions {
-    /// Heap architecture: private, shared, hybrid or nogc
+    /// Heap architecture: private, shared, unified, hybrid or nogc
     #[arg(long, default_value = "private", value_name = "NAME")]
     pub heap: String,
     #[command(flatten)]

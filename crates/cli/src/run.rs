@@ -50,6 +50,10 @@ pub fn run(run: &RunOptions) -> Result<i32, String> {
     options.trace = run.trace_gc;
     options.longest_pause = run.max_pause;
     options.area_limit = run.area_limit;
+    if run.heap_size.is_some() && run.heap != "unified" {
+        return Err("--heap-size: only the heap `unified` has a fixed size on request".to_owned());
+    }
+    options.heap_size = run.heap_size;
     options.area = match run.area {
         Area::Always => BuildInArea::Always,
         Area::Analysis => BuildInArea::Analysis,

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// Three hundred thousand descriptors are seventy megabytes, and so are as many timers.
-const MOST_BYTES: u64 = 50 << 20;
+const MOST_BYTES: u64 = 60 << 20;
 
 /// The number behind a name in a file of statistics.
 fn number(statistics: &str, name: &str) -> u64 {
@@ -74,6 +74,33 @@ fn a_large_set_of_roots_is_not_visited_for_each_few_words() {
     }
 }
 
+/// Runs `fixed_heap.erl` with so many lists kept and replaced.
+fn fixed_heap(heap: &str, size: &str, lists: [&str; 2]) -> (std::process::Output, String) {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixed_heap.erl");
+    let statistics = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("fixed_heap-{heap}-{}.json", lists[0]));
+    let mut command = Command::new("timeout");
+    command.args(["100", env!("CARGO_BIN_EXE_atoll"), "run", "--heap", heap, "--heap-size", size, "--stats"]);
+    let output = command.arg(&statistics).arg(&source).args(lists).env("ERL_CRASH_DUMP", "/dev/null").output();
+    (output.expect("it runs"), std::fs::read_to_string(&statistics).unwrap_or_default())
+}
+
+#[test]
+fn a_heap_of_a_fixed_size_is_not_larger() {
+    // 8 MB of 24 live, 200 MB are allocated.
+    let (output, statistics) = fixed_heap("unified", "24M", ["8000", "200000"]);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "done\n", "{errors}");
+    let peak = number(&statistics, "peak_rss_bytes");
+    assert!(peak < 60 << 20, "{peak} bytes");
+    let (full, _) = fixed_heap("unified", "8M", ["9000", "0"]);
+    let errors = String::from_utf8_lossy(&full.stderr);
+    assert!(errors.contains("the heap is full: 8388608 bytes (--heap-size)"), "{errors}");
+    assert_eq!(full.status.code(), Some(1));
+    let (refused, _) = fixed_heap("shared", "24M", ["1", "1"]);
+    let errors = String::from_utf8_lossy(&refused.stderr);
+    assert!(errors.contains("only the heap `unified`"), "{errors}");
+}
+
 #[test]
 fn processes_that_end_are_freed_soon() {
     check_peak("crowds");
@@ -117,13 +144,15 @@ fn purged_code_is_freed() {
     }
 }
 
-/// Ten thousand values are 480 megabytes.
+/// Ten thousand values are 480 megabytes. On a busy machine those that were replaced wait for others to make way.
+const MOST_BYTES_FOR_TERMS: u64 = 200 << 20;
+
 #[test]
 fn replaced_persistent_terms_are_freed() {
     for heap in ["private", "shared", "unified", "hybrid"] {
         let (printed, peak) = loads(heap, ["terms", "10000"], &[]);
         assert_eq!(printed, "3001\n", "{heap}");
-        assert!(peak < MOST_BYTES_FOR_CODE, "{heap}: {peak} bytes");
+        assert!(peak < MOST_BYTES_FOR_TERMS, "{heap}: {peak} bytes");
     }
 }
 

@@ -34,6 +34,9 @@ pub struct Settings {
     pub max_pause: Duration,
     /// `--area-limit`: bytes that a message area may have; `None` leaves it to the architecture.
     pub area_limit: Option<usize>,
+    /// `--heap-size`: bytes that one heap of all processes has, which then neither grows nor shrinks; `None`: it
+    /// follows what lives.
+    pub heap_size: Option<usize>,
     /// `--area`: what is put into the message area.
     pub area: BuildInArea,
     /// `--trace-gc`: a line on standard error for every collection.
@@ -50,6 +53,7 @@ impl Default for Settings {
             mark_sweep: false,
             max_pause: Duration::from_millis(1),
             area_limit: None,
+            heap_size: None,
             area: BuildInArea::default(),
             trace: false,
             timed: false,

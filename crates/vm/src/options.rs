@@ -51,6 +51,8 @@ pub struct Options {
     pub mark_sweep: bool,
     /// `--area-limit`: bytes that the message area of `hybrid` may have; by default as much as the machine has memory.
     pub area_limit: Option<usize>,
+    /// `--heap-size`: bytes of the heap of `unified`, which then neither grows nor shrinks.
+    pub heap_size: Option<usize>,
     /// `--area`: which lists and tuples are built in the message area of `hybrid` at once, instead of being copied
     /// there when they are sent.
     pub area: BuildInArea,
@@ -105,6 +107,7 @@ impl Options {
             mark_sweep: self.mark_sweep,
             max_pause: self.longest_pause,
             area_limit: self.area_limit,
+            heap_size: self.heap_size,
             area: self.area,
             trace: self.trace,
             timed: self.statistics.is_some(),
@@ -135,6 +138,7 @@ impl Default for Options {
             longest_pause: Duration::from_millis(1),
             mark_sweep: false,
             area_limit: None,
+            heap_size: None,
             area: BuildInArea::default(),
             stress: 0,
             verify: false,

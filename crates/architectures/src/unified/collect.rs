@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use atoll_heap::{Asker, Collection, HeapFull, Mutator, RootSet, world};
 use atoll_term::Term;
 
+use super::space::LINE_WORDS;
 use super::{Unified, limits};
 use crate::common::stack;
 
@@ -32,7 +33,7 @@ impl Unified {
             stack::trim(mutator, request.stack_words);
             return Ok(());
         }
-        if request.major || self.must_stop() {
+        if request.major || self.must_stop() || self.space.is_short(request.heap_words.div_ceil(LINE_WORDS)) {
             self.stop_and_collect(mutator, request, live, roots);
         }
         if mutator.free_words() < request.heap_words {

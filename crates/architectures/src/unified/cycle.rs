@@ -78,6 +78,10 @@ impl Epoch {
 /// Lines that are allocated between two cycles, at least. More would not fit the processor's caches, less makes objects
 /// old that would soon have died.
 pub(super) const LEAST_LINES: usize = if cfg!(test) { 512 } else { (8 << 20) / (LINE_WORDS * 8) };
+/// Lines that are allocated before the first cycle of a heap of so many bytes.
+pub(super) fn first_budget(heap_bytes: usize) -> usize {
+    LEAST_LINES.min(heap_bytes / (LINE_WORDS * 8) / 4)
+}
 /// As many processes have a line allocated for each of them between two cycles, because a cycle visits them.
 const PROCESSES_PER_LINE: usize = 2;
 /// A cycle that keeps marks frees what is young. When the lines that cannot be taken have become more by a quarter and
@@ -299,7 +303,9 @@ impl Unified {
         if epoch.phase() != Phase::Idle {
             return;
         }
-        let major = driver.found.occupied > driver.occupied + driver.occupied / 4 + GROWTH_LINES;
+        let occupied = driver.found.occupied;
+        let is_nearly_full = self.space.fixed_lines().is_some_and(|lines| occupied > lines / 4 * 3);
+        let major = is_nearly_full || occupied > driver.occupied + driver.occupied / 4 + GROWTH_LINES;
         self.major.store(major, Ordering::Relaxed);
         driver.walk = Walk::new();
         driver.section = 0;
@@ -464,7 +470,11 @@ impl Unified {
             driver.occupied = driver.found.occupied;
         }
         let processes = world().processes() / PROCESSES_PER_LINE;
-        let budget = LEAST_LINES.max(processes);
+        let mut budget = LEAST_LINES.max(processes);
+        if let Some(lines) = self.space.fixed_lines() {
+            // A cycle needs room while it is on.
+            budget = budget.min(lines.saturating_sub(driver.found.occupied) / 2).max(SECTION_LINES);
+        }
         self.budget.store(budget, Ordering::Relaxed);
         self.off_heap_budget.store(LEAST_OFF_HEAP.max(self.off_heap.old_bytes()), Ordering::Relaxed);
         let most = if void { usize::MAX } else { GIVEN_BACK };

@@ -109,7 +109,7 @@ impl Unified {
         Ok(Unified {
             immovable: Immovable::of(&base.immovable),
             base,
-            space: Space::new(settings.verify)?,
+            space: Space::new(settings.verify, settings.heap_size)?,
             threads: Threads::default(),
             greys: Greys::default(),
             stored: StoredTerms::new(),
@@ -122,7 +122,7 @@ impl Unified {
             stopped_in: AtomicU32::new(0),
             asked: AtomicUsize::new(1),
             taken: AtomicUsize::new(0),
-            budget: AtomicUsize::new(cycle::LEAST_LINES),
+            budget: AtomicUsize::new(settings.heap_size.map_or(cycle::LEAST_LINES, cycle::first_budget)),
             off_heap_bytes: AtomicUsize::new(0),
             off_heap_budget: AtomicUsize::new(LEAST_OFF_HEAP),
             used: AtomicI64::new(0),

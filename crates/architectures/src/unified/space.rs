@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use atoll_heap::immovable::NoAddresses;
 use atoll_heap::{counters, out_of_memory};
-use atoll_platform::Reservation;
+use atoll_platform::{Reservation, ending};
 use atoll_term::{Term, WORD_BYTES, Word};
 
 /// Words of a line.
@@ -23,6 +23,9 @@ pub(super) const SECTION_WORDS: usize = SECTION_LINES * LINE_WORDS;
 pub(super) const FEWEST_LINES: usize = if cfg!(test) { 1 } else { 16 };
 /// Free lines of a section, as many as that in a row, from which on threads take lines from it.
 const WORTH_TAKING: usize = if cfg!(test) { 1 } else { SECTION_LINES / 4 };
+/// Sections of a heap of a fixed size at least, and those that are left before the world is stopped for more.
+const FEWEST_SECTIONS: usize = 16;
+const RESERVE: usize = 3;
 /// Words whose marks are one word.
 const MARKED_WORDS: usize = u64::BITS as usize;
 
@@ -129,16 +132,19 @@ pub(super) struct Space {
     mark_bits: Reservation,
     start: usize,
     bytes: usize,
+    /// `--heap-size`: sections there may be at most, which keep their memory.
+    fixed: Option<usize>,
     poisons: bool,
     sections: Mutex<Sections>,
 }
 
 impl Space {
-    /// Addresses for the heap. With `poisons`, lines are filled when they become free, so that what uses them is seen.
+    /// Addresses for the heap, of which it uses so many bytes at most if that is said. With `poisons`, lines are filled
+    /// when they become free, so that what uses them is seen.
     ///
     /// # Errors
     /// The system gives no addresses.
-    pub(super) fn new(poisons: bool) -> Result<Space, NoAddresses> {
+    pub(super) fn new(poisons: bool, fixed: Option<usize>) -> Result<Space, NoAddresses> {
         let none = NoAddresses(RESERVED_BYTES >> (HALVINGS - 1));
         let memory = (0..HALVINGS).find_map(|step| Reservation::new(RESERVED_BYTES >> step).ok()).ok_or(none)?;
         let bytes = memory.bytes() / (SECTION_WORDS * WORD_BYTES) * (SECTION_WORDS * WORD_BYTES);
@@ -146,7 +152,22 @@ impl Space {
         let (line_bytes, mark_bits) = (beside(LINE_BYTES)?, beside(MARKED_WORDS)?);
         let start = memory.start().as_ptr() as usize;
         let sections = Sections { all: Vec::new(), free: BTreeSet::new(), partial: Vec::new() };
-        Ok(Space { memory, line_bytes, mark_bits, start, bytes, poisons, sections: Mutex::new(sections) })
+        let fixed = fixed.map(|bytes| (bytes / (SECTION_WORDS * WORD_BYTES)).max(FEWEST_SECTIONS));
+        Ok(Space { memory, line_bytes, mark_bits, start, bytes, fixed, poisons, sections: Mutex::new(sections) })
+    }
+
+    /// Lines of a heap of a fixed size.
+    pub(super) fn fixed_lines(&self) -> Option<usize> {
+        self.fixed.map(|sections| sections * SECTION_LINES)
+    }
+
+    /// Whether a heap of a fixed size may have too little room for so many lines, and for what is allocated where
+    /// nobody can collect.
+    pub(super) fn is_short(&self, lines: usize) -> bool {
+        let Some(fixed) = self.fixed else { return false };
+        let sections = self.sections();
+        let whole = sections.free.len() + fixed.saturating_sub(sections.all.len());
+        whole < RESERVE + lines.div_ceil(SECTION_LINES) && sections.partial.len() + whole <= RESERVE
     }
 
     fn sections(&self) -> MutexGuard<'_, Sections> {
@@ -311,6 +332,10 @@ impl Space {
     fn more(&self, sections: &mut Sections, count: usize) -> usize {
         let first = sections.all.len();
         let end = (first + count) * SECTION_WORDS * WORD_BYTES;
+        if let Some(fixed) = self.fixed.filter(|fixed| first + count > *fixed) {
+            let bytes = fixed * SECTION_WORDS * WORD_BYTES;
+            ending::crash(&format!("atoll: the heap is full: {bytes} bytes (--heap-size)"));
+        }
         if end > self.bytes {
             out_of_memory(end);
         }
@@ -443,6 +468,9 @@ impl Space {
     /// Gives the memory of free sections back, of `most` at most, until `keep` of them have some: those with the lowest
     /// addresses, which are taken first.
     pub(super) fn give_back(&self, keep: usize, most: usize) {
+        if self.fixed.is_some() {
+            return;
+        }
         let mut sections = self.sections();
         let backed: Vec<usize> = sections.free.iter().copied().filter(|number| sections.all[*number].backed).collect();
         for number in backed.into_iter().skip(keep).take(most) {
