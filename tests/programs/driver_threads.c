@@ -7,13 +7,14 @@
 typedef struct {
     ErlDrvPort port;
     ErlDrvPDL lock;
-    ErlDrvTid thread;
-    int has_thread;
 } state;
 
 /* A port that stays open, and what a port's functions had returned while it closed. */
 static ErlDrvTermData witness;
 static int at_end[6];
+/* Threads that have been started: their code must stay until their end. */
+static ErlDrvTid threads[2];
+static int started;
 
 /* What a thread works with, which outlives the port. */
 typedef struct {
@@ -131,7 +132,6 @@ static ErlDrvData start(ErlDrvPort port, char *command)
     state *made = driver_alloc(sizeof *made);
     made->port = port;
     made->lock = driver_pdl_create(port);
-    made->has_thread = 0;
     return (ErlDrvData)made;
 }
 
@@ -159,7 +159,6 @@ static ErlDrvSSizeT control(ErlDrvData data, unsigned command, char *bytes, ErlD
 {
     state *mine = (state *)data;
     job *made = new_job(mine, bytes, length);
-    ErlDrvTid thread;
     switch (command) {
     case 1:
         driver_async(mine->port, NULL, with_queue, made, given_up);
@@ -175,11 +174,17 @@ static ErlDrvSSizeT control(ErlDrvData data, unsigned command, char *bytes, ErlD
         if (length > 4) {
             driver_enq(mine->port, bytes, length);
         }
-        erl_drv_thread_create("closed", &thread, with_closed, made, NULL);
+        erl_drv_thread_create("closed", &threads[started++], with_closed, made, NULL);
         break;
     case 5:
         witness = made->id;
         given_up(made);
+        break;
+    case 7:
+        given_up(made);
+        while (started > 0) {
+            erl_drv_thread_join(threads[--started], NULL);
+        }
         break;
     case 6:
         given_up(made);

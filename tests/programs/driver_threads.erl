@@ -24,6 +24,7 @@ main(_) ->
     [] = port_control(Kept, 3, "still there"),
     true = port_close(Kept),
     io:format("~p ~w~n", [told(), port_control(Witness, 6, [])]),
+    [] = port_control(Witness, 7, []),
     unlink(Kept),
     unlink(Witness),
     io:format("~p~n", [receive Late -> Late after 0 -> nothing end]),
