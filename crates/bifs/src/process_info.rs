@@ -5,6 +5,8 @@
 //! wherever it stands, or waits for a signal and looks again; nothing but the reference has to be remembered. The
 //! asked process answers when it next handles signals, between two slices or in a `receive`.
 
+use std::sync::Arc;
+
 use atoll_code::{Frame, frame_of, is_same_place};
 use atoll_heap::{HeapSizes, architecture};
 use atoll_operations::list;
@@ -16,7 +18,7 @@ use atoll_process::{
 };
 use atoll_term::atoms::{LazyAtom, known_atom};
 use atoll_term::text::to_string;
-use atoll_term::{Build, Export, Term, View, atoms};
+use atoll_term::{Build, Export, MagicValue, Term, View, atoms};
 
 use crate::binary_info::BinaryInfo;
 use crate::heap_settings::{BINARY_HEAP_WORDS, heap_limit_map};
@@ -173,6 +175,14 @@ pub fn answer_request(process: &Process, own: &mut Own, request: Request) {
         }
         RequestKind::ProcessInfo => {
             let Some(&[items, status]) = request.argument.tuple_elements() else { return };
+            // A resource that watches this process must not live until its next collection because of the answer.
+            if items == atoms::MONITORED_BY {
+                let watchers = Watchers::of(process, own);
+                return handle::reply_composed(&request, |heap| {
+                    let watchers = watchers.term(heap);
+                    heap.tuple(&[items, watchers])
+                });
+            }
             let suspended = own.rare.as_ref().is_some_and(|rare| rare.suspended > 0);
             let status = match (suspended, status) {
                 (true, _) => atoms::SUSPENDED,
@@ -184,6 +194,42 @@ pub fn answer_request(process: &Process, own: &mut Own, request: Request) {
             let result = subject.items(items).unwrap_or(atoms::BADARG);
             handle::reply(own, &request, result);
         }
+    }
+}
+
+/// Who monitors a process.
+struct Watchers {
+    processes: Vec<Term>,
+    remote: Vec<RemoteWatcher>,
+    resources: Vec<(ReferenceId, Arc<MagicValue>)>,
+    ports: Vec<Term>,
+}
+
+impl Watchers {
+    fn of(process: &Process, own: &Own) -> Watchers {
+        let rare = own.rare.as_ref();
+        let mut monitors: Vec<_> =
+            rare.iter().flat_map(|rare| &rare.monitored_by).map(|(id, one)| (*id, one.watcher)).collect();
+        monitors.sort_by_key(|(id, _)| *id);
+        let remote = rare.and_then(|rare| rare.remote.as_ref());
+        let libraries = System::get().libraries.get();
+        Watchers {
+            processes: monitors.into_iter().map(|(_, watcher)| watcher).collect(),
+            remote: remote.map(|remote| remote.monitored_by.values().copied().collect()).unwrap_or_default(),
+            resources: libraries.map(|libraries| libraries.monitors_of(process.pid)).unwrap_or_default(),
+            ports: libraries.map(|libraries| libraries.ports_monitoring(process.pid)).unwrap_or_default(),
+        }
+    }
+
+    fn term(&self, heap: &mut impl Build) -> Term {
+        let remote: Vec<Term> = self.remote.iter().map(|one| one.watcher.term(heap)).collect();
+        let references: Vec<Term> = self
+            .resources
+            .iter()
+            .map(|(reference, resource)| heap.magic_reference(reference.0, resource.clone()))
+            .collect();
+        let all = [&self.processes, &remote, &references, &self.ports];
+        heap.list(all.into_iter().flatten().copied().collect::<Vec<Term>>())
     }
 }
 
@@ -342,27 +388,7 @@ impl Subject<'_> {
             }
             atoms::SUSPENDING => self.suspending(),
             atoms::MONITORS => self.monitors(),
-            atoms::MONITORED_BY => {
-                let rare = self.own.rare.as_ref();
-                let mut monitors: Vec<_> =
-                    rare.iter().flat_map(|rare| &rare.monitored_by).map(|(id, one)| (*id, one.watcher)).collect();
-                monitors.sort_by_key(|(id, _)| *id);
-                let watchers = monitors.into_iter().map(|(_, watcher)| watcher);
-                let remote = self.remote().map(|remote| remote.monitored_by.values().copied().collect());
-                let remote: Vec<RemoteWatcher> = remote.unwrap_or_default();
-                let heap = &mut self.own.mutator;
-                let remote: Vec<Term> = remote.into_iter().map(|one| one.watcher.term(heap)).collect();
-                let libraries = System::get().libraries.get();
-                let ports = libraries.map(|libraries| libraries.ports_monitoring(self.process.pid));
-                let resources = libraries.map(|libraries| libraries.monitors_of(self.process.pid));
-                let resources: Vec<Term> = resources
-                    .into_iter()
-                    .flatten()
-                    .map(|(reference, resource)| heap.magic_reference(reference.0, resource))
-                    .collect();
-                let ports = ports.unwrap_or_default();
-                heap.list(watchers.chain(remote).chain(resources).chain(ports).collect::<Vec<Term>>())
-            }
+            atoms::MONITORED_BY => Watchers::of(self.process, self.own).term(&mut self.own.mutator),
             atoms::DICTIONARY => {
                 let entries = self.own.rare.as_ref().map(|rare| rare.dictionary.entries().to_vec()).unwrap_or_default();
                 let heap = &mut self.own.mutator;

@@ -1,7 +1,7 @@
 //! Receiving signals: what a process does with each kind.
 
 use atoll_heap::{Collection, HeapFull, Message, architecture};
-use atoll_term::{Build, Term, Word, atoms};
+use atoll_term::{Build, ScratchHeap, Term, Word, atoms};
 
 use crate::held::Stopped;
 use crate::inspect;
@@ -329,6 +329,16 @@ pub fn reply(own: &mut Own, request: &Request, result: Term) {
     };
     let fragment = architecture().send(&mut own.mutator, message);
     System::get().deliver_or_answer(request.from, sequence::neutral(fragment));
+}
+
+/// As [`reply`] to what is no task, with a result that is made outside of all heaps.
+pub fn reply_composed(request: &Request, result: impl Fn(&mut ScratchHeap) -> Term) {
+    let message = Message::compose(|heap| {
+        let result = result(heap);
+        let reference = request.reference.term(heap);
+        heap.tuple(&[reference, result])
+    });
+    System::get().deliver_or_answer(request.from, sequence::neutral(message));
 }
 
 /// An exit signal that cannot be trapped.
