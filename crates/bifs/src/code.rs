@@ -178,7 +178,8 @@ fn prepare_loading(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     match prepared {
         Ok(prepared) if prepared.module() == wanted => {
             let slot: Slot = Mutex::new(Some(prepared));
-            Ok(ReferenceId::of_value(caller.heap(), slot))
+            // That was long work. Others run before the code changes, as where other threads do such work.
+            Err(Interrupt::Yield(ReferenceId::of_value(caller.heap(), slot)))
         }
         _ => Ok(caller.heap().tuple(&[atoms::ERROR, atoms::BADFILE])),
     }
