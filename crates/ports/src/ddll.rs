@@ -8,6 +8,7 @@ use atoll_term::{Build, Term, atoms};
 
 use crate::external;
 use crate::library::{self, Awaited, Library, Then, Watcher};
+use crate::part::part;
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
@@ -84,7 +85,12 @@ fn pending(caller: &mut Caller<'_>, status: &str, reference: Option<ReferenceId>
 }
 
 fn is_static(driver: &str) -> bool {
-    library::STATIC.contains(&driver)
+    library::STATIC.contains(&driver) || external::added(driver).is_some()
+}
+
+/// Whether a driver has said that it stays for good.
+fn is_locked(driver: &str) -> bool {
+    library::with(|all| all.iter().any(|library| library.name == driver && library.is_locked))
 }
 
 /// One more reason for a driver to stay.
@@ -108,6 +114,9 @@ fn try_load(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let (kills_ports, tell, reload) = load_options(arguments[2]).ok_or_else(badarg)?;
     if is_static(&driver) {
         return error(caller, known_atom("linked_in_driver"));
+    }
+    if is_locked(&driver) {
+        return error(caller, known_atom("permanent"));
     }
     let loaded = library::with(|all| all.iter().find(|library| library.name == driver).map(|library| library.name));
     let me = caller.process.pid;
@@ -134,7 +143,8 @@ fn try_load(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         None => {
             let users = vec![(me, 1)];
             let (watchers, then) = (Vec::new(), Then::Stay);
-            all.push(Library { name: driver, folder, kills_ports, users, watchers, then, external });
+            let is_locked = false;
+            all.push(Library { name: driver, folder, kills_ports, users, watchers, then, is_locked, external });
             (Ok("loaded"), Vec::new())
         }
         Some(library) if library.kills_ports != kills_ports || library.folder != folder => {
@@ -201,6 +211,9 @@ fn try_unload(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     if is_static(&driver) {
         return error(caller, known_atom("linked_in_driver"));
     }
+    if is_locked(&driver) {
+        return error(caller, known_atom("permanent"));
+    }
     let me = caller.process.pid;
     let watcher = watcher(caller, Awaited::Unloaded);
     // Whether nobody has asked for it any more.
@@ -230,7 +243,8 @@ fn try_unload(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 /// `loaded_drivers()`
 fn loaded_drivers(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
-    let loaded: Vec<&str> = library::with(|all| all.iter().map(|library| library.name).collect());
+    let mut loaded: Vec<&str> = library::with(|all| all.iter().map(|library| library.name).collect());
+    loaded.extend(part().added.lock().iter().map(|(name, _)| *name));
     let heap = caller.heap();
     let names: Vec<Term> = library::STATIC.into_iter().chain(loaded).map(|driver| heap.string(driver)).collect();
     let names = heap.list(names);
@@ -267,7 +281,8 @@ fn info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     };
     let pids: Option<Vec<(Term, usize)>> = match (atoms::name_if_atom(arguments[1]), &found) {
         ("linked_in_driver", _) => return Ok(Term::boolean(found.is_none())),
-        ("permanent", _) => return Ok(atoms::FALSE),
+        ("permanent", found) => return Ok(Term::boolean(found.as_ref().is_some_and(|library| library.is_locked))),
+        ("processes", Some(library)) if library.is_locked => return Ok(known_atom("permanent")),
         ("processes" | "driver_options" | "port_count" | "awaiting_load" | "awaiting_unload", None) => {
             return Ok(known_atom("linked_in_driver"));
         }

@@ -53,6 +53,33 @@ pub fn load(folder: &str, name: &'static str) -> Result<Arc<dyn External>, i64> 
     })
 }
 
+/// Makes a driver known that has no file of its own.
+pub fn add(name: &'static str, driver: Arc<dyn External>) {
+    part().added.lock().push((name, driver));
+}
+
+/// Takes back what was added by this name; whether there was such a driver.
+pub fn remove(name: &str) -> bool {
+    let mut added = part().added.lock();
+    let before = added.len();
+    let gone: Vec<_> = added.extract_if(.., |(own, _)| *own == name).collect();
+    let found = added.len() < before;
+    // Its own end is called here, without the lock.
+    drop(added);
+    drop(gone);
+    found
+}
+
+/// The driver that was added by this name.
+pub fn added(name: &str) -> Option<Arc<dyn External>> {
+    part().added.lock().iter().find(|(own, _)| *own == name).map(|(_, driver)| driver.clone())
+}
+
+/// Keeps a driver for as long as the machine runs; whether it is loaded.
+pub fn lock(name: &str) -> bool {
+    library::lock(name)
+}
+
 /// What the linker had said, by the number of the failure.
 pub fn said(number: i64) -> Option<String> {
     let place = usize::try_from(library::NOT_OPENED - number).ok()?;

@@ -34,7 +34,7 @@ mod trace_ip;
 use atoll_process::{BuiltIn, System};
 
 pub use driver::{Driver, Event, Failure, Opened, PortName};
-pub use open::Settings;
+pub use open::{Settings, make};
 pub use part::{Part, enter};
 pub use port::{Port, State};
 pub use table::{each, find, flush_all};

@@ -68,6 +68,8 @@ pub struct Library {
     pub watchers: Vec<Watcher>,
     /// What happens when its last port is closed.
     pub then: Then,
+    /// Whether it has said that it stays for good.
+    pub is_locked: bool,
     /// What was loaded, if it is not built in.
     pub external: Option<Arc<dyn External>>,
 }
@@ -90,10 +92,22 @@ pub fn known(name: &str) -> Option<&'static str> {
 
 /// The driver of this name that was loaded from a file, if ports of it can be opened now.
 pub fn loaded(name: &str) -> Option<Arc<dyn External>> {
-    with(|all| {
+    let found = with(|all| {
         let library = all.iter().find(|library| library.name == name && library.then == Then::Stay)?;
         library.external.clone()
-    })
+    });
+    found.or_else(|| external::added(name))
+}
+
+/// Keeps a driver for good; whether it is loaded. Who waits for its end learns that it does not come.
+pub fn lock(name: &str) -> bool {
+    let told = with(|all| {
+        let library = all.iter_mut().find(|library| library.name == name)?;
+        library.is_locked = true;
+        Some(cancel_unloading(library))
+    });
+    told.iter().flatten().for_each(|watcher| tell(watcher, true, name, "permanent"));
+    told.is_some()
 }
 
 /// Whether ports of a driver can be opened now.
@@ -190,7 +204,7 @@ fn process_ended(pid: Term) {
         let mut unused = Vec::new();
         for library in all.iter_mut().filter(|library| library.users.iter().any(|(user, _)| *user == pid)) {
             library.users.retain(|(user, _)| *user != pid);
-            if library.users.is_empty() && library.then == Then::Stay {
+            if library.users.is_empty() && library.then == Then::Stay && !library.is_locked {
                 unused.push(library.name);
             }
         }

@@ -4,11 +4,11 @@ use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use atoll_operations::list::elements;
-use atoll_process::{BuiltIn, Caller, Outcome};
+use atoll_process::{BuiltIn, Caller, Outcome, Signal, System, signal};
 use atoll_term::atoms::known_atom;
 use atoll_term::{Term, atoms};
 
-use crate::driver::{self, Failure, PortName};
+use crate::driver::{self, Driver, Failure, PortName};
 use crate::framing::{self, Framing};
 use crate::port::Port;
 use crate::table;
@@ -187,6 +187,14 @@ fn open_port(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         Ok(port) => Ok(port),
         Err(failure) => Ok(driver::reason(failure)),
     }
+}
+
+/// Makes a port for a driver that has started it already: its name, and the process that owns it, if that lives.
+pub fn make(name: String, owner: Term, driver: Box<dyn Driver>) -> Option<Term> {
+    let id = table::reserve()?;
+    System::get().deliver_from_outside(owner, signal::bare(Signal::Link { from: id })).ok()?;
+    table::insert(Port::new(id, name, Settings::default(), owner, driver));
+    Some(id)
 }
 
 fn open(caller: &mut Caller<'_>, port_name: &PortName, settings: Settings) -> Result<Term, Failure> {

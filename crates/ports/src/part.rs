@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use parking_lot::{Mutex, RwLock};
 
-use crate::external::Load;
+use crate::external::{External, Load};
 use crate::library::Libraries;
 use crate::poller::Polling;
 use crate::port::Port;
@@ -20,6 +20,8 @@ pub struct Part {
     pub(crate) next: AtomicU64,
     pub(crate) libraries: Libraries,
     pub(crate) loader: OnceLock<Load>,
+    /// Drivers that another driver has brought, by name.
+    pub(crate) added: Mutex<Vec<(&'static str, Arc<dyn External>)>>,
     /// What the system's linker has said of drivers.
     pub(crate) load_errors: Mutex<Vec<String>>,
     pub(crate) polling: Polling,

@@ -5,14 +5,14 @@ use std::ptr::NonNull;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use atoll_ports::{find, poller};
+use atoll_ports::{external, find, poller};
 use atoll_term::{Term, atoms};
 
 use crate::build_terms::given;
 use crate::dirty::{self, Pool};
 use crate::drivers::binaries::{Binary, data};
-use crate::drivers::layout::{Handle, IoVector};
-use crate::drivers::port::{Done, Ending, current};
+use crate::drivers::layout::{Data, Handle, IoVector};
+use crate::drivers::port::{Done, Ending, Linked, current};
 use crate::drivers::queue::bytes_of;
 use crate::env::enter_machine;
 
@@ -202,6 +202,27 @@ extern "C" fn driver_connected(port: Handle) -> Term {
 #[unsafe(no_mangle)]
 extern "C" fn driver_caller(port: Handle) -> Term {
     or_none(current(port, |_, state, _| state.caller))
+}
+
+/// A port of the driver whose function is called; what it gets is not -1 if there can be one.
+#[unsafe(no_mangle)]
+extern "C" fn driver_create_port(port: Handle, owner: Term, name: *const c_char, place: Data) -> Handle {
+    let Some(loaded) = current(port, |_, _, linked| linked.loaded()).flatten() else { return Handle::MAX };
+    // SAFETY: the driver gives a string.
+    let name = unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned();
+    let made = owner.is_local_pid().then(|| atoll_ports::make(name, owner, Box::new(Linked::made(loaded, place))));
+    made.flatten().map_or(Handle::MAX, Term::word)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn driver_lock_driver(port: Handle) -> c_int {
+    let loaded = current(port, |_, _, linked| linked.loaded()).flatten();
+    status(loaded.filter(|loaded| external::lock(loaded.name)).map(drop))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn erl_drv_set_os_pid(port: Handle, pid: isize) {
+    current(port, |_, _, linked| linked.os_pid = u32::try_from(pid).ok());
 }
 
 #[unsafe(no_mangle)]

@@ -5,7 +5,7 @@
 //! thread has something for it. While one of them runs, the thread knows port and driver ([`port::current`]): functions
 //! that concern a port act on that one alone. Any thread may send terms.
 //!
-//! Functions that are not there (ports that drivers make) are missing symbols: a driver that needs one is not loaded.
+//! A function that is not there (`erl_drv_init_ack`) is a missing symbol: a driver that needs it is not loaded.
 //!
 //! * [`layout`]: layouts; [`binaries`], [`queue`]: memory that drivers look into
 //! * [`port`]: the port; `select`: descriptors; `functions`: what else drivers ask of it; `terms`: messages;
@@ -22,15 +22,16 @@ mod select;
 mod terms;
 
 use std::collections::{HashMap, VecDeque};
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, CString, c_int};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use atoll_ports::external::{External, LoadError};
+use atoll_ports::external::{self, External, LoadError};
 use atoll_ports::{Failure, Opened, Settings};
 use atoll_term::atoms::known_atom;
 use parking_lot::Mutex;
 
+use crate::env::enter_machine;
 use crate::library::Image;
 use crate::machine;
 use layout::{Entry, MAJOR, MARKER, MINOR, OLDEST_MAJOR};
@@ -50,8 +51,8 @@ struct Loaded {
     entry: NonNull<Entry>,
     /// Work by its key; a key is there while a thread works for it.
     waiting: Mutex<Waiting>,
-    /// Dropped last.
-    _image: Image,
+    /// Dropped last. A driver that another one has brought has none.
+    _image: Option<Image>,
 }
 
 // SAFETY: the entry is constant.
@@ -120,5 +121,34 @@ pub fn load(folder: &str, name: &'static str) -> Result<Arc<dyn External>, LoadE
         return Err(INIT_FAILED);
     }
     machine::loaded(known_atom(name));
-    Ok(Arc::new(Loaded { name, entry, waiting: Mutex::default(), _image: image }))
+    Ok(Arc::new(Loaded { name, entry, waiting: Mutex::default(), _image: Some(image) }))
+}
+
+/// Makes a driver known that is part of another one's file.
+#[unsafe(no_mangle)]
+extern "C" fn add_driver_entry(entry: NonNull<Entry>) {
+    enter_machine();
+    // SAFETY: the driver gives an entry that it keeps, with a string and its own function.
+    let name = unsafe {
+        let found = entry.as_ref();
+        if found.name.is_null() || found.init.is_some_and(|init| init() != 0) {
+            return;
+        }
+        CStr::from_ptr(found.name).to_string_lossy().into_owned()
+    };
+    // The name of a driver lasts, as its functions may.
+    let name: &'static str = Box::leak(name.into_boxed_str());
+    external::add(name, Arc::new(Loaded { name, entry, waiting: Mutex::default(), _image: None }));
+}
+
+/// 1: it was added and is not any more; -1: it was not.
+#[unsafe(no_mangle)]
+extern "C" fn remove_driver_entry(entry: &Entry) -> c_int {
+    enter_machine();
+    if entry.name.is_null() {
+        return -1;
+    }
+    // SAFETY: a string of the driver's.
+    let name = unsafe { CStr::from_ptr(entry.name) }.to_string_lossy();
+    if external::remove(&name) { 1 } else { -1 }
 }

@@ -78,6 +78,8 @@ pub struct Linked {
     /// The one timer: its number, and when it is due.
     pub timer: Option<(Timer, Instant)>,
     pub timers: u32,
+    /// The process of the system that the driver says the port speaks to.
+    pub os_pid: Option<u32>,
 }
 
 // SAFETY: the driver's functions are called by one thread at a time, under the port's lock.
@@ -119,7 +121,13 @@ impl Linked {
             ending: None,
             timer: None,
             timers: 0,
+            os_pid: None,
         }
+    }
+
+    /// A port that its driver makes: it has begun, with these data.
+    pub fn made(loaded: Arc<Loaded>, data: Data) -> Linked {
+        Linked { data, is_started: true, ..Linked::new(loaded, CString::default()) }
     }
 
     /// The driver, while the port is open.
@@ -338,6 +346,10 @@ impl Driver for Linked {
 
     fn library(&self) -> Option<&'static str> {
         self.loaded.as_ref().map(|loaded| loaded.name)
+    }
+
+    fn os_pid(&self) -> Option<u32> {
+        self.os_pid
     }
 
     fn monitors(&self, port: &Port) -> Vec<Term> {
