@@ -13,7 +13,7 @@ use atoll_simulate::{
     Exhaustive, Failure, Faults, Order, Outcome, Plan, PolicyKind, Reduced, Subject, batch, diagram, story,
 };
 use atoll_vm::Options;
-use atoll_vm::simulation::BEGIN_STRICTNESS;
+use atoll_vm::simulation::PROGRAM_BEGINS;
 
 use crate::arguments::{Scheduler, SimulateOptions};
 use crate::run::machine_options;
@@ -31,9 +31,10 @@ pub fn simulate(given: &SimulateOptions) -> Result<i32, String> {
     options.verify = given.verify_heap;
     options.stress = given.gc_stress;
     let (mut subject, _made) = suites::subject(given)?;
-    if let (true, Subject::Otp(words, _)) = (given.strict, &mut subject) {
-        be_strict_once_booted(words)?;
-    }
+    let boots = match &mut subject {
+        Subject::Otp(words, _) => boots(given, words)?,
+        Subject::Program(..) => false,
+    };
     let plan = Plan {
         options,
         subject,
@@ -41,6 +42,7 @@ pub fn simulate(given: &SimulateOptions) -> Result<i32, String> {
         timeout: Duration::from_secs(given.timeout),
         may_crash: given.may_crash,
         strict: given.strict,
+        boots,
     };
     if let Some(schedule) = &given.schedule {
         return one(&plan, given, &Order::Given(schedule.clone()));
@@ -58,15 +60,26 @@ pub fn simulate(given: &SimulateOptions) -> Result<i32, String> {
     many(&plan, given, source)
 }
 
-/// OTP reads files when it boots; what the command line has it do then is under `--strict`.
-fn be_strict_once_booted(words: &mut Vec<OsString>) -> Result<(), String> {
-    if !words.iter().any(|word| word == "-noinput") {
+/// Has OTP say when it has booted, which is when the program begins. Not if a boot file is given: its applications,
+/// which the boot starts, are the program; nor for an exhaustive search.
+fn boots(given: &SimulateOptions, words: &mut Vec<OsString>) -> Result<bool, String> {
+    let is = |word: &OsString, flags: &[&str]| flags.iter().any(|flag| word == flag);
+    let boots = !words.iter().any(|word| is(word, &["-boot"]))
+        && !matches!(given.policy, PolicyKind::Reduced | PolicyKind::Exhaustive(_));
+    if given.strict && !words.iter().any(|word| is(word, &["-noinput"])) {
         return Err("--strict: what standard input brings is not repeated; add -noinput".to_owned());
     }
-    let first = words.iter().position(|word| ["-s", "-run", "-eval", "-extra", "--"].iter().any(|flag| word == flag));
-    let at = first.unwrap_or(words.len());
-    words.splice(at..at, ["-eval", BEGIN_STRICTNESS].map(OsString::from));
-    Ok(())
+    if given.strict && !boots {
+        return Err(
+            "--strict: with a boot file, or a search of all schedules, OTP reads files from the start".to_owned()
+        );
+    }
+    if boots {
+        let first = words.iter().position(|word| is(word, &["-s", "-run", "-eval", "-extra", "--"]));
+        let at = first.unwrap_or(words.len());
+        words.splice(at..at, ["-eval", PROGRAM_BEGINS].map(OsString::from));
+    }
+    Ok(boots)
 }
 
 /// The policy, with the number of steps of the program if it needs that.
@@ -233,8 +246,8 @@ fn many(plan: &Plan, given: &SimulateOptions, source: Source) -> Result<i32, Str
             say(&format!("the run with {name} fails after {count} runs in {seconds:.1} s: {}", failure(outcome)))?;
             let order = outcome.schedule().filter(|_| schedule).map_or(order.clone(), Order::Given);
             say(&format!("again: {}", command(plan, given, &order)))?;
-            // A run of all of OTP has thousands of turns, most of which are nobody's concern.
-            if given.story || matches!(plan.subject, Subject::Program(..)) {
+            // With its boot, a run of all of OTP has thousands of turns, most of which are nobody's concern.
+            if given.story || plan.boots || matches!(plan.subject, Subject::Program(..)) {
                 explain(plan, given, order, &outcome.failures[0])?;
             }
         }

@@ -31,7 +31,7 @@ fn run_with(seed: u64, heap: &'static str, folder: &Path) -> Run {
             &options,
             &program,
             &[written],
-            Simulation { policy, limit: usize::MAX, recorded: true, told: false, strict: false },
+            Simulation { policy, limit: usize::MAX, recorded: true, told: false, strict: false, boots: false },
         )
         .expect("the machine starts")
     });

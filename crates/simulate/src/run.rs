@@ -71,6 +71,8 @@ pub struct Plan {
     pub may_crash: bool,
     /// Whether a run fails that wants something whose result nobody can repeat.
     pub strict: bool,
+    /// Whether OTP boots in the same order in each run, before the order given counts: see [`Simulation::boots`].
+    pub boots: bool,
 }
 
 /// What is wanted of a run beside its outcome.
@@ -141,6 +143,7 @@ impl Plan {
             recorded: wanted.schedule,
             told: wanted.story,
             strict: self.strict,
+            boots: self.boots,
         };
         let run = match &self.subject {
             Subject::Program(program, arguments) => simulate(&self.options, program, arguments, simulation),

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use atoll_operations::Class;
 pub use atoll_process::touches::{How, Object, Turn};
-use atoll_process::{BuiltIn, Caller, Outcome, Process, System};
+use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, Process, System};
 pub use atoll_runtime::story::{Event, Stop, What};
-use atoll_scheduler::simulated::{Decision, Policy};
+use atoll_scheduler::simulated::{Booting, Decision, Policy};
 use atoll_scheduler::{NoEnd, Simulated};
 use atoll_term::atoms::known_atom;
 use atoll_term::{Term, atoms};
@@ -26,11 +27,11 @@ use crate::run::{is_main, run_from};
 pub const BUILT_INS: &[BuiltIn] = &[
     BuiltIn { module: "atoll_simulate", name: "always", arity: 2, function: always },
     BuiltIn { module: "atoll_simulate", name: "sometimes", arity: 2, function: sometimes },
-    BuiltIn { module: "atoll_simulate", name: "strict", arity: 0, function: strict },
+    BuiltIn { module: "atoll_simulate", name: "begins", arity: 0, function: program_begins },
 ];
 
-/// What OTP, once it has booted, evaluates so that a strict run is strict.
-pub const BEGIN_STRICTNESS: &str = "atoll_simulate:strict().";
+/// What OTP evaluates once it has booted, before the program: see [`Simulation::boots`].
+pub const PROGRAM_BEGINS: &str = "atoll_simulate:begins().";
 
 /// Exit status of a run that does not end by itself, or in which an assertion fails.
 const FAILED: i32 = 1;
@@ -58,6 +59,8 @@ pub(crate) struct Findings {
     failures: Mutex<Vec<Failure>>,
     sometimes: Mutex<BTreeMap<String, bool>>,
     is_strict: AtomicBool,
+    is_told: AtomicBool,
+    scheduler: OnceLock<&'static Simulated>,
 }
 
 /// What one run did.
@@ -94,6 +97,9 @@ pub struct Simulation {
     pub told: bool,
     /// Whether what nobody can repeat ends the run: ports, sockets, files, native libraries, standard input.
     pub strict: bool,
+    /// OTP boots first, in the same order in each run, and what the command line has it do begins with
+    /// [`PROGRAM_BEGINS`]: from there on the policy decides, the schedule is recorded and the story told.
+    pub boots: bool,
 }
 
 /// Runs `module:main(Arguments)` under a policy. Native code is off: another thread makes it, and its slices do not end
@@ -117,7 +123,7 @@ pub fn simulate(
 }
 
 /// Boots OTP under a policy, with the words of an `erl` command line. What processes log or fail with is the program's
-/// own affair: a run fails by its exit status. A strict run is so from [`BEGIN_STRICTNESS`] on.
+/// own affair: a run fails by its exit status. A strict run is so from [`PROGRAM_BEGINS`] on.
 ///
 /// # Errors
 /// What keeps the run from starting.
@@ -130,10 +136,13 @@ fn run_on(
     simulation: Simulation,
     run: impl FnOnce(&Options, &dyn Fn()) -> Result<i32, BootError>,
 ) -> Result<Run, BootError> {
-    let scheduler = Simulated::new(simulation.policy, simulation.limit, simulation.recorded);
+    let policy = if simulation.boots { Box::new(Booting::new(simulation.policy)) } else { simulation.policy };
+    let scheduler = Simulated::new(policy, simulation.limit, simulation.recorded);
     let options = Options { scheduling: Some(scheduler), native: Native::Off, ..options.clone() };
     let begins = || {
-        if simulation.told {
+        let _ = findings().scheduler.set(scheduler);
+        findings().is_told.store(simulation.told, Ordering::Relaxed);
+        if simulation.told && !simulation.boots {
             atoll_runtime::story().tell();
         }
         if simulation.strict {
@@ -180,10 +189,18 @@ pub(crate) fn note_input(pid: Term) {
     }
 }
 
-/// `atoll_simulate:strict()`: OTP has booted; a run that is not to be strict goes on as it is.
-fn strict(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
+/// `atoll_simulate:begins()`: OTP has booted.
+fn program_begins(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
+    let findings = findings();
+    if let Some(scheduler) = findings.scheduler.get() {
+        scheduler.program_begins();
+    }
+    if findings.is_told.load(Ordering::Relaxed) {
+        atoll_runtime::story().tell();
+    }
     atoll_runtime::begin_strictness();
-    Ok(atoms::TRUE)
+    // The policy chooses who goes on.
+    Err(Interrupt::Yield(atoms::TRUE))
 }
 
 fn note(failure: Failure) {

@@ -6,6 +6,7 @@
 //!
 //! * [`policy`]: where decisions come from; [`random`], [`pct`], [`round_robin`], [`delays`], [`guided`], [`replay`]:
 //!   one file each
+//! * [`booting`]: the same boot of OTP in every run, before a policy decides
 //! * [`faults`]: what goes wrong beside; [`late`]: signals that arrive later than they are sent
 //! * this file: the mechanism, which carries decisions out and records them
 //!
@@ -15,6 +16,7 @@
 //!
 //! Priorities are kept: `max` runs before `high`, and both before the others, among which the policy chooses.
 
+mod booting;
 mod delays;
 mod draw;
 mod faults;
@@ -49,6 +51,7 @@ use crate::schedulers::{CURRENT, LONGEST_SLEEP, PRIORITY, STACK_BYTES, away_from
 use crate::world::Gate;
 
 pub use atoll_process::Failing;
+pub use booting::Booting;
 pub use delays::Delays;
 pub use draw::Draw;
 pub use faults::{Faulty, Rates};
@@ -225,6 +228,14 @@ impl Simulated {
             (last.ran, last.goes_on) = (0, false);
         }
         decisions
+    }
+
+    /// OTP has booted: what came before is not part of the schedule.
+    pub fn program_begins(&self) {
+        let mut ready = self.ready.lock();
+        ready.policy.program_begins();
+        ready.recording.forget();
+        self.beside.lock().clear();
     }
 
     /// Operations that processes have carried out, those of the last turn left out.

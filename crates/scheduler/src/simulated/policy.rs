@@ -47,6 +47,9 @@ pub trait Policy: Send + Debug {
     /// one. They have all the same priority, or priorities `normal` and `low`.
     fn choose(&mut self, ready: &[Candidate]) -> Choice;
 
+    /// OTP has booted, and what the command line has it do begins.
+    fn program_begins(&mut self) {}
+
     /// The process that was chosen last has carried out so many operations.
     fn ran(&mut self, operations: i64) {
         let _ = operations;

@@ -39,9 +39,16 @@ impl Recording {
     /// The last decision was a turn, which has come to this.
     pub(super) fn ended(&mut self, ran: i64, goes_on: bool) {
         self.last = ran;
+        // There is none if the schedule was forgotten in this turn.
         if let Some(last) = self.kept.last_mut() {
             (last.ran, last.goes_on) = (ran, goes_on);
         }
+    }
+
+    /// What came so far, the turn that goes on included, is not part of the schedule.
+    pub(super) fn forget(&mut self) {
+        self.kept.clear();
+        (self.operations, self.last) = (0, 0);
     }
 
     /// How many decisions there were.
