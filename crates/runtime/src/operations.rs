@@ -121,9 +121,10 @@ impl Core {
         if self.silent.is_none() {
             self.silent = Some(part().silent.get_or_init(|| silent(part().built_ins)));
             self.guards = guards();
-            let is_wanted = |story: &&Story| story.is_told() || self.system.touches.is_on();
-            self.story = Some(&part().story).filter(is_wanted);
         }
+        // A story may begin in the middle of a run.
+        let is_wanted = |story: &&Story| story.is_told() || self.system.touches.is_on();
+        self.story = Some(&part().story).filter(is_wanted);
     }
 
     /// How many operations there were since then.

@@ -114,7 +114,8 @@ fn report(port: &Port, by: &Loaded, (number, mode, on): (c_int, c_int, c_int), s
     let modes: Vec<&str> = names.filter(|(flag, _)| mode & flag != 0).map(|(_, name)| name).collect();
     let shown = |port: Term| format!("#Port<0.{}>", port.immediate_data());
     let text = format!(
-        "driver_select({:#018x}, {number}, {}, {on}) by {} driver {} stealing control of fd={number} from {} driver {} {} ",
+        "driver_select({:#018x}, {number}, {}, {on}) by {} driver {} stealing control of fd={number} \
+         from {} driver {} {} ",
         port.id.word(),
         modes.join("|"),
         by.name,
