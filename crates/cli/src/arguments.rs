@@ -300,6 +300,9 @@ pub struct SimulateOptions {
     /// A run fails that asks for what is not repeated: ports, sockets, files, native libraries, standard input
     #[arg(long)]
     pub strict: bool,
+    /// Schedules begin where the program calls atoll_simulate:begins(); what it does before is the same in each run
+    #[arg(long)]
+    pub from_mark: bool,
     /// Most decisions of one run
     #[arg(long, default_value_t = 10_000_000, value_name = "N")]
     pub limit: usize,

@@ -13,7 +13,7 @@ use atoll_simulate::{
     Exhaustive, Failure, Faults, Order, Outcome, Plan, PolicyKind, Reduced, Subject, batch, diagram, story,
 };
 use atoll_vm::Options;
-use atoll_vm::simulation::PROGRAM_BEGINS;
+use atoll_vm::simulation::{Beginning, PROGRAM_BEGINS};
 
 use crate::arguments::{Scheduler, SimulateOptions};
 use crate::run::machine_options;
@@ -31,10 +31,14 @@ pub fn simulate(given: &SimulateOptions) -> Result<i32, String> {
     options.verify = given.verify_heap;
     options.stress = given.gc_stress;
     let (mut subject, _made) = suites::subject(given)?;
-    let boots = match &mut subject {
-        Subject::Otp(words, _) => boots(given, words)?,
-        Subject::Program(..) => false,
+    let beginning = match &mut subject {
+        Subject::Otp(words, _) => beginning_of_otp(given, words)?,
+        Subject::Program(..) if given.from_mark => Beginning::Mark,
+        Subject::Program(..) => Beginning::Start,
     };
+    if given.from_mark && is_exhaustive(given) {
+        return Err("--from-mark: a search of all schedules begins with the run".to_owned());
+    }
     let plan = Plan {
         options,
         subject,
@@ -42,7 +46,7 @@ pub fn simulate(given: &SimulateOptions) -> Result<i32, String> {
         timeout: Duration::from_secs(given.timeout),
         may_crash: given.may_crash,
         strict: given.strict,
-        boots,
+        beginning,
     };
     if let Some(schedule) = &given.schedule {
         return one(&plan, given, &Order::Given(schedule.clone()));
@@ -60,26 +64,33 @@ pub fn simulate(given: &SimulateOptions) -> Result<i32, String> {
     many(&plan, given, source)
 }
 
-/// Has OTP say when it has booted, which is when the program begins. Not if a boot file is given: its applications,
-/// which the boot starts, are the program; nor for an exhaustive search.
-fn boots(given: &SimulateOptions, words: &mut Vec<OsString>) -> Result<bool, String> {
+fn is_exhaustive(given: &SimulateOptions) -> bool {
+    matches!(given.policy, PolicyKind::Reduced | PolicyKind::Exhaustive(_))
+}
+
+/// Has OTP say when it has booted, which is when the program begins unless the program says so itself. Not if a boot
+/// file is given: its applications, which the boot starts, are the program; nor for an exhaustive search.
+fn beginning_of_otp(given: &SimulateOptions, words: &mut Vec<OsString>) -> Result<Beginning, String> {
     let is = |word: &OsString, flags: &[&str]| flags.iter().any(|flag| word == flag);
-    let boots = !words.iter().any(|word| is(word, &["-boot"]))
-        && !matches!(given.policy, PolicyKind::Reduced | PolicyKind::Exhaustive(_));
+    let beginning = match words.iter().any(|word| is(word, &["-boot"])) || is_exhaustive(given) {
+        _ if given.from_mark => Beginning::Mark,
+        true => Beginning::Start,
+        false => Beginning::Boot,
+    };
     if given.strict && !words.iter().any(|word| is(word, &["-noinput"])) {
         return Err("--strict: what standard input brings is not repeated; add -noinput".to_owned());
     }
-    if given.strict && !boots {
+    if given.strict && beginning == Beginning::Start {
         return Err(
             "--strict: with a boot file, or a search of all schedules, OTP reads files from the start".to_owned()
         );
     }
-    if boots {
+    if beginning == Beginning::Boot {
         let first = words.iter().position(|word| is(word, &["-s", "-run", "-eval", "-extra", "--"]));
         let at = first.unwrap_or(words.len());
         words.splice(at..at, ["-eval", PROGRAM_BEGINS].map(OsString::from));
     }
-    Ok(boots)
+    Ok(beginning)
 }
 
 /// The policy, with the number of steps of the program if it needs that.
@@ -247,7 +258,7 @@ fn many(plan: &Plan, given: &SimulateOptions, source: Source) -> Result<i32, Str
             let order = outcome.schedule().filter(|_| schedule).map_or(order.clone(), Order::Given);
             say(&format!("again: {}", command(plan, given, &order)))?;
             // With its boot, a run of all of OTP has thousands of turns, most of which are nobody's concern.
-            if given.story || plan.boots || matches!(plan.subject, Subject::Program(..)) {
+            if given.story || plan.beginning != Beginning::Start || matches!(plan.subject, Subject::Program(..)) {
                 explain(plan, given, order, &outcome.failures[0])?;
             }
         }
@@ -329,6 +340,9 @@ fn command(plan: &Plan, given: &SimulateOptions, order: &Order) -> String {
     }
     if given.strict {
         words.push("--strict".to_owned());
+    }
+    if given.from_mark {
+        words.push("--from-mark".to_owned());
     }
     words.extend(given.machine.paths.iter().map(|path| format!("-pa {}", path.display())));
     words.push(order.to_string());

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use atoll_vm::simulated::{Decision, RandomWalk};
-use atoll_vm::simulation::{Simulation, simulate};
+use atoll_vm::simulation::{Beginning, Simulation, simulate};
 use atoll_vm::{Options, Program};
 
 /// What one run did.
@@ -31,7 +31,14 @@ fn run_with(seed: u64, heap: &'static str, folder: &Path) -> Run {
             &options,
             &program,
             &[written],
-            Simulation { policy, limit: usize::MAX, recorded: true, told: false, strict: false, boots: false },
+            Simulation {
+                policy,
+                limit: usize::MAX,
+                recorded: true,
+                told: false,
+                strict: false,
+                beginning: Beginning::Start,
+            },
         )
         .expect("the machine starts")
     });

@@ -540,6 +540,27 @@ fn what_nobody_can_repeat_is_refused_with_otp_too() {
     assert!(text(&input.stderr).contains("add -noinput"), "{}", text(&input.stderr));
 }
 
+/// Preparations of three hundred processes are neither in the schedule nor in the story.
+#[test]
+fn schedules_begin_where_the_program_says() {
+    let program = compiled("errors", "marked");
+    let search = ["--from-mark", "--until", "fail", "--seeds", "1..1000"];
+    let found = simulate(&[&search[..], &[&program, "marked", "yes"]].concat());
+    let shown = text(&found.stdout);
+    assert!(shown.contains("always(no_update_is_lost, _) does not hold"), "{shown}{}", text(&found.stderr));
+    let smaller = shown.lines().find_map(|line| line.strip_prefix("  atoll simulate ")).expect("a smaller schedule");
+    assert!(smaller.starts_with("--from-mark --schedule ") && smaller.len() < 400, "{smaller}");
+    let words: Vec<&str> = smaller.split(' ').collect();
+    let again = simulate(&words);
+    assert!(text(&again.stderr).contains("always(no_update_is_lost, _) does not hold"), "{}", text(&again.stderr));
+
+    let unmarked = simulate(&["--from-mark", &program, "marked", "no"]);
+    assert_eq!(unmarked.status.code(), Some(1));
+    assert!(text(&unmarked.stderr).contains("it has not called atoll_simulate:begins()"));
+    let exhaustive = simulate(&["--from-mark", "--policy", "exhaustive", &program, "marked", "yes"]);
+    assert!(text(&exhaustive.stderr).contains("a search of all schedules begins with the run"));
+}
+
 #[test]
 fn assertions_hold_in_otp_too() {
     let program = "atoll_simulate:always(small, rand:uniform(5) > 1), halt().";

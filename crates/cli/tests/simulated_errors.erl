@@ -14,6 +14,14 @@ main(["datagrams"]) ->
     io:format("~p~n", [lists:usort(lists:append([datagrams() || _ <- lists:seq(1, 100)]))]);
 main(["room"]) ->
     io:format("~p~n", [lists:usort([made(fun() -> spawn(fun() -> ok end) end) || _ <- lists:seq(1, 60)])]);
+main(["marked", Marks]) ->
+    [receive Pid -> ok end || Pid <- [spawn_reply() || _ <- lists:seq(1, 300)]],
+    [true = atoll_simulate:begins() || Marks =:= "yes"],
+    Table = ets:new(counters, [public]),
+    true = ets:insert(Table, {hits, 0}),
+    Workers = [spawn_monitor(fun() -> hit(Table) end) || _ <- [first, second]],
+    [receive {'DOWN', Monitor, process, Worker, normal} -> ok end || {Worker, Monitor} <- Workers],
+    atoll_simulate:always(no_update_is_lost, ets:lookup(Table, hits) =:= [{hits, 2}]);
 main(["strict", "file"]) -> file:open("/etc/hostname", [raw]);
 main(["strict", "port"]) -> open_port({spawn, "true"}, []);
 main(["strict", "command"]) -> os:cmd("true");
@@ -21,6 +29,14 @@ main(["strict", "tcp"]) -> gen_tcp:listen(0, []);
 main(["strict", "socket"]) -> socket:open(inet, stream, tcp);
 main(["strict", "input"]) -> io:get_line("");
 main(["strict", "nothing"]) -> io:format("~p ~p~n", [os:timestamp(), rand:uniform(100)]).
+
+spawn_reply() ->
+    Self = self(),
+    spawn(fun() -> Self ! self() end).
+
+hit(Table) ->
+    [{hits, Hits}] = ets:lookup(Table, hits),
+    true = ets:insert(Table, {hits, Hits + 1}).
 
 made(Make) ->
     try Make() of _ -> made catch Class:Reason -> {Class, Reason} end.

@@ -27,6 +27,8 @@ pub enum Failure {
     Assertion(String),
     /// It asked for something that nobody can repeat, and was to be strict.
     Refused(String),
+    /// The run was to begin with a mark that the program has not set.
+    Unmarked,
     /// The machine itself was ended by a signal of this number.
     Signal(i32),
     /// It took longer than it may, in real time.
@@ -51,6 +53,7 @@ impl fmt::Display for Failure {
         match self {
             Failure::Status(status) => write!(out, "exit status {status}"),
             Failure::Crash(what) | Failure::Assertion(what) | Failure::Refused(what) => write!(out, "{what}"),
+            Failure::Unmarked => write!(out, "--from-mark: it has not called atoll_simulate:begins()"),
             Failure::Deadlock(_) => write!(out, "deadlock"),
             Failure::TooLong => write!(out, "no end after as many decisions as allowed"),
             Failure::Signal(number) => write!(out, "the machine was killed by signal {number}"),

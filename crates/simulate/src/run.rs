@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use atoll_platform::copies::{Copied, copy};
-use atoll_vm::simulation::{self, Simulation, simulate, simulate_otp};
+use atoll_vm::simulation::{self, Beginning, Simulation, simulate, simulate_otp};
 use atoll_vm::{Options, Program};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, memfd_create};
@@ -71,8 +71,8 @@ pub struct Plan {
     pub may_crash: bool,
     /// Whether a run fails that wants something whose result nobody can repeat.
     pub strict: bool,
-    /// Whether OTP boots in the same order in each run, before the order given counts: see [`Simulation::boots`].
-    pub boots: bool,
+    /// From where the order given counts.
+    pub beginning: Beginning,
 }
 
 /// What is wanted of a run beside its outcome.
@@ -143,7 +143,7 @@ impl Plan {
             recorded: wanted.schedule,
             told: wanted.story,
             strict: self.strict,
-            boots: self.boots,
+            beginning: self.beginning,
         };
         let run = match &self.subject {
             Subject::Program(program, arguments) => simulate(&self.options, program, arguments, simulation),
@@ -157,6 +157,7 @@ impl Plan {
             simulation::Failure::Redundant => None,
             simulation::Failure::TooLong => Some(Failure::TooLong),
             simulation::Failure::Refused(what) => Some(Failure::Refused(what.clone())),
+            simulation::Failure::Unmarked => Some(Failure::Unmarked),
             simulation::Failure::Assertion(what) => Some(Failure::Assertion(what.clone())),
         };
         let written = Report {

@@ -30,7 +30,7 @@ pub const BUILT_INS: &[BuiltIn] = &[
     BuiltIn { module: "atoll_simulate", name: "begins", arity: 0, function: program_begins },
 ];
 
-/// What OTP evaluates once it has booted, before the program: see [`Simulation::boots`].
+/// What OTP evaluates once it has booted, before the program: see [`Beginning::Boot`].
 pub const PROGRAM_BEGINS: &str = "atoll_simulate:begins().";
 
 /// Exit status of a run that does not end by itself, or in which an assertion fails.
@@ -51,6 +51,21 @@ pub enum Failure {
     Assertion(String),
     /// A strict run asked for something that nobody can repeat.
     Refused(String),
+    /// The run was to begin with the program's mark, and the program has not called `atoll_simulate:begins()`.
+    Unmarked,
+}
+
+/// From where the policy decides, the schedule is recorded and the story told. What comes before runs in the same order
+/// in each run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Beginning {
+    /// From the start of the run.
+    #[default]
+    Start,
+    /// Once OTP has booted: what the command line has it do begins with [`PROGRAM_BEGINS`].
+    Boot,
+    /// Once the program calls `atoll_simulate:begins()`.
+    Mark,
 }
 
 /// What a machine notes of a simulated run.
@@ -60,6 +75,7 @@ pub(crate) struct Findings {
     sometimes: Mutex<BTreeMap<String, bool>>,
     is_strict: AtomicBool,
     is_told: AtomicBool,
+    has_begun: AtomicBool,
     scheduler: OnceLock<&'static Simulated>,
 }
 
@@ -97,9 +113,8 @@ pub struct Simulation {
     pub told: bool,
     /// Whether what nobody can repeat ends the run: ports, sockets, files, native libraries, standard input.
     pub strict: bool,
-    /// OTP boots first, in the same order in each run, and what the command line has it do begins with
-    /// [`PROGRAM_BEGINS`]: from there on the policy decides, the schedule is recorded and the story told.
-    pub boots: bool,
+    /// From where the policy decides.
+    pub beginning: Beginning,
 }
 
 /// Runs `module:main(Arguments)` under a policy. Native code is off: another thread makes it, and its slices do not end
@@ -136,13 +151,14 @@ fn run_on(
     simulation: Simulation,
     run: impl FnOnce(&Options, &dyn Fn()) -> Result<i32, BootError>,
 ) -> Result<Run, BootError> {
-    let policy = if simulation.boots { Box::new(Booting::new(simulation.policy)) } else { simulation.policy };
+    let is_later = simulation.beginning != Beginning::Start;
+    let policy = if is_later { Box::new(Booting::new(simulation.policy)) } else { simulation.policy };
     let scheduler = Simulated::new(policy, simulation.limit, simulation.recorded);
     let options = Options { scheduling: Some(scheduler), native: Native::Off, ..options.clone() };
     let begins = || {
         let _ = findings().scheduler.set(scheduler);
         findings().is_told.store(simulation.told, Ordering::Relaxed);
-        if simulation.told && !simulation.boots {
+        if simulation.told && !is_later {
             atoll_runtime::story().tell();
         }
         if simulation.strict {
@@ -152,6 +168,10 @@ fn run_on(
     };
     let status = run(&options, &begins)?;
     let findings = findings();
+    let is_unmarked = simulation.beginning == Beginning::Mark && !findings.has_begun.load(Ordering::Relaxed);
+    if is_unmarked && status == 0 && findings.failures.lock().is_empty() {
+        note(Failure::Unmarked);
+    }
     Ok(Run {
         status,
         failures: findings.failures.lock().clone(),
@@ -189,9 +209,12 @@ pub(crate) fn note_input(pid: Term) {
     }
 }
 
-/// `atoll_simulate:begins()`: OTP has booted.
+/// `atoll_simulate:begins()`: OTP has booted, or the program's preparations are over.
 fn program_begins(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
     let findings = findings();
+    if findings.has_begun.swap(true, Ordering::Relaxed) {
+        return Ok(atoms::TRUE);
+    }
     if let Some(scheduler) = findings.scheduler.get() {
         scheduler.program_begins();
     }
