@@ -49,9 +49,9 @@ simulate: ## Find bugs that depend on an order of events, in examples/simulate (
 	@scripts/setup run
 	@scripts/simulate
 
-simulate-programs: ## Generated concurrent programs under several seeds on every heap; PROGRAMS=10000, SEEDS=0 more for each
+simulate-programs: ## Generated concurrent programs under several seeds on every heap; PROGRAMS=10000, SEEDS=0 more for each, from FIRST=1
 	@scripts/setup run
-	@scripts/simulate-programs $(or $(PROGRAMS),10000) $(SEEDS)
+	@scripts/simulate-programs $(or $(PROGRAMS),10000) $(or $(SEEDS),0) $(or $(FIRST),1)
 
 compiler: ## OTP's compiler on every heap and on stock erl: a table for one large module, then stdlib, kernel and compiler byte for byte
 	@scripts/setup compiler
