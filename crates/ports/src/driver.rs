@@ -35,6 +35,12 @@ pub enum Failure {
     TooMany,
 }
 
+impl From<Errno> for Failure {
+    fn from(error: Errno) -> Failure {
+        Failure::System(error)
+    }
+}
+
 /// Bytes waiting to be written above which a port is busy, and those at which it is not any more.
 const BUSY: usize = 8192;
 const FREE_AGAIN: usize = 4096;
@@ -45,7 +51,7 @@ pub trait Driver: Send {
     ///
     /// # Errors
     /// The port ends with the error as its reason.
-    fn start(&mut self, port: &Port, state: &mut State) -> Result<(), Errno>;
+    fn start(&mut self, port: &Port, state: &mut State) -> Result<(), Failure>;
 
     /// Data that the owner wants written.
     ///
@@ -162,8 +168,18 @@ pub trait Driver: Send {
     /// The machine ends: what is kept back to be written together with more is written now.
     fn at_end(&mut self) {}
 
-    /// The port closes: give everything back. Nothing of this driver is called afterwards.
+    /// Whether the port is opened only when the driver says so, by [`Port::opened`]. Asked once it has started.
+    fn opens_later(&self) -> bool {
+        false
+    }
+
+    /// The port closes: give everything back.
     fn stop(&mut self, port: &Port, state: &mut State);
+
+    /// Others have been told of the port's end. Nothing of this driver is called afterwards.
+    fn ended(&mut self, port: &Port, state: &mut State) {
+        let _ = (port, state);
+    }
 }
 
 /// First argument of `open_port/2`.

@@ -72,8 +72,8 @@ pub fn open_file(file: &OsStr, settings: &Settings) -> Result<Opened, Failure> {
 }
 
 impl Driver for Descriptors {
-    fn start(&mut self, port: &Port, _: &mut State) -> Result<(), Errno> {
-        self.input.map_or(Ok(()), |input| port.wait_for(input, Event::Input))
+    fn start(&mut self, port: &Port, _: &mut State) -> Result<(), Failure> {
+        Ok(self.input.map_or(Ok(()), |input| port.wait_for(input, Event::Input))?)
     }
 
     fn output(&mut self, port: &Port, _: &mut State, data: Vec<u8>) -> Result<(), Errno> {

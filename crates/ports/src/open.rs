@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use atoll_operations::list::elements;
-use atoll_process::{BuiltIn, Caller, Outcome, Signal, System, signal};
+use atoll_process::{BuiltIn, Caller, Outcome, ReferenceId, Signal, System, signal};
 use atoll_term::atoms::known_atom;
 use atoll_term::{Term, atoms};
 
@@ -173,7 +173,7 @@ fn read_settings(list: Term) -> Option<Settings> {
     Some(settings)
 }
 
-/// `open_port(Name, Settings)`: the port, or the atom of the error that `erlang:open_port/2` raises.
+/// `open_port(Name, Settings)`: the port, the reference of a message that will bring it, or the atom of the error that `erlang:open_port/2` raises.
 fn open_port(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let (Some(port_name), Some(settings)) = (read_name(arguments[0]), read_settings(arguments[1])) else {
         return Ok(atoms::BADARG);
@@ -184,9 +184,18 @@ fn open_port(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         return Ok(atoms::BADARG);
     }
     match open(caller, &port_name, settings) {
-        Ok(port) => Ok(port),
+        Ok(Opening::Done(port)) => Ok(port),
+        Ok(Opening::Later(reference)) => Ok(reference.term(caller.heap())),
         Err(failure) => Ok(driver::reason(failure)),
     }
+}
+
+/// What there is of a port when its driver has started.
+enum Opening {
+    /// The port (immediate).
+    Done(Term),
+    /// A message with this reference will tell.
+    Later(ReferenceId),
 }
 
 /// Makes a port for a driver that has started it already: its name, and the process that owns it, if that lives.
@@ -197,15 +206,22 @@ pub fn make(name: String, owner: Term, driver: Box<dyn Driver>) -> Option<Term> 
     Some(id)
 }
 
-fn open(caller: &mut Caller<'_>, port_name: &PortName, settings: Settings) -> Result<Term, Failure> {
+fn open(caller: &mut Caller<'_>, port_name: &PortName, settings: Settings) -> Result<Opening, Failure> {
     let opened = driver::open(port_name, &settings)?;
     let Some(id) = table::reserve() else { return Err(Failure::TooMany) };
     let owner = caller.process.pid;
     let port = table::insert(Port::new(id, opened.name, settings, owner, opened.driver));
     caller.own.rare().links.push(id);
+    let mut later = None;
     let refused = port.with(|port, state, driver| {
-        let error = driver.start(port, state).err()?;
-        if port.library.is_none() {
+        let Err(error) = driver.start(port, state) else {
+            if driver.opens_later() && port.is_open() {
+                let reference = ReferenceId::fresh();
+                (later, state.opening) = (Some(reference), Some((reference, owner)));
+            }
+            return None;
+        };
+        if let (None, Failure::System(error)) = (port.library, error) {
             port.end_with(state, driver, error);
             return None;
         }
@@ -217,8 +233,8 @@ fn open(caller: &mut Caller<'_>, port_name: &PortName, settings: Settings) -> Re
     match refused.flatten() {
         Some(error) => {
             caller.own.rare().links.retain(|linked| *linked != id);
-            Err(Failure::System(error))
+            Err(error)
         }
-        None => Ok(id),
+        None => Ok(later.map_or(Opening::Done(id), Opening::Later)),
     }
 }

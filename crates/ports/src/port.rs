@@ -16,7 +16,7 @@ use rustix::io::Errno;
 
 use crate::channel::Channel;
 use crate::deferred;
-use crate::driver::{Driver, Event};
+use crate::driver::{self, Driver, Event, Failure};
 use crate::errors::error_name;
 use crate::library;
 use crate::open::Settings;
@@ -58,6 +58,8 @@ pub struct State {
     pub closing: bool,
     /// The connection to another node that it carries.
     pub channel: Option<Arc<dyn Channel>>,
+    /// Who opens it (local pid), and waits for an answer with this reference.
+    pub opening: Option<(ReferenceId, Term)>,
 }
 
 /// A port.
@@ -95,6 +97,7 @@ impl Port {
             caller: connected,
             closing: false,
             channel: None,
+            opening: None,
         };
         Port {
             id,
@@ -211,11 +214,37 @@ impl Port {
         }
         wake(&mut state.suspended);
         self.tell_end(state, reason);
+        driver.ended(self, state);
         self.library.into_iter().for_each(library::port_ended);
+    }
+
+    /// Whoever opens it waits for an answer, and gets the port: see [`Driver::opens_later`].
+    pub fn opened(&self, state: &mut State) {
+        self.answer_opening(state, self.id);
+    }
+
+    /// Whoever opens it waits for an answer, and gets an error: the port ends.
+    pub fn not_opened(&self, state: &mut State, driver: &mut dyn Driver, failure: Failure) {
+        let Some((_, opener)) = state.opening else { return };
+        state.links.retain(|linked| *linked != opener);
+        deliver(opener, signal::bare(Signal::Unlink { from: self.id }));
+        self.answer_opening(state, driver::reason(failure));
+        self.end(state, driver, atoms::NORMAL);
+    }
+
+    fn answer_opening(&self, state: &mut State, answer: Term) {
+        if let Some((reference, opener)) = state.opening.take() {
+            send(opener, |heap| {
+                let reference = reference.term(heap);
+                heap.tuple(&[reference, answer])
+            });
+        }
     }
 
     /// Tells those who are linked to it or monitor it that it has ended.
     fn tell_end(&self, state: &mut State, reason: Term) {
+        // What was never opened is found to have ended.
+        self.opened(state);
         for linked in std::mem::take(&mut state.links) {
             let message = Message::compose(|heap| heap.tuple(&[atoms::EXIT_UPPER, self.id, reason]));
             deliver(linked, signal::attach(message, Signal::LinkExit { from: self.id, mark: Mark::Plain }));

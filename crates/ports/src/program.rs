@@ -160,7 +160,7 @@ fn number(status: ExitStatus) -> i32 {
 }
 
 impl Driver for Program {
-    fn start(&mut self, port: &Port, state: &mut State) -> Result<(), Errno> {
+    fn start(&mut self, port: &Port, state: &mut State) -> Result<(), Failure> {
         if let Some(input) = &self.input {
             port.wait_for(input.as_fd(), Event::Input)?;
         }

@@ -65,7 +65,7 @@ pub fn open(command: &str, _: &Settings) -> Result<Opened, Failure> {
 }
 
 impl Driver for RamFile {
-    fn start(&mut self, _: &Port, _: &mut State) -> Result<(), Errno> {
+    fn start(&mut self, _: &Port, _: &mut State) -> Result<(), Failure> {
         Ok(())
     }
 

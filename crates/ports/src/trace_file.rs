@@ -147,7 +147,7 @@ impl TraceFile {
 }
 
 impl Driver for TraceFile {
-    fn start(&mut self, port: &Port, _: &mut State) -> Result<(), Errno> {
+    fn start(&mut self, port: &Port, _: &mut State) -> Result<(), Failure> {
         self.set_timer(port);
         Ok(())
     }

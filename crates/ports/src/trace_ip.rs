@@ -193,8 +193,8 @@ impl TraceIp {
 }
 
 impl Driver for TraceIp {
-    fn start(&mut self, port: &Port, _: &mut State) -> Result<(), Errno> {
-        port.wait_for(self.listener.as_fd(), Event::Input)
+    fn start(&mut self, port: &Port, _: &mut State) -> Result<(), Failure> {
+        Ok(port.wait_for(self.listener.as_fd(), Event::Input)?)
     }
 
     fn output(&mut self, port: &Port, _: &mut State, data: Vec<u8>) -> Result<(), Errno> {

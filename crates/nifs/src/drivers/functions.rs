@@ -101,6 +101,12 @@ fn end(port: Handle, ending: Ending) -> c_int {
     status(current(port, |_, _, linked| linked.ending = Some(ending)))
 }
 
+/// A port of a driver that says so itself has been opened, with these data, or has not.
+#[unsafe(no_mangle)]
+extern "C" fn erl_drv_init_ack(port: Handle, data: Data) {
+    current(port, |port, state, linked| linked.opened(port, state, data));
+}
+
 #[unsafe(no_mangle)]
 extern "C" fn driver_failure_eof(port: Handle) -> c_int {
     end(port, Ending::Eof)

@@ -5,8 +5,6 @@
 //! thread has something for it. While one of them runs, the thread knows port and driver ([`port::current`]): functions
 //! that concern a port act on that one alone. Any thread may send terms.
 //!
-//! A function that is not there (`erl_drv_init_ack`) is a missing symbol: a driver that needs it is not loaded.
-//!
 //! * [`layout`]: layouts; [`binaries`], [`queue`]: memory that drivers look into
 //! * [`port`]: the port; `select`: descriptors; `functions`: what else drivers ask of it; `terms`: messages;
 //!   `processes`: monitors, the environment

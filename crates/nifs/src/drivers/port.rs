@@ -29,6 +29,9 @@ pub const BINARY: c_int = 1;
 /// `call` keeps the memory of its answer.
 const KEEPS_ANSWER: c_uint = 1;
 
+/// A driver's flag: it says later whether a port has been opened.
+const USES_INIT_ACK: c_int = 8;
+
 /// What a driver's `start` returns instead of its data.
 const GENERAL_ERROR: isize = -1;
 const ERROR_IN_ERRNO: isize = -2;
@@ -41,6 +44,8 @@ pub enum Ending {
     Eof,
     /// With this reason (immediate).
     Because(Term),
+    /// It has not been opened.
+    NotOpened(Failure),
 }
 
 /// Work beside the schedulers is done: what `ready_async` gets, and what gives that up.
@@ -140,12 +145,27 @@ impl Linked {
         unsafe { &*self.entry.as_ptr() }
     }
 
+    /// The port that its driver has not called opened yet is opened, or is not.
+    pub fn opened(&mut self, port: &Port, state: &mut State, data: Data) {
+        if state.opening.is_none() {
+            return;
+        }
+        match failure_in(data) {
+            Some(failure) => self.ending = Some(Ending::NotOpened(failure)),
+            None => {
+                self.data = data;
+                port.opened(state);
+            }
+        }
+    }
+
     /// Calls a function of the driver; ends the port afterwards if that has asked for it.
     fn enter<R>(&mut self, port: &Port, state: &mut State, call: impl FnOnce(Data) -> R) -> R {
         let result = self.enter_only(port, state, call);
         match self.ending.take() {
             Some(Ending::Eof) => port.reached_end(state, self),
             Some(Ending::Because(reason)) => port.end(state, self, reason),
+            Some(Ending::NotOpened(failure)) => port.not_opened(state, self, failure),
             None => {}
         }
         result
@@ -171,21 +191,20 @@ impl Linked {
 }
 
 impl Driver for Linked {
-    fn start(&mut self, port: &Port, state: &mut State) -> Result<(), rustix::io::Errno> {
+    fn start(&mut self, port: &Port, state: &mut State) -> Result<(), Failure> {
         self.is_started = true;
         let (start, command) = (self.entry().start, self.command.as_ptr().cast_mut());
         let Some(start) = start else { return Ok(()) };
         let handle = port.id.word();
         // SAFETY: the driver's own function gets what it expects.
-        let (data, error) = self.enter_only(port, state, |_| unsafe {
+        let (data, failure) = self.enter_only(port, state, |_| unsafe {
             let data = start(handle, command);
-            (data, *libc::__errno_location())
+            (data, failure_in(data))
         });
-        self.is_started = !(BAD_ARGUMENT..=GENERAL_ERROR).contains(&(data as isize));
-        match data as isize {
-            ERROR_IN_ERRNO => Err(rustix::io::Errno::from_raw_os_error(error)),
-            GENERAL_ERROR | BAD_ARGUMENT => Err(rustix::io::Errno::INVAL),
-            _ => {
+        self.is_started = failure.is_none();
+        match failure {
+            Some(failure) => Err(failure),
+            None => {
                 self.data = data;
                 // Nothing else is called before this returns; an end that it has asked for comes now.
                 self.enter(port, state, |_| ());
@@ -360,9 +379,16 @@ impl Driver for Linked {
         Some(self.shared.clone())
     }
 
-    fn stop(&mut self, port: &Port, state: &mut State) {
+    fn opens_later(&self) -> bool {
+        self.entry().flags & USES_INIT_ACK != 0
+    }
+
+    fn stop(&mut self, port: &Port, _: &mut State) {
         self.forget_timer();
         monitors::forget_port(port.id);
+    }
+
+    fn ended(&mut self, port: &Port, state: &mut State) {
         state.caller = Term::NIL;
         if let Some(stop) = self.entry().stop.filter(|_| self.is_started) {
             // SAFETY: the driver's own function, called last for this port.
@@ -373,6 +399,19 @@ impl Driver for Linked {
         self.forget_timer();
         // The file may go now.
         self.loaded = None;
+    }
+}
+
+/// The failure that a driver gives in the place of its data.
+fn failure_in(data: Data) -> Option<Failure> {
+    match data as isize {
+        // SAFETY: the system's number for the last error of this thread.
+        ERROR_IN_ERRNO => {
+            Some(Failure::System(rustix::io::Errno::from_raw_os_error(unsafe { *libc::__errno_location() })))
+        }
+        GENERAL_ERROR => Some(Failure::System(rustix::io::Errno::INVAL)),
+        BAD_ARGUMENT => Some(Failure::BadArgument),
+        _ => None,
     }
 }
 

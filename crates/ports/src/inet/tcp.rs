@@ -363,8 +363,8 @@ impl Tcp {
 }
 
 impl Driver for Tcp {
-    fn start(&mut self, port: &Port, _: &mut State) -> Result<(), Errno> {
-        self.wait(port)
+    fn start(&mut self, port: &Port, _: &mut State) -> Result<(), Failure> {
+        Ok(self.wait(port)?)
     }
 
     fn output(&mut self, port: &Port, state: &mut State, data: Vec<u8>) -> Result<(), Errno> {

@@ -186,7 +186,7 @@ fn tell_passive(port: &Port, state: &State) {
 }
 
 impl Driver for Udp {
-    fn start(&mut self, _: &Port, _: &mut State) -> Result<(), Errno> {
+    fn start(&mut self, _: &Port, _: &mut State) -> Result<(), Failure> {
         Ok(())
     }
 

@@ -89,8 +89,8 @@ pub fn is_unicode() -> bool {
 }
 
 impl Driver for Terminal {
-    fn start(&mut self, port: &Port, _: &mut State) -> Result<(), Errno> {
-        port.wait_for(self.input, Event::Input)
+    fn start(&mut self, port: &Port, _: &mut State) -> Result<(), Failure> {
+        Ok(port.wait_for(self.input, Event::Input)?)
     }
 
     fn output(&mut self, port: &Port, state: &mut State, data: Vec<u8>) -> Result<(), Errno> {
