@@ -3,7 +3,7 @@
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
-use atoll_term::{Allocate, OffHeapBinary, Term, Word};
+use atoll_term::{Allocate, HeldPart, OffHeapBinary, Term, Word};
 
 use crate::capabilities::stack_markers;
 use crate::fragment::{Fragment, link_off_heap, off_heap_bytes};
@@ -98,6 +98,16 @@ impl Mutator {
             // SAFETY: an object on the heap's list is whole.
             unsafe { Term::boxed_at(object.as_ptr()) }.off_heap_binary().into_iter().for_each(&mut *visit);
         });
+    }
+
+    /// Counts of all that this heap has outside of it.
+    pub fn held_parts(&self) -> Vec<HeldPart> {
+        let mut parts = Vec::new();
+        architecture().each_off_heap(self, &mut |object| {
+            // SAFETY: an object on the heap's list is whole.
+            parts.extend(HeldPart::of(unsafe { Term::boxed_at(object.as_ptr()) }));
+        });
+        parts
     }
 
     /// Hangs a fragment on this heap: behind the first one if that has more free room.

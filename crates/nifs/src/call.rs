@@ -11,11 +11,15 @@ use std::sync::atomic::Ordering;
 
 use atoll_code::registry;
 use atoll_operations::Exception;
-use atoll_process::{BuiltIn, Caller, Interrupt, NativeFunction, Outcome, ReferenceId, System};
-use atoll_term::{Build, Export, MagicValue, Term, atoms};
+use atoll_process::{
+    BuiltIn, Caller, Interrupt, NativeFunction, Outcome, Process, ReferenceId, System, state, tracing,
+};
+use atoll_term::atoms::known_atom;
+use atoll_term::{Build, Export, HeldPart, MagicValue, Term, atoms};
 use parking_lot::Mutex;
 
 use crate::abi::NifFn;
+use crate::callbacks::with_callbacks;
 use crate::check;
 use crate::copy::copy;
 use crate::dirty::{self, Pool};
@@ -28,8 +32,9 @@ pub const BUILT_INS: &[BuiltIn] = &[BuiltIn::new("atoll_nif", "go_on", 1, go_on)
 /// Where a dirty call is.
 enum Dirty {
     No,
-    /// A thread has it, or will.
-    Running,
+    /// A thread has it, or will. What a process that has ended meanwhile had outside of its heap is still there: the
+    /// library may use more than it was given, as where one resource refers to another.
+    Running(Vec<HeldPart>),
     /// Its environment, and what it has returned.
     Done(Box<Env>, Term),
 }
@@ -142,11 +147,25 @@ fn go_on_with(
     Err(Interrupt::Call(export(), vec![tuple]))
 }
 
-/// The function of the dirty call that a process with these registers waits for.
-pub fn carried_out(registers: &[Term]) -> Option<&'static Export> {
+/// The dirty call that a process with these registers waits for.
+fn waits_for(registers: &[Term]) -> Option<&Continuation> {
     let [argument] = registers else { return None };
     let continuation = argument.tuple_elements()?.first()?.magic::<Continuation>()?;
-    (continuation.kind != 0).then_some(continuation.function.native.export)
+    (continuation.kind != 0).then_some(continuation)
+}
+
+/// The function of the dirty call that a process with these registers waits for.
+pub fn carried_out(registers: &[Term]) -> Option<&'static Export> {
+    Some(waits_for(registers)?.function.native.export)
+}
+
+/// Keeps this until the dirty call is done that a process with these registers has waited for.
+pub fn keep(registers: &[Term], parts: Vec<HeldPart>) {
+    if let Some(continuation) = waits_for(registers)
+        && let Dirty::Running(kept) = &mut *continuation.dirty.lock()
+    {
+        *kept = parts;
+    }
 }
 
 fn go_on(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
@@ -161,13 +180,13 @@ fn go_on(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         run(caller, function, continuation.code, own)
     } else {
         let mut state = continuation.dirty.lock();
-        match std::mem::replace(&mut *state, Dirty::Running) {
+        match std::mem::replace(&mut *state, Dirty::Running(Vec::new())) {
             Dirty::No => {
                 drop(state);
                 start(caller, parts[0], continuation, own);
                 return Err(Interrupt::Wait(arguments.to_vec()));
             }
-            Dirty::Running => return Err(Interrupt::Wait(arguments.to_vec())),
+            Dirty::Running(_) => return Err(Interrupt::Wait(arguments.to_vec())),
             Dirty::Done(mut env, value) => {
                 let heap = caller.heap();
                 let result = match result_of(&mut env, value) {
@@ -196,14 +215,36 @@ fn go_on(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 fn start(caller: &mut Caller<'_>, reference: Term, continuation: &Continuation, arguments: &[Term]) {
     let pid = caller.process.pid;
     let mut env = Box::new(Env::with_memory(Use::Dirty, pid, Arc::as_ptr(&continuation.library)));
+    let tracing = caller.own.tracing();
+    if tracing.is_some() {
+        env.rare().tracing = tracing;
+    }
     let arguments: Vec<Term> = arguments.iter().map(|argument| env.take(*argument)).collect();
     let Some(value) = atoll_process::inspect::magic_value(reference) else { return };
     let (pool, kind) = if continuation.kind == 1 { (Pool::Processor, 2) } else { (Pool::InputOutput, 3) };
     let (code, function) = (continuation.code, continuation.function);
+    let from = std::thread::current().id();
     dirty::start(
         pool,
         Box::new(move || {
             let _kind = enter_thread(kind);
+            let system = System::get();
+            let scheduled = |event| {
+                if let Some(tracing) = tracing.filter(|tracing| tracing.flags & tracing::RUNNING != 0) {
+                    let Export { module, name, arity, .. } = *function.native.export;
+                    tracing::tell_apart(pid, tracing, known_atom(event), |heap| {
+                        [heap.tuple(&[module, name, Term::small(arity.into())])]
+                    });
+                }
+            };
+            if tracing.is_some() && std::thread::current().id() != from {
+                // A tracer hears first that the process has stopped running elsewhere.
+                let is_running = |process: &Process| matches!(process.state(), state::RUNNING | state::RUNNING_PENDING);
+                while system.table.with(pid, is_running) == Some(true) {
+                    std::thread::yield_now();
+                }
+            }
+            scheduled("in");
             let result = Running::new(&function.native, &arguments).note(|| {
                 // SAFETY: the continuation keeps the library, and its function gets what it expects. The terms lie in
                 // the environment's own memory.
@@ -211,11 +252,14 @@ fn start(caller: &mut Caller<'_>, reference: Term, continuation: &Continuation, 
                 check::returned(&mut env, value);
                 value
             });
+            if system.table.contains(pid) {
+                scheduled("out");
+            }
             if let Some(continuation) = value.0.downcast_ref::<Continuation>() {
-                *continuation.dirty.lock() = Dirty::Done(env, result);
+                let before = std::mem::replace(&mut *continuation.dirty.lock(), Dirty::Done(env, result));
+                with_callbacks(|| drop(before));
             }
             drop(value);
-            let system = System::get();
             system.table.with(pid, |process| {
                 if let Some(queued) = process.wake() {
                     system.make_runnable(queued);

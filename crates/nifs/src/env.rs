@@ -21,6 +21,7 @@ use std::sync::OnceLock;
 
 use atoll_heap::{Message, Mutator, architecture};
 use atoll_platform::threads::{self, Machine};
+use atoll_process::tracing::Tracing;
 use atoll_process::{Caller, NativeFunction};
 use atoll_term::{Allocate, OffHeapBinary, ScratchHeap, Term, Word};
 
@@ -83,6 +84,8 @@ pub struct Rare {
     pub private: *mut *mut c_void,
     /// Types of resources that `load` or `upgrade` has opened.
     pub opening: Vec<Opening>,
+    /// How the process of a dirty call was traced when that began.
+    pub tracing: Option<Tracing>,
     kept: Vec<Kept>,
 }
 
@@ -130,7 +133,13 @@ impl Env {
     /// What few environments have, of this one.
     pub fn rare(&mut self) -> &mut Rare {
         self.rare.get_or_insert_with(|| {
-            Box::new(Rare { scheduled: None, private: null_mut(), opening: Vec::new(), kept: Vec::new() })
+            Box::new(Rare {
+                scheduled: None,
+                private: null_mut(),
+                opening: Vec::new(),
+                tracing: None,
+                kept: Vec::new(),
+            })
         })
     }
 
@@ -176,6 +185,14 @@ impl Env {
         }
         // Where it comes from is not known: it may lie in memory that ends before this environment's does.
         copy(term, self)
+    }
+
+    /// How the process is traced that calls, if it is.
+    pub fn tracing(&mut self) -> Option<Tracing> {
+        match self.caller() {
+            Some(caller) => caller.own.tracing(),
+            None => self.rare.as_ref()?.tracing,
+        }
     }
 
     /// A message made of a term of this environment.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use atoll_process::{Libraries, ReferenceId, System};
-use atoll_term::{Export, MagicValue, Term};
+use atoll_term::{Export, HeldPart, MagicValue, Term};
 use parking_lot::Mutex;
 
 use crate::env::note_machine;
@@ -36,6 +36,10 @@ impl Libraries for Loaded {
 
     fn carried_out(&self, registers: &[Term]) -> Option<&'static Export> {
         call::carried_out(registers)
+    }
+
+    fn keep(&self, registers: &[Term], parts: Vec<HeldPart>) {
+        call::keep(registers, parts);
     }
 
     fn modules(&self) -> Vec<Term> {

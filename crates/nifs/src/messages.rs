@@ -5,7 +5,8 @@ use std::sync::atomic::Ordering;
 
 use atoll_heap::Message;
 use atoll_operations::iolist;
-use atoll_process::{System, sequence};
+use atoll_process::{System, sequence, tracing};
+use atoll_term::atoms::known_atom;
 use atoll_term::{Term, atoms};
 
 use crate::callbacks::with_callbacks;
@@ -137,9 +138,15 @@ extern "C" fn enif_send(caller: Option<&mut Env>, to: &Term, from: Option<&mut E
                     let pid = caller.process.pid;
                     return atoll_process::send::send(pid, caller.own, *to, message).is_ok().into();
                 }
-                _ => caller.message(message),
+                _ => {
+                    told(caller, *to, message);
+                    caller.message(message)
+                }
             };
             return deliver(*to, fragment);
+        }
+        if system.table.contains(*to) {
+            told(caller, *to, message);
         }
     }
     if !system.table.contains(*to) {
@@ -156,6 +163,13 @@ extern "C" fn enif_send(caller: Option<&mut Env>, to: &Term, from: Option<&mut E
         from.clear();
     }
     sent
+}
+
+/// A tracer hears of a message from the process that calls, which is about to be sent.
+fn told(caller: &mut Env, to: Term, message: Term) {
+    if let Some(tracing) = caller.tracing().filter(|tracing| tracing.flags & tracing::SEND != 0) {
+        tracing::tell_apart(caller.process, tracing, known_atom("send"), |_| [message, to]);
+    }
 }
 
 /// Delivers a message; whether the process was there.

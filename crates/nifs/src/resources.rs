@@ -145,7 +145,7 @@ impl Block {
 
 /// The resource that a term refers to, or whose binary it is.
 pub fn block_in(term: Term) -> Option<Block> {
-    let value = term.magic_value().or_else(|| term.off_heap_binary()?.kept());
+    let value = term.magic_value().or_else(|| term.off_heap_binary()?.lender());
     block_of(value?)
 }
 
@@ -205,17 +205,16 @@ extern "C" fn enif_make_resource(env: &mut Env, object: *mut c_void) -> Term {
     }
 }
 
-/// A copy of the bytes, as what a program sees of a binary never changes. It keeps the resource for as long as it, or
-/// a part of it, is there.
+/// The bytes stay where they are. Their binary keeps the resource for as long as it, or a part of it, is there; the
+/// library does not change them meanwhile.
 #[unsafe(no_mangle)]
 extern "C" fn enif_make_resource_binary(env: &mut Env, object: *mut c_void, data: *const c_void, size: usize) -> Term {
-    let bytes = match size {
-        0 => &[],
-        // SAFETY: the library gives bytes that are readable.
-        _ => unsafe { std::slice::from_raw_parts(data.cast::<c_uchar>(), size) },
-    };
     match Block::at(object) {
-        Some(block) => env.binary_handle(OffHeapBinary::keeping(bytes, block.hold())),
+        Some(block) => {
+            let bytes = std::ptr::slice_from_raw_parts(data.cast::<c_uchar>(), size);
+            // SAFETY: the library gives bytes that are there as long as the resource.
+            env.binary_handle(unsafe { OffHeapBinary::lent(bytes, block.hold()) })
+        }
         None => env.raise(atoms::BADARG),
     }
 }

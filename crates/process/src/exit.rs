@@ -54,6 +54,11 @@ pub(crate) fn terminate(held: &mut Held<'_>, reason: Term) {
     for message in own.mailbox.clear().chain(shared.inbox.close()) {
         system.answer_for_missing(pid, message);
     }
+    if let Some(libraries) = system.libraries.get()
+        && libraries.carried_out(&own.saved).is_some()
+    {
+        libraries.keep(&own.saved, own.mutator.held_parts());
+    }
     libraries::around(system, || {
         // SAFETY: the process has ended, and its thread has taken what it needs.
         unsafe { architecture().destroy(&mut own.mutator) };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use atoll_term::{Export, MagicValue, Term};
+use atoll_term::{Export, HeldPart, MagicValue, Term};
 
 use crate::reference::ReferenceId;
 use crate::system::System;
@@ -19,6 +19,9 @@ pub trait Libraries: Sync {
     fn ports_monitoring(&self, process: Term) -> Vec<Term>;
     /// The function that another thread carries out for a process which waits for it with these registers.
     fn carried_out(&self, registers: &[Term]) -> Option<&'static Export>;
+    /// A process with these registers has ended: if another thread carries out a function for it, what its heap had
+    /// outside of it is kept until that is done.
+    fn keep(&self, registers: &[Term], parts: Vec<HeldPart>);
     /// The modules and drivers (atoms) that have loaded a library, with those of the past.
     fn modules(&self) -> Vec<Term>;
 }

@@ -167,11 +167,16 @@ pub fn tell(pid: Term, own: &mut Own, tracing: Tracing, event: Term, parts: &[Te
     post(tracing.tracer, &mut own.mutator, message)
 }
 
-/// As [`tell`], with one part, which is made outside of the heaps.
-pub fn tell_apart(pid: Term, tracing: Tracing, event: Term, part: impl Fn(&mut ScratchHeap) -> Term) -> bool {
+/// As [`tell`], with parts that are made outside of the heaps.
+pub fn tell_apart<const N: usize>(
+    pid: Term,
+    tracing: Tracing,
+    event: Term,
+    parts: impl Fn(&mut ScratchHeap) -> [Term; N],
+) -> bool {
     post_composed(tracing.tracer, |heap| {
-        let part = part(heap);
-        message(pid, heap, tracing, event, &[part])
+        let parts = parts(heap);
+        message(pid, heap, tracing, event, &parts)
     })
 }
 

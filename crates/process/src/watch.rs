@@ -147,7 +147,7 @@ unsafe fn collect_and_tell(pid: Term, own: &mut Own, request: Collection, live: 
         let events = if is_major { ["gc_major_start", "gc_major_end"] } else { ["gc_minor_start", "gc_minor_end"] };
         for (event, sizes, words) in [(events[0], before, request.heap_words), (events[1], after, reclaimed)] {
             // No room on the heap may be taken: it was made for something else.
-            let information = |heap: &mut ScratchHeap| information(heap, &sizes, Some(words));
+            let information = |heap: &mut ScratchHeap| [information(heap, &sizes, Some(words))];
             if !tracing::tell_apart(pid, tracing, known_atom(event), information) {
                 own.set_tracing(None);
                 break;

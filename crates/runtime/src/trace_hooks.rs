@@ -3,7 +3,7 @@
 
 use atoll_code::{Breakpoint, TracedFunction, frame_of};
 use atoll_operations::Class;
-use atoll_process::{Caller, Own, Process, tracing};
+use atoll_process::{Caller, Own, Process, System, tracing};
 use atoll_term::{Build, ScratchHeap, Term, Word};
 
 use crate::core::{Core, handler};
@@ -112,6 +112,10 @@ pub fn place_in(own: &Own, heap: &mut ScratchHeap) -> Term {
 
 /// Module, name and arity of the function in which a process that does not run is.
 fn place(own: &Own) -> Option<[Term; 3]> {
+    let libraries = System::get().libraries.get();
+    if let Some(export) = libraries.and_then(|libraries| libraries.carried_out(&own.saved)) {
+        return Some([export.module, export.name, Term::small(export.arity.into())]);
+    }
     if own.address != entry_points().start {
         // SAFETY: a process that does not run has the address of the instruction with which it goes on.
         if let Some(export) = unsafe { crate::stubs::built_in_at(own.address) } {

@@ -28,7 +28,7 @@ pub use equal::{equal, exactly_equal, tell_zeros_apart};
 pub use header::{Header, Kind, MAX_ARITY};
 pub use immediate::{AtomicImmediate, Immediate};
 pub use node::{set_this_node, this_node};
-pub use off_heap::{HeldBinary, HeldBytes, KnownText, MagicValue, OffHeapBinary, release_off_heap_part};
+pub use off_heap::{HeldBinary, HeldBytes, HeldPart, KnownText, MagicValue, OffHeapBinary, release_off_heap_part};
 pub use scratch::{MeasuringHeap, ScratchHeap};
 pub use size::{each_off_heap_binary, flat_words, shared_words};
 pub use view::{Big, Bits, External, ExternalKind, Fun, Reference, View};

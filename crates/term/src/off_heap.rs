@@ -13,22 +13,29 @@ use crate::word::{Term, Word};
 /// Bytes of all binaries outside of heaps.
 static TOTAL_BYTES: AtomicUsize = AtomicUsize::new(0);
 
-/// A block of bytes with a count of owners. Bytes below `used` never change; those above belong to the thread that
+/// Bytes with a count of owners. Bytes below `used` never change; those above belong to the thread that
 /// claims them with [`OffHeapBinary::claim`], so one binary can be extended in place while older views of it stay
 /// valid, on any number of threads.
 #[repr(C)]
 #[derive(Debug)]
 pub struct OffHeapBinary {
     owners: AtomicUsize,
-    /// Bytes, with [`KEEPS`] if a value lives as long as the binary.
+    /// Bytes, with [`LENT`] if they belong to a value.
     room: usize,
     used: AtomicU64,
+    /// Right behind this head, or in memory of a value.
+    data: NonNull<u8>,
 }
 
-/// Behind the bytes that nobody uses lies a count of a value.
-const KEEPS: usize = 1 << (usize::BITS - 1);
+// SAFETY: counts are atomic; used bytes never change, and others are claimed atomically.
+unsafe impl Send for OffHeapBinary {}
+// SAFETY: as above.
+unsafe impl Sync for OffHeapBinary {}
 
-/// Bytes in front of a binary's data.
+/// The bytes belong to a value, of which a count lies behind the head.
+const LENT: usize = 1 << (usize::BITS - 1);
+
+/// Bytes in front of a binary's own data.
 const HEAD: usize = size_of::<OffHeapBinary>();
 
 /// Bytes behind each binary that nobody uses. Native libraries write zeros there, as `sprintf` does behind a text:
@@ -36,43 +43,45 @@ const HEAD: usize = size_of::<OffHeapBinary>();
 const SLACK: usize = 8;
 
 impl OffHeapBinary {
-    /// Where the data begins, in bytes from the start of the block.
-    pub const DATA: usize = HEAD;
+    /// Where the address of the first byte lies, in bytes from the start of the block.
+    pub const DATA: usize = std::mem::offset_of!(OffHeapBinary, data);
 
     fn layout(room: usize) -> Layout {
-        let value = if room & KEEPS == 0 { 0 } else { size_of::<*const MagicValue>() };
-        let bytes = HEAD + (room & !KEEPS) + SLACK + value;
-        Layout::from_size_align(bytes, 16).expect("a binary smaller than the address space")
+        let behind = if room & LENT == 0 { room + SLACK } else { size_of::<*const MagicValue>() };
+        Layout::from_size_align(HEAD + behind, 16).expect("a binary smaller than the address space")
     }
 
-    /// A copy of `bytes` that keeps a value for as long as somebody owns it; one owner.
-    pub fn keeping(bytes: &[u8], value: Arc<MagicValue>) -> NonNull<OffHeapBinary> {
-        let room = bytes.len() | KEEPS;
+    /// A binary whose bytes stay where they are, in memory that a value keeps; it owns the count of the value for as
+    /// long as somebody owns the binary itself. One owner.
+    ///
+    /// # Safety
+    /// The bytes are there while the value is counted, and nobody changes them.
+    pub unsafe fn lent(bytes: *const [u8], value: Arc<MagicValue>) -> NonNull<OffHeapBinary> {
+        let room = bytes.len() | LENT;
         let layout = OffHeapBinary::layout(room);
         // SAFETY: the layout is not empty.
         let block = unsafe { alloc(layout) }.cast::<OffHeapBinary>();
         let Some(block) = NonNull::new(block) else { handle_alloc_error(layout) };
-        // SAFETY: the block has room for the head, the bytes, unused ones and the value; nobody else knows it.
-        unsafe {
-            std::ptr::copy_nonoverlapping(bytes.as_ptr(), block.as_ptr().cast::<u8>().add(HEAD), bytes.len());
-            OffHeapBinary::value_of(block, bytes.len()).write_unaligned(Arc::into_raw(value));
-        }
-        OffHeapBinary::initialise(block, room, bytes.len())
+        // SAFETY: the block has room for the head and the value; nobody else knows it.
+        unsafe { OffHeapBinary::value_of(block).write(Arc::into_raw(value)) };
+        let data = NonNull::new(bytes.cast::<u8>().cast_mut()).unwrap_or(NonNull::dangling());
+        OffHeapBinary::initialise(block, room, bytes.len(), data)
     }
 
-    /// Where the value of a binary with so many bytes lies, if it keeps one.
-    fn value_of(block: NonNull<OffHeapBinary>, capacity: usize) -> *mut *const MagicValue {
-        block.as_ptr().cast::<u8>().wrapping_add(HEAD + capacity + SLACK).cast()
+    /// Where the value of a binary lies, if its bytes belong to one.
+    fn value_of(block: NonNull<OffHeapBinary>) -> *mut *const MagicValue {
+        block.as_ptr().wrapping_add(1).cast()
     }
 
-    /// The value that it keeps.
-    pub fn kept(&self) -> Option<&MagicValue> {
-        if self.room & KEEPS == 0 {
+    /// The value that its bytes belong to.
+    pub fn lender(&self) -> Option<&MagicValue> {
+        if self.room & LENT == 0 {
             return None;
         }
-        let place = self.data().wrapping_add(self.capacity() + SLACK).cast::<*const MagicValue>();
-        // SAFETY: the binary keeps a count of the value, whose address lies behind the unused bytes.
-        unsafe { place.read_unaligned().as_ref() }
+        // The value lies outside of what the reference is for.
+        let place = std::ptr::with_exposed_provenance::<*const MagicValue>(std::ptr::from_ref(self).addr() + HEAD);
+        // SAFETY: the binary has a count of the value, whose address lies behind the head.
+        unsafe { place.read().as_ref() }
     }
 
     /// A binary with `capacity` bytes of which `used` are about to be filled by the caller; one owner.
@@ -83,7 +92,7 @@ impl OffHeapBinary {
         // SAFETY: the layout is not empty.
         let block = unsafe { std::alloc::alloc_zeroed(layout) }.cast::<OffHeapBinary>();
         let Some(block) = NonNull::new(block) else { handle_alloc_error(layout) };
-        OffHeapBinary::initialise(block, capacity, used)
+        OffHeapBinary::own(block, capacity, used)
     }
 
     /// A binary of so many bytes, which are zero until `fill` has written them; one owner.
@@ -107,7 +116,7 @@ impl OffHeapBinary {
         let Some(block) = NonNull::new(block) else { handle_alloc_error(layout) };
         // SAFETY: the block has HEAD + capacity bytes, capacity >= bytes.len(), and nobody else knows it.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), block.as_ptr().cast::<u8>().add(HEAD), bytes.len()) };
-        OffHeapBinary::initialise(block, capacity, bytes.len())
+        OffHeapBinary::own(block, capacity, bytes.len())
     }
 
     /// A binary of at most `capacity` bytes, as many as `fill` says it has written, which gets that many zeros; one
@@ -125,7 +134,7 @@ impl OffHeapBinary {
         // SAFETY: HEAD + capacity zeroed bytes, which nobody else knows.
         let room = unsafe { std::slice::from_raw_parts_mut(block.as_ptr().cast::<u8>().add(HEAD), capacity) };
         match fill(room) {
-            Ok(used) => Some(Ok(OffHeapBinary::initialise(block, capacity, used.min(capacity)))),
+            Ok(used) => Some(Ok(OffHeapBinary::own(block, capacity, used.min(capacity)))),
             Err(error) => {
                 // SAFETY: the block came from the allocator with this layout.
                 unsafe { dealloc(block.as_ptr().cast(), layout) };
@@ -134,12 +143,24 @@ impl OffHeapBinary {
         }
     }
 
-    fn initialise(block: NonNull<OffHeapBinary>, room: usize, used: usize) -> NonNull<OffHeapBinary> {
-        TOTAL_BYTES.fetch_add(HEAD + (room & !KEEPS), Ordering::Relaxed);
-        let head = OffHeapBinary { owners: AtomicUsize::new(1), room, used: AtomicU64::new(used as u64) };
+    /// Writes the head of a binary with bytes of its own.
+    fn own(block: NonNull<OffHeapBinary>, room: usize, used: usize) -> NonNull<OffHeapBinary> {
+        // SAFETY: the block goes on behind the head.
+        let data = unsafe { block.add(1) }.cast();
+        OffHeapBinary::initialise(block, room, used, data)
+    }
+
+    fn initialise(
+        block: NonNull<OffHeapBinary>,
+        room: usize,
+        used: usize,
+        data: NonNull<u8>,
+    ) -> NonNull<OffHeapBinary> {
+        TOTAL_BYTES.fetch_add(bytes_of(room), Ordering::Relaxed);
+        let head = OffHeapBinary { owners: AtomicUsize::new(1), room, used: AtomicU64::new(used as u64), data };
         // SAFETY: the block is large enough, aligned, and exclusively owned here.
         unsafe { block.as_ptr().write(head) };
-        // For `OffHeapBinary::data`.
+        // Native code has the address alone, and so has `lender`.
         block.as_ptr().expose_provenance();
         block
     }
@@ -164,21 +185,21 @@ impl OffHeapBinary {
         if head.owners.fetch_sub(1, Ordering::Release) == 1 {
             // In order with what the other owners did; not a fence, which ThreadSanitizer does not see.
             head.owners.load(Ordering::Acquire);
-            let (layout, capacity) = (OffHeapBinary::layout(head.room), head.capacity());
-            TOTAL_BYTES.fetch_sub(HEAD + capacity, Ordering::Relaxed);
+            let layout = OffHeapBinary::layout(head.room);
+            TOTAL_BYTES.fetch_sub(bytes_of(head.room), Ordering::Relaxed);
             // SAFETY: a binary with this mark has a count of the value, which is taken out once.
-            let kept = (head.room & KEEPS != 0)
-                .then(|| unsafe { Arc::from_raw(OffHeapBinary::value_of(binary, capacity).read_unaligned()) });
+            let lender =
+                (head.room & LENT != 0).then(|| unsafe { Arc::from_raw(OffHeapBinary::value_of(binary).read()) });
             // SAFETY: that was the last count; the block came from the allocator with this layout.
             unsafe { dealloc(binary.as_ptr().cast(), layout) };
-            drop(kept);
+            drop(lender);
         }
     }
 
     /// Room in bytes.
     #[inline]
     pub fn capacity(&self) -> usize {
-        self.room & !KEEPS
+        self.room & !LENT
     }
 
     /// Bytes in use.
@@ -198,15 +219,18 @@ impl OffHeapBinary {
     /// The first byte.
     #[inline]
     pub fn data(&self) -> *mut u8 {
-        // Every binary was allocated with its bytes right behind the head. A pointer made of the reference could not
-        // write them.
-        std::ptr::with_exposed_provenance_mut(std::ptr::from_ref(self).addr() + HEAD)
+        self.data.as_ptr()
     }
 
-    /// Bytes of all binaries that live outside of heaps, with their heads.
+    /// Bytes of all binaries that live outside of heaps, with their heads, without bytes that belong to values.
     pub fn total_bytes() -> usize {
         TOTAL_BYTES.load(Ordering::Relaxed)
     }
+}
+
+/// What a binary with so much room counts for.
+fn bytes_of(room: usize) -> usize {
+    if room & LENT == 0 { HEAD + room } else { HEAD }
 }
 
 /// One count of a binary outside of heaps, before a heap has a handle of it. It may go to another thread.
@@ -222,7 +246,7 @@ impl HeldBinary {
         let layout = Layout::from_size_align(HEAD.checked_add(capacity)?.checked_add(SLACK)?, 16).ok()?;
         // SAFETY: the layout is not empty.
         let block = NonNull::new(unsafe { alloc(layout) }.cast::<OffHeapBinary>())?;
-        Some(HeldBinary(OffHeapBinary::initialise(block, capacity, 0)))
+        Some(HeldBinary(OffHeapBinary::own(block, capacity, 0)))
     }
 
     /// Adds bytes at the end; false if there is no room, or another owner.
@@ -351,6 +375,31 @@ impl MagicValue {
     }
 }
 
+/// One count of what an object with an off-heap part refers to. It may go to another thread.
+pub struct HeldPart(#[expect(dead_code, reason = "owned to be dropped")] PartCount);
+
+enum PartCount {
+    Binary(#[expect(dead_code, reason = "owned to be dropped")] HeldBinary),
+    Value(#[expect(dead_code, reason = "owned to be dropped")] Arc<MagicValue>),
+}
+
+impl HeldPart {
+    /// That of a binary handle or a magic reference; `None` for any other term.
+    pub fn of(term: Term) -> Option<HeldPart> {
+        if let Some(binary) = term.off_heap_binary() {
+            binary.retain();
+            return Some(HeldPart(PartCount::Binary(HeldBinary(NonNull::from(binary)))));
+        }
+        let value = std::ptr::from_ref(term.magic_value()?);
+        // SAFETY: the reference owns one count of the value, so it is alive; this takes another one.
+        let value = unsafe {
+            Arc::increment_strong_count(value);
+            Arc::from_raw(value)
+        };
+        Some(HeldPart(PartCount::Value(value)))
+    }
+}
+
 /// Gives back what an object with an off-heap part owns: a binary handle's or a magic reference's count.
 ///
 /// # Safety
@@ -419,17 +468,41 @@ mod tests {
     }
 
     #[test]
-    fn a_value_lives_as_long_as_the_binary_that_keeps_it() {
+    fn held_parts_outlive_the_heap_of_their_terms() {
         let value = MagicValue::new(7);
-        let binary = OffHeapBinary::keeping(b"abc", value.clone());
+        let mut heap = ScratchHeap::new();
+        let binary = heap.binary(&[1; 100]);
+        let bytes = HeldBytes::of(&binary).expect("outside of the heap");
+        let reference = heap.magic_reference([1, 2, 3], value.clone());
+        let parts = [binary, reference].map(|term| HeldPart::of(term).expect("it has a part"));
+        assert!(HeldPart::of(Term::NIL).is_none());
+        drop(heap);
+        // SAFETY: `bytes` holds the binary.
+        let owners = || unsafe { bytes.binary.0.as_ref() }.owners();
+        assert_eq!((owners(), Arc::strong_count(&value)), (2, 2));
+        drop(parts);
+        assert_eq!((owners(), Arc::strong_count(&value)), (1, 1));
+    }
+
+    #[test]
+    fn lent_bytes_stay_where_they_are_and_keep_their_value() {
+        let value = MagicValue::new(vec![b'a', b'b', b'c']);
+        let bytes: *const [u8] = value.0.downcast_ref::<Vec<u8>>().expect("bytes").as_slice();
+        // SAFETY: the value keeps the bytes, and nobody changes them.
+        let binary = unsafe { OffHeapBinary::lent(bytes, value.clone()) };
         let mut heap = ScratchHeap::new();
         let whole = heap.binary_handle(binary);
         let part = heap.part_of_bits(whole, 8, 16);
         assert_eq!((whole.aligned_binary(), part.aligned_binary()), (Some(&b"abc"[..]), Some(&b"bc"[..])));
-        let kept = whole.off_heap_binary().and_then(OffHeapBinary::kept).expect("kept");
-        assert!(std::ptr::eq(kept, &*value) && Arc::strong_count(&value) == 2);
-        assert!(whole.off_heap_binary().is_some_and(|binary| !binary.claim(3, 4)));
+        assert_eq!(part.aligned_binary().map(<[u8]>::as_ptr), Some(bytes.cast::<u8>().wrapping_add(1)), "no copy");
+        let lender = whole.off_heap_binary().and_then(OffHeapBinary::lender).expect("kept");
+        assert!(std::ptr::eq(lender, &*value) && Arc::strong_count(&value) == 2);
+        let claimed = whole.off_heap_binary().map(|binary| binary.claim(3, 4));
+        assert_eq!(claimed, Some(false), "there is no room behind them");
+        let held = HeldBytes::of(&part).expect("outside of the heap");
         drop(heap);
+        assert_eq!((held.bytes(), Arc::strong_count(&value)), (&b"bc"[..], 2));
+        drop(held);
         assert_eq!(Arc::strong_count(&value), 1);
     }
 

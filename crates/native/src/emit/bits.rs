@@ -260,10 +260,16 @@ impl Emitter<'_, '_> {
         let underlying = self.load_boxed(context, context::UNDERLYING);
         let header = self.load_boxed(underlying, 0);
         let is_here = self.has_tag(header, super::test::KIND, Header::new(Kind::HeapBits, 0).word());
+        let (done, first) = self.joined(I64);
+        let outside = self.b.create_block();
         let here = self.b.ins().iadd_imm(underlying, 2 * 8 - 0b10);
-        let outside = self.load_boxed(underlying, 1);
-        let there = self.b.ins().iadd_imm(outside, OffHeapBinary::DATA as i64);
-        self.b.ins().select(is_here, here, there)
+        self.b.ins().brif(is_here, done, &[here.into()], outside, &[]);
+        self.b.switch_to_block(outside);
+        let binary = self.load_boxed(underlying, 1);
+        let there = self.load(binary, OffHeapBinary::DATA);
+        self.b.ins().jump(done, &[there.into()]);
+        self.b.switch_to_block(done);
+        first
     }
 
     /// Loads the bytes at the segment's start; one that begins within a byte goes elsewhere.
