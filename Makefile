@@ -20,7 +20,7 @@ MUTANTS ?= 30
 # How long `make fuzz` runs, in seconds.
 SECONDS_OF_FUZZING ?= 60
 
-.PHONY: help run test bench pauses area simulate simulate-programs compiler conformance newer-otp asan tsan miri mutants fuzz soak clean
+.PHONY: help run test bench pauses area natives simulate simulate-programs compiler conformance newer-otp native-packages asan tsan miri mutants fuzz soak clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,6 +36,10 @@ test: ## Run every check and test; the last line is "N passed, N failed"
 bench: ## Measure the benchmarks beside stock erl (about half an hour; BENCH="--only ring --runs 3")
 	@scripts/setup run
 	@scripts/bench $(BENCH)
+
+natives: ## What native libraries cost, beside stock: calls, crypto, TLS, JSON (HEAPS="private hybrid")
+	@scripts/setup run
+	@scripts/natives $(HEAPS)
 
 area: ## What hybrid builds in its message area for each --area, how much of it is sent, and what is copied
 	@scripts/setup run
@@ -60,6 +64,10 @@ compiler: ## OTP's compiler on every heap and on stock erl: a table for one larg
 conformance: ## Run OTP's own test suites on every heap and on stock erl (hours; CONFORMANCE="--only lists --heaps private")
 	@scripts/setup test
 	@scripts/conformance $(CONFORMANCE)
+
+native-packages: ## Try native libraries of others on every heap: one in Rust (rustler), and Debian's erlang-jiffy, erlang-p1-*
+	@scripts/setup run
+	@scripts/native-packages
 
 newer-otp: ## Try Atoll on the libraries of OTP 27 and 29, from Debian's packages (SUITES="trixie sid"; chroot needs root)
 	@scripts/setup run
