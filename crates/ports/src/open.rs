@@ -173,7 +173,8 @@ fn read_settings(list: Term) -> Option<Settings> {
     Some(settings)
 }
 
-/// `open_port(Name, Settings)`: the port, the reference of a message that will bring it, or the atom of the error that `erlang:open_port/2` raises.
+/// `open_port(Name, Settings)`: the port, the reference of a message that will bring it, or the atom of the error that
+/// `erlang:open_port/2` raises.
 fn open_port(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let (Some(port_name), Some(settings)) = (read_name(arguments[0]), read_settings(arguments[1])) else {
         return Ok(atoms::BADARG);

@@ -405,9 +405,10 @@ impl Driver for Linked {
 /// The failure that a driver gives in the place of its data.
 fn failure_in(data: Data) -> Option<Failure> {
     match data as isize {
-        // SAFETY: the system's number for the last error of this thread.
         ERROR_IN_ERRNO => {
-            Some(Failure::System(rustix::io::Errno::from_raw_os_error(unsafe { *libc::__errno_location() })))
+            // SAFETY: the place of this thread's last error is always there.
+            let error = unsafe { *libc::__errno_location() };
+            Some(Failure::System(rustix::io::Errno::from_raw_os_error(error)))
         }
         GENERAL_ERROR => Some(Failure::System(rustix::io::Errno::INVAL)),
         BAD_ARGUMENT => Some(Failure::BadArgument),
