@@ -28,8 +28,8 @@ pub enum Command {
     Run(RunOptions),
     /// Run a program under schedules that seeds choose; the same seed runs the same schedule.
     ///
-    /// The program is run as by `atoll run`, with native code off, on one thread, and by a clock of its own: timeouts
-    /// take no time. The exit status is that of the first run that failed, or 0.
+    /// The program is run as by `atoll run`, on one thread, without native code unless --native is given, and by a
+    /// clock of its own: timeouts take no time. The exit status is that of the first run that failed, or 0.
     Simulate(SimulateOptions),
     /// Run a program on every architecture and on stock erl, and show what each costs.
     Compare(CompareOptions),
@@ -192,7 +192,7 @@ pub struct MachineOptions {
     /// How the shared heap collects what is old
     #[arg(long, value_enum, default_value_t, value_name = "HOW")]
     pub old_generation: OldGeneration,
-    /// Which functions are compiled to machine code [default: ATOLL_NATIVE, on]
+    /// Which functions are compiled to machine code [default: ATOLL_NATIVE, on; off in simulated runs]
     #[arg(long, value_enum, value_name = "WHICH")]
     pub native: Option<Native>,
     /// The memory that machine code may take: 64M

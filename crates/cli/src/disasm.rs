@@ -21,7 +21,8 @@ pub fn native(heap: &str, file: &Path, function: &str) -> Result<i32, String> {
         Some((name, Ok(arity))) if !name.is_empty() => (name, Some(arity)),
         _ => (function, None),
     };
-    let options = Options { heap: heap.to_owned(), native: atoll_vm::Native::On, schedulers: 1, ..Options::default() };
+    let options =
+        Options { heap: heap.to_owned(), native: Some(atoll_vm::Native::On), schedulers: 1, ..Options::default() };
     print(&atoll_vm::list_native(&options, file, name, arity).map_err(|error| error.to_string())?)
 }
 

@@ -5,7 +5,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
-use atoll_vm::{Native, Options, Simulated};
+use atoll_vm::{Options, Simulated};
 use clap::ValueEnum;
 
 use crate::arguments::{OldGeneration, Scheduler};
@@ -60,7 +60,7 @@ fn set(options: &mut Options, name: &str, value: &OsStr) -> Result<(), String> {
     match name {
         "--heap" => options.heap = text.into_owned(),
         "--root" => options.root = Some(PathBuf::from(value)),
-        "--native" => options.native = native::named(&text)?,
+        "--native" => options.native = Some(native::named(&text)?),
         "--otp" => options.otp = Some(PathBuf::from(value)),
         "--gc-stress" => options.stress = text.parse().map_err(|_| format!("{name} {text}: not a number"))?,
         VERIFY => options.verify = true,
@@ -93,11 +93,7 @@ pub fn is_command_line(first: &OsStr) -> bool {
 ///
 /// # Errors
 /// What keeps it from starting.
-pub fn boot(mut options: Options, words: Vec<OsString>) -> Result<i32, String> {
-    if options.scheduling.is_some() {
-        // Its slices do not end where a simulation wants them to.
-        options.native = Native::Off;
-    }
+pub fn boot(options: Options, words: Vec<OsString>) -> Result<i32, String> {
     atoll_vm::erl::run(options, words).map_err(|error| error.to_string())
 }
 

@@ -18,10 +18,7 @@ pub(crate) fn machine_options(machine: &MachineOptions) -> Result<Options, Strin
     options.minimum_binary_words = machine.minimum_binary.unwrap_or(options.minimum_binary_words);
     options.order = order(machine.scheduler);
     options.mark_sweep = machine.old_generation == OldGeneration::MarkSweep;
-    options.native = native::by_environment()?.unwrap_or_default();
-    if let Some(chosen) = machine.native {
-        options.native = native::of(chosen);
-    }
+    options.native = machine.native.map(native::of).map_or_else(native::by_environment, |chosen| Ok(Some(chosen)))?;
     options.native_limit = machine.native_limit.unwrap_or(options.native_limit);
     options.processes = machine.processes.unwrap_or(options.processes);
     options.code_path.clone_from(&machine.paths);

@@ -14,6 +14,7 @@ use atoll_simulate::{
 };
 use atoll_vm::Options;
 use atoll_vm::simulation::{Beginning, PROGRAM_BEGINS};
+use clap::ValueEnum;
 
 use crate::arguments::{Scheduler, SimulateOptions};
 use crate::run::machine_options;
@@ -343,6 +344,9 @@ fn command(plan: &Plan, given: &SimulateOptions, order: &Order) -> String {
     }
     if given.from_mark {
         words.push("--from-mark".to_owned());
+    }
+    if let Some(native) = given.machine.native.and_then(|native| native.to_possible_value()) {
+        words.push(format!("--native {}", native.get_name()));
     }
     words.extend(given.machine.paths.iter().map(|path| format!("-pa {}", path.display())));
     words.push(order.to_string());

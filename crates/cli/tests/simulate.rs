@@ -57,6 +57,19 @@ fn a_seed_gives_the_same_output_on_every_heap() {
     }
 }
 
+#[test]
+fn native_code_changes_no_schedule_and_no_story() {
+    let program = program("native");
+    for (policy, seed) in [("random", "7"), ("random", "8"), ("pct:3:60", "7"), ("round-robin", "7")] {
+        let run = |native| simulate(&["--policy", policy, "--seed", seed, "--native", native, "--story", &program]);
+        let first = run("off");
+        assert!(first.status.success() && !first.stdout.is_empty(), "{}", text(&first.stderr));
+        for native in ["on", "eager"] {
+            assert_eq!(run(native), first, "{policy}, native code {native}");
+        }
+    }
+}
+
 /// Random programs whose output does not depend on the order of events: however many schedules they run under, it is
 /// that of real runs. `ATOLL_SEED=N` chooses others, `ATOLL_PROGRAMS=N` more of them.
 #[test]
@@ -87,6 +100,8 @@ fn generated_programs_do_the_same_on_every_heap() {
         for heap in ["shared", "unified", "hybrid", "nogc"] {
             assert_eq!(run(heap), first, "ATOLL_SEED={seed}, {policy} {schedule}, {heap}");
         }
+        let native = simulate(&[&words[..], &["--native", "eager", &program]].concat());
+        assert_eq!(native, first, "ATOLL_SEED={seed}, {policy} {schedule}, native code");
         outputs.insert(first.stdout);
     }
     assert_eq!(outputs.len(), 1, "ATOLL_SEED={seed}: the schedule shows");

@@ -53,6 +53,15 @@ pub unsafe fn is_in_use(address: *const Word) -> bool {
     word == return_ || word == point
 }
 
+/// The instruction at which a process goes on that stands here: behind a mark, if there is one.
+///
+/// # Safety
+/// As for [`is_mark`].
+pub unsafe fn instruction(address: *const Word) -> *const Word {
+    // SAFETY: the caller's obligation.
+    if unsafe { is_mark(address) } { address.wrapping_add(MARK_WORDS) } else { address }
+}
+
 /// Whether there is native code for this machine's processor.
 pub const IS_POSSIBLE: bool = cfg!(all(target_arch = "x86_64", not(target_os = "windows")));
 

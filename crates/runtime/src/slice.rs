@@ -7,6 +7,7 @@ use atoll_process::{Held, Own, Process, watch};
 use atoll_term::{Build, Term, Word, atoms};
 
 use crate::core::{Core, Exit, run_from};
+use crate::mark;
 use crate::requests;
 use crate::story::{self, Stop, What};
 
@@ -26,7 +27,9 @@ pub fn run(core: &mut Core, held: &mut Held<'_>) -> Exit {
     }
     let before = held.reductions;
     if let Some(told) = core.story {
-        told.add(held.process().pid, What::Runs, Some(held.address));
+        // SAFETY: the process stands there.
+        let place = unsafe { mark::instruction(held.address) };
+        told.add(held.process().pid, What::Runs, Some(place));
     }
     let exit =
         if system.watching.is_on() { run_timed(core, held, wants_roots) } else { run_slice(core, held, wants_roots) };
@@ -37,7 +40,9 @@ pub fn run(core: &mut Core, held: &mut Held<'_>) -> Exit {
             Exit::Ended => What::Ends(story::show(core.x[0])),
             Exit::Yield | Exit::Resume => What::Stops(Stop::Interrupted),
         };
-        told.add(held.process().pid, what, Some(held.address));
+        // SAFETY: the process stands there, or did before it ended.
+        let place = unsafe { mark::instruction(held.address) };
+        told.add(held.process().pid, what, Some(place));
     }
     if exit != Exit::Ended {
         if held.flags.traced {

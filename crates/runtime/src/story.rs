@@ -84,6 +84,12 @@ impl Story {
         self.is_told.store(true, Ordering::Relaxed);
     }
 
+    /// The machine's end has been asked for: what the process that asked still does is not part of the story, since
+    /// somebody else may read it already.
+    pub fn end(&self) {
+        self.is_told.store(false, Ordering::Relaxed);
+    }
+
     pub(crate) fn is_told(&self) -> bool {
         self.is_told.load(Ordering::Relaxed)
     }

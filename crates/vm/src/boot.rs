@@ -60,6 +60,7 @@ pub(crate) struct End {
 pub fn finish(status: i32) {
     let end = &part().end;
     end.status.lock().get_or_insert(status);
+    atoll_runtime::story().end();
     System::get().schedule().end_is_asked();
     end.asked.notify_all();
 }
@@ -181,7 +182,8 @@ fn start_native(
     first: &'static dyn atoll_code::Translate,
     settings: atoll_native::Settings,
 ) -> Result<(), BootError> {
-    let mode = match options.native {
+    let is_simulated = options.scheduling.is_some();
+    let mode = match options.native.unwrap_or(if is_simulated { Native::Off } else { Native::On }) {
         Native::Off => return Ok(()),
         Native::On => atoll_native::Mode::Hot,
         Native::Eager => atoll_native::Mode::Eager,

@@ -62,8 +62,9 @@ pub struct Options {
     pub verify: bool,
     /// `--trace-gc`: a line for every collection.
     pub trace: bool,
-    /// `--native`: which functions are compiled to machine code.
-    pub native: Native,
+    /// `--native`: which functions are compiled to machine code; if it is not given, those that turn out to be hot, and
+    /// none in a simulated run, which is short.
+    pub native: Option<Native>,
     /// `--native-exits`: one in so many instructions of machine code is left to the interpreter; 0: none.
     pub native_exits: u32,
     /// `--perf-map`, `+JPperf`: name machine code for `perf`.
@@ -79,12 +80,11 @@ pub struct Options {
 }
 
 /// Which functions are compiled to machine code.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Native {
     /// None.
     Off,
     /// Those that turn out to be hot.
-    #[default]
     On,
     /// All, each when it is first called.
     Eager,
@@ -143,7 +143,7 @@ impl Default for Options {
             stress: 0,
             verify: false,
             trace: false,
-            native: Native::default(),
+            native: None,
             native_exits: 0,
             perf_map: false,
             native_limit: NATIVE_LIMIT,

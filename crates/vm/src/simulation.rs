@@ -17,7 +17,7 @@ use parking_lot::Mutex;
 
 use crate::boot::{BootError, finish};
 use crate::machine::part;
-use crate::options::{Native, Options};
+use crate::options::Options;
 use crate::output;
 use crate::program::Program;
 use crate::run::{is_main, run_from};
@@ -117,8 +117,7 @@ pub struct Simulation {
     pub beginning: Beginning,
 }
 
-/// Runs `module:main(Arguments)` under a policy. Native code is off: another thread makes it, and its slices do not end
-/// where a simulation wants them to.
+/// Runs `module:main(Arguments)` under a policy.
 ///
 /// # Errors
 /// What keeps the run from starting.
@@ -154,7 +153,7 @@ fn run_on(
     let is_later = simulation.beginning != Beginning::Start;
     let policy = if is_later { Box::new(Booting::new(simulation.policy)) } else { simulation.policy };
     let scheduler = Simulated::new(policy, simulation.limit, simulation.recorded);
-    let options = Options { scheduling: Some(scheduler), native: Native::Off, ..options.clone() };
+    let options = Options { scheduling: Some(scheduler), ..options.clone() };
     let begins = || {
         let _ = findings().scheduler.set(scheduler);
         findings().is_told.store(simulation.told, Ordering::Relaxed);
