@@ -18,6 +18,8 @@ main(["mixed"]) ->
     io:format("~p ~p ~p~n", [sum(3000000, 0), sum(1000000, 0.5), sum(1000000, 1 bsl 70)]);
 main(["bits"]) ->
     io:format("~p~n", [bits(1000000, 0)]);
+main(["appended"]) ->
+    io:format("~p~n", [byte_size(appended(1000000, <<>>))]);
 main(["traced"]) ->
     _ = sum(5000000, 0),
     Self = self(),
@@ -42,6 +44,10 @@ bits(0, Sum) -> Sum;
 bits(N, Sum) -> bits(N - 1, Sum + byte_size(tail(<<N:32>>))).
 
 tail(Binary) -> <<1, Binary/binary>>.
+
+%% Each turn leaves a view behind, so that the heap is full again and again in one call.
+appended(0, Binary) -> Binary;
+appended(N, Binary) -> appended(N - 1, <<Binary/binary, N:16>>).
 
 sum(0, Sum) -> Sum;
 sum(N, Sum) -> sum(N - 1, Sum + N).
@@ -110,6 +116,14 @@ fn a_heap_full_of_bitstrings_is_collected_at_once() {
     assert_eq!(text, "5000000\n");
     // Two bitstrings are built a million times, and every fortieth or so meets a full heap.
     assert!(record["native_exits_for_room"].as_u64().expect("a number") < 100_000, "{record}");
+}
+
+#[test]
+fn a_loop_that_left_machine_code_goes_back_to_it() {
+    let (text, record) = run(&folder("appended"), &["--native", "eager"], "appended");
+    assert_eq!(text, "2000000\n");
+    // It leaves whenever the heap is full. If it stayed with the interpreter, it would leave once.
+    assert!(record["native_exits_for_room"].as_u64().expect("a number") > 1_000, "{record}");
 }
 
 #[test]

@@ -117,6 +117,8 @@ impl Translate for Translator {
         words.push(END);
         let mut words = words.into_boxed_slice();
         let start = words.as_ptr() as Word;
+        // A call of the function itself enters its native code, or a loop that left it once would not go back.
+        labels[module.functions[function].entry.0 as usize] = u32::MAX;
         for (place, label) in fixes {
             words[place] = match labels[label.0 as usize] {
                 u32::MAX => {
