@@ -112,6 +112,9 @@ const STANDARD_ITEMS: [Term; 17] = [
     atoms::SUSPENDING,
 ];
 
+/// Items that do not depend on the stack, and are asked for often.
+const WITHOUT_STACK: [Term; 4] = [atoms::MESSAGE_QUEUE_LEN, atoms::REGISTERED_NAME, atoms::STATUS, atoms::REDUCTIONS];
+
 fn process_info_1(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let items = caller.heap().list(STANDARD_ITEMS);
     // As in a list of items, except that a name that there is not is left out, which the mark before it says.
@@ -135,6 +138,9 @@ fn info(caller: &mut Caller<'_>, pid: Term, items: Term) -> Outcome {
         return Err(badarg());
     }
     if pid == caller.process.pid {
+        if WITHOUT_STACK.contains(&items) {
+            return own_info(caller, &[items]);
+        }
         // In a function of its own, so that the place of the call is on the stack.
         return go_on_in("atoll_internal", "own_info", vec![items]);
     }
