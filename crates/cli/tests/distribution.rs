@@ -29,7 +29,7 @@ fn programs() -> &'static Path {
     FOLDER.get_or_init(|| {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("distribution");
         let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/distribution");
-        let names = ["pair", "hostile", "busy", "plain_dist", "siege", "c_node"]
+        let names = ["pair", "hostile", "busy", "plain_dist", "siege", "c_node", "carrier_ends"]
             .map(|name| sources.join(name).with_extension("erl"));
         compile(&names, &folder).unwrap_or_else(|error| panic!("{error}"));
         folder
@@ -147,6 +147,14 @@ fn a_pair_carried_by_processes() {
     for (one, two) in [(&atoll[..], STOCK), (STOCK, &atoll), (&atoll, &["--heap", "shared", "--verify-heap"])] {
         assert_eq!(said_with(&["-proto_dist", "plain"], one, two, "pair"), expected, "{one:?} beside {two:?}");
     }
+}
+
+#[test]
+fn a_carrier_ends_with_a_reason() {
+    let said = |one| said_with(&["-proto_dist", "plain"], one, STOCK, "carrier_ends");
+    let expected = said(STOCK);
+    assert!(expected.ends_with("done: ok\n"), "on stock: {expected}");
+    assert_eq!(said(&["--heap", "private"]), expected);
 }
 
 /// Nodes that a node starts are as it is: the same machine with the same options.

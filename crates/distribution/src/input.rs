@@ -58,9 +58,6 @@ struct Partial {
     next: u64,
 }
 
-/// Bytes that are reserved at once for a message that is to come in fragments; nothing says that all of them will.
-const MOST_RESERVED: usize = 64 << 20;
-
 /// Messages that may be incomplete at the same time. A node sends at most one for each of its processes; one that sends
 /// more wants to fill this node's memory.
 const MOST_PARTIAL: usize = 1 << 16;
@@ -115,9 +112,10 @@ impl Input {
                 if self.partial.len() >= MOST_PARTIAL || self.partial.contains_key(&sequence) {
                     return Err(Fault::Malformed);
                 }
-                // All fragments but the last are as long as the first.
+                // All fragments but the last are as long as the first. Room is for all of them from the beginning: to
+                // move what has come to a larger one would hold up whatever else comes through the connection.
                 let whole = usize::try_from(left).unwrap_or(usize::MAX).saturating_mul(bytes.len());
-                let bytes = self.room(bytes, &[], whole.min(MOST_RESERVED))?;
+                let bytes = self.room(bytes, &[], whole)?;
                 self.partial.insert(sequence, Partial { atoms, bytes, next: left - 1 });
                 Ok(None)
             }
@@ -270,6 +268,19 @@ mod tests {
         }
         assert!(input.packet(&fragment(FIRST_FRAGMENT, 3, &[&HEAD, &SEND])).is_ok());
         assert_eq!(input.packet(&fragment(NEXT_FRAGMENT, 2, &[&[107, 0, 3]])).err(), Some(Fault::TooMuch));
+    }
+
+    #[test]
+    fn a_long_message_is_not_moved_while_it_comes() {
+        let mut input = Input { most: 1 << 30, ..Input::default() };
+        let part = vec![0; 64 << 10];
+        assert!(input.packet(&fragment(FIRST_FRAGMENT, 2000, &[&HEAD, &part])).is_ok_and(|one| one.is_none()));
+        assert_eq!(input.held, 2000 * part.len());
+        // One that claims more than there may be has what is left.
+        let mut claims = fragment(FIRST_FRAGMENT, u64::MAX, &[&HEAD, &part]);
+        claims[2] = 1;
+        assert!(input.packet(&claims).is_ok_and(|one| one.is_none()));
+        assert_eq!(input.held, input.most);
     }
 
     #[test]

@@ -86,6 +86,14 @@ pub fn install() {
     let _ = System::get().distribution.set(&signals::Nodes);
 }
 
+/// Of `{shutdown, Reason}` the reason: carriers that are processes of OTP's end with it when they are told to.
+fn in_shutdown(reason: Term) -> Term {
+    match reason.tuple_elements() {
+        Some(&[shutdown, inner]) if shutdown == known_atom("shutdown") => inner,
+        _ => reason,
+    }
+}
+
 /// A process with work at its end has ended: it may have kept a connection, or all of them.
 fn process_ended(pid: Term, reason: Term) {
     watching::forget(pid);
@@ -100,7 +108,7 @@ fn process_ended(pid: Term, reason: Term) {
     for node in nodes::all() {
         if node.carrier() == node::Carrier::Process(pid) {
             let (_, connection, _) = node.status();
-            node.end(connection, Kept::of(reason));
+            node.end(connection, Kept::of(in_shutdown(reason)));
         }
     }
 }

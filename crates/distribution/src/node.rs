@@ -300,7 +300,7 @@ impl Node {
         }
     }
 
-    /// Whether more waits to leave than there should.
+    /// Whether more waits to leave than there should, long messages included.
     pub fn is_busy(&self) -> bool {
         self.inside.lock().output.bytes() >= crate::busy_limit()
     }
@@ -309,7 +309,7 @@ impl Node {
     /// leave. It gets [`Signal::Resume`] then.
     pub fn suspend(&self, pid: Term) -> bool {
         let mut inside = self.inside.lock();
-        let is_busy = inside.output.bytes() >= crate::busy_limit();
+        let is_busy = inside.output.in_the_way() >= crate::busy_limit();
         let must_wait = inside.phase != Phase::Idle && (is_busy || inside.output.holds(pid.word()));
         if must_wait {
             inside.suspended.push((pid, is_busy));
@@ -604,7 +604,7 @@ impl Inside {
     /// Processes that need not wait any more.
     fn freed(&mut self) -> Vec<(Term, bool)> {
         // Some way below the limit, so that they do not stop again at once.
-        let is_free = self.output.bytes() < crate::busy_limit().div_ceil(2);
+        let is_free = self.output.in_the_way() < crate::busy_limit().div_ceil(2);
         let Inside { suspended, output, .. } = self;
         suspended.extract_if(.., |(pid, for_all)| (is_free || !*for_all) && !output.holds(pid.word())).collect()
     }

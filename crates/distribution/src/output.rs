@@ -18,6 +18,9 @@ use crate::form::{FIRST_FRAGMENT, HEADED, NEXT_FRAGMENT, PASS_THROUGH, VERSION};
 
 /// Bytes of a fragment's contents.
 const FRAGMENT: usize = 64 * 1024;
+/// Messages that leave in fragments at the same time. The other node has room for all of each from its first fragment
+/// on, and there may be any number: a process that is killed while its message leaves does not hold up the next one.
+const MOST_TURNS: usize = 64;
 /// Bytes that are reserved for headers.
 const MOST_HEADER: usize = 256;
 /// Bytes of the length in front of each packet on a stream.
@@ -58,7 +61,13 @@ pub struct Output {
     held: HashMap<u64, Held>,
     /// Senders in `held`, in the order of their turns.
     turns: VecDeque<u64>,
+    /// Senders in `held` whose message has not begun to leave, because so many others leave.
+    later: VecDeque<u64>,
     bytes: usize,
+    /// Bytes of messages that leave in fragments.
+    long: usize,
+    /// Bytes that have left since the last fragment did.
+    since: usize,
     cache: AtomCache,
     /// Whether long messages are split.
     pub fragments: bool,
@@ -68,6 +77,12 @@ impl Output {
     /// Bytes that have not left.
     pub fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    /// As [`Output::bytes`], without the messages that leave in fragments: each of these holds up its own sender, and
+    /// nobody else has to wait for it.
+    pub fn in_the_way(&self) -> usize {
+        self.bytes - self.long
     }
 
     /// Whether everything has left.
@@ -97,7 +112,8 @@ impl Output {
             items.extend(held.behind);
         }
         self.turns.clear();
-        self.bytes = 0;
+        self.later.clear();
+        (self.bytes, self.long) = (0, 0);
         items
     }
 
@@ -108,9 +124,11 @@ impl Output {
             return self.ready.push_back(item);
         }
         let sender = item.sender;
+        self.long += item.bytes.len();
         let first = Parts { number: payload.div_ceil(FRAGMENT) as u64, item, sent: 0 };
         self.held.insert(sender, Held { first, behind: VecDeque::new() });
-        self.turns.push_back(sender);
+        let others = if self.turns.len() < MOST_TURNS { &mut self.turns } else { &mut self.later };
+        others.push_back(sender);
     }
 
     /// Takes packets out, each with its length in front, until there are so many bytes or no more packets.
@@ -139,8 +157,12 @@ impl Output {
     }
 
     fn take_into(&mut self, to: &mut Vec<u8>) -> bool {
+        if self.since >= FRAGMENT && self.take_fragment(to) {
+            return true;
+        }
         if let Some(item) = self.ready.pop_front() {
             self.bytes -= item.bytes.len();
+            self.since += item.bytes.len();
             match &item.atoms {
                 Some(atoms) => {
                     to.extend([VERSION, HEADED]);
@@ -157,6 +179,7 @@ impl Output {
     fn take_fragment(&mut self, to: &mut Vec<u8>) -> bool {
         let Some(sender) = self.turns.pop_front() else { return false };
         let Some(held) = self.held.get_mut(&sender) else { return false };
+        self.since = 0;
         let parts = &mut held.first;
         let is_first = parts.sent == 0;
         to.extend([VERSION, if is_first { FIRST_FRAGMENT } else { NEXT_FRAGMENT }]);
@@ -169,12 +192,14 @@ impl Output {
         let end = (parts.sent + length).min(parts.item.bytes.len());
         parts.item.bytes.copy(parts.sent, end, to);
         self.bytes -= end - parts.sent;
+        self.long -= end - parts.sent;
         parts.sent = end;
         parts.number -= 1;
         if parts.number > 0 {
             self.turns.push_back(sender);
             return true;
         }
+        self.turns.extend(self.later.pop_front());
         // The rest of this sender's can go, up to what is long again.
         let behind = self.held.remove(&sender).map(|held| held.behind).unwrap_or_default();
         for item in behind {
@@ -244,6 +269,39 @@ mod tests {
         let senders: Vec<(u64, u64)> =
             shown(&mut output).into_iter().map(|(_, sender, number, _)| (sender, number)).collect();
         assert_eq!(senders, [(1, 2), (2, 2), (1, 1), (2, 1), (1, 2), (1, 1)]);
+    }
+
+    #[test]
+    fn a_long_message_is_in_nobodys_way_and_leaves_whatever_else_does() {
+        let mut output = output();
+        output.push(item(1, 10, 10 * FRAGMENT));
+        assert_eq!(output.in_the_way(), 0);
+        for _ in 0..4 {
+            output.push(item(2, 20, FRAGMENT / 2));
+        }
+        assert_eq!((output.in_the_way(), output.bytes()), (4 + 2 * FRAGMENT, 5 + 12 * FRAGMENT));
+        let kinds: Vec<u8> = shown(&mut output).into_iter().map(|(kind, ..)| kind).collect();
+        assert_eq!(kinds[..6], [HEADED, HEADED, FIRST_FRAGMENT, HEADED, HEADED, NEXT_FRAGMENT]);
+        assert_eq!((kinds.len(), output.in_the_way(), output.bytes()), (14, 0, 0));
+    }
+
+    #[test]
+    fn so_many_long_messages_leave_at_once() {
+        let mut output = output();
+        let many = 2 * MOST_TURNS as u64;
+        for sender in 0..many {
+            output.push(item(sender, 0, 2 * FRAGMENT));
+        }
+        let (mut open, mut most, mut left) = (0, 0, 0);
+        for (kind, ..) in shown(&mut output) {
+            match kind {
+                FIRST_FRAGMENT => open += 1,
+                _ => (open, left) = (open - 1, left + 1),
+            }
+            most = open.max(most);
+        }
+        assert_eq!((most, left), (MOST_TURNS, many));
+        assert!(output.is_empty());
     }
 
     #[test]
