@@ -17,10 +17,12 @@ PAUSES ?= 3 500 1000 100000
 SUITES ?= trixie sid
 # Arguments of `make mutants`: how many changes of each crate, and which crates.
 MUTANTS ?= 30
+# Machines of `make rabbitmq`: stock, or heaps.
+MACHINES ?= stock private shared unified hybrid
 # How long `make fuzz` runs, in seconds.
 SECONDS_OF_FUZZING ?= 60
 
-.PHONY: help run test bench pauses area natives simulate simulate-programs compiler conformance newer-otp native-packages asan tsan miri mutants fuzz soak clean
+.PHONY: help run test bench pauses area natives simulate simulate-programs compiler conformance newer-otp rabbitmq native-packages asan tsan miri mutants fuzz soak clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -72,6 +74,10 @@ native-packages: ## Try native libraries of others on every heap: one in Rust (r
 newer-otp: ## Try Atoll on the libraries of OTP 27 and 29, from Debian's packages (SUITES="trixie sid"; chroot needs root)
 	@scripts/setup run
 	@scripts/newer-otp $(SUITES)
+
+rabbitmq: ## RabbitMQ (Debian's package) on stock erl and on every heap: figures, restarts, kills, clusters (MACHINES="stock private")
+	@scripts/setup run
+	@scripts/rabbitmq $(MACHINES)
 
 asan: ## Run the tests of the crates with raw memory under AddressSanitizer (needs a nightly toolchain)
 	@scripts/setup test

@@ -76,6 +76,7 @@ behind() ->
      {cut_payload, [<<?HEADER, 0, 104, 3, 97, 22, Pid/binary, Pid/binary, 109, 1000:32, 1>>]},
      {long_list, [<<?HEADER, 0, 104, 3, 97, 22, Pid/binary, Pid/binary, 108, 16#ffffffff:32, 1>>]},
      {long_tuple, [<<?HEADER, 0, 105, 16#ffffffff:32>>]},
+     {named_no_sender, [<<?HEADER, 0, 104, 4, 97, 6, 106, 119, 0, 119, 1, "n", 106>>]},
      {link_no_pid, [<<?HEADER, 0, 104, 3, 97, 1, 106, 106>>]},
      {monitor_no_reference, [<<?HEADER, 0, 104, 4, 97, 19, Pid/binary, Pid/binary, 106>>]},
      {spawn_no_call, [<<?HEADER, 0, 104, 6, 97, 29, Reference/binary, Pid/binary, Pid/binary, 106, 106, 106>>]},

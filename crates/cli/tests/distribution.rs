@@ -29,7 +29,7 @@ fn programs() -> &'static Path {
     FOLDER.get_or_init(|| {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("distribution");
         let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/distribution");
-        let names = ["pair", "hostile", "busy", "plain_dist", "siege", "c_node", "carrier_ends"]
+        let names = ["pair", "hostile", "busy", "plain_dist", "siege", "c_node", "carrier_ends", "parted", "looks"]
             .map(|name| sources.join(name).with_extension("erl"));
         compile(&names, &folder).unwrap_or_else(|error| panic!("{error}"));
         folder
@@ -149,12 +149,57 @@ fn a_pair_carried_by_processes() {
     }
 }
 
+/// What a module says is the same whichever of the two nodes is Atoll; `more` are arguments of both.
+#[track_caller]
+fn same_beside_stock(more: &[&str], module: &str) {
+    let expected = said_with(more, STOCK, STOCK, module);
+    assert!(expected.ends_with("done: ok\n"), "on stock: {expected}");
+    let atoll = ["--heap", "private"];
+    for (one, two) in [(&atoll[..], STOCK), (STOCK, &atoll[..])] {
+        assert_eq!(said_with(more, one, two, module), expected, "{module} on {one:?} beside {two:?}");
+    }
+}
+
 #[test]
 fn a_carrier_ends_with_a_reason() {
-    let said = |one| said_with(&["-proto_dist", "plain"], one, STOCK, "carrier_ends");
-    let expected = said(STOCK);
-    assert!(expected.ends_with("done: ok\n"), "on stock: {expected}");
-    assert_eq!(said(&["--heap", "private"]), expected);
+    same_beside_stock(&["-proto_dist", "plain"], "carrier_ends");
+}
+
+#[test]
+fn names_outlast_a_partition() {
+    same_beside_stock(&[], "parted");
+}
+
+#[test]
+fn observers_look_at_another_node() {
+    same_beside_stock(&[], "looks");
+}
+
+/// Over TLS, with a certificate made for it.
+#[test]
+fn a_pair_over_tls() {
+    let folder = programs().display().to_string();
+    let (certificate, key) = (format!("{folder}/certificate.pem"), format!("{folder}/key.pem"));
+    let make = format!(
+        r#"Chain = #{{root => [{{key, {{rsa, 2048, 65537}}}}], intermediates => [], peer => [{{key, {{rsa, 2048, 65537}}}}]}},
+        #{{server_config := Made}} = public_key:pkix_test_data(#{{server_chain => Chain, client_chain => Chain}}),
+        Write = fun(File, Type, Bytes) ->
+                    ok = file:write_file(File, public_key:pem_encode([{{Type, Bytes, not_encrypted}}]))
+                end,
+        Write("{certificate}", 'Certificate', proplists:get_value(cert, Made)),
+        {{Type, Bytes}} = proplists:get_value(key, Made),
+        Write("{key}", Type, Bytes),
+        halt()."#
+    );
+    let made = Command::new("erl").args(["-noinput", "-eval", &make]).output().expect("erl is on PATH");
+    if !made.status.success() {
+        eprintln!("not run: OTP's public_key or ssl is not installed (package erlang-ssl)");
+        return;
+    }
+    let options = format!("{folder}/tls.config");
+    let server = format!("{{server, [{{certfile, \"{certificate}\"}}, {{keyfile, \"{key}\"}}]}}");
+    std::fs::write(&options, format!("[{server}, {{client, [{{verify, verify_none}}]}}].\n")).expect("a new file");
+    same_beside_stock(&["-proto_dist", "inet_tls", "-ssl_dist_optfile", &options], "pair");
 }
 
 /// Nodes that a node starts are as it is: the same machine with the same options.

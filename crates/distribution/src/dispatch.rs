@@ -26,8 +26,8 @@ pub(crate) fn act(node: &Node, line: Line, received: &Received) -> Result<(), Fa
         (control::SEND_TT, [_, to, given]) | (control::SEND_SENDER_TT, [_, to, given]) => {
             message(*to, payload, token::mark(*given)?)
         }
-        (control::REG_SEND, [_, _, name]) => named_message(*name, payload, Mark::Plain),
-        (control::REG_SEND_TT, [_, _, name, given]) => named_message(*name, payload, token::mark(*given)?),
+        (control::REG_SEND, [from, _, name]) => named_message(*from, *name, payload, Mark::Plain),
+        (control::REG_SEND_TT, [from, _, name, given]) => named_message(*from, *name, payload, token::mark(*given)?),
         (control::ALIAS_SEND, [_, alias]) => to_alias(*alias, payload, Mark::Plain),
         (control::ALIAS_SEND_TT, [_, alias, given]) => to_alias(*alias, payload, token::mark(*given)?),
         (control::LINK, [from, to]) => link(line, *from, *to),
@@ -100,8 +100,8 @@ fn message(to: Term, payload: Term, mark: Mark) -> Result<(), Fault> {
     Ok(())
 }
 
-fn named_message(name: Term, payload: Term, mark: Mark) -> Result<(), Fault> {
-    if !name.is_atom() {
+fn named_message(from: Term, name: Term, payload: Term, mark: Mark) -> Result<(), Fault> {
+    if !from.is_pid() || !name.is_atom() {
         return Err(Fault::Malformed);
     }
     if let Some(pid) = System::get().whereis(name).filter(|pid| pid.is_local_pid()) {
