@@ -1,6 +1,6 @@
-%% What scripts/rabbitmq asks of a broker, with RabbitMQ's own client: `-run broker_client main STEP PORT QUEUE NUMBER...`.
-%% A queue is durable and has the type that it is named after. Each step prints one line, and ends with an error if the
-%% broker does not do what it says.
+%% What scripts/rabbitmq asks of a broker, with RabbitMQ's own client: `-run broker_client main STEP PORT QUEUE
+%% NUMBER...`. A queue is durable and has the type that it is named after. Each step prints one line, and ends with an
+%% error if the broker does not do what it says.
 -module(broker_client).
 -include_lib("amqp_client/include/amqp_client.hrl").
 -export([main/1]).

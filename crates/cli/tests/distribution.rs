@@ -181,7 +181,8 @@ fn a_pair_over_tls() {
     let folder = programs().display().to_string();
     let (certificate, key) = (format!("{folder}/certificate.pem"), format!("{folder}/key.pem"));
     let make = format!(
-        r#"Chain = #{{root => [{{key, {{rsa, 2048, 65537}}}}], intermediates => [], peer => [{{key, {{rsa, 2048, 65537}}}}]}},
+        r#"Keys = [{{key, {{rsa, 2048, 65537}}}}],
+        Chain = #{{root => Keys, intermediates => [], peer => Keys}},
         #{{server_config := Made}} = public_key:pkix_test_data(#{{server_chain => Chain, client_chain => Chain}}),
         Write = fun(File, Type, Bytes) ->
                     ok = file:write_file(File, public_key:pem_encode([{{Type, Bytes, not_encrypted}}]))
