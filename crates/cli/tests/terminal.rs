@@ -2,11 +2,10 @@
 
 use std::fs::File;
 use std::io::{Read, Write};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-use atoll_differential::Names;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcgetattr, tcsetwinsize};
 
@@ -26,11 +25,6 @@ struct Session {
 
 impl Session {
     fn start(words: &[&str]) -> Session {
-        Session::start_with(words, |_| ())
-    }
-
-    /// `prepare` changes the command before it runs.
-    fn start_with(words: &[&str], prepare: impl FnOnce(&mut Command)) -> Session {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).expect("a pseudo terminal");
         grantpt(&master).expect("the terminal is ours");
         unlockpt(&master).expect("the terminal can be opened");
@@ -43,7 +37,6 @@ impl Session {
         command.args(["--ctty", "--wait"]).args(words);
         command.env_remove("ERL_FLAGS").env_remove("ERL_AFLAGS").env_remove("ERL_ZFLAGS").env_remove("ATOLL_HEAP");
         command.env("TERM", "xterm").env("LC_ALL", "C.UTF-8").env("ERL_CRASH_DUMP", "/dev/null");
-        prepare(&mut command);
         let child = command.stdin(copy()).stdout(copy()).stderr(copy()).spawn().expect("the machine starts");
         let keys = File::from(master);
         let mut reader = keys.try_clone().expect("another descriptor");
@@ -167,42 +160,6 @@ fn jobs_are_switched() {
         ("i\r", "-->"),
         ("c\r", "3>"),
     ]);
-}
-
-/// What is typed runs on the other node, whichever of the two is Atoll.
-#[test]
-fn a_shell_of_another_node() {
-    const STEPS: &[(&str, &str)] = &[
-        ("", "(held@localhost)1>"),
-        ("node().\r", "(held@localhost)2>"),
-        ("io:get_line(\"say: \").\r", "say:"),
-        ("this\r", "(held@localhost)3>"),
-        ("erlang:error(of_its_own).\r", "(held@localhost)4>"),
-        ("receive never -> ok end.\r", ""),
-        ("\x07", "-->"),
-        ("i\r", "-->"),
-        ("c\r", "(held@localhost)4>"),
-        ("\x07", "-->"),
-    ];
-    let screens = |held: &[&str], shell: &[&str]| {
-        let names = Names::start().expect("epmd is on PATH");
-        let usual = ["-setcookie", "of_this_test", "-kernel", "inet_dist_use_interface", "{127,0,0,1}"];
-        let mut node = Command::new(held[0]);
-        names.serve(&mut node);
-        node.args(&held[1..]).args(["-noinput", "-sname", "held@localhost"]).args(usual);
-        let mut node = node.stdin(Stdio::null()).stdout(Stdio::null()).spawn().expect("the node starts");
-        let register = ["-sname", "shell@localhost", "-remsh", "held@localhost"];
-        let mut session = Session::start_with(&[shell, &register, &usual].concat(), |command| names.serve(command));
-        let screens: Vec<String> = STEPS.iter().map(|(keys, row)| session.types(keys, row)).collect();
-        session.keys.write_all(b"q\r").expect("the terminal takes keys");
-        assert!(session.ends_restored());
-        let _ = node.kill();
-        let _ = node.wait();
-        screens
-    };
-    let expected = screens(STOCK, STOCK);
-    assert_eq!(screens(ATOLL, STOCK), expected);
-    assert_eq!(screens(STOCK, ATOLL), expected);
 }
 
 #[test]
