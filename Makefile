@@ -22,7 +22,7 @@ MACHINES ?= stock private shared unified hybrid
 # How long `make fuzz` runs, in seconds.
 SECONDS_OF_FUZZING ?= 60
 
-.PHONY: help run test bench pauses area natives simulate simulate-programs compiler conformance newer-otp rabbitmq native-packages asan tsan miri mutants fuzz soak clean
+.PHONY: help run test bench pauses area library natives simulate simulate-programs compiler conformance newer-otp rabbitmq native-packages asan tsan miri mutants fuzz soak clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,6 +38,10 @@ test: ## Run every check and test; the last line is "N passed, N failed"
 bench: ## Measure the benchmarks beside stock erl (about half an hour; BENCH="--only ring --runs 3")
 	@scripts/setup run
 	@scripts/bench $(BENCH)
+
+library: ## What functions of the libraries cost, beside stock (HEAPS="private hybrid")
+	@scripts/setup run
+	@scripts/library $(HEAPS)
 
 natives: ## What native libraries cost, beside stock: calls, crypto, TLS, JSON (HEAPS="private hybrid")
 	@scripts/setup run

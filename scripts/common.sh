@@ -34,6 +34,17 @@ find_atoll() {
     fi
 }
 
+# beside ONE OTHER: the figures in ONE.txt and OTHER.txt, lines of a name of 40 characters and a figure, and the time
+# of the other as a part of the one's.
+beside() {
+    echo "== $1, $2"
+    paste "$1.txt" "$2.txt" | awk -F '\t' '{
+        name = substr($1, 1, 40); one = substr($1, 41) + 0; other = substr($2, 41) + 0
+        part = name ~ /MB\/s/ ? one / other : other / one
+        printf "%s %10.2f %10.2f %7.2f\n", name, one, other, part
+    }'
+}
+
 # has_violation FILE...: whether --verify-heap has reported anything there.
 has_violation() {
     grep -q 'heap invariant' "$@"
