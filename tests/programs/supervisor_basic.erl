@@ -52,6 +52,7 @@ init({Strategy, To, Intensity}) ->
 
 start_worker(To, Id) -> proc_lib:start_link(?MODULE, worker, [To, Id]).
 
-worker(To, Id) -> proc_lib:init_ack({ok, self()}), To ! {started, Id}, receive stop -> ok end.
+%% The supervisor starts the next child behind the answer.
+worker(To, Id) -> To ! {started, Id}, proc_lib:init_ack({ok, self()}), receive stop -> ok end.
 
 p(X) -> io:format("~p~n", [X]).

@@ -5,6 +5,8 @@ id(X) -> X.
 
 main(_) ->
     logger:set_primary_config(level, none),
+    %% A linked process may have failed before the link is taken away.
+    process_flag(trap_exit, true),
     L = fun(N) -> lists:seq(1, N) end,
     F = fun(_) -> ok end, E = fun ?MODULE:f/1,
     V = id(erlang),

@@ -339,7 +339,8 @@ fn tests_of_eunit_run_under_many_schedules() {
 
 /// Seeds under which these tests fail and pass, from 1 on.
 fn failing_seeds(words: &[&str]) -> (Vec<u64>, Vec<u64>) {
-    (1..=12).partition(|seed| {
+    // About a third of the seeds fail; which ones depends on the folder's name too.
+    (1..=32).partition(|seed| {
         let run = simulate(&[&["--seed", &seed.to_string(), "--"], words].concat());
         let shown = text(&run.stdout) + &text(&run.stderr);
         let fails = run.status.code() != Some(0);

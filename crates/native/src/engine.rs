@@ -339,8 +339,12 @@ impl Engine {
             map.add(compiled.block.start(), compiled.size, &name);
         }
         let size = compiled.size as u64;
-        let piece = add_piece(code, linked, function, made)?;
         let entries = hold_entries();
+        // A library may have put its own function in the place while this one was compiled.
+        if !self.is_plain(entry) {
+            return None;
+        }
+        let piece = add_piece(code, linked, function, made)?;
         let mut state = self.state.lock();
         // Code that was made before, on other assumptions, is left at its marks.
         let State { units, of_module, .. } = &mut *state;
