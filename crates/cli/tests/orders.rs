@@ -1,5 +1,5 @@
-//! What the programs of `tests/programs` print does not depend on an order of events: a program that does so would differ
-//! from stock by chance. Simulated schedules show it.
+//! What the programs of `tests/programs` print does not depend on an order of events: a program for which it does would
+//! differ from stock by chance. Simulated schedules show it.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
