@@ -44,7 +44,7 @@ library: ## What functions of the libraries cost, beside stock (HEAPS="private h
 	@scripts/library $(HEAPS)
 
 natives: ## What native libraries cost, beside stock: calls, crypto, TLS, JSON (HEAPS="private hybrid")
-	@scripts/setup run
+	@scripts/setup test
 	@scripts/natives $(HEAPS)
 
 area: ## What hybrid builds in its message area for each --area, how much of it is sent, and what is copied
@@ -76,7 +76,7 @@ conformance: ## Run OTP's own test suites on every heap and on stock erl (hours;
 	@scripts/conformance $(CONFORMANCE)
 
 native-packages: ## Try native libraries of others on every heap: one in Rust (rustler), and Debian's erlang-jiffy, erlang-p1-*
-	@scripts/setup run
+	@scripts/setup test
 	@scripts/native-packages
 
 newer-otp: ## Try Atoll on the libraries of OTP 27 and 29, from Debian's packages (SUITES="trixie sid"; chroot needs root)

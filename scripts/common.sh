@@ -35,10 +35,11 @@ find_atoll() {
 }
 
 # beside ONE OTHER: the figures in ONE.txt and OTHER.txt, lines of a name of 40 characters and a figure, and the time
-# of the other as a part of the one's.
+# of the other as a part of the one's. Other lines are reports.
 beside() {
+    local figure='^.{40} *[0-9.]+$'
     echo "== $1, $2"
-    paste "$1.txt" "$2.txt" | awk -F '\t' '{
+    paste <(grep -E "$figure" "$1.txt") <(grep -E "$figure" "$2.txt") | awk -F '\t' '{
         name = substr($1, 1, 40); one = substr($1, 41) + 0; other = substr($2, 41) + 0
         part = name ~ /MB\/s/ ? one / other : other / one
         printf "%s %10.2f %10.2f %7.2f\n", name, one, other, part

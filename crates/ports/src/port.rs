@@ -218,12 +218,12 @@ impl Port {
         self.library.into_iter().for_each(library::port_ended);
     }
 
-    /// Whoever opens it waits for an answer, and gets the port: see [`Driver::opens_later`].
+    /// The process that opens it waits for an answer, and gets the port: see [`Driver::opens_later`].
     pub fn opened(&self, state: &mut State) {
         self.answer_opening(state, self.id);
     }
 
-    /// Whoever opens it waits for an answer, and gets an error: the port ends.
+    /// The process that opens it waits for an answer, and gets an error: the port ends.
     pub fn not_opened(&self, state: &mut State, driver: &mut dyn Driver, failure: Failure) {
         let Some((_, opener)) = state.opening else { return };
         state.links.retain(|linked| *linked != opener);
