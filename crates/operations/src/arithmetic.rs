@@ -5,27 +5,41 @@ use atoll_term::{Allocate, Build, Term};
 use num_bigint::BigInt;
 
 use crate::exception::Exception;
-use crate::number::{Number, finite, integer, integer128, to_float, whole};
+use crate::number::{Number, finite, integer, integer128, to_float, whole, word_of};
 
 /// Low bits of a word that are not part of a small integer's value.
 const TAG: u64 = 0b1111;
 
-/// One operator beyond the small integers.
+/// One operator beyond integers of two limbs.
 struct Operator {
-    word: fn(i128, i128) -> Option<i128>,
     big: fn(BigInt, BigInt) -> BigInt,
     float: fn(f64, f64) -> f64,
 }
 
+/// Integers a little larger than the small ones are common: hashes, random numbers and fixed-point numbers need 64 bits.
+/// `word` is the operator for them.
 #[cold]
 #[inline(never)]
-fn general<H: Allocate + ?Sized>(heap: &mut H, a: Term, b: Term, operator: &Operator) -> Result<Term, Exception> {
+fn general<H: Allocate + ?Sized>(
+    heap: &mut H,
+    a: Term,
+    b: Term,
+    word: impl Fn(i128, i128) -> Option<i128>,
+    operator: &Operator,
+) -> Result<Term, Exception> {
+    if let (Some(left), Some(right)) = (word_of(a), word_of(b))
+        && let Some(value) = word(left, right)
+    {
+        return Ok(integer128(heap, value));
+    }
+    beyond_words(heap, a, b, operator)
+}
+
+#[cold]
+#[inline(never)]
+fn beyond_words<H: Allocate + ?Sized>(heap: &mut H, a: Term, b: Term, operator: &Operator) -> Result<Term, Exception> {
     let (Some(left), Some(right)) = (Number::of(a), Number::of(b)) else { return Err(Exception::badarith()) };
     match (left, right) {
-        (Number::Word(left), Number::Word(right)) => match (operator.word)(left, right) {
-            Some(value) => Ok(integer128(heap, value)),
-            None => integer(heap, &(operator.big)(left.into(), right.into())),
-        },
         (Number::Float(_), _) | (_, Number::Float(_)) => {
             let (Some(left), Some(right)) = (to_float(a), to_float(b)) else { return Err(Exception::badarith()) };
             finite(heap, (operator.float)(left, right))
@@ -50,7 +64,7 @@ pub fn add<H: Allocate + ?Sized>(heap: &mut H, a: Term, b: Term) -> Result<Term,
     {
         return Ok(Term::small_of_bits(sum as u64));
     }
-    general(heap, a, b, &Operator { word: i128::checked_add, big: |a, b| a + b, float: |a, b| a + b })
+    general(heap, a, b, i128::checked_add, &Operator { big: |a, b| a + b, float: |a, b| a + b })
 }
 
 /// `A - B`
@@ -64,7 +78,7 @@ pub fn subtract<H: Allocate + ?Sized>(heap: &mut H, a: Term, b: Term) -> Result<
     {
         return Ok(Term::small_of_bits(difference as u64));
     }
-    general(heap, a, b, &Operator { word: i128::checked_sub, big: |a, b| a - b, float: |a, b| a - b })
+    general(heap, a, b, i128::checked_sub, &Operator { big: |a, b| a - b, float: |a, b| a - b })
 }
 
 /// `A * B`
@@ -81,6 +95,14 @@ pub fn multiply<H: Allocate + ?Sized>(heap: &mut H, a: Term, b: Term) -> Result<
     multiply_general(heap, a, b)
 }
 
+fn product(a: i128, b: i128) -> Option<i128> {
+    match (i64::try_from(a), i64::try_from(b)) {
+        // One multiplication of the processor, which cannot overflow.
+        (Ok(a), Ok(b)) => Some(i128::from(a) * i128::from(b)),
+        _ => a.checked_mul(b),
+    }
+}
+
 #[cold]
 #[inline(never)]
 fn multiply_general<H: Allocate + ?Sized>(heap: &mut H, a: Term, b: Term) -> Result<Term, Exception> {
@@ -88,7 +110,7 @@ fn multiply_general<H: Allocate + ?Sized>(heap: &mut H, a: Term, b: Term) -> Res
     if limbs(a) + limbs(b) > crate::number::MAX_LIMBS + 1 {
         return Err(Exception::system_limit());
     }
-    general(heap, a, b, &Operator { word: i128::checked_mul, big: |a, b| a * b, float: |a, b| a * b })
+    general(heap, a, b, product, &Operator { big: |a, b| a * b, float: |a, b| a * b })
 }
 
 /// `A / B`: always a float.
@@ -113,7 +135,7 @@ pub fn integer_divide<H: Allocate + ?Sized>(heap: &mut H, a: Term, b: Term) -> R
         // Only the smallest integer divided by -1 does not fit.
         return Ok(heap.integer(a.small_value() / b.small_value()));
     }
-    integers(heap, a, b, true, i128::checked_div, |a, b| a / b)
+    integers(heap, a, b, true, quotient, |a, b| a / b)
 }
 
 /// `A rem B`
@@ -125,7 +147,21 @@ pub fn remainder<H: Allocate + ?Sized>(heap: &mut H, a: Term, b: Term) -> Result
     if Term::both_small(a, b) && b.small_value() != 0 {
         return Ok(Term::small(a.small_value() % b.small_value()));
     }
-    integers(heap, a, b, true, i128::checked_rem, |a, b| a % b)
+    integers(heap, a, b, true, rest, |a, b| a % b)
+}
+
+fn quotient(a: i128, b: i128) -> Option<i128> {
+    match (i64::try_from(a), i64::try_from(b)) {
+        (Ok(a), Ok(b)) => a.checked_div(b).map(i128::from).or_else(|| i128::from(a).checked_div(b.into())),
+        _ => a.checked_div(b),
+    }
+}
+
+fn rest(a: i128, b: i128) -> Option<i128> {
+    match (i64::try_from(a), i64::try_from(b)) {
+        (Ok(a), Ok(b)) => a.checked_rem(b).map(i128::from).or_else(|| i128::from(a).checked_rem(b.into())),
+        _ => a.checked_rem(b),
+    }
 }
 
 /// An operator that is defined for integers only; `nonzero`: the second must not be 0.
@@ -136,13 +172,13 @@ fn integers<H: Allocate + ?Sized>(
     a: Term,
     b: Term,
     nonzero: bool,
-    word: fn(i128, i128) -> Option<i128>,
+    word: impl Fn(i128, i128) -> Option<i128>,
     big: fn(BigInt, BigInt) -> BigInt,
 ) -> Result<Term, Exception> {
     if !a.is_integer() || !b.is_integer() || nonzero && b == Term::small(0) {
         return Err(Exception::badarith());
     }
-    general(heap, a, b, &Operator { word, big, float: |_, _| f64::NAN })
+    general(heap, a, b, word, &Operator { big, float: |_, _| f64::NAN })
 }
 
 /// `A band B`
@@ -227,6 +263,18 @@ pub fn bsr<H: Allocate + ?Sized>(heap: &mut H, a: Term, b: Term) -> Result<Term,
 #[cold]
 #[inline(never)]
 fn shift<H: Allocate + ?Sized>(heap: &mut H, a: Term, b: Term, left: bool) -> Result<Term, Exception> {
+    if let (Some(value), Some(distance)) = (word_of(a), b.as_small()) {
+        let right = left == (distance < 0);
+        let distance = distance.unsigned_abs();
+        if right {
+            return Ok(integer128(heap, value >> distance.min(127)));
+        }
+        // The sign takes a bit, and what is shifted out would be lost.
+        let free = if value < 0 { value.leading_ones() } else { value.leading_zeros() };
+        if distance < u64::from(free) {
+            return Ok(integer128(heap, value << distance));
+        }
+    }
     let negative = |term: Term| match term.as_small() {
         Some(small) => small < 0,
         None => term.as_big().is_some_and(|big| big.negative),

@@ -21,29 +21,31 @@ pub(crate) enum Number {
     Float(f64),
 }
 
+/// An integer of at most two limbs that fits 128 bits with sign.
+#[inline]
+pub(crate) fn word_of(term: Term) -> Option<i128> {
+    if let Some(value) = term.as_small() {
+        return Some(value.into());
+    }
+    let big = term.as_big()?;
+    let magnitude = match *big.limbs {
+        [low] => u128::from(low),
+        [low, high] => u128::from(high) << 64 | u128::from(low),
+        _ => return None,
+    };
+    if big.negative { 0i128.checked_sub_unsigned(magnitude) } else { i128::try_from(magnitude).ok() }
+}
+
 impl Number {
     /// The number that the term is, if it is one.
     pub(crate) fn of(term: Term) -> Option<Number> {
-        Some(match term.view() {
-            View::Small(value) => Number::Word(value.into()),
-            View::Float(value) => Number::Float(value),
-            View::Big(big) => {
-                let magnitude = match *big.limbs {
-                    [low] => Some(u128::from(low)),
-                    [low, high] => Some(u128::from(high) << 64 | u128::from(low)),
-                    _ => None,
-                };
-                let signed = magnitude.and_then(|magnitude| match big.negative {
-                    true => 0i128.checked_sub_unsigned(magnitude),
-                    false => i128::try_from(magnitude).ok(),
-                });
-                match signed {
-                    Some(value) => Number::Word(value),
-                    None => Number::Big(big.to_bigint()),
-                }
-            }
-            _ => return None,
-        })
+        if let Some(value) = word_of(term) {
+            return Some(Number::Word(value));
+        }
+        match term.as_float() {
+            Some(value) => Some(Number::Float(value)),
+            None => term.as_big().map(|big| Number::Big(big.to_bigint())),
+        }
     }
 
     /// The integer as the arithmetic library's type; `None` if this is a float.
@@ -73,6 +75,7 @@ pub fn to_float(term: Term) -> Option<f64> {
 }
 
 /// The term of an integer of at most two limbs.
+#[inline]
 pub(crate) fn integer128<H: Allocate + ?Sized>(heap: &mut H, value: i128) -> Term {
     match i64::try_from(value).ok().and_then(Term::try_small) {
         Some(small) => small,

@@ -39,14 +39,16 @@ pub unsafe fn take(
     let mut last = Term::NONE;
     while word < base && addresses.len() < most {
         // SAFETY: the word lies on the stack.
-        let content = unsafe { Term::from_word(reader.read(word)) };
-        // Recursion leaves the same address many times in a row; it is listed once, as in OTP.
-        if content.is_header()
-            && !content.is_none()
-            && !is_repeated(content.word() as *const Word, last.word() as *const Word)
-        {
-            last = content;
-            addresses.push(Term::small(content.word() as i64));
+        let content = unsafe { Term::from_word(*word) };
+        // Recursion leaves the same address many times in a row; it is listed once, as in OTP. A deep stack has
+        // thousands of such words, so they are passed over before anything else is asked.
+        if content.is_header() && content != last && !content.is_none() {
+            // SAFETY: as above. Where a collector has marked the stack, another address stands in the word's place.
+            let content = unsafe { Term::from_word(reader.read(word)) };
+            if !is_repeated(content.word() as *const Word, last.word() as *const Word) {
+                last = content;
+                addresses.push(Term::small(content.word() as i64));
+            }
         }
         word = word.wrapping_add(1);
     }

@@ -78,12 +78,28 @@ fn shallow(mut a: Term, mut b: Term, exact: bool, levels: u32) -> Ordering {
                 if left.len() != right.len() {
                     return left.len().cmp(&right.len());
                 }
-                let differing = left.iter().zip(right).filter(|(one, other)| one != other);
-                let mut orders = differing.map(|(one, other)| shallow(*one, *other, exact, levels - 1));
-                orders.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+                for (one, other) in left.iter().zip(right) {
+                    if one == other {
+                        continue;
+                    }
+                    if Term::both_small(*one, *other) {
+                        return (one.word() as i64).cmp(&(other.word() as i64));
+                    }
+                    let order = shallow(*one, *other, exact, levels - 1);
+                    if order.is_ne() {
+                        return order;
+                    }
+                }
+                Ordering::Equal
             }
             (Some(Kind::Float), Some(Kind::Float)) if !exact => {
                 a.as_float().partial_cmp(&b.as_float()).unwrap_or(Ordering::Equal)
+            }
+            (Some(left), Some(right)) if left.is_bits() && right.is_bits() => {
+                match (a.aligned_binary(), b.aligned_binary()) {
+                    (Some(left), Some(right)) => left.cmp(right),
+                    _ => deep(a, b, exact),
+                }
             }
             _ => deep(a, b, exact),
         };

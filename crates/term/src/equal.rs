@@ -92,6 +92,9 @@ fn shallow(mut a: Term, mut b: Term, mode: Mode, levels: u32) -> bool {
 
 /// Whether two bitstrings are the same.
 fn same_bits(a: &Term, b: &Term) -> bool {
+    if let (Some(a), Some(b)) = (a.aligned_binary(), b.aligned_binary()) {
+        return a == b;
+    }
     match (a.bits(), b.bits()) {
         (Some(a), Some(b)) => a.length() == b.length() && compare_bits(a, b).is_eq(),
         _ => false,

@@ -31,7 +31,9 @@ pub(crate) fn collect(
     let in_use = words_in_use(mutator);
     let counted = words_counted(mutator);
     counters::used_changed(in_use as i64 - counted as i64);
+    architecture.room.begins(mutator, need.exact);
     let result = collect_counted(architecture, mutator, &request, need, &mut roots);
+    architecture.room.ended(mutator);
     counters::used_changed(words_counted(mutator) as i64 - in_use as i64);
     result?;
     if architecture.base.settings.verify {

@@ -19,6 +19,8 @@
 //!    the series' next above 3 x needed; after a major one below 25% to the next above 2 x needed. Above 75% the
 //!    next collection grows the block. When a minor one frees too little, a major one follows.
 //!
+//! A process that is collected several times in a time slice gets more room than that (`room.rs`).
+//!
 //! The first time that a process asks for room, nothing is collected: its first block gives way to a larger one
 //! (`first.rs`), of the size that is expected (`expected.rs`).
 //!
@@ -43,6 +45,7 @@ mod major;
 mod minor;
 mod old;
 pub(crate) mod phases;
+mod room;
 pub(crate) mod send;
 mod sliced;
 pub(crate) mod state;
@@ -62,6 +65,7 @@ use atoll_term::{Term, Word};
 use crate::common::{Immovable, blocks};
 use expected::Expected;
 use phases::Beside;
+use room::Room;
 use state::State;
 
 /// The architecture with private heaps.
@@ -71,6 +75,7 @@ pub struct Private {
     pub(crate) immovable: Immovable,
     sliced: sliced::Limits,
     expected: Expected,
+    room: Room,
 }
 
 impl Private {
@@ -89,7 +94,14 @@ impl Private {
             base: Base::with_range(settings, range),
             sliced: sliced::Limits::usual(settings.is_stressed()),
             expected: Expected::new(),
+            room: Room::default(),
         }
+    }
+
+    /// Words lent to busy processes.
+    #[cfg(test)]
+    pub(crate) fn lent(&self) -> usize {
+        self.room.lent()
     }
 
     /// Sets above how many words the old generation is collected in slices, for how many nanoseconds each lasts, and
@@ -123,6 +135,7 @@ impl Architecture for Private {
     unsafe fn destroy(&self, mutator: &mut Mutator) {
         send::flush_counters(self, mutator);
         self.expected.ended(mutator);
+        self.room.give_back(mutator);
         counters::used_changed(-(collect::words_counted(mutator) as i64));
         let state = State::of(mutator);
         let (heap, words) = (state.heap, state.block_words(mutator));
@@ -142,6 +155,7 @@ impl Architecture for Private {
 
     unsafe fn schedule_out(&self, mutator: &mut Mutator) {
         send::flush_counters(self, mutator);
+        State::of_mut(mutator).count_slice();
     }
 
     unsafe fn collect(

@@ -5,6 +5,7 @@ use std::ptr::NonNull;
 use atoll_heap::{Fragment, HeapFull, Message, Mutator, RootSet, link_off_heap};
 use atoll_term::{Term, Word};
 
+use super::room;
 use super::state::State;
 use crate::common::cheney::{Copier, Policy};
 use crate::common::counted::{self, Counted};
@@ -217,14 +218,15 @@ pub(super) fn resize(mutator: &mut Mutator, need: Need, factor: usize, most_surv
     let state = State::of(mutator);
     let block = state.block_words(mutator);
     let used = blocks::words_between(state.heap, mutator.top) + mutator.stack_words();
-    let room = roots.room(state);
-    let needed = used + need.words.max(room);
+    let for_roots = roots.room(state);
+    let needed = used + need.words.max(for_roots);
     let old_words = state.old().map_or(0, |old| old.words());
     let minimum = state.options().minimum_words;
-    let growth = if most_survived && block <= DOUBLED_AT_MOST {
-        block.max(room)
+    let roomy = state.is_roomy();
+    let growth = if most_survived && block <= DOUBLED_AT_MOST || roomy && block <= room::largest(state) / 2 {
+        block.max(for_roots)
     } else if needed * 4 > block * 3 {
-        room.max(1)
+        for_roots.max(1)
     } else {
         0
     };
@@ -232,6 +234,7 @@ pub(super) fn resize(mutator: &mut Mutator, need: Need, factor: usize, most_surv
     let wanted = if need.exact {
         used + need.words
     } else if !most_survived
+        && !roomy
         && needed * 4 < block
         && (factor == SHRINK_FACTOR || block > SMALL_BLOCK || block > old_words)
     {

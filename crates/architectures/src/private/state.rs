@@ -29,7 +29,8 @@ pub(crate) struct State {
     grow: u8,
     /// For `hybrid`: the cycle of the message area in which the roots were last found.
     pub(crate) area_cycle: AtomicU8,
-    /// For `hybrid`: [`HAS_COPIES`], [`IN_PORTIONS`] and [`IS_REMEMBERED`].
+    /// For `hybrid`: [`HAS_COPIES`], [`IN_PORTIONS`] and [`IS_REMEMBERED`]. For `room.rs`: [`COLLECTIONS`] and
+    /// [`IS_ROOMY`].
     marks: u8,
     /// For `hybrid`: the number of the thread that remembers objects of this heap as samples, 0 if none does.
     pub(crate) sampler: AtomicU8,
@@ -46,6 +47,14 @@ const HAS_COPIES: u8 = 1;
 const IN_PORTIONS: u8 = 2;
 /// A thread remembers terms of this heap that were copied for their receivers.
 const IS_REMEMBERED: u8 = 4;
+/// One collection in this time slice, of at most [`MOST_COLLECTIONS`].
+const COLLECTION: u8 = 8;
+/// The highest count of collections.
+const MOST_COLLECTIONS: u8 = 7;
+/// Where that count is.
+const COLLECTIONS: u8 = COLLECTION * MOST_COLLECTIONS;
+/// The block may be larger than what lives in it asks for.
+const IS_ROOMY: u8 = 64;
 
 const _: () = assert!(size_of::<State>() <= STATE_WORDS * size_of::<usize>());
 const _: () = assert!(align_of::<State>() <= align_of::<usize>());
@@ -105,6 +114,31 @@ impl State {
 
     pub(crate) fn set_remembered(&mut self, on: bool) {
         self.mark(IS_REMEMBERED, on);
+    }
+
+    /// See [`IS_ROOMY`].
+    pub(super) fn is_roomy(&self) -> bool {
+        self.marks & IS_ROOMY != 0
+    }
+
+    pub(super) fn set_roomy(&mut self, on: bool) {
+        self.mark(IS_ROOMY, on);
+    }
+
+    /// Counts a collection in this time slice; gives the count.
+    pub(super) fn count_collection(&mut self) -> u8 {
+        if self.marks & COLLECTIONS != COLLECTIONS {
+            self.marks += COLLECTION;
+        }
+        (self.marks & COLLECTIONS) / COLLECTION
+    }
+
+    /// A time slice has ended: the next begins with half of its count, so that one collection in each does not make a
+    /// process busy, and two do.
+    #[inline]
+    pub(super) fn count_slice(&mut self) {
+        let count = (self.marks & COLLECTIONS) / COLLECTION;
+        self.marks = self.marks & !COLLECTIONS | count.div_ceil(2) * COLLECTION;
     }
 
     fn mark(&mut self, mark: u8, on: bool) {

@@ -1,5 +1,6 @@
 //! Tests that every architecture must pass, with a process of their own making.
 
+mod busy;
 mod counters;
 mod expected;
 mod hybrid;

@@ -73,6 +73,9 @@ impl Emitter<'_, '_> {
     }
 
     fn of_one(&mut self, index: usize, name: Term, fail: Label, one: Source, destination: Register) -> bool {
+        if name == atoms::BNOT {
+            return self.complement(index, one, destination);
+        }
         if matches!(name, atoms::ABS | atoms::OP_MINUS) {
             return self.negate_or_abs(index, name, one, destination);
         }
@@ -103,18 +106,36 @@ impl Emitter<'_, '_> {
         true
     }
 
+    fn complement(&mut self, index: usize, one: Source, destination: Register) -> bool {
+        if !self.is_speculated(index) || self.known(one).is_some() {
+            return false;
+        }
+        let value = self.small_or_exit(index, one);
+        let result = self.b.ins().bxor_imm(value, !0xf);
+        self.write(destination, result);
+        self.set_small(destination.into(), true);
+        true
+    }
+
+    /// The word of a small integer; another value leaves to the first engine.
+    fn small_or_exit(&mut self, index: usize, source: Source) -> Value {
+        let exit = self.exit(index);
+        let value = self.read(source);
+        if !self.is_small(source) {
+            let low = self.tag(value, 0xf);
+            let small = self.equals(low, 0xf);
+            self.unless(small, exit);
+            self.set_small(source, true);
+        }
+        value
+    }
+
     fn negate_or_abs(&mut self, index: usize, name: Term, one: Source, destination: Register) -> bool {
         if !self.is_speculated(index) || self.known(one).is_some() {
             return false;
         }
         let exit = self.exit(index);
-        let value = self.read(one);
-        if !self.is_small(one) {
-            let low = self.tag(value, 0xf);
-            let small = self.equals(low, 0xf);
-            self.unless(small, exit);
-            self.set_small(one, true);
-        }
+        let value = self.small_or_exit(index, one);
         let bits = self.b.ins().band_imm(value, !0xf);
         let zero = self.b.ins().iconst(I64, 0);
         // The smallest has no counterpart.
@@ -132,17 +153,20 @@ impl Emitter<'_, '_> {
         true
     }
 
-    /// An operation on two floats whose result is one; what is none, or does not fit, goes to `far`.
-    fn on_floats(&mut self, name: Term, a: Value, b: Value, far: Block, done: Block) {
+    /// The values of two floats; where one of them is none, control goes elsewhere.
+    pub(super) fn both_floats(&mut self, a: Value, b: Value, otherwise: Block) -> (Value, Value) {
         for value in [a, b] {
-            let low = self.tag(value, 3);
-            let boxed = self.equals(low, 0b10);
-            self.unless(boxed, far);
+            self.boxed(value, otherwise);
             let header = self.load_boxed(value, 0);
             let float = self.equals(header, Header::new(Kind::Float, 1).word());
-            self.unless(float, far);
+            self.unless(float, otherwise);
         }
-        let (a, b) = (self.float_in(a), self.float_in(b));
+        (self.float_in(a), self.float_in(b))
+    }
+
+    /// An operation on two floats whose result is one; what is none, or does not fit, goes to `far`.
+    fn on_floats(&mut self, name: Term, a: Value, b: Value, far: Block, done: Block) {
+        let (a, b) = self.both_floats(a, b, far);
         let result = match name {
             atoms::OP_PLUS => self.b.ins().fadd(a, b),
             atoms::OP_MINUS => self.b.ins().fsub(a, b),

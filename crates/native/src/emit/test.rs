@@ -3,7 +3,7 @@
 use atoll_loader::instruction::{Comparison, Instruction, Label, Shape, Source, TypeTest};
 use atoll_runtime::core::Helper;
 use atoll_term::{Header, Kind, Term, Word, atoms};
-use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{Block, InstBuilder, Value};
 use cranelift_frontend::Switch;
 
@@ -15,9 +15,11 @@ pub(super) const SPECIAL: i64 = 0x3f;
 /// The bits of a header that are the kind of its object, with the tag.
 pub(super) const KIND: i64 = 0x3f;
 
-/// A comparison: of words where both sides are small integers, by a helper otherwise; the outcome that goes on.
+/// A comparison: of words where both sides are small integers, of values where both are floats, by a helper otherwise;
+/// the outcome that goes on.
 struct OnSmalls {
     condition: IntCC,
+    of_floats: FloatCC,
     helper: Helper,
     wanted: bool,
 }
@@ -186,12 +188,18 @@ impl Emitter<'_, '_> {
             }
             Comparison::Equal | Comparison::NotEqual => {
                 let wanted = comparison == Comparison::Equal;
-                let smalls = OnSmalls { condition: IntCC::Equal, helper: help::equal, wanted };
+                let smalls =
+                    OnSmalls { condition: IntCC::Equal, of_floats: FloatCC::Equal, helper: help::equal, wanted };
                 self.on_smalls(index, (left, right), (a, b), smalls, (fail, otherwise));
             }
             Comparison::Less | Comparison::GreaterOrEqual => {
                 let wanted = comparison == Comparison::Less;
-                let smalls = OnSmalls { condition: IntCC::SignedLessThan, helper: help::less, wanted };
+                let smalls = OnSmalls {
+                    condition: IntCC::SignedLessThan,
+                    of_floats: FloatCC::LessThan,
+                    helper: help::less,
+                    wanted,
+                };
                 self.on_smalls(index, (left, right), (a, b), smalls, (fail, otherwise));
             }
         }
@@ -215,7 +223,7 @@ impl Emitter<'_, '_> {
         index: usize,
         (left, right): (Source, Source),
         (a, b): (Value, Value),
-        OnSmalls { condition, helper, wanted }: OnSmalls,
+        OnSmalls { condition, of_floats, helper, wanted }: OnSmalls,
         (fail, otherwise): (Block, Option<Label>),
     ) {
         let Some(small) = self.both_small(left, right, a, b) else {
@@ -237,6 +245,12 @@ impl Emitter<'_, '_> {
         let (yes, no) = if wanted { (follows, fail) } else { (fail, follows) };
         self.b.ins().brif(small, fast, &[], slow, &[]);
         self.b.switch_to_block(slow);
+        let other = self.b.create_block();
+        self.b.set_cold_block(other);
+        let (left, right) = self.both_floats(a, b, other);
+        let holds = self.b.ins().fcmp(of_floats, left, right);
+        self.b.ins().brif(holds, yes, &[], no, &[]);
+        self.b.switch_to_block(other);
         let holds = self.help(helper, &[a, b]);
         self.b.ins().brif(holds, yes, &[], no, &[]);
         self.b.switch_to_block(fast);

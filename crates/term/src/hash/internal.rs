@@ -36,7 +36,30 @@ pub fn map_hash(key: Term) -> u32 {
         immediate(key, &mut hash);
         return hash.hash;
     }
-    run(key, hash)
+    compound(key, hash)
+}
+
+/// As [`run`]. Most keys are tuples of a few words, or binaries: those need no list of what is left to do.
+#[inline(never)]
+fn compound(key: Term, start: Mixer) -> u32 {
+    let mut hash = start;
+    if let Some(elements) = key.tuple_elements() {
+        hash.one(elements.len() as u32, SALT_TUPLE);
+        for element in elements {
+            if !element.is_immediate() {
+                return run(key, start);
+            }
+            immediate(*element, &mut hash);
+        }
+        return hash.hash;
+    }
+    match key.bits() {
+        Some(bits) => {
+            hash.bits(bits);
+            hash.hash
+        }
+        None => run(key, start),
+    }
 }
 
 /// Hash of a map's key for the eight levels from `8 * round` on (`round` at least 1).
