@@ -111,6 +111,21 @@ fn code_that_met_small_integers_alone_is_right_for_others() {
 }
 
 #[test]
+fn code_that_is_made_anew_for_all_types_is_right() {
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/programs/fast_paths.erl");
+    let run = |options: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_atoll"));
+        let output = command.arg("run").args(options).arg(&program).arg("200").output().expect("atoll runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let expected = run(&["--native", "off"]);
+    for heap in ["private", "shared"] {
+        assert_eq!(run(&["--heap", heap]), expected);
+    }
+}
+
+#[test]
 fn a_heap_full_of_bitstrings_is_collected_at_once() {
     let (text, record) = run(&folder("bits"), &[], "bits");
     assert_eq!(text, "5000000\n");

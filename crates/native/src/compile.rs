@@ -1,14 +1,17 @@
 //! Makes machine code of one function: a native function for each of its regions.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::AtomicU64;
 
 use atoll_code::ModuleCode;
 use atoll_operations::bit_simple::Simple;
-use atoll_runtime::mark::Gates;
+use atoll_runtime::mark::{self, Gates};
 use cranelift_codegen::control::ControlPlane;
+use cranelift_codegen::flowgraph::ControlFlowGraph;
 use cranelift_codegen::ir::types::{I32, I64};
-use cranelift_codegen::ir::{AbiParam, ExternalName, Function, Inst, Opcode, Signature, UserFuncName};
+use cranelift_codegen::ir::{
+    AbiParam, Block as IrBlock, ExternalName, Function, Inst, Opcode, Signature, UserFuncName, Value,
+};
 use cranelift_codegen::isa::{CallConv, OwnedTargetIsa};
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_codegen::{Context, FinalizedRelocTarget, binemit::Reloc};
@@ -110,14 +113,11 @@ impl Compiler {
         let mut calls: Vec<(usize, usize)> = Vec::new();
         let mut plans = Plans::new();
         for (&head, &kind) in &flow.heads {
-            self.context.clear();
-            let signature = native_signature(parameters(flow, kind));
-            self.context.func = Function::with_name_signature(UserFuncName::user(0, head as u32), signature);
-            let builder = FunctionBuilder::new(&mut self.context.func, &mut self.builder);
-            Emitter::new(builder, self.settings, self.gates, flow, piece, &mut plans, (head, kind)).region();
-            if let Err(error) = self.context.compile(&*self.isa, &mut ControlPlane::default()) {
-                debug_assert!(false, "{:?}\n{}", error.inner, error.func.display());
-                return None;
+            // Arithmetic that has met other operands than small integers has floats in machine registers for a moment.
+            // That one of them lives over a call is not expected; where the code generator has it so, it is asked again.
+            self.region(flow, piece, &mut plans, (head, kind), flow.has_floats)?;
+            if !flow.has_floats && float_lives_over_call(&self.context.func) {
+                self.region(flow, piece, &mut plans, (head, kind), true)?;
             }
             let leaving = jumps(&self.context.func);
             let compiled = self.context.compiled_code()?;
@@ -148,6 +148,68 @@ impl Compiler {
         let size = code.len();
         self.made += 1;
         Some(Compiled { block: Block::new(&code, self.made)?, heads, size, plans })
+    }
+
+    /// Has the code of one region made, which stands in the context then. `keeps_floats`: floats are kept in machine
+    /// registers over calls of helpers. `None`: it is beyond the code generator.
+    fn region(
+        &mut self,
+        flow: &Flow<'_>,
+        piece: &Piece<'_>,
+        plans: &mut Plans,
+        (head, kind): (usize, Head),
+        keeps_floats: bool,
+    ) -> Option<()> {
+        self.context.clear();
+        let signature = native_signature(parameters(flow, kind));
+        self.context.func = Function::with_name_signature(UserFuncName::user(0, head as u32), signature);
+        let builder = FunctionBuilder::new(&mut self.context.func, &mut self.builder);
+        let thunk = if keeps_floats { mark::help as *const () } else { mark::help_without_floats as *const () };
+        Emitter::new(builder, self.settings, self.gates, flow, piece, plans, (head, kind), thunk).region();
+        if let Err(error) = self.context.compile(&*self.isa, &mut ControlPlane::default()) {
+            debug_assert!(false, "{:?}\n{}", error.inner, error.func.display());
+            return None;
+        }
+        Some(())
+    }
+}
+
+/// Whether a float is in use while a function is called that returns.
+fn float_lives_over_call(function: &Function) -> bool {
+    let is_float = |value: &Value| function.dfg.value_type(*value).is_float();
+    if !function.dfg.values().any(|value| is_float(&value)) {
+        return false;
+    }
+    let flow = ControlFlowGraph::with_function(function);
+    let blocks: Vec<IrBlock> = function.layout.blocks().collect();
+    let mut live: HashMap<IrBlock, HashSet<Value>> = HashMap::new();
+    loop {
+        let mut changed = false;
+        for block in blocks.iter().rev().copied() {
+            let mut values: HashSet<Value> =
+                flow.succ_iter(block).filter_map(|next| live.get(&next)).flatten().copied().collect();
+            for instruction in function.layout.block_insts(block).rev() {
+                for result in function.dfg.inst_results(instruction) {
+                    values.remove(result);
+                }
+                let opcode = function.dfg.insts[instruction].opcode();
+                if opcode.is_call() && !opcode.is_terminator() && !values.is_empty() {
+                    return true;
+                }
+                let used = function.dfg.inst_values(instruction).map(|value| function.dfg.resolve_aliases(value));
+                values.extend(used.filter(is_float));
+            }
+            for parameter in function.dfg.block_params(block) {
+                values.remove(parameter);
+            }
+            if live.get(&block).map_or(0, HashSet::len) != values.len() {
+                live.insert(block, values);
+                changed = true;
+            }
+        }
+        if !changed {
+            return false;
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use std::mem::offset_of;
 
 use atoll_loader::instruction::{Instruction, Label, Register, Source};
 use atoll_runtime::core::{Core, Helper};
-use atoll_runtime::mark::{self, Gates};
+use atoll_runtime::mark::Gates;
 use atoll_term::{Term, Word};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
@@ -51,6 +51,8 @@ pub struct Emitter<'f, 'l> {
     piece: &'f Piece<'f>,
     head: usize,
     kind: Head,
+    /// Through what helpers are called: [`atoll_runtime::mark::help`], or the same without floats.
+    thunk: *const (),
     hp: Variable,
     e: Variable,
     reds: Variable,
@@ -84,7 +86,7 @@ enum Next {
 }
 
 impl<'f, 'l> Emitter<'f, 'l> {
-    /// An emitter for the region with this head.
+    /// An emitter for the region with this head. Helpers are called through `thunk`.
     pub fn new(
         mut b: FunctionBuilder<'f>,
         settings: Settings,
@@ -93,6 +95,7 @@ impl<'f, 'l> Emitter<'f, 'l> {
         piece: &'f Piece<'f>,
         plans: &'f mut Plans,
         (head, kind): (usize, Head),
+        thunk: *const (),
     ) -> Emitter<'f, 'l> {
         let entry = b.create_block();
         b.append_block_params_for_function_params(entry);
@@ -110,6 +113,7 @@ impl<'f, 'l> Emitter<'f, 'l> {
             piece,
             head,
             kind,
+            thunk,
             hp,
             e,
             reds,
@@ -450,13 +454,7 @@ impl<'f, 'l> Emitter<'f, 'l> {
         }
         let function = self.constant(function as usize as Word);
         self.store(function, core, offset_of!(Core, request.function));
-        // A region that has no floats in machine registers needs none of those kept.
-        let thunk = if self.flow.has_floats || !self.piece.general.is_empty() {
-            mark::help as *const ()
-        } else {
-            mark::help_without_floats as *const ()
-        };
-        let address = self.constant(thunk as Word);
+        let address = self.constant(self.thunk as Word);
         let signature = self.signature(false, 0);
         self.b.ins().call_indirect(signature, address, &[]);
         let core = self.core();

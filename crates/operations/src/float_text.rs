@@ -77,11 +77,31 @@ fn decimals(value: f64, digits: u32) -> String {
         rounded -= scale;
         whole += 1;
     }
-    let sign = if value.is_sign_negative() { "-" } else { "" };
-    match digits as usize {
-        0 => format!("{sign}{whole}"),
-        width => format!("{sign}{whole}.{rounded:0width$}"),
+    // From the last digit to the first: to have them formatted takes three times as long.
+    let mut text = [0; MAX_TEXT];
+    let mut at = text.len();
+    let mut put = |byte: u8| {
+        at -= 1;
+        text[at] = byte;
+    };
+    for _ in 0..digits {
+        put(b'0' + (rounded % 10) as u8);
+        rounded /= 10;
     }
+    if digits > 0 {
+        put(b'.');
+    }
+    loop {
+        put(b'0' + (whole % 10) as u8);
+        whole /= 10;
+        if whole == 0 {
+            break;
+        }
+    }
+    if value.is_sign_negative() {
+        put(b'-');
+    }
+    text[at..].iter().map(|byte| char::from(*byte)).collect()
 }
 
 /// Drops zeros at the end, but not one that follows the point directly.

@@ -7,6 +7,7 @@ use atoll_code::{breakpoint_at, export_key};
 use atoll_heap::{Collection, debt, stack_markers};
 use atoll_process::{Caller, Interrupt, Native, NativeFunction};
 use atoll_term::{Export, Term, Word, atoms};
+use smallvec::SmallVec;
 
 use crate::core::{Core, Exit, dispatch, resume};
 use crate::entry::{error_handler, undefined};
@@ -139,11 +140,9 @@ pub unsafe fn interrupted(export: *const Export, ip: *const Word, e: *mut Word, 
     let Some(interrupt) = core.interrupt.take() else { return Exit::Yield };
     match interrupt {
         Interrupt::Raise(exception) => {
-            let mut arguments = [Term::NIL; 255];
-            let arity = usize::from(export.arity);
-            arguments[..arity].copy_from_slice(&core.x[..arity]);
+            let arguments = SmallVec::<[Term; 8]>::from_slice(&core.x[..usize::from(export.arity)]);
             // SAFETY: the process runs on this core, with these registers.
-            unsafe { raise::built_in(exception, export, &arguments[..arity], ip, hp, e, reds, c) }
+            unsafe { raise::built_in(exception, export, &arguments, ip, hp, e, reds, c) }
         }
         Interrupt::RaiseIn(exception, function, arguments) => {
             // SAFETY: the process runs on this core, with these registers.

@@ -8,6 +8,7 @@ use atoll_code::{backtrace_depth, frame_at, is_same_place, loaded_versions};
 use atoll_heap::Mutator;
 use atoll_operations::Class;
 use atoll_term::{Build, Term, Word, atoms, map};
+use smallvec::SmallVec;
 
 use crate::mark::{is_in_use, is_mark};
 
@@ -26,7 +27,7 @@ pub unsafe fn take(
     heap: &mut Mutator,
 ) -> Term {
     let depth = backtrace_depth();
-    let mut addresses = Vec::new();
+    let mut addresses: SmallVec<[Term; 12]> = SmallVec::new();
     if !at.is_null() {
         addresses.push(Term::small(at as i64));
     }

@@ -84,6 +84,32 @@ pub trait Build: Allocate {
         })
     }
 
+    /// `{Key, Value}` of each pair put in front of a list, one after the other. Cells and tuples lie in runs.
+    fn pairs_before(&mut self, pairs: impl ExactSizeIterator<Item = (Term, Term)>, list: Term) -> Term {
+        const WORDS: usize = 5;
+        let mut list = list;
+        let (mut left, mut room, mut places) = (pairs.len(), std::ptr::null_mut::<Word>(), 0);
+        for (key, value) in pairs.take(left) {
+            if places == 0 {
+                places = left.min(CELLS_AT_ONCE);
+                room = self.allocate(WORDS * places).as_ptr();
+            }
+            // SAFETY: there is room for so many pairs still; a pair is filled at once.
+            unsafe {
+                *room = Header::new(Kind::Tuple, 2).word();
+                *room.add(1) = key.word();
+                *room.add(2) = value.word();
+                *room.add(3) = Term::boxed_at(room).word();
+                *room.add(4) = list.word();
+                list = Term::cons_at(room.add(3));
+                room = room.add(WORDS);
+            }
+            (left, places) = (left - 1, places - 1);
+        }
+        assert_eq!(left, 0, "the iterator is as long as it says");
+        list
+    }
+
     /// A copy of the first `count` cells of a list, the last one with this tail. Cells lie beside each other, in runs.
     fn list_copied(&mut self, list: &Term, count: usize, tail: Term) -> Term {
         let (mut rest, mut left) = (list, count);

@@ -74,7 +74,8 @@ fn shallow(mut a: Term, mut b: Term, exact: bool, levels: u32) -> Ordering {
         }
         return match (a.boxed_kind(), b.boxed_kind()) {
             (Some(Kind::Tuple), Some(Kind::Tuple)) => {
-                let (left, right) = (a.boxed_terms(), b.boxed_terms());
+                // SAFETY: both are tuples, which are scanned.
+                let (left, right) = unsafe { (a.scanned_parts().1, b.scanned_parts().1) };
                 if left.len() != right.len() {
                     return left.len().cmp(&right.len());
                 }

@@ -80,9 +80,17 @@ fn shallow(mut a: Term, mut b: Term, mode: Mode, levels: u32) -> bool {
         }
         return match (a.boxed_kind(), b.boxed_kind()) {
             (Some(Kind::Tuple), Some(Kind::Tuple)) => {
-                let (left, right) = (a.boxed_terms(), b.boxed_terms());
-                left.len() == right.len()
-                    && left.iter().zip(right).all(|(one, other)| same_element(*one, *other, mode, levels))
+                // SAFETY: both are tuples, which are scanned.
+                let (left, right) = unsafe { (a.scanned_parts().1, b.scanned_parts().1) };
+                if left.len() != right.len() {
+                    return false;
+                }
+                for (one, other) in left.iter().zip(right) {
+                    if !same_element(*one, *other, mode, levels) {
+                        return false;
+                    }
+                }
+                true
             }
             (Some(left), Some(right)) if left.is_bits() && right.is_bits() => same_bits(&a, &b),
             _ => deep(a, b, mode),

@@ -177,13 +177,7 @@ impl Emitter<'_, '_> {
         self.unless(finite, far);
         let hp = self.b.use_var(self.hp);
         let top = self.b.ins().iadd_imm(hp, 16);
-        let limit = if self.settings.united {
-            let e = self.b.use_var(self.e);
-            self.b.ins().iadd_imm(e, -8)
-        } else {
-            let core = self.core();
-            self.load(core, offset_of!(Core, heap_limit))
-        };
+        let limit = self.limit();
         let fits = self.b.ins().icmp(IntCC::UnsignedLessThanOrEqual, top, limit);
         self.unless(fits, far);
         let header = self.constant(Header::new(Kind::Float, 1).word());

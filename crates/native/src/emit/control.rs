@@ -143,10 +143,8 @@ impl Emitter<'_, '_> {
         let header = self.load_boxed(fun, 0);
         let is_fun = self.has_tag(header, KIND, Header::new(Kind::Fun, 0).word());
         self.unless(is_fun, other);
-        let entry = self.load_boxed(fun, 1);
-        let entry = self.b.ins().ushr_imm(entry, 4);
-        let place = offset_of!(FunEntry, arity) as i32;
-        let expected = self.b.ins().uload8(I64, MemFlags::trusted(), entry, place);
+        let entry = self.entry_of_fun(fun);
+        let expected = self.arity_of_fun(fun);
         let same = self.equals(expected, arity as Word);
         self.unless(same, other);
         let free = self.free_variables(fun, header, arity);
@@ -168,6 +166,19 @@ impl Emitter<'_, '_> {
         self.dispatch_to(handler, address);
         self.b.switch_to_block(go);
         self.dispatch(address);
+    }
+
+    /// Address of a local fun's entry.
+    fn entry_of_fun(&mut self, fun: Value) -> Value {
+        let entry = self.load_boxed(fun, 1);
+        self.b.ins().ushr_imm(entry, 4)
+    }
+
+    /// Arguments of a local fun.
+    pub(super) fn arity_of_fun(&mut self, fun: Value) -> Value {
+        let entry = self.entry_of_fun(fun);
+        let place = offset_of!(FunEntry, arity) as i32;
+        self.b.ins().uload8(I64, MemFlags::trusted(), entry, place)
     }
 
     /// Puts a fun's free variables behind the arguments in the core, and the fun behind them; returns how many there

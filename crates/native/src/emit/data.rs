@@ -6,7 +6,8 @@ use atoll_loader::instruction::{Instruction, Register};
 use atoll_process::Process;
 use atoll_runtime::core::Core;
 use atoll_term::{Header, Kind, Term, Word};
-use cranelift_codegen::ir::{InstBuilder, Value};
+use cranelift_codegen::ir::types::I64;
+use cranelift_codegen::ir::{InstBuilder, MemFlags, Value};
 
 use super::Emitter;
 
@@ -113,9 +114,33 @@ impl Emitter<'_, '_> {
         self.load_at(object, word as i64 * 8 - BOXED)
     }
 
+    /// Copies an object to a free place, from its last word to its header; `size` is the bytes behind the header.
+    pub(super) fn copy_down(&mut self, object: Value, to: Value, size: Value) {
+        let (copy, offset) = self.joined(I64);
+        let done = self.b.create_block();
+        self.b.ins().jump(copy, &[size.into()]);
+        self.b.switch_to_block(copy);
+        let from = self.b.ins().iadd(object, offset);
+        let word = self.load_boxed(from, 0);
+        let place = self.b.ins().iadd(to, offset);
+        self.store(word, place, 0);
+        let next = self.b.ins().iadd_imm(offset, -8);
+        self.b.ins().brif(offset, copy, &[next.into()], done, &[]);
+        self.b.switch_to_block(done);
+    }
+
+    /// The end of the free words of the heap.
+    pub(super) fn limit(&mut self) -> Value {
+        if self.settings.united {
+            // One word stays free for a return address.
+            let e = self.b.use_var(self.e);
+            return self.b.ins().iadd_imm(e, -8);
+        }
+        let core = self.core();
+        self.load(core, offset_of!(Core, heap_limit))
+    }
+
     fn load_at(&mut self, base: Value, offset: i64) -> Value {
-        use cranelift_codegen::ir::MemFlags;
-        use cranelift_codegen::ir::types::I64;
         self.b.ins().load(I64, MemFlags::trusted(), base, offset as i32)
     }
 

@@ -1,8 +1,6 @@
 //! Calls of built-in functions that are code here, unless the function is traced. What is not as it mostly is leaves to
 //! the first engine's call.
 
-use std::mem::offset_of;
-
 use atoll_code::Linked;
 use atoll_loader::instruction::Instruction;
 use atoll_runtime::built_in;
@@ -10,7 +8,6 @@ use atoll_runtime::core::{Handler, handler};
 use atoll_term::{Export, Header, Kind, Word, atoms};
 use cranelift_codegen::ir::InstBuilder;
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::types::I64;
 
 use super::test::KIND;
 use super::{Emitter, Next};
@@ -76,28 +73,11 @@ impl Emitter<'_, '_> {
         let size = self.b.ins().ishl_imm(arity, 3);
         let last = self.b.ins().iadd(hp, size);
         let top = self.b.ins().iadd_imm(last, 8);
-        let limit = if self.settings.united {
-            let e = self.b.use_var(self.e);
-            self.b.ins().iadd_imm(e, -8)
-        } else {
-            let core = self.core();
-            self.load(core, offset_of!(atoll_runtime::core::Core, heap_limit))
-        };
+        let limit = self.limit();
         let fits = self.b.ins().icmp(IntCC::UnsignedLessThanOrEqual, top, limit);
         self.unless(fits, exit);
 
-        // From the last element to the header.
-        let (copy, offset) = self.joined(I64);
-        let done = self.b.create_block();
-        self.b.ins().jump(copy, &[size.into()]);
-        self.b.switch_to_block(copy);
-        let from = self.b.ins().iadd(tuple, offset);
-        let word = self.load_boxed(from, 0);
-        let to = self.b.ins().iadd(hp, offset);
-        self.store(word, to, 0);
-        let next = self.b.ins().iadd_imm(offset, -8);
-        self.b.ins().brif(offset, copy, &[next.into()], done, &[]);
-        self.b.switch_to_block(done);
+        self.copy_down(tuple, hp, size);
         let place = self.b.ins().ishl_imm(number, 3);
         let place = self.b.ins().iadd(hp, place);
         self.store(value, place, 0);

@@ -2,6 +2,7 @@
 
 use atoll_loader::instruction::{Instruction, Label, Register, Source};
 use atoll_term::{FLAT_MAP_LIMIT, Header, Kind, Term, Word, compare_exact, map};
+use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{Block, InstBuilder, Value};
 
@@ -9,6 +10,8 @@ use super::test::KIND;
 use super::{Emitter, x_offset};
 use crate::help;
 
+/// Most pairs of an instruction that changes flat maps without a call.
+const CHANGED_AT_MOST: usize = 4;
 /// Most pairs that one instruction passes to [`help::put_map`].
 pub const MOST_PAIRS: usize = 255;
 
@@ -46,13 +49,18 @@ impl Emitter<'_, '_> {
     /// The value of a key in a term that is a map; goes elsewhere if it has none.
     pub(super) fn found_in_map(&mut self, map: Value, key: Source, missing: Block) -> Value {
         let word = self.read(key);
-        if !self.known(key).is_some_and(Term::is_immediate) {
+        let known = self.known(key);
+        if known.is_some_and(|key| !key.is_immediate()) {
             let found = self.help(help::map_get, &[map, word]);
             self.unless(found, missing);
             return found;
         }
         let (done, result) = self.joined(I64);
         let (flat, other) = (self.b.create_block(), self.b.create_block());
+        if known.is_none() {
+            let is_immediate = self.has_tag(word, 3, 0b11);
+            self.unless(is_immediate, other);
+        }
         let header = self.load_boxed(map, 0);
         let is_flat = self.has_tag(header, KIND, Header::new(Kind::FlatMap, 0).word());
         self.b.ins().brif(is_flat, flat, &[], other, &[]);
@@ -62,8 +70,20 @@ impl Emitter<'_, '_> {
         self.unless(found, missing);
         self.b.ins().jump(done, &[found.into()]);
 
-        // From the last key to the first. A map has one word more than its keys: their tuple.
         self.b.switch_to_block(flat);
+        let offset = self.place_in_flat(map, header, word, missing);
+        let at = self.b.ins().iadd(map, offset);
+        let value = self.load_boxed(at, 1);
+        self.b.ins().jump(done, &[value.into()]);
+
+        self.b.switch_to_block(done);
+        result
+    }
+
+    /// Where an immediate key stands in the tuple of a flat map's keys, in bytes from the header; the value is one word
+    /// further from the map's. Goes elsewhere if the map does not have the key.
+    fn place_in_flat(&mut self, map: Value, header: Value, key: Value, missing: Block) -> Value {
+        // From the last key to the first. A map has one word more than its keys: their tuple.
         let keys = self.load_boxed(map, 1);
         let words = self.b.ins().ushr_imm(header, 6);
         let last = self.b.ins().iadd_imm(words, -1);
@@ -75,14 +95,52 @@ impl Emitter<'_, '_> {
         let at = self.b.ins().iadd(keys, offset);
         let candidate = self.load_boxed(at, 0);
         let before = self.b.ins().iadd_imm(place, -1);
-        let same = self.b.ins().icmp(cranelift_codegen::ir::condcodes::IntCC::Equal, candidate, word);
+        let same = self.b.ins().icmp(IntCC::Equal, candidate, key);
         let hit = self.b.create_block();
         self.b.ins().brif(same, hit, &[], next, &[before.into()]);
         self.b.switch_to_block(hit);
-        let at = self.b.ins().iadd(map, offset);
-        let value = self.load_boxed(at, 1);
-        self.b.ins().jump(done, &[value.into()]);
+        offset
+    }
 
+    /// Other values for keys that a flat map has, without a call: what changes one element of a record or struct. The
+    /// map itself if it has those very values. Goes elsewhere with what is not so.
+    fn changed_flat(&mut self, map: Value, pairs: &[(Source, Source)], otherwise: Block) -> Value {
+        self.boxed(map, otherwise);
+        let header = self.load_boxed(map, 0);
+        let is_flat = self.has_tag(header, KIND, Header::new(Kind::FlatMap, 0).word());
+        self.unless(is_flat, otherwise);
+        let mut places = Vec::with_capacity(pairs.len());
+        for (key, value) in pairs {
+            let (key, value) = (self.read(*key), self.read(*value));
+            places.push((self.place_in_flat(map, header, key, otherwise), value));
+        }
+        let (done, result) = self.joined(I64);
+        let changes = self.b.create_block();
+        for (place, value) in &places {
+            let at = self.b.ins().iadd(map, *place);
+            let old = self.load_boxed(at, 1);
+            let same = self.b.ins().icmp(IntCC::Equal, old, *value);
+            self.unless(same, changes);
+        }
+        self.b.ins().jump(done, &[map.into()]);
+
+        self.b.switch_to_block(changes);
+        let words = self.b.ins().ushr_imm(header, 6);
+        let size = self.b.ins().ishl_imm(words, 3);
+        let hp = self.b.use_var(self.hp);
+        let last = self.b.ins().iadd(hp, size);
+        let top = self.b.ins().iadd_imm(last, 8);
+        let limit = self.limit();
+        let fits = self.b.ins().icmp(IntCC::UnsignedLessThanOrEqual, top, limit);
+        self.unless(fits, otherwise);
+        self.copy_down(map, hp, size);
+        for (place, value) in places {
+            let at = self.b.ins().iadd(hp, place);
+            self.store(value, at, 8);
+        }
+        self.b.def_var(self.hp, top);
+        let made = self.b.ins().iadd_imm(hp, super::data::BOXED);
+        self.b.ins().jump(done, &[made.into()]);
         self.b.switch_to_block(done);
         result
     }
@@ -134,6 +192,16 @@ impl Emitter<'_, '_> {
         pairs: &[(Source, Source)],
         destination: Register,
     ) {
+        let known = |source: Source| self.known(source).is_some_and(Term::is_immediate);
+        let is_short = pairs.len() <= CHANGED_AT_MOST && pairs.iter().all(|(key, _)| known(*key));
+        let (done, result) = self.joined(I64);
+        if is_short {
+            let slow = self.b.create_block();
+            let source = self.read(map);
+            let made = self.changed_flat(source, pairs, slow);
+            self.b.ins().jump(done, &[made.into()]);
+            self.b.switch_to_block(slow);
+        }
         let terms = std::iter::once(map).chain(pairs.iter().flat_map(|(key, value)| [*key, *value]));
         for (place, term) in terms.enumerate() {
             let (core, value) = (self.core(), self.read(term));
@@ -143,6 +211,8 @@ impl Emitter<'_, '_> {
         let (count, exact) = (self.constant(pairs.len() as Word), self.constant(exact.into()));
         let made = self.help(help::put_map, &[carried[0], carried[1], carried[2], count, exact]);
         let made = self.helped(index, fail, made);
-        self.write(destination, made);
+        self.b.ins().jump(done, &[made.into()]);
+        self.b.switch_to_block(done);
+        self.write(destination, result);
     }
 }

@@ -54,9 +54,23 @@ impl Emitter<'_, '_> {
             }
             I::TestFunctionArity { fail, value, arity } => {
                 let fail = self.label(*fail);
+                let known = self.known(*arity).and_then(Term::as_small);
                 let (value, arity) = (self.read(*value), self.read(*arity));
+                let (follows, other) = (self.b.create_block(), self.b.create_block());
+                if let Some(count) = known.and_then(|count| u8::try_from(count).ok()) {
+                    // Most are funs of this node's code.
+                    self.boxed(value, fail);
+                    let header = self.load_boxed(value, 0);
+                    let is_local = self.has_tag(header, KIND, Header::new(Kind::Fun, 0).word());
+                    self.unless(is_local, other);
+                    let expected = self.arity_of_fun(value);
+                    let same = self.equals(expected, count.into());
+                    self.b.ins().brif(same, follows, &[], fail, &[]);
+                    self.b.switch_to_block(other);
+                }
                 let holds = self.help(help::is_fun_of_arity, &[value, arity]);
-                self.unless(holds, fail);
+                self.b.ins().brif(holds, follows, &[], fail, &[]);
+                self.b.switch_to_block(follows);
             }
             I::Compare { fail, comparison, left, right } => {
                 let block = self.label(*fail);
@@ -132,20 +146,61 @@ impl Emitter<'_, '_> {
                 let hashed = self.has_tag(header, KIND, Header::new(Kind::HashMapRoot, 0).word());
                 self.b.ins().bor(flat, hashed)
             }
-            TypeTest::Integer => {
+            TypeTest::Integer | TypeTest::Number => {
                 // Most are small.
                 let (follows, other) = (self.b.create_block(), self.b.create_block());
                 let small = self.has_tag(value, SMALL, 0xf);
                 self.b.ins().brif(small, follows, &[], other, &[]);
                 self.b.switch_to_block(other);
-                let holds = self.ask_type(test, value);
+                let kinds = [Kind::PositiveBig, Kind::NegativeBig, Kind::Float];
+                let kinds = if *test == TypeTest::Number { &kinds[..] } else { &kinds[..2] };
+                let holds = self.is_boxed_of(value, kinds, fail);
                 self.b.ins().brif(holds, follows, &[], fail, &[]);
                 self.b.switch_to_block(follows);
                 return;
             }
+            TypeTest::Function => self.is_boxed_of(value, &[Kind::Fun, Kind::ExternalFun], fail),
+            TypeTest::Bitstring => self.is_boxed_of(value, &[Kind::HeapBits, Kind::SubBits, Kind::BinaryHandle], fail),
+            TypeTest::Binary => return self.is_binary(value, fail),
             _ => self.ask_type(test, value),
         };
         self.unless(holds, fail);
+    }
+
+    /// Whether a value is boxed and of one of these kinds; goes elsewhere if it is not boxed.
+    fn is_boxed_of(&mut self, value: Value, kinds: &[Kind], otherwise: Block) -> Value {
+        self.boxed(value, otherwise);
+        let header = self.load_boxed(value, 0);
+        let kind = self.tag(header, KIND);
+        let each = kinds.iter().map(|kind| Header::new(*kind, 0).word());
+        let holds: Vec<Value> = each.map(|word| self.equals(kind, word)).collect();
+        holds.into_iter().reduce(|one, other| self.b.ins().bor(one, other)).unwrap_or(kind)
+    }
+
+    /// Goes on if a value is a bitstring of whole bytes.
+    fn is_binary(&mut self, value: Value, fail: Block) {
+        let (follows, part, other) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
+        let handle = self.is_boxed_of(value, &[Kind::BinaryHandle], fail);
+        self.b.ins().brif(handle, follows, &[], other, &[]);
+        self.b.switch_to_block(other);
+        let header = self.load_boxed(value, 0);
+        let heap = self.has_tag(header, KIND, Header::new(Kind::HeapBits, 0).word());
+        let first = self.load_boxed(value, 1);
+        let whole = self.has_tag(first, 7, 0);
+        let (here, elsewhere) = (self.b.create_block(), self.b.create_block());
+        self.b.ins().brif(heap, here, &[], elsewhere, &[]);
+        self.b.switch_to_block(here);
+        self.b.ins().brif(whole, follows, &[], fail, &[]);
+        self.b.switch_to_block(elsewhere);
+        let view = self.has_tag(header, KIND, Header::new(Kind::SubBits, 0).word());
+        self.b.ins().brif(view, part, &[], fail, &[]);
+        self.b.switch_to_block(part);
+        // First bit and the one behind the last are small integers.
+        let end = self.load_boxed(value, 2);
+        let bits = self.b.ins().isub(end, first);
+        let whole = self.has_tag(bits, 0x70, 0);
+        self.b.ins().brif(whole, follows, &[], fail, &[]);
+        self.b.switch_to_block(follows);
     }
 
     fn ask_type(&mut self, test: &TypeTest, value: Value) -> Value {

@@ -74,7 +74,7 @@ pub(super) fn children(node: &Term) -> (u16, &[Term]) {
 /// # Safety
 /// It is a child of a root or node, and no cons.
 #[inline(always)]
-unsafe fn children_of_inner(node: &Term) -> (u16, &[Term]) {
+pub(super) unsafe fn children_of_inner(node: &Term) -> (u16, &[Term]) {
     // SAFETY: what is no leaf is a node, and those are scanned.
     let (header, words) = unsafe { node.scanned_parts() };
     (header.extra(), words)

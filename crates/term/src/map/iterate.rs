@@ -134,7 +134,7 @@ pub fn map_next<H: Allocate + ?Sized>(
         let pairs: SmallVec<[(Term, Term); 32]> = MapIter::new(&map).collect();
         return Ok(match form {
             NextForm::Iterator => nest(heap, &pairs, atoms::NONE),
-            NextForm::List(tail) => pairs.iter().rev().fold(tail, |list, pair| pair_before(heap, *pair, list)),
+            NextForm::List(tail) => heap.pairs_before(pairs.iter().rev().copied(), tail),
         });
     }
     let (mut levels, first) = enter(&map, &limbs)?;
@@ -153,7 +153,7 @@ pub fn map_next<H: Allocate + ?Sized>(
             nest(heap, &pairs, end)
         }
         (NextForm::List(tail), next) => {
-            let list = pairs.iter().fold(tail, |list, pair| pair_before(heap, *pair, list));
+            let list = heap.pairs_before(pairs.iter().copied(), tail);
             match next {
                 None => list,
                 Some(limbs) => {
@@ -167,11 +167,6 @@ pub fn map_next<H: Allocate + ?Sized>(
 
 fn nest<H: Allocate + ?Sized>(heap: &mut H, pairs: &[(Term, Term)], end: Term) -> Term {
     pairs.iter().rev().fold(end, |next, (key, value)| heap.tuple(&[*key, *value, next]))
-}
-
-fn pair_before<H: Allocate + ?Sized>(heap: &mut H, (key, value): (Term, Term), list: Term) -> Term {
-    let pair = heap.tuple(&[key, value]);
-    heap.cons(pair, list)
 }
 
 /// Children of the nodes on the way down, and the number of the next one of each.
@@ -206,7 +201,8 @@ fn advance<'h>(levels: &mut Levels<'h>) -> Option<&'h [Term; 2]> {
         if child.is_cons() {
             return Some(child.cons_cell());
         }
-        levels.push((hashed::children(child).1, 0));
+        // SAFETY: the child is no leaf.
+        levels.push((unsafe { hashed::children_of_inner(child) }.1, 0));
     }
 }
 
