@@ -165,7 +165,7 @@ impl Compiler {
         self.context.func = Function::with_name_signature(UserFuncName::user(0, head as u32), signature);
         let builder = FunctionBuilder::new(&mut self.context.func, &mut self.builder);
         let thunk = if keeps_floats { mark::help as *const () } else { mark::help_without_floats as *const () };
-        Emitter::new(builder, self.settings, self.gates, flow, piece, plans, (head, kind), thunk).region();
+        Emitter::new(builder, self.settings, self.gates, flow, piece, plans, (head, kind)).region(thunk);
         if let Err(error) = self.context.compile(&*self.isa, &mut ControlPlane::default()) {
             debug_assert!(false, "{:?}\n{}", error.inner, error.func.display());
             return None;

@@ -10,7 +10,7 @@ use std::mem::offset_of;
 
 use atoll_loader::instruction::{Instruction, Label, Register, Source};
 use atoll_runtime::core::{Core, Helper};
-use atoll_runtime::mark::Gates;
+use atoll_runtime::mark::{self, Gates};
 use atoll_term::{Term, Word};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
@@ -86,7 +86,7 @@ enum Next {
 }
 
 impl<'f, 'l> Emitter<'f, 'l> {
-    /// An emitter for the region with this head. Helpers are called through `thunk`.
+    /// An emitter for the region with this head.
     pub fn new(
         mut b: FunctionBuilder<'f>,
         settings: Settings,
@@ -95,7 +95,6 @@ impl<'f, 'l> Emitter<'f, 'l> {
         piece: &'f Piece<'f>,
         plans: &'f mut Plans,
         (head, kind): (usize, Head),
-        thunk: *const (),
     ) -> Emitter<'f, 'l> {
         let entry = b.create_block();
         b.append_block_params_for_function_params(entry);
@@ -113,7 +112,7 @@ impl<'f, 'l> Emitter<'f, 'l> {
             piece,
             head,
             kind,
-            thunk,
+            thunk: mark::help as *const (),
             hp,
             e,
             reds,
@@ -158,8 +157,9 @@ impl<'f, 'l> Emitter<'f, 'l> {
         self.flow.linked.module.functions[self.flow.function].arity.into()
     }
 
-    /// Writes the region. Each jump to other code is marked by a source location.
-    pub fn region(mut self) {
+    /// Writes the region, which calls helpers through `thunk`. Each jump to other code is marked by a source location.
+    pub fn region(mut self, thunk: *const ()) {
+        self.thunk = thunk;
         let start = self.block_of(self.head);
         self.b.ins().jump(start, &[]);
         while let Some(index) = self.pending.pop() {
