@@ -138,7 +138,7 @@ impl State {
     #[inline]
     pub(super) fn count_slice(&mut self) {
         let count = (self.marks & COLLECTIONS) / COLLECTION;
-        self.marks = self.marks & !COLLECTIONS | count.div_ceil(2) * COLLECTION;
+        self.marks = (self.marks & !COLLECTIONS) | (count.div_ceil(2) * COLLECTION);
     }
 
     fn mark(&mut self, mark: u8, on: bool) {
