@@ -101,6 +101,15 @@ pub fn one_word(segments: &[Simple]) -> Option<Vec<(usize, bool)>> {
     (1..=64).contains(&sum).then_some(integers)
 }
 
+/// As [`one_word`], of what is added to a bitstring: its unit, whether nobody else holds it, and integers of 8, 16, 32
+/// or 64 bits together.
+pub fn one_word_added(segments: &[Simple]) -> Option<(u16, bool, Vec<(usize, bool)>)> {
+    let [Simple::Append { unit, private }, integers @ ..] = segments else { return None };
+    let integers = one_word(integers)?;
+    let sum: usize = integers.iter().map(|(bits, _)| bits).sum();
+    matches!(sum, 8 | 16 | 32 | 64).then_some((*unit, *private, integers))
+}
+
 /// The bitstring made of the segments, whose values (of any kind for [`Simple::Bytes`]) are in `values`; `None` if a
 /// value is not as it ought to be, or is large: [`crate::bit_construct::create`] finds out.
 pub fn create<H: Allocate + ?Sized>(heap: &mut H, segments: &[Simple], values: &[Term]) -> Option<Term> {

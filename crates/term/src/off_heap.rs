@@ -45,6 +45,11 @@ const SLACK: usize = 8;
 impl OffHeapBinary {
     /// Where the address of the first byte lies, in bytes from the start of the block.
     pub const DATA: usize = std::mem::offset_of!(OffHeapBinary, data);
+    /// Where the number of bytes that may be in use lies; it is below zero, as an `i64`, where none may be claimed.
+    pub const ROOM: usize = std::mem::offset_of!(OffHeapBinary, room);
+    /// Where the number of bytes in use lies, which code claims more of by an atomic exchange: see
+    /// [`OffHeapBinary::claim`].
+    pub const USED: usize = std::mem::offset_of!(OffHeapBinary, used);
 
     fn layout(room: usize) -> Layout {
         let behind = if room & LENT == 0 { room + SLACK } else { size_of::<*const MagicValue>() };
