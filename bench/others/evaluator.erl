@@ -3,7 +3,7 @@
 -export([main/1]).
 
 main(Args) ->
-    [Size, Repetitions] = numbers(Args, [3000, 6]),
+    [Size, Repetitions] = numbers(Args, [3000, 100]),
     Start = erlang:monotonic_time(microsecond),
     Answer = repeat(Repetitions, Size, none),
     Micros = erlang:monotonic_time(microsecond) - Start,

@@ -3,7 +3,7 @@
 -export([main/1]).
 
 main(Args) ->
-    [Size, Repetitions] = numbers(Args, [60000, 2]),
+    [Size, Repetitions] = numbers(Args, [60000, 6]),
     Start = erlang:monotonic_time(microsecond),
     Answer = repeat(Repetitions, Size, none),
     Micros = erlang:monotonic_time(microsecond) - Start,

@@ -3,7 +3,7 @@
 -export([main/1]).
 
 main(Args) ->
-    [Size, Repetitions] = numbers(Args, [400, 1]),
+    [Size, Repetitions] = numbers(Args, [400, 8]),
     Start = erlang:monotonic_time(microsecond),
     Answer = repeat(Repetitions, Size, none),
     Micros = erlang:monotonic_time(microsecond) - Start,

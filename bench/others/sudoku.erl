@@ -3,7 +3,7 @@
 -export([main/1]).
 
 main(Args) ->
-    [Size, Repetitions] = numbers(Args, [1, 6]),
+    [Size, Repetitions] = numbers(Args, [1, 5]),
     Start = erlang:monotonic_time(microsecond),
     Answer = repeat(Repetitions, Size, none),
     Micros = erlang:monotonic_time(microsecond) - Start,

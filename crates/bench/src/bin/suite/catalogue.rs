@@ -46,9 +46,12 @@ pub struct Entry {
     pub goal: Goal,
 }
 
-/// Whether an entry is sequential code, of which the geometric mean is wanted.
-pub fn is_sequential(entry: &Entry) -> bool {
-    entry.name.starts_with("cpu/")
+/// Folders of sequential code, of each of which the geometric mean is wanted.
+pub const SEQUENTIAL: [&str; 2] = ["cpu", "others"];
+
+/// Whether an entry is a program of this folder.
+pub fn is_of(entry: &Entry, folder: &str) -> bool {
+    entry.name.split_once('/').is_some_and(|(first, _)| first == folder)
 }
 
 const fn program(name: &'static str, file: &'static str, arguments: &'static [&'static str], goal: Goal) -> Entry {
@@ -84,6 +87,19 @@ pub const CATALOGUE: &[Entry] = &[
     program("cpu/binary_matching", "bench/cpu/binary_matching.erl", &[], Goal::None),
     program("cpu/bignum", "bench/cpu/bignum.erl", &[], Goal::None),
     program("cpu/text", "bench/cpu/text.erl", &[], Goal::None),
+    program("others/dijkstra", "bench/others/dijkstra.erl", &[], Goal::None),
+    program("others/evaluator", "bench/others/evaluator.erl", &[], Goal::None),
+    program("others/fannkuch", "bench/others/fannkuch.erl", &[], Goal::None),
+    program("others/huffman", "bench/others/huffman.erl", &[], Goal::None),
+    program("others/json", "bench/others/json.erl", &[], Goal::None),
+    program("others/k_nucleotide", "bench/others/k_nucleotide.erl", &[], Goal::None),
+    program("others/levenshtein", "bench/others/levenshtein.erl", &[], Goal::None),
+    program("others/life_sets", "bench/others/life_sets.erl", &[], Goal::None),
+    program("others/log_lines", "bench/others/log_lines.erl", &[], Goal::None),
+    program("others/mandelbrot", "bench/others/mandelbrot.erl", &[], Goal::None),
+    program("others/sha", "bench/others/sha.erl", &[], Goal::None),
+    program("others/simulation", "bench/others/simulation.erl", &[], Goal::None),
+    program("others/sudoku", "bench/others/sudoku.erl", &[], Goal::None),
     program("ring", "bench/message/ring.erl", &["100", "1000000"], Goal::Ratio("private", 1.0)),
     program("life", "bench/message/life.erl", &[], Goal::Ratio("private", 1.0)),
     program("procs 100x100", "bench/message/procs.erl", &["100", "100"], Goal::Ratio("private", 1.0)),
@@ -131,6 +147,7 @@ mod tests {
         assert_eq!(chosen("comm N=200"), ["comm N=200"]);
         assert_eq!(chosen("procs").len(), 3);
         assert_eq!(chosen("cpu").len(), 11);
+        assert_eq!(chosen("others").len(), 13);
         assert_eq!(chosen("nothing").len(), 0);
     }
 

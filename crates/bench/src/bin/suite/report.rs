@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
-use crate::catalogue::{Entry, FLAT, Goal, SEQUENTIAL_GOAL, is_sequential};
+use crate::catalogue::{Entry, FLAT, Goal, SEQUENTIAL, SEQUENTIAL_GOAL, is_of};
 use crate::runner::ERL;
 
 /// What one contender's runs of one program gave.
@@ -105,17 +105,18 @@ pub fn row(entry: &Entry, outcomes: BTreeMap<String, Outcome>) -> Row {
     Row { name: entry.name.to_owned(), outcomes, ratios, goal, reached }
 }
 
-/// Figures that follow from several rows: the geometric mean over sequential code, and how flat messages are.
+/// Figures that follow from several rows: the geometric means over sequential code, and how flat messages are.
 pub fn summary(rows: &[Row], entries: &[&Entry], contenders: &[String]) -> Vec<String> {
     let mut lines = Vec::new();
-    for heap in contenders.iter().filter(|name| *name != ERL) {
-        let sequential = entries.iter().filter(|entry| is_sequential(entry));
+    let heaps = || contenders.iter().filter(|name| *name != ERL);
+    for (folder, heap) in SEQUENTIAL.iter().flat_map(|folder| heaps().map(move |heap| (folder, heap))) {
+        let sequential = entries.iter().filter(|entry| is_of(entry, folder));
         let ratios: Option<Vec<f64>> =
             sequential.map(|entry| rows.iter().find(|row| row.name == entry.name)?.ratios.get(heap).copied()).collect();
         if let Some(ratios) = ratios.filter(|ratios| !ratios.is_empty()) {
             let mean = (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len() as f64).exp();
             lines.push(format!(
-                "Sequential code under {heap}: {} × erl in the geometric mean of {} programs (goal: at most {}).",
+                "Sequential code of `{folder}` under {heap}: {} × erl in the geometric mean of {} programs (goal: at most {}).",
                 number(mean),
                 ratios.len(),
                 number(SEQUENTIAL_GOAL)
