@@ -91,7 +91,7 @@ extern "C" fn enif_make_unique_integer(env: &mut Env, properties: c_int) -> Term
 extern "C" fn enif_consume_timeslice(env: &mut Env, percent: c_int) -> c_int {
     let percent = i64::from(percent).clamp(1, 100);
     let used = env.used + SLICE * percent / 100;
-    let left = env.caller().map(|caller| caller.reductions.max(0));
+    let left = env.caller().map(|caller| caller.slice_left());
     // No more than the slice has is charged: the next one begins whole.
     env.used = left.map_or(used, |left| used.min(left));
     left.is_some_and(|left| used >= left).into()

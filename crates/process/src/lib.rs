@@ -48,7 +48,7 @@ pub use held::{Entry, Held, Lent, Presence, Queued, Running, Stopped};
 pub use inbox::Inbox;
 pub use libraries::Libraries;
 pub use mailbox::Mailbox;
-pub use native::{BuiltIn, Caller, Interrupt, Native, NativeFunction, Outcome, badarg};
+pub use native::{BuiltIn, Caller, Interrupt, Native, NativeFunction, Outcome, badarg, begin_part};
 pub use ports::Ports;
 pub use process::{AliasKind, Flags, IncomingMonitor, OutgoingMonitor, Own, Priority, Process, Rare, WaitState};
 pub use reference::ReferenceId;

@@ -1,5 +1,7 @@
 //! Built-in functions: what one gets, and what it can give back.
 
+use std::cell::Cell;
+
 use atoll_heap::Mutator;
 use atoll_operations::Exception;
 use atoll_term::atoms::AtomError;
@@ -21,9 +23,26 @@ pub struct Caller<'c> {
 
 impl Caller<'_> {
     /// The heap for results.
+    #[inline]
     pub fn heap(&mut self) -> &mut Mutator {
         &mut self.own.mutator
     }
+
+    /// Reductions that the whole time slice has left, which may run in parts: [`Caller::reductions`] are those of this
+    /// part. A function that takes all of them away ends the slice.
+    pub fn slice_left(&self) -> i64 {
+        (self.reductions + LATER.get()).max(0)
+    }
+}
+
+thread_local! {
+    /// Reductions that the time slice of this thread has behind the part that runs.
+    static LATER: Cell<i64> = const { Cell::new(0) };
+}
+
+/// A part of a time slice begins on this thread, which has so many reductions behind that part.
+pub fn begin_part(later: i64) {
+    LATER.set(later);
 }
 
 /// What a built-in function gives back instead of a result.

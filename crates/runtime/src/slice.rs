@@ -3,7 +3,7 @@
 use atoll_heap::{Collection, build_window};
 use atoll_platform::clock;
 use atoll_process::handle::{Fate, collect_for_others, receive_signals};
-use atoll_process::{Held, Own, Process, watch};
+use atoll_process::{Held, Own, Process, begin_part, watch};
 use atoll_term::{Build, Term, Word, atoms};
 
 use crate::core::{Core, Exit, run_from};
@@ -105,6 +105,7 @@ fn run_slice(core: &mut Core, held: &mut Held<'_>, wants_roots: bool) -> Exit {
     loop {
         let before = own.reductions;
         let part = left.min(core.until_sample);
+        begin_part(left - part);
         let exit = run_part(core, process, own, part);
         let used = own.reductions - before;
         // A built-in function may have used more than the part had.
