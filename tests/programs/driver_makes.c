@@ -53,6 +53,20 @@ static ErlDrvSSizeT control(ErlDrvData data, unsigned command, char *bytes, ErlD
     case 6:
         memcpy(*answer, mine->is_made ? "made" : "opened", mine->is_made ? 4 : 6);
         return mine->is_made ? 4 : 6;
+    case 7: {
+        ErlDrvSizeT limits[2];
+        memcpy(limits, bytes, sizeof limits);
+        erl_drv_busy_msgq_limits(mine->port, length & 1 ? NULL : &limits[0], length & 2 ? NULL : &limits[1]);
+        memcpy(*answer, limits, sizeof limits);
+        return sizeof limits;
+    }
+    case 8: {
+        ErlDrvNowData now;
+        (*answer)[0] = driver_get_now(NULL) + 10;
+        (*answer)[1] = driver_get_now(&now) + 10;
+        memcpy(*answer + 2, &now, sizeof now);
+        return 2 + sizeof now;
+    }
     }
     return -1;
 }

@@ -1,4 +1,5 @@
-%% A linked-in driver makes a port and another driver, tells its port's process of the system, and is locked.
+%% A linked-in driver makes a port and another driver, tells its port's process of the system, sets
+%% limits, and is locked.
 -module(driver_makes).
 -export([main/1]).
 
@@ -34,9 +35,23 @@ main(_) ->
     io:format("~p~n", [[erl_ddll:info("driver_makes", Item) || Item <- [permanent, processes, driver_options]]]),
     io:format("~p~n", [erl_ddll:try_unload("driver_makes", [])]),
     io:format("~p~n", [erl_ddll:try_load(Folder, "driver_makes", [])]),
+    % Limits of what waits for a port, of which a number of 0 is only told; the first number says which are not given.
+    None = 16#ffffffffffffffff,
+    [io:format("~w~n", [limits(Port, Given)]) || Given <- [
+        {0, 0, 0}, {0, 100, 0}, {0, 0, 50}, {0, 20000, 0}, {0, 10, 20}, {0, 300, 200}, {0, None - 1, 0}, {1, 7, 5},
+        {2, 7, 9}, {3, 1, 1}, {0, 0, 0}, {0, 1, 1}, {0, None, 0}, {0, 0, 0}, {0, 5, 6}, {0, 0, 0}
+    ]],
+    [Refuses, Tells | Time] = port_control(Port, 8, []),
+    [Mega, Seconds, Micro] = [Number || <<Number:64/native>> <= list_to_binary(Time)],
+    Since = timer:now_diff(erlang:now(), {Mega, Seconds, Micro}),
+    io:format("~p ~p~n", [{Refuses, Tells}, Since > 0 andalso Since < 60000000]),
     true = port_close(Port),
     io:format("~p~n", [told() =:= {'EXIT', Port, normal}]),
     io:format("~p ~p~n", [is_loaded("driver_makes"), receive Late -> Late after 0 -> nothing end]).
+
+limits(Port, {Missing, Low, High}) ->
+    Numbers = <<Low:64/native, High:64/native, 0:(Missing * 8)>>,
+    [Number || <<Number:64/native>> <= list_to_binary(port_control(Port, 7, Numbers))].
 
 is_loaded(Name) ->
     {ok, Names} = erl_ddll:loaded_drivers(),

@@ -6,13 +6,14 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use atoll_ports::{external, find, poller};
+use atoll_process::unique::later_than_before;
 use atoll_term::{Term, atoms};
 
 use crate::build_terms::given;
 use crate::dirty::{self, Pool};
 use crate::drivers::binaries::{Binary, data};
 use crate::drivers::layout::{Data, Handle, IoVector};
-use crate::drivers::port::{Done, Ending, Linked, current};
+use crate::drivers::port::{Done, Ending, Linked, NO_LIMIT, current};
 use crate::drivers::queue::bytes_of;
 use crate::env::enter_machine;
 
@@ -156,6 +157,42 @@ extern "C" fn erl_errno_id(error: c_int) -> *const c_char {
 #[unsafe(no_mangle)]
 extern "C" fn set_busy_port(port: Handle, on: c_int) {
     current(port, |_, _, linked| linked.is_busy = on != 0);
+}
+
+/// Sets and tells the limits of what waits for a port: a number of 0 is only told, and one that is not given is left.
+#[unsafe(no_mangle)]
+extern "C" fn erl_drv_busy_msgq_limits(port: Handle, low: Option<&mut usize>, high: Option<&mut usize>) {
+    current(port, |_, _, linked| {
+        let limits = &mut linked.limits;
+        let new = [&low, &high].map(|limit| limit.as_ref().map_or(0, |limit| **limit));
+        if new.contains(&NO_LIMIT) {
+            // The driver's own numbers stay as they are.
+            *limits = [NO_LIMIT; 2];
+            return;
+        }
+        if limits[0] != NO_LIMIT {
+            if new[0] != 0 {
+                *limits = [new[0], limits[1].max(new[0])];
+            }
+            if new[1] != 0 {
+                *limits = [limits[0].min(new[1]), new[1]];
+            }
+        }
+        for (place, limit) in [low, high].into_iter().zip(*limits) {
+            place.into_iter().for_each(|place| *place = limit);
+        }
+    });
+}
+
+/// The time as `erlang:now/0` tells it: megaseconds, seconds, microseconds.
+#[unsafe(no_mangle)]
+extern "C" fn driver_get_now(place: Option<&mut [c_ulong; 3]>) -> c_int {
+    enter_machine();
+    status(place.map(|place| {
+        let microseconds = later_than_before(atoll_bifs::system_nanoseconds() / 1_000) as c_ulong;
+        let seconds = microseconds / 1_000_000;
+        *place = [seconds / 1_000_000, seconds % 1_000_000, microseconds % 1_000_000];
+    }))
 }
 
 #[unsafe(no_mangle)]

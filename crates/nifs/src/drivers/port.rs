@@ -29,8 +29,16 @@ pub const BINARY: c_int = 1;
 /// `call` keeps the memory of its answer.
 const KEEPS_ANSWER: c_uint = 1;
 
+/// A driver's flag: no sender waits because much has been sent to a port.
+const NO_LIMITS: c_int = 4;
 /// A driver's flag: it says later whether a port has been opened.
 const USES_INIT_ACK: c_int = 8;
+
+/// Bytes of commands that wait for a port: with the second number senders wait, with the first they go on. Commands do
+/// not wait here, because the sender's thread carries them out, so only drivers see these numbers.
+const USUAL_LIMITS: [usize; 2] = [4096, 8192];
+/// In the place of such a number: there are none, from now on.
+pub const NO_LIMIT: usize = usize::MAX;
 
 /// What a driver's `start` returns instead of its data.
 const GENERAL_ERROR: isize = -1;
@@ -85,6 +93,8 @@ pub struct Linked {
     pub timers: u32,
     /// The process of the system that the driver says the port speaks to.
     pub os_pid: Option<u32>,
+    /// The lower and the higher limit of what waits for the port.
+    pub limits: [usize; 2],
 }
 
 // SAFETY: the driver's functions are called by one thread at a time, under the port's lock.
@@ -113,6 +123,7 @@ pub fn current<R>(handle: Handle, work: impl FnOnce(&Port, &mut State, &mut Link
 
 impl Linked {
     pub fn new(loaded: Arc<Loaded>, command: CString) -> Linked {
+        let has_limits = loaded.entry().flags & NO_LIMITS == 0;
         Linked {
             entry: loaded.entry,
             loaded: Some(loaded),
@@ -127,6 +138,7 @@ impl Linked {
             timer: None,
             timers: 0,
             os_pid: None,
+            limits: if has_limits { USUAL_LIMITS } else { [NO_LIMIT; 2] },
         }
     }
 
