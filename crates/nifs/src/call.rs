@@ -57,7 +57,6 @@ enum Result {
     Scheduled(Scheduled),
 }
 
-#[inline]
 fn result_of(env: &mut Env, value: Term) -> Result {
     if !env.exception.is_none() {
         return Result::Raised(env.exception);
@@ -70,9 +69,17 @@ fn result_of(env: &mut Env, value: Term) -> Result {
     }
 }
 
-/// Calls a library's function in the time slice of its process.
+/// Calls a library's function in the time slice of its process. `plain` gets the term of a call that did nothing but
+/// return one, `other` what any other call has come to.
 #[inline(always)]
-fn run(caller: &mut Caller<'_>, function: &'static Function, code: NifFn, arguments: &[Term]) -> Result {
+fn run<'c, R>(
+    caller: &mut Caller<'c>,
+    function: &'static Function,
+    code: NifFn,
+    arguments: &[Term],
+    plain: impl FnOnce(Term) -> R,
+    other: impl FnOnce(&mut Caller<'c>, Result) -> R,
+) -> R {
     // Where it lies it stays: a copy of what was just written in parts would hold the processor up.
     let mut env = ManuallyDrop::new(Env::of_call(caller, Use::Call, function.library));
     is_scheduler();
@@ -82,12 +89,20 @@ fn run(caller: &mut Caller<'_>, function: &'static Function, code: NifFn, argume
         check::returned(&mut env, value);
         value
     });
-    let result = result_of(&mut env, value);
     caller.reductions -= env.used;
-    if env.owns() {
-        // SAFETY: it is not used any more.
-        unsafe { ManuallyDrop::drop(&mut env) };
+    if env.is_plain() && !value.is_none() {
+        return plain(value);
     }
+    let result = finish(&mut env, value);
+    other(caller, result)
+}
+
+/// What a call has come to, whose environment ends.
+#[cold]
+fn finish(env: &mut ManuallyDrop<Env>, value: Term) -> Result {
+    let result = result_of(env, value);
+    // SAFETY: the call is over, so nobody uses its environment any more.
+    unsafe { ManuallyDrop::drop(env) };
     result
 }
 
@@ -97,10 +112,8 @@ pub fn call(caller: &mut Caller<'_>, arguments: &[Term], native: &'static Native
     if function.kind != 0 || function.is_gone.load(Ordering::Acquire) {
         return call_later(caller, arguments, function);
     }
-    match run(caller, function, function.code, arguments) {
-        Result::Value(value) => Ok(value),
-        result => outcome_of(caller, result, arguments, function),
-    }
+    let other = |caller: &mut Caller<'_>, result| outcome_of(caller, result, arguments, function);
+    run(caller, function, function.code, arguments, Ok, other)
 }
 
 #[cold]
@@ -177,7 +190,7 @@ fn go_on(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let function = continuation.function;
     let (own, first) = parts[1..].split_at(continuation.arguments);
     let result = if continuation.kind == 0 {
-        run(caller, function, continuation.code, own)
+        run(caller, function, continuation.code, own, Result::Value, |_, result| result)
     } else {
         let mut state = continuation.dirty.lock();
         match std::mem::replace(&mut *state, Dirty::Running(Vec::new())) {

@@ -40,11 +40,15 @@ pub fn checked(env: &mut Env, term: Term, what: &str) {
 /// Checks what a library's function returns, unless that means nothing because something else follows.
 #[inline]
 pub fn returned(env: &mut Env, value: Term) {
-    if is_on()
-        && env.exception.is_none()
-        && env.rare_if_any().is_none_or(|rare| rare.scheduled.is_none())
-        && !value.is_none()
-    {
+    if is_on() {
+        check_returned(env, value);
+    }
+}
+
+#[cold]
+fn check_returned(env: &mut Env, value: Term) {
+    let follows = env.rare_if_any().is_some_and(|rare| rare.scheduled.is_some());
+    if env.exception.is_none() && !follows && !value.is_none() {
         check_all(env, &[value], "returned");
     }
 }

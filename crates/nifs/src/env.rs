@@ -143,10 +143,11 @@ impl Env {
         })
     }
 
-    /// Whether its end does anything.
+    /// Whether the call that this environment is for, in the time slice of its process, has left nothing in it: it
+    /// raises nothing and asks for nothing, and the end of the environment does nothing.
     #[inline]
-    pub fn owns(&self) -> bool {
-        self.rare.is_some() || matches!(self.heap, Heap::Own(_))
+    pub fn is_plain(&self) -> bool {
+        self.exception.is_none() && self.rare.is_none()
     }
 
     /// As [`Env::rare`], if there is any.
