@@ -75,7 +75,7 @@ conformance: ## Run OTP's own test suites on every heap and on stock erl (hours;
 	@scripts/setup test
 	@scripts/conformance $(CONFORMANCE)
 
-native-packages: ## Try native libraries of others on every heap: one in Rust (rustler), and Debian's erlang-jiffy, erlang-p1-*
+native-packages: ## Try native libraries of others on every heap: one in Rust (rustler), and Debian's packages
 	@scripts/setup test
 	@scripts/native-packages
 
