@@ -1,7 +1,9 @@
 %% What machine code does without a call, and what it has to leave to one: maps with other values, funs of an arity,
-%% floats and other numbers compared, integers near the limits of small ones and of two limbs, keys of any kind.
+%% floats and other numbers compared, integers near the limits of small ones and of two limbs, keys of any kind, integers
+%% that are added to binaries.
 -module(fast_paths).
--export([main/1, change/2, two/3, put_any/3, key/2, arity/2, is_one/1, compare/2, complement/1, wide/2, external/1]).
+-export([main/1, change/2, two/3, put_any/3, key/2, arity/2, is_one/1, compare/2, complement/1, wide/2, external/1,
+         byte/2, little/2, word/2, long/2, pair/3, odd/2, bit/2]).
 
 main([]) -> main(["3"]);
 main([Rounds]) ->
@@ -10,7 +12,7 @@ main([Rounds]) ->
 
 print(Results) -> [io:format("~p~n", [Result]) || Result <- Results].
 
-rounds() -> [maps(), keys(), funs(), comparisons(), complements(), wides(), lists()].
+rounds() -> [maps(), keys(), funs(), comparisons(), complements(), wides(), lists(), appends()].
 
 maps() ->
     Flat = #{a => 1, b => 2, c => 3},
@@ -86,6 +88,28 @@ lists() ->
     [erlang:phash2(maps:to_list(Map)), erlang:phash2(maps:keys(Map)), maps:fold(fun(_, V, Sum) -> Sum + V end, 0, Map),
      maps:to_list(#{}), maps:to_list(#{a => 1, b => 2}),
      [float_to_list(F, [{decimals, D}]) || F <- [0.0, -0.0, 1.5, -2.25, 123456.789, 0.999999, 9.0e15], D <- [0, 1, 4, 18]]].
+
+appends() ->
+    Adds = [fun byte/2, fun little/2, fun word/2, fun long/2, fun(B, N) -> pair(B, N, N + 1) end, fun odd/2, fun bit/2],
+    Starts = [<<>>, <<1>>, <<1:3>>, binary:copy(<<7>>, 300), binary:part(binary:copy(<<8>>, 300), 100, 150)],
+    %% Behind an older view, too, which must stay what it is.
+    Older = lists:foldl(fun(N, B) -> byte(B, N) end, <<>>, lists:seq(1, 20)),
+    Newer = [byte(Older, N) || N <- [100, 101, 102]],
+    [[erlang:phash2(lists:foldl(fun(N, B) -> Add(B, N) end, Start, [0, 1, -1, 255, 256, 65535, 1 bsl 40, -(1 bsl 59)]))
+      || Add <- Adds, is_binary(Start) orelse Add =:= hd(lists:reverse(Adds)), Start =/= none]
+     || Start <- Starts] ++ [Older, Newer]
+        ++ [<< <<(X + 1)>> || <<X>> <= binary:copy(<<1, 2, 3>>, 100) >>, << <<X:12>> || X <- lists:seq(1, 100) >>]
+        ++ [catch_class(fun() -> byte(Start, a) end) || Start <- [<<>>, Older]]
+        ++ [catch_class(fun() -> byte(Start, 1) end) || Start <- [[], 1, <<1:3>>]]
+        ++ [byte(Older, 1 bsl 70)].
+
+byte(Binary, N) -> <<Binary/binary, N>>.
+little(Binary, N) -> <<Binary/binary, N:16/little>>.
+word(Binary, N) -> <<Binary/binary, N:32>>.
+long(Binary, N) -> <<Binary/binary, N:64>>.
+pair(Binary, A, B) -> <<Binary/binary, A:4, B:12>>.
+odd(Binary, N) -> <<Binary/binary, N:24>>.
+bit(Bits, N) -> <<Bits/bitstring, N:8>>.
 
 catch_class(Fun) ->
     try Fun() catch Class:Reason -> {Class, Reason} end.

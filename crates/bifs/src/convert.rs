@@ -1,5 +1,7 @@
 //! Numbers and atoms to text and back.
 
+use std::borrow::Cow;
+
 use atoll_operations::float_text::{self, FloatFormat};
 use atoll_operations::{Exception, integer_text};
 use atoll_process::{BuiltIn, Caller, Outcome, badarg};
@@ -103,9 +105,9 @@ fn bytes_of_list(list: Term) -> Result<Vec<u8>, Exception> {
     byte_list(list, MAX_INTEGER_TEXT).ok_or(Exception::badarg())
 }
 
-fn bytes_of_binary(binary: Term) -> Result<Vec<u8>, Exception> {
+fn bytes_of_binary(binary: &Term) -> Result<Cow<'_, [u8]>, Exception> {
     let bits = binary.bits().filter(|bits| bits.is_binary()).ok_or(Exception::badarg())?;
-    Ok(bits.to_bytes().into_owned())
+    Ok(bits.to_bytes())
 }
 
 fn list_to_integer(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
@@ -114,7 +116,7 @@ fn list_to_integer(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 fn binary_to_integer(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let (base, text) = (base(arguments)?, bytes_of_binary(arguments[0])?);
+    let (base, text) = (base(arguments)?, bytes_of_binary(&arguments[0])?);
     Ok(integer_of(caller, &text, base)?)
 }
 
@@ -124,7 +126,7 @@ fn reason_of(exception: Exception) -> Outcome {
 }
 
 fn binary_to_integer_or_reason(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let read = || Ok((base(arguments)?, bytes_of_binary(arguments[0])?));
+    let read = || Ok((base(arguments)?, bytes_of_binary(&arguments[0])?));
     read().and_then(|(base, text)| integer_of(caller, &text, base)).or_else(reason_of)
 }
 
@@ -264,7 +266,7 @@ fn list_to_float(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 fn binary_to_float(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    float_of(caller, &bytes_of_binary(arguments[0])?)
+    float_of(caller, &bytes_of_binary(&arguments[0])?)
 }
 
 fn atom_to_list(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
@@ -338,12 +340,12 @@ fn atom_to_binary(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 fn name_of_binary(arguments: &[Term]) -> Result<String, Exception> {
-    let bytes = bytes_of_binary(arguments[0])?;
+    let bytes = bytes_of_binary(&arguments[0])?;
     if is_latin1(arguments)? {
         return if bytes.len() > MAX_ATOM_CHARACTERS {
             Err(Exception::system_limit())
         } else {
-            Ok(bytes.into_iter().map(char::from).collect())
+            Ok(bytes.iter().copied().map(char::from).collect())
         };
     }
     let (text, is_whole) = match str::from_utf8(&bytes) {

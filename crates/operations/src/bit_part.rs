@@ -12,8 +12,11 @@ const COPY_LIMIT: usize = 128;
 pub(crate) fn of_underlying<H: Allocate + ?Sized>(heap: &mut H, underlying: Term, start: usize, length: usize) -> Term {
     let Some(whole) = underlying.bits() else { return underlying };
     if length <= COPY_LIMIT {
-        let mut copy = [0; COPY_LIMIT / 8];
         let (bytes, offset) = whole.slice(start, length).touched();
+        if offset == 0 && length.is_multiple_of(8) {
+            return heap.bitstring(bytes, length);
+        }
+        let mut copy = [0; COPY_LIMIT / 8];
         bits::copy_out(bytes, offset, length, &mut copy);
         return heap.bitstring(&copy, length);
     }

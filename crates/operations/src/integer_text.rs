@@ -110,6 +110,24 @@ pub fn integer_from_text(text: &[u8], base: u32) -> Option<Integer> {
     integer_prefix(text, base).filter(|(_, length)| *length == text.len()).map(|(value, _)| value)
 }
 
+/// The decimal digits at the start of the text, if there are some and they fit a word whatever they are: their value,
+/// and how many there are.
+fn short_decimal(text: &[u8]) -> Option<(i64, usize)> {
+    const MOST: usize = 18;
+    let mut value = 0;
+    for (count, byte) in text.iter().enumerate() {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return (count > 0).then_some((value, count));
+        }
+        if count == MOST {
+            return None;
+        }
+        value = value * 10 + i64::from(digit);
+    }
+    (!text.is_empty()).then_some((value, text.len()))
+}
+
 /// The longest integer at the start of the text, and its length in bytes, as `string:to_integer/1` reads it.
 pub fn integer_prefix(text: &[u8], base: u32) -> Option<(Integer, usize)> {
     if !is_base(base) {
@@ -121,6 +139,11 @@ pub fn integer_prefix(text: &[u8], base: u32) -> Option<(Integer, usize)> {
         _ => (false, 0),
     };
     let digits = &text[start..];
+    if base == 10
+        && let Some((value, length)) = short_decimal(digits)
+    {
+        return Some((Integer::Word(if negative { -value } else { value }), start + length));
+    }
     let length = digits.iter().take_while(|byte| char::from(**byte).is_digit(base)).count();
     if length == 0 {
         return None;
@@ -148,7 +171,8 @@ mod tests {
     fn both_ways_in_every_base() {
         let large: BigInt = "-12345678901234567890123".parse().unwrap();
         for base in 2..=36 {
-            for value in [0, 1, -1, 35, -36, i64::MAX, i64::MIN, 1 << 59] {
+            let limit = 999_999_999_999_999_999;
+            for value in [0, 1, -1, 35, -36, i64::MAX, i64::MIN, 1 << 59, limit, limit + 1, -limit, -limit - 1] {
                 let text = integer_text(value, base).unwrap();
                 assert!(base != 10 || Decimal::new(value).bytes() == text.as_bytes());
                 assert_eq!(text, large_integer_text(&value.into(), base).unwrap());
