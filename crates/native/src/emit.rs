@@ -8,15 +8,14 @@
 use std::collections::{BTreeMap, HashMap};
 use std::mem::offset_of;
 
-use atoll_loader::instruction::{Instruction, Label, Register, Source};
+use atoll_loader::instruction::{Instruction, Label};
 use atoll_runtime::core::{Core, Helper};
 use atoll_runtime::mark::{self, Gates};
-use atoll_term::{Term, Word};
+use atoll_term::Word;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{
-    Block, ExtFuncData, ExternalName, FuncRef, Inst, InstBuilder, MemFlags, SigRef, Signature, SourceLoc,
-    UserExternalName, Value,
+    Block, ExtFuncData, ExternalName, FuncRef, Inst, InstBuilder, SigRef, Signature, SourceLoc, UserExternalName, Value,
 };
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, Variable};
@@ -37,6 +36,7 @@ mod floats;
 mod inlined;
 mod maps;
 mod test;
+mod values;
 
 pub use bits::short_string;
 pub use inlined::is_inlined;
@@ -459,134 +459,6 @@ impl<'f, 'l> Emitter<'f, 'l> {
         self.b.ins().call_indirect(signature, address, &[]);
         let core = self.core();
         self.load(core, offset_of!(Core, request.result))
-    }
-
-    // Values
-
-    /// The core, which stands in a machine register of its own.
-    fn core(&mut self) -> Value {
-        self.b.ins().get_pinned_reg(I64)
-    }
-
-    /// Heap top, stack pointer and reductions.
-    fn carried(&mut self) -> [Value; 3] {
-        [self.b.use_var(self.hp), self.b.use_var(self.e), self.b.use_var(self.reds)]
-    }
-
-    /// What native code takes: see [`parameters`]. `spare` stands in the place of X2 where that is not passed.
-    fn arguments(&mut self, arity: usize, spare: Value) -> Vec<Value> {
-        let mut arguments = vec![if arity > 2 { self.x(2) } else { spare }];
-        arguments.extend(self.carried());
-        arguments.extend((0..arity.min(2)).map(|x| self.x(x as u16)));
-        arguments
-    }
-
-    fn constant(&mut self, word: Word) -> Value {
-        self.b.ins().iconst(I64, word as i64)
-    }
-
-    fn load(&mut self, base: Value, offset: usize) -> Value {
-        self.b.ins().load(I64, MemFlags::trusted(), base, offset as i32)
-    }
-
-    fn store(&mut self, value: Value, base: Value, offset: usize) {
-        self.b.ins().store(MemFlags::trusted(), value, base, offset as i32);
-    }
-
-    fn x(&mut self, x: u16) -> Value {
-        let variable = self.variable(x);
-        self.b.use_var(variable)
-    }
-
-    fn variable(&mut self, x: u16) -> Variable {
-        *self.x.entry(x).or_insert_with(|| self.b.declare_var(I64))
-    }
-
-    fn set_x(&mut self, x: u16, value: Value) {
-        let variable = self.variable(x);
-        self.b.def_var(variable, value);
-    }
-
-    fn write_to_core(&mut self, registers: Registers) {
-        if registers == 0 {
-            return;
-        }
-        let core = self.core();
-        for x in numbers(registers) {
-            let value = self.x(x);
-            self.store(value, core, x_offset(x));
-        }
-    }
-
-    /// The term that a source constantly is.
-    fn known(&self, source: Source) -> Option<Term> {
-        let linked = self.flow.linked;
-        Some(match source {
-            Source::Small(value) => Term::small(value),
-            Source::Atom(atom) => linked.atoms[atom.0 as usize],
-            Source::Nil => Term::NIL,
-            Source::Literal(literal) => linked.literals[literal.0 as usize],
-            Source::X(_) | Source::Y(_) => return None,
-        })
-    }
-
-    fn read(&mut self, source: Source) -> Value {
-        if let Some(term) = self.known(source) {
-            return self.constant(term.word());
-        }
-        match source {
-            Source::X(x) => self.x(x),
-            Source::Y(y) => {
-                let e = self.b.use_var(self.e);
-                self.load(e, usize::from(y) * 8)
-            }
-            _ => self.constant(Term::NIL.word()),
-        }
-    }
-
-    fn write(&mut self, register: Register, value: Value) {
-        self.set_small(register.into(), false);
-        match register {
-            Register::X(x) => self.set_x(x, value),
-            Register::Y(y) => {
-                let e = self.b.use_var(self.e);
-                self.store(value, e, usize::from(y) * 8);
-            }
-        }
-    }
-
-    // What is known of values
-
-    /// Frames have changed: what is known of Y registers is of others now.
-    fn forget_frame(&mut self) {
-        self.small_y = 0;
-    }
-
-    fn is_small(&self, source: Source) -> bool {
-        match source {
-            Source::X(x) => self.small_x & bit(x) != 0,
-            Source::Y(y) => self.small_y & bit(y) != 0,
-            Source::Small(_) => true,
-            _ => false,
-        }
-    }
-
-    fn set_small(&mut self, source: Source, is_small: bool) {
-        let (known, number) = match source {
-            Source::X(x) => (&mut self.small_x, x),
-            Source::Y(y) => (&mut self.small_y, y),
-            _ => return,
-        };
-        if is_small {
-            *known |= bit(number);
-        } else {
-            *known &= !bit(number);
-        }
-    }
-
-    /// Whether an instruction may be taken to meet small integers alone, because it has not left here often.
-    fn is_speculated(&self, index: usize) -> bool {
-        !self.piece.general.contains(&index)
     }
 
     // Control inside of a region
