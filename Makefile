@@ -22,7 +22,7 @@ MACHINES ?= stock private shared unified hybrid
 # How long `make fuzz` runs, in seconds.
 SECONDS_OF_FUZZING ?= 60
 
-.PHONY: help run test bench pauses area library natives simulate simulate-programs orders compiler conformance newer-otp rabbitmq native-packages asan tsan miri mutants fuzz soak clean
+.PHONY: help run test bench pauses area library natives distribution simulate simulate-programs orders compiler conformance newer-otp rabbitmq native-packages asan tsan miri mutants fuzz soak clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,6 +46,10 @@ library: ## What functions of the libraries cost, beside stock (HEAPS="private h
 natives: ## What native libraries cost, beside stock: calls, crypto, TLS, JSON (HEAPS="private hybrid")
 	@scripts/setup test
 	@scripts/natives $(HEAPS)
+
+distribution: ## What two connected nodes take for messages, processes and calls, beside stock (HEAPS="private hybrid")
+	@scripts/setup run
+	@scripts/distribution $(HEAPS)
 
 area: ## What hybrid builds in its message area for each --area, how much of it is sent, and what is copied
 	@scripts/setup run

@@ -1,6 +1,6 @@
 %% What two connected nodes take for a few things, in microseconds. `main/1` gets the name of the other node.
 -module(distribution).
--export([main/1, echo/0, count/2, one/1, wait/0]).
+-export([main/1, echo/0, count/2, one/1, wait/0, swallow/0]).
 
 main(Other) ->
     pong = net_adm:ping(Other),
@@ -9,9 +9,10 @@ main(Other) ->
     show(binary_20_mb, binary(Other, 20000000)),
     show(spawns, spawns(Other, 100000)),
     show(calls, calls(Other, 10000) / 10000),
+    show(echo_beside_long, echo_beside_long(Other, 40)),
     show(node_dies, monitors(Other, 10000)).
 
-show(What, Time) -> io:format("~p ~.1f~n", [What, float(Time)]).
+show(What, Time) -> io:format("~-40s ~.1f~n", [atom_to_list(What), float(Time)]).
 
 took(F) ->
     Start = erlang:monotonic_time(microsecond),
@@ -54,6 +55,20 @@ calls(Other, Count) ->
     took(fun() -> [erpc:call(Other, erlang, node, []) || _ <- lists:seq(1, Count)] end).
 
 wait() -> receive stop -> ok end.
+
+swallow() -> receive _ -> swallow() end.
+
+%% An echo while two processes send messages of 64 MB through the same connection, one after the other.
+echo_beside_long(Other, Count) ->
+    Long = lists:duplicate(8, binary:copy(<<"x">>, 8000000)),
+    Send = fun Send(To) -> To ! Long, Send(To) end,
+    Senders = [spawn_link(fun() -> Send(spawn_link(Other, ?MODULE, swallow, [])) end) || _ <- [1, 2]],
+    Echo = spawn(Other, ?MODULE, echo, []),
+    Once = fun() -> Echo ! {self(), there}, receive there -> ok end end,
+    timer:sleep(500),
+    Time = took(fun() -> [Once() || _ <- lists:seq(1, Count)] end) / Count,
+    [begin unlink(Sender), exit(Sender, kill) end || Sender <- Senders],
+    Time.
 
 %% From the end of the node to the last message about it.
 monitors(Other, Count) ->
