@@ -29,9 +29,18 @@ static SET_ASIDE: Mutex<Option<Reservation>> = Mutex::new(None);
 /// The thread that is about to end the machine because the machine cannot go on.
 static CRASHING: Mutex<Option<ThreadId>> = Mutex::new(None);
 
-/// Sets the hooks; the first call counts.
+/// Sets the hooks; the first call counts. From then on a panic of a thread of a machine ends the machine, in builds
+/// that unwind as well: other threads would wait for ever for what that thread had in hand.
 pub fn install(hooks: Hooks) {
-    let _ = HOOKS.set(hooks);
+    if HOOKS.set(hooks).is_ok() {
+        let report = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            report(panic);
+            if crate::threads::machine().is_some() {
+                crash_broken(&format!("A thread of the machine {panic}"));
+            }
+        }));
+    }
     if let Ok(mut aside) = SET_ASIDE.lock() {
         *aside = Reservation::new(SET_ASIDE_BYTES).ok();
     }
