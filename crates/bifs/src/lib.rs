@@ -57,6 +57,7 @@ mod part;
 mod persistent_term;
 mod process_flag;
 mod process_info;
+mod process_items;
 mod re;
 mod re_options;
 mod re_pattern;

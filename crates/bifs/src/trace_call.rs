@@ -79,7 +79,7 @@ fn judge_in(
 ) -> Option<Verdict> {
     let Some(program) = &pattern.0 else { return Some(Verdict { message: Some(None), keep: 0 }) };
     let list = own.mutator.list(arguments.iter().copied());
-    let dump = if program.wants_dump() { crate::process_info::stack_shown(own) } else { atoms::UNDEFINED };
+    let dump = if program.wants_dump() { crate::process_items::stack_shown(own) } else { atoms::UNDEFINED };
     let (matched, actions) = own.with_sequence(|sequence, heap| {
         let mut tokens = TokensOf(pid, sequence);
         let mut matcher =
