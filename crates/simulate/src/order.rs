@@ -6,7 +6,6 @@ use std::str::FromStr;
 use atoll_term::Term;
 use atoll_vm::simulated::{Delays, Faulty, Guided, Pct, Policy, RandomWalk, Rates, Replay, RoundRobin, Touched};
 
-use crate::reduced::pids;
 use crate::schedule::Schedule;
 
 /// Depth of the bugs that `pct` looks for if no other is given.
@@ -204,6 +203,11 @@ impl fmt::Display for Order {
             Order::Given(schedule) => write!(out, "--schedule {schedule}"),
         }
     }
+}
+
+/// The pids of a list, for a policy.
+fn pids(asleep: &[(u64, Touched)]) -> Vec<(Term, Touched)> {
+    asleep.iter().map(|(pid, touched)| (Term::pid(*pid), touched.clone())).collect()
 }
 
 #[cfg(test)]

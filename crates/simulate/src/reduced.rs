@@ -5,7 +5,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use atoll_term::Term;
 use atoll_vm::simulated::{Touched, depend};
 use atoll_vm::simulation::Turn;
 
@@ -180,9 +179,4 @@ impl Reduced {
             None => node.wanted.extend(node.ready.clone()),
         }
     }
-}
-
-/// The pids of a list, for a policy.
-pub(crate) fn pids(asleep: &[(u64, Touched)]) -> Vec<(Term, Touched)> {
-    asleep.iter().map(|(pid, touched)| (Term::pid(*pid), touched.clone())).collect()
 }

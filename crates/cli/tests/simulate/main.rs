@@ -1,5 +1,8 @@
 //! `atoll simulate`: the same seed gives the same output, and seeds find what only some orders show.
 
+mod faults;
+mod suites;
+
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -318,77 +321,6 @@ fn safe_program() -> String {
     folder.join("no_update_lost.beam").to_string_lossy().into_owned()
 }
 
-#[test]
-fn tests_of_eunit_run_under_many_schedules() {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("simulate/suite");
-    std::fs::create_dir_all(&folder).expect("a folder");
-    let source = folder.join("race_tests.erl");
-    let tests = "-module(race_tests).\n-include_lib(\"eunit/include/eunit.hrl\").\n\
-                 sleep_test() -> timer:sleep(4000).\n\
-                 race_test() ->\n    Self = self(),\n    [spawn(fun() -> Self ! N end) || N <- [1, 2]],\n    \
-                 ?assertEqual([1, 2], [receive N -> N end || _ <- [1, 2]]).\n";
-    std::fs::write(&source, tests).expect("a file");
-    let source = source.to_string_lossy();
-    let found = simulate(&["--until", "fail", "--shrink", "0", "--seeds", "1..100", "--", "eunit", &source]);
-    let shown = text(&found.stdout);
-    assert_eq!(found.status.code(), Some(1), "{shown}");
-    assert!(shown.contains("race_test...*failed*") && shown.contains("Passed: 1."), "{shown}");
-    let line = round_robin(&["eunit", &source]);
-    assert_eq!(line.status.code(), Some(0), "one after the other they pass: {}", text(&line.stdout));
-}
-
-/// Seeds under which these tests fail and pass, from 1 on.
-fn failing_seeds(words: &[&str]) -> (Vec<u64>, Vec<u64>) {
-    // About a third of the seeds fail; which ones depends on the folder's name too.
-    (1..=32).partition(|seed| {
-        let run = simulate(&[&["--seed", &seed.to_string(), "--"], words].concat());
-        let shown = text(&run.stdout) + &text(&run.stderr);
-        let fails = run.status.code() != Some(0);
-        assert_eq!(fails, shown.contains("[2,1]") || shown.contains("[2, 1]"), "{words:?}, seed {seed}: {shown}");
-        fails
-    })
-}
-
-#[test]
-fn suites_of_common_test_run_under_many_schedules() {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("simulate/common_test");
-    std::fs::create_dir_all(&folder).expect("a folder");
-    let source = folder.join("race_SUITE.erl");
-    let suite = "-module(race_SUITE).\n-export([all/0, quiet/1, \
-                 race/1]).\nall() -> [quiet, race].\nquiet(_) -> timer:sleep(4000).\nrace(_) ->\n    Self = \
-                 self(),\n    [spawn(fun() -> Self ! N end) || N <- [1, 2]],\n    [1, 2] = [receive N -> N end || _ \
-                 <- [1, 2]].\n";
-    std::fs::write(&source, suite).expect("a file");
-    let source = source.to_string_lossy();
-    let (fails, passes) = failing_seeds(&["ct", &source]);
-    assert!(!fails.is_empty() && !passes.is_empty(), "{fails:?}");
-    assert_eq!(failing_seeds(&["ct", &source]), (fails.clone(), passes), "a seed decides");
-    let found = simulate(&["--until", "fail", "--", "ct", &source]);
-    let shown = text(&found.stdout);
-    assert_eq!(found.status.code(), Some(1), "{shown}");
-    assert!(shown.contains(&format!("the run with seed {} fails after {} runs", fails[0], fails[0])), "{shown}");
-}
-
-#[test]
-fn tests_of_exunit_run_under_many_schedules() {
-    if Command::new("elixir").arg("--version").output().is_err() {
-        return;
-    }
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("simulate/exunit");
-    std::fs::create_dir_all(&folder).expect("a folder");
-    let source = folder.join("race_test.exs");
-    let tests = "defmodule RaceTest do\n  use ExUnit.Case, async: true\n  test \"sleeps\" do\n    \
-                 Process.sleep(4000)\n  end\n  test \"races\" do\n    me = self()\n    for n <- 1..2, do: spawn(fn \
-                 -> send(me, n) end)\n    assert [1, 2] == for(_ <- 1..2, do: receive(do: (n -> n)))\n  end\nend\n";
-    std::fs::write(&source, tests).expect("a file");
-    let source = source.to_string_lossy();
-    let (fails, passes) = failing_seeds(&["exunit", &source]);
-    assert!(!fails.is_empty() && !passes.is_empty(), "{fails:?}");
-    let run = |heap: &str| simulate(&["--heap", heap, "--seed", "3", "--", "exunit", &source]);
-    assert_eq!(run("private"), run("private"), "byte for byte");
-    assert_eq!(run("private").stdout, run("hybrid").stdout);
-}
-
 fn round_robin(program: &[&str]) -> Output {
     simulate(&[&["--policy", "round-robin"], program].concat())
 }
@@ -411,108 +343,6 @@ fn all_of_otp_starts_under_a_seed() {
         assert_eq!(run("1", heap), first, "{heap}");
     }
     assert_ne!(run("2", "private"), first);
-}
-
-#[test]
-fn processes_are_killed_on_request_and_the_same_ones_again() {
-    let file = "examples/simulate/restarts.erl";
-    let without = simulate(&["--until", "fail", "--seeds", "1..100", file]);
-    assert_eq!(without.status.code(), Some(0), "{}", text(&without.stdout));
-    let found = simulate(&["--faults", "kill:30:4", "--until", "fail", "--seeds", "1..1000", file]);
-    let shown = text(&found.stdout);
-    assert_eq!(found.status.code(), Some(1), "{shown}");
-    assert!(shown.contains("always(no_word_is_forgotten, _) does not hold"), "{shown}");
-    let smaller = shown.lines().find_map(|line| line.strip_prefix("  atoll simulate ")).expect("a smaller schedule");
-    assert_eq!(smaller.matches("kill").count(), 1, "{smaller}");
-    let words: Vec<&str> = smaller.split(' ').collect();
-    assert_eq!(simulate(&words).status.code(), Some(1), "{smaller}");
-}
-
-#[test]
-fn timeouts_come_early_on_request() {
-    let program = program("early");
-    let late = |words: &[&str]| text(&simulate(&[words, &["--seed", "3", &program]].concat()).stdout);
-    assert_ne!(late(&[]), late(&["--faults", "timeout:5"]));
-}
-
-#[test]
-fn messages_of_different_senders_overtake_each_other() {
-    assert!(found("overtaking", "random").contains("always(the_result_is_there, _) does not hold"));
-    let file = "examples/simulate/overtaking.erl";
-    let seeds = ["--seeds", "1..200", file];
-    for policy in ["random:prompt", "pct", "round-robin"] {
-        let prompt = simulate(&[&["--policy", policy], &seeds[..]].concat());
-        assert_eq!(prompt.status.code(), Some(0), "{policy}: {}", text(&prompt.stdout));
-        let late = simulate(&[&["--policy", policy, "--faults", "delay:3"], &seeds[..]].concat());
-        assert_eq!(late.status.code(), Some(1), "{policy}: {}", text(&late.stdout));
-    }
-    let told = story("overtaking");
-    assert!(told.contains("--schedule late4.1 ") && told.contains("{put,42} to <0.3.0>, which is late"), "{told}");
-}
-
-/// Signals of all kinds from one process to another, of which the receiver must see all in the order in which they were
-/// sent, however late they are; and, beside them, signals of a second sender.
-#[test]
-fn signals_of_a_pair_keep_their_order() {
-    let program = compiled("pairs", "pairs");
-    let outputs = simulate(&["--faults", "delay:2", "--seeds", "1..300", &program]);
-    let shown = text(&outputs.stdout);
-    assert_eq!(outputs.status.code(), Some(0), "{shown}");
-    assert!(!shown.contains("sometimes"), "the second sender is in between: {shown}");
-    let run =
-        |heap: &str| simulate(&["--faults", "delay:2", "--seed", "5", "--heap", heap, "--gc-stress", "3", &program]);
-    let first = run("private");
-    for heap in ["shared", "unified", "hybrid", "nogc"] {
-        assert_eq!(run(heap), first, "{heap}");
-    }
-}
-
-#[test]
-fn files_and_sockets_fail_as_the_system_could_let_them_fail() {
-    let program = compiled("errors", "fail");
-    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("simulate/fail/written");
-    let run = |words: &[&str]| simulate(&[&["--faults", "io:4", "--seed", "3", &program][..], words].concat());
-    for (words, errors) in [
-        (
-            &["files", &file.to_string_lossy()][..],
-            &["{write,enospc}", "{read,eio}", "{open,emfile}", "{close,eio}"][..],
-        ),
-        (&["sockets"], &["{bind,eaddrinuse}", "{open,emfile}"]),
-        (&["ports"], &["{connect,e", "{accept,e", "{listen,eaddrinuse}", "{recv,", "{send,closed}"]),
-        (&["active"], &["{active,econnreset}", "{active,etimedout}"]),
-        (&["datagrams"], &["{send,enobufs}", "{send,enetunreach}"]),
-    ] {
-        let failed = run(words);
-        let shown = text(&failed.stdout);
-        assert!(errors.iter().all(|error| shown.contains(error)), "{words:?}: {shown}{}", text(&failed.stderr));
-        let without = simulate(&[&["--seed", "3", &program][..], words].concat());
-        assert_eq!(text(&without.stdout), "[]\n", "{words:?}");
-    }
-    assert_eq!(run(&["sockets"]), run(&["sockets"]), "errors are part of the schedule");
-}
-
-#[test]
-fn a_failing_operation_is_found_again() {
-    let file = "examples/simulate/half_written.erl";
-    let without = simulate(&["--seeds", "1..50", file]);
-    assert_eq!(without.status.code(), Some(0), "{}", text(&without.stdout));
-    let found = simulate(&["--faults", "io:10", "--until", "fail", "--seeds", "1..1000", file]);
-    let shown = text(&found.stdout);
-    assert!(shown.contains("always(there_are_settings, _) does not hold"), "{shown}");
-    let smaller = shown.lines().find_map(|line| line.strip_prefix("  atoll simulate ")).expect("a smaller schedule");
-    assert!(smaller.starts_with("--schedule io2.") && smaller.matches("io2.").count() == 1, "{smaller}");
-    let words: Vec<&str> = smaller.split(' ').collect();
-    assert_eq!(simulate(&words).status.code(), Some(1), "{smaller}");
-}
-
-#[test]
-fn memory_is_refused_on_request() {
-    let program = compiled("errors", "memory");
-    let refused = simulate(&["--faults", "alloc:30", "--seeds", "1..40", &program, "room"]);
-    let shown = text(&refused.stdout);
-    assert!(shown.contains("\"[made,{error,system_limit}]\""), "{shown}");
-    let restarts = simulate(&["--faults", "alloc:30", "--seeds", "1..100", "examples/simulate/restarts.erl"]);
-    assert_eq!(restarts.status.code(), Some(1), "processes are killed: {}", text(&restarts.stdout));
 }
 
 #[test]
