@@ -114,7 +114,7 @@ impl Compiler {
         let mut plans = Plans::new();
         for (&head, &kind) in &flow.heads {
             // Arithmetic that has met other operands than small integers has floats in machine registers for a moment.
-            // That one of them lives over a call is not expected; where the code generator has it so, it is asked again.
+            // None of them is expected to live over a call; where the code generator has it so, it is asked again.
             self.region(flow, piece, &mut plans, (head, kind), flow.has_floats)?;
             if !flow.has_floats && float_lives_over_call(&self.context.func) {
                 self.region(flow, piece, &mut plans, (head, kind), true)?;

@@ -16,7 +16,7 @@ struct Operator {
     float: fn(f64, f64) -> f64,
 }
 
-/// Integers a little larger than the small ones are common: hashes, random numbers and fixed-point numbers need 64 bits.
+/// Integers a little larger than the small ones are common: hashes and random numbers need 64 bits.
 /// `word` is the operator for them.
 #[cold]
 #[inline(never)]

@@ -15,8 +15,8 @@ use super::state::State;
 /// Words above which a small heap's block does not grow because its process is busy: two of them fit the first cache of
 /// most processors, or nearly.
 const LARGEST: usize = 4_181;
-/// As [`LARGEST`], of a block beside an old generation that is at least as large. Objects have more time to die then, and
-/// the memory is in proportion to what lives. Two such blocks fit a cache of the second level.
+/// As [`LARGEST`], of a block beside an old generation that is at least as large. Objects have more time to die then,
+/// and the memory is in proportion to what lives. Two such blocks fit a cache of the second level.
 const LARGEST_BESIDE_OLD: usize = 17_711;
 /// Words of all blocks that are larger than what lives in them because their processes are busy.
 const LENT_AT_MOST: usize = 1 << 22;
