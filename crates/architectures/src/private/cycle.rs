@@ -20,6 +20,7 @@
 use std::ptr::{NonNull, null_mut};
 
 use atoll_heap::{next_off_heap, off_heap_bytes, set_next_off_heap};
+use atoll_platform::Reservation;
 use atoll_platform::clock::monotonic;
 use atoll_term::{Header, Kind, Term, Word, release_off_heap_part};
 
@@ -124,6 +125,8 @@ pub(super) struct Outcome {
     pub(super) off_heap: (*mut Word, *mut Word),
     /// Bytes that they keep outside of the heap.
     pub(super) off_heap_bytes: usize,
+    /// Memory of the map, which nobody uses any more.
+    pub(super) map: Reservation,
 }
 
 impl Cycle {
@@ -480,6 +483,7 @@ impl Cycle {
             target: self.target,
             off_heap: (self.copied_off_heap, self.copied_last),
             off_heap_bytes: self.copied_bytes,
+            map: self.map.into_memory(),
         }
     }
 }

@@ -4,8 +4,7 @@
 use std::ptr::{NonNull, null_mut};
 use std::thread::Builder;
 
-use atoll_platform::discard_in_portions;
-use atoll_platform::threads;
+use atoll_platform::{Reservation, discard_in_portions, threads};
 use atoll_term::{WORD_BYTES, Word};
 
 use super::cycle::Cycle;
@@ -14,8 +13,9 @@ use crate::common::blocks;
 /// Words of a block above which it is given back by another thread.
 const FREED_APART: usize = 1 << 19;
 
-/// Words of a block above which it is given back in portions. Smaller ones may be used again as they are: the allocator
-/// of the C library returns no block of up to 32 MB to the system at once.
+/// Words of blocks given back together above which they are given back in portions. The allocator gives the pages of
+/// fewer back a tenth of a second later, all at once and on whatever thread asks it for memory then, or gives them out
+/// again as they are, for which programs with small heaps need no new pages.
 const FREED_IN_PORTIONS: usize = 1 << 22;
 
 /// A block of whole objects.
@@ -118,16 +118,16 @@ impl Old {
         }
         self.others.push(self.target);
         // SAFETY: as the caller's.
-        unsafe { free_apart(self.others) }
+        unsafe { free_apart(self.others, None) }
     }
 }
 
-/// Gives blocks back. What is large is given back by a thread of its own, in portions: the system takes tens of
-/// milliseconds for it.
+/// Gives blocks back, and the map of a cycle. What is large is given back by a thread of its own, in portions: the
+/// system takes tens of milliseconds for it.
 ///
 /// # Safety
 /// Nobody uses their objects any more.
-pub(super) unsafe fn free_apart(blocks: Vec<Block>) {
+pub(super) unsafe fn free_apart(blocks: Vec<Block>, map: Option<Reservation>) {
     let (large, small): (Vec<Block>, Vec<Block>) = blocks.into_iter().partition(|block| block.words > FREED_APART);
     for block in small {
         // SAFETY: as the caller's.
@@ -137,12 +137,13 @@ pub(super) unsafe fn free_apart(blocks: Vec<Block>) {
         return;
     }
     let large: Vec<(usize, usize)> = large.iter().map(|block| (block.start as usize, block.words)).collect();
-    let free = |blocks: &[(usize, usize)]| {
+    let portions = in_portions(&large);
+    let free = move |blocks: &[(usize, usize)]| {
         for (start, words) in blocks {
             let start = *start as *mut Word;
             // SAFETY: as the caller's; addresses of blocks and their lengths.
             unsafe {
-                if let Some(first) = NonNull::new(start.cast()).filter(|_| *words > FREED_IN_PORTIONS) {
+                if let Some(first) = NonNull::new(start.cast()).filter(|_| portions) {
                     discard_in_portions(first, words * WORD_BYTES);
                 }
                 blocks::free(start, *words);
@@ -150,7 +151,29 @@ pub(super) unsafe fn free_apart(blocks: Vec<Block>) {
         }
     };
     let theirs = large.clone();
-    if threads::start(Builder::new().name("memory".into()), move || free(&theirs)).is_err() {
+    let work = move || {
+        free(&theirs);
+        drop(map);
+    };
+    if threads::start(Builder::new().name("memory".into()), work).is_err() {
         free(&large);
+    }
+}
+
+/// Whether blocks (addresses and lengths in words) that are given back together are given back in portions.
+fn in_portions(blocks: &[(usize, usize)]) -> bool {
+    blocks.iter().map(|(_, words)| words).sum::<usize>() > FREED_IN_PORTIONS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Twenty blocks of 24 MB, none of which is long by itself, were left to the allocator, which took 10 ms for them.
+    #[test]
+    fn blocks_that_are_freed_together_are_a_long_one() {
+        let block = (0, 3 << 20);
+        assert!(in_portions(&[block; 20]));
+        assert!(!in_portions(&[block]));
     }
 }

@@ -247,7 +247,7 @@ fn end(mutator: &mut Mutator, roots: &mut Roots<'_>, cycle: Cycle, started: i64)
     outcome.freed.iter().for_each(|block| (roots.beside.leaving)(block.start));
     let before = outcome.freed.iter().map(Block::used).sum();
     // SAFETY: no pointer to their objects is left.
-    unsafe { free_apart(outcome.freed) }
+    unsafe { free_apart(outcome.freed, Some(outcome.map)) }
     let state = State::of_mut(mutator);
     state.minors = 0;
     state.live_off_heap_bytes = outcome.off_heap_bytes;
