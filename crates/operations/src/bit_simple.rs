@@ -101,13 +101,23 @@ pub fn one_word(segments: &[Simple]) -> Option<Vec<(usize, bool)>> {
     (1..=64).contains(&sum).then_some(integers)
 }
 
-/// As [`one_word`], of what is added to a bitstring: its unit, whether nobody else holds it, and integers of 8, 16, 32
-/// or 64 bits together.
-pub fn one_word_added(segments: &[Simple]) -> Option<(u16, bool, Vec<(usize, bool)>)> {
+/// Integers that are added to a bitstring.
+#[derive(Clone, Debug)]
+pub struct AddedWord {
+    /// The length of the bitstring is a multiple of so many bits.
+    pub unit: u16,
+    /// Nobody else holds it.
+    pub private: bool,
+    /// The integers, 8, 16, 32 or 64 bits together, as [`one_word`] gives them.
+    pub integers: Vec<(usize, bool)>,
+}
+
+/// As [`one_word`], of what is added to a bitstring.
+pub fn one_word_added(segments: &[Simple]) -> Option<AddedWord> {
     let [Simple::Append { unit, private }, integers @ ..] = segments else { return None };
     let integers = one_word(integers)?;
     let sum: usize = integers.iter().map(|(bits, _)| bits).sum();
-    matches!(sum, 8 | 16 | 32 | 64).then_some((*unit, *private, integers))
+    matches!(sum, 8 | 16 | 32 | 64).then_some(AddedWord { unit: *unit, private: *private, integers })
 }
 
 /// The bitstring made of the segments, whose values (of any kind for [`Simple::Bytes`]) are in `values`; `None` if a

@@ -1,7 +1,7 @@
 //! Building bitstrings: the first engine's operation is called with the segments' values.
 
 use atoll_loader::instruction::{Instruction, Label, Segment, SegmentValue};
-use atoll_operations::bit_simple;
+use atoll_operations::bit_simple::{self, AddedWord};
 use atoll_term::{Header, Kind, OffHeapBinary, Word};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
@@ -31,9 +31,9 @@ impl Emitter<'_, '_> {
             return self.build(&[header, length, bytes], super::data::BOXED, *destination);
         }
         let (done, result) = self.joined(I64);
-        if let Some((unit @ (1 | 8), private, integers)) = bit_simple::one_word_added(&plan) {
+        if let Some(added) = bit_simple::one_word_added(&plan).filter(|added| matches!(added.unit, 1 | 8)) {
             let slow = self.b.create_block();
-            let made = self.added(unit, private, &integers, segments, slow);
+            let made = self.added(&added, segments, slow);
             self.b.ins().jump(done, &[made.into()]);
             self.b.switch_to_block(slow);
             self.b.set_cold_block(slow);
@@ -56,24 +56,17 @@ impl Emitter<'_, '_> {
 
     /// A bitstring with integers added behind it, if that is possible where it lies, as in
     /// `bit_construct::append`: it is a view of a binary with room, and nothing was added behind the view yet.
-    fn added(
-        &mut self,
-        unit: u16,
-        private: bool,
-        integers: &[(usize, bool)],
-        segments: &[Segment],
-        otherwise: Block,
-    ) -> Value {
+    fn added(&mut self, added: &AddedWord, segments: &[Segment], otherwise: Block) -> Value {
         let SegmentValue::Term(source) = segments[0].value else { unreachable!("what is added to has a value") };
         let view = self.read(source);
-        let (word, bits) = self.word(integers, &segments[1..], otherwise);
+        let (word, bits) = self.word(&added.integers, &segments[1..], otherwise);
         self.boxed(view, otherwise);
         let header = self.load_boxed(view, 0);
         let is_view = self.has_tag(header, KIND, Header::new(Kind::SubBits, 0).word());
         self.unless(is_view, otherwise);
         // Both are small integers, of bits.
         let (first, end) = (self.load_boxed(view, 1), self.load_boxed(view, 2));
-        let ends = if unit == 8 { self.b.ins().bor(first, end) } else { end };
+        let ends = if added.unit == 8 { self.b.ins().bor(first, end) } else { end };
         let whole = self.has_tag(ends, 0x70, 0);
         self.unless(whole, otherwise);
         let under = self.load_boxed(view, 3);
@@ -100,7 +93,7 @@ impl Emitter<'_, '_> {
             _ => self.b.ins().store(UNALIGNED, word, place, 0),
         };
         let end = self.b.ins().iadd_imm(end, (bits as i64) << 4);
-        if private {
+        if added.private {
             let last = self.b.ins().iadd_imm(view, 16 - super::data::BOXED);
             self.store(end, last, 0);
             return view;
