@@ -10,6 +10,7 @@ main(_) ->
     p(erlang:system_info(min_heap_size)),
     p(lists:sort([K || {K, _} <- erlang:memory()])),
     p([is_integer(erlang:memory(K)) || K <- [total, processes, binary, ets, atom]]),
+    p([{Area, Bytes > 0} || {Area, Bytes} <- erlang:system_info(allocated_areas), lists:member(Area, [atom_table, loaded_code])]),
     p([b(fun() -> erlang:system_info(no_such_item) end), b(fun() -> erlang:memory(no) end)]),
     p([node(), nodes(), is_alive(), erlang:get_cookie()]),
     p([is_list(erlang:loaded()), lists:member(lists, erlang:loaded()), is_list(erlang:pre_loaded()), erlang:is_builtin(lists, reverse, 2)]),

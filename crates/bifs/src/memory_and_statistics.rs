@@ -210,6 +210,12 @@ impl InUse {
     }
 }
 
+/// OTP's names of areas that this machine has too, with their bytes.
+pub(crate) fn areas() -> [(&'static str, i64); 2] {
+    let in_use = InUse::now(0);
+    [("atom_table", in_use.atom), ("loaded_code", in_use.code)]
+}
+
 /// Bytes of each type of memory, for a crash dump: without those of tables.
 pub fn memory_by_type() -> impl Iterator<Item = (&'static str, i64)> {
     InUse::now(0).by_type()

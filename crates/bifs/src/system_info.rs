@@ -310,6 +310,11 @@ fn built(caller: &mut Caller<'_>, item: &str) -> Option<Term> {
             heap.tuple(&[atoms::UNDEFINED, Term::NIL, Term::NIL, Term::NIL])
         }
         "alloc_util_allocators" => Term::NIL,
+        "allocated_areas" => {
+            let areas = crate::memory_and_statistics::areas();
+            let areas = areas.map(|(area, bytes)| caller.heap().tuple(&[known_atom(area), Term::small(bytes)]));
+            caller.heap().list(areas)
+        }
         _ => return None,
     };
     Some(value)

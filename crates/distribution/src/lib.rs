@@ -5,6 +5,8 @@
 //! |---|---|
 //! | `nodes` | the nodes that are known, and the way to each |
 //! | `node` | the connection to one: its phases, its end, the processes that learn of it |
+//! | `handle` | its name for the process that made it |
+//! | `arrivals` | what has come through it, on which one thread at a time acts |
 //! | `output`, `atom_cache` | what is to leave; fragments, headers |
 //! | `input` | what has come; fragments, headers |
 //! | `control`, `signals` | control messages, and what processes of this node make of theirs |
@@ -21,12 +23,14 @@ use atoll_process::System;
 use atoll_term::atoms::known_atom;
 use atoll_term::{AtomicImmediate, Immediate, Term, atoms, set_this_node, this_node};
 
+mod arrivals;
 pub mod atom_cache;
 mod control;
 pub mod description;
 mod dispatch;
 pub mod flags;
 mod form;
+mod handle;
 mod input;
 mod kept;
 pub mod node;

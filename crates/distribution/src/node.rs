@@ -10,12 +10,11 @@
 //! is the same whether it was ever up: what was not sent is dropped, and the processes that wait for the node learn of
 //! its end.
 //!
-//! **Invariant D4:** one thread at a time acts on what has come ([`Node::work`]), in the order in which it came; the
-//! end is the last of it. So a process hears of the end behind everything that came through the connection.
+//! What has come is acted on by one thread at a time, in its order ([`Arrivals`], D4).
 //!
 //! No lock of a node is held while a port's is taken, or while a signal is delivered.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -27,6 +26,9 @@ use atoll_term::atoms::known_atom;
 use atoll_term::{Build, ScratchHeap, Term, atoms, this_node};
 use parking_lot::Mutex;
 
+pub use crate::handle::Handle;
+
+use crate::arrivals::{Arrival, Arrivals, Receives};
 use crate::dispatch;
 use crate::flags;
 use crate::form::PASS_THROUGH;
@@ -95,23 +97,12 @@ struct Inside {
     packets_out: u64,
 }
 
-/// Something that has come through a connection.
-enum Arrival {
-    /// Packets with their lengths in front.
-    Packets(Vec<u8>),
-    /// The end, with its reason.
-    End(Kept),
-}
-
 /// Another node.
 pub struct Node {
     /// Its name (atom).
     pub name: Term,
     inside: Mutex<Inside>,
-    /// What has come and was not acted on.
-    arrived: Mutex<VecDeque<(Connection, Arrival)>>,
-    /// The receiving side, of the connection with this number. Held by the thread that acts on what has come.
-    input: Mutex<(Connection, Input)>,
+    arrivals: Arrivals,
 }
 
 /// What a crash dump says of a node.
@@ -135,30 +126,6 @@ pub struct Line {
     pub connection: Connection,
     /// What the other node can do.
     pub flags: u64,
-}
-
-/// A connection as a program names it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Handle {
-    /// Its number.
-    pub connection: Connection,
-    /// What makes it a secret.
-    pub reference: ReferenceId,
-}
-
-impl Handle {
-    /// `{Number, Reference}`
-    pub fn term(self, heap: &mut (impl Build + ?Sized)) -> Term {
-        let reference = self.reference.term(heap);
-        heap.tuple(&[Term::small(self.connection.into()), reference])
-    }
-
-    /// What [`Handle::term`] gives.
-    pub fn of(term: Term) -> Option<Handle> {
-        let &[connection, reference] = term.tuple_elements()? else { return None };
-        let connection = u32::try_from(connection.as_small()?).ok()?;
-        Some(Handle { connection, reference: ReferenceId::of(reference)? })
-    }
 }
 
 impl Node {
@@ -186,8 +153,7 @@ impl Node {
                 packets_in: 0,
                 packets_out: 0,
             }),
-            arrived: Mutex::default(),
-            input: Mutex::default(),
+            arrivals: Arrivals::default(),
         }
     }
 
@@ -466,7 +432,7 @@ impl Node {
     /// A packet that a process puts.
     pub fn put(self: &Arc<Node>, connection: Connection, packet: &[u8]) {
         let framed = [&(packet.len() as u32).to_be_bytes()[..], packet].concat();
-        self.arrived.lock().push_back((connection, Arrival::Packets(framed)));
+        self.arrivals.push(connection, Arrival::Packets(framed));
         self.work();
     }
 
@@ -474,27 +440,15 @@ impl Node {
     pub fn end(self: &Arc<Node>, connection: Connection, reason: Kept) -> bool {
         let lasts = self.line().is_some_and(|line| line.connection == connection);
         if lasts {
-            self.note_end(connection, reason);
+            self.arrivals.push(connection, Arrival::End(reason));
             self.work();
         }
         lasts
     }
 
-    fn note_end(&self, connection: Connection, reason: Kept) {
-        self.arrived.lock().push_back((connection, Arrival::End(reason)));
-    }
-
     /// Acts on what has come, unless another thread does.
     pub fn work(&self) {
-        loop {
-            // The thread that has it looks again when it has given it back.
-            let Some(mut input) = self.input.try_lock() else { return };
-            self.act_on_arrivals(&mut input);
-            drop(input);
-            if self.arrived.lock().is_empty() {
-                break;
-            }
-        }
+        self.arrivals.work(self);
         self.flush();
     }
 
@@ -502,31 +456,7 @@ impl Node {
     /// already.
     fn settle(&self) {
         if !self.is_idle() {
-            let mut input = self.input.lock();
-            self.act_on_arrivals(&mut input);
-        }
-    }
-
-    fn act_on_arrivals(&self, input: &mut (Connection, Input)) {
-        loop {
-            let Some((connection, arrival)) = self.arrived.lock().pop_front() else { return };
-            if self.line().is_none_or(|line| line.connection != connection) {
-                continue;
-            }
-            if input.0 != connection {
-                *input = (connection, Input::default());
-            }
-            match arrival {
-                Arrival::Packets(packets) => {
-                    if let Err(fault) = self.packets(connection, &mut input.1, &packets) {
-                        self.fail(connection, fault);
-                    }
-                }
-                Arrival::End(reason) => {
-                    self.over(connection, &reason);
-                    *input = (0, Input::default());
-                }
-            }
+            self.arrivals.settle(self);
         }
     }
 
@@ -600,6 +530,22 @@ impl Node {
     }
 }
 
+impl Receives for Node {
+    fn is_present(&self, connection: Connection) -> bool {
+        self.line().is_some_and(|line| line.connection == connection)
+    }
+
+    fn received(&self, connection: Connection, input: &mut Input, packets: &[u8]) {
+        if let Err(fault) = self.packets(connection, input, packets) {
+            self.fail(connection, fault);
+        }
+    }
+
+    fn ended(&self, connection: Connection, reason: &Kept) {
+        self.over(connection, reason);
+    }
+}
+
 impl Inside {
     /// Processes that need not wait any more.
     fn freed(&mut self) -> Vec<(Term, bool)> {
@@ -629,11 +575,11 @@ struct PortChannel {
 
 impl Channel for PortChannel {
     fn received(&self, packets: Vec<u8>) {
-        self.node.arrived.lock().push_back((self.connection, Arrival::Packets(packets)));
+        self.node.arrivals.push(self.connection, Arrival::Packets(packets));
     }
 
     fn ended(&self, reason: Term) {
-        self.node.note_end(self.connection, Kept::of(reason));
+        self.node.arrivals.push(self.connection, Arrival::End(Kept::of(reason)));
     }
 
     fn drained(&self) {

@@ -4,8 +4,6 @@ use atoll_tidy::{TrackedFile, report, tracked_files};
 
 /// A Rust file has one purpose; past this many lines it has two, and a wall is missing.
 const MOST_LINES: usize = 600;
-/// Files that are longer, and the lines that they may have: their walls have not been found yet.
-const LONGER: &[(&str, usize)] = &[("crates/distribution/src/node.rs", 700), ("crates/process/src/remote.rs", 750)];
 /// A comment line has at most this many characters, as code has (`max_width` of rustfmt, which leaves comments alone).
 const COMMENT_WIDTH: usize = 120;
 
@@ -32,12 +30,11 @@ fn no_rust_file_is_too_long() {
     let mut broken = Vec::new();
     for file in rust_files() {
         let lines = file.lines().count();
-        let longer = LONGER.iter().find(|(path, _)| *path == file.path);
-        if lines > longer.map_or(MOST_LINES, |(_, most)| *most) {
+        if lines > MOST_LINES {
             broken.push(format!("{}: {lines} lines; look for the wall that is missing", file.path));
         }
     }
-    report("a Rust file has at most 600 lines, but for those that are listed", &broken);
+    report("a Rust file has at most 600 lines", &broken);
 }
 
 #[test]
