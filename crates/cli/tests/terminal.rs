@@ -2,10 +2,11 @@
 
 use std::fs::File;
 use std::io::{Read, Write};
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
+use atoll_differential::Names;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcgetattr, tcsetwinsize};
 
@@ -25,6 +26,11 @@ struct Session {
 
 impl Session {
     fn start(words: &[&str]) -> Session {
+        Session::start_with(words, |_| {})
+    }
+
+    /// As [`Session::start`], after something was done to the command.
+    fn start_with(words: &[&str], prepare: impl Fn(&mut Command)) -> Session {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).expect("a pseudo terminal");
         grantpt(&master).expect("the terminal is ours");
         unlockpt(&master).expect("the terminal can be opened");
@@ -37,6 +43,7 @@ impl Session {
         command.args(["--ctty", "--wait"]).args(words);
         command.env_remove("ERL_FLAGS").env_remove("ERL_AFLAGS").env_remove("ERL_ZFLAGS").env_remove("ATOLL_HEAP");
         command.env("TERM", "xterm").env("LC_ALL", "C.UTF-8").env("ERL_CRASH_DUMP", "/dev/null");
+        prepare(&mut command);
         let child = command.stdin(copy()).stdout(copy()).stderr(copy()).spawn().expect("the machine starts");
         let keys = File::from(master);
         let mut reader = keys.try_clone().expect("another descriptor");
@@ -94,6 +101,15 @@ impl Session {
     }
 }
 
+/// A node that ends with the test.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill().and_then(|()| self.0.wait());
+    }
+}
+
 fn new_modes() -> String {
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a pseudo terminal");
     let modes = tcgetattr(&master).expect("the terminal has modes");
@@ -140,6 +156,41 @@ fn lines_go_over_several_rows() {
         ("\x01xy\x05\x08\x08\x08", ", six, seven, eight, nine, ten, eleven"),
         ("\x01\x0b", "2>"),
     ]);
+}
+
+/// A shell of another node, which ends without that node. Either of the two may be Atoll.
+#[test]
+fn a_shell_of_another_node() {
+    let names = Names::start().expect("epmd is on PATH");
+    let common = ["-setcookie", "of_this_test", "-kernel", "inet_dist_use_interface", "{127,0,0,1}"];
+    let mut shown = Vec::new();
+    for (number, (here, there)) in [(STOCK, STOCK), (STOCK, ATOLL), (ATOLL, STOCK), (ATOLL, ATOLL)].iter().enumerate() {
+        let (name, other) = (format!("h{number}@127.0.0.1"), format!("t{number}@127.0.0.1"));
+        let mut command = Command::new(there[0]);
+        names.serve(&mut command);
+        command.args(&there[1..]).args(["-noinput", "-name", &other]).args(common);
+        command.args(["-eval", "io:put_chars(\"up\")."]).stdin(Stdio::null()).stdout(Stdio::piped());
+        let mut node = Running(command.spawn().expect("the other node starts"));
+        let mut up = [0; 2];
+        node.0.stdout.take().expect("a pipe").read_exact(&mut up).expect("the other node is up");
+        let words = [*here, &["-name", &name], &common, &["-remsh", &other]].concat();
+        let mut session = Session::start_with(&words, |command| names.serve(command));
+        let prompt = |line: usize| format!("({other}){line}>");
+        session.types("", &prompt(1));
+        for (line, keys) in ["X = node().", "[X] -- nodes().", "self() ! X, flush().", "1 div 0."].iter().enumerate() {
+            session.types(&format!("{keys}\r"), &prompt(line + 2));
+        }
+        session.types(UP, &format!("{} 1 div 0.", prompt(5)));
+        shown.push(session.types("\x08.\r", &prompt(6)).replace(&other, "THERE"));
+        session.types("\x07", "-->");
+        session.keys.write_all(b"q\r").expect("the terminal takes keys");
+        assert!(session.ends_restored());
+        assert!(node.0.try_wait().expect("the node can be waited for").is_none(), "the other node goes on");
+    }
+    assert!(shown[0].contains("['THERE']") && shown[0].contains("Shell got 'THERE'"), "{}", shown[0]);
+    for other in &shown[1..] {
+        assert_eq!(other, &shown[0]);
+    }
 }
 
 #[test]
