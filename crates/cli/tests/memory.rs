@@ -144,8 +144,8 @@ fn purged_code_is_freed() {
     }
 }
 
-/// Forty thousand values are 1.9 gigabytes. On a busy machine those that were replaced wait for others to make way, up to
-/// 300 megabytes of them however many follow.
+/// Forty thousand values are 1.9 gigabytes. On a busy machine those that were replaced wait for others to make way, 300
+/// megabytes of them at most, however many follow.
 const MOST_BYTES_FOR_TERMS: u64 = 700 << 20;
 
 #[test]
