@@ -1,5 +1,5 @@
-%% Keeps a term on its stack, and sends large ones to another process, so that every kind of heap has something to look at,
-%% for long enough that a check falls on a page of the message area with a gap.
+%% Keeps a term on its stack, and sends large ones to another process, so that every kind of heap has something to look
+%% at, for long enough that a check falls on a page of the message area with a gap.
 -module(verifier).
 -export([main/1]).
 
