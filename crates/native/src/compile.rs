@@ -126,7 +126,8 @@ impl Compiler {
             code.extend_from_slice(compiled.code_buffer());
             let ends = compiled.buffer.get_srclocs_sorted().iter().filter(|range| !range.loc.is_default());
             let ends: Vec<usize> = ends.map(|range| range.end as usize).collect();
-            heads.insert(head, start + frameless(&mut code[start..], &ends, leaving)?);
+            let Frameless { start: begins, moved } = frameless(&mut code[start..], &ends, leaving)?;
+            heads.insert(head, start + begins);
             let mut named = Vec::new();
             for relocation in compiled.buffer.relocs() {
                 let FinalizedRelocTarget::ExternalName(ExternalName::User(ref name)) = relocation.target else {
@@ -135,7 +136,8 @@ impl Compiler {
                 if relocation.kind != Reloc::X86CallPCRel4 || relocation.addend != -4 {
                     return None;
                 }
-                named.push((start + relocation.offset as usize, *name));
+                // Each is that of a jump to another region.
+                named.push((start + relocation.offset as usize - moved, *name));
             }
             let names = self.context.func.params.user_named_funcs();
             calls.extend(named.into_iter().map(|(place, name)| (place, names[name].index as usize)));
@@ -222,20 +224,54 @@ fn jumps(function: &Function) -> usize {
     instructions.filter(leaves).count()
 }
 
-/// Takes the frame pointer out of a region's code, whose jumps to other code end at these places. Each region saves it
-/// on the native stack and restores it before it leaves, although nothing reads it, and a processor waits for each to
-/// be read back before it can save it again: regions are short, so that took more than half of the time. Returns where
-/// the code begins then. `None`: the code does not look as expected.
-fn frameless(code: &mut [u8], ends: &[usize], leaving: usize) -> Option<usize> {
+/// What [`frameless`] made of a region's code.
+#[derive(Debug, PartialEq, Eq)]
+struct Frameless {
+    /// Where the code begins now.
+    start: usize,
+    /// By how many bytes each jump to other code has moved to the front.
+    moved: usize,
+}
+
+/// Takes what saves and restores registers out of a region's code, whose jumps to other code end at these places.
+/// What native code changes was saved when it was entered (`atoll_runtime::mark`). Nothing reads the frame pointer, and
+/// a processor waits for each to be read back before it can save it again: regions are short, so that took more than
+/// half of the time. `None`: the code does not look as expected.
+fn frameless(code: &mut [u8], ends: &[usize], leaving: usize) -> Option<Frameless> {
     // push rbp; mov rbp, rsp
     const SAVES: [u8; 4] = [0x55, 0x48, 0x89, 0xe5];
     // mov rsp, rbp; pop rbp
     const RESTORES: [u8; 4] = [0x48, 0x89, 0xec, 0x5d];
-    // An instruction of four bytes that does nothing.
-    const NOTHING: [u8; 4] = [0x0f, 0x1f, 0x40, 0x00];
     if !code.starts_with(&SAVES) || ends.len() != leaving {
         return None;
     }
+    // sub rsp, bytes; then one store for each register.
+    let taken = SAVES.len();
+    let room = match code[taken..] {
+        [0x48, 0x83, 0xec, ..] => 4,
+        [0x48, 0x81, 0xec, ..] => 7,
+        _ => 0,
+    };
+    let first = taken + room;
+    let mut behind = first;
+    while room > 0
+        && let Some(length) = length_of_save(&code[behind..])
+    {
+        behind += length;
+    }
+    let saved = behind - first;
+    // The same instructions with what loads a register in the place of what stores it, and `add` for `sub`.
+    let mut expected = code[first..behind].to_vec();
+    let mut next = 0;
+    while let Some(length) = length_of_save(&expected[next..]) {
+        expected[next + 1] = 0x8b;
+        next += length;
+    }
+    expected.extend_from_slice(&code[taken..first]);
+    if room > 0 {
+        expected[saved + 2] = 0xc4;
+    }
+    expected.extend_from_slice(&RESTORES);
     for &end in ends {
         // jmp to an address; jmp to one in a register from R8 on, or before it.
         let jump = match code.get(..end)? {
@@ -244,13 +280,29 @@ fn frameless(code: &mut [u8], ends: &[usize], leaving: usize) -> Option<usize> {
             [.., 0xff, 0xe0..=0xe7] => 2,
             _ => return None,
         };
-        let place = code.get_mut(end.checked_sub(jump + RESTORES.len())?..end - jump)?;
-        if place != RESTORES {
+        let place = end.checked_sub(jump + expected.len())?;
+        if code[place..end - jump] != expected {
             return None;
         }
-        place.copy_from_slice(&NOTHING);
+        let kept = [&expected[saved..saved + room], &code[end - jump..end]].concat();
+        code[place..place + kept.len()].copy_from_slice(&kept);
+        code[place + kept.len()..end].fill(BREAKPOINT);
     }
-    Some(SAVES.len())
+    // The frame is made behind what has been taken out.
+    code.copy_within(taken..first, behind - room);
+    Some(Frameless { start: behind - room, moved: saved + RESTORES.len() })
+}
+
+/// Bytes of the instruction at the beginning of this code, if it stores a register that a function has to save on the
+/// native stack.
+fn length_of_save(code: &[u8]) -> Option<usize> {
+    match code {
+        // RBX; R12, R13, R14: at the stack pointer, at one byte or four bytes from it.
+        [0x48, 0x89, 0x1c, 0x24, ..] | [0x4c, 0x89, 0x24 | 0x2c | 0x34, 0x24, ..] => Some(4),
+        [0x48, 0x89, 0x5c, 0x24, _, ..] | [0x4c, 0x89, 0x64 | 0x6c | 0x74, 0x24, _, ..] => Some(5),
+        [0x48, 0x89, 0x9c, 0x24, _, _, _, _, ..] | [0x4c, 0x89, 0xa4 | 0xac | 0xb4, 0x24, _, _, _, _, ..] => Some(8),
+        _ => None,
+    }
 }
 
 /// Parameters of a region's code: X2, heap top, stack pointer, reductions, X0, X1. The first is anything where X2 is
@@ -280,8 +332,8 @@ mod tests {
         // push rbp; mov rbp, rsp; mov rsp, rbp; pop rbp; jmp r10
         let code = [0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0xec, 0x5d, 0x41, 0xff, 0xe2];
         let mut good = code;
-        assert_eq!(frameless(&mut good, &[11], 1), Some(4));
-        assert_eq!(good, [0x55, 0x48, 0x89, 0xe5, 0x0f, 0x1f, 0x40, 0x00, 0x41, 0xff, 0xe2]);
+        assert_eq!(frameless(&mut good, &[11], 1), Some(Frameless { start: 4, moved: 4 }));
+        assert_eq!(good, [0x55, 0x48, 0x89, 0xe5, 0x41, 0xff, 0xe2, 0xcc, 0xcc, 0xcc, 0xcc]);
         assert_eq!(frameless(&mut code.clone(), &[11], 2), None, "a jump that was not reported");
         assert_eq!(frameless(&mut code.clone(), &[10], 1), None, "no jump at the place");
         assert_eq!(frameless(&mut code.clone(), &[999], 1), None, "a place outside of the code");
@@ -289,6 +341,32 @@ mod tests {
             let mut other = code;
             other[changed] ^= 0x10;
             assert_eq!(frameless(&mut other, &[11], 1), None, "byte {changed} is another");
+        }
+    }
+
+    #[test]
+    fn registers_are_not_saved_and_the_frame_is_made_where_they_were() {
+        let code = [
+            &[0x55, 0x48, 0x89, 0xe5][..],
+            // sub rsp, 20h; mov [rsp+8], rbx; mov [rsp+10h], r13
+            &[0x48, 0x83, 0xec, 0x20, 0x48, 0x89, 0x5c, 0x24, 0x08, 0x4c, 0x89, 0x6c, 0x24, 0x10],
+            // mov [rsp], rsi: of the body
+            &[0x48, 0x89, 0x34, 0x24],
+            // mov rbx, [rsp+8]; mov r13, [rsp+10h]; add rsp, 20h; mov rsp, rbp; pop rbp
+            &[0x48, 0x8b, 0x5c, 0x24, 0x08, 0x4c, 0x8b, 0x6c, 0x24, 0x10, 0x48, 0x83, 0xc4, 0x20],
+            &[0x48, 0x89, 0xec, 0x5d],
+            // jmp to an address
+            &[0xe9, 1, 2, 3, 4],
+        ]
+        .concat();
+        let mut good = code.clone();
+        assert_eq!(frameless(&mut good, &[45], 1), Some(Frameless { start: 14, moved: 14 }));
+        let body = [0x48, 0x83, 0xec, 0x20, 0x48, 0x89, 0x34, 0x24, 0x48, 0x83, 0xc4, 0x20, 0xe9, 1, 2, 3, 4, 0xcc];
+        assert_eq!(good[14..32], body);
+        for changed in [7, 12, 16, 22, 24, 27, 34, 36, 39] {
+            let mut other = code.clone();
+            other[changed] ^= 0x08;
+            assert_eq!(frameless(&mut other, &[45], 1), None, "byte {changed} is another");
         }
     }
 }

@@ -21,9 +21,8 @@ use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, Variable};
 
 use crate::compile::{Piece, Plans, Settings, native_signature, parameters};
-use crate::engine;
-use crate::exits::OFTEN;
 use crate::flow::{Flow, Head, Registers, Way, first, passed};
+use crate::leave;
 use crate::ways::{Reason, reason};
 
 mod arithmetic;
@@ -391,37 +390,23 @@ impl<'f, 'l> Emitter<'f, 'l> {
     /// Leaves to the first engine's code of an instruction.
     fn leave_at(&mut self, index: usize) {
         let counter = self.constant(self.piece.exits[index - self.flow.start].as_ptr() as Word);
-        let count = self.load(counter, 0);
-        let count = self.b.ins().iadd_imm(count, 1);
-        self.store(count, counter, 0);
         self.write_to_core(self.flow.live(index));
         let place = self.piece.places[index - self.flow.start];
         let address = self.constant(self.piece.words as Word + Word::from(place) * 8);
-        let mut handler = self.load(address, 0);
-        if reason(self.flow.instruction(index), self.flow.way(index)) == Reason::Operands {
-            // The engine hears of it at once: until there is other code, each pass leaves here.
-            let often = self.b.ins().icmp_imm(IntCC::Equal, count, OFTEN as i64);
-            let noted = self.constant(engine::left_often as *const () as Word);
-            handler = self.b.ins().select(often, noted, handler);
-        }
-        self.dispatch_to(handler, address);
+        let way = match reason(self.flow.instruction(index), self.flow.way(index)) {
+            Reason::Operands => leave::leave_counted_operands,
+            _ => leave::leave_counted,
+        };
+        self.leave(way, address, &[counter]);
     }
 
-    /// Goes on at a code address, with all X registers that matter in the core.
-    fn dispatch(&mut self, address: Value) {
-        let handler = self.load(address, 0);
-        self.dispatch_to(handler, address);
-    }
-
-    /// As `dispatch`, with a handler.
-    fn dispatch_to(&mut self, handler: Value, address: Value) {
-        let core = self.core();
-        let mut arguments = self.arguments(0, address);
-        arguments.push(core);
-        let kept = self.load(core, offset_of!(Core, kept));
-        self.b.ins().set_pinned_reg(kept);
+    /// Goes on at a code address for the first engine, with what this way takes: see [`crate::leave`].
+    fn leave(&mut self, way: unsafe extern "C" fn(), address: Value, given: &[Value]) {
+        let [hp, e, reds] = self.carried();
+        let arguments = [&[address, hp, e, reds], given].concat();
+        let code = self.constant(way as *const () as Word);
         let signature = self.signature(true, arguments.len());
-        self.jump_to(signature, handler, &arguments);
+        self.jump_to(signature, code, &arguments);
     }
 
     /// Goes on in other code.

@@ -95,12 +95,20 @@ pub(crate) struct Generated {
     pub(crate) compiled: Compiled,
 }
 
+/// A function that waits for its native code.
+struct Waiting {
+    code: Arc<ModuleCode>,
+    function: usize,
+    /// How often it was met.
+    met: u32,
+}
+
 #[derive(Default)]
 struct State {
     /// How often functions were met, by the addresses of their first instructions.
     met: HashMap<usize, u32>,
-    /// Functions that wait: code, index of the function.
-    waiting: Vec<(Arc<ModuleCode>, usize)>,
+    /// Functions that wait, by the addresses of their first instructions.
+    waiting: HashMap<usize, Waiting>,
     /// Functions that need not be looked at again, by the addresses of their first instructions.
     settled: HashSet<usize>,
     /// By the first words of their code for the first engine.
@@ -150,8 +158,9 @@ const HOT: u32 = 4;
 /// to compile, so it has to run longer first.
 const WORDS_A_SAMPLE: u32 = 32;
 
-/// Samples between two reviews of native code.
-const REVIEWED: u64 = 64;
+/// Samples between two reviews of native code, for functions whose counts passed the one that has the engine look at
+/// once ([`left_often`]): two threads that count at the same time may skip a number.
+const REVIEWED: u64 = 1024;
 
 /// Starts the engine: code that is loaded from now on may be compiled. Returns false where this processor has no code
 /// generator.
@@ -252,7 +261,7 @@ impl Engine {
         threads::give_way();
         let mut files = Files::default();
         loop {
-            let mut batch = {
+            let (hottest, is_review_due) = {
                 let mut state = self.state.lock();
                 while state.waiting.is_empty() && !state.is_review_due {
                     if files.is_empty() {
@@ -261,12 +270,13 @@ impl Engine {
                         files = Files::default();
                     }
                 }
-                state.is_review_due = false;
-                std::mem::take(&mut state.waiting)
+                let hottest = state.waiting.iter().max_by_key(|(_, waiting)| waiting.met).map(|(entry, _)| *entry);
+                let hottest = hottest.and_then(|entry| state.waiting.remove(&entry));
+                (hottest, std::mem::take(&mut state.is_review_due))
             };
-            batch.extend(self.review());
-            batch.sort_by_key(|(code, _)| code.words.as_ptr() as usize);
-            for (code, function) in batch {
+            let anew = if is_review_due { self.review() } else { Vec::new() };
+            let first = hottest.map(|Waiting { code, function, .. }| (code, function));
+            for (code, function) in first.into_iter().chain(anew) {
                 if let Some(linked) = files.of(&code) {
                     self.compile(&code, linked, function);
                 }
@@ -427,15 +437,20 @@ impl Engine {
         let end = code.functions.get(function + 1).map_or(code.words.len() as u32, |(start, ..)| *start);
         let needed = HOT.max((end - code.functions[function].0) / WORDS_A_SAMPLE);
         let mut state = self.state.lock();
+        if let Some(waiting) = state.waiting.get_mut(&entry) {
+            waiting.met += 1;
+            return;
+        }
         if state.settled.contains(&entry) {
             return;
         }
         let met = state.met.entry(entry).or_default();
         *met += 1;
-        if *met >= needed {
+        let met = *met;
+        if met >= needed {
             state.met.remove(&entry);
             state.settled.insert(entry);
-            state.waiting.push((code, function));
+            state.waiting.insert(entry, Waiting { code, function, met });
             self.wake.notify_one();
         }
     }
@@ -531,6 +546,6 @@ impl TakesOver for Engine {
         state.settled.retain(|entry| !inside.contains(entry));
         state.met.retain(|entry, _| !inside.contains(entry));
         state.untouched.retain(|entry, _| !inside.contains(entry));
-        state.waiting.retain(|(waiting, _)| waiting.words.as_ptr() as usize != start);
+        state.waiting.retain(|_, waiting| waiting.code.words.as_ptr() as usize != start);
     }
 }

@@ -5,7 +5,7 @@
 //! * `ways`, `exits`: how each instruction is carried out; how often code leaves to the first engine, and why
 //! * [`flow`]: what a function's instructions do to control and registers; regions and their heads
 //! * [`compile`], `emit`: regions become machine code, by Cranelift
-//! * `help`: functions that native code calls
+//! * `help`: functions that native code calls; `leave`: the ways from native code to handlers
 //! * [`memory`]: pages of code
 //! * [`listing()`]: what code looks like; `perf_map`: names for `perf`
 //!
@@ -19,6 +19,7 @@ mod exits;
 mod files;
 mod flow;
 mod help;
+mod leave;
 mod listing;
 mod memory;
 mod perf_map;

@@ -61,16 +61,16 @@ fn write_function(text: &mut String, title: &str, linked: &Linked, made: &Genera
     writeln!(text)
 }
 
-/// Writes the code from `start` on, without the padding at its end.
+/// Writes the code from `start` on, without padding.
 fn write_code(text: &mut String, bytes: &[u8], start: usize) -> std::fmt::Result {
     let mut decoder = Decoder::with_ip(64, &bytes[start..], start as u64, DecoderOptions::NONE);
     let mut formatter = IntelFormatter::new();
     let mut instruction = Instruction::default();
     while decoder.can_decode() {
         decoder.decode_out(&mut instruction);
-        // Nothing but padding is this instruction.
+        // Nothing but padding, behind regions and behind jumps to other code, is this instruction.
         if instruction.mnemonic() == Mnemonic::Int3 {
-            break;
+            continue;
         }
         let mut line = String::new();
         formatter.format(&instruction, &mut line);

@@ -93,8 +93,8 @@ pub struct Core {
     pub(crate) story: Option<&'static Story>,
     /// Reductions of this scheduler's processes until the next look at where they are.
     pub until_sample: i64,
-    /// What was in the register that native code has the core in.
-    pub kept: Word,
+    /// What was in R15, RBX and R12 to R14 when native code was entered, which uses them and saves none.
+    pub kept: [Word; 5],
     /// What native code asks of a function, through [`crate::mark::help`].
     pub request: HelpRequest,
 }
@@ -152,7 +152,7 @@ impl Core {
             guards: None,
             story: None,
             until_sample: slice,
-            kept: 0,
+            kept: [0; 5],
             request: HelpRequest::default(),
         })
     }

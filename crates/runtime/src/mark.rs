@@ -97,13 +97,26 @@ mod gate {
     // A handler's arguments are in RDI (instruction pointer), RSI (heap top), RDX (stack pointer), RCX (reductions) and
     // R8 (core): five integers, which the conventions of C and of Rust pass alike. Native code takes heap top, stack
     // pointer and reductions in the same registers, X0 and X1 in R8 and R9, and X2 in RDI. A handler that was called,
-    // and not jumped to, finds its registers unchanged afterwards: R15 is kept in the core until native code leaves.
+    // and not jumped to, finds its registers unchanged afterwards: those that a function has to save are kept in the
+    // core until native code leaves.
+
+    /// Keeps the registers that native code uses and a function has to save. They have been saved once then, and not
+    /// in each region.
+    macro_rules! keep {
+        () => {
+            "mov [r8 + {kept}], r15
+            mov [r8 + {kept} + 8], rbx
+            mov [r8 + {kept} + 16], r12
+            mov [r8 + {kept} + 24], r13
+            mov [r8 + {kept} + 32], r14"
+        };
+    }
 
     /// Enters a function's native code.
     #[unsafe(naked)]
     pub unsafe extern "C" fn enter_function(_: *const Word, _: *mut Word, _: *mut Word, _: i64, _: *mut Core) -> Exit {
         std::arch::naked_asm!(
-            "mov [r8 + {kept}], r15",
+            keep!(),
             "mov r15, r8",
             "mov rax, [rdi - 8]",
             "mov r8, [r15 + {x}]",
@@ -119,7 +132,7 @@ mod gate {
     #[unsafe(naked)]
     pub unsafe extern "C" fn enter_return(_: *const Word, _: *mut Word, _: *mut Word, _: i64, _: *mut Core) -> Exit {
         std::arch::naked_asm!(
-            "mov [r8 + {kept}], r15",
+            keep!(),
             "mov r15, r8",
             "mov r8, [r15 + {x}]",
             "jmp [rdi + 8]",
@@ -132,7 +145,7 @@ mod gate {
     #[unsafe(naked)]
     pub unsafe extern "C" fn enter_point(_: *const Word, _: *mut Word, _: *mut Word, _: i64, _: *mut Core) -> Exit {
         std::arch::naked_asm!(
-            "mov [r8 + {kept}], r15",
+            keep!(),
             "mov r15, r8",
             "jmp [rdi + 8]",
             kept = const offset_of!(Core, kept),

@@ -28,7 +28,7 @@ const CIRCLES: &[(&str, &str, &str)] = &[
         "the contract: its traits name each other's types",
     ),
     ("heap", "body fragment", "a fragment has a body, and `body` gives fragments theirs"),
-    ("native", "compile emit engine exits ways", "what is compiled leaves to the engine, which compiles it"),
+    ("native", "compile emit engine exits leave ways", "what is compiled leaves to the engine, which compiles it"),
     (
         "nifs",
         "abi callbacks env library monitors resource_types resources",

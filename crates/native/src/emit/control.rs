@@ -4,7 +4,6 @@ use std::mem::offset_of;
 
 use atoll_loader::instruction::{HeapNeed, Instruction, Source};
 use atoll_runtime::core::Core;
-use atoll_runtime::pause;
 use atoll_term::{Export, FunEntry, Header, Kind, Term, Word};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
@@ -13,7 +12,7 @@ use cranelift_codegen::ir::{Block, InstBuilder, MemFlags, Value};
 use super::test::KIND;
 use super::{Emitter, x_offset};
 use crate::flow::{Head, first, passed};
-use crate::help;
+use crate::{help, leave};
 
 /// Words of a boxed float.
 const FLOAT_WORDS: u32 = 2;
@@ -95,15 +94,12 @@ impl Emitter<'_, '_> {
     /// Enters a function with its arguments, unless the time slice is used up.
     fn enter(&mut self, callee: Callee, own: Word, arity: usize, tail: bool) {
         let go = self.count_call();
-        self.write_to_core(first(arity));
-        let (core, live) = (self.core(), self.constant(arity as Word));
-        self.store(live, core, offset_of!(Core, live));
         let address = match callee {
             Callee::Itself => self.constant(own),
             Callee::Function(address) => address,
         };
-        let handler = self.constant(pause::yield_entering as *const () as Word);
-        self.dispatch_to(handler, address);
+        let live = self.constant(arity as Word);
+        self.pause(address, live, arity);
         self.b.switch_to_block(go);
         match callee {
             Callee::Itself if tail && self.kind == Head::Function => {
@@ -120,6 +116,13 @@ impl Emitter<'_, '_> {
                 self.jump_to(signature, code, &arguments);
             }
         }
+    }
+
+    /// Ends the time slice in front of the function at an address, with so many X registers in use, of which these
+    /// are not in the core yet.
+    fn pause(&mut self, address: Value, live: Value, arity: usize) {
+        self.write_to_core(first(arity));
+        self.leave(leave::pause, address, &[live]);
     }
 
     /// Counts a call. The code that follows is for when the time slice is used up; the block for when it is not.
@@ -162,10 +165,11 @@ impl Emitter<'_, '_> {
         self.unless(address, exit);
         self.frame_of_call(index, tail);
         let go = self.count_call();
-        let handler = self.constant(pause::yield_entering as *const () as Word);
-        self.dispatch_to(handler, address);
+        let core = self.core();
+        let live = self.load(core, offset_of!(Core, live));
+        self.leave(leave::pause, address, &[live]);
         self.b.switch_to_block(go);
-        self.dispatch(address);
+        self.leave(leave::leave, address, &[]);
     }
 
     /// Address of a local fun's entry.
@@ -219,8 +223,18 @@ impl Emitter<'_, '_> {
         self.b.ins().brif(native, direct, &[], other, &[]);
         self.b.set_cold_block(other);
         self.b.switch_to_block(other);
-        self.write_to_core(first(arity));
-        self.dispatch_to(handler, address);
+        match arity {
+            0 => self.leave(leave::leave, address, &[]),
+            1 => {
+                let x0 = self.x(0);
+                self.leave(leave::leave_with_one, address, &[x0]);
+            }
+            _ => {
+                let given = [self.x(0), self.x(1)];
+                self.write_to_core(first(arity) & !first(2));
+                self.leave(leave::leave_with_two, address, &given);
+            }
+        }
         self.b.switch_to_block(direct);
         self.write_to_core(first(arity) & !first(passed(arity)));
     }
@@ -228,12 +242,8 @@ impl Emitter<'_, '_> {
     /// Enters the code of a fun, whose free variables stand in the core.
     fn enter_fun(&mut self, address: Value, free: Value, arity: usize) {
         let go = self.count_call();
-        self.write_to_core(first(arity));
         let live = self.b.ins().iadd_imm(free, arity as i64 + 1);
-        let core = self.core();
-        self.store(live, core, offset_of!(Core, live));
-        let handler = self.constant(pause::yield_entering as *const () as Word);
-        self.dispatch_to(handler, address);
+        self.pause(address, live, arity);
         self.b.switch_to_block(go);
         self.unless_interpreted(address, arity);
         // What is no argument is a free variable, or nothing that the code would read.
@@ -259,9 +269,7 @@ impl Emitter<'_, '_> {
         self.b.ins().brif(native, direct, &[], other, &[]);
         self.b.set_cold_block(other);
         self.b.switch_to_block(other);
-        let core = self.core();
-        self.store(value, core, x_offset(0));
-        self.dispatch_to(handler, address);
+        self.leave(leave::leave_with_one, address, &[value]);
         self.b.switch_to_block(direct);
         let code = self.load(address, 8);
         let arguments = self.arguments(1, address);

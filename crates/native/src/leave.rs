@@ -1,0 +1,115 @@
+//! The ways from native code to handlers of the first engine. Native code jumps here with a code address and, where the
+//! core does not have them yet, X registers; all that leaving takes is written once, not in each region.
+
+pub use ways::{leave, leave_counted, leave_counted_operands, leave_with_one, leave_with_two, pause};
+
+#[cfg(all(target_arch = "x86_64", not(target_os = "windows")))]
+mod ways {
+    use std::mem::offset_of;
+
+    use atoll_runtime::core::Core;
+    use atoll_runtime::pause::yield_entering;
+    use atoll_term::Word;
+
+    use crate::engine::left_often;
+    use crate::exits::OFTEN;
+
+    const WORD: usize = size_of::<Word>();
+
+    // Native code passes the code address in RDI; heap top, stack pointer and reductions where handlers have them; the
+    // core in R15; and what else a way takes in R8 and R9.
+
+    /// Goes on with the handler in RAX.
+    #[unsafe(naked)]
+    unsafe extern "C" fn leave_to() {
+        std::arch::naked_asm!(
+            "mov r8, r15",
+            "mov r15, [r8 + {kept}]",
+            "mov rbx, [r8 + {kept} + 8]",
+            "mov r12, [r8 + {kept} + 16]",
+            "mov r13, [r8 + {kept} + 24]",
+            "mov r14, [r8 + {kept} + 32]",
+            "jmp rax",
+            kept = const offset_of!(Core, kept),
+        )
+    }
+
+    /// All X registers that matter are in the core.
+    #[unsafe(naked)]
+    pub unsafe extern "C" fn leave() {
+        std::arch::naked_asm!("mov rax, [rdi]", "jmp {to}", to = sym leave_to)
+    }
+
+    /// With X0 in R8.
+    #[unsafe(naked)]
+    pub unsafe extern "C" fn leave_with_one() {
+        std::arch::naked_asm!(
+            "mov [r15 + {x}], r8",
+            "mov rax, [rdi]",
+            "jmp {to}",
+            x = const offset_of!(Core, x),
+            to = sym leave_to,
+        )
+    }
+
+    /// With X0 in R8 and X1 in R9.
+    #[unsafe(naked)]
+    pub unsafe extern "C" fn leave_with_two() {
+        std::arch::naked_asm!(
+            "mov [r15 + {x}], r8",
+            "mov [r15 + {x} + {word}], r9",
+            "mov rax, [rdi]",
+            "jmp {to}",
+            x = const offset_of!(Core, x),
+            word = const WORD,
+            to = sym leave_to,
+        )
+    }
+
+    /// An exit whose counter's address is in R8.
+    #[unsafe(naked)]
+    pub unsafe extern "C" fn leave_counted() {
+        std::arch::naked_asm!("add qword ptr [r8], 1", "mov rax, [rdi]", "jmp {to}", to = sym leave_to)
+    }
+
+    /// As [`leave_counted`], where other operands were met than the code is made for. The engine hears of it at once
+    /// where that is often so: until there is other code, each pass leaves here.
+    #[unsafe(naked)]
+    pub unsafe extern "C" fn leave_counted_operands() {
+        std::arch::naked_asm!(
+            "add qword ptr [r8], 1",
+            "lea rax, [rip + {often}]",
+            "cmp qword ptr [r8], {count}",
+            "cmovne rax, [rdi]",
+            "jmp {to}",
+            often = sym left_often,
+            count = const OFTEN,
+            to = sym leave_to,
+        )
+    }
+
+    /// The time slice ends in front of a function; R8 has the number of X registers in use, all of which are in the
+    /// core.
+    #[unsafe(naked)]
+    pub unsafe extern "C" fn pause() {
+        std::arch::naked_asm!(
+            "mov [r15 + {live}], r8",
+            "lea rax, [rip + {entering}]",
+            "jmp {to}",
+            live = const offset_of!(Core, live),
+            entering = sym yield_entering,
+            to = sym leave_to,
+        )
+    }
+}
+
+#[cfg(not(all(target_arch = "x86_64", not(target_os = "windows"))))]
+mod ways {
+    /// As on processors with native code: there is none to leave.
+    pub unsafe extern "C" fn leave() {}
+    pub use leave as leave_counted;
+    pub use leave as leave_counted_operands;
+    pub use leave as leave_with_one;
+    pub use leave as leave_with_two;
+    pub use leave as pause;
+}
