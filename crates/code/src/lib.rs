@@ -6,6 +6,7 @@ mod breakpoints;
 mod built_in_points;
 mod export_table;
 mod part;
+mod places;
 mod ranges;
 mod registry;
 mod retired;
@@ -17,6 +18,7 @@ pub use breakpoints::{
 };
 pub use built_in_points::{set_built_in_breakpoints, set_built_in_handlers};
 pub use part::{Part, enter};
+pub use places::Places;
 pub use ranges::{
     Frame, Library, LineEntry, ModuleCode, Pieces, backtrace_depth, find_code, frame_at, frame_of, is_same_place,
     loaded_versions, note_built_in_place, set_backtrace_depth,

@@ -23,6 +23,8 @@ pub struct Part {
     pub(crate) modules: RwLock<HashMap<Term, LoadedModule>>,
     /// All code, by its first address.
     pub(crate) ranges: RwLock<BTreeMap<usize, Arc<ModuleCode>>>,
+    /// How often code was added to them or removed.
+    pub(crate) changes: AtomicU64,
     /// Built-in functions by the addresses where they go on.
     pub(crate) built_in_places: RwLock<BTreeMap<usize, &'static Export>>,
     /// Versions of modules that were loaded so far.
@@ -44,6 +46,7 @@ impl Default for Part {
             second: OnceLock::new(),
             modules: RwLock::default(),
             ranges: RwLock::default(),
+            changes: AtomicU64::new(0),
             built_in_places: RwLock::default(),
             loaded: AtomicU64::new(0),
             backtrace_depth: AtomicUsize::new(ranges::USUAL_BACKTRACE),

@@ -47,7 +47,7 @@ pub struct ModuleCode {
     /// Lines in order of their offsets.
     pub lines: Vec<LineEntry>,
     /// Source files.
-    pub files: Vec<Box<str>>,
+    pub files: Vec<Arc<str>>,
     /// Literal terms. They may be kept longer than the code.
     pub literals: Option<Arc<immovable::Block>>,
     /// Fun entries that this version defines.
@@ -86,17 +86,14 @@ impl std::fmt::Debug for dyn Library {
     }
 }
 
-/// Name and arity of a function, and file and line, if known.
-type Place<'c> = (Term, u8, Option<(&'c str, u32)>);
-
 impl ModuleCode {
     /// Address of a word.
     pub fn address(&self, offset: u32) -> *mut Word {
         self.words.as_ptr().wrapping_add(offset as usize).cast_mut()
     }
 
-    /// The place of the instruction that contains or ends before an address in this code.
-    fn place_of(&self, address: *const Word) -> Option<Place<'_>> {
+    /// The function and line of the instruction that contains or ends before an address in this code.
+    pub(crate) fn frame_at(&self, address: *const Word) -> Option<Frame> {
         let before = address.wrapping_sub(1) as usize;
         let offset = ((before - self.words.as_ptr() as usize) / size_of::<Word>()) as u32;
         let function = self.functions.partition_point(|(start, ..)| *start <= offset).checked_sub(1)?;
@@ -104,8 +101,8 @@ impl ModuleCode {
         let line =
             self.lines.partition_point(|entry| entry.offset <= offset).checked_sub(1).map(|index| self.lines[index]);
         let line = line.filter(|entry| entry.offset >= start && entry.line > 0);
-        let line = line.and_then(|entry| Some((&**self.files.get(entry.file as usize)?, entry.line)));
-        Some((name, arity, line))
+        let location = line.and_then(|entry| Some((self.files.get(entry.file as usize)?.clone(), entry.line)));
+        Some(Frame { module: self.module, name, arity, location })
     }
 
     /// Bytes that it takes, without its literals.
@@ -150,11 +147,15 @@ pub fn loaded_versions() -> u64 {
 }
 
 pub(crate) fn add(code: &Arc<ModuleCode>) {
-    part().ranges.write().insert(code.words.as_ptr() as usize, code.clone());
+    let mut ranges = part().ranges.write();
+    ranges.insert(code.words.as_ptr() as usize, code.clone());
+    part().changes.fetch_add(1, Ordering::Release);
 }
 
 pub(crate) fn remove(code: &ModuleCode) {
-    part().ranges.write().remove(&(code.words.as_ptr() as usize));
+    let mut ranges = part().ranges.write();
+    ranges.remove(&(code.words.as_ptr() as usize));
+    part().changes.fetch_add(1, Ordering::Release);
 }
 
 /// Visits all code there is.
@@ -181,8 +182,7 @@ pub fn is_same_place(a: *const Word, b: *const Word) -> bool {
     let (Some(one), Some(other)) = codes else { return false };
     !Arc::ptr_eq(&one, &other)
         && one.serial == other.serial
-        && one.module == other.module
-        && one.place_of(a).is_some_and(|place| other.place_of(b) == Some(place))
+        && one.frame_at(a).is_some_and(|frame| other.frame_at(b) == Some(frame))
 }
 
 /// What stands at a code address.
@@ -195,7 +195,7 @@ pub struct Frame {
     /// Arity.
     pub arity: u8,
     /// File and line, if known.
-    pub location: Option<(Box<str>, u32)>,
+    pub location: Option<(Arc<str>, u32)>,
 }
 
 impl Frame {
@@ -217,9 +217,12 @@ pub fn backtrace_depth() -> usize {
     part().backtrace_depth.load(Ordering::Relaxed).max(1)
 }
 
+/// The most entries that a program can ask for, as in OTP.
+const MOST_BACKTRACE: usize = 64;
+
 /// Sets how many entries stack traces have at most, at least one; what was set before.
 pub fn set_backtrace_depth(entries: usize) -> usize {
-    part().backtrace_depth.swap(entries, Ordering::Relaxed)
+    part().backtrace_depth.swap(entries.min(MOST_BACKTRACE), Ordering::Relaxed)
 }
 
 /// A process that goes on at this address is in a built-in function.
@@ -234,15 +237,13 @@ pub fn frame_of(address: *const Word) -> Option<Frame> {
 
 /// As [`frame_of`], for an address that was noted when [`loaded_versions`] gave `versions`.
 pub fn frame_at(address: *const Word, versions: u64) -> Option<Frame> {
+    let Some(code) = find_code(address.wrapping_sub(1)) else { return built_in_frame(address) };
+    if code.serial < versions { code.frame_at(address) } else { None }
+}
+
+/// The built-in function that a process is in which goes on at this address.
+pub(crate) fn built_in_frame(address: *const Word) -> Option<Frame> {
     let before = address.wrapping_sub(1);
-    let Some(code) = find_code(before) else {
-        let export = *part().built_in_places.read().get(&(before as usize))?;
-        return Some(Frame { module: export.module, name: export.name, arity: export.arity, location: None });
-    };
-    if code.serial >= versions {
-        return None;
-    }
-    let (name, arity, line) = code.place_of(address)?;
-    let location = line.map(|(file, line)| (Box::from(file), line));
-    Some(Frame { module: code.module, name, arity, location })
+    let export = *part().built_in_places.read().get(&(before as usize))?;
+    Some(Frame { module: export.module, name: export.name, arity: export.arity, location: None })
 }

@@ -282,7 +282,7 @@ fn prepare_module(file: Module, bytes: &[u8]) -> Result<Prepared, CodeError> {
         functions,
         entries,
         lines,
-        files: file.lines.files.clone(),
+        files: file.lines.files.iter().map(|name| Arc::from(&**name)).collect(),
         literals: block.map(Arc::new),
         funs: linked.lambdas.clone(),
         md5: file.md5,

@@ -7,6 +7,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use atoll_code::Places;
 use atoll_heap::{Architecture, BuildWindow, ConcurrentRoots, Mutator, architecture, concurrent_roots};
 use atoll_operations::Exception;
 use atoll_process::{Interrupt, Own, Process, System};
@@ -77,6 +78,8 @@ pub struct Core {
     pub interrupt: Option<Interrupt>,
     /// Floating-point registers.
     pub floats: [f64; FLOAT_REGISTERS],
+    /// What stands at the code addresses of stack traces.
+    pub places: Places,
     /// Where [`resume`] goes on: instruction pointer, heap top, stack pointer, reductions left.
     pub next: (*const Word, *mut Word, *mut Word, i64),
     /// Reductions of a full time slice; while a process runs, those with which it began to.
@@ -144,6 +147,7 @@ impl Core {
             failure: None,
             interrupt: None,
             floats: [0.0; FLOAT_REGISTERS],
+            places: Places::default(),
             next: (std::ptr::null(), std::ptr::null_mut(), std::ptr::null_mut(), 0),
             slice,
             operations: i64::MAX,

@@ -1,5 +1,6 @@
 //! Raising: find the handler on the stack, or end the process.
 
+use atoll_code::Places;
 use atoll_heap::{Mutator, stack_markers};
 use atoll_operations::{Class, Exception};
 use atoll_process::Own;
@@ -173,7 +174,7 @@ unsafe fn unwind(
     let base = own.mutator.stack_base;
     // SAFETY: the process's stack lies between `e` and its base.
     let (raw, found) = unsafe {
-        let raw = raw_trace(&exception, top, at, within, e, &mut own.mutator);
+        let raw = raw_trace(&exception, top, at, within, e, &mut own.mutator, &mut core.places);
         (raw, if own.catches > 0 { find_handler(e, base) } else { None })
     };
     if own.flags.awaits_returns {
@@ -204,11 +205,11 @@ unsafe fn unwind(
     core.x[0] = match exception.class {
         Class::Exit => exception.reason,
         Class::Error => {
-            let list = stack_trace::to_list(raw, heap);
+            let list = stack_trace::to_list(raw, heap, &mut core.places);
             heap.tuple(&[exception.reason, list])
         }
         Class::Throw => {
-            let list = stack_trace::to_list(raw, heap);
+            let list = stack_trace::to_list(raw, heap, &mut core.places);
             let reason = heap.tuple(&[atoms::NOCATCH, exception.reason]);
             heap.tuple(&[reason, list])
         }
@@ -230,6 +231,7 @@ unsafe fn raw_trace(
     within: Term,
     e: *mut Word,
     heap: &mut Mutator,
+    places: &mut Places,
 ) -> Term {
     if !exception.trace.is_none() {
         return if is_raw(exception.trace) {
@@ -242,8 +244,8 @@ unsafe fn raw_trace(
     // SAFETY: the words between `e` and the base are the stack of the process.
     unsafe {
         let place = if at.is_null() { returns_to(e, base, heap) } else { Some(at) };
-        let top = explicit_top(exception, top, place, at.is_null(), heap);
-        stack_trace::take(exception.class, top, at, within, e, base, heap)
+        let top = explicit_top(exception, top, place, at.is_null(), heap, places);
+        stack_trace::take(exception.class, top, at, within, e, base, heap, places)
     }
 }
 
@@ -271,7 +273,7 @@ pub unsafe fn end_catch(slot: *mut Word, hp: *mut Word, e: *mut Word, c: *mut Co
             Some(Class::Throw) => reason,
             Some(Class::Exit) => heap.tuple(&[atoms::EXIT_UPPER, reason]),
             _ => {
-                let list = stack_trace::to_list(core.x[3], heap);
+                let list = stack_trace::to_list(core.x[3], heap, &mut core.places);
                 let inner = heap.tuple(&[reason, list]);
                 heap.tuple(&[atoms::EXIT_UPPER, inner])
             }
@@ -304,11 +306,18 @@ unsafe fn returns_to(e: *const Word, base: *const Word, heap: &Mutator) -> Optio
 
 /// `error/2,3` give the arguments, and the information, of the function that called them; the construction of a
 /// bitstring gives information.
-fn explicit_top(exception: &Exception, top: Term, at: Option<*const Word>, applied: bool, heap: &mut Mutator) -> Term {
+fn explicit_top(
+    exception: &Exception,
+    top: Term,
+    at: Option<*const Word>,
+    applied: bool,
+    heap: &mut Mutator,
+    places: &mut Places,
+) -> Term {
     if exception.arguments.is_none() && exception.error_info.is_none() || !top.is_nil() {
         return top;
     }
-    let Some(frame) = at.and_then(atoll_code::frame_of) else { return top };
+    let Some(frame) = at.and_then(|at| places.frame_at(at, u64::MAX)) else { return top };
     // A function that applied `error` as its last act is not on the stack any more: its arguments are not those of
     // another.
     let length = atoll_operations::list::elements(exception.arguments).map(|elements| elements.len());

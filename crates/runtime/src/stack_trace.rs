@@ -4,7 +4,7 @@
 //! and `Versions` says how many versions of modules had been loaded when they were noted: code that came later is not
 //! meant, although it may stand where other code was freed; or `{Class, List}` for a trace that the program gave.
 
-use atoll_code::{backtrace_depth, frame_at, is_same_place, loaded_versions};
+use atoll_code::{Places, backtrace_depth, loaded_versions};
 use atoll_heap::Mutator;
 use atoll_operations::Class;
 use atoll_term::{Build, Term, Word, atoms, map};
@@ -25,20 +25,33 @@ pub unsafe fn take(
     stack: *const Word,
     base: *const Word,
     heap: &mut Mutator,
+    places: &mut Places,
 ) -> Term {
+    let mut few = [Term::NIL; MOST_FEW];
+    let mut many = Vec::new();
     let depth = backtrace_depth();
-    let mut addresses: SmallVec<[Term; 12]> = SmallVec::new();
+    // Two may stand before those of the stack.
+    let addresses = match few.get_mut(..depth + 2) {
+        Some(few) => few,
+        None => {
+            many.resize(depth + 2, Term::NIL);
+            &mut many
+        }
+    };
+    let mut count = 0;
     if !at.is_null() {
-        addresses.push(Term::small(at as i64));
+        addresses[count] = Term::small(at as i64);
+        count += 1;
     }
     if !within.is_none() {
-        addresses.push(within);
+        addresses[count] = within;
+        count += 1;
     }
-    let most = depth + addresses.len();
+    let most = depth + count;
     let reader = heap.stack_reader();
     let mut word = stack;
     let mut last = Term::NONE;
-    while word < base && addresses.len() < most {
+    while word < base && count < most {
         // SAFETY: the word lies on the stack.
         let content = unsafe { Term::from_word(*word) };
         // Recursion leaves the same address many times in a row; it is listed once, as in OTP. A deep stack has
@@ -46,26 +59,30 @@ pub unsafe fn take(
         if content.is_header() && content != last && !content.is_none() {
             // SAFETY: as above. Where a collector has marked the stack, another address stands in the word's place.
             let content = unsafe { Term::from_word(reader.read(word)) };
-            if !is_repeated(content.word() as *const Word, last.word() as *const Word) {
+            if !is_repeated(content.word() as *const Word, last.word() as *const Word, places) {
                 last = content;
-                addresses.push(Term::small(content.word() as i64));
+                addresses[count] = Term::small(content.word() as i64);
+                count += 1;
             }
         }
         word = word.wrapping_add(1);
     }
-    let addresses = heap.list(addresses);
+    let addresses = heap.list(addresses[..count].iter().copied());
     heap.tuple(&[class.atom(), top, addresses, Term::small(loaded_versions() as i64)])
 }
 
+/// Entries of a trace for which no memory is taken.
+const MOST_FEW: usize = 12;
+
 /// Whether two return addresses are behind the same call. They differ only if one of them leads to native code that is
 /// or was in use, and the other to other code. To find out takes long, so it is done for such pairs alone.
-fn is_repeated(one: *const Word, other: *const Word) -> bool {
+fn is_repeated(one: *const Word, other: *const Word, places: &mut Places) -> bool {
     if one == other || other.is_null() {
         return one == other;
     }
     // SAFETY: these are return addresses of a stack.
     let may_be = unsafe { (is_mark(one) || is_mark(other)) && !(is_in_use(one) && is_in_use(other)) };
-    may_be && is_same_place(one, other)
+    may_be && places.is_same(one, other)
 }
 
 /// The class that a raw trace was taken for.
@@ -91,13 +108,13 @@ pub fn given(list: Term, class: Class, heap: &mut Mutator) -> Term {
 }
 
 /// The list `[{Module, Name, Arity, [{file, F}, {line, L}]}, …]` of a raw trace.
-pub fn to_list(raw: Term, heap: &mut Mutator) -> Term {
+pub fn to_list(raw: Term, heap: &mut Mutator, places: &mut Places) -> Term {
     let (top, addresses, versions) = match raw.tuple_elements() {
         Some([_, top, addresses, versions]) => (*top, *addresses, versions.small_value() as u64),
         Some([_, list]) => return *list,
         _ => return Term::NIL,
     };
-    let mut entries = Vec::new();
+    let mut entries: SmallVec<[_; MOST_FEW]> = SmallVec::new();
     let mut at = addresses;
     while at.is_cons() {
         let entry = at.head();
@@ -107,7 +124,7 @@ pub fn to_list(raw: Term, heap: &mut Mutator) -> Term {
             continue;
         }
         let address = entry.small_value() as *const Word;
-        if let Some(frame) = frame_at(address, versions) {
+        if let Some(frame) = places.frame_at(address, versions) {
             let location = frame.location_term(heap);
             entries.push((frame.module, frame.name, Term::small(i64::from(frame.arity)), location));
         }
@@ -129,7 +146,7 @@ pub fn to_list(raw: Term, heap: &mut Mutator) -> Term {
         entries.insert(0, (module, name, arguments, location));
     }
     entries.truncate(backtrace_depth());
-    let list: Vec<Term> = entries.iter().map(|(m, n, a, l)| heap.tuple(&[*m, *n, *a, *l])).collect();
+    let list: SmallVec<[Term; MOST_FEW]> = entries.iter().map(|(m, n, a, l)| heap.tuple(&[*m, *n, *a, *l])).collect();
     heap.list(list)
 }
 

@@ -94,7 +94,7 @@ pub unsafe fn build_stacktrace(ip: *const Word, hp: *mut Word, e: *mut Word, red
         let core = &mut *c;
         core.swap_out(hp, e);
         let heap = &mut *core.mutator;
-        core.x[0] = stack_trace::to_list(core.x[0], heap);
+        core.x[0] = stack_trace::to_list(core.x[0], heap, &mut core.places);
         dispatch(ip.add(1), (*c).top(), e, reds, c)
     }
 }
