@@ -57,11 +57,19 @@ pub fn binary_part<H: Allocate + ?Sized>(
     let range = || {
         let (position, length) = (position.as_small()?, length.as_small()?);
         let other = position.checked_add(length)?;
-        let (from, to) = (usize::try_from(position.min(other)).ok()?, usize::try_from(position.max(other)).ok()?);
-        let bytes = binary.bits()?.length() / 8;
-        (to <= bytes).then_some((from * 8, (to - from) * 8))
+        Some((usize::try_from(position.min(other)).ok()?, usize::try_from(position.max(other)).ok()?))
     };
-    range().and_then(|(from, length)| part(heap, binary, from, length)).ok_or(Exception::badarg())
+    let (from, to) = range().ok_or(Exception::badarg())?;
+    // As `part` does, of what most programs ask for.
+    if let Some(bytes) = binary.aligned_binary()
+        && let Some(copied) = bytes.get(from..to)
+        && copied.len() <= COPY_LIMIT / 8
+        && copied.len() < bytes.len()
+    {
+        return Ok(heap.binary(copied));
+    }
+    let bits = to.checked_mul(8).map(|_| (to - from) * 8);
+    bits.and_then(|bits| part(heap, binary, from * 8, bits)).ok_or(Exception::badarg())
 }
 
 /// `binary_part(Binary, {Position, Length})`

@@ -43,6 +43,21 @@ fn write(heap: &mut (impl Allocate + ?Sized), header: Header, words: impl IntoIt
     unsafe { Term::boxed_at(room.as_ptr()) }
 }
 
+/// The word whose first bytes in memory these are, at most eight; zeroes follow.
+#[inline]
+fn word_of(bytes: &[u8]) -> Word {
+    if let Ok(all) = bytes.try_into() {
+        return Word::from_ne_bytes(all);
+    }
+    // Two loads that overlap, whatever the length.
+    if let (Some(first), Some(last)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+        let (first, last) = (u32::from_le_bytes(*first), u32::from_le_bytes(*last));
+        return (Word::from(first) | Word::from(last) << (8 * (bytes.len() - 4))).to_le();
+    }
+    let byte = |place: usize| bytes.get(place).map_or(0, |byte| Word::from(*byte) << (8 * place));
+    (byte(0) | byte(1) | byte(2)).to_le()
+}
+
 /// Construction of every kind of term.
 pub trait Build: Allocate {
     /// `[Head|Tail]`
@@ -266,6 +281,16 @@ pub trait Build: Allocate {
     /// A bitstring with the first `bits` bits of these bytes.
     fn bitstring(&mut self, bytes: &[u8], bits: usize) -> Term {
         let bytes = &bytes[..bits.div_ceil(8)];
+        // Most are short. They are written as words: a copy of any length is a call.
+        let header = |words: usize| Header::new(Kind::HeapBits, words + 1);
+        match bytes.len() {
+            1..=8 => return write(self, header(1), [bits as u64, word_of(bytes)]),
+            9..=16 => {
+                let (first, second) = bytes.split_at(8);
+                return write(self, header(2), [bits as u64, word_of(first), word_of(second)]);
+            }
+            _ => {}
+        }
         if bytes.len() <= HEAP_BINARY_LIMIT {
             let term = self.heap_bits(bits);
             // SAFETY: the new heap bits have room for these bytes; the term is not shared yet.

@@ -121,8 +121,10 @@ pub fn merge<H: Allocate + ?Sized>(heap: &mut H, first: Term, second: Term) -> T
         return second;
     }
     if is_flat(first) && is_flat(second) {
-        let pairs: Vec<(Term, Term)> = MapIter::new(&second).collect();
-        return flat::put_many(heap, first, &pairs);
+        return flat::merge(heap, first, second).unwrap_or_else(|| {
+            let pairs: Vec<(Term, Term)> = MapIter::new(&first).chain(MapIter::new(&second)).collect();
+            bulk::from_pairs(heap, &pairs)
+        });
     }
     if !is_flat(first) && !is_flat(second) {
         return merge::merge(heap, first, second);

@@ -111,6 +111,46 @@ pub(super) fn from_pairs<H: Allocate + ?Sized>(heap: &mut H, pairs: &[(Term, Ter
     heap.scanned_runs(Kind::FlatMap, 0, [&words])
 }
 
+/// The pairs of two flat maps; the second one's value counts where both have a key. `None` if they are too many for a
+/// flat map.
+pub(super) fn merge<H: Allocate + ?Sized>(heap: &mut H, first: Term, second: Term) -> Option<Term> {
+    let (mut left, mut right) = (keys(&first), keys(&second));
+    if left.as_ptr() == right.as_ptr() {
+        return Some(second);
+    }
+    let (mut left_values, mut right_values) = (values(&first), values(&second));
+    let (mut all, mut words) = ([Term::NIL; 2 * FLAT_MAP_LIMIT], [Term::NIL; 2 * FLAT_MAP_LIMIT]);
+    let mut count = 0;
+    while let ([a, left_rest @ ..], [b, right_rest @ ..]) = (left, right) {
+        let order = compare_exact(*a, *b);
+        (all[count], words[count]) = if order.is_lt() { (*a, left_values[0]) } else { (*b, right_values[0]) };
+        count += 1;
+        if order.is_le() {
+            (left, left_values) = (left_rest, &left_values[1..]);
+        }
+        if order.is_ge() {
+            (right, right_values) = (right_rest, &right_values[1..]);
+        }
+    }
+    // One of the two is at its end.
+    for (key, value) in left.iter().zip(left_values).chain(right.iter().zip(right_values)) {
+        (all[count], words[count]) = (*key, *value);
+        count += 1;
+    }
+    if count > FLAT_MAP_LIMIT {
+        return None;
+    }
+    if count == values(&second).len() {
+        return Some(second);
+    }
+    // Keys that are all in the first map cost no new tuple. (`0.0` and `-0.0` may be the same key, but not the same.)
+    let keys = match all[..count] == *keys(&first) {
+        true => first.boxed_terms()[0],
+        false => heap.scanned_runs(Kind::Tuple, 0, [&all[..count]]),
+    };
+    Some(heap.scanned_runs(Kind::FlatMap, 0, [&[keys], &words[..count]]))
+}
+
 /// A flat map with several pairs put; the result is flat if it can be. Keys that are there already cost no new tuple.
 pub(super) fn put_many<H: Allocate + ?Sized>(heap: &mut H, map: Term, pairs: &[(Term, Term)]) -> Term {
     let mut words = Words::from_slice(map.boxed_terms());

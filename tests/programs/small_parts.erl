@@ -1,0 +1,37 @@
+%% Short binaries and small maps that built-in functions make: all lengths and places, all ways in which keys meet.
+-module(small_parts).
+-export([main/1]).
+
+main(_) ->
+    Whole = list_to_binary(lists:seq(200, 221)),
+    <<_:3, Shifted/bitstring>> = <<5:3, Whole/binary>>,
+    Parts = [part(Binary, From, Length) || Binary <- [Whole, Shifted, binary:copy(Whole, 5), <<>>],
+                                           From <- [-1, 0, 1, 7, 8, 21, 22, 23], Length <- lists:seq(-18, 22)],
+    io:format("~p ~p~n", [length(Parts), erlang:phash2(Parts)]),
+    io:format("~p~n", [lists:sublist(Parts, 40, 60)]),
+    io:format("~p~n", [[part(Whole, From, Length) || From <- [1 bsl 58, -(1 bsl 58), 1 bsl 70, a],
+                                                     Length <- [0, 1 bsl 58, 1 bsl 70, b]]]),
+    true = lists:all(fun(N) -> Made = list_to_binary(lists:duplicate(N, 255)), byte_size(Made) =:= N andalso
+                                   Made =:= binary:part(<<Made/binary, 0>>, 0, N) end, lists:seq(0, 70)),
+    io:format("~p~n", [[integer_to_binary(V * N) || V <- [1, -1], N <- [0, 9, 1234567, 12345678, 123456789012345678]]]),
+    Keys = subsets([a, 0.0, {x, 1}]) ++ subsets([b, -0.0]),
+    Maps = [maps:from_list([{K, {Name, K}} || K <- Chosen]) || Name <- [one, two], Chosen <- Keys],
+    Merged = [maps:to_list(maps:merge(A, B)) || A <- Maps, B <- Maps],
+    io:format("~p ~p~n", [length(Merged), erlang:phash2(Merged)]),
+    io:format("~p~n", [lists:sublist(Merged, 30, 20)]),
+    Sizes = [1, 16, 22, 32, 33],
+    Ranges = [maps:from_list([{K, {Name, K}} || K <- lists:seq(From, From + Size - 1)])
+              || Name <- [one, two], Size <- Sizes, From <- [0, 10]],
+    Sums = [begin M = maps:merge(A, B), {maps:size(M), lists:sort(maps:to_list(M))} end || A <- Ranges, B <- Ranges],
+    io:format("~p ~p~n", [length(Sums), erlang:phash2(Sums)]),
+    A = #{a => 1, b => 2},
+    true = A =:= maps:merge(A, A#{b := 2}),
+    io:format("~p~n", [maps:merge(A, A#{a := 3})]).
+
+part(Binary, From, Length) ->
+    try binary:part(Binary, From, Length) catch error:Reason -> Reason end.
+
+subsets([]) -> [[]];
+subsets([First | Rest]) ->
+    Others = subsets(Rest),
+    Others ++ [[First | Other] || Other <- Others].
