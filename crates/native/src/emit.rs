@@ -187,7 +187,7 @@ impl<'f, 'l> Emitter<'f, 'l> {
     fn straight(&mut self, from: usize) {
         let mut index = from;
         loop {
-            let lent = matches!(self.flow.way(index), Way::Lent | Way::LentCall);
+            let lent = matches!(self.flow.way(index), Way::Lent | Way::LentCall | Way::BuiltIn);
             let next = if lent {
                 let exit = self.exit(index);
                 self.b.ins().jump(exit, &[]);
@@ -344,7 +344,7 @@ impl<'f, 'l> Emitter<'f, 'l> {
             return *block;
         }
         let block = self.b.create_block();
-        if !matches!(self.flow.way(index), Way::Lent | Way::LentCall) {
+        if !matches!(self.flow.way(index), Way::Lent | Way::LentCall | Way::BuiltIn) {
             self.b.set_cold_block(block);
         }
         self.exits.insert(index, block);
@@ -387,12 +387,18 @@ impl<'f, 'l> Emitter<'f, 'l> {
         region
     }
 
-    /// Leaves to the first engine's code of an instruction.
+    /// Leaves to the first engine's code of an instruction, or calls a built-in function.
     fn leave_at(&mut self, index: usize) {
-        let counter = self.constant(self.piece.exits[index - self.flow.start].as_ptr() as Word);
+        use Instruction as I;
         self.write_to_core(self.flow.live(index));
         let place = self.piece.places[index - self.flow.start];
         let address = self.constant(self.piece.words as Word + Word::from(place) * 8);
+        match (self.flow.way(index), self.flow.instruction(index)) {
+            (Way::BuiltIn, I::CallExt { .. }) => return self.leave(leave::call_built_in, address, &[]),
+            (Way::BuiltIn, _) => return self.leave(leave::built_in_last, address, &[]),
+            _ => {}
+        }
+        let counter = self.constant(self.piece.exits[index - self.flow.start].as_ptr() as Word);
         let way = match reason(self.flow.instruction(index), self.flow.way(index)) {
             Reason::Operands => leave::leave_counted_operands,
             _ => leave::leave_counted,

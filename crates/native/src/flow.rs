@@ -41,6 +41,8 @@ pub enum Way {
     Lent,
     /// As `Lent`, of a call.
     LentCall,
+    /// A call of a built-in function. Native code goes on behind it, unless it is in a tail position.
+    BuiltIn,
 }
 
 /// One function of a module, by the indices of its instructions in the file.
@@ -167,7 +169,7 @@ impl<'l> Flow<'l> {
             match self.way(index) {
                 // What raises is hardly ever reached, and calls of built-in functions take longer than the way there.
                 Way::Lent if self.ends(index) => {}
-                Way::LentCall => {}
+                Way::LentCall | Way::BuiltIn => {}
                 Way::Lent => lent += 1,
                 _ if is_mark(self.instruction(index)) => {}
                 _ => native += 1,
@@ -248,7 +250,7 @@ impl<'l> Flow<'l> {
         self.heads.insert(self.entry, Head::Function);
         for index in self.entry..self.end {
             match self.way(index) {
-                Way::Calls | Way::LentCall if !self.ends(index) && index + 1 < self.end => {
+                Way::Calls | Way::LentCall | Way::BuiltIn if !self.ends(index) && index + 1 < self.end => {
                     self.heads.insert(index + 1, Head::Return);
                 }
                 Way::Lent => {

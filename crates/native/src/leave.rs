@@ -1,13 +1,17 @@
 //! The ways from native code to handlers of the first engine. Native code jumps here with a code address and, where the
 //! core does not have them yet, X registers; all that leaving takes is written once, not in each region.
 
-pub use ways::{leave, leave_counted, leave_counted_operands, leave_with_one, leave_with_two, pause};
+pub use ways::{
+    built_in_last, call_built_in, leave, leave_counted, leave_counted_operands, leave_with_one, leave_with_two, pause,
+};
 
 #[cfg(all(target_arch = "x86_64", not(target_os = "windows")))]
 mod ways {
     use std::mem::offset_of;
 
+    use atoll_runtime::built_in;
     use atoll_runtime::core::Core;
+    use atoll_runtime::mark::enter_return;
     use atoll_runtime::pause::yield_entering;
     use atoll_term::Word;
 
@@ -88,6 +92,92 @@ mod ways {
         )
     }
 
+    /// A call of a built-in function in the middle of a function, whose arguments are in the core. Goes on behind it
+    /// without leaving native code, unless another handler stands at the call (because calls are traced), or the
+    /// function asks for something.
+    #[unsafe(naked)]
+    pub unsafe extern "C" fn call_built_in() {
+        std::arch::naked_asm!(
+            "lea rax, [rip + {usual}]",
+            "cmp [rdi], rax",
+            "jne {leave}",
+            "mov rbx, rdi",
+            "mov r12, rdx",
+            "mov r8, r15",
+            // The native stack is as at the start of a function: its return address lies there.
+            "sub rsp, 8",
+            "call {invoke}",
+            "add rsp, 8",
+            "mov rcx, rax",
+            "mov rsi, rdx",
+            "mov rdx, r12",
+            "mov rdi, rbx",
+            "lea rax, [rip + {asked}]",
+            "test sil, 1",
+            "jnz {to}",
+            "add rdi, {size}",
+            "jmp {go_on}",
+            usual = sym built_in::call_built_in,
+            leave = sym leave,
+            invoke = sym built_in::invoke_for_native,
+            asked = sym built_in::asked_in_body,
+            to = sym leave_to,
+            size = const built_in::CALL_WORDS * WORD,
+            go_on = sym return_to,
+        )
+    }
+
+    /// As [`call_built_in`], in a tail position. The frame is still there.
+    #[unsafe(naked)]
+    pub unsafe extern "C" fn built_in_last() {
+        std::arch::naked_asm!(
+            "lea rax, [rip + {usual}]",
+            "cmp [rdi], rax",
+            "jne {leave}",
+            "add rdx, [rdi + {frame}]",
+            "mov rbx, rdi",
+            "mov r12, rdx",
+            "mov r8, r15",
+            "sub rsp, 8",
+            "call {invoke}",
+            "add rsp, 8",
+            "mov rcx, rax",
+            "mov rsi, rdx",
+            "mov rdx, r12",
+            "mov rdi, rbx",
+            "lea rax, [rip + {asked}]",
+            "test sil, 1",
+            "jnz {to}",
+            "mov rdi, [rdx]",
+            "add rdx, {word}",
+            "jmp {go_on}",
+            usual = sym built_in::built_in_last,
+            leave = sym leave,
+            frame = const built_in::CALL_WORDS * WORD,
+            invoke = sym built_in::invoke_for_native,
+            asked = sym built_in::asked_in_tail,
+            to = sym leave_to,
+            word = const WORD,
+            go_on = sym return_to,
+        )
+    }
+
+    /// Goes on at the code address in RDI with the result in the core.
+    #[unsafe(naked)]
+    unsafe extern "C" fn return_to() {
+        std::arch::naked_asm!(
+            "lea rax, [rip + {native}]",
+            "cmp [rdi], rax",
+            "jne {leave}",
+            "mov r8, [r15 + {x}]",
+            "jmp [rdi + {word}]",
+            native = sym enter_return,
+            leave = sym leave,
+            x = const offset_of!(Core, x),
+            word = const WORD,
+        )
+    }
+
     /// The time slice ends in front of a function; R8 has the number of X registers in use, all of which are in the
     /// core.
     #[unsafe(naked)]
@@ -107,6 +197,8 @@ mod ways {
 mod ways {
     /// As on processors with native code: there is none to leave.
     pub unsafe extern "C" fn leave() {}
+    pub use leave as built_in_last;
+    pub use leave as call_built_in;
     pub use leave as leave_counted;
     pub use leave as leave_counted_operands;
     pub use leave as leave_with_one;

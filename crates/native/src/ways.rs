@@ -25,7 +25,7 @@ pub enum Reason {
 pub fn reason(instruction: &Instruction, way: Way) -> Reason {
     use Instruction as I;
     match instruction {
-        _ if matches!(way, Way::Lent | Way::LentCall) => Reason::Lent,
+        _ if matches!(way, Way::Lent | Way::LentCall | Way::BuiltIn) => Reason::Lent,
         I::Allocate { .. } | I::TestHeap { .. } | I::BsCreateBin { .. } | I::PutMap { .. } => Reason::Room,
         I::CallExt { .. } | I::CallExtOnly { .. } | I::CallExtLast { .. } => Reason::Room,
         I::Compare { .. } | I::Bif { .. } | I::GcBif { .. } => Reason::Operands,
@@ -47,8 +47,9 @@ pub fn way(linked: &Linked, settings: Settings, lend_builds: bool, instruction: 
         }
         I::Call { .. } | I::CallFun { .. } | I::CallFun2 { .. } => Way::Calls,
         I::CallExt { target, .. } if !built_in(target.0) => Way::Calls,
-        I::CallExt { .. } | I::Apply { .. } => Way::LentCall,
-        I::CallExtOnly { target, .. } | I::CallExtLast { target, .. } if built_in(target.0) => Way::Lent,
+        I::CallExt { .. } => Way::BuiltIn,
+        I::CallExtOnly { target, .. } | I::CallExtLast { target, .. } if built_in(target.0) => Way::BuiltIn,
+        I::Apply { .. } => Way::LentCall,
         I::CallOnly { .. } | I::CallLast { .. } | I::CallExtOnly { .. } | I::CallExtLast { .. } | I::Return => {
             Way::Leaves
         }

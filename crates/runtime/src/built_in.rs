@@ -18,6 +18,8 @@ use crate::stubs::{native_of, stubs};
 use crate::target::fun_target;
 use crate::traced_built_in::address_again;
 
+/// Words of an instruction that calls a built-in function: its handler, function, arity, export.
+pub const CALL_WORDS: usize = 4;
 /// Stack words that a hibernating process has for waking up.
 pub const WAKING_STACK: usize = 4;
 /// Reductions for a collection that a program asks for, the same on all heaps, so that schedules are too. They keep a
@@ -33,7 +35,7 @@ pub unsafe fn call_built_in(ip: *const Word, hp: *mut Word, e: *mut Word, reds: 
         if (*c).interrupt.is_some() {
             return interrupted_in_body(ip, e, reds, c);
         }
-        dispatch(ip.add(4), (*c).top(), e, end_soon_if_full(reds, c), c)
+        dispatch(ip.add(CALL_WORDS), (*c).top(), e, end_soon_if_full(reds, c), c)
     }
 }
 
@@ -42,7 +44,7 @@ pub unsafe fn call_built_in(ip: *const Word, hp: *mut Word, e: *mut Word, reds: 
 pub unsafe fn built_in_last(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: the process runs on this core; the loader checked the frame's size.
     unsafe {
-        let e = e.byte_add(*ip.add(4) as usize);
+        let e = e.byte_add(*ip.add(CALL_WORDS) as usize);
         (*c).swap_out(hp, e);
         let reds = invoke(ip, reds - 1, c);
         if (*c).interrupt.is_some() {
@@ -65,10 +67,61 @@ pub unsafe fn built_in_body(ip: *const Word, hp: *mut Word, e: *mut Word, reds: 
     }
 }
 
+/// What a call by native code has come to.
+#[repr(C)]
+pub struct Called {
+    /// Reductions left.
+    reds: i64,
+    /// The heap top; odd if the function asks for something instead of a result.
+    hp: *mut Word,
+}
+
+/// The call of an instruction for native code, which has moved the stack pointer already if this is a tail position.
+///
+/// # Safety
+/// The process runs on this core; these are the operands of an instruction that calls a built-in function.
+pub unsafe extern "C" fn invoke_for_native(
+    ip: *const Word,
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Called {
+    // SAFETY: the caller's obligation.
+    unsafe {
+        (*c).swap_out(hp, e);
+        let reds = invoke_here(ip, reds - 1, c);
+        if (*c).interrupt.is_some() {
+            return Called { reds, hp: std::ptr::without_provenance_mut(1) };
+        }
+        let hp = (*c).top();
+        Called { reds: end_soon_if_full(reds, c), hp }
+    }
+}
+
+/// The function at `ip`, which native code has called in the middle of a function, asks for something.
+pub unsafe fn asked_in_body(ip: *const Word, _: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe { interrupted_in_body(ip, e, reds, c) }
+}
+
+/// As [`asked_in_body`], in a tail position.
+pub unsafe fn asked_in_tail(ip: *const Word, _: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core.
+    unsafe { interrupted_in_tail(*ip.add(3) as *const Export, ip, e, reds, c) }
+}
+
 /// Calls the built-in function of an instruction; the result goes to X0, or what it asks for to `interrupt`.
 /// Returns the reductions left.
 #[inline(never)]
-pub unsafe fn invoke(ip: *const Word, reds: i64, c: *mut Core) -> i64 {
+pub(crate) unsafe fn invoke(ip: *const Word, reds: i64, c: *mut Core) -> i64 {
+    // SAFETY: the caller's obligation.
+    unsafe { invoke_here(ip, reds, c) }
+}
+
+/// As [`invoke`], for functions that do not jump to the next handler.
+#[inline(always)]
+unsafe fn invoke_here(ip: *const Word, reds: i64, c: *mut Core) -> i64 {
     // SAFETY: the process runs on this core; these are the operands of an instruction that calls a built-in function.
     unsafe {
         if (*c).silent.is_some() {
@@ -90,7 +143,7 @@ pub unsafe fn interrupted_in_body(ip: *const Word, e: *mut Word, reds: i64, c: *
             return interrupted(export, ip, e, reds, c);
         }
         let e = e.sub(1);
-        *e = ip.add(4) as Word;
+        *e = ip.add(CALL_WORDS) as Word;
         interrupted(export, ip, e, reds, c)
     }
 }
