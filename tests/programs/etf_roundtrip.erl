@@ -20,6 +20,7 @@ main(_) ->
          io:format("~W ~w ~w ~s~n", [T, 5, byte_size(B), erlang:external_size(T), hex(B)])
      end || T <- Terms],
     [io:format("~s~n", [hex(term_to_binary(T, [{minor_version, V}]))]) || T <- [1.5, atom, 'åäö', {a, 1.0}], V <- [0, 1, 2]],
+    pieces(),
     Big = lists:duplicate(1000, {some, "repetitive text", 12345}),
     C = term_to_binary(Big, [compressed]),
     io:format("~w ~w~n", [byte_size(C) < byte_size(term_to_binary(Big)) div 10, binary_to_term(C) =:= Big]),
@@ -71,3 +72,18 @@ t(F) -> try F() catch C:R -> {C, R} end.
 
 hex(B) when byte_size(B) > 80 -> io_lib:format("~.16b", [erlang:phash2(B)]);
 hex(B) -> [io_lib:format("~2.16.0b", [X]) || <<X>> <= B].
+
+%% The larger binaries of a term are elements of their own.
+pieces() ->
+    B = fun(N) -> binary:copy(<<7>>, N) end,
+    Large = B(1000),
+    <<_:3, Shifted:800/bitstring, _/bits>> = Large,
+    <<_:8, Sub:100/binary, Sub64:64/binary, _/bits>> = Large,
+    [begin
+         Pieces = erlang:term_to_iovec(T, Options),
+         Is = iolist_to_binary(Pieces) =:= term_to_binary(T, Options),
+         io:format("~w ~w ~w~n", [Is, length(Pieces), lists:sublist([byte_size(P) || P <- Pieces], 9)])
+     end || T <- [Large, B(64), B(65), Sub, Sub64, Shifted, {Large, Large}, [Large, 1, Large], [Large | Large], fun(X) -> {X, Large, Sub} end,
+                  #{a => Large, b => {Sub}}, 1 bsl 8000, lists:duplicate(200, B(60)), lists:duplicate(2000, B(70)), {B(3 bsl 20), a}],
+            Options <- [[], [{compressed, 0}], [deterministic], [{minor_version, 2}]]],
+    ok.

@@ -2,8 +2,8 @@
 
 use atoll_code::Resolver;
 use atoll_etf::{
-    DecodeError, DecodeOptions, EncodeError, EncodeOptions, Encoded, LOCAL_SEAL, decode, encode, encode_into,
-    encode_local, encode_up_to, encoded_size,
+    DecodeError, DecodeOptions, EncodeError, EncodeOptions, Encoded, LOCAL_SEAL, Part, decode, encode, encode_in_parts,
+    encode_into, encode_local, encode_up_to, encoded_size,
 };
 use atoll_operations::Exception;
 use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, badarg};
@@ -89,10 +89,29 @@ fn term_to_binary(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     Ok(caller.heap().binary(&bytes))
 }
 
-/// One binary; OTP's vector has the term's large binaries as elements of their own.
+/// The bytes as a list of binaries: those of the term that have more than 64 bytes are elements of their own, and not
+/// copied. A term whose other bytes are many, or are packed, is one binary.
 fn term_to_iovec(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let binary = term_to_binary(caller, arguments)?;
-    Ok(caller.heap().list([binary]))
+    let (options, local) = encode_options(arguments, false)?;
+    let is_plain = !local && options.compressed.is_none_or(|level| level == 0);
+    let parts = match is_plain {
+        true => encode_in_parts(arguments[0], options, this_node(), ENCODED_IN_PLACE).map_err(encode_failure)?,
+        false => None,
+    };
+    let Some(parts) = parts else {
+        let binary = term_to_binary(caller, arguments)?;
+        return Ok(caller.heap().list([binary]));
+    };
+    charge_bytes(caller, parts.written());
+    let heap = caller.heap();
+    let mut elements = Vec::new();
+    for part in parts.iter() {
+        elements.push(match part {
+            Part::Written(bytes) => heap.binary(bytes),
+            Part::Binary(binary) => binary,
+        });
+    }
+    Ok(heap.list(elements))
 }
 
 fn external_size(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {

@@ -80,26 +80,31 @@ pub fn encode_up_to(
     node: (Term, u32),
     limit: usize,
 ) -> Result<Encoded, EncodeError> {
-    let mut encoder = Encoder { sink: UpTo::new(limit), options, node, atoms: None, for_node: false };
-    encoder.sink.put_u8(tags::VERSION);
-    encoder.term(term)?;
-    Ok(encoder.sink.into_encoded())
+    Ok(write_term(term, options, node, UpTo::new(limit))?.into_encoded())
 }
 
 /// Writes the bytes of a term that [`encode_up_to`] has counted.
 pub fn encode_into(term: Term, options: EncodeOptions, node: (Term, u32), room: &mut [u8]) {
-    let mut encoder = Encoder { sink: Room::new(room), options, node, atoms: None, for_node: false };
+    let result = write_term(term, options, node, Room::new(room));
+    debug_assert!(result.is_ok(), "it was encoded before");
+}
+
+/// Writes the bytes of a term without compression, version byte included.
+pub(crate) fn write_term<S: Sink>(
+    term: Term,
+    options: EncodeOptions,
+    node: (Term, u32),
+    sink: S,
+) -> Result<S, EncodeError> {
+    let mut encoder = Encoder { sink, options, node, atoms: None, for_node: false };
     encoder.sink.put_u8(tags::VERSION);
-    let result = encoder.term(term);
-    debug_assert!(result.is_ok(), "it was encoded before: {result:?}");
+    encoder.term(term)?;
+    Ok(encoder.sink)
 }
 
 /// How many bytes [`encode`] would give, not counting compression, without making them.
 pub fn encoded_size(term: Term, options: EncodeOptions, node: (Term, u32)) -> Result<usize, EncodeError> {
-    let mut encoder = Encoder { sink: Counter::default(), options, node, atoms: None, for_node: false };
-    encoder.sink.put_u8(tags::VERSION);
-    encoder.term(term)?;
-    Ok(encoder.sink.position())
+    Ok(write_term(term, options, node, Counter::default())?.position())
 }
 
 /// What is still to be written of a composite.

@@ -15,6 +15,7 @@ mod encode;
 mod error;
 mod identifier;
 mod local;
+mod parts;
 mod pieces;
 mod reader;
 mod sink;
@@ -26,5 +27,6 @@ pub use encode::{
 };
 pub use error::DecodeError;
 pub use local::{SEAL as LOCAL_SEAL, encode_local};
+pub use parts::{Part, Parts, encode_in_parts};
 pub use pieces::Pieces;
 pub use sink::Encoded;
