@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use atoll_heap::concurrent_roots;
+use atoll_heap::{ConcurrentRoots, concurrent_roots};
 use atoll_platform::clock;
 use atoll_platform::sync::Ordering;
 use atoll_process::System;
@@ -15,6 +15,9 @@ use super::{Schedulers, timer_is_due};
 const LOOKS: u32 = 50;
 /// The same where something is waited for outside of the machine, which takes longer to come.
 const LOOKS_WITH_POLLS: u32 = 10;
+/// Nanoseconds between two looks that show that other programs want the processor. Later looks may take as long, or
+/// much longer.
+const LONG_LOOK: i64 = 50_000;
 /// Longest sleep without a timer.
 pub(crate) const LONGEST_SLEEP: Duration = Duration::from_millis(500);
 
@@ -61,6 +64,8 @@ impl Schedulers {
         let polls = poll.is_some();
         // What another thread does for a process comes soon.
         let soon = poll.is_none_or(|poll| poll.is_working());
+        // A collector would wait for this thread for as long as all its looks take, and memory would grow meanwhile.
+        let mut away = None;
         for look in 0..if soon { LOOKS } else { LOOKS_WITH_POLLS } {
             if polls
                 && look % 5 == 0
@@ -82,8 +87,13 @@ impl Schedulers {
             if timer_is_due(index) {
                 return Found::Work;
             }
+            let looked = clock::monotonic();
             std::thread::yield_now();
+            if away.is_none() && clock::monotonic() - looked > LONG_LOOK {
+                away = Some(Away::from_heap());
+            }
         }
+        drop(away);
         // SAFETY: this thread runs no process now, so it holds no term.
         if concurrent_roots().is_some_and(|collector| unsafe { collector.idle() }) {
             return Found::Work;
@@ -166,13 +176,23 @@ impl Schedulers {
 
 /// Waits while no collector waits for this thread.
 pub(crate) fn away_from_heap<R>(wait: impl FnOnce() -> R) -> R {
-    let collector = concurrent_roots();
-    if let Some(collector) = collector {
-        collector.thread_sleeps();
+    let _away = Away::from_heap();
+    wait()
+}
+
+/// For as long as it lives no collector waits for this thread, which touches no terms.
+struct Away(Option<&'static dyn ConcurrentRoots>);
+
+impl Away {
+    fn from_heap() -> Away {
+        let collector = concurrent_roots();
+        collector.into_iter().for_each(|collector| collector.thread_sleeps());
+        Away(collector)
     }
-    let result = wait();
-    if let Some(collector) = collector {
-        collector.thread_wakes();
+}
+
+impl Drop for Away {
+    fn drop(&mut self) {
+        self.0.into_iter().for_each(|collector| collector.thread_wakes());
     }
-    result
 }
