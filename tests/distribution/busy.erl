@@ -16,6 +16,8 @@ main(Other) ->
     Pid ! {self(), stop},
     say(arrived, receive {Pid, Count, InOrder} -> {Count, InOrder} after 60000 -> timeout end),
     Held = spawn(Other, timer, sleep, [infinity]),
+    Ends = spawn(fun() -> link(Held), Me ! linked, receive {ends, Reason} -> exit(Reason) end end),
+    receive linked -> ok end,
     %% The other side stands still, so the connection is full at some time.
     OsPid = rpc:call(Other, os, getpid, []),
     os:cmd("kill -STOP " ++ OsPid),
@@ -28,6 +30,11 @@ main(Other) ->
     [say(What, waits(Act)) || {What, Act} <- acts(Other, Held)],
     Large = spawn(fun() -> Held ! binary:copy(<<"z">>, 10 * ?SHORT) end),
     say(large, wait_until(fun() -> process_info(Large, status) =:= {status, suspended} end, 20)),
+    %% So does the long reason of one that ends, and the system monitor hears of it.
+    erlang:system_monitor(self(), [busy_dist_port]),
+    Ends ! {ends, binary:copy(<<"r">>, 10 * ?SHORT)},
+    say(ends, receive {monitor, Ends, busy_dist_port, Port} when is_port(Port) -> told after 5000 -> not_told end),
+    erlang:system_monitor(undefined),
     say(waits, receive flooded -> no after 300 -> yes end),
     os:cmd("kill -CONT " ++ OsPid),
     say(flooded, receive flooded -> ok after 60000 -> timeout end),

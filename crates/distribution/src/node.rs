@@ -293,13 +293,15 @@ impl Node {
         lasts
     }
 
-    /// The process has ended.
-    pub fn forget(&self, connection: Connection, pid: Term) {
+    /// The process has ended. Whether a long message of its own has not left as a whole.
+    pub fn forget(&self, connection: Connection, pid: Term) -> bool {
         let mut inside = self.inside.lock();
-        if inside.connection == connection {
-            inside.watched.remove(&pid);
-            inside.monitors.remove(&pid);
+        if inside.connection != connection {
+            return false;
         }
+        inside.watched.remove(&pid);
+        inside.monitors.remove(&pid);
+        inside.output.holds(pid.word())
     }
 
     /// A process asks to be told when the node is down; false if it is.

@@ -257,8 +257,12 @@ impl Distribution for Nodes {
     }
 
     fn forget(&self, node: Term, connection: Connection, pid: Term) {
-        if let Some(node) = nodes::find(node) {
-            node.forget(connection, pid);
+        // The reason of its end is long. It does not wait until that has left; in OTP it does, and the system monitor
+        // hears of that.
+        if let Some(node) = nodes::find(node)
+            && node.forget(connection, pid)
+        {
+            tell_busy(pid, &node);
         }
     }
 
@@ -285,6 +289,12 @@ fn wait_if_busy(pid: Term, own: &mut Own, node: &Node) -> bool {
         return false;
     }
     own.rare().suspended += 1;
+    tell_busy(pid, node);
+    true
+}
+
+/// Tells the system monitor that signals of this process wait for a connection.
+fn tell_busy(pid: Term, node: &Node) {
     if let Some(watch) = watch::watch().filter(|watch| watch.busy_distribution_port && watch.pid != pid) {
         let carrier = match node.carrier() {
             Carrier::Port(carrier) | Carrier::Process(carrier) => carrier,
@@ -293,7 +303,6 @@ fn wait_if_busy(pid: Term, own: &mut Own, node: &Node) -> bool {
         let what = known_atom("busy_dist_port");
         crate::node::tell(watch.pid, |heap| heap.tuple(&[known_atom("monitor"), pid, what, carrier]));
     }
-    true
 }
 
 fn tell(node: &Node, line: Line, from: Term, what: Tell) {
