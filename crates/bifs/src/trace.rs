@@ -2,12 +2,12 @@
 
 use atoll_operations::Exception;
 use atoll_process::tracing::{self, Tracing};
-use atoll_process::{BuiltIn, Caller, Outcome, Own, ReferenceId, Stopped, System, badarg};
+use atoll_process::{BuiltIn, Caller, Outcome, Own, ReferenceId, System, badarg};
 use atoll_term::atoms::known_atom;
 use atoll_term::{Build, Term, atoms};
 
 use crate::trace_events;
-use crate::trace_flags::{FLAGS, flags_of, reports_anything};
+use crate::trace_flags::{FLAGS, flags_of};
 use crate::trace_pattern::{function_info, on_load_info};
 
 /// What this file provides.
@@ -52,7 +52,7 @@ impl Change {
         let flags = old.map_or(0, |old| old.flags);
         let flags = if self.on { flags | self.flags } else { flags & !self.flags };
         let tracer = if self.on { self.tracer } else { old.map_or(self.tracer, |old| old.tracer) };
-        Some(reports_anything(flags).then_some(Tracing { flags, tracer }))
+        Some(tracing::reports_anything(flags).then_some(Tracing { flags, tracer }))
     }
 
     fn apply_to(&self, own: &mut Own) -> bool {
@@ -89,7 +89,7 @@ fn trace(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     }
     let mut count = 0;
     if scope.existing {
-        let mut stopped = Stopped::or_again(caller.own, arguments)?;
+        let mut stopped = tracing::stop(caller.own, arguments)?;
         stopped.each(|_, own| count += i64::from(!own.flags.system && change.apply_to(own)));
     }
     Ok(Term::small(count))
@@ -97,7 +97,7 @@ fn trace(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 fn trace_one(caller: &mut Caller<'_>, arguments: &[Term], change: &Change, pid: Term) -> Outcome {
     let mut found = false;
-    Stopped::or_again(caller.own, arguments)?.each(|process, own| {
+    tracing::stop(caller.own, arguments)?.each(|process, own| {
         if process.pid == pid {
             found = change.apply_to(own);
         }
@@ -145,7 +145,7 @@ fn trace_info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         }
         _ if which.is_local_pid() => {
             let mut found = None;
-            Stopped::or_again(caller.own, arguments)?.each(|process, own| {
+            tracing::stop(caller.own, arguments)?.each(|process, own| {
                 if process.pid == which {
                     found = Some(own.tracing_asked());
                 }

@@ -1,10 +1,10 @@
 //! Trace flags: their names, lists of them, and how match specifications change them.
 
 use atoll_operations::list;
-use atoll_process::tracing::{self, Tracing};
-use atoll_process::{Own, Stopped, System};
+use atoll_process::tracing::{self, FlagChange};
+use atoll_process::{Own, System};
 use atoll_term::atoms::LazyAtom;
-use atoll_term::{Term, atoms};
+use atoll_term::{Immediate, Term, atoms};
 
 use crate::tracers::{is_tracer, is_tracer_of};
 
@@ -75,30 +75,18 @@ pub fn flags_of(list: Term) -> Option<(u32, Option<Term>, bool)> {
     Some((flags, tracer, cpu))
 }
 
-/// Whether a process with these flags has anything to report.
-pub fn reports_anything(flags: u32) -> bool {
-    flags & (ALL & !(tracing::ARITY | tracing::SILENT | tracing::RETURN_TO)) != 0
-}
-
 /// What a match specification does with flags: those of `off` are cleared, those of `on` set, which may name a tracer.
 /// It concerns this process, or the one of this pid or name, which gets the tracer of this process if none is named;
 /// without one it is traced no more. Flags that there are not change nothing.
 pub fn change_flags(me: Term, own: &mut Own, pid: Option<Term>, off: Term, on: Term) {
     let (Some((off, ..)), Some((on, tracer, _))) = (flags_of(off), flags_of(on)) else { return };
+    tracing::make_own_late_changes(me, own);
     let mine = own.tracing_asked().map(|tracing| tracing.tracer);
     let pid = pid.map(|pid| if pid.is_atom() { System::get().whereis(pid).unwrap_or(Term::NONE) } else { pid });
-    let change = |own: &mut Own| {
-        let old = own.tracing_asked();
-        let Some(tracer) = tracer.or(mine) else { return own.set_tracing(None) };
-        let flags = old.map_or(0, |old| old.flags) & !off | on;
-        own.set_tracing(reports_anything(flags).then_some(Tracing { flags, tracer }));
-    };
+    let change = FlagChange { off, on, tracer: tracer.or(mine).and_then(Immediate::of) };
     match pid {
-        Some(pid) if pid != me => Stopped::after_others(Some(own)).each(|process, own| {
-            if process.pid == pid {
-                change(own);
-            }
-        }),
-        _ => change(own),
+        Some(pid) if pid != me && !pid.is_local_pid() => {}
+        Some(pid) if pid != me => tracing::change_flags_of(pid, own, change),
+        _ => change.apply(own),
     }
 }

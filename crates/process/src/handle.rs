@@ -155,6 +155,7 @@ fn act(
             }
         }
         Signal::GroupLeader { leader } => own.set_leader(leader),
+        Signal::Trace => tracing::make_own_late_changes(process.pid, own),
         Signal::Remote(remote) => return remote::act(process, own, *remote, message),
         Signal::Request { from, reference, kind } => {
             let argument = take_term(own, message);

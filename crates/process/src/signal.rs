@@ -97,6 +97,8 @@ pub enum Signal {
         /// The new one.
         leader: Term,
     },
+    /// Make the late changes of what the receiver tells its tracer.
+    Trace,
     /// Do something as the receiver, and answer the sender. The fragment's term holds the request's arguments.
     Request {
         /// Local pid of the asker.

@@ -386,6 +386,7 @@ impl System {
                 self.deliver_or_answer(*from, attach(answer, Signal::Down { reference: *reference }));
             }
             Signal::Remote(remote) => crate::remote::answer_for_missing(pid, remote),
+            Signal::Trace => crate::tracing::forget_late_changes(pid),
             Signal::Request { from, reference, kind } => {
                 let result = if *kind == RequestKind::IsAlive { atoms::FALSE } else { atoms::UNDEFINED };
                 let answer = Message::compose(|heap| {

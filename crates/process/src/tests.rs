@@ -2,11 +2,12 @@
 
 mod remote;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock};
 
 use atoll_heap::{HeapOptions, Message, Part, Settings};
 use atoll_platform::threads;
-use atoll_term::{Build, Term, atoms};
+use atoll_term::{Build, Immediate, Term, atoms};
 
 use crate::handle::{self, Fate, receive_signals};
 use crate::held::{Entry, Lent, Queued, Running};
@@ -18,6 +19,7 @@ use crate::signal::{Signal, attach};
 use crate::spawn::{Parent, SpawnMonitor, SpawnOptions, spawn};
 use crate::system::{EntryPoints, Schedule, System};
 use crate::table::ProcessTable;
+use crate::tracing::{self, FlagChange};
 
 const OPTIONS: SpawnOptions = SpawnOptions {
     link: false,
@@ -41,12 +43,16 @@ const OPTIONS: SpawnOptions = SpawnOptions {
 
 /// The one run queue.
 #[derive(Default)]
-struct Queue(Mutex<Vec<Queued>>);
+struct Queue {
+    processes: Mutex<Vec<Queued>>,
+    /// The world cannot be stopped at once, as if another thread wanted to.
+    is_awaited: AtomicBool,
+}
 
 impl Queue {
     /// Runs the only process that wants to.
     fn run(&self) -> Running {
-        let mut queue = self.0.lock().unwrap();
+        let mut queue = self.processes.lock().unwrap();
         assert_eq!(queue.len(), 1);
         queue.pop().unwrap().run()
     }
@@ -54,7 +60,7 @@ impl Queue {
 
 impl Schedule for Queue {
     fn enqueue(&self, process: Queued) {
-        self.0.lock().unwrap().push(process);
+        self.processes.lock().unwrap().push(process);
     }
 
     fn current(&self) -> usize {
@@ -66,7 +72,7 @@ impl Schedule for Queue {
     }
 
     fn try_stop_world(&self, lent: Lent) -> Option<Vec<Lent>> {
-        Some(vec![lent])
+        (!self.is_awaited.load(Ordering::Relaxed)).then(|| vec![lent])
     }
 
     fn resume_world(&self) {}
@@ -259,6 +265,48 @@ fn exit_signals_end_what_does_not_trap_them() {
         let message = Message::compose(|heap| heap.tuple(&[atoms::EXIT_UPPER, other, atoms::KILL]));
         System::get().deliver(pid, attach(message, Signal::LinkExit { from: other, mark: Mark::Neutral })).unwrap();
         assert!(matches!(receive(&mut running), Fate::Lives));
+    });
+}
+
+#[test]
+fn late_changes_of_trace_flags_are_made_in_their_order() {
+    on_a_machine(|queue| {
+        let (mut asker, mut traced) = (begin(queue), begin(queue));
+        let (by, pid) = (asker.process().pid, traced.process().pid);
+        let change = |off, on| FlagChange { off, on, tracer: Immediate::of(by) };
+        let flags = |traced: &mut Running| traced.held().tracing_asked().map_or(0, |tracing| tracing.flags);
+        let late = |asker: &mut Running, of: Term, change: FlagChange| {
+            queue.is_awaited.store(true, Ordering::Relaxed);
+            tracing::change_flags_of(of, &mut asker.held(), change);
+            queue.is_awaited.store(false, Ordering::Relaxed);
+        };
+        tracing::change_flags_of(pid, &mut asker.held(), change(0, tracing::CALL));
+        assert_eq!(flags(&mut traced), tracing::CALL, "the world can be stopped");
+
+        // The process itself makes them when it acts on its signals.
+        late(&mut asker, pid, change(tracing::CALL, tracing::SEND));
+        late(&mut asker, pid, change(tracing::SEND, tracing::PROCS));
+        assert_eq!(flags(&mut traced), tracing::CALL);
+        assert!(matches!(receive(&mut traced), Fate::Lives));
+        assert_eq!(flags(&mut traced), tracing::PROCS);
+
+        // Who changes or reads flags next makes them first. The signal comes late.
+        late(&mut asker, pid, change(tracing::PROCS, tracing::SEND));
+        tracing::change_flags_of(pid, &mut asker.held(), change(tracing::SEND, tracing::CALL));
+        assert_eq!(flags(&mut traced), tracing::CALL);
+        late(&mut asker, pid, change(tracing::CALL, tracing::SEND));
+        assert!(tracing::stop(&mut asker.held(), &[]).is_ok());
+        assert_eq!(flags(&mut traced), tracing::SEND);
+        assert!(matches!(receive(&mut traced), Fate::Lives));
+        assert_eq!(flags(&mut traced), tracing::SEND);
+
+        // None is left of a process that ends, or has ended.
+        late(&mut asker, pid, change(0, tracing::CALL));
+        assert!(System::get().tracing.has_late_changes());
+        end(traced, atoms::NORMAL);
+        assert!(!System::get().tracing.has_late_changes());
+        late(&mut asker, pid, change(0, tracing::CALL));
+        assert!(!System::get().tracing.has_late_changes());
     });
 }
 

@@ -7,12 +7,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use atoll_heap::{Message, Mutator, architecture};
 use atoll_platform::clock;
 use atoll_term::atoms::known_atom;
-use atoll_term::{Build, ScratchHeap, Term, atoms};
+use atoll_term::{Build, Immediate, ScratchHeap, Term, atoms};
 use parking_lot::Mutex;
 
 use crate::held::Stopped;
+use crate::native::Interrupt;
 use crate::process::{Own, Rare};
 use crate::sequence;
+use crate::signal::{self, Signal};
 use crate::system::System;
 use crate::unique::{later_than_before, unique_monotonic};
 
@@ -23,6 +25,69 @@ pub struct Tracing {
     pub flags: u32,
     /// Local pid or port.
     pub tracer: Term,
+}
+
+/// What a match specification does with the trace flags of a process. It has no term with a pointer, so it may wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlagChange {
+    /// Sum of the constants of this module: flags that are cleared.
+    pub off: u32,
+    /// Flags that are set then.
+    pub on: u32,
+    /// The tracer from now on; without one the process is traced no more.
+    pub tracer: Option<Immediate>,
+}
+
+impl FlagChange {
+    /// Changes what the process that has this is asked to tell.
+    pub fn apply(self, own: &mut Own) {
+        let Some(tracer) = self.tracer else { return own.set_tracing(None) };
+        let flags = own.tracing_asked().map_or(0, |old| old.flags) & !self.off | self.on;
+        let tracing = Tracing { flags, tracer: tracer.term() };
+        own.set_tracing(reports_anything(flags).then_some(tracing));
+    }
+}
+
+/// Whether a process with these flags has anything to report.
+pub fn reports_anything(flags: u32) -> bool {
+    flags & !(ARITY | SILENT | RETURN_TO | TIMESTAMP | MONOTONIC | STRICT_MONOTONIC | SCHEDULER_ID) != 0
+}
+
+/// Changes what another process is asked to tell. The caller goes on to use its terms, so it does not wait for a thread
+/// that wants to stop the world and may collect: then the change is late, and the process gets a signal.
+pub fn change_flags_of(pid: Term, asker: &mut Own, change: FlagChange) {
+    common().late.lock().push((pid, change));
+    match Stopped::by(asker) {
+        Some(mut stopped) => make_late_changes(&mut stopped),
+        None => System::get().deliver_or_answer(pid, signal::bare(Signal::Trace)),
+    }
+}
+
+/// Stops the world for a built-in function that reads or changes what processes are asked to tell. Late changes are
+/// made before.
+///
+/// # Errors
+/// Those of [`Stopped::or_again`].
+pub fn stop<'a>(asker: &'a mut Own, arguments: &[Term]) -> Result<Stopped<'a>, Interrupt> {
+    let mut stopped = Stopped::or_again(asker, arguments)?;
+    make_late_changes(&mut stopped);
+    Ok(stopped)
+}
+
+fn make_late_changes(stopped: &mut Stopped<'_>) {
+    for (pid, change) in std::mem::take(&mut *common().late.lock()) {
+        System::get().table.with(pid, |process| change.apply(&mut stopped.held(process)));
+    }
+}
+
+/// Makes the late changes of this process.
+pub fn make_own_late_changes(pid: Term, own: &mut Own) {
+    common().late.lock().extract_if(.., |late| late.0 == pid).for_each(|(_, change)| change.apply(own));
+}
+
+/// There are no more late changes of this process, which has ended.
+pub(crate) fn forget_late_changes(pid: Term) {
+    common().late.lock().retain(|late| late.0 != pid);
 }
 
 /// `send`
@@ -78,9 +143,18 @@ pub struct Common {
     chooses: AtomicBool,
     /// Messages name their senders, because patterns ask for that.
     names_senders: AtomicBool,
+    /// Changes of flags that have not been made yet, in their order. Each process here has a [`Signal::Trace`] on its
+    /// way to it.
+    late: Mutex<Vec<(Term, FlagChange)>>,
 }
 
 impl Common {
+    /// Whether some changes of flags have not been made yet.
+    #[cfg(test)]
+    pub(crate) fn has_late_changes(&self) -> bool {
+        !self.late.lock().is_empty()
+    }
+
     /// Whether messages name their senders. Then each process has its switch for tracing set.
     #[inline]
     pub fn names_senders(&self) -> bool {
