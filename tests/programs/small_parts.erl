@@ -13,6 +13,12 @@ main(_) ->
                                                      Length <- [0, 1 bsl 58, 1 bsl 70, b]]]),
     true = lists:all(fun(N) -> Made = list_to_binary(lists:duplicate(N, 255)), byte_size(Made) =:= N andalso
                                    Made =:= binary:part(<<Made/binary, 0>>, 0, N) end, lists:seq(0, 70)),
+    Texts = [lists:join($,, [lists:duplicate(N, $x) || N <- lists:seq(0, Most)]) || Most <- [0, 1, 2, 15, 20]],
+    Split = [binary:split(B, <<",">>, Options) || Text <- Texts, B <- [iolist_to_binary(Text), shifted(Text)],
+                                                  Options <- [[], [global], [global, trim], [global, trim_all]]],
+    io:format("~p~n~p~n", [erlang:phash2(Split), lists:sublist(Split, 17, 9)]),
+    io:format("~p~n", [[integer(B) || T <- ["0", "-0", "+7", "999999999999999999", "-999999999999999999",
+        "1000000000000000000", "99999999999999999999", "", "-", "+-1", "1a", " 1"], B <- [list_to_binary(T), shifted(T)]]]),
     io:format("~p~n", [[integer_to_binary(V * N) || V <- [1, -1], N <- [0, 9, 1234567, 12345678, 123456789012345678]]]),
     Keys = subsets([a, 0.0, {x, 1}]) ++ subsets([b, -0.0]),
     Maps = [maps:from_list([{K, {Name, K}} || K <- Chosen]) || Name <- [one, two], Chosen <- Keys],
@@ -30,6 +36,14 @@ main(_) ->
 
 part(Binary, From, Length) ->
     try binary:part(Binary, From, Length) catch error:Reason -> Reason end.
+
+%% The same binary, which begins within a byte.
+shifted(Text) ->
+    <<_:3, Binary/binary>> = <<5:3, (iolist_to_binary(Text))/binary>>,
+    Binary.
+
+integer(Binary) ->
+    try binary_to_integer(Binary) catch error:Reason -> Reason end.
 
 subsets([]) -> [[]];
 subsets([First | Rest]) ->

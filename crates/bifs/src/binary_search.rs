@@ -216,13 +216,17 @@ fn split(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     // The parts between the matches, from the last one on.
     let mut end = size;
     let mut parts = Term::NIL;
+    let whole = arguments[0].aligned_binary();
     let gaps = found.iter().rev().map(|(start, length)| (start + length, Some(*start))).chain([(0, None)]);
     for (start, next_end) in gaps {
         let length = end - start;
         let is_dropped = length == 0 && (options.trim_all || options.trim && parts.is_nil());
         if !is_dropped {
             let heap = caller.heap();
-            let part = bit_part::part(heap, arguments[0], start * 8, length * 8).ok_or_else(badarg)?;
+            let part = match whole.and_then(|whole| bit_part::short_part(whole, start, end)) {
+                Some(copied) => heap.binary(copied),
+                None => bit_part::part(heap, arguments[0], start * 8, length * 8).ok_or_else(badarg)?,
+            };
             parts = heap.cons(part, parts);
         }
         end = next_end.unwrap_or(0);

@@ -116,7 +116,14 @@ fn list_to_integer(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 fn binary_to_integer(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let (base, text) = (base(arguments)?, bytes_of_binary(&arguments[0])?);
+    let base = base(arguments)?;
+    // Most are short.
+    if base == 10
+        && let Some(value) = arguments[0].aligned_binary().and_then(integer_text::short_integer)
+    {
+        return Ok(caller.heap().integer(value));
+    }
+    let text = bytes_of_binary(&arguments[0])?;
     Ok(integer_of(caller, &text, base)?)
 }
 

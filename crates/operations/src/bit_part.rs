@@ -28,8 +28,21 @@ pub(crate) fn of_underlying<H: Allocate + ?Sized>(heap: &mut H, underlying: Term
     heap.sub_bits(underlying, start, start + length)
 }
 
+/// Bytes `from` to `to` of a whole binary, if they lie inside and are a part that is copied.
+#[inline]
+pub fn short_part(whole: &[u8], from: usize, to: usize) -> Option<&[u8]> {
+    whole.get(from..to).filter(|part| part.len() <= COPY_LIMIT / 8 && part.len() < whole.len())
+}
+
 /// `length` bits from bit `from` of a bitstring; `None` if they do not lie inside, or the term is no bitstring.
 pub fn part<H: Allocate + ?Sized>(heap: &mut H, bitstring: Term, from: usize, length: usize) -> Option<Term> {
+    // What most programs ask for.
+    if (from | length).is_multiple_of(8)
+        && let Some(whole) = bitstring.aligned_binary()
+        && let Some(copied) = short_part(whole, from / 8, from / 8 + length / 8)
+    {
+        return Some(heap.binary(copied));
+    }
     let bits = bitstring.bits()?;
     if from.checked_add(length)? > bits.length() {
         return None;
@@ -60,14 +73,6 @@ pub fn binary_part<H: Allocate + ?Sized>(
         Some((usize::try_from(position.min(other)).ok()?, usize::try_from(position.max(other)).ok()?))
     };
     let (from, to) = range().ok_or(Exception::badarg())?;
-    // As `part` does, of what most programs ask for.
-    if let Some(bytes) = binary.aligned_binary()
-        && let Some(copied) = bytes.get(from..to)
-        && copied.len() <= COPY_LIMIT / 8
-        && copied.len() < bytes.len()
-    {
-        return Ok(heap.binary(copied));
-    }
     let bits = to.checked_mul(8).map(|_| (to - from) * 8);
     bits.and_then(|bits| part(heap, binary, from * 8, bits)).ok_or(Exception::badarg())
 }

@@ -128,6 +128,18 @@ fn short_decimal(text: &[u8]) -> Option<(i64, usize)> {
     (!text.is_empty()).then_some((value, text.len()))
 }
 
+/// As [`integer_from_text`] in base 10, of what fits a word whatever its digits are; `None` may also be because it is
+/// longer.
+pub fn short_integer(text: &[u8]) -> Option<i64> {
+    let (negative, digits) = match text {
+        [b'-', digits @ ..] => (true, digits),
+        [b'+', digits @ ..] => (false, digits),
+        digits => (false, digits),
+    };
+    let (value, _) = short_decimal(digits).filter(|(_, length)| *length == digits.len())?;
+    Some(if negative { -value } else { value })
+}
+
 /// The longest integer at the start of the text, and its length in bytes, as `string:to_integer/1` reads it.
 pub fn integer_prefix(text: &[u8], base: u32) -> Option<(Integer, usize)> {
     if !is_base(base) {
@@ -177,6 +189,8 @@ mod tests {
                 assert!(base != 10 || Decimal::new(value).bytes() == text.as_bytes());
                 assert_eq!(text, large_integer_text(&value.into(), base).unwrap());
                 assert_eq!(integer_from_text(text.as_bytes(), base), Some(Integer::Word(value)));
+                let is_short = base == 10 && value.unsigned_abs() <= limit as u64;
+                assert!(!is_short || short_integer(text.as_bytes()) == Some(value), "{text}");
             }
             let text = large_integer_text(&large, base).unwrap();
             assert_eq!(integer_from_text(text.as_bytes(), base), Some(Integer::Large(large.clone())));
@@ -189,6 +203,7 @@ mod tests {
     fn text_that_is_no_integer() {
         for text in ["", "+", "-", "--1", "+-1", " 1", "1 ", "1_000", "0x10", "1.0", "\u{661}"] {
             assert_eq!(integer_from_text(text.as_bytes(), 10), None, "{text}");
+            assert_eq!(short_integer(text.as_bytes()), None, "{text}");
         }
         assert_eq!(integer_from_text(b"9", 8), None);
         assert_eq!(integer_from_text(b"1", 1), None);
