@@ -1,6 +1,6 @@
 %% Short binaries and small maps that built-in functions make: all lengths and places, all ways in which keys meet.
 -module(small_parts).
--export([main/1]).
+-export([main/1, id/1]).
 
 main(_) ->
     Whole = list_to_binary(lists:seq(200, 221)),
@@ -30,9 +30,15 @@ main(_) ->
               || Name <- [one, two], Size <- Sizes, From <- [0, 10]],
     Sums = [begin M = maps:merge(A, B), {maps:size(M), lists:sort(maps:to_list(M))} end || A <- Ranges, B <- Ranges],
     io:format("~p ~p~n", [length(Sums), erlang:phash2(Sums)]),
+    Zeros = fun(Others) -> maps:from_list([{0.0, a}] ++ [{N, N} || N <- lists:seq(1, Others)] ++ [{-0.0, b}]) end,
+    io:format("~p~n", [[[{K, V} || {K, V} <- maps:to_list(M), is_float(K)]
+        || M <- [Zeros(0), Zeros(50), maps:put(-0.0, b, #{0.0 => a}), maps:put(0.0, c, Zeros(50)),
+                 (Zeros(50))#{0.0 := c}, #{id(-0.0) => x, id(0.0) => y}]]]),
     A = #{a => 1, b => 2},
     true = A =:= maps:merge(A, A#{b := 2}),
     io:format("~p~n", [maps:merge(A, A#{a := 3})]).
+
+id(Term) -> Term.
 
 part(Binary, From, Length) ->
     try binary:part(Binary, From, Length) catch error:Reason -> Reason end.

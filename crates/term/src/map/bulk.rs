@@ -25,10 +25,11 @@ type Node = [Child; 16];
 /// A map of these pairs, the last one of each key.
 pub(super) fn from_pairs<H: Allocate + ?Sized>(heap: &mut H, pairs: &[(Term, Term)]) -> Term {
     let mut nodes: Vec<Node> = vec![[Child::None; 16]];
-    let mut last_value: Vec<Term> = pairs.iter().map(|(_, value)| *value).collect();
+    // For the first pair of each key: the last one.
+    let mut last: Vec<usize> = (0..pairs.len()).collect();
     let mut trails: Vec<Trail> = Vec::with_capacity(pairs.len());
     let mut kept: Vec<usize> = Vec::with_capacity(pairs.len());
-    for (number, (key, value)) in pairs.iter().enumerate() {
+    for (number, (key, _)) in pairs.iter().enumerate() {
         trails.push(Trail::new(*key));
         let mut node = 0;
         loop {
@@ -40,7 +41,7 @@ pub(super) fn from_pairs<H: Allocate + ?Sized>(heap: &mut H, pairs: &[(Term, Ter
                     break;
                 }
                 Child::Leaf(other) if exactly_equal(pairs[other].0, *key) => {
-                    last_value[other] = *value;
+                    last[other] = number;
                     break;
                 }
                 Child::Leaf(other) => {
@@ -59,7 +60,7 @@ pub(super) fn from_pairs<H: Allocate + ?Sized>(heap: &mut H, pairs: &[(Term, Ter
         }
     }
     if kept.len() <= FLAT_MAP_LIMIT {
-        let unique: Vec<(Term, Term)> = kept.iter().map(|number| (pairs[*number].0, last_value[*number])).collect();
+        let unique: Vec<(Term, Term)> = kept.iter().map(|number| pairs[last[*number]]).collect();
         return flat::from_pairs(heap, &unique);
     }
     // Children have higher numbers than their parents, so from the last node up each finds its children built.
@@ -73,7 +74,10 @@ pub(super) fn from_pairs<H: Allocate + ?Sized>(heap: &mut H, pairs: &[(Term, Ter
         for (index, child) in node.iter().enumerate() {
             words.push(match child {
                 Child::None => continue,
-                Child::Leaf(pair) => heap.cons(pairs[*pair].0, last_value[*pair]),
+                Child::Leaf(first) => {
+                    let (key, value) = pairs[last[*first]];
+                    heap.cons(key, value)
+                }
                 Child::Node(below) => built[*below],
             });
             bitmap |= 1 << index;

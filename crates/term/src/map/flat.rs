@@ -101,7 +101,8 @@ pub(super) fn from_pairs<H: Allocate + ?Sized>(heap: &mut H, pairs: &[(Term, Ter
             _ => keys.len(),
         };
         if keys.get(place).is_some_and(|other| exactly_equal(*other, *key)) {
-            words[1 + place] = *value;
+            // As in OTP, of `0.0` and `-0.0` the last one is the key.
+            (keys[place], words[1 + place]) = (*key, *value);
         } else {
             keys.insert(place, *key);
             words.insert(1 + place, *value);
