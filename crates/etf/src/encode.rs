@@ -1,10 +1,8 @@
 //! Terms to bytes, as OTP 25's `term_to_binary` writes them.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use atoll_term::atoms::atom_name;
 use atoll_term::map::{MapIter, is_flat, map_size};
-use atoll_term::{Big, Bits, External, ExternalKind, Fun, Term, View, compare_exact, pid_parts};
+use atoll_term::{Big, Bits, External, ExternalKind, Fun, Term, View, compare_exact, pid_parts, release};
 
 use crate::compressed::deflate;
 use crate::identifier::{alias_numbers, is_short_port};
@@ -43,18 +41,12 @@ pub struct EncodeOptions {
     pub deterministic: bool,
 }
 
-/// Whether terms are written as releases from 26 on write them.
-static MODERN: AtomicBool = AtomicBool::new(false);
-
-/// From now on, without other options, terms are written as releases from 26 on write them: atoms in UTF-8, ports in
-/// the long form.
-pub fn write_as_since_26() {
-    MODERN.store(true, Ordering::Relaxed);
-}
+/// The first release that writes atoms in UTF-8 without being asked to, and all ports in the long form.
+const MODERN: u32 = 26;
 
 impl Default for EncodeOptions {
     fn default() -> EncodeOptions {
-        let minor_version = if MODERN.load(Ordering::Relaxed) { 2 } else { 1 };
+        let minor_version = if release() >= MODERN { 2 } else { 1 };
         EncodeOptions { compressed: None, minor_version, deterministic: false }
     }
 }
@@ -426,7 +418,7 @@ impl<S: Sink> Encoder<S> {
     }
 
     fn port(&mut self, node: (Term, u32), number: u64) {
-        let short = is_short_port(number) && !MODERN.load(Ordering::Relaxed);
+        let short = is_short_port(number) && release() < MODERN;
         self.sink.put_u8(if short { tags::NEW_PORT } else { tags::V4_PORT });
         self.atom(node.0);
         if short {

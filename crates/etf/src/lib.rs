@@ -22,9 +22,7 @@ mod sink;
 mod tags;
 
 pub use decode::{DecodeOptions, Resolve, decode, decode_behind_header, decode_held};
-pub use encode::{
-    EncodeError, EncodeOptions, ForChannel, encode, encode_into, encode_up_to, encoded_size, write_as_since_26,
-};
+pub use encode::{EncodeError, EncodeOptions, ForChannel, encode, encode_into, encode_up_to, encoded_size};
 pub use error::DecodeError;
 pub use local::{SEAL as LOCAL_SEAL, encode_local};
 pub use parts::{Part, Parts, encode_in_parts};

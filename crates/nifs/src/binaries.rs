@@ -10,7 +10,7 @@ use atoll_term::{Build, HEAP_BINARY_LIMIT, OffHeapBinary, Term, atoms, this_node
 
 use crate::abi::Binary;
 use crate::build_terms::given;
-use crate::env::Env;
+use crate::env::{Env, enter_machine};
 
 /// Only atoms that there are: an option of `enif_binary_to_term`.
 const SAFE: c_uint = 0x2000_0000;
@@ -139,6 +139,7 @@ extern "C" fn enif_make_sub_binary(env: &mut Env, binary: Term, from: usize, siz
 
 #[unsafe(no_mangle)]
 extern "C" fn enif_term_to_binary(_: *mut Env, term: Term, binary: &mut Binary) -> c_int {
+    enter_machine();
     let Ok(encoded) = encode(term, EncodeOptions::default(), this_node()) else { return 0 };
     let made = OffHeapBinary::from_bytes(&encoded, encoded.len());
     own(binary, made, encoded.len());
@@ -153,6 +154,7 @@ extern "C" fn enif_binary_to_term(
     term: &mut Term,
     options: c_uint,
 ) -> usize {
+    enter_machine();
     if options & !SAFE != 0 {
         return 0;
     }

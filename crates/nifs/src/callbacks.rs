@@ -16,6 +16,7 @@ use parking_lot::{Condvar, Mutex};
 
 use crate::abi::Monitor;
 use crate::env::{Env, Use, enter_thread};
+use crate::here;
 use crate::library::Library;
 use crate::resources::{Block, block_of};
 
@@ -31,21 +32,25 @@ pub enum Work {
     End(Library),
 }
 
+/// Work that waits for the thread that does it.
 #[derive(Default)]
-struct Queue {
+pub struct Queue {
+    state: Mutex<State>,
+    more: Condvar,
+}
+
+#[derive(Default)]
+struct State {
     waiting: VecDeque<Work>,
     has_thread: bool,
 }
 
-static QUEUE: Mutex<Queue> = Mutex::new(Queue { waiting: VecDeque::new(), has_thread: false });
-static MORE: Condvar = Condvar::new();
-
 /// Starts the thread, before the first library is loaded. Without it, work waits for ever.
 pub fn start() {
-    let mut queue = QUEUE.lock();
-    if !queue.has_thread {
+    let mut state = here().queue.state.lock();
+    if !state.has_thread {
         let thread = threads::start(Builder::new().name("native callbacks".to_owned()), serve);
-        queue.has_thread = thread.is_ok();
+        state.has_thread = thread.is_ok();
     }
 }
 
@@ -70,8 +75,9 @@ pub fn later(work: Work) {
         }
     });
     if let Some(work) = work {
-        QUEUE.lock().waiting.push_back(work);
-        MORE.notify_one();
+        let queue = &here().queue;
+        queue.state.lock().waiting.push_back(work);
+        queue.more.notify_one();
     }
 }
 
@@ -104,13 +110,14 @@ pub fn with_callbacks<R>(give_up: impl FnOnce() -> R) -> R {
 
 fn serve() {
     let _kind = enter_thread(1);
+    let queue = &here().queue;
     loop {
         let next = {
-            let mut queue = QUEUE.lock();
+            let mut state = queue.state.lock();
             loop {
-                match queue.waiting.pop_front() {
+                match state.waiting.pop_front() {
                     Some(next) => break next,
-                    None => MORE.wait(&mut queue),
+                    None => queue.more.wait(&mut state),
                 }
             }
         };

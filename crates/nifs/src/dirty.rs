@@ -4,6 +4,8 @@ use atoll_platform::jobs::Jobs;
 use atoll_platform::threads;
 use atoll_process::System;
 
+use crate::here;
+
 /// Native stack of a thread, in bytes. OTP's has 320 KiB; of what is not used, no memory is taken.
 const STACK_BYTES: usize = 8 << 20;
 
@@ -18,13 +20,25 @@ pub enum Pool {
 
 type Job = Box<dyn FnOnce() + Send>;
 
+/// The threads of both pools.
+pub struct Pools {
+    processor: Threads,
+    input_output: Threads,
+}
+
+impl Default for Pools {
+    fn default() -> Pools {
+        Pools { processor: Threads::new(Pool::Processor), input_output: Threads::new(Pool::InputOutput) }
+    }
+}
+
 struct Threads {
     jobs: Jobs<Job>,
     pool: Pool,
 }
 
 impl Threads {
-    const fn new(pool: Pool) -> Threads {
+    fn new(pool: Pool) -> Threads {
         Threads { jobs: Jobs::new(), pool }
     }
 
@@ -48,13 +62,11 @@ impl Threads {
     }
 }
 
-static PROCESSOR: Threads = Threads::new(Pool::Processor);
-static INPUT_OUTPUT: Threads = Threads::new(Pool::InputOutput);
-
 fn pool_of(pool: Pool) -> &'static Threads {
+    let pools = &here().pools;
     match pool {
-        Pool::Processor => &PROCESSOR,
-        Pool::InputOutput => &INPUT_OUTPUT,
+        Pool::Processor => &pools.processor,
+        Pool::InputOutput => &pools.input_output,
     }
 }
 

@@ -55,6 +55,27 @@ pub use drivers::load as load_driver;
 /// Minor version of the interface that libraries may ask for: that of OTP 25.
 const MINOR: c_int = 16;
 
+/// The part of a machine that this crate has.
+#[derive(Default)]
+pub struct Part {
+    loaded: machine::Loaded,
+    types: resource_types::Types,
+    queue: callbacks::Queue,
+    pools: dirty::Pools,
+    watched: monitors::Watched,
+    selected: select::All,
+    selected_by_drivers: drivers::select::All,
+    names: system::Names,
+}
+
+atoll_platform::part_of_machine!(Part);
+
+/// That of this thread's machine, which a library's own thread enters now.
+fn here() -> &'static Part {
+    env::enter_machine();
+    part()
+}
+
 /// All functions here that programs call.
 pub fn built_ins() -> &'static [BuiltIn] {
     static ALL: OnceLock<Vec<BuiltIn>> = OnceLock::new();

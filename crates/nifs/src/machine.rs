@@ -7,15 +7,14 @@ use atoll_term::{Export, HeldPart, MagicValue, Term};
 use parking_lot::Mutex;
 
 use crate::env::note_machine;
-use crate::{call, callbacks, monitors};
+use crate::{call, callbacks, here, monitors};
 
 /// The libraries of a machine.
-struct Loaded {
+#[derive(Default)]
+pub struct Loaded {
     /// Modules that have loaded one, in that order.
     modules: Mutex<Vec<Term>>,
 }
-
-static LOADED: Loaded = Loaded { modules: Mutex::new(Vec::new()) };
 
 impl Libraries for Loaded {
     fn hold(&self) {
@@ -50,12 +49,12 @@ impl Libraries for Loaded {
 /// The first library of a machine is about to be loaded.
 pub fn install() {
     note_machine();
-    let _ = System::get().libraries.set(&LOADED);
+    let _ = System::get().libraries.set(&here().loaded);
 }
 
 /// A module (atom) has loaded a library.
 pub fn loaded(module: Term) {
-    let mut modules = LOADED.modules.lock();
+    let mut modules = here().loaded.modules.lock();
     if !modules.contains(&module) {
         modules.push(module);
     }

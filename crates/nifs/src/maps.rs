@@ -8,7 +8,7 @@ use atoll_term::{Term, map};
 use crate::abi::MapIterator;
 use crate::build_terms::given;
 use crate::check::check_all;
-use crate::env::Env;
+use crate::env::{Env, enter_machine};
 
 /// The pairs of a map that a library walks through.
 type Pairs = Vec<(Term, Term)>;
@@ -40,18 +40,21 @@ fn store(made: Option<Term>, place: &mut Term) -> c_int {
 
 #[unsafe(no_mangle)]
 extern "C" fn enif_make_map_put(env: &mut Env, from: Term, key: Term, value: Term, to: &mut Term) -> c_int {
+    enter_machine();
     check_all(env, &[from, key, value], "put into a map");
     store(from.is_map().then(|| map::put(env, from, key, value)), to)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn enif_make_map_update(env: &mut Env, from: Term, key: Term, value: Term, to: &mut Term) -> c_int {
+    enter_machine();
     check_all(env, &[from, key, value], "put into a map");
     store(if from.is_map() { map::update(env, from, key, value) } else { None }, to)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn enif_make_map_remove(env: &mut Env, from: Term, key: Term, to: &mut Term) -> c_int {
+    enter_machine();
     store(from.is_map().then(|| map::remove(env, from, key).map_or(from, |(_, rest)| rest)), to)
 }
 
@@ -63,6 +66,7 @@ extern "C" fn enif_make_map_from_arrays(
     count: usize,
     to: &mut Term,
 ) -> c_int {
+    enter_machine();
     let pairs: Pairs = given(&keys, count).iter().copied().zip(given(&values, count).iter().copied()).collect();
     let made = map::from_pairs(env, &pairs);
     // The same key twice.
@@ -71,6 +75,7 @@ extern "C" fn enif_make_map_from_arrays(
 
 #[unsafe(no_mangle)]
 extern "C" fn enif_get_map_value(_: *mut Env, from: Term, key: Term, value: &mut Term) -> c_int {
+    enter_machine();
     store(if from.is_map() { map::get(from, key) } else { None }, value)
 }
 

@@ -3,15 +3,16 @@
 use std::collections::HashMap;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicU64, Ordering, fence};
-use std::sync::{Arc, LazyLock, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
 use atoll_process::{Own, ReferenceId, System};
 use atoll_term::{Build, MagicValue, Term};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::abi::Monitor;
 use crate::callbacks::{self, Work};
 use crate::env::{Env, enter_machine};
+use crate::here;
 use crate::resources::Block;
 
 /// Whom a monitor tells.
@@ -31,10 +32,19 @@ struct Watch {
 pub struct Ended(pub Monitor);
 
 /// Monitors by the process that they watch.
-static WATCHED: LazyLock<Mutex<HashMap<Term, Vec<Watch>>>> = LazyLock::new(|| {
-    System::get().on_exit(ended);
-    Mutex::default()
-});
+type Watches = HashMap<Term, Vec<Watch>>;
+
+/// All monitors of a machine.
+#[derive(Default)]
+pub struct Watched(OnceLock<Mutex<Watches>>);
+
+fn watched() -> MutexGuard<'static, Watches> {
+    let all = here().watched.0.get_or_init(|| {
+        System::get().on_exit(ended);
+        Mutex::default()
+    });
+    all.lock()
+}
 
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
@@ -52,8 +62,8 @@ fn process_of(monitor: &Monitor) -> u64 {
 
 /// A process has ended; nobody who monitors it knows of that yet.
 fn ended(pid: Term, _: &mut Own) {
-    let mut watched = WATCHED.lock();
-    let watches = watched.remove(&pid).unwrap_or_default();
+    let mut all = watched();
+    let watches = all.remove(&pid).unwrap_or_default();
     let (mut held, mut ports) = (Vec::new(), Vec::new());
     for Watch { monitor, watcher } in watches {
         match watcher {
@@ -62,7 +72,7 @@ fn ended(pid: Term, _: &mut Own) {
             Watcher::Port(port) => ports.push((port, monitor)),
         }
     }
-    drop(watched);
+    drop(all);
     for (port, monitor) in ports {
         if let Some(port) = atoll_ports::find(port) {
             port.with(|port, state, driver| driver.told(port, state, Box::new(Ended(monitor))));
@@ -77,8 +87,8 @@ fn ended(pid: Term, _: &mut Own) {
 
 /// The resources that monitor a process.
 pub fn of(pid: Term) -> Vec<(ReferenceId, Arc<MagicValue>)> {
-    let watched = WATCHED.lock();
-    let watches = watched.get(&pid).into_iter().flatten();
+    let all = watched();
+    let watches = all.get(&pid).into_iter().flatten();
     let resource = |watch: &Watch| match &watch.watcher {
         Watcher::Resource(block, value) => Some((block.numbers(), value.upgrade()?)),
         Watcher::Port(_) => None,
@@ -97,7 +107,7 @@ pub fn forget_port(port: Term) {
 }
 
 fn forget_those(unwanted: impl Fn(&Watcher) -> bool) {
-    WATCHED.lock().retain(|_, watches| {
+    watched().retain(|_, watches| {
         watches.retain(|watch| !unwanted(&watch.watcher));
         !watches.is_empty()
     });
@@ -106,13 +116,13 @@ fn forget_those(unwanted: impl Fn(&Watcher) -> bool) {
 /// Ends a monitor; whether it was there.
 pub fn remove(monitor: &Monitor) -> bool {
     let process = process_of(monitor);
-    let mut watched = WATCHED.lock();
-    let Some((pid, watches)) = watched.iter_mut().find(|(pid, _)| pid.word() == process) else { return false };
+    let mut all = watched();
+    let Some((pid, watches)) = all.iter_mut().find(|(pid, _)| pid.word() == process) else { return false };
     let before = watches.len();
     watches.retain(|watch| watch.monitor != *monitor);
     let (found, pid, is_empty) = (watches.len() < before, *pid, watches.is_empty());
     if is_empty {
-        watched.remove(&pid);
+        all.remove(&pid);
     }
     found
 }
@@ -143,23 +153,23 @@ extern "C" fn enif_monitor_process(
 
 /// The process that a monitor watches, while it does.
 pub fn watched_by(monitor: &Monitor) -> Option<Term> {
-    let watched = WATCHED.lock();
-    let of = watched.iter().find(|(_, watches)| watches.iter().any(|watch| watch.monitor == *monitor));
+    let all = watched();
+    let of = all.iter().find(|(_, watches)| watches.iter().any(|watch| watch.monitor == *monitor));
     of.map(|(pid, _)| *pid)
 }
 
 /// The ports that monitor a process.
 pub fn ports_of(pid: Term) -> Vec<Term> {
-    let watched = WATCHED.lock();
-    let watches = watched.get(&pid).into_iter().flatten();
+    let all = watched();
+    let watches = all.get(&pid).into_iter().flatten();
     watches.filter_map(|watch| if let Watcher::Port(port) = watch.watcher { Some(port) } else { None }).collect()
 }
 
 /// The processes that a port monitors, once for each monitor.
 pub fn by_port(port: Term) -> Vec<Term> {
-    let watched = WATCHED.lock();
+    let all = watched();
     let is_own = |watch: &&Watch| matches!(watch.watcher, Watcher::Port(other) if other == port);
-    watched.iter().flat_map(|(pid, watches)| watches.iter().filter(is_own).map(|_| *pid)).collect()
+    all.iter().flat_map(|(pid, watches)| watches.iter().filter(is_own).map(|_| *pid)).collect()
 }
 
 /// Lets a port of a driver monitor a process. `None`: that has ended.
@@ -173,7 +183,7 @@ fn watch(pid: Term, watcher: Watcher) -> Option<Monitor> {
         return None;
     }
     let monitor = new_monitor(pid);
-    WATCHED.lock().entry(pid).or_default().push(Watch { monitor, watcher });
+    watched().entry(pid).or_default().push(Watch { monitor, watcher });
     // Either the process's end, which looks at its work after it has left the table, finds the monitor, or this sees
     // that it has left.
     system.table.with(pid, |process| process.at_end.note_work());

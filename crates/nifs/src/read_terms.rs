@@ -7,7 +7,7 @@ use atoll_term::hash::{map_hash, phash2};
 use atoll_term::{Term, atoms, compare, exactly_equal, flat_words};
 
 use crate::build_terms::{LATIN1, UTF8};
-use crate::env::Env;
+use crate::env::{Env, enter_machine};
 
 macro_rules! tests {
     ($($name:ident: $test:expr;)*) => {$(
@@ -111,11 +111,13 @@ extern "C" fn enif_get_tuple(_: *mut Env, term: Term, arity: &mut c_int, element
 
 #[unsafe(no_mangle)]
 extern "C" fn enif_is_identical(one: Term, other: Term) -> c_int {
+    enter_machine();
     exactly_equal(one, other).into()
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn enif_compare(one: Term, other: Term) -> c_int {
+    enter_machine();
     compare(one, other) as c_int
 }
 
@@ -203,6 +205,7 @@ extern "C" fn enif_get_string(
 /// The internal hash takes a salt of 32 bits.
 #[unsafe(no_mangle)]
 extern "C" fn enif_hash(kind: c_int, term: Term, salt: u64) -> u64 {
+    enter_machine();
     match kind {
         2 => phash2(term).into(),
         _ => (u64::from(map_hash(term)) ^ salt.wrapping_mul(0x9e37_79b1)) & 0xffff_ffff,

@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 
 use crate::abi::{DestroyFn, DownFn, DynamicFn, ResourceInit, StopFn};
 use crate::env::{Env, Use};
+use crate::here;
 use crate::library::Library;
 
 /// The type does not exist yet.
@@ -92,29 +93,26 @@ pub struct Opening {
 }
 
 /// Types by module and name.
-type Types = HashMap<(Term, String), Arc<ResourceType>>;
-
-static TYPES: Mutex<Option<Types>> = Mutex::new(None);
+pub type Types = Mutex<HashMap<(Term, String), Arc<ResourceType>>>;
 
 /// Makes types count that were opened by a library that is loaded now.
 pub fn commit(opened: Vec<Opening>, library: &Arc<Library>) {
-    let mut types = TYPES.lock();
+    let mut types = here().types.lock();
     for Opening { kind, callbacks } in opened {
         kind.take_over(callbacks, library);
-        types.get_or_insert_default().insert((kind.module, kind.name.clone()), kind);
+        types.insert((kind.module, kind.name.clone()), kind);
     }
 }
 
 /// The types of a library that is given up are no more, unless another has taken them over.
 pub fn forget(library: &Arc<Library>) {
-    if let Some(types) = TYPES.lock().as_mut() {
-        types.retain(|_, kind| !std::ptr::eq(kind.state.lock().library.as_ptr(), Arc::as_ptr(library)));
-    }
+    let is_other = |kind: &ResourceType| !std::ptr::eq(kind.state.lock().library.as_ptr(), Arc::as_ptr(library));
+    here().types.lock().retain(|_, kind| is_other(kind));
 }
 
 /// The type of this name.
 pub fn find(module: Term, name: &str) -> Option<Arc<ResourceType>> {
-    TYPES.lock().as_ref()?.get(&(module, name.to_owned())).cloned()
+    here().types.lock().get(&(module, name.to_owned())).cloned()
 }
 
 /// Opens a type; what C gets is valid as long as the machine.

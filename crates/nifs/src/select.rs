@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::ffi::{c_int, c_void};
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use atoll_platform::descriptor;
 use atoll_ports::Event;
@@ -13,6 +13,7 @@ use parking_lot::Mutex;
 use crate::callbacks::{self, Work};
 use crate::copy::copy;
 use crate::env::{Env, Use, enter_machine};
+use crate::here;
 use crate::messages::deliver;
 use crate::resources::Block;
 
@@ -53,7 +54,7 @@ struct Wishes {
 }
 
 /// A descriptor that is bound to a resource.
-struct Selected {
+pub struct Selected {
     descriptor: c_int,
     /// Kept until the library stops.
     resource: Arc<MagicValue>,
@@ -61,7 +62,8 @@ struct Selected {
     wishes: Mutex<Wishes>,
 }
 
-static SELECTED: LazyLock<Mutex<HashMap<c_int, Arc<Selected>>>> = LazyLock::new(Mutex::default);
+/// Those of a machine.
+pub type All = Mutex<HashMap<c_int, Arc<Selected>>>;
 
 impl Waiter for Selected {
     fn ready(self: Arc<Self>, event: Event) {
@@ -114,7 +116,7 @@ fn select(env: Option<&mut Env>, number: c_int, object: *mut c_void, pid: Option
     enter_machine();
     let Some(block) = Block::at(object) else { return -1 };
     let flags = asked.flags;
-    let known = SELECTED.lock().get(&number).cloned();
+    let known = here().selected.lock().get(&number).cloned();
     if flags & STOP != 0 {
         return stop(env, number, block, known);
     }
@@ -131,7 +133,7 @@ fn select(env: Option<&mut Env>, number: c_int, object: *mut c_void, pid: Option
             }
             let wishes = Mutex::default();
             let made = Arc::new(Selected { descriptor: number, resource: block.hold(), block, wishes });
-            SELECTED.lock().insert(number, made.clone());
+            here().selected.lock().insert(number, made.clone());
             made
         }
     };
@@ -182,7 +184,7 @@ fn cancel(selected: &Arc<Selected>, flags: c_int) -> c_int {
 /// Ends the binding of a descriptor. What waits for it is forgotten before `stop` is called.
 fn stop(env: Option<&mut Env>, number: c_int, block: Block, known: Option<Arc<Selected>>) -> c_int {
     if let Some(selected) = &known {
-        SELECTED.lock().remove(&number);
+        here().selected.lock().remove(&number);
         selected.forget();
     }
     let resource = known.map_or_else(|| block.hold(), |selected| selected.resource.clone());

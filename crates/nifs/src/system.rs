@@ -8,12 +8,12 @@ use std::sync::OnceLock;
 use atoll_process::System;
 use atoll_term::Term;
 
-use crate::MINOR;
 use crate::abi::{MAJOR, NifFn, SystemInfo};
 use crate::build_terms::given;
 use crate::check::check_all;
 use crate::env::{Env, Scheduled, Use};
 use crate::library::file_of;
+use crate::{MINOR, here};
 
 type Complain = unsafe extern "C" fn(*mut c_void, *const c_char);
 
@@ -101,9 +101,10 @@ extern "C" fn enif_getenv(key: *const c_char, value: *mut c_char, size: &mut usi
 }
 
 /// Version and release, as strings that last.
+pub type Names = OnceLock<(CString, CString)>;
+
 fn names() -> &'static (CString, CString) {
-    static NAMES: OnceLock<(CString, CString)> = OnceLock::new();
-    NAMES.get_or_init(|| {
+    here().names.get_or_init(|| {
         let release = atoll_process::release::release_number().to_string();
         let version = atoll_process::release::release().runtime.clone();
         (CString::new(version).unwrap_or_default(), CString::new(release).unwrap_or_default())

@@ -13,8 +13,8 @@ use crate::equal::exactly_equal;
 use crate::equal::same_float;
 use crate::header::Kind;
 use crate::map::{self, Cells};
-use crate::node::this_node;
 use crate::number::{compare_bigs, compare_numbers};
+use crate::part::this_node;
 use crate::view::{Bits, External, ExternalKind, View};
 use crate::word::{Term, pid_parts};
 

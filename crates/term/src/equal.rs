@@ -1,12 +1,11 @@
 //! Equality of terms: `==` and `=:=`. Cheaper than the order, because shapes must agree as well.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use smallvec::SmallVec;
 
 use crate::compare::compare_bits;
 use crate::header::Kind;
 use crate::number::compare_numbers;
+use crate::part::release;
 use crate::view::{External, ExternalKind, View};
 use crate::word::Term;
 
@@ -16,20 +15,16 @@ pub fn equal(a: Term, b: Term) -> bool {
     a == b || !(a.is_immediate() && b.is_immediate()) && shallow(a, b, Mode::ByValue, SHALLOW)
 }
 
-static ZEROS_DIFFER: AtomicBool = AtomicBool::new(false);
-
-/// From now on `0.0 =:= -0.0` is false, as from release 27 on. To be said before there are terms.
-pub fn tell_zeros_apart() {
-    ZEROS_DIFFER.store(true, Ordering::Relaxed);
-}
+/// The first release in which `0.0 =:= -0.0` is false.
+const ZEROS_DIFFER: u32 = 27;
 
 /// Whether two floats are exactly equal.
 #[inline]
 pub(crate) fn same_float(a: f64, b: f64) -> bool {
-    a == b && (a != 0.0 || a.to_bits() == b.to_bits() || !ZEROS_DIFFER.load(Ordering::Relaxed))
+    a == b && (a != 0.0 || a.to_bits() == b.to_bits() || release() < ZEROS_DIFFER)
 }
 
-/// `A =:= B`: integers and floats differ; `0.0` and `-0.0` do not, unless [`tell_zeros_apart`] says so.
+/// `A =:= B`: integers and floats differ; `0.0` and `-0.0` do not before release 27.
 #[inline]
 pub fn exactly_equal(a: Term, b: Term) -> bool {
     a == b || a.is_pointer() && b.is_pointer() && shallow(a, b, Mode::Exact, SHALLOW)

@@ -1,10 +1,11 @@
-//! `0.0` and `-0.0` as releases from 27 on see them. In a program of its own, because this is said once for all.
+//! `0.0` and `-0.0` as releases from 27 on see them.
 
-use atoll_term::{Build, ScratchHeap, Term, compare, equal, exactly_equal, map, tell_zeros_apart};
+use atoll_term::{Build, ScratchHeap, Term, compare, equal, exactly_equal, map, set_release};
 
 #[test]
 fn zeros_are_told_apart_where_equality_is_exact() {
-    tell_zeros_apart();
+    atoll_term::enter(Box::leak(Box::default()));
+    set_release(27);
     let mut heap = ScratchHeap::new();
     let (zero, minus) = (heap.float(0.0), heap.float(-0.0));
     assert!(!exactly_equal(zero, minus) && exactly_equal(minus, heap.float(-0.0)));

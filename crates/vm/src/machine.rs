@@ -15,6 +15,7 @@ use crate::simulation::Findings;
 
 /// The parts of one machine.
 pub(crate) struct Machine {
+    terms: atoll_term::Part,
     pub(crate) heap: &'static atoll_heap::Part,
     pub(crate) code: atoll_code::Part,
     pub(crate) system: System,
@@ -24,6 +25,7 @@ pub(crate) struct Machine {
     pub(crate) interpreter: atoll_interpreter::Part,
     built_ins: atoll_bifs::Part,
     natives: atoll_natives::Part,
+    libraries: atoll_nifs::Part,
     distribution: atoll_distribution::Part,
     pub(crate) end: End,
     pub(crate) running: Running,
@@ -39,6 +41,7 @@ atoll_platform::part_of_machine!(Machine);
 impl threads::Machine for Machine {
     fn enter_parts(&'static self) {
         clock::enter(self.clock);
+        atoll_term::enter(&self.terms);
         self.heap.enter_parts();
         atoll_code::enter(&self.code);
         atoll_process::enter(&self.system);
@@ -48,6 +51,7 @@ impl threads::Machine for Machine {
         atoll_interpreter::enter(&self.interpreter);
         atoll_bifs::enter(&self.built_ins);
         atoll_natives::enter(&self.natives);
+        atoll_nifs::enter(&self.libraries);
         atoll_distribution::enter(&self.distribution);
         enter(self);
         atoll_native::enter(&self.native);
@@ -70,6 +74,7 @@ impl Machine {
     ) -> &'static Machine {
         let heap: &'static atoll_heap::Part = Box::leak(Box::new(atoll_heap::Part::new(architecture)));
         let machine: &'static Machine = Box::leak(Box::new(Machine {
+            terms: atoll_term::Part::default(),
             heap,
             code: atoll_code::Part::default(),
             system: System::new(heap.architecture(), table, schedulers),
@@ -79,6 +84,7 @@ impl Machine {
             interpreter: atoll_interpreter::Part::default(),
             built_ins: atoll_bifs::Part::new(default_heap),
             natives: atoll_natives::Part::default(),
+            libraries: atoll_nifs::Part::default(),
             distribution,
             end: End::default(),
             running: Running::default(),

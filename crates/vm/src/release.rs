@@ -5,11 +5,6 @@ use std::path::Path;
 
 use atoll_process::release::{Release, install_release, release_number};
 
-/// The first release that writes terms differently.
-const EXTERNAL_FORMAT: u32 = 26;
-/// The first release in which `0.0 =:= -0.0` is false.
-const ZEROS_DIFFER: u32 = 27;
-
 /// Version of the runtime and number of the release, as `releases/start_erl.data` of an installation has them.
 fn read(root: &Path) -> Option<Release> {
     let text = std::fs::read_to_string(root.join("releases/start_erl.data")).ok()?;
@@ -27,12 +22,7 @@ fn parse(text: &str) -> Option<Release> {
 pub fn install(root: &Path) {
     let Some(release) = read(root) else { return };
     install_release(release);
-    if release_number() >= EXTERNAL_FORMAT {
-        atoll_etf::write_as_since_26();
-    }
-    if release_number() >= ZEROS_DIFFER {
-        atoll_term::tell_zeros_apart();
-    }
+    atoll_term::set_release(release_number());
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ mod layout;
 mod port;
 mod processes;
 mod queue;
-mod select;
+pub mod select;
 mod terms;
 
 use std::collections::{HashMap, VecDeque};

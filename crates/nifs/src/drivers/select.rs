@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use atoll_platform::descriptor;
 use atoll_ports::poller::{self, Target, Waiter};
@@ -18,6 +18,7 @@ use parking_lot::Mutex;
 use crate::drivers::Loaded;
 use crate::drivers::layout::Handle;
 use crate::drivers::port::{Linked, current};
+use crate::here;
 
 const READ: c_int = 1;
 const WRITE: c_int = 2;
@@ -53,14 +54,15 @@ impl Waiter for Wish {
 
 /// What is known of a descriptor.
 #[derive(Default)]
-struct Selected {
+pub struct Selected {
     /// In the order of [`EVENTS`].
     wishes: [Option<Arc<Wish>>; 2],
     /// The driver that uses it and will be told when that ends.
     user: Option<Arc<Loaded>>,
 }
 
-static SELECTED: LazyLock<Mutex<HashMap<c_int, Selected>>> = LazyLock::new(Mutex::default);
+/// Those of a machine.
+pub type All = Mutex<HashMap<c_int, Selected>>;
 
 impl Selected {
     /// Takes a wish back; whose it was.
@@ -85,7 +87,7 @@ struct Stolen {
 fn begin(port: &Port, linked: &Linked, number: c_int, mode: c_int) -> bool {
     let (Some(loaded), Some(descriptor)) = (linked.loaded(), descriptor::borrow(number)) else { return false };
     let mut stolen = Vec::new();
-    let mut all = SELECTED.lock();
+    let mut all = here().selected_by_drivers.lock();
     let selected = all.entry(number).or_default();
     let mut is_done = true;
     for (place, (flag, event, _, _)) in EVENTS.into_iter().enumerate() {
@@ -132,7 +134,7 @@ fn end(port: Term, stop_select: Stop, number: c_int, mode: c_int, of_others: boo
     let gives_back = mode & USE != 0;
     let calls = gives_back && mode & NO_CALLBACK == 0;
     let mut stolen = Vec::new();
-    let mut all = SELECTED.lock();
+    let mut all = here().selected_by_drivers.lock();
     let selected = all.entry(number).or_default();
     for (place, (flag, ..)) in EVENTS.into_iter().enumerate() {
         let is_own = selected.wishes[place].as_ref().is_some_and(|wish| wish.port == port);
@@ -167,7 +169,7 @@ fn stopped(stop_select: Stop, number: c_int) {
 /// Whether a port waits for this.
 pub fn is_wanted(port: Term, number: c_int, event: Event) -> bool {
     let place = usize::from(event == Event::Output);
-    let all = SELECTED.lock();
+    let all = here().selected_by_drivers.lock();
     let wish = all.get(&number).and_then(|selected| selected.wishes[place].as_ref());
     wish.is_some_and(|wish| wish.port == port)
 }
@@ -180,7 +182,7 @@ pub fn ignore(port: Term, number: c_int, event: Event) {
 /// A port is closed: gives back what it still waits for.
 pub fn forget_port(port: Term, stop_select: Stop) {
     let is_own = |wish: &Option<Arc<Wish>>| wish.as_ref().is_some_and(|wish| wish.port == port);
-    let all = SELECTED.lock();
+    let all = here().selected_by_drivers.lock();
     let own = all.iter().filter(|(_, selected)| selected.wishes.iter().any(is_own));
     let own: Vec<(c_int, bool)> = own.map(|(number, selected)| (*number, selected.user.is_some())).collect();
     drop(all);
