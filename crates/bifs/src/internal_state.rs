@@ -183,7 +183,9 @@ fn set(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     check_available()?;
     match (what, atoms::name_if_atom(value)) {
         ("reds_left", _) => {
-            caller.reductions = value.as_small().filter(|left| (0..=4000).contains(left)).ok_or_else(badarg)?;
+            let left = value.as_small().filter(|left| (0..=4000).contains(left)).ok_or_else(badarg)?;
+            // No slice gets longer by this: what is left at its end tells what was used.
+            caller.reductions = caller.reductions.min(left);
             Ok(atoms::TRUE)
         }
         // What is allocated next leads to a collection.

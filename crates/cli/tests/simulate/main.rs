@@ -428,6 +428,15 @@ fn a_name_of_a_dead_process_is_found() {
     }
 }
 
+/// Slices are short here: `reds_left` must not make one longer, or fewer reductions would be used than none.
+#[test]
+fn a_program_that_says_what_is_left_of_its_slice_does_the_same_in_every_order() {
+    let program = "tests/programs/internal_state.erl";
+    let run = simulate(&["--policy", "random:prompt", "--seeds", "1..20", "--may-crash", program]);
+    let shown = text(&run.stdout) + &text(&run.stderr);
+    assert_eq!(shown.matches(", the first with seed ").count(), 1, "{shown}");
+}
+
 #[test]
 fn assertions_are_harmless_elsewhere() {
     let run = Command::new("timeout")
