@@ -15,50 +15,55 @@ const CIRCLES: &[(&str, &str, &str)] = &[
     (
         "distribution",
         "dispatch node nodes signals spawning token watching",
-        "a node's signals act on the table of nodes, and the table starts nodes",
+        "a node acts on what comes on its line, and what acts finds other nodes and answers on their lines",
     ),
     (
         "ets",
         "fixation garbage hashed match_spec ordered registry table traversal",
-        "rows that leave a table wait for its traversals, and functions of match specifications read tables",
+        "rows that leave a table wait for its traversals, which get match specifications; those read the trace control \
+         word, which is in the machine's part beside the tables",
     ),
     (
         "heap",
         "architecture base capabilities counters immovable message mutator part roots",
-        "the contract: its traits name each other's types",
+        "the contract: its traits name each other's types, and `part` has the architecture, by which they act",
     ),
     ("heap", "body fragment", "a fragment has a body, and `body` gives fragments theirs"),
     ("native", "compile emit engine exits leave ways", "what is compiled leaves to the engine, which compiles it"),
     (
         "nifs",
         "abi callbacks env library monitors resource_types resources",
-        "an environment has all that C may ask for",
+        "an environment knows its library and the types that this opens; their functions in C get an environment",
     ),
     (
         "ports",
         "channel commands deferred driver external fd framing inet library open part poller port program ram_file \
          table \
          terminal trace_file trace_ip",
-        "a port has its driver, and a driver acts on its port",
+        "a port has its driver, a driver acts on its port, and each finds the other ports through `part`",
     ),
     (
         "process",
         "chores exit handle held held_back inspect libraries mailbox microstates native ports process profile \
          reference \
          release remote sequence signal slab spawn system table timers touches tracing unique urgency watch",
-        "`system` has the fields of all, and they find each other through it; a process has its roots",
+        "`system` has the fields of all, and they find each other through it; a process acts on signals and sends some",
     ),
     (
         "runtime",
         "autoload breakpoint built_in core entry mark operations part pause raise refusals report requests stack_trace \
          stubs target trace_hooks traced_built_in",
-        "`part` has the fields of all, and the registers of a process are passed to each",
+        "`part` has the fields of all; `core` is passed to each, and hands calls on to them",
     ),
     ("term", "compare equal hash map", "terms hold maps, and maps hold terms"),
-    ("term", "atoms word", "a word shows the atom's name, and an atom is a word"),
-    ("treadmill", "copying heap lists paged", "`heap` chooses among the ways to collect, which share its objects"),
+    ("term", "atoms word", "`word` makes truth values, which are atoms, and an atom is a word"),
+    ("treadmill", "copying heap lists paged", "`heap` chooses among the ways to collect, which get its context"),
     ("treadmill", "trace typed", "the trait visits what implements it"),
-    ("vm", "boot erl kernel machine on_load output run simulation", "`machine` has the fields of all that start it"),
+    (
+        "vm",
+        "boot erl kernel machine on_load output run simulation",
+        "`machine` has the fields of all, and they find theirs through it; a simulation starts a program or OTP",
+    ),
 ];
 
 /// Crates whose files import something from `lib.rs` that is no file, and why.
