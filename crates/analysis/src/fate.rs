@@ -208,6 +208,7 @@ impl Fate {
         match (self, other) {
             (Fate::DEAD, _) => other,
             (_, Fate::DEAD) => self,
+            _ if self == other => self,
             _ => Fate::halves(along(self.top(), other.top()), along(self.parts(), other.parts())),
         }
     }

@@ -103,15 +103,19 @@ pub fn analyse(module: &Module, is_built_in: impl Fn(&str, u8) -> bool) -> Analy
 /// As [`analyse`], of those functions alone that have to do with places where something leaves: the sites elsewhere are
 /// not in the result, and none of them is `Always` or likely.
 pub fn analyse_messages(module: &Module, is_built_in: impl Fn(&str, u8) -> bool) -> Analysis {
-    let mut exits = each_exit(module).peekable();
-    if exits.peek().is_none() {
+    let is_exit = exit_test(module);
+    let mut near = Vec::new();
+    for (index, function) in module.functions.iter().enumerate() {
+        for instruction in &module.code[function.start as usize..function.end as usize] {
+            if is_exit(instruction) {
+                near.push(index as u32);
+                break;
+            }
+        }
+    }
+    if near.is_empty() {
         return Analysis::default();
     }
-    let functions = exits.map(|exit| {
-        let behind = module.functions.partition_point(|function| function.start <= exit);
-        behind.saturating_sub(1) as u32
-    });
-    let near: Vec<u32> = functions.collect();
     verdicts(prepare(module, &|_, _, _| None), &is_built_in, Some(&near))
 }
 
@@ -153,23 +157,23 @@ pub struct Births {
 /// The places where something leaves its process: indices of sends, and of calls of functions that send, store or
 /// spawn.
 pub fn exits(module: &Module) -> Vec<u32> {
-    each_exit(module).collect()
+    let is_exit = exit_test(module);
+    (0..module.code.len() as u32).filter(|index| is_exit(&module.code[*index as usize])).collect()
 }
 
-fn each_exit(module: &Module) -> impl Iterator<Item = u32> {
+fn exit_test(module: &Module) -> impl Fn(&Instruction) -> bool {
     let leaves = |import: &atoll_loader::Import| {
         let rule = rules::rule(module.atom(import.module), module.atom(import.name), import.arity);
         rule.is_some_and(|fates| fates.iter().any(|fate| fate.all_ways().meets(Ways::LEAVING)))
     };
     let leaving: Vec<bool> = module.imports.iter().map(leaves).collect();
-    let is_exit = move |instruction: &Instruction| match instruction {
+    move |instruction| match instruction {
         Instruction::Send => true,
         Instruction::CallExt { target, .. }
         | Instruction::CallExtOnly { target, .. }
         | Instruction::CallExtLast { target, .. } => leaving[target.0 as usize],
         _ => false,
-    };
-    (0..module.code.len() as u32).filter(move |index| is_exit(&module.code[*index as usize]))
+    }
 }
 
 /// Traces what leaves at an instruction (one of [`exits`]) back to where it comes from. Analyses the module again.

@@ -52,8 +52,7 @@ impl State {
 
     /// No X register is read before it is written.
     pub(crate) fn drop_x(&mut self) {
-        let rest = self.rest;
-        self.x.fill(rest);
+        self.x.clear();
     }
 
     /// There is no frame in front of here.
@@ -80,6 +79,11 @@ impl State {
     }
 
     #[inline]
+    fn take(list: &mut [Fate], index: usize, rest: Fate) -> Fate {
+        list.get_mut(index).map_or(rest, |fate| std::mem::replace(fate, rest))
+    }
+
+    #[inline]
     fn register(&mut self, register: Register) -> &mut Fate {
         match register {
             Register::X(index) => Self::slot(&mut self.x, index.into(), self.rest),
@@ -90,11 +94,10 @@ impl State {
     /// What becomes of a value that is written here; in front of here the register holds something else.
     #[inline]
     pub(crate) fn write(&mut self, register: Register) -> Fate {
-        let rest = self.rest;
-        let fate = std::mem::replace(self.register(register), rest);
         match register {
-            Register::X(_) => fate,
+            Register::X(index) => Self::take(&mut self.x, index.into(), self.rest),
             Register::Y(index) => {
+                let fate = Self::take(&mut self.y, index.into(), self.rest);
                 let place = if self.trims { 0 } else { usize::from(index) };
                 self.written |= slot_bit(place);
                 self.caught.get(place).map_or(fate, |caught| fate.and(*caught))
@@ -105,6 +108,9 @@ impl State {
     /// What an X register holds meets this fate too.
     #[inline]
     pub(crate) fn read_x(&mut self, index: usize, fate: Fate) {
+        if fate == Fate::DEAD {
+            return;
+        }
         let slot = Self::slot(&mut self.x, index, self.rest);
         *slot = slot.and(fate);
     }
@@ -112,6 +118,9 @@ impl State {
     /// What is read here meets this fate too.
     #[inline]
     pub(crate) fn read(&mut self, source: Source, fate: Fate) {
+        if fate == Fate::DEAD {
+            return;
+        }
         let register = match source {
             Source::X(index) => Register::X(index),
             Source::Y(index) => Register::Y(index),

@@ -245,11 +245,11 @@ impl Walk<'_, '_> {
     fn local(&mut self, arity: u8, target: Label, is_tail: bool) {
         let result = self.result(is_tail);
         let callee = self.summaries.entered[target.0 as usize];
+        let inside = self.is_recursive(callee);
         if callee != NONE {
-            let result = if self.is_recursive(callee) { result.in_recursion(true) } else { result };
+            let result = if inside { result.in_recursion(true) } else { result };
             self.findings.edges.push(Edge { caller: self.function, callee, result, walk: self.findings.walk });
         }
-        let inside = self.is_recursive(callee);
         for (argument, fate) in self.summaries.of(callee, arity).iter().enumerate() {
             self.state.read_x(argument, fate.in_recursion(inside).seen_by_caller(result));
         }
