@@ -36,6 +36,20 @@ pub(crate) struct Unshared {
 }
 
 impl Run {
+    /// The run that a cons is.
+    #[inline(always)]
+    pub(crate) fn of_cell(cell: Term) -> Run {
+        let start = cell.pointer() as usize;
+        Run { start, end: start + 2 * WORD_BYTES }
+    }
+
+    /// Adds a cons that the run may have already, as its last one; false if it lies elsewhere.
+    #[inline(always)]
+    pub(crate) fn extend_by_cell(&mut self, cell: Term) -> bool {
+        let Run { start, end } = Run::of_cell(cell);
+        start == self.start || end == self.end || self.extend(start, end)
+    }
+
     #[inline(always)]
     fn extend(&mut self, start: usize, end: usize) -> bool {
         if start == self.end {

@@ -8,12 +8,12 @@
 use std::cell::RefCell;
 use std::ptr::NonNull;
 
-use atoll_term::{Header, Term, Word};
+use atoll_term::{Header, Term, WORD_BYTES, Word};
 use treadmill::raw::RawMutator;
 
 use super::area::Area;
 use super::feedback;
-use crate::common::sizing::unshared;
+use crate::common::sizing::{Run, unshared};
 use crate::common::{Immovable, off_heap};
 
 /// Copies of objects that were met before.
@@ -78,6 +78,8 @@ thread_local! {
 
 /// Entries that a thread's lists keep room for.
 const KEPT: usize = 1 << 14;
+/// Bytes of a cell of a list.
+const CELL: usize = 2 * WORD_BYTES;
 
 /// A copy of the term in the area, and its words.
 ///
@@ -103,24 +105,24 @@ unsafe fn copy_with<const ASKING: bool>(
     root: Term,
     immovable: Immovable,
 ) -> (Term, usize) {
-    let filter = if ASKING { feedback::filter() } else { 0 };
     let mut pending = PENDING.take();
-    // SAFETY: the caller vouches for the term.
+    // SAFETY: the caller vouches for the term. A term has no cycles, so what is behind the first cells of a list does
+    // not refer to them: they share nothing with it, and it is a term like any other.
     let result = unsafe {
-        if unshared(root, immovable).is_some() {
-            Copy::<_, ASKING> { area, mutator, immovable, met: Never, pending: &mut pending, words: 0, filter }
-                .run(root)
-        } else {
-            let mut marked = MARKED.take();
-            let met = Marks(&mut marked);
-            let result =
-                Copy::<_, ASKING> { area, mutator, immovable, met, pending: &mut pending, words: 0, filter }.run(root);
-            for (term, first) in marked.drain(..) {
-                *term.pointer() = first;
+        let mut plain = Copy::<_, ASKING> { area, mutator, immovable, met: Never, pending: &mut pending, words: 0 };
+        match root.is_cons().then(|| plain.plain_cells(root)).flatten() {
+            Some(Cells { copy, link, rest }) if !rest.is_pointer() || immovable.contains(rest) => {
+                *link = rest.word();
+                plain.field(link, rest);
+                (copy, plain.words)
             }
-            marked.shrink_to(KEPT);
-            MARKED.set(marked);
-            result
+            Some(Cells { copy, link, rest }) => {
+                let before = plain.words;
+                let (rest, words) = copy_any::<ASKING>(area, mutator, rest, immovable, &mut pending);
+                *link = rest.word();
+                (copy, before + words)
+            }
+            None => copy_any::<ASKING>(area, mutator, root, immovable, &mut pending),
         }
     };
     pending.shrink_to(KEPT);
@@ -131,6 +133,48 @@ unsafe fn copy_with<const ASKING: bool>(
     result
 }
 
+/// As [`copy_with`], of a term of any shape.
+///
+/// # Safety
+/// As there.
+unsafe fn copy_any<const ASKING: bool>(
+    area: &Area,
+    mutator: &RawMutator,
+    root: Term,
+    immovable: Immovable,
+    pending: &mut Vec<*mut Word>,
+) -> (Term, usize) {
+    // SAFETY: the caller vouches for the term.
+    unsafe {
+        if let Some(unshared) = unshared(root, immovable) {
+            // Where the whole term lies is known: its objects need not be looked up one by one.
+            if let Some(runs) = unshared.runs.filter(|_| ASKING) {
+                area.feedback.found_within(&runs.map(|run| run.start..run.end));
+                return Copy::<_, false> { area, mutator, immovable, met: Never, pending, words: 0 }.run(root);
+            }
+            return Copy::<_, ASKING> { area, mutator, immovable, met: Never, pending, words: 0 }.run(root);
+        }
+        let mut marked = MARKED.take();
+        let met = Marks(&mut marked);
+        let result = Copy::<_, ASKING> { area, mutator, immovable, met, pending, words: 0 }.run(root);
+        for (term, first) in marked.drain(..) {
+            *term.pointer() = first;
+        }
+        marked.shrink_to(KEPT);
+        MARKED.set(marked);
+        result
+    }
+}
+
+/// The first cells of a list.
+struct Cells {
+    /// Their copies.
+    copy: Term,
+    /// What is to refer to the copy of the rest.
+    link: *mut Word,
+    rest: Term,
+}
+
 struct Copy<'a, M, const ASKING: bool> {
     area: &'a Area,
     mutator: &'a RawMutator,
@@ -139,8 +183,6 @@ struct Copy<'a, M, const ASKING: bool> {
     /// Words of copies that still hold the originals of what they are to refer to.
     pending: &'a mut Vec<*mut Word>,
     words: usize,
-    /// Objects that allocation sites have told of (`feedback.rs`), if they do.
-    filter: u64,
 }
 
 impl<M: Met, const ASKING: bool> Copy<'_, M, ASKING> {
@@ -148,7 +190,7 @@ impl<M: Met, const ASKING: bool> Copy<'_, M, ASKING> {
     #[inline(always)]
     fn came_upon(&self, term: Term) {
         let object = term.pointer() as usize;
-        if ASKING && self.filter & feedback::bit(object) != 0 {
+        if ASKING && feedback::may_be_known(object) {
             self.area.feedback.found(object);
         }
     }
@@ -245,6 +287,66 @@ impl<M: Met, const ASKING: bool> Copy<'_, M, ASKING> {
                 cell = tail;
             }
         }
+    }
+
+    /// Copies the first cells of a list, as long as their elements need no copies. `None`: there is no such cell. Cells
+    /// are met once each, however they are shared, because a list is a chain.
+    unsafe fn plain_cells(&mut self, list: Term) -> Option<Cells> {
+        let needs_copy = |term: Term, immovable: &Immovable| term.is_pointer() && !immovable.contains(term);
+        // SAFETY: as for `list`. The link that is given back is written by the caller before anything else reads it.
+        unsafe {
+            let mut head = Term::from_word(*list.pointer());
+            if needs_copy(head, &self.immovable) {
+                return None;
+            }
+            let (start, mut count) = self.area.pairs(self.mutator);
+            let start = start.as_ptr();
+            let (mut cell, mut copy, mut taken) = (list, start, 0);
+            let mut run = Run::of_cell(cell);
+            let (link, rest) = loop {
+                let tail = Term::from_word(*cell.pointer().add(1));
+                *copy = head.word();
+                taken += 1;
+                self.field(copy, head);
+                if ASKING && !run.extend_by_cell(cell) {
+                    self.came_upon_run(run);
+                    run = Run::of_cell(cell);
+                }
+                let link = copy.add(1);
+                if !tail.is_cons() || self.immovable.contains(tail) {
+                    break (link, tail);
+                }
+                head = Term::from_word(*tail.pointer());
+                if needs_copy(head, &self.immovable) {
+                    break (link, tail);
+                }
+                copy = copy.add(2);
+                if taken == count {
+                    self.take(taken);
+                    let (place, more) = self.area.pairs(self.mutator);
+                    (copy, count, taken) = (place.as_ptr(), more, 0);
+                }
+                *link = Term::cons_at(copy).word();
+                cell = tail;
+            };
+            *link = Term::NIL.word();
+            self.take(taken);
+            self.came_upon_run(run);
+            Some(Cells { copy: Term::cons_at(start), link, rest })
+        }
+    }
+
+    /// All cells of a run are copied.
+    fn came_upon_run(&self, run: Run) {
+        const FEW: usize = 4 * CELL;
+        if !ASKING {
+            return;
+        }
+        if run.end - run.start > FEW {
+            return self.area.feedback.found_within(&[run.start..run.end]);
+        }
+        let may_be_known = |cell: &usize| feedback::may_be_known(*cell);
+        (run.start..run.end).step_by(CELL).filter(may_be_known).for_each(|cell| self.area.feedback.found(cell));
     }
 
     /// # Safety

@@ -6,8 +6,9 @@
 //! their process finds dead, count as not sent. From time to time sites that build in the area are sampled as well;
 //! they build the next few objects privately for that. A thread that never copies much never samples.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -93,15 +94,37 @@ pub(super) struct Feedback {
     gone: [AtomicBool; 256],
 }
 
-/// The addresses of sampled objects, as a set that may have more in it.
-pub(super) fn filter() -> u64 {
-    LOG.with_borrow(|log| log.samples.iter().fold(0, |bits, sample| bits | bit(sample.object.pointer() as usize)))
+/// Words of the set of addresses of remembered objects, a Bloom filter.
+const FILTER_WORDS: usize = 64;
+
+thread_local! {
+    /// It may have more in it than `Log::samples`.
+    static FILTER: [Cell<u64>; FILTER_WORDS] = const { [const { Cell::new(0) }; FILTER_WORDS] };
 }
 
-/// The bit of an object in [`filter`].
-#[inline]
-pub(super) fn bit(object: usize) -> u64 {
-    1 << ((object >> 3).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58)
+/// Words and bits of an object in the filter.
+#[inline(always)]
+fn places(object: usize) -> [(usize, u64); 2] {
+    let hash = (object >> 3).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    [hash >> 52, (hash >> 40) % (64 * FILTER_WORDS)].map(|place| (place / 64, 1 << (place % 64)))
+}
+
+/// False: this thread does not remember an object at this address.
+#[inline(always)]
+pub(super) fn may_be_known(object: usize) -> bool {
+    FILTER.with(|filter| places(object).iter().all(|(word, bit)| filter[*word].get() & bit != 0))
+}
+
+fn add_to_filter(object: Term) {
+    FILTER.with(|filter| {
+        places(object.pointer() as usize).iter().for_each(|(word, bit)| filter[*word].set(filter[*word].get() | bit));
+    });
+}
+
+/// The filter has nothing but these from now on.
+fn fill_filter(samples: &[Sample]) {
+    FILTER.with(|filter| filter.iter().for_each(|word| word.set(0)));
+    samples.iter().for_each(|sample| add_to_filter(sample.object));
 }
 
 impl Feedback {
@@ -122,6 +145,7 @@ impl Feedback {
         if gone.load(Ordering::Acquire) {
             gone.store(false, Ordering::Relaxed);
             log.samples.clear();
+            fill_filter(&[]);
         }
     }
 
@@ -143,6 +167,7 @@ impl Feedback {
             if log.samples.len() < REMEMBERED {
                 sampler.store(log.number, Ordering::Relaxed);
                 log.samples.push(Sample { object, process, site, asked: log.asked, stays });
+                add_to_filter(object);
             }
         });
     }
@@ -193,6 +218,18 @@ impl Feedback {
         });
     }
 
+    /// A copy is made of all objects at these addresses.
+    pub(super) fn found_within(&self, addresses: &[Range<usize>]) {
+        LOG.with_borrow_mut(|log| {
+            let Log { samples, found, .. } = log;
+            let is_found = |sample: &mut Sample| {
+                let object = sample.object.pointer() as usize;
+                addresses.iter().any(|range| range.contains(&object))
+            };
+            found.extend(samples.extract_if(.., is_found).map(|sample| sample.site));
+        });
+    }
+
     /// The copy has been made, of so many words.
     pub(super) fn copied(&self, words: usize) {
         let least = if self.stressed { 0 } else { LEAST_COPY };
@@ -220,6 +257,7 @@ impl Feedback {
                 }
                 object.is_some()
             });
+            fill_filter(samples);
         });
     }
 
@@ -262,6 +300,7 @@ impl Feedback {
                 }
                 sample.asked == *asked || sample.stays
             });
+            fill_filter(samples);
             *asked += 1;
             self.judge(std::mem::take(judged));
             Some(all)

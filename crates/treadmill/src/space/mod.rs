@@ -1,6 +1,7 @@
 //! Pages of an [`Area`]: which are free, which are backed by memory, and how they move between addresses.
 //!
-//! Invariants: SP1 the pages backed by memory or handed out never exceed the limit; SP2 a page is in exactly one of
+//! Invariants: SP1 the pages backed by memory or handed out never exceed the limit, but by those that are backed ahead
+//! ([`MOST_AHEAD`]); SP2 a page is in exactly one of
 //! handed out, pool, runs and fresh. The pool is for spaces without sharing; elsewhere single pages are runs.
 
 mod runs;
@@ -11,6 +12,7 @@ use crate::area::Area;
 use crate::error::HeapError;
 use runs::FreeRuns;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Runs of pages that memory does not back, coalesced, found by best fit in logarithmic time.
@@ -57,6 +59,8 @@ impl Fresh {
 
 /// The unit in which the operating system backs memory.
 const OS_PAGE: usize = 4096;
+/// Most pages that are backed at once because a heap grows page by page.
+const MOST_AHEAD: u32 = 64;
 
 /// A table with an entry for each page of a space, backed only where pages are.
 #[derive(Debug)]
@@ -115,6 +119,8 @@ pub(crate) struct PageSpace {
     fresh: Fresh,
     sharing: bool,
     eager: bool,
+    /// The pages that were backed last.
+    ahead: Range<u32>,
     remapped: u64,
     returned: u64,
     metadata: Option<Metadata>,
@@ -156,6 +162,7 @@ impl PageSpace {
             fresh,
             sharing,
             eager,
+            ahead: 0..0,
             remapped: 0,
             returned: 0,
             metadata: None,
@@ -232,7 +239,28 @@ impl PageSpace {
         }
         let page = self.fresh.take(1)?;
         self.commit(page, 1);
+        self.back_ahead(page);
         Some(page)
+    }
+
+    /// Backs a page that was fresh. If it follows those that were backed last, twice as many are backed at once: a heap
+    /// that grows has fewer faults then, each of which costs more than the page.
+    fn back_ahead(&mut self, page: u32) {
+        if self.ahead.contains(&page) {
+            return;
+        }
+        let follows = page == self.ahead.end && page > 0;
+        let pages = if follows { (2 * self.ahead.len() as u32).min(MOST_AHEAD) } else { 1 };
+        let pages = pages.min(self.limit - self.committed + 1).min(self.pages() - page);
+        if pages > 1 {
+            self.area.populate(self.address(page), pages as usize * self.page_bytes);
+        }
+        self.ahead = page..page + pages;
+    }
+
+    /// The pages that there are addresses for.
+    fn pages(&self) -> u32 {
+        (self.area.range().len() / self.page_bytes) as u32
     }
 
     pub(crate) fn give_page(&mut self, page: u32) {
@@ -267,7 +295,7 @@ impl PageSpace {
     /// Visits all pages that memory backs: first pages, and how many.
     pub(crate) fn each_backed_run(&self, visit: &mut dyn FnMut(u32, u32)) {
         let mut page = 0;
-        let end = (self.area.range().len() / self.page_bytes) as u32;
+        let end = self.pages();
         for (start, length) in self.fresh.by_start.iter().map(|(start, length)| (*start, *length)).chain([(end, 0)]) {
             if start > page {
                 visit(page, start - page);
@@ -377,6 +405,23 @@ mod tests {
         assert_eq!((space.idle(), space.returned(), space.available()), (10, 30, 64));
         assert!(space.take_run(64).is_some());
         assert_eq!((space.in_use(), space.idle()), (64, 0));
+    }
+
+    #[test]
+    fn a_space_that_grows_page_by_page_is_backed_ahead_up_to_its_limit() {
+        let mut space = space(100, true);
+        let mut backed = Vec::new();
+        for page in 0..100 {
+            assert_eq!(space.take_page(), Some(page));
+            backed.push(space.ahead.clone());
+        }
+        backed.dedup();
+        assert_eq!(backed, [0..1, 1..3, 3..7, 7..15, 15..31, 31..63, 63..100]);
+        assert_eq!(space.take_page(), None);
+        // Elsewhere it begins anew.
+        space.give_page(50);
+        space.unback(1);
+        assert_eq!((space.take_page(), space.ahead.clone()), (Some(50), 50..51));
     }
 
     #[test]
