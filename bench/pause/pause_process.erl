@@ -7,6 +7,8 @@ main(Args) ->
     [Megabytes, Seconds] = numbers(Args, [100, 5]),
     Ticker = spawn_opt(?MODULE, tick, [self(), erlang:monotonic_time(microsecond)], [{priority, high}]),
     Live = live(Megabytes * 1000000 div 160, []),
+    %% Only Atoll has it.
+    catch atoll_heap:count_pauses_from_now(),
     Now = erlang:monotonic_time(microsecond),
     Ticker ! clear,
     {Steps, Longest, Kept} = allocate(Now, Now + Seconds * 1000000, 0, 0, [], 0),

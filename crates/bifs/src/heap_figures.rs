@@ -1,11 +1,12 @@
 //! Module `atoll_heap`: the figures of Wilhelmsson's thesis (Appendix C), and its three functions that build messages.
 //!
 //! Times are `{Minutes, Seconds, Milliseconds, Microseconds}`. Sends and copies are timed only on demand (`--stats`);
-//! where a figure is not taken, the function returns `false`.
+//! where a figure is not taken, the function returns `false`. After `count_pauses_from_now()` the record of `--stats`
+//! leaves out the pauses until then.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use atoll_heap::counters::{MESSAGE_SIZES, counters};
+use atoll_heap::counters::{MESSAGE_SIZES, count_pauses_from_now, counters};
 use atoll_heap::lanes::{Kind as Of, Level};
 use atoll_heap::{message_builder, settings};
 use atoll_operations::list;
@@ -30,6 +31,10 @@ pub const BUILT_INS: &[BuiltIn] = &[
     BuiltIn::new("atoll_heap", "bench_info", 0, bench_info),
     BuiltIn::new("atoll_heap", "clear_bench_info", 0, clear_bench_info),
     BuiltIn::new("atoll_heap", "message_info", 0, message_info),
+    BuiltIn::new("atoll_heap", "count_pauses_from_now", 0, |_, _| {
+        count_pauses_from_now();
+        Ok(atoms::TRUE)
+    }),
     BuiltIn::new("atoll_heap", "cons", 2, cons),
     BuiltIn::new("atoll_heap", "tuple", 1, tuple),
     BuiltIn::new("atoll_heap", "send", 2, send),

@@ -120,6 +120,18 @@ fn processes_that_need_the_same_are_not_collected_each() {
     }
 }
 
+#[test]
+fn a_program_says_from_when_on_its_pauses_count() {
+    for heap in ["private", "shared", "unified", "hybrid"] {
+        let statistics = room(heap, "pauses");
+        let collections = number(&statistics, "minor_collections") + number(&statistics, "major_collections");
+        let (_, pauses) = statistics.split_once("\"pause_histogram\"").expect("the pauses");
+        assert!(collections > number(pauses, "count"), "{heap}: {collections} collections");
+        let [counted, total] = ["pauses_counted_ns", "total_ns"].map(|name| number(&statistics, name));
+        assert!(counted < total, "{heap}: {counted} of {total} nanoseconds");
+    }
+}
+
 /// What a run of `loads.erl` prints, and its largest size in bytes.
 fn loads(heap: &str, arguments: [&str; 2], more: &[&str]) -> (String, u64) {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/loads.erl");

@@ -25,6 +25,11 @@ run(tags) ->
     [monitor(process, P, [{tag, {tag, I}}]) || I <- lists:seq(1, 20000)],
     P ! stop,
     [receive {{tag, _}, _, _, _, _} -> ok end || _ <- lists:seq(1, 20000)];
+%% Its building is not counted.
+run(pauses) ->
+    Kept = [lists:seq(N, N + 10) || N <- lists:seq(1, 100000)],
+    true = atoll_heap:count_pauses_from_now(),
+    length(Kept);
 %% Two hundred megabytes, once.
 run(copy) ->
     200000000 = byte_size(binary:copy(<<"abcdefghij">>, 20000000));

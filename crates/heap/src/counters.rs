@@ -1,7 +1,7 @@
 //! Counters of one machine, which every architecture keeps: collections, pauses, memory and messages.
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
 
 use crate::debt;
 use crate::lanes::{Kind, Lanes, Level};
@@ -84,6 +84,8 @@ pub struct Statistics {
     /// Those of a message area.
     pub area: AreaCounters,
     pauses: Records<PauseRecord>,
+    /// See [`count_pauses_from_now`].
+    counted_from: AtomicI64,
     area_slices: Records<(usize, u64)>,
     /// Threads that have numbers.
     threads: AtomicUsize,
@@ -180,9 +182,25 @@ fn record_pause(nanoseconds: u64) {
     }
 }
 
-/// The pauses so far. Kept when timed only.
+/// The pauses so far that ended after [`pauses_count_from`]. Kept when timed only.
 pub fn pauses() -> Vec<PauseRecord> {
-    statistics().pauses.all()
+    let from = pauses_count_from();
+    let mut pauses = statistics().pauses.all();
+    pauses.retain(|pause| pause.end >= from);
+    pauses
+}
+
+/// Leaves out the pauses until now: a program calls for it when it has built the data that it is to be measured with.
+pub fn count_pauses_from_now() {
+    statistics().counted_from.store(atoll_platform::clock::monotonic(), Ordering::Relaxed);
+}
+
+/// The time of the last [`count_pauses_from_now`] by the monotonic clock, or the least one.
+pub fn pauses_count_from() -> i64 {
+    match statistics().counted_from.load(Ordering::Relaxed) {
+        0 => i64::MIN,
+        time => time,
+    }
 }
 
 /// Heap memory has grown (or shrunk) by this many words.

@@ -49,6 +49,9 @@ pub struct RunStatistics {
     pub longest_minor_pause_ns: Option<u64>,
     /// The longest time for which a major collection, or a slice of one, stopped a process (or all of them).
     pub longest_major_pause_ns: Option<u64>,
+    /// How long pauses were counted for the two fields below: the run, or from the last
+    /// `atoll_heap:count_pauses_from_now()` on.
+    pub pauses_counted_ns: Option<u64>,
     /// Every pause, minor or major, in nanoseconds.
     pub pause_histogram: Option<Histogram>,
     /// Minimum mutator utilisation, for windows of growing length.

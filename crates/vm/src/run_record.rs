@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use atoll_heap::counters::{self, AreaCounters, PauseRecord, area_slices, counters, pauses};
+use atoll_heap::counters::{self, AreaCounters, PauseRecord, area_slices, counters, pauses, pauses_count_from};
 use atoll_heap::lanes::{Kind, Level};
 use atoll_platform::clock;
 use atoll_process::System;
@@ -54,9 +54,11 @@ pub fn write(file: &Path, options: &Options, scheduling: &dyn Scheduling, starte
     let copy_ns = copied_ns.saturating_sub(size_ns);
     let mut histogram = Histogram::new();
     let mut stops = Vec::new();
+    let (now, from) = (clock::monotonic(), started.max(pauses_count_from()));
+    let counted = (now - from) as u64;
     for PauseRecord { end, length } in pauses() {
         histogram.record(length);
-        stops.push(Pause { start_ns: ((end - started).max(0) as u64).saturating_sub(length), length_ns: length });
+        stops.push(Pause { start_ns: ((end - from).max(0) as u64).saturating_sub(length), length_ns: length });
     }
     let mut sizes = Histogram::new();
     for (class, count) in counters.message_sizes.iter().enumerate() {
@@ -80,8 +82,9 @@ pub fn write(file: &Path, options: &Options, scheduling: &dyn Scheduling, starte
         major_collections: major.count,
         longest_minor_pause_ns: Some(minor.longest),
         longest_major_pause_ns: Some(major.longest),
+        pauses_counted_ns: Some(counted),
         pause_histogram: Some(histogram),
-        minimum_mutator_utilisation: Some(minimum_mutator_utilisation(&stops, total, &WINDOWS)),
+        minimum_mutator_utilisation: Some(minimum_mutator_utilisation(&stops, counted, &WINDOWS)),
         messages: Some(read(&counters.messages)),
         words_copied_messages: Some(read(&counters.words_copied)),
         message_size_histogram: Some(sizes),

@@ -3,7 +3,9 @@
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread::Builder;
 
-use atoll_heap::counters::{area_slices, counters, pauses, record_area_slice, record_pointers, record_slice};
+use atoll_heap::counters::{
+    area_slices, count_pauses_from_now, counters, pauses, record_area_slice, record_pointers, record_slice,
+};
 use atoll_heap::lanes::{Kind, Level};
 use atoll_heap::{Collection, Part, Settings};
 use atoll_platform::threads;
@@ -59,6 +61,11 @@ fn slices_and_pointers_are_added_up() {
         let major = counters().lanes.collections(Kind::Major);
         assert_eq!([major.time, major.longest], [50, 50]);
         assert_eq!(pauses().iter().map(|pause| pause.length).collect::<Vec<_>>(), [30, 20]);
+        std::thread::sleep(std::time::Duration::from_millis(1));
+        count_pauses_from_now();
+        assert!(pauses().is_empty());
+        record_slice(10, 10);
+        assert_eq!(pauses().iter().map(|pause| pause.length).collect::<Vec<_>>(), [10]);
         record_pointers(2, 3);
         record_pointers(1, 1);
         let pointers = [&counters().pointers_to_old, &counters().pointers_to_young];
