@@ -169,8 +169,10 @@ fn act(
 /// no such monitor any more.
 pub(crate) fn monitor_fired(pid: Term, own: &mut Own, reference: ReferenceId, message: Message) {
     remote::forget_monitor(own, reference);
-    let Some(rare) = own.rare.as_mut().filter(|rare| rare.monitoring.contains_key(&reference)) else { return };
-    rare.monitoring.remove(&reference);
+    let Some(rare) = own.rare.as_mut() else { return };
+    if rare.monitoring.remove(&reference).is_none() {
+        return;
+    }
     let tag = forget_monitor_tag(rare, reference);
     if matches!(rare.aliases.get(&reference), Some(AliasKind::Demonitor | AliasKind::ReplyDemonitor)) {
         rare.aliases.remove(&reference);

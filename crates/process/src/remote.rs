@@ -47,6 +47,8 @@ pub struct RemoteMonitor {
     /// What is watched.
     pub target: RemoteTarget,
     connection: Connection,
+    /// How many the process has made before it. References do not say that: each scheduler gives its own.
+    place: u64,
 }
 
 /// A monitor that a process of another node has on this one.
@@ -96,6 +98,7 @@ pub struct Remote {
     /// Connections that tell this process when they are lost.
     pub watched: Vec<(Term, Connection)>,
     next_unlink: u64,
+    next_monitor: u64,
 }
 
 impl Remote {
@@ -127,7 +130,16 @@ impl Remote {
 
     /// Adds a monitor on another.
     pub fn add_monitor(&mut self, reference: ReferenceId, target: RemoteTarget, connection: Connection) {
-        self.monitoring.insert(reference, RemoteMonitor { target, connection });
+        let place = self.next_monitor;
+        self.next_monitor += 1;
+        self.monitoring.insert(reference, RemoteMonitor { target, connection, place });
+    }
+
+    /// Some of its monitors in the order in which they were made, in which programs that wait for many look for them.
+    fn monitors(&self, which: impl Fn(&RemoteMonitor) -> bool) -> Vec<(ReferenceId, RemoteTarget)> {
+        let mut monitors: Vec<_> = self.monitoring.iter().filter(|(_, one)| which(one)).collect();
+        monitors.sort_unstable_by_key(|(_, one)| one.place);
+        monitors.into_iter().map(|(reference, one)| (*reference, one.target)).collect()
     }
 }
 
@@ -355,5 +367,28 @@ impl Own {
                 self.group_leader = leader;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use atoll_term::atoms;
+
+    use super::*;
+
+    #[test]
+    fn monitors_are_in_the_order_in_which_they_were_made() {
+        // A process that runs on one scheduler and then on another gets references that fall.
+        let made: Vec<ReferenceId> = [5, 4096, 6, 9000, 1, 2].map(|number| ReferenceId([number, 0, 0])).into();
+        let mut remote = Remote::default();
+        let target = RemoteTarget::Name { name: atoms::OK, node: atoms::ERROR };
+        for (connection, reference) in made.iter().enumerate() {
+            remote.add_monitor(*reference, target, connection as Connection);
+        }
+        let all: Vec<ReferenceId> = remote.monitors(|_| true).into_iter().map(|(reference, _)| reference).collect();
+        assert_eq!(all, made);
+        let some: Vec<ReferenceId> =
+            remote.monitors(|one| one.connection < 3).into_iter().map(|(reference, _)| reference).collect();
+        assert_eq!(some, made[..3]);
     }
 }

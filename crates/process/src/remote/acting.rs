@@ -197,14 +197,7 @@ fn connection_lost(pid: Term, own: &mut Own, node: Term, lost: Connection) -> Fa
     remote.monitored_by.retain(|_, one| !is_lost(one.watcher.node, one.connection));
     let spawning: Vec<ReferenceId> =
         remote.spawning.iter().filter(|(_, one)| is_lost(one.node, one.connection)).map(|(id, _)| *id).collect();
-    let mut monitors: Vec<(ReferenceId, RemoteTarget)> = remote
-        .monitoring
-        .iter()
-        .filter(|(_, one)| is_lost(one.target.node(), one.connection))
-        .map(|(reference, one)| (*reference, one.target))
-        .collect();
-    // In the order in which they were made, in which programs that wait for many of them look for them.
-    monitors.sort_unstable_by_key(|(ReferenceId([low, middle, high]), _)| (*high, *middle, *low));
+    let monitors = remote.monitors(|one| is_lost(one.target.node(), one.connection));
     let mut links = Vec::new();
     remote.links.retain(|other, link| {
         let is_over = is_lost(other.node, link.connection);
