@@ -343,7 +343,7 @@ impl<M: Met, const ASKING: bool> Copy<'_, M, ASKING> {
             return;
         }
         if run.end - run.start > FEW {
-            return self.area.feedback.found_within(&[run.start..run.end]);
+            return self.area.feedback.found_within(std::slice::from_ref(&(run.start..run.end)));
         }
         let may_be_known = |cell: &usize| feedback::may_be_known(*cell);
         (run.start..run.end).step_by(CELL).filter(may_be_known).for_each(|cell| self.area.feedback.found(cell));
