@@ -354,8 +354,9 @@ impl Hashed {
     /// Rows, and the words that they keep outside of collected heaps.
     pub(crate) fn size(&self) -> (usize, usize) {
         let own = self.segments.len() * size_of::<Padded>() / size_of::<Term>();
-        self.segments.iter().fold((0, own), |(rows, words), segment| {
-            let segment = segment.0.read();
+        // All of them, in the order in which `insert` and `clear` take them: nobody counts a part of what goes at once.
+        let segments: Vec<_> = self.segments.iter().map(|segment| segment.0.read()).collect();
+        segments.iter().fold((0, own), |(rows, words), segment| {
             let places = segment.places() * size_of::<Option<Entry>>() / size_of::<Term>();
             (rows + segment.rows, words + segment.words + places)
         })

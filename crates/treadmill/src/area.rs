@@ -128,7 +128,7 @@ impl Drop for Area {
 
 /// Asks the processor to fetch what is at an address, without waiting for it.
 #[inline]
-pub(crate) fn prefetch(pointer: *const u8) {
+pub fn prefetch(pointer: *const u8) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: prefetching has no effect that a program could see, whatever the address.
     unsafe {

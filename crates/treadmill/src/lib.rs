@@ -58,6 +58,7 @@ mod trace;
 mod typed;
 mod world;
 
+pub use area::prefetch;
 pub use config::{Collector, Config, Pace, Preset};
 pub use error::{HeapError, OutOfMemory, Violation};
 pub use statistics::{Cause, Collection, Disturbances, Effort, Pause, Statistics, Times, Usage};

@@ -78,6 +78,8 @@ thread_local! {
 
 /// Entries that a thread's lists keep room for.
 const KEPT: usize = 1 << 14;
+/// Cells of a list that are fetched in front of the one that is copied, if they lie in a row.
+const AHEAD: usize = 48;
 /// Bytes of a cell of a list.
 const CELL: usize = 2 * WORD_BYTES;
 
@@ -316,6 +318,8 @@ impl<M: Met, const ASKING: bool> Copy<'_, M, ASKING> {
                 if !tail.is_cons() || self.immovable.contains(tail) {
                     break (link, tail);
                 }
+                let distance = (tail.pointer() as usize).wrapping_sub(cell.pointer() as usize);
+                treadmill::prefetch(tail.pointer().wrapping_byte_add(distance.wrapping_mul(AHEAD)).cast());
                 head = Term::from_word(*tail.pointer());
                 if needs_copy(head, &self.immovable) {
                     break (link, tail);

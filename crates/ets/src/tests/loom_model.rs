@@ -151,6 +151,19 @@ fn new_rows_are_inserted_by_one_thread() {
 }
 
 #[test]
+fn a_table_that_is_cleared_has_all_its_rows_or_none() {
+    model(|[low, high]| {
+        let set = set();
+        assert!(set.insert(&[low, high], 1, false));
+        let other = Arc::clone(&set);
+        let clearer = thread::spawn(move || drop(other.rows.clear(&other.status)));
+        let rows = set.rows.size().0;
+        assert!(rows == 0 || rows == 2, "a reader counted one row of two");
+        clearer.join().unwrap();
+    });
+}
+
+#[test]
 fn nothing_stays_in_a_deleted_table() {
     model(|[low, high]| {
         let set = set();
