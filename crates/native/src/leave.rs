@@ -92,6 +92,26 @@ mod ways {
         )
     }
 
+    /// Calls the function; goes to `asked` if it asks for something instead of a result. The native stack is as at the
+    /// start of a function: its return address lies there.
+    macro_rules! call_it {
+        () => {
+            "mov rbx, rdi
+            mov r12, rdx
+            mov r8, r15
+            sub rsp, 8
+            call {invoke}
+            add rsp, 8
+            mov rcx, rax
+            mov rsi, rdx
+            mov rdx, r12
+            mov rdi, rbx
+            lea rax, [rip + {asked}]
+            test sil, 1
+            jnz {to}"
+        };
+    }
+
     /// A call of a built-in function in the middle of a function, whose arguments are in the core. Goes on behind it
     /// without leaving native code, unless another handler stands at the call (because calls are traced), or the
     /// function asks for something.
@@ -101,20 +121,7 @@ mod ways {
             "lea rax, [rip + {usual}]",
             "cmp [rdi], rax",
             "jne {leave}",
-            "mov rbx, rdi",
-            "mov r12, rdx",
-            "mov r8, r15",
-            // The native stack is as at the start of a function: its return address lies there.
-            "sub rsp, 8",
-            "call {invoke}",
-            "add rsp, 8",
-            "mov rcx, rax",
-            "mov rsi, rdx",
-            "mov rdx, r12",
-            "mov rdi, rbx",
-            "lea rax, [rip + {asked}]",
-            "test sil, 1",
-            "jnz {to}",
+            call_it!(),
             "add rdi, {size}",
             "jmp {go_on}",
             usual = sym built_in::call_built_in,
@@ -135,19 +142,7 @@ mod ways {
             "cmp [rdi], rax",
             "jne {leave}",
             "add rdx, [rdi + {frame}]",
-            "mov rbx, rdi",
-            "mov r12, rdx",
-            "mov r8, r15",
-            "sub rsp, 8",
-            "call {invoke}",
-            "add rsp, 8",
-            "mov rcx, rax",
-            "mov rsi, rdx",
-            "mov rdx, r12",
-            "mov rdi, rbx",
-            "lea rax, [rip + {asked}]",
-            "test sil, 1",
-            "jnz {to}",
+            call_it!(),
             "mov rdi, [rdx]",
             "add rdx, {word}",
             "jmp {go_on}",
