@@ -2,8 +2,9 @@
 //! copy refers to a private heap (A2). What is immovable already stays where it is. No recursion: a term may be a
 //! million levels deep.
 //!
-//! A term that certainly shares nothing inside is copied without marks (`common/sizing.rs`); in others each object of
-//! the sender's heap carries its copy's address in its first word until the copy is whole.
+//! The beginning of a list, as long as its elements need no copies, is copied in one pass. A rest or another term that
+//! certainly shares nothing inside is copied without marks (`common/sizing.rs`); in others each object of the sender's
+//! heap carries its copy's address in its first word until the copy is whole.
 
 use std::cell::RefCell;
 use std::ptr::NonNull;
@@ -135,7 +136,7 @@ unsafe fn copy_with<const ASKING: bool>(
     result
 }
 
-/// As [`copy_with`], of a term of any shape.
+/// As [`copy_with`], without a look at the beginning of a list.
 ///
 /// # Safety
 /// As there.

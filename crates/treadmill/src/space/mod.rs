@@ -1,8 +1,8 @@
 //! Pages of an [`Area`]: which are free, which are backed by memory, and how they move between addresses.
 //!
 //! Invariants: SP1 the pages backed by memory or handed out never exceed the limit, but by those that are backed ahead
-//! ([`MOST_AHEAD`]); SP2 a page is in exactly one of
-//! handed out, pool, runs and fresh. The pool is for spaces without sharing; elsewhere single pages are runs.
+//! ([`MOST_AHEAD`]); SP2 a page is in exactly one of handed out, pool, runs and fresh. The pool is for spaces without
+//! sharing; elsewhere single pages are runs.
 
 mod runs;
 
