@@ -24,6 +24,7 @@ use crate::compile::{Piece, Plans, Settings, native_signature, parameters};
 use crate::flow::{Flow, Head, Registers, Way, first, passed};
 use crate::leave;
 use crate::ways::{Reason, reason};
+use in_place::{InPlace, Place};
 
 mod arithmetic;
 mod bits;
@@ -32,6 +33,7 @@ mod catching;
 mod control;
 mod data;
 mod floats;
+mod in_place;
 mod inlined;
 mod maps;
 mod test;
@@ -57,10 +59,18 @@ pub struct Emitter<'f, 'l> {
     reds: Variable,
     x: HashMap<u16, Variable>,
     floats: HashMap<u16, Value>,
+    /// Calls that are written in place; the first is the region itself.
+    calls: Vec<InPlace>,
+    /// The one among them whose instructions are written.
+    call: usize,
+    /// The instruction that is written.
+    at: usize,
+    /// How many have been written.
+    written: usize,
     /// Blocks of instructions that are jumped to.
-    blocks: BTreeMap<usize, Block>,
+    blocks: BTreeMap<Place, Block>,
     /// Instructions whose blocks are yet to be filled.
-    pending: Vec<usize>,
+    pending: Vec<Place>,
     /// Blocks that leave to another region.
     departures: BTreeMap<usize, Block>,
     /// Blocks that leave to the first engine.
@@ -70,7 +80,9 @@ pub struct Emitter<'f, 'l> {
     /// As `small_x`, of the first Y registers.
     small_y: Registers,
     /// What is known of registers where an instruction is jumped to from one place alone.
-    facts: HashMap<usize, (Registers, Registers)>,
+    facts: HashMap<Place, (Registers, Registers)>,
+    /// As `facts`, where a call in place begins and where it returns to.
+    known: HashMap<Place, (Registers, Registers)>,
     /// Segments of bitstrings that the code builds.
     plans: &'f mut Plans,
     regions: HashMap<usize, FuncRef>,
@@ -117,6 +129,10 @@ impl<'f, 'l> Emitter<'f, 'l> {
             reds,
             x: HashMap::new(),
             floats: HashMap::new(),
+            calls: vec![InPlace::default()],
+            call: 0,
+            at: head,
+            written: 0,
             blocks: BTreeMap::new(),
             pending: Vec::new(),
             departures: BTreeMap::new(),
@@ -124,6 +140,7 @@ impl<'f, 'l> Emitter<'f, 'l> {
             small_x: 0,
             small_y: 0,
             facts: HashMap::new(),
+            known: HashMap::new(),
             plans,
             regions: HashMap::new(),
             signatures: HashMap::new(),
@@ -161,14 +178,17 @@ impl<'f, 'l> Emitter<'f, 'l> {
         self.thunk = thunk;
         let start = self.block_of(self.head);
         self.b.ins().jump(start, &[]);
-        while let Some(index) = self.pending.pop() {
-            let block = self.blocks[&index];
+        while let Some(place) = self.next_place() {
+            let block = self.blocks[&place];
             self.b.switch_to_block(block);
-            (self.small_x, self.small_y) = match self.facts.get(&index) {
-                Some(facts) if self.flow.has_one_way_to(index) => *facts,
+            let (call, index) = place;
+            (self.small_x, self.small_y) = match (self.known.get(&place), self.facts.get(&place)) {
+                (Some(known), _) => *known,
+                (None, Some(facts)) if self.flow.has_one_way_to(index) => *facts,
                 _ => (0, 0),
             };
             self.floats.clear();
+            self.call = call;
             self.straight(index);
         }
         for (target, block) in std::mem::take(&mut self.departures) {
@@ -188,6 +208,8 @@ impl<'f, 'l> Emitter<'f, 'l> {
         let mut index = from;
         loop {
             let lent = matches!(self.flow.way(index), Way::Lent | Way::LentCall | Way::BuiltIn);
+            self.at = index;
+            self.written += 1;
             let next = if lent {
                 let exit = self.exit(index);
                 self.b.ins().jump(exit, &[]);
@@ -199,7 +221,7 @@ impl<'f, 'l> Emitter<'f, 'l> {
                 return;
             }
             index += 1;
-            let is_met = self.flow.heads.contains_key(&index) || self.blocks.contains_key(&index);
+            let is_met = self.flow.heads.contains_key(&index) || self.blocks.contains_key(&(self.call, index));
             if is_met || self.is_joined(index) {
                 let block = self.target(index);
                 self.b.ins().jump(block, &[]);
@@ -311,15 +333,21 @@ impl<'f, 'l> Emitter<'f, 'l> {
     /// The block to jump to for going on at a label. What is known of registers now has to hold there.
     fn label(&mut self, label: Label) -> Block {
         let index = self.flow.position(label);
-        self.facts.insert(index, (self.small_x, self.small_y));
+        self.facts.insert((self.call, index), (self.small_x, self.small_y));
         self.target(index)
     }
 
     /// The block to jump to for going on at an instruction.
     fn target(&mut self, index: usize) -> Block {
-        if index == self.head || !self.flow.heads.contains_key(&index) {
+        let is_here = index == self.head && self.call == 0;
+        if is_here || !self.flow.heads.contains_key(&index) {
             return self.block_of(index);
         }
+        self.departure(index)
+    }
+
+    /// The block that goes on in another region.
+    fn departure(&mut self, index: usize) -> Block {
         if let Some(block) = self.departures.get(&index) {
             return *block;
         }
@@ -329,12 +357,16 @@ impl<'f, 'l> Emitter<'f, 'l> {
     }
 
     fn block_of(&mut self, index: usize) -> Block {
-        if let Some(block) = self.blocks.get(&index) {
+        self.block_at((self.call, index))
+    }
+
+    fn block_at(&mut self, place: Place) -> Block {
+        if let Some(block) = self.blocks.get(&place) {
             return *block;
         }
         let block = self.b.create_block();
-        self.blocks.insert(index, block);
-        self.pending.push(index);
+        self.blocks.insert(place, block);
+        self.pending.push(place);
         block
     }
 

@@ -5,7 +5,7 @@
 //! function. Heads are the function's entry, the places behind calls, the places behind instructions that the first
 //! engine runs, and the labels that several regions lead to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use atoll_code::Linked;
 use atoll_loader::instruction::{Instruction, Label, Source};
@@ -65,6 +65,10 @@ pub struct Flow<'l> {
     pub has_floats: bool,
     /// Where regions begin.
     pub heads: BTreeMap<usize, Head>,
+    /// How many instructions may be carried out before the function calls or leaves, if it may also return before.
+    pub beginning: Option<usize>,
+    /// For each instruction from `start` on: X registers that hold match contexts there, whichever engine came there.
+    contexts: Vec<Registers>,
     /// For each instruction from `start` on: from how many places control gets there.
     ways_to: Vec<u32>,
 }
@@ -107,6 +111,8 @@ impl<'l> Flow<'l> {
             live: Vec::new(),
             has_floats: code.iter().any(uses_floats),
             heads: BTreeMap::new(),
+            beginning: None,
+            contexts: Vec::new(),
             ways_to: Vec::new(),
         };
         if !all && flow.is_mostly_lent() {
@@ -117,6 +123,8 @@ impl<'l> Flow<'l> {
         }
         flow.find_live();
         flow.find_heads();
+        flow.beginning = flow.find_beginning();
+        flow.find_contexts();
         flow.ways_to = vec![0; end - start];
         for index in start..end {
             let mut found = Vec::new();
@@ -141,6 +149,11 @@ impl<'l> Flow<'l> {
     /// Registers that are live in front of the instruction with this index.
     pub fn live(&self, index: usize) -> Registers {
         self.live.get(index - self.start).copied().unwrap_or(0)
+    }
+
+    /// X registers that hold match contexts in front of the instruction with this index.
+    pub fn contexts(&self, index: usize) -> Registers {
+        self.contexts.get(index - self.start).copied().unwrap_or(0)
     }
 
     /// Whether control gets to an instruction from one place alone, in front of it or elsewhere.
@@ -244,6 +257,74 @@ impl<'l> Flow<'l> {
                 return;
             }
         }
+    }
+
+    /// What is there on each way to an instruction is there; only the beginning of a match makes contexts.
+    fn find_contexts(&mut self) {
+        const UNKNOWN: Registers = Registers::MAX;
+        let matches = |instruction: &Instruction| matches!(instruction, Instruction::BsStartMatch { .. });
+        if !self.linked.module.code[self.start..self.end].iter().any(matches) {
+            return;
+        }
+        self.contexts = vec![UNKNOWN; self.end - self.start];
+        let mut next: Vec<usize> = vec![self.entry];
+        self.contexts[self.entry - self.start] = 0;
+        // Handlers of exceptions are reached from anywhere.
+        for index in self.entry..self.end {
+            if let Instruction::Catch { handler, .. } | Instruction::Try { handler, .. } = self.instruction(index) {
+                let handler = self.position(*handler);
+                self.contexts[handler - self.start] = 0;
+                next.push(handler);
+            }
+        }
+        while let Some(index) = next.pop() {
+            let instruction = self.instruction(index);
+            let before = self.contexts(index);
+            let mut written = writes(instruction);
+            instruction.for_each_destination(|destination| {
+                if let Source::X(x) = destination.into() {
+                    written |= first(usize::from(x) + 1) & !first(x.into());
+                }
+            });
+            let has = |source: Source| matches!(source, Source::X(x) if before >> x & 1 != 0);
+            let behind = match instruction {
+                one if returns_afresh(one) => 0,
+                Instruction::BsStartMatch { .. } => before | written,
+                Instruction::Move { source, .. } if has(*source) => before | written,
+                _ => before & !written,
+            };
+            let (mut targets, mut follows) = (Vec::new(), None);
+            instruction.for_each_target(|label| targets.push(self.position(label)));
+            if !self.ends(index) && index + 1 < self.end {
+                follows = Some(index + 1);
+            }
+            let found = targets.into_iter().map(|target| (target, before & !written));
+            for (place, found) in found.chain(follows.map(|place| (place, behind))) {
+                let known = &mut self.contexts[place - self.start];
+                if *known & found != *known {
+                    *known &= found;
+                    next.push(place);
+                }
+            }
+        }
+        // What nothing leads to.
+        self.contexts.iter_mut().filter(|known| **known == UNKNOWN).for_each(|known| *known = 0);
+    }
+
+    fn find_beginning(&self) -> Option<usize> {
+        let (mut next, mut met, mut returns) = (vec![self.entry], HashSet::new(), false);
+        while let Some(index) = next.pop() {
+            let is_left = self.heads.contains_key(&index) && index != self.entry;
+            if is_left || !met.insert(index) {
+                continue;
+            }
+            returns |= matches!(self.instruction(index), Instruction::Return);
+            if self.way(index) == Way::Native {
+                self.followers(index, |follower| next.push(follower));
+            }
+        }
+        let length = met.iter().filter(|index| !is_mark(self.instruction(**index))).count();
+        returns.then_some(length)
     }
 
     fn find_heads(&mut self) {

@@ -104,7 +104,7 @@ pub unsafe extern "C" fn is_fun_of_arity(core: *mut Core) {
 pub unsafe extern "C" fn arithmetic(core: *mut Core) {
     // SAFETY: native code makes this request, with the registers and terms of the process that runs on the core.
     unsafe {
-        let [hp, e, reds, operation, ..] = (*core).request.arguments;
+        let ([hp, e, reds], operation) = (carried(core), (*core).request.arguments[3]);
         let operation = std::mem::transmute::<Word, Slow>(operation);
         (*core).swap_out(hp as *mut Word, e as *mut Word);
         let result = operation(&mut *(*core).mutator, term(core, 4), term(core, 5));
@@ -117,7 +117,8 @@ pub unsafe extern "C" fn arithmetic(core: *mut Core) {
 pub unsafe extern "C" fn guard(core: *mut Core) {
     // SAFETY: as above; the arguments stand in their place in the core.
     unsafe {
-        let [hp, e, reds, function, count, _] = (*core).request.arguments;
+        let [hp, e, reds] = carried(core);
+        let [.., function, count, _] = (*core).request.arguments;
         let function = std::mem::transmute::<Word, Native>(function);
         (*core).swap_out(hp as *mut Word, e as *mut Word);
         let this = &mut *core;
@@ -133,7 +134,8 @@ pub unsafe extern "C" fn guard(core: *mut Core) {
 pub unsafe extern "C" fn put_map(core: *mut Core) {
     // SAFETY: as above; a pair of terms is two terms that stand beside each other.
     unsafe {
-        let [hp, e, reds, count, exact, _] = (*core).request.arguments;
+        let [hp, e, reds] = carried(core);
+        let [.., count, exact, _] = (*core).request.arguments;
         (*core).swap_out(hp as *mut Word, e as *mut Word);
         let this = &mut *core;
         let (map, terms) = (this.x[ARGUMENTS], &this.x[ARGUMENTS + 1..][..2 * count as usize]);
@@ -141,6 +143,17 @@ pub unsafe extern "C" fn put_map(core: *mut Core) {
         let result = maps::put(&mut *this.mutator, map, &pairs, exact != 0);
         finish(core, reds as i64, result.ok());
     }
+}
+
+/// Heap top, stack pointer and reductions of a request. Native code has just stored each by itself: a processor waits
+/// for the stores if two of them are read as one.
+///
+/// # Safety
+/// As for [`answer`].
+#[inline(always)]
+unsafe fn carried(core: *mut Core) -> [Word; 3] {
+    // SAFETY: the caller's obligation.
+    unsafe { [0, 1, 2].map(|index| (&raw const (*core).request.arguments[index]).read_volatile()) }
 }
 
 unsafe fn finish(core: *mut Core, reds: i64, result: Option<Term>) {

@@ -5,6 +5,7 @@ use atoll_loader::{BitFlags, SegmentType};
 use atoll_term::{Allocate, HEAP_BINARY_LIMIT, Kind, Term};
 
 use crate::bit_construct::{MAX_BITS, append, begin};
+use crate::bit_quick::fill_bytes;
 use crate::bit_writer::{BitWriter, arranged};
 use crate::raw_bits::Room;
 
@@ -149,61 +150,6 @@ pub fn create<H: Allocate + ?Sized>(heap: &mut H, segments: &[Simple], values: &
     Some(building.finish())
 }
 
-/// Writes segments that all begin and end at byte boundaries, or integers that together do. `None`: they do not, and
-/// any of the bytes may have been written.
-#[inline(always)]
-fn fill_bytes(mut rest: &mut [u8], segments: &[Simple], values: &[Term]) -> Option<()> {
-    let mut run = Run::default();
-    for (segment, value) in segments.iter().zip(values) {
-        let copied = match segment {
-            Simple::Integer { bits, flags } => {
-                if run.bits + bits > 64 || *bits == 64 && run.bits > 0 {
-                    return None;
-                }
-                let word = arranged(value.as_small()? as u64, *bits, *flags);
-                let before = if *bits == 64 { 0 } else { run.word << bits };
-                let mask = if *bits == 0 { 0 } else { u64::MAX >> (64 - bits) };
-                run = Run { word: before | word & mask, bits: run.bits + bits };
-                if run.bits.is_multiple_of(8) {
-                    let (here, behind) = rest.split_at_mut_checked(run.bits / 8)?;
-                    store(here, run.word);
-                    (rest, run) = (behind, Run::default());
-                }
-                continue;
-            }
-            Simple::Whole { .. } => value.aligned_binary()?,
-            Simple::Bytes(bytes) => &bytes[..],
-            Simple::Append { .. } => return None,
-        };
-        if run.bits > 0 {
-            return None;
-        }
-        let (here, behind) = rest.split_at_mut_checked(copied.len())?;
-        here.copy_from_slice(copied);
-        rest = behind;
-    }
-    (run.bits == 0).then_some(())
-}
-
-/// Writes the low bytes of a word, the most significant one first.
-#[inline(always)]
-fn store(bytes: &mut [u8], word: u64) {
-    // Stores of constant sizes: a copy of any size is a call.
-    match bytes {
-        [byte] => *byte = word as u8,
-        [_, _] => bytes.copy_from_slice(&(word as u16).to_be_bytes()),
-        [_, _, _, _] => bytes.copy_from_slice(&(word as u32).to_be_bytes()),
-        [_, _, _, _, _, _, _, _] => bytes.copy_from_slice(&word.to_be_bytes()),
-        _ => {
-            let mut left = word;
-            for byte in bytes.iter_mut().rev() {
-                *byte = left as u8;
-                left >>= 8;
-            }
-        }
-    }
-}
-
 /// Writes the segments to the bits `from` to `to` of a room. What says where they go is passed in machine registers: a
 /// writer that is moved is stored in halves and read as a whole, for which processors wait.
 #[inline(never)]
@@ -232,9 +178,9 @@ fn fill(room: Room, from: usize, to: usize, segments: &[Simple], values: &[Term]
 
 /// Bits that are still to be written: the low ones of a word.
 #[derive(Default)]
-struct Run {
-    word: u64,
-    bits: usize,
+pub(crate) struct Run {
+    pub(crate) word: u64,
+    pub(crate) bits: usize,
 }
 
 impl Run {

@@ -5,6 +5,7 @@ pub mod arithmetic;
 pub mod bit_construct;
 pub mod bit_match;
 pub mod bit_part;
+pub mod bit_quick;
 pub mod bit_simple;
 mod bit_writer;
 mod bits;

@@ -2,9 +2,10 @@
 //! bytes of fresh bitstrings.
 #![allow(unsafe_code)]
 
+use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
-use atoll_term::{Kind, OffHeapBinary, Term};
+use atoll_term::{Kind, OffHeapBinary, Term, Word};
 
 /// Overwrites word `index` of a scanned object with a small integer. The object must be one that only its owner
 /// can see: the sub-binary of a private append.
@@ -36,6 +37,13 @@ impl Room {
         NonNull::new(term.underlying_bytes().cast_mut()).map_or(Room::EMPTY, |first| Room { first, length })
     }
 
+    /// The bytes of free words, which are zeros then.
+    #[inline(always)]
+    pub(crate) fn of_free_words(words: &mut [MaybeUninit<Word>]) -> Room {
+        words.fill(MaybeUninit::new(0));
+        NonNull::new(words.as_mut_ptr().cast()).map_or(Room::EMPTY, |first| Room { first, length: size_of_val(words) })
+    }
+
     /// The first `length` bytes of a binary that was made for this handle, which nobody else has seen yet.
     pub(crate) fn of_fresh_handle(handle: Term, length: usize) -> Room {
         handle.off_heap_binary().map_or(Room::EMPTY, |binary| Room::of_claimed(binary, length))
@@ -57,4 +65,11 @@ impl Room {
         // writer, and readers of the same object look only at bytes below those that the writer owns.
         unsafe { std::slice::from_raw_parts_mut(self.first.as_ptr().add(from), to - from) }
     }
+}
+
+/// The object that was built at the beginning of these words.
+#[cfg(test)]
+pub(crate) fn built_at(words: &mut [MaybeUninit<Word>]) -> Term {
+    // SAFETY: tests build a whole object there, and keep the words for as long as they look at it.
+    unsafe { Term::boxed_at(words.as_mut_ptr().cast()) }
 }

@@ -215,6 +215,7 @@ impl OffHeapBinary {
 
     /// Claims the bytes from `from` to `to` if `from` is where the used bytes end and there is room: then they
     /// belong to the caller, and nobody else can claim them.
+    #[inline]
     pub fn claim(&self, from: usize, to: usize) -> bool {
         to <= self.capacity()
             && from <= to

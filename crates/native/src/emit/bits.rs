@@ -8,7 +8,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I8, I16, I32, I64};
 use cranelift_codegen::ir::{Block, InstBuilder, MemFlags, Value};
 
-use super::Emitter;
+use super::{Emitter, bit};
 use crate::help;
 
 /// Bits below the value of a small integer.
@@ -211,6 +211,9 @@ impl Emitter<'_, '_> {
     /// A match context; what is none goes elsewhere.
     fn context(&mut self, register: Register, otherwise: Block) -> Value {
         let value = self.read(register.into());
+        if matches!(register, Register::X(x) if self.flow.contexts(self.at) & bit(x) != 0) {
+            return value;
+        }
         let boxed = self.has_tag(value, 3, 0b10);
         self.unless(boxed, otherwise);
         let header = self.load_boxed(value, 0);

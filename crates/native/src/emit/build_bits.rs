@@ -23,7 +23,8 @@ impl Emitter<'_, '_> {
         let exit = self.exit(index);
         let plan = bit_simple::plan(segments, &self.flow.linked.module.strings).unwrap_or_default();
         // Room for the bitstring and for what the instructions behind it build.
-        self.room((bit_simple::most_words(&plan) as i64 + i64::from(*extra)) * 8, exit);
+        let words = bit_simple::most_words(&plan);
+        self.room((words as i64 + i64::from(*extra)) * 8, exit);
         if let Some(integers) = bit_simple::one_word(&plan) {
             let (bytes, bits) = self.word(&integers, segments, exit);
             let header = self.constant(Header::new(Kind::HeapBits, 2).word());
@@ -47,7 +48,8 @@ impl Emitter<'_, '_> {
         let (first, count) = (self.constant(plan.as_ptr() as Word), self.constant(plan.len() as Word));
         self.plans.push(plan);
         let carried = self.carried();
-        let made = self.help(help::create, &[carried[0], carried[1], carried[2], first, count]);
+        let words = self.constant(words as Word);
+        let made = self.help(help::create, &[carried[0], carried[1], carried[2], first, count, words]);
         let made = self.helped(index, Label::NONE, made);
         self.b.ins().jump(done, &[made.into()]);
         self.b.switch_to_block(done);

@@ -55,9 +55,13 @@ impl Emitter<'_, '_> {
     fn call_local(&mut self, index: usize, arity: usize, target: atoll_loader::instruction::Label, tail: Option<u16>) {
         let functions = &self.flow.linked.module.functions;
         let callee = functions.iter().position(|function| function.entry == target).unwrap_or(self.flow.function);
+        let small_y = self.small_y;
         self.frame_of_call(index, tail);
         let address = self.piece.parent.address(self.piece.parent.entries[callee]) as Word;
-        if callee == self.flow.function {
+        if callee == self.flow.function && tail.is_none() && self.fits_in_place() {
+            self.count_entry(&Callee::Itself, address, arity);
+            self.begin_in_place(index, arity, small_y);
+        } else if callee == self.flow.function {
             self.enter(Callee::Itself, address, arity, tail.is_some());
         } else {
             let address_value = self.constant(address);
@@ -93,16 +97,9 @@ impl Emitter<'_, '_> {
 
     /// Enters a function with its arguments, unless the time slice is used up.
     fn enter(&mut self, callee: Callee, own: Word, arity: usize, tail: bool) {
-        let go = self.count_call();
-        let address = match callee {
-            Callee::Itself => self.constant(own),
-            Callee::Function(address) => address,
-        };
-        let live = self.constant(arity as Word);
-        self.pause(address, live, arity);
-        self.b.switch_to_block(go);
+        self.count_entry(&callee, own, arity);
         match callee {
-            Callee::Itself if tail && self.kind == Head::Function => {
+            Callee::Itself if tail && self.kind == Head::Function && self.call == 0 => {
                 let start = self.block_of(self.head);
                 self.b.ins().jump(start, &[]);
             }
@@ -116,6 +113,18 @@ impl Emitter<'_, '_> {
                 self.jump_to(signature, code, &arguments);
             }
         }
+    }
+
+    /// Counts a call of a function, in front of which the time slice may end.
+    fn count_entry(&mut self, callee: &Callee, own: Word, arity: usize) {
+        let go = self.count_call();
+        let address = match callee {
+            Callee::Itself => self.constant(own),
+            Callee::Function(address) => *address,
+        };
+        let live = self.constant(arity as Word);
+        self.pause(address, live, arity);
+        self.b.switch_to_block(go);
     }
 
     /// Ends the time slice in front of the function at an address, with so many X registers in use, of which these
@@ -258,10 +267,13 @@ impl Emitter<'_, '_> {
     }
 
     pub(super) fn return_(&mut self) {
-        let e = self.b.use_var(self.e);
-        let address = self.load(e, 0);
-        let e = self.b.ins().iadd_imm(e, 8);
+        let below = self.b.use_var(self.e);
+        let e = self.b.ins().iadd_imm(below, 8);
         self.b.def_var(self.e, e);
+        if self.call > 0 {
+            return self.end_in_place();
+        }
+        let address = self.load(below, 0);
         let value = self.x(0);
         let handler = self.load(address, 0);
         let native = self.equals(handler, self.gates.return_);

@@ -1,13 +1,16 @@
 //! Segments that native code does not read itself. Those that may use heap are asked for as operations are: heap top,
 //! stack pointer, reductions, the context, a size, a [`shape`].
 
+use std::mem::MaybeUninit;
+
 use atoll_loader::instruction::{BitFlags, SegmentType};
 use atoll_operations::bit_match::{self, PartObject};
+use atoll_operations::bit_quick::{self, Quick};
 use atoll_operations::bit_simple::{self, Simple};
 use atoll_runtime::core::{Core, fits};
 use atoll_term::{Term, Word};
 
-use super::{ARGUMENTS, answer, finish, term};
+use super::{ARGUMENTS, answer, carried, finish, term};
 
 /// Most words of the object that a part of a bitstring is.
 const PART_WORDS: usize = 4;
@@ -32,7 +35,7 @@ fn flags_of(shape: Word) -> BitFlags {
 unsafe fn with_heap(core: *mut Core, operation: impl FnOnce(*mut Core) -> Option<Term>) {
     // SAFETY: the request has the registers of the process that runs on the core.
     unsafe {
-        let [hp, e, reds, ..] = (*core).request.arguments;
+        let [hp, e, reds] = carried(core);
         (*core).swap_out(hp as *mut Word, e as *mut Word);
         let result = operation(core);
         finish(core, reds as i64, result);
@@ -143,16 +146,25 @@ pub unsafe extern "C" fn get_utf8(core: *mut Core) {
     }
 }
 
-/// A bitstring built of segments: registers, the address of the segments ([`Simple`]), how many there are. Their values
-/// stand in the core. 0: it has to be built in another way, and nothing has changed.
+/// A bitstring built of segments: registers, the address of the segments ([`Simple`]), how many there are, the words of
+/// the heap for which there is room. Their values stand in the core. 0: it has to be built in another way, and nothing
+/// has changed.
 pub unsafe extern "C" fn create(core: *mut Core) {
     // SAFETY: native code makes this request; the segments live as long as it does.
     unsafe {
-        let [_, _, _, first, count, _] = (*core).request.arguments;
+        let [hp, _, reds] = carried(core);
+        let [.., first, count, room] = (*core).request.arguments;
         let count = count as usize;
         let segments = std::slice::from_raw_parts(first as *const Simple, count);
-        with_heap(core, |core| {
-            bit_simple::create(&mut *(*core).mutator, segments, &(&(*core).x)[ARGUMENTS..ARGUMENTS + count])
-        });
+        let values = &(&(*core).x)[ARGUMENTS..ARGUMENTS + count];
+        let room = std::slice::from_raw_parts_mut(hp as *mut MaybeUninit<Word>, room as usize);
+        let (result, words) = match bit_quick::create(room, segments, values) {
+            Some(Quick::Object(words)) => (Term::boxed_at(hp as *mut Word), words),
+            Some(Quick::Extended(view)) => (view, 0),
+            None => return with_heap(core, |core| bit_simple::create(&mut *(*core).mutator, segments, values)),
+        };
+        (*core).next.1 = (hp as *mut Word).add(words);
+        (*core).next.3 = reds as i64;
+        answer(core, result.word());
     }
 }
