@@ -5,8 +5,7 @@ use std::mem::MaybeUninit;
 
 use atoll_term::{HEAP_BINARY_LIMIT, Header, Kind, Term, Word};
 
-use crate::bit_simple::{Run, Simple};
-use crate::bit_writer::arranged;
+use crate::bit_fill::{Simple, fill_bytes};
 use crate::raw_bits::{Room, set_small};
 
 /// A bitstring that was built without asking the heap.
@@ -100,87 +99,6 @@ fn whole_bytes(segments: &[Simple], values: &[Term]) -> Option<usize> {
         bytes += length;
     }
     (run == 0).then_some(bytes)
-}
-
-/// Writes segments that all begin and end at byte boundaries, or integers that together do. `None`: they do not, and
-/// any of the bytes may have been written.
-#[inline(always)]
-pub(crate) fn fill_bytes(mut rest: &mut [u8], segments: &[Simple], values: &[Term]) -> Option<()> {
-    let mut run = Run::default();
-    for (segment, value) in segments.iter().zip(values) {
-        let copied = match segment {
-            Simple::Integer { bits, flags } => {
-                if run.bits + bits > 64 || *bits == 64 && run.bits > 0 {
-                    return None;
-                }
-                let word = arranged(value.as_small()? as u64, *bits, *flags);
-                let before = if *bits == 64 { 0 } else { run.word << bits };
-                let mask = if *bits == 0 { 0 } else { u64::MAX >> (64 - bits) };
-                run = Run { word: before | word & mask, bits: run.bits + bits };
-                if run.bits.is_multiple_of(8) {
-                    let (here, behind) = rest.split_at_mut_checked(run.bits / 8)?;
-                    store(here, run.word);
-                    (rest, run) = (behind, Run::default());
-                }
-                continue;
-            }
-            Simple::Whole { .. } => value.aligned_binary()?,
-            Simple::Bytes(bytes) => &bytes[..],
-            Simple::Append { .. } => return None,
-        };
-        if run.bits > 0 {
-            return None;
-        }
-        let (here, behind) = rest.split_at_mut_checked(copied.len())?;
-        copy(here, copied);
-        rest = behind;
-    }
-    (run.bits == 0).then_some(())
-}
-
-/// Writes the low bytes of a word, the most significant one first.
-#[inline(always)]
-fn store(bytes: &mut [u8], word: u64) {
-    // Stores of constant sizes: a copy of any size is a call.
-    match bytes {
-        [byte] => *byte = word as u8,
-        [_, _] => bytes.copy_from_slice(&(word as u16).to_be_bytes()),
-        [_, _, _, _] => bytes.copy_from_slice(&(word as u32).to_be_bytes()),
-        [_, _, _, _, _, _, _, _] => bytes.copy_from_slice(&word.to_be_bytes()),
-        _ => {
-            let mut left = word;
-            for byte in bytes.iter_mut().rev() {
-                *byte = left as u8;
-                left >>= 8;
-            }
-        }
-    }
-}
-
-/// Copies bytes to others of the same number. Few are copied by loads and stores of constant sizes: a copy of any size
-/// is a call.
-#[inline(always)]
-fn copy(to: &mut [u8], from: &[u8]) {
-    match from.len() {
-        8..=16 => ends::<8>(to, from),
-        4..=7 => ends::<4>(to, from),
-        2..=3 => ends::<2>(to, from),
-        1 => to[0] = from[0],
-        _ => to.copy_from_slice(from),
-    }
-}
-
-/// Copies the first and the last `N` bytes.
-#[inline(always)]
-fn ends<const N: usize>(to: &mut [u8], from: &[u8]) {
-    let (Some(first), Some(last)) = (from.first_chunk::<N>(), from.last_chunk::<N>()) else { return };
-    let (first, last) = (*first, *last);
-    if let Some(place) = to.first_chunk_mut::<N>() {
-        *place = first;
-    }
-    if let Some(place) = to.last_chunk_mut::<N>() {
-        *place = last;
-    }
 }
 
 #[cfg(test)]

@@ -1,39 +1,14 @@
 //! Bitstrings from segments whose sizes are known, or are those of their values: nearly all that programs build.
 
+use atoll_loader::SegmentType;
 use atoll_loader::instruction::{Segment, SegmentSize, SegmentValue, Source};
-use atoll_loader::{BitFlags, SegmentType};
 use atoll_term::{Allocate, HEAP_BINARY_LIMIT, Kind, Term};
 
 use crate::bit_construct::{MAX_BITS, append, begin};
-use crate::bit_quick::fill_bytes;
+pub use crate::bit_fill::Simple;
+use crate::bit_fill::{Run, fill_bytes};
 use crate::bit_writer::{BitWriter, arranged};
 use crate::raw_bits::Room;
-
-/// A segment whose size does not depend on a term.
-#[derive(Clone, Debug)]
-pub enum Simple {
-    /// An integer of at most 64 bits.
-    Integer {
-        /// Bits of the segment.
-        bits: usize,
-        /// Endianness and sign.
-        flags: BitFlags,
-    },
-    /// The whole of a bitstring.
-    Whole {
-        /// Its length is a multiple of so many bits.
-        unit: usize,
-    },
-    /// Bytes of the string table.
-    Bytes(Box<[u8]>),
-    /// The bitstring that is extended; only as the first segment.
-    Append {
-        /// Its length is a multiple of so many bits.
-        unit: u16,
-        /// Nobody else holds it.
-        private: bool,
-    },
-}
 
 /// Most segments of a bitstring that is made here.
 pub const MOST_SEGMENTS: usize = 8;
@@ -176,13 +151,6 @@ fn fill(room: Room, from: usize, to: usize, segments: &[Simple], values: &[Term]
     run.write(&mut writer)
 }
 
-/// Bits that are still to be written: the low ones of a word.
-#[derive(Default)]
-pub(crate) struct Run {
-    pub(crate) word: u64,
-    pub(crate) bits: usize,
-}
-
 impl Run {
     /// Adds the low `bits` (at most 64) of a word.
     #[inline(always)]
@@ -222,6 +190,7 @@ fn whole_bits(value: Term) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use atoll_loader::BitFlags;
     use atoll_term::{Build, ScratchHeap};
 
     use crate::oracle::Random;

@@ -3,6 +3,7 @@
 
 pub mod arithmetic;
 pub mod bit_construct;
+mod bit_fill;
 pub mod bit_match;
 pub mod bit_part;
 pub mod bit_quick;
