@@ -61,6 +61,14 @@ pub struct Piece<'p> {
     pub marks: &'p BTreeMap<usize, u32>,
 }
 
+/// A function whose instructions code is made of.
+pub struct Source<'p, 'l> {
+    /// Its instructions.
+    pub flow: Flow<'l>,
+    /// Its code for the first engine.
+    pub piece: Piece<'p>,
+}
+
 /// Segments of bitstrings that code builds, at addresses that the code has.
 pub type Plans = Vec<Box<[Simple]>>;
 
@@ -106,18 +114,20 @@ impl Compiler {
         })
     }
 
-    /// Compiles a function. `None`: it is beyond the code generator, or there is no memory.
-    pub fn compile(&mut self, flow: &Flow<'_>, piece: &Piece<'_>) -> Option<Compiled> {
+    /// Compiles the first of these functions; calls of the others are written in place. `None`: it is beyond the code
+    /// generator, or there is no memory.
+    pub fn compile(&mut self, sources: &[Source<'_, '_>]) -> Option<Compiled> {
+        let has_floats = sources.iter().any(|source| source.flow.has_floats);
         let mut code: Vec<u8> = Vec::new();
         let mut heads = BTreeMap::new();
         let mut calls: Vec<(usize, usize)> = Vec::new();
         let mut plans = Plans::new();
-        for (&head, &kind) in &flow.heads {
+        for (&head, &kind) in &sources.first()?.flow.heads {
             // Arithmetic that has met other operands than small integers has floats in machine registers for a moment.
             // None of them is expected to live over a call; where the code generator has it so, it is asked again.
-            self.region(flow, piece, &mut plans, (head, kind), flow.has_floats)?;
-            if !flow.has_floats && float_lives_over_call(&self.context.func) {
-                self.region(flow, piece, &mut plans, (head, kind), true)?;
+            self.region(sources, &mut plans, (head, kind), has_floats)?;
+            if !has_floats && float_lives_over_call(&self.context.func) {
+                self.region(sources, &mut plans, (head, kind), true)?;
             }
             let leaving = jumps(&self.context.func);
             let compiled = self.context.compiled_code()?;
@@ -156,18 +166,17 @@ impl Compiler {
     /// registers over calls of helpers. `None`: it is beyond the code generator.
     fn region(
         &mut self,
-        flow: &Flow<'_>,
-        piece: &Piece<'_>,
+        sources: &[Source<'_, '_>],
         plans: &mut Plans,
         (head, kind): (usize, Head),
         keeps_floats: bool,
     ) -> Option<()> {
         self.context.clear();
-        let signature = native_signature(parameters(flow, kind));
+        let signature = native_signature(parameters(&sources.first()?.flow, kind));
         self.context.func = Function::with_name_signature(UserFuncName::user(0, head as u32), signature);
         let builder = FunctionBuilder::new(&mut self.context.func, &mut self.builder);
         let thunk = if keeps_floats { mark::help as *const () } else { mark::help_without_floats as *const () };
-        Emitter::new(builder, self.settings, self.gates, flow, piece, plans, (head, kind)).region(thunk);
+        Emitter::new(builder, self.settings, self.gates, sources, plans, (head, kind)).region(thunk);
         if let Err(error) = self.context.compile(&*self.isa, &mut ControlPlane::default()) {
             debug_assert!(false, "{:?}\n{}", error.inner, error.func.display());
             return None;

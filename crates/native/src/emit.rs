@@ -20,7 +20,7 @@ use cranelift_codegen::ir::{
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, Variable};
 
-use crate::compile::{Piece, Plans, Settings, native_signature, parameters};
+use crate::compile::{Piece, Plans, Settings, Source, native_signature, parameters};
 use crate::flow::{Flow, Head, Registers, Way, first, passed};
 use crate::leave;
 use crate::ways::{Reason, reason};
@@ -48,6 +48,9 @@ pub struct Emitter<'f, 'l> {
     b: FunctionBuilder<'f>,
     settings: Settings,
     gates: Gates,
+    /// The function, and those whose calls are written in place.
+    sources: &'f [Source<'f, 'l>],
+    /// The one among them whose instructions are written.
     flow: &'f Flow<'l>,
     piece: &'f Piece<'f>,
     head: usize,
@@ -73,8 +76,8 @@ pub struct Emitter<'f, 'l> {
     pending: Vec<Place>,
     /// Blocks that leave to another region.
     departures: BTreeMap<usize, Block>,
-    /// Blocks that leave to the first engine.
-    exits: BTreeMap<usize, Block>,
+    /// Blocks that leave to the first engine, by functions and instructions.
+    exits: BTreeMap<(usize, usize), Block>,
     /// X registers that are known to hold small integers here.
     small_x: Registers,
     /// As `small_x`, of the first Y registers.
@@ -102,11 +105,11 @@ impl<'f, 'l> Emitter<'f, 'l> {
         mut b: FunctionBuilder<'f>,
         settings: Settings,
         gates: Gates,
-        flow: &'f Flow<'l>,
-        piece: &'f Piece<'f>,
+        sources: &'f [Source<'f, 'l>],
         plans: &'f mut Plans,
         (head, kind): (usize, Head),
     ) -> Emitter<'f, 'l> {
+        let Source { flow, piece } = &sources[0];
         let entry = b.create_block();
         b.append_block_params_for_function_params(entry);
         b.switch_to_block(entry);
@@ -119,6 +122,7 @@ impl<'f, 'l> Emitter<'f, 'l> {
             b,
             settings,
             gates,
+            sources,
             flow,
             piece,
             head,
@@ -182,21 +186,24 @@ impl<'f, 'l> Emitter<'f, 'l> {
             let block = self.blocks[&place];
             self.b.switch_to_block(block);
             let (call, index) = place;
+            self.call = call;
+            self.write_of(self.calls[call].source);
             (self.small_x, self.small_y) = match (self.known.get(&place), self.facts.get(&place)) {
                 (Some(known), _) => *known,
                 (None, Some(facts)) if self.flow.has_one_way_to(index) => *facts,
                 _ => (0, 0),
             };
             self.floats.clear();
-            self.call = call;
             self.straight(index);
         }
+        self.write_of(0);
         for (target, block) in std::mem::take(&mut self.departures) {
             self.b.switch_to_block(block);
             self.depart(target);
         }
-        for (index, block) in std::mem::take(&mut self.exits) {
+        for ((source, index), block) in std::mem::take(&mut self.exits) {
             self.b.switch_to_block(block);
+            self.write_of(source);
             self.leave_at(index);
         }
         self.b.seal_all_blocks();
@@ -372,14 +379,15 @@ impl<'f, 'l> Emitter<'f, 'l> {
 
     /// The block that leaves to the first engine in front of an instruction.
     fn exit(&mut self, index: usize) -> Block {
-        if let Some(block) = self.exits.get(&index) {
+        let place = (self.calls[self.call].source, index);
+        if let Some(block) = self.exits.get(&place) {
             return *block;
         }
         let block = self.b.create_block();
         if !matches!(self.flow.way(index), Way::Lent | Way::LentCall | Way::BuiltIn) {
             self.b.set_cold_block(block);
         }
-        self.exits.insert(index, block);
+        self.exits.insert(place, block);
         block
     }
 

@@ -3,15 +3,12 @@
 //! Schedulers look every few thousand reductions at where their process is ([`TakesOver::met`]). A
 //! function that is met several times is compiled by a thread of this engine; nothing waits for that thread.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
-use atoll_code::{
-    Linked, ModuleCode, TakesOver, Translate, TranslatedFunction, add_piece, entry_of, find_code, hold_entries,
-    take_over,
-};
+use atoll_code::{Linked, ModuleCode, TakesOver, Translate, add_piece, entry_of, find_code, hold_entries, take_over};
 use atoll_platform::threads;
 use atoll_runtime::core::{Core, Exit, Handler, dispatch, handler};
 use atoll_runtime::mark::{Gates, gates};
@@ -19,13 +16,17 @@ use atoll_runtime::{built_in, entry};
 use atoll_term::Word;
 use parking_lot::{Condvar, Mutex};
 
-use crate::compile::{Compiled, Compiler, Piece, Plans, Settings};
+use crate::compile::{Compiler, Plans, Settings};
 use crate::exits::{ExitCounts, Exits};
 use crate::files::Files;
-use crate::flow::{Flow, Head};
+use crate::flow::Head;
 use crate::memory::Block;
 use crate::perf_map::PerfMap;
-use crate::ways::{reason, way};
+
+mod generate;
+
+pub(crate) use generate::Generated;
+use generate::{CalledInPlace, CodeInPlace};
 
 /// When functions are compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,25 +75,12 @@ struct Unit {
     start: usize,
     /// For each of its instructions: how often native code left in front of it.
     exits: Exits,
+    /// As `exits`, of functions whose calls are written in place.
+    in_place: Vec<CalledInPlace>,
     /// Keeps the code.
     block: Block,
     /// Keeps what the code refers to.
     _plans: Plans,
-}
-
-/// Native code of a function before it is put in place.
-pub(crate) struct Generated {
-    /// Index of the function's first instruction in the file.
-    start: usize,
-    /// Index of the first instruction behind its entry's label.
-    first: usize,
-    /// Its regions.
-    pub(crate) heads: BTreeMap<usize, Head>,
-    made: TranslatedFunction,
-    /// For each head but the first: its mark in `made`.
-    marks: BTreeMap<usize, u32>,
-    exits: Exits,
-    pub(crate) compiled: Compiled,
 }
 
 /// A function that waits for its native code.
@@ -220,8 +208,14 @@ pub fn compilations() -> Option<Compilations> {
     let engine = part().engine.get()?;
     let state = engine.state.lock();
     let mut counted = Compilations { held_bytes: state.held as u64, ..state.counted };
-    state.units.values().for_each(|unit| unit.exits.add_to(&mut counted.exits));
+    state.units.values().for_each(|unit| unit.all_exits().for_each(|exits| exits.add_to(&mut counted.exits)));
     Some(counted)
+}
+
+impl Unit {
+    fn all_exits(&self) -> impl Iterator<Item = &Exits> {
+        self.in_place.iter().map(|called| &called.exits).chain([&self.exits])
+    }
 }
 
 impl Engine {
@@ -232,18 +226,20 @@ impl Engine {
         let State { units, general, counted, .. } = &mut *state;
         let mut found = Vec::new();
         for unit in units.values().filter(|unit| unit.is_active) {
-            let often = unit.exits.often();
-            if often.is_empty() {
-                continue;
+            let in_place = unit.in_place.iter().map(|called| (called.entry, called.start, &called.exits));
+            let mut is_new = false;
+            for (entry, start, exits) in in_place.chain([(unit.entry, unit.start, &unit.exits)]) {
+                let often = exits.often();
+                if !often.is_empty() {
+                    let known = general.entry(entry).or_default();
+                    let before = known.len();
+                    known.extend(often.iter().map(|index| start + index));
+                    is_new |= known.len() > before;
+                }
             }
-            let known = general.entry(unit.entry).or_default();
-            let before = known.len();
-            known.extend(often.iter().map(|index| unit.start + index));
             // What is known already and still leaves, fails: it is left alone, or it would have this done ever again.
-            if known.len() > before
-                && let Some(code) = unit.code.upgrade()
-            {
-                unit.exits.take(&mut counted.exits);
+            if is_new && let Some(code) = unit.code.upgrade() {
+                unit.all_exits().for_each(|exits| exits.take(&mut counted.exits));
                 found.push((code, unit.function));
             }
         }
@@ -298,42 +294,13 @@ impl Engine {
         done
     }
 
-    /// Generates a function's native code. `None`: it stays with the first engine. `all`: also code that would win
-    /// little.
-    pub(crate) fn generate(
-        &self,
-        code: &Arc<ModuleCode>,
-        linked: &Linked,
-        function: usize,
-        all: bool,
-    ) -> Option<Generated> {
-        let entry = entry_of(code, function)? as usize;
-        let mut compiler = self.compiler.lock();
-        let settings = compiler.settings;
-        let flow = Flow::new(linked, function, all, settings.exits, |instruction| {
-            way(linked, settings, self.lend_builds, instruction)
-        })?;
-        let marked: Vec<u32> =
-            flow.heads.iter().filter(|(_, kind)| **kind != Head::Function).map(|(index, _)| *index as u32).collect();
-        let made = self.translator.translate_function(linked, code, function, &marked);
-        let marks: BTreeMap<usize, u32> = marked.iter().map(|index| *index as usize).zip(made.marks.clone()).collect();
-        let exits = Exits::new((flow.start..flow.end).map(|index| reason(flow.instruction(index), flow.way(index))));
-        let general = self.state.lock().general.get(&entry).cloned().unwrap_or_default();
-        let words = made.words.as_ptr();
-        let piece =
-            Piece { parent: code, words, places: &made.places, exits: &exits.counts, general: &general, marks: &marks };
-        let compiled = compiler.compile(&flow, &piece)?;
-        let Flow { start, entry: first, heads, .. } = flow;
-        Some(Generated { start, first, heads, made, marks, exits, compiled })
-    }
-
     fn make(&self, code: &Arc<ModuleCode>, linked: &Linked, function: usize) -> Option<()> {
         let entry = entry_of(code, function)? as usize;
         if !self.is_plain(entry) {
             return None;
         }
         let generated = self.generate(code, linked, function, self.mode == Mode::Eager)?;
-        let Generated { start, first, heads, mut made, marks, exits, compiled } = generated;
+        let Generated { start, first, heads, mut made, marks, exits, in_place, compiled } = generated;
         let address = |head: usize| compiled.block.start().as_ptr() as Word + compiled.heads[&head] as Word;
         let mut used = Vec::with_capacity(marks.len());
         for (head, mark) in &marks {
@@ -355,6 +322,11 @@ impl Engine {
             return None;
         }
         let piece = add_piece(code, linked, function, made)?;
+        let mut called = Vec::with_capacity(in_place.len());
+        for CodeInPlace { function, made, called: one, .. } in in_place {
+            add_piece(code, linked, function, made)?;
+            called.push(one);
+        }
         let mut state = self.state.lock();
         // Code that was made before, on other assumptions, is left at its marks.
         let State { units, of_module, .. } = &mut *state;
@@ -380,6 +352,7 @@ impl Engine {
             function,
             start,
             exits,
+            in_place: called,
             block: compiled.block,
             _plans: compiled.plans,
         };
@@ -540,7 +513,7 @@ impl TakesOver for Engine {
         let mut state = self.state.lock();
         if let Some(unit) = state.units.remove(&start) {
             state.held -= unit.block.size();
-            unit.exits.add_to(&mut state.counted.exits);
+            unit.all_exits().for_each(|exits| exits.add_to(&mut state.counted.exits));
         }
         state.of_module.remove(&start);
         state.settled.retain(|entry| !inside.contains(entry));

@@ -5,7 +5,7 @@
 //! function. Heads are the function's entry, the places behind calls, the places behind instructions that the first
 //! engine runs, and the labels that several regions lead to.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use atoll_code::Linked;
 use atoll_loader::instruction::{Instruction, Label, Source};
@@ -66,7 +66,7 @@ pub struct Flow<'l> {
     /// Where regions begin.
     pub heads: BTreeMap<usize, Head>,
     /// How many instructions may be carried out before the function calls or leaves, if it may also return before.
-    pub beginning: Option<usize>,
+    beginning: Option<usize>,
     /// For each instruction from `start` on: X registers that hold match contexts there, whichever engine came there.
     contexts: Vec<Registers>,
     /// For each instruction from `start` on: from how many places control gets there.
@@ -149,6 +149,41 @@ impl<'l> Flow<'l> {
     /// Registers that are live in front of the instruction with this index.
     pub fn live(&self, index: usize) -> Registers {
         self.live.get(index - self.start).copied().unwrap_or(0)
+    }
+
+    /// Whether so few instructions are carried out before the function calls, leaves or returns that a call may be
+    /// written in place.
+    pub fn is_short(&self) -> bool {
+        const LONGEST: usize = 24;
+        self.beginning.is_some_and(|length| length <= LONGEST)
+    }
+
+    /// Whether a call may be written in place of which no native code is left but what the call's place has: the
+    /// function is short and calls nothing.
+    pub fn is_leaf(&self) -> bool {
+        let own = self.linked.module.functions[self.function].entry;
+        let is_plain = |index: usize| match self.way(index) {
+            // A loop takes longer than its call.
+            Way::Leaves if matches!(self.instruction(index), Instruction::CallOnly { target, .. } if *target == own) => {
+                false
+            }
+            Way::Native | Way::Leaves => true,
+            Way::Lent => self.ends(index),
+            Way::Calls | Way::LentCall | Way::BuiltIn => false,
+        };
+        self.is_short() && self.heads.len() == 1 && (self.entry..self.end).all(is_plain)
+    }
+
+    /// Functions of the module that this one calls and goes on behind, by their indices.
+    pub fn called(&self) -> BTreeSet<usize> {
+        let functions = &self.linked.module.functions;
+        let of = |label: &Label| functions.iter().position(|function| function.entry == *label);
+        let code = &self.linked.module.code[self.entry..self.end];
+        let called = code.iter().filter_map(|instruction| match instruction {
+            Instruction::Call { target, .. } => of(target),
+            _ => None,
+        });
+        called.filter(|function| *function != self.function).collect()
     }
 
     /// X registers that hold match contexts in front of the instruction with this index.
@@ -359,7 +394,7 @@ impl<'l> Flow<'l> {
                     }
                     match owner[index - self.start] {
                         Some(one) if one == head => continue,
-                        Some(_) if !self.is_short(index) => {
+                        Some(_) if !self.has_short_end(index) => {
                             // The place where the two met may lie in the middle of a block: its label is what both jump
                             // to, or it follows an instruction that one of them skips.
                             met.push(index);
@@ -381,7 +416,7 @@ impl<'l> Flow<'l> {
     }
 
     /// Whether so little follows that several regions may have it each.
-    fn is_short(&self, index: usize) -> bool {
+    fn has_short_end(&self, index: usize) -> bool {
         const SHORT: usize = 8;
         for (count, at) in (index..self.end).enumerate() {
             if count > SHORT || self.heads.contains_key(&at) {

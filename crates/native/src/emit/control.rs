@@ -58,10 +58,11 @@ impl Emitter<'_, '_> {
         let small_y = self.small_y;
         self.frame_of_call(index, tail);
         let address = self.piece.parent.address(self.piece.parent.entries[callee]) as Word;
-        if callee == self.flow.function && tail.is_none() && self.fits_in_place() {
+        let in_place = if tail.is_none() { self.in_place(callee) } else { None };
+        if let Some(source) = in_place {
             self.count_entry(&Callee::Itself, address, arity);
-            self.begin_in_place(index, arity, small_y);
-        } else if callee == self.flow.function {
+            self.begin_in_place(source, (index, arity), small_y);
+        } else if callee == self.sources[0].flow.function && self.calls[self.call].source == 0 {
             self.enter(Callee::Itself, address, arity, tail.is_some());
         } else {
             let address_value = self.constant(address);
