@@ -9,13 +9,14 @@ use std::cmp::Ordering;
 use smallvec::SmallVec;
 
 use crate::atoms::atom_name;
+use crate::bit_order::compare_bits;
 use crate::equal::exactly_equal;
 use crate::equal::same_float;
 use crate::header::Kind;
 use crate::map::{self, Cells};
 use crate::number::{compare_bigs, compare_numbers};
 use crate::part::this_node;
-use crate::view::{Bits, External, ExternalKind, View};
+use crate::view::{External, ExternalKind, View};
 use crate::word::{Term, pid_parts};
 
 /// The order of `==`, `<` and sorting: integers and floats by value, except inside the keys of maps.
@@ -105,23 +106,6 @@ fn shallow(mut a: Term, mut b: Term, exact: bool, levels: u32) -> Ordering {
             _ => deep(a, b, exact),
         };
     }
-}
-
-/// Order of two bitstrings: by bits, then the shorter first.
-pub(crate) fn compare_bits(a: Bits, b: Bits) -> Ordering {
-    let common = a.length().min(b.length());
-    let (short_a, short_b) = (a.slice(0, common), b.slice(0, common));
-    let whole = common / 8;
-    let order = match (short_a.aligned_bytes(), short_b.aligned_bytes()) {
-        (Some(bytes_a), Some(bytes_b)) => bytes_a[..whole].cmp(&bytes_b[..whole]).then_with(|| {
-            if common.is_multiple_of(8) { Ordering::Equal } else { short_a.byte(whole).cmp(&short_b.byte(whole)) }
-        }),
-        _ => (0..common.div_ceil(8))
-            .map(|index| short_a.byte(index).cmp(&short_b.byte(index)))
-            .find(|order| order.is_ne())
-            .unwrap_or(Ordering::Equal),
-    };
-    order.then(a.length().cmp(&b.length()))
 }
 
 /// What remains to be done when the comparison at hand has its result.

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use crate::compare::compare_bits;
+use crate::bit_order::compare_bits;
 use crate::header::Kind;
 use crate::number::compare_numbers;
 use crate::part::release;

@@ -3,6 +3,7 @@
 //! Nothing here allocates on its own: a heap is whatever implements [`Allocate`].
 
 pub mod atoms;
+mod bit_order;
 mod build;
 mod compare;
 mod entry;

@@ -55,7 +55,7 @@ const CIRCLES: &[(&str, &str, &str)] = &[
          stubs target trace_hooks traced_built_in",
         "`part` has the fields of all; `core` is passed to each, and hands calls on to them",
     ),
-    ("term", "compare equal hash map", "terms hold maps, and maps hold terms"),
+    ("term", "compare hash map", "terms hold maps, and maps hold terms"),
     ("term", "atoms word", "`word` makes truth values, which are atoms, and an atom is a word"),
     ("treadmill", "copying heap lists paged", "`heap` chooses among the ways to collect, which get its context"),
     ("treadmill", "trace typed", "the trait visits what implements it"),
