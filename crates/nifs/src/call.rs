@@ -109,8 +109,8 @@ fn finish(env: &mut ManuallyDrop<Env>, value: Term) -> Result {
 /// Calls a function of a library.
 pub fn call(caller: &mut Caller<'_>, arguments: &[Term], native: &'static NativeFunction) -> Outcome {
     let function = Function::of(native);
-    if function.kind != 0 || function.is_gone.load(Ordering::Acquire) {
-        return call_later(caller, arguments, function);
+    if !function.is_direct.load(Ordering::Acquire) {
+        return call_otherwise(caller, arguments, function);
     }
     let other = |caller: &mut Caller<'_>, result| outcome_of(caller, result, arguments, function);
     run(caller, function, function.code, arguments, Ok, other)
@@ -125,13 +125,15 @@ fn outcome_of(caller: &mut Caller<'_>, result: Result, arguments: &[Term], funct
     }
 }
 
-/// Calls a function that another thread calls, or none.
+/// A call that another thread does, or none, or that the machine's end waits for.
 #[inline(never)]
-fn call_later(caller: &mut Caller<'_>, arguments: &[Term], function: &'static Function) -> Outcome {
-    if function.is_gone.load(Ordering::Acquire) {
-        return Err(Exception::error(atoms::UNDEF).into());
+fn call_otherwise(caller: &mut Caller<'_>, arguments: &[Term], function: &'static Function) -> Outcome {
+    let Some(library) = function.hold() else { return Err(Exception::error(atoms::UNDEF).into()) };
+    if function.kind != 0 {
+        return go_on_with(caller, function, function.code, function.kind, arguments, arguments);
     }
-    go_on_with(caller, function, function.code, function.kind, arguments, arguments)
+    let other = |caller: &mut Caller<'_>, result| outcome_of(caller, result, arguments, function);
+    library.at_halt.call(|| run(caller, function, function.code, arguments, Ok, other))
 }
 
 fn export() -> &'static Export {
@@ -190,7 +192,8 @@ fn go_on(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let function = continuation.function;
     let (own, first) = parts[1..].split_at(continuation.arguments);
     let result = if continuation.kind == 0 {
-        run(caller, function, continuation.code, own, Result::Value, |_, result| result)
+        let at_halt = &continuation.library.at_halt;
+        at_halt.call(|| run(caller, function, continuation.code, own, Result::Value, |_, result| result))
     } else {
         let mut state = continuation.dirty.lock();
         match std::mem::replace(&mut *state, Dirty::Running(Vec::new())) {
@@ -235,7 +238,7 @@ fn start(caller: &mut Caller<'_>, reference: Term, continuation: &Continuation, 
     let arguments: Vec<Term> = arguments.iter().map(|argument| env.take(*argument)).collect();
     let Some(value) = atoll_process::inspect::magic_value(reference) else { return };
     let (pool, kind) = if continuation.kind == 1 { (Pool::Processor, 2) } else { (Pool::InputOutput, 3) };
-    let (code, function) = (continuation.code, continuation.function);
+    let (code, function, library) = (continuation.code, continuation.function, continuation.library.clone());
     let from = std::thread::current().id();
     dirty::start(
         pool,
@@ -258,13 +261,15 @@ fn start(caller: &mut Caller<'_>, reference: Term, continuation: &Continuation, 
                 }
             }
             scheduled("in");
-            let result = Running::new(&function.native, &arguments).note(|| {
+            let mut running = Running::new(&function.native, &arguments);
+            let call = || {
                 // SAFETY: the continuation keeps the library, and its function gets what it expects. The terms lie in
                 // the environment's own memory.
                 let value = unsafe { code(&raw mut *env, arguments.len() as i32, arguments.as_ptr()) };
                 check::returned(&mut env, value);
                 value
-            });
+            };
+            let result = library.at_halt.call(|| running.note(call));
             if system.table.contains(pid) {
                 scheduled("out");
             }

@@ -11,7 +11,7 @@
 //! * [`call`], [`dirty`]: calls, in a time slice and on threads of their own
 //! * `build_terms`, `read_terms`, `binaries`, `maps`, `vectors`: terms
 //! * [`resources`], [`resource_types`], `monitors`, `select`, [`callbacks`]: resources, and what is told to them
-//! * `machine`: what the rest of the machine asks
+//! * `machine`: what the rest of the machine asks; `halt`: what libraries want of its end
 //! * `crash`: what is said of a library that crashes; [`check`]: `--check-natives`
 //! * [`drivers`]: linked-in drivers
 //! * `messages`, `threads`, `time`, `system`: the rest
@@ -33,6 +33,7 @@ mod crash;
 mod dirty;
 mod drivers;
 mod env;
+mod halt;
 mod library;
 mod load;
 mod machine;
@@ -51,6 +52,7 @@ mod vectors;
 pub use check::check_terms;
 pub use crash::install_for_code as tell_of_crashes_in_code;
 pub use drivers::load as load_driver;
+pub use machine::before_end;
 
 /// Minor version of the interface that libraries may ask for: that of OTP 25.
 const MINOR: c_int = 16;

@@ -13,6 +13,7 @@ use parking_lot::Mutex;
 use crate::abi::{self, NifFn, UnloadFn};
 use crate::callbacks::{self, Work};
 use crate::env::{Env, Use};
+use crate::halt::AtHalt;
 use crate::resource_types;
 
 /// A function of a library in the place of one of its module.
@@ -23,6 +24,9 @@ pub struct Function {
     pub code: NifFn,
     /// 0: in the time slice of its process, 1 and 2: on a thread for dirty calls.
     pub kind: u32,
+    /// A call is a call of `code` and nothing else: in the time slice, of a library that is loaded and that the
+    /// machine's end does not wait for.
+    pub is_direct: AtomicBool,
     /// Valid while `is_gone` is false.
     pub library: *const Library,
     /// The library has been unloaded.
@@ -125,6 +129,7 @@ pub struct Library {
     /// `priv_data`
     pub private: AtomicPtr<c_void>,
     pub functions: Mutex<Vec<&'static Function>>,
+    pub at_halt: AtHalt,
     unload: Option<UnloadFn>,
     /// Whether `load` or `upgrade` has succeeded: then `unload` is called at the end.
     pub is_loaded: AtomicBool,
@@ -138,6 +143,7 @@ impl Library {
             path,
             private: AtomicPtr::new(null_mut()),
             functions: Mutex::default(),
+            at_halt: AtHalt::default(),
             unload,
             is_loaded: AtomicBool::new(false),
             image: Some(image),
@@ -166,6 +172,7 @@ impl atoll_code::Library for Library {
     fn purged(self: Arc<Self>) {
         for function in self.functions.lock().iter() {
             function.is_gone.store(true, Ordering::Release);
+            function.is_direct.store(false, Ordering::Release);
         }
         resource_types::forget(&self);
         if let Some(library) = Arc::into_inner(self) {
@@ -183,6 +190,7 @@ impl Drop for Library {
                 path: std::mem::take(&mut self.path),
                 private: AtomicPtr::new(self.private.load(Ordering::Acquire)),
                 functions: Mutex::default(),
+                at_halt: AtHalt::default(),
                 unload: self.unload,
                 is_loaded: AtomicBool::new(self.is_loaded.load(Ordering::Acquire)),
                 image: Some(image),

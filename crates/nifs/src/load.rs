@@ -100,6 +100,7 @@ fn load(caller: &mut Caller<'_>, path: &[u8], info: Term) -> Result<(), Refused>
     };
     resource_types::commit(opened, &library);
     install(&library, offered, &places, &code);
+    machine::note_wishes(&library);
     *code.library.lock() = Some(library);
     machine::loaded(code.module);
     Ok(())
@@ -208,6 +209,7 @@ fn install(library: &Arc<Library>, offered: Vec<Offered>, places: &[usize], code
             code: offered.code,
             kind: offered.flags,
             library: Arc::as_ptr(library),
+            is_direct: AtomicBool::new(offered.flags == 0 && !library.at_halt.is_delaying()),
             is_gone: AtomicBool::new(false),
         }));
         functions.push(function);

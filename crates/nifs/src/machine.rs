@@ -1,12 +1,14 @@
 //! What the rest of the machine asks of native libraries.
 
-use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
 
 use atoll_process::{Libraries, ReferenceId, System};
 use atoll_term::{Export, HeldPart, MagicValue, Term};
 use parking_lot::Mutex;
 
-use crate::env::note_machine;
+use crate::env::{enter_thread, note_machine};
+use crate::library::Library;
 use crate::{call, callbacks, here, monitors};
 
 /// The libraries of a machine.
@@ -14,6 +16,8 @@ use crate::{call, callbacks, here, monitors};
 pub struct Loaded {
     /// Modules that have loaded one, in that order.
     modules: Mutex<Vec<Term>>,
+    /// Libraries that want something of the machine's end, in that order.
+    at_halt: Mutex<Vec<Weak<Library>>>,
 }
 
 impl Libraries for Loaded {
@@ -57,5 +61,30 @@ pub fn loaded(module: Term) {
     let mut modules = here().loaded.modules.lock();
     if !modules.contains(&module) {
         modules.push(module);
+    }
+}
+
+/// A library has been loaded. Remembers it if it wants something of the machine's end.
+pub fn note_wishes(library: &Arc<Library>) {
+    if library.at_halt.is_wanted() {
+        let mut at_halt = here().loaded.at_halt.lock();
+        at_halt.retain(|one| one.strong_count() > 0);
+        at_halt.push(Arc::downgrade(library));
+    }
+}
+
+/// The machine is going to end, and flushes output first: tells the libraries that want to know, then waits for calls
+/// of those that want that. A library may have a call return because it was told.
+pub fn before_end() {
+    let libraries: Vec<_> = here().loaded.at_halt.lock().iter().filter_map(Weak::upgrade).collect();
+    for library in &libraries {
+        if let Some(function) = library.at_halt.told() {
+            let _kind = enter_thread(1);
+            // SAFETY: the library is loaded, and its own function gets what it expects.
+            unsafe { function(library.private.load(Ordering::Acquire)) };
+        }
+    }
+    for library in &libraries {
+        library.at_halt.wait();
     }
 }

@@ -12,6 +12,7 @@ use crate::abi::{MAJOR, NifFn, SystemInfo};
 use crate::build_terms::given;
 use crate::check::check_all;
 use crate::env::{Env, Scheduled, Use};
+use crate::halt::OnHalt;
 use crate::library::file_of;
 use crate::{MINOR, here};
 
@@ -152,11 +153,25 @@ extern "C" fn enif_schedule_nif(
 }
 
 /// Options of a library, after its value was read: 1, the machine's end waits for its functions; 2, it is told of that
-/// end; 3, each scheduler tells it of its own.
+/// end; 3, which nothing acts on, each scheduler tells it of its own. Each may be set once, in `load` or `upgrade`.
 #[unsafe(no_mangle)]
-extern "C" fn atoll_nif_set_option(env: &mut Env, option: c_int, _value: *mut c_void) -> c_int {
-    let is_known = (1..=3).contains(&option) && env.usage == Use::Load;
-    (!is_known).into()
+extern "C" fn atoll_nif_set_option(env: &mut Env, option: c_int, value: *mut c_void) -> c_int {
+    if env.usage != Use::Load {
+        return 1;
+    }
+    // SAFETY: the library that is being loaded outlives its environment.
+    let at_halt = unsafe { &(*env.library).at_halt };
+    let is_done = match option {
+        1 => at_halt.delay(),
+        2 => {
+            // SAFETY: the value is a function of this type, or null.
+            let told = unsafe { std::mem::transmute::<*mut c_void, Option<OnHalt>>(value) };
+            told.is_some_and(|told| at_halt.tell(told))
+        }
+        3 => true,
+        _ => false,
+    };
+    (!is_done).into()
 }
 
 /// No other node is connected, so there is no cache.

@@ -146,6 +146,7 @@ pub fn run_to_end(scheduling: &'static dyn Scheduling) -> Result<i32, BootError>
         .start(|| Box::new(Interpreter { core: Core::new(atoll_runtime::slice::REDUCTIONS) }))
         .map_err(|error| BootError::Threads(scheduling.count(), error))?;
     let status = wait_for_end();
+    atoll_nifs::before_end();
     atoll_ports::flush_all();
     scheduling.halt();
     ending::restore();
