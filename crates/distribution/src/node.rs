@@ -38,8 +38,8 @@ use crate::output::{Item, Output};
 use crate::signals::{self, Fitted};
 use crate::watching::{self, Change};
 
-/// Bytes that are given to a port at once.
-const BATCH: usize = 128 * 1024;
+mod flush;
+
 /// Bytes of the length in front of a packet.
 const LENGTH: usize = channel::HEAD;
 
@@ -333,56 +333,6 @@ impl Node {
     /// The process that a monitor by name was on; it is not needed any more.
     pub fn take_named(&self, reference: &RemoteReference) -> Option<Term> {
         self.inside.lock().named.remove(reference)
-    }
-
-    /// Gives the carrier what can be given now.
-    pub fn flush(&self) {
-        loop {
-            let mut inside = self.inside.lock();
-            if inside.phase != Phase::Up || inside.is_flushing {
-                return;
-            }
-            match inside.carrier {
-                Carrier::None => return,
-                Carrier::Process(pid) => {
-                    let notify = inside.wants_notice && !inside.output.is_empty();
-                    inside.wants_notice &= !notify;
-                    drop(inside);
-                    if notify {
-                        tell(pid, |_| known_atom("dist_data"));
-                    }
-                    return;
-                }
-                Carrier::Port(port) => {
-                    if inside.port_is_full {
-                        return;
-                    }
-                    let (bytes, packets) = inside.output.take(BATCH);
-                    if bytes.is_empty() {
-                        return;
-                    }
-                    inside.packets_out += packets;
-                    inside.is_flushing = true;
-                    inside.port_is_full = true;
-                    let (connection, freed) = (inside.connection, inside.freed());
-                    drop(inside);
-                    resume(freed);
-                    let left = channel::write(port, bytes);
-                    let mut inside = self.inside.lock();
-                    if inside.connection != connection || inside.phase != Phase::Up {
-                        continue;
-                    }
-                    inside.is_flushing = false;
-                    // The port says by `drained` when it has written the rest.
-                    if left == Some(0) {
-                        inside.port_is_full = false;
-                    }
-                    if left.is_none() {
-                        return;
-                    }
-                }
-            }
-        }
     }
 
     /// The next packet, for a process that carries the connection: its bytes, and whether sizes are wanted.

@@ -43,13 +43,13 @@ pub fn attach(port: Term, channel: &Arc<dyn Channel>) -> bool {
     .unwrap_or(false)
 }
 
-/// Writes packets, each with its length in front. Returns the bytes that are not written yet; `None`: the port has
-/// closed.
-pub fn write(port: Term, packets: Vec<u8>) -> Option<usize> {
+/// Writes packets, each with its length in front: as much as can be written now, or all of it later, when the poller
+/// finds that there is room. Returns the bytes that are not written yet; `None`: the port has closed.
+pub fn write(port: Term, packets: Vec<u8>, now: bool) -> Option<usize> {
     let port: Arc<Port> = find(port)?;
     port.with(|port, state, driver| {
         state.output += packets.len() as u64;
-        if let Err(error) = driver.carry(port, state, packets) {
+        if let Err(error) = driver.carry(port, state, packets, now) {
             port.end_with(state, driver, error);
         }
         driver.pending()

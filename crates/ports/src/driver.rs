@@ -107,12 +107,13 @@ pub trait Driver: Send {
         false
     }
 
-    /// Writes packets of the connection that it carries.
+    /// Writes packets of the connection that it carries: what can be written now, or all of it when its descriptor is
+    /// found ready.
     ///
     /// # Errors
     /// The port ends with the error as its reason.
-    fn carry(&mut self, port: &Port, state: &mut State, packets: Vec<u8>) -> Result<(), Errno> {
-        let _ = (port, state, packets);
+    fn carry(&mut self, port: &Port, state: &mut State, packets: Vec<u8>, now: bool) -> Result<(), Errno> {
+        let _ = (port, state, packets, now);
         Err(Errno::NOTSUP)
     }
 

@@ -445,8 +445,8 @@ impl Driver for Tcp {
         self.phase == Phase::Connected
     }
 
-    fn carry(&mut self, port: &Port, state: &mut State, packets: Vec<u8>) -> Result<(), Errno> {
-        self.send_packets(port, state, packets);
+    fn carry(&mut self, port: &Port, state: &mut State, packets: Vec<u8>, now: bool) -> Result<(), Errno> {
+        self.send_packets(port, state, packets, now);
         if port.is_open() { self.wait(port) } else { Ok(()) }
     }
 

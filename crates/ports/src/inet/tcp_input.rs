@@ -28,6 +28,8 @@ const BULK_READ: usize = 1 << 18;
 const LONGEST_CARRIED: usize = 1 << 27;
 /// How often is read in a row, before others have their turn.
 const READS: usize = 16;
+/// The same, of a connection to another node.
+const CARRIED_READS: usize = 4;
 
 /// What has been received and not been given out.
 #[derive(Default)]
@@ -145,7 +147,7 @@ impl Tcp {
     fn receive_carried(&mut self, port: &Port, state: &mut State) {
         self.input.room.resize(CARRIED_READ, 0);
         let mut room = CARRIED_READ;
-        for _ in 0..READS {
+        for _ in 0..CARRIED_READS {
             let Some(descriptor) = &self.socket.descriptor else { return };
             let bytes = &mut self.input.bytes;
             let read = if room == CARRIED_READ {

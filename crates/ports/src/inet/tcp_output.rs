@@ -156,8 +156,8 @@ impl Tcp {
         }
     }
 
-    /// Sends packets of the connection to another node. Nobody is answered.
-    pub fn send_packets(&mut self, port: &Port, state: &mut State, packets: Vec<u8>) {
+    /// Sends packets of the connection to another node, now or when the descriptor is ready. Nobody is answered.
+    pub fn send_packets(&mut self, port: &Port, state: &mut State, packets: Vec<u8>, now: bool) {
         if self.phase != Phase::Connected || packets.is_empty() {
             return;
         }
@@ -165,7 +165,10 @@ impl Tcp {
         let was_empty = !self.output.is_pending();
         self.output.bytes += packets.len();
         self.output.pieces.push_back(packets);
-        if was_empty && let Err(error) = self.write_output() {
+        if now
+            && was_empty
+            && let Err(error) = self.write_output()
+        {
             self.send_failed(port, state, error, None);
         }
     }
