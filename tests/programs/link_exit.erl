@@ -40,7 +40,15 @@ main(_) ->
     p(process_info(self(), links)),
     Port = open_port({spawn, "cat"}, []),
     port_close(Port),
-    p(strip_pid(catch link(Port))).
+    p(strip_pid(catch link(Port))),
+    p(port_ends()).
+
+%% A port ends with whatever reason it is given, and passes it on.
+port_ends() ->
+    process_flag(trap_exit, true),
+    Port = open_port({spawn, "cat"}, []),
+    exit(Port, {any, [<<"reason">>, 1.5]}),
+    wait(Port).
 
 strip_pid({'EXIT', {noproc, [{erlang, link, [_], Info} | _]}}) -> {noproc, Info};
 strip_pid(Other) -> Other.

@@ -31,6 +31,8 @@ pub const BUILT_INS: &[BuiltIn] = &[
 const MOST_NAMES: usize = 64;
 /// Longest time in milliseconds that `sleep` takes.
 const LONGEST_SLEEP: u64 = 10_000;
+/// The same of `block`, with which OTP's suites let a node be taken for dead.
+const LONGEST_BLOCK: u64 = 120_000;
 
 /// Limits of OTP's emulator on work without a pause, with their usual values. Kept and told, without effect here.
 const LIMITS: [(&str, i64); 3] = [("re_loop_limit", 40_000), ("unicode_loop_limit", 40_000), ("binary_loop_limit", 0)];
@@ -216,7 +218,7 @@ fn set(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         ("block", _) => {
             let milliseconds = value.as_small().and_then(|time| u64::try_from(time).ok()).ok_or_else(badarg)?;
             let _stopped = Stopped::or_again(caller.own, arguments)?;
-            std::thread::sleep(Duration::from_millis(milliseconds.min(LONGEST_SLEEP)));
+            std::thread::sleep(Duration::from_millis(milliseconds.min(LONGEST_BLOCK)));
             Ok(atoms::TRUE)
         }
         // Of a number that large, what markers are numbered with.

@@ -20,7 +20,7 @@ pub trait Channel: Send + Sync {
     /// Packets that have come, each with its length in front ([`HEAD`]). Called under the port's lock.
     fn received(&self, packets: Vec<u8>);
 
-    /// The port has closed; `reason` is an immediate term. Called under the port's lock.
+    /// The port has closed; `reason` is not there any more afterwards. Called under the port's lock.
     fn ended(&self, reason: Term);
 
     /// All that was given to the port is written. Called under the port's lock.

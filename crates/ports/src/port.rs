@@ -201,7 +201,7 @@ impl Port {
         self.end(state, driver, atoms::NORMAL);
     }
 
-    /// The end: everything is given back, then others learn of it. `reason` is an immediate term.
+    /// The end: everything is given back, then others learn of it. `reason` may lie anywhere; nobody keeps it.
     pub fn end(&self, state: &mut State, driver: &mut dyn Driver, reason: Term) {
         if !self.open.swap(false, Ordering::AcqRel) {
             return;

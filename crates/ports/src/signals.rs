@@ -91,8 +91,7 @@ fn exit(port: &Port, from: Term, reason: Term) {
         return;
     }
     let reason = if reason == atoms::KILL { atoms::KILLED } else { reason };
-    // A reason that is no atom would have to outlive its sender: those linked to the port learn less.
-    port.end_now(if reason.is_atom() { reason } else { atoms::ERROR });
+    port.end_now(reason);
 }
 
 /// `{Owner, {command, Data} | {connect, Pid} | close}`; `None` if it is none of these.
