@@ -67,7 +67,7 @@ fn is_system_process(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     if !arguments[0].is_local_pid() {
         return Err(badarg());
     }
-    Ok(Term::boolean(arguments[0] == caller.process.pid && caller.own.flags.system))
+    Ok(Term::boolean(arguments[0] == caller.process.pid && caller.own.flags.system()))
 }
 
 /// No process runs native functions aside.

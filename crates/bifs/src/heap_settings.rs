@@ -71,8 +71,8 @@ impl HeapLimit {
 
     /// Sets what reaching the limit does.
     pub fn set_flags(self, flags: &mut Flags) {
-        flags.heap_limit_spares = self.kill.map_or(flags.heap_limit_spares, |kill| !kill);
-        flags.quiet_heap_limit = self.log.map_or(flags.quiet_heap_limit, |log| !log);
+        flags.set_heap_limit_spares(self.kill.map_or(flags.heap_limit_spares(), |kill| !kill));
+        flags.set_quiet_heap_limit(self.log.map_or(flags.quiet_heap_limit(), |log| !log));
     }
 }
 

@@ -32,7 +32,7 @@ fn link(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
             if !linked {
                 links.push(target);
             }
-            if caller.own.flags.traced {
+            if caller.own.flags.traced() {
                 tracing::event(me, caller.own, tracing::PROCS, "link", &[target]);
             }
             if let Err(signal) = System::get().deliver(target, signal::bare(Signal::Link { from: me })) {
@@ -44,7 +44,7 @@ fn link(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         }
         View::External(_) if target.is_pid() => {
             let Some(other) = RemotePid::of(target) else { return Err(badarg()) };
-            if caller.own.flags.traced {
+            if caller.own.flags.traced() {
                 tracing::event(me, caller.own, tracing::PROCS, "link", &[target]);
             }
             match atoll_distribution::link(me, caller.own, other) {
@@ -55,7 +55,7 @@ fn link(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         }
         _ => return Err(badarg()),
     }
-    if !caller.own.flags.trap_exit && !caller.process.inbox.is_empty() {
+    if !caller.own.flags.trap_exit() && !caller.process.inbox.is_empty() {
         take_signals(caller)?;
     }
     Ok(atoms::TRUE)
@@ -73,7 +73,7 @@ fn is_open(port: Term) -> bool {
 
 /// Who traps exits learns by a signal that there is nothing to link to, others by an error.
 fn no_such(caller: &mut Caller<'_>, target: Term, signal: Message) -> Outcome {
-    if caller.own.flags.trap_exit {
+    if caller.own.flags.trap_exit() {
         System::get().answer_for_missing(target, signal);
         return Ok(atoms::TRUE);
     }
@@ -95,7 +95,7 @@ fn unlink(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     match target.view() {
         View::Pid(_) | View::Port(_) => {
             let from = caller.process.pid;
-            if caller.own.flags.traced {
+            if caller.own.flags.traced() {
                 tracing::event(from, caller.own, tracing::PROCS, "unlink", &[target]);
             }
             let Some(rare) = &mut caller.own.rare else { return Ok(atoms::TRUE) };
@@ -109,7 +109,7 @@ fn unlink(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         View::External(_) if target.is_pid() || target.is_port() => {
             if let Some(other) = RemotePid::of(target) {
                 let from = caller.process.pid;
-                if caller.own.flags.traced {
+                if caller.own.flags.traced() {
                     tracing::event(from, caller.own, tracing::PROCS, "unlink", &[target]);
                 }
                 remote::unlink(from, caller.own, other);

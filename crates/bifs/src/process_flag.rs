@@ -51,7 +51,7 @@ fn process_flag(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
             let value = as_boolean(value).ok_or_else(badarg)?;
             // What arrived before is still handled by the old setting.
             take_signals(caller)?;
-            Ok(Term::boolean(std::mem::replace(&mut caller.own.flags.trap_exit, value)))
+            Ok(Term::boolean(caller.own.flags.set_trap_exit(value)))
         }
         atoms::PRIORITY => {
             let value = Priority::from_atom(value).ok_or_else(badarg)?;
@@ -59,7 +59,7 @@ fn process_flag(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         }
         atoms::SENSITIVE => {
             let value = as_boolean(value).ok_or_else(badarg)?;
-            Ok(Term::boolean(std::mem::replace(&mut own.flags.sensitive, value)))
+            Ok(Term::boolean(own.flags.set_sensitive(value)))
         }
         atoms::ERROR_HANDLER => {
             if !value.is_atom() {
@@ -69,7 +69,7 @@ fn process_flag(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         }
         atoms::MESSAGE_QUEUE_DATA => {
             let value = message_queue_data(value).ok_or_else(badarg)?;
-            let old = std::mem::replace(&mut own.flags.off_heap_messages, value);
+            let old = own.flags.set_off_heap_messages(value);
             Ok(if old { atoms::OFF_HEAP } else { atoms::ON_HEAP })
         }
         atoms::MIN_HEAP_SIZE => {
@@ -183,7 +183,7 @@ fn is_node_watch(flag: Term) -> bool {
 pub fn max_heap_size(caller: &mut Caller<'_>) -> Term {
     let words = architecture().options(&caller.own.mutator).maximum_words;
     let flags = caller.own.flags;
-    heap_limit_map(caller.heap(), words, flags.heap_limit_spares, flags.quiet_heap_limit)
+    heap_limit_map(caller.heap(), words, flags.heap_limit_spares(), flags.quiet_heap_limit())
 }
 
 /// `process_flag(Pid, save_calls, N)`

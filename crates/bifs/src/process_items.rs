@@ -154,7 +154,7 @@ impl Subject<'_> {
 
     fn value(&mut self, item: Term) -> Option<Term> {
         let small = |number: usize| Term::small(number as i64);
-        let hibernating = self.own.flags.hibernating;
+        let hibernating = self.own.flags.hibernating();
         // What answers left on the heap of one that hibernates is not its own, nor is the room where they are built.
         let sizes = if hibernating {
             HeapSizes { fragments: 0, ..self.sizes }
@@ -168,7 +168,7 @@ impl Subject<'_> {
         let value = match item {
             atoms::REGISTERED_NAME => System::get().name_of(self.process).unwrap_or(Term::NIL),
             atoms::STATUS => self.status,
-            atoms::TRAP_EXIT => Term::boolean(self.own.flags.trap_exit),
+            atoms::TRAP_EXIT => Term::boolean(self.own.flags.trap_exit()),
             atoms::PRIORITY => self.process.priority().atom(),
             atoms::GROUP_LEADER => self.own.leader_term(),
             atoms::MESSAGE_QUEUE_LEN => small(self.own.mailbox.len()),
@@ -179,7 +179,7 @@ impl Subject<'_> {
                 .and_then(|rare| rare.error_handler)
                 .unwrap_or_else(|| known_atom("error_handler")),
             atoms::TOTAL_HEAP_SIZE => {
-                let messages = if self.own.flags.off_heap_messages { 0 } else { self.message_words() };
+                let messages = if self.own.flags.off_heap_messages() { 0 } else { self.message_words() };
                 small(block + sizes.old_block + sizes.fragments + messages)
             }
             atoms::HEAP_SIZE => small(block),
@@ -195,7 +195,7 @@ impl Subject<'_> {
             atoms::MIN_BIN_VHEAP_SIZE => Term::small(self.binary_heap_words()),
             atoms::MAX_HEAP_SIZE => self.heap_limit(),
             atoms::FULLSWEEP_AFTER => Term::small(options.full_sweep_after.into()),
-            atoms::MESSAGE_QUEUE_DATA if self.own.flags.off_heap_messages => atoms::OFF_HEAP,
+            atoms::MESSAGE_QUEUE_DATA if self.own.flags.off_heap_messages() => atoms::OFF_HEAP,
             atoms::MESSAGE_QUEUE_DATA => atoms::ON_HEAP,
             atoms::CATCHLEVEL => Term::small(self.own.catches.into()),
             atoms::PARENT if self.own.parent.is_none() => self.remote_parent(),
@@ -215,8 +215,8 @@ impl Subject<'_> {
 
     fn list_value(&mut self, item: Term) -> Option<Term> {
         let value = match item {
-            atoms::DICTIONARY | atoms::MESSAGES if self.own.flags.sensitive => Term::NIL,
-            atoms::BACKTRACE if self.own.flags.sensitive => self.own.mutator.binary(&[]),
+            atoms::DICTIONARY | atoms::MESSAGES if self.own.flags.sensitive() => Term::NIL,
+            atoms::BACKTRACE if self.own.flags.sensitive() => self.own.mutator.binary(&[]),
             atoms::LINKS => {
                 let mut links = self.own.rare.as_ref().map(|rare| rare.links.clone()).unwrap_or_default();
                 let remote: Vec<RemotePid> = self.remote().map(|remote| remote.linked().collect()).unwrap_or_default();
@@ -254,7 +254,7 @@ impl Subject<'_> {
                 None => atoms::UNDEFINED,
             },
             atoms::CURRENT_STACKTRACE => {
-                let places = if self.own.flags.hibernating { Vec::new() } else { self.places(DEPTH) };
+                let places = if self.own.flags.hibernating() { Vec::new() } else { self.places(DEPTH) };
                 let heap = &mut self.own.mutator;
                 let terms: Vec<Term> = places.iter().map(|place| place_term(heap, place)).collect();
                 heap.list(terms)
@@ -276,7 +276,7 @@ impl Subject<'_> {
     fn heap_limit(&mut self) -> Term {
         let words = architecture().options(&self.own.mutator).maximum_words;
         let flags = self.own.flags;
-        heap_limit_map(&mut self.own.mutator, words, flags.heap_limit_spares, flags.quiet_heap_limit)
+        heap_limit_map(&mut self.own.mutator, words, flags.heap_limit_spares(), flags.quiet_heap_limit())
     }
 
     fn collection_settings(&mut self) -> Term {
@@ -378,7 +378,7 @@ impl Subject<'_> {
     fn places(&self, depth: usize) -> Vec<Frame> {
         let mut places = Vec::new();
         if self.running.is_none() {
-            if self.own.flags.hibernating {
+            if self.own.flags.hibernating() {
                 return vec![Frame { module: atoms::ERLANG, name: atoms::HIBERNATE, arity: 3, location: None }];
             }
             // The instruction to go on with; the frame is that of the word before the given address.

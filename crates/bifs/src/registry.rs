@@ -46,7 +46,7 @@ fn unregister(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 /// Tells the tracer of a process that gets or loses a name; only that of the caller itself, if that is the process.
 fn trace_name(caller: &mut Caller<'_>, event: &str, name: Term, pid: Term) {
-    if caller.own.flags.traced && pid == caller.process.pid {
+    if caller.own.flags.traced() && pid == caller.process.pid {
         tracing::event(pid, caller.own, tracing::PROCS, event, &[name]);
     }
 }

@@ -40,14 +40,10 @@ pub const BUILT_INS: &[BuiltIn] = &[
 /// Options of a process made without any.
 pub fn default_options() -> SpawnOptions {
     let (heap_limit_spares, quiet_heap_limit) = default_heap_limit_flags();
-    SpawnOptions {
-        link: false,
-        monitor: None,
-        priority: Priority::Normal,
-        heap: default_heap(),
-        flags: Flags { heap_limit_spares, quiet_heap_limit, ..Flags::default() },
-        request: None,
-    }
+    let mut flags = Flags::default();
+    flags.set_heap_limit_spares(heap_limit_spares);
+    flags.set_quiet_heap_limit(quiet_heap_limit);
+    SpawnOptions { link: false, monitor: None, priority: Priority::Normal, heap: default_heap(), flags, request: None }
 }
 
 /// What a process is to call.
@@ -194,7 +190,9 @@ fn read_option(requested: &mut Requested, option: Term, is_request: bool) -> Opt
             }
         }
         atoms::PRIORITY => spawn.priority = Priority::from_atom(value)?,
-        atoms::MESSAGE_QUEUE_DATA => spawn.flags.off_heap_messages = message_queue_data(value)?,
+        atoms::MESSAGE_QUEUE_DATA => {
+            spawn.flags.set_off_heap_messages(message_queue_data(value)?);
+        }
         atoms::MIN_HEAP_SIZE => spawn.heap.minimum_words = heap_words_at_least(size(value)?),
         atoms::MIN_BIN_VHEAP_SIZE => drop(size(value)?),
         atoms::MAX_HEAP_SIZE => {
@@ -342,6 +340,6 @@ fn tell(caller: &mut Caller<'_>, reference: ReferenceId, message: [Term; 4], mar
 /// `erts_internal:spawn_system_process(Module, Function, Arguments)`
 fn spawn_system_process(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let mut options = default_options();
-    options.flags.system = true;
+    options.flags.set_system(true);
     start(caller, function_work(arguments), &options)
 }

@@ -90,7 +90,7 @@ fn trace(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let mut count = 0;
     if scope.existing {
         let mut stopped = tracing::stop(caller.own, arguments)?;
-        stopped.each(|_, own| count += i64::from(!own.flags.system && change.apply_to(own)));
+        stopped.each(|_, own| count += i64::from(!own.flags.system() && change.apply_to(own)));
     }
     Ok(Term::small(count))
 }

@@ -206,7 +206,7 @@ fn report_call(
     let mut meta = 0;
     if let Some(Meta { pattern, tracer, gone }) = &wanted.meta
         && *tracer != pid
-        && !caller.own.flags.sensitive
+        && !caller.own.flags.sensitive()
         && !gone.load(Ordering::Relaxed)
         && let Some(verdict) = judge(caller, pattern, arguments, return_to)
     {

@@ -218,7 +218,7 @@ impl Distribution for Nodes {
         if !options.suspend && node.is_busy() {
             return Sent::Full;
         }
-        let token = if own.flags.traced { told(sender, own, line, destination, message) } else { Term::NONE };
+        let token = if own.flags.traced() { told(sender, own, line, destination, message) } else { Term::NONE };
         let begin = |plain: i64, with_token: i64, elements: u8| match token.is_none() {
             true => Message::new(line, plain, elements),
             false => Message::new(line, with_token, elements + 1),

@@ -11,7 +11,7 @@ use crate::message::Message;
 use crate::part::architecture;
 
 /// Words that an architecture may keep in a mutator for itself.
-pub const STATE_WORDS: usize = 7;
+pub const STATE_WORDS: usize = 6;
 
 /// Bytes of new binaries outside of the heap up to which no collection is asked for because of them.
 pub const OFF_HEAP_BYTES_AT_LEAST: usize = 512 << 10;
@@ -26,8 +26,9 @@ pub struct Mutator {
     pub stack: *mut Word,
     /// End of the free heap words where stack and heap are apart; null where the stack pointer is the limit.
     pub limit: *mut Word,
-    /// Lowest address that the stack may reach where it is apart.
-    pub stack_limit: *mut Word,
+    /// Lowest word of the block that the stack is in: what the stack may reach where it is apart, and the first heap
+    /// word where both share the block.
+    pub block: *mut Word,
     /// One above the stack's highest word.
     pub stack_base: *mut Word,
     /// Objects with off-heap parts.
@@ -52,7 +53,7 @@ impl Mutator {
             top: std::ptr::null_mut(),
             stack: std::ptr::null_mut(),
             limit: std::ptr::null_mut(),
-            stack_limit: std::ptr::null_mut(),
+            block: std::ptr::null_mut(),
             stack_base: std::ptr::null_mut(),
             off_heap: std::ptr::null_mut(),
             fragments: std::ptr::null_mut(),

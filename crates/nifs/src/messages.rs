@@ -134,7 +134,7 @@ extern "C" fn enif_send(caller: Option<&mut Env>, to: &Term, from: Option<&mut E
                 return 0;
             }
             let fragment = match caller.caller() {
-                Some(caller) if caller.own.flags.traced => {
+                Some(caller) if caller.own.flags.traced() => {
                     let pid = caller.process.pid;
                     return atoll_process::send::send(pid, caller.own, *to, message).is_ok().into();
                 }

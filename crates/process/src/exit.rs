@@ -23,7 +23,7 @@ pub(crate) fn terminate(held: &mut Held<'_>, reason: Term) {
     if own.timer != 0 {
         system.timers.cancel_wait(own.timer);
     }
-    if own.flags.traced {
+    if own.flags.traced() {
         crate::tracing::event(pid, own, crate::tracing::PROCS, "exit", &[reason]);
         // The rest is done in one go, without others running in between.
         crate::tracing::event(pid, own, crate::tracing::EXITING, "out_exited", &[Term::small(0)]);

@@ -58,7 +58,7 @@ pub fn receive_signals(process: &Process, own: &mut Own, answer: &mut dyn FnMut(
 
 /// Tells of a message that has come.
 fn tell_of(pid: Term, own: &mut Own, message: &Message, from: Term) {
-    if own.flags.traced && own.tracing().is_some_and(|tracing| tracing.flags & tracing::RECEIVE != 0) {
+    if own.flags.traced() && own.tracing().is_some_and(|tracing| tracing.flags & tracing::RECEIVE != 0) {
         let message = inspect::shown(&mut own.mutator, message);
         tracing::received(pid, own, message, from);
     }
@@ -83,7 +83,7 @@ fn act(
             let links = &mut own.rare().links;
             if !links.contains(&from) {
                 links.push(from);
-                if own.flags.traced {
+                if own.flags.traced() {
                     tracing::event(process.pid, own, tracing::PROCS, "getting_linked", &[from]);
                 }
             }
@@ -92,7 +92,7 @@ fn act(
             if let Some(rare) = &mut own.rare {
                 rare.links.retain(|pid| *pid != from);
             }
-            if own.flags.traced {
+            if own.flags.traced() {
                 tracing::event(process.pid, own, tracing::PROCS, "getting_unlinked", &[from]);
             }
         }
@@ -102,7 +102,7 @@ fn act(
                 rare.links.retain(|pid| *pid != from);
                 rare.links.len() < before
             });
-            if linked && own.flags.traced {
+            if linked && own.flags.traced() {
                 tracing::event(process.pid, own, tracing::PROCS, "getting_unlinked", &[from]);
             }
             if linked {
@@ -186,7 +186,7 @@ pub(crate) fn monitor_fired(pid: Term, own: &mut Own, reference: ReferenceId, me
 
 /// A process that this one was linked to has ended: the message's term is `{'EXIT', From, Reason}`.
 pub(crate) fn linked_exit(pid: Term, own: &mut Own, message: Message, mark: Mark) -> Fate {
-    if own.flags.traced {
+    if own.flags.traced() {
         let from = message.term().tuple_elements().map_or(Term::NIL, |elements| elements[1]);
         // The sender's pid may be an object of the message.
         let from = remote::RemotePid::of(from).map_or(from, |from| from.term(&mut own.mutator));
@@ -235,7 +235,7 @@ fn exit_signal(pid: Term, own: &mut Own, message: Message, mark: Mark, explicit:
     if explicit && reason == atoms::KILL {
         return Fate::Dies(atoms::KILLED);
     }
-    if own.flags.trap_exit {
+    if own.flags.trap_exit() {
         take_in(pid, own, message, mark, from);
         return Fate::Lives;
     }
@@ -280,7 +280,7 @@ pub fn take_matching(own: &mut Own, matches: impl FnMut(Term) -> bool) -> Option
 /// As [`take_matching`]; the token that came with the message replaces that of `pid`, whose heap this is.
 pub fn receive_matching(pid: Term, own: &mut Own, matches: impl FnMut(Term) -> bool) -> Option<Term> {
     let message = take_out(own, matches)?;
-    match own.flags.sequenced {
+    match own.flags.sequenced() {
         true => sequence::taken(pid, own, &message),
         false => drop(signal::detach(&message)),
     }

@@ -16,6 +16,8 @@
 //! A collector may visit the messages in portions. The architecture hears of those that are looked at, or taken,
 //! meanwhile.
 
+mod aside;
+
 use std::ptr::NonNull;
 
 use atoll_heap::{Fragment, Message, concurrent_roots};
@@ -23,26 +25,24 @@ use atoll_term::Term;
 
 use crate::chain::Chain;
 use crate::reference::ReferenceId;
+use aside::Aside;
 
 /// A place in a mailbox: the link that points to the message there.
 type Link = *mut *mut Fragment;
 
 /// Messages of one process. It must not move while it holds messages: links point into it.
-#[derive(Debug)]
 pub struct Mailbox {
     first: *mut Fragment,
     /// Null stands for `&first`, so that an empty mailbox can be moved.
     save: Link,
     last: Link,
     length: usize,
-    /// One of those that have moved to the process's heap, and through it the others: see [`Mailbox::each_moved`].
-    moved: *mut Fragment,
-    /// One of those in the mailbox that was looked at, and has words into which its process may have pointers; or null.
-    looked_at: *mut Fragment,
-    markers: Option<Box<Markers>>,
+    /// Markers, and two messages, or null. `moved`: one of those that have moved to the process's heap, and through it
+    /// the others: see [`Mailbox::each_moved`]. `looked_at`: one of those in the mailbox that was looked at, and has
+    /// words into which its process may have pointers.
+    aside: Aside,
 }
 
-#[derive(Debug)]
 struct Markers {
     /// Where the mailbox ended when each marker was reserved or bound.
     places: Vec<(MarkerKey, Link)>,
@@ -96,15 +96,7 @@ fn tell_read(message: &Fragment) {
 impl Default for Mailbox {
     fn default() -> Self {
         let null = std::ptr::null_mut();
-        Mailbox {
-            first: std::ptr::null_mut(),
-            save: null,
-            last: null,
-            length: 0,
-            moved: std::ptr::null_mut(),
-            looked_at: std::ptr::null_mut(),
-            markers: None,
-        }
+        Mailbox { first: std::ptr::null_mut(), save: null, last: null, length: 0, aside: Aside::NOTHING }
     }
 }
 
@@ -154,12 +146,12 @@ impl Mailbox {
     fn link_moved(&mut self, message: NonNull<Fragment>) {
         // SAFETY: both messages are in the mailbox, have moved and have room for the links.
         unsafe {
-            *moved_links(message.as_ref()) = [std::ptr::null_mut(), self.moved];
-            if let Some(other) = self.moved.as_ref() {
+            *moved_links(message.as_ref()) = [std::ptr::null_mut(), self.aside.moved()];
+            if let Some(other) = self.aside.moved().as_ref() {
                 (*moved_links(other))[0] = message.as_ptr();
             }
         }
-        self.moved = message.as_ptr();
+        self.aside.set_moved(message.as_ptr());
     }
 
     /// The message, which has moved, leaves the mailbox.
@@ -170,7 +162,7 @@ impl Mailbox {
             let [before, behind] = *moved_links(message.as_ref());
             match before.as_ref() {
                 Some(before) => (*moved_links(before))[1] = behind,
-                None => self.moved = behind,
+                None => self.aside.set_moved(behind),
             }
             if let Some(behind) = behind.as_ref() {
                 (*moved_links(behind))[0] = before;
@@ -195,7 +187,7 @@ impl Mailbox {
     /// other message is looked at.
     #[inline]
     pub fn look(&mut self, receive: impl FnOnce(&Fragment)) -> Option<Term> {
-        debug_assert!(self.looked_at.is_null());
+        debug_assert!(!self.is_looked_at());
         let message = self.current_place()?;
         // SAFETY: the message is in the mailbox, which is borrowed.
         let fragment = unsafe { message.as_ref() };
@@ -209,7 +201,7 @@ impl Mailbox {
             }
         }
         if fragment.used() > 0 {
-            self.looked_at = message.as_ptr();
+            self.aside.set_looked_at(message.as_ptr());
         }
         Some(fragment.term())
     }
@@ -217,14 +209,15 @@ impl Mailbox {
     /// Whether a message that was looked at has words into which its process may have pointers.
     #[inline]
     pub fn is_looked_at(&self) -> bool {
-        !self.looked_at.is_null()
+        !self.aside.looked_at().is_null()
     }
 
     /// Gives the words of the message that was looked at, which the caller makes part of the heap: the message in the
     /// mailbox has moved there then.
     #[cold]
     pub(crate) fn part_with_looked_at(&mut self) -> Option<Message> {
-        let words = NonNull::new(std::mem::replace(&mut self.looked_at, std::ptr::null_mut()))?;
+        let words = NonNull::new(self.aside.looked_at())?;
+        self.aside.set_looked_at(std::ptr::null_mut());
         let link = self.link_to(words);
         let message = Message::new(LEAST_TO_MOVE).into_raw();
         // SAFETY: the link is that to the message in the mailbox, whose place the new one takes; its term lies where it
@@ -238,10 +231,11 @@ impl Mailbox {
             *link = message.as_ptr();
             [words, message].map(|fragment| Fragment::next_place(fragment))
         };
-        let markers = self.markers.iter_mut().flat_map(|markers| &mut markers.places).map(|(_, place)| place);
+        let markers =
+            self.aside.markers_mut().into_iter().flat_map(|markers| &mut markers.places).map(|(_, place)| place);
         let places = [&mut self.save, &mut self.last].into_iter().chain(markers);
         places.filter(|place| **place == old_link).for_each(|place| *place = new_link);
-        if let Some(markers) = &mut self.markers {
+        if let Some(markers) = self.aside.markers_mut() {
             for place in [&mut markers.unvisited, &mut markers.visited] {
                 if *place == words.as_ptr() {
                     *place = message.as_ptr();
@@ -272,7 +266,7 @@ impl Mailbox {
     /// into it any more.
     #[inline]
     pub fn reject(&mut self) {
-        self.looked_at = std::ptr::null_mut();
+        self.aside.set_looked_at(std::ptr::null_mut());
         self.skip();
     }
 
@@ -307,10 +301,10 @@ impl Mailbox {
         if self.last == own_link {
             self.last = if link == self.start() { std::ptr::null_mut() } else { link };
         }
-        if self.looked_at == message.as_ptr() {
-            self.looked_at = std::ptr::null_mut();
+        if self.aside.looked_at() == message.as_ptr() {
+            self.aside.set_looked_at(std::ptr::null_mut());
         }
-        if let Some(markers) = &mut self.markers {
+        if let Some(markers) = self.aside.markers_mut() {
             for (_, place) in &mut markers.places {
                 if *place == own_link {
                     *place = link;
@@ -338,7 +332,7 @@ impl Mailbox {
     /// Reserves a marker of the present end; the number identifies it.
     pub fn reserve_marker(&mut self) -> u64 {
         let end = self.last_link();
-        let markers = self.markers.get_or_insert_default();
+        let markers = self.aside.some_markers();
         markers.next = (markers.next + 1) & MARKER_NUMBERS;
         let number = markers.next;
         markers.places.push((MarkerKey::Reserved(number), end));
@@ -350,12 +344,12 @@ impl Mailbox {
 
     /// Markers are numbered from here on, as far as the number fits.
     pub fn number_markers_from(&mut self, number: u64) {
-        self.markers.get_or_insert_default().next = number & MARKER_NUMBERS;
+        self.aside.some_markers().next = number & MARKER_NUMBERS;
     }
 
     /// From now on the marker is that of `reference`.
     pub fn bind_marker(&mut self, number: u64, reference: ReferenceId) {
-        if let Some(markers) = &mut self.markers {
+        if let Some(markers) = self.aside.markers_mut() {
             for (key, _) in &mut markers.places {
                 if *key == MarkerKey::Reserved(number) {
                     *key = MarkerKey::Bound(reference);
@@ -366,21 +360,21 @@ impl Mailbox {
 
     /// Forgets a reserved marker.
     pub fn clear_reserved_marker(&mut self, number: u64) {
-        if let Some(markers) = &mut self.markers {
+        if let Some(markers) = self.aside.markers_mut() {
             markers.places.retain(|(key, _)| *key != MarkerKey::Reserved(number));
         }
     }
 
     /// Forgets the marker of a reference.
     pub fn clear_marker(&mut self, reference: ReferenceId) {
-        if let Some(markers) = &mut self.markers {
+        if let Some(markers) = self.aside.markers_mut() {
             markers.places.retain(|(key, _)| *key != MarkerKey::Bound(reference));
         }
     }
 
     /// Looks from the marker of `reference` on: messages before it cannot contain the reference.
     pub fn use_marker(&mut self, reference: ReferenceId) {
-        let place = self.markers.as_ref().and_then(|markers| {
+        let place = self.aside.markers().and_then(|markers| {
             markers.places.iter().find(|(key, _)| *key == MarkerKey::Bound(reference)).map(|(_, place)| *place)
         });
         if let Some(place) = place {
@@ -392,14 +386,17 @@ impl Mailbox {
     pub fn begin_visit(&mut self) {
         if self.length > 0 {
             let (first, left) = (self.first, self.length);
-            let markers = self.markers.get_or_insert_default();
+            let markers = self.aside.some_markers();
             (markers.unvisited, markers.left, markers.visited) = (first, left, std::ptr::null_mut());
         }
     }
 
     /// As [`Mailbox::begin_visit`], without those that earlier visits have come to.
     pub fn begin_visit_of_new(&mut self) {
-        match self.markers.as_mut().and_then(|markers| NonNull::new(markers.visited).map(|visited| (markers, visited)))
+        match self
+            .aside
+            .markers_mut()
+            .and_then(|markers| NonNull::new(markers.visited).map(|visited| (markers, visited)))
         {
             Some((markers, visited)) => {
                 // SAFETY: the message is in the mailbox, which is borrowed.
@@ -413,12 +410,12 @@ impl Mailbox {
     /// Whether [`Mailbox::visit_some`] has not come to the end.
     #[inline]
     fn has_unvisited(&self) -> bool {
-        self.markers.as_ref().is_some_and(|markers| !markers.unvisited.is_null())
+        self.aside.markers().is_some_and(|markers| !markers.unvisited.is_null())
     }
 
     /// Visits messages in order for as long as `visit` says so; whether none is left.
     pub fn visit_some(&mut self, mut visit: impl FnMut(&Fragment) -> bool) -> bool {
-        let Some(markers) = &mut self.markers else { return true };
+        let Some(markers) = self.aside.markers_mut() else { return true };
         let mut goes_on = true;
         while goes_on && markers.left > 0 && !markers.unvisited.is_null() {
             // SAFETY: the message is in the mailbox, which is borrowed.
@@ -455,7 +452,7 @@ impl Mailbox {
     /// Visits those that have moved to the heap, the last first: they alone are its roots. In most mailboxes there are
     /// none.
     pub fn each_moved(&self, mut visit: impl FnMut(&Fragment)) {
-        let mut at = self.moved;
+        let mut at = self.aside.moved();
         while !at.is_null() {
             // SAFETY: as in `each`; the message has moved.
             unsafe {

@@ -13,6 +13,7 @@ use thin_vec::ThinVec;
 
 use crate::at_end::AtEnd;
 use crate::dictionary::Dictionary;
+use crate::flags::Flags;
 use crate::handle::Request;
 use crate::held::{Held, Presence, Queued};
 use crate::inbox::Inbox;
@@ -125,31 +126,6 @@ pub enum WaitState {
     Forever,
     /// The time has come.
     Expired,
-}
-
-/// Switches of a process.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Flags {
-    /// `trap_exit`
-    pub trap_exit: bool,
-    /// `sensitive`
-    pub sensitive: bool,
-    /// `message_queue_data` is `off_heap`
-    pub off_heap_messages: bool,
-    /// Is to be removed from the table without being counted as the program's.
-    pub system: bool,
-    /// Sleeps in `erlang:hibernate/3`.
-    pub hibernating: bool,
-    /// Was exited by `max_heap_size` without a log message.
-    pub quiet_heap_limit: bool,
-    /// `max_heap_size` does not kill.
-    pub heap_limit_spares: bool,
-    /// Has something to tell a tracer: see [`crate::tracing`]; or has a token: see [`crate::sequence`].
-    pub traced: bool,
-    /// Frames that wait for the returns of traced functions may be on its stack.
-    pub awaits_returns: bool,
-    /// Has a token, or messages in the mailbox may: see [`crate::sequence`].
-    pub sequenced: bool,
 }
 
 /// A monitor that a process has on another.

@@ -42,7 +42,7 @@ pub fn send_with(
             View::Reference(reference) => {
                 if let Some(pid) = reference.alias_of() {
                     let reference = ReferenceId(reference.numbers());
-                    let mark = match own.flags.traced && system.table.contains(pid) {
+                    let mark = match own.flags.traced() && system.table.contains(pid) {
                         true => sequence::sent(sender, own, destination, message),
                         false => Mark::Plain,
                     };
@@ -70,14 +70,14 @@ pub fn send_with(
     };
     if pid.is_local_port() {
         if let Some(ports) = system.ports.get() {
-            if own.flags.traced && ports.exists(pid) {
+            if own.flags.traced() && ports.exists(pid) {
                 sequence::sent(sender, own, pid, message);
             }
             ports.message(sender, own, pid, message);
         }
         return Ok(Sent::Done);
     }
-    if own.flags.traced {
+    if own.flags.traced() {
         send_told(sender, own, pid, destination, message);
         return Ok(Sent::Done);
     }

@@ -230,7 +230,7 @@ impl Own {
 
     /// The token of this process.
     pub fn token(&self) -> Option<&Token> {
-        if self.flags.traced { self.rare.as_ref()?.sequence.token.as_ref() } else { None }
+        if self.flags.traced() { self.rare.as_ref()?.sequence.token.as_ref() } else { None }
     }
 
     /// The token as a term for this process, `[]` if it has none.
@@ -247,7 +247,7 @@ impl Own {
         if has_one || self.rare.is_some() {
             self.rare().sequence.token = token;
         }
-        self.flags.sequenced |= has_one;
+        self.flags.set_sequenced(self.flags.sequenced() | has_one);
         self.note_traced();
     }
 
@@ -292,7 +292,7 @@ pub fn tell(pid: Term, own: &mut Own, kind: u32, receiver: Term, message: Term) 
 }
 
 fn tell_of(pid: Term, own: &Own, token: &Token, kind: u32, receiver: Term, message: Term) {
-    if !own.flags.sensitive {
+    if !own.flags.sensitive() {
         tell_with(pid, token, kind, receiver, |_| message);
     }
 }
@@ -383,8 +383,8 @@ pub fn neutral(message: Message) -> Message {
 
 /// Puts a message into the mailbox of this process. Marks are kept where they can matter.
 pub(crate) fn push(own: &mut Own, message: Message, kind: Mark) {
-    own.flags.sequenced |= matches!(kind, Mark::Token(_));
-    let message = if own.flags.sequenced { mark(message, kind) } else { message };
+    own.flags.set_sequenced(own.flags.sequenced() | matches!(kind, Mark::Token(_)));
+    let message = if own.flags.sequenced() { mark(message, kind) } else { message };
     own.mailbox.push(message);
 }
 
@@ -404,7 +404,7 @@ pub fn taken(pid: Term, own: &mut Own, message: &Fragment) {
         Some(_) => {}
     }
     if own.mailbox.is_empty() {
-        own.flags.sequenced = own.token().is_some();
+        own.flags.set_sequenced(own.token().is_some());
     }
 }
 

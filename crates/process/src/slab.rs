@@ -93,4 +93,4 @@ pub unsafe fn release(process: NonNull<Process>) {
 
 /// A process that waits shall fit into a few hundred bytes, its first heap block included.
 #[cfg(not(loom))]
-const _: () = assert!(size_of::<Process>() <= 288);
+const _: () = assert!(size_of::<Process>() <= 264);

@@ -6,9 +6,10 @@ use atoll_heap::{HeapOptions, Message, Mutator, architecture, first_blocks};
 use atoll_term::atoms::known_atom;
 use atoll_term::{Build, Export, Term, atoms};
 
+use crate::flags::Flags;
 use crate::held::Queued;
 use crate::mailbox::Mailbox;
-use crate::process::{Flags, IncomingMonitor, OutgoingMonitor, Own, Priority, Process, Rare, WaitState};
+use crate::process::{IncomingMonitor, OutgoingMonitor, Own, Priority, Process, Rare, WaitState};
 use crate::reference::ReferenceId;
 use crate::remote::Remote;
 use crate::sequence::{Sequence, SpawnRequest};
@@ -83,7 +84,7 @@ pub fn spawn(
     let mut other_node = None;
     let (parent_pid, leader, fragment) = match parent {
         Parent::Process(parent_pid, own, arguments) => {
-            if own.flags.traced {
+            if own.flags.traced() {
                 let parts = (function.0, function.1, arguments);
                 sequence = crate::sequence::spawned(parent_pid, own, pid, parts, options.request);
                 let call = own.mutator.tuple(&[function.0, function.1, arguments]);
@@ -147,12 +148,15 @@ pub fn spawn(
     }
     let mut flags = options.flags;
     if tracing.is_some() {
-        flags.traced = true;
+        flags.set_traced(true);
         rare.get_or_insert_default().tracing = tracing;
     }
-    flags.traced |= system.tracing.names_senders();
+    if system.tracing.names_senders() {
+        flags.set_traced(true);
+    }
     if let Some(sequence) = sequence {
-        (flags.traced, flags.sequenced) = (true, true);
+        flags.set_traced(true);
+        flags.set_sequenced(true);
         rare.get_or_insert_default().sequence = sequence;
     }
     let own = Own {

@@ -7,8 +7,9 @@ use atoll_heap::Mutator;
 use loom::sync::Arc;
 
 use super::*;
+use crate::flags::Flags;
 use crate::mailbox::Mailbox;
-use crate::process::{Flags, Own, Priority, Rare, WaitState};
+use crate::process::{Own, Priority, Rare, WaitState};
 
 /// Tells when the process that it belongs to is freed.
 struct Freed(Shared<AtomicBool>);

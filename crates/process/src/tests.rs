@@ -9,9 +9,10 @@ use atoll_heap::{HeapOptions, Message, Part, Settings};
 use atoll_platform::threads;
 use atoll_term::{Build, Immediate, Term, atoms};
 
+use crate::flags::Flags;
 use crate::handle::{self, Fate, receive_signals};
 use crate::held::{Entry, Lent, Queued, Running};
-use crate::process::{Flags, Priority};
+use crate::process::Priority;
 use crate::reference::ReferenceId;
 use crate::release::{Release, install_release, release, release_number};
 use crate::sequence::Mark;
@@ -26,18 +27,7 @@ const OPTIONS: SpawnOptions = SpawnOptions {
     monitor: None,
     priority: Priority::Normal,
     heap: HeapOptions { minimum_words: 233, full_sweep_after: 65_535, maximum_words: 0 },
-    flags: Flags {
-        trap_exit: false,
-        sensitive: false,
-        off_heap_messages: false,
-        system: false,
-        hibernating: false,
-        quiet_heap_limit: false,
-        heap_limit_spares: false,
-        traced: false,
-        awaits_returns: false,
-        sequenced: false,
-    },
+    flags: Flags::NONE,
     request: None,
 };
 
@@ -195,7 +185,7 @@ fn the_end_of_a_linked_process_ends_or_is_a_message() {
 
     fn check(queue: &'static Queue, reason: Term, traps: bool) {
         let mut parent = begin(queue);
-        parent.held().flags.trap_exit = traps;
+        parent.held().flags.set_trap_exit(traps);
         let child = begin_child(queue, &mut parent, &SpawnOptions { link: true, ..OPTIONS });
         let pid = child.process().pid;
         end(child, reason);
@@ -248,7 +238,7 @@ fn exit_signals_end_what_does_not_trap_them() {
         let mut running = begin(queue);
         let (pid, other) = (running.process().pid, Term::pid(99));
         let mut sent = |from, reason, traps| {
-            running.held().flags.trap_exit = traps;
+            running.held().flags.set_trap_exit(traps);
             System::get().deliver(pid, exit(from, reason)).unwrap();
             let fate = match receive(&mut running) {
                 Fate::Lives => None,

@@ -192,18 +192,18 @@ pub fn set_of_new(tracing: Option<Tracing>) {
 impl Own {
     /// What this process tells now.
     pub fn tracing(&self) -> Option<Tracing> {
-        if self.flags.sensitive { None } else { self.tracing_asked() }
+        if self.flags.sensitive() { None } else { self.tracing_asked() }
     }
 
     /// What this process is asked to tell, which it does unless it is sensitive.
     pub fn tracing_asked(&self) -> Option<Tracing> {
-        if self.flags.traced { self.rare.as_ref()?.tracing } else { None }
+        if self.flags.traced() { self.rare.as_ref()?.tracing } else { None }
     }
 
     /// Brings the switch that is looked at up to date.
     pub(crate) fn note_traced(&mut self) {
         let has_to_tell = |rare: &Rare| rare.tracing.is_some() || rare.sequence.token.is_some();
-        self.flags.traced = self.rare.as_deref().is_some_and(has_to_tell) || names_senders();
+        self.flags.set_traced(self.rare.as_deref().is_some_and(has_to_tell) || names_senders());
     }
 
     /// Sets what this process is asked to tell.

@@ -80,7 +80,7 @@ pub fn set_watch(new: Option<Watch>) -> Option<Watch> {
 pub unsafe fn collect(pid: Term, own: &mut Own, request: Collection, live: &mut [Term]) -> Result<(), HeapFull> {
     let system = System::get();
     let collected = libraries::around(system, || {
-        if own.flags.traced || system.watching.is_on() {
+        if own.flags.traced() || system.watching.is_on() {
             // SAFETY: the caller's obligation.
             unsafe { collect_and_tell(pid, own, request, live) }
         } else {
@@ -112,11 +112,11 @@ unsafe fn limit_reached(
     request: Collection,
     live: &mut [Term],
 ) -> Result<(), HeapFull> {
-    if let Some(report) = System::get().watching.limit_report.get().filter(|_| !own.flags.quiet_heap_limit) {
+    if let Some(report) = System::get().watching.limit_report.get().filter(|_| !own.flags.quiet_heap_limit()) {
         let sizes = architecture().sizes(&own.mutator);
         report(pid, own, &|heap| information(heap, &sizes, None));
     }
-    if !own.flags.heap_limit_spares {
+    if !own.flags.heap_limit_spares() {
         return Err(full);
     }
     // The limit was only to be reported: do without it this time.

@@ -108,7 +108,7 @@ unsafe fn called(point: Breakpoint, hp: *mut Word, e: *mut Word, c: *mut Core) -
         if what == 0 {
             return Some((hp, e, is_interpreted));
         }
-        (*core.own).flags.awaits_returns = true;
+        (*core.own).flags.set_awaits_returns(true);
         let (hp, e) = room_on_stack(FRAME, arity, hp, e, c)?;
         Some((hp, push_frame(e, point.function, what), is_interpreted))
     }

@@ -329,7 +329,7 @@ unsafe fn hibernate(hp: *mut Word, reds: i64, c: *mut Core) -> Exit {
             markers.cut(&mut own.mutator);
         }
         own.catches = 0;
-        own.flags.hibernating = true;
+        own.flags.set_hibernating(true);
         let request = Collection { stack_words: WAKING_STACK, hibernate: true, ..Collection::default() };
         let Some((hp, e)) = collect(request, 3, hp, e, c) else { return raise::killed_by_heap_limit(c, reds) };
         yield_at(stubs().start, 3, hp, e, reds, c);

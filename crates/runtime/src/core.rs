@@ -215,7 +215,7 @@ impl Core {
         // SAFETY: the mutator is that of the running process.
         unsafe {
             self.heap_limit = (*self.mutator).limit;
-            self.stack_limit = (*self.mutator).stack_limit;
+            self.stack_limit = (*self.mutator).block;
             ((*self.mutator).top, (*self.mutator).stack)
         }
     }

@@ -26,7 +26,7 @@ pub unsafe fn start(_ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c:
             let (fun, arguments) = (list.head(), list.tail().head());
             if list.tail().tail().is_nil()
                 && fun.is_fun()
-                && !((*core.own).flags.traced && is_apply_noticed())
+                && !((*core.own).flags.traced() && is_apply_noticed())
                 && let Spread::Into(arity) = spread(arguments, core)
             {
                 let target = fun_target(fun, arity, c);

@@ -103,7 +103,7 @@ pub unsafe fn room_on_stack(
 ) -> Option<(*mut Word, *mut Word)> {
     // SAFETY: the process runs on this core.
     unsafe {
-        let free = if (*c).stack_limit.is_null() { e.offset_from(hp) } else { e.offset_from((*c).stack_limit) };
+        let free = if (*c).heap_limit.is_null() { e.offset_from(hp) } else { e.offset_from((*c).stack_limit) };
         if free >= words as isize {
             return Some((hp, e));
         }

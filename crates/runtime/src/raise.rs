@@ -177,7 +177,7 @@ unsafe fn unwind(
         let raw = raw_trace(&exception, top, at, within, e, &mut own.mutator, &mut core.places);
         (raw, if own.catches > 0 { find_handler(e, base) } else { None })
     };
-    if own.flags.awaits_returns {
+    if own.flags.awaits_returns() {
         let end = found.map_or(base, |(frame, _)| frame);
         let (class, reason) = match found {
             Some(_) => (exception.class, exception.reason),

@@ -99,7 +99,7 @@ pub unsafe fn take_message(mut hp: *mut Word, e: *mut Word, mut reds: i64, c: *m
                 story.add((*core.process).pid, What::Takes(story::show(message.term())), None);
                 core.system.touches.take((*core.process).pid, &message);
             }
-            if own.flags.sequenced {
+            if own.flags.sequenced() {
                 core.swap_out(hp, e);
                 atoll_process::sequence::taken((*core.process).pid, own, &message);
                 hp = core.top();
@@ -201,7 +201,7 @@ pub unsafe fn time_out(hp: *mut Word, e: *mut Word, c: *mut Core) -> *mut Word {
             // It depends on what has not arrived.
             core.system.touches.add(Object::Mail((*core.process).pid.immediate_data()), How::Reads);
         }
-        if !own.flags.traced {
+        if !own.flags.traced() {
             return hp;
         }
         core.swap_out(hp, e);

@@ -21,7 +21,7 @@ pub fn run(core: &mut Core, held: &mut Held<'_>) -> Exit {
     // SAFETY: this thread is about to run the process, and holds no term of it.
     unsafe { core.architecture.schedule_in(&mut held.mutator) };
     let wants_roots = core.collector.is_some_and(|collector| collector.wants_roots(&held.mutator));
-    if held.flags.traced {
+    if held.flags.traced() {
         let (process, own) = held.split();
         crate::trace_hooks::scheduled(process, own, "in");
     }
@@ -45,7 +45,7 @@ pub fn run(core: &mut Core, held: &mut Held<'_>) -> Exit {
         told.add(held.process().pid, what, Some(place));
     }
     if exit != Exit::Ended {
-        if held.flags.traced {
+        if held.flags.traced() {
             let (process, own) = held.split();
             crate::trace_hooks::scheduled(process, own, "out");
         }
@@ -95,11 +95,11 @@ fn run_slice(core: &mut Core, held: &mut Held<'_>, wants_roots: bool) -> Exit {
     if is_suspended(own) {
         return suspended(own);
     }
-    if own.flags.hibernating {
+    if own.flags.hibernating() {
         if own.mailbox.is_empty() {
             return Exit::Wait;
         }
-        own.flags.hibernating = false;
+        own.flags.set_hibernating(false);
     }
     let mut left = core.slice;
     loop {

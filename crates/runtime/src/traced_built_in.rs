@@ -162,7 +162,7 @@ unsafe fn report_end(
             }
         }
         Some(_) => {
-            caller.own.flags.awaits_returns = true;
+            caller.own.flags.set_awaits_returns(true);
             return false;
         }
     }

@@ -1,10 +1,12 @@
 //! What the architectures share: memory blocks, sizes, the Cheney copy, messages, the verifier's core.
 
+pub(crate) mod beginnings;
 pub(crate) mod blocks;
 pub(crate) mod cheney;
 pub(crate) mod counted;
 pub(crate) mod faults;
 pub(crate) mod fibonacci;
+pub(crate) mod first_stacks;
 pub(crate) mod fragments;
 pub(crate) mod message;
 pub(crate) mod off_heap;
@@ -19,6 +21,11 @@ pub(crate) mod verify;
 
 use atoll_heap::immovable::Range;
 use atoll_term::Term;
+
+/// Sizes in options are kept short, because every process has them; larger ones (32 GB) mean the largest.
+pub(crate) fn in_32_bits(words: usize) -> u32 {
+    u32::try_from(words).unwrap_or(u32::MAX)
+}
 
 /// The bounds of the immovable range, for code that compares with them often.
 #[derive(Clone, Copy, Debug)]

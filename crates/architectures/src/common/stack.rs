@@ -4,20 +4,32 @@ use atoll_heap::Mutator;
 
 use super::{blocks, fibonacci};
 
-/// Words of a new process's stack.
-const FIRST_WORDS: usize = 21;
+/// Words of a new process's stack: what one needs that waits for messages in the function it was spawned with.
+const FIRST_WORDS: usize = 2;
+/// Words that a stack keeps although few are in use.
+const KEPT_WORDS: usize = 84;
 
 /// Gives a mutator its stack.
 pub(crate) fn create(mutator: &mut Mutator) {
-    let block = blocks::allocate(FIRST_WORDS);
-    mutator.stack_limit = block;
-    mutator.stack_base = block.wrapping_add(FIRST_WORDS);
+    place(mutator, FIRST_WORDS);
+}
+
+fn place(mutator: &mut Mutator, words: usize) {
+    mutator.block = blocks::allocate(words);
+    mutator.stack_base = mutator.block.wrapping_add(words);
     mutator.stack = mutator.stack_base;
+}
+
+/// Gives a mutator whose stack is empty one of another size.
+pub(crate) fn replace_empty(mutator: &mut Mutator, words: usize) {
+    debug_assert!(mutator.stack_words() == 0);
+    free(mutator);
+    place(mutator, words);
 }
 
 /// Words of the stack's block.
 pub(crate) fn block_words(mutator: &Mutator) -> usize {
-    blocks::words_between(mutator.stack_limit, mutator.stack_base)
+    blocks::words_between(mutator.block, mutator.stack_base)
 }
 
 /// Moves the stack to a block of another size, which has room for what is in use.
@@ -29,32 +41,42 @@ fn resize(mutator: &mut Mutator, words: usize) {
     // SAFETY: the new block has room; the old one is the mutator's own.
     unsafe {
         std::ptr::copy_nonoverlapping(mutator.stack, stack, used);
-        blocks::free(mutator.stack_limit, block_words(mutator));
+        blocks::free(mutator.block, block_words(mutator));
     }
-    mutator.stack_limit = block;
+    mutator.block = block;
     mutator.stack_base = base;
     mutator.stack = stack;
 }
 
-/// Makes room for `words` more words.
-pub(crate) fn reserve(mutator: &mut Mutator, words: usize) {
-    if blocks::words_between(mutator.stack_limit, mutator.stack) < words {
-        // Half as much again, so that a deep recursion copies its stack seldom.
-        let used = mutator.stack_words();
-        resize(mutator, fibonacci::at_least(used + (used / 2).max(words)));
+/// Makes room for `words` more words. If that takes another block, its size.
+pub(crate) fn reserve(mutator: &mut Mutator, words: usize) -> Option<usize> {
+    if blocks::words_between(mutator.block, mutator.stack) >= words {
+        return None;
     }
+    // Half as much again, so that a deep recursion copies its stack seldom.
+    let used = mutator.stack_words();
+    resize(mutator, fibonacci::at_least(used + (used / 2).max(words)));
+    Some(block_words(mutator))
 }
 
 /// Gives back what a stack that has become much smaller does not need.
 pub(crate) fn trim(mutator: &mut Mutator, words: usize) {
-    let needed = (mutator.stack_words() + words).max(FIRST_WORDS);
-    if block_words(mutator) > 4 * needed {
+    let needed = mutator.stack_words() + words;
+    if block_words(mutator) > (4 * needed).max(KEPT_WORDS) {
         resize(mutator, fibonacci::at_least(2 * needed));
+    }
+}
+
+/// Gives back what the stack of a process that will wait for long does not need.
+pub(crate) fn fit(mutator: &mut Mutator, words: usize) {
+    let needed = (mutator.stack_words() + words).max(FIRST_WORDS);
+    if block_words(mutator) > needed {
+        resize(mutator, needed);
     }
 }
 
 /// Frees the stack.
 pub(crate) fn free(mutator: &mut Mutator) {
     // SAFETY: the mutator has ended; its stack is used no more.
-    unsafe { blocks::free(mutator.stack_limit, block_words(mutator)) }
+    unsafe { blocks::free(mutator.block, block_words(mutator)) }
 }

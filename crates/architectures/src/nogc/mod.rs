@@ -70,7 +70,7 @@ impl Architecture for NoGc {
         _live: &mut [Term],
         _roots: &mut dyn RootSet,
     ) -> Result<(), HeapFull> {
-        stack::reserve(mutator, request.stack_words);
+        let _ = stack::reserve(mutator, request.stack_words);
         if mutator.free_words() < request.heap_words {
             state::next_chunk(mutator, request.heap_words)?;
         }

@@ -46,7 +46,7 @@ pub(crate) fn collect(
 fn words_in_use(mutator: &Mutator) -> usize {
     let state = State::of(mutator);
     let old = state.old().map_or(0, |old| old.used());
-    let mut words = blocks::words_between(state.heap, mutator.top) + old;
+    let mut words = blocks::words_between(mutator.block, mutator.top) + old;
     phases::each_fragment(mutator, |fragment| words += fragment.used());
     words
 }
@@ -54,7 +54,7 @@ fn words_in_use(mutator: &Mutator) -> usize {
 /// The same as the last collection left it, which the statistics know of.
 pub(super) fn words_counted(mutator: &Mutator) -> usize {
     let state = State::of(mutator);
-    blocks::words_between(state.heap, state.high_water) + state.old().map_or(0, |old| old.used())
+    blocks::words_between(mutator.block, state.high_water) + state.old().map_or(0, |old| old.used())
 }
 
 fn collect_counted(
@@ -89,6 +89,6 @@ fn wants_minor(mutator: &Mutator, request: &Collection) -> bool {
     if request.major || request.hibernate || state.minors >= state.options().full_sweep_after {
         return false;
     }
-    let mature = blocks::words_between(state.heap, state.high_water);
+    let mature = blocks::words_between(mutator.block, state.high_water);
     state.old().is_none_or(|old| mature <= old.target.free_words() && old.off_heap_bytes <= state.off_heap_limit())
 }

@@ -1,6 +1,6 @@
 //! Estimates how much heap a process will need, from earlier processes with the same start: the size of the block that
 //! replaces its first one of a few words. Two processes have the same start when they call the same function with the
-//! same atoms and funs among its arguments.
+//! same atoms and funs among its arguments (`common/beginnings.rs`).
 //!
 //! A process that ends without a collection reports how much it used; a process that was collected reports how large
 //! its heap had become. The estimate at most doubles at a time, so that one large process among many small ones does
@@ -12,9 +12,10 @@
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use atoll_heap::Mutator;
-use atoll_term::{Term, View};
+use atoll_term::Term;
 
 use super::state::State;
+use crate::common::beginnings::kind;
 use crate::common::blocks::words_between;
 
 /// Number of estimates, a power of two.
@@ -27,8 +28,6 @@ const LENT_AT_MOST: usize = 1 << 17;
 const STEP_DOWN: usize = 16;
 /// Free words that are left between heap and stack at the end.
 const SPARE: usize = 16;
-/// Arguments, and elements of lists among them, that are looked at.
-const LOOKED_AT: usize = 16;
 
 /// What processes of one kind needed.
 #[derive(Debug)]
@@ -119,46 +118,13 @@ impl Expected {
             let size = state.block_words(mutator) + state.old().map_or(0, |old| old.used());
             before.max(size.min(2 * before.max(state.options().minimum_words)).min(LARGEST))
         } else {
-            let used = words_between(state.heap, mutator.top) + SPARE;
+            let used = words_between(mutator.block, mutator.top) + SPARE;
             if used >= before { used.min(LARGEST) } else { before - (before - used).div_ceil(STEP_DOWN) }
         };
         if words != before {
             entry.words.store(words as u32, Ordering::Relaxed);
         }
     }
-}
-
-/// A hash of what tells one beginning from another.
-fn kind((module, name): (Term, Term), arguments: Term) -> u64 {
-    let mut hash = mix(mix(0, module.word()), name.word());
-    let mut left = LOOKED_AT;
-    let mut list = arguments;
-    while list.is_cons() && left > 0 {
-        let mut inner = list.head();
-        hash = mix_term(hash, inner);
-        left -= 1;
-        while inner.is_cons() && left > 0 {
-            hash = mix_term(hash, inner.head());
-            left -= 1;
-            inner = inner.tail();
-        }
-        list = list.tail();
-    }
-    hash ^ hash >> 32
-}
-
-fn mix_term(hash: u64, term: Term) -> u64 {
-    if term.is_atom() {
-        return mix(hash, term.word());
-    }
-    match term.is_boxed().then(|| term.view()) {
-        Some(View::Fun(fun)) => mix(hash, std::ptr::from_ref(fun.entry) as u64),
-        _ => mix(hash, 1),
-    }
-}
-
-fn mix(hash: u64, value: u64) -> u64 {
-    (hash ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
 }
 
 /// What a process keeps of it: one more than the number of its kind's entry, 0 if it is of none, and marks.

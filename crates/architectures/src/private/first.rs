@@ -29,7 +29,7 @@ pub(super) fn outgrow(
     {
         return Ok(false);
     }
-    let heap = state.heap;
+    let heap = mutator.block;
     let used = blocks::words_between(heap, mutator.top);
     let least = (used + mutator.stack_words() + need.words).max(minimum);
     let lent = expected.lend(mutator, least);
@@ -44,8 +44,8 @@ pub(super) fn outgrow(
         blocks::free(heap, block);
     }
     mutator.top = start.wrapping_add(used);
+    mutator.block = start;
     let state = State::of_mut(mutator);
-    state.heap = start;
     state.high_water = start;
     state.beginning.outgrew_first_block();
     if lent.is_some() {

@@ -50,7 +50,7 @@ pub(super) fn collect(
 ) -> Result<(), HeapFull> {
     sliced::leave_cycle(limits, mutator, roots);
     let state = State::of(mutator);
-    let (heap, block) = (state.heap, state.block_words(mutator));
+    let (heap, block) = (mutator.block, state.block_words(mutator));
     let used = blocks::words_between(heap, mutator.top);
     let target = state.old().map_or(Block::NONE, |old| old.target);
     let (mut fragments, fragment_words) = fragment_ranges(mutator);

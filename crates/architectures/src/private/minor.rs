@@ -56,7 +56,7 @@ pub(super) fn collect(
     large: Option<Large>,
 ) -> Result<bool, HeapFull> {
     let state = State::of(mutator);
-    let (heap, block) = (state.heap, state.block_words(mutator));
+    let (heap, block) = (mutator.block, state.block_words(mutator));
     let used = blocks::words_between(heap, mutator.top);
     let mature = blocks::words_between(heap, state.high_water);
     let (fragments, fragment_words) = fragment_ranges(mutator);

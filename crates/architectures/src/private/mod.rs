@@ -138,7 +138,7 @@ impl Architecture for Private {
         self.room.give_back(mutator);
         counters::used_changed(-(collect::words_counted(mutator) as i64));
         let state = State::of(mutator);
-        let (heap, words) = (state.heap, state.block_words(mutator));
+        let (heap, words) = (mutator.block, state.block_words(mutator));
         // SAFETY: the process has ended: nobody uses its objects, blocks and fragments any more.
         unsafe {
             release_off_heap_list(mutator.off_heap);
@@ -231,7 +231,7 @@ impl Architecture for Private {
         let (old_block, old_used) = state.old().map_or((0, 0), |old| (old.words(), old.used()));
         HeapSizes {
             young_block: state.block_words(mutator) - stack,
-            young_used: blocks::words_between(state.heap, mutator.top),
+            young_used: blocks::words_between(mutator.block, mutator.top),
             old_block,
             old_used,
             stack,

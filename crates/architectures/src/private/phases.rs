@@ -127,7 +127,7 @@ pub(super) fn check_limit(mutator: &Mutator, new_words: usize) -> Result<(), Hea
     if maximum == 0 {
         return Ok(());
     }
-    let young = blocks::words_between(state.heap, mutator.top) + mutator.fragment_words;
+    let young = blocks::words_between(mutator.block, mutator.top) + mutator.fragment_words;
     let words = young + state.old().map_or(0, |old| old.words()) + new_words;
     if words > maximum { Err(HeapFull { words }) } else { Ok(()) }
 }
@@ -150,8 +150,7 @@ pub(super) fn move_stack(mutator: &mut Mutator, new_words: usize) -> *mut Word {
 /// # Safety
 /// Everything that lives has left the old block and the fragments.
 pub(super) unsafe fn replace_block(mutator: &mut Mutator, block: *mut Word, old_words: usize) {
-    let state = State::of_mut(mutator);
-    let old_block = std::mem::replace(&mut state.heap, block);
+    let old_block = std::mem::replace(&mut mutator.block, block);
     // SAFETY: nothing in them is used any more.
     unsafe {
         blocks::free(old_block, old_words);
@@ -188,8 +187,7 @@ pub(super) fn fragment_ranges(mutator: &Mutator) -> (FragmentRanges, usize) {
 
 /// Visits the runs of whole objects of a process's heap.
 pub(crate) fn each_block(mutator: &Mutator, visit: &mut dyn FnMut(*mut Word, usize)) {
-    let state = State::of(mutator);
-    visit(state.heap, blocks::words_between(state.heap, mutator.top));
+    visit(mutator.block, blocks::words_between(mutator.block, mutator.top));
     each_old_block(mutator, visit);
     each_fragment(mutator, |fragment| visit(fragment.words(), fragment.used()));
 }
@@ -217,7 +215,7 @@ pub(super) fn each_fragment(mutator: &Mutator, mut visit: impl FnMut(&Fragment))
 pub(super) fn resize(mutator: &mut Mutator, need: Need, factor: usize, most_survived: bool, roots: &mut Roots<'_>) {
     let state = State::of(mutator);
     let block = state.block_words(mutator);
-    let used = blocks::words_between(state.heap, mutator.top) + mutator.stack_words();
+    let used = blocks::words_between(mutator.block, mutator.top) + mutator.stack_words();
     let for_roots = roots.room(state);
     let needed = used + need.words.max(for_roots);
     let old_words = state.old().map_or(0, |old| old.words());
@@ -251,7 +249,7 @@ pub(super) fn resize(mutator: &mut Mutator, need: Need, factor: usize, most_surv
 pub(super) fn resize_large(mutator: &mut Mutator, need: Need, nursery: usize, roots: &mut Roots<'_>) {
     let state = State::of(mutator);
     let block = state.block_words(mutator);
-    let used = blocks::words_between(state.heap, mutator.top) + mutator.stack_words();
+    let used = blocks::words_between(mutator.block, mutator.top) + mutator.stack_words();
     let nursery = nursery.max(roots.room(state));
     let room = nursery.max(need.words);
     let wanted = fibonacci::at_least((used + room).max(state.options().minimum_words));
@@ -262,8 +260,7 @@ pub(super) fn resize_large(mutator: &mut Mutator, need: Need, nursery: usize, ro
 }
 
 fn shrink(mutator: &mut Mutator, block: usize, wanted: usize, roots: &mut Roots<'_>) {
-    let state = State::of(mutator);
-    let heap = state.heap;
+    let heap = mutator.block;
     let used = blocks::words_between(heap, mutator.top);
     let stack_words = mutator.stack_words();
     // SAFETY: the smaller block has room for heap and stack; the stack is moved down first, over free words.
@@ -273,7 +270,7 @@ fn shrink(mutator: &mut Mutator, block: usize, wanted: usize, roots: &mut Roots<
     };
     mutator.stack_base = moved.wrapping_add(wanted);
     mutator.stack = mutator.stack_base.wrapping_sub(stack_words);
-    State::of_mut(mutator).heap = moved;
+    mutator.block = moved;
     if moved != heap {
         let shift = Move { from: heap, words: used, to: moved };
         // SAFETY: the heap consists of whole objects, as a collection has just left it; no old object points into it.

@@ -43,8 +43,8 @@ pub(crate) fn create(mutator: &mut Mutator, arguments: Message, options: &HeapOp
     mutator.top = block;
     mutator.stack_base = block.wrapping_add(words);
     mutator.stack = mutator.stack_base;
+    mutator.block = block;
     let state = State::of_mut(mutator);
-    state.heap = block;
     state.high_water = block;
     state.set_options(options);
     if words > inside + FIRST_SLACK {

@@ -80,7 +80,7 @@ pub(super) fn concerns(limits: &Limits, mutator: &Mutator) -> bool {
     if state.options().maximum_words != 0 {
         return false;
     }
-    let mature = blocks::words_between(state.heap, state.high_water);
+    let mature = blocks::words_between(mutator.block, state.high_water);
     match state.old() {
         Some(old) if old.cycle.is_some() => true,
         Some(old) => (limits.above()..TOO_LARGE).contains(&(mature + old.used())),
@@ -111,7 +111,7 @@ pub(super) fn collect(
 ) -> Result<(), HeapFull> {
     let started = monotonic();
     let state = State::of(mutator);
-    let mature = blocks::words_between(state.heap, state.high_water);
+    let mature = blocks::words_between(mutator.block, state.high_water);
     let before = state.old().map_or((0, 0), |old| (old.used(), old.off_heap_bytes));
     let active = state.old().is_some_and(|old| old.cycle.is_some());
     let full = state.old().is_none_or(|old| mature > old.target.free_words());
@@ -120,7 +120,7 @@ pub(super) fn collect(
 
     let nursery = limits.nursery().max(mutator.stack_words()).max(need.words);
     if full && mature >= limits.above() && mutator.fragments.is_null() {
-        let used = blocks::words_between(state.heap, mutator.top);
+        let used = blocks::words_between(mutator.block, mutator.top);
         adopt(mutator, nursery);
         let state = State::of_mut(mutator);
         state.minors = state.minors.saturating_add(1);
@@ -136,7 +136,7 @@ pub(super) fn collect(
         if !minor::collect(mutator, need, roots, started, Some(large))? {
             // A second one leaves nothing in the young generation.
             let state = State::of(mutator);
-            let young = blocks::words_between(state.heap, state.high_water);
+            let young = blocks::words_between(mutator.block, state.high_water);
             let full = state.old().is_none_or(|old| young > old.target.free_words());
             let large = minor::Large { nursery, must: true, target: full.then_some(young) };
             let enough = minor::collect(mutator, need, roots, monotonic(), Some(large))?;
@@ -158,14 +158,14 @@ pub(super) fn collect(
 /// parts. Nothing moves but the stack.
 fn adopt(mutator: &mut Mutator, nursery: usize) {
     let state = State::of(mutator);
-    let block = Block { start: state.heap, top: mutator.top, words: state.block_words(mutator) };
+    let block = Block { start: mutator.block, top: mutator.top, words: state.block_words(mutator) };
     let new_words = fibonacci::at_least((mutator.stack_words() + nursery).max(state.options().minimum_words));
     let start = move_stack(mutator, new_words);
     let list = std::mem::replace(&mut mutator.off_heap, null_mut());
     mutator.off_heap_bytes = 0;
     mutator.top = start;
+    mutator.block = start;
     let state = State::of_mut(mutator);
-    state.heap = start;
     state.high_water = start;
     state.set_growth(0);
     let old = state.some_old();
@@ -181,7 +181,7 @@ fn adopt(mutator: &mut Mutator, nursery: usize) {
 /// next minor collection does not copy it. False: it is not large.
 pub(super) fn settle(limits: &Limits, mutator: &mut Mutator, need: Need) -> bool {
     let state = State::of(mutator);
-    let used = blocks::words_between(state.heap, mutator.top);
+    let used = blocks::words_between(mutator.block, mutator.top);
     if need.exact || used < limits.above() || state.options().maximum_words != 0 {
         return false;
     }
@@ -193,7 +193,7 @@ pub(super) fn settle(limits: &Limits, mutator: &mut Mutator, need: Need) -> bool
 
 /// Begins a cycle over the whole old generation.
 fn begin(limits: &Limits, mutator: &mut Mutator, roots: &mut Roots<'_>) {
-    let (heap, top) = (State::of(mutator).heap, mutator.top);
+    let (heap, top) = (mutator.block, mutator.top);
     let old = State::of_mut(mutator).some_old();
     old.aim_at(Block::NONE);
     let blocks = std::mem::take(&mut old.others);
@@ -233,7 +233,7 @@ fn advance(limits: &Limits, mutator: &mut Mutator, roots: &mut Roots<'_>, owed: 
 }
 
 fn end(mutator: &mut Mutator, roots: &mut Roots<'_>, cycle: Cycle, started: i64) {
-    let heap = State::of(mutator).heap;
+    let heap = mutator.block;
     // They lie in the blocks that end here.
     roots.beside.elsewhere.clear();
     // SAFETY: the cycle has come to its end; the roots hold whole terms, and the young generation consists of whole

@@ -7,13 +7,11 @@ use atoll_term::Word;
 
 use super::expected::Beginning;
 use super::old::{Block, Old};
-use crate::common::blocks;
+use crate::common::{blocks, in_32_bits};
 
 /// The overlay of `Mutator::state`.
 #[repr(C)]
 pub(crate) struct State {
-    /// First word of the block; its end is the stack's base.
-    pub(super) heap: *mut Word,
     /// Objects below survived the last collection.
     pub(super) high_water: *mut Word,
     old: *mut Old,
@@ -58,11 +56,6 @@ const IS_ROOMY: u8 = 64;
 
 const _: () = assert!(size_of::<State>() <= STATE_WORDS * size_of::<usize>());
 const _: () = assert!(align_of::<State>() <= align_of::<usize>());
-
-/// Sizes in options are kept short, because every process has them; larger ones (32 GB) mean the largest.
-fn in_32_bits(words: usize) -> u32 {
-    u32::try_from(words).unwrap_or(u32::MAX)
-}
 
 impl State {
     #[inline(always)]
@@ -148,7 +141,7 @@ impl State {
     /// Words of the block of heap and stack.
     #[inline]
     pub(super) fn block_words(&self, mutator: &Mutator) -> usize {
-        blocks::words_between(self.heap, mutator.stack_base)
+        blocks::words_between(mutator.block, mutator.stack_base)
     }
 
     pub(super) fn old(&self) -> Option<&Old> {

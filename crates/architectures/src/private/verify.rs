@@ -26,7 +26,7 @@ pub(super) fn verify(architecture: &Private, mutator: &mut Mutator, need: Need, 
     unsafe { faults::put("P1", mutator.stack, mutator.stack_words()) };
     let whose = Whose::Process(mutator);
     let state = State::of(mutator);
-    let heap = (state.heap, words_between(state.heap, mutator.top));
+    let heap = (mutator.block, words_between(mutator.block, mutator.top));
     let mut old = Vec::new();
     if let Some(generation) = state.old() {
         generation.each_block(|block| old.push((block.start, block.used())));

@@ -22,13 +22,13 @@ pub(super) fn collect(
     send::flush_counters(shared, mutator);
     let epoch = shared.epoch.load(Ordering::Acquire);
     let is_due = limits::is_due(mutator, &request)?;
-    let stack_room = blocks::words_between(mutator.stack_limit, mutator.stack);
+    let stack_room = blocks::words_between(mutator.block, mutator.stack);
     let had_room = mutator.free_words() >= request.heap_words
         && stack_room >= request.stack_words
         && !limits::is_spared(mutator, epoch);
-    stack::reserve(mutator, request.stack_words);
+    reserve_stack(shared, mutator, request.stack_words);
     if request.hibernate {
-        stack::trim(mutator, request.stack_words);
+        stack::fit(mutator, request.stack_words);
         return Ok(());
     }
     let wants_room = !request.major && !had_room && !is_due;
@@ -38,7 +38,7 @@ pub(super) fn collect(
     }
 
     // While this thread waits, another may collect; then the live registers are found on the stack.
-    stack::reserve(mutator, live.len() + request.stack_words);
+    reserve_stack(shared, mutator, live.len() + request.stack_words);
     mutator.stack = mutator.stack.wrapping_sub(live.len());
     // SAFETY: the stack has room for the live registers.
     unsafe { std::ptr::copy_nonoverlapping(live.as_ptr().cast(), mutator.stack, live.len()) };
@@ -64,8 +64,14 @@ pub(super) fn collect(
     // SAFETY: the live registers lie on top of the stack.
     unsafe { std::ptr::copy_nonoverlapping(mutator.stack, live.as_mut_ptr().cast(), live.len()) };
     mutator.stack = mutator.stack.wrapping_add(live.len());
-    stack::reserve(mutator, request.stack_words);
+    reserve_stack(shared, mutator, request.stack_words);
     result
+}
+
+fn reserve_stack(shared: &Shared, mutator: &mut Mutator, words: usize) {
+    if let Some(words) = stack::reserve(mutator, words) {
+        shared.first_stacks.grew(State::of(mutator).beginning, words);
+    }
 }
 
 /// Phases 2 to 7 in a stopped world.

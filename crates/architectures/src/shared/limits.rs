@@ -102,7 +102,7 @@ pub(super) fn charge(mutator: &mut Mutator, charge: Charge, [young, old]: [usize
 /// # Errors
 /// Its stack alone is above the limit.
 pub(super) fn is_due(mutator: &mut Mutator, request: &Collection) -> Result<bool, HeapFull> {
-    let maximum = State::of(mutator).maximum_words;
+    let maximum = State::of(mutator).maximum_words();
     if maximum == 0 {
         return Ok(false);
     }
@@ -125,7 +125,7 @@ pub(super) fn check(mutator: &Mutator, request: &Collection) -> Result<(), HeapF
     let state = State::of(mutator);
     let Some(account) = &state.account else { return Ok(()) };
     let words = 2 * (account.old + account.young) + mutator.stack_words() + request.heap_words;
-    if state.maximum_words > 0 && words > state.maximum_words { Err(HeapFull { words }) } else { Ok(()) }
+    if state.maximum_words() > 0 && words > state.maximum_words() { Err(HeapFull { words }) } else { Ok(()) }
 }
 
 /// The limit was looked at: the process was told that it is full after the collection `refused_in`, or not (0).
@@ -139,5 +139,5 @@ pub(super) fn judged(mutator: &mut Mutator, refused_in: usize) {
 /// Whether the last collection was the process's own and it has been told that it is full, but is to be spared.
 pub(super) fn is_spared(mutator: &Mutator, epoch: usize) -> bool {
     let state = State::of(mutator);
-    state.maximum_words == 0 && state.account.as_ref().is_some_and(|account| account.refused_in == epoch)
+    state.maximum_words() == 0 && state.account.as_ref().is_some_and(|account| account.refused_in == epoch)
 }

@@ -56,15 +56,16 @@ mod verify;
 
 use std::ptr::NonNull;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
 use atoll_heap::immovable::NoAddresses;
 use atoll_heap::{
-    Architecture, Base, Collection, Fragment, HeapFull, HeapOptions, HeapSizes, Message, Mutator,
+    Architecture, Base, Collection, FirstBlocks, Fragment, HeapFull, HeapOptions, HeapSizes, Message, Mutator,
     OFF_HEAP_BYTES_AT_LEAST, RootSet, Settings, StackMarkers, StackPlacement,
 };
 use atoll_term::{Term, Word};
 
+use crate::common::first_stacks::FirstStacks;
 use crate::common::{Immovable, blocks, stack};
 #[cfg(test)]
 pub(crate) use stack_marks::clean_words;
@@ -98,7 +99,7 @@ pub struct Shared {
     /// Collections so far: allocation buffers of earlier ones are void.
     epoch: AtomicUsize,
     /// Major collections so far.
-    majors: AtomicUsize,
+    majors: AtomicU32,
     /// Minor collections since the last major one.
     minors: AtomicUsize,
     /// Has any process a `max_heap_size`?
@@ -117,6 +118,7 @@ pub struct Shared {
     kept_words: AtomicUsize,
     collector: Mutex<Collector>,
     stored: StoredTerms,
+    first_stacks: FirstStacks,
 }
 
 impl Shared {
@@ -139,7 +141,7 @@ impl Shared {
             young_limit: AtomicUsize::new(start + INITIAL_WORDS * size_of::<Word>()),
             young_end: AtomicUsize::new(end),
             epoch: AtomicUsize::new(1),
-            majors: AtomicUsize::new(0),
+            majors: AtomicU32::new(0),
             minors: AtomicUsize::new(0),
             limited: AtomicBool::new(false),
             marker: AtomicUsize::new(0),
@@ -150,6 +152,7 @@ impl Shared {
             kept_words: AtomicUsize::new(0),
             collector: Mutex::new(collector),
             stored: StoredTerms::new(),
+            first_stacks: FirstStacks::new(),
         })
     }
 
@@ -192,6 +195,10 @@ impl Architecture for Shared {
 
     fn is_readable(&self) -> bool {
         self.collector.try_lock().is_ok()
+    }
+
+    fn first_blocks(&self) -> Option<&dyn FirstBlocks> {
+        Some(self)
     }
 
     unsafe fn create(&self, mutator: &mut Mutator, arguments: Message, options: &HeapOptions) -> Term {
@@ -310,6 +317,13 @@ impl Architecture for Shared {
         }
         drop(collector);
         self.stored.each(true, &mut |term| visit(term.cast(), 1));
+    }
+}
+
+impl FirstBlocks for Shared {
+    fn begins(&self, mutator: &mut Mutator, function: (Term, Term), arguments: Term) {
+        let beginning = self.first_stacks.begins(mutator, function, arguments);
+        State::of_mut(mutator).beginning = beginning;
     }
 }
 

@@ -29,7 +29,7 @@ pub(super) struct Roots<'a> {
     pub(super) stored: &'a StoredTerms,
     /// Are processes that were not active since the last major collection roots, and stored terms that are old?
     pub(super) all: bool,
-    pub(super) majors: usize,
+    pub(super) majors: u32,
 }
 
 impl Roots<'_> {
@@ -53,7 +53,7 @@ impl Roots<'_> {
             self.each_with_limit(to);
         }
         self.each(|scope, mutator, roots| {
-            let done = scope.charge != Charge::Nothing && State::of(mutator).maximum_words > 0;
+            let done = scope.charge != Charge::Nothing && State::of(mutator).maximum_words() > 0;
             if !done {
                 scope.visit_process(mutator, roots, to);
             }
@@ -69,7 +69,7 @@ impl Roots<'_> {
         for the_asker in [true, false] {
             self.each(|scope, mutator, roots| {
                 let is_asker = std::ptr::eq(mutator, asker);
-                if State::of(mutator).maximum_words > 0 && is_asker == the_asker {
+                if State::of(mutator).maximum_words() > 0 && is_asker == the_asker {
                     scope.visit_process(mutator, roots, to);
                     let now = to.follow();
                     limits::charge(mutator, scope.charge, [now[0] - before[0], now[1] - before[1]]);
@@ -87,7 +87,7 @@ struct Scope<'a> {
     is_check: bool,
     is_major: bool,
     all: bool,
-    majors: usize,
+    majors: u32,
 }
 
 impl Scope<'_> {

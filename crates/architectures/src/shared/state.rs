@@ -8,7 +8,9 @@ use atoll_term::{WORD_BYTES, Word};
 use super::limits::Account;
 use super::mark_sweep::MarkSweep;
 use crate::common::blocks::words_between;
+use crate::common::first_stacks::Beginning;
 use crate::common::fragments::FragmentRanges;
+use crate::common::in_32_bits;
 
 /// Addresses reserved for the whole heap.
 const RESERVED_BYTES: usize = 192 << 30;
@@ -18,14 +20,15 @@ const KEPT_WORDS: usize = 1 << 20;
 /// The overlay of `Mutator::state`.
 #[repr(C)]
 pub(super) struct State {
-    minimum_words: usize,
+    minimum_words: u32,
     /// `max_heap_size`; 0 is no limit.
-    pub(super) maximum_words: usize,
+    maximum_words: u32,
     /// Number of major collections when it ran last.
-    pub(super) ran_in: usize,
+    pub(super) ran_in: u32,
     /// Messages sent that are not counted yet.
     pub(super) sent: u32,
     full_sweep_after: u16,
+    pub(super) beginning: Beginning,
     /// Does it run on a thread now?
     pub(super) running: bool,
     /// What its limit is compared with; from its first limit on.
@@ -54,18 +57,24 @@ impl State {
         unsafe { &mut *mutator.state.as_mut_ptr().cast::<State>() }
     }
 
+    /// `max_heap_size`; 0 is no limit.
+    #[inline]
+    pub(super) fn maximum_words(&self) -> usize {
+        self.maximum_words as usize
+    }
+
     pub(super) fn options(&self) -> HeapOptions {
         HeapOptions {
-            minimum_words: self.minimum_words,
+            minimum_words: self.minimum_words as usize,
             full_sweep_after: self.full_sweep_after,
-            maximum_words: self.maximum_words,
+            maximum_words: self.maximum_words as usize,
         }
     }
 
     pub(super) fn set_options(&mut self, options: &HeapOptions) {
-        self.minimum_words = options.minimum_words;
+        self.minimum_words = in_32_bits(options.minimum_words);
         self.full_sweep_after = options.full_sweep_after;
-        self.maximum_words = options.maximum_words;
+        self.maximum_words = in_32_bits(options.maximum_words);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Sizes of first blocks, as processes that began alike lead to expect.
 
-use atoll_heap::{Architecture, HeapOptions};
+use atoll_heap::{Architecture, Collection, HeapOptions};
 use atoll_term::{Build, Term};
 
 use super::{OPTIONS, Process};
@@ -98,5 +98,24 @@ fn a_first_block_is_moved_with_all_that_points_into_it() {
         assert_eq!(super::contents(process.roots[0]), contents);
         process.collect(atoll_heap::Collection { major: true, ..Default::default() }).unwrap();
         assert_eq!(super::contents(process.roots[0]), contents);
+    }
+}
+
+#[test]
+fn a_process_gets_the_stack_that_those_like_it_needed() {
+    let stack = |process: &Process| crate::common::stack::block_words(&process.mutator);
+    for name in ["shared", "unified"] {
+        let architecture = super::by_name(name);
+        let mut first = begun(architecture, "deep", &OPTIONS);
+        let least = stack(&first);
+        (0..15).for_each(|number| first.push(Term::small(number)));
+        assert!(stack(&first) >= 15 && least < 15, "{name}: {least}");
+        let second = begun(architecture, "deep", &OPTIONS);
+        assert_eq!(stack(&second), stack(&first), "{name}");
+        assert_eq!(stack(&begun(architecture, "flat", &OPTIONS)), least, "{name}");
+        (0..15).rev().for_each(|number| assert_eq!(first.pop(), Term::small(number), "{name}"));
+        // One that will sleep for long gives back what it does not use.
+        first.collect(Collection { hibernate: true, ..Collection::default() }).unwrap();
+        assert_eq!(stack(&first), least, "{name}");
     }
 }

@@ -128,7 +128,7 @@ impl Process {
 
     /// Pushes a term on the stack, collecting if there is no room.
     pub(crate) fn push(&mut self, term: Term) {
-        let limit = if self.mutator.limit.is_null() { self.mutator.top } else { self.mutator.stack_limit };
+        let limit = if self.mutator.limit.is_null() { self.mutator.top } else { self.mutator.block };
         if self.mutator.stack <= limit {
             self.roots.push(term);
             self.collect(Collection { stack_words: 8, ..Collection::default() }).unwrap();

@@ -294,7 +294,7 @@ fn stacks_grow_and_give_memory_back() {
         assert_eq!(process.pop().head(), Term::small(number));
     }
     process.collect(Collection { major: true, ..Collection::default() }).unwrap();
-    let block = crate::common::blocks::words_between(process.mutator.stack_limit, process.mutator.stack_base);
+    let block = crate::common::blocks::words_between(process.mutator.block, process.mutator.stack_base);
     assert!(block < 100);
     for number in (0..10).rev() {
         assert_eq!(process.pop().head(), Term::small(number));

@@ -95,7 +95,7 @@ impl Unified {
     /// Gives a mutator that runs on this thread a buffer with so many free words.
     pub(super) fn refill(&self, mutator: &mut Mutator, words: usize) {
         // A process with a small limit is not to pass it far before its heap is looked at.
-        let limit = State::of(mutator).maximum_words;
+        let limit = State::of(mutator).maximum_words();
         let most = if limit > 0 { BUFFER_LINES.min(limit / (4 * LINE_WORDS)) } else { BUFFER_LINES };
         self.with_local(|local| {
             let lines = self.take_lines(local, words, most);

@@ -6,6 +6,7 @@ use atoll_heap::{Asker, Collection, HeapFull, Mutator, RootSet, world};
 use atoll_term::Term;
 
 use super::space::LINE_WORDS;
+use super::state::State;
 use super::{Unified, limits};
 use crate::common::stack;
 
@@ -28,9 +29,9 @@ impl Unified {
         }
         self.off_heap_bytes.fetch_add(std::mem::take(&mut mutator.off_heap_bytes), Ordering::Relaxed);
         mutator.fragment_words = 0;
-        stack::reserve(mutator, request.stack_words);
+        self.reserve_stack(mutator, request.stack_words);
         if request.hibernate {
-            stack::trim(mutator, request.stack_words);
+            stack::fit(mutator, request.stack_words);
             return Ok(());
         }
         if request.major || self.must_stop() || self.space.is_short(request.heap_words.div_ceil(LINE_WORDS)) {
@@ -43,6 +44,12 @@ impl Unified {
         Ok(())
     }
 
+    fn reserve_stack(&self, mutator: &mut Mutator, words: usize) {
+        if let Some(words) = stack::reserve(mutator, words) {
+            self.first_stacks.grew(State::of(mutator).beginning, words);
+        }
+    }
+
     fn must_stop(&self) -> bool {
         let is_stressed = self.base.settings.is_stressed();
         let budget = self.off_heap_budget.load(Ordering::Relaxed);
@@ -52,7 +59,7 @@ impl Unified {
 
     fn stop_and_collect(&self, mutator: &mut Mutator, request: Collection, live: &mut [Term], roots: &mut dyn RootSet) {
         // The live registers are found on the stack, by another thread's collection too, which may go first.
-        stack::reserve(mutator, live.len() + request.stack_words);
+        self.reserve_stack(mutator, live.len() + request.stack_words);
         mutator.stack = mutator.stack.wrapping_sub(live.len());
         // SAFETY: the stack has room for the live registers.
         unsafe { std::ptr::copy_nonoverlapping(live.as_ptr().cast(), mutator.stack, live.len()) };

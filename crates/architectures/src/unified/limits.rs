@@ -16,7 +16,7 @@ use crate::common::sizing::extent;
 pub(super) fn count(mutator: &mut Mutator) {
     let top = mutator.top;
     let state = State::of_mut(mutator);
-    if state.maximum_words > 0 {
+    if state.maximum_words() > 0 {
         state.allocated += words_between(state.counted as *const Word, top);
         state.counted = top as usize;
     }
@@ -25,7 +25,7 @@ pub(super) fn count(mutator: &mut Mutator) {
 /// Counts what a process has allocated outside of its buffer.
 pub(super) fn count_more(mutator: &mut Mutator, words: usize) {
     let state = State::of_mut(mutator);
-    if state.maximum_words > 0 {
+    if state.maximum_words() > 0 {
         state.allocated += words;
     }
 }
@@ -39,7 +39,7 @@ pub(super) fn count_from_here(mutator: &mut Mutator) {
 
 /// Whether a process has allocated so much that its limit has to be looked at.
 pub(super) fn is_due(mutator: &mut Mutator, request: &Collection) -> bool {
-    let maximum = State::of(mutator).maximum_words;
+    let maximum = State::of(mutator).maximum_words();
     if maximum == 0 {
         return false;
     }
@@ -60,7 +60,7 @@ pub(super) fn check(
     live: &[Term],
     roots: &mut dyn RootSet,
 ) -> Result<(), HeapFull> {
-    let maximum = State::of(mutator).maximum_words;
+    let maximum = State::of(mutator).maximum_words();
     State::of_mut(mutator).allocated = 0;
     let beside = mutator.stack_words() + request.stack_words + request.heap_words;
     let mut seen =

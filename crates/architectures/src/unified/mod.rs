@@ -53,11 +53,12 @@ use std::sync::{Mutex, RwLock};
 
 use atoll_heap::immovable::NoAddresses;
 use atoll_heap::{
-    Architecture, Base, Collection, ConcurrentRoots, Fragment, HeapFull, HeapOptions, HeapSizes, Message, Mutator,
-    OFF_HEAP_BYTES_AT_LEAST, RootSet, Settings, StackPlacement,
+    Architecture, Base, Collection, ConcurrentRoots, FirstBlocks, Fragment, HeapFull, HeapOptions, HeapSizes, Message,
+    Mutator, OFF_HEAP_BYTES_AT_LEAST, RootSet, Settings, StackPlacement,
 };
 use atoll_term::{Term, Word};
 
+use crate::common::first_stacks::FirstStacks;
 use crate::common::stored::StoredTerms;
 use crate::common::{Immovable, stack};
 use cycle::{Driver, Epoch, LEAST_OFF_HEAP, Phase};
@@ -75,6 +76,7 @@ pub struct Unified {
     threads: Threads,
     greys: Greys,
     stored: StoredTerms,
+    first_stacks: FirstStacks,
     off_heap: OffHeap,
     /// The cycle and its phase.
     epoch: AtomicU32,
@@ -113,6 +115,7 @@ impl Unified {
             threads: Threads::default(),
             greys: Greys::default(),
             stored: StoredTerms::new(),
+            first_stacks: FirstStacks::new(),
             off_heap: OffHeap::new(),
             epoch: AtomicU32::new(Epoch::START.number()),
             major: AtomicBool::new(false),
@@ -150,6 +153,10 @@ impl Architecture for Unified {
     }
 
     fn concurrent_roots(&self) -> Option<&dyn ConcurrentRoots> {
+        Some(self)
+    }
+
+    fn first_blocks(&self) -> Option<&dyn FirstBlocks> {
         Some(self)
     }
 
@@ -252,6 +259,13 @@ impl Architecture for Unified {
     fn each_common_block(&self, visit: &mut dyn FnMut(*mut Word, usize)) {
         self.space.each_run(visit);
         self.stored.each_word(visit);
+    }
+}
+
+impl FirstBlocks for Unified {
+    fn begins(&self, mutator: &mut Mutator, function: (Term, Term), arguments: Term) {
+        let beginning = self.first_stacks.begins(mutator, function, arguments);
+        State::of_mut(mutator).beginning = beginning;
     }
 }
 

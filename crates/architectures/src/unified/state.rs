@@ -4,12 +4,15 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use atoll_heap::{HeapOptions, Mutator, STATE_WORDS};
 
+use crate::common::first_stacks::Beginning;
+use crate::common::in_32_bits;
+
 /// The overlay of `Mutator::state`.
 #[repr(C)]
 pub(super) struct State {
-    minimum_words: usize,
+    minimum_words: u32,
     /// `max_heap_size`; 0 is no limit.
-    pub(super) maximum_words: usize,
+    maximum_words: u32,
     /// Words that it has allocated since its limit was looked at.
     pub(super) allocated: usize,
     /// Its buffer is counted in `allocated` up to here.
@@ -19,6 +22,7 @@ pub(super) struct State {
     /// Messages sent that are not counted yet.
     pub(super) sent: u32,
     full_sweep_after: u16,
+    pub(super) beginning: Beginning,
     /// Whether it has run since it was scanned: if not, its stack and dictionary refer to marked objects alone.
     pub(super) has_run: bool,
     /// Does it run on a thread now?
@@ -80,17 +84,23 @@ impl State {
         self.scanned.store(cycle, Ordering::Release);
     }
 
+    /// `max_heap_size`; 0 is no limit.
+    #[inline]
+    pub(super) fn maximum_words(&self) -> usize {
+        self.maximum_words as usize
+    }
+
     pub(super) fn options(&self) -> HeapOptions {
         HeapOptions {
-            minimum_words: self.minimum_words,
+            minimum_words: self.minimum_words as usize,
             full_sweep_after: self.full_sweep_after,
-            maximum_words: self.maximum_words,
+            maximum_words: self.maximum_words as usize,
         }
     }
 
     pub(super) fn set_options(&mut self, options: &HeapOptions) {
-        self.minimum_words = options.minimum_words;
+        self.minimum_words = in_32_bits(options.minimum_words);
         self.full_sweep_after = options.full_sweep_after;
-        self.maximum_words = options.maximum_words;
+        self.maximum_words = in_32_bits(options.maximum_words);
     }
 }

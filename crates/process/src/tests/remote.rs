@@ -81,7 +81,7 @@ fn a_link_through_a_lost_connection_is_an_exit() {
         let told: &'static Told = Box::leak(Box::default());
         assert!(System::get().distribution.set(told).is_ok());
         let mut running = begin(queue);
-        running.held().flags.trap_exit = true;
+        running.held().flags.set_trap_exit(true);
         let link = Signal::Remote(Box::new(RemoteSignal::Link { from: THERE, connection: 1 }));
         System::get().deliver(running.process().pid, bare(link)).unwrap();
         for _ in 0..2 {

@@ -16,7 +16,7 @@ use atoll_heap::Message;
 use atoll_operations::Class;
 use atoll_platform::environment;
 use atoll_process::spawn::{Parent, spawn};
-use atoll_process::{Flags, Priority, System};
+use atoll_process::{Priority, System};
 use atoll_term::{Build, Term, atoms};
 
 use crate::boot::{BootError, Use, finish, install, is_finished, run_to_end, too_many};
@@ -196,7 +196,9 @@ fn start_processes(boot_module: &str, arguments: &[OsString]) -> Result<(), Boot
     let call = atoll_code::registry().export(first.0, first.1, 2);
     let init = spawn(Parent::Machine(start), first, Some(call), &options).map_err(|_| too_many())?;
     for (module, priority) in SYSTEM_PROCESSES {
-        let flags = Flags { system: true, off_heap_messages: true, ..options.flags };
+        let mut flags = options.flags;
+        flags.set_system(true);
+        flags.set_off_heap_messages(true);
         let process = (atom(module)?, atom("start")?);
         let call = atoll_code::registry().export(process.0, process.1, 0);
         if !atoll_code::is_loaded(process.0) {

@@ -21,7 +21,7 @@ pub fn heap_limit(pid: Term, own: &Own, info: &dyn Fn(&mut ScratchHeap) -> Term)
     let sizes = architecture().sizes(&own.mutator);
     let total = sizes.young_block + sizes.old_block + sizes.fragments;
     let number = |number: usize| Term::small(number as i64);
-    let kill = Term::boolean(!own.flags.heap_limit_spares);
+    let kill = Term::boolean(!own.flags.heap_limit_spares());
     let queue = number(own.mailbox.len());
     let (local, remote) = (own.group_leader, own.remote_leader());
     let leader = |heap: &mut ScratchHeap| remote.map_or(local, |leader| leader.term(heap));
