@@ -112,7 +112,7 @@ pub trait Architecture: Send + Sync {
     /// is empty.
     ///
     /// # Safety
-    /// The mutator has no heap yet.
+    /// The mutator is [`Mutator::empty`].
     unsafe fn create(&self, mutator: &mut Mutator, arguments: Message, options: &HeapOptions) -> Term;
 
     /// Takes everything from a process that has ended; the mutator is empty afterwards.

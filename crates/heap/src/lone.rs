@@ -17,7 +17,7 @@ impl LoneHeap {
     pub fn new(options: &HeapOptions) -> LoneHeap {
         let mut mutator = Mutator::empty();
         let nothing = Message::immediate(Immediate::or_none(Term::NIL));
-        // SAFETY: the mutator has no heap yet.
+        // SAFETY: the mutator is empty.
         unsafe { architecture().create(&mut mutator, nothing, options) };
         LoneHeap(mutator)
     }

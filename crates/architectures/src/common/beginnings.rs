@@ -8,7 +8,7 @@ const LOOKED_AT: usize = 16;
 
 /// A hash of what tells one beginning from another.
 pub(crate) fn kind((module, name): (Term, Term), arguments: Term) -> u64 {
-    let mut hash = mix(mix(0, module.word()), name.word());
+    let mut hash = mix(module.word(), name.word().rotate_left(32));
     let mut left = LOOKED_AT;
     let mut list = arguments;
     while list.is_cons() && left > 0 {

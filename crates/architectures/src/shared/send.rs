@@ -17,7 +17,6 @@ use crate::common::{message, stack};
 const SENT_AT_MOST: u32 = 1000;
 
 pub(super) fn create(shared: &Shared, mutator: &mut Mutator, arguments: Message, options: &HeapOptions) -> Term {
-    *mutator = Mutator::empty();
     buffer::clear(mutator);
     stack::create(mutator);
     let state = State::of_mut(mutator);

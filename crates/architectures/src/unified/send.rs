@@ -18,7 +18,6 @@ const SENT_AT_MOST: u32 = 1000;
 
 impl Unified {
     pub(super) fn create_process(&self, mutator: &mut Mutator, arguments: &Message, options: &HeapOptions) -> Term {
-        *mutator = Mutator::empty();
         buffer::clear(mutator);
         stack::create(mutator);
         let scanned = self.with_local(|local| local.cycle);
