@@ -95,12 +95,33 @@ fn shallow(mut a: Term, mut b: Term, mode: Mode, levels: u32) -> bool {
 
 /// Whether two bitstrings are the same.
 fn same_bits(a: &Term, b: &Term) -> bool {
+    if let (Some(a), Some(b)) = (a.heap_bits_words(), b.heap_bits_words()) {
+        return same_heap_bits(a, b);
+    }
     if let (Some(a), Some(b)) = (a.aligned_binary(), b.aligned_binary()) {
         return a == b;
     }
     match (a.bits(), b.bits()) {
         (Some(a), Some(b)) => a.length() == b.length() && compare_bits(a, b).is_eq(),
         _ => false,
+    }
+}
+
+/// Whether heap bits are the same, word by word: most are so short that a call to compare bytes takes longer.
+#[inline]
+fn same_heap_bits(a: &[u64], b: &[u64]) -> bool {
+    let ([length, a @ ..], [other, b @ ..]) = (a, b) else { return false };
+    if length != other {
+        return false;
+    }
+    let (whole, rest) = ((length / 64) as usize, length % 64);
+    if a.iter().zip(b).take(whole).any(|(a, b)| a != b) {
+        return false;
+    }
+    match (a.get(whole), b.get(whole)) {
+        // The first bits in memory.
+        (Some(a), Some(b)) if rest > 0 => (a ^ b) & (u64::MAX << (64 - rest)).to_be() == 0,
+        _ => true,
     }
 }
 
@@ -231,4 +252,36 @@ fn same_external(a: External, b: External) -> bool {
             }
             _ => a.data == b.data,
         }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Build, ScratchHeap};
+
+    use super::*;
+
+    #[test]
+    fn each_bit_counts_and_none_behind_the_last() {
+        for length in 0..200 {
+            let mut heap = ScratchHeap::new();
+            let bytes: Vec<u8> = (0..25).map(|byte| (byte * 37 + length) as u8).collect();
+            let one = heap.bitstring(&bytes, length);
+            let mut other = bytes.clone();
+            if length % 8 > 0 {
+                other[length / 8] ^= 0xff >> (length % 8);
+            }
+            let same = heap.bitstring(&other, length);
+            assert!(exactly_equal(one, same), "{length} bits");
+            for bit in 0..length {
+                let mut changed = bytes.clone();
+                changed[bit / 8] ^= 0x80 >> (bit % 8);
+                let changed = heap.bitstring(&changed, length);
+                assert!(!exactly_equal(one, changed), "bit {bit} of {length}");
+            }
+            if length > 0 {
+                let shorter = heap.bitstring(&bytes, length - 1);
+                assert!(!exactly_equal(one, shorter), "{length} bits and one less");
+            }
+        }
+    }
 }

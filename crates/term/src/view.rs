@@ -434,6 +434,12 @@ impl Term {
         }
     }
 
+    /// The words of heap bits: how many bits there are, then the bits. Behind the last bit stands anything.
+    #[inline]
+    pub(crate) fn heap_bits_words(&self) -> Option<&[u64]> {
+        (self.boxed_kind()? == Kind::HeapBits).then(|| object(self).1)
+    }
+
     /// The bytes of a binary that begins at a byte boundary; nothing for any other term.
     #[inline]
     pub fn aligned_binary(&self) -> Option<&[u8]> {
