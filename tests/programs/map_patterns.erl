@@ -22,7 +22,8 @@ main(_) ->
     K1 = id(42), #{K1 := L42} = Large, p(L42),
     p([case Large of #{X := Y} -> Y; _ -> none end || X <- [1, 100, 101, 1.0]]),
     p(map_size(Large#{1 := a, 200 => b})),
-    p(nested_update(#{x => #{y => #{z => 1}}})).
+    p(nested_update(#{x => #{y => #{z => 1}}})),
+    p([try missing(K) catch error:Reason -> Reason end || K <- [empty, one]]).
 
 get_key(K, M) -> case M of #{K := V} -> V; _ -> missing end.
 
@@ -39,6 +40,10 @@ update(#{a := A} = M) -> maps:with([a, new, b], M#{a := A + 1, new => A, b := {A
 
 count(M, []) -> lists:sort(maps:to_list(M));
 count(M, [C | R]) -> case M of #{C := N} -> count(M#{C := N + 1}, R); _ -> count(M#{C => 1}, R) end.
+
+%% Keys that a constant map does not have.
+missing(empty) -> Empty = #{}, Empty#{true := id(1)};
+missing(one) -> One = #{a => 1}, One#{b := id(2), a := id(3)}.
 
 nested_update(#{x := #{y := Y} = X} = M) -> M#{x := X#{y := Y#{z := 2, w => 3}}}.
 

@@ -38,7 +38,7 @@ impl Emitter<'_, '_> {
                 }
             }
             Instruction::PutMap { fail, exact, map, destination, pairs, .. } => {
-                if !self.new_map(index, *map, pairs, *destination) {
+                if *exact || !self.new_map(index, *map, pairs, *destination) {
                     self.put_map(index, *fail, *exact, *map, pairs, *destination);
                 }
             }
