@@ -174,8 +174,11 @@ impl<'l> Flow<'l> {
         self.is_short() && self.heads.len() == 1 && (self.entry..self.end).all(is_plain)
     }
 
-    /// Functions of the module that this one calls and goes on behind, by their indices.
+    /// Functions of the module that this one calls and goes on behind, by their indices, without long ones: those are
+    /// not called in place, and need no look at what they do.
     pub fn called(&self) -> BTreeSet<usize> {
+        /// Instructions, with labels and lines.
+        const LONG: u32 = 64;
         let functions = &self.linked.module.functions;
         let of = |label: &Label| functions.iter().position(|function| function.entry == *label);
         let code = &self.linked.module.code[self.entry..self.end];
@@ -183,7 +186,8 @@ impl<'l> Flow<'l> {
             Instruction::Call { target, .. } => of(target),
             _ => None,
         });
-        called.filter(|function| *function != self.function).collect()
+        let is_short = |function: &usize| functions[*function].end - functions[*function].start <= LONG;
+        called.filter(|function| *function != self.function).filter(is_short).collect()
     }
 
     /// X registers that hold match contexts in front of the instruction with this index.

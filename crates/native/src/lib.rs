@@ -1,6 +1,7 @@
 //! Native code: hot functions compiled for this machine's processor, beside the interpreter.
 //!
-//! * [`engine`]: which functions are compiled, and how their code takes over and gives back
+//! * [`engine`]: which functions are compiled, and how their code takes over and gives back; `engine/generate`: a
+//!   function and those that it calls in place
 //! * `files`: the files of modules, read again
 //! * `ways`, `exits`: how each instruction is carried out; how often code leaves to the first engine, and why
 //! * [`flow`]: what a function's instructions do to control and registers; regions and their heads
