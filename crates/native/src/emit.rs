@@ -36,7 +36,9 @@ mod floats;
 mod in_place;
 mod inlined;
 mod maps;
+mod masked;
 mod test;
+mod trie;
 mod values;
 
 pub use bits::short_string;
@@ -221,6 +223,9 @@ impl<'f, 'l> Emitter<'f, 'l> {
                 let exit = self.exit(index);
                 self.b.ins().jump(exit, &[]);
                 Next::Left
+            } else if let Some(last) = self.masked(index) {
+                index = last;
+                Next::Follows
             } else {
                 self.instruction(index)
             };

@@ -139,8 +139,12 @@ pub unsafe extern "C" fn put_map(core: *mut Core) {
         (*core).swap_out(hp as *mut Word, e as *mut Word);
         let this = &mut *core;
         let (map, terms) = (this.x[ARGUMENTS], &this.x[ARGUMENTS + 1..][..2 * count as usize]);
-        let pairs: SmallVec<[(Term, Term); 8]> = terms.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
-        let result = maps::put(&mut *this.mutator, map, &pairs, exact != 0);
+        let result = if let [key, value] = *terms {
+            maps::put(&mut *this.mutator, map, &[(key, value)], exact != 0)
+        } else {
+            let pairs: SmallVec<[(Term, Term); 8]> = terms.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
+            maps::put(&mut *this.mutator, map, &pairs, exact != 0)
+        };
         finish(core, reds as i64, result.ok());
     }
 }

@@ -72,9 +72,9 @@ pub fn binary_part<H: Allocate + ?Sized>(
         let other = position.checked_add(length)?;
         Some((usize::try_from(position.min(other)).ok()?, usize::try_from(position.max(other)).ok()?))
     };
-    let (from, to) = range().ok_or(Exception::badarg())?;
+    let (from, to) = range().ok_or_else(Exception::badarg)?;
     let bits = to.checked_mul(8).map(|_| (to - from) * 8);
-    bits.and_then(|bits| part(heap, binary, from * 8, bits)).ok_or(Exception::badarg())
+    bits.and_then(|bits| part(heap, binary, from * 8, bits)).ok_or_else(Exception::badarg)
 }
 
 /// `binary_part(Binary, {Position, Length})`

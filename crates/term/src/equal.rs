@@ -30,6 +30,21 @@ pub fn exactly_equal(a: Term, b: Term) -> bool {
     a == b || a.is_pointer() && b.is_pointer() && shallow(a, b, Mode::Exact, SHALLOW)
 }
 
+/// [`exactly_equal`] for keys of maps, many of which are short binaries.
+#[inline]
+pub(crate) fn same_key(candidate: Term, key: Term) -> bool {
+    if candidate == key {
+        return true;
+    }
+    if !(candidate.is_boxed() && key.is_boxed()) {
+        return candidate.is_cons() && key.is_cons() && shallow(candidate, key, Mode::Exact, SHALLOW);
+    }
+    match (candidate.heap_bits_words(), key.heap_bits_words()) {
+        (Some(candidate), Some(key)) => same_heap_bits(candidate, key),
+        _ => shallow(candidate, key, Mode::Exact, SHALLOW),
+    }
+}
+
 /// How the terms of a slice are to be the same.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {

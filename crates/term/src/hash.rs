@@ -5,8 +5,9 @@ mod legacy;
 mod mix;
 mod portable;
 
-pub use internal::{map_hash, map_hash_below};
+pub use internal::{SALT_IMMEDIATE, START, map_hash, map_hash_below};
 pub use legacy::{phash, phash_unbounded};
+pub use mix::ROUNDS;
 pub use portable::{atom_hash, hash2, hash2_counted};
 
 use crate::word::Term;

@@ -89,18 +89,6 @@ impl Grey {
                 if term.is_boxed() {
                     let header = Header::from_word(*place);
                     let size = header.object_words();
-                    if size > 1_000_000 {
-                        eprintln!(
-                            "BAD {:#x}: {:#x} line {}",
-                            term.word(),
-                            *place,
-                            space.line(index / 32).load(std::sync::atomic::Ordering::Relaxed)
-                        );
-                        for k in -8..24 {
-                            eprintln!("  {:#x}: {:#x}", place.offset(k) as usize, *place.offset(k));
-                        }
-                        std::process::abort();
-                    }
                     space.keep_lines(index, size);
                     if !header.is_opaque() {
                         // After its fields an object may have words that are none.

@@ -364,7 +364,7 @@ impl Emitter<'_, '_> {
     }
 
     /// The small integer of this value.
-    fn small(&mut self, value: Value) -> Value {
+    pub(super) fn small(&mut self, value: Value) -> Value {
         let shifted = self.b.ins().ishl_imm(value, 4);
         self.b.ins().bor_imm(shifted, 0xf)
     }

@@ -11,7 +11,7 @@ use cranelift_codegen::ir::{InstBuilder, MemFlags, Value};
 
 use super::Emitter;
 
-const CONS: i64 = 0b01;
+pub(super) const CONS: i64 = 0b01;
 pub(super) const BOXED: i64 = 0b10;
 
 impl Emitter<'_, '_> {
@@ -140,7 +140,7 @@ impl Emitter<'_, '_> {
         self.load(core, offset_of!(Core, heap_limit))
     }
 
-    fn load_at(&mut self, base: Value, offset: i64) -> Value {
+    pub(super) fn load_at(&mut self, base: Value, offset: i64) -> Value {
         self.b.ins().load(I64, MemFlags::trusted(), base, offset as i32)
     }
 

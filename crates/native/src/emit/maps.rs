@@ -63,7 +63,16 @@ impl Emitter<'_, '_> {
         }
         let header = self.load_boxed(map, 0);
         let is_flat = self.has_tag(header, KIND, Header::new(Kind::FlatMap, 0).word());
-        self.b.ins().brif(is_flat, flat, &[], other, &[]);
+        if known.is_none() {
+            // Keys that vary are mostly those of large maps.
+            let large = self.b.create_block();
+            self.b.ins().brif(is_flat, flat, &[], large, &[]);
+            self.b.switch_to_block(large);
+            let found = self.found_in_trie(map, header, word, missing, other);
+            self.b.ins().jump(done, &[found.into()]);
+        } else {
+            self.b.ins().brif(is_flat, flat, &[], other, &[]);
+        }
 
         self.b.switch_to_block(other);
         let found = self.help(help::map_get, &[map, word]);
@@ -111,7 +120,12 @@ impl Emitter<'_, '_> {
         self.unless(is_flat, otherwise);
         let mut places = Vec::with_capacity(pairs.len());
         for (key, value) in pairs {
+            let is_known = self.known(*key).is_some();
             let (key, value) = (self.read(*key), self.read(*value));
+            if !is_known {
+                let is_immediate = self.has_tag(key, 3, 0b11);
+                self.unless(is_immediate, otherwise);
+            }
             places.push((self.place_in_flat(map, header, key, otherwise), value));
         }
         let (done, result) = self.joined(I64);
@@ -192,8 +206,8 @@ impl Emitter<'_, '_> {
         pairs: &[(Source, Source)],
         destination: Register,
     ) {
-        let known = |source: Source| self.known(source).is_some_and(Term::is_immediate);
-        let is_short = pairs.len() <= CHANGED_AT_MOST && pairs.iter().all(|(key, _)| known(*key));
+        let possible = |source: Source| self.known(source).is_none_or(Term::is_immediate);
+        let is_short = pairs.len() <= CHANGED_AT_MOST && pairs.iter().all(|(key, _)| possible(*key));
         let (done, result) = self.joined(I64);
         if is_short {
             let slow = self.b.create_block();

@@ -9,7 +9,8 @@ use crate::map::{MapIter, map_size};
 use crate::view::{ExternalKind, View};
 use crate::word::Term;
 
-const SALT_IMMEDIATE: u32 = salt(1);
+/// What is added to both halves of an immediate, which are mixed with [`START`] then.
+pub const SALT_IMMEDIATE: u32 = salt(1);
 const SALT_STRING: u32 = salt(4);
 const SALT_PID: u32 = salt(5);
 const SALT_PORT: u32 = salt(6);
@@ -26,7 +27,7 @@ const SALT_FUN_CODE: u32 = salt(21);
 const SALT_STRING_END: u32 = salt(22);
 
 /// Where the hash starts: not at zero, so that it has nothing in common with the portable one.
-const START: u32 = 3_432_918_353;
+pub const START: u32 = 3_432_918_353;
 
 /// Hash of a map's key for the first eight levels, four bits each, lowest first.
 #[inline]
@@ -51,6 +52,12 @@ fn compound(key: Term, start: Mixer) -> u32 {
             }
             immediate(*element, &mut hash);
         }
+        return hash.hash;
+    }
+    if let Some([length, words @ ..]) = key.heap_bits_words()
+        && length % 8 == 0
+    {
+        hash.heap_bytes(*length as usize / 8, words);
         return hash.hash;
     }
     match key.bits() {

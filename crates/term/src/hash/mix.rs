@@ -47,6 +47,14 @@ impl Mixer {
         }
     }
 
+    /// As [`Mixer::bits`], of so many whole bytes that begin at the first word; behind the last byte stands anything.
+    #[inline]
+    pub fn heap_bytes(&mut self, length: usize, words: &[u64]) {
+        let start = self.hash.wrapping_add(SALT_BYTES);
+        self.steps += length / 8;
+        self.hash = if length == 0 { start } else { block_of_words(length, words, start) };
+    }
+
     /// Mixes in a bitstring.
     pub fn bits(&mut self, bits: Bits) {
         let start = self.hash.wrapping_add(SALT_BYTES);
@@ -67,14 +75,40 @@ impl Mixer {
     }
 }
 
+/// By how many bits each round shifts the third word right, the first left and the second right.
+pub const ROUNDS: [(u32, u32, u32); 3] = [(13, 8, 13), (12, 16, 5), (3, 10, 15)];
+
 #[inline]
 fn mix([mut a, mut b, mut c]: [u32; 3]) -> [u32; 3] {
-    for (first, second, third) in [(13, 8, 13), (12, 16, 5), (3, 10, 15)] {
+    for (first, second, third) in ROUNDS {
         a = a.wrapping_sub(b).wrapping_sub(c) ^ (c >> first);
         b = b.wrapping_sub(c).wrapping_sub(a) ^ (a << second);
         c = c.wrapping_sub(a).wrapping_sub(b) ^ (b >> third);
     }
     [a, b, c]
+}
+
+/// As [`block`], of so many bytes that begin at the first word.
+#[inline]
+fn block_of_words(length: usize, words: &[u64], start: u32) -> u32 {
+    let half = |index: usize| words.get(index / 2).map_or(0, |word| (word.to_le() >> (index % 2 * 32)) as u32);
+    // Half a word, of which only so many bytes count.
+    let part = |index: usize, bytes: usize| match bytes {
+        0 => 0,
+        1..4 => half(index) & (u32::MAX >> (32 - 8 * bytes)),
+        _ => half(index),
+    };
+    let mut state = [GOLDEN, GOLDEN, start];
+    let mut at = 0;
+    let mut rest = length;
+    while rest >= 12 {
+        state = mix([0, 1, 2].map(|place| state[place].wrapping_add(half(at + place))));
+        (at, rest) = (at + 3, rest - 12);
+    }
+    // The lowest byte of the third word is taken by the length.
+    let last = (part(at + 2, rest.saturating_sub(8)) << 8).wrapping_add(length as u32);
+    let [a, b, c] = state;
+    mix([a.wrapping_add(part(at, rest)), b.wrapping_add(part(at + 1, rest.saturating_sub(4))), c.wrapping_add(last)])[2]
 }
 
 /// The hash of bytes: twelve at a time, then the rest with the length.

@@ -6,7 +6,7 @@ use super::bulk;
 use crate::FLAT_MAP_LIMIT;
 use crate::build::{Allocate, Build};
 use crate::compare::compare_exact;
-use crate::equal::exactly_equal;
+use crate::equal::{exactly_equal, same_key};
 use crate::header::Kind;
 use crate::word::Term;
 
@@ -37,7 +37,7 @@ fn place_of(map: Term, key: Term) -> Option<usize> {
     if key.boxed_kind() == Some(Kind::Tuple) {
         return place_of_tuple(keys, key);
     }
-    keys.iter().position(|candidate| exactly_equal(*candidate, key))
+    keys.iter().position(|candidate| same_key(*candidate, key))
 }
 
 /// The place of a key that is a tuple. Programs have many maps whose keys are tuples of a tag and a number or name: the

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use super::flat;
 use crate::FLAT_MAP_LIMIT;
 use crate::build::{Allocate, Build};
-use crate::equal::exactly_equal;
+use crate::equal::{exactly_equal, same_key};
 use crate::hash::{map_hash, map_hash_below};
 use crate::header::Kind;
 use crate::map::{MapIter, map_size};
@@ -97,7 +97,7 @@ pub(super) fn get(map: Term, key: Term) -> Option<Term> {
         let child = &children[place_of(bitmap, trail.bit())];
         if child.is_cons() {
             let [found, value] = *child.cons_cell();
-            return exactly_equal(found, key).then_some(value);
+            return same_key(found, key).then_some(value);
         }
         // SAFETY: the child is no leaf.
         (bitmap, children) = unsafe { children_of_inner(child) };
@@ -131,7 +131,7 @@ fn descend(map: Term, trail: &mut Trail) -> (Path, End) {
         let child = &children[place_of(bitmap, bit)];
         if child.is_cons() {
             let [found, value] = *child.cons_cell();
-            let end = if exactly_equal(found, trail.key) { End::Found(value) } else { End::Other(*child) };
+            let end = if same_key(found, trail.key) { End::Found(value) } else { End::Other(*child) };
             return (path, end);
         }
         node = child;
