@@ -2,11 +2,11 @@
 %% large, negative, floats or no numbers.
 -module(low_bits).
 -export([main/1, lcg/1, lcg_minus/2, fnv/2, rotate/2, rotate_right/2, mixed/3, kept/2, guarded/2, shifted/2, squared/1,
-         both/4, zero/2, narrow/1]).
+         both/4, zero/2, narrow/1, high/2]).
 
 main(_) ->
-    Values = [0, 1, -1, 7, -8, 255, 16#7FFFFFFF, -16#80000000, 1 bsl 58, (1 bsl 59) - 1, -(1 bsl 59), 1 bsl 59,
-              -(1 bsl 59) - 1, 1 bsl 63, -(1 bsl 64), 1 bsl 100 + 12345, 1.5, a],
+    Values = [0, 1, -1, 7, -8, 255, 16#7FFFFFFF, -16#80000000, 1 bsl 58, 98765432123456789, (1 bsl 59) - 1,
+              -(1 bsl 59), 1 bsl 59, -(1 bsl 59) - 1, 1 bsl 63, -(1 bsl 64), 1 bsl 100 + 12345, 1.5, a],
     Counts = [0, 1, 5, 31, 32, 59, 60, 63, 64, 65, 100, -1, -64, 1 bsl 70, 2.0],
     Hash = lists:foldl(fun(Round, Sum) -> round(Round, Values, Counts, Sum) end, 0, lists:seq(1, 60)),
     io:format("~w~n", [Hash]),
@@ -55,7 +55,9 @@ guarded(A, B) when (A bsl 40) * B band 3 =:= 1 -> {one, A};
 guarded(_, _) -> other.
 
 %% To the right from what is whole, and what is not.
-shifted(A, N) -> {((A bsl 3 + 5) bsr N * 99991) band 16#FFFFF, ((A * 16#FFFFFFFFFFF) bsr N) band 16#FFFFF}.
+shifted(A, N) -> {((A bsl 3 + 5) bsr N * 99991) band 16#FFFFF, high(A, N)}.
+
+high(A, N) -> ((A * 16#123456789AB) bsr N) band 16#FFFFF.
 
 squared(A) -> (A * A * A * A) band 16#FFFFFFFFFFFFFF.
 

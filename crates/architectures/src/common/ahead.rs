@@ -1,6 +1,6 @@
 //! Words between being found and being marked. What they refer to is asked from memory when they are found, so that a
-//! marker does not wait for each object by itself (Cher, Hosking and Vitek, "Software prefetching for mark-sweep garbage
-//! collection", ASPLOS 2004).
+//! marker does not wait for each object by itself (Cher, Hosking and Vitek, "Software prefetching for mark-sweep
+//! garbage collection", ASPLOS 2004).
 
 use atoll_term::{Term, Word};
 use treadmill::prefetch;

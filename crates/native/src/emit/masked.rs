@@ -32,12 +32,13 @@ struct Operation {
     width: Option<u32>,
 }
 
-/// Operations in a row. The last one is `band` with a small integer that is not negative, and nothing behind it uses
-/// the results of the others.
+/// Operations in a row, the last of which is `band` with a small integer that is not negative. All results that are
+/// used behind it are small.
 struct Chain {
     operations: Vec<Operation>,
     last: usize,
-    destination: Register,
+    /// Registers that are used behind it, and the operations whose results they hold.
+    kept: Vec<(Register, usize)>,
 }
 
 impl Emitter<'_, '_> {
@@ -49,10 +50,12 @@ impl Emitter<'_, '_> {
         let done = self.b.create_block();
         let before = (self.small_x, self.small_y);
 
-        let result = self.in_words(&chain.operations, general);
-        let word = self.small(result);
-        self.write(chain.destination, word);
-        self.set_small(chain.destination.into(), true);
+        let results = self.in_words(&chain.operations, general);
+        for (register, place) in &chain.kept {
+            let word = self.small(results[*place]);
+            self.write(*register, word);
+            self.set_small((*register).into(), true);
+        }
         let after = (self.small_x, self.small_y);
         self.b.ins().jump(done, &[]);
 
@@ -71,8 +74,8 @@ impl Emitter<'_, '_> {
         Some(chain.last)
     }
 
-    /// The result of operations on small integers; what is none, or not fit for this, goes to `general`.
-    fn in_words(&mut self, operations: &[Operation], general: Block) -> Value {
+    /// The results of operations on small integers; what is none, or not fit for this, goes to `general`.
+    fn in_words(&mut self, operations: &[Operation], general: Block) -> Vec<Value> {
         for operand in operations.iter().flat_map(|operation| operation.operands) {
             if let Operand::Other(source) = operand
                 && !self.is_small(source)
@@ -110,7 +113,7 @@ impl Emitter<'_, '_> {
                 _ => self.b.ins().bxor(a, b),
             });
         }
-        results[operations.len() - 1]
+        results
     }
 
     fn constant_of(&self, operand: Operand) -> Option<i64> {
@@ -153,16 +156,33 @@ impl Emitter<'_, '_> {
             registers.push(destination);
 
             let mask = operands.into_iter().find_map(|operand| self.constant_of(operand));
-            if has_grown && export.name == atoms::BAND && mask.is_some_and(|mask| mask >= 0) {
-                let live = self.flow.live(at + 1);
-                let is_over = |register: &Register| match register {
-                    Register::X(x) => *register == destination || live & bit(*x) == 0,
-                    Register::Y(_) => *register == destination,
-                };
-                return registers.iter().all(is_over).then_some(Chain { operations, last: at, destination });
+            if has_grown
+                && export.name == atoms::BAND
+                && mask.is_some_and(|mask| mask >= 0)
+                && let Some(kept) = self.kept(at + 1, &registers, &operations)
+            {
+                return Some(Chain { operations, last: at, kept });
             }
         }
         None
+    }
+
+    /// The registers with results that are used from an instruction on; `None`: some are not small.
+    fn kept(&self, from: usize, registers: &[Register], operations: &[Operation]) -> Option<Vec<(Register, usize)>> {
+        let live = self.flow.live(from);
+        let mut kept: Vec<(Register, usize)> = Vec::new();
+        for (place, register) in registers.iter().enumerate() {
+            let is_used = match register {
+                Register::X(x) => live & bit(*x) != 0,
+                Register::Y(_) => true,
+            };
+            if is_used {
+                kept.retain(|(earlier, _)| earlier != register);
+                kept.push((*register, place));
+            }
+        }
+        let is_small = |place: usize| operations[place].width.is_some_and(|width| width <= SMALL);
+        kept.iter().all(|(_, place)| is_small(*place)).then_some(kept)
     }
 
     /// An operation behind others; `None`: it needs more than the low bits of its operands, or is no such operation.
