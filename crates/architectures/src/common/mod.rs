@@ -1,6 +1,5 @@
 //! What the architectures share: memory blocks, sizes, the Cheney copy, messages, the verifier's core.
 
-pub(crate) mod ahead;
 pub(crate) mod beginnings;
 pub(crate) mod blocks;
 pub(crate) mod cheney;

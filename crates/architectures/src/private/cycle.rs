@@ -6,7 +6,7 @@
 //!
 //! 1. Begin, right after a minor collection: what the roots and the young generation point to is marked. Survivors of
 //!    later minor collections go to blocks of their own, the extension, and count as live.
-//! 2. Mark: nearly depth first, a bit for each word of a live object.
+//! 2. Mark: depth first, a bit for each word of a live object.
 //! 3. Sum: live words in front of each group of bits; from here on each live word's new address is known.
 //! 4. Copy: to one new block, in the order of addresses, pointers replaced by new ones.
 //! 5. Handles: copies of objects with off-heap parts are listed, dead ones give up their count.
@@ -26,7 +26,6 @@ use atoll_term::{Header, Kind, Term, Word, release_off_heap_part};
 
 use super::live_map::{GROUP, LiveMap};
 use super::old::Block;
-use crate::common::ahead::Ahead;
 use crate::common::verify::{Part, Whose, violation};
 
 const P6: &str = "P6 (what is in use is marked in a cycle)";
@@ -263,41 +262,28 @@ impl Cycle {
         }
     }
 
-    /// Phase 2. A run is scanned from its end, so that of a list the elements are done with in front of its tail, which
-    /// keeps what is pending short.
+    /// Phase 2.
     unsafe fn scan_pending(&mut self, slice: &mut Slice) -> bool {
-        let mut ahead = Ahead::new();
-        loop {
-            while let Some(mut run) = self.pending.pop() {
-                while run.words > 0 {
-                    if slice.is_over() {
+        while let Some(mut run) = self.pending.pop() {
+            while run.words > 0 {
+                if slice.is_over() {
+                    self.pending.push(run);
+                    return false;
+                }
+                slice.spend(1);
+                // SAFETY: the run lies in a whole object.
+                let found = unsafe { self.mark(*run.at) };
+                run.at = run.at.wrapping_add(1);
+                run.words -= 1;
+                if let Some(fields) = found {
+                    if run.words > 0 {
                         self.pending.push(run);
-                        // SAFETY: as the caller's.
-                        ahead.drain().for_each(|word| unsafe { self.mark_root(word) });
-                        return false;
                     }
-                    slice.spend(1);
-                    run.words -= 1;
-                    // SAFETY: the run lies in a whole object.
-                    let term = unsafe { Term::from_word(*run.at.wrapping_add(run.words)) };
-                    if !term.is_pointer() {
-                        continue;
-                    }
-                    // SAFETY: the word was found in a whole object, or refers to nothing.
-                    if let Some(fields) = unsafe { self.mark(ahead.exchange(term)) } {
-                        if run.words > 0 {
-                            self.pending.push(run);
-                        }
-                        run = fields;
-                    }
+                    run = fields;
                 }
             }
-            // SAFETY: as above.
-            ahead.drain().for_each(|word| unsafe { self.mark_root(word) });
-            if self.pending.is_empty() {
-                return true;
-            }
         }
+        true
     }
 
     /// Phase 3.
