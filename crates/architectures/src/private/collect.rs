@@ -70,6 +70,7 @@ fn collect_counted(
     architecture.expected.collected(mutator);
     let limits = &architecture.sliced;
     if in_slices(architecture, mutator, request) {
+        minor::tenure(mutator);
         return sliced::collect(limits, mutator, need, roots);
     }
     if wants_minor(mutator, request) && minor::collect(mutator, need, roots, clock(), None)? {

@@ -37,6 +37,29 @@ impl Policy for Young {
     }
 }
 
+/// Collections in a row in which survivors become old at once.
+const AT_ONCE: u8 = 6;
+/// In larger old generations objects are left more time to die: what becomes old too early costs whole cycles.
+const LARGEST: usize = 1 << 22;
+/// Fewest words that tell whether it is so.
+const TELLING: usize = 1024;
+
+/// In large heaps, objects become old when they have survived twice. Where nearly all that survived once survives
+/// again, as while a program builds what it keeps, the first time is enough: each is copied once then, not twice. Every
+/// few collections it is looked at again.
+pub(super) fn tenure(mutator: &mut Mutator) {
+    // An object may refer to a fragment, which does not become old.
+    if !mutator.fragments.is_null() {
+        return;
+    }
+    let top = mutator.top;
+    let state = State::of_mut(mutator);
+    if let Some(old) = state.old_mut().filter(|old| old.at_once > 0 && old.used() < LARGEST) {
+        old.at_once -= 1;
+        state.high_water = top;
+    }
+}
+
 /// Sizes in a large heap.
 pub(super) struct Large {
     /// Words of the young generation that shall be free afterwards, if it can be.
@@ -67,7 +90,8 @@ pub(super) fn collect(
     let growth = state.growth();
     match &large {
         Some(large) if large.must || need.words > wanted / 4 => wanted = wanted.max(most_young + need.words),
-        Some(large) if growth > 0 => wanted = wanted.max(most_young + large.nursery.max(growth)),
+        // Nothing becomes old: what survives takes room that has to be free afterwards.
+        Some(large) if growth > 0 || mature == 0 => wanted = wanted.max(most_young + large.nursery.max(growth)),
         // A major collection would find no more that is dead.
         None if growth > 0 || mature == 0 && state.old().is_none() || need.words > wanted / 4 => {
             wanted = wanted.max(most + need.words.max(growth))
@@ -107,6 +131,10 @@ pub(super) fn collect(
         mutator.off_heap = young_list;
         mutator.off_heap_bytes = 0;
         if let Some(old) = State::of_mut(mutator).old_mut() {
+            let promoted = blocks::words_between(old_top, tops.1);
+            if mature >= TELLING && mature < used {
+                old.at_once = if promoted * 8 >= mature * 7 { AT_ONCE } else { 0 };
+            }
             old.target.top = tops.1;
             old.off_heap = old_list;
             old.off_heap_bytes += old_bytes;

@@ -67,11 +67,13 @@ pub(super) struct Old {
     pub(super) off_heap_bytes: usize,
     /// The collection under way. It has the blocks that it collects, with their objects.
     pub(super) cycle: Option<Box<Cycle>>,
+    /// In so many minor collections from now on, all that survives becomes old at once.
+    pub(super) at_once: u8,
 }
 
 impl Old {
     pub(super) fn new(target: Block) -> Old {
-        Old { target, others: Vec::new(), off_heap: null_mut(), off_heap_bytes: 0, cycle: None }
+        Old { target, others: Vec::new(), off_heap: null_mut(), off_heap_bytes: 0, cycle: None, at_once: 0 }
     }
 
     /// Visits all blocks.

@@ -53,6 +53,24 @@ fn collections_are_counted_with_what_they_kept() {
     });
 }
 
+/// Of what a program with a large heap builds and keeps, most is copied once on its way to the old generation.
+#[test]
+fn what_all_lives_becomes_old_at_once() {
+    on_a_machine(|part| {
+        let mut process = Process::new(part.architecture(), &OPTIONS, Term::NIL);
+        let mut kept = 0;
+        for round in 0..12_000 {
+            process.reserve(2 * 100);
+            let list = process.list((0..100).map(|index| Term::small(round + index)));
+            process.roots.push(list);
+            kept += 2 * 100;
+        }
+        let copied: u64 =
+            [Kind::Minor, Kind::Major].map(|kind| counters().lanes.collections(kind).live_words).iter().sum();
+        assert!(copied * 10 <= kept * 18, "{copied} words copied of {kept}");
+    });
+}
+
 #[test]
 fn slices_and_pointers_are_added_up() {
     on_a_machine(|_| {
