@@ -8,7 +8,8 @@ use super::literal;
 const FUNCTIONS: usize = 12;
 
 /// What all modules share. `n/1` replaces what prints differently from run to run: funs, and the order of large maps,
-/// which with atoms in their keys depends on when each atom was first seen.
+/// which with atoms in their keys depends on when each atom was first seen. `exactly/1` sorts terms that are equal by
+/// `==` by where they have floats, so that what it gives does not depend on the order of what it is given.
 const SUPPORT: &str = r#"
 t(Number, F) ->
     try F() of V -> io:format("~w: ~w~n", [Number, n(V)])
@@ -22,7 +23,15 @@ n(M) when map_size(M) > 32 -> {large_map, n(pairs(M))};
 n(M) when is_map(M) -> maps:from_list([{n(K), n(V)} || {K, V} <- maps:to_list(M)]);
 n(T) -> T.
 
-pairs(M) -> lists:sort(maps:to_list(M)).
+pairs(M) -> exactly(maps:to_list(M)).
+
+exactly(L) -> [T || {T, _} <- lists:sort([{T, floats(T)} || T <- L])].
+
+floats(F) when is_float(F) -> a_float;
+floats([H | T]) -> [floats(H) | floats(T)];
+floats(T) when is_tuple(T) -> list_to_tuple(floats(tuple_to_list(T)));
+floats(M) when is_map(M) -> maps:map(fun(_, V) -> floats(V) end, M);
+floats(T) -> T.
 
 id(X) -> X.
 
@@ -72,4 +81,40 @@ fn function(number: usize, g: &mut Generator) -> String {
     }
     let all: Vec<String> = g.forget();
     format!("\nf{number}() ->\n{},\n    {{{}}}.\n", lines.join(",\n"), all.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn pairs_come_in_one_order() {
+        let folder = std::env::temp_dir().join(format!("atoll-pairs-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let source = folder.join("ordered.erl");
+        let main = r#"-module(ordered).
+-compile([nowarn_unused_function]).
+-export([main/1]).
+main(_) ->
+    Keys = [1, 1.0, a, 2.0, 2, {1, 2.0}, {1.0, 2}, {1, 2}, [1.0 | 1], [1 | 1.0], #{k => 1}, #{k => 1.0}, #{1 => k},
+        #{1.0 => k}],
+    Pairs = [{K, v} || K <- Keys],
+    Turned = [lists:nthtail(N, Pairs) ++ lists:sublist(Pairs, N) || N <- lists:seq(0, length(Pairs) - 1)],
+    Orders = Turned ++ [lists:reverse(Order) || Order <- Turned],
+    io:format("~w ~w~n", [[] =:= [Order || Order <- Orders, exactly(Order) =/= exactly(Pairs)],
+        lists:sort(Pairs) == exactly(Pairs)]).
+"#;
+        std::fs::write(&source, format!("{main}{SUPPORT}")).unwrap();
+        let finished = crate::compile(&[source], &folder)
+            .map_err(|error| error.to_string())
+            .and_then(|()| crate::Stock::find(&folder.join("stock")).map_err(|error| error.to_string()))
+            .and_then(|stock| {
+                stock.run(&folder, "ordered", Duration::from_secs(60)).map_err(|error| error.to_string())
+            });
+        std::fs::remove_dir_all(&folder).unwrap();
+        let finished = finished.unwrap();
+        assert_eq!(String::from_utf8_lossy(&finished.stdout), "true true\n");
+    }
 }
