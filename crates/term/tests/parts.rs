@@ -41,3 +41,22 @@ fn references_have_their_numbers() {
     }
     assert_eq!(magic.magic::<i32>(), Some(&5));
 }
+
+#[test]
+fn cells_of_a_list_are_copied_in_runs() {
+    let mut heap = ScratchHeap::new();
+    for length in [1usize, 255, 256, 257, 511, 512, 513, 1000] {
+        let list = heap.list((0..length as i64).map(Term::small));
+        let tail = heap.list([Term::NIL]);
+        for count in [0, 1, length / 2, length - 1, length] {
+            let copy = heap.list_copied(&list, count, tail);
+            let mut rest = copy;
+            for place in 0..count {
+                assert!(rest.is_cons() && rest != list, "{count} of {length}");
+                assert_eq!(rest.head(), Term::small(place as i64), "{count} of {length}");
+                rest = rest.tail();
+            }
+            assert_eq!(rest, tail, "{count} of {length}");
+        }
+    }
+}
