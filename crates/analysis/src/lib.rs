@@ -7,6 +7,7 @@
 //! in it ([`Fate`]). Functions of a module have summaries, so the analysis follows objects through calls; summaries of
 //! other modules may be given. `docs/decisions/message-analysis.md` defines it.
 
+#![deny(clippy::dbg_macro, clippy::print_stderr, clippy::print_stdout)]
 #![forbid(unsafe_code)]
 
 mod blocks;

@@ -8,6 +8,8 @@
 //!
 //! `common` holds what they share. Only `vm` and tests name one of them; the rest sees `atoll_heap::Architecture`.
 
+#![deny(clippy::dbg_macro, clippy::print_stderr, clippy::print_stdout)]
+
 mod common;
 pub mod hybrid;
 pub mod nogc;

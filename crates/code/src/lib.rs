@@ -2,6 +2,8 @@
 //!
 //! An engine turns a loaded file into words ([`Translate`]); everything here is the same for all engines.
 
+#![deny(clippy::dbg_macro, clippy::print_stderr, clippy::print_stdout)]
+
 mod breakpoints;
 mod built_in_points;
 mod export_table;

@@ -6,6 +6,8 @@
 //! Rows are [`atoll_heap::Stored`] terms: the architecture decides what storing and fetching one costs. Hashed tables
 //! are segments with a lock each, ordered ones a B-tree under one lock; readers share locks, so readers never wait for
 //! each other. No lock is held when a built-in function returns, so the world is never stopped while one is held.
+
+#![deny(clippy::dbg_macro, clippy::print_stderr, clippy::print_stdout)]
 #![forbid(unsafe_code)]
 
 mod fault;

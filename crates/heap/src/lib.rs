@@ -11,6 +11,8 @@
 //! * [`debt`] counts work done for a process, which it pays for in reductions.
 //! * [`immovable`] is the range of addresses that no collector moves: literals, and the message area.
 
+#![deny(clippy::dbg_macro, clippy::print_stderr, clippy::print_stdout)]
+
 mod architecture;
 mod base;
 mod body;

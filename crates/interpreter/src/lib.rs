@@ -5,6 +5,8 @@
 //! * [`operand`]: operands in code words, and how handlers read and write them
 //! * `pick`: the choice of the handler that is specialised for its operands
 //! * `sites`: allocation sites, which feedback switches
+
+#![deny(clippy::dbg_macro, clippy::print_stderr, clippy::print_stdout)]
 #![expect(clippy::missing_safety_doc, reason = "handlers share the contract that `handlers` states once")]
 #![allow(clippy::too_many_arguments, reason = "the registers that handlers pass on, and what they need besides")]
 

@@ -6,6 +6,7 @@
 //! [`Module`]). An instruction that looks into a tuple meets a tuple of that size: code before it proves so, or a test
 //! stands in front of it.
 
+#![deny(clippy::dbg_macro, clippy::print_stderr, clippy::print_stdout)]
 #![forbid(unsafe_code)]
 
 mod access;

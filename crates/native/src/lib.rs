@@ -13,6 +13,8 @@
 //! Both engines share everything: stack, frames, registers, runtime, the meaning of instructions. Where native code and
 //! interpreted code meet is told in [`atoll_runtime::mark`].
 
+#![deny(clippy::dbg_macro, clippy::print_stderr, clippy::print_stdout)]
+
 mod compile;
 mod emit;
 mod engine;

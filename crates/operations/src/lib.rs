@@ -1,4 +1,6 @@
 //! What instructions and guard functions mean, once for every engine.
+
+#![deny(clippy::dbg_macro, clippy::print_stderr, clippy::print_stdout)]
 #![deny(unsafe_code)]
 
 pub mod arithmetic;

@@ -4,6 +4,8 @@
 //! scheduler that runs it. Every signal, messages included, goes through the inbox; nothing here takes a lock that
 //! another process's message would wait for.
 
+#![deny(clippy::dbg_macro, clippy::print_stderr, clippy::print_stdout)]
+
 mod activity;
 mod at_end;
 pub mod chain;

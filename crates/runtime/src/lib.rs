@@ -19,6 +19,8 @@
 //! * [`raise`], [`trace`], [`report`]: exceptions, stack traces, processes that end by them
 //! * [`breakpoint`], [`traced_built_in`], [`tracing`]: traced calls and returns
 //! * [`requests`], [`autoload`]: functions that the machine installs for work that needs more than this crate knows
+
+#![deny(clippy::dbg_macro, clippy::print_stderr, clippy::print_stdout)]
 #![expect(
     clippy::missing_safety_doc,
     reason = "code that is entered by its address shares the contract of `core::Handler`"

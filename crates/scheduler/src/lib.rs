@@ -7,6 +7,8 @@
 //!   are inside long functions
 //! * [`simulated`]: one thread, on which a policy decides what runs next
 
+#![deny(clippy::dbg_macro, clippy::print_stderr, clippy::print_stdout)]
+
 mod contract;
 mod queue;
 mod run_slice;

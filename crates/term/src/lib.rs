@@ -2,6 +2,8 @@
 //!
 //! Nothing here allocates on its own: a heap is whatever implements [`Allocate`].
 
+#![deny(clippy::dbg_macro, clippy::print_stderr, clippy::print_stdout)]
+
 pub mod atoms;
 mod bit_order;
 mod build;

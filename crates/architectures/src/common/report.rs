@@ -40,7 +40,7 @@ impl Report {
             counters::counters().live_words.store(self.live as u64, Ordering::Relaxed);
         }
         if settings().trace {
-            eprintln!(
+            trace(format_args!(
                 "gc {} {}: {} words before, {} live, young block {}, old block {}, {} ns",
                 self.architecture,
                 if self.major { "major" } else { "minor" },
@@ -49,7 +49,13 @@ impl Report {
                 self.young_block,
                 self.old_block,
                 nanoseconds
-            );
+            ));
         }
     }
+}
+
+/// Prints a line about a collection, which `--trace-gc` asks for.
+#[expect(clippy::print_stderr, reason = "what is asked for goes where errors go, beside the program's output")]
+pub(crate) fn trace(line: std::fmt::Arguments<'_>) {
+    eprintln!("{line}");
 }

@@ -13,6 +13,7 @@ use super::roots::{Portion, Walk};
 use super::space::{Found, LINE_WORDS, SECTION_LINES};
 use super::state::State;
 use super::threads::{Local, local};
+use crate::common::report::trace;
 
 /// Where a cycle is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -489,13 +490,13 @@ impl Unified {
         let before = self.used.swap(live as i64, Ordering::Relaxed);
         counters::used_changed(live as i64 - before);
         if self.base.settings.trace {
-            eprintln!(
+            trace(format_args!(
                 "gc unified {}: {live} words live, {} lines freed, {} sections, {} ns from its beginning",
                 if self.is_major() { "major" } else { "minor" },
                 driver.found.freed,
                 self.space.backed(),
                 monotonic() - driver.started,
-            );
+            ));
         }
     }
 
