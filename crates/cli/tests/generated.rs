@@ -9,7 +9,8 @@ use std::time::Duration;
 use atoll_differential::{Atoll, Configuration, EXITS, End, Finished, Stock, compile, generate};
 use libtest_mimic::{Arguments, Failed, Trial};
 
-const TIMEOUT: Duration = Duration::from_secs(120);
+/// What one run may take, beside a second for each program.
+const TIMEOUT: Duration = Duration::from_secs(60);
 const PROGRAMS: u64 = 30;
 /// Collecting everywhere would take long for what it finds; over many seeds, every place has its turn.
 const STRESS: u32 = 13;
@@ -40,6 +41,7 @@ fn configurations(heap: &str) -> Vec<Configuration> {
 struct Batch {
     name: &'static str,
     seed: u64,
+    limit: Duration,
     folder: std::path::PathBuf,
     expected: Finished,
     atoll: Atoll,
@@ -54,6 +56,7 @@ impl Batch {
         programs: u64,
         target: &Path,
     ) -> Result<Batch, String> {
+        let limit = TIMEOUT + Duration::from_secs(programs);
         let folder = target.join(name);
         std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         let names: Vec<String> = (0..programs).map(|number| format!("{name}_{number}")).collect();
@@ -70,17 +73,24 @@ impl Batch {
         }
         compile(&sources, &folder).map_err(|error| error.to_string())?;
         let stock = Stock::find(&folder.join("stock")).map_err(|error| format!("cannot run erl: {error}"))?;
-        let expected = stock.run(&folder, name, TIMEOUT).map_err(|error| format!("cannot run erl: {error}"))?;
+        let expected = stock.run(&folder, name, limit).map_err(|error| format!("cannot run erl: {error}"))?;
         if expected.end != End::Exited(0) {
             return Err(format!("stock erl, seed {seed}: {}", expected.end));
         }
-        Ok(Batch { name, seed, folder, expected, atoll: Atoll { executable: env!("CARGO_BIN_EXE_atoll").into() } })
+        Ok(Batch {
+            name,
+            seed,
+            limit,
+            folder,
+            expected,
+            atoll: Atoll { executable: env!("CARGO_BIN_EXE_atoll").into() },
+        })
     }
 
     fn check(&self, heap: &str) -> Result<(), Failed> {
         for configuration in configurations(heap) {
             self.atoll
-                .check(&configuration, &self.folder, self.name, TIMEOUT, &self.expected)
+                .check(&configuration, &self.folder, self.name, self.limit, &self.expected)
                 .map_err(|report| format!("repeat with ATOLL_SEED={}\n{report}", self.seed))?;
         }
         Ok(())
