@@ -32,6 +32,13 @@ const DAMAGED: [&str; 14] = [
     "try_catch",
 ];
 
+/// Each function is compiled to machine code, which trusts the loader as much as the interpreter does.
+const COMPILED: [&str; 2] = ["--native", "eager"];
+
+/// The ways in which machines run damaged files, in turn. There are five heaps and four ways, so each meets each.
+const WAYS: [&[&str]; 4] =
+    [&[], &COMPILED, &["--gc-stress", "29"], &["--native", "eager", "--native-exits", "3", "--gc-stress", "29"]];
+
 /// Damaged files that one machine runs.
 const BATCH: usize = 60;
 
@@ -60,16 +67,17 @@ fn compile(files: &[PathBuf], folder: &Path) {
 }
 
 /// Runs a program of `tests/hand_made` on a heap; gives its output once it has ended, or panics if it does not end.
-fn run(heap: &str, folder: &Path, program: &str, arguments: &[&str], log: &Path) -> Output {
+fn run(heap: &str, options: &[&str], folder: &Path, program: &str, arguments: &[&str], log: &Path) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_atoll"));
-    command.args(["run", "--verify-heap", "--heap", heap]).arg(folder.join(program)).args(arguments);
+    command.args(["run", "--verify-heap", "--heap", heap]).args(options);
+    command.arg(folder.join(program)).args(arguments);
     command.env("HAND_MADE_LOG", log).current_dir(folder).stdin(Stdio::null());
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("atoll runs");
     let start = Instant::now();
     while child.try_wait().expect("a child").is_none() {
         if start.elapsed() > LONGEST {
             child.kill().expect("a child");
-            panic!("{program} on {heap} does not end; the last it tried: {}", last(log));
+            panic!("{program} on {heap} {options:?} does not end; the last it tried: {}", last(log));
         }
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -104,11 +112,13 @@ fn hand_made(heap: &str) {
     compile(&[sources().join("hand_made/hand_made.erl")], &folder);
     let log = folder.join("log");
     let seed = setting("ATOLL_FUZZ_SEED").unwrap_or(1).to_string();
-    let output = run(heap, &folder, "hand_made.beam", &[&seed, "400"], &log);
-    let text = lives(&output, heap, &log);
-    // Were all refused, or none, this would try little.
-    assert!(number(&text, "bodies") > 480 && number(&text, "refused") > 100, "{text}");
-    assert!(number(&text, "returned") > 500 && number(&text, "raised") > 500, "{text}");
+    for options in [&[][..], &COMPILED] {
+        let output = run(heap, options, &folder, "hand_made.beam", &[&seed, "400"], &log);
+        let text = lives(&output, &format!("{heap} {options:?}"), &log);
+        // Were all refused, or none, this would try little.
+        assert!(number(&text, "bodies") > 480 && number(&text, "refused") > 100, "{text}");
+        assert!(number(&text, "returned") > 500 && number(&text, "raised") > 500, "{text}");
+    }
 }
 
 #[test]
@@ -180,9 +190,10 @@ fn damaged_files_are_run() {
             }
         }
         let heap = atoll_vm::architectures()[batches % atoll_vm::architectures().len()];
+        let options = WAYS[batches % WAYS.len()];
         let log = batch.join("log");
-        let output = run(heap, &folder, "mutants.beam", &[batch.to_str().expect("text")], &log);
-        let text = lives(&output, &format!("{} on {heap}", batch.display()), &log);
+        let output = run(heap, options, &folder, "mutants.beam", &[batch.to_str().expect("text")], &log);
+        let text = lives(&output, &format!("{} on {heap} {options:?}", batch.display()), &log);
         loaded += number(&text, "loaded");
         returned += number(&text, "returned");
         batches += 1;
