@@ -82,13 +82,13 @@ fn random_terms_under_every_option() {
         assert_eq!(encoded_size(term, with(1, false, None), NODE).unwrap().to_string(), *size);
         assert_eq!(encoded_size(term, with(0, false, None), NODE).unwrap().to_string(), *size_text);
         for (packed, level) in [(fast, 1), (best, 9)] {
+            if cfg!(miri) {
+                // zlib, which compresses, is C, and what inflates, zlib-rs, is reported: see `hostile`.
+                continue;
+            }
             let packed = bytes(packed);
             let (term, used) = read(&packed, &mut heap).unwrap();
             assert_eq!((&encoded(term, with(1, false, None)), used), (plain, packed.len()));
-            if cfg!(miri) {
-                // Compressing is done by zlib, which is C.
-                continue;
-            }
             let ours = encode(term, with(1, false, Some(level)), NODE).unwrap();
             assert!(ours.len() <= plain.len() / 2);
             let (term, used) = read(&ours, &mut heap).unwrap();

@@ -70,10 +70,5 @@ pub fn shown(mutator: &mut Mutator, message: &Fragment) -> Term {
 
 /// The value that a magic reference keeps alive, kept alive by the caller too.
 pub fn magic_value(term: Term) -> Option<Arc<MagicValue>> {
-    let value = std::ptr::from_ref(term.magic_value()?);
-    // SAFETY: the reference owns one count of the value, so it is alive; this takes another one.
-    unsafe {
-        Arc::increment_strong_count(value);
-        Some(Arc::from_raw(value))
-    }
+    term.held_magic_value()
 }

@@ -68,14 +68,14 @@ impl OffHeapBinary {
         let block = unsafe { alloc(layout) }.cast::<OffHeapBinary>();
         let Some(block) = NonNull::new(block) else { handle_alloc_error(layout) };
         // SAFETY: the block has room for the head and the value; nobody else knows it.
-        unsafe { OffHeapBinary::value_of(block).write(Arc::into_raw(value)) };
+        unsafe { OffHeapBinary::value_of(block.as_ptr()).write(Arc::into_raw(value)) };
         let data = NonNull::new(bytes.cast::<u8>().cast_mut()).unwrap_or(NonNull::dangling());
         OffHeapBinary::initialise(block, room, bytes.len(), data)
     }
 
     /// Where the value of a binary lies, if its bytes belong to one.
-    fn value_of(block: NonNull<OffHeapBinary>) -> *mut *const MagicValue {
-        block.as_ptr().wrapping_add(1).cast()
+    fn value_of(block: *mut OffHeapBinary) -> *mut *const MagicValue {
+        block.wrapping_add(1).cast()
     }
 
     /// The value that its bytes belong to.
@@ -165,7 +165,7 @@ impl OffHeapBinary {
         let head = OffHeapBinary { owners: AtomicUsize::new(1), room, used: AtomicU64::new(used as u64), data };
         // SAFETY: the block is large enough, aligned, and exclusively owned here.
         unsafe { block.as_ptr().write(head) };
-        // Native code has the address alone, and so has `lender`.
+        // Native code has the address alone, and so have `lender` and `release`.
         block.as_ptr().expose_provenance();
         block
     }
@@ -192,11 +192,13 @@ impl OffHeapBinary {
             head.owners.load(Ordering::Acquire);
             let layout = OffHeapBinary::layout(head.room);
             TOTAL_BYTES.fetch_sub(bytes_of(head.room), Ordering::Relaxed);
+            // The caller may have made its pointer of a reference, by which nothing may be freed.
+            let block = std::ptr::with_exposed_provenance_mut::<OffHeapBinary>(binary.as_ptr().addr());
             // SAFETY: a binary with this mark has a count of the value, which is taken out once.
             let lender =
-                (head.room & LENT != 0).then(|| unsafe { Arc::from_raw(OffHeapBinary::value_of(binary).read()) });
+                (head.room & LENT != 0).then(|| unsafe { Arc::from_raw(OffHeapBinary::value_of(block).read()) });
             // SAFETY: that was the last count; the block came from the allocator with this layout.
-            unsafe { dealloc(binary.as_ptr().cast(), layout) };
+            unsafe { dealloc(block.cast(), layout) };
             drop(lender);
         }
     }
@@ -396,13 +398,7 @@ impl HeldPart {
             binary.retain();
             return Some(HeldPart(PartCount::Binary(HeldBinary(NonNull::from(binary)))));
         }
-        let value = std::ptr::from_ref(term.magic_value()?);
-        // SAFETY: the reference owns one count of the value, so it is alive; this takes another one.
-        let value = unsafe {
-            Arc::increment_strong_count(value);
-            Arc::from_raw(value)
-        };
-        Some(HeldPart(PartCount::Value(value)))
+        Some(HeldPart(PartCount::Value(term.held_magic_value()?)))
     }
 }
 

@@ -3,6 +3,7 @@
 //! object that the term lies in.
 
 use std::any::Any;
+use std::sync::Arc;
 
 use num_bigint::{BigInt, Sign};
 
@@ -493,6 +494,20 @@ impl Term {
         }
         // SAFETY: a magic reference owns a count of its value.
         Some(unsafe { &*(object(self).1[2] as *const MagicValue) })
+    }
+
+    /// One count of the value that a magic reference keeps alive, if this is one. It is not made of what
+    /// [`Term::magic_value`] gives, because nothing may be freed by a reference.
+    pub fn held_magic_value(&self) -> Option<Arc<MagicValue>> {
+        if self.boxed_kind() != Some(Kind::MagicReference) {
+            return None;
+        }
+        let value = object(self).1[2] as *const MagicValue;
+        // SAFETY: a magic reference owns a count of its value, so it is alive; this takes another one.
+        unsafe {
+            Arc::increment_strong_count(value);
+            Some(Arc::from_raw(value))
+        }
     }
 
     /// The value of this type that a magic reference keeps alive, if this is one of such a value.

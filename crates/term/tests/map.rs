@@ -108,6 +108,9 @@ fn paths_are_those_of_erl() {
     let heap = &mut answers.heap;
     for record in &answers.records {
         let &[listed, paths] = fields(record) else { panic!("a record") };
+        if cfg!(miri) && elements(listed).len() > 60 {
+            continue;
+        }
         let built = map::from_pairs(heap, &pairs(listed));
         let walk: Vec<Term> = MapIter::new(&built).map(|(key, _)| key).collect();
         let mut path = Term::small(0);
