@@ -25,7 +25,9 @@ struct Known {
     flat: usize,
 }
 
-const LARGEST_FLAT: usize = 3_000;
+const LARGEST_FLAT: usize = if cfg!(miri) { 60 } else { 3_000 };
+/// Lists that are built beyond the heap's end are shorter.
+const LONGEST_LIST: usize = if cfg!(miri) { 150 } else { 900 };
 
 /// Builds a random term from the process's roots; gives its flat size.
 fn build(process: &mut Process, known: &[Known], random: &mut Random) -> (Term, usize) {
@@ -102,7 +104,7 @@ pub(crate) fn churn(architecture: &'static dyn Architecture, options: &HeapOptio
             }
             5 => {
                 // Beyond the heap's end, as built-in functions do.
-                let bytes = vec![1; random.below(900)];
+                let bytes = vec![1; random.below(LONGEST_LIST)];
                 let text = process.list(bytes.iter().map(|byte| Term::small(i64::from(*byte))));
                 known.push(Known { hash: contents(text), flat: 2 * bytes.len() });
                 process.roots.push(text);
