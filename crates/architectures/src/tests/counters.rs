@@ -55,6 +55,7 @@ fn collections_are_counted_with_what_they_kept() {
 
 /// Of what a program with a large heap builds and keeps, most is copied once on its way to the old generation.
 #[test]
+#[cfg_attr(miri, ignore = "a heap of more than 4 MB takes Miri too long")]
 fn what_all_lives_becomes_old_at_once() {
     on_a_machine(|part| {
         let mut process = Process::new(part.architecture(), &OPTIONS, Term::NIL);

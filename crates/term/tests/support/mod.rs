@@ -58,7 +58,24 @@ fn asked_before(kind: &str) -> Option<Answers> {
         return None;
     };
     let file = |suffix| std::fs::read(folder.join(format!("term-{kind}{suffix}"))).expect("the oracle was asked");
-    Some(read(&file(""), file(".printed")))
+    let printed = file(".printed");
+    // Where a record has a line of its own, all are read.
+    let bytes = if printed.is_empty() { short_records(&file("")) } else { file("") };
+    Some(read(&bytes, printed))
+}
+
+/// Long records would take Miri too much time.
+fn short_records(mut bytes: &[u8]) -> Vec<u8> {
+    const MOST_BYTES: usize = 8_000;
+    let mut short = Vec::new();
+    while let Some(length) = bytes.first_chunk() {
+        let (record, rest) = bytes.split_at(4 + u32::from_be_bytes(*length) as usize);
+        if record.len() <= MOST_BYTES {
+            short.extend_from_slice(record);
+        }
+        bytes = rest;
+    }
+    short
 }
 
 fn read(bytes: &[u8], printed: Vec<u8>) -> Answers {
