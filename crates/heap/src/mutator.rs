@@ -63,6 +63,28 @@ impl Mutator {
         }
     }
 
+    /// Forgets its memory, which has been given back. The architecture's words stay as they are: a collector may be
+    /// looking at some of them on another thread, by atomic operations.
+    pub fn forget_memory(&mut self) {
+        let Mutator {
+            top,
+            stack,
+            limit,
+            block,
+            stack_base,
+            off_heap,
+            fragments,
+            fragment_words,
+            off_heap_bytes,
+            state: _,
+        } = self;
+        for pointer in [top, stack, limit, block, stack_base, off_heap] {
+            *pointer = std::ptr::null_mut();
+        }
+        *fragments = std::ptr::null_mut();
+        (*fragment_words, *off_heap_bytes) = (0, 0);
+    }
+
     /// End of the free heap words. Where the stack is the limit, one word stays free for a return address.
     #[inline(always)]
     pub fn heap_limit(&self) -> *mut Word {

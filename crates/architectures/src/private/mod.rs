@@ -150,7 +150,7 @@ impl Architecture for Private {
             blocks::free(heap, words);
             phases::free_fragments(mutator);
         }
-        *mutator = Mutator::empty();
+        mutator.forget_memory();
     }
 
     unsafe fn schedule_out(&self, mutator: &mut Mutator) {

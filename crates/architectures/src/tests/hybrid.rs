@@ -1,12 +1,14 @@
 //! The message area: what goes there, what is found again, what is reclaimed; private heaps in one world with it.
 
+use std::sync::atomic::Ordering;
 use std::sync::mpsc;
 
-use atoll_heap::{Architecture, Collection, Fragment, Message, MessageBuilder, build_window};
+use atoll_heap::{Architecture, Collection, Fragment, Message, MessageBuilder, Mutator, build_window};
 use atoll_term::{Build, Term};
 
 use super::random::{churn, counts, pressure};
 use super::{OPTIONS, Process, contents, world};
+use crate::private::state::State;
 
 fn builder() -> &'static dyn MessageBuilder {
     hybrid().message_builder().unwrap()
@@ -50,6 +52,21 @@ fn a_large_term_is_copied_once_and_then_passed_by_pointer() {
     assert_eq!(contents(sender.roots[1]), hash);
     // Back and forth it stays where it is.
     assert_eq!(receiver.send_to(&mut sender, first), first);
+}
+
+/// A collector may be looking at it on another thread, by an atomic operation; a write of the whole mutator is none.
+#[test]
+fn the_cycle_in_which_a_process_was_scanned_stays_when_it_ends() {
+    let _running = world::enter(hybrid());
+    let mut mutator = Mutator::empty();
+    let arguments = hybrid().send_copy(Term::NIL);
+    // SAFETY: the test runs this process and keeps no term of it.
+    unsafe { hybrid().create(&mut mutator, arguments, &OPTIONS) };
+    State::of(&mutator).area_cycle.store(200, Ordering::Release);
+    // SAFETY: nobody has a term of this process.
+    unsafe { hybrid().destroy(&mut mutator) };
+    assert_eq!(State::area_cycle_at(&raw const mutator), 200);
+    assert!(mutator.block.is_null() && mutator.stack.is_null() && mutator.fragments.is_null());
 }
 
 #[test]

@@ -176,7 +176,7 @@ impl Architecture for Unified {
         // SAFETY: the process's objects are whole.
         unsafe { self.off_heap.adopt(mutator.off_heap, is_new) };
         stack::free(mutator);
-        *mutator = Mutator::empty();
+        mutator.forget_memory();
     }
 
     unsafe fn schedule_in(&self, mutator: &mut Mutator) {

@@ -8,10 +8,10 @@ use super::literal;
 const FUNCTIONS: usize = 12;
 
 /// What all modules share. `short/1` gives the hash of a long result for the result, because to print a million
-/// characters with a verified collection at every thirteenth place takes minutes. `n/1` replaces what prints differently
-/// from run to run: funs, and the order of large maps, which with atoms in their keys depends on when each atom was first
-/// seen. `exactly/1` sorts terms that are equal by `==` by where they have floats, so that what it gives does not depend
-/// on the order of what it is given.
+/// characters with a verified collection at every thirteenth place takes minutes. `n/1` replaces what prints
+/// differently from run to run: funs, and the order of large maps, which with atoms in their keys depends on when each
+/// atom was first seen. `exactly/1` sorts terms that are equal by `==` by where they have floats, so that what it gives
+/// does not depend on the order of what it is given.
 const SUPPORT: &str = r#"
 t(Number, F) ->
     try F() of V -> io:format("~w: ~w~n", [Number, short(V)])
