@@ -18,7 +18,7 @@ use crate::common::{blocks, fibonacci};
 
 /// Words of the young generation that are free after a minor collection of a large heap, if the stack is not larger.
 /// Miri keeps notes of each word.
-const NURSERY: usize = if cfg!(miri) { 1_597 } else { 121_393 };
+const NURSERY: usize = if cfg!(miri) { 89 } else { 121_393 };
 /// Words to be done in a cycle for each word that survives into the old generation meanwhile.
 const PACE: usize = 2;
 /// Least part of the heap that a block for survivors during a cycle has.

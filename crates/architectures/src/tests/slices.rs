@@ -56,7 +56,7 @@ fn a_large_heap_is_collected_while_it_changes() {
     let majors = counters().lanes.collections(Of::Major).count;
     // Trees come and go; half of each lives for ten rounds.
     let mut kept: Vec<u64> = Vec::new();
-    for round in 0..if cfg!(miri) { 40 } else { 200 } {
+    for round in 0..if cfg!(miri) { 80 } else { 200 } {
         let new = tree(&mut process, if cfg!(miri) { 3 } else { 5 });
         let half = new.tuple_elements().unwrap()[round % 2];
         process.roots.push(half);
