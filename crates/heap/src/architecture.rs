@@ -115,8 +115,8 @@ pub trait Architecture: Send + Sync {
     /// The mutator is [`Mutator::empty`].
     unsafe fn create(&self, mutator: &mut Mutator, arguments: Message, options: &HeapOptions) -> Term;
 
-    /// Takes everything from a process that has ended. The mutator has no memory afterwards, and is not used again; what
-    /// collectors on other threads look at in it stays as it is.
+    /// Takes everything from a process that has ended. The mutator has no memory afterwards, and is not used again;
+    /// what collectors on other threads look at in it stays as it is.
     ///
     /// # Safety
     /// Nobody holds a term of this process, or uses one afterwards.
