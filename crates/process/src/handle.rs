@@ -170,9 +170,14 @@ fn act(
 pub(crate) fn monitor_fired(pid: Term, own: &mut Own, reference: ReferenceId, message: Message) {
     remote::forget_monitor(own, reference);
     let Some(rare) = own.rare.as_mut() else { return };
-    if rare.monitoring.remove(&reference).is_none() {
-        return;
+    if rare.monitoring.remove(&reference).is_some() {
+        tell_fired(pid, own, reference, message);
     }
+}
+
+/// As [`monitor_fired`], for a monitor that is not among those of the process any more.
+pub(crate) fn tell_fired(pid: Term, own: &mut Own, reference: ReferenceId, message: Message) {
+    let Some(rare) = own.rare.as_mut() else { return };
     let tag = forget_monitor_tag(rare, reference);
     if matches!(rare.aliases.get(&reference), Some(AliasKind::Demonitor | AliasKind::ReplyDemonitor)) {
         rare.aliases.remove(&reference);

@@ -1,7 +1,7 @@
 //! A process: what others may touch ([`Process`]), and what is its own ([`Own`]), split so that every process that
 //! waits takes little memory and rare things none at all.
 
-use atoll_platform::steady::HashMap;
+use atoll_platform::steady::QuickMap;
 use std::cell::UnsafeCell;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
@@ -169,11 +169,11 @@ pub struct Rare {
     /// Pids linked to.
     pub links: Vec<Term>,
     /// Monitors on others.
-    pub monitoring: HashMap<ReferenceId, OutgoingMonitor>,
+    pub monitoring: QuickMap<ReferenceId, OutgoingMonitor>,
     /// Monitors of others.
-    pub monitored_by: HashMap<ReferenceId, IncomingMonitor>,
+    pub monitored_by: QuickMap<ReferenceId, IncomingMonitor>,
     /// Active aliases.
-    pub aliases: HashMap<ReferenceId, AliasKind>,
+    pub aliases: QuickMap<ReferenceId, AliasKind>,
     /// Process dictionary.
     pub dictionary: Dictionary,
     /// Heads of messages of monitors that were made with the option `tag`.

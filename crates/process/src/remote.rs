@@ -13,7 +13,7 @@
 //! behind all that came through it, and acts on the entries of that connection and of those before it.
 
 use atoll_heap::Message;
-use atoll_platform::steady::HashMap;
+use atoll_platform::steady::{HashMap, QuickMap};
 use atoll_term::Term;
 
 use crate::process::Own;
@@ -84,11 +84,11 @@ pub struct Remote {
     /// Links, the ended ones that the other node may still believe in among them.
     pub links: HashMap<RemotePid, RemoteLink>,
     /// Monitors on others. An entry in [`crate::Rare::monitoring`] goes with each.
-    pub monitoring: HashMap<ReferenceId, RemoteMonitor>,
+    pub monitoring: QuickMap<ReferenceId, RemoteMonitor>,
     /// Monitors of others.
     pub monitored_by: HashMap<RemoteReference, RemoteWatcher>,
     /// Processes that it has asked for; the heads of the replies stand in [`crate::Rare::tags`].
-    pub spawning: HashMap<ReferenceId, RemoteSpawn>,
+    pub spawning: QuickMap<ReferenceId, RemoteSpawn>,
     /// The group leader, if that is a process of another node.
     pub leader: Option<RemotePid>,
     /// The group leader that a new process begins with, if that is one of this node (local pid).
@@ -135,11 +135,20 @@ impl Remote {
         self.monitoring.insert(reference, RemoteMonitor { target, connection, place });
     }
 
-    /// Some of its monitors in the order in which they were made, in which programs that wait for many look for them.
-    fn monitors(&self, which: impl Fn(&RemoteMonitor) -> bool) -> Vec<(ReferenceId, RemoteTarget)> {
-        let mut monitors: Vec<_> = self.monitoring.iter().filter(|(_, one)| which(one)).collect();
-        monitors.sort_unstable_by_key(|(_, one)| one.place);
-        monitors.into_iter().map(|(reference, one)| (*reference, one.target)).collect()
+    /// Takes some of its monitors out, in the order in which they were made, in which programs that wait for many look
+    /// for them; of these, those that `lasts` knows.
+    fn take_monitors(
+        &mut self,
+        which: impl Fn(&RemoteMonitor) -> bool,
+        mut lasts: impl FnMut(&ReferenceId) -> bool,
+    ) -> Vec<(ReferenceId, RemoteTarget)> {
+        // A map of the same keys lies in the same order, so `lasts` goes through such a map from one end to the other.
+        let taken: Vec<_> = self.monitoring.extract_if(|_, one| which(one)).filter(|(key, _)| lasts(key)).collect();
+        // Places are sorted alone: an entry is several times as long.
+        let mut order: Vec<(u64, usize)> =
+            taken.iter().enumerate().map(|(index, (_, one))| (one.place, index)).collect();
+        order.sort_unstable();
+        order.into_iter().map(|(_, index)| (taken[index].0, taken[index].1.target)).collect()
     }
 }
 
@@ -385,10 +394,12 @@ mod tests {
         for (connection, reference) in made.iter().enumerate() {
             remote.add_monitor(*reference, target, connection as Connection);
         }
-        let all: Vec<ReferenceId> = remote.monitors(|_| true).into_iter().map(|(reference, _)| reference).collect();
-        assert_eq!(all, made);
-        let some: Vec<ReferenceId> =
-            remote.monitors(|one| one.connection < 3).into_iter().map(|(reference, _)| reference).collect();
-        assert_eq!(some, made[..3]);
+        let mut taken = |below: Connection| -> Vec<ReferenceId> {
+            let monitors = remote.take_monitors(|one| one.connection < below, |key| *key != made[1]);
+            monitors.into_iter().map(|(reference, _)| reference).collect()
+        };
+        assert_eq!(taken(3), [made[0], made[2]]);
+        assert_eq!(taken(9), made[3..]);
+        assert_eq!(taken(9), []);
     }
 }

@@ -19,6 +19,8 @@ pub struct ScratchHeap {
 /// Under Miri each object has a block of its own: Miri sees then where an object ends, and its neighbours do not
 /// slow it down.
 const BLOCK_WORDS: usize = if cfg!(miri) { 1 } else { 1024 };
+/// Most heaps hold a message of a few words: a long block would cost more than the message.
+const FIRST_BLOCK_WORDS: usize = if cfg!(miri) { 1 } else { 64 };
 
 // SAFETY: the heap owns its blocks and the binaries' counts; nothing in it is tied to a thread.
 unsafe impl Send for ScratchHeap {}
@@ -44,7 +46,7 @@ impl ScratchHeap {
 impl Allocate for ScratchHeap {
     fn allocate(&mut self, words: usize) -> NonNull<Word> {
         if self.blocks.last().is_none_or(|(_, length)| length - self.used < words) {
-            let length = words.max(BLOCK_WORDS);
+            let length = words.max(if self.blocks.is_empty() { FIRST_BLOCK_WORDS } else { BLOCK_WORDS });
             let layout = ScratchHeap::layout(length);
             // SAFETY: a block has at least a word.
             let block = NonNull::new(unsafe { alloc_zeroed(layout) }).unwrap_or_else(|| handle_alloc_error(layout));

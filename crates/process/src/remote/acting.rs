@@ -191,13 +191,18 @@ fn spawned(pid: Term, own: &mut Own, message: Message, reference: ReferenceId, c
 
 /// Acts for all that this process had through a connection, or an earlier one to the same node.
 fn connection_lost(pid: Term, own: &mut Own, node: Term, lost: Connection) -> Fate {
-    let Some(remote) = own.known_remote() else { return Fate::Lives };
+    let Some(rare) = own.rare.as_deref_mut() else { return Fate::Lives };
+    let Some(remote) = rare.remote.as_deref_mut() else { return Fate::Lives };
     let is_lost = |other: Term, connection: Connection| other == node && connection <= lost;
     remote.watched.retain(|(other, connection)| !is_lost(*other, *connection));
     remote.monitored_by.retain(|_, one| !is_lost(one.watcher.node, one.connection));
     let spawning: Vec<ReferenceId> =
         remote.spawning.iter().filter(|(_, one)| is_lost(one.node, one.connection)).map(|(id, _)| *id).collect();
-    let monitors = remote.monitors(|one| is_lost(one.target.node(), one.connection));
+    let monitoring = &mut rare.monitoring;
+    let monitors = remote.take_monitors(
+        |one| is_lost(one.target.node(), one.connection),
+        |reference| monitoring.remove(reference).is_some(),
+    );
     let mut links = Vec::new();
     remote.links.retain(|other, link| {
         let is_over = is_lost(other.node, link.connection);
@@ -211,12 +216,12 @@ fn connection_lost(pid: Term, own: &mut Own, node: Term, lost: Connection) -> Fa
         spawned(pid, own, reason, reference, None, Mark::Neutral);
     }
     for (reference, target) in monitors {
-        let heap = &mut own.mutator;
-        let reference_term = reference.term(heap);
-        let object = target.term(heap);
-        let message = heap.tuple(&[atoms::DOWN, reference_term, atoms::PROCESS, object, atoms::NOCONNECTION]);
-        let message = architecture().send(heap, message);
-        crate::handle::monitor_fired(pid, own, reference, message);
+        // Not on the heap of this process, where it would be garbage at once.
+        let message = Message::compose(|heap| {
+            let parts = [atoms::DOWN, reference.term(heap), atoms::PROCESS, target.term(heap), atoms::NOCONNECTION];
+            heap.tuple(&parts)
+        });
+        crate::handle::tell_fired(pid, own, reference, message);
     }
     for other in links {
         let heap = &mut own.mutator;
