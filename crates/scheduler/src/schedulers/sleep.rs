@@ -67,8 +67,9 @@ impl Schedulers {
         // A collector would wait for this thread for as long as all its looks take, and memory would grow meanwhile.
         let mut away = None;
         for look in 0..if soon { LOOKS } else { LOOKS_WITH_POLLS } {
+            // Another node, to which it has just sent something, may run on this processor whenever this thread yields.
             if polls
-                && look % 5 == 0
+                && (look < LOOKS_WITH_POLLS || look % 5 == 0)
                 && let Some(turn) = self.look(clock::monotonic())
             {
                 return Found::Turn(turn);
