@@ -17,12 +17,12 @@ PAUSES ?= 3 500 1000 100000
 SUITES ?= trixie sid
 # Arguments of `make mutants`: how many changes of each crate, and which crates.
 MUTANTS ?= 30
-# Machines of `make rabbitmq`: stock, or heaps.
+# Machines of `make rabbitmq` and `make ejabberd`: stock, or heaps.
 MACHINES ?= stock private shared unified hybrid
 # How long `make fuzz` runs, in seconds.
 SECONDS_OF_FUZZING ?= 60
 
-.PHONY: help run test bench pauses area library natives distribution simulate simulate-programs orders compiler conformance newer-otp rabbitmq native-packages asan tsan miri mutants fuzz soak clean
+.PHONY: help run test bench pauses area library natives distribution simulate simulate-programs orders compiler conformance newer-otp rabbitmq ejabberd native-packages asan tsan miri mutants fuzz soak clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -90,6 +90,10 @@ newer-otp: ## Try Atoll on the libraries of OTP 27 and 29, from Debian's package
 rabbitmq: ## RabbitMQ (Debian's package) on stock erl and on every heap: figures, restarts, kills, clusters (MACHINES="stock private")
 	@scripts/setup run
 	@scripts/rabbitmq $(MACHINES)
+
+ejabberd: ## ejabberd (Debian's package) on stock erl and on every heap: two users talk, restarts, kills, clusters (MACHINES)
+	@scripts/setup run
+	@scripts/ejabberd $(MACHINES)
 
 asan: ## Run the tests of the crates with raw memory under AddressSanitizer (needs a nightly toolchain)
 	@scripts/setup test
