@@ -46,6 +46,9 @@ fn unregister(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 /// Tells the tracer of a process that gets or loses a name; only that of the caller itself, if that is the process.
 fn trace_name(caller: &mut Caller<'_>, event: &str, name: Term, pid: Term) {
+    if pid.is_local_port() {
+        System::get().ports.get().into_iter().for_each(|ports| ports.trace_name(pid, event, name));
+    }
     if caller.own.flags.traced() && pid == caller.process.pid {
         tracing::event(pid, caller.own, tracing::PROCS, event, &[name]);
     }

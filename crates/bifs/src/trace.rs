@@ -17,22 +17,31 @@ pub const BUILT_INS: &[BuiltIn] = &[
     BuiltIn::new("erlang", "trace_delivered", 1, trace_delivered),
 ];
 
-/// Which processes a call of `trace/3` concerns.
+/// Which processes and ports a call of `trace/3` concerns.
 struct Scope {
     existing: bool,
     new: bool,
+    existing_ports: bool,
+    new_ports: bool,
 }
 
 fn scope(term: Term) -> Option<Scope> {
     let word = atoms::name_if_atom(term);
-    let (existing, new) = match word {
-        "all" | "processes" => (true, true),
-        "existing" | "existing_processes" => (true, false),
-        "new" | "new_processes" => (false, true),
-        "ports" | "existing_ports" | "new_ports" => (false, false),
-        _ => return None,
+    let (when, what) = match word {
+        "all" | "existing" | "new" => (word, ""),
+        "processes" | "ports" => ("all", word),
+        _ => word
+            .split_once('_')
+            .filter(|(when, what)| matches!(*when, "existing" | "new") && matches!(*what, "processes" | "ports"))?,
     };
-    Some(Scope { existing, new })
+    let (existing, new) = (when != "new", when != "existing");
+    let (processes, ports) = (what != "ports", what != "processes");
+    Some(Scope {
+        existing: existing && processes,
+        new: new && processes,
+        existing_ports: existing && ports,
+        new_ports: new && ports,
+    })
 }
 
 /// A change of what is traced.
@@ -81,7 +90,17 @@ fn trace(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     if which.is_local_pid() {
         return trace_one(caller, arguments, &change, which);
     }
+    let ports = System::get().ports.get();
+    let change_ports = |port| ports.map_or(0, |ports| ports.change_tracing(port, &|old| change.apply(old)));
+    if which.is_local_port() {
+        return if change_ports(Some(which)) > 0 { Ok(Term::small(1)) } else { Err(badarg()) };
+    }
     let scope = scope(which).ok_or_else(badarg)?;
+    if scope.new_ports
+        && let Some(changed) = change.apply(tracing::of_new_ports())
+    {
+        tracing::set_of_new_ports(changed);
+    }
     if scope.new
         && let Some(changed) = change.apply(tracing::of_new())
     {
@@ -91,6 +110,9 @@ fn trace(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     if scope.existing {
         let mut stopped = tracing::stop(caller.own, arguments)?;
         stopped.each(|_, own| count += i64::from(!own.flags.system() && change.apply_to(own)));
+    }
+    if scope.existing_ports {
+        count += change_ports(None) as i64;
     }
     Ok(Term::small(count))
 }
@@ -122,7 +144,7 @@ fn trace_delivered(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 fn flag_list(caller: &mut Caller<'_>, flags: u32) -> Term {
-    let is_alias = |word: &str| matches!(word, "running_procs" | "running_ports");
+    let is_alias = |word: &str| matches!(word, "running_procs");
     let set = FLAGS.iter().filter(|(word, flag)| flags & flag != 0 && !is_alias(word));
     let names: Vec<Term> = set.map(|(word, _)| known_atom(word)).collect();
     caller.heap().list(names)
@@ -137,7 +159,11 @@ fn trace_info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let word = atoms::name_if_atom(which);
     let found = match word {
         "new" | "new_processes" => tracing::of_new(),
-        "new_ports" => None,
+        "new_ports" => tracing::of_new_ports(),
+        _ if which.is_local_port() => match System::get().ports.get().and_then(|ports| ports.tracing_of(which)) {
+            Some(found) => found,
+            None => return Ok(atoms::UNDEFINED),
+        },
         "on_load" => return on_load_info(caller, item),
         "send" | "receive" if item == known_atom("match_spec") => {
             let choice = trace_events::shown(caller, word == "send");

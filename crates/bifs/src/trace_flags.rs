@@ -11,7 +11,7 @@ use crate::tracers::{is_tracer, is_tracer_of};
 /// Flags by name, in the order in which `trace_info` lists them.
 pub const FLAGS: [(&str, u32); 21] = [
     ("running_procs", tracing::RUNNING),
-    ("running_ports", tracing::PORTS),
+    ("running_ports", tracing::RUNNING_PORTS),
     ("ports", tracing::PORTS),
     ("scheduler_id", tracing::SCHEDULER_ID),
     ("silent", tracing::SILENT),
@@ -51,7 +51,8 @@ const ALL: u32 = tracing::SEND
     | tracing::ON_FIRST_SPAWN
     | tracing::ON_LINK
     | tracing::ON_FIRST_LINK
-    | tracing::PORTS;
+    | tracing::PORTS
+    | tracing::RUNNING_PORTS;
 
 static TRACER: LazyAtom = LazyAtom::new("tracer");
 static CPU_TIMESTAMP: LazyAtom = LazyAtom::new("cpu_timestamp");

@@ -6,9 +6,9 @@ use atoll_etf::{DecodeOptions, EncodeOptions, decode, encode};
 use atoll_heap::Stored;
 use atoll_operations::iolist::iolist_bytes;
 use atoll_operations::list::elements;
-use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, Signal, System, signal};
+use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, Signal, System, signal, tracing};
 use atoll_term::atoms::known_atom;
-use atoll_term::{Build, Term, atoms, this_node};
+use atoll_term::{Build, ScratchHeap, Term, atoms, this_node};
 
 use crate::driver;
 use crate::framing::framed;
@@ -65,7 +65,7 @@ fn port_command(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let Ok(data) = iolist_bytes(arguments[1]) else { return Ok(atoms::BADARG) };
     caller.reductions -= data.len() as i64 / 100;
     let me = caller.process.pid;
-    let done = port.with(|_, state, driver| {
+    let done = port.with(|port, state, driver| {
         if !driver.takes_output() || state.closing {
             return Command::Refused;
         }
@@ -75,6 +75,7 @@ fn port_command(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
             }
             return Command::Busy;
         }
+        port.trace_data(me, &data);
         Command::Done
     });
     match done {
@@ -89,6 +90,12 @@ fn port_command(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     }
 }
 
+/// `{control, What}`
+fn control(heap: &mut ScratchHeap, what: impl Fn(&mut ScratchHeap) -> Term) -> Term {
+    let what = what(heap);
+    heap.tuple(&[known_atom("control"), what])
+}
+
 /// `port_control(Port, Operation, Data)`
 fn port_control(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let operation = arguments[1].as_small().and_then(|operation| u32::try_from(operation).ok());
@@ -97,7 +104,19 @@ fn port_control(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let me = caller.process.pid;
     let answer = port.with(|port, state, driver| {
         state.caller = me;
+        port.trace_command(me, |heap| {
+            control(heap, |heap| {
+                let (operation, data) = (Term::small(operation.into()), heap.binary(&data));
+                heap.tuple(&[operation, data])
+            })
+        });
         let answer = driver.control(port, state, operation, &data);
+        if let Ok(bytes) = &answer {
+            port.trace(tracing::SEND, "send", |heap| {
+                let answer = control(heap, |heap| heap.binary(bytes));
+                [heap.tuple(&[port.id, answer]), me]
+            });
+        }
         answer.map(|answer| (answer, driver.answers_in_binaries()))
     });
     Ok(match answer {
@@ -127,29 +146,36 @@ fn port_call(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 /// `port_close(Port)`
-fn port_close(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+fn port_close(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let Some(port) = find_or_name(arguments[0]) else { return Ok(atoms::BADARG) };
+    port.trace_command(caller.process.pid, |_| known_atom("close"));
     port.close();
     Ok(atoms::TRUE)
 }
 
 /// `port_connect(Port, Pid)`: the new owner is linked, the old one stays so.
-fn port_connect(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+fn port_connect(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let Some(port) = find_or_name(arguments[0]) else { return Ok(atoms::BADARG) };
-    let done = arguments[1].is_local_pid() && connect(&port, arguments[1]);
+    let me = caller.process.pid;
+    let done = arguments[1].is_local_pid() && connect(&port, me, arguments[1]);
+    if done {
+        port.trace(tracing::SEND, "send", |heap| [heap.tuple(&[port.id, known_atom("connected")]), me]);
+    }
     Ok(if done { atoms::TRUE } else { atoms::BADARG })
 }
 
-/// Makes a process the owner, if it lives.
-pub fn connect(port: &Port, pid: Term) -> bool {
+/// Makes a process the owner, if it lives; another has asked for it.
+pub fn connect(port: &Port, by: Term, pid: Term) -> bool {
     if System::get().deliver_from_outside(pid, signal::bare(Signal::Link { from: port.id })).is_err() {
         return false;
     }
     let connected = port.with(|port, state, _| {
-        port.set_connected(state, pid);
         if !state.links.contains(&pid) {
             state.links.push(pid);
+            port.trace(tracing::PORTS, "getting_linked", |_| [pid]);
         }
+        port.trace_command(by, |heap| heap.tuple(&[known_atom("connect"), pid]));
+        port.set_connected(state, pid);
     });
     connected.is_some()
 }

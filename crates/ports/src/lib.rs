@@ -30,6 +30,7 @@ mod table;
 pub mod terminal;
 mod trace_file;
 mod trace_ip;
+mod traced;
 
 use atoll_process::{BuiltIn, System};
 

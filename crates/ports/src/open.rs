@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use atoll_operations::list::elements;
-use atoll_process::{BuiltIn, Caller, Outcome, ReferenceId, Signal, System, signal};
+use atoll_process::{BuiltIn, Caller, Outcome, ReferenceId, Signal, System, signal, tracing};
 use atoll_term::atoms::known_atom;
 use atoll_term::{Term, atoms};
 
@@ -212,6 +212,8 @@ fn open(caller: &mut Caller<'_>, port_name: &PortName, settings: Settings) -> Re
     let Some(id) = table::reserve() else { return Err(Failure::TooMany) };
     let owner = caller.process.pid;
     let port = table::insert(Port::new(id, opened.name, settings, owner, opened.driver));
+    port.traced.change(&|_| Some(tracing::of_new_ports()));
+    port.trace_open(owner);
     caller.own.rare().links.push(id);
     let mut later = None;
     let refused = port.with(|port, state, driver| {

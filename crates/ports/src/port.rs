@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use atoll_heap::{Message, Stored};
 use atoll_process::microstates::{self, charged};
 use atoll_process::sequence::{self, Mark};
-use atoll_process::{ReferenceId, Signal, System, profile, signal};
+use atoll_process::{ReferenceId, Signal, System, profile, signal, tracing};
 use atoll_term::atoms::known_atom;
 use atoll_term::{AtomicImmediate, Build, Immediate, ScratchHeap, Term, atoms};
 use parking_lot::Mutex;
@@ -22,6 +22,7 @@ use crate::library;
 use crate::open::Settings;
 use crate::poller::{self, Target};
 use crate::table;
+use crate::traced::Traced;
 
 /// A monitor on a port.
 #[derive(Clone, Copy, Debug)]
@@ -74,6 +75,8 @@ pub struct Port {
     pub library: Option<&'static str>,
     /// What its driver lets other threads use without the lock.
     pub shared: Option<Arc<dyn Any + Send + Sync>>,
+    /// What it tells its tracer.
+    pub traced: Traced,
     /// Whether it is open.
     open: AtomicBool,
     /// Whether it only writes what is left: nobody is linked to it any more, and processes do not find it.
@@ -105,6 +108,7 @@ impl Port {
             settings,
             library: driver.library(),
             shared: driver.shared(),
+            traced: Traced::default(),
             open: AtomicBool::new(true),
             leaving: AtomicBool::new(false),
             owner: AtomicImmediate::new(Immediate::or_none(connected)),
@@ -180,6 +184,7 @@ impl Port {
             } else {
                 state.closing = true;
                 port.leaving.store(true, Ordering::Release);
+                port.trace_closed(atoms::NORMAL);
                 table::forget_name(port.id);
                 wake(&mut state.suspended);
                 port.tell_end(state, atoms::NORMAL);
@@ -206,6 +211,9 @@ impl Port {
         if !self.open.swap(false, Ordering::AcqRel) {
             return;
         }
+        if !self.is_leaving() {
+            self.trace_closed(reason);
+        }
         poller::forget(self.id);
         driver.stop(self, state);
         table::remove(self.id);
@@ -216,6 +224,11 @@ impl Port {
         self.tell_end(state, reason);
         driver.ended(self, state);
         self.library.into_iter().for_each(library::port_ended);
+    }
+
+    /// `reason` may lie anywhere.
+    fn trace_closed(&self, reason: Term) {
+        self.trace(tracing::PORTS, "closed", |_| [reason]);
     }
 
     /// The process that opens it waits for an answer, and gets the port: see [`Driver::opens_later`].
@@ -261,7 +274,7 @@ impl Port {
 
     /// Sends the owner `{Port, What}`.
     pub fn tell_owner(&self, state: &State, what: impl Fn(&mut ScratchHeap) -> Term) {
-        send(state.connected, |heap| {
+        self.tell(state.connected, |heap| {
             let what = what(heap);
             heap.tuple(&[self.id, what])
         });
@@ -340,6 +353,7 @@ impl Port {
 
     /// Sends a process a message.
     pub fn tell(&self, pid: Term, message: impl Fn(&mut ScratchHeap) -> Term) {
+        self.trace(tracing::SEND, "send", |heap| [message(heap), pid]);
         send(pid, message);
     }
 

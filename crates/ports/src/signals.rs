@@ -3,12 +3,14 @@
 use atoll_etf::EncodeOptions;
 use atoll_heap::{Message, architecture};
 use atoll_operations::iolist::iolist_bytes;
-use atoll_process::{Own, Ports, Signal, System, sequence, signal};
+use atoll_process::tracing::Tracing;
+use atoll_process::{Own, Ports, Signal, System, sequence, signal, tracing};
 use atoll_term::atoms::known_atom;
 use atoll_term::{Build, Term, atoms, this_node};
 
 use crate::port::{Monitor, Port};
 use crate::table::{self, find, find_for_processes};
+use crate::traced::Change;
 use crate::{commands, deferred, poller};
 
 /// The ports as processes see them.
@@ -30,11 +32,14 @@ impl Ports for AllPorts {
     fn signal(&self, port: Term, message: Message) -> Result<(), Message> {
         let Some(port) = find_for_processes(port) else { return Err(message) };
         let Some(body) = signal::detach(&message) else { return Ok(()) };
-        let known = port.with(|_, state, _| match body {
+        let known = port.with(|port, state, _| match body {
             Signal::Link { from } | Signal::Unlink { from } => {
                 state.links.retain(|pid| *pid != from);
                 if matches!(body, Signal::Link { .. }) {
                     state.links.push(from);
+                    port.trace(tracing::PORTS, "getting_linked", |_| [from]);
+                } else {
+                    port.trace(tracing::PORTS, "getting_unlinked", |_| [from]);
                 }
             }
             Signal::Monitor { from, reference, name, tag } => {
@@ -63,6 +68,21 @@ impl Ports for AllPorts {
         Ok(())
     }
 
+    fn trace_name(&self, port: Term, event: &str, name: Term) {
+        if let Some(port) = find_for_processes(port) {
+            port.trace(tracing::PORTS, event, |_| [name]);
+        }
+    }
+
+    fn tracing_of(&self, port: Term) -> Option<Option<Tracing>> {
+        find_for_processes(port).map(|port| port.traced.tracing())
+    }
+
+    fn change_tracing(&self, port: Option<Term>, change: Change<'_>) -> usize {
+        let ports = port.map_or_else(table::all, |port| vec![port]);
+        ports.into_iter().filter_map(find_for_processes).filter(|port| port.traced.change(change)).count()
+    }
+
     fn tell_tracer(&self, port: Term, message: Term) -> bool {
         let Some(port) = find(port) else { return false };
         // What has no external form is lost, and no reason to end tracing.
@@ -75,7 +95,7 @@ impl Ports for AllPorts {
 
     fn message(&self, sender: Term, own: &mut Own, port: Term, message: Term) {
         let Some(port) = find_for_processes(port) else { return };
-        if command(&port, own, message).is_none() {
+        if command(&port, sender, own, message).is_none() {
             let heap = &mut own.mutator;
             let exit = heap.tuple(&[atoms::EXIT_UPPER, port.id, known_atom("badsig")]);
             let fragment = architecture().send(heap, exit);
@@ -90,31 +110,36 @@ fn exit(port: &Port, from: Term, reason: Term) {
     if reason == atoms::NORMAL && from != port.connected() {
         return;
     }
+    port.trace_command(from, |_| known_atom("close"));
     let reason = if reason == atoms::KILL { atoms::KILLED } else { reason };
     port.end_now(reason);
 }
 
 /// `{Owner, {command, Data} | {connect, Pid} | close}`; `None` if it is none of these.
-fn command(port: &Port, own: &mut Own, message: Term) -> Option<()> {
+fn command(port: &Port, sender: Term, own: &mut Own, message: Term) -> Option<()> {
     let &[owner, command] = message.tuple_elements()? else { return None };
     if owner != port.connected() {
         return None;
     }
     if command == known_atom("close") {
         let closed = own.mutator.tuple(&[port.id, known_atom("closed")]);
+        port.trace_command(owner, |_| command);
         port.close();
+        port.trace(tracing::SEND, "send", |_| [known_atom("closed"), owner]);
         answer(own, owner, closed);
         return Some(());
     }
     let &[what, argument] = command.tuple_elements()? else { return None };
     if what == known_atom("command") {
         let data = iolist_bytes(argument).ok()?;
+        port.trace_data(sender, &data);
         commands::write(port, owner, data);
         Some(())
     } else if what == known_atom("connect") && argument.is_local_pid() {
-        if !commands::connect(port, argument) {
+        if !commands::connect(port, sender, argument) {
             return None;
         }
+        port.trace(tracing::SEND, "send", |heap| [heap.tuple(&[port.id, known_atom("connected")]), owner]);
         let connected = own.mutator.tuple(&[port.id, known_atom("connected")]);
         answer(own, owner, connected);
         Some(())

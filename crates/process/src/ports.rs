@@ -5,6 +5,7 @@ use atoll_heap::Message;
 use atoll_term::Term;
 
 use crate::process::Own;
+use crate::tracing::Tracing;
 
 /// The machine's ports.
 pub trait Ports: Sync {
@@ -22,6 +23,16 @@ pub trait Ports: Sync {
     /// # Errors
     /// There is no such port: the signal comes back.
     fn signal(&self, port: Term, signal: Message) -> Result<(), Message>;
+
+    /// A port has got this name, or lost it: for its tracer.
+    fn trace_name(&self, port: Term, event: &str, name: Term);
+
+    /// What a port is asked to tell its tracer; `None` if it is not there.
+    fn tracing_of(&self, port: Term) -> Option<Option<Tracing>>;
+
+    /// Changes what a port is asked to tell, or what all are. `change` gives `None` if another tracer has the port.
+    /// Returns for how many it was changed.
+    fn change_tracing(&self, port: Option<Term>, change: &dyn Fn(Option<Tracing>) -> Option<Option<Tracing>>) -> usize;
 
     /// Gives a trace message, as bytes of the external term format, to a port that is a tracer. Returns whether the
     /// port is open.

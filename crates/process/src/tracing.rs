@@ -124,11 +124,13 @@ pub const ON_FIRST_SPAWN: u32 = 1 << 14;
 pub const ON_LINK: u32 = 1 << 15;
 /// `set_on_first_link`
 pub const ON_FIRST_LINK: u32 = 1 << 16;
-/// `ports` and `running_ports`: ports tell nothing, but the flag is kept.
+/// `ports`
 pub const PORTS: u32 = 1 << 17;
 
 /// `scheduler_id`
 pub const SCHEDULER_ID: u32 = 1 << 18;
+/// `running_ports`: a port is worked for by whoever gives a command, which is not told.
+pub const RUNNING_PORTS: u32 = 1 << 19;
 
 /// What all processes of a machine share.
 #[derive(Default)]
@@ -138,6 +140,8 @@ pub struct Common {
     /// Whether new processes begin with something.
     has_new: AtomicBool,
     of_new: Mutex<Option<Tracing>>,
+    /// What new ports begin with.
+    of_new_ports: Mutex<Option<Tracing>>,
     choice: OnceLock<Choice>,
     /// Patterns choose the messages that are reported.
     chooses: AtomicBool,
@@ -179,6 +183,17 @@ fn common() -> &'static Common {
 /// What new processes begin with.
 pub fn of_new() -> Option<Tracing> {
     common().of_new()
+}
+
+/// What new ports begin with.
+pub fn of_new_ports() -> Option<Tracing> {
+    let kept = *common().of_new_ports.lock();
+    kept.filter(|tracing| is_there(tracing.tracer))
+}
+
+/// Sets what new ports begin with.
+pub fn set_of_new_ports(tracing: Option<Tracing>) {
+    *common().of_new_ports.lock() = tracing;
 }
 
 /// Sets what new processes begin with.
