@@ -233,6 +233,10 @@ fn set(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         }
         // Every inbox takes signals of any number of senders at a time.
         ("proc_sig_buffers", "true") => Ok(atoms::TRUE),
+        // Resources of processes that have ended are found by a collection, which is about to begin anyway.
+        ("wait", "aux_work") if System::get().libraries.get().is_some_and(|libraries| libraries.search_is_due()) => {
+            Err(Interrupt::Collect(true, atoms::OK))
+        }
         // What is freed here is freed at once.
         ("wait", "deallocations" | "timer_cancellations" | "aux_work" | "thread_progress") => Ok(atoms::OK),
         ("sleep", _) => {

@@ -139,7 +139,7 @@ fn own_info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 pub fn answer_request(process: &Process, own: &mut Own, request: Request) {
     match request.kind {
         RequestKind::IsAlive => handle::reply(own, &request, atoms::TRUE),
-        RequestKind::GarbageCollect => own.rare().collections.push(request),
+        RequestKind::GarbageCollect | RequestKind::Search => own.rare().collections.push(request),
         RequestKind::CheckProcessCode => {
             let module = request.argument.tuple_elements().map_or(Term::NIL, |task| task[2]);
             let result = Term::boolean(crate::old_code::runs_old_code(own, module));

@@ -234,6 +234,12 @@ pub trait Architecture: Send + Sync {
         true
     }
 
+    /// Whether the end of a process gives up what its heap alone had outside of it: binaries, resources. If not, a
+    /// collection that looks at everything ([`crate::Collection::major`]) does.
+    fn gives_up_at_end(&self) -> bool {
+        true
+    }
+
     /// Visits the objects of this heap that have off-heap parts (binary handles, magic references), of every
     /// generation: [`Mutator::off_heap`] alone may hold the young ones only.
     fn each_off_heap(&self, mutator: &Mutator, visit: &mut dyn FnMut(NonNull<Word>)) {

@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 use std::ffi::c_int;
 use std::sync::Arc;
 use std::thread::Builder;
+use std::time::Instant;
 
 use atoll_platform::threads;
 use atoll_term::{MagicValue, Term};
@@ -42,6 +43,8 @@ pub struct Queue {
 #[derive(Default)]
 struct State {
     waiting: VecDeque<Work>,
+    /// When a search for resources that nothing refers to is to begin, if there is one to come.
+    search_at: Option<Instant>,
     has_thread: bool,
 }
 
@@ -81,6 +84,13 @@ pub fn later(work: Work) {
     }
 }
 
+/// Has the thread begin a search at that time.
+pub fn search_at(time: Instant) {
+    let queue = &here().queue;
+    queue.state.lock().search_at = Some(time);
+    queue.more.notify_one();
+}
+
 /// From here on this thread gathers work.
 pub fn gather() {
     let _ = GATHERED.try_with(|gathered| gathered.borrow_mut().depth += 1);
@@ -115,13 +125,21 @@ fn serve() {
         let next = {
             let mut state = queue.state.lock();
             loop {
-                match state.waiting.pop_front() {
-                    Some(next) => break next,
-                    None => queue.more.wait(&mut state),
+                if state.search_at.is_some_and(|time| time <= Instant::now()) {
+                    state.search_at = None;
+                    break None;
+                }
+                match (state.waiting.pop_front(), state.search_at) {
+                    (Some(next), _) => break Some(next),
+                    (None, Some(time)) => drop(queue.more.wait_until(&mut state, time)),
+                    (None, None) => queue.more.wait(&mut state),
                 }
             }
         };
-        carry_out(next);
+        match next {
+            Some(work) => carry_out(work),
+            None => here().search.begin(),
+        }
     }
 }
 

@@ -55,10 +55,23 @@ impl Threads {
 
     /// The work of the thread of this number.
     fn serve(&self, number: usize) {
-        let microstates = &System::get().microstates;
+        let (microstates, rounds) = (&System::get().microstates, &System::get().rounds);
+        rounds.wakes(call_all);
+        rounds.take_part();
+        let mut calls = 0;
         loop {
-            microstates.charged_dirty(self.pool == Pool::Processor, number, self.jobs.next());
+            match self.jobs.next_or_call(&mut calls) {
+                Some(job) => microstates.charged_dirty(self.pool == Pool::Processor, number, job),
+                None => rounds.run(),
+            }
         }
+    }
+}
+
+/// Has all threads look whether there is something for each of them.
+fn call_all() {
+    for pool in [Pool::Processor, Pool::InputOutput] {
+        pool_of(pool).jobs.call_all();
     }
 }
 

@@ -10,7 +10,8 @@
 //! * `load`, [`library`]: loading, and the end of a library
 //! * [`call`], [`dirty`]: calls, in a time slice and on threads of their own
 //! * `build_terms`, `read_terms`, `binaries`, `maps`, `vectors`: terms
-//! * [`resources`], [`resource_types`], `monitors`, `select`, [`callbacks`]: resources, and what is told to them
+//! * [`resources`], [`resource_types`], `monitors`, `select`, [`callbacks`], `search`: resources, and what
+//!   is told to them
 //! * `machine`: what the rest of the machine asks; `halt`: what libraries want of its end
 //! * `crash`: what is said of a library that crashes; [`check`]: `--check-natives`
 //! * [`drivers`]: linked-in drivers
@@ -43,6 +44,7 @@ mod monitors;
 mod read_terms;
 mod resource_types;
 mod resources;
+mod search;
 mod select;
 mod system;
 mod threads;
@@ -63,6 +65,7 @@ pub struct Part {
     loaded: machine::Loaded,
     types: resource_types::Types,
     queue: callbacks::Queue,
+    search: search::Search,
     pools: dirty::Pools,
     watched: monitors::Watched,
     selected: select::All,

@@ -3,17 +3,17 @@
 use std::any::Any;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr::{NonNull, null_mut};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::{Arc, OnceLock};
 
-use atoll_process::NativeFunction;
+use atoll_process::{NativeFunction, System};
 use atoll_term::Term;
 use parking_lot::Mutex;
 
 use crate::abi::{self, NifFn, UnloadFn};
 use crate::callbacks::{self, Work};
 use crate::env::{Env, Use};
-use crate::halt::AtHalt;
+use crate::halt::{AtHalt, OnHalt};
 use crate::resource_types;
 
 /// A function of a library in the place of one of its module.
@@ -130,6 +130,8 @@ pub struct Library {
     pub private: AtomicPtr<c_void>,
     pub functions: Mutex<Vec<&'static Function>>,
     pub at_halt: AtHalt,
+    /// Called by each thread that may have called the library, before `unload` (`ERL_NIF_OPT_ON_UNLOAD_THREAD`).
+    pub at_unload: OnceLock<OnHalt>,
     unload: Option<UnloadFn>,
     /// Whether `load` or `upgrade` has succeeded: then `unload` is called at the end.
     pub is_loaded: AtomicBool,
@@ -144,15 +146,31 @@ impl Library {
             private: AtomicPtr::new(null_mut()),
             functions: Mutex::default(),
             at_halt: AtHalt::default(),
+            at_unload: OnceLock::new(),
             unload,
             is_loaded: AtomicBool::new(false),
             image: Some(image),
         }
     }
 
-    /// Ends the library; the thread may be made to wait.
+    /// Ends the library; the thread may be made to wait. If the library wants other threads to be told, it ends when
+    /// they have been.
     pub fn end(mut self) {
-        self.end_here();
+        match self.at_unload.take() {
+            Some(told) if self.is_loaded.load(Ordering::Acquire) => self.end_after(told),
+            _ => self.end_here(),
+        }
+    }
+
+    fn end_after(self, told: OnHalt) {
+        // Nothing changes it any more.
+        let private = AtomicPtr::new(self.private.load(Ordering::Acquire));
+        let tell = move || {
+            // SAFETY: the library is kept until all have been told, and its own function gets what it expects.
+            unsafe { told(private.load(Ordering::Relaxed)) };
+        };
+        // Not on a scheduler, which the library's end might keep waiting.
+        System::get().rounds.begin(tell, move || callbacks::later(Work::End(self)));
     }
 
     fn end_here(&mut self) {
@@ -191,6 +209,7 @@ impl Drop for Library {
                 private: AtomicPtr::new(self.private.load(Ordering::Acquire)),
                 functions: Mutex::default(),
                 at_halt: AtHalt::default(),
+                at_unload: std::mem::take(&mut self.at_unload),
                 unload: self.unload,
                 is_loaded: AtomicBool::new(self.is_loaded.load(Ordering::Acquire)),
                 image: Some(image),

@@ -29,6 +29,18 @@ impl Libraries for Loaded {
         callbacks::do_gathered();
     }
 
+    fn process_ended(&self) {
+        here().search.process_ended();
+    }
+
+    fn search_is_due(&self) -> bool {
+        here().search.is_due()
+    }
+
+    fn searched(&self) {
+        here().search.done();
+    }
+
     fn monitors_of(&self, process: Term) -> Vec<(ReferenceId, Arc<MagicValue>)> {
         monitors::of(process)
     }

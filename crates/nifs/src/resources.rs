@@ -15,6 +15,7 @@ use atoll_term::{Build, MagicValue, OffHeapBinary, Term, atoms};
 
 use crate::callbacks::{self, Work};
 use crate::env::{Env, Use, enter_machine};
+use crate::here;
 use crate::monitors;
 use crate::resource_types::{self, ResourceType};
 
@@ -140,6 +141,7 @@ impl Block {
             unsafe { dealloc(self.0.as_ptr().cast(), layout) };
         }
         kind.remove_resource();
+        here().search.resource_gone();
     }
 }
 
@@ -170,6 +172,7 @@ extern "C" fn enif_alloc_resource(kind: &ResourceType, bytes: usize) -> *mut c_v
         });
     }
     block.kind().add_resource();
+    here().search.resource_made();
     let value = Arc::into_raw(Arc::new(MagicValue(Box::new(Handle(block)))));
     // SAFETY: nobody else knows the block yet. The library has the count that was made.
     unsafe { (*place.as_ptr()).value = value };

@@ -153,22 +153,20 @@ extern "C" fn enif_schedule_nif(
 }
 
 /// Options of a library, after its value was read: 1, the machine's end waits for its functions; 2, it is told of that
-/// end; 3, which nothing acts on, each scheduler tells it of its own. Each may be set once, in `load` or `upgrade`.
+/// end; 3, each thread that calls libraries tells it of the library's end. Each may be set once, in `load` or `upgrade`.
 #[unsafe(no_mangle)]
 extern "C" fn atoll_nif_set_option(env: &mut Env, option: c_int, value: *mut c_void) -> c_int {
     if env.usage != Use::Load {
         return 1;
     }
     // SAFETY: the library that is being loaded outlives its environment.
-    let at_halt = unsafe { &(*env.library).at_halt };
+    let library = unsafe { &*env.library };
+    // SAFETY: the value of an option that has one is a function of this type, or null.
+    let told = || unsafe { std::mem::transmute::<*mut c_void, Option<OnHalt>>(value) };
     let is_done = match option {
-        1 => at_halt.delay(),
-        2 => {
-            // SAFETY: the value is a function of this type, or null.
-            let told = unsafe { std::mem::transmute::<*mut c_void, Option<OnHalt>>(value) };
-            told.is_some_and(|told| at_halt.tell(told))
-        }
-        3 => true,
+        1 => library.at_halt.delay(),
+        2 => told().is_some_and(|told| library.at_halt.tell(told)),
+        3 => told().is_some_and(|told| library.at_unload.set(told).is_ok()),
         _ => false,
     };
     (!is_done).into()

@@ -22,6 +22,8 @@ struct State<J> {
     threads: usize,
     /// Threads that look for a job, or sleep.
     idle: usize,
+    /// How often all have been called.
+    calls: u64,
 }
 
 impl<J> Default for Jobs<J> {
@@ -33,7 +35,7 @@ impl<J> Default for Jobs<J> {
 impl<J> Jobs<J> {
     /// No jobs, and no threads.
     pub const fn new() -> Jobs<J> {
-        let state = State { waiting: VecDeque::new(), threads: 0, idle: 0 };
+        let state = State { waiting: VecDeque::new(), threads: 0, idle: 0, calls: 0 };
         Jobs { state: Mutex::new(state), more: Condvar::new(), waiting: AtomicUsize::new(0) }
     }
 
@@ -57,11 +59,33 @@ impl<J> Jobs<J> {
         None
     }
 
+    /// Has [`Jobs::next_or_call`] return once more on each thread.
+    pub fn call_all(&self) {
+        self.state.lock().calls += 1;
+        self.more.notify_all();
+    }
+
     /// The next job, for one of the threads; waits for it.
     pub fn next(&self) -> J {
+        // Calls are nothing to this thread.
+        let mut calls = u64::MAX;
+        loop {
+            if let Some(job) = self.next_or_call(&mut calls) {
+                return job;
+            }
+        }
+    }
+
+    /// The next job, for one of the threads; waits for it, or until [`Jobs::call_all`] has been called since `calls`
+    /// was set here.
+    pub fn next_or_call(&self, calls: &mut u64) -> Option<J> {
         let mut state = self.state.lock();
+        if *calls != u64::MAX && *calls != state.calls {
+            *calls = state.calls;
+            return None;
+        }
         if let Some(job) = self.take(&mut state) {
-            return job;
+            return Some(job);
         }
         state.idle += 1;
         drop(state);
@@ -74,7 +98,12 @@ impl<J> Jobs<J> {
         loop {
             if let Some(job) = self.take(&mut state) {
                 state.idle -= 1;
-                return job;
+                return Some(job);
+            }
+            if *calls != u64::MAX && *calls != state.calls {
+                state.idle -= 1;
+                *calls = state.calls;
+                return None;
             }
             self.more.wait(&mut state);
         }

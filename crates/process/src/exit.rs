@@ -65,6 +65,9 @@ pub(crate) fn terminate(held: &mut Held<'_>, reason: Term) {
         own.saved = Default::default();
         own.mailbox = Mailbox::default();
     });
+    if let Some(libraries) = system.libraries.get() {
+        libraries.process_ended();
+    }
     shared.state.end();
     drop(guard);
 }

@@ -328,6 +328,10 @@ pub unsafe fn collect_for_others(pid: Term, own: &mut Own) -> Result<(), HeapFul
 /// Answers a request: with `{Ref, Result}`, or `{Task, Id, Result}` for a task. `result` lies on the answering
 /// process's heap.
 pub fn reply(own: &mut Own, request: &Request, result: Term) {
+    if request.kind == RequestKind::Search {
+        System::get().libraries.get().into_iter().for_each(|libraries| libraries.searched());
+        return;
+    }
     let message = match (request.kind.is_task(), request.argument.tuple_elements()) {
         (true, Some(&[task, id, ..])) => own.mutator.tuple(&[task, id, result]),
         _ => {

@@ -29,6 +29,7 @@ mod reference;
 pub mod references;
 pub mod release;
 pub mod remote;
+pub mod rounds;
 mod run_state;
 pub mod send;
 pub mod sequence;

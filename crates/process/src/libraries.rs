@@ -13,6 +13,12 @@ pub trait Libraries: Sync {
     fn hold(&self);
     /// This thread has done so, and may do now what became due.
     fn go_on(&self);
+    /// A process has ended, and its heap has been given up.
+    fn process_ended(&self);
+    /// Whether there may be resources that nothing refers to since processes have ended: a collection is due.
+    fn search_is_due(&self) -> bool;
+    /// The collection that was asked for by [`crate::RequestKind::Search`] is done, or will not be.
+    fn searched(&self);
     /// The resources that monitor a process.
     fn monitors_of(&self, process: Term) -> Vec<(ReferenceId, Arc<MagicValue>)>;
     /// The ports that monitor a process.

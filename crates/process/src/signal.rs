@@ -117,6 +117,9 @@ pub enum RequestKind {
     ProcessInfo,
     /// A task: the fragment's term is `{garbage_collect, Id, major | minor}`.
     GarbageCollect,
+    /// Collect everything, so that resources are found which nothing refers to. Native libraries ask for it, not a
+    /// process: [`crate::Libraries::searched`] is the answer.
+    Search,
     /// `is_process_alive`: answered with `true`.
     IsAlive,
     /// A task: the fragment's term is `{check_process_code, Id, Module}`.

@@ -19,6 +19,7 @@ use crate::profile::{self, Profiling};
 use crate::reference::ReferenceId;
 use crate::release::Seen;
 use crate::remote::Distribution;
+use crate::rounds::Rounds;
 use crate::sequence::{self, Mark};
 use crate::signal::{self, RequestKind, Signal, attach};
 use crate::table::ProcessTable;
@@ -73,6 +74,8 @@ pub trait Schedule: Sync {
     fn context_switches(&self) -> usize {
         0
     }
+    /// Wakes all schedulers that sleep: there is something for each of them.
+    fn wake_all(&self) {}
     /// Whether one thread does all the work, which then ends at the same place of a schedule each time.
     fn works_alone(&self) -> bool {
         false
@@ -194,6 +197,8 @@ pub struct System {
     pub watching: Watching,
     /// See [`crate::chores`].
     pub chores: Chores,
+    /// See [`crate::rounds`].
+    pub rounds: Rounds,
     /// See [`crate::tracing`].
     pub tracing: tracing::Common,
     /// See [`crate::sequence`].
@@ -236,6 +241,7 @@ impl System {
             profiling: Profiling::default(),
             watching: Watching::default(),
             chores: Chores::default(),
+            rounds: Rounds::default(),
             tracing: tracing::Common::default(),
             sequence: sequence::Common::default(),
             given: Given::default(),
@@ -387,6 +393,9 @@ impl System {
             }
             Signal::Remote(remote) => crate::remote::answer_for_missing(pid, remote),
             Signal::Trace => crate::tracing::forget_late_changes(pid),
+            Signal::Request { kind: RequestKind::Search, .. } => {
+                self.libraries.get().into_iter().for_each(|libraries| libraries.searched());
+            }
             Signal::Request { from, reference, kind } => {
                 let result = if *kind == RequestKind::IsAlive { atoms::FALSE } else { atoms::UNDEFINED };
                 let answer = Message::compose(|heap| {

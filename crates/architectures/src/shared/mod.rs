@@ -289,6 +289,10 @@ impl Architecture for Shared {
         State::of(mutator).options()
     }
 
+    fn gives_up_at_end(&self) -> bool {
+        false
+    }
+
     fn sizes(&self, mutator: &Mutator) -> HeapSizes {
         // The collector counts the words of a process only if that has a limit. The room that the process has asked for
         // is in the young generation, as it is for all processes.

@@ -244,6 +244,10 @@ impl Architecture for Unified {
         State::of(mutator).options()
     }
 
+    fn gives_up_at_end(&self) -> bool {
+        false
+    }
+
     fn sizes(&self, mutator: &Mutator) -> HeapSizes {
         let state = State::of(mutator);
         HeapSizes {

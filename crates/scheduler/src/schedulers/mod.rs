@@ -78,6 +78,8 @@ impl Scheduler {
 /// What a thread that runs processes keeps from slice to slice.
 #[derive(Default)]
 struct Pace {
+    /// The last round ([`atoll_process::rounds`]) that it has done.
+    round: u64,
     /// Slices since timers were looked at.
     switches: u32,
     /// Held over several slices, so that a look-up in the process table does not pay for it.
@@ -174,6 +176,7 @@ impl Schedulers {
     fn work(&self, index: usize, engine: &mut dyn Engine) {
         let own = &self.schedulers[index];
         own.workers.lock().push(Observed::this_thread());
+        System::get().rounds.take_part();
         let mut pace = Pace::default();
         self.gate.enter();
         while !self.halted.load(Ordering::Relaxed) {
@@ -208,13 +211,18 @@ impl Schedulers {
             });
         }
         if pace.switches >= SWITCHES_PER_CLOCK {
-            *pace = Pace::default();
+            *pace = Pace { round: pace.round, ..Pace::default() };
             expire_timers(index);
             self.poll_while_busy();
         }
         let chores = &System::get().chores;
         if chores.is_wanted() {
             chores.run();
+        }
+        let rounds = &System::get().rounds;
+        if rounds.number() != pace.round {
+            pace.round = rounds.number();
+            rounds.run();
         }
     }
 
@@ -456,6 +464,15 @@ impl Schedule for Schedulers {
 
     fn enter_world(&self) -> Entry {
         self.gate.try_enter()
+    }
+
+    fn wake_all(&self) {
+        for index in 0..self.schedulers.len() {
+            self.wake(index);
+        }
+        // Also the thread that has the watch, and those that wait for it.
+        self.watch.keep();
+        self.pool.wake_all();
     }
 
     fn leave_world(&self) {

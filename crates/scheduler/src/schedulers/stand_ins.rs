@@ -10,6 +10,7 @@ use std::thread::Builder;
 use atoll_heap::Fragment;
 use atoll_platform::sync::{AtomicUsize, Condvar, Mutex, Ordering};
 use atoll_platform::{Observed, address_bytes, clock, threads};
+use atoll_process::System;
 
 use super::polls::Turn;
 use super::sleep::{Sleep, away_from_heap};
@@ -48,11 +49,26 @@ impl Pool {
     fn take_watch(&self) {
         let mut roles = self.state.lock();
         roles.waiting += 1;
+        let rounds = &System::get().rounds;
+        let mut round = 0;
         while roles.is_watched {
-            self.is_free.wait(&mut roles);
+            if rounds.number() == round {
+                self.is_free.wait(&mut roles);
+            } else {
+                round = rounds.number();
+                drop(roles);
+                rounds.run();
+                roles = self.state.lock();
+            }
         }
         roles.waiting -= 1;
         roles.is_watched = true;
+    }
+
+    /// Wakes the threads that wait for the watch, which then look whether there is something for each thread.
+    pub(super) fn wake_all(&self) {
+        let _roles = self.state.lock();
+        self.is_free.notify_all();
     }
 
     /// Gives the watch to another thread; whether a new one has to be started for it.
@@ -73,6 +89,7 @@ impl Schedulers {
         let thread = Builder::new().name("stand-in".to_owned()).stack_size(STACK_BYTES);
         let work = move || {
             STANDS_IN.set(true);
+            System::get().rounds.take_part();
             Fragment::keep_on_this_thread(KEPT_FRAGMENTS);
             self.stand_by(engine);
         };
@@ -112,6 +129,7 @@ impl Schedulers {
         let mut glances = Glances::new();
         loop {
             std::thread::sleep(STEP);
+            System::get().rounds.run();
             if self.halted.load(Ordering::Relaxed) {
                 self.keep_still();
             }

@@ -263,6 +263,8 @@ impl Simulated {
         if wanted.touches {
             system.note_touches();
         }
+        system.rounds.take_part();
+        let mut round = 0;
         self.gate.enter();
         while !self.halted.load(Ordering::Relaxed) {
             if self.gate.is_stopping() {
@@ -273,6 +275,10 @@ impl Simulated {
             }
             if system.chores.is_wanted() {
                 system.chores.run();
+            }
+            if system.rounds.number() != round {
+                round = system.rounds.number();
+                system.rounds.run();
             }
             if wanted.faults {
                 self.fault(system);
