@@ -37,7 +37,7 @@ static void unload(ErlNifEnv *env, void *private)
     char temporary[300];
     snprintf(temporary, sizeof temporary, "%s.new", report);
     FILE *file = fopen(temporary, "w");
-    /* Callers, those of them that were not told, at least three schedulers and two other threads, and what was wrong. */
+    /* Callers, those that were not told, whether three schedulers and two other threads were, and what was wrong. */
     fprintf(file, "%d %d %d %d\n", callers, callers - told_callers, told >= 5, wrong);
     fclose(file);
     rename(temporary, report);

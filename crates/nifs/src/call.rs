@@ -42,7 +42,8 @@ enum Dirty {
 /// A call that is to be done.
 struct Continuation {
     function: &'static Function,
-    library: Arc<Library>,
+    /// Kept until the call is over: the continuation itself may wait long for a collection.
+    library: Mutex<Option<Arc<Library>>>,
     code: NifFn,
     kind: u32,
     /// Arguments in the tuple; those of the first call follow.
@@ -151,8 +152,14 @@ fn go_on_with(
     first: &[Term],
 ) -> Outcome {
     let Some(library) = function.hold() else { return Err(Exception::error(atoms::UNDEF).into()) };
-    let continuation =
-        Continuation { function, library, code, kind, arguments: arguments.len(), dirty: Mutex::new(Dirty::No) };
+    let continuation = Continuation {
+        function,
+        library: Mutex::new(Some(library)),
+        code,
+        kind,
+        arguments: arguments.len(),
+        dirty: Mutex::new(Dirty::No),
+    };
     let value = Arc::new(MagicValue(Box::new(continuation)));
     let heap = caller.heap();
     let mut parts = vec![heap.magic_reference(ReferenceId::fresh().0, value)];
@@ -189,17 +196,17 @@ fn go_on(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let Some(continuation) = value.and_then(|value| value.0.downcast_ref::<Continuation>()) else {
         return Err(Exception::badarg().into());
     };
+    let Some(library) = continuation.library.lock().clone() else { return Err(Exception::badarg().into()) };
     let function = continuation.function;
     let (own, first) = parts[1..].split_at(continuation.arguments);
     let result = if continuation.kind == 0 {
-        let at_halt = &continuation.library.at_halt;
-        at_halt.call(|| run(caller, function, continuation.code, own, Result::Value, |_, result| result))
+        library.at_halt.call(|| run(caller, function, continuation.code, own, Result::Value, |_, result| result))
     } else {
         let mut state = continuation.dirty.lock();
         match std::mem::replace(&mut *state, Dirty::Running(Vec::new())) {
             Dirty::No => {
                 drop(state);
-                start(caller, parts[0], continuation, own);
+                start(caller, parts[0], continuation, library, own);
                 return Err(Interrupt::Wait(arguments.to_vec()));
             }
             Dirty::Running(_) => return Err(Interrupt::Wait(arguments.to_vec())),
@@ -218,6 +225,7 @@ fn go_on(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
             }
         }
     };
+    with_callbacks(|| drop((library, continuation.library.lock().take())));
     match result {
         Result::Value(value) => Ok(value),
         Result::Raised(reason) => {
@@ -228,9 +236,15 @@ fn go_on(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 /// Gives a call to a thread for dirty calls. Its arguments are copied: the process may be collected meanwhile, or end.
-fn start(caller: &mut Caller<'_>, reference: Term, continuation: &Continuation, arguments: &[Term]) {
+fn start(
+    caller: &mut Caller<'_>,
+    reference: Term,
+    continuation: &Continuation,
+    library: Arc<Library>,
+    arguments: &[Term],
+) {
     let pid = caller.process.pid;
-    let mut env = Box::new(Env::with_memory(Use::Dirty, pid, Arc::as_ptr(&continuation.library)));
+    let mut env = Box::new(Env::with_memory(Use::Dirty, pid, Arc::as_ptr(&library)));
     let tracing = caller.own.tracing();
     if tracing.is_some() {
         env.rare().tracing = tracing;
@@ -238,7 +252,7 @@ fn start(caller: &mut Caller<'_>, reference: Term, continuation: &Continuation, 
     let arguments: Vec<Term> = arguments.iter().map(|argument| env.take(*argument)).collect();
     let Some(value) = atoll_process::inspect::magic_value(reference) else { return };
     let (pool, kind) = if continuation.kind == 1 { (Pool::Processor, 2) } else { (Pool::InputOutput, 3) };
-    let (code, function, library) = (continuation.code, continuation.function, continuation.library.clone());
+    let (code, function) = (continuation.code, continuation.function);
     let from = std::thread::current().id();
     dirty::start(
         pool,

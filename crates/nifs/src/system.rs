@@ -153,7 +153,7 @@ extern "C" fn enif_schedule_nif(
 }
 
 /// Options of a library, after its value was read: 1, the machine's end waits for its functions; 2, it is told of that
-/// end; 3, each thread that calls libraries tells it of the library's end. Each may be set once, in `load` or `upgrade`.
+/// end; 3, each thread hears of the library's end. Each may be set once, in `load` or `upgrade`.
 #[unsafe(no_mangle)]
 extern "C" fn atoll_nif_set_option(env: &mut Env, option: c_int, value: *mut c_void) -> c_int {
     if env.usage != Use::Load {

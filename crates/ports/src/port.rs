@@ -228,7 +228,8 @@ impl Port {
 
     /// `reason` may lie anywhere.
     fn trace_closed(&self, reason: Term) {
-        self.trace(tracing::PORTS, "closed", |_| [reason]);
+        let is_killed = self.traced.is_killed.load(Ordering::Relaxed);
+        self.trace(tracing::PORTS, "closed", |_| [if is_killed { atoms::KILL } else { reason }]);
     }
 
     /// The process that opens it waits for an answer, and gets the port: see [`Driver::opens_later`].

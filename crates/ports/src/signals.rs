@@ -1,5 +1,7 @@
 //! What processes send to ports: commands as messages, links, monitors, exits.
 
+use std::sync::atomic::Ordering;
+
 use atoll_etf::EncodeOptions;
 use atoll_heap::{Message, architecture};
 use atoll_operations::iolist::iolist_bytes;
@@ -111,6 +113,7 @@ fn exit(port: &Port, from: Term, reason: Term) {
         return;
     }
     port.trace_command(from, |_| known_atom("close"));
+    port.traced.is_killed.store(reason == atoms::KILL, Ordering::Relaxed);
     let reason = if reason == atoms::KILL { atoms::KILLED } else { reason };
     port.end_now(reason);
 }

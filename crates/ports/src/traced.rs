@@ -13,6 +13,8 @@ use crate::port::Port;
 #[derive(Default)]
 pub struct Traced {
     is_on: AtomicBool,
+    /// It is ended by the signal `kill`, by which others are told of `killed`.
+    pub is_killed: AtomicBool,
     tracing: Mutex<Option<Tracing>>,
 }
 
