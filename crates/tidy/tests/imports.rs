@@ -39,7 +39,7 @@ const CIRCLES: &[(&str, &str, &str)] = &[
         "ports",
         "channel commands deferred driver external fd framing inet library open part poller port program ram_file \
          table \
-         terminal trace_file trace_ip",
+         terminal trace_file trace_ip traced",
         "a port has its driver, a driver acts on its port, and each finds the other ports through `part`",
     ),
     (
