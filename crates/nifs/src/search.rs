@@ -92,7 +92,7 @@ impl Search {
         }
     }
 
-    /// Whether a search is to come, which whoever asks carries out: it is done when that one has collected everything.
+    /// Whether a search is to come. The caller carries it out, by a collection of everything.
     pub fn is_due(&self) -> bool {
         self.are_any() && self.is_wanted.swap(false, Ordering::AcqRel)
     }

@@ -1,5 +1,5 @@
 //! Work that each of the machine's threads does once, between what it does otherwise: schedulers between two slices,
-//! threads for dirty calls between two calls. Nobody waits for it; whoever does it last does what comes after it.
+//! threads for dirty calls between two calls. No thread waits for the others; the last one does what comes after it.
 
 use std::cell::Cell;
 use std::fmt;
@@ -145,10 +145,13 @@ mod tests {
                 assert_eq!(at_end.load(Ordering::Relaxed), 3);
                 is_after.store(true, Ordering::Relaxed);
             });
+            let left = AtomicUsize::new(state.threads);
             state.going.push(Arc::new(Round {
                 number: 1,
-                work: Box::new(move || drop(worked.fetch_add(1, Ordering::Relaxed))),
-                left: AtomicUsize::new(state.threads),
+                work: Box::new(move || {
+                    worked.fetch_add(1, Ordering::Relaxed);
+                }),
+                left,
                 after: Mutex::new(Some(after)),
             }));
             rounds.number.store(1, Ordering::Relaxed);

@@ -129,7 +129,7 @@ pub const PORTS: u32 = 1 << 17;
 
 /// `scheduler_id`
 pub const SCHEDULER_ID: u32 = 1 << 18;
-/// `running_ports`: a port is worked for by whoever gives a command, which is not told.
+/// `running_ports`: the thread that gives a command works for the port, which is not told.
 pub const RUNNING_PORTS: u32 = 1 << 19;
 
 /// What all processes of a machine share.
