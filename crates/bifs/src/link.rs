@@ -24,13 +24,13 @@ fn link(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     match target.view() {
         View::Pid(_) | View::Port(_) => {
             let links = &mut caller.own.rare().links;
-            let linked = links.contains(&target);
+            let linked = links.contains(target);
             // A closed port's exit signal may not have been taken yet.
             if target == me || linked && (target.is_local_pid() || is_open(target)) {
                 return Ok(atoms::TRUE);
             }
             if !linked {
-                links.push(target);
+                links.insert(target);
             }
             if caller.own.flags.traced() {
                 tracing::event(me, caller.own, tracing::PROCS, "link", &[target]);
@@ -77,7 +77,7 @@ fn no_such(caller: &mut Caller<'_>, target: Term, signal: Message) -> Outcome {
         System::get().answer_for_missing(target, signal);
         return Ok(atoms::TRUE);
     }
-    caller.own.rare().links.retain(|linked| *linked != target);
+    caller.own.rare().links.remove(target);
     Err(Exception::error(atoms::NOPROC).into())
 }
 
@@ -99,9 +99,7 @@ fn unlink(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
                 tracing::event(from, caller.own, tracing::PROCS, "unlink", &[target]);
             }
             let Some(rare) = &mut caller.own.rare else { return Ok(atoms::TRUE) };
-            let before = rare.links.len();
-            rare.links.retain(|pid| *pid != target);
-            if rare.links.len() < before {
+            if rare.links.remove(target) {
                 System::get().deliver_or_answer(target, signal::bare(Signal::Unlink { from }));
             }
             Ok(atoms::TRUE)

@@ -161,7 +161,7 @@ fn start(caller: &mut Caller<'_>, target: Term, named: Term, options: &Options) 
     let rare = caller.own.rare();
     rare.monitoring.insert(reference, OutgoingMonitor { target, name: named, tag: atoms::DOWN });
     if let Some(tag) = options.tag {
-        rare.tags.push((reference, tag));
+        rare.tags.insert(reference, tag);
     }
     reference
 }

@@ -218,7 +218,8 @@ impl Subject<'_> {
             atoms::DICTIONARY | atoms::MESSAGES if self.own.flags.sensitive() => Term::NIL,
             atoms::BACKTRACE if self.own.flags.sensitive() => self.own.mutator.binary(&[]),
             atoms::LINKS => {
-                let mut links = self.own.rare.as_ref().map(|rare| rare.links.clone()).unwrap_or_default();
+                let links = self.own.rare.as_ref().map(|rare| rare.links.as_slice().to_vec());
+                let mut links = links.unwrap_or_default();
                 let remote: Vec<RemotePid> = self.remote().map(|remote| remote.linked().collect()).unwrap_or_default();
                 links.extend(remote.into_iter().map(|pid| pid.term(&mut self.own.mutator)));
                 links.sort_by(|a, b| atoll_term::compare(*a, *b));

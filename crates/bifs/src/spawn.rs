@@ -273,7 +273,7 @@ fn start_requested(
     let pid = start(caller, work, &spawn)?;
     let me = caller.process.pid;
     if requested.monitor && !requested.tag.is_none() {
-        caller.own.rare().tags.push((reference, requested.tag));
+        caller.own.rare().tags.insert(reference, requested.tag);
     }
     let term = match requested.alias {
         Some(kind) => {

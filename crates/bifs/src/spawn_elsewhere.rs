@@ -102,14 +102,14 @@ fn request(caller: &mut Caller<'_>, node: Term, work: Work, options: &Options) -
         let monitor = OutgoingMonitor { target: Term::NONE, name: Term::NONE, tag: atoms::DOWN };
         rare.monitoring.insert(reference, monitor);
         if !options.monitor_tag.is_none() {
-            rare.tags.push((reference, options.monitor_tag));
+            rare.tags.insert(reference, options.monitor_tag);
         }
     }
     if let Some(kind) = options.alias {
         rare.aliases.insert(reference, kind);
     }
     if options.reply_tag != atoms::SPAWN_REPLY {
-        rare.reply_tags.push((reference, options.reply_tag));
+        rare.reply_tags.insert(reference, options.reply_tag);
     }
     let heap = caller.heap();
     let term = match options.alias {
@@ -137,8 +137,8 @@ fn request(caller: &mut Caller<'_>, node: Term, work: Work, options: &Options) -
         let rare = caller.own.rare();
         rare.monitoring.remove(&reference);
         rare.aliases.remove(&reference);
-        rare.tags.retain(|(other, _)| *other != reference);
-        rare.reply_tags.retain(|(other, _)| *other != reference);
+        rare.tags.remove(&reference);
+        rare.reply_tags.remove(&reference);
         if options.tells.1 {
             tell(caller, reference, [options.reply_tag, term, atoms::ERROR, failure]);
         }

@@ -29,7 +29,7 @@ fn kind_of(target: Term) -> Term {
 
 /// `[{erl_link, process | port, Pid, linked, Number}]`, or `undefined`.
 pub fn links(caller: &mut Caller<'_>, arguments: &[Term], pid: Term) -> Outcome {
-    let links = |own: &Own| own.rare.as_ref().map(|rare| rare.links.clone()).unwrap_or_default();
+    let links = |own: &Own| own.rare.as_ref().map(|rare| rare.links.as_slice().to_vec()).unwrap_or_default();
     let Some(links) = look_at(caller, arguments, pid, links)? else { return Ok(atoms::UNDEFINED) };
     let heap = caller.heap();
     let mut rows = Vec::with_capacity(links.len());

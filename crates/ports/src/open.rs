@@ -214,7 +214,7 @@ fn open(caller: &mut Caller<'_>, port_name: &PortName, settings: Settings) -> Re
     let port = table::insert(Port::new(id, opened.name, settings, owner, opened.driver));
     port.traced.change(&|_| Some(tracing::of_new_ports()));
     port.trace_open(owner);
-    caller.own.rare().links.push(id);
+    caller.own.rare().links.insert(id);
     let mut later = None;
     let refused = port.with(|port, state, driver| {
         let Err(error) = driver.start(port, state) else {
@@ -235,7 +235,7 @@ fn open(caller: &mut Caller<'_>, port_name: &PortName, settings: Settings) -> Re
     });
     match refused.flatten() {
         Some(error) => {
-            caller.own.rare().links.retain(|linked| *linked != id);
+            caller.own.rare().links.remove(id);
             Err(error)
         }
         None => Ok(later.map_or(Opening::Done(id), Opening::Later)),

@@ -80,7 +80,7 @@ fn exits_told(pid: Term, own: &mut Own, reason: Term) -> Vec<Mark> {
     let links = own.rare.as_ref().map(|rare| rare.links.clone()).unwrap_or_default();
     let exists = |link: Term| link.is_local_port() || System::get().table.contains(link);
     let mut told = |link: &Term| if exists(*link) { sequence::sent(pid, own, *link, message) } else { Mark::Plain };
-    links.iter().map(&mut told).collect()
+    links.as_slice().iter().map(&mut told).collect()
 }
 
 /// As [`exits_told`], for links with processes of other nodes: returns the tokens that go along.
@@ -110,7 +110,7 @@ fn tell_others(
     if !rare.links.is_empty() {
         let message = own.mutator.tuple(&[atoms::EXIT_UPPER, pid, reason]);
         let marks = marks.into_iter().chain(std::iter::repeat_with(|| Mark::Plain));
-        for (link, mark) in rare.links.iter().zip(marks) {
+        for (link, mark) in rare.links.as_slice().iter().zip(marks) {
             let fragment = architecture().send(&mut own.mutator, message);
             let signal = attach(fragment, Signal::LinkExit { from: pid, mark });
             drop(system.deliver(*link, signal));

@@ -80,28 +80,20 @@ fn act(
     match body {
         Signal::Message { mark, from } => take_in(process.pid, own, message, mark, from),
         Signal::Link { from } => {
-            let links = &mut own.rare().links;
-            if !links.contains(&from) {
-                links.push(from);
-                if own.flags.traced() {
-                    tracing::event(process.pid, own, tracing::PROCS, "getting_linked", &[from]);
-                }
+            if own.rare().links.insert(from) && own.flags.traced() {
+                tracing::event(process.pid, own, tracing::PROCS, "getting_linked", &[from]);
             }
         }
         Signal::Unlink { from } => {
             if let Some(rare) = &mut own.rare {
-                rare.links.retain(|pid| *pid != from);
+                rare.links.remove(from);
             }
             if own.flags.traced() {
                 tracing::event(process.pid, own, tracing::PROCS, "getting_unlinked", &[from]);
             }
         }
         Signal::LinkExit { from, mark } => {
-            let linked = own.rare.as_mut().is_some_and(|rare| {
-                let before = rare.links.len();
-                rare.links.retain(|pid| *pid != from);
-                rare.links.len() < before
-            });
+            let linked = own.rare.as_mut().is_some_and(|rare| rare.links.remove(from));
             if linked && own.flags.traced() {
                 tracing::event(process.pid, own, tracing::PROCS, "getting_unlinked", &[from]);
             }
@@ -202,14 +194,12 @@ pub(crate) fn linked_exit(pid: Term, own: &mut Own, message: Message, mark: Mark
 
 /// Head of the reply to a request for a process on another node; it is not needed any more.
 pub(crate) fn take_reply_tag(rare: &mut Rare, reference: ReferenceId) -> Option<Term> {
-    let position = rare.reply_tags.iter().position(|(own, _)| *own == reference)?;
-    Some(rare.reply_tags.swap_remove(position).1)
+    rare.reply_tags.remove(&reference)
 }
 
 /// Head of the messages of a monitor that was made with the option `tag`; it is not needed any more.
 pub(crate) fn forget_monitor_tag(rare: &mut Rare, reference: ReferenceId) -> Option<Term> {
-    let position = rare.tags.iter().position(|(own, _)| *own == reference)?;
-    Some(rare.tags.swap_remove(position).1)
+    rare.tags.remove(&reference)
 }
 
 /// A monitor's message with another head, which lies on the process's heap.

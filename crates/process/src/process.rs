@@ -17,6 +17,7 @@ use crate::flags::Flags;
 use crate::handle::Request;
 use crate::held::{Held, Presence, Queued};
 use crate::inbox::Inbox;
+use crate::links::Links;
 use crate::mailbox::Mailbox;
 use crate::reference::ReferenceId;
 use crate::remote::Remote;
@@ -166,8 +167,8 @@ pub enum AliasKind {
 /// What most processes never need.
 #[derive(Default)]
 pub struct Rare {
-    /// Pids linked to.
-    pub links: Vec<Term>,
+    /// Processes and ports linked to.
+    pub links: Links,
     /// Monitors on others.
     pub monitoring: QuickMap<ReferenceId, OutgoingMonitor>,
     /// Monitors of others.
@@ -177,9 +178,9 @@ pub struct Rare {
     /// Process dictionary.
     pub dictionary: Dictionary,
     /// Heads of messages of monitors that were made with the option `tag`.
-    pub tags: Vec<(ReferenceId, Term)>,
+    pub tags: QuickMap<ReferenceId, Term>,
     /// Heads of the replies to requests for processes on other nodes.
-    pub reply_tags: Vec<(ReferenceId, Term)>,
+    pub reply_tags: QuickMap<ReferenceId, Term>,
     /// What it has to do with other nodes.
     pub remote: Option<Box<Remote>>,
     /// Collections that others have asked for; done when no register holds a term.
@@ -379,7 +380,7 @@ impl RootSet for Roots<'_> {
             if let Some(trace) = &mut rare.exception_trace {
                 visit(trace, 1);
             }
-            for (_, tag) in rare.tags.iter_mut().chain(&mut rare.reply_tags) {
+            for tag in rare.tags.values_mut().chain(rare.reply_tags.values_mut()) {
                 visit(tag, 1);
             }
             for request in &mut rare.collections {

@@ -107,7 +107,7 @@ pub fn spawn(
             if rare_needed {
                 let rare = own.rare();
                 if options.link {
-                    rare.links.push(pid);
+                    rare.links.insert(pid);
                 }
                 if let Some(SpawnMonitor { reference, tag }) = options.monitor {
                     rare.monitoring.insert(reference, OutgoingMonitor { target: pid, name: Term::NONE, tag });
@@ -134,7 +134,7 @@ pub fn spawn(
     unsafe { *mutator.stack = entry.finish as u64 };
     let mut rare: Option<Box<Rare>> = None;
     if options.link {
-        rare.get_or_insert_default().links.push(parent_pid);
+        rare.get_or_insert_default().links.insert(parent_pid);
     }
     if let Some(SpawnMonitor { reference, tag }) = options.monitor {
         let monitor = IncomingMonitor { watcher: parent_pid, name: Term::NONE, tag };

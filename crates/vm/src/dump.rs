@@ -183,7 +183,11 @@ fn details_of(own: &mut Own, out: &mut Vec<u8>) -> std::io::Result<()> {
     writeln!(out, "Message queue length: {}", own.mailbox.len())?;
     writeln!(out, "Number of heap fragments: 0\nHeap fragment data: 0")?;
     if let Some(rare) = own.rare.as_ref().filter(|rare| !rare.links.is_empty()) {
-        writeln!(out, "Link list: [{}]", rare.links.iter().map(|pid| show(*pid)).collect::<Vec<_>>().join(", "))?;
+        writeln!(
+            out,
+            "Link list: [{}]",
+            rare.links.as_slice().iter().map(|pid| show(*pid)).collect::<Vec<_>>().join(", ")
+        )?;
     }
     let sizes = architecture().sizes(&own.mutator);
     writeln!(out, "Reductions: {}", own.reductions)?;
