@@ -39,7 +39,7 @@ fn unregister(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     if !arguments[0].is_atom() {
         return Err(badarg());
     }
-    let pid = System::get().names.write().remove(&arguments[0]).ok_or_else(badarg)?;
+    let pid = System::get().names.take(arguments[0]).ok_or_else(badarg)?;
     trace_name(caller, "unregister", arguments[0], pid);
     Ok(atoms::TRUE)
 }
@@ -62,7 +62,7 @@ fn whereis(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 fn registered(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
-    let names: Vec<Term> = System::get().names.read().keys().copied().collect();
+    let names = System::get().names.all();
     Ok(caller.heap().list(names))
 }
 

@@ -24,7 +24,7 @@ fn ports(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
 }
 
 fn registered_name(port: &Port) -> Option<Term> {
-    System::get().names.read().iter().find(|(_, holder)| **holder == port.id).map(|(name, _)| *name)
+    System::get().names.name_of(port.id)
 }
 
 /// An item's value: `Err(())` if there is no such item, `None` if the port has nothing to say.

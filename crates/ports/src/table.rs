@@ -75,7 +75,7 @@ pub fn remove(id: Term) {
 
 /// Gives up a port's registered name.
 pub fn forget_name(id: Term) {
-    System::get().names.write().retain(|_, holder| *holder != id);
+    System::get().names.forget(id);
 }
 
 /// How long the machine's end waits for what is not written yet.

@@ -1,6 +1,5 @@
 //! The machine's processes as a whole: table, names, timers, and the way into the run queues.
 
-use atoll_platform::steady::HashMap;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
@@ -13,6 +12,7 @@ use crate::held::{Entry, Lent, Presence, Queued, Stopped};
 use crate::held_back::{HeldBack, Pair};
 use crate::libraries::Libraries;
 use crate::microstates::Microstates;
+use crate::names::{Names, NotRegistered};
 use crate::ports::Ports;
 use crate::process::{Own, Process};
 use crate::profile::{self, Profiling};
@@ -161,7 +161,7 @@ pub struct System {
     /// All processes.
     pub table: ProcessTable,
     /// Registered names.
-    pub names: RwLock<HashMap<Term, Term>>,
+    pub names: Names,
     /// Timers.
     pub timers: Timers,
     /// Processes that have more than a level of priority.
@@ -222,7 +222,7 @@ impl System {
         System {
             architecture,
             table,
-            names: RwLock::default(),
+            names: Names::default(),
             timers: Timers::new(schedulers),
             urgencies: Urgencies::default(),
             held_back: HeldBack::default(),
@@ -429,7 +429,7 @@ impl System {
 
     /// The pid registered under a name.
     pub fn whereis(&self, name: Term) -> Option<Term> {
-        self.names.read().get(&name).copied()
+        self.names.holder(name)
     }
 
     /// Registers a process or a port under a name.
@@ -437,19 +437,13 @@ impl System {
     /// # Errors
     /// The name is taken, the process has one, or it does not exist (any more).
     pub fn register(&self, name: Term, pid: Term) -> Result<(), NotRegistered> {
-        let mut names = self.names.write();
-        if names.contains_key(&name) || names.values().any(|other| *other == pid) {
-            return Err(NotRegistered::Taken);
-        }
-        // Either its end, which looks at the mark after it has left the table, sees the mark, or this sees that it
-        // is not in the table any more.
-        self.table.with(pid, |process| process.registered.store(true, Ordering::SeqCst));
-        fence(Ordering::SeqCst);
-        if !self.table.contains(pid) && !self.ports.get().is_some_and(|ports| ports.exists(pid)) {
-            return Err(NotRegistered::NoProcess);
-        }
-        names.insert(name, pid);
-        Ok(())
+        self.names.give(name, pid, || {
+            // Either its end, which looks at the mark after it has left the table, sees the mark, or this sees that it
+            // is not in the table any more.
+            self.table.with(pid, |process| process.registered.store(true, Ordering::SeqCst));
+            fence(Ordering::SeqCst);
+            self.table.contains(pid) || self.ports.get().is_some_and(|ports| ports.exists(pid))
+        })
     }
 
     /// Name under which a process is registered.
@@ -457,25 +451,16 @@ impl System {
         if !process.registered.load(Ordering::Relaxed) {
             return None;
         }
-        self.names.read().iter().find(|(_, pid)| **pid == process.pid).map(|(name, _)| *name)
+        self.names.name_of(process.pid)
     }
 
     /// A process has left the table.
     pub(crate) fn forget_names(&self, process: &Process) {
         fence(Ordering::SeqCst);
         if process.registered.load(Ordering::SeqCst) {
-            self.names.write().retain(|_, pid| *pid != process.pid);
+            self.names.forget(process.pid);
         }
     }
-}
-
-/// Why a process could not be registered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NotRegistered {
-    /// The name is in use, or the process has one already.
-    Taken,
-    /// There is no such process.
-    NoProcess,
 }
 
 /// How a `'DOWN'` message names what was watched: the pid, or `{Name, Node}`.
