@@ -1,7 +1,7 @@
 //! Named tables by their names. A name leads to a table as long as that table is listed under it; both change together,
 //! while the table is held.
 
-use atoll_platform::steady::HashMap;
+use atoll_platform::steady::QuickMap;
 use std::sync::Arc;
 
 use atoll_platform::sync::RwLock;
@@ -15,7 +15,7 @@ const SHARDS: usize = 64;
 #[cfg(loom)]
 const SHARDS: usize = 2;
 
-type Shard<T> = RwLock<HashMap<Term, Arc<T>>>;
+type Shard<T> = RwLock<QuickMap<Term, Arc<T>>>;
 
 /// All names. `T` is [`crate::Table`], in models only what these functions need of it.
 pub struct Names<T> {

@@ -1,6 +1,6 @@
 //! Registered names of processes and ports.
 
-use atoll_platform::steady::HashMap;
+use atoll_platform::steady::QuickMap;
 use atoll_term::Term;
 use parking_lot::RwLock;
 
@@ -10,8 +10,8 @@ pub struct Names(RwLock<Maps>);
 
 #[derive(Debug, Default)]
 struct Maps {
-    holders: HashMap<Term, Term>,
-    names: HashMap<Term, Term>,
+    holders: QuickMap<Term, Term>,
+    names: QuickMap<Term, Term>,
 }
 
 /// Why a process could not be registered.
