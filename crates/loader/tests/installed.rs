@@ -134,11 +134,13 @@ fn digests_are_those_of_beam_lib() {
 #[test]
 fn counts_are_those_of_beam_disasm() {
     let files = stock();
+    // Old compilers check for errors of arithmetic apart, which the loader leaves out.
     let counts = "fun(F) -> \
         {beam_file, _, Exports, _, _, Code} = beam_disasm:file(F), \
         Two = fun(I) -> is_tuple(I) andalso \
                         lists:member(element(1, I), [allocate_zero, allocate_heap_zero, make_fun2]) end, \
-        Weight = fun(I) -> case Two(I) of true -> 2; false -> 1 end end, \
+        Weight = fun(fclearerror) -> 0; ({fcheckerror, _}) -> 0; \
+                    (I) -> case Two(I) of true -> 2; false -> 1 end end, \
         Sum = lists:sum([Weight(I) || {function, _, _, _, Is} <- Code, I <- Is]), \
         io_lib:format(\"~w ~w ~w\", [length(Code), length(Exports), Sum]) end";
     let Some(answers) = erl("counts", counts, &files) else {
