@@ -55,7 +55,24 @@ start() ->
         {"make_ref", 2000000, fun() -> make_ref() end},
         {"an error that is caught", 500000, fun() -> try error(x) catch error:x -> ok end end},
         {"calendar:universal_time", 300000, fun() -> calendar:universal_time() end}
-    ]].
+    ]],
+    beside_many(20000).
+
+%% What one name, link or monitor costs a machine or a process that has many.
+beside_many(N) ->
+    Pids = [spawn_link(fun() -> receive stop -> ok end end) || _ <- lists:seq(1, N)],
+    [register(list_to_atom("library_" ++ integer_to_list(I)), Pid) || {I, Pid} <- lists:zip(lists:seq(1, N), Pids)],
+    [monitor(process, Pid, [{tag, down}]) || Pid <- Pids],
+    Self = self(),
+    First = hd(Pids),
+    measure("register, 20,000 other names", 50000, fun() -> register(library, Self), unregister(library) end),
+    measure("link, 20,000 other links", 20000, fun() -> unlink(First), link(First) end),
+    measure("monitor with a tag, 20,000 others", 50000, fun() -> demonitor(monitor(process, First, [{tag, x}])) end),
+    measure("a process with a name, 20,000 others", 5000, fun() ->
+        {Pid, Monitor} = spawn_monitor(fun() -> register(library, self()) end),
+        receive {'DOWN', Monitor, process, Pid, Reason} -> Reason end
+    end),
+    [begin unlink(Pid), Pid ! stop end || Pid <- Pids].
 
 filled(Store, Empty, Keys) -> lists:foldl(fun(Key, Filled) -> Store(Key, Key, Filled) end, Empty, Keys).
 

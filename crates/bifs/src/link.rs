@@ -23,14 +23,9 @@ fn link(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let me = caller.process.pid;
     match target.view() {
         View::Pid(_) | View::Port(_) => {
-            let links = &mut caller.own.rare().links;
-            let linked = links.contains(target);
             // A closed port's exit signal may not have been taken yet.
-            if target == me || linked && (target.is_local_pid() || is_open(target)) {
+            if target == me || !caller.own.rare().links.insert(target) && (target.is_local_pid() || is_open(target)) {
                 return Ok(atoms::TRUE);
-            }
-            if !linked {
-                links.insert(target);
             }
             if caller.own.flags.traced() {
                 tracing::event(me, caller.own, tracing::PROCS, "link", &[target]);

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use atoll_differential::{End, Finished, compile, compile_library, headers, run};
+use atoll_differential::{End, Finished, compile_with_library, run};
 
 const ATOLL: &str = env!("CARGO_BIN_EXE_atoll");
 const LIMIT: Duration = Duration::from_secs(60);
@@ -20,10 +20,7 @@ fn folder() -> &'static Path {
     FOLDER.get_or_init(|| {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("native_faults");
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/native_faults.erl");
-        compile(std::slice::from_ref(&source), &folder).unwrap_or_else(|error| panic!("{error}"));
-        let headers = headers().expect("stock erl runs");
-        compile_library(&source.with_extension("c"), &folder.join("native_faults.so"), &headers)
-            .unwrap_or_else(|error| panic!("{error}"));
+        compile_with_library(&source, &folder).unwrap_or_else(|error| panic!("{error}"));
         folder
     })
 }

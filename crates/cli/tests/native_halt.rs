@@ -4,16 +4,13 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use atoll_differential::{End, compile, compile_library, headers, run};
+use atoll_differential::{End, compile_with_library, run};
 
 #[test]
 fn an_end_that_flushes_tells_a_library_and_waits_for_its_functions() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("native_halt");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/native_halt.erl");
-    compile(std::slice::from_ref(&source), &folder).unwrap_or_else(|error| panic!("{error}"));
-    let headers = headers().expect("stock erl runs");
-    compile_library(&source.with_extension("c"), &folder.join("native_halt.so"), &headers)
-        .unwrap_or_else(|error| panic!("{error}"));
+    compile_with_library(&source, &folder).unwrap_or_else(|error| panic!("{error}"));
     let program = folder.join("native_halt.beam");
     for heap in ["private", "shared", "unified", "hybrid"] {
         for (how, expected) in [("flush", "told\nreturned\nreturned\nreturned\n"), ("at_once", "")] {

@@ -4,16 +4,13 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use atoll_differential::{End, compile, compile_library, headers, run};
+use atoll_differential::{End, compile_with_library, run};
 
 #[test]
 fn what_a_killed_process_had_outlives_its_dirty_call() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("native_killed");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/native_killed.erl");
-    compile(std::slice::from_ref(&source), &folder).unwrap_or_else(|error| panic!("{error}"));
-    let headers = headers().expect("stock erl runs");
-    compile_library(&source.with_extension("c"), &folder.join("native_killed.so"), &headers)
-        .unwrap_or_else(|error| panic!("{error}"));
+    compile_with_library(&source, &folder).unwrap_or_else(|error| panic!("{error}"));
     let program = folder.join("native_killed.beam");
     // Stock does the same. Where all processes have one heap, nobody knows which of its objects a process had.
     for heap in ["private", "hybrid"] {

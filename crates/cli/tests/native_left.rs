@@ -5,16 +5,13 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use atoll_differential::{End, compile, compile_library, headers, run};
+use atoll_differential::{End, compile_with_library, run};
 
 #[test]
 fn what_an_ended_process_had_is_destroyed_without_a_collection_of_the_program() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("native_left");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/native_left.erl");
-    compile(std::slice::from_ref(&source), &folder).unwrap_or_else(|error| panic!("{error}"));
-    let headers = headers().expect("stock erl runs");
-    compile_library(&source.with_extension("c"), &folder.join("native_left.so"), &headers)
-        .unwrap_or_else(|error| panic!("{error}"));
+    compile_with_library(&source, &folder).unwrap_or_else(|error| panic!("{error}"));
     let stock = {
         let mut command = Command::new("erl");
         command.args(["-noshell", "-pa"]).arg(&folder).args(["-eval", "native_left:main([\"halt\"])."]);

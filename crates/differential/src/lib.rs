@@ -25,7 +25,7 @@ mod stock;
 pub use check::{Atoll, difference};
 pub use compile::{CompileError, compile, is_newer};
 pub use configuration::{Configuration, EXITS, matrix, not_moved, quick_matrix};
-pub use libraries::{compile_library, headers};
+pub use libraries::{compile_library, compile_with_library, headers};
 pub use names::Names;
 pub use program::{KnownDifferences, Program, programs};
 pub use run::{End, Finished, run};

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use crate::compile;
 use crate::run::{End, run};
 
 /// How long the compiler may take for one library.
@@ -19,6 +20,16 @@ pub fn headers() -> io::Result<PathBuf> {
     erl.args(["-noshell", "-noinput", "-eval", "io:put_chars(code:root_dir()), halt()."]);
     let finished = run(&mut erl, COMPILER_LIMIT)?;
     Ok(Path::new(String::from_utf8_lossy(&finished.stdout).trim()).join("usr/include"))
+}
+
+/// Compiles a module, and the library of the same name that it loads, in C beside it.
+///
+/// # Errors
+/// As of [`compile`], [`headers`] and [`compile_library`].
+pub fn compile_with_library(source: &Path, folder: &Path) -> io::Result<()> {
+    compile(&[source.to_path_buf()], folder).map_err(io::Error::other)?;
+    let library = folder.join(source.file_stem().unwrap_or_default()).with_extension("so");
+    compile_library(&source.with_extension("c"), &library, &headers()?)
 }
 
 /// Makes a library of one file in C.

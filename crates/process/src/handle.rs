@@ -5,7 +5,7 @@ use atoll_term::{Build, ScratchHeap, Term, Word, atoms};
 
 use crate::held::Stopped;
 use crate::inspect;
-use crate::process::{AliasKind, IncomingMonitor, Own, Process, Rare, WaitState};
+use crate::process::{AliasKind, IncomingMonitor, Own, Process, WaitState};
 use crate::reference::ReferenceId;
 use crate::remote;
 use crate::sequence::{self, Mark};
@@ -170,7 +170,7 @@ pub(crate) fn monitor_fired(pid: Term, own: &mut Own, reference: ReferenceId, me
 /// As [`monitor_fired`], for a monitor that is not among those of the process any more.
 pub(crate) fn tell_fired(pid: Term, own: &mut Own, reference: ReferenceId, message: Message) {
     let Some(rare) = own.rare.as_mut() else { return };
-    let tag = forget_monitor_tag(rare, reference);
+    let tag = rare.tags.remove(&reference);
     if matches!(rare.aliases.get(&reference), Some(AliasKind::Demonitor | AliasKind::ReplyDemonitor)) {
         rare.aliases.remove(&reference);
     }
@@ -190,16 +190,6 @@ pub(crate) fn linked_exit(pid: Term, own: &mut Own, message: Message, mark: Mark
         tracing::event(pid, own, tracing::PROCS, "getting_unlinked", &[from]);
     }
     exit_signal(pid, own, message, mark, false)
-}
-
-/// Head of the reply to a request for a process on another node; it is not needed any more.
-pub(crate) fn take_reply_tag(rare: &mut Rare, reference: ReferenceId) -> Option<Term> {
-    rare.reply_tags.remove(&reference)
-}
-
-/// Head of the messages of a monitor that was made with the option `tag`; it is not needed any more.
-pub(crate) fn forget_monitor_tag(rare: &mut Rare, reference: ReferenceId) -> Option<Term> {
-    rare.tags.remove(&reference)
 }
 
 /// A monitor's message with another head, which lies on the process's heap.
@@ -254,7 +244,7 @@ pub fn demonitor(pid: Term, own: &mut Own, reference: ReferenceId) -> bool {
     remote::demonitor(pid, own, reference);
     let Some(rare) = &mut own.rare else { return false };
     let Some(monitor) = rare.monitoring.remove(&reference) else { return false };
-    forget_monitor_tag(rare, reference);
+    rare.tags.remove(&reference);
     if matches!(rare.aliases.get(&reference), Some(AliasKind::Demonitor | AliasKind::ReplyDemonitor)) {
         rare.aliases.remove(&reference);
     }

@@ -146,7 +146,7 @@ fn spawned(pid: Term, own: &mut Own, message: Message, reference: ReferenceId, c
     };
     let rare = own.rare();
     let alias = rare.aliases.contains_key(&reference);
-    let tag = crate::handle::take_reply_tag(rare, reference);
+    let tag = rare.reply_tags.remove(&reference);
     match child {
         Some(child) if request.abandoned => {
             if let Some(distribution) = distribution() {
@@ -172,7 +172,7 @@ fn spawned(pid: Term, own: &mut Own, message: Message, reference: ReferenceId, c
         None => {
             let rare = own.rare();
             rare.monitoring.remove(&reference);
-            crate::handle::forget_monitor_tag(rare, reference);
+            rare.tags.remove(&reference);
             rare.aliases.remove(&reference);
         }
     }
