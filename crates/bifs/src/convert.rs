@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use atoll_operations::float_text::{self, FloatFormat};
+use atoll_operations::float_text::{self, FloatFormat, FloatText};
 use atoll_operations::{Exception, integer_text};
 use atoll_process::{BuiltIn, Caller, Outcome, badarg};
 use atoll_term::atoms::{self, MAX_ATOM_CHARACTERS, atom_name};
@@ -243,22 +243,25 @@ fn float_format(options: Term) -> Option<FloatFormat> {
     rest.is_nil().then_some(format)
 }
 
-fn text_of_float(arguments: &[Term]) -> Result<String, Exception> {
+fn text_of_float(arguments: &[Term], text: &mut FloatText) -> Result<(), Exception> {
     let format = match arguments.get(1) {
         Some(options) => float_format(*options),
         None => Some(FloatFormat::DEFAULT),
     };
     let value = arguments[0].as_float().ok_or(Exception::badarg())?;
-    format.and_then(|format| float_text::float_text(value, format)).ok_or(Exception::badarg())
+    let format = format.ok_or(Exception::badarg())?;
+    float_text::float_text(text, value, format).map_err(|_| Exception::badarg())
 }
 
 fn float_to_list(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let text = text_of_float(arguments)?;
+    let mut text = FloatText::new();
+    text_of_float(arguments, &mut text)?;
     Ok(text_list(caller, &text))
 }
 
 fn float_to_binary(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let text = text_of_float(arguments)?;
+    let mut text = FloatText::new();
+    text_of_float(arguments, &mut text)?;
     Ok(caller.heap().binary(text.as_bytes()))
 }
 

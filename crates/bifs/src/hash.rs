@@ -1,5 +1,7 @@
 //! Hashes of terms, and checksums of bytes.
 
+use std::borrow::Cow;
+
 use adler2::Adler32;
 use atoll_operations::{Exception, iolist};
 use atoll_process::{BuiltIn, Caller, Outcome, badarg};
@@ -56,14 +58,14 @@ fn phash2_range(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 /// The bytes of an I/O list, charged for.
-fn bytes(caller: &mut Caller<'_>, data: Term) -> Result<Vec<u8>, Exception> {
-    let bytes = iolist::iolist_bytes(data)?;
+fn bytes<'h>(caller: &mut Caller<'_>, data: &'h Term) -> Result<Cow<'h, [u8]>, Exception> {
+    let bytes = iolist::bytes_of(data)?;
     charge_bytes(caller, bytes.len());
     Ok(bytes)
 }
 
 fn md5(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let digest = Md5::digest(bytes(caller, arguments[0])?);
+    let digest = Md5::digest(bytes(caller, &arguments[0])?);
     Ok(caller.heap().binary(&digest))
 }
 
@@ -84,7 +86,7 @@ fn md5_init(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
 
 fn md5_update(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let mut state = from_context(arguments[0])?;
-    state.update(bytes(caller, arguments[1])?);
+    state.update(bytes(caller, &arguments[1])?);
     Ok(context(caller, &state))
 }
 
@@ -99,12 +101,12 @@ fn checksum(term: Term) -> Result<u32, Exception> {
 }
 
 fn crc32(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    Ok(Term::small(crc32fast::hash(&bytes(caller, arguments[0])?).into()))
+    Ok(Term::small(crc32fast::hash(&bytes(caller, &arguments[0])?).into()))
 }
 
 fn crc32_from(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let mut state = crc32fast::Hasher::new_with_initial(checksum(arguments[0])?);
-    state.update(&bytes(caller, arguments[1])?);
+    state.update(&bytes(caller, &arguments[1])?);
     Ok(Term::small(state.finalize().into()))
 }
 
@@ -120,7 +122,7 @@ fn crc32_combine(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 fn adler32(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    Ok(Term::small(adler2::adler32_slice(&bytes(caller, arguments[0])?).into()))
+    Ok(Term::small(adler2::adler32_slice(&bytes(caller, &arguments[0])?).into()))
 }
 
 /// The sums of Adler-32 are remainders of this prime.
@@ -128,7 +130,7 @@ const ADLER_MODULUS: u64 = 65_521;
 
 fn adler32_from(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let sum = checksum(arguments[0])?;
-    let data = bytes(caller, arguments[1])?;
+    let data = bytes(caller, &arguments[1])?;
     if arguments[1].is_nil() {
         return Ok(arguments[0]);
     }

@@ -8,7 +8,7 @@
 use atoll_code::retire_terms;
 use atoll_heap::immovable::Block;
 use atoll_heap::{Mutator, Stored, architecture};
-use atoll_platform::steady::HashMap;
+use atoll_platform::steady::QuickMap;
 use atoll_process::{BuiltIn, Caller, Outcome, badarg};
 use atoll_term::atoms::known_atom;
 use atoll_term::{Build, MeasuringHeap, Term, WORD_BYTES, atoms, map};
@@ -19,7 +19,7 @@ use crate::copy::copy_all;
 
 /// The persistent terms of a machine, by the hashes of their keys.
 #[derive(Default)]
-pub struct PersistentTerms(RwLock<HashMap<u32, Vec<Entry>>>);
+pub struct PersistentTerms(RwLock<QuickMap<u32, Vec<Entry>>>);
 
 atoll_platform::part_of_machine!(PersistentTerms);
 
@@ -88,7 +88,7 @@ type Entry = (Kept, Kept);
 const ENTRY_WORDS: usize = size_of::<Entry>() / WORD_BYTES;
 
 fn hash(key: Term) -> u32 {
-    atoll_term::hash::phash2(key)
+    atoll_term::hash::map_hash(key)
 }
 
 /// What `use_it` makes of the value of a key.
@@ -98,12 +98,12 @@ fn find<R>(key: Term, use_it: impl FnOnce(&Kept) -> R) -> Option<R> {
     entries.iter().find(|(own, _)| atoll_term::exactly_equal(*own.term(), key)).map(|(_, value)| use_it(value))
 }
 
-/// The term where all processes can read it for good.
 /// Whether there is a term for this key.
 pub fn holds(key: Term) -> bool {
     find(key, |_| ()).is_some()
 }
 
+/// The term where all processes can read it for good.
 fn keep(owner: &mut Mutator, term: Term) -> Kept {
     if term.is_immediate() {
         return Kept::Immovable(term, None);

@@ -39,16 +39,15 @@ impl Default for Places {
 
 impl Places {
     /// The place of the instruction that contains or ends before an address; none in built-in functions.
+    #[inline]
     fn at(&mut self, address: *const Word) -> Option<&Place> {
         let address = address.wrapping_sub(1);
         // What is found after this was read may belong to an earlier number only: it is found again then.
         let changes = part().changes.load(Ordering::Acquire);
-        let slot = &mut self.places[(address as usize / size_of::<Word>()) % REMEMBERED];
+        let slot = &mut self.places[slot_of(address)];
         let is_known = slot.as_ref().is_some_and(|place| place.address == address && place.changes == changes);
         if !is_known {
-            let code = find_code(address)?;
-            let frame = code.frame_at(address.wrapping_add(1))?;
-            *slot = Some(Place { address, changes, code: code.words.as_ptr(), serial: code.serial, frame });
+            *slot = Some(found(address, changes)?);
         }
         slot.as_ref()
     }
@@ -66,8 +65,34 @@ impl Places {
         if one == other || second_engine().is_none() {
             return one == other;
         }
-        let Some(one) = self.at(one).cloned() else { return false };
-        let Some(other) = self.at(other) else { return false };
-        one.code != other.code && one.serial == other.serial && one.frame == other.frame
+        let slots = [one, other].map(|address| slot_of(address.wrapping_sub(1)));
+        if slots[0] == slots[1] {
+            let Some(one) = self.at(one).cloned() else { return false };
+            return self.at(other).is_some_and(|other| one.is_same(other));
+        }
+        if self.at(one).is_none() || self.at(other).is_none() {
+            return false;
+        }
+        let [one, other] = slots.map(|slot| self.places[slot].as_ref());
+        one.zip(other).is_some_and(|(one, other)| one.is_same(other))
     }
+}
+
+impl Place {
+    /// Whether two engines have code for one place.
+    fn is_same(&self, other: &Place) -> bool {
+        self.code != other.code && self.serial == other.serial && self.frame == other.frame
+    }
+}
+
+/// Where the place of an address within an instruction is remembered.
+fn slot_of(address: *const Word) -> usize {
+    (address as usize / size_of::<Word>()) % REMEMBERED
+}
+
+#[cold]
+fn found(address: *const Word, changes: u64) -> Option<Place> {
+    let code = find_code(address)?;
+    let frame = code.frame_at(address.wrapping_add(1))?;
+    Some(Place { address, changes, code: code.words.as_ptr(), serial: code.serial, frame })
 }

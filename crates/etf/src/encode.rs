@@ -278,6 +278,15 @@ impl<S: Sink> Encoder<S> {
 
     /// Writes a term; of a composite the head, and pends its parts.
     fn one<'h>(&mut self, term: &'h Term, pending: &mut Vec<Pending<'h>>) -> Result<(), EncodeError> {
+        if term.is_cons() {
+            if let ListForm::Cells = self.list(*term)? {
+                pending.push(Pending::Cells(term));
+            }
+            return Ok(());
+        }
+        if let Some(bits) = term.bits() {
+            return self.bits(term, &bits);
+        }
         match term.view() {
             View::Small(value) => self.small(value),
             View::Big(big) => self.big(&big)?,
@@ -291,27 +300,17 @@ impl<S: Sink> Encoder<S> {
             },
             View::External(external) => self.external(&external),
             View::Nil => self.sink.put_u8(tags::NIL),
-            View::Cons(..) => {
-                if let ListForm::Cells = self.list(*term)? {
-                    pending.push(Pending::Cells(term));
-                }
-            }
             View::Tuple(elements) => {
                 match u8::try_from(elements.len()) {
                     Ok(arity) => self.sink.put(&[tags::SMALL_TUPLE, arity]),
-                    Err(_) => {
-                        self.sink.put_u8(tags::LARGE_TUPLE);
-                        self.sink.put_u32(length_field(elements.len())?);
-                    }
+                    Err(_) => self.head(tags::LARGE_TUPLE, elements.len())?,
                 }
                 pending.push(Pending::Elements(elements.iter()));
             }
             View::Map(map) => {
-                self.sink.put_u8(tags::MAP);
-                self.sink.put_u32(length_field(map_size(map))?);
+                self.head(tags::MAP, map_size(map))?;
                 pending.push(Pending::Pairs(self.pairs(term), None));
             }
-            View::Bits(bits) => self.bits(term, &bits)?,
             View::Fun(fun) => {
                 let size_at = self.fun(&fun);
                 pending.push(Pending::FunSize(size_at));
@@ -323,11 +322,21 @@ impl<S: Sink> Encoder<S> {
                 self.atom(export.name);
                 self.small(i64::from(export.arity));
             }
-            View::Internal => return Err(EncodeError::NotATerm),
+            // Lists and bitstrings are written above.
+            View::Cons(..) | View::Bits(_) | View::Internal => return Err(EncodeError::NotATerm),
         }
         Ok(())
     }
 
+    /// A tag with a length.
+    #[inline]
+    fn head(&mut self, tag: u8, length: usize) -> Result<(), EncodeError> {
+        let [a, b, c, d] = length_field(length)?.to_be_bytes();
+        self.sink.put(&[tag, a, b, c, d]);
+        Ok(())
+    }
+
+    #[inline]
     fn small(&mut self, value: i64) {
         if let Ok(byte) = u8::try_from(value) {
             self.sink.put(&[tags::SMALL_INTEGER, byte]);
@@ -458,8 +467,7 @@ impl<S: Sink> Encoder<S> {
             rest = rest.tail();
         }
         if !only_bytes || length > MAX_STRING || !rest.is_nil() {
-            self.sink.put_u8(tags::LIST);
-            self.sink.put_u32(length_field(length)?);
+            self.head(tags::LIST, length)?;
             return Ok(ListForm::Cells);
         }
         self.sink.put_u8(tags::STRING);
@@ -487,8 +495,7 @@ impl<S: Sink> Encoder<S> {
     }
 
     fn bits(&mut self, term: &Term, bits: &Bits<'_>) -> Result<(), EncodeError> {
-        self.sink.put_u8(if bits.is_binary() { tags::BINARY } else { tags::BIT_BINARY });
-        self.sink.put_u32(length_field(bits.byte_length())?);
+        self.head(if bits.is_binary() { tags::BINARY } else { tags::BIT_BINARY }, bits.byte_length())?;
         if !bits.is_binary() {
             self.sink.put_u8((bits.length() % 8) as u8);
         }

@@ -1,6 +1,6 @@
 //! Where encoded bytes go: into a vector, into room of the right size, or nowhere when only their number is asked for.
 
-use atoll_term::{Bits, Term};
+use atoll_term::{Bits, Term, copy_short};
 
 /// What [`encode_up_to`](crate::encode_up_to) gives.
 pub enum Encoded {
@@ -79,7 +79,8 @@ impl Sink for Counter {
 
 /// A sink that keeps up to so many bytes, and only counts when there are more.
 pub struct UpTo {
-    bytes: Vec<u8>,
+    /// Room, of which the first `count` bytes are in use; none if there are too many.
+    room: Vec<u8>,
     count: usize,
     limit: usize,
 }
@@ -87,35 +88,48 @@ pub struct UpTo {
 impl UpTo {
     /// An empty one.
     pub fn new(limit: usize) -> UpTo {
-        UpTo { bytes: Vec::new(), count: 0, limit }
+        UpTo { room: Vec::new(), count: 0, limit }
     }
 
     /// What came.
-    pub fn into_encoded(self) -> Encoded {
-        if self.count <= self.limit { Encoded::Bytes(self.bytes) } else { Encoded::Longer(self.count) }
+    pub fn into_encoded(mut self) -> Encoded {
+        if self.count > self.limit {
+            return Encoded::Longer(self.count);
+        }
+        self.room.truncate(self.count);
+        Encoded::Bytes(self.room)
     }
 
-    /// Whether so many more bytes are kept.
-    fn keeps(&mut self, more: usize) -> bool {
-        self.count += more;
-        if self.count > self.limit {
-            self.bytes = Vec::new();
+    /// Counts bytes for which there is no room, and makes room for them and for more if they are to be kept.
+    #[cold]
+    fn grow(&mut self, more: usize) {
+        let end = self.count + more;
+        if end > self.limit {
+            self.room = Vec::new();
+            return;
         }
-        self.count <= self.limit
+        self.room.resize((2 * end).max(FIRST_ROOM).min(self.limit), 0);
     }
 }
 
+/// Bytes for which a sink has room at first.
+const FIRST_ROOM: usize = 64;
+
 impl Sink for UpTo {
+    #[inline]
     fn put(&mut self, bytes: &[u8]) {
-        if self.keeps(bytes.len()) {
-            self.bytes.extend_from_slice(bytes);
+        let end = self.count + bytes.len();
+        if end > self.room.len() {
+            self.grow(bytes.len());
         }
+        if let Some(place) = self.room.get_mut(self.count..end) {
+            copy_short(bytes, place);
+        }
+        self.count = end;
     }
 
     fn put_bits(&mut self, bits: &Bits<'_>) {
-        if self.keeps(bits.byte_length()) {
-            self.bytes.put_bits(bits);
-        }
+        self.put(&bits.to_bytes());
     }
 
     fn position(&self) -> usize {
@@ -123,7 +137,9 @@ impl Sink for UpTo {
     }
 
     fn patch(&mut self, at: usize, value: u32) {
-        self.bytes.patch(at, value);
+        if let Some(place) = self.room.get_mut(at..at + 4) {
+            place.copy_from_slice(&value.to_be_bytes());
+        }
     }
 }
 
@@ -141,10 +157,11 @@ impl<'r> Room<'r> {
 }
 
 impl Sink for Room<'_> {
+    #[inline]
     fn put(&mut self, bytes: &[u8]) {
         let end = self.position + bytes.len();
         if let Some(place) = self.bytes.get_mut(self.position..end) {
-            place.copy_from_slice(bytes);
+            copy_short(bytes, place);
         }
         self.position = end;
     }

@@ -89,7 +89,7 @@ impl Hashed {
         status: &Status,
         rows: Vec<Stored>,
         only_new: bool,
-    ) -> Result<(bool, Vec<Stored>), Gone> {
+    ) -> Result<(bool, Vec<Rows>), Gone> {
         let hashed: Vec<(u32, Stored)> =
             rows.into_iter().map(|row| (hash_of(key_of(*row.term(), self.position)), row)).collect();
         let mut indices: Vec<usize> = hashed.iter().map(|(hash, _)| self.index(*hash)).collect();
@@ -115,39 +115,63 @@ impl Hashed {
         let mut replaced = Vec::new();
         for (hash, row) in hashed {
             let guard = guard_of(&guards, hash);
-            self.put(&mut guards[guard].1, hash, row, &mut replaced);
+            replaced.extend(self.put(&mut guards[guard].1, hash, row));
         }
         drop(guards);
         Ok((true, replaced))
     }
 
-    fn put(&self, segment: &mut Segment, hash: u32, row: Stored, replaced: &mut Vec<Stored>) {
+    /// As [`Hashed::insert`], of a single row.
+    pub(crate) fn insert_one(
+        &self,
+        status: &Status,
+        row: Stored,
+        only_new: bool,
+    ) -> Result<(bool, Option<Rows>), Gone> {
+        let key = key_of(*row.term(), self.position);
+        let hash = hash_of(key);
+        let mut segment = self.segment(hash).write();
+        if !status.is_alive() {
+            return Err(Gone);
+        }
+        let found = segment.find(hash, key, self.position);
+        if only_new && found.is_ok_and(|place| segment.entry(place).is_some_and(|entry| !entry.dead)) {
+            drop(segment);
+            return Ok((false, Some(Rows::One(row))));
+        }
+        let replaced = self.put_at(&mut segment, found, hash, row);
+        drop(segment);
+        Ok((true, replaced))
+    }
+
+    fn put(&self, segment: &mut Segment, hash: u32, row: Stored) -> Option<Rows> {
+        let found = segment.find(hash, key_of(*row.term(), self.position), self.position);
+        self.put_at(segment, found, hash, row)
+    }
+
+    /// Puts a row where [`Segment::find`] has found its key, or adds it. Returns what it replaces.
+    #[inline]
+    fn put_at(&self, segment: &mut Segment, found: Result<usize, usize>, hash: u32, row: Stored) -> Option<Rows> {
         let words = row.words();
-        let place = match segment.find(hash, key_of(*row.term(), self.position), self.position) {
-            Err(_) => {
-                segment.add(Entry { hash, dead: false, rows: Rows::One(row) });
-                segment.rows += 1;
-                segment.words += words;
-                return;
-            }
-            Ok(place) => place,
+        let Ok(place) = found else {
+            segment.add(Entry { hash, dead: false, rows: Rows::One(row) });
+            segment.rows += 1;
+            segment.words += words;
+            return None;
         };
-        let Some(entry) = segment.entry_mut(place) else { return };
+        let entry = segment.entry_mut(place)?;
         let was_dead = std::mem::replace(&mut entry.dead, false);
         if was_dead || self.duplicates == Duplicates::Replace {
             let old = std::mem::replace(&mut entry.rows, Rows::One(row));
-            let old = Entry { hash, dead: false, rows: old }.into_rows();
-            let lost: usize = if was_dead { 0 } else { old.iter().map(Stored::words).sum() };
+            let lost: usize = if was_dead { 0 } else { old.as_slice().iter().map(Stored::words).sum() };
             segment.rows += usize::from(was_dead);
             segment.words = segment.words + words - lost;
-            replaced.extend(old);
-            return;
+            return Some(old);
         }
         if self.duplicates == Duplicates::Different
             && entry.live().iter().any(|other| exactly_equal(*other.term(), *row.term()))
         {
-            replaced.push(row);
-            return;
+            return Some(Rows::One(row));
         }
         match &mut entry.rows {
             Rows::Many(rows) => rows.push(row),
@@ -159,6 +183,7 @@ impl Hashed {
         }
         segment.rows += 1;
         segment.words += words;
+        None
     }
 
     /// Takes out the rows of a key. While the table is fixed the key stays, and `keep` rows are looked at only.
@@ -191,7 +216,7 @@ impl Hashed {
         status: &Status,
         key: Term,
         change: impl FnOnce(Option<&mut Stored>) -> (R, Option<Stored>),
-    ) -> Result<(R, Vec<Stored>), Gone> {
+    ) -> Result<(R, Option<Rows>), Gone> {
         let hash = hash_of(key);
         let mut segment = self.segment(hash).write();
         if !status.is_alive() {
@@ -205,12 +230,10 @@ impl Hashed {
             Err(_) => None,
         };
         let (result, new) = change(row);
-        let mut replaced = Vec::new();
-        if let Some(new) = new {
-            let new_hash = hash_of(key_of(*new.term(), self.position));
-            debug_assert_eq!(new_hash, hash);
-            self.put(&mut segment, new_hash, new, &mut replaced);
-        }
+        let replaced = new.and_then(|new| {
+            debug_assert_eq!(hash_of(key_of(*new.term(), self.position)), hash);
+            self.put(&mut segment, hash, new)
+        });
         drop(segment);
         Ok((result, replaced))
     }

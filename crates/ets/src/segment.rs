@@ -21,6 +21,16 @@ pub(crate) enum Rows {
     Many(Vec<Stored>),
 }
 
+impl Rows {
+    /// All of them.
+    pub(crate) fn as_slice(&self) -> &[Stored] {
+        match self {
+            Rows::One(row) => std::slice::from_ref(row),
+            Rows::Many(rows) => rows,
+        }
+    }
+}
+
 /// A key with its rows. The key stands in the rows.
 pub(crate) struct Entry {
     pub(crate) hash: u32,
@@ -37,10 +47,7 @@ impl Entry {
 
     /// The rows, whether they are deleted or not.
     pub(crate) fn rows(&self) -> &[Stored] {
-        match &self.rows {
-            Rows::One(row) => std::slice::from_ref(row),
-            Rows::Many(rows) => rows,
-        }
+        self.rows.as_slice()
     }
 
     /// Words that the rows keep outside of collected heaps.

@@ -232,13 +232,23 @@ impl Table {
     /// # Errors
     /// [`Fault::Id`]: the table was deleted
     pub fn insert(&self, heap: &mut Mutator, rows: &[Term], only_new: bool) -> Result<bool, Fault> {
-        let stored = rows.iter().map(|row| Stored::new(heap, *row)).collect();
-        let (inserted, replaced) = match &self.rows {
-            Rows::Hashed(rows) => rows.insert(&self.status, stored, only_new)?,
-            Rows::Ordered(rows) => rows.insert(&self.status, stored, only_new)?,
-        };
-        drop(replaced);
-        Ok(inserted)
+        match (&self.rows, rows) {
+            (Rows::Hashed(table), [row]) => {
+                let (inserted, replaced) = table.insert_one(&self.status, Stored::new(heap, *row), only_new)?;
+                drop(replaced);
+                Ok(inserted)
+            }
+            (Rows::Hashed(table), _) => {
+                let (inserted, replaced) = table.insert(&self.status, stored(heap, rows), only_new)?;
+                drop(replaced);
+                Ok(inserted)
+            }
+            (Rows::Ordered(table), _) => {
+                let (inserted, replaced) = table.insert(&self.status, stored(heap, rows), only_new)?;
+                drop(replaced);
+                Ok(inserted)
+            }
+        }
     }
 
     /// The rows with this key, as a list.
@@ -315,12 +325,18 @@ impl Table {
         key: Term,
         change: impl FnOnce(Option<&mut Stored>) -> (R, Option<Stored>),
     ) -> Result<R, Fault> {
-        let (result, replaced) = match &self.rows {
-            Rows::Hashed(rows) => rows.update(&self.status, key, change)?,
-            Rows::Ordered(rows) => rows.update(&self.status, key, change)?,
-        };
-        drop(replaced);
-        Ok(result)
+        match &self.rows {
+            Rows::Hashed(rows) => {
+                let (result, replaced) = rows.update(&self.status, key, change)?;
+                drop(replaced);
+                Ok(result)
+            }
+            Rows::Ordered(rows) => {
+                let (result, replaced) = rows.update(&self.status, key, change)?;
+                drop(replaced);
+                Ok(result)
+            }
+        }
     }
 
     /// The first key of the table's order, or the last.
@@ -375,6 +391,10 @@ impl Table {
             }
         }
     }
+}
+
+fn stored(heap: &mut Mutator, rows: &[Term]) -> Vec<Stored> {
+    rows.iter().map(|row| Stored::new(heap, *row)).collect()
 }
 
 fn fetch_all(heap: &mut Mutator, rows: &[Stored]) -> Term {

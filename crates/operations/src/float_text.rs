@@ -1,5 +1,9 @@
 //! Floats as text and back, with the digits that OTP 25 chooses.
 
+use std::fmt::{self, Write as _};
+
+use arrayvec::ArrayString;
+
 /// How to write a float: the options of `float_to_list/2`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FloatFormat {
@@ -26,48 +30,48 @@ pub const MAX_SCIENTIFIC_DIGITS: u32 = 249;
 /// Most digits of [`FloatFormat::Decimals`].
 pub const MAX_DECIMALS: u32 = 253;
 /// Longest text in bytes.
-const MAX_TEXT: usize = 255;
+pub const MAX_TEXT: usize = 255;
 /// With up to this many decimals, floats of up to [`EXACT_INTEGERS`] are rounded half up.
 const MAX_FAST_DECIMALS: u32 = 18;
 /// Every integer up to 2^53 is a float.
 const EXACT_INTEGERS: f64 = 9_007_199_254_740_992.0;
 
-/// The text of a finite float; `None` if the format asks for too many digits or the text would be too long.
-pub fn float_text(value: f64, format: FloatFormat) -> Option<String> {
+/// Text of a float.
+pub type FloatText = ArrayString<MAX_TEXT>;
+
+/// Adds the text of a finite float.
+///
+/// # Errors
+/// The format asks for too many digits, or the text is too long
+pub fn float_text(text: &mut FloatText, value: f64, format: FloatFormat) -> fmt::Result {
     match format {
-        FloatFormat::Scientific(digits) => (digits <= MAX_SCIENTIFIC_DIGITS)
-            .then(|| scientific(value, digits as usize))
-            .filter(|text| text.len() <= MAX_TEXT),
-        FloatFormat::Decimals { digits, compact } => {
-            let mut text = (digits <= MAX_DECIMALS).then(|| decimals(value, digits))?;
-            // The limit is for the text with all its zeros.
-            if text.len() > MAX_TEXT {
-                return None;
-            }
+        FloatFormat::Scientific(digits) if digits <= MAX_SCIENTIFIC_DIGITS => scientific(text, value, digits as usize),
+        // The limit is for the text with all its zeros.
+        FloatFormat::Decimals { digits, compact } if digits <= MAX_DECIMALS => {
+            decimals(text, value, digits)?;
             if compact && (text.contains('.') || value.abs() > EXACT_INTEGERS) {
-                trim_zeros(&mut text);
+                trim_zeros(text);
             }
-            Some(text)
+            Ok(())
         }
-        FloatFormat::Short => Some(shortest(value)),
+        FloatFormat::Short => shortest(text, value),
+        _ => Err(fmt::Error),
     }
 }
 
 /// As C's `%.*e`: the exponent has a sign and at least two digits.
-fn scientific(value: f64, digits: usize) -> String {
-    let text = format!("{value:.digits$e}");
-    match text.split_once('e') {
-        Some((mantissa, exponent)) => {
-            let (sign, digits) = exponent.strip_prefix('-').map_or(('+', exponent), |digits| ('-', digits));
-            format!("{mantissa}e{sign}{digits:0>2}")
-        }
-        None => text,
-    }
+fn scientific(text: &mut FloatText, value: f64, digits: usize) -> fmt::Result {
+    write!(text, "{value:.digits$e}")?;
+    let Some(end) = text.rfind('e') else { return Ok(()) };
+    let (sign, from) = if text[end + 1..].starts_with('-') { ('-', end + 2) } else { ('+', end + 1) };
+    let exponent: u32 = text[from..].parse().map_err(|_| fmt::Error)?;
+    text.truncate(end + 1);
+    write!(text, "{sign}{exponent:02}")
 }
 
-fn decimals(value: f64, digits: u32) -> String {
+fn decimals(text: &mut FloatText, value: f64, digits: u32) -> fmt::Result {
     if digits > MAX_FAST_DECIMALS || value.abs() > EXACT_INTEGERS {
-        return format!("{value:.*}", digits as usize);
+        return write!(text, "{value:.*}", digits as usize);
     }
     // The fraction is scaled as a float: that loses digits beyond the 16th, and OTP shows the same.
     let scale = 10u64.pow(digits);
@@ -77,35 +81,35 @@ fn decimals(value: f64, digits: u32) -> String {
         rounded -= scale;
         whole += 1;
     }
-    // From the last digit to the first: to have them formatted takes three times as long.
-    let mut text = [0; MAX_TEXT];
-    let mut at = text.len();
-    let mut put = |byte: u8| {
-        at -= 1;
-        text[at] = byte;
-    };
-    for _ in 0..digits {
-        put(b'0' + (rounded % 10) as u8);
-        rounded /= 10;
-    }
-    if digits > 0 {
-        put(b'.');
-    }
-    loop {
-        put(b'0' + (whole % 10) as u8);
-        whole /= 10;
-        if whole == 0 {
-            break;
-        }
-    }
+    // To have them formatted takes three times as long.
+    let mut last = [0; MAX_DIGITS];
     if value.is_sign_negative() {
-        put(b'-');
+        text.push('-');
     }
-    text[at..].iter().map(|byte| char::from(*byte)).collect()
+    text.push_str(digits_of(whole, 1, &mut last));
+    if digits > 0 {
+        text.push('.');
+        text.push_str(digits_of(rounded, digits as usize, &mut last));
+    }
+    Ok(())
+}
+
+/// Most digits of an integer of 64 bits.
+const MAX_DIGITS: usize = 20;
+
+/// The digits of an integer, with zeros in front of it where it has fewer than `least`.
+fn digits_of(mut value: u64, least: usize, room: &mut [u8; MAX_DIGITS]) -> &str {
+    let mut at = room.len();
+    while value > 0 || room.len() - at < least {
+        at -= 1;
+        room[at] = b'0' + (value % 10) as u8;
+        value /= 10;
+    }
+    std::str::from_utf8(&room[at..]).unwrap_or_default()
 }
 
 /// Drops zeros at the end, but not one that follows the point directly.
-fn trim_zeros(text: &mut String) {
+fn trim_zeros(text: &mut FloatText) {
     let kept = text.trim_end_matches('0').len();
     text.truncate(kept);
     if text.ends_with('.') {
@@ -114,45 +118,73 @@ fn trim_zeros(text: &mut String) {
 }
 
 /// The shortest digits, without exponent where that is not longer.
-fn shortest(value: f64) -> String {
-    if value == 0.0 {
-        return if value.is_sign_negative() { "-0.0".to_owned() } else { "0.0".to_owned() };
+fn shortest(text: &mut FloatText, value: f64) -> fmt::Result {
+    if value.is_sign_negative() {
+        text.push('-');
     }
-    let sign = if value.is_sign_negative() { "-" } else { "" };
-    let (digits, place) = shortest_digits(value.abs());
+    if value == 0.0 {
+        return text.write_str("0.0");
+    }
+    let mut room = [0; MAX_DIGITS];
+    let (digits, place) = shortest_digits(value.abs(), &mut room);
     let count = digits.len() as i32;
     let exponent = place - 1;
     let point_in_exponent_form = if count == 1 { 2 } else { 1 };
-    let exponent_cost = exponent.to_string().len() as i32 + 1 + point_in_exponent_form;
+    let exponent_length = i32::from(exponent < 0) + exponent.unsigned_abs().checked_ilog10().unwrap_or(0) as i32 + 1;
+    let exponent_cost = exponent_length + 1 + point_in_exponent_form;
     if place <= 0 {
         if 2 - place <= exponent_cost {
-            return format!("{sign}0.{}{digits}", "0".repeat(place.unsigned_abs() as usize));
+            text.push_str("0.");
+            zeros(text, -place);
+            return text.write_str(digits);
         }
     } else if place >= count {
         if place - count + 2 <= exponent_cost && value.abs() < EXACT_INTEGERS {
-            return format!("{sign}{digits}{}.0", "0".repeat((place - count) as usize));
+            text.push_str(digits);
+            zeros(text, place - count);
+            return text.write_str(".0");
         }
     } else {
         let (whole, fraction) = digits.split_at(place as usize);
-        return format!("{sign}{whole}.{fraction}");
+        text.push_str(whole);
+        text.push('.');
+        return text.write_str(fraction);
     }
     let (first, rest) = digits.split_at(1);
-    let rest = if rest.is_empty() { "0" } else { rest };
-    format!("{sign}{first}.{rest}e{exponent}")
+    text.push_str(first);
+    text.push('.');
+    text.push_str(if rest.is_empty() { "0" } else { rest });
+    write!(text, "e{exponent}")
+}
+
+fn zeros(text: &mut FloatText, count: i32) {
+    for _ in 0..count {
+        text.push('0');
+    }
 }
 
 /// The shortest digits of a positive float, neither first nor last of them zero, and where the point stands
 /// counted from the first.
-fn shortest_digits(value: f64) -> (String, i32) {
-    let mut buffer = ryu::Buffer::new();
-    let text = buffer.format_finite(value);
-    let (mantissa, exponent) = text.split_once('e').unwrap_or((text, "0"));
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let all = format!("{whole}{fraction}");
-    let significant = all.trim_start_matches('0');
-    let zeros = all.len() - significant.len();
-    let place = whole.len() as i32 - zeros as i32 + exponent.parse::<i32>().unwrap_or(0);
-    (significant.trim_end_matches('0').to_owned(), place)
+fn shortest_digits(value: f64, room: &mut [u8; MAX_DIGITS]) -> (&str, i32) {
+    let mut buffer = zmij::Buffer::new();
+    let text = buffer.format_finite(value).as_bytes();
+    let mantissa = text.iter().position(|byte| *byte == b'e').unwrap_or(text.len());
+    let exponent = text.get(mantissa + 1..).and_then(|digits| std::str::from_utf8(digits).ok()?.parse().ok());
+    let (mut count, mut place, mut is_fraction) = (0, exponent.unwrap_or(0), false);
+    for byte in &text[..mantissa] {
+        let is_digit = byte.is_ascii_digit();
+        is_fraction |= !is_digit;
+        if is_digit && count + usize::from(*byte - b'0') > 0 && count < MAX_DIGITS {
+            room[count] = *byte;
+            count += 1;
+        }
+        // Zeros in front of the first digit, and digits in front of the point.
+        place += i32::from(is_digit && !is_fraction && count > 0) - i32::from(is_digit && is_fraction && count == 0);
+    }
+    while count > 0 && room[count - 1] == b'0' {
+        count -= 1;
+    }
+    (std::str::from_utf8(&room[..count]).unwrap_or_default(), place)
 }
 
 /// The float that the whole text is, as `list_to_float/1` reads it: digits on both sides of the point (a comma
@@ -191,14 +223,17 @@ mod tests {
 
     #[test]
     fn formats() {
-        let text = |value, format| float_text(value, format).unwrap();
-        assert_eq!(text(1.5e100, FloatFormat::DEFAULT), "1.49999999999999992672e+100");
-        assert_eq!(text(-2.5, FloatFormat::Scientific(0)), "-2e+00");
-        assert_eq!(text(0.125, FloatFormat::Decimals { digits: 2, compact: false }), "0.13");
-        assert_eq!(text(99.99, FloatFormat::Decimals { digits: 1, compact: true }), "100.0");
-        assert_eq!(text(1e-30, FloatFormat::Decimals { digits: 18, compact: true }), "0.0");
-        assert_eq!(float_text(1e300, FloatFormat::Decimals { digits: 253, compact: true }), None);
-        assert_eq!(float_text(1.0, FloatFormat::Scientific(250)), None);
+        let text = |value, format| {
+            let mut text = FloatText::new();
+            float_text(&mut text, value, format).map(|()| text)
+        };
+        assert_eq!(&*text(1.5e100, FloatFormat::DEFAULT).unwrap(), "1.49999999999999992672e+100");
+        assert_eq!(&*text(-2.5, FloatFormat::Scientific(0)).unwrap(), "-2e+00");
+        assert_eq!(&*text(0.125, FloatFormat::Decimals { digits: 2, compact: false }).unwrap(), "0.13");
+        assert_eq!(&*text(99.99, FloatFormat::Decimals { digits: 1, compact: true }).unwrap(), "100.0");
+        assert_eq!(&*text(1e-30, FloatFormat::Decimals { digits: 18, compact: true }).unwrap(), "0.0");
+        assert_eq!(text(1e300, FloatFormat::Decimals { digits: 253, compact: true }), Err(fmt::Error));
+        assert_eq!(text(1.0, FloatFormat::Scientific(250)), Err(fmt::Error));
         for (value, short) in [
             (0.1, "0.1"),
             (1e-5, "1.0e-5"),
@@ -212,7 +247,7 @@ mod tests {
             (5e-324, "5.0e-324"),
             (-0.0, "-0.0"),
         ] {
-            assert_eq!(text(value, FloatFormat::Short), short);
+            assert_eq!(&*text(value, FloatFormat::Short).unwrap(), short);
         }
     }
 

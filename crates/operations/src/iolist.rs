@@ -1,6 +1,8 @@
 //! Bytes out of nested lists, and lists of bytes.
 
-use atoll_term::{Allocate, Bits, Build, Term};
+use std::borrow::Cow;
+
+use atoll_term::{Allocate, Bits, Build, Term, copy_short};
 
 use crate::bit_construct;
 use crate::exception::Exception;
@@ -18,37 +20,38 @@ pub enum Piece<'h> {
 ///
 /// # Errors
 /// `badarg`: something else is in it, or `visit` refuses a piece
+#[inline(always)]
 pub fn visit<'h>(term: &'h Term, mut visit: impl FnMut(Piece<'h>) -> Option<()>) -> Result<(), Exception> {
     let mut later: Vec<&Term> = Vec::new();
-    let mut current = Some(term);
-    while let Some(mut term) = current {
+    let mut rest = term;
+    loop {
         // Along the tails; of the heads only lists are put off, with the tail that follows them.
-        while term.is_cons() {
-            let [head, tail] = term.cons_cell();
-            let piece = if let Some(small) = head.as_small() {
-                Piece::Byte(u8::try_from(small).map_err(|_| Exception::badarg())?)
-            } else if head.is_cons() {
-                if !tail.is_nil() {
-                    later.push(tail);
-                }
-                term = head;
-                continue;
-            } else if head.is_nil() {
-                term = tail;
-                continue;
-            } else {
-                Piece::Bits(head.bits().ok_or(Exception::badarg())?)
+        let (item, tail) = match rest.is_cons() {
+            true => {
+                let [head, tail] = rest.cons_cell();
+                (head, Some(tail))
+            }
+            false => (rest, None),
+        };
+        let small = item.as_small().filter(|_| tail.is_some());
+        if small.is_some() || !item.is_immediate() && !item.is_cons() {
+            let piece = match small {
+                Some(small) => Piece::Byte(u8::try_from(small).map_err(|_| Exception::badarg())?),
+                None => Piece::Bits(item.bits().ok_or(Exception::badarg())?),
             };
             visit(piece).ok_or(Exception::badarg())?;
-            term = tail;
+        } else if item.is_cons() {
+            later.extend(tail.filter(|tail| !tail.is_nil()));
+            rest = item;
+            continue;
+        } else if !item.is_nil() {
+            return Err(Exception::badarg());
         }
-        if !term.is_nil() {
-            let bits = term.bits().ok_or(Exception::badarg())?;
-            visit(Piece::Bits(bits)).ok_or(Exception::badarg())?;
-        }
-        current = later.pop();
+        rest = match tail.or_else(|| later.pop()) {
+            Some(rest) => rest,
+            None => return Ok(()),
+        };
     }
-    Ok(())
 }
 
 /// Bits of a list whose pieces may be bitstrings.
@@ -73,13 +76,16 @@ pub fn iolist_size(term: Term) -> Result<usize, Exception> {
     Ok(size_in_bits(term, true)? / 8)
 }
 
-/// The bytes of an I/O list, outside of any heap.
+/// The bytes of an I/O list: where they lie if it is a binary, else outside of any heap.
 ///
 /// # Errors
 /// `badarg`
-pub fn iolist_bytes(term: Term) -> Result<Vec<u8>, Exception> {
+pub fn bytes_of(term: &Term) -> Result<Cow<'_, [u8]>, Exception> {
+    if let Some(bits) = term.bits().filter(Bits::is_binary) {
+        return Ok(bits.to_bytes());
+    }
     let mut bytes = Vec::new();
-    visit(&term, |piece| {
+    visit(term, |piece| {
         match piece {
             Piece::Byte(byte) => bytes.push(byte),
             Piece::Bits(bits) if bits.is_binary() => bytes.extend_from_slice(&bits.to_bytes()),
@@ -87,7 +93,15 @@ pub fn iolist_bytes(term: Term) -> Result<Vec<u8>, Exception> {
         }
         Some(())
     })?;
-    Ok(bytes)
+    Ok(bytes.into())
+}
+
+/// The bytes of an I/O list, outside of any heap.
+///
+/// # Errors
+/// `badarg`
+pub fn iolist_bytes(term: Term) -> Result<Vec<u8>, Exception> {
+    bytes_of(&term).map(Cow::into_owned)
 }
 
 /// Writes the bytes of an I/O list that has as many as fit.
@@ -96,7 +110,7 @@ fn fill(term: &Term, room: &mut [u8]) -> Result<(), Exception> {
     visit(term, |piece| {
         match piece {
             Piece::Byte(byte) => *rest.split_off_first_mut()? = byte,
-            Piece::Bits(bits) => rest.split_off_mut(..bits.byte_length())?.copy_from_slice(&bits.to_bytes()),
+            Piece::Bits(bits) => copy_short(&bits.to_bytes(), rest.split_off_mut(..bits.byte_length())?),
         }
         Some(())
     })

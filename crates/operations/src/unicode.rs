@@ -75,34 +75,36 @@ pub fn convert(data: Term, from: Encoding, heap: &mut (impl Build + ?Sized)) -> 
         return Err(Exception::badarg());
     }
     let failed_at = loop {
-        match walk.here.view() {
-            View::Cons(head, tail) => match head.as_small() {
+        let here = walk.here;
+        if here.is_cons() {
+            let [head, tail] = *here.cons_cell();
+            match head.as_small() {
                 Some(code) => {
                     if !converter.code_point(code) {
-                        break Some(walk.here);
+                        break Some(here);
                     }
                     walk.here = tail;
                 }
-                None if head.is_integer() => break Some(walk.here),
+                None if head.is_integer() => break Some(here),
                 None => {
                     walk.outer.push(tail);
                     walk.here = head;
                 }
-            },
-            View::Bits(bits) if bits.is_binary() => {
-                if let Some(good) = converter.binary(&bits) {
-                    let rest = part(heap, walk.here, good);
-                    break Some(rest);
-                }
-                let Some(next) = walk.outer.pop() else { break None };
-                walk.here = next;
             }
-            View::Nil => {
-                let Some(next) = walk.outer.pop() else { break None };
-                walk.here = next;
-            }
-            _ => return Err(Exception::badarg()),
+            continue;
         }
+        if let Some(bits) = here.bits()
+            && bits.is_binary()
+        {
+            if let Some(good) = converter.binary(&bits) {
+                let rest = part(heap, here, good);
+                break Some(rest);
+            }
+        } else if !here.is_nil() {
+            return Err(Exception::badarg());
+        }
+        let Some(next) = walk.outer.pop() else { break None };
+        walk.here = next;
     };
     let Converter { text, cut, .. } = converter;
     match failed_at {

@@ -96,6 +96,8 @@ pub struct Core {
     pub(crate) story: Option<&'static Story>,
     /// Reductions of this scheduler's processes until the next look at where they are.
     pub until_sample: i64,
+    /// Chooses when the next looks are.
+    pub samples: u64,
     /// What was in R15, RBX and R12 to R14 when native code was entered, which uses them and saves none.
     pub kept: [Word; 5],
     /// What native code asks of a function, through [`crate::mark::help`].
@@ -156,6 +158,7 @@ impl Core {
             guards: None,
             story: None,
             until_sample: slice,
+            samples: 0,
             kept: [0; 5],
             request: HelpRequest::default(),
         })

@@ -112,15 +112,16 @@ fn run_slice(core: &mut Core, held: &mut Held<'_>, wants_roots: bool) -> Exit {
         left -= part.max(used);
         core.until_sample -= used;
         if core.until_sample <= 0 {
-            core.until_sample = SAMPLED;
-            if exit == Exit::Yield
-                && let Some(engine) = atoll_code::second_engine()
-            {
-                // Where slices end at one place again and again, because a call before it fills the heap, the callers
-                // of the functions there would never be met.
-                // SAFETY: the process has a stack, whose top is the address to return to, or a term in a `receive`.
-                let caller = unsafe { *own.mutator.stack } as *const Word;
-                engine.met([own.address, caller]);
+            core.until_sample = i64::MAX;
+            if let Some(engine) = atoll_code::second_engine() {
+                core.until_sample = until_next_sample(&mut core.samples);
+                if exit == Exit::Yield {
+                    // Where slices end at one place again and again, because a call before it fills the heap, the
+                    // callers of the functions there would never be met.
+                    // SAFETY: the process has a stack, whose top is the address to return to, or a term in a `receive`.
+                    let caller = unsafe { *own.mutator.stack } as *const Word;
+                    engine.met([own.address, caller]);
+                }
             }
         }
         // Where the part was one of several, and all of it was used, the slice goes on, but not in a process that has
@@ -131,8 +132,16 @@ fn run_slice(core: &mut Core, held: &mut Held<'_>, wants_roots: bool) -> Exit {
     }
 }
 
-/// Reductions after which a scheduler looks at where its process is.
-const SAMPLED: i64 = REDUCTIONS;
+/// Reductions after which a scheduler looks at where its process is: a slice in the mean, and never as many twice in a
+/// row. A loop whose rounds take a number that divides a slice would be met at one place ever again.
+fn until_next_sample(samples: &mut u64) -> i64 {
+    // The multiples of the golden ratio, modulo one, are spread evenly.
+    *samples = samples.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    REDUCTIONS - SPREAD / 2 + (*samples >> (u64::BITS - SPREAD.ilog2())) as i64
+}
+
+/// How much the numbers of reductions between two samples differ at most. A power of two.
+const SPREAD: i64 = 2048;
 
 /// Runs a process for so many reductions at most.
 fn run_part(core: &mut Core, process: &Process, own: &mut Own, reductions: i64) -> Exit {

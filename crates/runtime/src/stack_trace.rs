@@ -65,34 +65,46 @@ pub unsafe fn take(
         }
         at += 1;
     }
-    let addresses = heap.list(addresses[..count].iter().copied());
+    let addresses = heap.list_of(&addresses[..count], Term::NIL);
     heap.tuple(&[class.atom(), top, addresses, Term::small(loaded_versions() as i64)])
 }
 
 /// How many words of a stack stand in front of the first that is a return address, or a mark of a collector, and not
 /// the last address that was found: recursion leaves the same one many times in a row; it is listed once, as in OTP. A
-/// deep stack has thousands of such words.
+/// deep stack has thousands of such words, but most frames have a few.
+#[inline]
 fn before_another(words: &[Word], last: Word) -> usize {
+    let near = words.len().min(NEAR);
+    match words[..near].iter().position(|word| is_other(*word, last)) {
+        Some(at) => at,
+        None => near + before_distant(&words[near..], last),
+    }
+}
+
+/// The same for words of which many may have to be looked at: in wide registers.
+fn before_distant(words: &[Word], last: Word) -> usize {
     #[cfg(target_arch = "x86_64")]
     if words.len() >= 4 * AT_ONCE && std::arch::is_x86_feature_detected!("avx2") {
         // SAFETY: the processor has what is needed.
-        return unsafe { before_another_wide(words, last) };
+        return unsafe { before_distant_wide(words, last) };
     }
-    before_another_here(words, last)
+    before_distant_here(words, last)
 }
 
 /// The same in wide registers, which the compiler makes of it.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn before_another_wide(words: &[Word], last: Word) -> usize {
-    before_another_here(words, last)
+fn before_distant_wide(words: &[Word], last: Word) -> usize {
+    before_distant_here(words, last)
 }
 
+/// Words that are looked at one by one.
+const NEAR: usize = 16;
 /// Words that are looked at in one go.
 const AT_ONCE: usize = 16;
 
 #[inline(always)]
-fn before_another_here(words: &[Word], last: Word) -> usize {
+fn before_distant_here(words: &[Word], last: Word) -> usize {
     let (chunks, _) = words.as_chunks::<AT_ONCE>();
     let mut at = 0;
     for chunk in chunks {
@@ -221,14 +233,14 @@ mod tests {
     fn the_next_address_is_found_wherever_it_stands() {
         const LAST: Word = 0x7f00_1000;
         let fillers = [Term::small(7).word(), LAST, 0, Term::NIL.word(), LAST + 1, LAST + 2];
-        for length in [0, 1, AT_ONCE - 1, AT_ONCE, 4 * AT_ONCE - 1, 4 * AT_ONCE, 9 * AT_ONCE + 5] {
+        for length in [0, 1, NEAR - 1, NEAR, NEAR + 1, 4 * AT_ONCE, NEAR + 4 * AT_ONCE, 9 * AT_ONCE + 5] {
             let mut words: Vec<Word> = fillers.iter().copied().cycle().take(length).collect();
             assert_eq!(before_another(&words, LAST), length);
-            assert_eq!(before_another_here(&words, LAST), length);
+            assert_eq!(before_distant_here(&words, LAST), length);
             for place in (0..length).rev() {
                 words[place] = LAST + 8;
                 assert_eq!(before_another(&words, LAST), place, "of {length}");
-                assert_eq!(before_another_here(&words, LAST), place, "of {length}");
+                assert_eq!(before_distant_here(&words, LAST), place, "of {length}");
             }
         }
     }

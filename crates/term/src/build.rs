@@ -27,6 +27,7 @@ pub trait Allocate {
 }
 
 /// Writes an object's words into fresh room.
+#[inline]
 fn write(heap: &mut (impl Allocate + ?Sized), header: Header, words: impl IntoIterator<Item = Word>) -> Term {
     let room = heap.allocate(header.object_words());
     // SAFETY: `allocate` gave room for the header and as many words as it counts; `take` bounds the rest.
@@ -41,6 +42,34 @@ fn write(heap: &mut (impl Allocate + ?Sized), header: Header, words: impl IntoIt
     }
     // SAFETY: the object is whole, and lives as long as its heap lets it.
     unsafe { Term::boxed_at(room.as_ptr()) }
+}
+
+/// Copies terms that are few as a rule: four at a time, where a call would take longer than the copy.
+///
+/// # Safety
+/// There is room for as many words, which do not overlap.
+#[inline]
+unsafe fn copy_few(from: &[Term], to: *mut Word) {
+    const AT_ONCE: usize = 4;
+    let to = to.cast::<Term>();
+    // SAFETY: the caller's obligation; the last chunk ends where all end.
+    unsafe {
+        match from.len() {
+            4..=32 => {
+                let last = from.len() - AT_ONCE;
+                let chunk = |at: usize| to.add(at).cast::<[Term; AT_ONCE]>();
+                for at in (0..last).step_by(AT_ONCE) {
+                    *chunk(at) = *from.as_ptr().add(at).cast();
+                }
+                *chunk(last) = *from.as_ptr().add(last).cast();
+            }
+            0 => {}
+            1 => *to = from[0],
+            2 => *to.cast::<[Term; 2]>() = *from.as_ptr().cast(),
+            3 => *to.cast::<[Term; 3]>() = *from.as_ptr().cast(),
+            _ => to.copy_from_nonoverlapping(from.as_ptr(), from.len()),
+        }
+    }
 }
 
 /// The word whose first bytes in memory these are, at most eight; zeroes follow.
@@ -125,6 +154,35 @@ pub trait Build: Allocate {
         list
     }
 
+    /// `{Key, Value, Next}` of each pair, where `Next` is what the pair behind it became, and `end` for the last one.
+    /// The tuples lie in runs.
+    fn nested_pairs<'h, I>(&mut self, pairs: I, end: Term) -> Term
+    where
+        I: ExactSizeIterator<Item = (&'h Term, &'h Term)> + DoubleEndedIterator,
+    {
+        const WORDS: usize = 4;
+        let mut next = end;
+        let (mut left, mut room, mut places) = (pairs.len(), std::ptr::null_mut::<Word>(), 0);
+        for (key, value) in pairs.rev().take(left) {
+            if places == 0 {
+                places = left.min(CELLS_AT_ONCE);
+                room = self.allocate(WORDS * places).as_ptr();
+            }
+            // SAFETY: there is room for so many tuples still; a tuple is filled at once.
+            unsafe {
+                *room = Header::new(Kind::Tuple, 3).word();
+                *room.add(1) = key.word();
+                *room.add(2) = value.word();
+                *room.add(3) = next.word();
+                next = Term::boxed_at(room);
+                room = room.add(WORDS);
+            }
+            (left, places) = (left - 1, places - 1);
+        }
+        assert_eq!(left, 0, "the iterator is as long as it says");
+        next
+    }
+
     /// A copy of the first `count` cells of a list, the last one with this tail. Cells lie beside each other, in runs.
     fn list_copied(&mut self, list: &Term, count: usize, tail: Term) -> Term {
         let (mut rest, mut left) = (list, count);
@@ -203,7 +261,7 @@ pub trait Build: Allocate {
             *room = header.word();
             let mut next = room.add(1);
             for run in runs {
-                next.cast::<Term>().copy_from_nonoverlapping(run.as_ptr(), run.len());
+                copy_few(run, next);
                 next = next.add(run.len());
             }
             Term::boxed_at(room)
@@ -348,8 +406,11 @@ pub trait Build: Allocate {
     /// A local reference; with `alias`, one that messages can be sent to.
     fn reference(&mut self, numbers: [u32; 3], alias: Option<Term>) -> Term {
         let low = u64::from(numbers[0]) | u64::from(numbers[1]) << 32;
-        let words = [low, u64::from(numbers[2]), alias.map_or(0, Term::word)];
-        write(self, Header::new(Kind::Reference, if alias.is_some() { 3 } else { 2 }), words)
+        let high = u64::from(numbers[2]);
+        match alias {
+            Some(alias) => write(self, Header::new(Kind::Reference, 3), [low, high, alias.word()]),
+            None => write(self, Header::new(Kind::Reference, 2), [low, high]),
+        }
     }
 
     /// A local reference that keeps a value of the machine alive.

@@ -315,7 +315,7 @@ pub fn float_scientific(value: f64, decimals: usize) -> String {
 
 /// The digits of a positive float, and the exponent of the first one.
 fn shortest_digits(value: f64) -> (String, i32) {
-    let mut buffer = ryu::Buffer::new();
+    let mut buffer = zmij::Buffer::new();
     let text = buffer.format(value);
     let (mantissa, exponent) = text.split_once('e').unwrap_or((text, "0"));
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));

@@ -414,14 +414,22 @@ impl Term {
     }
 
     /// Bits of a bitstring.
-    #[inline]
+    #[inline(always)]
     pub fn bits(&self) -> Option<Bits<'_>> {
-        let marker = std::marker::PhantomData;
-        match self.boxed_kind()? {
-            Kind::HeapBits => {
-                let words = object(self).1;
+        // Most are short and lie on the heap.
+        match self.heap_bits_words() {
+            Some(words) => {
+                let marker = std::marker::PhantomData;
                 Some(Bits { base: words[1..].as_ptr().cast(), start: 0, length: words[0] as usize, marker })
             }
+            None => self.distant_bits(),
+        }
+    }
+
+    /// [`Term::bits`] of which the bytes lie elsewhere.
+    fn distant_bits(&self) -> Option<Bits<'_>> {
+        let marker = std::marker::PhantomData;
+        match self.boxed_kind()? {
             Kind::BinaryHandle => {
                 let binary = self.off_heap_binary()?;
                 Some(Bits { base: binary.data(), start: 0, length: binary.used() * 8, marker })
@@ -436,7 +444,7 @@ impl Term {
     }
 
     /// The words of heap bits: how many bits there are, then the bits. Behind the last bit stands anything.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn heap_bits_words(&self) -> Option<&[u64]> {
         (self.boxed_kind()? == Kind::HeapBits).then(|| object(self).1)
     }

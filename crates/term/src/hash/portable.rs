@@ -111,6 +111,15 @@ pub fn hash2_counted(term: Term) -> (u32, usize) {
 
 /// Mixes in one term; gives back the first of the terms inside it and leaves the others as tasks.
 fn one<'h>(term: &'h Term, hash: &mut Mixer, pairs: &mut u32, tasks: &mut SmallVec<[Task<'h>; 8]>) -> Option<&'h Term> {
+    if term.is_cons() {
+        return Some(list(term, hash, tasks));
+    }
+    if let Some(words) = term.heap_bits_words()
+        && words[0].is_multiple_of(8)
+    {
+        hash.heap_bytes(words[0] as usize / 8, &words[1..]);
+        return None;
+    }
     match term.view() {
         View::Small(value) => small(value, hash),
         View::Big(big) => hash.limbs(big.negative, big.limbs),
@@ -127,7 +136,6 @@ fn one<'h>(term: &'h Term, hash: &mut Mixer, pairs: &mut u32, tasks: &mut SmallV
             let bits = if value == 0.0 { 0 } else { value.to_bits() };
             hash.pair((bits >> 32) as u32, bits as u32, SALT_FLOAT);
         }
-        View::Cons(..) => return Some(list(term, hash, tasks)),
         View::Tuple(elements) => {
             hash.one(elements.len() as u32, SALT_TUPLE);
             return first_of(elements, tasks);
@@ -161,7 +169,8 @@ fn one<'h>(term: &'h Term, hash: &mut Mixer, pairs: &mut u32, tasks: &mut SmallV
                 ExternalKind::Reference => hash.one(number as u32, SALT_REFERENCE),
             }
         }
-        View::Internal => {}
+        // Lists were taken care of above.
+        View::Cons(..) | View::Internal => {}
     }
     None
 }

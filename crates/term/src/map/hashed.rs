@@ -118,21 +118,20 @@ enum End {
     Empty,
 }
 
-fn descend(map: Term, trail: &mut Trail) -> (Path, End) {
-    let mut path = Path::new();
+/// Follows a key's way from the root down, which is noted in `path`.
+fn descend(map: Term, trail: &mut Trail, path: &mut Path) -> End {
     let mut node = &map;
     let (mut bitmap, mut children) = children(&map);
     loop {
         let bit = trail.bit();
         path.push((*node, bit));
         if bitmap & bit == 0 {
-            return (path, End::Empty);
+            return End::Empty;
         }
         let child = &children[place_of(bitmap, bit)];
         if child.is_cons() {
             let [found, value] = *child.cons_cell();
-            let end = if same_key(found, trail.key) { End::Found(value) } else { End::Other(*child) };
-            return (path, end);
+            return if same_key(found, trail.key) { End::Found(value) } else { End::Other(*child) };
         }
         node = child;
         // SAFETY: the child is no leaf.
@@ -176,8 +175,8 @@ fn copy_path<H: Allocate + ?Sized>(heap: &mut H, path: &[(Term, u16)], size: usi
 }
 
 pub(super) fn put<H: Allocate + ?Sized>(heap: &mut H, map: Term, key: Term, value: Term) -> Term {
-    let mut trail = Trail::new(key);
-    let (path, end) = descend(map, &mut trail);
+    let (mut trail, mut path) = (Trail::new(key), Path::new());
+    let end = descend(map, &mut trail, &mut path);
     let size = map_size(map);
     match end {
         End::Found(old) => replace(heap, map, &path, old, (key, value)),
@@ -194,8 +193,9 @@ pub(super) fn put<H: Allocate + ?Sized>(heap: &mut H, map: Term, key: Term, valu
 }
 
 pub(super) fn update<H: Allocate + ?Sized>(heap: &mut H, map: Term, key: Term, value: Term) -> Option<Term> {
-    match descend(map, &mut Trail::new(key)) {
-        (path, End::Found(old)) => Some(replace(heap, map, &path, old, (key, value))),
+    let mut path = Path::new();
+    match descend(map, &mut Trail::new(key), &mut path) {
+        End::Found(old) => Some(replace(heap, map, &path, old, (key, value))),
         _ => None,
     }
 }
@@ -233,8 +233,8 @@ pub(super) fn split<H: Allocate + ?Sized>(heap: &mut H, mut trail: Trail, leaf: 
 }
 
 pub(super) fn remove<H: Allocate + ?Sized>(heap: &mut H, map: Term, key: Term) -> Option<(Term, Term)> {
-    let (mut path, end) = descend(map, &mut Trail::new(key));
-    let End::Found(value) = end else { return None };
+    let mut path = Path::new();
+    let End::Found(value) = descend(map, &mut Trail::new(key), &mut path) else { return None };
     let size = map_size(map) - 1;
     if size <= FLAT_MAP_LIMIT {
         let pairs: SmallVec<[(Term, Term); FLAT_MAP_LIMIT]> =

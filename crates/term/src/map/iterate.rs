@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::{flat, hashed, is_flat};
+use super::{flat, hashed, is_flat, map_size};
 use crate::atoms;
 use crate::build::{Allocate, Build};
 use crate::word::Term;
@@ -131,29 +131,27 @@ pub fn map_next<H: Allocate + ?Sized>(
         _ => return Err(PathError),
     };
     if is_flat(map) {
-        let pairs: SmallVec<[(Term, Term); 32]> = MapIter::new(&map).collect();
+        let pairs = flat::keys(&map).iter().zip(flat::values(&map));
         return Ok(match form {
-            NextForm::Iterator => nest(heap, &pairs, atoms::NONE),
-            NextForm::List(tail) => heap.pairs_before(pairs.iter().rev().copied(), tail),
+            NextForm::Iterator => heap.nested_pairs(pairs, atoms::NONE),
+            NextForm::List(tail) => heap.pairs_before(pairs.rev().map(|(key, value)| (*key, *value)), tail),
         });
     }
-    let (mut levels, first) = enter(&map, &limbs)?;
-    let mut pairs: Vec<(Term, Term)> = vec![first];
-    while pairs.len() < limit.max(1)
-        && let Some(cell) = advance(&mut levels)
-    {
-        pairs.push((cell[0], cell[1]));
-    }
+    let mut levels = enter(&map, &limbs)?;
+    let limit = limit.max(1);
+    let mut cells: Vec<&[Term; 2]> = Vec::with_capacity(limit.min(map_size(map)));
+    gather(&mut levels, limit, &mut cells);
     let next = path_of_next(&mut levels);
+    let pairs = cells.iter().map(|[key, value]| (key, value));
     Ok(match (form, next) {
-        (NextForm::Iterator, None) => nest(heap, &pairs, atoms::NONE),
+        (NextForm::Iterator, None) => heap.nested_pairs(pairs, atoms::NONE),
         (NextForm::Iterator, Some(limbs)) => {
             let path = heap.big_from_limbs(false, &limbs);
             let end = heap.cons(path, map);
-            nest(heap, &pairs, end)
+            heap.nested_pairs(pairs, end)
         }
         (NextForm::List(tail), next) => {
-            let list = heap.pairs_before(pairs.iter().copied(), tail);
+            let list = heap.pairs_before(pairs.map(|(key, value)| (*key, *value)), tail);
             match next {
                 None => list,
                 Some(limbs) => {
@@ -165,15 +163,11 @@ pub fn map_next<H: Allocate + ?Sized>(
     })
 }
 
-fn nest<H: Allocate + ?Sized>(heap: &mut H, pairs: &[(Term, Term)], end: Term) -> Term {
-    pairs.iter().rev().fold(end, |next, (key, value)| heap.tuple(&[*key, *value, next]))
-}
-
 /// Children of the nodes on the way down, and the number of the next one of each.
 type Levels<'h> = SmallVec<[(&'h [Term], usize); 8]>;
 
-/// Follows a path to its leaf.
-fn enter<'h>(map: &'h Term, limbs: &[u64]) -> Result<(Levels<'h>, (Term, Term)), PathError> {
+/// Follows a path to its leaf, which comes next.
+fn enter<'h>(map: &'h Term, limbs: &[u64]) -> Result<Levels<'h>, PathError> {
     let mut levels = Levels::new();
     let mut node = map;
     for step in 0.. {
@@ -181,28 +175,34 @@ fn enter<'h>(map: &'h Term, limbs: &[u64]) -> Result<(Levels<'h>, (Term, Term)),
         let index = (limb >> (PATH_BITS * (step % STEPS_PER_LIMB))) as usize & 0xf;
         let children = hashed::children(node).1;
         let child = children.get(index).ok_or(PathError)?;
-        levels.push((children, index + 1));
         if child.is_cons() {
-            return Ok((levels, (child.head(), child.tail())));
+            levels.push((children, index));
+            return Ok(levels);
         }
+        levels.push((children, index + 1));
         node = child;
     }
     Err(PathError)
 }
 
-fn advance<'h>(levels: &mut Levels<'h>) -> Option<&'h [Term; 2]> {
-    loop {
-        let (children, next) = levels.last_mut()?;
-        let Some(child) = children.get(*next) else {
-            levels.pop();
-            continue;
-        };
-        *next += 1;
-        if child.is_cons() {
-            return Some(child.cons_cell());
+/// Adds the leaves that come next, at most so many.
+fn gather<'h>(levels: &mut Levels<'h>, limit: usize, cells: &mut Vec<&'h [Term; 2]>) {
+    while let Some((children, mut next)) = levels.pop() {
+        while let Some(child) = children.get(next) {
+            if child.is_cons() {
+                if cells.len() == limit {
+                    levels.push((children, next));
+                    return;
+                }
+                cells.push(child.cons_cell());
+                next += 1;
+                continue;
+            }
+            levels.push((children, next + 1));
+            // SAFETY: the child is no leaf.
+            levels.push((unsafe { hashed::children_of_inner(child) }.1, 0));
+            break;
         }
-        // SAFETY: the child is no leaf.
-        levels.push((unsafe { hashed::children_of_inner(child) }.1, 0));
     }
 }
 
