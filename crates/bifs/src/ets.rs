@@ -287,19 +287,23 @@ fn update_counter(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     if !table.kind().is_set() {
         return Err(raise(caller, Fault::TableType));
     }
+    let (several, one);
     let operations = if operation.is_list() {
-        match list::elements(operation) {
+        several = match list::elements(operation) {
             Some(operations) => operations,
             None if !table.contains(key) && arguments.len() == 3 => return Err(raise(caller, Fault::BadKey)),
             None => return Err(badarg()),
-        }
+        };
+        &several[..]
     } else if operation.is_integer() {
         let position = Term::small(table.position() as i64 + 1);
-        vec![caller.heap().tuple(&[position, operation])]
+        one = [caller.heap().tuple(&[position, operation])];
+        &one
     } else {
-        vec![operation]
+        one = [operation];
+        &one
     };
-    let counted = table.update_counter(caller.heap(), key, &operations, arguments.get(3).copied());
+    let counted = table.update_counter(caller.heap(), key, operations, arguments.get(3).copied());
     match counted {
         Ok(values) if operation.is_list() => Ok(caller.heap().list(values)),
         Ok(values) => Ok(values.first().copied().unwrap_or(Term::NIL)),

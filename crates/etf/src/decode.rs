@@ -300,7 +300,7 @@ impl<'a, 'm, H: Allocate + ?Sized> Decoder<'a, 'm, H> {
             tags::STRING => {
                 let length = usize::from(self.reader.u16()?);
                 let bytes = self.reader.bytes(length)?;
-                self.heap.list(bytes.iter().map(|byte| Term::small(i64::from(*byte))))
+                self.heap.list_of_bytes(bytes, Term::NIL)
             }
             tags::BINARY => {
                 let length = self.reader.count(0)?;

@@ -84,12 +84,7 @@ impl Hashed {
 
     /// Inserts rows, all or none as others see it; `only_new`: none if one of the keys is there. Returns whether they
     /// were inserted, and what they have replaced.
-    pub(crate) fn insert(
-        &self,
-        status: &Status,
-        rows: Vec<Stored>,
-        only_new: bool,
-    ) -> Result<(bool, Vec<Rows>), Gone> {
+    pub(crate) fn insert(&self, status: &Status, rows: Vec<Stored>, only_new: bool) -> Result<(bool, Vec<Rows>), Gone> {
         let hashed: Vec<(u32, Stored)> =
             rows.into_iter().map(|row| (hash_of(key_of(*row.term(), self.position)), row)).collect();
         let mut indices: Vec<usize> = hashed.iter().map(|(hash, _)| self.index(*hash)).collect();

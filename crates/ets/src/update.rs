@@ -3,12 +3,15 @@
 use atoll_heap::{Mutator, Stored};
 use atoll_operations::arithmetic;
 use atoll_term::{Build, Term, compare};
+use smallvec::SmallVec;
 
 use crate::fault::Fault;
 use crate::table::Table;
 
 /// New values of elements of a row, by index from 0; of several for one index the last counts.
-type Changes = Vec<(usize, Term)>;
+type Changes = SmallVec<[(usize, Term); 4]>;
+/// Values that counters have got.
+pub type Counted = SmallVec<[Term; 4]>;
 
 /// The index of an element that may be changed.
 fn changeable(position: i64, size: usize, key_position: usize) -> Result<usize, Fault> {
@@ -92,7 +95,7 @@ impl Table {
         key: Term,
         operations: &[Term],
         default: Option<Term>,
-    ) -> Result<Vec<Term>, Fault> {
+    ) -> Result<Counted, Fault> {
         if !self.kind().is_set() {
             return Err(Fault::TableType);
         }
@@ -108,7 +111,7 @@ impl Table {
             };
             let mut changes = Changes::new();
             let elements = base.tuple_elements().unwrap_or_default();
-            let counted: Result<Vec<Term>, Fault> =
+            let counted: Result<Counted, Fault> =
                 operations.iter().map(|operation| count(heap, elements, position, *operation, &mut changes)).collect();
             let values = match counted {
                 Ok(values) => values,

@@ -75,8 +75,12 @@ fn decimals(text: &mut FloatText, value: f64, digits: u32) -> fmt::Result {
     }
     // The fraction is scaled as a float: that loses digits beyond the 16th, and OTP shows the same.
     let scale = 10u64.pow(digits);
-    let mut whole = value.abs().trunc() as u64;
-    let mut rounded = (value.abs().fract() * scale as f64).round() as u64;
+    let mut whole = value.abs() as u64;
+    let scaled = (value.abs() - whole as f64) * scale as f64;
+    let mut rounded = scaled as u64;
+    if scaled - rounded as f64 >= 0.5 {
+        rounded += 1;
+    }
     if rounded >= scale {
         rounded -= scale;
         whole += 1;

@@ -9,11 +9,11 @@ use crate::exception::Exception;
 
 /// What an I/O list is made of, in order.
 #[derive(Clone, Copy)]
-pub enum Piece<'h> {
+enum Piece<'h> {
     /// An integer from 0 to 255.
     Byte(u8),
-    /// A bitstring.
-    Bits(Bits<'h>),
+    /// A term that may be a bitstring. Its parts in place of the term would go through memory for each piece.
+    Other(&'h Term),
 }
 
 /// Visits the pieces of a list or bitstring in order, without recursion.
@@ -21,7 +21,7 @@ pub enum Piece<'h> {
 /// # Errors
 /// `badarg`: something else is in it, or `visit` refuses a piece
 #[inline(always)]
-pub fn visit<'h>(term: &'h Term, mut visit: impl FnMut(Piece<'h>) -> Option<()>) -> Result<(), Exception> {
+fn visit<'h>(term: &'h Term, mut visit: impl FnMut(Piece<'h>) -> Option<()>) -> Result<(), Exception> {
     let mut later: Vec<&Term> = Vec::new();
     let mut rest = term;
     loop {
@@ -37,7 +37,7 @@ pub fn visit<'h>(term: &'h Term, mut visit: impl FnMut(Piece<'h>) -> Option<()>)
         if small.is_some() || !item.is_immediate() && !item.is_cons() {
             let piece = match small {
                 Some(small) => Piece::Byte(u8::try_from(small).map_err(|_| Exception::badarg())?),
-                None => Piece::Bits(item.bits().ok_or(Exception::badarg())?),
+                None => Piece::Other(item),
             };
             visit(piece).ok_or(Exception::badarg())?;
         } else if item.is_cons() {
@@ -60,8 +60,9 @@ fn size_in_bits(term: Term, whole_bytes: bool) -> Result<usize, Exception> {
     visit(&term, |piece| {
         size += match piece {
             Piece::Byte(_) => 8,
-            Piece::Bits(bits) if whole_bytes && !bits.is_binary() => return None,
-            Piece::Bits(bits) => bits.length(),
+            Piece::Other(term) => {
+                term.bits().map(|bits| bits.length()).filter(|bits| !whole_bytes || bits.is_multiple_of(8))?
+            }
         };
         Some(())
     })?;
@@ -88,8 +89,7 @@ pub fn bytes_of(term: &Term) -> Result<Cow<'_, [u8]>, Exception> {
     visit(term, |piece| {
         match piece {
             Piece::Byte(byte) => bytes.push(byte),
-            Piece::Bits(bits) if bits.is_binary() => bytes.extend_from_slice(&bits.to_bytes()),
-            Piece::Bits(_) => return None,
+            Piece::Other(term) => bytes.extend_from_slice(&term.bits().filter(Bits::is_binary)?.to_bytes()),
         }
         Some(())
     })?;
@@ -110,7 +110,13 @@ fn fill(term: &Term, room: &mut [u8]) -> Result<(), Exception> {
     visit(term, |piece| {
         match piece {
             Piece::Byte(byte) => *rest.split_off_first_mut()? = byte,
-            Piece::Bits(bits) => copy_short(&bits.to_bytes(), rest.split_off_mut(..bits.byte_length())?),
+            Piece::Other(term) => match term.aligned_binary() {
+                Some(bytes) => copy_short(bytes, rest.split_off_mut(..bytes.len())?),
+                None => {
+                    let bytes = term.bits()?.to_bytes();
+                    rest.split_off_mut(..bytes.len())?.copy_from_slice(&bytes);
+                }
+            },
         }
         Some(())
     })
@@ -130,7 +136,7 @@ fn gather<H: Allocate + ?Sized>(heap: &mut H, term: Term, whole_bytes: bool) -> 
     let mut building = bit_construct::begin(heap, bits);
     visit(&term, |piece| match piece {
         Piece::Byte(byte) => building.writer.byte(byte),
-        Piece::Bits(bits) => building.writer.put_run(bits),
+        Piece::Other(term) => building.writer.put_run(term.bits()?),
     })?;
     Ok(building.finish())
 }
@@ -160,7 +166,7 @@ pub fn list_to_bitstring<H: Allocate + ?Sized>(heap: &mut H, list: Term) -> Resu
 }
 
 fn list_of_bytes<H: Allocate + ?Sized>(heap: &mut H, bits: Bits<'_>, tail: Term) -> Term {
-    heap.list_with_tail(bits.to_bytes().iter().map(|byte| Term::small((*byte).into())), tail)
+    heap.list_of_bytes(&bits.to_bytes(), tail)
 }
 
 /// `binary_to_list(Binary)`

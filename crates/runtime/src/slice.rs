@@ -200,3 +200,29 @@ fn suspended(own: &mut Own) -> Exit {
     }
     Exit::Wait
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A loop whose rounds take so many reductions is met at each of its places.
+    #[test]
+    fn samples_do_not_keep_step_with_loops() {
+        for round in 2..=100 {
+            let (mut samples, mut at) = (0, 0);
+            let mut met = vec![false; round as usize];
+            for _ in 0..20 * round {
+                at += until_next_sample(&mut samples);
+                met[(at % round) as usize] = true;
+            }
+            assert!(met.iter().all(|met| *met), "of {round}: {met:?}");
+        }
+    }
+
+    #[test]
+    fn samples_are_a_slice_apart_in_the_mean() {
+        let mut samples = 0;
+        let all: i64 = (0..1000).map(|_| until_next_sample(&mut samples)).sum();
+        assert!((all - 1000 * REDUCTIONS).abs() < 10 * REDUCTIONS, "{all}");
+    }
+}

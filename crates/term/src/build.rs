@@ -128,6 +128,24 @@ pub trait Build: Allocate {
         })
     }
 
+    /// A list of these bytes that ends in `tail`. Its cells lie beside each other, in runs.
+    fn list_of_bytes(&mut self, bytes: &[u8], tail: Term) -> Term {
+        bytes.rchunks(CELLS_AT_ONCE).fold(tail, |list, chunk| {
+            let room = self.allocate(2 * chunk.len()).as_ptr();
+            let mut list = list;
+            for (index, byte) in chunk.iter().enumerate().rev() {
+                // SAFETY: room for two words for each byte, of which the last cells are filled already.
+                unsafe {
+                    let cell = room.add(2 * index);
+                    *cell = Term::small(i64::from(*byte)).word();
+                    *cell.add(1) = list.word();
+                    list = Term::cons_at(cell);
+                }
+            }
+            list
+        })
+    }
+
     /// `{Key, Value}` of each pair put in front of a list, one after the other. Cells and tuples lie in runs.
     fn pairs_before(&mut self, pairs: impl ExactSizeIterator<Item = (Term, Term)>, list: Term) -> Term {
         const WORDS: usize = 5;
@@ -156,9 +174,9 @@ pub trait Build: Allocate {
 
     /// `{Key, Value, Next}` of each pair, where `Next` is what the pair behind it became, and `end` for the last one.
     /// The tuples lie in runs.
-    fn nested_pairs<'h, I>(&mut self, pairs: I, end: Term) -> Term
+    fn nested_pairs<I>(&mut self, pairs: I, end: Term) -> Term
     where
-        I: ExactSizeIterator<Item = (&'h Term, &'h Term)> + DoubleEndedIterator,
+        I: ExactSizeIterator<Item = (Term, Term)> + DoubleEndedIterator,
     {
         const WORDS: usize = 4;
         let mut next = end;
@@ -432,6 +450,9 @@ pub trait Build: Allocate {
 
     /// A list of small integers or other terms from characters.
     fn string(&mut self, text: &str) -> Term {
+        if text.is_ascii() {
+            return self.list_of_bytes(text.as_bytes(), Term::NIL);
+        }
         self.list(text.chars().map(|character| Term::small(i64::from(u32::from(character)))))
     }
 }

@@ -131,10 +131,10 @@ pub fn map_next<H: Allocate + ?Sized>(
         _ => return Err(PathError),
     };
     if is_flat(map) {
-        let pairs = flat::keys(&map).iter().zip(flat::values(&map));
+        let pairs = flat::keys(&map).iter().copied().zip(flat::values(&map).iter().copied());
         return Ok(match form {
             NextForm::Iterator => heap.nested_pairs(pairs, atoms::NONE),
-            NextForm::List(tail) => heap.pairs_before(pairs.rev().map(|(key, value)| (*key, *value)), tail),
+            NextForm::List(tail) => heap.pairs_before(pairs.rev(), tail),
         });
     }
     let mut levels = enter(&map, &limbs)?;
@@ -142,7 +142,7 @@ pub fn map_next<H: Allocate + ?Sized>(
     let mut cells: Vec<&[Term; 2]> = Vec::with_capacity(limit.min(map_size(map)));
     gather(&mut levels, limit, &mut cells);
     let next = path_of_next(&mut levels);
-    let pairs = cells.iter().map(|[key, value]| (key, value));
+    let pairs = cells.iter().map(|[key, value]| (*key, *value));
     Ok(match (form, next) {
         (NextForm::Iterator, None) => heap.nested_pairs(pairs, atoms::NONE),
         (NextForm::Iterator, Some(limbs)) => {
@@ -151,7 +151,7 @@ pub fn map_next<H: Allocate + ?Sized>(
             heap.nested_pairs(pairs, end)
         }
         (NextForm::List(tail), next) => {
-            let list = heap.pairs_before(pairs.map(|(key, value)| (*key, *value)), tail);
+            let list = heap.pairs_before(pairs, tail);
             match next {
                 None => list,
                 Some(limbs) => {
