@@ -73,7 +73,7 @@ fn the_key_is_where_the_table_says_and_is_not_updated() {
     let operation = |heap: &mut Mutator, position: i64| heap.tuple(&[Term::small(position), Term::small(5)]);
     let [first, second, third] = [1, 2, 3].map(|position| operation(heap, position));
     let mut counted = |operations: &[Term]| table.update_counter(heap, Term::small(1), operations, None);
-    assert_eq!(counted(&[first, first]), Ok([Term::small(15), Term::small(20)].into()));
+    assert_eq!(counted(&[first, first]), Ok(crate::update::Counted::from_slice(&[Term::small(15), Term::small(20)])));
     assert_eq!((counted(&[second]), counted(&[third])), (Err(Fault::KeyPosition), Err(Fault::Position)));
     assert_eq!(table.update_element(heap, Term::small(1), Some(&[first]), None), Ok(true));
     assert_eq!(table.update_element(heap, Term::small(1), Some(&[second]), None), Err(Fault::KeyPosition));
