@@ -146,12 +146,15 @@ enum Composite {
     /// Parts: key, value, key, value...
     Map,
     /// Parts: old index, old checksum, creator, then the free variables.
-    Fun {
-        module: Term,
-        unique: [u8; 16],
-        index: u32,
-        arity: u8,
-    },
+    Fun(Box<FunHead>),
+}
+
+/// What a fun says of itself before its parts. Funs are rare: in place it would make each composite larger.
+struct FunHead {
+    module: Term,
+    unique: [u8; 16],
+    index: u32,
+    arity: u8,
 }
 
 /// Parts of a fun before its free variables.
@@ -227,19 +230,24 @@ impl<'a, 'm, H: Allocate + ?Sized> Decoder<'a, 'm, H> {
         }
     }
 
-    /// Reads the small integers that come next, up to the last part but one of a composite.
+    /// Reads the small integers and short binaries that come next, up to the last part but one of a composite.
     #[inline]
     fn small_parts(&mut self, values: &mut Vec<Term>, missing: &mut usize) {
-        while *missing > 1
-            && let Some(value) = self.reader.small_integer()
-        {
-            values.push(Term::small(value));
+        while *missing > 1 {
+            let part = if let Some(value) = self.reader.small_integer() {
+                Term::small(value)
+            } else if let Some(bytes) = self.reader.short_binary() {
+                self.heap.binary(bytes)
+            } else {
+                return;
+            };
+            values.push(part);
             *missing -= 1;
         }
     }
 
     fn close(&mut self, what: &Composite, parts: &[Term]) -> Result<Term, DecodeError> {
-        match *what {
+        match what {
             Composite::Tuple => Ok(self.heap.tuple(parts)),
             Composite::List => match parts.split_last() {
                 Some((tail, elements)) => Ok(self.heap.list_of(elements, *tail)),
@@ -252,7 +260,8 @@ impl<'a, 'm, H: Allocate + ?Sized> Decoder<'a, 'm, H> {
                 // A key that stands twice makes the map smaller than its bytes.
                 if map::map_size(map) == pairs.len() { Ok(map) } else { Err(DecodeError::Malformed) }
             }
-            Composite::Fun { module, unique, index, arity } => {
+            Composite::Fun(head) => {
+                let FunHead { module, unique, index, arity } = **head;
                 let (Some(&[old_index, old_unique, creator]), Some(free)) =
                     (parts.first_chunk::<FUN_PARTS>(), parts.get(FUN_PARTS..))
                 else {
@@ -413,7 +422,7 @@ impl<'a, 'm, H: Allocate + ?Sized> Decoder<'a, 'm, H> {
             return Err(DecodeError::Malformed);
         }
         let module = self.atom_term()?;
-        Ok(Read::Open(Composite::Fun { module, unique, index, arity }, FUN_PARTS + free as usize))
+        Ok(Read::Open(Composite::Fun(Box::new(FunHead { module, unique, index, arity })), FUN_PARTS + free as usize))
     }
 }
 

@@ -1,5 +1,7 @@
 //! Terms to bytes, as OTP 25's `term_to_binary` writes them.
 
+use std::borrow::Cow;
+
 use atoll_term::atoms::atom_name;
 use atoll_term::map::{MapIter, is_flat, map_size};
 use atoll_term::{Big, Bits, External, ExternalKind, Fun, Term, View, compare_exact, pid_parts, release};
@@ -390,7 +392,9 @@ impl<S: Sink> Encoder<S> {
             return self.sink.put(&[tags::CACHED_ATOM, number]);
         }
         let name = atom_name(atom);
-        let latin1 = self.options.minor_version < 2 && name.chars().all(|character| u32::from(character) < 0x100);
+        let is_ascii = name.is_ascii();
+        let latin1 =
+            self.options.minor_version < 2 && (is_ascii || name.chars().all(|character| u32::from(character) < 0x100));
         if !latin1 {
             match u8::try_from(name.len()) {
                 Ok(length) => self.sink.put(&[tags::SMALL_ATOM_UTF8, length]),
@@ -402,15 +406,13 @@ impl<S: Sink> Encoder<S> {
             self.sink.put(name.as_bytes());
             return;
         }
-        self.sink.put_u8(tags::ATOM);
-        if name.is_ascii() {
-            self.sink.put_u16(name.len() as u16);
-            self.sink.put(name.as_bytes());
-        } else {
-            let bytes: Vec<u8> = name.chars().map(|character| u32::from(character) as u8).collect();
-            self.sink.put_u16(bytes.len() as u16);
-            self.sink.put(&bytes);
-        }
+        let bytes = match is_ascii {
+            true => Cow::Borrowed(name.as_bytes()),
+            false => name.chars().map(|character| u32::from(character) as u8).collect(),
+        };
+        let [high, low] = (bytes.len() as u16).to_be_bytes();
+        self.sink.put(&[tags::ATOM, high, low]);
+        self.sink.put(&bytes);
     }
 
     fn local_pid(&mut self, data: u64) {

@@ -1,5 +1,7 @@
 //! A cursor over bytes that refuses to run past their end.
 
+use atoll_term::HEAP_BINARY_LIMIT;
+
 use crate::error::DecodeError;
 use crate::tags;
 
@@ -62,6 +64,19 @@ impl<'a> Reader<'a> {
         };
         self.rest = rest;
         Some(value)
+    }
+
+    /// The bytes of a binary that is kept on the heap, with its tag, if that is what comes next as a whole.
+    #[inline]
+    pub fn short_binary(&mut self) -> Option<&'a [u8]> {
+        let [tags::BINARY, 0, 0, 0, length, ref rest @ ..] = *self.rest else { return None };
+        let length = usize::from(length);
+        if length > HEAP_BINARY_LIMIT {
+            return None;
+        }
+        let (bytes, rest) = rest.split_at_checked(length)?;
+        self.rest = rest;
+        Some(bytes)
     }
 
     /// A 32-bit count of things that take at least one byte each, `extra` more of them included in the check.

@@ -43,6 +43,15 @@ pub fn compare_exact(a: Term, b: Term) -> Ordering {
     shallow(a, b, true, SHALLOW)
 }
 
+/// The order of two atoms. Most names differ in the first byte, which takes no call.
+fn atoms(a: Term, b: Term) -> Ordering {
+    let (left, right) = (atom_name(a).as_bytes(), atom_name(b).as_bytes());
+    match (left.first(), right.first()) {
+        (Some(one), Some(other)) if one != other => one.cmp(other),
+        _ => left.cmp(right),
+    }
+}
+
 /// Levels of nesting that are compared on the native stack.
 const SHALLOW: u32 = 8;
 
@@ -71,7 +80,7 @@ fn shallow(mut a: Term, mut b: Term, exact: bool, levels: u32) -> Ordering {
             continue;
         }
         if a.is_atom() && b.is_atom() {
-            return atom_name(a).as_bytes().cmp(atom_name(b).as_bytes());
+            return atoms(a, b);
         }
         return match (a.boxed_kind(), b.boxed_kind()) {
             (Some(Kind::Tuple), Some(Kind::Tuple)) => {
