@@ -286,7 +286,7 @@ impl<S: Sink> Encoder<S> {
             }
             return Ok(());
         }
-        if let Some(bits) = term.bits() {
+        if let Some(bits) = term.bits_in_loop() {
             return self.bits(term, &bits);
         }
         match term.view() {

@@ -61,7 +61,7 @@ fn size_in_bits(term: Term, whole_bytes: bool) -> Result<usize, Exception> {
         size += match piece {
             Piece::Byte(_) => 8,
             Piece::Other(term) => {
-                term.bits().map(|bits| bits.length()).filter(|bits| !whole_bytes || bits.is_multiple_of(8))?
+                term.bits_in_loop().map(|bits| bits.length()).filter(|bits| !whole_bytes || bits.is_multiple_of(8))?
             }
         };
         Some(())

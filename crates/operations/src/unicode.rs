@@ -93,7 +93,7 @@ pub fn convert(data: Term, from: Encoding, heap: &mut (impl Build + ?Sized)) -> 
             }
             continue;
         }
-        if let Some(bits) = here.bits()
+        if let Some(bits) = here.bits_in_loop()
             && bits.is_binary()
         {
             if let Some(good) = converter.binary(&bits) {

@@ -414,22 +414,14 @@ impl Term {
     }
 
     /// Bits of a bitstring.
-    #[inline(always)]
+    #[inline]
     pub fn bits(&self) -> Option<Bits<'_>> {
-        // Most are short and lie on the heap.
-        match self.heap_bits_words() {
-            Some(words) => {
-                let marker = std::marker::PhantomData;
-                Some(Bits { base: words[1..].as_ptr().cast(), start: 0, length: words[0] as usize, marker })
-            }
-            None => self.distant_bits(),
-        }
-    }
-
-    /// [`Term::bits`] of which the bytes lie elsewhere.
-    fn distant_bits(&self) -> Option<Bits<'_>> {
         let marker = std::marker::PhantomData;
         match self.boxed_kind()? {
+            Kind::HeapBits => {
+                let words = object(self).1;
+                Some(Bits { base: words[1..].as_ptr().cast(), start: 0, length: words[0] as usize, marker })
+            }
             Kind::BinaryHandle => {
                 let binary = self.off_heap_binary()?;
                 Some(Bits { base: binary.data(), start: 0, length: binary.used() * 8, marker })
@@ -440,6 +432,19 @@ impl Term {
                 Some(Bits { base: words[2].underlying_bytes(), start, length: end - start, marker })
             }
             _ => None,
+        }
+    }
+
+    /// As [`Term::bits`], for loops over many terms, of which most are short and lie on the heap. In instructions of
+    /// the interpreter it would take room on the stack, and keep them from jumping to the next.
+    #[inline(always)]
+    pub fn bits_in_loop(&self) -> Option<Bits<'_>> {
+        match self.heap_bits_words() {
+            Some(words) => {
+                let marker = std::marker::PhantomData;
+                Some(Bits { base: words[1..].as_ptr().cast(), start: 0, length: words[0] as usize, marker })
+            }
+            None => self.bits(),
         }
     }
 
