@@ -8,7 +8,7 @@ main(Other) ->
     process_flag(trap_exit, true),
     say(ping, net_adm:ping(Other)),
     [ok = rpc:call(Node, logger, set_primary_config, [level, none]) || Node <- [node(), Other]],
-    Steps = [fun names/1, fun terms/1, fun sends/1, fun order/1, fun large/1, fun links/1, fun monitors/1, fun exits/1,
+    Steps = [fun names/1, fun texts/1, fun terms/1, fun sends/1, fun order/1, fun large/1, fun links/1, fun monitors/1, fun exits/1,
              fun spawns/1, fun requests/1, fun calls/1, fun aliases/1, fun leaders/1, fun globals/1, fun groups/1,
              fun described/1, fun nodes_and_news/1, fun many/1, fun tokens/1, fun away/1],
     [begin
@@ -24,6 +24,24 @@ main(Other) ->
 say(What, Result) -> io:format("~p: ~p~n", [What, Result]).
 
 sort(List) -> lists:sort(List).
+
+%% Pids, ports and references of the other node as text and back, and of nodes that nobody knows.
+texts(Other) ->
+    Pid = rpc:call(Other, erlang, whereis, [init]),
+    Reference = rpc:call(Other, erlang, make_ref, []),
+    [Port | _] = rpc:call(Other, erlang, ports, []),
+    say(texts, [list_to_pid(pid_to_list(Pid)) =:= Pid, list_to_ref(ref_to_list(Reference)) =:= Reference,
+                list_to_port(port_to_list(Port)) =:= Port]),
+    Node = fun(Text) -> hd(string:lexemes(Text, "<>.")) end,
+    Name = Node(pid_to_list(Pid)),
+    Errors = [try F(Text) of Identifier -> node(Identifier) =:= Other
+              catch error:Reason -> Reason
+              end || {F, Text} <- [
+                  {fun list_to_pid/1, "<999999.1.2>"}, {fun list_to_port/1, "#Port<999999.1>"},
+                  {fun list_to_ref/1, "#Ref<999999.1.2.3>"}, {fun list_to_pid/1, "<99999999999999999999.1.2>"},
+                  {fun list_to_pid/1, "<" ++ Name ++ ".5.6>"}, {fun list_to_pid/1, "<" ++ Name ++ ".5>"},
+                  {fun list_to_port/1, "#Port<" ++ Name ++ ".7>"}, {fun list_to_pid/1, "<" ++ Name ++ ".5.6.7>"}]],
+    say(identifiers_of_text, Errors).
 
 drain() ->
     receive Message -> say(left, Message), drain()

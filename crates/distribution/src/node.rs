@@ -191,6 +191,12 @@ impl Node {
         (inside.phase != Phase::Idle).then_some(Line { connection: inside.connection, flags: inside.flags })
     }
 
+    /// The other node's creation, while there is a connection.
+    pub fn creation(&self) -> Option<u32> {
+        let inside = self.inside.lock();
+        (inside.phase == Phase::Up).then_some(inside.creation)
+    }
+
     /// Begins to make a connection, unless there is one: whether it was begun, and the handle.
     pub fn begin(&self) -> (bool, Handle) {
         self.settle();

@@ -27,6 +27,12 @@ pub fn find(name: Term) -> Option<Arc<Node>> {
     known().read().get(&name.atom_index()).cloned()
 }
 
+/// Name and creation of the connected node that texts of pids call by this number, the index of its name.
+pub fn numbered(number: u32) -> Option<(Term, u32)> {
+    let node = known().read().get(&number).cloned()?;
+    Some((node.name, node.creation()?))
+}
+
 /// A node, which is known from now on.
 pub fn find_or_add(name: Term) -> Arc<Node> {
     if let Some(node) = find(name) {
