@@ -10,7 +10,7 @@ main(Other) ->
     [ok = rpc:call(Node, logger, set_primary_config, [level, none]) || Node <- [node(), Other]],
     Steps = [fun names/1, fun texts/1, fun terms/1, fun sends/1, fun order/1, fun large/1, fun links/1, fun monitors/1, fun exits/1,
              fun spawns/1, fun requests/1, fun calls/1, fun aliases/1, fun leaders/1, fun globals/1, fun groups/1,
-             fun described/1, fun nodes_and_news/1, fun many/1, fun tokens/1, fun away/1],
+             fun described/1, fun nodes_and_news/1, fun many/1, fun tokens/1, fun receives/1, fun away/1],
     [begin
          Before = sort(erlang:nodes(connected)),
          try Step(Other)
@@ -49,6 +49,33 @@ drain() ->
     end.
 
 take() -> receive Message -> Message after 5000 -> timeout end.
+
+%% Patterns for received messages see the node of a sender elsewhere, and the pid of one here.
+receives(Other) ->
+    Self = self(),
+    Echo = spawn_link(?MODULE, echo, []),
+    register(traced_echo, Echo),
+    1 = erlang:trace(Echo, true, ['receive']),
+    ToPid = fun() -> rpc:call(Other, erlang, send, [Echo, {Self, hello}]) end,
+    ToName = fun() -> rpc:call(Other, erlang, send, [{traced_echo, node()}, {Self, hello}]) end,
+    Here = fun() -> Echo ! {Self, hello} end,
+    Told = fun(Pattern, Send) ->
+        erlang:trace_pattern('receive', Pattern, []),
+        Send(),
+        receive {Echo, hello} -> ok after 5000 -> timeout end,
+        Reference = erlang:trace_delivered(Echo),
+        receive {trace_delivered, Echo, Reference} -> ok end,
+        length([told || {trace, Pid, 'receive', {From, hello}} <- received(), Pid =:= Echo, From =:= Self])
+    end,
+    say(receives, [{[Told([{['$1', undefined, '_'], [{'==', '$1', Node}], []}], Send) || Node <- [{node}, Other]],
+                    Told([{[node(), Self, '_'], [], []}], Send), Told(true, Send), Told(false, Send)}
+                   || Send <- [ToPid, ToName, Here]]),
+    erlang:trace_pattern('receive', true, []),
+    erlang:trace(Echo, false, ['receive']),
+    unlink(Echo),
+    exit(Echo, kill).
+
+received() -> receive Message -> [Message | received()] after 0 -> [] end.
 
 %% --- on the other node
 

@@ -51,7 +51,13 @@ fn choose(pid: Term, own: &mut Own, which: u32, parts: &[Term]) -> Option<Option
     let pattern = choice?;
     match (is_send, parts) {
         (true, &[message, receiver]) => trace_call::chosen(pid, own, &pattern, &[receiver, message]),
-        (false, &[message, from]) => trace_call::chosen(pid, own, &pattern, &[crate::node::this(), from, message]),
+        (false, &[message, from]) => {
+            let sender = match from.is_atom() && from != atoms::UNDEFINED {
+                true => [from, atoms::UNDEFINED],
+                false => [crate::node::this(), from],
+            };
+            trace_call::chosen(pid, own, &pattern, &[sender[0], sender[1], message])
+        }
         _ => Some(None),
     }
 }

@@ -22,12 +22,14 @@ pub(crate) fn act(node: &Node, line: Line, received: &Received) -> Result<(), Fa
         return Err(Fault::Malformed);
     };
     match (kind, &parts[1..]) {
-        (control::SEND, [_, to]) | (control::SEND_SENDER, [_, to]) => message(*to, payload, Mark::Plain),
+        (control::SEND, [_, to]) | (control::SEND_SENDER, [_, to]) => message(node, *to, payload, Mark::Plain),
         (control::SEND_TT, [_, to, given]) | (control::SEND_SENDER_TT, [_, to, given]) => {
-            message(*to, payload, token::mark(*given)?)
+            message(node, *to, payload, token::mark(*given)?)
         }
-        (control::REG_SEND, [from, _, name]) => named_message(*from, *name, payload, Mark::Plain),
-        (control::REG_SEND_TT, [from, _, name, given]) => named_message(*from, *name, payload, token::mark(*given)?),
+        (control::REG_SEND, [from, _, name]) => named_message(node, *from, *name, payload, Mark::Plain),
+        (control::REG_SEND_TT, [from, _, name, given]) => {
+            named_message(node, *from, *name, payload, token::mark(*given)?)
+        }
         (control::ALIAS_SEND, [_, alias]) => to_alias(*alias, payload, Mark::Plain),
         (control::ALIAS_SEND_TT, [_, alias, given]) => to_alias(*alias, payload, token::mark(*given)?),
         (control::LINK, [from, to]) => link(line, *from, *to),
@@ -86,26 +88,27 @@ fn signal(to: Term, fragment: Heaped) -> Result<(), Fault> {
     Err(Fault::Malformed)
 }
 
-fn deliver(to: Term, payload: Term, mark: Mark) {
-    let fragment = sequence::mark(architecture().send_copy(payload), mark);
+fn deliver(node: &Node, to: Term, payload: Term, mark: Mark) {
+    // As in OTP, tracing tells the node of a sender elsewhere, and not the process.
+    let fragment = sequence::mark_from(architecture().send_copy(payload), mark, node.name);
     drop(System::get().deliver_from_outside(to, fragment));
 }
 
-fn message(to: Term, payload: Term, mark: Mark) -> Result<(), Fault> {
+fn message(node: &Node, to: Term, payload: Term, mark: Mark) -> Result<(), Fault> {
     match to.view() {
-        View::Pid(_) => deliver(to, payload, mark),
+        View::Pid(_) => deliver(node, to, payload, mark),
         View::External(_) | View::Port(_) => {}
         _ => return Err(Fault::Malformed),
     }
     Ok(())
 }
 
-fn named_message(from: Term, name: Term, payload: Term, mark: Mark) -> Result<(), Fault> {
+fn named_message(node: &Node, from: Term, name: Term, payload: Term, mark: Mark) -> Result<(), Fault> {
     if !from.is_pid() || !name.is_atom() {
         return Err(Fault::Malformed);
     }
     if let Some(pid) = System::get().whereis(name).filter(|pid| pid.is_local_pid()) {
-        deliver(pid, payload, mark);
+        deliver(node, pid, payload, mark);
     }
     Ok(())
 }
