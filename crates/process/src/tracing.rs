@@ -338,8 +338,8 @@ pub fn name_senders(asker: &mut Own, on: bool) {
     }
 }
 
-/// A process receives a message; `from` is the sender, the name of another node that it comes from, or `NONE` if neither
-/// is known.
+/// A process receives a message; `from` is the sender, or the name of another node that it comes from, or `NONE` if
+/// neither is known.
 #[cold]
 #[inline(never)]
 pub fn received(pid: Term, own: &mut Own, message: Term, from: Term) {
