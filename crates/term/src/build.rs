@@ -44,6 +44,25 @@ fn write(heap: &mut (impl Allocate + ?Sized), header: Header, words: impl IntoIt
     unsafe { Term::boxed_at(room.as_ptr()) }
 }
 
+/// A list, in runs of cells, of what `term` makes of the elements.
+#[inline]
+fn cells<T>(heap: &mut (impl Allocate + ?Sized), elements: &[T], tail: Term, term: impl Fn(&T) -> Term) -> Term {
+    elements.rchunks(CELLS_AT_ONCE).fold(tail, |list, chunk| {
+        let room = heap.allocate(2 * chunk.len()).as_ptr();
+        let mut list = list;
+        for (index, element) in chunk.iter().enumerate().rev() {
+            // SAFETY: room for two words for each element, of which the last cells are filled already.
+            unsafe {
+                let cell = room.add(2 * index);
+                *cell = term(element).word();
+                *cell.add(1) = list.word();
+                list = Term::cons_at(cell);
+            }
+        }
+        list
+    })
+}
+
 /// Copies terms that are few as a rule: four at a time, where a call would take longer than the copy.
 ///
 /// # Safety
@@ -111,39 +130,15 @@ pub trait Build: Allocate {
     }
 
     /// A list of these elements that ends in `tail`. Its cells lie beside each other, in runs.
+    #[inline]
     fn list_of(&mut self, elements: &[Term], tail: Term) -> Term {
-        elements.rchunks(CELLS_AT_ONCE).fold(tail, |list, chunk| {
-            let room = self.allocate(2 * chunk.len()).as_ptr();
-            let mut list = list;
-            for (index, element) in chunk.iter().enumerate().rev() {
-                // SAFETY: room for two words for each element, of which the last cells are filled already.
-                unsafe {
-                    let cell = room.add(2 * index);
-                    *cell = element.word();
-                    *cell.add(1) = list.word();
-                    list = Term::cons_at(cell);
-                }
-            }
-            list
-        })
+        cells(self, elements, tail, |element| *element)
     }
 
-    /// A list of these bytes that ends in `tail`. Its cells lie beside each other, in runs.
+    /// As [`Build::list_of`], of bytes.
+    #[inline]
     fn list_of_bytes(&mut self, bytes: &[u8], tail: Term) -> Term {
-        bytes.rchunks(CELLS_AT_ONCE).fold(tail, |list, chunk| {
-            let room = self.allocate(2 * chunk.len()).as_ptr();
-            let mut list = list;
-            for (index, byte) in chunk.iter().enumerate().rev() {
-                // SAFETY: room for two words for each byte, of which the last cells are filled already.
-                unsafe {
-                    let cell = room.add(2 * index);
-                    *cell = Term::small(i64::from(*byte)).word();
-                    *cell.add(1) = list.word();
-                    list = Term::cons_at(cell);
-                }
-            }
-            list
-        })
+        cells(self, bytes, tail, |byte| Term::small(i64::from(*byte)))
     }
 
     /// `{Key, Value}` of each pair put in front of a list, one after the other. Cells and tuples lie in runs.
