@@ -4,6 +4,8 @@ use atoll_process::sequence::{self, PRINT, Token};
 use atoll_process::{BuiltIn, Caller, Outcome, badarg, tracing};
 use atoll_term::{Build, ScratchHeap, Term, atoms};
 
+use crate::tracers::{is_tracer, shown, tracer_of};
+
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
     BuiltIn::new("erlang", "seq_trace", 2, seq_trace),
@@ -59,18 +61,21 @@ fn print_labelled(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 /// The system tracer as programs see it.
-pub fn tracer() -> Term {
-    sequence::tracer().unwrap_or(atoms::FALSE)
+pub fn tracer(heap: &mut impl Build) -> Term {
+    sequence::tracer().map_or(atoms::FALSE, |tracer| shown(heap, tracer))
 }
 
-/// Sets the system tracer: a process or a port, or `false`. What it was; `None` if it cannot be.
-pub fn set_tracer(value: Term) -> Option<Term> {
-    let new = match value {
-        atoms::FALSE => None,
-        tracer if tracing::is_there(tracer) => Some(tracer),
-        _ => return None,
+/// Sets the system tracer: a process, a port, a module with a state, or `false`. What it was; `None` if it cannot be.
+pub fn set_tracer(heap: &mut impl Build, value: Term) -> Option<Term> {
+    let new = match value.tuple_elements() {
+        Some(&[module, state]) => Some(tracer_of(module, state)?),
+        None if value == atoms::FALSE => None,
+        _ => Some(Some(value).filter(|value| is_tracer(*value))?),
     };
-    let old = tracer();
+    if new.is_some_and(|tracer| !tracing::is_there(tracer)) {
+        return None;
+    }
+    let old = tracer(heap);
     sequence::set_tracer(new);
     Some(old)
 }

@@ -268,7 +268,7 @@ fn built(caller: &mut Caller<'_>, item: &str) -> Option<Term> {
         "fullsweep_after" => heap_option(caller, item, defaults.full_sweep_after.into()),
         "max_heap_size" => heap_limit_map(caller.heap(), defaults.maximum_words, spares, quiet),
         "sequential_tracer" => {
-            let tracer = crate::seq_trace::tracer();
+            let tracer = crate::seq_trace::tracer(caller.heap());
             caller.heap().tuple(&[known_atom(item), tracer])
         }
         "garbage_collection" => {
@@ -446,7 +446,7 @@ fn system_flag(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
             let word = value.as_small().and_then(|word| u32::try_from(word).ok()).ok_or_else(badarg)?;
             Term::small(atoll_ets::match_spec::set_control_word(word).into())
         }
-        "sequential_tracer" => return crate::seq_trace::set_tracer(value).ok_or_else(badarg),
+        "sequential_tracer" => return crate::seq_trace::set_tracer(caller.heap(), value).ok_or_else(badarg),
         "reset_seq_trace" => {
             as_boolean(value).ok_or_else(badarg)?;
             atoll_process::sequence::reset(&mut Stopped::or_again(caller.own, arguments)?);

@@ -1,6 +1,7 @@
 //! `erlang:trace/3` and what belongs to it: which processes send trace messages, about what, and to which tracer.
 
 use atoll_operations::Exception;
+use atoll_process::tracers;
 use atoll_process::tracing::{self, Tracing};
 use atoll_process::{BuiltIn, Caller, Outcome, Own, ReferenceId, System, badarg};
 use atoll_term::atoms::known_atom;
@@ -9,6 +10,7 @@ use atoll_term::{Build, Term, atoms};
 use crate::trace_events;
 use crate::trace_flags::{FLAGS, flags_of};
 use crate::trace_pattern::{function_info, on_load_info};
+use crate::tracers::shown;
 
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
@@ -86,7 +88,10 @@ fn trace(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     if cpu {
         System::get().tracing.cpu_times.store(on, std::sync::atomic::Ordering::Relaxed);
     }
-    let change = Change { on, flags, tracer: tracer.unwrap_or(caller.process.pid) };
+    let mut change = Change { on, flags, tracer: tracer.unwrap_or(caller.process.pid) };
+    if on && (which.is_local_pid() || which.is_local_port()) && !tracers::goes_on(change.tracer, which) {
+        change.flags = 0;
+    }
     if which.is_local_pid() {
         return trace_one(caller, arguments, &change, which);
     }
@@ -177,7 +182,7 @@ fn trace_info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
                 }
             });
             match found {
-                Some(found) => found,
+                Some(found) => found.filter(|tracing| tracers::goes_on(tracing.tracer, which)),
                 None => return Ok(atoms::UNDEFINED),
             }
         }
@@ -186,7 +191,7 @@ fn trace_info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let value = match atoms::name_if_atom(item) {
         "flags" => flag_list(caller, found.map_or(0, |tracing| tracing.flags)),
         "tracer" => match found {
-            Some(tracing) if tracing::is_there(tracing.tracer) => tracing.tracer,
+            Some(tracing) if tracing::is_there(tracing.tracer) => shown(caller.heap(), tracing.tracer),
             _ => Term::NIL,
         },
         _ => return Err(Exception::badarg().into()),

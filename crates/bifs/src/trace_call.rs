@@ -8,7 +8,7 @@ use atoll_heap::Mutator;
 use atoll_operations::{Class, list};
 use atoll_process::sequence::Sequence;
 use atoll_process::tracing::{self, Tracing};
-use atoll_process::{Caller, Own};
+use atoll_process::{Answer, Caller, Own, tracers};
 use atoll_term::atoms::known_atom;
 use atoll_term::{Build, Term, Word, atoms, text};
 
@@ -201,24 +201,39 @@ fn report_call(
     if let Some(count) = &wanted.count {
         count.add();
     }
-    let pid = caller.process.pid;
     let by_process = report_by_process(caller, arguments, point, wanted, return_to);
-    let mut meta = 0;
-    if let Some(Meta { pattern, tracer, gone }) = &wanted.meta
-        && *tracer != pid
-        && !caller.own.flags.sensitive()
-        && !gone.load(Ordering::Relaxed)
-        && let Some(verdict) = judge(caller, pattern, arguments, return_to)
-    {
-        if let Some(message) = verdict.message
-            && !tell_call(caller, meta_tracing(*tracer), point.function, arguments, message)
-        {
-            gone.store(true, Ordering::Relaxed);
-        }
-        meta |= if verdict.keep & RETURN != 0 { META_RETURN } else { 0 };
-        meta |= if verdict.keep & EXCEPTION != 0 { META_EXCEPTION } else { 0 };
+    by_process | wanted.meta.as_ref().map_or(0, |meta| report_to_meta(caller, arguments, point, meta, return_to))
+}
+
+/// Sends the trace message of a meta tracer. Returns what it is to be told when the call ends.
+fn report_to_meta(
+    caller: &mut Caller<'_>,
+    arguments: &[Term],
+    point: &Breakpoint,
+    meta: &Meta,
+    return_to: *const Word,
+) -> u8 {
+    let Meta { pattern, tracer, gone } = meta;
+    let pid = caller.process.pid;
+    if *tracer == pid || caller.own.flags.sensitive() || gone.load(Ordering::Relaxed) {
+        return 0;
     }
-    meta | by_process
+    match tracers::wants_call(*tracer, pid) {
+        Answer::Trace => {}
+        Answer::Discard => return 0,
+        Answer::Remove => {
+            gone.store(true, Ordering::Relaxed);
+            return 0;
+        }
+    }
+    let Some(verdict) = judge(caller, pattern, arguments, return_to) else { return 0 };
+    if let Some(message) = verdict.message
+        && !tell_call(caller, meta_tracing(*tracer), point.function, arguments, message)
+    {
+        gone.store(true, Ordering::Relaxed);
+    }
+    let at_return = if verdict.keep & RETURN != 0 { META_RETURN } else { 0 };
+    at_return | if verdict.keep & EXCEPTION != 0 { META_EXCEPTION } else { 0 }
 }
 
 /// Sends the trace message of a process that is traced itself. Returns what is to be reported when the call ends.
@@ -231,10 +246,18 @@ fn report_by_process(
 ) -> u8 {
     let pid = caller.process.pid;
     let tracing = caller.own.tracing().filter(|tracing| tracing.flags & tracing::CALL != 0 && tracing.tracer != pid);
-    let (Some(pattern), Some(tracing)) = (&wanted.calls, tracing) else { return 0 };
+    let (Some(pattern), Some(Tracing { tracer, flags })) = (&wanted.calls, tracing) else { return 0 };
+    match tracers::wants_call(tracer, pid) {
+        Answer::Trace => {}
+        Answer::Discard => return 0,
+        Answer::Remove => {
+            caller.own.set_tracing(None);
+            return 0;
+        }
+    }
     let Some(verdict) = judge(caller, pattern, arguments, return_to) else { return 0 };
-    // The match specification may have changed whether calls are reported.
-    let tracing = caller.own.tracing().unwrap_or(tracing);
+    // The match specification may have changed whether calls are reported. To whom, it changes from the next one on.
+    let tracing = Tracing { tracer, flags: caller.own.tracing().map_or(flags, |now| now.flags) };
     if tracing.flags & tracing::SILENT != 0 {
         return 0;
     }

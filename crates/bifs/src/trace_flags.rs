@@ -6,7 +6,7 @@ use atoll_process::{Own, System};
 use atoll_term::atoms::LazyAtom;
 use atoll_term::{Immediate, Term, atoms};
 
-use crate::tracers::{is_tracer, is_tracer_of};
+use crate::tracers::{is_tracer, tracer_of};
 
 /// Flags by name, in the order in which `trace_info` lists them.
 pub const FLAGS: [(&str, u32); 21] = [
@@ -57,13 +57,13 @@ const ALL: u32 = tracing::SEND
 static TRACER: LazyAtom = LazyAtom::new("tracer");
 static CPU_TIMESTAMP: LazyAtom = LazyAtom::new("cpu_timestamp");
 
-/// Flags of a list, the tracer if one is named (a process or a port), and whether times are to be processor times.
+/// Flags of a list, the tracer if one is named, and whether times are to be processor times.
 pub fn flags_of(list: Term) -> Option<(u32, Option<Term>, bool)> {
     let (mut flags, mut tracer, mut cpu) = (0, None, false);
     for flag in list::elements(list)? {
         match flag.tuple_elements() {
             Some(&[key, own]) if key == TRACER.get() && is_tracer(own) => tracer = Some(own),
-            Some(&[key, module, own]) if key == TRACER.get() && is_tracer_of(module, own) => tracer = Some(own),
+            Some(&[key, module, state]) if key == TRACER.get() => tracer = Some(tracer_of(module, state)?),
             None if flag == atoms::ALL => flags |= ALL | HOW,
             None if flag == CPU_TIMESTAMP.get() => cpu = true,
             None if flag.is_atom() => {

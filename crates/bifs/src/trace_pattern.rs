@@ -13,7 +13,7 @@ use atoll_term::{Build, Export, Term, Word, atoms};
 
 use crate::trace_events;
 use crate::trace_points::{CallTracing, Meta, Pattern, built_in, place_of};
-use crate::tracers::{is_tracer, is_tracer_of};
+use crate::tracers::{is_tracer, shown, tracer_of};
 
 /// The tracing of calls in modules that a machine loads later.
 #[derive(Default)]
@@ -72,9 +72,7 @@ fn kinds(caller: &Caller<'_>, flags: Term) -> Option<Kinds> {
                 "call_time" => kinds.time = true,
                 _ => return None,
             },
-            Some(&[key, module, tracer]) if key == META.get() && is_tracer_of(module, tracer) => {
-                kinds.meta = Some(tracer);
-            }
+            Some(&[key, module, state]) if key == META.get() => kinds.meta = Some(tracer_of(module, state)?),
             _ => return None,
         }
     }
@@ -463,7 +461,7 @@ fn info_item(caller: &mut Caller<'_>, tracing: &CallTracing, is_global: bool, it
             None => atoms::FALSE,
         },
         "meta" => match &tracing.meta {
-            Some(meta) if !meta.gone.load(Ordering::Relaxed) => meta.tracer,
+            Some(meta) if !meta.gone.load(Ordering::Relaxed) => shown(caller.heap(), meta.tracer),
             _ => Term::NIL,
         },
         "meta_match_spec" => match &tracing.meta {

@@ -15,6 +15,7 @@
 //! * `machine`: what the rest of the machine asks; `halt`: what libraries want of its end
 //! * `crash`: what is said of a library that crashes; [`check`]: `--check-natives`
 //! * [`drivers`]: linked-in drivers
+//! * [`tracers`]: modules that get trace messages
 //! * `messages`, `threads`, `time`, `system`: the rest
 #![allow(missing_docs, reason = "the functions are the C interface's; OTP documents them")]
 
@@ -49,6 +50,7 @@ mod select;
 mod system;
 mod threads;
 mod time;
+mod tracers;
 mod vectors;
 
 pub use check::check_terms;
@@ -71,6 +73,7 @@ pub struct Part {
     selected: select::All,
     selected_by_drivers: drivers::select::All,
     names: system::Names,
+    tracers: tracers::Tracers,
 }
 
 atoll_platform::part_of_machine!(Part);

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
-use atoll_process::{Libraries, ReferenceId, System};
+use atoll_process::{Answer, Event, Libraries, ReferenceId, System, TracerNumber};
 use atoll_term::{Export, HeldPart, MagicValue, Term};
 use parking_lot::Mutex;
 
@@ -59,6 +59,22 @@ impl Libraries for Loaded {
 
     fn modules(&self) -> Vec<Term> {
         self.modules.lock().clone()
+    }
+
+    fn number_tracer(&self, module: Term, state: Term) -> Option<TracerNumber> {
+        here().tracers.number(module, state)
+    }
+
+    fn show_tracer(&self, number: TracerNumber, show: &mut dyn FnMut(Term, Term)) {
+        here().tracers.show(number, show);
+    }
+
+    fn ask_tracer(&self, number: TracerNumber, event: Term, tracee: Term) -> Answer {
+        here().tracers.ask(number, event, tracee)
+    }
+
+    fn tell_tracer(&self, number: TracerNumber, event: &Event<'_>) -> bool {
+        here().tracers.tell(number, event)
     }
 }
 

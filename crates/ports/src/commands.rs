@@ -90,10 +90,28 @@ fn port_command(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     }
 }
 
-/// `{control, What}`
-fn control(heap: &mut ScratchHeap, what: impl Fn(&mut ScratchHeap) -> Term) -> Term {
+/// `{Kind, What}`: how a trace message names what `control` or `call` gets, or answers.
+fn traced_as(kind: &str, heap: &mut ScratchHeap, what: impl Fn(&mut ScratchHeap) -> Term) -> Term {
     let what = what(heap);
-    heap.tuple(&[known_atom("control"), what])
+    heap.tuple(&[known_atom(kind), what])
+}
+
+/// A process has called the port with an operation and bytes.
+fn trace_asked(port: &Port, by: Term, kind: &str, operation: u32, bytes: &[u8]) {
+    port.trace_command(by, |heap| {
+        traced_as(kind, heap, |heap| {
+            let (operation, bytes) = (Term::small(operation.into()), heap.binary(bytes));
+            heap.tuple(&[operation, bytes])
+        })
+    });
+}
+
+/// The port has answered such a call.
+fn trace_answered(port: &Port, by: Term, kind: &str, bytes: &[u8]) {
+    port.trace(tracing::SEND, "send", |heap| {
+        let answer = traced_as(kind, heap, |heap| heap.binary(bytes));
+        [heap.tuple(&[port.id, answer]), by]
+    });
 }
 
 /// `port_control(Port, Operation, Data)`
@@ -104,18 +122,10 @@ fn port_control(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let me = caller.process.pid;
     let answer = port.with(|port, state, driver| {
         state.caller = me;
-        port.trace_command(me, |heap| {
-            control(heap, |heap| {
-                let (operation, data) = (Term::small(operation.into()), heap.binary(&data));
-                heap.tuple(&[operation, data])
-            })
-        });
+        trace_asked(port, me, "control", operation, &data);
         let answer = driver.control(port, state, operation, &data);
         if let Ok(bytes) = &answer {
-            port.trace(tracing::SEND, "send", |heap| {
-                let answer = control(heap, |heap| heap.binary(bytes));
-                [heap.tuple(&[port.id, answer]), me]
-            });
+            trace_answered(port, me, "control", bytes);
         }
         answer.map(|answer| (answer, driver.answers_in_binaries()))
     });
@@ -135,7 +145,12 @@ fn port_call(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let me = caller.process.pid;
     let answer = port.with(|port, state, driver| {
         state.caller = me;
-        driver.call(port, state, operation, &term)
+        trace_asked(port, me, "call", operation, &term);
+        let answer = driver.call(port, state, operation, &term);
+        if let Ok(bytes) = &answer {
+            trace_answered(port, me, "call", bytes);
+        }
+        answer
     });
     let Some(Ok(bytes)) = answer else { return Ok(atoms::BADARG) };
     let heap = caller.heap();

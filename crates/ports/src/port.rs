@@ -226,10 +226,15 @@ impl Port {
         self.library.into_iter().for_each(library::port_ended);
     }
 
-    /// `reason` may lie anywhere.
+    /// Its name is about to be given up too. `reason` may lie anywhere.
     fn trace_closed(&self, reason: Term) {
         let is_killed = self.traced.is_killed.load(Ordering::Relaxed);
         self.trace(tracing::PORTS, "closed", |_| [if is_killed { atoms::KILL } else { reason }]);
+        if self.traced.tracing().is_some()
+            && let Some(name) = System::get().names.name_of(self.id)
+        {
+            self.trace(tracing::PORTS, "unregister", |_| [name]);
+        }
     }
 
     /// The process that opens it waits for an answer, and gets the port: see [`Driver::opens_later`].
@@ -346,6 +351,7 @@ impl Port {
     /// A timer is due; called by the poller.
     pub fn timeout(&self, number: u32) {
         self.with(|port, state, driver| {
+            port.trace(tracing::RECEIVE, "receive", |_| [atoms::TIMEOUT]);
             if let Err(error) = driver.timeout(port, state, number) {
                 port.end_with(state, driver, error);
             }

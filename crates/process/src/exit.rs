@@ -25,6 +25,9 @@ pub(crate) fn terminate(held: &mut Held<'_>, reason: Term) {
     }
     if own.flags.traced() {
         crate::tracing::event(pid, own, crate::tracing::PROCS, "exit", &[reason]);
+        if let Some(name) = system.name_of(shared) {
+            crate::tracing::event(pid, own, crate::tracing::PROCS, "unregister", &[name]);
+        }
         // The rest is done in one go, without others running in between.
         crate::tracing::event(pid, own, crate::tracing::EXITING, "out_exited", &[Term::small(0)]);
     }

@@ -10,11 +10,12 @@ use atoll_term::atoms::known_atom;
 use atoll_term::{Allocate, AtomicImmediate, Build, Immediate, ScratchHeap, Term, atoms};
 
 use crate::held::Stopped;
+use crate::libraries::{Event, TracerNumber};
 use crate::process::Own;
 use crate::remote::RemotePid;
 use crate::signal::{self, Signal, attach};
 use crate::system::System;
-use crate::tracing;
+use crate::{tracers, tracing};
 
 /// `send`
 pub const SEND: u32 = 1;
@@ -101,7 +102,7 @@ pub struct Sequence {
 pub struct Common {
     /// A process has set a token. Until then, no process marks messages.
     used: AtomicBool,
-    /// Local pid or port of the system tracer.
+    /// The system tracer, as in [`tracing::Tracing`].
     tracer: AtomicImmediate,
 }
 
@@ -308,15 +309,32 @@ pub fn tell_with(pid: Term, token: &Token, kind: u32, receiver: Term, message: i
         RECEIVE => known_atom("receive"),
         _ => known_atom("print"),
     };
-    // The process's heap gives no room for this: where a message is taken out of the mailbox, the room was requested
-    // for other terms.
-    tracing::post_composed(tracer, |heap| {
+    let parts = |heap: &mut ScratchHeap| {
         let numbers = heap.tuple(&[Term::small(token.last), Term::small(token.serial)]);
         let (from, message) = (token.from.term(heap), message(heap));
         let event = heap.tuple(&[what, numbers, from, receiver, message]);
-        let time = tracing::time(heap, time_flags(token.flags));
-        let label = token.label(heap);
-        let elements: Vec<Term> = [known_atom("seq_trace"), label, event].into_iter().chain(time).collect();
+        (token.label(heap), event)
+    };
+    let (name, flags) = (known_atom("seq_trace"), time_flags(token.flags));
+    // The process's heap gives no room for this: where a message is taken out of the mailbox, the room was requested
+    // for other terms.
+    if let Some(number) = TracerNumber::of(tracer) {
+        let composed = Message::compose(|heap| {
+            let (label, event) = parts(heap);
+            heap.tuple(&[label, event])
+        });
+        let both = composed.term();
+        if let Some(&[tracee, event]) = both.tuple_elements()
+            && !tracers::tell(number, &Event { name, tracee, parts: &[event], flags, asked_about: pid })
+        {
+            set_tracer(None);
+        }
+        return;
+    }
+    tracing::post_composed(tracer, |heap| {
+        let (label, event) = parts(heap);
+        let time = tracing::time(heap, flags);
+        let elements: Vec<Term> = [name, label, event].into_iter().chain(time).collect();
         heap.tuple(&elements)
     });
 }

@@ -11,11 +11,13 @@ use atoll_term::{Build, Immediate, ScratchHeap, Term, atoms};
 use parking_lot::Mutex;
 
 use crate::held::Stopped;
+use crate::libraries::{Event, TracerNumber};
 use crate::native::Interrupt;
 use crate::process::{Own, Rare};
 use crate::sequence;
 use crate::signal::{self, Signal};
 use crate::system::System;
+use crate::tracers;
 use crate::unique::{later_than_before, unique_monotonic};
 
 /// The trace flags of a process, and its tracer.
@@ -23,7 +25,7 @@ use crate::unique::{later_than_before, unique_monotonic};
 pub struct Tracing {
     /// Sum of the constants of this module.
     pub flags: u32,
-    /// Local pid or port.
+    /// Local pid or port, or the number of a module with a state ([`tracers`]).
     pub tracer: Term,
 }
 
@@ -230,6 +232,11 @@ impl Own {
     }
 }
 
+/// Whether times are those that the machine has used of processors.
+pub fn counts_processor_time() -> bool {
+    common().cpu_times.load(Ordering::Relaxed)
+}
+
 /// The time that a trace message ends with, if one was asked for.
 pub(crate) fn time(heap: &mut impl Build, flags: u32) -> Option<Term> {
     // Of several, `timestamp` comes first, then the strict one.
@@ -241,7 +248,7 @@ pub(crate) fn time(heap: &mut impl Build, flags: u32) -> Option<Term> {
         let now = heap.integer(clock::now());
         return Some(if strict { heap.tuple(&[now, Term::small(unique_monotonic(false))]) } else { now });
     }
-    let cpu = common().cpu_times.load(Ordering::Relaxed);
+    let cpu = counts_processor_time();
     let now = if cpu { clock::process_cpu() } else { clock::now_since_1970() };
     let micro = if cpu { now / 1000 } else { later_than_before(now / 1000) };
     let (seconds, micro) = (micro / 1_000_000, micro % 1_000_000);
@@ -252,6 +259,10 @@ pub(crate) fn time(heap: &mut impl Build, flags: u32) -> Option<Term> {
 /// Tells `{trace, Pid, Event, Parts...}`. The parts lie on the heap of `own`, which need not be the heap of `pid`.
 /// Returns whether the tracer is there.
 pub fn tell(pid: Term, own: &mut Own, tracing: Tracing, event: Term, parts: &[Term]) -> bool {
+    if let Some(number) = TracerNumber::of(tracing.tracer) {
+        let event = Event { name: event, tracee: pid, parts, flags: tracing.flags, asked_about: pid };
+        return tracers::tell(number, &event);
+    }
     let message = message(pid, &mut own.mutator, tracing, event, parts);
     post(tracing.tracer, &mut own.mutator, message)
 }
@@ -263,6 +274,16 @@ pub fn tell_apart<const N: usize>(
     event: Term,
     parts: impl Fn(&mut ScratchHeap) -> [Term; N],
 ) -> bool {
+    if let Some(number) = TracerNumber::of(tracing.tracer) {
+        let composed = Message::compose(|heap| {
+            let parts = parts(heap);
+            heap.tuple(&parts)
+        });
+        let all = composed.term();
+        let parts = all.tuple_elements().unwrap_or_default();
+        let event = Event { name: event, tracee: pid, parts, flags: tracing.flags, asked_about: pid };
+        return tracers::tell(number, &event);
+    }
     post_composed(tracing.tracer, |heap| {
         let parts = parts(heap);
         message(pid, heap, tracing, event, &parts)
@@ -303,8 +324,11 @@ fn post_to_port(tracer: Term, message: Term) -> bool {
     System::get().ports.get().is_some_and(|ports| ports.tell_tracer(tracer, message))
 }
 
-/// Whether what could be a tracer, a process or a port, is there.
+/// Whether what could be a tracer is there.
 pub fn is_there(tracer: Term) -> bool {
+    if let Some(number) = TracerNumber::of(tracer) {
+        return tracers::is_there(number);
+    }
     let system = System::get();
     system.table.contains(tracer)
         || tracer.is_local_port() && system.ports.get().is_some_and(|ports| ports.exists(tracer))

@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering;
 use atoll_code::Resolver;
 use atoll_etf::{DecodeOptions, decode};
 use atoll_heap::Message;
+use atoll_process::{System, tracing};
 use atoll_term::{Build, ScratchHeap, Term, Word, map};
 
 use crate::build_terms::given;
@@ -132,11 +133,16 @@ fn send(port: Handle, to: Term, words: *const Word, count: c_int) -> c_int {
         is_good.set(built.is_some());
         built.unwrap_or(Term::NIL)
     });
-    match is_good.get() {
-        false => -1,
-        true if to.is_local_pid() => deliver(to, message),
-        true => 0,
+    if !is_good.get() {
+        return -1;
     }
+    let is_there = to.is_local_pid() && System::get().table.contains(to);
+    // What another thread sends, a tracer of the port does not hear of.
+    current(port, |port, _, _| {
+        let event = if is_there { "send" } else { "send_to_non_existing_process" };
+        port.trace(tracing::SEND, event, |_| [message.term(), to]);
+    });
+    if is_there { deliver(to, message) } else { 0 }
 }
 
 /// The owner of a port, asked by any thread.
