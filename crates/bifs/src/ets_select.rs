@@ -1,6 +1,6 @@
 //! `ets`: traversals with match specifications, and what else there is about these.
 
-use atoll_ets::match_spec::{Action, Compiled, Dialect, KeptProgram, Matcher, Object, compile};
+use atoll_ets::match_spec::{Action, Compiled, Dialect, KeptProgram, Matcher, Object, Traced, compile};
 use atoll_ets::{Access, Cursor, Kind, Portion};
 use atoll_operations::{Exception, list};
 use atoll_process::{BuiltIn, Caller, Outcome, ReferenceId, badarg};
@@ -281,7 +281,7 @@ fn match_spec_run_r(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 fn match_spec_test(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let &[object, specification, kind] = arguments else { return Err(badarg()) };
     let dialect = match kind {
-        atoms::TRACE if list::elements(object).is_some() => Dialect::Trace,
+        atoms::TRACE if list::elements(object).is_some() => Dialect::Trace(Traced::Calls),
         _ if kind == TABLE.get() => Dialect::Table,
         _ => return Err(badarg()),
     };

@@ -3,7 +3,7 @@
 use atoll_operations::Exception;
 use atoll_process::tracers;
 use atoll_process::tracing::{self, Tracing};
-use atoll_process::{BuiltIn, Caller, Outcome, Own, ReferenceId, System, badarg};
+use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, Own, ReferenceId, System, badarg};
 use atoll_term::atoms::known_atom;
 use atoll_term::{Build, Term, atoms};
 
@@ -133,7 +133,7 @@ fn trace_one(caller: &mut Caller<'_>, arguments: &[Term], change: &Change, pid: 
 }
 
 /// `trace_delivered(Tracee)`: a trace message is in the tracer's inbox as soon as the tracee has sent it, so the answer
-/// comes at once.
+/// comes at once. Processes that wait to run act first on the signals that they have got.
 fn trace_delivered(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let tracee = arguments[0];
     if !(tracee.is_local_pid() || tracee == atoms::ALL) {
@@ -145,7 +145,7 @@ fn trace_delivered(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let message = heap.tuple(&[known_atom("trace_delivered"), tracee, reference]);
     // The machine sends it, not the process.
     tracing::post(pid, heap, message);
-    Ok(reference)
+    Err(Interrupt::Yield(reference))
 }
 
 fn flag_list(caller: &mut Caller<'_>, flags: u32) -> Term {
@@ -188,11 +188,12 @@ fn trace_info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         }
         _ => return Err(badarg()),
     };
+    let found = found.filter(|tracing| tracing::is_there(tracing.tracer));
     let value = match atoms::name_if_atom(item) {
         "flags" => flag_list(caller, found.map_or(0, |tracing| tracing.flags)),
         "tracer" => match found {
-            Some(tracing) if tracing::is_there(tracing.tracer) => shown(caller.heap(), tracing.tracer),
-            _ => Term::NIL,
+            Some(tracing) => shown(caller.heap(), tracing.tracer),
+            None => Term::NIL,
         },
         _ => return Err(Exception::badarg().into()),
     };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use atoll_code::{Duty, ModuleCode, TracedFunction, breakpoint_at, traced_function};
-use atoll_ets::match_spec::{Dialect, KeptProgram, compile};
+use atoll_ets::match_spec::{Dialect, KeptProgram, Traced, compile};
 use atoll_operations::list;
 use atoll_process::{BuiltIn, Caller, Outcome, Own, Stopped, badarg};
 use atoll_term::atoms::{LazyAtom, known_atom};
@@ -84,7 +84,7 @@ fn kinds(caller: &Caller<'_>, flags: Term) -> Option<Kinds> {
     Some(kinds)
 }
 
-fn change(caller: &mut Caller<'_>, specification: Term) -> Option<Change> {
+fn change(caller: &mut Caller<'_>, specification: Term, traced: Traced) -> Option<Change> {
     Some(match specification {
         atoms::TRUE | Term::NIL => Change::Set(Arc::new(Pattern(None))),
         atoms::FALSE => Change::Clear,
@@ -94,7 +94,7 @@ fn change(caller: &mut Caller<'_>, specification: Term) -> Option<Change> {
             _ => return None,
         },
         _ => {
-            let compiled = compile(specification, Dialect::Trace).ok()?;
+            let compiled = compile(specification, Dialect::Trace(traced)).ok()?;
             Change::Set(Arc::new(Pattern(Some(KeptProgram::new(caller.heap(), specification, compiled)))))
         }
     })
@@ -141,7 +141,7 @@ fn trace_pattern(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let word = atoms::name_if_atom(functions);
     if word == "on_load" {
         let kinds = kinds(caller, flags).ok_or_else(badarg)?;
-        let change = change(caller, specification).ok_or_else(badarg)?;
+        let change = change(caller, specification, Traced::Calls).ok_or_else(badarg)?;
         let mut kept = part().0.write();
         let mut tracing = kept.take().unwrap_or_default();
         tracing.global = kinds.global;
@@ -154,7 +154,8 @@ fn trace_pattern(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         return Ok(Term::small(0));
     }
     if matches!(word, "send" | "receive") {
-        let choice = match change(caller, specification).ok_or_else(badarg)? {
+        let traced = if word == "send" { Traced::Sends } else { Traced::Receives };
+        let choice = match change(caller, specification, traced).ok_or_else(badarg)? {
             Change::Set(pattern) => Some(pattern),
             Change::Clear => None,
             Change::Restart | Change::Pause => return Err(badarg()),
@@ -164,7 +165,7 @@ fn trace_pattern(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     }
     let kinds = kinds(caller, flags).ok_or_else(badarg)?;
     let selection = selection(functions).ok_or_else(badarg)?;
-    let change = change(caller, specification).ok_or_else(badarg)?;
+    let change = change(caller, specification, Traced::Calls).ok_or_else(badarg)?;
     if matches!(change, Change::Restart | Change::Pause) && !(kinds.count || kinds.time) {
         return Err(badarg());
     }

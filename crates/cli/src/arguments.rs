@@ -421,12 +421,12 @@ pub fn split(words: impl Iterator<Item = String>) -> Result<Vec<String>, String>
     Ok(words)
 }
 
-/// A time with its unit: `1ms`, `250us`.
 /// Limits of the message area in bytes.
 const LEAST_AREA: usize = 4 << 20;
 const MOST_AREA: usize = 1 << 40;
 
-fn size(text: &str) -> Result<usize, String> {
+/// Bytes with their unit: `512M`.
+pub fn size(text: &str) -> Result<usize, String> {
     let wanted = "a number of bytes from 4M up is wanted, as 512M or 4G";
     let digits = text.trim_end_matches(|letter: char| !letter.is_ascii_digit());
     let number: usize = digits.parse().map_err(|_| wanted.to_owned())?;
@@ -454,7 +454,8 @@ fn seeds(text: &str) -> Result<RangeInclusive<u64>, String> {
     seeds.ok_or_else(|| "two numbers are wanted, as 1..1000".to_owned())
 }
 
-fn pause(text: &str) -> Result<Duration, String> {
+/// A time with its unit: `1ms`, `250us`.
+pub fn pause(text: &str) -> Result<Duration, String> {
     let digits = text.trim_end_matches(|letter: char| !letter.is_ascii_digit());
     let number: u64 = digits.parse().map_err(|_| "a number with a unit is wanted, as 1ms or 500us".to_owned())?;
     match &text[digits.len()..] {

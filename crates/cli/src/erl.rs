@@ -8,16 +8,18 @@ use std::path::PathBuf;
 use atoll_vm::{Options, Simulated};
 use clap::ValueEnum;
 
-use crate::arguments::{OldGeneration, Scheduler};
+use crate::arguments::{Area, OldGeneration, Scheduler, pause, size};
 use crate::native;
-use crate::run::order;
+use crate::run::{built_in, check_heap_size, order};
 
 /// The options without a value.
 const VERIFY: &str = "--verify-heap";
 const CHECK_NATIVES: &str = "--check-natives";
+const PERF_MAP: &str = "--perf-map";
 
-/// Atoll's own options and the variables that say the same.
-const OWN: [(&str, &str); 10] = [
+/// Atoll's own options and the variables that say the same. `--stats` has none: a node that another one starts would
+/// write the same file.
+const OWN: [(&str, &str); 16] = [
     ("--heap", "ATOLL_HEAP"),
     ("--native", "ATOLL_NATIVE"),
     ("--old-generation", "ATOLL_OLD_GENERATION"),
@@ -28,6 +30,12 @@ const OWN: [(&str, &str); 10] = [
     (VERIFY, "ATOLL_VERIFY_HEAP"),
     (CHECK_NATIVES, "ATOLL_CHECK_NATIVES"),
     ("--simulate", "ATOLL_SIMULATE"),
+    ("--area", "ATOLL_AREA"),
+    ("--area-limit", "ATOLL_AREA_LIMIT"),
+    ("--heap-size", "ATOLL_HEAP_SIZE"),
+    ("--max-pause", "ATOLL_MAX_PAUSE"),
+    (PERF_MAP, "ATOLL_PERF_MAP"),
+    ("--stats", ""),
 ];
 
 /// Takes Atoll's own options from the front of the words.
@@ -43,13 +51,15 @@ pub fn own_options(mut words: Vec<OsString>) -> Result<(Options, Vec<OsString>),
     }
     let own = |word: Option<&OsString>| OWN.into_iter().find(|(name, _)| word.is_some_and(|word| word == *name));
     while let Some((name, variable)) = own(words.first()) {
-        let is_flag = matches!(name, VERIFY | CHECK_NATIVES);
+        let is_flag = matches!(name, VERIFY | CHECK_NATIVES | PERF_MAP);
         let value = match is_flag {
             true => "1".into(),
             false => words.get(1).cloned().ok_or_else(|| format!("{name}: a value is missing"))?,
         };
         set(&mut options, name, &value)?;
-        options.handed_on.push((variable.into(), value));
+        if !variable.is_empty() {
+            options.handed_on.push((variable.into(), value));
+        }
         words.drain(..if is_flag { 1 } else { 2 });
     }
     Ok((options, words))
@@ -73,6 +83,16 @@ fn set(options: &mut Options, name: &str, value: &OsStr) -> Result<(), String> {
             options.scheduling = Some(Simulated::seeded(seed));
         }
         CHECK_NATIVES => options.check_natives = true,
+        PERF_MAP => options.perf_map = true,
+        "--stats" => options.statistics = Some(PathBuf::from(value)),
+        "--area" => {
+            let area = Area::from_str(&text, false);
+            let area = area.map_err(|_| format!("{name} {text}: choose always, analysis, feedback, use or never"))?;
+            options.area = built_in(area);
+        }
+        "--area-limit" => options.area_limit = Some(size(&text).map_err(|error| format!("{name} {text}: {error}"))?),
+        "--heap-size" => options.heap_size = Some(size(&text).map_err(|error| format!("{name} {text}: {error}"))?),
+        "--max-pause" => options.longest_pause = pause(&text).map_err(|error| format!("{name} {text}: {error}"))?,
         _ => {
             let how = OldGeneration::from_str(&text, false);
             let how = how.map_err(|_| format!("{name} {text}: choose copying or mark-sweep"))?;
@@ -100,11 +120,14 @@ pub fn boot(options: Options, words: Vec<OsString>) -> Result<i32, String> {
 /// `atoll erl`
 pub fn erl(words: Vec<OsString>) -> Result<i32, String> {
     let (options, words) = own_options(words)?;
+    check_heap_size(&options)?;
     boot(options, words)
 }
 
 #[cfg(test)]
 mod tests {
+    use atoll_vm::BuildInArea;
+
     use super::*;
 
     fn taken(words: &str) -> Result<(Options, Vec<OsString>), String> {
@@ -119,6 +142,11 @@ mod tests {
         let handed = [("ATOLL_HEAP", "shared"), ("ATOLL_VERIFY_HEAP", "1"), ("ATOLL_GC_STRESS", "3")];
         assert_eq!(options.handed_on, handed.map(|(name, value)| (name.into(), value.into())));
         assert!(taken("--heap").is_err() && taken("--gc-stress often").is_err());
+        let (options, rest) = taken("--stats f --area always --max-pause 2ms --perf-map -s m").unwrap();
+        assert_eq!(options.statistics, Some(PathBuf::from("f")));
+        assert_eq!((options.area, options.longest_pause.as_millis()), (BuildInArea::Always, 2));
+        assert_eq!((options.perf_map, rest.len(), options.handed_on.len()), (true, 2, 3), "not the file");
+        assert!(taken("--area none").is_err() && taken("--max-pause 2").is_err() && taken("--heap-size x").is_err());
     }
 
     #[test]

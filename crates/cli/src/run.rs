@@ -34,6 +34,25 @@ pub(crate) fn order(scheduler: Scheduler) -> Order {
     }
 }
 
+/// What is built in the message area.
+pub(crate) fn built_in(area: Area) -> BuildInArea {
+    match area {
+        Area::Always => BuildInArea::Always,
+        Area::Analysis => BuildInArea::Analysis,
+        Area::Feedback => BuildInArea::Feedback,
+        Area::Use => BuildInArea::Use,
+        Area::Never => BuildInArea::Never,
+    }
+}
+
+/// A fixed size is refused for heaps that have none.
+pub(crate) fn check_heap_size(options: &Options) -> Result<(), String> {
+    if options.heap_size.is_some() && options.heap != "unified" {
+        return Err("--heap-size: only the heap `unified` has a fixed size on request".to_owned());
+    }
+    Ok(())
+}
+
 /// Runs a program; returns its exit status.
 pub fn run(run: &RunOptions) -> Result<i32, String> {
     let mut options = machine_options(&run.machine)?;
@@ -47,17 +66,9 @@ pub fn run(run: &RunOptions) -> Result<i32, String> {
     options.trace = run.trace_gc;
     options.longest_pause = run.max_pause;
     options.area_limit = run.area_limit;
-    if run.heap_size.is_some() && run.heap != "unified" {
-        return Err("--heap-size: only the heap `unified` has a fixed size on request".to_owned());
-    }
     options.heap_size = run.heap_size;
-    options.area = match run.area {
-        Area::Always => BuildInArea::Always,
-        Area::Analysis => BuildInArea::Analysis,
-        Area::Feedback => BuildInArea::Feedback,
-        Area::Use => BuildInArea::Use,
-        Area::Never => BuildInArea::Never,
-    };
+    check_heap_size(&options)?;
+    options.area = built_in(run.area);
     let program = Program::prepare(&run.program).map_err(|error| error.to_string())?;
     atoll_vm::run(&options, &program, &run.arguments).map_err(|error| error.to_string())
 }

@@ -174,10 +174,8 @@ pub(crate) fn run_from(
     begins();
     let status = run_to_end(scheduling)?;
     output::flush();
-    if let Some(file) = &options.statistics {
-        crate::run_record::write(file, options, scheduling, started, running().booted.load(Ordering::Acquire))
-            .map_err(|error| BootError::Option(format!("--stats {}: {error}", file.display())))?;
-    }
+    let booted = running().booted.load(Ordering::Acquire);
+    crate::run_record::write(options, scheduling, started, booted).map_err(BootError::Option)?;
     Ok(status)
 }
 

@@ -40,9 +40,17 @@ fn never_sent(area: &AreaCounters) -> Option<u64> {
     (built as u128 * u128::from(kept)).checked_div(u128::from(sent + kept)).map(|words| words as u64)
 }
 
-/// Writes the record; `started` is the monotonic time of the run's start, `booted` that of the call of the program (0:
-/// never).
-pub fn write(file: &Path, options: &Options, scheduling: &dyn Scheduling, started: i64, booted: i64) -> io::Result<()> {
+/// Writes the record if one is asked for; `started` is the monotonic time of the run's start, `booted` that of the call
+/// of the program (0: never).
+///
+/// # Errors
+/// The file cannot be written.
+pub fn write(options: &Options, scheduling: &dyn Scheduling, started: i64, booted: i64) -> Result<(), String> {
+    let Some(file) = &options.statistics else { return Ok(()) };
+    write_to(file, options, scheduling, started, booted).map_err(|error| format!("--stats {}: {error}", file.display()))
+}
+
+fn write_to(file: &Path, options: &Options, scheduling: &dyn Scheduling, started: i64, booted: i64) -> io::Result<()> {
     let (counters, figures) = (counters(), counters::area());
     let total = (clock::monotonic() - started) as u64;
     let lanes = &counters.lanes;

@@ -6,7 +6,7 @@ use atoll_term::{Term, View, atoms, map};
 
 use super::compile::{Context, first_open};
 use super::functions::{GET_CONTROL_WORD, find_function};
-use super::{Action, Dialect, Operation};
+use super::{Action, Operation};
 use crate::partial::variable;
 
 /// What a list of expressions is for.
@@ -159,31 +159,32 @@ impl Compiler<'_> {
                     tasks.push(Task::Expression(*argument));
                 }
             }
-            ("caller", []) if self.context.dialect == Dialect::Trace => {
+            _ if self.context.dialect.refuses(name) => {
+                self.context.fault(format!("Function {name}/{} is not for messages.", arguments.len()));
+            }
+            ("caller", []) if self.context.dialect.is_trace() && self.use_of != Expressions::Guards => {
                 tasks.push(Task::Emit(Operation::Calling));
             }
-            ("caller_line", []) if self.context.dialect == Dialect::Trace && self.use_of != Expressions::Guards => {
+            ("caller_line", []) if self.context.dialect.is_trace() && self.use_of != Expressions::Guards => {
                 tasks.push(Task::Emit(Operation::CallingLine));
             }
-            ("set_tcw", [_]) if self.context.dialect == Dialect::Trace && self.use_of != Expressions::Guards => {
+            ("set_tcw", [_]) if self.context.dialect.is_trace() && self.use_of != Expressions::Guards => {
                 tasks.push(Task::Emit(Operation::SetControlWord));
                 tasks.extend(arguments.iter().copied().map(Task::Expression));
             }
-            ("get_tcw", []) if self.context.dialect == Dialect::Trace => {
+            ("get_tcw", []) if self.context.dialect.is_trace() => {
                 tasks.push(Task::Emit(Operation::Call(&GET_CONTROL_WORD)));
             }
-            ("process_dump", []) if self.context.dialect == Dialect::Trace && self.use_of != Expressions::Guards => {
+            ("process_dump", []) if self.context.dialect.is_trace() && self.use_of != Expressions::Guards => {
                 tasks.push(Task::Emit(Operation::Dump));
             }
-            ("get_seq_token", []) if self.context.dialect == Dialect::Trace => {
+            ("get_seq_token", []) if self.context.dialect.is_trace() && self.use_of != Expressions::Guards => {
                 tasks.push(Task::Emit(Operation::Token));
             }
-            ("is_seq_trace", []) if self.context.dialect == Dialect::Trace => {
+            ("is_seq_trace", []) if self.context.dialect.is_trace() => {
                 tasks.push(Task::Emit(Operation::HasToken));
             }
-            ("set_seq_token", [_, _])
-                if self.context.dialect == Dialect::Trace && self.use_of != Expressions::Guards =>
-            {
+            ("set_seq_token", [_, _]) if self.context.dialect.is_trace() && self.use_of != Expressions::Guards => {
                 tasks.push(Task::Emit(Operation::SetToken));
                 tasks.extend(arguments.iter().rev().copied().map(Task::Expression));
             }
@@ -203,7 +204,7 @@ impl Compiler<'_> {
     }
 
     fn action(&mut self, name: &str, term: Term, arguments: &[Term], tasks: &mut Vec<Task>) {
-        if self.context.dialect != Dialect::Trace {
+        if !self.context.dialect.is_trace() {
             return self.context.fault(format!("Special form '{name}' used in wrong dialect."));
         }
         if self.use_of == Expressions::Guards {

@@ -22,8 +22,45 @@ use functions::Function;
 pub enum Dialect {
     /// Rows of tables.
     Table,
-    /// Arguments of traced calls.
-    Trace,
+    /// What is traced.
+    Trace(Traced),
+}
+
+/// What a trace specification is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Traced {
+    /// Arguments of calls.
+    Calls,
+    /// Receivers and messages, when they are sent.
+    Sends,
+    /// Nodes, senders and messages, when they are received. The process need not run then.
+    Receives,
+}
+
+impl Dialect {
+    fn is_trace(self) -> bool {
+        self != Dialect::Table
+    }
+
+    /// Whether a function of trace specifications is not for this one.
+    fn refuses(self, function: &str) -> bool {
+        const OF_CALLS: [&str; 2] = ["caller", "caller_line"];
+        const OF_RUNNING: [&str; 8] = [
+            "process_dump",
+            "silent",
+            "trace",
+            "enable_trace",
+            "disable_trace",
+            "get_seq_token",
+            "set_seq_token",
+            "is_seq_trace",
+        ];
+        match self {
+            Dialect::Table | Dialect::Trace(Traced::Calls) => false,
+            Dialect::Trace(Traced::Sends) => OF_CALLS.contains(&function),
+            Dialect::Trace(Traced::Receives) => OF_CALLS.contains(&function) || OF_RUNNING.contains(&function),
+        }
+    }
 }
 
 /// What a trace specification asks its user to do.

@@ -135,7 +135,7 @@ impl<'p> Matcher<'p> {
             let value = self.stack.pop().filter(|_| evaluated.is_ok()).unwrap_or(Value::own(atoms::EXIT_UPPER));
             return Some(match program.dialect {
                 Dialect::Table => value,
-                Dialect::Trace => Value::own(atoms::TRUE),
+                Dialect::Trace(_) => Value::own(atoms::TRUE),
             });
         }
         None

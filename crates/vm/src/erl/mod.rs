@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use atoll_bifs::PRE_LOADED;
 use atoll_heap::Message;
 use atoll_operations::Class;
-use atoll_platform::environment;
+use atoll_platform::{clock, environment};
 use atoll_process::spawn::{Parent, spawn};
 use atoll_process::{Priority, System};
 use atoll_term::{Build, Term, atoms};
@@ -125,6 +125,7 @@ pub fn run(options: Options, words: Vec<OsString>) -> Result<i32, BootError> {
 
 /// As [`run`]; calls `begins` when the machine is there and nothing has run on it.
 pub(crate) fn run_from(mut options: Options, words: Vec<OsString>, begins: impl FnOnce()) -> Result<i32, BootError> {
+    let started = clock::monotonic();
     let line = command_line::parse(words, |name| std::env::var_os(name)).map_err(BootError::Option)?;
     let root = find_otp(options.otp.as_deref()).ok_or(BootError::NoOtp)?;
     atoll_natives::set_encoding(atoll_natives::Encoding::of_environment());
@@ -181,7 +182,10 @@ pub(crate) fn run_from(mut options: Options, words: Vec<OsString>, begins: impl 
     load_preloaded(&root)?;
     begins();
     start_processes(&boot_module, &arguments)?;
-    run_to_end(scheduling)
+    let status = run_to_end(scheduling)?;
+    // When OTP is up and calls the program, the machine does not know.
+    crate::run_record::write(&options, scheduling, started, 0).map_err(BootError::Option)?;
+    Ok(status)
 }
 
 fn start_processes(boot_module: &str, arguments: &[OsString]) -> Result<(), BootError> {
