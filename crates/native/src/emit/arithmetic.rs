@@ -9,11 +9,12 @@ use atoll_operations::arithmetic;
 use atoll_process::Process;
 use atoll_runtime::core::{Core, Slow};
 use atoll_runtime::stubs::{missing_guard, native_of};
-use atoll_term::{Header, Kind, Term, Word, atoms};
+use atoll_term::{Header, Kind, OffHeapBinary, Term, Word, atoms};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{Block, InstBuilder, Value};
 
+use super::test::KIND;
 use super::{Emitter, x_offset};
 use crate::help;
 
@@ -79,6 +80,11 @@ impl Emitter<'_, '_> {
         if matches!(name, atoms::ABS | atoms::OP_MINUS) {
             return self.negate_or_abs(index, name, one, destination);
         }
+        match name {
+            atoms::BYTE_SIZE | atoms::BIT_SIZE => return self.size_of_bits(index, name, fail, one, destination),
+            atoms::MAP_SIZE => return self.size_of_map(index, fail, one, destination),
+            _ => {}
+        }
         if !matches!(name, atoms::HD | atoms::TL | atoms::TUPLE_SIZE) {
             return false;
         }
@@ -104,6 +110,85 @@ impl Emitter<'_, '_> {
             self.write(destination, half);
         }
         true
+    }
+
+    /// `byte_size` or `bit_size`.
+    fn size_of_bits(&mut self, index: usize, name: Term, fail: Label, one: Source, destination: Register) -> bool {
+        let failure = self.failure(index, fail);
+        let value = self.read(one);
+        self.boxed(value, failure);
+        let header = self.load_boxed(value, 0);
+        let kind = self.tag(header, KIND);
+        let (done, bits) = self.joined(I64);
+        self.where_kind(kind, Kind::HeapBits, |of| {
+            let length = of.load_boxed(value, 1);
+            of.b.ins().jump(done, &[length.into()]);
+        });
+        self.where_kind(kind, Kind::SubBits, |of| {
+            // First bit and the one behind the last are small integers.
+            let (first, end) = (of.load_boxed(value, 1), of.load_boxed(value, 2));
+            let between = of.b.ins().isub(end, first);
+            let length = of.b.ins().ushr_imm(between, 4);
+            of.b.ins().jump(done, &[length.into()]);
+        });
+        self.where_kind(kind, Kind::BinaryHandle, |of| {
+            let binary = of.load_boxed(value, 1);
+            let bytes = of.load(binary, OffHeapBinary::USED_OFFSET);
+            let length = of.b.ins().ishl_imm(bytes, 3);
+            of.b.ins().jump(done, &[length.into()]);
+        });
+        self.b.ins().jump(failure, &[]);
+        self.b.switch_to_block(done);
+        let size = if name == atoms::BYTE_SIZE {
+            let up = self.b.ins().iadd_imm(bits, 7);
+            self.b.ins().ushr_imm(up, 3)
+        } else {
+            bits
+        };
+        self.write_small(size, destination);
+        true
+    }
+
+    fn size_of_map(&mut self, index: usize, fail: Label, one: Source, destination: Register) -> bool {
+        let failure = self.failure(index, fail);
+        let value = self.read(one);
+        self.boxed(value, failure);
+        let header = self.load_boxed(value, 0);
+        let kind = self.tag(header, KIND);
+        let (done, size) = self.joined(I64);
+        self.where_kind(kind, Kind::FlatMap, |of| {
+            // The keys have one word of a flat map, each value one; such a header has no extra bits.
+            let words = of.b.ins().ushr_imm(header, 6);
+            let pairs = of.b.ins().iadd_imm(words, -1);
+            of.b.ins().jump(done, &[pairs.into()]);
+        });
+        self.where_kind(kind, Kind::HashMapRoot, |of| {
+            let count = of.load_boxed(value, 1);
+            let pairs = of.b.ins().ushr_imm(count, 4);
+            of.b.ins().jump(done, &[pairs.into()]);
+        });
+        self.b.ins().jump(failure, &[]);
+        self.b.switch_to_block(done);
+        self.write_small(size, destination);
+        true
+    }
+
+    /// Emits what is done where an object is of a kind, which ends in a jump; goes on where it is of another.
+    fn where_kind(&mut self, kind: Value, wanted: Kind, emit: impl FnOnce(&mut Self)) {
+        let (here, other) = (self.b.create_block(), self.b.create_block());
+        let is = self.equals(kind, Header::new(wanted, 0).word());
+        self.b.ins().brif(is, here, &[], other, &[]);
+        self.b.switch_to_block(here);
+        emit(self);
+        self.b.switch_to_block(other);
+    }
+
+    /// Writes a machine integer that a small one can hold.
+    fn write_small(&mut self, number: Value, destination: Register) {
+        let shifted = self.b.ins().ishl_imm(number, 4);
+        let term = self.b.ins().bor_imm(shifted, 0xf);
+        self.write(destination, term);
+        self.set_small(destination.into(), true);
     }
 
     fn complement(&mut self, index: usize, one: Source, destination: Register) -> bool {

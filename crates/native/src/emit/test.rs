@@ -185,18 +185,18 @@ impl Emitter<'_, '_> {
         self.b.switch_to_block(other);
         let header = self.load_boxed(value, 0);
         let heap = self.has_tag(header, KIND, Header::new(Kind::HeapBits, 0).word());
-        let first = self.load_boxed(value, 1);
-        let whole = self.has_tag(first, 7, 0);
         let (here, elsewhere) = (self.b.create_block(), self.b.create_block());
         self.b.ins().brif(heap, here, &[], elsewhere, &[]);
         self.b.switch_to_block(here);
+        let length = self.load_boxed(value, 1);
+        let whole = self.has_tag(length, 7, 0);
         self.b.ins().brif(whole, follows, &[], fail, &[]);
         self.b.switch_to_block(elsewhere);
         let view = self.has_tag(header, KIND, Header::new(Kind::SubBits, 0).word());
         self.b.ins().brif(view, part, &[], fail, &[]);
         self.b.switch_to_block(part);
         // First bit and the one behind the last are small integers.
-        let end = self.load_boxed(value, 2);
+        let (first, end) = (self.load_boxed(value, 1), self.load_boxed(value, 2));
         let bits = self.b.ins().isub(end, first);
         let whole = self.has_tag(bits, 0x70, 0);
         self.b.ins().brif(whole, follows, &[], fail, &[]);
