@@ -1,5 +1,7 @@
 //! Searching binaries: `binary:match`, `matches`, `split` and `compile_pattern`.
 
+use std::cell::RefCell;
+
 use aho_corasick::{AhoCorasick, MatchKind};
 use atoll_operations::{Exception, bit_part, list};
 use atoll_process::{BuiltIn, Caller, Outcome, ReferenceId, badarg};
@@ -27,6 +29,44 @@ enum Pattern {
     One(Box<Finder<'static>>),
     /// Several patterns; the longest of those that match at the same place counts.
     Several(AhoCorasick),
+}
+
+/// Automata that a thread has built last, with their patterns. Programs search for the same few again and again, as for
+/// white space, and an automaton takes longer to build than a short text to search.
+type Recent = Vec<(Box<[u8]>, AhoCorasick)>;
+
+/// How many of them are kept.
+const RECENT: usize = 4;
+/// Of patterns that have at most so many bytes together, with a length for each.
+const RECENT_BYTES: usize = 256;
+
+thread_local! {
+    static RECENT_AUTOMATA: RefCell<Recent> = const { RefCell::new(Vec::new()) };
+}
+
+/// The automaton for several patterns.
+fn automaton_of(patterns: &[std::borrow::Cow<'_, [u8]>]) -> Result<AhoCorasick, Exception> {
+    let build = || AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(patterns);
+    let bytes: usize = patterns.iter().map(|pattern| pattern.len() + 1).sum();
+    if bytes > RECENT_BYTES {
+        return build().map_err(|_| Exception::system_limit());
+    }
+    let mut key = Vec::with_capacity(bytes);
+    for pattern in patterns {
+        // Shorter than the limit, so a byte holds the length.
+        key.push(pattern.len() as u8);
+        key.extend_from_slice(pattern);
+    }
+    RECENT_AUTOMATA.with_borrow_mut(|recent| {
+        if let Some(place) = recent.iter().position(|(known, _)| **known == *key) {
+            recent[..=place].rotate_right(1);
+            return Ok(recent[0].1.clone());
+        }
+        let automaton = build().map_err(|_| Exception::system_limit())?;
+        recent.truncate(RECENT - 1);
+        recent.insert(0, (key.into(), automaton.clone()));
+        Ok(automaton)
+    })
 }
 
 /// A match: where it starts and how long it is, in bytes.
@@ -59,11 +99,7 @@ impl Pattern {
         match patterns.as_slice() {
             [] => Err(Exception::badarg()),
             [one] => Pattern::of_one(one),
-            _ => AhoCorasick::builder()
-                .match_kind(MatchKind::LeftmostLongest)
-                .build(&patterns)
-                .map(Pattern::Several)
-                .map_err(|_| Exception::system_limit()),
+            _ => automaton_of(&patterns).map(Pattern::Several),
         }
     }
 

@@ -516,8 +516,16 @@ pub enum Instruction {
     /// Commands in one (OTP 26). When it jumps to `fail`, all X registers must be as they were,
     /// those above the commands' `live` too: a collection has to wait for all the tests.
     BsMatch { fail: Label, context: Register, commands: Box<[MatchCommand]> },
-    /// Build a bitstring; `extra` heap words are wanted after it.
-    BsCreateBin { fail: Label, extra: u32, live: u16, unit: u16, destination: Register, segments: Box<[Segment]> },
+    /// Build a bitstring; `extra` heap words are wanted after it. Without `live`, X registers may be in use that
+    /// nothing counts, so nothing is collected.
+    BsCreateBin {
+        fail: Label,
+        extra: u32,
+        live: Option<u16>,
+        unit: u16,
+        destination: Register,
+        segments: Box<[Segment]>,
+    },
     /// X0 is a size in bytes: make a writable binary of that capacity in X0.
     BsInitWritable,
     /// Old construction (before OTP 25): start a bitstring of `size` (bits if `bits`, else bytes).

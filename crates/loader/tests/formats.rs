@@ -4,7 +4,7 @@ mod support;
 
 use atoll_loader::{
     AtomIndex, BitFlags, HeapNeed, ImportIndex, Instruction as I, Label, LiteralIndex, MatchCommand, Module, Register,
-    Source, TypeTest, load,
+    SegmentSize, Source, TypeTest, load,
 };
 use support::assembler::{Arg::*, Assembler, Format, form, gzip, zlib};
 
@@ -200,9 +200,24 @@ fn old_instructions_become_new_ones() {
     assert_eq!(code[0], I::Allocate { slots: 2, need, live: 1 });
     assert_eq!(code[1], I::InitYregs([0, 1].into()));
     assert_eq!(code[2], I::InitYregs([1].into()));
-    assert!(matches!(code[3], I::BsInit { bits: false, size: Source::Small(2), .. }));
-    assert!(matches!(code[4], I::BsPut { segment, .. } if segment.flags.little));
-    assert_eq!(code.len(), 7);
+    let I::BsCreateBin { segments, live: Some(1), destination: Register::X(1), .. } = &code[3] else {
+        panic!("{:?}", code[3])
+    };
+    assert!(
+        matches!(segments[..], [segment] if segment.flags.little && segment.size == SegmentSize::Units(Source::Small(16)))
+    );
+    assert_eq!(code.len(), 6);
+}
+
+#[test]
+fn a_bitstring_stays_in_pieces_where_one_of_them_reads_what_the_first_has_written() {
+    let code = body(function(|a| {
+        a.op(109, &[F(0), U(2), U(0), U(1), U(0), X(0)]);
+        a.op(89, &[F(0), I(16), U(1), U(0), X(0)]);
+        a.op(19, &[]);
+    }));
+    assert!(matches!(code[0], I::BsInit { bits: false, size: Source::Small(2), .. }));
+    assert!(matches!(code[1], I::BsPut { .. }));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use atoll_loader::{Instruction, Module, disassemble, load};
+use atoll_loader::{Instruction, Module, Segment, SegmentType, SegmentValue, disassemble, load};
 use support::{Random, installed, walk};
 
 #[test]
@@ -76,6 +76,7 @@ fn facts(module: &Module) -> Facts {
         functions: module.functions.len(),
         exports: module.exports.len(),
         instructions: (0..module.code.len()).filter(|&index| !is_guard(&module.code, index)).count()
+            + module.code.iter().map(pieces).sum::<usize>()
             - module.guards.len(),
     }
 }
@@ -114,6 +115,23 @@ fn stock() -> Vec<PathBuf> {
     let mut files = installed();
     files.retain(|path| path.starts_with("/usr/lib"));
     files
+}
+
+fn is_of_old(segments: &[Segment]) -> bool {
+    segments.iter().all(|segment| segment.number == 0)
+        && segments.iter().any(|segment| matches!(segment.value, SegmentValue::Term(_)))
+}
+
+/// How many instructions of the file an instruction stands for, besides one: an old compiler writes one for the
+/// beginning of a bitstring and one for each segment, without numbers. Constants have none in new code either.
+fn pieces(instruction: &Instruction) -> usize {
+    match instruction {
+        Instruction::BsCreateBin { segments, .. } if is_of_old(segments) => {
+            let begins = matches!(segments[0].kind, SegmentType::Append | SegmentType::PrivateAppend);
+            segments.len() - usize::from(begins)
+        }
+        _ => 0,
+    }
 }
 
 #[test]

@@ -122,6 +122,10 @@ impl Part<'_> {
         };
         // A size that is fine by itself was too much for the whole.
         let reason = reason.unwrap_or(atoms::SYSTEM_LIMIT);
+        // Code of old compilers does not say where the segment stands, and stock gives no cause.
+        if self.number == 0 {
+            return Exception::new(Class::Error, reason);
+        }
         let kind = match self.kind {
             SegmentType::Integer => "integer",
             SegmentType::Float => "float",

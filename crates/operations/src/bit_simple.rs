@@ -11,7 +11,7 @@ use crate::bit_writer::{BitWriter, arranged};
 use crate::raw_bits::Room;
 
 /// Most segments of a bitstring that is made here.
-pub const MOST_SEGMENTS: usize = 8;
+pub const MOST_SEGMENTS: usize = 16;
 
 /// Most words of heap that a bitstring takes: a handle and a view of it, or a binary on the heap.
 pub const MOST_WORDS: usize = HEAP_BINARY_LIMIT / 8 + 2;

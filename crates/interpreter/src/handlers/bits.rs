@@ -85,13 +85,16 @@ unsafe fn make_room(words: usize, live: usize, kept: &mut Term, e: *mut Word, c:
     }
 }
 
-/// `bs_create_bin`: fail, words to make room for, live registers, table, destination.
+/// In the place of a number of live registers: nothing is collected, and what finds no room lies outside of the heap.
+pub const NONE_COUNTED: Word = Word::MAX;
+
+/// `bs_create_bin`: fail, words to make room for, live registers or [`NONE_COUNTED`], table, destination.
 pub unsafe fn create(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
     // SAFETY: the process runs on this core.
     unsafe {
         (*c).swap_out(hp, e);
         let mut e = e;
-        if !fits(MOST_WORDS, hp, e, c) {
+        if !fits(MOST_WORDS, hp, e, c) && *ip.add(3) != NONE_COUNTED {
             // Outside of the heap, the bitstring would end the time slice.
             e = room_before(MOST_WORDS + *ip.add(2) as usize, *ip.add(3) as usize, e, c);
             if e.is_null() {

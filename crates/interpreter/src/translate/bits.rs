@@ -125,7 +125,8 @@ impl Writer<'_> {
                     None => bits::Table::Segments(prepared),
                 };
                 let table = keep(table);
-                let operands = [(*extra).into(), (*live).into(), table, any_register(*destination)];
+                let live = live.map_or(bits::NONE_COUNTED, Word::from);
+                let operands = [(*extra).into(), live, table, any_register(*destination)];
                 self.emit_with_label(bits::create, *fail, &operands);
             }
             Instruction::BsInitWritable => self.emit(bits::init_writable, &[]),

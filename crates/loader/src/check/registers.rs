@@ -82,7 +82,7 @@ pub(crate) fn implicit(instruction: &Instruction) -> Implicit {
         | I::BsGetTail { live, .. }
         | I::BsGetPosition { live, .. }
         | I::BsGetUtf { live, .. }
-        | I::BsCreateBin { live, .. }
+        | I::BsCreateBin { live: Some(live), .. }
         | I::BsInit { live, .. }
         | I::BsAppend { live, private: false, .. } => (live, Some(live), 0),
         I::BsMatch { ref commands, .. } => {

@@ -122,7 +122,7 @@ pub(super) fn decode(number: u8, operands: &mut Operands<'_>) -> Result<Option<I
         op::BS_CREATE_BIN => Instruction::BsCreateBin {
             fail: operands.fail()?,
             extra: operands.extra_words()?,
-            live: operands.live()?,
+            live: Some(operands.live()?),
             unit: operands.unsigned(256)? as u16,
             destination: operands.register()?,
             segments: segments(operands)?,

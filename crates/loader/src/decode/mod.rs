@@ -2,6 +2,7 @@
 
 mod bits;
 mod groups;
+mod old_bits;
 mod operands;
 
 pub(crate) use operands::{Extent, FLOAT_WORDS, FUN_WORDS, REGISTERS, Tables};
@@ -79,6 +80,7 @@ pub(crate) fn decode(data: &[u8], header: &Header, tables: &Tables<'_>, literals
         offsets: Vec::new(),
         labels: vec![Module::NO_PLACE; header.labels as usize],
         extents: Vec::new(),
+        begun: None,
     };
     while decoder.step()? {}
     decoder.end_function();
@@ -101,6 +103,9 @@ struct Decoder<'a> {
     labels: Vec<u32>,
     /// Those of the functions that have ended, and of the code in front of the first.
     extents: Vec<Extent>,
+    /// Index of an instruction that begins a bitstring in the way of old compilers, while nothing but its segments
+    /// follows.
+    begun: Option<usize>,
 }
 
 impl Decoder<'_> {
@@ -116,6 +121,9 @@ impl Decoder<'_> {
             return Err(start.error("the code does not end with int_code_end"));
         }
         let number = self.operands.cursor.byte()?;
+        if !old_bits::is_segment(number) {
+            self.create_in_one();
+        }
         let Some(opcode) = op::opcode(number) else {
             return Err(start.error(format!("opcode {number} is not known")));
         };
@@ -137,6 +145,16 @@ impl Decoder<'_> {
         Ok(true)
     }
 
+    /// Puts one instruction in the place of those that build a bitstring piece by piece.
+    fn create_in_one(&mut self) {
+        let Some(first) = self.begun.take() else { return };
+        if let Some(whole) = old_bits::whole(&self.code[first..]) {
+            self.code.truncate(first);
+            self.code.push(whole);
+            self.offsets.truncate(first + 1);
+        }
+    }
+
     fn instruction(&mut self, number: u8, arity: u8) -> Result<()> {
         if number == op::LABEL {
             let label = self.place_label()?;
@@ -150,6 +168,9 @@ impl Decoder<'_> {
         }
         let operands = &mut self.operands;
         if let Some(instruction) = bits::decode(number, operands)? {
+            if matches!(instruction, Instruction::BsInit { .. } | Instruction::BsAppend { .. }) {
+                self.begun = Some(self.code.len());
+            }
             self.code.push(instruction);
             return Ok(());
         }

@@ -74,13 +74,16 @@ impl Line<'_> {
             }
             I::BsCreateBin { fail, extra, live, unit, destination, segments } => {
                 let items: Vec<String> = segments.iter().map(|segment| self.show_segment(segment)).collect();
-                self.name("bs_create_bin")
+                let line = self
+                    .name("bs_create_bin")
                     .list(items.into_iter())
                     .with(format_args!("unit {unit}"))
-                    .with(format_args!("{extra} words"))
-                    .live(*live)
-                    .fail(*fail)
-                    .to(*destination)
+                    .with(format_args!("{extra} words"));
+                let line = match live {
+                    Some(live) => line.live(*live),
+                    None => line,
+                };
+                line.fail(*fail).to(*destination)
             }
             I::BsInitWritable => self.name("bs_init_writable"),
             I::BsInit { fail, size, bits, extra, live, destination } => self

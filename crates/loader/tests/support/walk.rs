@@ -137,7 +137,7 @@ fn collect(instruction: &I, frame: u16, x: &mut HashSet<u16>, y: &HashSet<u16>) 
         | I::BsGetInteger { live, .. }
         | I::BsGetBinary { live, .. }
         | I::BsStartMatch { live, .. }
-        | I::BsCreateBin { live, .. } => (live, None),
+        | I::BsCreateBin { live: Some(live), .. } => (live, None),
         I::CallLast { arity, .. } | I::CallOnly { arity, .. } => {
             assert!((0..arity.into()).all(|index| x.contains(&index)), "{instruction:?}");
             return;
