@@ -3,7 +3,7 @@
 use atoll_operations::Exception;
 use atoll_process::tracers;
 use atoll_process::tracing::{self, Tracing};
-use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, Own, ReferenceId, System, badarg};
+use atoll_process::{BuiltIn, Caller, Outcome, Own, ReferenceId, System, badarg};
 use atoll_term::atoms::known_atom;
 use atoll_term::{Build, Term, atoms};
 
@@ -133,7 +133,7 @@ fn trace_one(caller: &mut Caller<'_>, arguments: &[Term], change: &Change, pid: 
 }
 
 /// `trace_delivered(Tracee)`: a trace message is in the tracer's inbox as soon as the tracee has sent it, so the answer
-/// comes at once. Processes that wait to run act first on the signals that they have got.
+/// comes at once.
 fn trace_delivered(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let tracee = arguments[0];
     if !(tracee.is_local_pid() || tracee == atoms::ALL) {
@@ -145,7 +145,7 @@ fn trace_delivered(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let message = heap.tuple(&[known_atom("trace_delivered"), tracee, reference]);
     // The machine sends it, not the process.
     tracing::post(pid, heap, message);
-    Err(Interrupt::Yield(reference))
+    Ok(reference)
 }
 
 fn flag_list(caller: &mut Caller<'_>, flags: u32) -> Term {
