@@ -44,8 +44,8 @@ fn bitstrings_that_are_built_piece_by_piece_are_as_on_stock() {
         let ways: [&[&str]; 4] = [
             &["--native", "off"],
             &["--native", "eager"],
-            &["--native", "off", "--gc-stress", "3", "--verify-heap"],
-            &["--native", "eager", "--gc-stress", "3", "--verify-heap"],
+            &["--native", "off", "--gc-stress", "50", "--verify-heap"],
+            &["--native", "eager", "--gc-stress", "50", "--verify-heap"],
         ];
         for heap in ["private", "shared", "unified", "hybrid"] {
             for way in ways {
