@@ -65,7 +65,24 @@ start() ->
         {"an error that is caught", 500000, fun() -> try error(x) catch error:x -> ok end end},
         {"calendar:universal_time", 300000, fun() -> calendar:universal_time() end}
     ]],
+    elixir(),
     beside_many(20000).
+
+%% Elixir's functions, where Elixir is on the code path: Debian's was compiled by an older compiler.
+elixir() ->
+    Text = binary:copy(<<"The quick brown fox jumps over the lazy dog. ">>, 70),
+    Hexadecimal = binary:encode_hex(Text),
+    case code:ensure_loaded('Elixir.Base') of
+        {module, Base} ->
+            [measure(What, Count, Function) || {What, Count, Function} <- [
+                {"Base.encode16, 3 kB", 3000, fun() -> Base:encode16(Text) end},
+                {"Base.decode16!, 6 kB", 3000, fun() -> Base:'decode16!'(Hexadecimal) end},
+                {"Base.encode64, 3 kB", 3000, fun() -> Base:encode64(Text) end},
+                {"URI.encode, 3 kB", 500, fun() -> 'Elixir.URI':encode(Text) end},
+                {"String.split, 3 kB", 3000, fun() -> 'Elixir.String':split(Text) end}
+            ]];
+        {error, _} -> []
+    end.
 
 %% What one name, link or monitor costs a machine or a process that has many.
 beside_many(N) ->

@@ -6,7 +6,8 @@
 -record(row, {key, name, tags, score}).
 
 start() ->
-    [Name | _] = init:get_plain_arguments(),
+    [Name | Rest] = init:get_plain_arguments(),
+    persistent_term:put(?MODULE, case Rest of [Times] -> list_to_integer(Times); [] -> 1 end),
     logger:set_primary_config(level, none),
     Folder = filename:join(os:getenv("TMPDIR", "/tmp"), "atoll_servers_" ++ os:getpid()),
     ok = filelib:ensure_path(Folder),
@@ -20,8 +21,11 @@ crowd(Count, Work) ->
     Crowd = [spawn_monitor(fun() -> Work(N) end) || N <- lists:seq(1, Count)],
     [receive {'DOWN', Monitor, process, Pid, normal} -> ok end || {Pid, Monitor} <- Crowd].
 
-repeat(0, _) -> ok;
-repeat(N, Work) -> Work(N), repeat(N - 1, Work).
+%% As many times as the program is told.
+repeat(N, Work) -> rounds(N * persistent_term:get(?MODULE), Work).
+
+rounds(0, _) -> ok;
+rounds(N, Work) -> Work(N), rounds(N - 1, Work).
 
 %% A term of some hundred words, as requests and rows have.
 row(N) ->

@@ -62,6 +62,7 @@ pub fn own_options(mut words: Vec<OsString>) -> Result<(Options, Vec<OsString>),
         }
         words.drain(..if is_flag { 1 } else { 2 });
     }
+    check_heap_size(&options)?;
     Ok((options, words))
 }
 
@@ -120,7 +121,6 @@ pub fn boot(options: Options, words: Vec<OsString>) -> Result<i32, String> {
 /// `atoll erl`
 pub fn erl(words: Vec<OsString>) -> Result<i32, String> {
     let (options, words) = own_options(words)?;
-    check_heap_size(&options)?;
     boot(options, words)
 }
 
@@ -147,6 +147,7 @@ mod tests {
         assert_eq!((options.area, options.longest_pause.as_millis()), (BuildInArea::Always, 2));
         assert_eq!((options.perf_map, rest.len(), options.handed_on.len()), (true, 2, 3), "not the file");
         assert!(taken("--area none").is_err() && taken("--max-pause 2").is_err() && taken("--heap-size x").is_err());
+        assert!(taken("--heap-size 64M").is_err() && taken("--heap-size 64M --heap unified").is_ok());
     }
 
     #[test]

@@ -122,7 +122,8 @@ impl Part<'_> {
         };
         // A size that is fine by itself was too much for the whole.
         let reason = reason.unwrap_or(atoms::SYSTEM_LIMIT);
-        // Code of old compilers does not say where the segment stands, and stock gives no cause.
+        // Code of old compilers does not say where the segment stands, and stock gives no cause. Constants have no
+        // number either, but they do not fail.
         if self.number == 0 {
             return Exception::new(Class::Error, reason);
         }

@@ -43,9 +43,6 @@ const HEAD: usize = size_of::<OffHeapBinary>();
 const SLACK: usize = 8;
 
 impl OffHeapBinary {
-    /// Where the number of used bytes stands, in bytes.
-    pub const USED_OFFSET: usize = std::mem::offset_of!(OffHeapBinary, used);
-
     /// Where the address of the first byte lies, in bytes from the start of the block.
     pub const DATA: usize = std::mem::offset_of!(OffHeapBinary, data);
     /// Where the number of bytes that may be in use lies; it is below zero, as an `i64`, where none may be claimed.

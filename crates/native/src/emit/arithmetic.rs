@@ -116,9 +116,7 @@ impl Emitter<'_, '_> {
     fn size_of_bits(&mut self, index: usize, name: Term, fail: Label, one: Source, destination: Register) -> bool {
         let failure = self.failure(index, fail);
         let value = self.read(one);
-        self.boxed(value, failure);
-        let header = self.load_boxed(value, 0);
-        let kind = self.tag(header, KIND);
+        let (_, kind) = self.header_and_kind(value, failure);
         let (done, bits) = self.joined(I64);
         self.where_kind(kind, Kind::HeapBits, |of| {
             let length = of.load_boxed(value, 1);
@@ -133,7 +131,7 @@ impl Emitter<'_, '_> {
         });
         self.where_kind(kind, Kind::BinaryHandle, |of| {
             let binary = of.load_boxed(value, 1);
-            let bytes = of.load(binary, OffHeapBinary::USED_OFFSET);
+            let bytes = of.load(binary, OffHeapBinary::USED);
             let length = of.b.ins().ishl_imm(bytes, 3);
             of.b.ins().jump(done, &[length.into()]);
         });
@@ -152,9 +150,7 @@ impl Emitter<'_, '_> {
     fn size_of_map(&mut self, index: usize, fail: Label, one: Source, destination: Register) -> bool {
         let failure = self.failure(index, fail);
         let value = self.read(one);
-        self.boxed(value, failure);
-        let header = self.load_boxed(value, 0);
-        let kind = self.tag(header, KIND);
+        let (header, kind) = self.header_and_kind(value, failure);
         let (done, size) = self.joined(I64);
         self.where_kind(kind, Kind::FlatMap, |of| {
             // The keys have one word of a flat map, each value one; such a header has no extra bits.
@@ -171,6 +167,13 @@ impl Emitter<'_, '_> {
         self.b.switch_to_block(done);
         self.write_small(size, destination);
         true
+    }
+
+    /// The header of an object, and the bits of it that say its kind; goes elsewhere if the value is not boxed.
+    fn header_and_kind(&mut self, value: Value, otherwise: Block) -> (Value, Value) {
+        self.boxed(value, otherwise);
+        let header = self.load_boxed(value, 0);
+        (header, self.tag(header, KIND))
     }
 
     /// Emits what is done where an object is of a kind, which ends in a jump; goes on where it is of another.

@@ -136,13 +136,15 @@ fn send(port: Handle, to: Term, words: *const Word, count: c_int) -> c_int {
     if !is_good.get() {
         return -1;
     }
-    let is_there = to.is_local_pid() && System::get().table.contains(to);
     // What another thread sends, a tracer of the port does not hear of.
     current(port, |port, _, _| {
-        let event = if is_there { "send" } else { "send_to_non_existing_process" };
-        port.trace(tracing::SEND, event, |_| [message.term(), to]);
+        if port.traced.tracing().is_some() {
+            let is_there = to.is_local_pid() && System::get().table.contains(to);
+            let event = if is_there { "send" } else { "send_to_non_existing_process" };
+            port.trace(tracing::SEND, event, |_| [message.term(), to]);
+        }
     });
-    if is_there { deliver(to, message) } else { 0 }
+    if to.is_local_pid() { deliver(to, message) } else { 0 }
 }
 
 /// The owner of a port, asked by any thread.
