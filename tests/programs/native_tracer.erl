@@ -46,7 +46,8 @@ main(_) ->
     traced("processes", [procs], maps:from_list([{Name, trace} || Name <- Names]), fun() ->
         register(native_tracer_name, self()),
         unregister(native_tracer_name),
-        Pid = spawn_link(?MODULE, id, [1]),
+        %% It lives longer than the link.
+        Pid = spawn_link(timer, sleep, [1000]),
         unlink(Pid)
     end),
     traced("some of processes", [procs], #{exit => trace}, fun() -> register(native_tracer_name, self()) end),
@@ -143,7 +144,7 @@ specification() ->
     Pid ! go,
     wait(Pid),
     show("named by a specification", plain(erlang:trace_info(Pid, tracer), Pid, State)),
-    timer:sleep(20),
+    receive {plainly, First} -> show("the first to the other", First) end,
     shown(Pid, State),
     1 = erlang:trace_pattern({?MODULE, called, 1}, false, [local]),
     Pid ! stop.
