@@ -64,10 +64,11 @@ exchange(AlicePort, BobPort, Count) ->
                      Hear = fun() -> Self ! {self(), hears(Socket, 1, Count, <<>>)} end,
                      spawn_link(Hear)
                  end || {Socket, _} <- Both],
+    %% Many at a time, so that the servers have more to do than this client.
     [begin
-         say(Alice, <<"bob">>, integer_to_binary(Number)),
-         say(Bob, <<"alice">>, integer_to_binary(Number))
-     end || Number <- lists:seq(1, Count)],
+         say_all(Alice, <<"bob">>, Numbers),
+         say_all(Bob, <<"alice">>, Numbers)
+     end || Numbers <- parts(lists:seq(1, Count))],
     [BehindAlice, BehindBob] =
         [receive {Listener, Rest} -> Rest after ?WAIT * 3 -> error(lost) end || Listener <- Listeners],
     Took = now_in_us() - Start,
@@ -114,8 +115,16 @@ log_in(Port, User, Password) ->
             {ok, Socket}
     end.
 
-say(Socket, To, Body) ->
-    ok = gen_tcp:send(Socket, ["<message type='chat' to='", To, "@localhost'><body>", Body, "</body></message>"]).
+say(Socket, To, Body) -> ok = gen_tcp:send(Socket, message(To, Body)).
+
+say_all(Socket, To, Numbers) -> ok = gen_tcp:send(Socket, [message(To, integer_to_binary(Number)) || Number <- Numbers]).
+
+message(To, Body) -> ["<message type='chat' to='", To, "@localhost'><body>", Body, "</body></message>"].
+
+parts(Numbers) when length(Numbers) =< 50 -> [Numbers];
+parts(Numbers) ->
+    {Part, Rest} = lists:split(50, Numbers),
+    [Part | parts(Rest)].
 
 %% Bodies come as these numbers, in this order.
 hears(_, Number, Last, Rest) when Number > Last -> Rest;

@@ -91,7 +91,8 @@ fn processes_next(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     Ok(heap.tuple(&[Term::small(next as i64), pids]))
 }
 
-/// `is_process_alive(Pid)`: signals that the caller sent before count, so a process that has some is asked.
+/// `is_process_alive(Pid)`: signals that the caller sent before count, so a process that has not acted on all of its is
+/// asked. Messages that wait for it do not matter.
 fn is_process_alive(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let pid = arguments[0];
     if !matches!(pid.view(), View::Pid(_)) {
@@ -100,10 +101,9 @@ fn is_process_alive(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     if pid == caller.process.pid {
         return Ok(atoms::TRUE);
     }
-    let idle = System::get()
-        .table
-        .with(pid, |process| process.state() == atoll_process::state::IDLE && process.inbox.is_empty());
-    match idle {
+    let system = System::get();
+    let settled = system.table.with(pid, |process| !process.has_signals() && system.held_back.is_empty());
+    match settled {
         None => Ok(atoms::FALSE),
         Some(true) => Ok(atoms::TRUE),
         Some(false) => Err(ask_whether_alive(caller, pid)),

@@ -20,6 +20,7 @@ pub(crate) fn terminate(held: &mut Held<'_>, reason: Term) {
     let guard = crossbeam_epoch::pin();
     let (shared, own) = held.split();
     let pid = shared.pid;
+    shared.ends();
     if own.timer != 0 {
         system.timers.cancel_wait(own.timer);
     }

@@ -50,7 +50,13 @@ pub fn receive_signals(process: &Process, own: &mut Own, answer: &mut dyn FnMut(
                 tell_of(process.pid, own, &message, Term::NONE);
                 own.mailbox.push(message);
             }
-            Some(body) => fate = act(process, own, body, message, answer),
+            Some(body) => {
+                fate = act(process, own, body, message, answer);
+                // One of which it dies stays, until it has ended.
+                if matches!(fate, Fate::Lives) {
+                    process.signal_done();
+                }
+            }
         }
     }
     fate

@@ -4,9 +4,9 @@
 use atoll_platform::steady::QuickMap;
 use std::cell::UnsafeCell;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 
-use atoll_heap::{Collection, Fragment, HeapFull, Mutator, RootSet, architecture};
+use atoll_heap::{Collection, Fragment, HeapFull, Message, Mutator, RootSet, architecture};
 use atoll_term::{Export, Term, Word, atoms};
 
 use thin_vec::ThinVec;
@@ -73,6 +73,8 @@ pub struct Process {
     /// Was made runnable by a thread that could not tell of it: see [`crate::profile`].
     pub(crate) runnable_untold: AtomicBool,
     priority: AtomicU8,
+    /// Signals other than plain messages that were sent to it, and on which it has not acted yet.
+    signals: AtomicU32,
     pub(crate) state: RunState,
     own: UnsafeCell<Own>,
 }
@@ -226,6 +228,7 @@ impl Process {
             at_end: AtEnd::default(),
             runnable_untold: AtomicBool::new(false),
             priority: AtomicU8::new(priority as u8),
+            signals: AtomicU32::new(0),
             state: RunState::queued(),
             own: UnsafeCell::new(own),
         }
@@ -235,6 +238,32 @@ impl Process {
     /// alone.
     pub(crate) fn own_pointer(&self) -> *mut Own {
         self.own.get()
+    }
+
+    /// Adds a message or another signal to the inbox, or gives it back when the process has ended.
+    #[inline]
+    pub fn push(&self, message: Message) -> Result<(), Message> {
+        if message.has_body() {
+            // Before the signal comes in, so that who acts on it counts it after.
+            self.signals.fetch_add(1, Ordering::AcqRel);
+        }
+        self.inbox.push(message)
+    }
+
+    /// Whether signals may change what it is: it has not acted on all that came, or ends.
+    #[inline]
+    pub fn has_signals(&self) -> bool {
+        self.signals.load(Ordering::Acquire) > 0
+    }
+
+    /// It has acted on one.
+    pub(crate) fn signal_done(&self) {
+        self.signals.fetch_sub(1, Ordering::AcqRel);
+    }
+
+    /// It ends: from now on it has a signal for ever.
+    pub(crate) fn ends(&self) {
+        self.signals.fetch_add(1, Ordering::AcqRel);
     }
 
     /// Its priority: of one that has an urgency, the level of that.

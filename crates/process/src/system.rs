@@ -299,7 +299,7 @@ impl System {
         let is_message = !message.has_body();
         let mut message = Some(message);
         let delivered = self.table.with(pid, |process| {
-            message.take().map_or(Ok(()), |message| process.inbox.push(message))?;
+            message.take().map_or(Ok(()), |message| process.push(message))?;
             self.table.note_active(process);
             if let Some(queued) = process.wake() {
                 self.make_runnable_for(queued, is_message);
@@ -323,7 +323,7 @@ impl System {
         }
         let mut signal = Some(signal);
         let left = self.table.with(pid, |process| {
-            let refused = signal.take().and_then(|signal| process.inbox.push(signal).err());
+            let refused = signal.take().and_then(|signal| process.push(signal).err());
             if refused.is_none() {
                 self.table.note_active(process);
             }

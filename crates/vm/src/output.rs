@@ -112,7 +112,7 @@ pub fn is_server(pid: Term) -> bool {
 /// Makes the I/O process the group leader of a process that has not run yet.
 pub fn adopt(process: &Process, user: Term) {
     let leader = atoll_process::signal::bare(atoll_process::Signal::GroupLeader { leader: user });
-    drop(process.inbox.push(leader));
+    drop(process.push(leader));
 }
 
 /// Serves requests for ever.
