@@ -315,9 +315,10 @@ fn update_counter(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 fn update_element(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let table = table(caller, &arguments[0], Access::Write)?;
     let operation = arguments[2];
-    let operations = if operation.is_list() { list::elements(operation) } else { Some(vec![operation]) };
+    let listed = if operation.is_list() { list::elements(operation) } else { None };
+    let operations = if operation.is_list() { listed.as_deref() } else { Some(&[operation][..]) };
     let default = arguments.get(3).copied();
-    let updated = table.update_element(caller.heap(), arguments[1], operations.as_deref(), default);
+    let updated = table.update_element(caller.heap(), arguments[1], operations, default);
     updated.map(Term::boolean).map_err(|fault| raise(caller, fault))
 }
 

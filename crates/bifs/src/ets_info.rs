@@ -15,22 +15,22 @@ use crate::ets_faults::raise;
 pub static FIXED_LOCKS: LazyAtom = LazyAtom::new("debug_hash_fixed_number_of_locks");
 
 /// What `ets:info/1` tells, in this order.
-const ITEMS: &[&str] = &[
-    "id",
-    "decentralized_counters",
-    "read_concurrency",
-    "write_concurrency",
-    "compressed",
-    "memory",
-    "owner",
-    "heir",
-    "name",
-    "size",
-    "node",
-    "named_table",
-    "type",
-    "keypos",
-    "protection",
+static ITEMS: [LazyAtom; 15] = [
+    LazyAtom::new("id"),
+    LazyAtom::new("decentralized_counters"),
+    LazyAtom::new("read_concurrency"),
+    LazyAtom::new("write_concurrency"),
+    LazyAtom::new("compressed"),
+    LazyAtom::new("memory"),
+    LazyAtom::new("owner"),
+    LazyAtom::new("heir"),
+    LazyAtom::new("name"),
+    LazyAtom::new("size"),
+    LazyAtom::new("node"),
+    LazyAtom::new("named_table"),
+    LazyAtom::new("type"),
+    LazyAtom::new("keypos"),
+    LazyAtom::new("protection"),
 ];
 
 /// Words of a table without rows.
@@ -144,12 +144,13 @@ pub fn info_1(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         Err(fault) => return Err(raise(caller, fault)),
     };
     let mut pairs = Vec::with_capacity(ITEMS.len());
-    for name in ITEMS {
+    for key in &ITEMS {
+        let key = key.get();
+        let name = atoms::atom_name(key);
         let value = match changing(&known, name) {
             Some(value) => value,
             None => item(caller, &table, name)?.ok_or_else(badarg)?,
         };
-        let key = atoms::atom(name)?;
         pairs.push(caller.heap().tuple(&[key, value]));
     }
     Ok(caller.heap().list(pairs))

@@ -11,7 +11,8 @@ use atoll_process::handle::{self, Fate, Request, receive_signals, take_matching}
 use atoll_process::{
     BuiltIn, Caller, Interrupt, Outcome, Own, Process, ReferenceId, RequestKind, Signal, System, badarg, signal, state,
 };
-use atoll_term::{Build, Term, View, atoms};
+use atoll_term::{Build, Immediate, Term, View, atoms};
+use smallvec::{SmallVec, smallvec};
 
 use crate::process_items::{STANDARD_ITEMS, Subject, Watchers, carried_out, is_item};
 use crate::tail_calls::{export, go_on_in};
@@ -115,6 +116,9 @@ fn info(caller: &mut Caller<'_>, pid: Term, items: Term) -> Outcome {
         // In a function of its own, so that the place of the call is on the stack.
         return go_on_in("atoll_internal", "own_info", vec![items]);
     }
+    if let Some(found) = info_at_once(caller, pid, items) {
+        return Ok(found);
+    }
     let Some(state) = System::get().table.with(pid, Process::state) else { return Ok(atoms::UNDEFINED) };
     let status = match state {
         state::IDLE => atoms::WAITING,
@@ -124,6 +128,52 @@ fn info(caller: &mut Caller<'_>, pid: Term, items: Term) -> Outcome {
     };
     let argument = caller.heap().tuple(&[items, status]);
     Err(request(caller, pid, RequestKind::ProcessInfo, argument, ("atoll_internal", "await_info")))
+}
+
+/// Items that are immediate terms, and do not depend on what the process is doing.
+const AT_ONCE: [Term; 9] = [
+    atoms::MESSAGE_QUEUE_LEN,
+    atoms::REGISTERED_NAME,
+    atoms::REDUCTIONS,
+    atoms::PRIORITY,
+    atoms::TRAP_EXIT,
+    atoms::TOTAL_HEAP_SIZE,
+    atoms::HEAP_SIZE,
+    atoms::STACK_SIZE,
+    atoms::MEMORY,
+];
+
+/// What a process that waits, and has acted on all of its signals, does not have to be asked for.
+fn info_at_once(caller: &mut Caller<'_>, pid: Term, items: Term) -> Option<Term> {
+    let wanted: SmallVec<[Term; 4]> = match items.is_list() {
+        true => list::elements(items)?.into_iter().collect(),
+        false => smallvec![items],
+    };
+    if !wanted.iter().all(|item| AT_ONCE.contains(item)) {
+        return None;
+    }
+    let system = System::get();
+    let mut values: SmallVec<[Immediate; 4]> = SmallVec::new();
+    let looked = system.table.with(pid, |process| {
+        process.inbox.is_empty()
+            && system.held_back.is_empty()
+            && process.inspect(&mut |own| {
+                let sizes = architecture().sizes(&own.mutator);
+                let mut subject = Subject { process, own, status: atoms::WAITING, running: None, sizes };
+                values.extend(wanted.iter().filter_map(|item| Immediate::of(subject.value(*item)?)));
+            })
+    });
+    if looked != Some(true) || values.len() < wanted.len() {
+        return None;
+    }
+    let pairs = wanted.iter().zip(&values);
+    if !items.is_list() {
+        let value = values[0].term();
+        let unnamed = items == atoms::REGISTERED_NAME && value.is_nil();
+        return Some(if unnamed { value } else { caller.heap().tuple(&[items, value]) });
+    }
+    let pairs: SmallVec<[Term; 4]> = pairs.map(|(item, value)| caller.heap().tuple(&[*item, value.term()])).collect();
+    Some(caller.heap().list(pairs))
 }
 
 fn own_info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {

@@ -152,7 +152,8 @@ impl Subject<'_> {
         Some(self.own.mutator.list(pairs))
     }
 
-    fn value(&mut self, item: Term) -> Option<Term> {
+    /// The value of an item.
+    pub(crate) fn value(&mut self, item: Term) -> Option<Term> {
         let small = |number: usize| Term::small(number as i64);
         let hibernating = self.own.flags.hibernating();
         // What answers left on the heap of one that hibernates is not its own, nor is the room where they are built.

@@ -4,6 +4,7 @@
 use atoll_heap::Stored;
 use atoll_platform::sync::{RwLock, RwLockWriteGuard};
 use atoll_term::{Term, exactly_equal, hash};
+use smallvec::SmallVec;
 
 use crate::garbage::Garbage;
 use crate::segment::{Entry, Rows, Segment, key_of};
@@ -85,6 +86,9 @@ impl Hashed {
     /// Inserts rows, all or none as others see it; `only_new`: none if one of the keys is there. Returns whether they
     /// were inserted, and what they have replaced.
     pub(crate) fn insert(&self, status: &Status, rows: Vec<Stored>, only_new: bool) -> Result<(bool, Vec<Rows>), Gone> {
+        if let [only] = &*self.segments {
+            return self.insert_in_one(&mut only.0.write(), status, rows, only_new);
+        }
         let hashed: Vec<(u32, Stored)> =
             rows.into_iter().map(|row| (hash_of(key_of(*row.term(), self.position)), row)).collect();
         let mut indices: Vec<usize> = hashed.iter().map(|(hash, _)| self.index(*hash)).collect();
@@ -113,6 +117,33 @@ impl Hashed {
             replaced.extend(self.put(&mut guards[guard].1, hash, row));
         }
         drop(guards);
+        Ok((true, replaced))
+    }
+
+    /// As [`Hashed::insert`], if there is one segment.
+    fn insert_in_one(
+        &self,
+        segment: &mut Segment,
+        status: &Status,
+        rows: Vec<Stored>,
+        only_new: bool,
+    ) -> Result<(bool, Vec<Rows>), Gone> {
+        if !status.is_alive() {
+            return Err(Gone);
+        }
+        let is_there = |row: &Stored| {
+            let key = key_of(*row.term(), self.position);
+            let found = segment.find(hash_of(key), key, self.position);
+            found.is_ok_and(|place| segment.entry(place).is_some_and(|entry| !entry.dead))
+        };
+        if only_new && rows.iter().any(is_there) {
+            return Ok((false, Vec::new()));
+        }
+        let mut replaced = Vec::new();
+        for row in rows {
+            let hash = hash_of(key_of(*row.term(), self.position));
+            replaced.extend(self.put(segment, hash, row));
+        }
         Ok((true, replaced))
     }
 
@@ -373,7 +404,7 @@ impl Hashed {
     pub(crate) fn size(&self) -> (usize, usize) {
         let own = self.segments.len() * size_of::<Padded>() / size_of::<Term>();
         // All of them, in the order in which `insert` and `clear` take them: nobody counts a part of what goes at once.
-        let segments: Vec<_> = self.segments.iter().map(|segment| segment.0.read()).collect();
+        let segments: SmallVec<[_; 1]> = self.segments.iter().map(|segment| segment.0.read()).collect();
         segments.iter().fold((0, own), |(rows, words), segment| {
             let places = segment.places() * size_of::<Option<Entry>>() / size_of::<Term>();
             (rows + segment.rows, words + segment.words + places)

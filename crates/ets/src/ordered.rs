@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::ops::Bound;
 
 use atoll_heap::Stored;
-use atoll_term::{Term, compare, exactly_equal};
+use atoll_term::{Immediate, Term, compare, exactly_equal};
 use parking_lot::RwLock;
 
 use crate::garbage::Garbage;
@@ -35,15 +35,32 @@ impl Placed for Place {
     }
 }
 
-/// A row, in the order of its key.
+/// A row, in the order of its key. A key that is an immediate lies here as well: a search for one reads the nodes of the
+/// tree, and no rows.
 pub(crate) struct Row {
-    stored: Stored,
-    position: usize,
+    /// [`Immediate::NONE`]: it is none.
+    key: Immediate,
+    position: u32,
+    /// None: this is an immediate key that is looked for.
+    stored: Option<Stored>,
 }
 
 impl Row {
+    fn new(stored: Stored, position: usize) -> Row {
+        let key = Immediate::or_none(key_of(*stored.term(), position));
+        Row { key, position: position as u32, stored: Some(stored) }
+    }
+
+    fn sought(key: Immediate) -> Row {
+        Row { key, position: 0, stored: None }
+    }
+
+    #[inline]
     fn key(&self) -> Term {
-        key_of(*self.stored.term(), self.position)
+        match &self.stored {
+            Some(stored) if self.key.is_none() => key_of(*stored.term(), self.position as usize),
+            _ => self.key.term(),
+        }
     }
 }
 
@@ -86,8 +103,12 @@ impl PartialEq for dyn Placed + '_ {
 impl Eq for dyn Placed + '_ {}
 
 impl Ord for Row {
+    #[inline]
     fn cmp(&self, other: &Self) -> Ordering {
-        compare(self.key(), other.key())
+        match (self.key.term().as_small(), other.key.term().as_small()) {
+            (Some(one), Some(other)) => one.cmp(&other),
+            _ => compare(self.key(), other.key()),
+        }
     }
 }
 
@@ -118,19 +139,27 @@ struct Tree {
 }
 
 impl Tree {
-    fn get(&self, key: Term) -> Option<&Row> {
-        self.rows.get(&Place::Key(key) as &dyn Placed)
+    fn get(&self, key: Term) -> Option<&Stored> {
+        let row = match Immediate::of(key) {
+            Some(key) => self.rows.get(&Row::sought(key)),
+            None => self.rows.get(&Place::Key(key) as &dyn Placed),
+        };
+        row?.stored.as_ref()
     }
 
     fn take(&mut self, key: Term) -> Option<Stored> {
-        let stored = self.rows.take(&Place::Key(key) as &dyn Placed)?.stored;
+        let row = match Immediate::of(key) {
+            Some(key) => self.rows.take(&Row::sought(key)),
+            None => self.rows.take(&Place::Key(key) as &dyn Placed),
+        };
+        let stored = row?.stored?;
         self.words -= stored.words();
         Some(stored)
     }
 
     fn put(&mut self, stored: Stored, position: usize) -> Option<Stored> {
         self.words += stored.words();
-        let old = self.rows.replace(Row { stored, position })?.stored;
+        let old = self.rows.replace(Row::new(stored, position))?.stored?;
         self.words -= old.words();
         Some(old)
     }
@@ -193,7 +222,7 @@ impl Ordered {
     /// Calls `look` with the row of a key, if there is one.
     pub(crate) fn with_key<R>(&self, key: Term, look: impl FnOnce(&[Stored]) -> R) -> R {
         let tree = self.tree.read();
-        look(tree.get(key).map_or(&[], |row| std::slice::from_ref(&row.stored)))
+        look(tree.get(key).map_or(&[], std::slice::from_ref))
     }
 
     /// As [`crate::hashed::Hashed::insert`].
@@ -213,6 +242,24 @@ impl Ordered {
         Ok((true, rows.into_iter().filter_map(|row| tree.put(row, self.position)).collect()))
     }
 
+    /// As [`Ordered::insert`], of a single row.
+    pub(crate) fn insert_one(
+        &self,
+        status: &Status,
+        row: Stored,
+        only_new: bool,
+    ) -> Result<(bool, Option<Stored>), Gone> {
+        let mut tree = self.tree.write();
+        if !status.is_alive() {
+            return Err(Gone);
+        }
+        if only_new && tree.get(key_of(*row.term(), self.position)).is_some() {
+            drop(tree);
+            return Ok((false, Some(row)));
+        }
+        Ok((true, tree.put(row, self.position)))
+    }
+
     /// Takes out the row of a key.
     pub(crate) fn remove<R>(&self, key: Term, look: impl FnOnce(&[Stored]) -> R) -> (R, Vec<Stored>) {
         let taken = self.tree.write().take(key);
@@ -224,7 +271,7 @@ impl Ordered {
         let key = key_of(object, self.position);
         let mut tree = self.tree.write();
         match tree.get(key) {
-            Some(row) if exactly_equal(*row.stored.term(), object) => tree.take(key).into_iter().collect(),
+            Some(row) if exactly_equal(*row.term(), object) => tree.take(key).into_iter().collect(),
             _ => Vec::new(),
         }
     }
@@ -260,7 +307,7 @@ impl Ordered {
         let tree = self.tree.read();
         let mut rows = tree.rows.range::<dyn Placed, _>((as_placed(&span.from), as_placed(&span.to)));
         while let Some(row) = if backwards { rows.next_back() } else { rows.next() } {
-            if !visit(&row.stored) {
+            if !row.stored.as_ref().is_none_or(&mut visit) {
                 return;
             }
         }
@@ -274,7 +321,7 @@ impl Ordered {
         let mut tree = self.tree.write();
         let mut changes = Vec::new();
         for row in tree.rows.range::<dyn Placed, _>((as_placed(&span.from), as_placed(&span.to))) {
-            match decide(&row.stored) {
+            match row.stored.as_ref().map_or(Fate::Keep, &mut *decide) {
                 Fate::Keep => {}
                 Fate::Delete => changes.push((row.key(), None)),
                 Fate::Replace(new) => changes.push((row.key(), Some(new))),
@@ -294,12 +341,32 @@ impl Ordered {
     pub(crate) fn edge<R>(&self, last: bool, found: impl FnOnce(&Stored) -> R) -> Option<R> {
         let tree = self.tree.read();
         let row = if last { tree.rows.last() } else { tree.rows.first() };
-        row.map(|row| found(&row.stored))
+        row?.stored.as_ref().map(found)
+    }
+
+    /// The row behind a key, or before it.
+    pub(crate) fn beside<R>(&self, key: Term, before: bool, found: impl FnOnce(&Stored) -> R) -> Option<R> {
+        let tree = self.tree.read();
+        let row = match Immediate::of(key) {
+            Some(key) => {
+                let key = Row::sought(key);
+                match before {
+                    true => tree.rows.range::<Row, _>((Bound::Unbounded, Bound::Excluded(&key))).next_back(),
+                    false => tree.rows.range::<Row, _>((Bound::Excluded(&key), Bound::Unbounded)).next(),
+                }
+            }
+            None => {
+                let span = Span::beside(Place::Key(key), before);
+                let mut rows = tree.rows.range::<dyn Placed, _>((as_placed(&span.from), as_placed(&span.to)));
+                if before { rows.next_back() } else { rows.next() }
+            }
+        };
+        row?.stored.as_ref().map(found)
     }
 
     /// The row number `number` in the order of keys.
     pub(crate) fn nth<R>(&self, number: usize, found: impl FnOnce(&Stored) -> R) -> Option<R> {
-        self.tree.read().rows.iter().nth(number).map(|row| found(&row.stored))
+        self.tree.read().rows.iter().nth(number)?.stored.as_ref().map(found)
     }
 
     /// Takes everything out.

@@ -11,7 +11,7 @@ use crate::fault::Fault;
 use crate::fixation::Fixations;
 use crate::garbage::Garbage;
 use crate::hashed::{Duplicates, Hashed, Spread};
-use crate::ordered::{Ordered, Place, Span};
+use crate::ordered::{Ordered, Span};
 use crate::segment::key_of;
 use crate::standing::Standing;
 use crate::status::Status;
@@ -122,7 +122,7 @@ pub struct Table {
 
 /// Segments of tables that are made for several writers, as a power of two.
 const MANY_SEGMENTS: u32 = 6;
-/// Segments of others.
+/// Segments of others that several processes can read.
 const FEW_SEGMENTS: u32 = 4;
 
 impl Table {
@@ -130,7 +130,11 @@ impl Table {
         let position = options.position;
         let is_shared = options.protection != Protection::Private;
         let is_written_by_many = is_shared && options.write_concurrency != WriteConcurrency::Off;
-        let segments = if is_written_by_many { MANY_SEGMENTS } else { FEW_SEGMENTS };
+        let segments = match (is_written_by_many, is_shared) {
+            (true, _) => MANY_SEGMENTS,
+            (false, true) => FEW_SEGMENTS,
+            (false, false) => 0,
+        };
         let rows = match options.kind {
             Kind::Set => Rows::Hashed(Hashed::new(segments, position, Duplicates::Replace)),
             Kind::Bag => Rows::Hashed(Hashed::new(segments, position, Duplicates::Different)),
@@ -243,6 +247,11 @@ impl Table {
                 drop(replaced);
                 Ok(inserted)
             }
+            (Rows::Ordered(table), [row]) => {
+                let (inserted, replaced) = table.insert_one(&self.status, Stored::new(heap, *row), only_new)?;
+                drop(replaced);
+                Ok(inserted)
+            }
             (Rows::Ordered(table), _) => {
                 let (inserted, replaced) = table.insert(&self.status, stored(heap, rows), only_new)?;
                 drop(replaced);
@@ -274,10 +283,10 @@ impl Table {
                 element if element.is_none() => Err(Fault::Argument),
                 element => Ok(element),
             };
-            let elements = rows.iter().map(element).collect::<Result<Vec<Term>, Fault>>()?;
-            if let ([row], [element], true) = (rows, &*elements, self.kind().is_set()) {
-                return Ok(row.fetch_part(heap, *element));
+            if let ([row], true) = (rows, self.kind().is_set()) {
+                return Ok(row.fetch_part(heap, element(row)?));
             }
+            let elements = rows.iter().map(element).collect::<Result<Vec<Term>, Fault>>()?;
             let fetched: Vec<Term> =
                 rows.iter().zip(elements).map(|(row, element)| row.fetch_part(heap, element)).collect();
             Ok(heap.list(fetched))
@@ -354,17 +363,10 @@ impl Table {
     /// # Errors
     /// [`Fault::Argument`]: the key is not in a hashed table
     pub fn neighbour(&self, heap: &mut Mutator, key: Term, before: bool) -> Result<Option<Term>, Fault> {
-        let mut found = |row: &Stored| row.fetch_part(heap, key_of(*row.term(), self.position()));
+        let found = |row: &Stored| row.fetch_part(heap, key_of(*row.term(), self.position()));
         match &self.rows {
             Rows::Hashed(rows) => rows.next(key, found).map_err(|()| Fault::Argument),
-            Rows::Ordered(rows) => {
-                let mut neighbour = None;
-                rows.scan(&Span::beside(Place::Key(key), before), before, |row| {
-                    neighbour = Some(found(row));
-                    false
-                });
-                Ok(neighbour)
-            }
+            Rows::Ordered(rows) => Ok(rows.beside(key, before, found)),
         }
     }
 
@@ -398,15 +400,10 @@ fn stored(heap: &mut Mutator, rows: &[Term]) -> Vec<Stored> {
 }
 
 fn fetch_all(heap: &mut Mutator, rows: &[Stored]) -> Term {
-    match rows {
-        [] => Term::NIL,
-        [row] => {
-            let row = row.fetch(heap);
-            heap.cons(row, Term::NIL)
-        }
-        _ => {
-            let fetched: Vec<Term> = rows.iter().map(|row| row.fetch(heap)).collect();
-            heap.list(fetched)
-        }
+    let mut fetched = Term::NIL;
+    for row in rows.iter().rev() {
+        let row = row.fetch(heap);
+        fetched = heap.cons(row, fetched);
     }
+    fetched
 }

@@ -111,12 +111,13 @@ impl Table {
             };
             let mut changes = Changes::new();
             let elements = base.tuple_elements().unwrap_or_default();
-            let counted: Result<Counted, Fault> =
-                operations.iter().map(|operation| count(heap, elements, position, *operation, &mut changes)).collect();
-            let values = match counted {
-                Ok(values) => values,
-                Err(fault) => return (Err(fault), None),
-            };
+            let mut values = Counted::new();
+            for operation in operations {
+                match count(heap, elements, position, *operation, &mut changes) {
+                    Ok(value) => values.push(value),
+                    Err(fault) => return (Err(fault), None),
+                }
+            }
             let new = match row {
                 Some(row) => {
                     // Values that were not computed but found lie in the row.
@@ -163,11 +164,14 @@ impl Table {
                     Err(fault) => Err(fault),
                 }
             };
-            let changes = operations.ok_or(Fault::Argument).and_then(|all| all.iter().map(change).collect());
-            let mut changes: Changes = match changes {
-                Ok(changes) => changes,
-                Err(fault) => return (Err(fault), None),
-            };
+            let Some(operations) = operations else { return (Err(Fault::Argument), None) };
+            let mut changes = Changes::new();
+            for operation in operations {
+                match change(operation) {
+                    Ok(one) => changes.push(one),
+                    Err(fault) => return (Err(fault), None),
+                }
+            }
             let new = match row {
                 Some(row) => apply(heap, row, &changes),
                 None => {
