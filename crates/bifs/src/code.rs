@@ -103,8 +103,8 @@ fn function_exported(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         return Err(badarg());
     }
     let Ok(arity) = u8::try_from(arity) else { return Ok(atoms::FALSE) };
-    let defined = registry().built_in_number(module, function, arity).is_some()
-        || registry().existing_export(module, function, arity).is_some_and(|export| export.is_defined());
+    let exported = registry().existing_export(module, function, arity).is_some_and(|export| export.is_defined());
+    let defined = exported || registry().built_in_number(module, function, arity).is_some();
     Ok(Term::boolean(defined))
 }
 

@@ -6,11 +6,13 @@ use atoll_heap::architecture;
 use atoll_operations::guards::as_boolean;
 use atoll_operations::list;
 use atoll_process::remote::{self, RemotePid, RemoteSignal};
+use atoll_process::sequence;
+use atoll_process::suspension::{EXITED, Reply};
 use atoll_process::{
     BuiltIn, Caller, Interrupt, Outcome, Priority, ReferenceId, RequestKind, Signal, System, badarg, signal,
 };
 use atoll_term::atoms::known_atom;
-use atoll_term::{Term, View, atoms, map};
+use atoll_term::{Build, Term, View, atoms, map};
 
 use crate::arguments::{message_queue_data, size};
 use crate::errors::{badopt, error_with_cause, system_limit};
@@ -286,35 +288,58 @@ fn suspend_2(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     suspend(caller, arguments[0], arguments[1])
 }
 
-/// `suspend_process(Pid, Options)`: waits until the process has stopped, except with `asynchronous`.
+/// `suspend_process(Pid, Options)`: waits until the process has stopped, except with `asynchronous`. With
+/// `{asynchronous, Tag}` the message `{Tag, suspended}` says so, or `{Tag, exited}`, or `{Tag, badarg}` if there is no
+/// such process.
 fn suspend(caller: &mut Caller<'_>, pid: Term, options: Term) -> Outcome {
-    let (mut unless_suspending, mut wait) = (false, true);
+    let (mut unless_suspending, mut wait, mut tag) = (false, true, None);
     let Some(options) = list::elements(options) else { return Err(badarg()) };
     for option in options {
-        match option {
+        match option.tuple_elements() {
+            Some(&[name, own]) if name == known_atom("asynchronous") => (wait, tag) = (false, Some(own)),
             _ if option == known_atom("unless_suspending") => unless_suspending = true,
             _ if option == known_atom("asynchronous") => wait = false,
             _ => return Err(badarg()),
         }
     }
-    let me = caller.process.pid;
-    if !pid.is_local_pid() || pid == me || !System::get().table.contains(pid) {
+    let (me, system) = (caller.process.pid, System::get());
+    if !pid.is_local_pid() || pid == me {
         return Err(badarg());
     }
+    if !system.table.contains(pid) {
+        tag.into_iter().for_each(|tag| send_tagged(caller, me, tag, atoms::BADARG, None));
+        return if wait { Err(badarg()) } else { Ok(atoms::TRUE) };
+    }
     let suspending = &mut caller.own.rare().suspending;
-    let count = suspending.iter().filter(|other| **other == pid).count();
-    if unless_suspending && count > 0 {
+    if unless_suspending && suspending.contains(&pid) {
+        tag.into_iter().for_each(|tag| send_tagged(caller, me, tag, atoms::SUSPENDED, None));
         return Ok(atoms::FALSE);
     }
     suspending.push(pid);
+    let suspend = |reply| Signal::Suspend { from: me, reply };
+    if let Some(tag) = tag {
+        send_tagged(caller, pid, tag, EXITED.get(), Some(suspend(Reply::Tagged)));
+        return Ok(atoms::TRUE);
+    }
     if !wait {
-        System::get().deliver_or_answer(pid, signal::bare(Signal::Suspend { from: me, reply: None }));
+        system.deliver_or_answer(pid, signal::bare(suspend(Reply::None)));
         return Ok(atoms::TRUE);
     }
     let reference = ReferenceId::fresh();
-    System::get().deliver_or_answer(pid, signal::bare(Signal::Suspend { from: me, reply: Some(reference) }));
+    system.deliver_or_answer(pid, signal::bare(suspend(Reply::Reference(reference))));
     let reference = reference.term(caller.heap());
     go_on_in("atoll_internal", "await_suspended", vec![reference])
+}
+
+/// Sends `{Tag, What}`, as a message or with a signal.
+fn send_tagged(caller: &mut Caller<'_>, to: Term, tag: Term, what: Term, with: Option<Signal>) {
+    let pair = caller.heap().tuple(&[tag, what]);
+    let message = architecture().send(caller.heap(), pair);
+    let message = match with {
+        Some(signal) => signal::attach(message, signal),
+        None => sequence::neutral(message),
+    };
+    System::get().deliver_or_answer(to, message);
 }
 
 fn resume(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {

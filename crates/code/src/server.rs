@@ -483,12 +483,12 @@ pub fn version_at(address: *const Word) -> Option<Arc<ModuleCode>> {
 
 /// Whether a module has current code.
 pub fn is_loaded(name: Term) -> bool {
-    module(name).is_some_and(|module| module.current.is_some())
+    part().modules.read().get(&name).is_some_and(|module| module.current.is_some())
 }
 
 /// Whether a module has old code.
 pub fn has_old_code(name: Term) -> bool {
-    module(name).is_some_and(|module| module.old.is_some())
+    part().modules.read().get(&name).is_some_and(|module| module.old.is_some())
 }
 
 /// Names of all modules with current code.

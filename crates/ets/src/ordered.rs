@@ -35,8 +35,8 @@ impl Placed for Place {
     }
 }
 
-/// A row, in the order of its key. A key that is an immediate lies here as well: a search for one reads the nodes of the
-/// tree, and no rows.
+/// A row, in the order of its key. A key that is an immediate lies here as well: a search for one reads the nodes of
+/// the tree, and no rows.
 pub(crate) struct Row {
     /// [`Immediate::NONE`]: it is none.
     key: Immediate,

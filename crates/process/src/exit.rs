@@ -145,10 +145,7 @@ fn tell_others(
     for suspended in &rare.suspending {
         drop(system.deliver(*suspended, signal::bare(Signal::Resume)));
     }
-    for (watcher, reference) in &rare.suspenders {
-        let reference_term = reference.term(&mut own.mutator);
-        let message = own.mutator.tuple(&[reference_term, atoms::UNDEFINED]);
-        let fragment = architecture().send(&mut own.mutator, message);
-        drop(system.deliver(*watcher, fragment));
+    for suspender in &rare.suspenders {
+        suspender.tell(&mut own.mutator, false);
     }
 }

@@ -10,6 +10,7 @@ use crate::reference::ReferenceId;
 use crate::remote;
 use crate::sequence::{self, Mark};
 use crate::signal::{self, RequestKind, Signal, attach};
+use crate::suspension::Suspender;
 use crate::system::System;
 use crate::tracing;
 use crate::watch;
@@ -143,9 +144,9 @@ fn act(
             }
         }
         Signal::Suspend { from, reply } => {
-            let rare = own.rare();
-            rare.suspended += 1;
-            rare.suspenders.extend(reply.map(|reference| (from, reference)));
+            own.rare().suspended += 1;
+            let suspender = Suspender::of(own, from, reply, message);
+            own.rare().suspenders.extend(suspender);
         }
         Signal::Resume => {
             if let Some(rare) = &mut own.rare {

@@ -38,6 +38,7 @@ pub mod sequence;
 pub mod signal;
 mod slab;
 pub mod spawn;
+pub mod suspension;
 pub mod system;
 pub mod table;
 #[cfg(all(test, not(loom)))]

@@ -22,6 +22,7 @@ use crate::mailbox::Mailbox;
 use crate::reference::ReferenceId;
 use crate::remote::Remote;
 use crate::run_state::RunState;
+use crate::suspension::Suspender;
 use crate::system::System;
 use crate::urgency::Urgency;
 
@@ -192,7 +193,7 @@ pub struct Rare {
     /// Processes that it has suspended, once for each time.
     pub suspending: Vec<Term>,
     /// Processes that wait for an answer when it has stopped.
-    pub suspenders: Vec<(Term, ReferenceId)>,
+    pub suspenders: Vec<Suspender>,
     /// `async_dist`
     pub async_dist: bool,
     /// What it is asked to tell a tracer.

@@ -7,6 +7,7 @@ use atoll_term::Term;
 use crate::reference::ReferenceId;
 use crate::remote::RemoteSignal;
 use crate::sequence::Mark;
+use crate::suspension::Reply;
 
 /// Body of a signal that is not a plain message. Terms in it are immediate or stand in the fragment's `term`.
 #[derive(Clone, Debug)]
@@ -85,8 +86,8 @@ pub enum Signal {
     Suspend {
         /// Local pid of the suspender.
         from: Term,
-        /// Told when the process has stopped, unless asynchronous.
-        reply: Option<ReferenceId>,
+        /// What the suspender is told when the process has stopped.
+        reply: Reply,
     },
     /// Undo one suspension.
     Resume,

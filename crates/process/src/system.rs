@@ -22,6 +22,7 @@ use crate::remote::Distribution;
 use crate::rounds::Rounds;
 use crate::sequence::{self, Mark};
 use crate::signal::{self, RequestKind, Signal, attach};
+use crate::suspension;
 use crate::table::ProcessTable;
 use crate::timers::{Action, Timers};
 use crate::touches::Touches;
@@ -374,6 +375,9 @@ impl System {
             let answer = Message::compose(|heap| heap.tuple(&[task, id, atoms::FALSE]));
             drop(message);
             return self.deliver_or_answer(*from, sequence::neutral(answer));
+        }
+        if let Signal::Suspend { from, reply } = &body {
+            return suspension::answer_for_missing(*from, *reply, message);
         }
         drop(message);
         match &body {

@@ -189,14 +189,8 @@ fn is_suspended(own: &Own) -> bool {
 /// A suspended process only acts on signals. It answers the processes that suspended it.
 fn suspended(own: &mut Own) -> Exit {
     let waiting = own.rare.as_mut().map(|rare| std::mem::take(&mut rare.suspenders)).unwrap_or_default();
-    for (from, reference) in waiting {
-        let request = atoll_process::handle::Request {
-            from,
-            reference,
-            kind: atoll_process::RequestKind::ProcessInfo,
-            argument: Term::NIL,
-        };
-        atoll_process::handle::reply(own, &request, atoms::SUSPENDED);
+    for suspender in waiting {
+        suspender.tell(&mut own.mutator, true);
     }
     Exit::Wait
 }
