@@ -46,8 +46,8 @@ const CIRCLES: &[(&str, &str, &str)] = &[
         "process",
         "chores exit handle held held_back inspect libraries mailbox microstates native ports process profile \
          reference \
-         release remote rounds sequence signal slab spawn suspension system table timers touches tracers tracing unique urgency \
-         watch",
+         release remote rounds sequence signal slab spawn suspension system table timers touches tracers tracing \
+         unique urgency watch",
         "`system` has the fields of all, and they find each other through it; a process acts on signals and sends some",
     ),
     (

@@ -65,7 +65,8 @@ fn in_crates(file: &TrackedFile) -> String {
 
 /// Types of constants: interned names, tables, text.
 fn is_constant(kind: &str) -> bool {
-    kind.starts_with('&') || ["Name", "LazyAtom", "Function", "[u8; LENGTH]"].contains(&kind)
+    let each = kind.strip_prefix('[').and_then(|list| list.split_once(';')).map_or(kind, |(each, _)| each);
+    kind.starts_with('&') || ["Name", "LazyAtom", "Function"].contains(&each) || kind == "[u8; LENGTH]"
 }
 
 /// Files and names of statics that are neither constants nor a thread's own.
