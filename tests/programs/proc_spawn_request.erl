@@ -11,6 +11,10 @@ main(_) ->
     p(nothing()),
     R3 = spawn_request(?MODULE, loop, [], [foo]),
     p(receive {spawn_reply, R3, error, X3} -> X3 after 100 -> none end),
+    [p(bad_options(Options)) || Options <- [
+        [foo, {reply_tag, t}], [{reply_tag, t}, foo, {reply_tag, u}], [foo, {reply, no}], [{reply, success_only}, foo],
+        [foo, {reply, error_only}], [{reply, foo}, {reply_tag, t}], [{priority, foo}, {reply_tag, t}], [{reply_tag, t} | foo]
+    ]],
     R4 = spawn_request('no@such', ?MODULE, loop, [], []),
     p(receive {spawn_reply, R4, error, X4} -> X4 after 100 -> none end),
     R5 = spawn_request('no@such', ?MODULE, loop, [], [{reply, success_only}]),
@@ -49,3 +53,11 @@ nothing() -> receive X -> X after 30 -> nothing end.
 loop() -> receive stop -> exit(stopped) end.
 
 p(X) -> io:format("~w~n", [X]).
+
+%% How the caller is told does not depend on where the bad option stands.
+bad_options(Options) ->
+    try spawn_request(?MODULE, loop, [], Options) of
+        Request -> receive {Tag, Request, error, What} -> {Tag, What} after 100 -> none end
+    catch
+        Class:Reason -> {Class, Reason}
+    end.

@@ -223,8 +223,8 @@ fn read_option(requested: &mut Requested, option: Term, is_request: bool) -> Opt
     Some(())
 }
 
-fn read_options(options: Term, is_request: bool) -> Option<Requested> {
-    let mut requested = Requested {
+fn requested_by_default() -> Requested {
+    Requested {
         spawn: default_options(),
         monitor: false,
         tag: Term::NONE,
@@ -232,7 +232,11 @@ fn read_options(options: Term, is_request: bool) -> Option<Requested> {
         reply_ok: true,
         reply_error: true,
         reply_tag: atoms::SPAWN_REPLY,
-    };
+    }
+}
+
+fn read_options(options: Term, is_request: bool) -> Option<Requested> {
+    let mut requested = requested_by_default();
     for option in list::elements(options)? {
         read_option(&mut requested, option, is_request)?;
     }
@@ -300,11 +304,16 @@ fn spawn_request(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let Some(work) = function_work(&arguments[..3]) else { return Ok(atoms::BADARG) };
     let reference = ReferenceId::fresh();
     let Some(mut requested) = read_options(arguments[3], true) else {
-        if list::elements(arguments[3]).is_none() {
-            return Ok(atoms::BADARG);
+        let Some(options) = list::elements(arguments[3]) else { return Ok(atoms::BADARG) };
+        // How the caller is told does not depend on where the bad option stands.
+        let mut good = requested_by_default();
+        for option in options {
+            let _ = read_option(&mut good, option, true);
         }
         let request = reference.term(caller.heap());
-        tell(caller, reference, [atoms::SPAWN_REPLY, request, atoms::ERROR, atoms::BADOPT], Mark::Neutral);
+        if good.reply_error {
+            tell(caller, reference, [good.reply_tag, request, atoms::ERROR, atoms::BADOPT], Mark::Neutral);
+        }
         return Ok(request);
     };
     requested.spawn.request = Some(SpawnRequest {
