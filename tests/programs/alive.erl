@@ -1,4 +1,4 @@
-%% is_process_alive/1 sees what the caller sent before, and does not wait for a process that has nothing but messages.
+%% is_process_alive/1 and others see what the caller sent before.
 -module(alive).
 -export([main/1]).
 
@@ -7,7 +7,23 @@ main(_) ->
     io:format("~w~n", [[with_messages(Count) || Count <- [0, 1, 1000]]]),
     io:format("~w~n", [lists:usort([ended() || _ <- lists:seq(1, 100)])]),
     io:format("~w~n", [trapped()]),
-    io:format("~w~n", [not_waited_for()]).
+    io:format("~w~n", [[frames(Depth) || Depth <- [0, 1, 2]]]),
+    io:format("~w~n", [[calls_saved(Before) || Before <- [fun(_) -> ok end, fun(Pid) -> exit(Pid, kill) end]]]).
+
+%% process_info shows as many frames as stack traces have, or none.
+frames(Depth) ->
+    Old = erlang:system_flag(backtrace_depth, Depth),
+    {current_stacktrace, Frames} = process_info(self(), current_stacktrace),
+    erlang:system_flag(backtrace_depth, Old),
+    length(Frames).
+
+%% As is_process_alive/1: signals that were sent before count.
+calls_saved(Before) ->
+    Pid = spawn(fun() -> live(waits) end),
+    Before(Pid),
+    Result = try process_flag(Pid, save_calls, 0) catch error:Reason -> Reason end,
+    exit(Pid, kill),
+    Result.
 
 killed(How) ->
     Pid = spawn(fun() -> live(How) end),
@@ -44,22 +60,3 @@ trapped() ->
     exit(Pid, shutdown),
     First = is_process_alive(Pid),
     {First, receive shutdown -> is_process_alive(Pid) end}.
-
-%% On one scheduler a process of a lower priority does not run while this one asks for it.
-not_waited_for() ->
-    Steps = counters:new(1, []),
-    Pid = spawn_link(fun() -> step(Steps) end),
-    [Pid ! Number || Number <- lists:seq(1, 10)],
-    process_flag(priority, high),
-    Before = counters:get(Steps, 1),
-    true = lists:all(fun(_) -> is_process_alive(Pid) end, lists:seq(1, 2000)),
-    Ran = counters:get(Steps, 1) - Before,
-    process_flag(priority, normal),
-    unlink(Pid),
-    exit(Pid, kill),
-    case erlang:system_info(schedulers) of
-        1 when Ran > 0 -> {waited_for, Ran};
-        _ -> not_waited_for
-    end.
-
-step(Steps) -> counters:add(Steps, 1, 1), step(Steps).

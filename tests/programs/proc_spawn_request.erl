@@ -20,6 +20,8 @@ main(_) ->
     R5 = spawn_request('no@such', ?MODULE, loop, [], [{reply, success_only}]),
     p({is_reference(R5), nothing()}),
     p(spawn_request_abandon(R)),
+    Foreign = binary_to_term(<<131, 90, 3:16, 119, 3, "x@y", 1:32, 1:32, 2:32, 3:32>>),
+    p({is_reference(Foreign), spawn_request_abandon(Foreign)}),
     p(try spawn_request_abandon(foo) catch C:E -> {C, E} end),
     {P6, M6} = spawn_opt(?MODULE, loop, [], [{monitor, [{tag, {x, "y", make_list(50)}}]}]),
     P6 ! stop,

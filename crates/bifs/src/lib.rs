@@ -91,7 +91,7 @@ pub use code::{PRE_LOADED, purge_now};
 pub use display::install_print;
 pub use erts_internal::install_native_modules;
 pub use exit::{halt, install_halt};
-pub use heap_settings::default_heap;
+pub use heap_settings::{default_heap, set_default_heap_limit_flags};
 pub use memory_and_statistics::memory_by_type as memory;
 pub use os::install_set_signal;
 pub use otp::{OtpFunction, missing_from, otp_functions};

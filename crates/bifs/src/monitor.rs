@@ -211,7 +211,13 @@ fn stop(caller: &mut Caller<'_>, reference: Term) -> Result<bool, atoll_process:
     if is_foreign(caller, reference) {
         return Err(badarg());
     }
-    Ok(reference_of(reference).is_some_and(|reference| demonitor(caller.process.pid, caller.own, reference)))
+    let Some(reference) = reference_of(reference) else { return Ok(false) };
+    // There is nothing to end before a process that another node makes is there.
+    let remote = caller.own.rare.as_ref().and_then(|rare| rare.remote.as_ref());
+    if remote.is_some_and(|remote| remote.spawning.contains_key(&reference)) {
+        return Ok(false);
+    }
+    Ok(demonitor(caller.process.pid, caller.own, reference))
 }
 
 fn demonitor_2(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {

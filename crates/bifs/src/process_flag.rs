@@ -195,7 +195,14 @@ fn process_flag_of(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     if flag != atoms::SAVE_CALLS || !count || !pid.is_local_pid() || !System::get().table.contains(pid) {
         return Err(badarg());
     }
-    if pid == caller.process.pid { process_flag(caller, &[flag, value]) } else { Ok(Term::small(0)) }
+    if pid == caller.process.pid {
+        return process_flag(caller, &[flag, value]);
+    }
+    // One that has been sent a signal may be about to end of it.
+    if System::get().table.with(pid, atoll_process::Process::has_signals) == Some(true) {
+        return Err(request(caller, pid, RequestKind::IsAlive, Term::NIL, ("atoll_internal", "await_none_saved")));
+    }
+    Ok(Term::small(0))
 }
 
 fn group_leader(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
@@ -385,6 +392,7 @@ fn system_task(caller: &mut Caller<'_>, requester: Term, pid: Term, task: Term) 
     let kind = match task.tuple_elements() {
         Some(&[atoms::GARBAGE_COLLECT, _, atoms::MAJOR | atoms::MINOR]) => RequestKind::GarbageCollect,
         Some(&[atoms::CHECK_PROCESS_CODE, _, module]) if module.is_atom() => RequestKind::CheckProcessCode,
+        Some(&[name, _]) if name == known_atom("system_task_test") => RequestKind::Nothing,
         _ => return Err(badarg()),
     };
     let heap = caller.heap();

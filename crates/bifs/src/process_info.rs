@@ -26,6 +26,7 @@ pub const BUILT_INS: &[BuiltIn] = &[
     BuiltIn::new("atoll_internal", "await_suspended", 1, await_suspended),
     BuiltIn::new("atoll_internal", "await_info", 1, await_info),
     BuiltIn::new("atoll_internal", "await_living", 1, await_living),
+    BuiltIn::new("atoll_internal", "await_none_saved", 1, await_none_saved),
     BuiltIn::new("atoll_internal", "own_info", 1, own_info),
 ];
 
@@ -74,6 +75,11 @@ fn await_living(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         atoms::TRUE => Ok(atoms::TRUE),
         _ => Err(badarg()),
     }
+}
+
+/// `await_none_saved(Reference)`: `badarg` if the process has ended, else 0, as calls of others are not saved.
+fn await_none_saved(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    await_living(caller, arguments).map(|_| Term::small(0))
 }
 
 /// `await_info(Reference)`: `badarg` if an item was none.
@@ -156,7 +162,7 @@ fn info_at_once(caller: &mut Caller<'_>, pid: Term, items: Term) -> Option<Term>
     let mut values: SmallVec<[Immediate; 4]> = SmallVec::new();
     let looked = system.table.with(pid, |process| {
         process.inbox.is_empty()
-            && system.held_back.is_empty()
+            && !system.held_back.is_late(pid)
             && process.inspect(&mut |own| {
                 let sizes = architecture().sizes(&own.mutator);
                 let mut subject = Subject { process, own, status: atoms::WAITING, running: None, sizes };
@@ -188,7 +194,7 @@ fn own_info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 /// Answers what other processes ask of this one. Runs on the thread that runs the process.
 pub fn answer_request(process: &Process, own: &mut Own, request: Request) {
     match request.kind {
-        RequestKind::IsAlive => handle::reply(own, &request, atoms::TRUE),
+        RequestKind::IsAlive | RequestKind::Nothing => handle::reply(own, &request, atoms::TRUE),
         RequestKind::GarbageCollect | RequestKind::Search => own.rare().collections.push(request),
         RequestKind::CheckProcessCode => {
             let module = request.argument.tuple_elements().map_or(Term::NIL, |task| task[2]);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use atoll_code::{Frame, frame_of, is_same_place};
+use atoll_code::{Frame, frame_of, is_same_place, shown_stack_depth};
 use atoll_heap::{HeapSizes, architecture};
 use atoll_operations::list;
 use atoll_process::remote::{Remote, RemoteMonitor, RemotePid, RemoteWatcher};
@@ -67,8 +67,6 @@ static MAGIC_REFERENCES: LazyAtom = LazyAtom::new("magic_ref");
 
 /// Reductions of a time slice, of which a running process has counted down some.
 const SLICE: i64 = 4_000;
-/// Frames that `current_stacktrace` shows.
-const DEPTH: usize = 8;
 /// Bytes that a process takes beside its heap, as far as `memory` is concerned.
 const DESCRIPTOR_BYTES: usize = size_of::<Process>();
 
@@ -256,7 +254,7 @@ impl Subject<'_> {
                 None => atoms::UNDEFINED,
             },
             atoms::CURRENT_STACKTRACE => {
-                let places = if self.own.flags.hibernating() { Vec::new() } else { self.places(DEPTH) };
+                let places = if self.own.flags.hibernating() { Vec::new() } else { self.places(shown_stack_depth()) };
                 let heap = &mut self.own.mutator;
                 let terms: Vec<Term> = places.iter().map(|place| place_term(heap, place)).collect();
                 heap.list(terms)

@@ -102,7 +102,7 @@ fn is_process_alive(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         return Ok(atoms::TRUE);
     }
     let system = System::get();
-    let settled = system.table.with(pid, |process| !process.has_signals() && system.held_back.is_empty());
+    let settled = system.table.with(pid, |process| !process.has_signals() && !system.held_back.is_late(pid));
     match settled {
         None => Ok(atoms::FALSE),
         Some(true) => Ok(atoms::TRUE),

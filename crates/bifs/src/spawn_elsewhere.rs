@@ -231,7 +231,10 @@ fn await_spawn(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 /// `spawn_request_abandon(Reference)`: whether the reply had not come.
 fn spawn_request_abandon(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let reference = ReferenceId::of(arguments[0]).ok_or_else(badarg)?;
+    if !arguments[0].is_reference() {
+        return Err(badarg());
+    }
+    let Some(reference) = ReferenceId::of(arguments[0]) else { return Ok(atoms::FALSE) };
     // Processes of this node are made at once, so it is always too late for these.
     let remote = caller.own.rare.as_mut().and_then(|rare| rare.remote.as_mut());
     let Some(request) = remote.and_then(|remote| remote.spawning.get_mut(&reference)) else { return Ok(atoms::FALSE) };

@@ -56,6 +56,20 @@ fn same(words: &[&str]) {
     same_with_input(words, "");
 }
 
+#[test]
+fn flags_set_the_limit_of_heaps() {
+    let shown = "io:format(\"~p ~p~n\", [process_info(spawn(fun() -> receive x -> x end end), max_heap_size), \
+                 erlang:system_info(max_heap_size)]), halt().";
+    same(&["+hmax", "1000000", "+hmaxk", "false", "+hmaxel", "false", "-noshell", "-eval", shown]);
+    same(&["+hmax", "2000000", "-noshell", "-eval", shown]);
+    for [flag, value] in [["+hmax", "-1"], ["+hmaxk", "maybe"], ["+hmaxel", "0"]] {
+        let errors = |program| outcome(program, &[flag, value, "-noshell"], "").1;
+        let (stock, atoll) = (errors("erl"), errors(ATOLL));
+        let first = stock.lines().next().expect("stock refuses it");
+        assert!(atoll.contains(first), "{first} is not in {atoll}");
+    }
+}
+
 #[track_caller]
 fn same_eval(expression: &str) {
     same(&["-noshell", "-eval", expression]);

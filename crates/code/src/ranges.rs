@@ -217,6 +217,11 @@ pub fn backtrace_depth() -> usize {
     part().backtrace_depth.load(Ordering::Relaxed).max(1)
 }
 
+/// How many frames of a stack `process_info` shows: as many, or none.
+pub fn shown_stack_depth() -> usize {
+    part().backtrace_depth.load(Ordering::Relaxed)
+}
+
 /// The most entries that a program can ask for, as in OTP.
 const MOST_BACKTRACE: usize = 64;
 

@@ -74,7 +74,8 @@ impl HeldBack {
 
     /// Whether signals of the process that runs to this one are late.
     pub fn is_late(&self, to: Term) -> bool {
-        self.state.lock().pairs.iter().any(|(from, late)| (Some(*from), *late) == (SENDER.get(), to))
+        !self.is_empty()
+            && self.state.lock().pairs.iter().any(|(from, late)| (Some(*from), *late) == (SENDER.get(), to))
     }
 
     /// Visits the signals that are late.

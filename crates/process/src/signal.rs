@@ -125,12 +125,14 @@ pub enum RequestKind {
     IsAlive,
     /// A task: the fragment's term is `{check_process_code, Id, Module}`.
     CheckProcessCode,
+    /// A task that does nothing but tell that the process has come to it: `{system_task_test, Id}`.
+    Nothing,
 }
 
 impl RequestKind {
     /// Whether the answer is `{Task, Id, Result}`.
     pub fn is_task(self) -> bool {
-        matches!(self, RequestKind::GarbageCollect | RequestKind::CheckProcessCode)
+        matches!(self, RequestKind::GarbageCollect | RequestKind::CheckProcessCode | RequestKind::Nothing)
     }
 }
 

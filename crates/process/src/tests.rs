@@ -258,6 +258,24 @@ fn exit_signals_end_what_does_not_trap_them() {
     });
 }
 
+/// A process that asks whether it is alive need not wait for a process that has nothing but messages.
+#[test]
+fn signals_count_until_a_process_has_acted_on_them_and_messages_do_not() {
+    on_a_machine(|queue| {
+        let mut running = begin(queue);
+        let (pid, other) = (running.process().pid, Term::pid(99));
+        System::get().deliver(pid, Message::compose(|_| Term::small(1))).unwrap();
+        assert!(!running.process().has_signals());
+        for reason in [atoms::NORMAL, atoms::NOPROC] {
+            System::get().deliver(pid, exit(other, reason)).unwrap();
+            assert!(running.process().has_signals());
+            let lives = matches!(receive(&mut running), Fate::Lives);
+            assert_eq!(lives, reason == atoms::NORMAL);
+            assert_eq!(running.process().has_signals(), !lives, "one of which it dies counts until it has ended");
+        }
+    });
+}
+
 #[test]
 fn late_changes_of_trace_flags_are_made_in_their_order() {
     on_a_machine(|queue| {

@@ -171,7 +171,8 @@ fn wait_for_end() -> i32 {
 
 /// Settings of heaps as the options say.
 pub fn default_heap(options: &Options) -> HeapOptions {
-    HeapOptions { minimum_words: options.minimum_heap_words, full_sweep_after: u16::MAX, maximum_words: 0 }
+    let maximum_words = options.maximum_heap_words;
+    HeapOptions { minimum_words: options.minimum_heap_words, full_sweep_after: u16::MAX, maximum_words }
 }
 
 /// Starts the second engine, if it is wanted and this processor has one.
@@ -222,6 +223,7 @@ pub fn install(options: &Options, way: Use) -> Result<&'static dyn Scheduling, B
         atoll_nifs::check_terms();
     }
     let _ = system.dirty_threads.set([processor, options.dirty_input_output]);
+    atoll_bifs::set_default_heap_limit_flags(!options.kills_at_heap_limit, !options.tells_heap_limit);
     atoll_bifs::set_printable_unicode(options.printable_unicode);
     if let Some(kind) = options.warnings_as {
         atoll_bifs::set_warning_map(kind);

@@ -31,6 +31,12 @@ pub struct Options {
     pub minimum_heap_words: usize,
     /// `+hmbs`: `min_bin_vheap_size` in words.
     pub minimum_binary_words: usize,
+    /// `+hmax`: `max_heap_size` in words; 0: no limit.
+    pub maximum_heap_words: usize,
+    /// `+hmaxk`: whether a process that reaches it is killed.
+    pub kills_at_heap_limit: bool,
+    /// `+hmaxel`: whether a message tells of it.
+    pub tells_heap_limit: bool,
     /// `+t`: atom limit.
     pub atoms: Option<usize>,
     /// `-pa`: folders searched for modules first.
@@ -128,6 +134,9 @@ impl Default for Options {
             processes: DEFAULT_PROCESSES,
             minimum_heap_words: MINIMUM_HEAP,
             minimum_binary_words: MINIMUM_BINARY,
+            maximum_heap_words: 0,
+            kills_at_heap_limit: true,
+            tells_heap_limit: true,
             atoms: None,
             code_path: Vec::new(),
             otp: None,

@@ -3,6 +3,9 @@
 use super::signals::{self, Interrupt};
 use crate::options::Options;
 
+/// The largest `max_heap_size` in words, as in OTP.
+const MOST_HEAP_WORDS: usize = (1 << 59) - 1;
+
 /// Sets the options that a flag means; flags without a meaning for this machine are accepted.
 ///
 /// # Errors
@@ -28,6 +31,11 @@ pub fn apply(options: &mut Options, flag: &str, value: Option<&str>) -> Result<(
         }
         "hms" => options.minimum_heap_words = number("minimum heap size", value, 0, usize::MAX)?.max(1),
         "hmbs" => options.minimum_binary_words = number("minimum binary virtual heap size", value, 0, usize::MAX)?,
+        "hmax" => options.maximum_heap_words = number("max heap size", value, 0, MOST_HEAP_WORDS)?,
+        "hmaxk" => options.kills_at_heap_limit = value.parse().map_err(|_| format!("bad max heap kill {value}"))?,
+        "hmaxel" => {
+            options.tells_heap_limit = value.parse().map_err(|_| format!("bad max heap error logger {value}"))?
+        }
         "t" => options.atoms = Some(number("atom table size", value, 8192, 2_147_483_647)?),
         "Q" => drop(number("number of ports", value, 1024, 134_217_727)?),
         "SDcpu" => {
