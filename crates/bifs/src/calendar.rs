@@ -55,6 +55,12 @@ fn read(term: Term) -> Option<DateTime> {
     DateTime::new(year, part(month)?, part(day)?, part(hour)?, part(minute)?, part(second)?, 0).ok()
 }
 
+/// As [`read`], of a year of which OTP knows the time zones.
+fn read_with_zone(term: Term) -> Option<DateTime> {
+    const FIRST_YEAR: i16 = 1902;
+    read(term).filter(|time| time.year() >= FIRST_YEAR)
+}
+
 fn local_now() -> DateTime {
     Zoned::new(now(), zone()).datetime()
 }
@@ -77,7 +83,7 @@ fn universaltime(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
 
 /// `localtime_to_universaltime(DateTime, IsDaylightSaving)`: the flag chooses where a local time stands for two.
 fn to_universal(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let local = read(arguments[0]).ok_or_else(badarg)?;
+    let local = read_with_zone(arguments[0]).ok_or_else(badarg)?;
     let daylight = match arguments[1] {
         atoms::TRUE => Some(true),
         atoms::FALSE => Some(false),
@@ -100,7 +106,7 @@ fn to_universal(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 fn to_local(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let universal = read(arguments[0]).ok_or_else(badarg)?;
+    let universal = read_with_zone(arguments[0]).ok_or_else(badarg)?;
     let time = TimeZone::UTC.to_timestamp(universal).map_err(|_| badarg())?;
     Ok(term(caller, zone().to_datetime(time)))
 }

@@ -76,6 +76,9 @@ fn make_fun(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 const WITH_NATIVES: &[&str] =
     &["erl_tracer", "prim_buffer", "prim_file", "prim_net", "prim_socket", "prim_tty", "zlib", "zstd"];
 
+/// Modules that OTP does not have.
+const OWN: &[&str] = &["atoll", "atoll_heap", "atoll_internal", "atoll_nif"];
+
 /// Functions that OTP has in Erlang and that are built in here.
 const IN_ERLANG: &[(&str, &str, &[u8])] = &[
     ("erlang", "alias", &[0]),
@@ -104,10 +107,13 @@ fn is_builtin(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let [module, name, arity] = *arguments else { return Err(badarg()) };
     let arity = arity.as_small().filter(|_| module.is_atom() && name.is_atom()).ok_or(Exception::badarg())?;
     let Ok(arity) = u8::try_from(arity) else { return Ok(atoms::FALSE) };
-    if registry().built_in_number(module, name, arity).is_none() {
-        return Ok(atoms::FALSE);
-    }
+    let is_known = registry().built_in_number(module, name, arity).is_some();
+    Ok(Term::boolean(is_known && is_built_in_on_otp(module, name, arity)))
+}
+
+/// Whether OTP calls a function built in that is built in here.
+pub fn is_built_in_on_otp(module: Term, name: Term, arity: u8) -> bool {
     let (module, name) = (atoms::atom_name(module), atoms::atom_name(name));
     let is_same = |row: &(&str, &str, &[u8])| row.0 == module && row.1 == name && row.2.contains(&arity);
-    Ok(Term::boolean(!WITH_NATIVES.contains(&module) && !IN_ERLANG.iter().any(is_same)))
+    !WITH_NATIVES.contains(&module) && !OWN.contains(&module) && !IN_ERLANG.iter().any(is_same)
 }

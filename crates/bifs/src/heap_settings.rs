@@ -1,5 +1,7 @@
 //! Sizes and limits of heaps: those of processes made without options, and how programs state and see them.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use atoll_heap::{HeapOptions, Mutator};
 use atoll_operations::guards::as_boolean;
 use atoll_process::Flags;
@@ -15,6 +17,8 @@ pub struct Defaults {
     heap: RwLock<HeapOptions>,
     /// What happens when a process reaches the default `max_heap_size`: not killed, not logged.
     limit_flags: RwLock<(bool, bool)>,
+    /// Whether messages wait outside of heaps.
+    off_heap_messages: AtomicBool,
 }
 
 atoll_platform::part_of_machine!(Defaults);
@@ -22,7 +26,11 @@ atoll_platform::part_of_machine!(Defaults);
 impl Defaults {
     /// Heaps like this; sizes are in words.
     pub fn new(heap: HeapOptions) -> Defaults {
-        Defaults { heap: RwLock::new(heap), limit_flags: RwLock::new((false, false)) }
+        Defaults {
+            heap: RwLock::new(heap),
+            limit_flags: RwLock::new((false, false)),
+            off_heap_messages: AtomicBool::new(false),
+        }
     }
 }
 
@@ -34,6 +42,16 @@ pub fn default_heap() -> HeapOptions {
 /// Sets the heaps of processes that are made without other options; sizes are in words.
 pub fn install_default_heap(options: HeapOptions) {
     *part().heap.write() = options;
+}
+
+/// Sets the default of `message_queue_data` (`+hmqd`).
+pub fn set_default_off_heap_messages(off_heap: bool) {
+    part().off_heap_messages.store(off_heap, Ordering::Relaxed);
+}
+
+/// The default of `message_queue_data`: whether messages wait outside of heaps.
+pub fn default_off_heap_messages() -> bool {
+    part().off_heap_messages.load(Ordering::Relaxed)
 }
 
 /// Sets whether reaching the default `max_heap_size` spares a process, and whether it does so without a message.

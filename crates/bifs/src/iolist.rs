@@ -47,8 +47,8 @@ fn list_to_bitstring(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 fn iolist_size(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let size = iolist::iolist_size(arguments[0])?;
-    charge_bytes(caller, size);
-    Ok(caller.heap().unsigned(size as u64))
+    charge_bytes(caller, size as usize);
+    Ok(caller.heap().unsigned(size))
 }
 
 fn binary_to_list(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {

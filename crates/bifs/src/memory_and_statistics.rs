@@ -52,9 +52,19 @@ fn with_difference(caller: &mut Caller<'_>, value: i64, last: &AtomicI64) -> Ter
     caller.heap().tuple(&[Term::small(value), Term::small(since)])
 }
 
+/// As [`with_difference`], of what never becomes less.
+fn with_more(caller: &mut Caller<'_>, value: i64, last: &AtomicI64) -> Term {
+    let before = last.fetch_max(value, Ordering::Relaxed);
+    let value = value.max(before);
+    caller.heap().tuple(&[Term::small(value), Term::small(value - before)])
+}
+
+/// Reductions of a time slice.
+const SLICE: i64 = 4_000;
+
 fn reductions(caller: &Caller<'_>) -> i64 {
     // Those of the running slice are counted when it ends.
-    let now = (4_000 - caller.reductions).max(0);
+    let now = (SLICE - caller.slice_left()).max(0);
     System::get().reductions.total() as i64 + now
 }
 
@@ -79,40 +89,39 @@ fn statistics(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let value = match atoms::atom_name(arguments[0]) {
         "wall_clock" => with_difference(caller, (clock::now() - start_time()) / MILLISECOND, &part().wall),
         "runtime" => with_difference(caller, clock::process_cpu() / MILLISECOND, &part().run),
-        "reductions" => {
-            let now = reductions(caller);
-            with_difference(caller, now, &part().reductions)
-        }
-        "exact_reductions" => {
-            let now = reductions(caller);
-            with_difference(caller, now, &part().exact)
-        }
+        "reductions" => with_more(caller, reductions(caller), &part().reductions),
+        "exact_reductions" => with_more(caller, reductions(caller), &part().exact),
         "context_switches" => caller.heap().tuple(&[small(schedule.context_switches()), Term::small(0)]),
         "garbage_collection" => {
-            let [minor, major] = [Kind::Minor, Kind::Major].map(|kind| counters().lanes.collections(kind).count);
-            caller.heap().tuple(&[Term::small((minor + major) as i64), Term::small(0), Term::small(0)])
+            let [minor, major] = [Kind::Minor, Kind::Major].map(|kind| counters().lanes.collections(kind));
+            let (count, words) = (minor.count + major.count, minor.reclaimed_words + major.reclaimed_words);
+            let heap = caller.heap();
+            let [count, words] = [count, words].map(|number| heap.unsigned(number));
+            heap.tuple(&[count, words, Term::small(0)])
         }
         "io" => {
+            let carried = System::get().ports.get().map_or([0; 2], |ports| ports.carried());
             let heap = caller.heap();
-            let input = heap.tuple(&[known_atom("input"), Term::small(0)]);
-            let output = heap.tuple(&[known_atom("output"), Term::small(0)]);
-            heap.tuple(&[input, output])
+            let [input, output] = ["input", "output"].map(known_atom);
+            let [received, sent] = carried.map(|bytes| heap.unsigned(bytes));
+            let pairs = [heap.tuple(&[input, received]), heap.tuple(&[output, sent])];
+            heap.tuple(&pairs)
         }
         "run_queue" => small(schedule.queue_lengths().into_iter().sum()),
         "total_run_queue_lengths" | "total_run_queue_lengths_all" => small(schedule.queue_lengths().into_iter().sum()),
         "total_active_tasks" | "total_active_tasks_all" => {
             small(schedule.queue_lengths().into_iter().sum::<usize>() + 1)
         }
-        "run_queue_lengths" | "run_queue_lengths_all" => {
-            let lengths = schedule.queue_lengths();
-            caller.heap().list(lengths.into_iter().map(small))
-        }
-        "active_tasks" | "active_tasks_all" => {
-            let mut tasks = schedule.queue_lengths();
-            if let Some(own) = tasks.get_mut(schedule.current()) {
+        item @ ("run_queue_lengths" | "run_queue_lengths_all" | "active_tasks" | "active_tasks_all") => {
+            let mut lengths = schedule.queue_lengths();
+            if item.starts_with("active")
+                && let Some(own) = lengths.get_mut(schedule.current())
+            {
                 *own += 1;
             }
-            caller.heap().list(tasks.into_iter().map(small))
+            // On OTP those of the threads for long work come last; what waits for them is not counted here.
+            lengths.extend(std::iter::repeat_n(0, if item.ends_with("_all") { 2 } else { 1 }));
+            caller.heap().list(lengths.into_iter().map(small))
         }
         "scheduler_wall_time" | "scheduler_wall_time_all" => match schedule.wall_time() {
             Some(times) => wall_time(caller, &times),

@@ -2,7 +2,7 @@
 
 use atoll_operations::list;
 use atoll_process::remote::{SendOptions, Sent};
-use atoll_process::{BuiltIn, Caller, Outcome};
+use atoll_process::{BuiltIn, Caller, Interrupt, Outcome};
 use atoll_term::{Term, atoms};
 
 use crate::errors::badopt;
@@ -19,6 +19,7 @@ pub const BUILT_INS: &[BuiltIn] = &[
 fn send(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     match atoll_process::send::send(caller.process.pid, caller.own, arguments[0], arguments[1])? {
         Sent::Busy => Err(returning(arguments[1])),
+        Sent::Later => Err(Interrupt::Wait(arguments.to_vec())),
         _ => Ok(arguments[1]),
     }
 }
@@ -37,6 +38,7 @@ fn send_with(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     match atoll_process::send::send_with(caller.process.pid, caller.own, arguments[0], arguments[1], how)? {
         Sent::Done | Sent::TooLarge => Ok(atoms::OK),
         Sent::Busy => Err(returning(atoms::OK)),
+        Sent::Later => Err(Interrupt::Wait(arguments.to_vec())),
         Sent::Full => Ok(atoms::NOSUSPEND),
         Sent::NotConnected => Ok(atoms::NOCONNECT),
     }

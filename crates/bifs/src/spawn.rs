@@ -14,7 +14,9 @@ use std::sync::OnceLock;
 
 use crate::arguments::{message_queue_data, size};
 use crate::errors::{badopt, system_limit};
-use crate::heap_settings::{HeapLimit, default_heap, default_heap_limit_flags, heap_words_at_least};
+use crate::heap_settings::{
+    HeapLimit, default_heap, default_heap_limit_flags, default_off_heap_messages, heap_words_at_least,
+};
 use crate::monitor::alias_kind;
 
 /// Writes to the log that there are too many processes, if a machine has a log.
@@ -43,6 +45,7 @@ pub fn default_options() -> SpawnOptions {
     let mut flags = Flags::default();
     flags.set_heap_limit_spares(heap_limit_spares);
     flags.set_quiet_heap_limit(quiet_heap_limit);
+    flags.set_off_heap_messages(default_off_heap_messages());
     SpawnOptions { link: false, monitor: None, priority: Priority::Normal, heap: default_heap(), flags, request: None }
 }
 

@@ -8,16 +8,18 @@ use atoll_distribution::node::Carrier;
 use atoll_distribution::{description, nodes};
 use atoll_heap::architecture;
 use atoll_operations::guards::as_boolean;
-use atoll_platform::clock;
-use atoll_process::{BuiltIn, Caller, Outcome, Stopped, System, badarg, microstates};
+use atoll_operations::list::elements_or_badarg;
+use atoll_platform::{clock, environment};
+use atoll_process::{BuiltIn, Caller, Outcome, Stopped, System, badarg, microstates, sequence};
 use atoll_term::atoms::known_atom;
 use atoll_term::{Build, Term, atoms};
 
 use crate::arguments::size;
 use crate::errors::badopt;
+use crate::funs::is_built_in_on_otp;
 use crate::heap_settings::{
-    BINARY_HEAP_WORDS, HeapLimit, default_heap, default_heap_limit_flags, heap_limit_map, heap_sizes,
-    install_default_heap, set_default_heap_limit_flags,
+    BINARY_HEAP_WORDS, HeapLimit, default_heap, default_heap_limit_flags, default_off_heap_messages, heap_limit_map,
+    heap_sizes, install_default_heap, set_default_heap_limit_flags,
 };
 use crate::memory_and_statistics::start_time;
 use crate::tail_calls::go_on_in;
@@ -31,6 +33,17 @@ pub struct Flags {
     outstanding_requests: AtomicUsize,
     printable_unicode: AtomicBool,
     warnings_as: OnceLock<&'static str>,
+    clock: OnceLock<ClockFlags>,
+}
+
+/// How programs are told that the machine's clock works. Its monotonic time never follows changes of the system's time,
+/// as on OTP with time correction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClockFlags {
+    /// `+c`: `time_correction`.
+    pub correction: bool,
+    /// `+C`: `time_warp_mode`.
+    pub warp: Option<&'static str>,
 }
 
 atoll_platform::part_of_machine!(Flags);
@@ -42,6 +55,7 @@ impl Default for Flags {
             outstanding_requests: AtomicUsize::new(0),
             printable_unicode: AtomicBool::new(false),
             warnings_as: OnceLock::new(),
+            clock: OnceLock::new(),
         }
     }
 }
@@ -58,6 +72,11 @@ fn system_info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let item = arguments[0];
     if item.is_atom() {
         return by_name(caller, atoms::atom_name(item)).ok_or_else(badarg);
+    }
+    if let Some(&[kind, reference, allocators]) = item.tuple_elements()
+        && kind == known_atom("memory_internal")
+    {
+        return tell_of_allocators(caller, reference, allocators);
     }
     let Some(&[kind, which]) = item.tuple_elements() else { return Err(badarg()) };
     match (kind, which) {
@@ -76,6 +95,45 @@ fn system_info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     }
 }
 
+/// OTP's allocators, of which it tells.
+const ALLOCATORS: [&str; 13] = [
+    "binary_alloc",
+    "driver_alloc",
+    "eheap_alloc",
+    "erts_mmap",
+    "ets_alloc",
+    "fix_alloc",
+    "literal_alloc",
+    "ll_alloc",
+    "mseg_alloc",
+    "sl_alloc",
+    "std_alloc",
+    "sys_alloc",
+    "temp_alloc",
+];
+
+/// `system_info({memory_internal, Reference, Allocators})`: a message from each scheduler, as from those of an emulator
+/// whose allocators are off.
+fn tell_of_allocators(caller: &mut Caller<'_>, reference: Term, allocators: Term) -> Outcome {
+    let allocators = elements_or_badarg(allocators)?;
+    let is_known = |name: &Term| ALLOCATORS.contains(&atoms::name_if_atom(*name));
+    if !reference.is_reference() || allocators.is_empty() || !allocators.iter().all(is_known) {
+        return Err(badarg());
+    }
+    let system = System::get();
+    for scheduler in 1..=system.schedulers {
+        // The first knows what belongs to none.
+        let told = if scheduler == 1 { &allocators[..] } else { &[] };
+        let heap = caller.heap();
+        let rows: Vec<Term> = told.iter().map(|name| heap.tuple(&[*name, atoms::FALSE])).collect();
+        let rows = heap.list(rows);
+        let message = heap.tuple(&[reference, Term::small(scheduler as i64), rows]);
+        let message = architecture().send(heap, message);
+        system.deliver_or_answer(caller.process.pid, sequence::neutral(message));
+    }
+    Ok(atoms::TRUE)
+}
+
 fn by_name(caller: &mut Caller<'_>, item: &str) -> Option<Term> {
     numbers(item).map(|number| caller.heap().integer(number)).or_else(|| words(item)).or_else(|| built(caller, item))
 }
@@ -87,8 +145,8 @@ fn numbers(item: &str) -> Option<i64> {
         "process_count" => system.table.count(),
         "process_limit" => system.table.limit(),
         "port_count" => system.ports.get().map_or(0, |ports| ports.count()),
-        "port_limit" => 65_536,
-        "ets_limit" => 8_192,
+        "port_limit" => system.ports.get().map_or(0, |ports| ports.limit()),
+        "ets_limit" => ets_limit(),
         "ets_count" => atoll_ets::all().len(),
         "atom_count" => atom_count,
         "atom_limit" => atom_limit,
@@ -121,13 +179,21 @@ fn numbers(item: &str) -> Option<i64> {
     Some(number as i64)
 }
 
+/// What programs are told of how many tables there may be: what they have asked for, if it is more than OTP's number.
+fn ets_limit() -> usize {
+    const USUAL: usize = 8_192;
+    let asked = environment::get("ERL_MAX_ETS_TABLES").and_then(|text| text.to_str()?.parse().ok());
+    asked.map_or(USUAL, |asked: usize| asked.max(USUAL))
+}
+
 fn words(item: &str) -> Option<Term> {
     let word = match item {
         // Code words name their handlers.
         "beam_jump_table" => return Some(atoms::TRUE),
-        "constant_pool_support" | "smp_support" | "threads" | "kernel_poll" | "time_correction" | "eager_check_io" => {
+        "constant_pool_support" | "smp_support" | "threads" | "kernel_poll" | "eager_check_io" => {
             return Some(atoms::TRUE);
         }
+        "time_correction" => return Some(Term::boolean(part().clock.get().is_none_or(|clock| clock.correction))),
         "debug_compiled"
         | "dynamic_trace_probes"
         | "port_parallelism"
@@ -149,13 +215,17 @@ fn words(item: &str) -> Option<Term> {
         "build_type" | "emu_type" => "opt",
         "emu_flavor" => "emu",
         "dynamic_trace" => "none",
+        "message_queue_data" if default_off_heap_messages() => "off_heap",
         "message_queue_data" => "on_heap",
         "multi_scheduling" | "tolerant_timeofday" => "enabled",
         "scheduler_bind_type" => "unbound",
         "cpu_quota" => "unknown",
         "time_offset" => "final",
-        "time_warp_mode" if release_number() >= 26 => "multi_time_warp",
-        "time_warp_mode" => "no_time_warp",
+        "time_warp_mode" => part()
+            .clock
+            .get()
+            .and_then(|clock| clock.warp)
+            .unwrap_or_else(|| if release_number() >= 26 { "multi_time_warp" } else { "no_time_warp" }),
         "update_cpu_info" => "unchanged",
         "system_logger" => return Some(*part().logger.lock()),
         _ => return None,
@@ -203,7 +273,8 @@ fn built(caller: &mut Caller<'_>, item: &str) -> Option<Term> {
             caller.heap().list(sizes.into_iter().map(|words| Term::small(words as i64)))
         }
         "snifs" => {
-            let names = atoll_code::registry().built_in_names();
+            let mut names = atoll_code::registry().built_in_names();
+            names.retain(|(module, name, arity)| is_built_in_on_otp(*module, *name, *arity));
             let heap = caller.heap();
             let rows: Vec<Term> = names
                 .into_iter()
@@ -458,9 +529,29 @@ fn system_flag(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     Ok(old)
 }
 
+/// Says how the machine's clock works (`+c`, `+C`); the first call counts.
+pub fn set_clock_flags(flags: ClockFlags) {
+    let _ = part().clock.set(flags);
+}
+
 /// Sets whether all printable characters of Unicode count as text, not those of Latin-1 alone (`+pc unicode`).
 pub fn set_printable_unicode(unicode: bool) {
     part().printable_unicode.store(unicode, Ordering::Relaxed);
+}
+
+/// Where the machine's own log events go (local pid): `system_flag(system_logger, _)` says it. When a process that was
+/// to get them has ended, the next one goes to OTP's logger again.
+pub fn system_logger() -> Option<Term> {
+    let system = System::get();
+    let mut logger = part().logger.lock();
+    if logger.is_local_pid() && !system.table.contains(*logger) {
+        *logger = atoms::LOGGER;
+    }
+    match *logger {
+        atoms::UNDEFINED => None,
+        atoms::LOGGER => system.whereis(atoms::LOGGER),
+        pid => Some(pid),
+    }
 }
 
 /// Sets what `error_logger` makes of warnings (`+We`): `warning`, `error` or `info`; the first call counts.

@@ -70,6 +70,38 @@ fn flags_set_the_limit_of_heaps() {
     }
 }
 
+#[test]
+fn flags_say_what_programs_are_told() {
+    let shown = "io:format(\"~p~n\", [[erlang:system_info(Item) || Item <- [time_correction, time_warp_mode, \
+                 message_queue_data, port_limit]]]), io:format(\"~p~n\", [process_info(spawn(fun() -> receive x -> x \
+                 end end), message_queue_data)]), halt().";
+    same(&["+c", "false", "+C", "single_time_warp", "+hmqd", "off_heap", "+Q", "5000", "-noshell", "-eval", shown]);
+    same(&["+c", "-noshell", "-eval", "io:format(\"~p~n\", [erlang:system_info(time_correction)]), halt()."]);
+    assert_eq!(outcome(ATOLL, &["+hmqd", "no_heap", "-noshell"], "").2, Some(1));
+    assert_eq!(outcome(ATOLL, &["+C", "warp", "-noshell"], "").2, Some(1));
+}
+
+#[test]
+fn the_limit_of_ports_counts() {
+    let open = "{Opened, Refused} = lists:partition(fun(X) -> is_port(X) end, [catch open_port({spawn_driver, \"ram_file_drv\"}, \
+                []) || _ <- lists:seq(1, 1100)]), io:format(\"~p ~p~n\", [length(Opened) > 900, \
+                lists:usort([Reason || {_, {Reason, _}} <- Refused])]), halt().";
+    same(&["+Q", "1024", "-noshell", "-eval", open]);
+}
+
+#[test]
+fn who_gets_the_machine_s_own_log_events() {
+    let shown = "Fail = fun() -> {_, R} = spawn_monitor(fun() -> error(oops) end), receive {'DOWN', R, _, _, _} -> ok \
+                 end end, Get = fun() -> receive {log, L, F, [_, {W, _}], M} -> {L, F, W, lists:sort(maps:keys(M))} \
+                 after 300 -> none end end, Old = erlang:system_flag(system_logger, self()), Fail(), \
+                 io:format(\"~p~n\", [Get()]), {P, R} = spawn_monitor(fun() -> receive end_it -> ok end end), \
+                 erlang:system_flag(system_logger, P), P ! end_it, receive {'DOWN', R, _, _, _} -> ok end, \
+                 Fail(), timer:sleep(500), io:format(\"~p~n\", [erlang:system_info(system_logger)]), \
+                 erlang:system_flag(system_logger, undefined), Fail(), \
+                 io:format(\"~p ~p\", [Get(), erlang:system_flag(system_logger, Old)]), halt().";
+    same_eval(shown);
+}
+
 #[track_caller]
 fn same_eval(expression: &str) {
     same(&["-noshell", "-eval", expression]);

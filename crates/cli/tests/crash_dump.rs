@@ -106,6 +106,19 @@ fn none_is_written_if_it_may_take_no_time() {
 }
 
 #[test]
+fn its_size_can_be_limited() {
+    let dump = dump_file("limited.dump");
+    let run = |bytes| command(&dump, &["-eval", "halt(\"x\")."]).env("ERL_CRASH_DUMP_BYTES", bytes).output();
+    assert_eq!(run("0").expect("it runs").status.code(), Some(1));
+    assert!(!dump.exists());
+    assert_eq!(run("1000").expect("it runs").status.code(), Some(1));
+    let written = std::fs::read_to_string(&dump).expect("a dump");
+    assert!(written.len() < 1100 && written.ends_with("\n=abort:CRASH DUMP SIZE LIMIT REACHED\n"), "{written}");
+    assert_eq!(run("-1").expect("it runs").status.code(), Some(1));
+    assert!(std::fs::read_to_string(&dump).expect("a dump").ends_with("\n=end\n"));
+}
+
+#[test]
 fn no_memory_left() {
     let dump = dump_file("no_memory.dump");
     let grow = "F = fun F(L) -> F([L, lists:seq(1, 100000) | L]) end, F([]).";

@@ -43,7 +43,8 @@ struct Retired {
 
 impl Retired {
     fn bytes(&self) -> usize {
-        let literals = self.literals.as_ref().map_or(0, |literals| literals.words() * WORD_BYTES);
+        let bytes = |literals: &Arc<immovable::Block>| literals.words() * WORD_BYTES + literals.off_heap_bytes();
+        let literals = self.literals.as_ref().map_or(0, bytes);
         self.code.as_ref().map_or(0, |code| code.bytes()) + literals
     }
 }

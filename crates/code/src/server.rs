@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use crate::built_in_points;
 use crate::part::part;
 use crate::ranges::{self, LineEntry, ModuleCode};
-use crate::registry::{LiteralResolver, registry};
+use crate::registry::{LiteralResolver, Resolver, registry};
 use crate::retired::retire_code;
 
 /// Why a module cannot be loaded.
@@ -254,6 +254,7 @@ fn prepare_module(file: Module, bytes: &[u8]) -> Result<Prepared, CodeError> {
     let atom_terms =
         file.atoms.iter().map(|name| atoms::atom(name)).collect::<Result<Vec<_>, _>>().map_err(atom_error)?;
     let module = atom_terms[0];
+    check_terms(&[("Attr", &file.attributes), ("CInf", &file.compile_info)])?;
     let (block, literals) = decode_literals(&file)?;
     let source = second_engine().map(|_| Arc::new(Source { bytes: bytes.into(), literals: literals.clone() }));
     let linked = link(file, atom_terms, literals);
@@ -307,6 +308,19 @@ fn declared_native(file: &Module) -> Vec<usize> {
         code.iter().any(|instruction| matches!(instruction, atoll_loader::instruction::Instruction::NifStart))
     };
     (0..file.functions.len()).filter(|index| begins(&file.functions[*index])).collect()
+}
+
+/// What `module_info` decodes later has to be terms.
+fn check_terms(chunks: &[(&str, &Option<Box<[u8]>>)]) -> Result<(), CodeError> {
+    for (name, chunk) in chunks {
+        let bytes = chunk.as_deref().unwrap_or_default();
+        if !bytes.is_empty() {
+            let mut heap = MeasuringHeap::default();
+            let decoded = decode(bytes, DecodeOptions::default(), &mut Resolver, &mut heap);
+            decoded.map_err(|error| CodeError::Content(format!("{name}: {error}")))?;
+        }
+    }
+    Ok(())
 }
 
 fn decode_literals(file: &Module) -> Result<(Option<immovable::Block>, Vec<Term>), CodeError> {

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
 
 use crate::debt;
-use crate::lanes::{Kind, Lanes, Level};
+use crate::lanes::{Kind, Lanes, Level, Outcome};
 use crate::part::{settings, statistics};
 use crate::records::Records;
 
@@ -137,16 +137,16 @@ pub fn take_paused() -> bool {
     PAUSED.replace(false)
 }
 
-/// Counts one collection. `nanoseconds` is how long mutators stood still, `moved` the words that survived.
-pub fn record_collection(major: bool, nanoseconds: u64, moved: u64) {
+/// Counts one collection. `nanoseconds` is how long mutators stood still.
+pub fn record_collection(major: bool, nanoseconds: u64, outcome: Outcome) {
     let kind = if major { Kind::Major } else { Kind::Minor };
-    counters().lanes.collected(thread(), kind, nanoseconds, moved);
+    counters().lanes.collected(thread(), kind, nanoseconds, outcome);
     record_pause(nanoseconds);
 }
 
 /// Counts a collection for which no mutator stood still; its slices were counted before.
-pub fn record_cycle(major: bool, moved: u64) {
-    counters().lanes.collected(thread(), if major { Kind::Major } else { Kind::Minor }, 0, moved);
+pub fn record_cycle(major: bool, outcome: Outcome) {
+    counters().lanes.collected(thread(), if major { Kind::Major } else { Kind::Minor }, 0, outcome);
 }
 
 /// Counts a slice of a major collection that is not the last: how long it took, and how long mutators stood still,

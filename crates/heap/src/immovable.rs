@@ -166,6 +166,7 @@ pub struct Block {
     words: usize,
     used: usize,
     off_heap: *mut Word,
+    off_heap_bytes: usize,
 }
 
 // SAFETY: a block is memory that it owns; its contents are immutable once published.
@@ -185,7 +186,7 @@ impl Block {
         let Some(offset) = offset else {
             atoll_platform::ending::crash(&format!("literals: Cannot allocate {bytes} bytes of memory."));
         };
-        Block { range, offset, words, used: 0, off_heap: std::ptr::null_mut() }
+        Block { range, offset, words, used: 0, off_heap: std::ptr::null_mut(), off_heap_bytes: 0 }
     }
 
     /// First word.
@@ -196,6 +197,11 @@ impl Block {
     /// Length in words.
     pub fn words(&self) -> usize {
         self.words
+    }
+
+    /// Bytes outside of the block that its terms keep, such as those of large binaries.
+    pub fn off_heap_bytes(&self) -> usize {
+        self.off_heap_bytes
     }
 
     /// Whether a pointer term leads into this block.
@@ -213,8 +219,11 @@ impl Allocate for Block {
     }
 
     fn adopt(&mut self, object: NonNull<Word>) {
-        // SAFETY: the object lies in this block and is new.
-        unsafe { crate::link_off_heap(&mut self.off_heap, object) }
+        // SAFETY: the object lies in this block, is whole and new.
+        unsafe {
+            self.off_heap_bytes += crate::off_heap_bytes(object);
+            crate::link_off_heap(&mut self.off_heap, object)
+        }
     }
 }
 

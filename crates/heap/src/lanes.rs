@@ -20,6 +20,17 @@ pub struct Collections {
     pub longest: u64,
     /// Words that survived them, summed.
     pub live_words: u64,
+    /// Words that did not, summed.
+    pub reclaimed_words: u64,
+}
+
+/// What became of the words that a collection looked through.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Outcome {
+    /// Words that survived.
+    pub live: u64,
+    /// Words that did not.
+    pub reclaimed: u64,
 }
 
 /// Which collections.
@@ -46,6 +57,7 @@ struct OneKind {
     time: AtomicU64,
     longest: AtomicU64,
     live_words: AtomicU64,
+    reclaimed_words: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -71,10 +83,11 @@ impl Default for Lanes {
 
 impl Lanes {
     /// Adds a collection, by the thread with this number.
-    pub(crate) fn collected(&self, thread: usize, kind: Kind, time: u64, live_words: u64) {
+    pub(crate) fn collected(&self, thread: usize, kind: Kind, time: u64, outcome: Outcome) {
         let kind = self.kind(thread, kind);
         kind.count.fetch_add(1, Ordering::Relaxed);
-        kind.live_words.fetch_add(live_words, Ordering::Relaxed);
+        kind.live_words.fetch_add(outcome.live, Ordering::Relaxed);
+        kind.reclaimed_words.fetch_add(outcome.reclaimed, Ordering::Relaxed);
         if time > 0 {
             kind.time.fetch_add(time, Ordering::Relaxed);
             kind.longest.fetch_max(time, Ordering::Relaxed);
@@ -138,6 +151,7 @@ impl Lanes {
             sum.time += of.time.load(Ordering::Relaxed);
             sum.longest = sum.longest.max(of.longest.load(Ordering::Relaxed));
             sum.live_words += of.live_words.load(Ordering::Relaxed);
+            sum.reclaimed_words += of.reclaimed_words.load(Ordering::Relaxed);
         }
         sum
     }
@@ -158,12 +172,13 @@ mod tests {
     fn lanes_are_added_up() {
         let lanes = Lanes::default();
         for thread in 0..2 * LANES {
-            lanes.collected(thread, Kind::Minor, thread as u64, 10);
+            lanes.collected(thread, Kind::Minor, thread as u64, Outcome { live: 10, reclaimed: 2 });
             lanes.collected_slice(thread, 1, 3);
         }
         let minor = lanes.collections(Kind::Minor);
-        assert_eq!(minor, Collections { count: 32, time: 31 * 16, longest: 31, live_words: 320 });
-        assert_eq!(lanes.collections(Kind::Major), Collections { count: 0, time: 32, longest: 3, live_words: 0 });
+        assert_eq!(minor, Collections { count: 32, time: 31 * 16, longest: 31, live_words: 320, reclaimed_words: 64 });
+        let of_slices = Collections { time: 32, longest: 3, ..Collections::default() };
+        assert_eq!(lanes.collections(Kind::Major), of_slices);
         lanes.clear_longest();
         assert_eq!(lanes.collections(Kind::Minor), Collections { longest: 0, ..minor });
     }

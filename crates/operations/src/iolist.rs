@@ -54,16 +54,18 @@ fn visit<'h>(term: &'h Term, mut visit: impl FnMut(Piece<'h>) -> Option<()>) -> 
     }
 }
 
-/// Bits of a list whose pieces may be bitstrings.
-fn size_in_bits(term: Term, whole_bytes: bool) -> Result<usize, Exception> {
-    let mut size = 0usize;
+/// Bits of a list whose pieces may be bitstrings. A list that contains the same parts many times may have more than
+/// 2^64 of them.
+fn size_in_bits(term: Term, whole_bytes: bool) -> Result<u128, Exception> {
+    let mut size = 0u128;
     visit(&term, |piece| {
-        size += match piece {
+        let bits = match piece {
             Piece::Byte(_) => 8,
             Piece::Other(term) => {
                 term.bits_in_loop().map(|bits| bits.length()).filter(|bits| !whole_bytes || bits.is_multiple_of(8))?
             }
         };
+        size += bits as u128;
         Some(())
     })?;
     Ok(size)
@@ -72,9 +74,9 @@ fn size_in_bits(term: Term, whole_bytes: bool) -> Result<usize, Exception> {
 /// `iolist_size(Term)`, in bytes.
 ///
 /// # Errors
-/// `badarg`
-pub fn iolist_size(term: Term) -> Result<usize, Exception> {
-    Ok(size_in_bits(term, true)? / 8)
+/// `badarg`, `system_limit` if the size has more than 64 bits
+pub fn iolist_size(term: Term) -> Result<u64, Exception> {
+    u64::try_from(size_in_bits(term, true)? / 8).map_err(|_| Exception::system_limit())
 }
 
 /// The bytes of an I/O list: where they lie if it is a binary, else outside of any heap.
@@ -123,10 +125,8 @@ fn fill(term: &Term, room: &mut [u8]) -> Result<(), Exception> {
 }
 
 fn gather<H: Allocate + ?Sized>(heap: &mut H, term: Term, whole_bytes: bool) -> Result<Term, Exception> {
-    let bits = size_in_bits(term, whole_bytes)?;
-    if bits > bit_construct::MAX_BITS {
-        return Err(Exception::system_limit());
-    }
+    let bits = usize::try_from(size_in_bits(term, whole_bytes)?).ok().filter(|bits| *bits <= bit_construct::MAX_BITS);
+    let bits = bits.ok_or(Exception::system_limit())?;
     if whole_bytes {
         return Ok(heap.filled_binary(bits / 8, |room| {
             let filled = fill(&term, room);

@@ -48,7 +48,7 @@ pub fn attach(port: Term, channel: &Arc<dyn Channel>) -> bool {
 pub fn write(port: Term, packets: Vec<u8>, now: bool) -> Option<usize> {
     let port: Arc<Port> = find(port)?;
     port.with(|port, state, driver| {
-        state.output += packets.len() as u64;
+        state.sent(packets.len());
         if let Err(error) = driver.carry(port, state, packets, now) {
             port.end_with(state, driver, error);
         }

@@ -3,10 +3,10 @@
 
 use atoll_code::Resolver;
 use atoll_etf::{DecodeOptions, EncodeOptions, decode, encode};
-use atoll_heap::Stored;
+use atoll_heap::{Message, Stored};
 use atoll_operations::iolist::iolist_bytes;
 use atoll_operations::list::elements;
-use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, Signal, System, signal, tracing};
+use atoll_process::{BuiltIn, Caller, Interrupt, Outcome, Signal, System, sequence, signal, tracing, watch};
 use atoll_term::atoms::known_atom;
 use atoll_term::{Build, ScratchHeap, Term, atoms, this_node};
 
@@ -31,24 +31,51 @@ enum Command {
     Done,
     Busy,
     Refused,
+    NotForced,
 }
 
 /// Writes data to a port, with the head that its framing asks for.
 pub fn write(port: &Port, caller: Term, data: Vec<u8>) -> bool {
     port.with(|port, state, driver| {
         state.caller = caller;
-        let length = data.len() as u64;
+        let length = data.len();
         let Some(data) = framed(port.settings.framing, data) else {
             port.end_with(state, driver, rustix::io::Errno::INVAL);
             return true;
         };
-        state.output += length;
+        state.sent(length);
         if let Err(error) = driver.output(port, state, data) {
             port.end_with(state, driver, error);
         }
         true
     })
     .unwrap_or(false)
+}
+
+/// Whether a port has enough to write. If the process may be suspended, it is in the list of those that wait then, and
+/// the system monitor hears of it.
+pub fn is_busy(port: &Port, process: Term, suspends: bool) -> bool {
+    let is_busy = port.with(|_, state, driver| {
+        let is_busy = driver.takes_output() && !state.closing && driver.is_busy();
+        if is_busy && suspends {
+            state.suspended.push(process);
+        }
+        is_busy
+    });
+    let is_busy = is_busy.unwrap_or(false);
+    if is_busy && suspends {
+        tell_busy(port, process);
+    }
+    is_busy
+}
+
+/// Tells the system monitor that a process waits for a port.
+fn tell_busy(port: &Port, process: Term) {
+    if let Some(watch) = watch::watch().filter(|watch| watch.busy_port && watch.pid != process) {
+        let message =
+            Message::compose(|heap| heap.tuple(&[known_atom("monitor"), process, known_atom("busy_port"), port.id]));
+        System::get().deliver_or_answer(watch.pid, sequence::neutral(message));
+    }
 }
 
 /// `port_command(Port, Data, [force | nosuspend])`
@@ -69,6 +96,9 @@ fn port_command(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         if !driver.takes_output() || state.closing {
             return Command::Refused;
         }
+        if force && !driver.can_be_forced() {
+            return Command::NotForced;
+        }
         if driver.is_busy() && !force {
             if suspend {
                 state.suspended.push(me);
@@ -83,9 +113,11 @@ fn port_command(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         Some(Command::Busy) if suspend => {
             // The signal that ends this is acted on by this process alone, so it cannot come too early.
             caller.own.rare().suspended += 1;
+            tell_busy(&port, me);
             Err(Interrupt::Wait(arguments.to_vec()))
         }
         Some(Command::Busy) => Ok(atoms::FALSE),
+        Some(Command::NotForced) => Ok(known_atom("notsup")),
         Some(Command::Refused) | None => Ok(atoms::BADARG),
     }
 }

@@ -122,7 +122,7 @@ fn try_load(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let me = caller.process.pid;
     if let Some(reload) = reload {
         let Some(driver) = loaded else { return error(caller, known_atom("not_loaded")) };
-        return load_again(caller, driver, tell, reload);
+        return load_again(caller, driver, (folder, kills_ports), tell, reload);
     }
     let (driver, external) = match loaded.or_else(|| library::known(&driver)) {
         Some(driver) => (driver, None),
@@ -132,7 +132,7 @@ fn try_load(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
             match external::load(&folder, driver) {
                 Ok(external) => (driver, Some(external)),
                 Err(number) => {
-                    let reason = open_error(caller, number);
+                    let reason = library::failure(caller.heap(), number);
                     return error(caller, reason);
                 }
             }
@@ -163,36 +163,39 @@ fn try_load(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     }
 }
 
-fn open_error(caller: &mut Caller<'_>, number: i64) -> Term {
-    if let Some((_, name)) = library::NAMED_ERRORS.iter().find(|(named, _)| *named == number) {
-        return known_atom(name);
-    }
-    caller.heap().tuple(&[known_atom("open_error"), Term::small(number)])
-}
-
-/// Loads a driver again, when all its ports are closed.
-fn load_again(caller: &mut Caller<'_>, driver: &'static str, tell: Tell, reload: Tell) -> Outcome {
+/// Loads a driver again, from this folder and with this option, when all its ports are closed.
+fn load_again(
+    caller: &mut Caller<'_>,
+    driver: &'static str,
+    from: (String, bool),
+    tell: Tell,
+    reload: Tell,
+) -> Outcome {
     let me = caller.process.pid;
     let watcher = (tell != Tell::Never).then(|| watcher(caller, Awaited::Loaded));
-    let refused = library::with(|all| {
-        let Some(library) = all.iter_mut().find(|library| library.name == driver) else { return Some("not_loaded") };
+    let begun = library::with(|all| {
+        let library = all.iter_mut().find(|library| library.name == driver).ok_or("not_loaded")?;
         if library.then != Then::Stay {
-            return Some("pending_reload");
+            return Err("pending_reload");
         }
         if !library.users.iter().any(|(user, _)| *user == me) {
-            return Some("not_loaded_by_this_process");
+            return Err("not_loaded_by_this_process");
         }
-        if reload == Tell::Driver && library.users.len() > 1 {
-            return Some("pending_process");
+        let has_others = library.users.len() > 1;
+        if reload == Tell::Driver && has_others {
+            return Err("pending_process");
         }
+        (library.folder, library.kills_ports) = from;
         library.watchers.extend(watcher);
-        None
+        Ok(if has_others { "pending_process" } else { "pending_driver" })
     });
-    if let Some(reason) = refused {
-        return error(caller, known_atom(reason));
+    match begun {
+        Err(reason) => error(caller, known_atom(reason)),
+        Ok(status) => {
+            library::begin(driver, Then::Reload, false);
+            pending(caller, status, watcher.map(|watcher| watcher.reference))
+        }
     }
-    library::begin(driver, Then::Reload, false);
-    pending(caller, "pending_driver", watcher.map(|watcher| watcher.reference))
 }
 
 /// `try_unload(Name, Options)`
@@ -273,11 +276,10 @@ fn info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     if found.is_none() && !is_static(&driver) {
         return Err(badarg());
     }
-    let awaiting = |then: &[Then]| match &found {
-        Some(library) if then.contains(&library.then) => {
-            Some(library.watchers.iter().map(|watcher| (watcher.pid, 1)).collect())
-        }
-        _ => Some(Vec::new()),
+    let awaiting = |loading: bool| {
+        let watchers = found.iter().flat_map(|library| &library.watchers);
+        let meant = watchers.filter(|watcher| (watcher.awaited == Awaited::Loaded) == loading);
+        Some(meant.map(|watcher| (watcher.pid, 1)).collect())
     };
     let pids: Option<Vec<(Term, usize)>> = match (atoms::name_if_atom(arguments[1]), &found) {
         ("linked_in_driver", _) => return Ok(Term::boolean(found.is_none())),
@@ -292,8 +294,8 @@ fn info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         }
         ("port_count", Some(library)) => return Ok(Term::small(library::ports(library.name).len() as i64)),
         ("processes", Some(library)) => Some(library.users.clone()),
-        ("awaiting_load", _) => awaiting(&[Then::Reload]),
-        ("awaiting_unload", _) => awaiting(&[Then::Unload]),
+        ("awaiting_load", _) => awaiting(true),
+        ("awaiting_unload", _) => awaiting(false),
         _ => None,
     };
     Ok(counted(caller, &pids.ok_or_else(badarg)?))
@@ -315,15 +317,16 @@ fn monitor(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let watcher = watcher(caller, awaited);
     let known = library::with(|all| {
         let library = all.iter_mut().find(|library| library.name == driver)?;
-        let is_loaded = awaited == Awaited::Loaded && library.then == Then::Stay;
-        if !is_loaded {
+        let state = (awaited == Awaited::Loaded).then_some(library.then).filter(|then| *then != Then::Reload);
+        if state.is_none() {
             library.watchers.push(watcher);
         }
-        Some(is_loaded)
+        Some(state)
     });
     match known {
-        Some(true) => library::tell(&watcher, true, &driver, "loaded"),
-        Some(false) => {}
+        Some(Some(Then::Stay)) => library::tell(&watcher, true, &driver, "loaded"),
+        Some(Some(_)) => library::tell(&watcher, false, &driver, "load_cancelled"),
+        Some(None) => {}
         None if is_static(&driver) => library::tell(&watcher, true, &driver, "permanent"),
         None => library::tell(&watcher, false, &driver, "unloaded"),
     }

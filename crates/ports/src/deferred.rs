@@ -14,6 +14,7 @@ thread_local! {
     /// Ports that this thread works for, one inside of the other.
     static DEPTH: Cell<usize> = const { Cell::new(0) };
     static WAITING: RefCell<Vec<(Term, Vec<u8>)>> = const { RefCell::new(Vec::new()) };
+    static LOOKED_AT: RefCell<Vec<Term>> = const { RefCell::new(Vec::new()) };
     static CHANNELS: RefCell<Vec<Arc<dyn Channel>>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -42,6 +43,16 @@ impl Drop for Work {
         for channel in CHANNELS.take() {
             channel.work();
         }
+        LOOKED_AT.take().into_iter().for_each(look_again);
+    }
+}
+
+/// Lets the processes go on that wait for a port, if it is not busy any more; when this thread works for no port.
+pub fn look_again(port: Term) {
+    if DEPTH.get() > 0 {
+        LOOKED_AT.with_borrow_mut(|ports| ports.push(port));
+    } else if let Some(port) = table::find(port) {
+        port.with(|_, _, _| ());
     }
 }
 

@@ -135,6 +135,11 @@ pub trait Driver: Send {
         self.pending() > BUSY
     }
 
+    /// Whether `port_command` with `force` may write although it is busy.
+    fn can_be_forced(&self) -> bool {
+        false
+    }
+
     /// Whether those who wait may write again.
     fn is_free_again(&self) -> bool {
         self.pending() <= FREE_AGAIN

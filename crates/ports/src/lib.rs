@@ -34,11 +34,12 @@ mod traced;
 
 use atoll_process::{BuiltIn, System};
 
+pub use deferred::look_again;
 pub use driver::{Driver, Event, Failure, Opened, PortName};
 pub use open::{Settings, make};
 pub use part::{Part, enter};
 pub use port::{Port, State};
-pub use table::{each, find, flush_all};
+pub use table::{each, find, flush_all, set_limit};
 
 /// Connects ports and processes; once, before the first process starts.
 pub fn install() {

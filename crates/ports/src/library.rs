@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use atoll_process::{ReferenceId, System};
 use atoll_term::atoms::known_atom;
-use atoll_term::{Build, Term};
+use atoll_term::{Build, ScratchHeap, Term};
 use parking_lot::Mutex;
 
 use crate::external::{self, External};
@@ -127,21 +127,38 @@ pub fn ports(name: &str) -> Vec<Term> {
 
 /// Tells who watches a driver: `{'UP' | 'DOWN', Reference, driver, Name, Status}`.
 pub fn tell(watcher: &Watcher, is_up: bool, driver: &str, status: &str) {
+    tell_term(watcher, is_up, driver, |_| known_atom(status));
+}
+
+fn tell_term(watcher: &Watcher, is_up: bool, driver: &str, status: impl Fn(&mut ScratchHeap) -> Term) {
     let head = known_atom(if is_up { "UP" } else { "DOWN" });
     crate::port::send(watcher.pid, |heap| {
-        let reference = watcher.reference.term(heap);
-        heap.tuple(&[head, reference, known_atom("driver"), known_atom(driver), known_atom(status)])
+        let (reference, status) = (watcher.reference.term(heap), status(heap));
+        heap.tuple(&[head, reference, known_atom("driver"), known_atom(driver), status])
     });
+}
+
+/// Why a driver cannot be loaded, by the number of the failure: an atom, or `{open_error, Number}`.
+pub fn failure(heap: &mut impl Build, number: i64) -> Term {
+    match NAMED_ERRORS.iter().find(|(named, _)| *named == number) {
+        Some((_, name)) => known_atom(name),
+        None => heap.tuple(&[known_atom("open_error"), Term::small(number)]),
+    }
 }
 
 /// Begins to give a driver back, or to load it again: its ports are closed if that is wished; it is done with the last
 /// of them.
 pub fn begin(driver: &'static str, then: Then, kill_ports: bool) {
-    let kills = with(|all| {
-        let Some(library) = all.iter_mut().find(|library| library.name == driver) else { return false };
+    let (kills, cancelled) = with(|all| {
+        let Some(library) = all.iter_mut().find(|library| library.name == driver) else { return (false, Vec::new()) };
         library.then = then;
-        kill_ports || library.kills_ports
+        // Who waits for it to be loaded waits in vain now.
+        let (cancelled, left) =
+            library.watchers.drain(..).partition(|watcher| then == Then::Unload && watcher.awaited == Awaited::Loaded);
+        library.watchers = left;
+        (kill_ports || library.kills_ports, cancelled)
     });
+    cancelled.iter().for_each(|watcher| tell(watcher, false, driver, "load_cancelled"));
     if kills {
         for port in ports(driver).into_iter().filter_map(table::find) {
             port.end_now(known_atom("driver_unloaded"));
@@ -155,37 +172,47 @@ pub fn port_ended(driver: &str) {
     if !ports(driver).is_empty() {
         return;
     }
-    let told = with(|all| {
+    let ended = with(|all| {
         let place = all.iter().position(|library| library.name == driver)?;
         match all[place].then {
             Then::Stay => None,
-            Then::Unload => {
-                let library = all.remove(place);
-                Some((library.watchers, Then::Unload, library.external, library.folder, library.name))
-            }
+            Then::Unload => Some(all.remove(place)),
             Then::Reload => {
-                all[place].then = Then::Stay;
-                let (external, folder) = (all[place].external.take(), all[place].folder.clone());
-                let (name, watchers) = (all[place].name, &mut all[place].watchers);
-                let (done, left) = watchers.drain(..).partition(|watcher| watcher.awaited == Awaited::Loaded);
-                *watchers = left;
-                Some((done, Then::Reload, external, folder, name))
+                let library = &mut all[place];
+                let ended = library.clone();
+                library.then = Then::Stay;
+                library.external = None;
+                library.watchers.clear();
+                Some(ended)
             }
         }
     });
-    if let Some((watchers, then, external, folder, name)) = told {
-        let is_up = then == Then::Reload;
-        let is_external = external.is_some();
-        // Its own end is called here, without a lock.
-        drop(external);
-        if is_up && is_external {
-            let again = external::load(&folder, name).ok();
-            with(|all| {
-                let library = all.iter_mut().find(|library| library.name == name);
-                library.into_iter().for_each(|library| library.external = again.clone());
-            });
+    let Some(Library { name, folder, watchers, then, external, .. }) = ended else { return };
+    let is_external = external.is_some();
+    // Its own end is called here, without a lock.
+    drop(external);
+    let (for_load, for_end): (Vec<Watcher>, Vec<Watcher>) =
+        watchers.into_iter().partition(|watcher| watcher.awaited == Awaited::Loaded);
+    for_end.iter().for_each(|watcher| tell(watcher, false, name, "unloaded"));
+    if then != Then::Reload {
+        return;
+    }
+    let again = if is_external { external::load(&folder, name).map(Some) } else { Ok(None) };
+    with(|all| match &again {
+        Ok(again) => {
+            let library = all.iter_mut().find(|library| library.name == name);
+            library.into_iter().for_each(|library| library.external = again.clone());
         }
-        watchers.iter().for_each(|watcher| tell(watcher, is_up, driver, if is_up { "loaded" } else { "unloaded" }));
+        Err(_) => all.retain(|library| library.name != name),
+    });
+    for watcher in &for_load {
+        match &again {
+            Ok(_) => tell(watcher, true, name, "loaded"),
+            Err(number) => tell_term(watcher, false, name, |heap| {
+                let reason = failure(heap, *number);
+                heap.tuple(&[known_atom("load_failure"), reason])
+            }),
+        }
     }
 }
 

@@ -16,6 +16,8 @@ use crate::port::Port;
 pub struct Part {
     /// Those that are open, by their numbers.
     pub(crate) open: RwLock<BTreeMap<u64, Arc<Port>>>,
+    /// How many there may be.
+    pub(crate) limit: OnceLock<usize>,
     /// The number of the next one.
     pub(crate) next: AtomicU64,
     pub(crate) libraries: Libraries,
@@ -26,6 +28,8 @@ pub struct Part {
     pub(crate) load_errors: Mutex<Vec<String>>,
     pub(crate) polling: Polling,
     pub(crate) reporter: OnceLock<fn(&str)>,
+    /// Bytes that ports have received, and sent.
+    pub(crate) carried: [AtomicU64; 2],
     /// TCP ports that trace drivers listen to.
     pub(crate) trace_ports: Mutex<Vec<u16>>,
 }

@@ -20,6 +20,7 @@ use crate::driver::{self, Driver, Event, Failure};
 use crate::errors::error_name;
 use crate::library;
 use crate::open::Settings;
+use crate::part::part;
 use crate::poller::{self, Target};
 use crate::table;
 use crate::traced::Traced;
@@ -61,6 +62,20 @@ pub struct State {
     pub channel: Option<Arc<dyn Channel>>,
     /// Who opens it (local pid), and waits for an answer with this reference.
     pub opening: Option<(ReferenceId, Term)>,
+}
+
+impl State {
+    /// Counts bytes received.
+    pub fn received(&mut self, bytes: usize) {
+        self.input += bytes as u64;
+        part().carried[0].fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// Counts bytes sent.
+    pub fn sent(&mut self, bytes: usize) {
+        self.output += bytes as u64;
+        part().carried[1].fetch_add(bytes as u64, Ordering::Relaxed);
+    }
 }
 
 /// A port.
@@ -288,7 +303,7 @@ impl Port {
 
     /// Sends the owner received bytes, framed as the settings say.
     pub fn tell_data(&self, state: &mut State, bytes: &[u8]) {
-        state.input += bytes.len() as u64;
+        state.received(bytes.len());
         self.tell_owner(state, |heap| {
             let data = self.bytes_term(heap, bytes);
             heap.tuple(&[known_atom("data"), data])
@@ -297,7 +312,7 @@ impl Port {
 
     /// Sends the owner a list of bytes, with bytes as the settings want them for its tail; framed in no way.
     pub fn tell_headed(&self, state: &mut State, head: &[u8], tail: Option<&[u8]>) {
-        state.input += (head.len() + tail.map_or(0, <[u8]>::len)) as u64;
+        state.received(head.len() + tail.map_or(0, <[u8]>::len));
         self.tell_owner(state, |heap| {
             let tail = tail.map_or(Term::NIL, |bytes| self.bytes_term(heap, bytes));
             let data = heap.list_with_tail(head.iter().map(|byte| Term::small(i64::from(*byte))), tail);

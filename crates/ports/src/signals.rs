@@ -5,11 +5,13 @@ use std::sync::atomic::Ordering;
 use atoll_etf::EncodeOptions;
 use atoll_heap::{Message, architecture};
 use atoll_operations::iolist::iolist_bytes;
+use atoll_process::remote::Sent;
 use atoll_process::tracing::Tracing;
 use atoll_process::{Own, Ports, Signal, System, sequence, signal, tracing};
 use atoll_term::atoms::known_atom;
 use atoll_term::{Build, Term, atoms, this_node};
 
+use crate::part::part;
 use crate::port::{Monitor, Port};
 use crate::table::{self, find, find_for_processes};
 use crate::traced::Change;
@@ -23,8 +25,16 @@ impl Ports for AllPorts {
         find_for_processes(port).is_some()
     }
 
+    fn limit(&self) -> usize {
+        table::limit()
+    }
+
     fn count(&self) -> usize {
         table::count()
+    }
+
+    fn carried(&self) -> [u64; 2] {
+        part().carried.each_ref().map(|bytes| bytes.load(Ordering::Relaxed))
     }
 
     fn watched(&self) -> (usize, usize) {
@@ -95,15 +105,16 @@ impl Ports for AllPorts {
         true
     }
 
-    fn message(&self, sender: Term, own: &mut Own, port: Term, message: Term) {
-        let Some(port) = find_for_processes(port) else { return };
-        if command(&port, sender, own, message).is_none() {
+    fn message(&self, sender: Term, own: &mut Own, port: Term, message: Term, suspends: bool) -> Sent {
+        let Some(port) = find_for_processes(port) else { return Sent::Done };
+        command(&port, sender, own, message, suspends).unwrap_or_else(|| {
             let heap = &mut own.mutator;
             let exit = heap.tuple(&[atoms::EXIT_UPPER, port.id, known_atom("badsig")]);
             let fragment = architecture().send(heap, exit);
             let signal = signal::attach(fragment, Signal::Exit { from: port.id });
             System::get().deliver_or_answer(sender, signal);
-        }
+            Sent::Done
+        })
     }
 }
 
@@ -119,7 +130,7 @@ fn exit(port: &Port, from: Term, reason: Term) {
 }
 
 /// `{Owner, {command, Data} | {connect, Pid} | close}`; `None` if it is none of these.
-fn command(port: &Port, sender: Term, own: &mut Own, message: Term) -> Option<()> {
+fn command(port: &Port, sender: Term, own: &mut Own, message: Term, suspends: bool) -> Option<Sent> {
     let &[owner, command] = message.tuple_elements()? else { return None };
     if owner != port.connected() {
         return None;
@@ -130,14 +141,20 @@ fn command(port: &Port, sender: Term, own: &mut Own, message: Term) -> Option<()
         port.close();
         port.trace(tracing::SEND, "send", |_| [known_atom("closed"), owner]);
         answer(own, owner, closed);
-        return Some(());
+        return Some(Sent::Done);
     }
     let &[what, argument] = command.tuple_elements()? else { return None };
     if what == known_atom("command") {
         let data = iolist_bytes(argument).ok()?;
+        if commands::is_busy(port, sender, suspends) {
+            if suspends {
+                own.rare().suspended += 1;
+            }
+            return Some(if suspends { Sent::Later } else { Sent::Full });
+        }
         port.trace_data(sender, &data);
         commands::write(port, owner, data);
-        Some(())
+        Some(Sent::Done)
     } else if what == known_atom("connect") && argument.is_local_pid() {
         if !commands::connect(port, sender, argument) {
             return None;
@@ -145,7 +162,7 @@ fn command(port: &Port, sender: Term, own: &mut Own, message: Term) -> Option<()
         port.trace(tracing::SEND, "send", |heap| [heap.tuple(&[port.id, known_atom("connected")]), owner]);
         let connected = own.mutator.tuple(&[port.id, known_atom("connected")]);
         answer(own, owner, connected);
-        Some(())
+        Some(Sent::Done)
     } else {
         None
     }

@@ -10,12 +10,22 @@ use atoll_term::Term;
 use crate::part::part;
 use crate::port::{Port, State};
 
-/// Highest number of ports, as in OTP 25.
-pub const LIMIT: usize = 65_536;
+/// Highest number of ports where the command line does not say another one, as in OTP 25.
+const USUAL_LIMIT: usize = 65_536;
+
+/// How many ports there may be.
+pub fn limit() -> usize {
+    part().limit.get().copied().unwrap_or(USUAL_LIMIT)
+}
+
+/// Sets how many ports there may be (`+Q`): a power of two, as in OTP. The first call counts.
+pub fn set_limit(ports: usize) {
+    let _ = part().limit.set(ports.next_power_of_two());
+}
 
 /// A term for a new port; `None` when there are too many.
 pub fn reserve() -> Option<Term> {
-    (part().open.read().len() < LIMIT).then(|| Term::port(part().next.fetch_add(1, Ordering::Relaxed)))
+    (part().open.read().len() < limit()).then(|| Term::port(part().next.fetch_add(1, Ordering::Relaxed)))
 }
 
 /// Makes a port known.

@@ -5,6 +5,7 @@ use atoll_heap::Message;
 use atoll_term::Term;
 
 use crate::process::Own;
+use crate::remote::Sent;
 use crate::tracing::Tracing;
 
 /// The machine's ports.
@@ -12,8 +13,14 @@ pub trait Ports: Sync {
     /// Whether a port is open.
     fn exists(&self, port: Term) -> bool;
 
+    /// How many there may be.
+    fn limit(&self) -> usize;
+
     /// How many are open.
     fn count(&self) -> usize;
+
+    /// Bytes that ports have received so far, and sent.
+    fn carried(&self) -> [u64; 2];
 
     /// Descriptors that are waited for: for ports, and for others.
     fn watched(&self) -> (usize, usize);
@@ -38,6 +45,7 @@ pub trait Ports: Sync {
     /// port is open.
     fn tell_tracer(&self, port: Term, message: Term) -> bool;
 
-    /// Acts on a message from `sender`; one that is no command ends the sender.
-    fn message(&self, sender: Term, own: &mut Own, port: Term, message: Term);
+    /// Acts on a message from `sender`; one that is no command ends the sender. If the port has enough to write, data
+    /// has to wait, and if `suspends`, so has the sender.
+    fn message(&self, sender: Term, own: &mut Own, port: Term, message: Term, suspends: bool) -> Sent;
 }

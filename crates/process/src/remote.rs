@@ -210,13 +210,16 @@ impl Tell {
     }
 }
 
-/// What became of a message to another node.
+/// What became of a message to another node, or to a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent {
     /// It is on its way, or lost.
     Done,
     /// It is on its way, and so much before it that the sender has to wait: it is suspended until a signal ends that.
     Busy,
+    /// It was not sent, because the port has enough to write: the sender is suspended until a signal ends that, and
+    /// sends it again then.
+    Later,
     /// It was not sent, because it would have had to wait.
     Full,
     /// It was not sent, because there is no connection.

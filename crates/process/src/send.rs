@@ -21,7 +21,7 @@ pub fn send(sender: Term, own: &mut Own, destination: Term, message: Term) -> Re
     send_with(sender, own, destination, message, SendOptions { connect: true, suspend: true })
 }
 
-/// As [`send`]. The options are for messages to other nodes.
+/// As [`send`]. The options are for messages to other nodes and to ports.
 ///
 /// # Errors
 /// As [`send`].
@@ -73,7 +73,7 @@ pub fn send_with(
             if own.flags.traced() && ports.exists(pid) {
                 sequence::sent(sender, own, pid, message);
             }
-            ports.message(sender, own, pid, message);
+            return Ok(ports.message(sender, own, pid, message, options.suspend));
         }
         return Ok(Sent::Done);
     }

@@ -19,7 +19,8 @@ const MILLISECOND: i64 = 1_000_000;
 const LONGEST: i64 = 0xffff_ffff;
 
 /// Sends X1 to X0, for the instruction at `at`. X0 is the message then, unless there is an exception. The process has
-/// to stop if it is [`Sent::Busy`], because of the connection or because its slice ends here.
+/// to stop if it is [`Sent::Busy`], because of the connection or because its slice ends here, or [`Sent::Later`], and
+/// come back to the instruction.
 pub unsafe fn send(at: *const Word, hp: *mut Word, e: *mut Word, c: *mut Core) -> Result<Sent, Exception> {
     // SAFETY: the process runs on this core.
     unsafe {
@@ -37,6 +38,9 @@ pub unsafe fn send(at: *const Word, hp: *mut Word, e: *mut Word, c: *mut Core) -
                 return Err(exception);
             }
         };
+        if sent == Sent::Later {
+            return Ok(sent);
+        }
         core.x[0] = message;
         Ok(if core.silent.is_some() && core.count_send(destination, message, at) { Sent::Busy } else { sent })
     }

@@ -224,11 +224,14 @@ pub fn install(options: &Options, way: Use) -> Result<&'static dyn Scheduling, B
     }
     let _ = system.dirty_threads.set([processor, options.dirty_input_output]);
     atoll_bifs::set_default_heap_limit_flags(!options.kills_at_heap_limit, !options.tells_heap_limit);
+    atoll_bifs::set_default_off_heap_messages(options.off_heap_messages);
+    atoll_bifs::set_clock_flags(options.clock);
     atoll_bifs::set_printable_unicode(options.printable_unicode);
     if let Some(kind) = options.warnings_as {
         atoll_bifs::set_warning_map(kind);
     }
     atoll_ports::install();
+    options.ports.into_iter().for_each(atoll_ports::set_limit);
     atoll_ports::external::load_by(atoll_nifs::load_driver);
     atoll_distribution::install();
     atoll_distribution::spawning::install(atoll_bifs::spawn_options);

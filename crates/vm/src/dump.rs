@@ -15,6 +15,7 @@ use atoll_process::{Own, Process, System, inspect};
 use atoll_term::{Term, atoms, text};
 use jiff::Zoned;
 
+use crate::dump_limit::Limited;
 use crate::dump_terms::{self, Terms, terms_of};
 
 /// Frames of a stack that are shown.
@@ -23,7 +24,14 @@ const FRAMES: usize = 64;
 const FILE_VARIABLE: &str = "ERL_CRASH_DUMP";
 /// Seconds that writing may take: 0 for no dump, less than 0 for no limit.
 const SECONDS_VARIABLE: &str = "ERL_CRASH_DUMP_SECONDS";
+/// Bytes that a dump may have: 0 for no dump, less than 0 for no limit.
+const BYTES_VARIABLE: &str = "ERL_CRASH_DUMP_BYTES";
 const FILE: &str = "erl_crash.dump";
+
+/// A number that the environment gives; -1 where it gives none.
+fn number_of(variable: &str) -> i64 {
+    environment::get(variable).and_then(|text| text.to_str()?.parse().ok()).unwrap_or(-1)
+}
 
 /// Writes a dump to the file that the environment names. Only the first call does anything.
 pub fn write(slogan: &str, terms: bool) {
@@ -31,8 +39,8 @@ pub fn write(slogan: &str, terms: bool) {
     if WRITTEN.swap(true, Ordering::AcqRel) {
         return;
     }
-    let seconds = environment::get(SECONDS_VARIABLE).and_then(|text| text.to_str()?.parse::<i64>().ok()).unwrap_or(-1);
-    if seconds == 0 {
+    let (seconds, bytes) = (number_of(SECONDS_VARIABLE), number_of(BYTES_VARIABLE));
+    if seconds == 0 || bytes == 0 {
         return;
     }
     if let Ok(limit @ 1..) = u64::try_from(seconds) {
@@ -45,8 +53,15 @@ pub fn write(slogan: &str, terms: bool) {
     let name = environment::get(FILE_VARIABLE).filter(|name| !name.is_empty()).unwrap_or_else(|| FILE.into());
     let shown = name.to_string_lossy();
     eprint!("\nCrash dump is being written to: {shown}...");
-    match File::create(&name).and_then(|file| write_all(&mut BufWriter::new(file), slogan, terms)) {
+    let file = match File::create(&name) {
+        Ok(file) => file,
+        Err(error) => return eprintln!("\natoll: {shown}: {error}"),
+    };
+    let mut file = Limited::new(file, u64::try_from(bytes).ok());
+    let written = write_all(&mut BufWriter::new(&mut file), slogan, terms);
+    match written {
         Ok(()) => eprintln!("done"),
+        Err(_) if file.is_full() => eprintln!("cut at {bytes} bytes"),
         Err(error) => eprintln!("\natoll: {shown}: {error}"),
     }
 }

@@ -3,6 +3,7 @@
 
 mod boot;
 mod dump;
+mod dump_limit;
 mod dump_terms;
 pub mod erl;
 mod functions;

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use atoll_bifs::ClockFlags;
 use atoll_heap::{BuildInArea, Settings};
 use atoll_process::table::DEFAULT_PROCESSES;
 use atoll_scheduler::{Order, Scheduling};
@@ -37,6 +38,12 @@ pub struct Options {
     pub kills_at_heap_limit: bool,
     /// `+hmaxel`: whether a message tells of it.
     pub tells_heap_limit: bool,
+    /// `+hmqd`: whether messages wait outside of heaps.
+    pub off_heap_messages: bool,
+    /// `+c` and `+C`: what programs are told of the clock.
+    pub clock: ClockFlags,
+    /// `+Q`: port limit.
+    pub ports: Option<usize>,
     /// `+t`: atom limit.
     pub atoms: Option<usize>,
     /// `-pa`: folders searched for modules first.
@@ -137,6 +144,9 @@ impl Default for Options {
             maximum_heap_words: 0,
             kills_at_heap_limit: true,
             tells_heap_limit: true,
+            off_heap_messages: false,
+            clock: ClockFlags { correction: true, warp: None },
+            ports: None,
             atoms: None,
             code_path: Vec::new(),
             otp: None,

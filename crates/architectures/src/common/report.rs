@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
+use atoll_heap::lanes::Outcome;
 use atoll_heap::{counters, settings};
 use atoll_platform::clock::monotonic;
 
@@ -35,7 +36,8 @@ impl Report {
     /// Counts the collection, and prints its line if asked.
     pub(crate) fn record(&self) {
         let nanoseconds = (clock() - self.started).max(0) as u64;
-        counters::record_collection(self.major, nanoseconds, self.live as u64);
+        let outcome = Outcome { live: self.live as u64, reclaimed: self.before.saturating_sub(self.live) as u64 };
+        counters::record_collection(self.major, nanoseconds, outcome);
         if self.major {
             counters::counters().live_words.store(self.live as u64, Ordering::Relaxed);
         }

@@ -4,6 +4,7 @@ use std::sync::TryLockError;
 use std::sync::atomic::Ordering;
 
 use atoll_heap::counters::{self, record_slice};
+use atoll_heap::lanes::Outcome;
 use atoll_heap::{Mutator, RootSet, settings, world};
 use atoll_platform::clock::monotonic;
 
@@ -485,7 +486,8 @@ impl Unified {
 
     fn report(&self, driver: &Driver, live: usize) {
         let counters = counters::counters();
-        counters::record_cycle(self.is_major(), live as u64);
+        let reclaimed = (driver.found.freed * LINE_WORDS) as u64;
+        counters::record_cycle(self.is_major(), Outcome { live: live as u64, reclaimed });
         counters.live_words.store(live as u64, Ordering::Relaxed);
         let before = self.used.swap(live as i64, Ordering::Relaxed);
         counters::used_changed(live as i64 - before);

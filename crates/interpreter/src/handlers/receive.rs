@@ -25,6 +25,7 @@ pub unsafe fn send(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *
     // SAFETY: the process runs on this core.
     unsafe {
         match receive::send(ip, hp, e, c) {
+            Ok(Sent::Later) => yield_at(ip, 2, (*c).top(), e, reds - 1 - debt::take(), c),
             Ok(Sent::Busy) => yield_at(ip.add(2), 1, (*c).top(), e, reds - 1 - debt::take(), c),
             Ok(_) => dispatch(ip.add(2), (*c).top(), e, reds - 1 - debt::take(), c),
             Err(exception) => {

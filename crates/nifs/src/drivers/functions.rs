@@ -14,7 +14,7 @@ use crate::dirty::{self, Pool};
 use crate::drivers::binaries::{Binary, data};
 use crate::drivers::layout::{Data, Handle, IoVector};
 use crate::drivers::port::{Done, Ending, Linked, NO_LIMIT, current};
-use crate::drivers::queue::bytes_of;
+use crate::drivers::queue::{bytes_of, shared};
 use crate::env::enter_machine;
 
 fn status(done: Option<()>) -> c_int {
@@ -154,9 +154,15 @@ extern "C" fn erl_errno_id(error: c_int) -> *const c_char {
     })
 }
 
+/// Of any port: drivers say it of one port in a call of another.
 #[unsafe(no_mangle)]
 extern "C" fn set_busy_port(port: Handle, on: c_int) {
-    current(port, |_, _, linked| linked.is_busy = on != 0);
+    let Some(shared) = shared(port) else { return };
+    shared.is_busy.store(on != 0, Ordering::Release);
+    if on == 0 && current(port, |_, _, _| ()).is_none() {
+        // SAFETY: the handle was found, so it is a port's term.
+        atoll_ports::look_again(unsafe { Term::from_word(port) });
+    }
 }
 
 /// Sets and tells the limits of what waits for a port: a number of 0 is only told, and one that is not given is left.

@@ -31,6 +31,7 @@ const KEEPS_ANSWER: c_uint = 1;
 
 /// A driver's flag: no sender waits because much has been sent to a port.
 const NO_LIMITS: c_int = 4;
+const SOFT_BUSY: c_int = 2;
 /// A driver's flag: it says later whether a port has been opened.
 const USES_INIT_ACK: c_int = 8;
 
@@ -86,7 +87,8 @@ pub struct Linked {
     pub flags: c_int,
     /// Whether the last `control` has answered at all: no answer is an empty list.
     has_answer: bool,
-    pub is_busy: bool,
+    /// Whether its driver takes more although it is busy, if it has to.
+    is_softly_busy: bool,
     pub ending: Option<Ending>,
     /// The one timer: its number, and when it is due.
     pub timer: Option<(Timer, Instant)>,
@@ -123,7 +125,8 @@ pub fn current<R>(handle: Handle, work: impl FnOnce(&Port, &mut State, &mut Link
 
 impl Linked {
     pub fn new(loaded: Arc<Loaded>, command: CString) -> Linked {
-        let has_limits = loaded.entry().flags & NO_LIMITS == 0;
+        let flags = loaded.entry().flags;
+        let (has_limits, is_softly_busy) = (flags & NO_LIMITS == 0, flags & SOFT_BUSY != 0);
         Linked {
             entry: loaded.entry,
             loaded: Some(loaded),
@@ -133,7 +136,7 @@ impl Linked {
             shared: Arc::default(),
             flags: 0,
             has_answer: true,
-            is_busy: false,
+            is_softly_busy,
             ending: None,
             timer: None,
             timers: 0,
@@ -367,12 +370,16 @@ impl Driver for Linked {
         }
     }
 
+    fn can_be_forced(&self) -> bool {
+        self.is_softly_busy
+    }
+
     fn is_busy(&self) -> bool {
-        self.is_busy
+        self.shared.is_busy.load(Ordering::Acquire)
     }
 
     fn is_free_again(&self) -> bool {
-        !self.is_busy
+        !self.shared.is_busy.load(Ordering::Acquire)
     }
 
     fn library(&self) -> Option<&'static str> {

@@ -51,6 +51,8 @@ pub struct Shared {
     pub queue: Mutex<Queue>,
     /// The port is to be closed when its queue is empty: what it still says goes nowhere.
     pub is_closing: AtomicBool,
+    /// Who writes to it has to wait.
+    pub is_busy: AtomicBool,
 }
 
 /// That of a port which is open; any thread may ask.

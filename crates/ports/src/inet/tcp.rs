@@ -466,6 +466,10 @@ impl Driver for Tcp {
         }
     }
 
+    fn can_be_forced(&self) -> bool {
+        true
+    }
+
     /// As long as one waits, others do. How long it waits is bounded by `send_timeout`, that of others is not.
     fn is_busy(&self) -> bool {
         self.output.is_awaited()

@@ -94,7 +94,7 @@ impl Udp {
             let control = if options.ancillary == 0 { 0 } else { ancillary::ROOM };
             match endpoints::receive_message(descriptor.as_fd(), options.buffer.max(BUFFER), control, 0) {
                 Ok(arrival) => {
-                    state.input += arrival.data.len() as u64;
+                    state.received(arrival.data.len());
                     self.socket.received.count(arrival.data.len());
                     self.give(port, state, &Address::from_bytes(&arrival.from), &arrival);
                 }

@@ -55,8 +55,11 @@ impl Mixer {
         self.hash = if length == 0 { start } else { block_of_words(length, words, start) };
     }
 
-    /// Mixes in a bitstring.
+    /// Mixes in a bitstring. Of the number of its whole bytes, 32 bits count, as on OTP: of a bitstring of 4 GB and 3
+    /// bits, this takes the first 3 bits.
     pub fn bits(&mut self, bits: Bits) {
+        let counted = bits.length() / 8 % (1 << 32) * 8 + bits.length() % 8;
+        let bits = bits.slice(0, counted);
         let start = self.hash.wrapping_add(SALT_BYTES);
         if bits.length() == 0 {
             self.hash = start;

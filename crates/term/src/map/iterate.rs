@@ -117,7 +117,7 @@ const STEPS_PER_LIMB: usize = 16;
 
 /// `erts_internal:map_next(Path, Map, Form)`: up to `limit` (at least 1) pairs from the place that `path` names: an
 /// integer with four bits for each level, the root's lowest, that count children; zeros follow.
-/// A flat map is always taken whole.
+/// A flat map is always taken whole; as on OTP, the path is at most its size.
 pub fn map_next<H: Allocate + ?Sized>(
     heap: &mut H,
     map: Term,
@@ -131,6 +131,9 @@ pub fn map_next<H: Allocate + ?Sized>(
         _ => return Err(PathError),
     };
     if is_flat(map) {
+        if limbs.len() > 1 || limbs.first().is_some_and(|path| *path > map_size(map) as u64) {
+            return Err(PathError);
+        }
         let pairs = flat::keys(&map).iter().copied().zip(flat::values(&map).iter().copied());
         return Ok(match form {
             NextForm::Iterator => heap.nested_pairs(pairs, atoms::NONE),

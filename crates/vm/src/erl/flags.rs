@@ -37,7 +37,20 @@ pub fn apply(options: &mut Options, flag: &str, value: Option<&str>) -> Result<(
             options.tells_heap_limit = value.parse().map_err(|_| format!("bad max heap error logger {value}"))?
         }
         "t" => options.atoms = Some(number("atom table size", value, 8192, 2_147_483_647)?),
-        "Q" => drop(number("number of ports", value, 1024, 134_217_727)?),
+        "Q" if value == "legacy" => {}
+        "Q" => options.ports = Some(number("number of ports", value, 1024, 134_217_727)?),
+        "hmqd" => {
+            options.off_heap_messages = match value {
+                "off_heap" => true,
+                "on_heap" => false,
+                _ => return Err(format!("Invalid message_queue_data flag: {value}")),
+            }
+        }
+        "c" => options.clock.correction = value == "true",
+        "C" => {
+            let known = ["no_time_warp", "single_time_warp", "multi_time_warp"].into_iter().find(|mode| *mode == value);
+            options.clock.warp = Some(known.ok_or_else(|| format!("Invalid time warp mode: {value}"))?);
+        }
         "SDcpu" => {
             let first = value.split(':').next().unwrap_or_default();
             if !first.is_empty() || value.is_empty() {

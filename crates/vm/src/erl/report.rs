@@ -1,4 +1,5 @@
-//! Reports errors that end processes to OTP's logger, as OTP's runtime does: by a message to the process `logger`.
+//! Reports errors that end processes to OTP's logger, as OTP's runtime does: by a message to the process that
+//! `system_flag(system_logger, _)` names, which regulates how many there may be.
 
 use atoll_heap::{Message, architecture};
 use atoll_operations::Class;
@@ -58,7 +59,7 @@ fn log<const N: usize>(
     arguments: impl Fn(&mut ScratchHeap) -> [Term; N],
 ) {
     let system = System::get();
-    let Some(logger) = system.whereis(atoms::LOGGER) else { return };
+    let Some(logger) = atoll_bifs::system_logger() else { return };
     let message = Message::compose(|heap| {
         let format = heap.string(format);
         let arguments = arguments(heap);

@@ -7,6 +7,7 @@ use atoll_heap::Message;
 use atoll_natives::terminal;
 use atoll_platform::{ending, threads};
 use atoll_process::System;
+use atoll_term::atoms::known_atom;
 use atoll_term::{Build, atoms};
 use parking_lot::Mutex;
 use signal_hook::consts;
@@ -80,7 +81,8 @@ fn arrived(number: i32) {
     let way = way.unwrap_or(if quiet { Way::Ignore } else { Way::Handle });
     let told = match way {
         Way::Ignore => true,
-        Way::Handle => tell(number),
+        // As on OTP, a signal is lost that nobody waits for.
+        Way::Handle => tell(number) || System::get().whereis(known_atom("init")).is_some(),
         Way::Default => quiet,
     };
     if !told {
