@@ -1,7 +1,7 @@
 %% Sensitive processes, who has sent in patterns of receiving, calls through exports and all calls traced apart, a meta tracer
 %% that is gone, and what match specifications can do about tracing.
 -module(trace_more).
--export([main/1, f/1, g/2, fresh/0]).
+-export([main/1, f/1, g/2, fresh/0, deep/1]).
 
 f(X) -> g(X, X).
 
@@ -15,7 +15,8 @@ main(_) ->
     kinds(),
     meta_gone(),
     specifications(),
-    linked().
+    linked(),
+    traces_of_stacks().
 
 %% Runs a fun in a process that is traced to the caller; gives what was told.
 told(Flags, Fun) ->
@@ -168,3 +169,15 @@ linked() ->
     {ok, Events} = R,
     io:format("~p~n", [[Event || Event <- Events, element(2, Event) =:= pid]]),
     io:format("~p~n", [[Event || Event <- Events, element(2, Event) =:= other]]).
+
+%% Frames that wait for returns of traced calls do not show in stack traces, and those that repeat are listed once.
+traces_of_stacks() ->
+    erlang:trace_pattern({?MODULE, deep, 1}, [{'_', [], [{exception_trace}]}], [local]),
+    {Stack, Events} = told([call, return_to], fun() ->
+        try deep(12) catch error:oops:S -> [{F, A} || {M, F, A, _} <- S, M =:= ?MODULE, F =:= deep] end
+    end),
+    erlang:trace_pattern({?MODULE, deep, 1}, false, [local]),
+    io:format("~w ~w~n", [Stack, length(Events)]).
+
+deep(0) -> error(oops);
+deep(N) -> [deep(N - 1)].

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use atoll_code::{Frame, frame_of, is_same_place, shown_stack_depth};
+use atoll_code::{Files, Frame, frame_of, is_same_place, shown_stack_depth};
 use atoll_heap::{HeapSizes, architecture};
 use atoll_operations::list;
 use atoll_process::remote::{Remote, RemoteMonitor, RemotePid, RemoteWatcher};
@@ -250,13 +250,14 @@ impl Subject<'_> {
                 None => atoms::UNDEFINED,
             },
             atoms::CURRENT_LOCATION => match self.places(1).first() {
-                Some(place) => place_term(&mut self.own.mutator, place),
+                Some(place) => place_term(&mut self.own.mutator, place, &mut Files::default()),
                 None => atoms::UNDEFINED,
             },
             atoms::CURRENT_STACKTRACE => {
                 let places = if self.own.flags.hibernating() { Vec::new() } else { self.places(shown_stack_depth()) };
                 let heap = &mut self.own.mutator;
-                let terms: Vec<Term> = places.iter().map(|place| place_term(heap, place)).collect();
+                let mut files = Files::default();
+                let terms: Vec<Term> = places.iter().map(|place| place_term(heap, place, &mut files)).collect();
                 heap.list(terms)
             }
             atoms::BACKTRACE => self.backtrace(),
@@ -424,8 +425,8 @@ pub fn stack_shown(own: &mut Own) -> Term {
     own.mutator.binary(text.as_bytes())
 }
 
-fn place_term(heap: &mut atoll_heap::Mutator, place: &Frame) -> Term {
-    let location = place.location_term(heap);
+fn place_term(heap: &mut atoll_heap::Mutator, place: &Frame, files: &mut Files) -> Term {
+    let location = place.location_term(heap, files);
     heap.tuple(&[place.module, place.name, Term::small(place.arity.into()), location])
 }
 

@@ -26,9 +26,11 @@ fn folder() -> &'static Path {
 }
 
 fn call(options: &[&str], function: &str, kind: &str, dump: &Path) -> Finished {
-    // `run` takes this variable away.
+    // `run` takes this variable away, and lets no dump be written.
     let mut command = Command::new("env");
-    command.arg(format!("ERL_CRASH_DUMP={}", dump.display())).args([ATOLL, "run"]).args(options);
+    command
+        .args([&format!("ERL_CRASH_DUMP={}", dump.display()), "ERL_CRASH_DUMP_BYTES=-1", ATOLL, "run"])
+        .args(options);
     command.arg(folder().join("native_faults.beam")).args([function, kind]);
     run(&mut command, LIMIT).expect("it runs")
 }

@@ -22,8 +22,8 @@ pub use built_in_points::{set_built_in_breakpoints, set_built_in_handlers};
 pub use part::{Part, enter};
 pub use places::Places;
 pub use ranges::{
-    Frame, Library, LineEntry, ModuleCode, Pieces, backtrace_depth, find_code, frame_at, frame_of, is_same_place,
-    loaded_versions, note_built_in_place, set_backtrace_depth, shown_stack_depth,
+    Files, Frame, Library, LineEntry, ModuleCode, Pieces, backtrace_depth, find_code, frame_at, frame_of,
+    is_same_place, loaded_versions, note_built_in_place, set_backtrace_depth, shown_stack_depth,
 };
 pub use registry::{Registry, Resolver, Stubs, registry};
 pub use retired::{Holds, Unused, find_unused, is_look_due, retire_terms};

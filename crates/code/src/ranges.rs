@@ -199,13 +199,29 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// `[{file, File}, {line, Line}]`, or `[]` if they are not known.
-    pub fn location_term(&self, heap: &mut (impl Build + ?Sized)) -> Term {
+    /// `[{file, File}, {line, Line}]`, or `[]` if they are not known. Frames of one trace share the names of files.
+    pub fn location_term(&self, heap: &mut (impl Build + ?Sized), files: &mut Files) -> Term {
         let Some((file, line)) = &self.location else { return Term::NIL };
-        let file = heap.string(file);
-        let file = heap.tuple(&[atoms::FILE, file]);
+        let file = files.entry(file, heap);
         let line = heap.tuple(&[atoms::LINE, Term::small(i64::from(*line))]);
         heap.list([file, line])
+    }
+}
+
+/// The files of one stack trace, as `{file, File}`.
+#[derive(Default)]
+pub struct Files(Vec<(*const u8, Term)>);
+
+impl Files {
+    fn entry(&mut self, file: &Arc<str>, heap: &mut (impl Build + ?Sized)) -> Term {
+        // A module has each name of a file once, so names at different places are compared no further.
+        if let Some((_, known)) = self.0.iter().find(|(name, _)| *name == file.as_ptr()) {
+            return *known;
+        }
+        let name = heap.string(file);
+        let entry = heap.tuple(&[atoms::FILE, name]);
+        self.0.push((file.as_ptr(), entry));
+        entry
     }
 }
 

@@ -4,12 +4,13 @@
 //! and `Versions` says how many versions of modules had been loaded when they were noted: code that came later is not
 //! meant, although it may stand where other code was freed; or `{Class, List}` for a trace that the program gave.
 
-use atoll_code::{Places, backtrace_depth, loaded_versions};
+use atoll_code::{Files, Places, backtrace_depth, loaded_versions};
 use atoll_heap::Mutator;
 use atoll_operations::Class;
 use atoll_term::{Build, Term, Word, atoms, map};
 use smallvec::SmallVec;
 
+use crate::breakpoint::is_traced_return;
 use crate::mark::{is_in_use, is_mark};
 
 /// A raw trace of the present stack. `at` is the address after the failing instruction, null if `top` stands for it.
@@ -58,7 +59,8 @@ pub unsafe fn take(
         let Some(word) = words.get(at) else { break };
         // SAFETY: as above. Where a collector has marked the stack, another address stands in the word's place.
         let content = unsafe { reader.read(word) };
-        if !is_repeated(content as *const Word, last as *const Word, places) {
+        // A frame that waits for the return of a traced call is none of the program's.
+        if !is_traced_return(content) && !is_repeated(content as *const Word, last as *const Word, places) {
             last = content;
             addresses[count] = Term::small(content as i64);
             count += 1;
@@ -173,7 +175,7 @@ pub fn to_list(raw: Term, heap: &mut Mutator, places: &mut Places) -> Term {
         Some([_, list]) => return *list,
         _ => return Term::NIL,
     };
-    let mut entries: SmallVec<[_; MOST_FEW]> = SmallVec::new();
+    let (mut entries, mut files): (SmallVec<[_; MOST_FEW]>, _) = (SmallVec::new(), Files::default());
     let mut at = addresses;
     while at.is_cons() {
         let entry = at.head();
@@ -184,7 +186,7 @@ pub fn to_list(raw: Term, heap: &mut Mutator, places: &mut Places) -> Term {
         }
         let address = entry.small_value() as *const Word;
         if let Some(frame) = places.frame_at(address, versions) {
-            let location = frame.location_term(heap);
+            let location = frame.location_term(heap, &mut files);
             entries.push((frame.module, frame.name, Term::small(i64::from(frame.arity)), location));
         }
     }
