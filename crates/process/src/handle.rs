@@ -63,6 +63,20 @@ pub fn receive_signals(process: &Process, own: &mut Own, answer: &mut dyn FnMut(
     fate
 }
 
+/// Whether a signal waits that kills the process. To be called on the thread that runs it.
+pub fn is_killed(process: &Process) -> bool {
+    let mut is_killed = false;
+    if process.has_signals() {
+        process.inbox.each(|message| {
+            let Some(body) = signal::detach(message) else { return };
+            let reason = message.term().tuple_elements().and_then(|elements| elements.get(2).copied());
+            is_killed |= matches!(body, Signal::Exit { .. }) && reason == Some(atoms::KILL);
+            message.attach(body);
+        });
+    }
+    is_killed
+}
+
 /// Tells of a message that has come.
 fn tell_of(pid: Term, own: &mut Own, message: &Message, from: Term) {
     if own.flags.traced() && own.tracing().is_some_and(|tracing| tracing.flags & tracing::RECEIVE != 0) {

@@ -276,6 +276,24 @@ fn signals_count_until_a_process_has_acted_on_them_and_messages_do_not() {
     });
 }
 
+/// What fails then is not reported.
+#[test]
+fn a_process_knows_that_it_is_killed_before_it_acts_on_that() {
+    on_a_machine(|queue| {
+        let mut running = begin(queue);
+        let (pid, other) = (running.process().pid, Term::pid(99));
+        let kill = || Message::compose(|heap| heap.tuple(&[atoms::EXIT_UPPER, other, atoms::KILL]));
+        System::get().deliver(pid, kill()).unwrap();
+        System::get().deliver(pid, attach(kill(), Signal::LinkExit { from: other, mark: Mark::Neutral })).unwrap();
+        System::get().deliver(pid, exit(other, atoms::NOPROC)).unwrap();
+        assert!(!handle::is_killed(running.process()), "none of these kills it");
+        assert!(matches!(receive(&mut running), Fate::Dies(atoms::NOPROC)));
+        System::get().deliver(pid, exit(other, atoms::KILL)).unwrap();
+        assert!(handle::is_killed(running.process()) && handle::is_killed(running.process()));
+        assert!(matches!(receive(&mut running), Fate::Dies(atoms::KILLED)), "the signal is whole");
+    });
+}
+
 #[test]
 fn late_changes_of_trace_flags_are_made_in_their_order() {
     on_a_machine(|queue| {

@@ -4,6 +4,7 @@ use atoll_code::Places;
 use atoll_heap::{Mutator, stack_markers};
 use atoll_operations::{Class, Exception};
 use atoll_process::Own;
+use atoll_process::handle::is_killed;
 use atoll_term::{Build, Export, Term, Word, atoms};
 
 use crate::core::{Core, Exit, resume};
@@ -215,7 +216,13 @@ unsafe fn unwind(
         }
     };
     // SAFETY: the process runs on this core.
-    unsafe { crate::report::uncaught(core, exception.class) };
+    unsafe {
+        // What was killed before it failed fails no more: on OTP a long function is interrupted for the signal.
+        match exception.class != Class::Exit && is_killed(&*core.process) {
+            true => core.x[0] = atoms::KILLED,
+            false => crate::report::uncaught(core, exception.class),
+        }
+    }
     own.reductions += core.slice - reds;
     Exit::Ended
 }
