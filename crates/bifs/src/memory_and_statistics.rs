@@ -10,6 +10,8 @@ use atoll_process::{BuiltIn, Caller, Outcome, System, badarg, microstates};
 use atoll_term::atoms::known_atom;
 use atoll_term::{Build, OffHeapBinary, Term, WORD_BYTES, atoms, map};
 
+use crate::process_items::SLICE;
+
 /// What this file provides.
 pub const BUILT_INS: &[BuiltIn] = &[
     BuiltIn::new("erlang", "statistics", 1, statistics),
@@ -58,9 +60,6 @@ fn with_more(caller: &mut Caller<'_>, value: i64, last: &AtomicI64) -> Term {
     let value = value.max(before);
     caller.heap().tuple(&[Term::small(value), Term::small(value - before)])
 }
-
-/// Reductions of a time slice.
-const SLICE: i64 = 4_000;
 
 fn reductions(caller: &Caller<'_>) -> i64 {
     // Those of the running slice are counted when it ends.

@@ -66,7 +66,7 @@ pub(crate) fn is_item(item: Term) -> bool {
 static MAGIC_REFERENCES: LazyAtom = LazyAtom::new("magic_ref");
 
 /// Reductions of a time slice, of which a running process has counted down some.
-const SLICE: i64 = 4_000;
+pub(crate) const SLICE: i64 = 4_000;
 /// Bytes that a process takes beside its heap, as far as `memory` is concerned.
 const DESCRIPTOR_BYTES: usize = size_of::<Process>();
 
