@@ -195,6 +195,10 @@ pub struct MachineOptions {
     /// Which functions are compiled to machine code [default: ATOLL_NATIVE, on; off in simulated runs]
     #[arg(long, value_enum, value_name = "WHICH")]
     pub native: Option<Native>,
+    /// Folder for machine code that later runs use again, or off
+    /// [default: ATOLL_NATIVE_CACHE, atoll in XDG_CACHE_HOME or ~/.cache]
+    #[arg(long, value_name = "DIR")]
+    pub native_cache: Option<OsString>,
     /// The memory that machine code may take: 64M
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub native_limit: Option<usize>,

@@ -19,9 +19,10 @@ const PERF_MAP: &str = "--perf-map";
 
 /// Atoll's own options and the variables that say the same. `--stats` has none: a node that another one starts would
 /// write the same file.
-const OWN: [(&str, &str); 16] = [
+const OWN: [(&str, &str); 17] = [
     ("--heap", "ATOLL_HEAP"),
     ("--native", "ATOLL_NATIVE"),
+    ("--native-cache", native::CACHE),
     ("--old-generation", "ATOLL_OLD_GENERATION"),
     ("--otp", "ATOLL_OTP"),
     ("--scheduler", "ATOLL_SCHEDULER"),
@@ -43,7 +44,8 @@ const OWN: [(&str, &str); 16] = [
 /// # Errors
 /// A value is missing or not one of those that there are.
 pub fn own_options(mut words: Vec<OsString>) -> Result<(Options, Vec<OsString>), String> {
-    let mut options = Options { program: std::env::current_exe().ok(), ..Options::default() };
+    let (program, native_cache) = (std::env::current_exe().ok(), native::cache(None));
+    let mut options = Options { program, native_cache, ..Options::default() };
     for (name, variable) in OWN {
         if let Some(value) = std::env::var_os(variable).filter(|value| !value.is_empty()) {
             set(&mut options, name, &value).map_err(|error| format!("{variable}: {error}"))?;
@@ -72,6 +74,7 @@ fn set(options: &mut Options, name: &str, value: &OsStr) -> Result<(), String> {
         "--heap" => options.heap = text.into_owned(),
         "--root" => options.root = Some(PathBuf::from(value)),
         "--native" => options.native = Some(native::named(&text)?),
+        "--native-cache" => options.native_cache = native::cache(Some(value)),
         "--otp" => options.otp = Some(PathBuf::from(value)),
         "--gc-stress" => options.stress = text.parse().map_err(|_| format!("{name} {text}: not a number"))?,
         VERIFY => options.verify = true,

@@ -19,6 +19,7 @@ pub(crate) fn machine_options(machine: &MachineOptions) -> Result<Options, Strin
     options.order = order(machine.scheduler);
     options.mark_sweep = machine.old_generation == OldGeneration::MarkSweep;
     options.native = machine.native.map(native::of).map_or_else(native::by_environment, |chosen| Ok(Some(chosen)))?;
+    options.native_cache = native::cache(machine.native_cache.as_deref());
     options.native_limit = machine.native_limit.unwrap_or(options.native_limit);
     options.processes = machine.processes.unwrap_or(options.processes);
     options.code_path.clone_from(&machine.paths);

@@ -6,19 +6,22 @@ use std::sync::atomic::AtomicU64;
 use atoll_code::ModuleCode;
 use atoll_operations::bit_simple::Simple;
 use atoll_runtime::mark::{self, Gates};
+use atoll_term::Word;
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::flowgraph::ControlFlowGraph;
 use cranelift_codegen::ir::types::{I32, I64};
 use cranelift_codegen::ir::{
-    AbiParam, Block as IrBlock, ExternalName, Function, Inst, Opcode, Signature, UserFuncName, Value,
+    AbiParam, Block as IrBlock, ExternalName, Function, Inst, Opcode, Signature, UserExternalNameRef, UserFuncName,
+    Value,
 };
 use cranelift_codegen::isa::{CallConv, OwnedTargetIsa};
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_codegen::{Context, FinalizedRelocTarget, binemit::Reloc};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 
-use crate::emit::Emitter;
+use crate::emit::{Emitter, WORDS};
 use crate::flow::{Flow, Head};
+use crate::kept::{self, Code, Kept, Region};
 use crate::memory::Block;
 
 /// What code depends on for the whole run.
@@ -41,6 +44,8 @@ pub struct Compiler {
     pub(crate) gates: Gates,
     /// Functions that were compiled.
     made: usize,
+    /// Code that is kept between runs.
+    pub(crate) kept: Option<Kept>,
     context: Context,
     builder: FunctionBuilderContext,
 }
@@ -89,100 +94,134 @@ pub struct Compiled {
 
 impl Compiler {
     /// The code generator for this machine's processor. `None`: it has none.
-    pub fn new(settings: Settings, gates: Gates) -> Option<Compiler> {
-        let mut flags = settings::builder();
-        let switches = [
-            ("opt_level", "speed"),
-            ("enable_pinned_reg", "true"),
-            ("preserve_frame_pointers", "true"),
-            ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }),
-            ("enable_probestack", "false"),
-            ("unwind_info", "false"),
-            ("is_pic", "false"),
-        ];
-        for (name, value) in switches {
-            flags.set(name, value).ok()?;
-        }
-        let isa = cranelift_native::builder().ok()?.finish(settings::Flags::new(flags)).ok()?;
-        Some(Compiler {
-            isa,
-            settings,
-            gates,
-            made: 0,
-            context: Context::new(),
-            builder: FunctionBuilderContext::new(),
-        })
+    pub fn new(settings: Settings, gates: Gates, kept: Option<Kept>) -> Option<Compiler> {
+        let isa = processor()?;
+        let (context, builder) = (Context::new(), FunctionBuilderContext::new());
+        Some(Compiler { isa, settings, gates, made: 0, kept, context, builder })
     }
 
     /// Compiles the first of these functions; calls of the others are written in place. `None`: it is beyond the code
     /// generator, or there is no memory.
     pub fn compile(&mut self, sources: &[Source<'_, '_>]) -> Option<Compiled> {
         let has_floats = sources.iter().any(|source| source.flow.has_floats);
+        let linked = sources.first()?.flow.linked;
+        let highest = linked.atoms.iter().map(|atom| atom.atom_index()).max().unwrap_or(0);
+        let module = (linked.module.md5, highest);
         let mut code: Vec<u8> = Vec::new();
         let mut heads = BTreeMap::new();
-        let mut calls: Vec<(usize, usize)> = Vec::new();
+        let mut jumps: Vec<(usize, usize)> = Vec::new();
         let mut plans = Plans::new();
         for (&head, &kind) in &sources.first()?.flow.heads {
             // Arithmetic that has met other operands than small integers has floats in machine registers for a moment.
             // None of them is expected to live over a call; where the code generator has it so, it is asked again.
-            self.region(sources, &mut plans, (head, kind), has_floats)?;
-            if !has_floats && float_lives_over_call(&self.context.func) {
-                self.region(sources, &mut plans, (head, kind), true)?;
+            let (mut region, mut words) = self.region(sources, &mut plans, (head, kind), has_floats, module)?;
+            if region == Region::KeepsFloats {
+                (region, words) = self.region(sources, &mut plans, (head, kind), true, module)?;
             }
-            let leaving = jumps(&self.context.func);
-            let compiled = self.context.compiled_code()?;
+            let Region::Code(made) = region else { return None };
             code.resize(code.len().next_multiple_of(16), BREAKPOINT);
             let start = code.len();
-            code.extend_from_slice(compiled.code_buffer());
-            let ends = compiled.buffer.get_srclocs_sorted().iter().filter(|range| !range.loc.is_default());
-            let ends: Vec<usize> = ends.map(|range| range.end as usize).collect();
-            let Frameless { start: begins, moved } = frameless(&mut code[start..], &ends, leaving)?;
-            heads.insert(head, start + begins);
-            let mut named = Vec::new();
-            for relocation in compiled.buffer.relocs() {
-                let FinalizedRelocTarget::ExternalName(ExternalName::User(ref name)) = relocation.target else {
-                    return None;
-                };
-                if relocation.kind != Reloc::X86CallPCRel4 || relocation.addend != -4 {
-                    return None;
-                }
-                // Each is that of a jump to another region.
-                named.push((start + relocation.offset as usize - moved, *name));
+            code.extend_from_slice(&made.bytes);
+            for (place, number) in made.words {
+                let word = words.get(self.symbol(number, Some(WORDS))?)?;
+                code.get_mut(start + place..start + place + 8)?.copy_from_slice(&word.to_le_bytes());
             }
-            let names = self.context.func.params.user_named_funcs();
-            calls.extend(named.into_iter().map(|(place, name)| (place, names[name].index as usize)));
+            heads.insert(head, start + made.begins);
+            for (place, number) in made.jumps {
+                jumps.push((start + place, self.symbol(number, None)?));
+            }
         }
-        // Calls between regions are relative to the instruction behind them.
-        for (place, head) in calls {
+        // Jumps between regions are relative to the instruction behind them.
+        for (place, head) in jumps {
             let distance = *heads.get(&head)? as i64 - (place as i64 + 4);
-            code[place..place + 4].copy_from_slice(&i32::try_from(distance).ok()?.to_le_bytes());
+            code.get_mut(place..place + 4)?.copy_from_slice(&i32::try_from(distance).ok()?.to_le_bytes());
         }
         let size = code.len();
         self.made += 1;
         Some(Compiled { block: Block::new(&code, self.made)?, heads, size, plans })
     }
 
-    /// Has the code of one region made, which stands in the context then. `keeps_floats`: floats are kept in machine
-    /// registers over calls of helpers. `None`: it is beyond the code generator.
+    /// The code of one region, whose intermediate code stands in the context then, and the words that its symbols stand
+    /// for. `keeps_floats`: floats are kept in machine registers over calls of helpers. `None`: it is beyond the code
+    /// generator.
     fn region(
         &mut self,
         sources: &[Source<'_, '_>],
         plans: &mut Plans,
         (head, kind): (usize, Head),
         keeps_floats: bool,
-    ) -> Option<()> {
+        (module, highest): (kept::Module, u32),
+    ) -> Option<(Region, Vec<Word>)> {
         self.context.clear();
         let signature = native_signature(parameters(&sources.first()?.flow, kind));
         self.context.func = Function::with_name_signature(UserFuncName::user(0, head as u32), signature);
         let builder = FunctionBuilder::new(&mut self.context.func, &mut self.builder);
         let thunk = if keeps_floats { mark::help as *const () } else { mark::help_without_floats as *const () };
-        Emitter::new(builder, self.settings, self.gates, sources, plans, (head, kind)).region(thunk);
+        let words = Emitter::new(builder, self.settings, self.gates, sources, plans, (head, kind)).region(thunk);
+        let Some(kept) = &mut self.kept else { return Some((self.code(keeps_floats)?, words)) };
+        let key = kept::key(&self.context.func);
+        if let Some(region) = kept.find(module, &key) {
+            return Some((region, words));
+        }
+        let region = self.code(keeps_floats)?;
+        if let Some(kept) = &mut self.kept {
+            kept.keep(module, highest, key, region.clone());
+        }
+        Some((region, words))
+    }
+
+    /// Has code made of the context's intermediate code.
+    fn code(&mut self, keeps_floats: bool) -> Option<Region> {
         if let Err(error) = self.context.compile(&*self.isa, &mut ControlPlane::default()) {
             debug_assert!(false, "{:?}\n{}", error.inner, error.func.display());
             return None;
         }
-        Some(())
+        if !keeps_floats && float_lives_over_call(&self.context.func) {
+            return Some(Region::KeepsFloats);
+        }
+        let leaving = jumps(&self.context.func);
+        let compiled = self.context.compiled_code()?;
+        let mut bytes = compiled.code_buffer().to_vec();
+        let ends = compiled.buffer.get_srclocs_sorted().iter().filter(|range| !range.loc.is_default());
+        let ends: Vec<usize> = ends.map(|range| range.end as usize).collect();
+        let Frameless { start: begins, moved } = frameless(&mut bytes, &ends, leaving)?;
+        let mut code = Code { bytes, begins, jumps: Vec::new(), words: Vec::new() };
+        for relocation in compiled.buffer.relocs() {
+            let FinalizedRelocTarget::ExternalName(ExternalName::User(name)) = &relocation.target else { return None };
+            let place = relocation.offset as usize;
+            match (relocation.kind, relocation.addend) {
+                // Each is that of a jump to another region.
+                (Reloc::X86CallPCRel4, -4) => code.jumps.push((place - moved, name.as_u32())),
+                (Reloc::Abs8, 0) => code.words.push((place, name.as_u32())),
+                _ => return None,
+            }
+        }
+        Some(Region::Code(code))
     }
+
+    /// What a symbol of the context's intermediate code is the number of.
+    fn symbol(&self, symbol: u32, namespace: Option<u32>) -> Option<usize> {
+        let name = self.context.func.params.user_named_funcs().get(UserExternalNameRef::from_u32(symbol))?;
+        (name.namespace == namespace.unwrap_or(0)).then_some(name.index as usize)
+    }
+}
+
+/// The code generator for this machine's processor. `None`: it has none.
+pub fn processor() -> Option<OwnedTargetIsa> {
+    let mut flags = settings::builder();
+    let switches = [
+        ("opt_level", "speed"),
+        ("enable_pinned_reg", "true"),
+        ("preserve_frame_pointers", "true"),
+        ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }),
+        ("enable_probestack", "false"),
+        ("unwind_info", "false"),
+        ("is_pic", "false"),
+    ];
+    for (name, value) in switches {
+        flags.set(name, value).ok()?;
+    }
+    cranelift_native::builder().ok()?.finish(settings::Flags::new(flags)).ok()
 }
 
 /// Whether a float is in use while a function is called that returns.

@@ -40,10 +40,12 @@ mod masked;
 mod test;
 mod trie;
 mod values;
+mod varying;
 
 pub use bits::short_string;
 pub use inlined::is_inlined;
 pub use maps::MOST_PAIRS;
+pub use varying::{Varying, WORDS};
 
 /// Writes the code of one region.
 pub struct Emitter<'f, 'l> {
@@ -91,6 +93,7 @@ pub struct Emitter<'f, 'l> {
     /// Segments of bitstrings that the code builds.
     plans: &'f mut Plans,
     regions: HashMap<usize, FuncRef>,
+    varying: Varying,
     signatures: HashMap<(bool, usize), SigRef>,
 }
 
@@ -149,6 +152,7 @@ impl<'f, 'l> Emitter<'f, 'l> {
             known: HashMap::new(),
             plans,
             regions: HashMap::new(),
+            varying: Varying::default(),
             signatures: HashMap::new(),
         };
         for (index, value) in arguments[4..].iter().enumerate() {
@@ -180,7 +184,8 @@ impl<'f, 'l> Emitter<'f, 'l> {
     }
 
     /// Writes the region, which calls helpers through `thunk`. Each jump to other code is marked by a source location.
-    pub fn region(mut self, thunk: *const ()) {
+    /// Returns the words that differ from run to run.
+    pub fn region(mut self, thunk: *const ()) -> Vec<Word> {
         self.thunk = thunk;
         let start = self.block_of(self.head);
         self.b.ins().jump(start, &[]);
@@ -210,6 +215,7 @@ impl<'f, 'l> Emitter<'f, 'l> {
         }
         self.b.seal_all_blocks();
         self.b.finalize();
+        self.varying.words
     }
 
     /// Writes instructions from this one on, up to where control leaves.
@@ -437,13 +443,13 @@ impl<'f, 'l> Emitter<'f, 'l> {
         use Instruction as I;
         self.write_to_core(self.flow.live(index));
         let place = self.piece.places[index - self.flow.start];
-        let address = self.constant(self.piece.words as Word + Word::from(place) * 8);
+        let address = self.varying(self.piece.words as Word + Word::from(place) * 8);
         match (self.flow.way(index), self.flow.instruction(index)) {
             (Way::BuiltIn, I::CallExt { .. }) => return self.leave(leave::call_built_in, address, &[]),
             (Way::BuiltIn, _) => return self.leave(leave::built_in_last, address, &[]),
             _ => {}
         }
-        let counter = self.constant(self.piece.exits[index - self.flow.start].as_ptr() as Word);
+        let counter = self.varying(self.piece.exits[index - self.flow.start].as_ptr() as Word);
         let way = match reason(self.flow.instruction(index), self.flow.way(index)) {
             Reason::Operands => leave::leave_counted_operands,
             _ => leave::leave_counted,
@@ -455,7 +461,7 @@ impl<'f, 'l> Emitter<'f, 'l> {
     fn leave(&mut self, way: unsafe extern "C" fn(), address: Value, given: &[Value]) {
         let [hp, e, reds] = self.carried();
         let arguments = [&[address, hp, e, reds], given].concat();
-        let code = self.constant(way as *const () as Word);
+        let code = self.varying(way as *const () as Word);
         let signature = self.signature(true, arguments.len());
         self.jump_to(signature, code, &arguments);
     }
@@ -488,9 +494,9 @@ impl<'f, 'l> Emitter<'f, 'l> {
         for (index, argument) in arguments.iter().enumerate() {
             self.store(*argument, core, offset_of!(Core, request.arguments) + index * 8);
         }
-        let function = self.constant(function as usize as Word);
+        let function = self.varying(function as usize as Word);
         self.store(function, core, offset_of!(Core, request.function));
-        let address = self.constant(self.thunk as Word);
+        let address = self.varying(self.thunk as Word);
         let signature = self.signature(false, 0);
         self.b.ins().call_indirect(signature, address, &[]);
         let core = self.core();

@@ -14,12 +14,13 @@ use atoll_runtime::core::{Core, Exit, Handler, dispatch, handler};
 use atoll_runtime::mark::{Gates, gates};
 use atoll_runtime::{built_in, entry};
 use atoll_term::Word;
-use parking_lot::{Condvar, Mutex};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use crate::compile::{Compiler, Plans, Settings};
 use crate::exits::{ExitCounts, Exits};
 use crate::files::Files;
 use crate::flow::Head;
+use crate::kept::Kept;
 use crate::memory::Block;
 use crate::perf_map::PerfMap;
 
@@ -48,6 +49,8 @@ pub struct Compilations {
     pub code_bytes: u64,
     /// Bytes of the pages that hold it.
     pub held_bytes: u64,
+    /// Regions whose code an earlier run had made.
+    pub kept: u64,
     /// Time that compiling took, in microseconds.
     pub micros: u64,
     /// How often native code left to the first engine.
@@ -56,6 +59,9 @@ pub struct Compilations {
 
 /// How long a crash waits for who is at work here.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How long the end of a machine waits for the function that is being compiled.
+const LONGEST: Duration = Duration::from_millis(20);
 
 /// A function with native code.
 struct Unit {
@@ -159,12 +165,13 @@ pub fn start(
     mode: Mode,
     limit: usize,
     map: Option<PerfMap>,
+    kept: Option<Kept>,
 ) -> bool {
     if !atoll_runtime::mark::IS_POSSIBLE {
         return false;
     }
     let gates = gates();
-    let Some(compiler) = Compiler::new(settings, gates) else { return false };
+    let Some(compiler) = Compiler::new(settings, gates, kept) else { return false };
     let made = Engine {
         translator,
         mode,
@@ -203,11 +210,19 @@ pub fn function_at(address: usize) -> Option<String> {
     Some(unit.name.clone())
 }
 
+/// Writes the code that is to be kept for later runs. The machine is about to end.
+pub fn save() {
+    if let Some(engine) = part().engine.get() {
+        engine.save();
+    }
+}
+
 /// What was compiled so far.
 pub fn compilations() -> Option<Compilations> {
     let engine = part().engine.get()?;
+    let kept = engine.compiler.lock().kept.as_ref().map_or(0, |kept| kept.hits);
     let state = engine.state.lock();
-    let mut counted = Compilations { held_bytes: state.held as u64, ..state.counted };
+    let mut counted = Compilations { held_bytes: state.held as u64, kept, ..state.counted };
     state.units.values().for_each(|unit| unit.all_exits().for_each(|exits| exits.add_to(&mut counted.exits)));
     Some(counted)
 }
@@ -264,6 +279,7 @@ impl Engine {
                         self.wake.wait(&mut state);
                     } else if self.wake.wait_for(&mut state, Files::KEPT).timed_out() {
                         files = Files::default();
+                        MutexGuard::unlocked(&mut state, || self.save());
                     }
                 }
                 let hottest = state.waiting.iter().max_by_key(|(_, waiting)| waiting.met).map(|(entry, _)| *entry);
@@ -277,6 +293,15 @@ impl Engine {
                     self.compile(&code, linked, function);
                 }
             }
+        }
+    }
+
+    /// Writes the code that is to be kept, unless a long function is being compiled.
+    fn save(&self) {
+        if let Some(mut compiler) = self.compiler.try_lock_for(LONGEST)
+            && let Some(kept) = &mut compiler.kept
+        {
+            kept.save();
         }
     }
 

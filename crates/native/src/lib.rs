@@ -6,6 +6,7 @@
 //! * `ways`, `exits`: how each instruction is carried out; how often code leaves to the first engine, and why
 //! * [`flow`]: what a function's instructions do to control and registers; regions and their heads
 //! * [`compile`], `emit`: regions become machine code, by Cranelift
+//! * `kept`: machine code of earlier runs
 //! * `help`: functions that native code calls; `leave`: the ways from native code to handlers
 //! * [`memory`]: pages of code
 //! * [`listing()`]: what code looks like; `perf_map`: names for `perf`
@@ -22,6 +23,7 @@ mod exits;
 mod files;
 mod flow;
 mod help;
+mod kept;
 mod leave;
 mod listing;
 mod memory;
@@ -29,7 +31,8 @@ mod perf_map;
 mod ways;
 
 pub use compile::Settings;
-pub use engine::{Compilations, Mode, Part, compilations, enter, function_at, start};
+pub use engine::{Compilations, Mode, Part, compilations, enter, function_at, save, start};
 pub use exits::ExitCounts;
+pub use kept::Kept;
 pub use listing::listing;
 pub use perf_map::PerfMap;

@@ -33,6 +33,11 @@ pub fn address_bytes() -> usize {
     limit.and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(usize::MAX)
 }
 
+/// The user whose rights this process has.
+pub fn user_id() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
 /// Resident memory of this process now, in bytes; 0 where the system does not tell.
 pub fn resident_bytes() -> u64 {
     std::fs::read_to_string("/proc/self/statm")

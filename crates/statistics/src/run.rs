@@ -115,6 +115,8 @@ pub struct RunStatistics {
     pub native_refused: Option<u64>,
     /// Bytes of machine code.
     pub native_code_bytes: Option<u64>,
+    /// Regions of functions whose machine code an earlier run had made.
+    pub native_kept: Option<u64>,
     /// Bytes of the pages that hold it.
     pub native_held_bytes: Option<u64>,
     /// Time spent compiling, in nanoseconds of the compiler's thread.

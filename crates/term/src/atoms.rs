@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{OnceLock, RwLock};
+use std::sync::{Mutex, OnceLock, RwLock};
 
 use crate::word::Term;
 
@@ -39,14 +39,22 @@ impl std::error::Error for AtomError {}
 
 type Chunk = [OnceLock<&'static str>; CHUNK];
 
+type Indices = HashMap<&'static str, u32, BuildHasherDefault<DefaultHasher>>;
+
 struct Table {
-    indices: RwLock<HashMap<&'static str, u32, BuildHasherDefault<DefaultHasher>>>,
+    indices: RwLock<Indices>,
+    /// Names that have an index and are no atoms yet.
+    reserved: Mutex<Indices>,
+    /// Indices that are taken or reserved, apart from those of well-known atoms before the first use.
+    ends: AtomicU32,
     names: [OnceLock<Box<Chunk>>; CHUNKS],
     limit: OnceLock<usize>,
 }
 
 static TABLE: Table = Table {
     indices: RwLock::new(HashMap::with_hasher(BuildHasherDefault::new())),
+    reserved: Mutex::new(HashMap::with_hasher(BuildHasherDefault::new())),
+    ends: AtomicU32::new(WELL_KNOWN.len() as u32),
     names: [const { OnceLock::new() }; CHUNKS],
     limit: OnceLock::new(),
 };
@@ -75,8 +83,34 @@ pub fn atom_limit_and_count() -> (usize, usize) {
     (TABLE.limit(), read_indices().len().max(WELL_KNOWN.len()))
 }
 
-fn read_indices() -> std::sync::RwLockReadGuard<'static, HashMap<&'static str, u32, BuildHasherDefault<DefaultHasher>>>
-{
+/// One more than the highest index that an atom may have now.
+pub fn atom_indices() -> usize {
+    TABLE.ends.load(Ordering::Acquire) as usize
+}
+
+/// Has these names, in this order, take the next indices when they become atoms; until then there are no such atoms. It
+/// is for names that had these indices in an earlier run, and has effect only before the first atom is made that is not
+/// well-known.
+pub fn reserve_atoms(names: impl Iterator<Item = &'static str>) {
+    let indices = read_indices();
+    let mut reserved = TABLE.reserved.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    if atom_indices() > WELL_KNOWN.len() {
+        return;
+    }
+    let first = WELL_KNOWN.len();
+    let most = CHUNK * CHUNKS - first;
+    let mut count = 0;
+    for name in names.take(most) {
+        TABLE.set_name(first + count, name);
+        if !indices.contains_key(name) {
+            reserved.insert(name, (first + count) as u32);
+        }
+        count += 1;
+    }
+    TABLE.ends.store((first + count) as u32, Ordering::Release);
+}
+
+fn read_indices() -> std::sync::RwLockReadGuard<'static, Indices> {
     let guard = TABLE.indices.read().unwrap_or_else(|poisoned| poisoned.into_inner());
     if !guard.is_empty() {
         return guard;
@@ -110,13 +144,22 @@ pub fn atom(name: &str) -> Result<Term, AtomError> {
     if let Some(index) = indices.get(name) {
         return Ok(Term::atom(*index));
     }
-    let index = indices.len();
-    if index >= TABLE.limit() {
+    if indices.len() >= TABLE.limit() {
+        return Err(AtomError::TableFull);
+    }
+    let reserved = TABLE.reserved.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).remove_entry(name);
+    if let Some((kept, index)) = reserved {
+        indices.insert(kept, index);
+        return Ok(Term::atom(index));
+    }
+    let index = atom_indices();
+    if index >= CHUNK * CHUNKS {
         return Err(AtomError::TableFull);
     }
     let kept: &'static str = Box::leak(name.into());
     TABLE.set_name(index, kept);
     indices.insert(kept, index as u32);
+    TABLE.ends.store(index as u32 + 1, Ordering::Release);
     Ok(Term::atom(index as u32))
 }
 
@@ -149,6 +192,11 @@ impl LazyAtom {
             index => Term::atom(index - 1),
         }
     }
+}
+
+/// Whether there is this atom: its index is not only reserved ([`reserve_atoms`]).
+pub fn is_made(atom: Term) -> bool {
+    existing_atom(atom_name(atom)) == Some(atom)
 }
 
 /// The name of an atom. A word that is no atom of the table has the empty name.

@@ -148,6 +148,7 @@ pub fn run_to_end(scheduling: &'static dyn Scheduling) -> Result<i32, BootError>
     let status = wait_for_end();
     atoll_nifs::before_end();
     atoll_ports::flush_all();
+    atoll_native::save();
     scheduling.halt();
     ending::restore();
     Ok(status)
@@ -183,6 +184,7 @@ fn start_native(
     options: &Options,
     first: &'static dyn atoll_code::Translate,
     settings: atoll_native::Settings,
+    kept: Option<atoll_native::Kept>,
 ) -> Result<(), BootError> {
     let is_simulated = options.scheduling.is_some();
     let mode = match options.native.unwrap_or(if is_simulated { Native::Off } else { Native::On }) {
@@ -191,7 +193,8 @@ fn start_native(
         Native::Eager => atoll_native::Mode::Eager,
     };
     let map = if options.perf_map { Some(atoll_native::PerfMap::new().map_err(BootError::Option)?) } else { None };
-    if atoll_native::start(first, settings, options.area == BuildInArea::Always, mode, options.native_limit, map) {
+    let lend_builds = options.area == BuildInArea::Always;
+    if atoll_native::start(first, settings, lend_builds, mode, options.native_limit, map, kept) {
         atoll_nifs::tell_of_crashes_in_code(atoll_native::function_at);
     }
     Ok(())
@@ -203,6 +206,9 @@ fn start_native(
 /// There is no such architecture, or not enough memory.
 pub fn install(options: &Options, way: Use) -> Result<&'static dyn Scheduling, BootError> {
     let scheduling = options.scheduling.unwrap_or_else(|| Schedulers::in_order(options.schedulers, options.order));
+    // Before the first atom is made.
+    let is_hot = options.scheduling.is_none() && options.native.unwrap_or(Native::On) == Native::On;
+    let kept = options.native_cache.as_deref().filter(|_| is_hot).and_then(atoll_native::Kept::open);
     let architecture = architectures::by_name(&options.heap, &options.heap_settings())?;
     let built_ins: &'static [BuiltIn] = Vec::leak([machine_functions().as_slice(), &way.built_ins].concat());
     let hooks = atoll_runtime::trace_hooks::Hooks {
@@ -248,7 +254,8 @@ pub fn install(options: &Options, way: Use) -> Result<&'static dyn Scheduling, B
     let translator: &'static interpreter::translate::Translator =
         Box::leak(Box::new(interpreter::translate::Translator { united, stress, sites }));
     atoll_code::set_translator(translator);
-    start_native(options, translator, atoll_native::Settings { united, stress, sites, exits: options.native_exits })?;
+    let settings = atoll_native::Settings { united, stress, sites, exits: options.native_exits };
+    start_native(options, translator, settings, kept)?;
     if let Some(markers) = architecture.stack_markers() {
         markers.use_marker(atoll_runtime::stubs::stubs().stack_marker as u64);
     }

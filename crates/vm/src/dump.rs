@@ -88,8 +88,8 @@ fn write_all(out: &mut impl Write, slogan: &str, is_safe: bool) -> std::io::Resu
         all_terms(out)?;
     }
     writeln!(out, "=atoms")?;
-    for index in (0..atoms as u32).rev() {
-        writeln!(out, "{}", text::to_string(Term::atom(index)))?;
+    for atom in (0..atoms::atom_indices() as u32).rev().map(Term::atom).filter(|atom| atoms::is_made(*atom)) {
+        writeln!(out, "{}", text::to_string(atom))?;
     }
     writeln!(out, "=end")?;
     out.flush()

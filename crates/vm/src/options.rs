@@ -82,6 +82,8 @@ pub struct Options {
     pub native_exits: u32,
     /// `--perf-map`, `+JPperf`: name machine code for `perf`.
     pub perf_map: bool,
+    /// `--native-cache`: folder for machine code that later runs use again.
+    pub native_cache: Option<PathBuf>,
     /// `--native-limit`: bytes that machine code may take.
     pub native_limit: usize,
     /// `+pc unicode`: all printable characters of Unicode count as text, not those of Latin-1 alone.
@@ -164,6 +166,7 @@ impl Default for Options {
             trace: false,
             native: None,
             native_exits: 0,
+            native_cache: None,
             perf_map: false,
             native_limit: NATIVE_LIMIT,
             printable_unicode: false,

@@ -118,6 +118,7 @@ fn write_to(file: &Path, options: &Options, scheduling: &dyn Scheduling, started
         reductions: Some(System::get().reductions.total()),
         native_functions: native.map(|native| native.functions),
         native_refused: native.map(|native| native.refused),
+        native_kept: native.map(|native| native.kept),
         native_code_bytes: native.map(|native| native.code_bytes),
         native_held_bytes: native.map(|native| native.held_bytes),
         native_compile_ns: native.map(|native| native.micros * 1000),

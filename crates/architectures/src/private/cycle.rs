@@ -257,7 +257,7 @@ impl Cycle {
             self.phase = next;
             (self.source, self.next) = (0, 0);
             if next == Phase::Copy {
-                self.target = Block::new(self.live + (self.live / 2).max(self.slack));
+                self.target = Block::new(self.live + (self.live / 2).max((2 * self.live).min(1 << 22)).max(self.slack));
             }
         }
     }

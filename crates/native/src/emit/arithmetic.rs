@@ -48,7 +48,7 @@ impl Emitter<'_, '_> {
             self.store(value, core, x_offset((help::ARGUMENTS + place) as u16));
         }
         let number = registry().built_in_number(export.module, export.name, export.arity);
-        let function = self.constant(number.map_or_else(missing_guard, native_of));
+        let function = self.varying(number.map_or_else(missing_guard, native_of));
         let count = self.constant(arguments.len() as Word);
         let carried = self.carried();
         let result = self.help(help::guard, &[carried[0], carried[1], carried[2], function, count]);
@@ -347,7 +347,7 @@ impl Emitter<'_, '_> {
         }
         self.b.switch_to_block(far);
         let carried = self.carried();
-        let operation = self.constant(slow as *const () as Word);
+        let operation = self.varying(slow as *const () as Word);
         let value = self.help(help::arithmetic, &[carried[0], carried[1], carried[2], operation, a, b]);
         let value = self.helped(index, fail, value);
         self.b.ins().jump(done, &[value.into()]);

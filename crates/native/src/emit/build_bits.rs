@@ -45,7 +45,7 @@ impl Emitter<'_, '_> {
                 self.store(value, core, x_offset((help::ARGUMENTS + place) as u16));
             }
         }
-        let (first, count) = (self.constant(plan.as_ptr() as Word), self.constant(plan.len() as Word));
+        let (first, count) = (self.varying(plan.as_ptr() as Word), self.constant(plan.len() as Word));
         self.plans.push(plan);
         let carried = self.carried();
         let words = self.constant(words as Word);

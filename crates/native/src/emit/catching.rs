@@ -20,7 +20,7 @@ impl Emitter<'_, '_> {
                 let place = self.piece.places[index - self.flow.start] as usize;
                 // SAFETY: the instruction has two operands, slot and handler, in code that the piece holds.
                 let handler = unsafe { *self.piece.words.add(place + 2) };
-                let mark = self.constant(Term::catch_mark(handler).word());
+                let mark = self.varying(Term::catch_mark(handler).word());
                 self.write_slot(*slot, mark);
                 self.count_catches(1);
             }

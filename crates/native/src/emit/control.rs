@@ -65,7 +65,7 @@ impl Emitter<'_, '_> {
         } else if callee == self.sources[0].flow.function && self.calls[self.call].source == 0 {
             self.enter(Callee::Itself, address, arity, tail.is_some());
         } else {
-            let address_value = self.constant(address);
+            let address_value = self.varying(address);
             self.enter(Callee::Function(address_value), address, arity, tail.is_some());
         }
     }
@@ -73,7 +73,7 @@ impl Emitter<'_, '_> {
     fn call_remote(&mut self, index: usize, arity: usize, import: u32, tail: Option<u16>) {
         let export = self.flow.linked.imports[import as usize];
         self.frame_of_call(index, tail);
-        let place = self.constant(std::ptr::from_ref(export) as Word);
+        let place = self.varying(std::ptr::from_ref(export) as Word);
         let address = self.load(place, offset_of!(Export, address));
         self.enter(Callee::Function(address), 0, arity, tail.is_some());
     }
@@ -87,7 +87,7 @@ impl Emitter<'_, '_> {
             None => {
                 let e = self.b.ins().iadd_imm(e, -8);
                 let mark = self.piece.marks[&(index + 1)];
-                let address = self.constant(self.piece.words as Word + Word::from(mark) * 8);
+                let address = self.varying(self.piece.words as Word + Word::from(mark) * 8);
                 self.store(address, e, 0);
                 e
             }
@@ -120,7 +120,7 @@ impl Emitter<'_, '_> {
     fn count_entry(&mut self, callee: &Callee, own: Word, arity: usize) {
         let go = self.count_call();
         let address = match callee {
-            Callee::Itself => self.constant(own),
+            Callee::Itself => self.varying(own),
             Callee::Function(address) => *address,
         };
         let live = self.constant(arity as Word);
@@ -228,7 +228,7 @@ impl Emitter<'_, '_> {
     /// passed in registers; dispatches to it if not.
     fn unless_interpreted(&mut self, address: Value, arity: usize) {
         let handler = self.load(address, 0);
-        let native = self.equals(handler, self.gates.function);
+        let native = self.equals_varying(handler, self.gates.function);
         let (direct, other) = (self.b.create_block(), self.b.create_block());
         self.b.ins().brif(native, direct, &[], other, &[]);
         self.b.set_cold_block(other);
@@ -277,7 +277,7 @@ impl Emitter<'_, '_> {
         let address = self.load(below, 0);
         let value = self.x(0);
         let handler = self.load(address, 0);
-        let native = self.equals(handler, self.gates.return_);
+        let native = self.equals_varying(handler, self.gates.return_);
         let (direct, other) = (self.b.create_block(), self.b.create_block());
         self.b.ins().brif(native, direct, &[], other, &[]);
         self.b.set_cold_block(other);

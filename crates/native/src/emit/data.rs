@@ -52,7 +52,7 @@ impl Emitter<'_, '_> {
                 let process = self.load(core, offset_of!(Core, process));
                 let mut words = vec![
                     self.constant(Header::new(Kind::Fun, 2 + free.len()).word()),
-                    self.constant(Term::small(std::ptr::from_ref(entry) as i64).word()),
+                    self.varying(Term::small(std::ptr::from_ref(entry) as i64).word()),
                     self.load(process, offset_of!(Process, pid)),
                 ];
                 for variable in free {
@@ -171,9 +171,9 @@ impl Emitter<'_, '_> {
         let place = self.piece.places[index - self.flow.start];
         // SAFETY: the word is that of an instruction in code that the piece holds.
         let usual = unsafe { *self.piece.words.add(place as usize) };
-        let address = self.constant(self.piece.words as Word + Word::from(place) * 8);
+        let address = self.varying(self.piece.words as Word + Word::from(place) * 8);
         let present = self.load(address, 0);
-        let same = self.equals(present, usual);
+        let same = self.equals_varying(present, usual);
         let exit = self.exit(index);
         self.unless(same, exit);
     }

@@ -31,9 +31,9 @@ impl Emitter<'_, '_> {
         };
         // Where calls are traced, another handler stands there.
         let place = self.piece.places[index - self.flow.start];
-        let address = self.constant(self.piece.words as Word + Word::from(place) * 8);
+        let address = self.varying(self.piece.words as Word + Word::from(place) * 8);
         let present = self.load(address, 0);
-        let plain = self.equals(present, handler(usual));
+        let plain = self.equals_varying(present, handler(usual));
         let exit = self.exit(index);
         self.unless(plain, exit);
         self.set_element(index);

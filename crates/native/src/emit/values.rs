@@ -79,7 +79,7 @@ impl Emitter<'_, '_> {
 
     pub(super) fn read(&mut self, source: Source) -> Value {
         if let Some(term) = self.known(source) {
-            return self.constant(term.word());
+            return if term.is_immediate() { self.constant(term.word()) } else { self.varying(term.word()) };
         }
         match source {
             Source::X(x) => self.x(x),

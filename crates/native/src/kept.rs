@@ -1,0 +1,244 @@
+//! Machine code that is kept between runs, so that a later run need not make it again.
+//!
+//! Code is found by a digest of what it is made of: the intermediate code of its region, in which symbols stand for what
+//! differs from run to run. So code that is found is that which the code generator would make; what changes (a module,
+//! a heap, Atoll itself) has another digest. Atoms have the same numbers in each run because their names are kept too
+//! ([`reserve_atoms`]).
+//!
+//! Each module of a program has a file, which is read when the first of its functions is compiled and replaced as a
+//! whole. A file that is damaged, or of another user, is as none.
+
+use std::collections::HashMap;
+use std::fs::{self, DirBuilder, File};
+use std::hash::{Hash, Hasher};
+use std::io::{Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use atoll_term::{Term, atoms};
+use cranelift_codegen::ir::Function;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::compile::processor;
+
+/// Changes with the form of files, and with what is done to code behind the code generator.
+const FORM: u32 = 1;
+/// Most atoms whose numbers are kept. Modules with others are compiled in each run.
+const MOST_ATOMS: usize = 1 << 16;
+/// Most bytes of a file. One that would be longer keeps what this run has used alone.
+const MOST_OF_MODULE: usize = 8 << 20;
+/// Bytes of all files from which on the oldest are deleted.
+const MOST_OF_ALL: u64 = 256 << 20;
+/// The file with the names of atoms, in the order of their numbers.
+const ATOMS: &str = "atoms";
+
+/// A SHA-256 digest.
+pub type Key = [u8; 32];
+
+/// The digest of a module's code.
+pub type Module = [u8; 16];
+
+/// What is kept for a region.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Region {
+    /// Its code.
+    Code(Code),
+    /// Floats live over a call of a helper: other code has to be made.
+    KeepsFloats,
+}
+
+/// Machine code of a region, to be completed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Code {
+    /// The instructions.
+    pub bytes: Vec<u8>,
+    /// Where they begin.
+    pub begins: usize,
+    /// Where distances to other regions are missing, 4 bytes each, and numbers of the symbols of these.
+    pub jumps: Vec<(usize, u32)>,
+    /// Where words are missing, 8 bytes each, and numbers of their symbols.
+    pub words: Vec<(usize, u32)>,
+}
+
+/// What is kept of a module.
+#[derive(Default)]
+struct Regions {
+    found: HashMap<Key, Region>,
+    /// Digests that were asked for in this run.
+    used: Vec<Key>,
+    is_changed: bool,
+    highest_atom: u32,
+}
+
+/// The code that is kept.
+pub struct Kept {
+    folder: PathBuf,
+    modules: HashMap<Module, Regions>,
+    /// Regions whose code was found.
+    pub hits: u64,
+}
+
+impl Kept {
+    /// The code that is kept below this folder for this processor. Reserves the numbers of atoms that it needs. `None`:
+    /// the folder is not one that this user alone can write to, or cannot be made.
+    pub fn open(folder: &Path) -> Option<Kept> {
+        let isa = processor()?;
+        let mut digest = Sha256::new();
+        let (version, generator) = (env!("CARGO_PKG_VERSION"), cranelift_codegen::VERSION);
+        let flags: Vec<String> = isa.isa_flags().iter().map(ToString::to_string).collect();
+        digest.update(format!("{FORM} {version} {generator} {} {} {flags:?}", isa.triple(), isa.flags()));
+        digest.update(atoms::WELL_KNOWN.join("\n"));
+        let folder = folder.join(hexadecimal(&digest.finalize()[..8]));
+        DirBuilder::new().recursive(true).mode(0o700).create(&folder).ok()?;
+        if !is_own(&folder) {
+            return None;
+        }
+        if let Some(file) = read(&folder.join(ATOMS)) {
+            // Names of atoms live as long as the machine's process.
+            let names: Vec<&'static str> = postcard::from_bytes(Vec::leak(file)).unwrap_or_default();
+            atoms::reserve_atoms(names.into_iter());
+        }
+        Some(Kept { folder, modules: HashMap::new(), hits: 0 })
+    }
+
+    /// What is kept for this region of a module.
+    pub fn find(&mut self, module: Module, key: &Key) -> Option<Region> {
+        let folder = &self.folder;
+        let regions = self.modules.entry(module).or_insert_with(|| Regions::read(&folder.join(hexadecimal(&module))));
+        let found = regions.found.get(key)?.clone();
+        regions.used.push(*key);
+        self.hits += 1;
+        Some(found)
+    }
+
+    /// Keeps this for a region of a module that has atoms with numbers up to this one.
+    pub fn keep(&mut self, module: Module, highest_atom: u32, key: Key, region: Region) {
+        if highest_atom as usize >= atoms::WELL_KNOWN.len() + MOST_ATOMS {
+            return;
+        }
+        let regions = self.modules.entry(module).or_default();
+        regions.found.insert(key, region);
+        regions.used.push(key);
+        regions.is_changed = true;
+        regions.highest_atom = regions.highest_atom.max(highest_atom);
+    }
+
+    /// Writes what is new, and forgets what was read.
+    pub fn save(&mut self) {
+        let modules = std::mem::take(&mut self.modules);
+        let changed: Vec<(Module, Regions)> = modules.into_iter().filter(|(_, regions)| regions.is_changed).collect();
+        let highest = changed.iter().map(|(_, regions)| regions.highest_atom).max();
+        // Without the names, the code would never be found.
+        if !highest.is_some_and(|highest| self.save_atoms(highest)) {
+            return;
+        }
+        for (module, regions) in changed {
+            let file = regions.file();
+            if write(&self.folder.join(hexadecimal(&module)), &file).is_none() {
+                return;
+            }
+        }
+        delete_oldest(self.folder.parent().unwrap_or(&self.folder), MOST_OF_ALL);
+    }
+
+    /// Has the file have the names of all atoms up to this number. False: it has others, of another program that ran at
+    /// the same time, or cannot be written.
+    fn save_atoms(&self, highest: u32) -> bool {
+        let first = atoms::WELL_KNOWN.len() as u32;
+        let names: Vec<&str> = (first..highest + 1).map(|index| atoms::atom_name(Term::atom(index))).collect();
+        let path = self.folder.join(ATOMS);
+        let file = read(&path).unwrap_or_default();
+        let present: Vec<&str> = postcard::from_bytes(&file).unwrap_or_default();
+        let both = present.len().min(names.len());
+        if present[..both] != names[..both] {
+            return false;
+        }
+        both == names.len() || postcard::to_stdvec(&names).ok().and_then(|file| write(&path, &file)).is_some()
+    }
+}
+
+impl Regions {
+    fn read(path: &Path) -> Regions {
+        let found = read(path).and_then(|file| postcard::from_bytes(&file).ok()).unwrap_or_default();
+        Regions { found, ..Regions::default() }
+    }
+
+    fn file(mut self) -> Vec<u8> {
+        let file = postcard::to_stdvec(&self.found).unwrap_or_default();
+        if file.len() <= MOST_OF_MODULE {
+            return file;
+        }
+        self.found.retain(|key, _| self.used.contains(key));
+        postcard::to_stdvec(&self.found).unwrap_or_default()
+    }
+}
+
+/// The digest of a region's intermediate code.
+pub fn key(function: &Function) -> Key {
+    let mut bytes = Bytes(Vec::with_capacity(1 << 14));
+    function.stencil.hash(&mut bytes);
+    Sha256::digest(&bytes.0).into()
+}
+
+/// What is hashed, one behind the other.
+struct Bytes(Vec<u8>);
+
+impl Hasher for Bytes {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+    }
+
+    fn finish(&self) -> u64 {
+        0
+    }
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Whether a file or folder is this user's, and nobody else can write to it.
+fn is_own(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|about| about.uid() == atoll_platform::user_id() && about.mode() & 0o022 == 0)
+}
+
+/// Bytes of a file in front of which their digest stands. `None`: there is none, or it is damaged.
+fn read(path: &Path) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path).ok().filter(|_| is_own(path))?.read_to_end(&mut bytes).ok()?;
+    let (digest, _) = bytes.split_first_chunk::<32>()?;
+    let is_whole = <[u8; 32]>::from(Sha256::digest(&bytes[32..])) == *digest;
+    is_whole.then(|| bytes.split_off(32))
+}
+
+/// Replaces a file as a whole.
+fn write(path: &Path, bytes: &[u8]) -> Option<()> {
+    let beside = path.with_extension(std::process::id().to_string());
+    let all = || {
+        let mut file = File::create(&beside)?;
+        file.write_all(&Sha256::digest(bytes))?;
+        file.write_all(bytes)?;
+        fs::rename(&beside, path)
+    };
+    all().inspect_err(|_| drop(fs::remove_file(&beside))).ok()
+}
+
+/// Deletes the files below a folder that were written first, if all have more bytes than this.
+fn delete_oldest(folder: &Path, most: u64) {
+    let entries = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut files: Vec<(std::time::SystemTime, u64, PathBuf)> = entries(folder)
+        .flat_map(|folder| entries(&folder.path()))
+        .filter_map(|file| Some((file.metadata().ok()?, file.path())))
+        .filter_map(|(about, path)| Some((about.modified().ok()?, about.len(), path)))
+        .collect();
+    let mut sum: u64 = files.iter().map(|(_, length, _)| length).sum();
+    files.sort();
+    for (_, length, path) in files {
+        if sum <= most {
+            return;
+        }
+        sum -= length;
+        let _ = fs::remove_file(path);
+    }
+}
