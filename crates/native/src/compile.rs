@@ -136,6 +136,9 @@ impl Compiler {
             let distance = *heads.get(&head)? as i64 - (place as i64 + 4);
             code.get_mut(place..place + 4)?.copy_from_slice(&i32::try_from(distance).ok()?.to_le_bytes());
         }
+        if let Some(kept) = &mut self.kept {
+            kept.compiled(module.0, sources.first()?.flow.function);
+        }
         let size = code.len();
         self.made += 1;
         Some(Compiled { block: Block::new(&code, self.made)?, heads, size, plans })

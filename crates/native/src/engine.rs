@@ -20,7 +20,7 @@ use crate::compile::{Compiler, Plans, Settings};
 use crate::exits::{ExitCounts, Exits};
 use crate::files::Files;
 use crate::flow::Head;
-use crate::kept::Kept;
+use crate::kept::{Functions, Kept};
 use crate::memory::Block;
 use crate::perf_map::PerfMap;
 
@@ -114,6 +114,8 @@ struct State {
     /// In eager mode: what stands at first instructions that were not reached yet.
     untouched: HashMap<usize, Word>,
     is_review_due: bool,
+    /// Modules whose functions that earlier runs have compiled wait or have native code, by their first words.
+    hot: HashSet<usize>,
     /// Bytes of pages that hold code.
     held: usize,
     counted: Compilations,
@@ -134,6 +136,8 @@ pub struct Engine {
     state: Mutex<State>,
     wake: Condvar,
     compiler: Mutex<Compiler>,
+    /// Functions that earlier runs have compiled.
+    hot: Functions,
     /// In eager mode: files of functions that were compiled.
     files: Mutex<Files>,
 }
@@ -182,6 +186,7 @@ pub fn start(
         met: AtomicU64::new(0),
         state: Mutex::default(),
         wake: Condvar::new(),
+        hot: compiler.kept.as_ref().map(|kept| kept.hot().clone()).unwrap_or_default(),
         compiler: Mutex::new(compiler),
         files: Mutex::default(),
     };
@@ -435,6 +440,7 @@ impl Engine {
         let end = code.functions.get(function + 1).map_or(code.words.len() as u32, |(start, ..)| *start);
         let needed = HOT.max((end - code.functions[function].0) / WORDS_A_SAMPLE);
         let mut state = self.state.lock();
+        self.expect(&mut state, &code);
         if let Some(waiting) = state.waiting.get_mut(&entry) {
             waiting.met += 1;
             return;
@@ -451,6 +457,23 @@ impl Engine {
             state.waiting.insert(entry, Waiting { code, function, met });
             self.wake.notify_one();
         }
+    }
+
+    /// A module is in use: those of its functions that earlier runs have compiled need not prove again that they are
+    /// hot.
+    fn expect(&self, state: &mut State, code: &Arc<ModuleCode>) {
+        let Some(functions) = self.hot.get(&code.md5) else { return };
+        if !state.hot.insert(code.words.as_ptr() as usize) {
+            return;
+        }
+        for function in functions.iter().map(|function| *function as usize) {
+            let Some(entry) = entry_of(code, function) else { continue };
+            if state.settled.insert(entry as usize) {
+                state.met.remove(&(entry as usize));
+                state.waiting.insert(entry as usize, Waiting { code: code.clone(), function, met: 0 });
+            }
+        }
+        self.wake.notify_one();
     }
 
     /// In eager mode, a function is called for the first time.
@@ -543,6 +566,7 @@ impl TakesOver for Engine {
         state.of_module.remove(&start);
         state.settled.retain(|entry| !inside.contains(entry));
         state.met.retain(|entry, _| !inside.contains(entry));
+        state.hot.remove(&start);
         state.untouched.retain(|entry, _| !inside.contains(entry));
         state.waiting.retain(|_, waiting| waiting.code.words.as_ptr() as usize != start);
     }

@@ -8,7 +8,7 @@
 //! Each module of a program has a file, which is read when the first of its functions is compiled and replaced as a
 //! whole. A file that is damaged, or of another user, is as none.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::{self, DirBuilder, File};
 use std::hash::{Hash, Hasher};
 use std::io::{Read, Write};
@@ -32,12 +32,19 @@ const MOST_OF_MODULE: usize = 8 << 20;
 const MOST_OF_ALL: u64 = 256 << 20;
 /// The file with the names of atoms, in the order of their numbers.
 const ATOMS: &str = "atoms";
+/// The file with the functions that were compiled.
+const FUNCTIONS: &str = "functions";
+/// Most bytes of it. If it would be longer, functions of earlier runs are forgotten.
+const MOST_OF_FUNCTIONS: usize = 1 << 20;
 
 /// A SHA-256 digest.
 pub type Key = [u8; 32];
 
 /// The digest of a module's code.
 pub type Module = [u8; 16];
+
+/// Functions of modules, by their indices.
+pub type Functions = HashMap<Module, BTreeSet<u32>>;
 
 /// What is kept for a region.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -75,6 +82,10 @@ struct Regions {
 pub struct Kept {
     folder: PathBuf,
     modules: HashMap<Module, Regions>,
+    /// Functions that were compiled in this run.
+    compiled: Functions,
+    /// Those that were compiled in earlier ones.
+    hot: Functions,
     /// Regions whose code was found.
     pub hits: u64,
 }
@@ -99,7 +110,8 @@ impl Kept {
             let names: Vec<&'static str> = postcard::from_bytes(Vec::leak(file)).unwrap_or_default();
             atoms::reserve_atoms(names.into_iter());
         }
-        Some(Kept { folder, modules: HashMap::new(), hits: 0 })
+        let hot = functions(&folder);
+        Some(Kept { folder, modules: HashMap::new(), compiled: Functions::new(), hot, hits: 0 })
     }
 
     /// What is kept for this region of a module.
@@ -124,8 +136,21 @@ impl Kept {
         regions.highest_atom = regions.highest_atom.max(highest_atom);
     }
 
+    /// Functions that were compiled in earlier runs. They are likely to be used much again.
+    pub fn hot(&self) -> &Functions {
+        &self.hot
+    }
+
+    /// Notes that a function was compiled.
+    pub fn compiled(&mut self, module: Module, function: usize) {
+        if !self.hot.get(&module).is_some_and(|known| known.contains(&(function as u32))) {
+            self.compiled.entry(module).or_default().insert(function as u32);
+        }
+    }
+
     /// Writes what is new, and forgets what was read.
     pub fn save(&mut self) {
+        self.save_functions();
         let modules = std::mem::take(&mut self.modules);
         let changed: Vec<(Module, Regions)> = modules.into_iter().filter(|(_, regions)| regions.is_changed).collect();
         let highest = changed.iter().map(|(_, regions)| regions.highest_atom).max();
@@ -140,6 +165,21 @@ impl Kept {
             }
         }
         delete_oldest(self.folder.parent().unwrap_or(&self.folder), MOST_OF_ALL);
+    }
+
+    fn save_functions(&mut self) {
+        let compiled = std::mem::take(&mut self.compiled);
+        if compiled.is_empty() {
+            return;
+        }
+        // Another machine may have written others.
+        let mut all = functions(&self.folder);
+        for (module, functions) in &compiled {
+            all.entry(*module).or_default().extend(functions);
+        }
+        let file = postcard::to_stdvec(&all).ok().filter(|file| file.len() <= MOST_OF_FUNCTIONS);
+        let file = file.or_else(|| postcard::to_stdvec(&compiled).ok()).unwrap_or_default();
+        let _ = write(&self.folder.join(FUNCTIONS), &file);
     }
 
     /// Has the file have the names of all atoms up to this number. False: it has others, of another program that ran at
@@ -172,6 +212,10 @@ impl Regions {
         self.found.retain(|key, _| self.used.contains(key));
         postcard::to_stdvec(&self.found).unwrap_or_default()
     }
+}
+
+fn functions(folder: &Path) -> Functions {
+    read(&folder.join(FUNCTIONS)).and_then(|file| postcard::from_bytes(&file).ok()).unwrap_or_default()
 }
 
 /// The digest of a region's intermediate code.
