@@ -286,3 +286,105 @@ fn delete_oldest(folder: &Path, most: u64) {
         let _ = fs::remove_file(path);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{Permissions, set_permissions};
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    /// An empty folder.
+    fn folder(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("atoll-kept-{}-{name}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).unwrap();
+        set_permissions(&folder, Permissions::from_mode(0o700)).unwrap();
+        folder
+    }
+
+    fn kept(folder: &Path) -> Kept {
+        let (compiled, hot) = (Functions::new(), functions(folder));
+        Kept { folder: folder.to_owned(), modules: HashMap::new(), compiled, hot, hits: 0 }
+    }
+
+    fn code(byte: u8) -> Region {
+        Region::Code(Code { bytes: vec![byte; 3], begins: 1, jumps: vec![(2, 7)], words: Vec::new() })
+    }
+
+    #[test]
+    fn what_is_kept_is_found_by_its_module_and_digest_alone() {
+        let folder = folder("found");
+        let mut first = kept(&folder);
+        assert_eq!(first.find([1; 16], &[1; 32]), None);
+        first.keep([1; 16], 0, [1; 32], code(1));
+        first.keep([1; 16], 0, [2; 32], Region::KeepsFloats);
+        first.keep([2; 16], u32::MAX, [3; 32], code(3));
+        first.compiled([1; 16], 5);
+        first.save();
+        let mut second = kept(&folder);
+        assert_eq!(second.find([1; 16], &[1; 32]), Some(code(1)));
+        assert_eq!(second.find([1; 16], &[2; 32]), Some(Region::KeepsFloats));
+        assert_eq!(second.find([2; 16], &[1; 32]), None);
+        assert_eq!(second.find([2; 16], &[3; 32]), None, "its atoms are not kept");
+        assert_eq!(second.hot()[&[1; 16]], BTreeSet::from([5]));
+        // Those of two machines that ran at the same time.
+        second.compiled([1; 16], 6);
+        first.compiled([1; 16], 7);
+        second.save();
+        first.save();
+        assert_eq!(functions(&folder)[&[1; 16]], BTreeSet::from([5, 6, 7]));
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn files_that_are_damaged_or_open_to_others_are_as_none() {
+        let folder = folder("damaged");
+        let path = folder.join("file");
+        write(&path, b"content").unwrap();
+        assert_eq!(read(&path).as_deref(), Some(&b"content"[..]));
+        set_permissions(&path, Permissions::from_mode(0o620)).unwrap();
+        assert_eq!(read(&path), None);
+        set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+        let mut bytes = fs::read(&path).unwrap();
+        bytes.push(0);
+        fs::write(&path, &bytes).unwrap();
+        assert_eq!(read(&path), None);
+        fs::write(&path, "short").unwrap();
+        assert_eq!(read(&path), None);
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn names_of_a_program_that_ran_at_the_same_time_stay() {
+        let folder = folder("names");
+        let atom = atoms::atom("a_name_of_this_program").unwrap().atom_index();
+        let file = postcard::to_stdvec(&vec!["a_name_of_another_program"; atom as usize]).unwrap();
+        write(&folder.join(ATOMS), &file).unwrap();
+        let mut kept = kept(&folder);
+        kept.keep([1; 16], atom, [1; 32], code(1));
+        kept.save();
+        assert_eq!(read(&folder.join(ATOMS)), Some(file));
+        assert_eq!(kept.find([1; 16], &[1; 32]), None, "code was kept that nobody finds");
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn the_oldest_files_are_deleted() {
+        let folder = folder("oldest");
+        let version = folder.join("version");
+        fs::create_dir(&version).unwrap();
+        for (name, seconds) in [("a", 30), ("b", 10), ("c", 20)] {
+            let file = File::create(version.join(name)).unwrap();
+            file.set_len(100).unwrap();
+            file.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds)).unwrap();
+        }
+        delete_oldest(&folder, 300);
+        assert_eq!(fs::read_dir(&version).unwrap().count(), 3);
+        delete_oldest(&folder, 299);
+        assert!(!version.join("b").exists() && version.join("c").exists());
+        delete_oldest(&folder, 100);
+        assert!(version.join("a").exists() && !version.join("c").exists());
+        fs::remove_dir_all(folder).unwrap();
+    }
+}
