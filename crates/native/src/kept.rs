@@ -1,9 +1,9 @@
 //! Machine code that is kept between runs, so that a later run need not make it again.
 //!
-//! Code is found by a digest of what it is made of: the intermediate code of its region, in which symbols stand for what
-//! differs from run to run. So code that is found is that which the code generator would make; what changes (a module,
-//! a heap, Atoll itself) has another digest. Atoms have the same numbers in each run because their names are kept too
-//! ([`reserve_atoms`]).
+//! Code is found by a digest of what it is made of: the intermediate code of its region, in which symbols stand for
+//! what differs from run to run. So code that is found is that which the code generator would make; what changes (a
+//! module, a heap, Atoll itself) has another digest. Atoms have the same numbers in each run because their names are
+//! kept too ([`atoms::reserve_atoms`]).
 //!
 //! Each module of a program has a file, which is read when the first of its functions is compiled and replaced as a
 //! whole. A file that is damaged, or of another user, is as none.
