@@ -74,10 +74,15 @@ impl Cache {
         (String::from_utf8(output.stdout).expect("text"), record["native_kept"].as_u64().expect("a number"))
     }
 
+    /// The folder with one for each version of Atoll and of the processor.
+    fn versions(&self) -> PathBuf {
+        self.kept().join("machine-code")
+    }
+
     /// All files.
     fn files(&self) -> Vec<PathBuf> {
         let entries = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-        entries(&self.kept()).flat_map(|folder| entries(&folder).collect::<Vec<_>>()).collect()
+        entries(&self.versions()).flat_map(|folder| entries(&folder).collect::<Vec<_>>()).collect()
     }
 }
 
@@ -158,7 +163,7 @@ fn damaged_files_are_as_none() {
 fn folders_that_are_unfit_are_left_alone() {
     let cache = Cache::new("unfit");
     let (expected, _) = cache.run("private", "one", "other");
-    let inner = fs::read_dir(cache.kept()).expect("a folder").next().expect("one").expect("readable").path();
+    let inner = fs::read_dir(cache.versions()).expect("a folder").next().expect("one").expect("readable").path();
     fs::set_permissions(&inner, fs::Permissions::from_mode(0o777)).expect("a folder of ours");
     assert_eq!(cache.run("private", "one", "other"), (expected.clone(), 0));
     fs::remove_dir_all(cache.kept()).expect("a folder of ours");

@@ -15,7 +15,6 @@ use cranelift_codegen::ir::{
     Value,
 };
 use cranelift_codegen::isa::{CallConv, OwnedTargetIsa};
-use cranelift_codegen::settings::{self, Configurable};
 use cranelift_codegen::{Context, FinalizedRelocTarget, binemit::Reloc};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 
@@ -23,6 +22,7 @@ use crate::emit::{Emitter, WORDS};
 use crate::flow::{Flow, Head};
 use crate::kept::{self, Code, Kept, Region};
 use crate::memory::Block;
+use crate::processor::processor;
 
 /// What code depends on for the whole run.
 #[derive(Clone, Copy, Debug)]
@@ -207,24 +207,6 @@ impl Compiler {
         let name = self.context.func.params.user_named_funcs().get(UserExternalNameRef::from_u32(symbol))?;
         (name.namespace == namespace.unwrap_or(0)).then_some(name.index as usize)
     }
-}
-
-/// The code generator for this machine's processor. `None`: it has none.
-pub fn processor() -> Option<OwnedTargetIsa> {
-    let mut flags = settings::builder();
-    let switches = [
-        ("opt_level", "speed"),
-        ("enable_pinned_reg", "true"),
-        ("preserve_frame_pointers", "true"),
-        ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }),
-        ("enable_probestack", "false"),
-        ("unwind_info", "false"),
-        ("is_pic", "false"),
-    ];
-    for (name, value) in switches {
-        flags.set(name, value).ok()?;
-    }
-    cranelift_native::builder().ok()?.finish(settings::Flags::new(flags)).ok()
 }
 
 /// Whether a float is in use while a function is called that returns.

@@ -9,18 +9,20 @@
 //! whole. A file that is damaged, or of another user, is as none.
 
 use std::collections::{BTreeSet, HashMap};
+use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File};
 use std::hash::{Hash, Hasher};
 use std::io::{Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use atoll_term::{Term, atoms};
 use cranelift_codegen::ir::Function;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::compile::processor;
+use crate::processor::processor;
 
 /// Changes with the form of files, and with what is done to code behind the code generator.
 const FORM: u32 = 1;
@@ -34,8 +36,13 @@ const MOST_OF_ALL: u64 = 256 << 20;
 const ATOMS: &str = "atoms";
 /// The file with the functions that were compiled.
 const FUNCTIONS: &str = "functions";
+/// The folder for all of this, of which nothing else is expected.
+const FOLDER: &str = "machine-code";
 /// Most bytes of it. If it would be longer, functions of earlier runs are forgotten.
 const MOST_OF_FUNCTIONS: usize = 1 << 20;
+
+/// Bytes of the digest that a version's folder has as its name.
+const VERSION: usize = 8;
 
 /// A SHA-256 digest.
 pub type Key = [u8; 32];
@@ -100,7 +107,7 @@ impl Kept {
         let flags: Vec<String> = isa.isa_flags().iter().map(ToString::to_string).collect();
         digest.update(format!("{FORM} {version} {generator} {} {} {flags:?}", isa.triple(), isa.flags()));
         digest.update(atoms::WELL_KNOWN.join("\n"));
-        let folder = folder.join(hexadecimal(&digest.finalize()[..8]));
+        let folder = folder.join(FOLDER).join(hexadecimal(&digest.finalize()[..VERSION]));
         DirBuilder::new().recursive(true).mode(0o700).create(&folder).ok()?;
         if !is_own(&folder) {
             return None;
@@ -164,7 +171,9 @@ impl Kept {
                 return;
             }
         }
-        delete_oldest(self.folder.parent().unwrap_or(&self.folder), MOST_OF_ALL);
+        if let Some(all) = self.folder.parent() {
+            delete_oldest(all, MOST_OF_ALL);
+        }
     }
 
     fn save_functions(&mut self) {
@@ -268,12 +277,28 @@ fn write(path: &Path, bytes: &[u8]) -> Option<()> {
     all().inspect_err(|_| drop(fs::remove_file(&beside))).ok()
 }
 
-/// Deletes the files below a folder that were written first, if all have more bytes than this.
+/// Whether a name is that of a digest of so many bytes.
+fn is_digest(name: &OsStr, bytes: usize) -> bool {
+    name.len() == 2 * bytes && name.as_encoded_bytes().iter().all(u8::is_ascii_hexdigit)
+}
+
+/// Whether a path is that of a file that this module writes.
+fn is_ours(path: &Path) -> bool {
+    let is_file = |name: &OsStr| is_digest(name, size_of::<Module>()) || name == ATOMS || name == FUNCTIONS;
+    path.file_stem().is_some_and(is_file)
+        && path.parent().and_then(Path::file_name).is_some_and(|version| is_digest(version, VERSION))
+}
+
+/// Deletes the files of all versions in a folder that were written first, if all have more bytes than this.
 fn delete_oldest(folder: &Path, most: u64) {
-    let entries = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut files: Vec<(std::time::SystemTime, u64, PathBuf)> = entries(folder)
-        .flat_map(|folder| entries(&folder.path()))
-        .filter_map(|file| Some((file.metadata().ok()?, file.path())))
+    if folder.file_name() != Some(OsStr::new(FOLDER)) {
+        return;
+    }
+    let entries = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut files: Vec<(SystemTime, u64, PathBuf)> = entries(folder)
+        .flat_map(|version| entries(&version))
+        .filter(|path| is_ours(path))
+        .filter_map(|path| Some((fs::symlink_metadata(&path).ok().filter(fs::Metadata::is_file)?, path)))
         .filter_map(|(about, path)| Some((about.modified().ok()?, about.len(), path)))
         .collect();
     let mut sum: u64 = files.iter().map(|(_, length, _)| length).sum();
@@ -294,13 +319,17 @@ mod tests {
 
     use super::*;
 
-    /// An empty folder.
+    /// An empty folder of a version, in one of this test.
     fn folder(name: &str) -> PathBuf {
         let folder = std::env::temp_dir().join(format!("atoll-kept-{}-{name}", std::process::id()));
         let _ = fs::remove_dir_all(&folder);
-        fs::create_dir_all(&folder).unwrap();
-        set_permissions(&folder, Permissions::from_mode(0o700)).unwrap();
-        folder
+        let version = folder.join(FOLDER).join("0123456789abcdef");
+        DirBuilder::new().recursive(true).mode(0o700).create(&version).unwrap();
+        version
+    }
+
+    fn remove(version: &Path) {
+        fs::remove_dir_all(version.parent().and_then(Path::parent).unwrap()).unwrap();
     }
 
     fn kept(folder: &Path) -> Kept {
@@ -334,7 +363,7 @@ mod tests {
         second.save();
         first.save();
         assert_eq!(functions(&folder)[&[1; 16]], BTreeSet::from([5, 6, 7]));
-        fs::remove_dir_all(folder).unwrap();
+        remove(&folder);
     }
 
     #[test]
@@ -352,7 +381,7 @@ mod tests {
         assert_eq!(read(&path), None);
         fs::write(&path, "short").unwrap();
         assert_eq!(read(&path), None);
-        fs::remove_dir_all(folder).unwrap();
+        remove(&folder);
     }
 
     #[test]
@@ -366,25 +395,38 @@ mod tests {
         kept.save();
         assert_eq!(read(&folder.join(ATOMS)), Some(file));
         assert_eq!(kept.find([1; 16], &[1; 32]), None, "code was kept that nobody finds");
-        fs::remove_dir_all(folder).unwrap();
+        remove(&folder);
     }
 
+    /// What lies beside them is not ours.
     #[test]
-    fn the_oldest_files_are_deleted() {
-        let folder = folder("oldest");
-        let version = folder.join("version");
-        fs::create_dir(&version).unwrap();
-        for (name, seconds) in [("a", 30), ("b", 10), ("c", 20)] {
-            let file = File::create(version.join(name)).unwrap();
+    fn the_oldest_files_are_deleted_and_no_others() {
+        let version = folder("oldest");
+        let all = version.parent().unwrap();
+        let make = |path: PathBuf, seconds| {
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            let file = File::create(&path).unwrap();
             file.set_len(100).unwrap();
             file.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds)).unwrap();
-        }
-        delete_oldest(&folder, 300);
-        assert_eq!(fs::read_dir(&version).unwrap().count(), 3);
-        delete_oldest(&folder, 299);
-        assert!(!version.join("b").exists() && version.join("c").exists());
-        delete_oldest(&folder, 100);
-        assert!(version.join("a").exists() && !version.join("c").exists());
-        fs::remove_dir_all(folder).unwrap();
+            path
+        };
+        let digest = |digit: &str| digit.repeat(32);
+        let [a, b, c] = [("a", 30), ("b", 10), ("c", 20)].map(|(name, time)| make(version.join(digest(name)), time));
+        let others = [
+            make(version.join("letter"), 1),
+            make(all.join("pictures").join(digest("d")), 1),
+            make(all.join("letter"), 1),
+            make(all.parent().unwrap().join("0123456789abcdef").join(digest("e")), 1),
+        ];
+        delete_oldest(all, 300);
+        assert!(a.exists() && b.exists() && c.exists());
+        delete_oldest(all, 299);
+        assert!(a.exists() && !b.exists() && c.exists());
+        delete_oldest(all, 100);
+        assert!(a.exists() && !c.exists());
+        delete_oldest(all, 0);
+        delete_oldest(all.parent().unwrap(), 0);
+        assert!(!a.exists() && others.iter().all(|other| other.exists()));
+        remove(&version);
     }
 }

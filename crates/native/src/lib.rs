@@ -5,7 +5,7 @@
 //! * `files`: the files of modules, read again
 //! * `ways`, `exits`: how each instruction is carried out; how often code leaves to the first engine, and why
 //! * [`flow`]: what a function's instructions do to control and registers; regions and their heads
-//! * [`compile`], `emit`: regions become machine code, by Cranelift
+//! * [`compile`], `emit`, `processor`: regions become machine code, by Cranelift
 //! * `kept`: machine code of earlier runs
 //! * `help`: functions that native code calls; `leave`: the ways from native code to handlers
 //! * [`memory`]: pages of code
@@ -28,6 +28,7 @@ mod leave;
 mod listing;
 mod memory;
 mod perf_map;
+mod processor;
 mod ways;
 
 pub use compile::Settings;
