@@ -80,7 +80,11 @@ replace() ->
         p([ets:select_replace(T, [{{'$1', '$2', '_'}, [{'>', '$2', 5}], [{{'$1', {'*', '$2', 2}, replaced}}]}]), lists:sort(ets:tab2list(T))]),
         p([ets:select_replace(T, S) || S <- [[{{3, '_', '_'}, [], [{{3, three}}]}], [{{'$1', '$2', '_'}, [{'<', '$1', 3}], [{{{element, 1, '$_'}, small}}]}], [{{4, '_', '_'}, [], ['$_']}]]]),
         p(lists:sort(ets:tab2list(T))),
-        p([catch_(fun() -> ets:select_replace(T, S) end) || S <- [[{{'$1', '$2', '_'}, [], [{{'$2', '$1'}}]}], [{{'_', '_', '_'}, [], [{{1, 2}}]}], [{{'$1', '_', '_'}, [], ['$1']}]]])
+        p([catch_(fun() -> ets:select_replace(T, S) end) || S <- [[{{'$1', '$2', '_'}, [], [{{'$2', '$1'}}]}], [{{'_', '_', '_'}, [], [{{1, 2}}]}], [{{'$1', '_', '_'}, [], ['$1']}]]]),
+        %% A map as a pattern matches larger ones, which are other keys.
+        Map = #{a => 1},
+        ets:insert(T, [{Map#{b => 2}, 1}, {{x, [Map]}, 1}, {y, Map}]),
+        p([catch_(fun() -> ets:select_replace(T, [{Head, [], [Result]}]) end) || {Head, Result} <- [{{Map, 1}, {const, {Map, 2}}}, {{{x, [Map]}, 1}, {const, {{x, [Map]}, 2}}}, {{Map, 1}, {{{const, Map}, 2}}}, {{{x, '$1'}, 1}, {{{{x, '$1'}}, Map}}}, {{y, Map}, {const, {y, 2}}}]])
      end || Type <- [set, ordered_set]].
 
 compiled() ->

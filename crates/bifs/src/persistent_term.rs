@@ -12,14 +12,27 @@ use atoll_platform::steady::QuickMap;
 use atoll_process::{BuiltIn, Caller, Outcome, badarg};
 use atoll_term::atoms::known_atom;
 use atoll_term::{Build, MeasuringHeap, Term, WORD_BYTES, atoms, map};
-use parking_lot::RwLock;
+use crossbeam_utils::sync::{ShardedLock, ShardedLockReadGuard, ShardedLockWriteGuard};
 
 use crate::code::free_soon;
 use crate::copy::copy_all;
 
-/// The persistent terms of a machine, by the hashes of their keys.
+/// The persistent terms of a machine, by the hashes of their keys. They are read far more often than written, and by
+/// all schedulers at once, so readers share no word that they write.
 #[derive(Default)]
-pub struct PersistentTerms(RwLock<QuickMap<u32, Vec<Entry>>>);
+pub struct PersistentTerms(ShardedLock<Table>);
+
+type Table = QuickMap<u32, Vec<Entry>>;
+
+impl PersistentTerms {
+    fn read(&self) -> ShardedLockReadGuard<'_, Table> {
+        self.0.read().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn write(&self) -> ShardedLockWriteGuard<'_, Table> {
+        self.0.write().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
 
 atoll_platform::part_of_machine!(PersistentTerms);
 
@@ -93,7 +106,7 @@ fn hash(key: Term) -> u32 {
 
 /// What `use_it` makes of the value of a key.
 fn find<R>(key: Term, use_it: impl FnOnce(&Kept) -> R) -> Option<R> {
-    let terms = part().0.read();
+    let terms = part().read();
     let entries = terms.get(&hash(key))?;
     entries.iter().find(|(own, _)| atoll_term::exactly_equal(*own.term(), key)).map(|(_, value)| use_it(value))
 }
@@ -128,7 +141,7 @@ pub fn put(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         return Ok(atoms::OK);
     }
     let (key, value) = (keep(caller.heap(), key), keep(caller.heap(), value));
-    let mut terms = part().0.write();
+    let mut terms = part().write();
     let entries = terms.entry(hash(*key.term())).or_default();
     match entries.iter_mut().find(|(own, _)| atoll_term::exactly_equal(*own.term(), *key.term())) {
         Some((_, old)) => *old = value,
@@ -145,7 +158,7 @@ fn put_new(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
         return if same { Ok(atoms::OK) } else { Err(badarg()) };
     }
     let (key, kept) = (keep(caller.heap(), key), keep(caller.heap(), value));
-    let mut terms = part().0.write();
+    let mut terms = part().write();
     let entries = terms.entry(hash(*key.term())).or_default();
     match entries.iter().find(|(own, _)| atoll_term::exactly_equal(*own.term(), *key.term())) {
         Some((_, old)) if same(old) => {}
@@ -165,7 +178,7 @@ fn get_or(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 
 fn get_all(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
     let heap = caller.heap();
-    let terms = part().0.read();
+    let terms = part().read();
     let entries = terms.values().flatten();
     let pairs: Vec<Term> = entries
         .map(|(key, value)| {
@@ -178,7 +191,7 @@ fn get_all(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
 
 fn erase(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     let key = arguments[0];
-    let mut terms = part().0.write();
+    let mut terms = part().write();
     let hash = hash(key);
     let Some(entries) = terms.get_mut(&hash) else { return Ok(atoms::FALSE) };
     let before = entries.len();
@@ -191,7 +204,7 @@ fn erase(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
 }
 
 fn erase_all(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
-    let all = std::mem::take(&mut *part().0.write());
+    let all = std::mem::take(&mut *part().write());
     drop(all);
     Ok(atoms::TRUE)
 }
@@ -199,7 +212,7 @@ fn erase_all(_: &mut Caller<'_>, _: &[Term]) -> Outcome {
 /// `#{count => Number, memory => Bytes}`
 fn info(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
     let (mut count, mut words) = (0, 0);
-    for entries in part().0.read().values() {
+    for entries in part().read().values() {
         count += entries.len();
         words += entries.iter().map(|(key, value)| ENTRY_WORDS + key.words() + value.words()).sum::<usize>();
     }
@@ -210,6 +223,6 @@ fn info(caller: &mut Caller<'_>, _: &[Term]) -> Outcome {
 
 /// `#{table => Places}`: places in use of the table that holds them.
 pub fn table(caller: &mut Caller<'_>) -> Term {
-    let places = part().0.read().len();
+    let places = part().read().len();
     map::from_pairs(caller.heap(), &[(known_atom("table"), Term::small(places as i64))])
 }

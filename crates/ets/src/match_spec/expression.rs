@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use atoll_term::{Term, View, atoms, map};
 
-use super::compile::{Context, first_open};
+use super::compile::Context;
 use super::functions::{GET_CONTROL_WORD, find_function};
 use super::{Action, Operation};
 use crate::partial::variable;
@@ -232,9 +232,4 @@ impl Compiler<'_> {
 /// Whether an atom does not stand for itself in an expression.
 fn is_special(atom: Term) -> bool {
     variable(atom).is_some() || atom == atoms::DOLLAR_UNDERSCORE || atoms::atom_name(atom) == "$$"
-}
-
-/// Whether the term, as a pattern, matches itself only.
-pub(super) fn is_constant_pattern(term: Term) -> bool {
-    first_open(term).is_none()
 }

@@ -3,7 +3,7 @@
 use atoll_operations::list;
 use atoll_term::{Term, View, atoms, exactly_equal};
 
-use super::expression::is_constant_pattern;
+use super::compile::first_open;
 use crate::segment::key_of;
 
 /// Whether each clause gives a tuple whose key, at `position`, is that of the row that it matches.
@@ -25,7 +25,7 @@ fn clause_keeps_key(head: Term, body: Term, position: usize) -> bool {
         && atoms::atom_name(name) == "const"
     {
         let (key, new_key) = (key_of(head, position), key_of(constant, position));
-        return !key.is_none() && !new_key.is_none() && is_constant_pattern(key) && exactly_equal(key, new_key);
+        return !key.is_none() && !new_key.is_none() && matches_itself_only(key) && exactly_equal(key, new_key);
     }
     let Some(&[inner]) = result.tuple_elements() else { return false };
     let new_key = key_of(inner, position);
@@ -48,7 +48,7 @@ fn builds_what_matches(pattern: Term, expression: Term) -> bool {
         let same = match (pattern.view(), expression.view()) {
             (_, View::Tuple(parts)) => match (pattern.tuple_elements(), parts) {
                 (_, [name, constant]) if name.is_atom() && atoms::atom_name(*name) == "const" => {
-                    is_constant_pattern(pattern) && exactly_equal(pattern, *constant)
+                    matches_itself_only(pattern) && exactly_equal(pattern, *constant)
                 }
                 (Some(elements), [inner]) => match inner.tuple_elements() {
                     Some(inner) if inner.len() == elements.len() => {
@@ -72,4 +72,22 @@ fn builds_what_matches(pattern: Term, expression: Term) -> bool {
         }
     }
     true
+}
+
+/// Whether a pattern matches itself only. A map matches those with more keys, too.
+fn matches_itself_only(pattern: Term) -> bool {
+    first_open(pattern).is_none() && !has_map(pattern)
+}
+
+fn has_map(pattern: Term) -> bool {
+    let mut pending = vec![pattern];
+    while let Some(part) = pending.pop() {
+        match part.view() {
+            View::Map(_) => return true,
+            View::Tuple(parts) => pending.extend(parts),
+            View::Cons(head, tail) => pending.extend([head, tail]),
+            _ => {}
+        }
+    }
+    false
 }
