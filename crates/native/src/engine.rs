@@ -114,8 +114,6 @@ struct State {
     /// In eager mode: what stands at first instructions that were not reached yet.
     untouched: HashMap<usize, Word>,
     is_review_due: bool,
-    /// Modules whose functions that earlier runs have compiled wait or have native code, by their first words.
-    hot: HashSet<usize>,
     /// Bytes of pages that hold code.
     held: usize,
     counted: Compilations,
@@ -152,6 +150,8 @@ atoll_platform::part_of_machine!(Part);
 
 /// Fewest samples in which a function has to be met before it is compiled.
 const HOT: u32 = 4;
+/// As [`HOT`], of a function that an earlier run has compiled.
+const KNOWN: u32 = 1;
 /// Words of the first engine's code for each sample in which a function has to be met: a longer function takes longer
 /// to compile, so it has to run longer first.
 const WORDS_A_SAMPLE: u32 = 32;
@@ -438,9 +438,11 @@ impl Engine {
         };
         let Some(entry) = entry_of(&code, function).map(|entry| entry as usize) else { return };
         let end = code.functions.get(function + 1).map_or(code.words.len() as u32, |(start, ..)| *start);
-        let needed = HOT.max((end - code.functions[function].0) / WORDS_A_SAMPLE);
+        let needed = match self.hot.get(&code.md5).is_some_and(|known| known.contains(&(function as u32))) {
+            true => KNOWN,
+            false => HOT.max((end - code.functions[function].0) / WORDS_A_SAMPLE),
+        };
         let mut state = self.state.lock();
-        self.expect(&mut state, &code);
         if let Some(waiting) = state.waiting.get_mut(&entry) {
             waiting.met += 1;
             return;
@@ -457,23 +459,6 @@ impl Engine {
             state.waiting.insert(entry, Waiting { code, function, met });
             self.wake.notify_one();
         }
-    }
-
-    /// A module is in use: those of its functions that earlier runs have compiled need not prove again that they are
-    /// hot.
-    fn expect(&self, state: &mut State, code: &Arc<ModuleCode>) {
-        let Some(functions) = self.hot.get(&code.md5) else { return };
-        if !state.hot.insert(code.words.as_ptr() as usize) {
-            return;
-        }
-        for function in functions.iter().map(|function| *function as usize) {
-            let Some(entry) = entry_of(code, function) else { continue };
-            if state.settled.insert(entry as usize) {
-                state.met.remove(&(entry as usize));
-                state.waiting.insert(entry as usize, Waiting { code: code.clone(), function, met: 0 });
-            }
-        }
-        self.wake.notify_one();
     }
 
     /// In eager mode, a function is called for the first time.
@@ -566,7 +551,6 @@ impl TakesOver for Engine {
         state.of_module.remove(&start);
         state.settled.retain(|entry| !inside.contains(entry));
         state.met.retain(|entry, _| !inside.contains(entry));
-        state.hot.remove(&start);
         state.untouched.retain(|entry, _| !inside.contains(entry));
         state.waiting.retain(|_, waiting| waiting.code.words.as_ptr() as usize != start);
     }

@@ -8,7 +8,7 @@
 //! Each module of a program has a file, which is read when the first of its functions is compiled and replaced as a
 //! whole. A file that is damaged, or of another user, is as none.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File};
 use std::hash::{Hash, Hasher};
@@ -25,7 +25,7 @@ use sha2::{Digest, Sha256};
 use crate::processor::processor;
 
 /// Changes with the form of files, and with what is done to code behind the code generator.
-const FORM: u32 = 1;
+const FORM: u32 = 2;
 /// Most atoms whose numbers are kept. Modules with others are compiled in each run.
 const MOST_ATOMS: usize = 1 << 16;
 /// Most bytes of a file. One that would be longer keeps what this run has used alone.
@@ -78,16 +78,22 @@ pub struct Code {
 /// What is kept of a module.
 #[derive(Default)]
 struct Regions {
-    found: HashMap<Key, Region>,
-    /// Digests that were asked for in this run.
-    used: Vec<Key>,
-    is_changed: bool,
+    /// The file.
+    file: Vec<u8>,
+    /// What stands in it: where, and how many bytes.
+    found: HashMap<Key, (usize, usize)>,
+    /// What is new.
+    new: HashMap<Key, Region>,
+    /// Digests that were found in the file in this run.
+    used: HashSet<Key>,
     highest_atom: u32,
 }
 
 /// The code that is kept.
 pub struct Kept {
     folder: PathBuf,
+    /// Names whose numbers are reserved, those of the first atoms that are not well-known.
+    names: Vec<&'static str>,
     modules: HashMap<Module, Regions>,
     /// Functions that were compiled in this run.
     compiled: Functions,
@@ -112,21 +118,26 @@ impl Kept {
         if !is_own(&folder) {
             return None;
         }
-        if let Some(file) = read(&folder.join(ATOMS)) {
-            // Names of atoms live as long as the machine's process.
-            let names: Vec<&'static str> = postcard::from_bytes(Vec::leak(file)).unwrap_or_default();
-            atoms::reserve_atoms(names.into_iter());
+        // Names of atoms live as long as the machine's process.
+        let file: &'static [u8] = Vec::leak(read(&folder.join(ATOMS)).unwrap_or_default());
+        let mut names: Vec<&'static str> = postcard::from_bytes(file).unwrap_or_default();
+        if !atoms::reserve_atoms(names.iter().copied()) {
+            names.clear();
         }
         let hot = functions(&folder);
-        Some(Kept { folder, modules: HashMap::new(), compiled: Functions::new(), hot, hits: 0 })
+        Some(Kept { folder, names, modules: HashMap::new(), compiled: Functions::new(), hot, hits: 0 })
     }
 
     /// What is kept for this region of a module.
     pub fn find(&mut self, module: Module, key: &Key) -> Option<Region> {
         let folder = &self.folder;
         let regions = self.modules.entry(module).or_insert_with(|| Regions::read(&folder.join(hexadecimal(&module))));
-        let found = regions.found.get(key)?.clone();
-        regions.used.push(*key);
+        if let Some(new) = regions.new.get(key) {
+            return Some(new.clone());
+        }
+        let (start, length) = regions.found.get(key)?;
+        let found = postcard::from_bytes(regions.file.get(*start..start + length)?).ok()?;
+        regions.used.insert(*key);
         self.hits += 1;
         Some(found)
     }
@@ -137,9 +148,7 @@ impl Kept {
             return;
         }
         let regions = self.modules.entry(module).or_default();
-        regions.found.insert(key, region);
-        regions.used.push(key);
-        regions.is_changed = true;
+        regions.new.insert(key, region);
         regions.highest_atom = regions.highest_atom.max(highest_atom);
     }
 
@@ -159,7 +168,8 @@ impl Kept {
     pub fn save(&mut self) {
         self.save_functions();
         let modules = std::mem::take(&mut self.modules);
-        let changed: Vec<(Module, Regions)> = modules.into_iter().filter(|(_, regions)| regions.is_changed).collect();
+        let changed: Vec<(Module, Regions)> =
+            modules.into_iter().filter(|(_, regions)| !regions.new.is_empty()).collect();
         let highest = changed.iter().map(|(_, regions)| regions.highest_atom).max();
         // Without the names, the code would never be found.
         if !highest.is_some_and(|highest| self.save_atoms(highest)) {
@@ -195,7 +205,9 @@ impl Kept {
     /// the same time, or cannot be written.
     fn save_atoms(&self, highest: u32) -> bool {
         let first = atoms::WELL_KNOWN.len() as u32;
-        let names: Vec<&str> = (first..highest + 1).map(|index| atoms::atom_name(Term::atom(index))).collect();
+        let name = |place| self.names.get(place as usize).copied();
+        let name = |index| name(index - first).unwrap_or_else(|| atoms::atom_name(Term::atom(index)));
+        let names: Vec<&str> = (first..highest + 1).map(name).collect();
         let path = self.folder.join(ATOMS);
         let file = read(&path).unwrap_or_default();
         let present: Vec<&str> = postcard::from_bytes(&file).unwrap_or_default();
@@ -207,19 +219,29 @@ impl Kept {
     }
 }
 
+/// What a file consists of: digests, and what was written for each.
+type Entries<'f> = Vec<(Key, &'f [u8])>;
+
 impl Regions {
     fn read(path: &Path) -> Regions {
-        let found = read(path).and_then(|file| postcard::from_bytes(&file).ok()).unwrap_or_default();
-        Regions { found, ..Regions::default() }
+        let file = read(path).unwrap_or_default();
+        let entries: Entries<'_> = postcard::from_bytes(&file).unwrap_or_default();
+        let place = |bytes: &[u8]| (bytes.as_ptr() as usize - file.as_ptr() as usize, bytes.len());
+        let found = entries.into_iter().map(|(key, bytes)| (key, place(bytes))).collect();
+        Regions { file, found, ..Regions::default() }
     }
 
-    fn file(mut self) -> Vec<u8> {
-        let file = postcard::to_stdvec(&self.found).unwrap_or_default();
-        if file.len() <= MOST_OF_MODULE {
-            return file;
-        }
-        self.found.retain(|key, _| self.used.contains(key));
-        postcard::to_stdvec(&self.found).unwrap_or_default()
+    fn file(&self) -> Vec<u8> {
+        let new: Vec<(Key, Vec<u8>)> =
+            self.new.iter().filter_map(|(key, region)| Some((*key, postcard::to_stdvec(region).ok()?))).collect();
+        let entries = |is_kept: &dyn Fn(&Key) -> bool| {
+            let old = self.found.iter().filter(|(key, _)| is_kept(key));
+            let old = old.filter_map(|(key, (start, length))| Some((*key, self.file.get(*start..start + length)?)));
+            let entries: Entries<'_> = old.chain(new.iter().map(|(key, bytes)| (*key, bytes.as_slice()))).collect();
+            postcard::to_stdvec(&entries).unwrap_or_default()
+        };
+        let file = entries(&|_| true);
+        if file.len() <= MOST_OF_MODULE { file } else { entries(&|key| self.used.contains(key)) }
     }
 }
 
@@ -334,7 +356,7 @@ mod tests {
 
     fn kept(folder: &Path) -> Kept {
         let (compiled, hot) = (Functions::new(), functions(folder));
-        Kept { folder: folder.to_owned(), modules: HashMap::new(), compiled, hot, hits: 0 }
+        Kept { folder: folder.to_owned(), names: Vec::new(), modules: HashMap::new(), compiled, hot, hits: 0 }
     }
 
     fn code(byte: u8) -> Region {

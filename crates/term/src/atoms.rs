@@ -5,6 +5,8 @@ use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock, RwLock};
 
+use rustc_hash::{FxBuildHasher, FxHashMap};
+
 use crate::word::Term;
 
 /// Longest name, in characters.
@@ -44,7 +46,7 @@ type Indices = HashMap<&'static str, u32, BuildHasherDefault<DefaultHasher>>;
 struct Table {
     indices: RwLock<Indices>,
     /// Names that have an index and are no atoms yet.
-    reserved: Mutex<Indices>,
+    reserved: Mutex<FxHashMap<&'static str, u32>>,
     /// Indices that are taken or reserved, apart from those of well-known atoms before the first use.
     ends: AtomicU32,
     names: [OnceLock<Box<Chunk>>; CHUNKS],
@@ -53,7 +55,7 @@ struct Table {
 
 static TABLE: Table = Table {
     indices: RwLock::new(HashMap::with_hasher(BuildHasherDefault::new())),
-    reserved: Mutex::new(HashMap::with_hasher(BuildHasherDefault::new())),
+    reserved: Mutex::new(FxHashMap::with_hasher(FxBuildHasher)),
     ends: AtomicU32::new(WELL_KNOWN.len() as u32),
     names: [const { OnceLock::new() }; CHUNKS],
     limit: OnceLock::new(),
@@ -89,25 +91,26 @@ pub fn atom_indices() -> usize {
 }
 
 /// Has these names, in this order, take the next indices when they become atoms; until then there are no such atoms. It
-/// is for names that had these indices in an earlier run, and has effect only before the first atom is made that is not
-/// well-known.
-pub fn reserve_atoms(names: impl Iterator<Item = &'static str>) {
+/// is for names that had these indices in an earlier run. False, and without effect: an atom was made already that is
+/// not well-known.
+pub fn reserve_atoms(names: impl Iterator<Item = &'static str>) -> bool {
     let indices = read_indices();
     let mut reserved = TABLE.reserved.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     if atom_indices() > WELL_KNOWN.len() {
-        return;
+        return false;
     }
     let first = WELL_KNOWN.len();
     let most = CHUNK * CHUNKS - first;
+    reserved.reserve(names.size_hint().0);
     let mut count = 0;
     for name in names.take(most) {
-        TABLE.set_name(first + count, name);
         if !indices.contains_key(name) {
             reserved.insert(name, (first + count) as u32);
         }
         count += 1;
     }
     TABLE.ends.store((first + count) as u32, Ordering::Release);
+    true
 }
 
 fn read_indices() -> std::sync::RwLockReadGuard<'static, Indices> {
@@ -149,6 +152,7 @@ pub fn atom(name: &str) -> Result<Term, AtomError> {
     }
     let reserved = TABLE.reserved.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).remove_entry(name);
     if let Some((kept, index)) = reserved {
+        TABLE.set_name(index as usize, kept);
         indices.insert(kept, index);
         return Ok(Term::atom(index));
     }
@@ -199,7 +203,7 @@ pub fn is_made(atom: Term) -> bool {
     existing_atom(atom_name(atom)) == Some(atom)
 }
 
-/// The name of an atom. A word that is no atom of the table has the empty name.
+/// The name of an atom. A word that is no atom of the table has the empty name, and so has one that is only reserved.
 pub fn atom_name(atom: Term) -> &'static str {
     let index = atom.atom_index() as usize;
     if let Some(name) = WELL_KNOWN.get(index) {
