@@ -3,7 +3,7 @@
 //! Schedulers look every few thousand reductions at where their process is ([`TakesOver::met`]). A
 //! function that is met several times is compiled by a thread of this engine; nothing waits for that thread.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
@@ -114,6 +114,8 @@ struct State {
     /// In eager mode: what stands at first instructions that were not reached yet.
     untouched: HashMap<usize, Word>,
     is_review_due: bool,
+    /// How often modules were met of which earlier runs have compiled functions, by their first words.
+    in_use: HashMap<usize, u32>,
     /// Bytes of pages that hold code.
     held: usize,
     counted: Compilations,
@@ -152,6 +154,9 @@ atoll_platform::part_of_machine!(Part);
 const HOT: u32 = 4;
 /// As [`HOT`], of a function that an earlier run has compiled.
 const KNOWN: u32 = 1;
+/// Samples in which a module has to be met before all of its functions are compiled that earlier runs have compiled. A
+/// start of OTP meets many modules a few times, and ends before it would gain from their code.
+const IN_USE: u32 = 16;
 /// Words of the first engine's code for each sample in which a function has to be met: a longer function takes longer
 /// to compile, so it has to run longer first.
 const WORDS_A_SAMPLE: u32 = 32;
@@ -438,11 +443,15 @@ impl Engine {
         };
         let Some(entry) = entry_of(&code, function).map(|entry| entry as usize) else { return };
         let end = code.functions.get(function + 1).map_or(code.words.len() as u32, |(start, ..)| *start);
-        let needed = match self.hot.get(&code.md5).is_some_and(|known| known.contains(&(function as u32))) {
+        let known = self.hot.get(&code.md5);
+        let needed = match known.is_some_and(|known| known.contains(&(function as u32))) {
             true => KNOWN,
             false => HOT.max((end - code.functions[function].0) / WORDS_A_SAMPLE),
         };
         let mut state = self.state.lock();
+        if let Some(known) = known {
+            self.expect(&mut state, &code, known);
+        }
         if let Some(waiting) = state.waiting.get_mut(&entry) {
             waiting.met += 1;
             return;
@@ -459,6 +468,24 @@ impl Engine {
             state.waiting.insert(entry, Waiting { code, function, met });
             self.wake.notify_one();
         }
+    }
+
+    /// A module is met of which earlier runs have compiled these functions. They wait behind those that this run has
+    /// met.
+    fn expect(&self, state: &mut State, code: &Arc<ModuleCode>, known: &BTreeSet<u32>) {
+        let met = state.in_use.entry(code.words.as_ptr() as usize).or_default();
+        *met += 1;
+        if *met != IN_USE {
+            return;
+        }
+        for function in known.iter().map(|function| *function as usize) {
+            let Some(entry) = entry_of(code, function) else { continue };
+            if state.settled.insert(entry as usize) {
+                state.met.remove(&(entry as usize));
+                state.waiting.insert(entry as usize, Waiting { code: code.clone(), function, met: 0 });
+            }
+        }
+        self.wake.notify_one();
     }
 
     /// In eager mode, a function is called for the first time.
@@ -551,6 +578,7 @@ impl TakesOver for Engine {
         state.of_module.remove(&start);
         state.settled.retain(|entry| !inside.contains(entry));
         state.met.retain(|entry, _| !inside.contains(entry));
+        state.in_use.remove(&start);
         state.untouched.retain(|entry, _| !inside.contains(entry));
         state.waiting.retain(|_, waiting| waiting.code.words.as_ptr() as usize != start);
     }
