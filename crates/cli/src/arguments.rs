@@ -43,8 +43,7 @@ pub enum Command {
     /// --native-cache DIR, --otp DIR, --scheduler ORDER, --gc-stress N, --verify-heap, --check-natives and
     /// --simulate SEED may stand in front of them. ATOLL_HEAP, ATOLL_OLD_GENERATION, ATOLL_NATIVE, ATOLL_NATIVE_CACHE,
     /// ATOLL_OTP, ATOLL_SCHEDULER, ATOLL_GC_STRESS, ATOLL_VERIFY_HEAP and ATOLL_CHECK_NATIVES say the same; programs
-    /// that OTP starts find them set. `atoll` with an option of `erl` as
-    /// its first word is `atoll erl`.
+    /// that OTP starts find them set. `atoll` with an option of `erl` as its first word is `atoll erl`.
     #[command(disable_help_flag = true)]
     Erl(OtpOptions),
     /// Compile with OTP's compiler: takes all options of `erlc`, as `atoll erl` does.

@@ -158,6 +158,17 @@ fn damaged_files_are_as_none() {
     }
 }
 
+/// Many systems give new files to a group that may write to them.
+#[test]
+fn the_user_s_mask_does_not_matter() {
+    let cache = Cache::new("mask");
+    cache.run("private", "one", "other");
+    for file in cache.files() {
+        let mode = fs::metadata(&file).expect("a file").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{}", file.display());
+    }
+}
+
 /// A folder that others can write to, or that cannot be made, is not used.
 #[test]
 fn folders_that_are_unfit_are_left_alone() {

@@ -10,10 +10,10 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsStr;
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::hash::{Hash, Hasher};
 use std::io::{Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -101,6 +101,8 @@ pub struct Kept {
     hot: Functions,
     /// Regions whose code was found.
     pub hits: u64,
+    /// There is code that cannot be kept because there are too many atoms.
+    is_full: bool,
 }
 
 impl Kept {
@@ -125,7 +127,7 @@ impl Kept {
             names.clear();
         }
         let hot = functions(&folder);
-        Some(Kept { folder, names, modules: HashMap::new(), compiled: Functions::new(), hot, hits: 0 })
+        Some(Kept { folder, names, modules: HashMap::new(), compiled: Functions::new(), hot, hits: 0, is_full: false })
     }
 
     /// What is kept for this region of a module.
@@ -145,6 +147,7 @@ impl Kept {
     /// Keeps this for a region of a module that has atoms with numbers up to this one.
     pub fn keep(&mut self, module: Module, highest_atom: u32, key: Key, region: Region) {
         if highest_atom as usize >= atoms::WELL_KNOWN.len() + MOST_ATOMS {
+            self.is_full = true;
             return;
         }
         let regions = self.modules.entry(module).or_default();
@@ -166,6 +169,9 @@ impl Kept {
 
     /// Writes what is new, and forgets what was read.
     pub fn save(&mut self) {
+        if self.is_full && self.names.len() > MOST_ATOMS / 2 {
+            return self.begin_anew();
+        }
         self.save_functions();
         let modules = std::mem::take(&mut self.modules);
         let changed: Vec<(Module, Regions)> =
@@ -182,8 +188,18 @@ impl Kept {
             }
         }
         if let Some(all) = self.folder.parent() {
-            delete_oldest(all, MOST_OF_ALL);
+            delete_oldest(all, &self.folder, MOST_OF_ALL);
         }
+    }
+
+    /// Atoms of many programs have taken the numbers that are kept, and those of this one find no place any more: the
+    /// next run begins with none.
+    fn begin_anew(&mut self) {
+        self.modules.clear();
+        self.compiled.clear();
+        self.is_full = false;
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten().map(|entry| entry.path());
+        entries.filter(|path| is_ours(path)).for_each(|path| drop(fs::remove_file(path)));
     }
 
     fn save_functions(&mut self) {
@@ -287,11 +303,11 @@ fn read(path: &Path) -> Option<Vec<u8>> {
     is_whole.then(|| bytes.split_off(32))
 }
 
-/// Replaces a file as a whole.
+/// Replaces a file as a whole. Whatever the user's mask is, nobody else can write to it, or [`read`] would refuse it.
 fn write(path: &Path, bytes: &[u8]) -> Option<()> {
     let beside = path.with_extension(std::process::id().to_string());
     let all = || {
-        let mut file = File::create(&beside)?;
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
         file.write_all(&Sha256::digest(bytes))?;
         file.write_all(bytes)?;
         fs::rename(&beside, path)
@@ -311,15 +327,16 @@ fn is_ours(path: &Path) -> bool {
         && path.parent().and_then(Path::file_name).is_some_and(|version| is_digest(version, VERSION))
 }
 
-/// Deletes the files of all versions in a folder that were written first, if all have more bytes than this.
-fn delete_oldest(folder: &Path, most: u64) {
+/// Deletes the files of all versions in a folder that were written first, if all have more bytes than this. The names
+/// of the present version stay, without which none of its code would be found.
+fn delete_oldest(folder: &Path, present: &Path, most: u64) {
     if folder.file_name() != Some(OsStr::new(FOLDER)) {
         return;
     }
     let entries = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut files: Vec<(SystemTime, u64, PathBuf)> = entries(folder)
         .flat_map(|version| entries(&version))
-        .filter(|path| is_ours(path))
+        .filter(|path| is_ours(path) && *path != present.join(ATOMS))
         .filter_map(|path| Some((fs::symlink_metadata(&path).ok().filter(fs::Metadata::is_file)?, path)))
         .filter_map(|(about, path)| Some((about.modified().ok()?, about.len(), path)))
         .collect();
@@ -356,7 +373,15 @@ mod tests {
 
     fn kept(folder: &Path) -> Kept {
         let (compiled, hot) = (Functions::new(), functions(folder));
-        Kept { folder: folder.to_owned(), names: Vec::new(), modules: HashMap::new(), compiled, hot, hits: 0 }
+        Kept {
+            folder: folder.to_owned(),
+            names: Vec::new(),
+            modules: HashMap::new(),
+            compiled,
+            hot,
+            hits: 0,
+            is_full: false,
+        }
     }
 
     fn code(byte: u8) -> Region {
@@ -407,6 +432,24 @@ mod tests {
     }
 
     #[test]
+    fn a_list_of_names_that_has_no_room_for_a_program_is_begun_anew() {
+        let folder = folder("full");
+        let mut kept = kept(&folder);
+        kept.keep([1; 16], 0, [1; 32], code(1));
+        kept.save();
+        let keep_too_many = |kept: &mut Kept| kept.keep([2; 16], u32::MAX, [2; 32], code(2));
+        keep_too_many(&mut kept);
+        kept.save();
+        assert_eq!(kept.find([1; 16], &[1; 32]), Some(code(1)), "this program alone has too many");
+        kept.names = vec!["a_name"; MOST_ATOMS / 2 + 1];
+        keep_too_many(&mut kept);
+        kept.save();
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+        assert_eq!(kept.find([1; 16], &[1; 32]), None);
+        remove(&folder);
+    }
+
+    #[test]
     fn names_of_a_program_that_ran_at_the_same_time_stay() {
         let folder = folder("names");
         let atom = atoms::atom("a_name_of_this_program").unwrap().atom_index();
@@ -436,18 +479,19 @@ mod tests {
         let [a, b, c] = [("a", 30), ("b", 10), ("c", 20)].map(|(name, time)| make(version.join(digest(name)), time));
         let others = [
             make(version.join("letter"), 1),
+            make(version.join(ATOMS), 1),
             make(all.join("pictures").join(digest("d")), 1),
             make(all.join("letter"), 1),
             make(all.parent().unwrap().join("0123456789abcdef").join(digest("e")), 1),
         ];
-        delete_oldest(all, 300);
+        delete_oldest(all, &version, 300);
         assert!(a.exists() && b.exists() && c.exists());
-        delete_oldest(all, 299);
+        delete_oldest(all, &version, 299);
         assert!(a.exists() && !b.exists() && c.exists());
-        delete_oldest(all, 100);
+        delete_oldest(all, &version, 100);
         assert!(a.exists() && !c.exists());
-        delete_oldest(all, 0);
-        delete_oldest(all.parent().unwrap(), 0);
+        delete_oldest(all, &version, 0);
+        delete_oldest(all.parent().unwrap(), &version, 0);
         assert!(!a.exists() && others.iter().all(|other| other.exists()));
         remove(&version);
     }

@@ -121,7 +121,7 @@ impl Places {
                 return wild("is no term");
             }
             if term.is_immediate() {
-                let is_known = !term.is_atom() || term.word() >> 6 < atoms::atom_indices() as u64;
+                let is_known = !term.is_atom() || atoms::is_made(term);
                 match is_known && !term.is_catch_mark() {
                     true => continue,
                     false => return wild("is no term"),

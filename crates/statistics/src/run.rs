@@ -115,10 +115,10 @@ pub struct RunStatistics {
     pub native_refused: Option<u64>,
     /// Bytes of machine code.
     pub native_code_bytes: Option<u64>,
-    /// Regions of functions whose machine code an earlier run had made.
-    pub native_kept: Option<u64>,
     /// Bytes of the pages that hold it.
     pub native_held_bytes: Option<u64>,
+    /// Regions of functions whose machine code an earlier run had made.
+    pub native_kept: Option<u64>,
     /// Time spent compiling, in nanoseconds of the compiler's thread.
     pub native_compile_ns: Option<u64>,
     /// How often machine code left to the interpreter where it met what it was not made for: no room on heap or stack,
