@@ -30,7 +30,7 @@ use crate::common::verify::{Part, Whose, violation};
 
 const P6: &str = "P6 (what is in use is marked in a cycle)";
 
-/// Words up to which a new block has room for twice as much as lives in it; for half as much from then on.
+/// Words up to which a new block has room for as much again as lives in it; for half as much from twice these on.
 const ROOM: usize = 1 << 22;
 
 /// How much of a cycle is done at once: at least what is owed, and then until the time is over.
@@ -260,7 +260,7 @@ impl Cycle {
             self.phase = next;
             (self.source, self.next) = (0, 0);
             if next == Phase::Copy {
-                self.target = Block::new(self.live + (self.live / 2).max((2 * self.live).min(ROOM)).max(self.slack));
+                self.target = Block::new(self.live + (self.live / 2).max(self.live.min(ROOM)).max(self.slack));
             }
         }
     }
