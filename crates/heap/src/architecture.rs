@@ -5,7 +5,7 @@ use std::ptr::NonNull;
 use atoll_term::{Term, Word};
 
 use crate::base::Base;
-use crate::capabilities::{AllocationSites, ConcurrentRoots, FirstBlocks, MessageBuilder, StackMarkers};
+use crate::capabilities::{AllocationSites, ConcurrentRoots, FirstBlocks, IdleWork, MessageBuilder, StackMarkers};
 use crate::fragment::{Fragment, each_off_heap};
 use crate::message::Message;
 use crate::mutator::Mutator;
@@ -85,6 +85,11 @@ pub trait Architecture: Send + Sync {
 
     /// Its collector looks for roots while processes run.
     fn concurrent_roots(&self) -> Option<&dyn ConcurrentRoots> {
+        None
+    }
+
+    /// Schedulers without processes have something to do for it.
+    fn idle_work(&self) -> Option<&dyn IdleWork> {
         None
     }
 

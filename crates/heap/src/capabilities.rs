@@ -14,7 +14,7 @@ use crate::roots::RootSet;
 use crate::sites::Site;
 
 /// A collector that looks for roots while processes run: it sees those of a process when that is about to run, and
-/// works at safepoints and on schedulers that have nothing to run.
+/// works at safepoints and, as [`IdleWork`], on schedulers that have nothing to run.
 pub trait ConcurrentRoots: Sync {
     /// Whether the roots of this process, which is about to run on this thread, are wanted first.
     fn wants_roots(&self, mutator: &Mutator) -> bool;
@@ -33,13 +33,6 @@ pub trait ConcurrentRoots: Sync {
     /// in registers.
     unsafe fn safepoint(&self);
 
-    /// This thread, a scheduler's, has nothing to run. Returns whether it did something for the heap, and should look
-    /// for processes again before it sleeps.
-    ///
-    /// # Safety
-    /// This thread holds no term.
-    unsafe fn idle(&self) -> bool;
-
     /// This thread, a scheduler's, is about to sleep or wait: nobody may wait for it until
     /// [`ConcurrentRoots::thread_wakes`].
     fn thread_sleeps(&self);
@@ -52,6 +45,20 @@ pub trait ConcurrentRoots: Sync {
 
     /// A message that was made earlier, for a timer, is delivered now.
     fn deliver_kept(&self, message: &Message);
+}
+
+/// What schedulers without processes do for the heap.
+pub trait IdleWork: Sync {
+    /// This thread, a scheduler's, has nothing to run. Works for a part of a millisecond. Returns whether it did
+    /// something, and should look for processes again before it sleeps.
+    ///
+    /// # Safety
+    /// This thread holds no term.
+    unsafe fn work(&self) -> bool;
+
+    /// Whether a scheduler that sleeps should be woken for it, and one that looks around should do it at once. May be
+    /// asked of any thread.
+    fn is_waiting(&self) -> bool;
 }
 
 /// Builds objects where messages live. An engine builds most of them itself, in the [`crate::BuildWindow`] that the
@@ -93,6 +100,7 @@ pub trait FirstBlocks: Sync {
 
 thread_local! {
     static CONCURRENT_ROOTS: Cell<Option<&'static dyn ConcurrentRoots>> = const { Cell::new(None) };
+    static IDLE_WORK: Cell<Option<&'static dyn IdleWork>> = const { Cell::new(None) };
     static MESSAGE_BUILDER: Cell<Option<&'static dyn MessageBuilder>> = const { Cell::new(None) };
     static ALLOCATION_SITES: Cell<Option<&'static dyn AllocationSites>> = const { Cell::new(None) };
     static STACK_MARKERS: Cell<Option<&'static dyn StackMarkers>> = const { Cell::new(None) };
@@ -102,6 +110,7 @@ thread_local! {
 /// What the architecture offers is what this thread's machine uses from now on.
 pub(crate) fn enter(architecture: &'static dyn Architecture) {
     CONCURRENT_ROOTS.set(architecture.concurrent_roots());
+    IDLE_WORK.set(architecture.idle_work());
     MESSAGE_BUILDER.set(architecture.message_builder());
     ALLOCATION_SITES.set(architecture.allocation_sites());
     STACK_MARKERS.set(architecture.stack_markers());
@@ -112,6 +121,12 @@ pub(crate) fn enter(architecture: &'static dyn Architecture) {
 #[inline(always)]
 pub fn concurrent_roots() -> Option<&'static dyn ConcurrentRoots> {
     CONCURRENT_ROOTS.get()
+}
+
+/// [`Architecture::idle_work`] of this thread's machine.
+#[inline(always)]
+pub fn idle_work() -> Option<&'static dyn IdleWork> {
+    IDLE_WORK.get()
 }
 
 /// [`Architecture::message_builder`] of this thread's machine.

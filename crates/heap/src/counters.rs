@@ -156,6 +156,11 @@ pub fn record_slice(nanoseconds: u64, pause: u64) {
     record_pause(nanoseconds);
 }
 
+/// Counts what another thread than the process's did for a major collection, for which no mutator stood still.
+pub fn record_help(nanoseconds: u64) {
+    counters().lanes.collected_slice(thread(), nanoseconds, 0);
+}
+
 /// Counts a slice of the collector of a message area: processor time of this thread. Called when timed.
 pub fn record_area_slice(nanoseconds: u64) {
     statistics().area_slices.push((thread(), nanoseconds));

@@ -38,8 +38,8 @@ pub use architecture::{Architecture, Collection, HeapFull, HeapOptions, HeapSize
 pub use base::Base;
 pub use build_window::{BuildWindow, GROUP_WORDS, build_window};
 pub use capabilities::{
-    AllocationSites, ConcurrentRoots, FirstBlocks, MessageBuilder, StackMarkers, allocation_sites, concurrent_roots,
-    first_blocks, message_builder, stack_markers,
+    AllocationSites, ConcurrentRoots, FirstBlocks, IdleWork, MessageBuilder, StackMarkers, allocation_sites,
+    concurrent_roots, first_blocks, idle_work, message_builder, stack_markers,
 };
 pub use fragment::{
     Fragment, each_off_heap, join_off_heap, link_off_heap, next_off_heap, off_heap_bytes, out_of_memory,

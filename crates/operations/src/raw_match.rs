@@ -2,6 +2,8 @@
 //! check: a context that says of itself that it is one has been made by `start_match`.
 #![allow(unsafe_code)]
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use atoll_term::{Header, Kind, OffHeapBinary, Term, Word};
 
 /// Words of a match context behind its header.
@@ -93,18 +95,24 @@ impl Context {
         unsafe { std::slice::from_raw_parts(self.first(), self.end().div_ceil(8)) }
     }
 
+    /// The word of the position. A context has one owner, the process that runs this; a collector may read it.
+    #[inline(always)]
+    fn position_word(&self) -> &AtomicU64 {
+        // SAFETY: as for `word`; while others may read it, it is written through this alone.
+        unsafe { AtomicU64::from_ptr(self.object.add(POSITION)) }
+    }
+
     /// Moves on; the caller has seen that so many bits remain.
     #[inline(always)]
     pub(crate) fn advance(&self, bits: usize) {
-        // SAFETY: as for `word`; a context has one owner, the process that runs this. The position is a small one.
-        unsafe { *self.object.add(POSITION) += (bits << SMALL_SHIFT) as Word };
+        let word = self.position_word();
+        word.store(word.load(Ordering::Relaxed) + (bits << SMALL_SHIFT) as Word, Ordering::Relaxed);
     }
 
     /// Goes to a position.
     #[inline(always)]
     pub(crate) fn set_position(&self, position: usize) {
-        // SAFETY: as for `advance`.
-        unsafe { *self.object.add(POSITION) = Term::small(position as i64).word() };
+        self.position_word().store(Term::small(position as i64).word(), Ordering::Relaxed);
     }
 
     /// The next 1 to 56 bits, most significant first, of which the caller has seen that they remain; `None` where the

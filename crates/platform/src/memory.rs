@@ -50,6 +50,19 @@ impl Reservation {
         Ok(Reservation { start, bytes })
     }
 
+    /// The range, which is the caller's from now on: its first address.
+    pub fn into_raw(self) -> NonNull<u8> {
+        std::mem::ManuallyDrop::new(self).start
+    }
+
+    /// The reservation that [`Reservation::into_raw`] gave out, for which so many bytes were asked.
+    ///
+    /// # Safety
+    /// The range came from there, is of this length, and belongs to the caller.
+    pub unsafe fn from_raw(start: NonNull<u8>, bytes: usize) -> Reservation {
+        Reservation { start, bytes: bytes.max(1).next_multiple_of(rustix::param::page_size()) }
+    }
+
     /// First address.
     pub fn start(&self) -> NonNull<u8> {
         self.start

@@ -1,8 +1,11 @@
 //! Blocks of heap words from the global allocator, counted.
 
 use std::alloc::{Layout, alloc, dealloc, realloc};
+use std::cell::Cell;
+use std::ptr::{NonNull, null_mut};
 
 use atoll_heap::{counters, out_of_memory};
+use atoll_platform::Reservation;
 use atoll_platform::allocator::may_fail;
 use atoll_term::{WORD_BYTES, Word};
 
@@ -35,6 +38,82 @@ pub(crate) unsafe fn free(block: *mut Word, words: usize) {
         // SAFETY: the caller gives up a block of this layout.
         unsafe { dealloc(block.cast(), layout(words)) }
     }
+}
+
+/// A block of `words` words of the system's memory, whose pages are there from their first use on. Ends the run when
+/// there is none.
+pub(crate) fn map(words: usize) -> *mut Word {
+    let bytes = layout(words).size();
+    let block = Reservation::new(bytes).unwrap_or_else(|_| out_of_memory(bytes));
+    counters::heap_changed(words as i64);
+    block.into_raw().as_ptr().cast()
+}
+
+/// Gives a block of [`map`] back.
+///
+/// # Safety
+/// `block` came from there with this size, and nobody uses it any more.
+pub(crate) unsafe fn unmap(block: *mut Word, words: usize) {
+    let Some(start) = NonNull::new(block.cast()) else { return };
+    counters::heap_changed(-(words as i64));
+    // SAFETY: as the caller's.
+    drop(unsafe { Reservation::from_raw(start, layout(words).size()) });
+}
+
+/// The block that this thread gave back last with [`give_back`], uncounted.
+struct Kept {
+    block: *mut Word,
+    words: usize,
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        if !self.block.is_null() {
+            // SAFETY: nobody uses a block that was given back.
+            unsafe { dealloc(self.block.cast(), layout(self.words)) }
+        }
+    }
+}
+
+/// Longest block that a thread keeps, in words.
+const LONGEST_KEPT: usize = 1 << 19;
+
+impl Default for Kept {
+    fn default() -> Kept {
+        Kept { block: null_mut(), words: 0 }
+    }
+}
+
+thread_local! {
+    static KEPT: Cell<Kept> = const { Cell::new(Kept { block: null_mut(), words: 0 }) };
+}
+
+/// As [`allocate`], for young generations of large heaps, two of which take turns: the block that this thread gave back
+/// last, if it is of this length. The allocator would now and then give its pages back to the system, for which the
+/// thread that asks it for memory stands still for milliseconds, and the new pages would take as long again.
+pub(crate) fn take(words: usize) -> *mut Word {
+    let kept = KEPT.take();
+    if kept.words != words {
+        KEPT.set(kept);
+        return allocate(words);
+    }
+    let block = kept.block;
+    std::mem::forget(kept);
+    counters::heap_changed(words as i64);
+    block
+}
+
+/// As [`free`]; this thread keeps the block for the next [`take`], if it is not too long.
+///
+/// # Safety
+/// As for [`free`].
+pub(crate) unsafe fn give_back(block: *mut Word, words: usize) {
+    if block.is_null() || words > LONGEST_KEPT {
+        // SAFETY: as the caller's.
+        return unsafe { free(block, words) };
+    }
+    counters::heap_changed(-(words as i64));
+    KEPT.set(Kept { block, words });
 }
 
 /// Makes a block smaller; its first `smaller` words are kept, perhaps at another address.

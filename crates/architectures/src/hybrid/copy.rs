@@ -9,6 +9,7 @@
 use std::cell::RefCell;
 use std::ptr::NonNull;
 
+use atoll_heap::Mutator;
 use atoll_term::{Header, Term, WORD_BYTES, Word};
 use treadmill::raw::RawMutator;
 
@@ -16,6 +17,7 @@ use super::area::Area;
 use super::feedback;
 use crate::common::sizing::{Run, unshared};
 use crate::common::{Immovable, off_heap};
+use crate::private::keep_helpers_away;
 
 /// Copies of objects that were met before.
 trait Met {
@@ -87,13 +89,19 @@ const CELL: usize = 2 * WORD_BYTES;
 /// A copy of the term in the area, and its words.
 ///
 /// # Safety
-/// The term is whole, a pointer out of the immovable range, and lies on a heap that only this thread reads.
-pub(super) unsafe fn copy(area: &Area, mutator: &RawMutator, root: Term, immovable: Immovable) -> (Term, usize) {
+/// The term is whole, a pointer out of the immovable range, and lies on the heap of `owner`, which this thread runs.
+pub(super) unsafe fn copy(
+    area: &Area,
+    mutator: &RawMutator,
+    owner: &Mutator,
+    root: Term,
+    immovable: Immovable,
+) -> (Term, usize) {
     // SAFETY: as the caller says.
     unsafe {
         match area.feedback.is_asking() {
-            true => copy_with::<true>(area, mutator, root, immovable),
-            false => copy_with::<false>(area, mutator, root, immovable),
+            true => copy_with::<true>(area, mutator, owner, root, immovable),
+            false => copy_with::<false>(area, mutator, owner, root, immovable),
         }
     }
 }
@@ -105,6 +113,7 @@ pub(super) unsafe fn copy(area: &Area, mutator: &RawMutator, root: Term, immovab
 unsafe fn copy_with<const ASKING: bool>(
     area: &Area,
     mutator: &RawMutator,
+    owner: &Mutator,
     root: Term,
     immovable: Immovable,
 ) -> (Term, usize) {
@@ -121,11 +130,11 @@ unsafe fn copy_with<const ASKING: bool>(
             }
             Some(Cells { copy, link, rest }) => {
                 let before = plain.words;
-                let (rest, words) = copy_any::<ASKING>(area, mutator, rest, immovable, &mut pending);
+                let (rest, words) = copy_any::<ASKING>(area, mutator, owner, rest, immovable, &mut pending);
                 *link = rest.word();
                 (copy, before + words)
             }
-            None => copy_any::<ASKING>(area, mutator, root, immovable, &mut pending),
+            None => copy_any::<ASKING>(area, mutator, owner, root, immovable, &mut pending),
         }
     };
     pending.shrink_to(KEPT);
@@ -143,6 +152,7 @@ unsafe fn copy_with<const ASKING: bool>(
 unsafe fn copy_any<const ASKING: bool>(
     area: &Area,
     mutator: &RawMutator,
+    owner: &Mutator,
     root: Term,
     immovable: Immovable,
     pending: &mut Vec<*mut Word>,
@@ -157,6 +167,8 @@ unsafe fn copy_any<const ASKING: bool>(
             }
             return Copy::<_, ASKING> { area, mutator, immovable, met: Never, pending, words: 0 }.run(root);
         }
+        // Nobody else may read what is marked.
+        let _away = keep_helpers_away(owner);
         let mut marked = MARKED.take();
         let met = Marks(&mut marked);
         let result = Copy::<_, ASKING> { area, mutator, immovable, met, pending, words: 0 }.run(root);

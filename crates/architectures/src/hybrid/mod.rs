@@ -53,7 +53,7 @@ use std::sync::atomic::Ordering;
 
 use atoll_heap::{
     AllocationSites, Architecture, Base, Collection, ConcurrentRoots, FirstBlocks, Fragment, HeapFull, HeapOptions,
-    HeapSizes, Message, MessageBuilder, Mutator, RootSet, Settings, Site, StackMarkers, StackPlacement,
+    HeapSizes, IdleWork, Message, MessageBuilder, Mutator, RootSet, Settings, Site, StackMarkers, StackPlacement,
 };
 use atoll_term::{Header, Term, Word};
 
@@ -77,6 +77,12 @@ impl Hybrid {
     pub fn new(settings: &Settings) -> Result<Hybrid, NotMade> {
         let (area, range) = Area::new(settings)?;
         Ok(Hybrid { area, private: Private::beside(settings, range) })
+    }
+
+    /// Sets when and how private heaps are collected in slices, as [`Private::set_slices`] does.
+    #[cfg(test)]
+    pub(crate) fn set_slices(&self, above: usize, nanoseconds: i64, step: usize) {
+        self.private.set_slices(above, nanoseconds, step);
     }
 
     /// Blocks of a private heap go away: see `portions.rs`.
@@ -104,6 +110,10 @@ impl Architecture for Hybrid {
     }
 
     fn concurrent_roots(&self) -> Option<&dyn ConcurrentRoots> {
+        Some(self)
+    }
+
+    fn idle_work(&self) -> Option<&dyn IdleWork> {
         Some(self)
     }
 
@@ -302,10 +312,6 @@ impl ConcurrentRoots for Hybrid {
         self.area.settle_here();
     }
 
-    unsafe fn idle(&self) -> bool {
-        self.area.assist()
-    }
-
     fn thread_sleeps(&self) {
         self.area.park();
     }
@@ -320,6 +326,17 @@ impl ConcurrentRoots for Hybrid {
 
     fn deliver_kept(&self, message: &Message) {
         send::shade_all(self, message);
+    }
+}
+
+impl IdleWork for Hybrid {
+    unsafe fn work(&self) -> bool {
+        // SAFETY: as the caller's.
+        self.area.assist() || unsafe { self.private.work() }
+    }
+
+    fn is_waiting(&self) -> bool {
+        self.private.is_waiting()
     }
 }
 

@@ -109,7 +109,8 @@ fn place(hybrid: &Hybrid, owner: &mut Mutator, term: Term) -> (Term, usize) {
         return (term, 0);
     }
     // SAFETY: the term lies on the heap of a process that this thread runs.
-    let (copy, words) = hybrid.area.with_any(|mutator| unsafe { copy::copy(&hybrid.area, mutator, term, immovable) });
+    let (copy, words) =
+        hybrid.area.with_any(|mutator| unsafe { copy::copy(&hybrid.area, mutator, owner, term, immovable) });
     area().words_copied.fetch_add(words as u64, Ordering::Relaxed);
     hybrid.area.feedback.count(words, 0);
     debt::owe_words(words);

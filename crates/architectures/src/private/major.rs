@@ -94,7 +94,7 @@ pub(super) fn collect(
         mutator.off_heap = kept;
         mutator.off_heap_bytes = 0;
         State::of_mut(mutator).live_off_heap_bytes = bytes;
-        replace_block(mutator, block_start, block);
+        replace_block(mutator, block_start, block, blocks::free);
         top
     };
     mutator.top = top;

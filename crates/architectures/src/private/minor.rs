@@ -6,7 +6,9 @@ use atoll_heap::{HeapFull, Mutator, link_off_heap, off_heap_bytes};
 use atoll_term::{WORD_BYTES, Word};
 
 use super::old::Block;
-use super::phases::{Need, Roots, check_limit, copy, fragment_ranges, move_stack, replace_block, resize, resize_large};
+use super::phases::{
+    Need, Roots, check_limit, copy, fragment_ranges, move_stack_to, replace_block, resize, resize_large,
+};
 use super::state::State;
 use crate::common::cheney::{Destination, Policy};
 use crate::common::fragments::FragmentRanges;
@@ -107,7 +109,9 @@ pub(super) fn collect(
     check_limit(mutator, new_words + new_old)?;
 
     let fragments = fragments.sort();
-    let block_start = move_stack(mutator, new_words);
+    let is_large = large.is_some();
+    let new_block = if is_large { blocks::take(new_words) } else { blocks::allocate(new_words) };
+    let block_start = move_stack_to(mutator, new_block, new_words);
     let state = State::of_mut(mutator);
     if new_old > 0 {
         state.some_old().aim_at(Block::new(new_old));
@@ -139,7 +143,7 @@ pub(super) fn collect(
             old.off_heap = old_list;
             old.off_heap_bytes += old_bytes;
         }
-        replace_block(mutator, block_start, block);
+        replace_block(mutator, block_start, block, if is_large { blocks::give_back } else { blocks::free });
         tops
     };
     mutator.top = top.0;

@@ -38,8 +38,10 @@
 
 pub(crate) mod collect;
 mod cycle;
+mod evacuation;
 mod expected;
 mod first;
+mod helpers;
 mod live_map;
 mod major;
 mod minor;
@@ -47,6 +49,7 @@ mod old;
 pub(crate) mod phases;
 mod room;
 pub(crate) mod send;
+mod slice;
 mod sliced;
 pub(crate) mod state;
 mod stored;
@@ -57,8 +60,8 @@ use std::sync::Arc;
 
 use atoll_heap::immovable::{NoAddresses, Range};
 use atoll_heap::{
-    Architecture, Base, Collection, FirstBlocks, Fragment, HeapFull, HeapOptions, HeapSizes, Message, Mutator, RootSet,
-    Settings, StackPlacement, counters, each_off_heap, release_off_heap_list,
+    Architecture, Base, Collection, FirstBlocks, Fragment, HeapFull, HeapOptions, HeapSizes, IdleWork, Message,
+    Mutator, RootSet, Settings, StackPlacement, counters, each_off_heap, release_off_heap_list,
 };
 use atoll_term::{Term, Word};
 
@@ -111,6 +114,12 @@ impl Private {
     }
 }
 
+/// While what comes back lives, no other thread reads objects of this process, which this thread runs: see
+/// `helpers.rs`.
+pub(crate) fn keep_helpers_away(mutator: &Mutator) -> Option<impl Sized + '_> {
+    State::of(mutator).old()?.cycle.as_ref()?.keep_helpers_away()
+}
+
 impl Architecture for Private {
     fn name(&self) -> &'static str {
         "private"
@@ -128,6 +137,10 @@ impl Architecture for Private {
         Some(self)
     }
 
+    fn idle_work(&self) -> Option<&dyn IdleWork> {
+        Some(self)
+    }
+
     unsafe fn create(&self, mutator: &mut Mutator, arguments: Message, options: &HeapOptions) -> Term {
         send::create(mutator, arguments, options)
     }
@@ -142,9 +155,9 @@ impl Architecture for Private {
         // SAFETY: the process has ended: nobody uses its objects, blocks and fragments any more.
         unsafe {
             release_off_heap_list(mutator.off_heap);
-            if let Some(old) = State::of_mut(mutator).take_old() {
+            if let Some(mut old) = State::of_mut(mutator).take_old() {
+                old.give_up_cycle();
                 release_off_heap_list(old.off_heap);
-                release_off_heap_list(old.cycle.as_ref().map_or(std::ptr::null_mut(), |cycle| cycle.off_heap()));
                 old.free();
             }
             blocks::free(heap, words);
@@ -253,6 +266,16 @@ impl Architecture for Private {
                 each_off_heap(old.cycle.as_ref().map_or(std::ptr::null_mut(), |cycle| cycle.off_heap()), visit);
             }
         }
+    }
+}
+
+impl IdleWork for Private {
+    unsafe fn work(&self) -> bool {
+        self.sliced.helpers().help(self.base.settings.max_pause.as_nanos() as i64 / 4)
+    }
+
+    fn is_waiting(&self) -> bool {
+        self.sliced.helpers().are_wanted()
     }
 }
 

@@ -4,6 +4,7 @@
 use std::ptr::{NonNull, null_mut};
 use std::thread::Builder;
 
+use atoll_heap::join_off_heap;
 use atoll_platform::{Reservation, discard_in_portions, threads};
 use atoll_term::{WORD_BYTES, Word};
 
@@ -27,14 +28,23 @@ pub(super) struct Block {
     pub(super) top: *mut Word,
     /// Length.
     pub(super) words: usize,
+    /// Whether it is memory of the system's rather than the allocator's, which keeps a block that it is given back for
+    /// a tenth of a second, and takes milliseconds of a scheduler's time to return it.
+    is_mapped: bool,
 }
 
 impl Block {
-    pub(super) const NONE: Block = Block { start: null_mut(), top: null_mut(), words: 0 };
+    pub(super) const NONE: Block = Block::of(null_mut(), null_mut(), 0);
 
     pub(super) fn new(words: usize) -> Block {
-        let start = blocks::allocate(words);
-        Block { start, top: start, words }
+        let is_mapped = words > FREED_IN_PORTIONS;
+        let start = if is_mapped { blocks::map(words) } else { blocks::allocate(words) };
+        Block { start, top: start, words, is_mapped }
+    }
+
+    /// A block that the allocator gave.
+    pub(super) const fn of(start: *mut Word, top: *mut Word, words: usize) -> Block {
+        Block { start, top, words, is_mapped: false }
     }
 
     pub(super) fn used(&self) -> usize {
@@ -51,9 +61,17 @@ impl Block {
     /// Nobody uses its objects any more.
     pub(super) unsafe fn free(self) {
         // SAFETY: as the caller's.
-        unsafe { blocks::free(self.start, self.words) }
+        unsafe {
+            match self.is_mapped {
+                true => blocks::unmap(self.start, self.words),
+                false => blocks::free(self.start, self.words),
+            }
+        }
     }
 }
+
+// SAFETY: a block is a range of memory, and tied to no thread.
+unsafe impl Send for Block {}
 
 /// The old generation.
 pub(super) struct Old {
@@ -74,6 +92,21 @@ pub(super) struct Old {
 impl Old {
     pub(super) fn new(target: Block) -> Old {
         Old { target, others: Vec::new(), off_heap: null_mut(), off_heap_bytes: 0, cycle: None, at_once: 0 }
+    }
+
+    /// Whether other threads may read the objects.
+    pub(super) fn has_helpers(&self) -> bool {
+        self.cycle.as_ref().is_some_and(|cycle| cycle.has_helpers())
+    }
+
+    /// Gives up the cycle under way, if there is one. Its copies are not in use, or nothing is any more.
+    pub(super) fn give_up_cycle(&mut self) {
+        if let Some(cycle) = self.cycle.take() {
+            let (blocks, off_heap) = cycle.give_up();
+            self.others.extend(blocks);
+            // SAFETY: both lists are this process's, of whole objects.
+            unsafe { join_off_heap(&mut self.off_heap, off_heap) }
+        }
     }
 
     /// Visits all blocks.
@@ -115,9 +148,7 @@ impl Old {
     /// # Safety
     /// Nobody uses their objects any more. This function does not release the off-heap lists.
     pub(super) unsafe fn free(mut self) {
-        if let Some(cycle) = self.cycle.take() {
-            self.others.extend(cycle.give_up().0);
-        }
+        self.give_up_cycle();
         self.others.push(self.target);
         // SAFETY: as the caller's.
         unsafe { free_apart(self.others, None) }
@@ -138,33 +169,34 @@ pub(super) unsafe fn free_apart(blocks: Vec<Block>, map: Option<Reservation>) {
     if large.is_empty() {
         return;
     }
-    let large: Vec<(usize, usize)> = large.iter().map(|block| (block.start as usize, block.words)).collect();
     let portions = in_portions(&large);
-    let free = move |blocks: &[(usize, usize)]| {
-        for (start, words) in blocks {
-            let start = *start as *mut Word;
-            // SAFETY: as the caller's; addresses of blocks and their lengths.
+    let free = move |blocks: &[Block]| {
+        for block in blocks {
+            // SAFETY: as the caller's.
             unsafe {
-                if let Some(first) = NonNull::new(start.cast()).filter(|_| portions) {
-                    discard_in_portions(first, words * WORD_BYTES);
+                if let Some(first) = NonNull::new(block.start.cast()).filter(|_| portions) {
+                    discard_in_portions(first, block.words * WORD_BYTES);
                 }
-                blocks::free(start, *words);
+                block.free();
             }
         }
     };
     let theirs = large.clone();
     let work = move || {
         free(&theirs);
-        drop(map);
+        if let Some(map) = map {
+            // SAFETY: nobody uses the map any more.
+            unsafe { discard_in_portions(map.start(), map.bytes()) }
+        }
     };
     if threads::start(Builder::new().name("memory".into()), work).is_err() {
         free(&large);
     }
 }
 
-/// Whether blocks (addresses and lengths in words) that are given back together are given back in portions.
-fn in_portions(blocks: &[(usize, usize)]) -> bool {
-    blocks.iter().map(|(_, words)| words).sum::<usize>() > FREED_IN_PORTIONS
+/// Whether blocks that are given back together are given back in portions.
+fn in_portions(blocks: &[Block]) -> bool {
+    blocks.iter().map(|block| block.words).sum::<usize>() > FREED_IN_PORTIONS
 }
 
 #[cfg(test)]
@@ -174,7 +206,7 @@ mod tests {
     /// Twenty blocks of 24 MB, none of which is long by itself, were left to the allocator, which took 10 ms for them.
     #[test]
     fn blocks_that_are_freed_together_are_a_long_one() {
-        let block = (0, 3 << 20);
+        let block = Block::of(null_mut(), null_mut(), 3 << 20);
         assert!(in_portions(&[block; 20]));
         assert!(!in_portions(&[block]));
     }

@@ -135,7 +135,11 @@ pub(super) fn check_limit(mutator: &Mutator, new_words: usize) -> Result<(), Hea
 /// Phase 2: a new block with the stack at its upper end. The mutator's stack is the new one afterwards; gives the
 /// first word of the block.
 pub(super) fn move_stack(mutator: &mut Mutator, new_words: usize) -> *mut Word {
-    let block = blocks::allocate(new_words);
+    move_stack_to(mutator, blocks::allocate(new_words), new_words)
+}
+
+/// As [`move_stack`], to this block.
+pub(super) fn move_stack_to(mutator: &mut Mutator, block: *mut Word, new_words: usize) -> *mut Word {
     let stack_words = mutator.stack_words();
     mutator.stack_base = block.wrapping_add(new_words);
     let stack = mutator.stack_base.wrapping_sub(stack_words);
@@ -145,15 +149,20 @@ pub(super) fn move_stack(mutator: &mut Mutator, new_words: usize) -> *mut Word {
     block
 }
 
-/// Phase 6: the new block takes the place of the old one.
+/// Phase 6: the new block takes the place of the old one, which is given to `free`.
 ///
 /// # Safety
 /// Everything that lives has left the old block and the fragments.
-pub(super) unsafe fn replace_block(mutator: &mut Mutator, block: *mut Word, old_words: usize) {
+pub(super) unsafe fn replace_block(
+    mutator: &mut Mutator,
+    block: *mut Word,
+    old_words: usize,
+    free: unsafe fn(*mut Word, usize),
+) {
     let old_block = std::mem::replace(&mut mutator.block, block);
     // SAFETY: nothing in them is used any more.
     unsafe {
-        blocks::free(old_block, old_words);
+        free(old_block, old_words);
         free_fragments(mutator);
     }
 }

@@ -9,7 +9,7 @@ use atoll_platform::clock::monotonic;
 use atoll_term::{Allocate, Header, Kind, Term, Word};
 
 use super::Private;
-use super::old::Block;
+use super::old::{Block, Old};
 use super::state::State;
 use crate::common::{blocks, message};
 
@@ -70,7 +70,7 @@ fn begin_old(state: &mut State, arguments: Message) {
     unsafe { start.write(Header::new(Kind::PositiveBig, Fragment::HEAD_WORDS - 1).word()) };
     let top = start.wrapping_add(Fragment::HEAD_WORDS + used);
     let old = state.some_old();
-    old.aim_at(Block { start, top, words });
+    old.aim_at(Block::of(start, top, words));
     old.off_heap = off_heap;
     // SAFETY: as above.
     unsafe { each_off_heap(off_heap, &mut |object| old.off_heap_bytes += off_heap_bytes(object)) };
@@ -91,11 +91,18 @@ fn move_in(mutator: &mut Mutator, fragment: &Fragment) {
     unsafe { message::move_out(fragment, to, |object| mutator.adopt(object)) };
 }
 
+/// Whether other threads may read the process's objects: see `helpers.rs`.
+#[inline]
+fn has_helpers(mutator: &Mutator) -> bool {
+    State::of(mutator).old().is_some_and(Old::has_helpers)
+}
+
 #[inline]
 pub(crate) fn send(architecture: &Private, sender: Option<&mut Mutator>, term: Term) -> Message {
     let started = start(architecture);
-    let own = sender.is_some();
-    // SAFETY: the sender's heap is read by its own thread alone, which is here; other terms are not marked.
+    let own = sender.as_ref().is_some_and(|sender| !has_helpers(sender));
+    // SAFETY: without helpers the sender's heap is read by its own thread alone, which is here; other terms are not
+    // marked.
     let message = unsafe { message::by_copy(term, architecture.immovable, own) };
     counted(architecture, sender, message, started)
 }
@@ -104,7 +111,7 @@ pub(crate) fn send(architecture: &Private, sender: Option<&mut Mutator>, term: T
 #[inline]
 pub(crate) fn send_long(architecture: &Private, sender: &mut Mutator, term: Term, started: Option<i64>) -> Message {
     // SAFETY: as in `send`.
-    let message = unsafe { message::by_measured_copy(term, architecture.immovable, true) };
+    let message = unsafe { message::by_measured_copy(term, architecture.immovable, !has_helpers(sender)) };
     counted(architecture, Some(sender), message, started)
 }
 

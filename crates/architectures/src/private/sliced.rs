@@ -2,15 +2,19 @@
 //! of major collections. Which heaps are large is decided anew at each collection.
 
 use std::ptr::null_mut;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 
 use atoll_heap::{HeapFull, Mutator, counters, each_off_heap, join_off_heap, off_heap_bytes, set_next_off_heap};
 use atoll_platform::clock::monotonic;
 
-use super::cycle::{Cycle, Slice};
+use super::cycle::{Cycle, Finished, Share};
+use super::evacuation::Evacuation;
+use super::helpers::Helpers;
 use super::minor;
 use super::old::{Block, free_apart};
 use super::phases::{Need, Roots, each_fragment, move_stack};
+use super::slice::Slice;
 use super::state::State;
 use crate::common::report::Report;
 use crate::common::verify::Whose;
@@ -34,16 +38,18 @@ pub(super) struct Limits {
     above: AtomicUsize,
     nanoseconds: AtomicI64,
     step: AtomicUsize,
+    helpers: Arc<Helpers>,
 }
 
 impl Limits {
-    /// 4 MB, and 1 ms.
+    /// 4 MB, and half a millisecond.
     pub(super) fn usual(stressed: bool) -> Limits {
         Limits {
             stressed,
             above: AtomicUsize::new(1 << 19),
-            nanoseconds: AtomicI64::new(1_000_000),
-            step: AtomicUsize::new(4096),
+            nanoseconds: AtomicI64::new(500_000),
+            step: AtomicUsize::new(1024),
+            helpers: Arc::default(),
         }
     }
 
@@ -53,19 +59,24 @@ impl Limits {
         self.step.store(step.max(1), Ordering::Relaxed);
     }
 
+    /// What other threads do for cycles.
+    pub(super) fn helpers(&self) -> &Helpers {
+        &self.helpers
+    }
+
     /// Words of a large heap. Under `--gc-stress`, so few that many programs have large heaps.
     pub(super) fn above(&self) -> usize {
         let above = self.above.load(Ordering::Relaxed);
         if self.stressed { above.min(8_192) } else { above }
     }
 
-    /// A slice, no longer than the process has run since the last one, unless more is owed.
-    fn slice(&self, owed: usize, ran: i64) -> Slice {
+    /// A slice, no longer than so many nanoseconds, unless more is owed.
+    fn slice(&self, owed: usize, most: i64) -> Slice<'static> {
         if self.stressed {
             // Small steps, but not so small that a program's collections do not suffice for a cycle.
             return Slice::new(0, owed, 1024);
         }
-        let until = monotonic() + self.nanoseconds.load(Ordering::Relaxed).min(ran);
+        let until = monotonic() + self.nanoseconds.load(Ordering::Relaxed).min(most);
         Slice::new(until, owed, self.step.load(Ordering::Relaxed))
     }
 
@@ -94,12 +105,9 @@ pub(super) fn leave_cycle(limits: &Limits, mutator: &mut Mutator, roots: &mut Ro
     let Some(old) = State::of_mut(mutator).old_mut() else { return };
     if old.cycle.as_ref().is_some_and(|cycle| cycle.copies_are_used()) {
         let now = monotonic();
-        advance(limits, mutator, roots, usize::MAX, now);
-    } else if let Some(cycle) = old.cycle.take() {
-        let (blocks, off_heap) = cycle.give_up();
-        old.others.extend(blocks);
-        // SAFETY: both lists are this process's, of whole objects.
-        unsafe { join_off_heap(&mut old.off_heap, off_heap) }
+        advance(limits, mutator, roots, usize::MAX, Stop { started: now, collected: now });
+    } else {
+        old.give_up_cycle();
     }
 }
 
@@ -146,11 +154,12 @@ pub(super) fn collect(
     }
     let old = State::of_mut(mutator).some_old();
     let promoted = old.used() - before.0 + old.off_heap_bytes.saturating_sub(before.1) / size_of::<usize>();
+    let collected = monotonic();
     if due {
         begin(limits, mutator, roots);
     }
     if active || due {
-        advance(limits, mutator, roots, PACE * promoted, started);
+        advance(limits, mutator, roots, PACE * promoted, Stop { started, collected });
     }
     Ok(())
 }
@@ -159,7 +168,7 @@ pub(super) fn collect(
 /// parts. Nothing moves but the stack.
 fn adopt(mutator: &mut Mutator, nursery: usize) {
     let state = State::of(mutator);
-    let block = Block { start: mutator.block, top: mutator.top, words: state.block_words(mutator) };
+    let block = Block::of(mutator.block, mutator.top, state.block_words(mutator));
     let new_words = fibonacci::at_least((mutator.stack_words() + nursery).max(state.options().minimum_words));
     let start = move_stack(mutator, new_words);
     let list = std::mem::replace(&mut mutator.off_heap, null_mut());
@@ -200,40 +209,55 @@ fn begin(limits: &Limits, mutator: &mut Mutator, roots: &mut Roots<'_>) {
     let blocks = std::mem::take(&mut old.others);
     old.off_heap_bytes = 0;
     let off_heap = std::mem::replace(&mut old.off_heap, null_mut());
-    let mut cycle = Cycle::begin(Whose::Process(mutator), blocks, off_heap, limits.above() / 8);
+    let mut evacuation = Evacuation::new(Whose::Process(mutator), &blocks, limits.above() / 8);
     // SAFETY: the roots hold whole terms, and the young generation consists of whole objects, as a collection has just
     // left both.
     unsafe {
         roots.each_run(mutator, |start, words| {
             for index in 0..words {
-                cycle.mark_root(*start.add(index));
+                evacuation.mark_root(*start.add(index));
             }
         });
-        cycle.mark_objects(heap, blocks::words_between(heap, top));
+        evacuation.mark_objects(heap, blocks::words_between(heap, top));
     }
+    let cycle = Cycle::begin(&limits.helpers, blocks, off_heap, evacuation, monotonic());
     State::of_mut(mutator).some_old().cycle = Some(Box::new(cycle));
 }
 
-/// Does a slice of the cycle, and ends it if that was the last.
-fn advance(limits: &Limits, mutator: &mut Mutator, roots: &mut Roots<'_>, owed: usize, started: i64) {
-    let slice_started = monotonic();
-    let old = State::of_mut(mutator).some_old();
-    let Some(mut cycle) = old.cycle.take() else { return };
-    let mut extension = old.others.clone();
-    extension.push(old.target);
-    // SAFETY: the blocks consist of whole objects.
-    let done = unsafe { cycle.advance(&mut limits.slice(owed, started - cycle.left_at), &extension) };
-    if !done {
-        let now = monotonic();
-        cycle.left_at = now;
-        old.cycle = Some(cycle);
-        counters::record_slice((now - slice_started).max(0) as u64, (now - started).max(0) as u64);
-        return;
-    }
-    end(mutator, roots, *cycle, slice_started);
+/// A stop of the process: when it began, and when its minor collection was over.
+#[derive(Clone, Copy)]
+struct Stop {
+    started: i64,
+    collected: i64,
 }
 
-fn end(mutator: &mut Mutator, roots: &mut Roots<'_>, cycle: Cycle, started: i64) {
+/// Does a slice of the cycle, and ends it if that was the last.
+fn advance(limits: &Limits, mutator: &mut Mutator, roots: &mut Roots<'_>, owed: usize, stop: Stop) {
+    let old = State::of_mut(mutator).some_old();
+    let Some(cycle) = old.cycle.take() else { return };
+    let mut extension = old.others.clone();
+    extension.push(old.target);
+    let ran = stop.started - cycle.left_at;
+    let slice = |owed, share| {
+        let most = match share {
+            Share::Whole => ran,
+            Share::Rest => ((ran - (stop.collected - stop.started)) / 2).max(ran / 8),
+        };
+        limits.slice(owed, most)
+    };
+    // SAFETY: the blocks consist of whole objects.
+    match unsafe { cycle.advance(owed, slice, &extension) } {
+        Ok(finished) => end(mutator, roots, finished, stop.collected),
+        Err(mut cycle) => {
+            let now = monotonic();
+            cycle.left_at = now;
+            old.cycle = Some(cycle);
+            counters::record_slice((now - stop.collected).max(0) as u64, (now - stop.started).max(0) as u64);
+        }
+    }
+}
+
+fn end(mutator: &mut Mutator, roots: &mut Roots<'_>, cycle: Finished, started: i64) {
     let heap = mutator.block;
     // They lie in the blocks that end here.
     roots.beside.elsewhere.clear();

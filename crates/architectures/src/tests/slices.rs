@@ -1,12 +1,16 @@
 //! Large heaps of `private`, collected in slices while their process goes on.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+
 use atoll_heap::counters::counters;
 use atoll_heap::lanes::Kind as Of;
 use atoll_heap::{Architecture, Collection, HeapOptions};
 use atoll_term::{Build, Kind, Term, Word};
 
 use super::random::{churn, counts};
-use super::{OPTIONS, Process, contents, real_words, rounds};
+use super::{OPTIONS, Process, contents, enter, real_words, rounds, verified, world};
 
 /// `private` with heaps that count as large above this many words, and slices as short as can be.
 fn private(above: usize, step: usize) -> &'static dyn Architecture {
@@ -126,4 +130,104 @@ fn a_match_context_may_move_on_during_a_cycle() {
         assert_eq!((terms[1], terms[2]), (Term::small(position), Term::small(320)));
         assert_eq!(contents(terms[3]), hash);
     }
+}
+
+/// Works for the heap as schedulers do that have nothing to run, until it is dropped.
+struct Helper {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<usize>>,
+}
+
+impl Helper {
+    fn of(architecture: &'static dyn Architecture) -> Helper {
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stop);
+        let thread = std::thread::spawn(move || {
+            enter();
+            let work = architecture.idle_work().unwrap();
+            let mut count = 0;
+            while !stopped.load(Ordering::Relaxed) {
+                // SAFETY: this thread holds no term.
+                count += usize::from(unsafe { work.work() });
+                std::thread::yield_now();
+            }
+            architecture.concurrent_roots().into_iter().for_each(|collector| collector.thread_sleeps());
+            count
+        });
+        Helper { stop, thread: Some(thread) }
+    }
+
+    /// How often it had something to do.
+    fn ends(mut self) -> usize {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.take().unwrap().join().unwrap()
+    }
+}
+
+#[test]
+fn other_threads_help_while_a_process_changes_its_heap_and_sends_of_it() {
+    help(private(2_000, 10));
+    let hybrid: &crate::Hybrid = Box::leak(Box::new(crate::Hybrid::new(&verified()).unwrap()));
+    hybrid.set_slices(2_000, 0, 10);
+    help(hybrid);
+}
+
+fn help(architecture: &'static dyn Architecture) {
+    let _running = world::enter(architecture);
+    let helpers = [Helper::of(architecture), Helper::of(architecture)];
+    let mut helped = 0;
+    for repeat in 0..if cfg!(miri) { 1 } else { 10 } {
+        let mut process = Process::new(architecture, &OPTIONS, Term::NIL);
+        let mut receiver = Process::new(architecture, &OPTIONS, Term::NIL);
+        let old = tree(&mut process, if cfg!(miri) { 5 } else { 9 });
+        process.roots.push(old);
+        let hash = contents(old);
+        let bits = process.binary(&[9; 40]);
+        let context =
+            process.scanned_object(Kind::MatchContext, 0, &[Term::small(0), Term::small(0), Term::small(320), bits]);
+        process.roots.push(context);
+        for round in 0..if cfg!(miri) { 20 } else { 100 + repeat } {
+            let new = tree(&mut process, if cfg!(miri) { 3 } else { 5 });
+            process.roots.push(new);
+            if process.roots.len() > 10 {
+                process.roots.remove(3);
+            }
+            let context = process.roots[2];
+            // SAFETY: the second word is the position, which an instruction that reads bits changes like this.
+            unsafe { AtomicU64::from_ptr(context.word_pointer(1)) }.store(Term::small(round).word(), Ordering::Relaxed);
+            for turn in 0..10 {
+                // Its parts are the same, so that objects are marked while it is copied. They are different ones each
+                // time, and deep in it, for `hybrid` looks for copies that it has.
+                process.reserve(100);
+                let path = round * 10 + turn;
+                let deeper = |term: Term, level: i64| term.tuple_elements().unwrap()[(path >> level & 1) as usize];
+                let half = (0..if cfg!(miri) { 2 } else { 5 }).fold(process.roots[1], deeper);
+                let twice = process.tuple(&[half, half]);
+                let twice = process.tuple(&[Term::NIL, twice]);
+                let twice = process.tuple(&[Term::NIL, twice]);
+                let whole = contents(twice);
+                let is_whole = |term: Term| contents(term) == whole;
+                let stored = architecture.store(&mut process.mutator, twice);
+                // SAFETY: the test's own, which it uses no more once it is discarded.
+                unsafe {
+                    assert!(is_whole(stored.as_ref().term()), "round {round}");
+                    architecture.discard_stored(stored);
+                }
+                let sent = process.send_to(&mut receiver, twice);
+                assert!(is_whole(sent), "round {round}");
+            }
+            receiver.collect(Collection { major: true, ..Collection::default() }).unwrap();
+            assert_eq!(contents(process.roots[1]), hash, "round {round}");
+            assert_eq!(process.roots[2].boxed_terms()[1], Term::small(round));
+        }
+        // Half of them end in the middle of a cycle.
+        if repeat % 2 == 0 {
+            process.collect(Collection { major: true, ..Collection::default() }).unwrap();
+            assert_eq!(contents(process.roots[1]), hash);
+        }
+    }
+    for helper in helpers {
+        helped += helper.ends();
+    }
+    assert!(helped > 0, "nobody helped");
 }

@@ -53,8 +53,8 @@ use std::sync::{Mutex, RwLock};
 
 use atoll_heap::immovable::NoAddresses;
 use atoll_heap::{
-    Architecture, Base, Collection, ConcurrentRoots, FirstBlocks, Fragment, HeapFull, HeapOptions, HeapSizes, Message,
-    Mutator, OFF_HEAP_BYTES_AT_LEAST, RootSet, Settings, StackPlacement,
+    Architecture, Base, Collection, ConcurrentRoots, FirstBlocks, Fragment, HeapFull, HeapOptions, HeapSizes, IdleWork,
+    Message, Mutator, OFF_HEAP_BYTES_AT_LEAST, RootSet, Settings, StackPlacement,
 };
 use atoll_term::{Term, Word};
 
@@ -153,6 +153,10 @@ impl Architecture for Unified {
     }
 
     fn concurrent_roots(&self) -> Option<&dyn ConcurrentRoots> {
+        Some(self)
+    }
+
+    fn idle_work(&self) -> Option<&dyn IdleWork> {
         Some(self)
     }
 
@@ -284,10 +288,6 @@ impl ConcurrentRoots for Unified {
 
     unsafe fn safepoint(&self) {}
 
-    unsafe fn idle(&self) -> bool {
-        self.work_idle()
-    }
-
     fn thread_sleeps(&self) {
         self.set_away(true);
     }
@@ -302,5 +302,15 @@ impl ConcurrentRoots for Unified {
 
     fn deliver_kept(&self, message: &Message) {
         self.barrier(message.term());
+    }
+}
+
+impl IdleWork for Unified {
+    unsafe fn work(&self) -> bool {
+        self.work_idle()
+    }
+
+    fn is_waiting(&self) -> bool {
+        false
     }
 }

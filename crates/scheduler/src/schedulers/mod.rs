@@ -18,8 +18,8 @@ use std::io;
 use std::sync::OnceLock;
 use std::thread::Builder;
 
-use atoll_heap::Fragment;
 use atoll_heap::counters::take_paused;
+use atoll_heap::{Fragment, idle_work};
 use atoll_platform::sync::{AtomicBool, AtomicI64, AtomicUsize, Condvar, Mutex, Ordering};
 use atoll_platform::{Observed, clock, threads};
 use atoll_process::microstates::{State, charged};
@@ -316,7 +316,8 @@ impl Schedulers {
         if used_all || take_paused() {
             pace.switches = SWITCHES_PER_CLOCK;
         }
-        if used_all && self.schedulers[index].queue.len() > 1 {
+        let is_help_wanted = || idle_work().is_some_and(|work| work.is_waiting());
+        if used_all && (self.schedulers[index].queue.len() > 1 || is_help_wanted()) {
             self.wake_one();
         }
     }

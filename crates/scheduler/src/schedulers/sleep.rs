@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use atoll_heap::{ConcurrentRoots, concurrent_roots};
+use atoll_heap::{ConcurrentRoots, concurrent_roots, idle_work};
 use atoll_platform::clock;
 use atoll_platform::sync::Ordering;
 use atoll_process::System;
@@ -88,6 +88,10 @@ impl Schedulers {
             if timer_is_due(index) {
                 return Found::Work;
             }
+            // SAFETY: this thread runs no process now, so it holds no term.
+            if away.is_none() && idle_work().is_some_and(|work| work.is_waiting() && unsafe { work.work() }) {
+                continue;
+            }
             let looked = clock::monotonic();
             std::thread::yield_now();
             if away.is_none() && clock::monotonic() - looked > LONG_LOOK {
@@ -96,7 +100,7 @@ impl Schedulers {
         }
         drop(away);
         // SAFETY: this thread runs no process now, so it holds no term.
-        if concurrent_roots().is_some_and(|collector| unsafe { collector.idle() }) {
+        if idle_work().is_some_and(|work| unsafe { work.work() }) {
             return Found::Work;
         }
         Found::Nothing

@@ -35,7 +35,7 @@ use std::sync::OnceLock;
 use std::thread::Builder;
 use std::time::Duration;
 
-use atoll_heap::{concurrent_roots, debt};
+use atoll_heap::{debt, idle_work};
 use atoll_platform::clock::{self, Virtual};
 use atoll_platform::steady::HashMap;
 use atoll_platform::sync::{AtomicBool, Condvar, Mutex, Ordering};
@@ -416,7 +416,7 @@ impl Simulated {
     /// Nothing can run: goes on to the next timer, or waits for what is outside. Returns who has something to tell.
     fn rest(&self) -> Option<&'static dyn Poll> {
         // SAFETY: this thread runs no process now, so it holds no term.
-        if concurrent_roots().is_some_and(|collector| unsafe { collector.idle() }) {
+        if idle_work().is_some_and(|work| unsafe { work.work() }) {
             return None;
         }
         let next = System::get().timers.next_time(0);
