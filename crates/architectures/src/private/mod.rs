@@ -271,7 +271,7 @@ impl Architecture for Private {
 
 impl IdleWork for Private {
     unsafe fn work(&self) -> bool {
-        self.sliced.helpers().help(self.base.settings.max_pause.as_nanos() as i64 / 4)
+        self.sliced.helpers().help(self.base.settings.max_pause.as_nanos() as i64 / 10)
     }
 
     fn is_waiting(&self) -> bool {

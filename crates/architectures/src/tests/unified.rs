@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard};
 
-use atoll_heap::{Collection, HeapOptions, Message};
+use atoll_heap::{Collection, ConcurrentRoots, HeapOptions, IdleWork, Message};
 use atoll_term::{Allocate, Build, Term};
 
 use super::random::{churn, counts};
@@ -89,6 +89,40 @@ fn cycles_end_and_free_without_a_stop() {
         assert!(cycles > 20, "{cycles} cycles");
         assert!(sections <= 8, "{sections} sections");
     }
+}
+
+/// A process that allocates is spared what a scheduler without processes has done.
+#[test]
+fn help_counts_for_those_who_allocate() {
+    let (architecture, _guard) = unified();
+    let _running = world::enter(architecture);
+    let mut process = Process::new(architecture, &OPTIONS, Term::NIL);
+    process.reserve(40_000);
+    let kept = process.list((0..10_000).map(Term::small));
+    process.roots.push(kept);
+    let mut allocate = || {
+        process.reserve(200);
+        process.list((0..50).map(Term::small));
+    };
+    let help = || {
+        super::enter_for(architecture);
+        // SAFETY: this thread holds no term.
+        while unsafe { architecture.work() } {}
+        architecture.thread_sleeps();
+    };
+    let helped = (0..rounds(20_000)).find_map(|_| {
+        allocate();
+        if architecture.is_waiting() {
+            std::thread::scope(|scope| scope.spawn(help).join()).unwrap();
+        }
+        Some(architecture.helped()).filter(|helped| *helped > 0)
+    });
+    let helped = helped.expect("a cycle gives helpers something to do");
+    let left = (0..rounds(20_000)).find_map(|_| {
+        allocate();
+        Some(architecture.helped()).filter(|left| *left != helped)
+    });
+    assert!(left.is_some_and(|left| 0 < left && left < helped), "{left:?} of {helped}");
 }
 
 #[test]

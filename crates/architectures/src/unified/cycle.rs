@@ -86,12 +86,15 @@ pub(super) fn first_budget(heap_bytes: usize) -> usize {
 }
 /// As many processes have a line allocated for each of them between two cycles, because a cycle visits them.
 const PROCESSES_PER_LINE: usize = 2;
-/// A cycle that keeps marks frees what is young. When the lines that cannot be taken have become more by a quarter and
-/// so many, the next cycle decides about everything: dead old objects are in them, or keep apart what is free.
+/// A cycle that keeps marks frees what is young. When the lines that cannot be taken have become more by three eighths
+/// and so many, the next cycle decides about everything: dead old objects are in them, or keep apart what is free.
 const GROWTH_LINES: usize = if cfg!(test) { 1 << 10 } else { (16 << 20) / (LINE_WORDS * 8) };
 /// When so many times the lines at which a cycle begins have been taken and it has not ended, threads that allocate
 /// wait for it at each buffer, up to the time that they may be kept.
 const OVERDRAWN: usize = 3;
+/// While everything is decided about, which takes long in a large heap, this part of the lines that cannot be taken may
+/// be taken beside that.
+const PART_OVERDRAWN: usize = 12;
 /// Bytes outside of the heap that are allocated between two cycles, at least.
 pub(super) const LEAST_OFF_HEAP: usize = 4 << 20;
 
@@ -307,24 +310,43 @@ impl Unified {
         }
         let occupied = driver.found.occupied;
         let is_nearly_full = self.space.fixed_lines().is_some_and(|lines| occupied > lines / 4 * 3);
-        let major = is_nearly_full || occupied > driver.occupied + driver.occupied / 4 + GROWTH_LINES;
+        let major = is_nearly_full || occupied > driver.occupied + driver.occupied / 8 * 3 + GROWTH_LINES;
         self.major.store(major, Ordering::Relaxed);
+        let more = if major && self.space.fixed_lines().is_none() { occupied / PART_OVERDRAWN } else { 0 };
+        self.most_taken.store(OVERDRAWN * self.budget.load(Ordering::Relaxed) + more, Ordering::Relaxed);
         driver.walk = Walk::new();
         driver.section = 0;
         driver.off_heap_is_swept = false;
         driver.found = Found::default();
         driver.started = monotonic();
         self.taken.store(0, Ordering::Relaxed);
+        self.helped.store(0, Ordering::Relaxed);
         self.off_heap_bytes.store(0, Ordering::Relaxed);
         self.set_epoch(epoch.cycle() + 1, if major { Phase::Forget } else { Phase::Prepare });
     }
 
-    /// Works until about so many words were marked, or nothing is to be done here.
+    /// Whether a cycle is on.
+    pub(super) fn is_in_cycle(&self) -> bool {
+        self.epoch().phase() != Phase::Idle
+    }
+
+    /// Words of help that nobody has been spared yet.
+    #[cfg(test)]
+    pub(crate) fn helped(&self) -> usize {
+        self.helped.load(Ordering::Relaxed)
+    }
+
+    /// Works until about so many words were marked, less what schedulers without processes have done, or nothing is to
+    /// be done here.
     fn work_for(&self, words: usize) {
         let started = monotonic();
         let most = settings().max_pause.as_nanos() as i64 / 4;
-        let is_overdrawn = self.taken.load(Ordering::Relaxed) > OVERDRAWN * self.budget.load(Ordering::Relaxed);
+        let is_overdrawn = self.taken.load(Ordering::Relaxed) > self.most_taken.load(Ordering::Relaxed);
         let words = if is_overdrawn { usize::MAX } else { words.max(1) };
+        let less = |helped: usize| helped.checked_sub(words);
+        if self.helped.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok() {
+            return;
+        }
         let mut done = 0;
         while done < words && monotonic() - started < most && self.epoch().phase() != Phase::Idle {
             match self.step() {
@@ -345,12 +367,15 @@ impl Unified {
         self.hear_idle();
         let started = monotonic();
         let most = settings().max_pause.as_nanos() as i64 / 4;
-        let mut worked = false;
-        while monotonic() - started < most && self.step().is_some() {
-            worked = true;
+        let mut words = 0;
+        while monotonic() - started < most
+            && let Some(step) = self.step()
+        {
+            words += step;
+            self.helped.fetch_add(step, Ordering::Relaxed);
             self.hear_idle();
         }
-        worked
+        words > 0
     }
 
     /// As [`Unified::hear`], on a scheduler that runs no process. A stopped world does not wait for it, so it must not

@@ -88,9 +88,11 @@ impl Schedulers {
             if timer_is_due(index) {
                 return Found::Work;
             }
-            // SAFETY: this thread runs no process now, so it holds no term.
-            if away.is_none() && idle_work().is_some_and(|work| work.is_waiting() && unsafe { work.work() }) {
-                continue;
+            if away.is_none()
+                && let Some(work) = idle_work().filter(|work| work.is_waiting())
+            {
+                // SAFETY: this thread runs no process now, so it holds no term.
+                unsafe { work.work() };
             }
             let looked = clock::monotonic();
             std::thread::yield_now();
