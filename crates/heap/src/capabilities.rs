@@ -56,8 +56,8 @@ pub trait IdleWork: Sync {
     /// This thread holds no term.
     unsafe fn work(&self) -> bool;
 
-    /// Whether a scheduler that sleeps should be woken for it, and one that looks around should do it at once. May be
-    /// asked of any thread.
+    /// Whether a scheduler that sleeps should be woken for it, and one that looks around should do it at once. Any
+    /// thread may ask.
     fn is_waiting(&self) -> bool;
 }
 

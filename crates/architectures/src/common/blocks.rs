@@ -1,4 +1,4 @@
-//! Blocks of heap words from the global allocator, counted.
+//! Blocks of heap words from the global allocator, or from the system where they are long; counted.
 
 use std::alloc::{Layout, alloc, dealloc, realloc};
 use std::cell::Cell;
@@ -78,21 +78,19 @@ impl Drop for Kept {
 /// Longest block that a thread keeps, in words.
 const LONGEST_KEPT: usize = 1 << 19;
 
-impl Default for Kept {
-    fn default() -> Kept {
-        Kept { block: null_mut(), words: 0 }
-    }
+impl Kept {
+    const NOTHING: Kept = Kept { block: null_mut(), words: 0 };
 }
 
 thread_local! {
-    static KEPT: Cell<Kept> = const { Cell::new(Kept { block: null_mut(), words: 0 }) };
+    static KEPT: Cell<Kept> = const { Cell::new(Kept::NOTHING) };
 }
 
 /// As [`allocate`], for young generations of large heaps, two of which take turns: the block that this thread gave back
 /// last, if it is of this length. The allocator would now and then give its pages back to the system, for which the
 /// thread that asks it for memory stands still for milliseconds, and the new pages would take as long again.
 pub(crate) fn take(words: usize) -> *mut Word {
-    let kept = KEPT.take();
+    let kept = KEPT.replace(Kept::NOTHING);
     if kept.words != words {
         KEPT.set(kept);
         return allocate(words);

@@ -1,5 +1,6 @@
 //! `private`: each process has a heap and a stack of its own, in one block, growing towards each other; messages are
-//! copied (Wilhelmsson §3, Johansson §3). Only the thread that runs a process collects it.
+//! copied (Wilhelmsson §3, Johansson §3). The thread that runs a process collects it; others help with
+//! large heaps (`helpers.rs`).
 //!
 //! What it cannot do: pass a term without copying it.
 //!
@@ -70,6 +71,9 @@ use expected::Expected;
 use phases::Beside;
 use room::Room;
 use state::State;
+
+/// A helper looks for processes again after this part of `--max-pause`.
+const HELP: u32 = 10;
 
 /// The architecture with private heaps.
 #[derive(Debug)]
@@ -271,7 +275,7 @@ impl Architecture for Private {
 
 impl IdleWork for Private {
     unsafe fn work(&self) -> bool {
-        self.sliced.helpers().help(self.base.settings.max_pause.as_nanos() as i64 / 10)
+        self.sliced.helpers().help((self.base.settings.max_pause / HELP).as_nanos() as i64)
     }
 
     fn is_waiting(&self) -> bool {

@@ -30,7 +30,7 @@ const EXTENSION_PART: usize = 8;
 /// Heaps with more words than this have no cycles: the counts of live words are short.
 const TOO_LARGE: usize = u32::MAX as usize;
 
-/// What is meant by large and by a slice.
+/// What is meant by large and by a slice, and who helps.
 #[derive(Debug)]
 pub(super) struct Limits {
     /// `--gc-stress` is on.

@@ -92,14 +92,14 @@ pub struct Unified {
     asked: AtomicUsize,
     /// Lines taken for allocation since a cycle began, and the number at which the next one does.
     taken: AtomicUsize,
-    /// Words of work that schedulers without processes have done in this cycle, and that nobody has been spared yet.
-    helped: AtomicUsize,
     budget: AtomicUsize,
-    /// The number above which threads that allocate wait for the cycle.
-    most_taken: AtomicUsize,
     /// The same in bytes outside of the heap.
     off_heap_bytes: AtomicUsize,
     off_heap_budget: AtomicUsize,
+    /// Lines taken since the cycle began above which threads that allocate wait for it.
+    most_taken: AtomicUsize,
+    /// Words of work that schedulers without processes have done in this cycle, and that nobody has been spared yet.
+    helped: AtomicUsize,
     /// Words in use after the last cycle, as told to the counters.
     used: AtomicI64,
 }
@@ -129,11 +129,11 @@ impl Unified {
             stopped_in: AtomicU32::new(0),
             asked: AtomicUsize::new(1),
             taken: AtomicUsize::new(0),
-            helped: AtomicUsize::new(0),
             budget: AtomicUsize::new(settings.heap_size.map_or(cycle::LEAST_LINES, cycle::first_budget)),
-            most_taken: AtomicUsize::new(0),
             off_heap_bytes: AtomicUsize::new(0),
             off_heap_budget: AtomicUsize::new(LEAST_OFF_HEAP),
+            most_taken: AtomicUsize::new(0),
+            helped: AtomicUsize::new(0),
             used: AtomicI64::new(0),
         })
     }
