@@ -6,7 +6,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use atoll_differential::{Atoll, Configuration, EXITS, End, Finished, Stock, compile, generate};
+use atoll_differential::generate::{self, Generator};
+use atoll_differential::{Atoll, Configuration, EXITS, End, Finished, Stock, compile};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 /// What one run may take, beside a second for each program.
@@ -49,28 +50,12 @@ struct Batch {
 
 impl Batch {
     /// Writes, compiles and runs on stock `erl`.
-    fn make(
-        name: &'static str,
-        module: fn(&str, u64) -> String,
-        seed: u64,
-        programs: u64,
-        target: &Path,
-    ) -> Result<Batch, String> {
+    fn make(name: &'static str, module: Generator, seed: u64, programs: u64, target: &Path) -> Result<Batch, String> {
         let limit = TIMEOUT + Duration::from_secs(programs);
         let folder = target.join(name);
         std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-        let names: Vec<String> = (0..programs).map(|number| format!("{name}_{number}")).collect();
-        let mut texts: Vec<(String, String)> = Vec::new();
-        for (number, program) in (0..).zip(&names) {
-            texts.push((program.clone(), module(program, seed.wrapping_add(number))));
-        }
-        texts.push((name.to_owned(), generate::batch(name, &names)));
-        let mut sources = Vec::new();
-        for (program, text) in texts {
-            let source = folder.join(program).with_extension("erl");
-            std::fs::write(&source, text).map_err(|error| format!("{}: {error}", source.display()))?;
-            sources.push(source);
-        }
+        let sources =
+            generate::write_batch(&folder, name, module, seed, programs).map_err(|error| error.to_string())?;
         compile(&sources, &folder).map_err(|error| error.to_string())?;
         let stock = Stock::find(&folder.join("stock")).map_err(|error| format!("cannot run erl: {error}"))?;
         let expected = stock.run(&folder, name, limit).map_err(|error| format!("cannot run erl: {error}"))?;
@@ -96,9 +81,6 @@ impl Batch {
         Ok(())
     }
 }
-
-/// Writes a module of this name from a seed.
-type Generator = fn(&str, u64) -> String;
 
 fn trials(seed: u64, programs: u64) -> Result<Vec<Trial>, String> {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("generated");

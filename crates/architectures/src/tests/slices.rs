@@ -52,16 +52,16 @@ fn tree(process: &mut Process, depth: usize) -> Term {
 
 #[test]
 fn a_large_heap_is_collected_while_it_changes() {
-    let architecture = private(2_000, 100);
+    let architecture = private(if cfg!(miri) { 500 } else { 2_000 }, 100);
     let mut process = Process::new(architecture, &OPTIONS, Term::NIL);
-    let old = tree(&mut process, if cfg!(miri) { 6 } else { 8 });
+    let old = tree(&mut process, if cfg!(miri) { 4 } else { 8 });
     process.roots.push(old);
     let hash = contents(old);
     let majors = counters().lanes.collections(Of::Major).count;
     // Trees come and go; half of each lives for ten rounds.
     let mut kept: Vec<u64> = Vec::new();
-    for round in 0..if cfg!(miri) { 80 } else { 200 } {
-        let new = tree(&mut process, if cfg!(miri) { 3 } else { 5 });
+    for round in 0..if cfg!(miri) { 100 } else { 200 } {
+        let new = tree(&mut process, if cfg!(miri) { 2 } else { 5 });
         let half = new.tuple_elements().unwrap()[round % 2];
         process.roots.push(half);
         kept.push(contents(half));
@@ -166,7 +166,11 @@ impl Helper {
 
 #[test]
 fn other_threads_help_while_a_process_changes_its_heap_and_sends_of_it() {
-    help(private(2_000, 10));
+    help(private(if cfg!(miri) { 400 } else { 2_000 }, 10));
+    // `hybrid` reserves more addresses than Miri can give.
+    if cfg!(miri) {
+        return;
+    }
     let hybrid: &crate::Hybrid = Box::leak(Box::new(crate::Hybrid::new(&verified()).unwrap()));
     hybrid.set_slices(2_000, 0, 10);
     help(hybrid);

@@ -6,6 +6,9 @@ mod literal;
 mod racing;
 mod sequential;
 
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
 use fastrand::Rng;
 
 /// A module that evaluates random expressions and prints what they give.
@@ -23,8 +26,31 @@ pub fn racing(name: &str, seed: u64) -> String {
     racing::module(name, Rng::with_seed(seed))
 }
 
+/// Writes a module of this name from a seed.
+pub type Generator = fn(&str, u64) -> String;
+
+/// Writes `count` modules and one, `name`, that runs them, into a folder, and gives the paths of all of them. The
+/// modules have seeds that follow each other.
+pub fn write_batch(folder: &Path, name: &str, module: Generator, seed: u64, count: u64) -> io::Result<Vec<PathBuf>> {
+    let names: Vec<String> = (0..count).map(|number| format!("{name}_{number}")).collect();
+    let mut texts: Vec<(&str, String)> = Vec::new();
+    for (number, program) in (0..).zip(&names) {
+        texts.push((program, module(program, seed.wrapping_add(number))));
+    }
+    texts.push((name, batch(name, &names)));
+    texts
+        .into_iter()
+        .map(|(module, text)| {
+            let source = folder.join(module).with_extension("erl");
+            fs::write(&source, text)
+                .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", source.display())))?;
+            Ok(source)
+        })
+        .collect()
+}
+
 /// A module that runs others, one after the other.
-pub fn batch(name: &str, modules: &[String]) -> String {
+fn batch(name: &str, modules: &[String]) -> String {
     let calls: Vec<String> =
         modules.iter().map(|module| format!("    io:format(\"== {module}~n\"), {module}:main([])")).collect();
     format!("-module({name}).\n-export([main/1]).\nmain(_) ->\n{}.\n", calls.join(",\n"))
