@@ -6,10 +6,14 @@ use atoll_platform::sync::{RwLock, RwLockWriteGuard};
 use atoll_term::{Term, exactly_equal, hash};
 use smallvec::SmallVec;
 
+use crate::fault::Fault;
 use crate::garbage::Garbage;
 use crate::segment::{Entry, Rows, Segment, key_of};
 use crate::status::{Gone, Status};
 use crate::traversal::Fate;
+
+/// Rows that are inserted at once without room for more being asked for.
+const FEW: usize = 16;
 
 #[repr(align(64))]
 struct Padded(RwLock<Segment>);
@@ -23,6 +27,14 @@ pub(crate) enum Duplicates {
     Different,
     /// Both stay.
     All,
+}
+
+/// What became of a row that was to be inserted.
+pub(crate) enum Put {
+    /// It is in the table; with what is not any more.
+    Added(Option<Rows>),
+    /// Its key was there.
+    Refused(Stored),
 }
 
 /// How the rows of a hashed table are spread over its slots.
@@ -85,16 +97,22 @@ impl Hashed {
 
     /// Inserts rows, all or none as others see it; `only_new`: none if one of the keys is there. Returns whether they
     /// were inserted, and what they have replaced.
-    pub(crate) fn insert(&self, status: &Status, rows: Vec<Stored>, only_new: bool) -> Result<(bool, Vec<Rows>), Gone> {
+    pub(crate) fn insert(
+        &self,
+        status: &Status,
+        rows: impl Iterator<Item = Stored>,
+        only_new: bool,
+    ) -> Result<(bool, Vec<Rows>), Gone> {
         if let [only] = &*self.segments {
+            let rows = rows.collect();
             return self.insert_in_one(&mut only.0.write(), status, rows, only_new);
         }
-        let hashed: Vec<(u32, Stored)> =
+        let hashed: SmallVec<[(u32, Stored); FEW]> =
             rows.into_iter().map(|row| (hash_of(key_of(*row.term(), self.position)), row)).collect();
-        let mut indices: Vec<usize> = hashed.iter().map(|(hash, _)| self.index(*hash)).collect();
+        let mut indices: SmallVec<[usize; FEW]> = hashed.iter().map(|(hash, _)| self.index(*hash)).collect();
         indices.sort_unstable();
         indices.dedup();
-        let mut guards: Vec<(usize, RwLockWriteGuard<'_, Segment>)> =
+        let mut guards: SmallVec<[(usize, RwLockWriteGuard<'_, Segment>); FEW]> =
             indices.into_iter().map(|index| (index, self.segments[index].0.write())).collect();
         if !status.is_alive() {
             return Err(Gone);
@@ -111,7 +129,7 @@ impl Hashed {
                 }
             }
         }
-        let mut replaced = Vec::new();
+        let mut replaced = Vec::with_capacity(hashed.len());
         for (hash, row) in hashed {
             let guard = guard_of(&guards, hash);
             replaced.extend(self.put(&mut guards[guard].1, hash, row));
@@ -125,7 +143,7 @@ impl Hashed {
         &self,
         segment: &mut Segment,
         status: &Status,
-        rows: Vec<Stored>,
+        rows: SmallVec<[Stored; FEW]>,
         only_new: bool,
     ) -> Result<(bool, Vec<Rows>), Gone> {
         if !status.is_alive() {
@@ -148,12 +166,7 @@ impl Hashed {
     }
 
     /// As [`Hashed::insert`], of a single row.
-    pub(crate) fn insert_one(
-        &self,
-        status: &Status,
-        row: Stored,
-        only_new: bool,
-    ) -> Result<(bool, Option<Rows>), Gone> {
+    pub(crate) fn insert_one(&self, status: &Status, row: Stored, only_new: bool) -> Result<Put, Gone> {
         let key = key_of(*row.term(), self.position);
         let hash = hash_of(key);
         let mut segment = self.segment(hash).write();
@@ -163,11 +176,11 @@ impl Hashed {
         let found = segment.find(hash, key, self.position);
         if only_new && found.is_ok_and(|place| segment.entry(place).is_some_and(|entry| !entry.dead)) {
             drop(segment);
-            return Ok((false, Some(Rows::One(row))));
+            return Ok(Put::Refused(row));
         }
         let replaced = self.put_at(&mut segment, found, hash, row);
         drop(segment);
-        Ok((true, replaced))
+        Ok(Put::Added(replaced))
     }
 
     fn put(&self, segment: &mut Segment, hash: u32, row: Stored) -> Option<Rows> {
@@ -236,17 +249,17 @@ impl Hashed {
         })
     }
 
-    /// Calls `change` with the row of a key, or without one; what it gives is put in its place, or added. For sets.
-    pub(crate) fn update<R>(
+    /// As [`crate::table::Table::update`]. Returns what is not in the table any more.
+    pub(crate) fn update(
         &self,
         status: &Status,
         key: Term,
-        change: impl FnOnce(Option<&mut Stored>) -> (R, Option<Stored>),
-    ) -> Result<(R, Option<Rows>), Gone> {
+        change: impl FnOnce(Option<&mut Stored>) -> Result<Option<Stored>, Fault>,
+    ) -> Result<Option<Rows>, Fault> {
         let hash = hash_of(key);
         let mut segment = self.segment(hash).write();
         if !status.is_alive() {
-            return Err(Gone);
+            return Err(Fault::Id);
         }
         let row = match segment.find(hash, key, self.position) {
             Ok(place) => segment.entry_mut(place).filter(|entry| !entry.dead).and_then(|entry| match &mut entry.rows {
@@ -255,13 +268,11 @@ impl Hashed {
             }),
             Err(_) => None,
         };
-        let (result, new) = change(row);
-        let replaced = new.and_then(|new| {
-            debug_assert_eq!(hash_of(key_of(*new.term(), self.position)), hash);
-            self.put(&mut segment, hash, new)
-        });
+        let Some(new) = change(row)? else { return Ok(None) };
+        debug_assert_eq!(hash_of(key_of(*new.term(), self.position)), hash);
+        let replaced = self.put(&mut segment, hash, new);
         drop(segment);
-        Ok((result, replaced))
+        Ok(replaced)
     }
 
     /// Visits the rows of keys in the order of their hashes, from the first above `after` on, until `visit` returns

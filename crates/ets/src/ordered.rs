@@ -8,6 +8,7 @@ use atoll_heap::Stored;
 use atoll_term::{Immediate, Term, compare, exactly_equal};
 use parking_lot::RwLock;
 
+use crate::fault::Fault;
 use crate::garbage::Garbage;
 use crate::partial::{PartialKey, compare_partial};
 use crate::segment::key_of;
@@ -277,26 +278,29 @@ impl Ordered {
     }
 
     /// As [`crate::hashed::Hashed::update`].
-    pub(crate) fn update<R>(
+    pub(crate) fn update(
         &self,
         status: &Status,
         key: Term,
-        change: impl FnOnce(Option<&mut Stored>) -> (R, Option<Stored>),
-    ) -> Result<(R, Vec<Stored>), Gone> {
+        change: impl FnOnce(Option<&mut Stored>) -> Result<Option<Stored>, Fault>,
+    ) -> Result<Vec<Stored>, Fault> {
         let mut tree = self.tree.write();
         if !status.is_alive() {
-            return Err(Gone);
+            return Err(Fault::Id);
         }
         let mut row = tree.take(key);
-        let (result, new) = change(row.as_mut());
-        let replaced = match new {
-            Some(new) => {
-                let twin = tree.put(new, self.position);
-                row.into_iter().chain(twin).collect()
+        let new = change(row.as_mut());
+        let mut put = |row: Stored| tree.put(row, self.position);
+        match new {
+            Ok(Some(new)) => Ok(put(new).into_iter().chain(row).collect()),
+            Ok(None) => Ok(row.and_then(put).into_iter().collect()),
+            Err(fault) => {
+                let twin = row.and_then(put);
+                drop(tree);
+                drop(twin);
+                Err(fault)
             }
-            None => row.and_then(|row| tree.put(row, self.position)).into_iter().collect(),
-        };
-        Ok((result, replaced))
+        }
     }
 
     /// Visits the rows of a run of keys in their order, or backwards, until `visit` returns false.

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use crate::fault::Fault;
 use crate::fixation::Fixations;
 use crate::garbage::Garbage;
-use crate::hashed::{Duplicates, Hashed, Spread};
+use crate::hashed::{Duplicates, Hashed, Put, Spread};
 use crate::ordered::{Ordered, Span};
 use crate::segment::key_of;
 use crate::standing::Standing;
@@ -237,11 +237,16 @@ impl Table {
     /// [`Fault::Id`]: the table was deleted
     pub fn insert(&self, heap: &mut Mutator, rows: &[Term], only_new: bool) -> Result<bool, Fault> {
         match (&self.rows, rows) {
-            (Rows::Hashed(table), [row]) => {
-                let (inserted, replaced) = table.insert_one(&self.status, Stored::new(heap, *row), only_new)?;
-                drop(replaced);
-                Ok(inserted)
-            }
+            (Rows::Hashed(table), [row]) => match table.insert_one(&self.status, Stored::new(heap, *row), only_new)? {
+                Put::Refused(row) => {
+                    drop(row);
+                    Ok(false)
+                }
+                Put::Added(replaced) => {
+                    drop(replaced);
+                    Ok(true)
+                }
+            },
             (Rows::Hashed(table), _) => {
                 let (inserted, replaced) = table.insert(&self.status, stored(heap, rows), only_new)?;
                 drop(replaced);
@@ -253,7 +258,7 @@ impl Table {
                 Ok(inserted)
             }
             (Rows::Ordered(table), _) => {
-                let (inserted, replaced) = table.insert(&self.status, stored(heap, rows), only_new)?;
+                let (inserted, replaced) = table.insert(&self.status, stored(heap, rows).collect(), only_new)?;
                 drop(replaced);
                 Ok(inserted)
             }
@@ -329,23 +334,20 @@ impl Table {
         }
     }
 
-    pub(crate) fn update<R>(
+    /// Calls `change` with the row of a key, or without one; what it gives is put in its place, or added. For sets.
+    ///
+    /// # Errors
+    /// Those of `change`; [`Fault::Id`]: the table was deleted
+    pub(crate) fn update(
         &self,
         key: Term,
-        change: impl FnOnce(Option<&mut Stored>) -> (R, Option<Stored>),
-    ) -> Result<R, Fault> {
+        change: impl FnOnce(Option<&mut Stored>) -> Result<Option<Stored>, Fault>,
+    ) -> Result<(), Fault> {
         match &self.rows {
-            Rows::Hashed(rows) => {
-                let (result, replaced) = rows.update(&self.status, key, change)?;
-                drop(replaced);
-                Ok(result)
-            }
-            Rows::Ordered(rows) => {
-                let (result, replaced) = rows.update(&self.status, key, change)?;
-                drop(replaced);
-                Ok(result)
-            }
+            Rows::Hashed(rows) => drop(rows.update(&self.status, key, change)?),
+            Rows::Ordered(rows) => drop(rows.update(&self.status, key, change)?),
         }
+        Ok(())
     }
 
     /// The first key of the table's order, or the last.
@@ -395,8 +397,8 @@ impl Table {
     }
 }
 
-fn stored(heap: &mut Mutator, rows: &[Term]) -> Vec<Stored> {
-    rows.iter().map(|row| Stored::new(heap, *row)).collect()
+fn stored<'a>(heap: &'a mut Mutator, rows: &'a [Term]) -> impl Iterator<Item = Stored> + 'a {
+    rows.iter().map(|row| Stored::new(heap, *row))
 }
 
 fn fetch_all(heap: &mut Mutator, rows: &[Stored]) -> Term {

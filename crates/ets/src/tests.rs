@@ -1,6 +1,7 @@
 //! Tables against a model, with rows on private heaps.
 
 mod operations;
+mod specifications;
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -13,21 +14,23 @@ use atoll_term::{Build, Term, compare};
 
 use crate::match_spec::{Dialect, Matcher, compile};
 use crate::standing::Standing;
-use crate::table::{Kind, Options, Table};
+use crate::table::{Kind, Options, Protection, Table};
 use crate::traversal::Cursor;
 
 const HEAP: HeapOptions = HeapOptions { minimum_words: 233, full_sweep_after: 65_535, maximum_words: 0 };
 
-/// A machine of heap and processes, of which there are none.
+/// A machine of heap, tables and processes, of which there are none.
 struct Tests {
     heap: &'static Part,
     system: System,
+    tables: crate::Part,
 }
 
 impl threads::Machine for Tests {
     fn enter_parts(&'static self) {
         self.heap.enter_parts();
         atoll_process::enter(&self.system);
+        crate::enter(&self.tables);
     }
 }
 
@@ -38,7 +41,8 @@ fn enter_machine() {
         let architecture = atoll_architectures::by_name("private", &Settings::default()).expect("an architecture");
         let heap: &'static Part = Box::leak(Box::new(Part::new(architecture)));
         let table = ProcessTable::new(16).expect("a small table");
-        Tests { heap, system: System::new(heap.architecture(), table, 1) }
+        let tables = crate::Part::default();
+        Tests { heap, system: System::new(heap.architecture(), table, 1), tables }
     }));
 }
 

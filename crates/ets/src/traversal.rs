@@ -5,6 +5,7 @@ use std::ops::Bound;
 use atoll_heap::{Mutator, Stored};
 use atoll_operations::list;
 use atoll_term::{Term, compare, exactly_equal};
+use smallvec::{SmallVec, smallvec};
 
 use crate::fault::Fault;
 use crate::match_spec::{Matcher, Object, keeps_key};
@@ -23,10 +24,12 @@ pub(crate) enum Fate {
     Replace(Stored),
 }
 
+type Keys = SmallVec<[Term; 4]>;
+
 /// Which rows a specification can match at all, as far as its patterns' keys say.
 enum Plan {
     /// Those with these keys, in order where the table has one.
-    Keys(Vec<Term>),
+    Keys(Keys),
     /// Those in a run of keys.
     Run(PartialKey),
     /// All.
@@ -57,7 +60,7 @@ fn pattern_of(head: Term, position: usize) -> Pattern {
 
 /// Whether a pattern matches one term only, or terms equal to it.
 fn is_bound(pattern: Term) -> bool {
-    let mut pending = vec![pattern];
+    let mut pending: SmallVec<[Term; 16]> = smallvec![pattern];
     while let Some(term) = pending.pop() {
         if term.is_map() || term.is_atom() && is_open(term) {
             return false;
@@ -65,22 +68,21 @@ fn is_bound(pattern: Term) -> bool {
         if term.is_cons() {
             pending.extend([term.tail(), term.head()]);
         } else if let Some(elements) = term.tuple_elements() {
-            pending.extend(elements);
+            pending.extend(elements.iter().copied());
         }
     }
     true
 }
 
 fn plan(specification: Term, table: &Table) -> Plan {
-    let heads = list::elements(specification).unwrap_or_default();
-    let heads = heads.into_iter().filter_map(|clause| clause.tuple_elements()?.first().copied());
+    let heads = list::heads(specification).filter_map(|clause| clause.tuple_elements()?.first().copied());
     let patterns = heads.map(|head| pattern_of(head, table.position())).filter(|one| !matches!(one, Pattern::Nothing));
-    let patterns: Vec<Pattern> = patterns.collect();
+    let patterns: SmallVec<[Pattern; 4]> = patterns.collect();
     let is_ordered = matches!(table.rows, Rows::Ordered(_));
     if let ([Pattern::Partial(pattern)], true) = (&*patterns, is_ordered) {
         return Plan::Run(PartialKey(*pattern));
     }
-    let mut keys = Vec::with_capacity(patterns.len());
+    let mut keys = Keys::with_capacity(patterns.len());
     for pattern in patterns {
         let Pattern::Key(key) = pattern else { return Plan::All };
         keys.push(key);
@@ -89,7 +91,7 @@ fn plan(specification: Term, table: &Table) -> Plan {
         keys.sort_by(|one, other| compare(*one, *other));
         keys.dedup_by(|one, other| compare(*one, *other).is_eq());
     } else {
-        let mut different: Vec<Term> = Vec::with_capacity(keys.len());
+        let mut different = Keys::with_capacity(keys.len());
         for key in keys {
             if !different.iter().any(|other| exactly_equal(*other, key)) {
                 different.push(key);

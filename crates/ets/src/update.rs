@@ -79,7 +79,7 @@ fn rebuilt(heap: &mut Mutator, row: Term, changes: &Changes) -> Stored {
         elements[*index] = *value;
     }
     let row = heap.tuple(&elements);
-    Stored::new(heap, row)
+    Stored::new_own(heap, row)
 }
 
 impl Table {
@@ -103,22 +103,19 @@ impl Table {
             return Err(Fault::Argument);
         }
         let position = self.position();
+        let mut values = Counted::new();
         self.update(key, |row| {
             let base = match (&row, &default) {
                 (Some(row), _) => row.term(),
-                (None, None) => return (Err(Fault::BadKey), None),
+                (None, None) => return Err(Fault::BadKey),
                 (None, Some(default)) => default,
             };
             let mut changes = Changes::new();
             let elements = base.tuple_elements().unwrap_or_default();
-            let mut values = Counted::new();
             for operation in operations {
-                match count(heap, elements, position, *operation, &mut changes) {
-                    Ok(value) => values.push(value),
-                    Err(fault) => return (Err(fault), None),
-                }
+                values.push(count(heap, elements, position, *operation, &mut changes)?);
             }
-            let new = match row {
+            Ok(match row {
                 Some(row) => {
                     // Values that were not computed but found lie in the row.
                     apply(heap, row, &changes)
@@ -127,9 +124,9 @@ impl Table {
                     changes.push((position - 1, key));
                     Some(rebuilt(heap, *base, &changes))
                 }
-            };
-            (Ok(values), new)
-        })?
+            })
+        })?;
+        Ok(values)
     }
 
     /// `update_element`: puts values, `{Position, Value}`, into the row with this key. `None` for malformed operations.
@@ -148,11 +145,15 @@ impl Table {
             return Err(Fault::Argument);
         }
         let position = self.position();
+        let mut is_there = true;
         self.update(key, |row| {
             let base = match (&row, &default) {
                 (Some(row), _) => row.term(),
                 (None, Some(default)) => default,
-                (None, None) => return (Ok(false), None),
+                (None, None) => {
+                    is_there = false;
+                    return Ok(None);
+                }
             };
             let size = base.tuple_elements().map_or(0, <[Term]>::len);
             let change = |operation: &Term| {
@@ -164,22 +165,18 @@ impl Table {
                     Err(fault) => Err(fault),
                 }
             };
-            let Some(operations) = operations else { return (Err(Fault::Argument), None) };
             let mut changes = Changes::new();
-            for operation in operations {
-                match change(operation) {
-                    Ok(one) => changes.push(one),
-                    Err(fault) => return (Err(fault), None),
-                }
+            for operation in operations.ok_or(Fault::Argument)? {
+                changes.push(change(operation)?);
             }
-            let new = match row {
+            Ok(match row {
                 Some(row) => apply(heap, row, &changes),
                 None => {
                     changes.push((position - 1, key));
                     Some(rebuilt(heap, *base, &changes))
                 }
-            };
-            (Ok(true), new)
-        })?
+            })
+        })?;
+        Ok(is_there)
     }
 }

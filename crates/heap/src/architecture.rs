@@ -180,6 +180,14 @@ pub trait Architecture: Send + Sync {
     /// the architecture sees to it that the fragment's term stays valid. It may keep the fragment on a list.
     fn store(&self, owner: &mut Mutator, term: Term) -> NonNull<Fragment>;
 
+    /// As [`Architecture::store`], for a term that nobody else holds; the caller gives it up.
+    fn store_own(&self, owner: &mut Mutator, term: Term) -> NonNull<Fragment> {
+        self.store(owner, term)
+    }
+
+    /// Whether nobody can hold a pointer to the object that was stored, so that its owner may change it.
+    fn may_change(&self, stored: &Fragment) -> bool;
+
     /// What a process gets that reads `part` of a stored term, which may be the whole. As it is, unless the
     /// architecture keeps heaps apart.
     ///

@@ -4,6 +4,7 @@
 use std::alloc::{Layout, alloc, dealloc};
 use std::cell::Cell;
 use std::ptr::{NonNull, null_mut};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::body;
 use crate::kept;
@@ -150,6 +151,29 @@ impl Fragment {
     pub unsafe fn previous(&self) -> &Cell<*mut Fragment> {
         // SAFETY: a pointer is a pointer, and the caller vouches for what this one points to.
         unsafe { &*std::ptr::from_ref(&self.body).cast() }
+    }
+
+    /// Without words of its own, a fragment has no use for their count.
+    fn lent(&self) -> &AtomicU32 {
+        debug_assert_eq!(self.capacity, 0);
+        // SAFETY: a number is a number; this one is used atomically alone in fragments without words, but by owners.
+        unsafe { AtomicU32::from_ptr(self.used.as_ptr()) }
+    }
+
+    /// From now on a process may hold the term that this fragment, which has no words, brings from elsewhere. Any
+    /// number of threads may say so at once.
+    #[inline]
+    pub fn lend(&self) {
+        // Readers that only look do not take the line away from each other.
+        if !self.is_lent() {
+            self.lent().store(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether [`Fragment::lend`] was called.
+    #[inline]
+    pub fn is_lent(&self) -> bool {
+        self.lent().load(Ordering::Relaxed) != 0
     }
 
     /// The first of its objects with off-heap parts.

@@ -1,6 +1,7 @@
 //! Terms that belong to no process: rows of tables, and what compiled match specifications hold.
 
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use atoll_term::Term;
 
@@ -21,6 +22,11 @@ impl Stored {
     /// Keeps a term that lies on `owner`'s heap.
     pub fn new(owner: &mut Mutator, term: Term) -> Stored {
         Stored(architecture().store(owner, term))
+    }
+
+    /// As [`Stored::new`], for a term that nobody else holds or will hold.
+    pub fn new_own(owner: &mut Mutator, term: Term) -> Stored {
+        Stored(architecture().store_own(owner, term))
     }
 
     /// The term, to be looked at while this is borrowed. What a process is to keep goes through [`Stored::fetch`] or
@@ -65,11 +71,14 @@ impl Stored {
         let tuple = *self.term();
         let Some(elements) = tuple.tuple_elements() else { return false };
         let simple = |term: &Term| term.is_immediate();
-        if !architecture().fetches_copies() || !simple(&value) || !elements.get(index).is_some_and(simple) {
+        // SAFETY: the fragment is this value's own.
+        let may_change = architecture().may_change(unsafe { self.0.as_ref() });
+        if !may_change || !simple(&value) || !elements.get(index).is_some_and(simple) {
             return false;
         }
-        // SAFETY: the element exists, and readers borrow this value, so there is none.
-        unsafe { *tuple.word_pointer(index) = value.word() };
+        // SAFETY: the element exists, and readers borrow this value, so there is none but a collector, which takes an
+        // immediate for another.
+        unsafe { AtomicU64::from_ptr(tuple.word_pointer(index)) }.store(value.word(), Ordering::Relaxed);
         true
     }
 

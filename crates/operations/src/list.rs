@@ -25,12 +25,18 @@ pub fn length(list: Term) -> Option<usize> {
 /// The elements of a proper list, in order.
 pub fn elements(list: Term) -> Option<Vec<Term>> {
     let mut elements = Vec::with_capacity(length(list)?);
-    let mut rest = list;
-    while rest.is_cons() {
-        elements.push(rest.head());
-        rest = rest.tail();
-    }
+    elements.extend(heads(list));
     Some(elements)
+}
+
+/// The elements of a list, in order, whatever it ends with.
+pub fn heads(list: Term) -> impl Iterator<Item = Term> {
+    let mut rest = list;
+    std::iter::from_fn(move || {
+        let head = rest.is_cons().then(|| rest.head())?;
+        rest = rest.tail();
+        Some(head)
+    })
 }
 
 /// As [`elements`].

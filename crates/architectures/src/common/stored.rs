@@ -3,7 +3,8 @@
 //! seldom meet. What is stored stands first on its list, so that a cycle can visit those alone that are new since the
 //! last one.
 //!
-//! A fragment without words has no use for its link and its signal: they are the links of its list.
+//! A fragment without words has no use for its link and its signal, which are the links of its list, nor for the number
+//! of words in use, which says whether a process may hold the term.
 
 use std::ptr::{NonNull, null_mut};
 use std::sync::{Mutex, MutexGuard};
@@ -33,6 +34,16 @@ impl Head {
 
 // SAFETY: a thread reaches the fragments under the list's lock alone, or owns the one whose term it reads.
 unsafe impl Send for Head {}
+
+/// What a process gets that reads a part of a stored term, where processes get pointers.
+#[inline]
+pub(crate) fn lend(stored: &Fragment, part: Term) -> Term {
+    // Parts that are objects of their own are never changed.
+    if part == stored.term() && part.is_pointer() {
+        stored.lend();
+    }
+    part
+}
 
 /// The roots that stored terms are.
 pub(crate) struct StoredTerms(Box<[Mutex<Head>]>);

@@ -83,6 +83,8 @@ thread_local! {
 const KEPT: usize = 1 << 14;
 /// Cells of a list that are fetched in front of the one that is copied, if they lie in a row.
 const AHEAD: usize = 48;
+/// Words of the longest object that [`flat`] copies.
+const FLAT_WORDS: usize = 16;
 /// Bytes of a cell of a list.
 const CELL: usize = 2 * WORD_BYTES;
 
@@ -117,6 +119,13 @@ unsafe fn copy_with<const ASKING: bool>(
     root: Term,
     immovable: Immovable,
 ) -> (Term, usize) {
+    // SAFETY: as the caller says.
+    if let Some(result) = unsafe { flat::<ASKING>(area, mutator, root, immovable) } {
+        if ASKING {
+            area.feedback.copied(result.1);
+        }
+        return result;
+    }
     let mut pending = PENDING.take();
     // SAFETY: the caller vouches for the term. A term has no cycles, so what is behind the first cells of a list does
     // not refer to them: they share nothing with it, and it is a term like any other.
@@ -143,6 +152,49 @@ unsafe fn copy_with<const ASKING: bool>(
         area.feedback.copied(result.1);
     }
     result
+}
+
+/// As [`copy_with`], for a short object whose elements need no copies, as rows of tables often are; `None` for others.
+///
+/// # Safety
+/// As there.
+#[inline(always)]
+unsafe fn flat<const ASKING: bool>(
+    area: &Area,
+    mutator: &RawMutator,
+    root: Term,
+    immovable: Immovable,
+) -> Option<(Term, usize)> {
+    if root.is_cons() {
+        return None;
+    }
+    let object = root.pointer();
+    // SAFETY: the object is whole, and lies on the heap of a process that this thread runs; the copy has room for as
+    // many words.
+    unsafe {
+        let header = Header::from_word(*object);
+        let words = header.object_words();
+        if words > FLAT_WORDS || header.is_opaque() || header.has_off_heap_part() {
+            return None;
+        }
+        let fields = (1..words).map(|index| Term::from_word(*object.add(index)));
+        if fields.clone().any(|field| field.is_pointer() && !immovable.contains(field)) {
+            return None;
+        }
+        if ASKING && feedback::may_be_known(object as usize) {
+            area.feedback.found(object as usize);
+        }
+        let copy = area.allocate(mutator, words, false).as_ptr();
+        for index in 0..words {
+            *copy.add(index) = *object.add(index);
+        }
+        for field in fields.filter(|field| field.is_pointer()) {
+            if let Some(part) = area.bounds.object(field) {
+                mutator.barrier(part);
+            }
+        }
+        Some((Term::boxed_at(copy), words))
+    }
 }
 
 /// As [`copy_with`], without a look at the beginning of a list.

@@ -57,6 +57,7 @@ use atoll_heap::{
 };
 use atoll_term::{Header, Term, Word};
 
+use crate::common::stored::lend;
 use crate::not_made::NotMade;
 use crate::private::phases::Beside;
 use crate::private::state::State;
@@ -256,6 +257,15 @@ impl Architecture for Hybrid {
             checked::check(self, Some(owner), term);
         }
         send::store(self, owner, term)
+    }
+
+    unsafe fn fetch(&self, _reader: &mut Mutator, stored: NonNull<Fragment>, part: Term) -> Term {
+        // SAFETY: the caller says that it is not discarded meanwhile.
+        lend(unsafe { stored.as_ref() }, part)
+    }
+
+    fn may_change(&self, stored: &Fragment) -> bool {
+        !stored.is_lent()
     }
 
     unsafe fn discard_stored(&self, stored: NonNull<Fragment>) {

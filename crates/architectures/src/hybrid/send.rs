@@ -130,8 +130,14 @@ pub(super) fn store(hybrid: &Hybrid, owner: &mut Mutator, term: Term) -> NonNull
     } else {
         term
     };
-    let (term, _) = place(hybrid, owner, term);
-    hybrid.area.finder.stored.store(term)
+    let (term, words) = place(hybrid, owner, term);
+    let stored = hybrid.area.finder.stored.store(term);
+    if !(1..NOTED).contains(&words) {
+        // It lay in the area before, or may be sent once more.
+        // SAFETY: it was made just now.
+        unsafe { stored.as_ref() }.lend();
+    }
+    stored
 }
 
 /// The barrier for one term.

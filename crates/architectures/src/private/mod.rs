@@ -219,6 +219,10 @@ impl Architecture for Private {
         true
     }
 
+    fn may_change(&self, _stored: &Fragment) -> bool {
+        true
+    }
+
     fn messages_are_roots(&self) -> bool {
         false
     }

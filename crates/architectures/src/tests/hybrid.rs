@@ -54,6 +54,22 @@ fn a_large_term_is_copied_once_and_then_passed_by_pointer() {
     assert_eq!(receiver.send_to(&mut sender, first), first);
 }
 
+#[test]
+fn a_stored_term_is_its_owners_alone_unless_its_copy_may_be_sent() {
+    super::stored::own_rows_may_change(hybrid());
+    let _running = world::enter(hybrid());
+    let mut process = Process::new(hybrid(), &OPTIONS, Term::NIL);
+    for (length, is_own) in [(0, false), (1, true), (31, true), (32, false), (500, false)] {
+        let list = long_list(&mut process, length);
+        let stored = hybrid().store(&mut process.mutator, list);
+        // SAFETY: the test's own.
+        unsafe {
+            assert_eq!(hybrid().may_change(stored.as_ref()), is_own, "{length}");
+            hybrid().discard_stored(stored);
+        }
+    }
+}
+
 /// A collector may be looking at it on another thread, by an atomic operation; a write of the whole mutator is none.
 #[test]
 fn the_cycle_in_which_a_process_was_scanned_stays_when_it_ends() {

@@ -166,7 +166,7 @@ impl Helper {
 
 #[test]
 fn other_threads_help_while_a_process_changes_its_heap_and_sends_of_it() {
-    help(private(if cfg!(miri) { 400 } else { 2_000 }, 10));
+    help(private(if cfg!(miri) { 200 } else { 2_000 }, if cfg!(miri) { 50 } else { 10 }));
     // `hybrid` reserves more addresses than Miri can give.
     if cfg!(miri) {
         return;
@@ -190,7 +190,7 @@ fn help(architecture: &'static dyn Architecture) {
         let context =
             process.scanned_object(Kind::MatchContext, 0, &[Term::small(0), Term::small(0), Term::small(320), bits]);
         process.roots.push(context);
-        for round in 0..if cfg!(miri) { 20 } else { 100 + repeat } {
+        for round in 0..if cfg!(miri) { 6 } else { 100 + repeat } {
             let new = tree(&mut process, if cfg!(miri) { 3 } else { 5 });
             process.roots.push(new);
             if process.roots.len() > 10 {
@@ -199,7 +199,7 @@ fn help(architecture: &'static dyn Architecture) {
             let context = process.roots[2];
             // SAFETY: the second word is the position, which an instruction that reads bits changes like this.
             unsafe { AtomicU64::from_ptr(context.word_pointer(1)) }.store(Term::small(round).word(), Ordering::Relaxed);
-            for turn in 0..10 {
+            for turn in 0..if cfg!(miri) { 2 } else { 10 } {
                 // Its parts are the same, so that objects are marked while it is copied. They are different ones each
                 // time, and deep in it, for `hybrid` looks for copies that it has.
                 process.reserve(100);

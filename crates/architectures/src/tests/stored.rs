@@ -62,13 +62,47 @@ pub(crate) fn stored_terms_stay(architecture: &'static dyn Architecture) {
     }
 }
 
+/// A row may change where it lies until a process can hold it.
+pub(crate) fn own_rows_may_change(architecture: &'static dyn Architecture) {
+    let _thread = world::enter(architecture);
+    let mut process = Process::new(architecture, &OPTIONS, Term::NIL);
+    let copies = architecture.fetches_copies();
+    let own = row(&mut process, 1);
+    process.roots.push(own);
+    let given = architecture.store_own(&mut process.mutator, own);
+    let kept = architecture.store(&mut process.mutator, own);
+    process.reserve(400);
+    // SAFETY: the test made them, and discards them at its end.
+    unsafe {
+        let may_change = |stored: NonNull<Fragment>| architecture.may_change(stored.as_ref());
+        let is_copied = given.as_ref().term() != own;
+        assert!(may_change(given));
+        assert_eq!(may_change(kept), is_copied, "the process has what was stored itself");
+        let part = given.as_ref().term().tuple_elements().unwrap()[1];
+        let fetched = architecture.fetch(&mut process.mutator, given, part);
+        assert!(may_change(given), "a part that is an object of its own");
+        process.roots.push(fetched);
+        let fetched = architecture.fetch(&mut process.mutator, given, given.as_ref().term());
+        assert_eq!(may_change(given), copies);
+        process.roots.push(fetched);
+        // What lies where it would be stored already is another's too.
+        let again = architecture.store(&mut process.mutator, *process.roots.last().unwrap());
+        assert_eq!(may_change(again), again.as_ref().term() != *process.roots.last().unwrap());
+        for stored in [given, kept, again] {
+            architecture.discard_stored(stored);
+        }
+    }
+}
+
 #[test]
 fn stored_terms_stay_in_private() {
     stored_terms_stay(super::by_name("private"));
+    own_rows_may_change(super::by_name("private"));
 }
 
 #[test]
 fn stored_terms_stay_in_shared() {
     let (architecture, _guard) = super::shared::shared();
     stored_terms_stay(architecture);
+    own_rows_may_change(architecture);
 }

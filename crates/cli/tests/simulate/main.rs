@@ -81,17 +81,7 @@ fn generated_programs_do_the_same_on_every_heap() {
     let (seed, programs): (u64, u64) = (number("ATOLL_SEED", 1), number("ATOLL_PROGRAMS", 8));
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("simulate/generated");
     std::fs::create_dir_all(&folder).expect("a folder");
-    let names: Vec<String> = (0..programs).map(|number| format!("concurrent_{number}")).collect();
-    let modules = (0..).zip(&names).map(|(number, name)| (name.clone(), generate::concurrent(name, seed + number)));
-    let batch = ("concurrent".to_owned(), generate::batch("concurrent", &names));
-    let sources: Vec<PathBuf> = modules
-        .chain([batch])
-        .map(|(name, text)| {
-            let source = folder.join(name).with_extension("erl");
-            std::fs::write(&source, text).expect("a file");
-            source
-        })
-        .collect();
+    let sources = generate::write_batch(&folder, "concurrent", generate::concurrent, seed, programs).expect("files");
     compile(&sources, &folder).expect("it compiles");
     let program = folder.join("concurrent.beam").to_string_lossy().into_owned();
     let mut outputs = HashSet::new();

@@ -1,13 +1,40 @@
 //! From specifications to programs.
 
-use std::collections::BTreeMap;
-
 use atoll_operations::list;
 use atoll_term::{Term, View, atoms, map, text};
+use smallvec::{SmallVec, smallvec};
 
 use super::expression::{Expressions, compile_expressions};
 use super::{Clause, Compiled, Dialect, Operation, PatternOperation, Program};
 use crate::partial::variable;
+
+/// Where the variables of a pattern are kept, by their numbers, which ascend.
+#[derive(Default)]
+pub(super) struct Places(SmallVec<[(u32, usize); 8]>);
+
+impl Places {
+    pub(super) fn get(&self, number: u32) -> Option<usize> {
+        self.0.binary_search_by_key(&number, |(other, _)| *other).ok().map(|index| self.0[index].1)
+    }
+
+    /// The place of a variable, and whether it is a new one.
+    fn enter(&mut self, number: u32) -> (usize, bool) {
+        match self.0.binary_search_by_key(&number, |(other, _)| *other) {
+            Ok(index) => (self.0[index].1, false),
+            Err(index) => {
+                let next = self.0.len();
+                self.0.insert(index, (number, next));
+                (next, true)
+            }
+        }
+    }
+}
+
+/// The elements of a proper list, which are few.
+pub(crate) fn few(list: Term) -> Option<SmallVec<[Term; 8]>> {
+    list::length(list)?;
+    Some(list::heads(list).collect())
+}
 
 /// What is the same for all clauses: constants, and the faults found.
 pub(super) struct Context {
@@ -39,14 +66,15 @@ impl Context {
 /// What is wrong with it, in the words of OTP.
 pub fn compile(specification: Term, dialect: Dialect) -> Result<Compiled, Vec<String>> {
     let mut context = Context { dialect, constants: Vec::new(), faults: Vec::new() };
-    let Some(parts) = list::elements(specification) else {
+    let Some(parts) = few(specification) else {
         let kind = if specification.is_cons() { "proper list" } else { "list" };
         return Err(vec![format!("Match programs are not in a {kind}.")]);
     };
-    let Some(parts) = parts.iter().map(triple).collect::<Option<Vec<_>>>() else {
+    if !parts.iter().all(|part| triple(part).is_some()) {
         return Err(vec!["Match program part is not a tuple of arity 3.".into()]);
-    };
-    let clauses = parts.iter().map(|[head, guards, body]| clause(&mut context, *head, *guards, *body)).collect();
+    }
+    let parts = parts.iter().filter_map(triple);
+    let clauses = parts.map(|[head, guards, body]| clause(&mut context, *head, *guards, *body)).collect();
     if context.faults.is_empty() {
         Ok(Compiled { program: Program { clauses, dialect }, constants: context.constants })
     } else {
@@ -62,7 +90,7 @@ fn triple(part: &Term) -> Option<&[Term; 3]> {
 fn clause(context: &mut Context, head: Term, guards: Term, body: Term) -> Clause {
     let (pattern, places) = pattern(context, head);
     let expressions = |context: &mut Context, list: Term, use_of: Expressions| -> Vec<Operation> {
-        match list::elements(list) {
+        match few(list) {
             Some(elements)
                 if elements.is_empty() && use_of == Expressions::Body && context.dialect == Dialect::Table =>
             {
@@ -86,29 +114,26 @@ fn clause(context: &mut Context, head: Term, guards: Term, body: Term) -> Clause
     };
     let guards = expressions(context, guards, Expressions::Guards);
     let body = expressions(context, body, Expressions::Body);
-    Clause { pattern, guards, body, variables: places.into_values().collect() }
+    Clause { pattern, guards, body, variables: places.0.iter().map(|(_, place)| *place).collect() }
 }
 
 /// The steps of a pattern, and the places of its variables by their numbers.
-fn pattern(context: &mut Context, head: Term) -> (Vec<PatternOperation>, BTreeMap<u32, usize>) {
-    let mut operations = Vec::new();
-    let mut places = BTreeMap::new();
-    let mut pending = vec![head];
+fn pattern(context: &mut Context, head: Term) -> (Vec<PatternOperation>, Places) {
+    let mut operations = Vec::with_capacity(1 + head.tuple_elements().map_or(0, <[Term]>::len));
+    let mut places = Places::default();
+    let mut pending: SmallVec<[Term; 16]> = smallvec![head];
     while let Some(term) = pending.pop() {
         let operation = match term.view() {
             View::Atom(atoms::UNDERSCORE) => PatternOperation::Any,
             View::Atom(_) => match variable(term) {
-                Some(number) => {
-                    let next = places.len();
-                    match *places.entry(number).or_insert(next) {
-                        place if place == next => PatternOperation::Bind(place),
-                        place => PatternOperation::Same(place),
-                    }
-                }
+                Some(number) => match places.enter(number) {
+                    (place, true) => PatternOperation::Bind(place),
+                    (place, false) => PatternOperation::Same(place),
+                },
                 None => PatternOperation::Immediate(term),
             },
             View::Tuple(elements) => {
-                pending.extend(elements.iter().rev());
+                pending.extend(elements.iter().rev().copied());
                 PatternOperation::Tuple(elements.len())
             }
             View::Cons(head, tail) => {
@@ -164,13 +189,15 @@ mod tests {
         let [x, y] = ["$1", "$2"].map(|name| atoms::atom(name).unwrap());
         let list = heap.cons(x, y);
         let one = Term::small(1);
-        let head = heap.tuple(&[atoms::OK, x, list, one, atoms::UNDERSCORE]);
+        let half = heap.float(0.5);
+        let head = heap.tuple(&[atoms::OK, x, list, one, atoms::UNDERSCORE, half]);
         let mut context = Context { dialect: Dialect::Table, constants: Vec::new(), faults: Vec::new() };
         let (operations, places) = pattern(&mut context, head);
         use PatternOperation::*;
-        let steps = [Tuple(5), Immediate(atoms::OK), Bind(0), Cons, Same(0), Bind(1), Immediate(one), Any];
+        let head = [Tuple(6), Immediate(atoms::OK), Bind(0), Cons, Same(0), Bind(1)];
+        let steps = [&head[..], &[Immediate(one), Any, Float(0.5_f64.to_bits())]].concat();
         assert_eq!(operations, steps);
-        assert_eq!(places, BTreeMap::from([(1, 0), (2, 1)]));
+        assert_eq!([1, 2, 3].map(|number| places.get(number)), [Some(0), Some(1), None]);
     }
 
     #[test]

@@ -1,10 +1,9 @@
 //! Guards and bodies: from terms to steps of a stack machine.
 
-use std::collections::BTreeMap;
-
 use atoll_term::{Term, View, atoms, map};
+use smallvec::{SmallVec, smallvec};
 
-use super::compile::Context;
+use super::compile::{Context, Places};
 use super::functions::{GET_CONTROL_WORD, find_function};
 use super::{Action, Operation};
 use crate::partial::variable;
@@ -26,9 +25,12 @@ enum Task {
     Label(usize),
 }
 
+/// What is to be done, the next one last.
+type Tasks = SmallVec<[Task; 8]>;
+
 pub(super) fn compile_expressions(
     context: &mut Context,
-    places: &BTreeMap<u32, usize>,
+    places: &Places,
     expressions: &[Term],
     use_of: Expressions,
 ) -> Vec<Operation> {
@@ -52,7 +54,7 @@ pub(super) fn compile_expressions(
 
 struct Compiler<'c> {
     context: &'c mut Context,
-    places: &'c BTreeMap<u32, usize>,
+    places: &'c Places,
     operations: Vec<Operation>,
     /// The step that each label stands for.
     labels: Vec<usize>,
@@ -61,7 +63,7 @@ struct Compiler<'c> {
 
 impl Compiler<'_> {
     fn expression(&mut self, expression: Term) {
-        let mut tasks = vec![Task::Expression(expression)];
+        let mut tasks: Tasks = smallvec![Task::Expression(expression)];
         while let Some(task) = tasks.pop() {
             match task {
                 Task::Emit(operation) => self.operations.push(operation),
@@ -72,13 +74,13 @@ impl Compiler<'_> {
         }
     }
 
-    fn one(&mut self, term: Term, tasks: &mut Vec<Task>) {
+    fn one(&mut self, term: Term, tasks: &mut Tasks) {
         let operation = match term.view() {
             View::Atom(atoms::DOLLAR_UNDERSCORE) => Operation::Object,
             View::Atom(_) if atoms::atom_name(term) == "$$" => Operation::AllVariables,
             View::Atom(_) => match variable(term) {
-                Some(number) => match self.places.get(&number) {
-                    Some(place) => Operation::Variable(*place),
+                Some(number) => match self.places.get(number) {
+                    Some(place) => Operation::Variable(place),
                     None => return self.context.fault(format!("Variable ${number} is unbound.")),
                 },
                 None => Operation::Immediate(term),
@@ -97,7 +99,7 @@ impl Compiler<'_> {
         self.operations.push(operation);
     }
 
-    fn list(&mut self, list: Term, tasks: &mut Vec<Task>) {
+    fn list(&mut self, list: Term, tasks: &mut Tasks) {
         let mut elements = Vec::new();
         let mut rest = list;
         while rest.is_cons() {
@@ -114,7 +116,7 @@ impl Compiler<'_> {
         tasks.extend(elements.into_iter().rev().map(Task::Expression));
     }
 
-    fn tuple(&mut self, term: Term, elements: &[Term], tasks: &mut Vec<Task>) {
+    fn tuple(&mut self, term: Term, elements: &[Term], tasks: &mut Tasks) {
         if let [inner] = elements
             && let Some(parts) = inner.tuple_elements()
         {
@@ -203,7 +205,7 @@ impl Compiler<'_> {
         }
     }
 
-    fn action(&mut self, name: &str, term: Term, arguments: &[Term], tasks: &mut Vec<Task>) {
+    fn action(&mut self, name: &str, term: Term, arguments: &[Term], tasks: &mut Tasks) {
         if !self.context.dialect.is_trace() {
             return self.context.fault(format!("Special form '{name}' used in wrong dialect."));
         }

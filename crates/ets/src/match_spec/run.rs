@@ -3,6 +3,7 @@
 use atoll_heap::{Mutator, Stored};
 use atoll_operations::guards;
 use atoll_term::{Build, Term, atoms, exactly_equal, map};
+use smallvec::SmallVec;
 
 use super::functions::{Code, Function, control_word, set_control_word};
 use super::{Action, Clause, Compiled, Dialect, KeptProgram, Operation, PatternOperation, Program, Tokens};
@@ -53,9 +54,9 @@ pub struct Matcher<'p> {
     calling_line: Term,
     dump: Term,
     tokens: Option<&'p mut dyn Tokens>,
-    variables: Vec<Term>,
-    pending: Vec<Term>,
-    stack: Vec<Value>,
+    variables: SmallVec<[Term; 8]>,
+    pending: SmallVec<[Term; 16]>,
+    stack: SmallVec<[Value; 8]>,
     /// What the last run asked to be done, with arguments.
     pub actions: Vec<(Action, Term)>,
 }
@@ -174,7 +175,7 @@ impl<'p> Matcher<'p> {
                 PatternOperation::Cons => false,
                 PatternOperation::Tuple(size) => match term.tuple_elements() {
                     Some(elements) if elements.len() == *size => {
-                        self.pending.extend(elements.iter().rev());
+                        self.pending.extend(elements.iter().rev().copied());
                         true
                     }
                     _ => false,
@@ -240,7 +241,7 @@ impl<'p> Matcher<'p> {
                 Operation::Object => Value { term: *object.term(), foreign: is_foreign },
                 Operation::AllVariables => {
                     let values = clause.variables.iter().map(|place| self.variables[*place]);
-                    let values: Vec<Term> =
+                    let values: SmallVec<[Term; 8]> =
                         values.map(|term| self.fetch(heap, object, Value { term, foreign: is_foreign })).collect();
                     Value::own(heap.list(values))
                 }
@@ -255,7 +256,8 @@ impl<'p> Matcher<'p> {
                 }
                 Operation::Map(size) => {
                     let elements = self.take(heap, object, *size * 2);
-                    let pairs: Vec<(Term, Term)> = elements.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
+                    let pairs: SmallVec<[(Term, Term); 4]> =
+                        elements.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
                     Value::own(map::from_pairs(heap, &pairs))
                 }
                 Operation::Call(function) => self.call(heap, object, function).or_else(failed)?,
@@ -306,10 +308,11 @@ impl<'p> Matcher<'p> {
     }
 
     /// Takes the topmost values, as terms that the caller may keep.
-    fn take(&mut self, heap: &mut Mutator, object: Object<'_>, count: usize) -> Vec<Term> {
+    fn take(&mut self, heap: &mut Mutator, object: Object<'_>, count: usize) -> SmallVec<[Term; 8]> {
         let from = self.stack.len() - count;
-        let values = self.stack.split_off(from);
-        values.into_iter().map(|value| self.fetch(heap, object, value)).collect()
+        let taken = self.stack[from..].iter().map(|value| self.fetch(heap, object, *value)).collect();
+        self.stack.truncate(from);
+        taken
     }
 
     fn call(&mut self, heap: &mut Mutator, object: Object<'_>, function: &Function) -> Result<Value, Failed> {

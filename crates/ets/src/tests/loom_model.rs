@@ -54,7 +54,7 @@ fn row(key: i64, value: i64) -> Stored {
 impl Set {
     /// Inserts rows with this value; false if the table is deleted, or `only_new` and one of the keys is there.
     fn insert(&self, keys: &[i64], value: i64, only_new: bool) -> bool {
-        let rows = keys.iter().map(|key| row(*key, value)).collect();
+        let rows = keys.iter().map(|key| row(*key, value));
         self.rows.insert(&self.status, rows, only_new).is_ok_and(|(inserted, _)| inserted)
     }
 
