@@ -76,7 +76,7 @@ fn item(caller: &mut Caller<'_>, table: &Arc<Table>, name: &str) -> Result<Optio
         },
         "compressed" => Term::boolean(options.compressed),
         "memory" => Term::small((TABLE_WORDS + table.size().1) as i64),
-        "size" => Term::small(table.size().0 as i64),
+        "size" => Term::small(table.count() as i64),
         "node" => atoll_term::this_node().0,
         "named_table" => Term::boolean(options.named),
         "type" => match options.kind {

@@ -2,21 +2,18 @@
 //! writers of different rows seldom meet.
 
 use atoll_heap::Stored;
-use atoll_platform::sync::{RwLock, RwLockWriteGuard};
 use atoll_term::{Term, exactly_equal, hash};
 use smallvec::SmallVec;
 
 use crate::fault::Fault;
 use crate::garbage::Garbage;
+use crate::locked::{Locked, Writing};
 use crate::segment::{Entry, Rows, Segment, key_of};
 use crate::status::{Gone, Status};
 use crate::traversal::Fate;
 
 /// Rows that are inserted at once without room for more being asked for.
 const FEW: usize = 16;
-
-#[repr(align(64))]
-struct Padded(RwLock<Segment>);
 
 /// How rows with the same key are treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +53,7 @@ pub struct Spread {
 
 /// The rows of a hashed table.
 pub(crate) struct Hashed {
-    segments: Box<[Padded]>,
+    segments: Box<[Locked]>,
     segment_bits: u32,
     position: usize,
     duplicates: Duplicates,
@@ -73,7 +70,7 @@ fn hash_of(key: Term) -> u32 {
 impl Hashed {
     /// An empty table with two to the power of `segment_bits` segments.
     pub(crate) fn new(segment_bits: u32, position: usize, duplicates: Duplicates) -> Hashed {
-        let segments = (0..1 << segment_bits).map(|_| Padded(RwLock::new(Segment::new(segment_bits)))).collect();
+        let segments = (0..1 << segment_bits).map(|_| Locked::new(segment_bits)).collect();
         Hashed { segments, segment_bits, position, duplicates }
     }
 
@@ -81,8 +78,8 @@ impl Hashed {
         (u64::from(hash) >> (u32::BITS - self.segment_bits)) as usize
     }
 
-    fn segment(&self, hash: u32) -> &RwLock<Segment> {
-        &self.segments[self.index(hash)].0
+    fn segment(&self, hash: u32) -> &Locked {
+        &self.segments[self.index(hash)]
     }
 
     /// Calls `look` with the rows of a key.
@@ -105,19 +102,19 @@ impl Hashed {
     ) -> Result<(bool, Vec<Rows>), Gone> {
         if let [only] = &*self.segments {
             let rows = rows.collect();
-            return self.insert_in_one(&mut only.0.write(), status, rows, only_new);
+            return self.insert_in_one(&mut only.write(), status, rows, only_new);
         }
         let hashed: SmallVec<[(u32, Stored); FEW]> =
             rows.into_iter().map(|row| (hash_of(key_of(*row.term(), self.position)), row)).collect();
         let mut indices: SmallVec<[usize; FEW]> = hashed.iter().map(|(hash, _)| self.index(*hash)).collect();
         indices.sort_unstable();
         indices.dedup();
-        let mut guards: SmallVec<[(usize, RwLockWriteGuard<'_, Segment>); FEW]> =
-            indices.into_iter().map(|index| (index, self.segments[index].0.write())).collect();
+        let mut guards: SmallVec<[(usize, Writing<'_>); FEW]> =
+            indices.into_iter().map(|index| (index, self.segments[index].write())).collect();
         if !status.is_alive() {
             return Err(Gone);
         }
-        let guard_of = |guards: &[(usize, RwLockWriteGuard<'_, Segment>)], hash: u32| {
+        let guard_of = |guards: &[(usize, Writing<'_>)], hash: u32| {
             guards.binary_search_by_key(&self.index(hash), |(index, _)| *index).unwrap_or(0)
         };
         if only_new {
@@ -282,7 +279,7 @@ impl Hashed {
         let first = after.map_or(0, |hash| self.index(hash));
         let mut stop = None;
         for (number, segment) in self.segments.iter().enumerate().skip(first) {
-            let segment = segment.0.read();
+            let segment = segment.read();
             for entry in segment.entries_after(after.filter(|_| number == first)) {
                 if stop.is_some_and(|hash| hash != entry.hash) {
                     return stop;
@@ -299,7 +296,7 @@ impl Hashed {
     pub(crate) fn change_all(&self, status: &Status, decide: &mut dyn FnMut(&Stored) -> Fate) -> Vec<Stored> {
         let mut gone = Vec::new();
         for segment in &self.segments {
-            let mut segment = segment.0.write();
+            let mut segment = segment.write();
             let segment = &mut *segment;
             let is_fixed = status.is_fixed();
             let (mut rows, mut words, mut has_empty) = (segment.rows, segment.words, false);
@@ -350,7 +347,7 @@ impl Hashed {
 
     fn first_after<R>(&self, from: usize, after: Option<u32>, found: impl FnOnce(&Stored) -> R) -> Option<R> {
         for (number, segment) in self.segments.iter().enumerate().skip(from) {
-            let segment = segment.0.read();
+            let segment = segment.read();
             let mut entries = segment.entries_after(after.filter(|_| number == from));
             if let Some(row) = entries.find_map(|entry| entry.live().first()) {
                 return Some(found(row));
@@ -378,7 +375,7 @@ impl Hashed {
     pub(crate) fn clear(&self, status: &Status) -> Garbage {
         let mut garbage = Garbage::default();
         // All of them, in the order in which `insert` takes them: nobody sees a part of the table empty.
-        let mut segments: Vec<_> = self.segments.iter().map(|segment| segment.0.write()).collect();
+        let mut segments: Vec<_> = self.segments.iter().map(|segment| segment.write()).collect();
         let keep = status.is_fixed() && status.is_alive();
         for segment in &mut segments {
             let rows = segment.rows;
@@ -400,7 +397,7 @@ impl Hashed {
     /// The table is not fixed any more: takes out the keys that were kept.
     pub(crate) fn unfixed(&self, status: &Status) {
         for segment in &self.segments {
-            let mut segment = segment.0.write();
+            let mut segment = segment.write();
             if !segment.has_dead || status.is_fixed() {
                 continue;
             }
@@ -411,11 +408,16 @@ impl Hashed {
         }
     }
 
+    /// Rows at one moment.
+    pub(crate) fn count(&self) -> usize {
+        Locked::count(&self.segments).unwrap_or_else(|| self.size().0)
+    }
+
     /// Rows, and the words that they keep outside of collected heaps.
     pub(crate) fn size(&self) -> (usize, usize) {
-        let own = self.segments.len() * size_of::<Padded>() / size_of::<Term>();
+        let own = self.segments.len() * size_of::<Locked>() / size_of::<Term>();
         // All of them, in the order in which `insert` and `clear` take them: nobody counts a part of what goes at once.
-        let segments: SmallVec<[_; 1]> = self.segments.iter().map(|segment| segment.0.read()).collect();
+        let segments: SmallVec<[_; FEW]> = self.segments.iter().map(|segment| segment.read()).collect();
         segments.iter().fold((0, own), |(rows, words), segment| {
             let places = segment.places() * size_of::<Option<Entry>>() / size_of::<Term>();
             (rows + segment.rows, words + segment.words + places)
@@ -424,7 +426,7 @@ impl Hashed {
 
     /// Bits of the hash that number the slots of `ets:slot/2`.
     pub(crate) fn slot_bits(&self) -> u32 {
-        let most = self.segments.iter().map(|segment| segment.0.read().bits()).max().unwrap_or(0);
+        let most = self.segments.iter().map(|segment| segment.read().bits()).max().unwrap_or(0);
         self.segment_bits + most
     }
 
@@ -441,7 +443,7 @@ impl Hashed {
             spread.most = spread.most.max(rows);
         };
         for segment in &self.segments {
-            let segment = segment.0.read();
+            let segment = segment.read();
             let mut slot: Option<(u64, usize)> = None;
             for entry in segment.entries_after(None) {
                 let number = u64::from(entry.hash) >> (u32::BITS - bits);
@@ -469,7 +471,7 @@ impl Hashed {
     /// Visits all rows, those of dead keys too.
     pub(crate) fn each(&self, mut visit: impl FnMut(&Stored)) {
         for segment in &self.segments {
-            segment.0.read().entries_after(None).for_each(|entry| entry.rows().iter().for_each(&mut visit));
+            segment.read().entries_after(None).for_each(|entry| entry.rows().iter().for_each(&mut visit));
         }
     }
 

@@ -14,6 +14,7 @@ mod fault;
 mod fixation;
 mod garbage;
 mod hashed;
+mod locked;
 #[cfg(all(test, loom))]
 #[path = "tests/loom_model.rs"]
 mod loom_model;

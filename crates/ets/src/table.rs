@@ -189,6 +189,14 @@ impl Table {
         self.options.position
     }
 
+    /// How many rows there are.
+    pub fn count(&self) -> usize {
+        match &self.rows {
+            Rows::Hashed(rows) => rows.count(),
+            Rows::Ordered(rows) => rows.size().0,
+        }
+    }
+
     /// Rows, and the words that they keep outside of collected heaps.
     pub fn size(&self) -> (usize, usize) {
         match &self.rows {

@@ -153,6 +153,17 @@ impl Fragment {
         unsafe { &*std::ptr::from_ref(&self.body).cast() }
     }
 
+    /// The number of the list that it is on, where there are several.
+    ///
+    /// # Safety
+    /// The fragment has no words. The number is 0 when a message is made of the fragment again.
+    #[inline]
+    pub unsafe fn list_number(&self) -> &Cell<usize> {
+        debug_assert_eq!(self.capacity, 0);
+        // SAFETY: without words there are no objects with off-heap parts; null is 0.
+        unsafe { &*std::ptr::from_ref(&self.off_heap).cast() }
+    }
+
     /// Without words of its own, a fragment has no use for their count.
     fn lent(&self) -> &AtomicU32 {
         debug_assert_eq!(self.capacity, 0);

@@ -17,6 +17,7 @@ pub(crate) mod sizing;
 pub(crate) mod small;
 pub(crate) mod stack;
 pub(crate) mod stored;
+pub(crate) mod turns;
 pub(crate) mod verify;
 
 use atoll_heap::immovable::Range;

@@ -4,7 +4,8 @@
 //! last one.
 //!
 //! A fragment without words has no use for its link and its signal, which are the links of its list, nor for the number
-//! of words in use, which says whether a process may hold the term.
+//! of words in use, which says whether a process may hold the term, nor for the list of objects with off-heap parts,
+//! which is the number of its list.
 
 use std::ptr::{NonNull, null_mut};
 use std::sync::{Mutex, MutexGuard};
@@ -13,6 +14,7 @@ use atoll_heap::{Fragment, Message};
 use atoll_term::{Term, Word};
 
 use super::message;
+use super::turns::Turns;
 
 /// Lists.
 pub(crate) const SHARDS: usize = 1024;
@@ -46,7 +48,10 @@ pub(crate) fn lend(stored: &Fragment, part: Term) -> Term {
 }
 
 /// The roots that stored terms are.
-pub(crate) struct StoredTerms(Box<[Mutex<Head>]>);
+pub(crate) struct StoredTerms {
+    lists: Box<[Mutex<Head>]>,
+    turns: Turns,
+}
 
 fn lock(list: &Mutex<Head>) -> MutexGuard<'_, Head> {
     list.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
@@ -54,12 +59,7 @@ fn lock(list: &Mutex<Head>) -> MutexGuard<'_, Head> {
 
 impl StoredTerms {
     pub(crate) fn new() -> StoredTerms {
-        StoredTerms((0..SHARDS).map(|_| Mutex::new(Head::EMPTY)).collect())
-    }
-
-    fn list(&self, fragment: *const Fragment) -> MutexGuard<'_, Head> {
-        let mixed = (fragment as usize >> 4).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        lock(&self.0[mixed >> 48 & (SHARDS - 1)])
+        StoredTerms { lists: (0..SHARDS).map(|_| Mutex::new(Head::EMPTY)).collect(), turns: Turns::new() }
     }
 
     /// Keeps a term: an immediate, a literal or a pointer into the area.
@@ -67,9 +67,11 @@ impl StoredTerms {
         let stored = message::by_reference(term).into_raw();
         if term.is_pointer() {
             let fragment = stored.as_ptr();
-            let mut head = self.list(fragment);
+            let number = self.turns.take(SHARDS);
+            let mut head = lock(&self.lists[number]);
             // SAFETY: the new fragment is ours, and the list is locked.
             unsafe {
+                (*fragment).list_number().set(number);
                 (*fragment).set_next(head.first);
                 if !head.first.is_null() {
                     (*head.first).previous().set(fragment);
@@ -90,7 +92,7 @@ impl StoredTerms {
         // immediate is on no list.
         unsafe {
             if (*fragment).term().is_pointer() {
-                let mut head = self.list(fragment);
+                let mut head = lock(&self.lists[(*fragment).list_number().replace(0)]);
                 let (before, behind) = ((*fragment).previous().get(), (*fragment).next());
                 let head_of = &mut *head;
                 for place in [&mut head_of.next, &mut head_of.begun, &mut head_of.old] {
@@ -123,7 +125,7 @@ impl StoredTerms {
         most: usize,
         visit: &mut dyn FnMut(Term),
     ) -> bool {
-        let mut head = lock(&self.0[shard]);
+        let mut head = lock(&self.lists[shard]);
         if from_first {
             head.next = head.first;
             head.begun = head.first;
@@ -144,7 +146,7 @@ impl StoredTerms {
 
     /// Visits all terms, as runs of one word.
     pub(crate) fn each_word(&self, visit: &mut dyn FnMut(*mut Word, usize)) {
-        for list in &self.0 {
+        for list in &self.lists {
             let head = lock(list);
             let mut next = head.first;
             // SAFETY: the fragments of a locked list live; owners only read their terms meanwhile.

@@ -3,7 +3,7 @@
 //! not change costs minor collections nothing.
 //!
 //! A fragment without words has no use for its link and its signal: they are the links of its list. There are several
-//! pairs of lists, chosen by the fragment's address, so that threads seldom meet at a lock.
+//! pairs of lists, so that threads seldom meet at a lock.
 
 use std::ptr::{NonNull, null_mut};
 use std::sync::{Mutex, MutexGuard};
@@ -12,6 +12,7 @@ use atoll_heap::{Fragment, Message};
 use atoll_term::Term;
 
 use crate::common::message;
+use crate::common::turns::Turns;
 
 const SHARDS: usize = 64;
 
@@ -26,7 +27,10 @@ struct Lists {
 unsafe impl Send for Lists {}
 
 /// The roots that stored terms are.
-pub(super) struct StoredTerms([Mutex<Lists>; SHARDS]);
+pub(super) struct StoredTerms {
+    lists: [Mutex<Lists>; SHARDS],
+    turns: Turns,
+}
 
 impl std::fmt::Debug for StoredTerms {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -61,21 +65,21 @@ unsafe fn link(head: &mut *mut Fragment, fragment: *mut Fragment) {
 
 impl StoredTerms {
     pub(super) fn new() -> StoredTerms {
-        StoredTerms([const { Mutex::new(Lists { young: null_mut(), old: null_mut() }) }; SHARDS])
-    }
-
-    fn lists(&self, fragment: *const Fragment) -> MutexGuard<'_, Lists> {
-        let mixed = (fragment as usize >> 4).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        lock(&self.0[mixed >> 58 & (SHARDS - 1)])
+        let empty = [const { Mutex::new(Lists { young: null_mut(), old: null_mut() }) }; SHARDS];
+        StoredTerms { lists: empty, turns: Turns::new() }
     }
 
     /// Keeps a term.
     pub(super) fn store(&self, term: Term) -> NonNull<Fragment> {
         let fragment = message::by_reference(term).into_raw();
         if term.is_pointer() {
-            let mut lists = self.lists(fragment.as_ptr());
+            let number = self.turns.take(SHARDS);
+            let mut lists = lock(&self.lists[number]);
             // SAFETY: the new fragment is ours, the lists are locked.
-            unsafe { link(&mut lists.young, fragment.as_ptr()) };
+            unsafe {
+                fragment.as_ref().list_number().set(number);
+                link(&mut lists.young, fragment.as_ptr());
+            }
         }
         fragment
     }
@@ -86,10 +90,10 @@ impl StoredTerms {
     /// Nobody uses it any more.
     pub(super) unsafe fn discard(&self, stored: NonNull<Fragment>) {
         let fragment = stored.as_ptr();
-        let mut lists = self.lists(fragment);
         // SAFETY: the caller gives the fragment up; its neighbours are on the same list, which is locked. One on no
         // list has no neighbours and is no head.
         unsafe {
+            let mut lists = lock(&self.lists[(*fragment).list_number().replace(0)]);
             let (before, behind) = (previous(fragment), (*fragment).next());
             if !behind.is_null() {
                 (*behind).previous().set(before);
@@ -109,7 +113,7 @@ impl StoredTerms {
 
     /// Visits the terms that a minor collection concerns, or all. The world is stopped.
     pub(super) fn each(&self, all: bool, visit: &mut dyn FnMut(*mut Term)) {
-        for lists in &self.0 {
+        for lists in &self.lists {
             let lists = lock(lists);
             for head in [Some(lists.young), all.then_some(lists.old)].into_iter().flatten() {
                 let mut next = head;
@@ -125,7 +129,7 @@ impl StoredTerms {
     /// After a collection: sorts the terms anew. `is_young`: whether a minor collection concerns a term. `all`: those
     /// that the last minor collection did not concern may be young now.
     pub(super) fn sort(&self, all: bool, is_young: impl Fn(Term) -> bool) {
-        for lists in &self.0 {
+        for lists in &self.lists {
             let mut lists = lock(lists);
             let mut young = std::mem::replace(&mut lists.young, null_mut());
             let mut old = if all { std::mem::replace(&mut lists.old, null_mut()) } else { null_mut() };

@@ -151,15 +151,36 @@ fn new_rows_are_inserted_by_one_thread() {
 }
 
 #[test]
+fn rows_are_counted_at_one_moment() {
+    model(|[low, high]| {
+        let set = set();
+        assert!(set.insert(&[high], 1, false));
+        let other = Arc::clone(&set);
+        let reader = thread::spawn(move || {
+            // The first segment before, and the second one after, would have none.
+            let rows = other.rows.count();
+            assert!((1..=2).contains(&rows), "{rows}");
+        });
+        assert!(set.insert(&[low], 1, false));
+        drop(set.rows.remove(&set.status, Term::small(high), |_| ()));
+        assert_eq!(set.rows.count(), 1, "what this thread did is done");
+        reader.join().unwrap();
+    });
+}
+
+#[test]
 fn a_table_that_is_cleared_has_all_its_rows_or_none() {
     model(|[low, high]| {
         let set = set();
         assert!(set.insert(&[low, high], 1, false));
         let other = Arc::clone(&set);
-        let clearer = thread::spawn(move || drop(other.rows.clear(&other.status)));
-        let rows = set.rows.size().0;
-        assert!(rows == 0 || rows == 2, "a reader counted one row of two");
-        clearer.join().unwrap();
+        let reader = thread::spawn(move || {
+            for rows in [other.rows.count(), other.rows.size().0] {
+                assert!(rows == 0 || rows == 2, "a reader counted one row of two");
+            }
+        });
+        drop(set.rows.clear(&set.status));
+        reader.join().unwrap();
     });
 }
 
