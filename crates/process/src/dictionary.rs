@@ -102,3 +102,31 @@ impl Dictionary {
 }
 
 const _: () = assert!(size_of::<(Term, Term)>() == 2 * size_of::<Term>());
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_and_many_entries_are_found_after_others_have_gone() {
+        let mut dictionary = Dictionary::default();
+        let mut expected = std::collections::BTreeMap::new();
+        let mut seed = 1_u64;
+        for step in 0..4_000 {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let key = (seed >> 33) as i64 % if step % 1_000 < 500 { LINEAR as i64 + 2 } else { 60 };
+            let (term, value) = (Term::small(key), Term::small(step));
+            if seed >> 63 == 0 {
+                assert_eq!(dictionary.put(term, value), expected.insert(key, value));
+            } else {
+                assert_eq!(dictionary.erase(term), expected.remove(&key));
+            }
+            assert_eq!(dictionary.entries().len(), expected.len());
+            let found = |key: i64| dictionary.get(Term::small(key));
+            assert!((0..60).all(|key| found(key) == expected.get(&key).copied()), "step {step}");
+        }
+        let all = dictionary.entries().len();
+        assert_eq!(dictionary.erase_all().len(), all);
+        assert_eq!(dictionary.get(Term::small(1)), None);
+    }
+}

@@ -77,6 +77,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_table_of_places_is_kept_from_the_first_link_on_that_is_one_too_many() {
+        let mut links = Links::default();
+        for number in 0..FEW {
+            links.insert(Term::small(number as i64));
+        }
+        assert!(links.places.is_none());
+        links.insert(Term::small(FEW as i64));
+        assert_eq!(links.places.as_ref().map(|places| places.len()), Some(FEW + 1));
+    }
+
+    #[test]
     fn few_and_many_links_are_a_set() {
         let mut links = Links::default();
         let pid = |number: i64| Term::small(number);

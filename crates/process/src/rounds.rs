@@ -119,6 +119,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn each_way_to_wake_threads_is_known_once() {
+        fn one() {}
+        fn other() {
+            std::hint::black_box(1);
+        }
+        let rounds = Rounds::default();
+        [one, other, one].iter().for_each(|waker: &fn()| rounds.wakes(*waker));
+        assert_eq!(rounds.state.lock().wakers.len(), 2);
+    }
+
+    #[test]
     fn each_thread_that_took_part_before_does_a_round_once_and_then_the_rest_follows() {
         let rounds = Arc::new(Rounds::default());
         let (worked, is_after) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));

@@ -1,5 +1,6 @@
 //! Processes that signal each other, on a machine without schedulers: the test runs them by hand.
 
+mod parts;
 mod remote;
 
 use std::sync::atomic::{AtomicBool, Ordering};
