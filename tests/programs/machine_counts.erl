@@ -10,7 +10,8 @@ main(_) ->
     io:format("~w~n", [shared_sizes()]),
     io:format("~w~n", [paths()]),
     io:format("~w~n", [years()]),
-    io:format("~w~n", [tell_of_allocators()]).
+    io:format("~w~n", [tell_of_allocators()]),
+    io:format("~w~n", [allocator_sizes()]).
 
 %% Bytes that ports have carried.
 carried() ->
@@ -93,3 +94,25 @@ tell_of_allocators() ->
 
 caught(Fun) ->
     try Fun() catch error:Reason -> Reason end.
+
+%% As observer adds them up: each that holds something has room for that.
+allocator_sizes() ->
+    Names = erlang:system_info(alloc_util_allocators),
+    Sizes = erlang:system_info({allocator_sizes, Names}),
+    true = Names =:= [Name || {Name, _} <- Sizes],
+    Held = [{Name, held(Instances)} || {Name, Instances} <- Sizes],
+    {{Blocks, Carriers}, Heaps} = {total(Held), proplists:get_value(eheap_alloc, Held)},
+    [Blocks > 1000000, Carriers >= Blocks, element(1, Heaps) > 10000,
+     held(erlang:system_info({allocator_sizes, eheap_alloc})) =/= {0, 0},
+     [caught(fun() -> erlang:system_info({Item, Which}) end)
+      || Item <- [allocator, allocator_sizes], Which <- [foo, [], [foo], [eheap_alloc, 1]]]].
+
+total(Held) -> lists:foldl(fun({_, {B, C}}, {Bs, Cs}) -> {Bs + B, Cs + C} end, {0, 0}, Held).
+
+held(false) -> {0, 0};
+held(Instances) ->
+    All = [{blocks(Blocks), element(2, Carriers)}
+           || {instance, _, Parts} <- Instances, {_, [{blocks, Blocks}, Carriers]} <- Parts],
+    total([{all, One} || One <- All]).
+
+blocks(Blocks) -> lists:sum([element(2, Size) || {_, [Size]} <- Blocks]).

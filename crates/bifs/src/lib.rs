@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 
 use atoll_process::BuiltIn;
 
+mod allocators;
 mod arguments;
 mod atomics;
 mod binary;

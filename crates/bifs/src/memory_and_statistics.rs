@@ -224,6 +224,20 @@ pub(crate) fn areas() -> [(&'static str, i64); 2] {
     [("atom_table", in_use.atom), ("loaded_code", in_use.code)]
 }
 
+/// The bytes that would be in each of OTP's allocators that has a counterpart here; they add up to all memory.
+pub(crate) fn by_allocator() -> [(&'static str, i64); 5] {
+    let in_use = InUse::with_tables();
+    let code = in_use.code + in_use.atom;
+    let known = in_use.processes + in_use.ets + in_use.binary + code;
+    [
+        ("std_alloc", in_use.total - known),
+        ("ll_alloc", code),
+        ("eheap_alloc", in_use.processes),
+        ("ets_alloc", in_use.ets),
+        ("binary_alloc", in_use.binary),
+    ]
+}
+
 /// Bytes of each type of memory, for a crash dump: without those of tables.
 pub fn memory_by_type() -> impl Iterator<Item = (&'static str, i64)> {
     InUse::now(0).by_type()

@@ -8,12 +8,12 @@ use atoll_distribution::node::Carrier;
 use atoll_distribution::{description, nodes};
 use atoll_heap::architecture;
 use atoll_operations::guards::as_boolean;
-use atoll_operations::list::elements_or_badarg;
 use atoll_platform::{clock, environment};
-use atoll_process::{BuiltIn, Caller, Outcome, Stopped, System, badarg, microstates, sequence};
+use atoll_process::{BuiltIn, Caller, Outcome, Stopped, System, badarg, microstates};
 use atoll_term::atoms::known_atom;
 use atoll_term::{Build, Term, atoms};
 
+use crate::allocators;
 use crate::arguments::size;
 use crate::errors::badopt;
 use crate::funs::is_built_in_on_otp;
@@ -76,7 +76,7 @@ fn system_info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     if let Some(&[kind, reference, allocators]) = item.tuple_elements()
         && kind == known_atom("memory_internal")
     {
-        return tell_of_allocators(caller, reference, allocators);
+        return allocators::tell(caller, reference, allocators);
     }
     let Some(&[kind, which]) = item.tuple_elements() else { return Err(badarg()) };
     match (kind, which) {
@@ -86,52 +86,10 @@ fn system_info(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
             "defined" | "detected" | "used" => Ok(atoms::UNDEFINED),
             _ => Err(badarg()),
         },
-        _ if (kind == known_atom("allocator") || kind == known_atom("allocator_sizes")) && which.is_atom() => {
-            Ok(atoms::FALSE)
-        }
-        // Of no allocator at all: there are none of OTP's here.
-        (kind, Term::NIL) if kind == known_atom("allocator_sizes") => Ok(Term::NIL),
+        _ if kind == known_atom("allocator") => allocators::settings(caller, which),
+        _ if kind == known_atom("allocator_sizes") => allocators::sizes(caller, which),
         _ => Err(badarg()),
     }
-}
-
-/// OTP's allocators, of which it tells.
-const ALLOCATORS: [&str; 13] = [
-    "binary_alloc",
-    "driver_alloc",
-    "eheap_alloc",
-    "erts_mmap",
-    "ets_alloc",
-    "fix_alloc",
-    "literal_alloc",
-    "ll_alloc",
-    "mseg_alloc",
-    "sl_alloc",
-    "std_alloc",
-    "sys_alloc",
-    "temp_alloc",
-];
-
-/// `system_info({memory_internal, Reference, Allocators})`: a message from each scheduler, as from those of an emulator
-/// whose allocators are off.
-fn tell_of_allocators(caller: &mut Caller<'_>, reference: Term, allocators: Term) -> Outcome {
-    let allocators = elements_or_badarg(allocators)?;
-    let is_known = |name: &Term| ALLOCATORS.contains(&atoms::name_if_atom(*name));
-    if !reference.is_reference() || allocators.is_empty() || !allocators.iter().all(is_known) {
-        return Err(badarg());
-    }
-    let system = System::get();
-    for scheduler in 1..=system.schedulers {
-        // The first knows what belongs to none.
-        let told = if scheduler == 1 { &allocators[..] } else { &[] };
-        let heap = caller.heap();
-        let rows: Vec<Term> = told.iter().map(|name| heap.tuple(&[*name, atoms::FALSE])).collect();
-        let rows = heap.list(rows);
-        let message = heap.tuple(&[reference, Term::small(scheduler as i64), rows]);
-        let message = architecture().send(heap, message);
-        system.deliver_or_answer(caller.process.pid, sequence::neutral(message));
-    }
-    Ok(atoms::TRUE)
 }
 
 fn by_name(caller: &mut Caller<'_>, item: &str) -> Option<Term> {
@@ -380,7 +338,7 @@ fn built(caller: &mut Caller<'_>, item: &str) -> Option<Term> {
             let heap = caller.heap();
             heap.tuple(&[atoms::UNDEFINED, Term::NIL, Term::NIL, Term::NIL])
         }
-        "alloc_util_allocators" => Term::NIL,
+        "alloc_util_allocators" => allocators::names(caller.heap()),
         "allocated_areas" => {
             let areas = crate::memory_and_statistics::areas();
             let areas = areas.map(|(area, bytes)| caller.heap().tuple(&[known_atom(area), Term::small(bytes)]));
