@@ -1,5 +1,5 @@
-//! What `system_info` tells of OTP's allocators. There are none of them here; what each would hold is known for some, and
-//! tools that add it up (`observer`) show it.
+//! What `system_info` tells of OTP's allocators. There are none of them here; what each would hold is known for some,
+//! and tools that add it up (`observer`) show it.
 
 use atoll_heap::{Mutator, architecture};
 use atoll_operations::list::elements_or_badarg;
