@@ -104,13 +104,19 @@ impl Hashed {
             let rows = rows.collect();
             return self.insert_in_one(&mut only.write(), status, rows, only_new);
         }
-        let hashed: SmallVec<[(u32, Stored); FEW]> =
-            rows.into_iter().map(|row| (hash_of(key_of(*row.term(), self.position)), row)).collect();
-        let mut indices: SmallVec<[usize; FEW]> = hashed.iter().map(|(hash, _)| self.index(*hash)).collect();
+        let mut hashed: SmallVec<[(u32, Stored); FEW]> = SmallVec::new();
+        let mut indices: SmallVec<[usize; FEW]> = SmallVec::new();
+        for row in rows {
+            let hash = hash_of(key_of(*row.term(), self.position));
+            indices.push(self.index(hash));
+            hashed.push((hash, row));
+        }
         indices.sort_unstable();
         indices.dedup();
-        let mut guards: SmallVec<[(usize, Writing<'_>); FEW]> =
-            indices.into_iter().map(|index| (index, self.segments[index].write())).collect();
+        let mut guards: SmallVec<[(usize, Writing<'_>); FEW]> = SmallVec::new();
+        for index in &indices {
+            guards.push((*index, self.segments[*index].write()));
+        }
         if !status.is_alive() {
             return Err(Gone);
         }
@@ -127,7 +133,7 @@ impl Hashed {
             }
         }
         let mut replaced = Vec::with_capacity(hashed.len());
-        for (hash, row) in hashed {
+        for (hash, row) in hashed.drain(..) {
             let guard = guard_of(&guards, hash);
             replaced.extend(self.put(&mut guards[guard].1, hash, row));
         }

@@ -25,7 +25,7 @@ pub fn length(list: Term) -> Option<usize> {
 /// The elements of a proper list, in order.
 pub fn elements(list: Term) -> Option<Vec<Term>> {
     let mut elements = Vec::with_capacity(length(list)?);
-    elements.extend(heads(list));
+    heads(list).for_each(|head| elements.push(head));
     Some(elements)
 }
 
