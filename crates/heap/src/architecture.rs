@@ -178,23 +178,34 @@ pub trait Architecture: Send + Sync {
 
     /// Keeps a term that lies on `owner`'s heap outside of every process: see [`crate::Stored`]. Until it is discarded
     /// the architecture sees to it that the fragment's term stays valid. It may keep the fragment on a list.
-    fn store(&self, owner: &mut Mutator, term: Term) -> NonNull<Fragment>;
-
-    /// As [`Architecture::store`], for a term that nobody else holds; the caller gives it up.
-    fn store_own(&self, owner: &mut Mutator, term: Term) -> NonNull<Fragment> {
-        self.store(owner, term)
+    fn store(&self, owner: &mut Mutator, term: Term) -> NonNull<Fragment> {
+        let stored = self.store_own(owner, term);
+        // SAFETY: it was made just now, and nobody discards it.
+        unsafe { stored.as_ref() }.lend();
+        stored
     }
 
-    /// Whether nobody can hold a pointer to the object that was stored, so that its owner may change it.
-    fn may_change(&self, stored: &Fragment) -> bool;
+    /// As [`Architecture::store`], for a term that nobody else holds; the caller gives it up.
+    fn store_own(&self, owner: &mut Mutator, term: Term) -> NonNull<Fragment>;
 
-    /// What a process gets that reads `part` of a stored term, which may be the whole. As it is, unless the
+    /// Whether nobody can hold a pointer to the object that was stored, so that its owner may change it.
+    fn may_change(&self, stored: &Fragment) -> bool {
+        !stored.is_lent()
+    }
+
+    /// What a process gets that reads `part` of a stored term, which may be the whole. As it is, and lent, unless the
     /// architecture keeps heaps apart.
     ///
     /// # Safety
     /// [`Architecture::store`] made `stored`, and nobody discards it meanwhile; `part` is its term or lies inside of
     /// it.
-    unsafe fn fetch(&self, _reader: &mut Mutator, _stored: NonNull<Fragment>, part: Term) -> Term {
+    unsafe fn fetch(&self, _reader: &mut Mutator, stored: NonNull<Fragment>, part: Term) -> Term {
+        // SAFETY: the caller says that nobody discards it meanwhile.
+        let stored = unsafe { stored.as_ref() };
+        // Parts that are objects of their own are never changed.
+        if part == stored.term() && part.is_pointer() {
+            stored.lend();
+        }
         part
     }
 

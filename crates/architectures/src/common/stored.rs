@@ -37,16 +37,6 @@ impl Head {
 // SAFETY: a thread reaches the fragments under the list's lock alone, or owns the one whose term it reads.
 unsafe impl Send for Head {}
 
-/// What a process gets that reads a part of a stored term, where processes get pointers.
-#[inline]
-pub(crate) fn lend(stored: &Fragment, part: Term) -> Term {
-    // Parts that are objects of their own are never changed.
-    if part == stored.term() && part.is_pointer() {
-        stored.lend();
-    }
-    part
-}
-
 /// The roots that stored terms are.
 pub(crate) struct StoredTerms {
     lists: Box<[Mutex<Head>]>,

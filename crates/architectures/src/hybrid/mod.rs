@@ -57,7 +57,6 @@ use atoll_heap::{
 };
 use atoll_term::{Header, Term, Word};
 
-use crate::common::stored::lend;
 use crate::not_made::NotMade;
 use crate::private::phases::Beside;
 use crate::private::state::State;
@@ -259,13 +258,8 @@ impl Architecture for Hybrid {
         send::store(self, owner, term)
     }
 
-    unsafe fn fetch(&self, _reader: &mut Mutator, stored: NonNull<Fragment>, part: Term) -> Term {
-        // SAFETY: the caller says that it is not discarded meanwhile.
-        lend(unsafe { stored.as_ref() }, part)
-    }
-
-    fn may_change(&self, stored: &Fragment) -> bool {
-        !stored.is_lent()
+    fn store_own(&self, owner: &mut Mutator, term: Term) -> NonNull<Fragment> {
+        self.store(owner, term)
     }
 
     unsafe fn discard_stored(&self, stored: NonNull<Fragment>) {

@@ -20,7 +20,6 @@ use atoll_heap::{
 };
 use atoll_term::{Term, Word};
 
-use crate::common::stored::lend;
 use crate::common::{Immovable, message, stack};
 use state::State;
 
@@ -98,23 +97,8 @@ impl Architecture for NoGc {
         send::keep_fragment(receiver, message);
     }
 
-    fn store(&self, _owner: &mut Mutator, term: Term) -> NonNull<Fragment> {
-        let stored = message::by_reference(term);
-        stored.lend();
-        stored.into_raw()
-    }
-
     fn store_own(&self, _owner: &mut Mutator, term: Term) -> NonNull<Fragment> {
         message::by_reference(term).into_raw()
-    }
-
-    unsafe fn fetch(&self, _reader: &mut Mutator, stored: NonNull<Fragment>, part: Term) -> Term {
-        // SAFETY: the caller says that it is not discarded meanwhile.
-        lend(unsafe { stored.as_ref() }, part)
-    }
-
-    fn may_change(&self, stored: &Fragment) -> bool {
-        !stored.is_lent()
     }
 
     fn messages_are_roots(&self) -> bool {

@@ -206,7 +206,11 @@ impl Architecture for Private {
         send::keep_fragment(receiver, message);
     }
 
-    fn store(&self, _owner: &mut Mutator, term: Term) -> NonNull<Fragment> {
+    fn store(&self, owner: &mut Mutator, term: Term) -> NonNull<Fragment> {
+        self.store_own(owner, term)
+    }
+
+    fn store_own(&self, _owner: &mut Mutator, term: Term) -> NonNull<Fragment> {
         stored::store(term)
     }
 

@@ -66,7 +66,6 @@ use atoll_heap::{
 use atoll_term::{Term, Word};
 
 use crate::common::first_stacks::FirstStacks;
-use crate::common::stored::lend;
 use crate::common::{Immovable, blocks, stack};
 #[cfg(test)]
 pub(crate) use stack_marks::clean_words;
@@ -262,24 +261,8 @@ impl Architecture for Shared {
         send::keep_fragment(self, receiver, message);
     }
 
-    fn store(&self, _owner: &mut Mutator, term: Term) -> NonNull<Fragment> {
-        let stored = self.stored.store(term);
-        // SAFETY: it was made just now.
-        unsafe { stored.as_ref() }.lend();
-        stored
-    }
-
     fn store_own(&self, _owner: &mut Mutator, term: Term) -> NonNull<Fragment> {
         self.stored.store(term)
-    }
-
-    unsafe fn fetch(&self, _reader: &mut Mutator, stored: NonNull<Fragment>, part: Term) -> Term {
-        // SAFETY: the caller says that it is not discarded meanwhile.
-        lend(unsafe { stored.as_ref() }, part)
-    }
-
-    fn may_change(&self, stored: &Fragment) -> bool {
-        !stored.is_lent()
     }
 
     unsafe fn discard_stored(&self, stored: NonNull<Fragment>) {

@@ -59,7 +59,7 @@ use atoll_heap::{
 use atoll_term::{Term, Word};
 
 use crate::common::first_stacks::FirstStacks;
-use crate::common::stored::{StoredTerms, lend};
+use crate::common::stored::StoredTerms;
 use crate::common::{Immovable, stack};
 use cycle::{Driver, Epoch, LEAST_OFF_HEAP, Phase};
 use mark::Greys;
@@ -228,24 +228,8 @@ impl Architecture for Unified {
         self.keep(message);
     }
 
-    fn store(&self, _owner: &mut Mutator, term: Term) -> NonNull<Fragment> {
-        let stored = self.store_term(term);
-        // SAFETY: it was made just now.
-        unsafe { stored.as_ref() }.lend();
-        stored
-    }
-
     fn store_own(&self, _owner: &mut Mutator, term: Term) -> NonNull<Fragment> {
         self.store_term(term)
-    }
-
-    unsafe fn fetch(&self, _reader: &mut Mutator, stored: NonNull<Fragment>, part: Term) -> Term {
-        // SAFETY: the caller says that it is not discarded meanwhile.
-        lend(unsafe { stored.as_ref() }, part)
-    }
-
-    fn may_change(&self, stored: &Fragment) -> bool {
-        !stored.is_lent()
     }
 
     unsafe fn discard_stored(&self, stored: NonNull<Fragment>) {
