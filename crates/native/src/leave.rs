@@ -38,10 +38,19 @@ mod ways {
         )
     }
 
-    /// All X registers that matter are in the core.
+    /// All X registers that matter are in the core. A function of a native library is called from here.
     #[unsafe(naked)]
     pub unsafe extern "C" fn leave() {
-        std::arch::naked_asm!("mov rax, [rdi]", "jmp {to}", to = sym leave_to)
+        std::arch::naked_asm!(
+            "mov rax, [rdi]",
+            "lea r10, [rip + {body}]",
+            "cmp rax, r10",
+            "jne {to}",
+            "jmp {library}",
+            body = sym built_in::native_body,
+            library = sym call_library,
+            to = sym leave_to,
+        )
     }
 
     /// With X0 in R8.
@@ -49,10 +58,9 @@ mod ways {
     pub unsafe extern "C" fn leave_with_one() {
         std::arch::naked_asm!(
             "mov [r15 + {x}], r8",
-            "mov rax, [rdi]",
-            "jmp {to}",
+            "jmp {leave}",
             x = const offset_of!(Core, x),
-            to = sym leave_to,
+            leave = sym leave,
         )
     }
 
@@ -62,11 +70,10 @@ mod ways {
         std::arch::naked_asm!(
             "mov [r15 + {x}], r8",
             "mov [r15 + {x} + {word}], r9",
-            "mov rax, [rdi]",
-            "jmp {to}",
+            "jmp {leave}",
             x = const offset_of!(Core, x),
             word = const WORD,
-            to = sym leave_to,
+            leave = sym leave,
         )
     }
 
@@ -110,6 +117,22 @@ mod ways {
             test sil, 1
             jnz {to}"
         };
+    }
+
+    /// Calls the library's function at the code address in RDI, whose arguments are in the core, and returns from it.
+    #[unsafe(naked)]
+    unsafe extern "C" fn call_library() {
+        std::arch::naked_asm!(
+            call_it!(),
+            "mov rdi, [rdx]",
+            "add rdx, {word}",
+            "jmp {go_on}",
+            invoke = sym built_in::invoke_library,
+            asked = sym built_in::asked_by_library,
+            to = sym leave_to,
+            word = const WORD,
+            go_on = sym return_to,
+        )
     }
 
     /// A call of a built-in function in the middle of a function, whose arguments are in the core. Goes on behind it

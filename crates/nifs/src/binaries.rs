@@ -56,6 +56,11 @@ fn bytes(binary: &Binary) -> &[u8] {
 
 #[unsafe(no_mangle)]
 extern "C" fn enif_realloc_binary(binary: &mut Binary, size: usize) -> c_int {
+    // SAFETY: the library owns a count, and gets the new address of the bytes.
+    if let Some(made) = owned(binary).and_then(|owned| unsafe { OffHeapBinary::resize(owned, size) }) {
+        own(binary, made, size);
+        return 1;
+    }
     let Some(made) = allocate(size) else { return 0 };
     let kept = binary.size.min(size);
     // SAFETY: the new binary has `size` bytes, and the other one at least `kept`.

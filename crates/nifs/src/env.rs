@@ -296,7 +296,9 @@ pub fn note_machine() {
 /// A function is called on any thread: one of a library's enters the machine first.
 #[inline]
 pub fn enter_machine() {
-    if threads::machine().is_none()
+    // Threads that call libraries are the machine's.
+    if THREAD.get() == 0
+        && threads::machine().is_none()
         && let Some(machine) = MACHINE.get()
     {
         threads::enter(*machine);

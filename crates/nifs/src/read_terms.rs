@@ -111,6 +111,9 @@ extern "C" fn enif_get_tuple(_: *mut Env, term: Term, arity: &mut c_int, element
 
 #[unsafe(no_mangle)]
 extern "C" fn enif_is_identical(one: Term, other: Term) -> c_int {
+    if one == other || one.is_immediate() || other.is_immediate() {
+        return (one == other).into();
+    }
     enter_machine();
     exactly_equal(one, other).into()
 }

@@ -90,7 +90,15 @@ pub unsafe extern "C" fn invoke_for_native(
     // SAFETY: the caller's obligation.
     unsafe {
         (*c).swap_out(hp, e);
-        let reds = invoke_here(ip, reds - 1, c);
+        called(invoke_here(ip, reds - 1, c), c)
+    }
+}
+
+/// What a call has come to that leaves so many reductions.
+#[inline(always)]
+unsafe fn called(reds: i64, c: *mut Core) -> Called {
+    // SAFETY: the process runs on this core.
+    unsafe {
         if (*c).interrupt.is_some() {
             return Called { reds, hp: std::ptr::without_provenance_mut(1) };
         }
@@ -355,6 +363,31 @@ pub unsafe fn invoke_native(function: Word, arity: usize, at: *const Word, reds:
     }
 }
 
+/// As [`native_body`] for native code, which enters the function at `ip` with all arguments in the core.
+///
+/// # Safety
+/// The process runs on this core; [`native_body`] stands at `ip`.
+pub unsafe extern "C" fn invoke_library(
+    ip: *const Word,
+    hp: *mut Word,
+    e: *mut Word,
+    reds: i64,
+    c: *mut Core,
+) -> Called {
+    // SAFETY: the caller's obligation; native functions are never freed.
+    unsafe {
+        (*c).swap_out(hp, e);
+        let function = &*(*ip.sub(2) as *const NativeFunction);
+        called(call_library(function, ip, reds, c), c)
+    }
+}
+
+/// The library's function at `ip`, which native code has called, asks for something.
+pub unsafe fn asked_by_library(ip: *const Word, _: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core; `native_body` stands at `ip`.
+    unsafe { interrupted((*(*ip.sub(2) as *const NativeFunction)).export, std::ptr::null(), e, reds, c) }
+}
+
 /// Stands in the place of the first instruction of a function whose body is in a native library. Two words in front of
 /// it is the address of the [`NativeFunction`].
 pub unsafe fn native_body(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
@@ -376,6 +409,13 @@ pub unsafe fn native_body(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i6
 /// it calls keeps the compiler from jumping to the next handler.
 #[inline(never)]
 unsafe fn call_native(function: &'static NativeFunction, at: *const Word, reds: i64, c: *mut Core) -> i64 {
+    // SAFETY: the process runs on this core.
+    unsafe { call_library(function, at, reds, c) }
+}
+
+/// As [`call_native`], for functions that do not jump to the next handler.
+#[inline(always)]
+unsafe fn call_library(function: &'static NativeFunction, at: *const Word, reds: i64, c: *mut Core) -> i64 {
     // SAFETY: the process runs on this core.
     unsafe {
         let core = &mut *c;

@@ -1,6 +1,6 @@
 //! Large binaries: bytes outside of every heap, counted by the handles that point to them.
 
-use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error, realloc};
 use std::any::Any;
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
@@ -146,6 +146,30 @@ impl OffHeapBinary {
                 Some(Err(error))
             }
         }
+    }
+
+    /// Gives a binary another number of bytes, where it lies if the allocator can; those that are new are zero. `None`:
+    /// no memory for them, or others own the binary too, or its bytes are a value's; nothing has changed then.
+    ///
+    /// # Safety
+    /// The caller owns a count of a live binary, and nobody uses what it knows of where the bytes lie.
+    pub unsafe fn resize(binary: NonNull<OffHeapBinary>, length: usize) -> Option<NonNull<OffHeapBinary>> {
+        // SAFETY: the caller's count keeps the binary alive.
+        let head = unsafe { binary.as_ref() };
+        let room = head.room;
+        if room & LENT != 0 || head.owners.load(Ordering::Acquire) != 1 {
+            return None;
+        }
+        let used = head.used().min(length);
+        let size = Layout::from_size_align(HEAD.checked_add(length)?.checked_add(SLACK)?, 16).ok()?.size();
+        // As in `release`.
+        let block = std::ptr::with_exposed_provenance_mut::<u8>(binary.as_ptr().addr());
+        // SAFETY: the block came from the allocator with this layout, and the only owner gives it up.
+        let block = NonNull::new(unsafe { realloc(block, OffHeapBinary::layout(room), size) })?;
+        // SAFETY: the block has HEAD + length + SLACK bytes, of which the first HEAD + used are those of before.
+        unsafe { block.add(HEAD + used).write_bytes(0, length + SLACK - used) };
+        TOTAL_BYTES.fetch_sub(bytes_of(room), Ordering::Relaxed);
+        Some(OffHeapBinary::own(block.cast(), length, length))
     }
 
     /// Writes the head of a binary with bytes of its own.
@@ -441,6 +465,31 @@ mod tests {
             OffHeapBinary::release(binary);
         }
         assert_eq!(HeldBinary::filled(10, |_| Err(())).map(|held| held.is_err()), Some(true));
+    }
+
+    #[test]
+    fn a_binary_that_nobody_else_has_gets_another_length() {
+        let bytes = |binary: NonNull<OffHeapBinary>| {
+            // SAFETY: the binary is live, and has that many bytes.
+            unsafe { std::slice::from_raw_parts(binary.as_ref().data(), binary.as_ref().used()) }.to_vec()
+        };
+        let first = OffHeapBinary::from_bytes(b"abcdef", 100);
+        // SAFETY: each binary is used until it is resized or released.
+        unsafe {
+            let longer = OffHeapBinary::resize(first, 1_000_000).expect("there is memory");
+            assert_eq!(longer.as_ref().capacity(), 1_000_000);
+            assert_eq!(bytes(longer)[..8], *b"abcdef\0\0");
+            assert!(bytes(longer)[6..].iter().all(|byte| *byte == 0));
+            let shorter = OffHeapBinary::resize(longer, 3).expect("there is memory");
+            assert_eq!(bytes(shorter), b"abc");
+            shorter.as_ref().retain();
+            assert_eq!(OffHeapBinary::resize(shorter, 5), None, "another owner");
+            assert_eq!(OffHeapBinary::resize(shorter, usize::MAX), None, "no such memory");
+            OffHeapBinary::release(shorter);
+            assert_eq!(OffHeapBinary::resize(shorter, usize::MAX / 2), None, "no such memory");
+            assert_eq!(bytes(shorter), b"abc");
+            OffHeapBinary::release(shorter);
+        }
     }
 
     #[test]

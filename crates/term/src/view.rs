@@ -390,7 +390,11 @@ impl Term {
     /// Whether this is a binary: a bitstring of whole bytes.
     #[inline]
     pub fn is_binary(self) -> bool {
-        self.bits().is_some_and(|bits| bits.is_binary())
+        match self.boxed_kind() {
+            Some(Kind::HeapBits) => object(&self).1[0].is_multiple_of(8),
+            Some(Kind::BinaryHandle) => true,
+            _ => self.bits().is_some_and(|bits| bits.is_binary()),
+        }
     }
 
     /// Whether this is a pid of this node or another.
