@@ -29,8 +29,9 @@ fn programs() -> &'static Path {
     FOLDER.get_or_init(|| {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("distribution");
         let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/distribution");
-        let names = ["pair", "hostile", "busy", "plain_dist", "siege", "c_node", "carrier_ends", "parted", "looks"]
-            .map(|name| sources.join(name).with_extension("erl"));
+        let names =
+            ["pair", "hostile", "busy", "plain_dist", "siege", "c_node", "carrier_ends", "parted", "looks", "stepped"]
+                .map(|name| sources.join(name).with_extension("erl"));
         compile(&names, &folder).unwrap_or_else(|error| panic!("{error}"));
         folder
     })
@@ -173,6 +174,11 @@ fn names_outlast_a_partition() {
 #[test]
 fn observers_look_at_another_node() {
     same_beside_stock(&[], "looks");
+}
+
+#[test]
+fn a_debugger_steps_through_a_function_of_another_node() {
+    same_beside_stock(&[], "stepped");
 }
 
 /// Over TLS, with a certificate made for it.
