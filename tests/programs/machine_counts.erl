@@ -103,7 +103,7 @@ allocator_sizes() ->
     Held = [{Name, held(Instances)} || {Name, Instances} <- Sizes],
     {{Blocks, Carriers}, Heaps} = {total(Held), proplists:get_value(eheap_alloc, Held)},
     [Blocks > 1000000, Carriers >= Blocks, element(1, Heaps) > 10000,
-     held(erlang:system_info({allocator_sizes, eheap_alloc})) =/= {0, 0},
+     [held(erlang:system_info({Item, eheap_alloc})) =/= {0, 0} || Item <- [allocator, allocator_sizes]],
      [caught(fun() -> erlang:system_info({Item, Which}) end)
       || Item <- [allocator, allocator_sizes], Which <- [foo, [], [foo], [eheap_alloc, 1]]]].
 
@@ -111,8 +111,8 @@ total(Held) -> lists:foldl(fun({_, {B, C}}, {Bs, Cs}) -> {Bs + B, Cs + C} end, {
 
 held(false) -> {0, 0};
 held(Instances) ->
-    All = [{blocks(Blocks), element(2, Carriers)}
-           || {instance, _, Parts} <- Instances, {_, [{blocks, Blocks}, Carriers]} <- Parts],
+    All = [{blocks(Blocks), element(2, lists:keyfind(carriers_size, 1, More))}
+           || {instance, _, Parts} <- Instances, {_, [{blocks, Blocks} | More]} <- Parts],
     total([{all, One} || One <- All]).
 
-blocks(Blocks) -> lists:sum([element(2, Size) || {_, [Size]} <- Blocks]).
+blocks(Blocks) -> lists:sum([element(2, lists:keyfind(size, 1, About)) || {_, About} <- Blocks]).

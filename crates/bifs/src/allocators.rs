@@ -76,31 +76,70 @@ fn of_each(caller: &mut Caller<'_>, which: Term, tell: impl Fn(&mut Mutator, Ter
     Ok(heap.list(pairs))
 }
 
-/// `system_info({allocator, Which})`: as for allocators that are off.
+/// `system_info({allocator, Which})`: one instance, which holds all in one block of one carrier.
 pub(crate) fn settings(caller: &mut Caller<'_>, which: Term) -> Outcome {
-    of_each(caller, which, |_, _| atoms::FALSE)
+    of_each_that_holds(caller, which, |heap, name, bytes| {
+        let number = |heap: &mut Mutator, of: &str, number| heap.tuple(&[known_atom(of), Term::small(number)]);
+        let versions = heap.list(b"1.0".map(|digit| Term::small(digit.into())));
+        let versions = heap.tuple(&[known_atom("versions"), versions, versions]);
+        let enabled = heap.tuple(&[known_atom("e"), atoms::FALSE]);
+        let options = heap.list([enabled]);
+        let options = heap.tuple(&[known_atom("options"), options]);
+        let [mbcs, sbcs] = [Some(bytes), None].map(|bytes| {
+            let carriers = Term::small(bytes.is_some().into());
+            let carriers = heap.tuple(&[known_atom("carriers"), carriers, carriers, carriers]);
+            let from_system = number(heap, "sys_alloc_carriers_size", bytes.unwrap_or(0));
+            let from_segments = number(heap, "mseg_alloc_carriers_size", 0);
+            let count = bytes.map(|_| ("count", 1));
+            held(heap, name, bytes, count, &[carriers, from_system, from_segments])
+        });
+        [versions, options, mbcs, sbcs].to_vec()
+    })
 }
 
 /// `system_info({allocator_sizes, Which})`: one instance, with the bytes of now for the highest that there were.
 pub(crate) fn sizes(caller: &mut Caller<'_>, which: Term) -> Outcome {
+    of_each_that_holds(caller, which, |heap, name, bytes| {
+        [Some(bytes), None].map(|bytes| held(heap, name, bytes, None, &[])).to_vec()
+    })
+}
+
+/// As [`of_each`]: a list of one instance with these parts, which are made of the allocator's name and bytes, or
+/// `false` for an allocator that holds nothing.
+fn of_each_that_holds(
+    caller: &mut Caller<'_>,
+    which: Term,
+    parts: impl Fn(&mut Mutator, Term, i64) -> Vec<Term>,
+) -> Outcome {
     let all = by_allocator();
     of_each(caller, which, |heap, name| {
         let Some((_, bytes)) = all.iter().find(|(own, _)| known_atom(own) == name) else { return atoms::FALSE };
-        let mut size = |kind: &str, bytes: i64| {
-            heap.tuple(&[known_atom(kind), Term::small(bytes), Term::small(bytes), Term::small(bytes)])
-        };
-        let [size, carriers, none] = [size("size", *bytes), size("carriers_size", *bytes), size("carriers_size", 0)];
-        let sizes = heap.list([size]);
-        let block = heap.tuple(&[name, sizes]);
-        let blocks = heap.list([block]);
-        let mut held = |kind: &str, blocks: Term, carriers: Term| {
-            let blocks = heap.tuple(&[known_atom("blocks"), blocks]);
-            let parts = heap.list([blocks, carriers]);
-            heap.tuple(&[known_atom(kind), parts])
-        };
-        let parts = [held("mbcs", blocks, carriers), held("sbcs", Term::NIL, none)];
+        let parts = parts(heap, name, *bytes);
         let parts = heap.list(parts);
         let instance = heap.tuple(&[known_atom("instance"), Term::small(0), parts]);
         heap.list([instance])
     })
+}
+
+/// `{mbcs, [{blocks, Blocks}, {carriers_size, ...} | More]}` with all that an allocator holds; without bytes that of
+/// its single blocks (`sbcs`), which there are none of.
+fn held(heap: &mut Mutator, name: Term, bytes: Option<i64>, count: Option<(&str, i64)>, more: &[Term]) -> Term {
+    let thrice = |heap: &mut Mutator, kind: &str, value: i64| {
+        heap.tuple(&[known_atom(kind), Term::small(value), Term::small(value), Term::small(value)])
+    };
+    let blocks = match bytes {
+        Some(bytes) => {
+            let about = count.into_iter().chain([("size", bytes)]).map(|(kind, value)| thrice(heap, kind, value));
+            let about: Vec<Term> = about.collect();
+            let about = heap.list(about);
+            let block = heap.tuple(&[name, about]);
+            heap.list([block])
+        }
+        None => Term::NIL,
+    };
+    let blocks = heap.tuple(&[known_atom("blocks"), blocks]);
+    let carriers = thrice(heap, "carriers_size", bytes.unwrap_or(0));
+    let parts: Vec<Term> = [blocks, carriers].iter().chain(more).copied().collect();
+    let parts = heap.list(parts);
+    heap.tuple(&[known_atom(if bytes.is_some() { "mbcs" } else { "sbcs" }), parts])
 }
