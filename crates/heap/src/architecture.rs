@@ -153,7 +153,7 @@ pub trait Architecture: Send + Sync {
         roots: &mut dyn RootSet,
     ) -> Result<(), HeapFull>;
 
-    /// Room for a built-in function when the heap is full: moves nothing.
+    /// Room for a built-in function when the heap and the roomiest of its fragments are full: moves nothing.
     fn allocate_slow(&self, mutator: &mut Mutator, words: usize) -> NonNull<Word>;
 
     /// Makes a message of a term that lies on the sender's heap, as a pointer where heaps are shared. A term that lies

@@ -133,6 +133,18 @@ impl Mutator {
         parts
     }
 
+    /// Room for so many words in the roomiest of its fragments, if there is some.
+    #[inline]
+    pub fn allocate_in_fragment(&mut self, words: usize) -> Option<NonNull<Word>> {
+        // SAFETY: the fragments are this heap's own; the caller fills the room, as for `allocate`.
+        unsafe { self.fragments.as_ref()?.try_allocate(words) }
+    }
+
+    #[inline(never)]
+    fn allocate_beside(&mut self, words: usize) -> NonNull<Word> {
+        self.allocate_in_fragment(words).unwrap_or_else(|| architecture().allocate_slow(self, words))
+    }
+
     /// Hangs a fragment on this heap: behind the first one if that has more free room.
     ///
     /// # Safety
@@ -186,7 +198,7 @@ impl Allocate for Mutator {
             // SAFETY: a heap with free words has an address.
             return unsafe { NonNull::new_unchecked(place) };
         }
-        architecture().allocate_slow(self, words)
+        self.allocate_beside(words)
     }
 
     fn adopt(&mut self, object: NonNull<Word>) {

@@ -5,7 +5,7 @@ use std::ffi::{CStr, c_char, c_double, c_int, c_long, c_uint, c_ulong};
 use atoll_operations::list;
 use atoll_process::ReferenceId;
 use atoll_term::atoms::{self, AtomError};
-use atoll_term::{Build, Term};
+use atoll_term::{Build, Kind, Term};
 
 use crate::check::{check_all, checked};
 use crate::env::{Env, enter_machine};
@@ -181,7 +181,7 @@ fn make_string(env: &mut Env, bytes: &[u8], encoding: c_int) -> Term {
 #[unsafe(no_mangle)]
 extern "C" fn enif_make_tuple_from_array(env: &mut Env, elements: *const Term, count: c_uint) -> Term {
     check_all(env, given(&elements, count as usize), "put into a tuple");
-    env.tuple(given(&elements, count as usize))
+    env.scanned_runs(Kind::Tuple, 0, [given(&elements, count as usize)])
 }
 
 #[unsafe(no_mangle)]

@@ -21,7 +21,8 @@ int atoll_nif_set_option(environment *env, int option, void *value);
 
 typedef term (*maker)(environment *, const term *, unsigned);
 
-static term make(maker from_array, environment *env, unsigned count, va_list arguments)
+/* Inlined, so that each caller calls its own maker without a pointer. */
+static inline __attribute__((always_inline)) term make(maker from_array, environment *env, unsigned count, va_list arguments)
 {
     term few[FEW];
     term *elements = count <= FEW ? few : malloc(count * sizeof(term));

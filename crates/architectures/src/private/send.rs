@@ -211,13 +211,6 @@ pub(super) fn keep_fragment(receiver: &mut Mutator, message: Message) {
 
 #[cold]
 pub(super) fn allocate_slow(mutator: &mut Mutator, words: usize) -> NonNull<Word> {
-    // SAFETY: the fragments are the process's own.
-    if let Some(roomiest) = unsafe { mutator.fragments.as_ref() }
-        // SAFETY: they are filled by the process, which asks for the room.
-        && let Some(place) = unsafe { roomiest.try_allocate(words) }
-    {
-        return place;
-    }
     let largest = match State::of(mutator).options().maximum_words {
         0 => LARGEST_FRAGMENT,
         maximum => (maximum / PART_OF_LIMIT).min(LARGEST_FRAGMENT),

@@ -173,7 +173,8 @@ impl Allocate for Process {
         if self.mutator.free_words() >= words {
             return self.mutator.allocate(words);
         }
-        self.architecture.allocate_slow(&mut self.mutator, words)
+        let place = self.mutator.allocate_in_fragment(words);
+        place.unwrap_or_else(|| self.architecture.allocate_slow(&mut self.mutator, words))
     }
 
     fn adopt(&mut self, object: NonNull<Word>) {
