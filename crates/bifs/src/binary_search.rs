@@ -1,8 +1,11 @@
 //! Searching binaries: `binary:match`, `matches`, `split` and `compile_pattern`.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
+use std::cmp::Reverse;
+use std::sync::Arc;
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::{AhoCorasick, Input, MatchKind};
 use atoll_operations::{Exception, bit_part, list};
 use atoll_process::{BuiltIn, Caller, Outcome, ReferenceId, badarg};
 use atoll_term::{Bits, Build, Term, View, atoms};
@@ -28,12 +31,57 @@ enum Pattern {
     /// One pattern.
     One(Box<Finder<'static>>),
     /// Several patterns; the longest of those that match at the same place counts.
-    Several(AhoCorasick),
+    Several(Arc<Several>),
+}
+
+/// Several patterns.
+struct Several {
+    automaton: AhoCorasick,
+    /// For each byte, one more than the place in `groups` of the patterns that begin with it, or 0.
+    group_of: [u16; 256],
+    /// Patterns with the same first byte, the longest first.
+    groups: Vec<Vec<Box<[u8]>>>,
+}
+
+/// Bytes behind a match in which the next one is searched for byte by byte. The automaton passes long stretches without
+/// a match several bytes at a time, and takes longer to begin.
+const NEAR: usize = 16;
+
+impl Several {
+    fn of(patterns: &[Cow<'_, [u8]>]) -> Result<Several, Exception> {
+        let automaton = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(patterns);
+        let automaton = automaton.map_err(|_| Exception::system_limit())?;
+        let mut sorted: Vec<&[u8]> = patterns.iter().map(|pattern| &**pattern).collect();
+        sorted.sort_by_key(|pattern| (pattern.first(), Reverse(pattern.len())));
+        let groups = sorted.chunk_by(|one, other| one.first() == other.first());
+        let groups: Vec<Vec<Box<[u8]>>> =
+            groups.map(|group| group.iter().map(|one| Box::from(*one)).collect()).collect();
+        let mut group_of = [0; 256];
+        for (place, group) in groups.iter().enumerate() {
+            group_of[usize::from(group[0][0])] = place as u16 + 1;
+        }
+        Ok(Several { automaton, group_of, groups })
+    }
+
+    /// The first match from this byte on.
+    fn find_at(&self, bytes: &[u8], from: usize) -> Option<Found> {
+        let near = bytes.len().min(from + NEAR);
+        for (place, byte) in bytes[from..near].iter().enumerate() {
+            if let Some(group) = usize::from(self.group_of[usize::from(*byte)]).checked_sub(1) {
+                let rest = &bytes[from + place..];
+                if let Some(found) = self.groups[group].iter().find(|pattern| rest.starts_with(pattern)) {
+                    return Some((from + place, found.len()));
+                }
+            }
+        }
+        let found = self.automaton.find(Input::new(bytes).span(near..bytes.len()))?;
+        Some((found.start(), found.len()))
+    }
 }
 
 /// Automata that a thread has built last, with their patterns. Programs search for the same few again and again, as for
 /// white space, and an automaton takes longer to build than a short text to search.
-type Recent = Vec<(Box<[u8]>, AhoCorasick)>;
+type Recent = Vec<(Box<[u8]>, Arc<Several>)>;
 
 /// How many of them are kept.
 const RECENT: usize = 4;
@@ -44,12 +92,12 @@ thread_local! {
     static RECENT_AUTOMATA: RefCell<Recent> = const { RefCell::new(Vec::new()) };
 }
 
-/// The automaton for several patterns.
-fn automaton_of(patterns: &[std::borrow::Cow<'_, [u8]>]) -> Result<AhoCorasick, Exception> {
-    let build = || AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(patterns);
+/// What searches for several patterns.
+fn several(patterns: &[Cow<'_, [u8]>]) -> Result<Arc<Several>, Exception> {
+    let build = || Several::of(patterns).map(Arc::new);
     let bytes: usize = patterns.iter().map(|pattern| pattern.len() + 1).sum();
     if bytes > RECENT_BYTES {
-        return build().map_err(|_| Exception::system_limit());
+        return build();
     }
     let mut key = Vec::with_capacity(bytes);
     for pattern in patterns {
@@ -62,10 +110,10 @@ fn automaton_of(patterns: &[std::borrow::Cow<'_, [u8]>]) -> Result<AhoCorasick, 
             recent[..=place].rotate_right(1);
             return Ok(recent[0].1.clone());
         }
-        let automaton = build().map_err(|_| Exception::system_limit())?;
+        let built = build()?;
         recent.truncate(RECENT - 1);
-        recent.insert(0, (key.into(), automaton.clone()));
-        Ok(automaton)
+        recent.insert(0, (key.into(), built.clone()));
+        Ok(built)
     })
 }
 
@@ -99,7 +147,7 @@ impl Pattern {
         match patterns.as_slice() {
             [] => Err(Exception::badarg()),
             [one] => Pattern::of_one(one),
-            _ => automaton_of(&patterns).map(Pattern::Several),
+            _ => several(&patterns).map(Pattern::Several),
         }
     }
 
@@ -116,7 +164,7 @@ impl Pattern {
         match self {
             Pattern::Byte(byte) => memchr::memchr(*byte, bytes).map(|start| (start, 1)),
             Pattern::One(finder) => finder.find(bytes).map(|start| (start, finder.needle().len())),
-            Pattern::Several(automaton) => automaton.find(bytes).map(|found| (found.start(), found.len())),
+            Pattern::Several(several) => several.find_at(bytes, 0),
         }
     }
 
@@ -128,14 +176,15 @@ impl Pattern {
                 let length = finder.needle().len();
                 finder.find_iter(bytes).map(|start| (start, length)).collect()
             }
-            Pattern::Several(automaton) => {
-                automaton.find_iter(bytes).map(|found| (found.start(), found.len())).collect()
+            Pattern::Several(several) => {
+                let behind = |found: &Found| several.find_at(bytes, found.0 + found.1);
+                std::iter::successors(several.find_at(bytes, 0), behind).collect()
             }
         }
     }
 }
 
-fn whole_bytes<'h>(bits: &Bits<'h>) -> Result<std::borrow::Cow<'h, [u8]>, Exception> {
+fn whole_bytes<'h>(bits: &Bits<'h>) -> Result<Cow<'h, [u8]>, Exception> {
     if bits.is_binary() { Ok(bits.to_bytes()) } else { Err(Exception::badarg()) }
 }
 

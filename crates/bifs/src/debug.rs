@@ -5,8 +5,8 @@ use std::collections::HashSet;
 
 use atoll_operations::Exception;
 use atoll_process::{BuiltIn, Caller, Outcome, badarg};
-use atoll_term::map::{self, MapIter};
-use atoll_term::{Bits, Build, ExternalKind, Kind, Term, View, WORD_BYTES, atoms, compare_exact, exactly_equal};
+use atoll_term::map;
+use atoll_term::{Bits, ExternalKind, Kind, Term, View, WORD_BYTES, atoms, compare_exact, exactly_equal};
 
 use crate::charging::charge_elements;
 
@@ -110,13 +110,8 @@ fn cmp_term(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
     Ok(Term::small(order as i64))
 }
 
-fn map_to_tuple_keys(caller: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
-    let map = arguments[0];
-    if !map.is_map() || !map::is_flat(map) {
-        return Err(badarg());
-    }
-    let keys: Vec<Term> = MapIter::new(&map).map(|(key, _)| key).collect();
-    Ok(caller.heap().tuple(&keys))
+fn map_to_tuple_keys(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {
+    if arguments[0].is_map() { map::tuple_of_keys(arguments[0]).ok_or(badarg()) } else { Err(badarg()) }
 }
 
 fn term_type(_: &mut Caller<'_>, arguments: &[Term]) -> Outcome {

@@ -7,6 +7,7 @@
 mod breakpoints;
 mod built_in_points;
 mod export_table;
+mod new_maps;
 mod part;
 mod places;
 mod ranges;
@@ -19,6 +20,7 @@ pub use breakpoints::{
     set_breakpoint, set_breakpoint_handler, set_export_breakpoint, set_native, take_over, traced_function,
 };
 pub use built_in_points::{set_built_in_breakpoints, set_built_in_handlers};
+pub use new_maps::{NewMap, NewMaps, NewValue};
 pub use part::{Part, enter};
 pub use places::Places;
 pub use ranges::{

@@ -6,10 +6,11 @@ use std::sync::atomic::Ordering;
 use atoll_etf::{DecodeOptions, decode};
 use atoll_heap::immovable;
 use atoll_loader::{LoadError, Module};
-use atoll_term::{Export, FunEntry, MeasuringHeap, Term, Word, atoms};
+use atoll_term::{Allocate, Export, FunEntry, MeasuringHeap, Term, Word, atoms};
 use parking_lot::Mutex;
 
 use crate::built_in_points;
+use crate::new_maps::{self, NewMaps};
 use crate::part::part;
 use crate::ranges::{self, LineEntry, ModuleCode};
 use crate::registry::{LiteralResolver, Resolver, registry};
@@ -44,8 +45,10 @@ pub struct Linked {
     pub module: Module,
     /// Its atoms.
     pub atoms: Vec<Term>,
-    /// Its literals, in the immovable range.
+    /// Its literals, in the immovable range, and behind them tuples of keys of its new maps.
     pub literals: Vec<Term>,
+    /// What its instructions make new maps of.
+    pub new_maps: NewMaps,
     /// What it imports.
     pub imports: Vec<&'static Export>,
     /// Its funs.
@@ -246,7 +249,8 @@ fn link(file: Module, atom_terms: Vec<Term>, literals: Vec<Term>) -> Linked {
             registry().fun_entry(module, name(lambda.name), identity, arity, lambda.free)
         })
         .collect();
-    Linked { module: file, atoms: atom_terms, literals, imports, lambdas }
+    let new_maps = new_maps::new_maps(&file, &atom_terms, &literals);
+    Linked { module: file, atoms: atom_terms, literals, new_maps, imports, lambdas }
 }
 
 fn prepare_module(file: Module, bytes: &[u8]) -> Result<Prepared, CodeError> {
@@ -255,7 +259,7 @@ fn prepare_module(file: Module, bytes: &[u8]) -> Result<Prepared, CodeError> {
         file.atoms.iter().map(|name| atoms::atom(name)).collect::<Result<Vec<_>, _>>().map_err(atom_error)?;
     let module = atom_terms[0];
     check_terms(&[("Attr", &file.attributes), ("CInf", &file.compile_info)])?;
-    let (block, literals) = decode_literals(&file)?;
+    let (block, literals) = decode_literals(&file, &atom_terms)?;
     let source = second_engine().map(|_| Arc::new(Source { bytes: bytes.into(), literals: literals.clone() }));
     let linked = link(file, atom_terms, literals);
     let file = &linked.module;
@@ -323,26 +327,35 @@ fn check_terms(chunks: &[(&str, &Option<Box<[u8]>>)]) -> Result<(), CodeError> {
     Ok(())
 }
 
-fn decode_literals(file: &Module) -> Result<(Option<immovable::Block>, Vec<Term>), CodeError> {
-    if file.literals.is_empty() {
+/// The literals of a file, and the tuples of keys of its new maps behind them.
+fn decode_literals(file: &Module, atoms: &[Term]) -> Result<(Option<immovable::Block>, Vec<Term>), CodeError> {
+    let mut measure = MeasuringHeap::default();
+    let mut resolver = LiteralResolver::default();
+    let measured = decode_each(file, &mut resolver, &mut measure)?;
+    let words = measure.words() + new_maps::words_of_keys(file, atoms, &measured);
+    if words == 0 && file.literals.is_empty() {
         return Ok((None, Vec::new()));
     }
+    let mut block = immovable::Block::new(words);
+    let mut terms = decode_each(file, &mut resolver, &mut block)?;
+    new_maps::add_keys(file, atoms, &mut terms, &mut block);
+    Ok((Some(block), terms))
+}
+
+fn decode_each<H: Allocate>(
+    file: &Module,
+    resolver: &mut LiteralResolver,
+    heap: &mut H,
+) -> Result<Vec<Term>, CodeError> {
     let content = |index: usize, error: atoll_etf::DecodeError| {
         CodeError::Content(format!("literal {index} of module {} is not a valid term: {error}", file.atoms[0]))
     };
-    let options = DecodeOptions::default();
-    let mut resolver = LiteralResolver::default();
-    let mut measure = MeasuringHeap::default();
-    for (index, literal) in file.literals.iter().enumerate() {
-        decode(literal, options, &mut resolver, &mut measure).map_err(|error| content(index, error))?;
-    }
-    let mut block = immovable::Block::new(measure.words());
     let mut terms = Vec::with_capacity(file.literals.len());
     for (index, literal) in file.literals.iter().enumerate() {
-        let (term, _) = decode(literal, options, &mut resolver, &mut block).map_err(|error| content(index, error))?;
-        terms.push(term);
+        let decoded = decode(literal, DecodeOptions::default(), resolver, heap);
+        terms.push(decoded.map_err(|error| content(index, error))?.0);
     }
-    Ok((Some(block), terms))
+    Ok(terms)
 }
 
 /// Makes a prepared module current; what was current becomes old. A module with an `on_load` function waits for

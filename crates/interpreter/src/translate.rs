@@ -1,6 +1,6 @@
 //! From the typed form to code words.
 
-use atoll_code::{Linked, ModuleCode, Translate, Translated, TranslatedFunction, registry};
+use atoll_code::{Linked, ModuleCode, NewMap, NewValue, Translate, Translated, TranslatedFunction, registry};
 use atoll_loader::instruction::{HeapNeed, Instruction, Label, Register, Shape, Source};
 use atoll_term::{Export, Header, Kind, Term, Word, atoms};
 
@@ -382,6 +382,10 @@ impl<'l> Writer<'l> {
                 }
             }
             Instruction::PutMap { fail, exact, map: old, destination, pairs, .. } => {
+                if let Some(new) = self.new_map_of(instruction) {
+                    self.new_map(new, pairs, *destination);
+                    return true;
+                }
                 let chosen: Handler = if *exact { map::put_map::<true> } else { map::put_map::<false> };
                 let operands = [self.any(*old), any_register(*destination), pairs.len() as Word];
                 self.emit_with_label(chosen, *fail, &operands);
@@ -392,6 +396,25 @@ impl<'l> Writer<'l> {
             _ => return false,
         }
         true
+    }
+
+    /// The new map that an instruction makes.
+    fn new_map_of(&self, instruction: &Instruction) -> Option<&'l NewMap> {
+        let index = self.index as usize;
+        std::ptr::eq(instruction, &raw const self.linked.module.code[index])
+            .then(|| self.linked.new_maps.get(&index))
+            .flatten()
+    }
+
+    fn new_map(&mut self, new: &NewMap, pairs: &[(Source, Source)], destination: Register) {
+        let operands = [new.keys.word(), any_register(destination), new.values.len() as Word];
+        self.emit(map::new_map, &operands);
+        for value in &new.values {
+            self.words.push(match value {
+                NewValue::Given(pair) => self.any(pairs[*pair].1),
+                NewValue::Kept(term) => Operand::K(*term).any(),
+            });
+        }
     }
 
     fn test(&mut self, instruction: &Instruction) -> bool {

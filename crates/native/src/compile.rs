@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicU64;
 
 use atoll_code::ModuleCode;
 use atoll_operations::bit_simple::Simple;
+use atoll_platform::executable::{CodeSpace, Executable};
 use atoll_runtime::mark::{self, Gates};
 use atoll_term::Word;
 use cranelift_codegen::control::ControlPlane;
@@ -21,7 +22,6 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use crate::emit::{Emitter, WORDS};
 use crate::flow::{Flow, Head};
 use crate::kept::{self, Code, Kept, Region};
-use crate::memory::Block;
 use crate::processor::processor;
 
 /// What code depends on for the whole run.
@@ -42,8 +42,7 @@ pub struct Compiler {
     isa: OwnedTargetIsa,
     pub(crate) settings: Settings,
     pub(crate) gates: Gates,
-    /// Functions that were compiled.
-    made: usize,
+    space: CodeSpace,
     /// Code that is kept between runs.
     pub(crate) kept: Option<Kept>,
     context: Context,
@@ -83,7 +82,7 @@ const BREAKPOINT: u8 = 0xcc;
 /// Machine code of a function's regions.
 pub struct Compiled {
     /// The code.
-    pub block: Block,
+    pub block: Executable,
     /// For each head: where its code begins, in bytes.
     pub heads: BTreeMap<usize, usize>,
     /// Bytes of code.
@@ -94,10 +93,10 @@ pub struct Compiled {
 
 impl Compiler {
     /// The code generator for this machine's processor. `None`: it has none.
-    pub fn new(settings: Settings, gates: Gates, kept: Option<Kept>) -> Option<Compiler> {
+    pub fn new(settings: Settings, gates: Gates, space: CodeSpace, kept: Option<Kept>) -> Option<Compiler> {
         let isa = processor()?;
         let (context, builder) = (Context::new(), FunctionBuilderContext::new());
-        Some(Compiler { isa, settings, gates, made: 0, kept, context, builder })
+        Some(Compiler { isa, settings, gates, space, kept, context, builder })
     }
 
     /// Compiles the first of these functions; calls of the others are written in place. `None`: it is beyond the code
@@ -140,8 +139,7 @@ impl Compiler {
             kept.compiled(module.0, sources.first()?.flow.function);
         }
         let size = code.len();
-        self.made += 1;
-        Some(Compiled { block: Block::new(&code, self.made)?, heads, size, plans })
+        Some(Compiled { block: self.space.put(&code)?, heads, size, plans })
     }
 
     /// The code of one region, whose intermediate code stands in the context then, and the words that its symbols stand

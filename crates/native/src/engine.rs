@@ -9,6 +9,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use atoll_code::{Linked, ModuleCode, TakesOver, Translate, add_piece, entry_of, find_code, hold_entries, take_over};
+use atoll_platform::executable::{CodeSpace, Executable};
 use atoll_platform::threads;
 use atoll_runtime::core::{Core, Exit, Handler, dispatch, handler};
 use atoll_runtime::mark::{Gates, gates};
@@ -21,7 +22,6 @@ use crate::exits::{ExitCounts, Exits};
 use crate::files::Files;
 use crate::flow::Head;
 use crate::kept::{Functions, Kept};
-use crate::memory::Block;
 use crate::perf_map::PerfMap;
 
 mod generate;
@@ -47,7 +47,7 @@ pub struct Compilations {
     pub refused: u64,
     /// Bytes of machine code.
     pub code_bytes: u64,
-    /// Bytes of the pages that hold it.
+    /// Bytes of memory that hold it.
     pub held_bytes: u64,
     /// Regions whose code an earlier run had made.
     pub kept: u64,
@@ -84,7 +84,7 @@ struct Unit {
     /// As `exits`, of functions whose calls are written in place.
     in_place: Vec<CalledInPlace>,
     /// Keeps the code.
-    block: Block,
+    block: Executable,
     /// Keeps what the code refers to.
     _plans: Plans,
 }
@@ -116,7 +116,7 @@ struct State {
     is_review_due: bool,
     /// How often modules were met of which earlier runs have compiled functions, by their first words.
     in_use: HashMap<usize, u32>,
-    /// Bytes of pages that hold code.
+    /// Bytes of memory that hold code.
     held: usize,
     counted: Compilations,
 }
@@ -180,7 +180,9 @@ pub fn start(
         return false;
     }
     let gates = gates();
-    let Some(compiler) = Compiler::new(settings, gates, kept) else { return false };
+    // `perf` looks for names of code that belongs to no file.
+    let space = CodeSpace::new(map.is_some());
+    let Some(compiler) = Compiler::new(settings, gates, space, kept) else { return false };
     let made = Engine {
         translator,
         mode,

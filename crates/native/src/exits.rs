@@ -27,23 +27,24 @@ pub struct Exits {
     /// For each instruction: how often code left in front of it.
     pub counts: Box<[AtomicU64]>,
     reasons: Box<[Reason]>,
+    /// The instructions that may meet other operands than code is made for. All of these are gone through often.
+    operands: Box<[usize]>,
 }
 
 impl Exits {
     /// None yet, of instructions with these reasons to leave.
     pub fn new(reasons: impl Iterator<Item = Reason>) -> Exits {
         let reasons: Box<[Reason]> = reasons.collect();
-        Exits { counts: reasons.iter().map(|_| AtomicU64::new(0)).collect(), reasons }
+        let operands = reasons.iter().enumerate().filter(|(_, reason)| **reason == Reason::Operands);
+        let operands = operands.map(|(index, _)| index).collect();
+        Exits { counts: reasons.iter().map(|_| AtomicU64::new(0)).collect(), reasons, operands }
     }
 
     /// The instructions, counted from the first, that ought to be made for all types.
     pub fn often(&self) -> Vec<usize> {
         let left = |least: u64| {
-            let all = self.counts.iter().zip(&self.reasons).enumerate();
-            all.filter(move |(_, (count, reason))| {
-                **reason == Reason::Operands && count.load(Ordering::Relaxed) >= least
-            })
-            .map(|(index, _)| index)
+            let left = move |index: &usize| self.counts[*index].load(Ordering::Relaxed) >= least;
+            self.operands.iter().copied().filter(left)
         };
         if left(OFTEN).next().is_some() { left(SOME).collect() } else { Vec::new() }
     }

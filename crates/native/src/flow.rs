@@ -83,7 +83,7 @@ impl<'l> Flow<'l> {
         exits: u32,
         way: impl Fn(&Instruction) -> Way,
     ) -> Option<Flow<'l>> {
-        const LONGEST: usize = 4000;
+        const LONGEST: usize = 16_000;
         let this = &linked.module.functions[function];
         let (start, end) = (this.start as usize, this.end as usize);
         let entry = linked.module.position(this.entry) + 1;

@@ -8,7 +8,6 @@
 //! * [`compile`], `emit`, `processor`: regions become machine code, by Cranelift
 //! * `kept`: machine code of earlier runs
 //! * `help`: functions that native code calls; `leave`: the ways from native code to handlers
-//! * [`memory`]: pages of code
 //! * [`listing()`]: what code looks like; `perf_map`: names for `perf`
 //!
 //! Both engines share everything: stack, frames, registers, runtime, the meaning of instructions. Where native code and
@@ -26,7 +25,6 @@ mod help;
 mod kept;
 mod leave;
 mod listing;
-mod memory;
 mod perf_map;
 mod processor;
 mod ways;

@@ -31,6 +31,11 @@ pub fn flat_parts(map: &Term) -> Option<(&[Term], &[Term])> {
     is_flat(*map).then(|| (flat::keys(map), flat::values(map)))
 }
 
+/// The keys of a flat map, in their order, as the tuple that other maps may have too; nothing for another map.
+pub fn tuple_of_keys(map: Term) -> Option<Term> {
+    is_flat(map).then(|| map.boxed_terms()[0])
+}
+
 /// Number of pairs.
 #[inline]
 pub fn map_size(map: Term) -> usize {

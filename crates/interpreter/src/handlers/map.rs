@@ -1,7 +1,7 @@
 //! Making maps.
 
 use atoll_operations::maps;
-use atoll_term::{Term, Word};
+use atoll_term::{Build, FLAT_MAP_LIMIT, Kind, Term, Word};
 
 use crate::handlers::control::any_at;
 use crate::operand::{Any, Write};
@@ -11,6 +11,33 @@ use atoll_runtime::raise;
 
 /// Pairs that are fetched without an allocation.
 const FEW: usize = 16;
+
+/// `put_map_assoc` where all keys are known (`atoll_code::NewMap`): the tuple of keys, destination, how many values
+/// there are, value….
+pub unsafe fn new_map(ip: *const Word, hp: *mut Word, e: *mut Word, reds: i64, c: *mut Core) -> Exit {
+    // SAFETY: the process runs on this core; operands as the translation wrote them.
+    unsafe {
+        (*c).swap_out(hp, e);
+        let new = make_new(ip, e, c);
+        Any::write(*ip.add(2), new, e, c);
+        dispatch(ip.add(4 + *ip.add(3) as usize), (*c).top(), e, end_soon_if_full(reds, c), c)
+    }
+}
+
+#[inline(never)]
+unsafe fn make_new(ip: *const Word, e: *mut Word, c: *mut Core) -> Term {
+    // SAFETY: the process runs on this core; operands as the translation wrote them. A flat map's words are its keys
+    // and as many values.
+    unsafe {
+        let count = *ip.add(3) as usize;
+        let mut words = [Term::NIL; FLAT_MAP_LIMIT + 1];
+        words[0] = Term::from_word(*ip.add(1));
+        for (index, word) in words[1..=count].iter_mut().enumerate() {
+            *word = any_at(ip, 4 + index, e, c);
+        }
+        (*(*c).mutator).scanned_runs(Kind::FlatMap, 0, [&words[..=count]])
+    }
+}
 
 /// `put_map_assoc` and `put_map_exact` (`EXACT`): fail, map, destination, pairs, (key, value)….
 pub unsafe fn put_map<const EXACT: bool>(

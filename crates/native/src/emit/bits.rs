@@ -26,6 +26,7 @@ const VIEW_WORDS: i64 = 4;
 const MOST_COPIED: i64 = bit_match::COPIED_BYTES as i64 * 8;
 
 /// What stands in a context where a segment of a known size begins.
+#[derive(Clone, Copy)]
 struct Segment {
     context: Value,
     position: Value,
@@ -293,20 +294,31 @@ impl Emitter<'_, '_> {
         if flags.signed { self.b.ins().sextend(I64, ordered) } else { self.b.ins().uextend(I64, ordered) }
     }
 
-    /// The next bits as a number, most significant first, by one load of eight bytes. Where the whole has not so many,
-    /// control goes elsewhere.
+    /// The next bits as a number, most significant first, by one load of eight bytes. Where the whole has not so many
+    /// and lies outside of the heap, control goes elsewhere.
     fn peek(&mut self, segment: &Segment, bits: u64, otherwise: Block) -> Value {
         let end = self.b.ins().ushr_imm(segment.end, SMALL_SHIFT);
         let end = self.b.ins().iadd_imm(end, 7);
         let end = self.b.ins().ushr_imm(end, 3);
         let last = self.b.ins().iadd_imm(end, -8);
+        let (go, last_from) = self.joined(I64);
+        let short = self.b.create_block();
         let long = self.b.ins().icmp_imm(IntCC::SignedGreaterThanOrEqual, last, 0);
-        self.unless(long, otherwise);
+        self.b.ins().brif(long, go, &[last.into()], short, &[]);
+        // Bytes on the heap are in whole words.
+        self.b.switch_to_block(short);
+        let underlying = self.load_boxed(segment.context, context::UNDERLYING);
+        let header = self.load_boxed(underlying, 0);
+        let is_here = self.has_tag(header, super::test::KIND, Header::new(Kind::HeapBits, 0).word());
+        self.unless(is_here, otherwise);
+        let start = self.constant(0);
+        self.b.ins().jump(go, &[start.into()]);
+        self.b.switch_to_block(go);
         let first = self.first_byte(segment.context);
         let byte = self.b.ins().ushr_imm(segment.position, SMALL_SHIFT + 3);
         // Near the end the load ends with the last byte.
-        let early = self.b.ins().icmp(IntCC::UnsignedLessThan, byte, last);
-        let from = self.b.ins().select(early, byte, last);
+        let early = self.b.ins().icmp(IntCC::UnsignedLessThan, byte, last_from);
+        let from = self.b.ins().select(early, byte, last_from);
         let place = self.b.ins().iadd(first, from);
         let word = self.b.ins().load(I64, unaligned(), place, 0);
         let word = self.b.ins().bswap(word);
@@ -389,19 +401,40 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// A code point: ASCII here, others by a function.
+    /// A code point: one of up to three bytes here, others by a function.
     fn get_utf8(&mut self, index: usize, fail: Label, context: Register, destination: Option<Register>) {
         let failure = self.failure(index, fail);
         let segment = self.segment(context, 8, failure);
         let (done, result) = self.joined(I64);
-        let other = self.b.create_block();
+        let (other, longer) = (self.b.create_block(), self.b.create_block());
+        self.b.set_cold_block(other);
         let byte = self.load_bytes(&segment, 8, BitFlags::default(), other);
         let plain = self.b.ins().icmp_imm(IntCC::UnsignedLessThan, byte, 0x80);
-        self.unless(plain, other);
-        self.advance(&segment);
-        let shifted = self.b.ins().ishl_imm(byte, SMALL_SHIFT);
-        let term = self.b.ins().bor_imm(shifted, SMALL_TAG);
-        self.b.ins().jump(done, &[term.into()]);
+        self.unless(plain, longer);
+        self.found_code_point(&segment, byte, done);
+
+        // Of first bytes that any two or three bytes can follow which are marked as such.
+        self.b.switch_to_block(longer);
+        let first = self.first_byte(segment.context);
+        let place = self.b.ins().ushr_imm(segment.position, SMALL_SHIFT + 3);
+        let place = self.b.ins().iadd(first, place);
+        let three = self.b.create_block();
+        let of_two = self.between(byte, 0xc2, 0xdf);
+        self.unless(of_two, three);
+        let high = self.b.ins().band_imm(byte, 0x1f);
+        let (point, next) = self.continued(&segment, (place, 1), high, other);
+        self.found_code_point(&Segment { next, ..segment }, point, done);
+
+        self.b.switch_to_block(three);
+        let of_three = self.between(byte, 0xe1, 0xef);
+        self.unless(of_three, other);
+        let surrogate = self.b.ins().icmp_imm(IntCC::NotEqual, byte, 0xed);
+        self.unless(surrogate, other);
+        let high = self.b.ins().band_imm(byte, 0xf);
+        let (point, _) = self.continued(&segment, (place, 1), high, other);
+        let (point, next) = self.continued(&segment, (place, 2), point, other);
+        self.found_code_point(&Segment { next, ..segment }, point, done);
+
         self.b.switch_to_block(other);
         let term = self.help(help::get_utf8, &[segment.context]);
         self.unless(term, failure);
@@ -411,6 +444,40 @@ impl Emitter<'_, '_> {
             self.write(destination, result);
             self.set_small(destination.into(), true);
         }
+    }
+
+    fn found_code_point(&mut self, segment: &Segment, point: Value, done: Block) {
+        self.advance(segment);
+        let shifted = self.b.ins().ishl_imm(point, SMALL_SHIFT);
+        let term = self.b.ins().bor_imm(shifted, SMALL_TAG);
+        self.b.ins().jump(done, &[term.into()]);
+    }
+
+    /// Whether a byte is one of these.
+    fn between(&mut self, byte: Value, low: i64, high: i64) -> Value {
+        let above = self.b.ins().iadd_imm(byte, -low);
+        self.b.ins().icmp_imm(IntCC::UnsignedLessThanOrEqual, above, high - low)
+    }
+
+    /// A code point so far, with the six bits of the byte so far behind the first, and the position behind that byte.
+    /// What is no such byte goes elsewhere.
+    fn continued(
+        &mut self,
+        segment: &Segment,
+        (first, distance): (Value, i32),
+        so_far: Value,
+        otherwise: Block,
+    ) -> (Value, Value) {
+        let next = self.b.ins().iadd_imm(segment.position, i64::from(distance + 1) << (SMALL_SHIFT + 3));
+        let inside = self.b.ins().icmp(IntCC::UnsignedLessThanOrEqual, next, segment.end);
+        self.unless(inside, otherwise);
+        let byte = self.b.ins().uload8(I64, unaligned(), first, distance);
+        let mark = self.b.ins().band_imm(byte, 0xc0);
+        let marked = self.equals(mark, 0x80);
+        self.unless(marked, otherwise);
+        let low = self.b.ins().band_imm(byte, 0x3f);
+        let high = self.b.ins().ishl_imm(so_far, 6);
+        (self.b.ins().bor(high, low), next)
     }
 }
 

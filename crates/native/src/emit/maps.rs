@@ -1,7 +1,8 @@
 //! Maps: what a key stands for, and maps with other pairs. Flat maps are searched here for keys that are immediates.
 
+use atoll_code::{NewMap, NewValue};
 use atoll_loader::instruction::{Instruction, Label, Register, Source};
-use atoll_term::{FLAT_MAP_LIMIT, Header, Kind, Term, Word, compare_exact, map};
+use atoll_term::{Header, Kind, Term, Word};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{Block, InstBuilder, Value};
@@ -38,8 +39,9 @@ impl Emitter<'_, '_> {
                 }
             }
             Instruction::PutMap { fail, exact, map, destination, pairs, .. } => {
-                if *exact || !self.new_map(index, *map, pairs, *destination) {
-                    self.put_map(index, *fail, *exact, *map, pairs, *destination);
+                match self.flow.linked.new_maps.get(&index) {
+                    Some(new) => self.new_map(index, new, pairs, *destination),
+                    None => self.put_map(index, *fail, *exact, *map, pairs, *destination),
                 }
             }
             other => unreachable!("{other:?} has nothing to do with maps"),
@@ -169,32 +171,20 @@ impl Emitter<'_, '_> {
         self.unless(is_map, otherwise);
     }
 
-    /// A map of keys that are known to differ, on the heap. Returns false for other pairs.
-    fn new_map(&mut self, index: usize, map: Source, pairs: &[(Source, Source)], destination: Register) -> bool {
-        let is_empty = self.known(map).is_some_and(|map| map.is_map() && map::map_size(map) == 0);
-        let known: Option<Vec<(Term, Source)>> =
-            pairs.iter().map(|(key, value)| Some((self.known(*key)?, *value))).collect();
-        let Some(mut known) = known.filter(|known| is_empty && known.len() <= FLAT_MAP_LIMIT) else { return false };
-        if !known.iter().all(|(key, _)| key.is_immediate()) {
-            return false;
-        }
-        known.sort_by(|(a, _), (b, _)| compare_exact(*a, *b));
-        if known.windows(2).any(|pair| pair[0].0 == pair[1].0) {
-            return false;
-        }
-        let count = known.len();
+    /// A map whose tuple of keys is a literal.
+    fn new_map(&mut self, index: usize, new: &NewMap, pairs: &[(Source, Source)], destination: Register) {
+        let count = new.values.len();
         let exit = self.exit(index);
-        self.room((2 * count as i64 + 3) * 8, exit);
-        let values: Vec<Value> = known.iter().map(|(_, value)| self.read(*value)).collect();
-        let mut words = vec![self.constant(Header::new(Kind::Tuple, count).word())];
-        for (key, _) in &known {
-            words.push(self.constant(key.word()));
+        self.room((count as i64 + 2) * 8, exit);
+        let mut words =
+            vec![self.constant(Header::new(Kind::FlatMap, count + 1).word()), self.varying(new.keys.word())];
+        for value in &new.values {
+            words.push(match value {
+                NewValue::Given(pair) => self.read(pairs[*pair].1),
+                NewValue::Kept(term) => self.term(*term),
+            });
         }
-        let keys = self.object(&words, super::data::BOXED);
-        let mut words = vec![self.constant(Header::new(Kind::FlatMap, count + 1).word()), keys];
-        words.extend(values);
         self.build(&words, super::data::BOXED, destination);
-        true
     }
 
     fn put_map(

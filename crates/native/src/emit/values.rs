@@ -77,9 +77,14 @@ impl Emitter<'_, '_> {
         })
     }
 
+    /// A term that is the same whenever code runs.
+    pub(super) fn term(&mut self, term: Term) -> Value {
+        if term.is_immediate() { self.constant(term.word()) } else { self.varying(term.word()) }
+    }
+
     pub(super) fn read(&mut self, source: Source) -> Value {
         if let Some(term) = self.known(source) {
-            return if term.is_immediate() { self.constant(term.word()) } else { self.varying(term.word()) };
+            return self.term(term);
         }
         match source {
             Source::X(x) => self.x(x),
