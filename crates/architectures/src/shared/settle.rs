@@ -21,6 +21,9 @@ const TIME_TO_SHRINK: i64 = 32;
 /// ... and does not grow for that reason beyond this size.
 const LARGEST_FOR_TIME: usize = 1 << 20;
 
+/// Where so little time, in nanoseconds, has passed since the last collection, the next one is expected as soon.
+const SOON: i64 = 200_000_000;
+
 /// What a collection leaves in the young generation.
 pub(super) struct Outcome {
     /// Next free word.
@@ -45,12 +48,12 @@ pub(super) unsafe fn settle(
     factor: usize,
     started: i64,
 ) {
+    let between = (started - collector.ended).max(0);
     // SAFETY: as the caller's.
-    unsafe { collector.flip(outcome.used_before) };
+    unsafe { collector.flip(outcome.used_before, between < SOON) };
     let range: Range = collector.young();
     let needed = blocks::words_between(range.start(), outcome.top) + outcome.need;
     let pause = monotonic() - started;
-    let between = (started - collector.ended).max(0);
     let is_minor = factor != MAJOR_SHRINK_FACTOR;
     let slow = is_minor && pause * TIME_TO_GROW > between && outcome.words < LARGEST_FOR_TIME;
     let mut words = outcome.words.max(needed);

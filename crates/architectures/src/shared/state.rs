@@ -14,8 +14,10 @@ use crate::common::in_32_bits;
 
 /// Addresses reserved for the whole heap.
 const RESERVED_BYTES: usize = 192 << 30;
-/// Words of a range whose memory is kept when the range is emptied.
+/// Words of a range whose memory is kept when the range is emptied ...
 const KEPT_WORDS: usize = 1 << 20;
+/// ... and of a range that will soon be filled again: the system takes longer to give a page than a program to fill it.
+const KEPT_SOON: usize = 1 << 22;
 
 /// The overlay of `Mutator::state`.
 #[repr(C)]
@@ -220,15 +222,17 @@ impl Collector {
         self.kept = Vec::new();
     }
 
-    /// The other range is the young generation now; the memory of the one before is given back, but for a part.
+    /// The other range is the young generation now; the memory of the one before is given back, but for a part. `soon`:
+    /// it is going to be filled again soon.
     ///
     /// # Safety
     /// Everything that lives has left the range in use, of which `used` words were in use.
-    pub(super) unsafe fn flip(&mut self, used: usize) {
+    pub(super) unsafe fn flip(&mut self, used: usize, soon: bool) {
         let left = self.young();
         self.current = 1 - self.current;
+        let kept = if soon { KEPT_SOON } else { KEPT_WORDS };
         // SAFETY: the caller vouches that nothing in it is used.
-        unsafe { self.give_back(left, KEPT_WORDS.min(self.young_words), used) }
+        unsafe { self.give_back(left, kept.min(self.young_words), used) }
     }
 
     /// Empties the old generation.
