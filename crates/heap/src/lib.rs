@@ -46,7 +46,7 @@ pub use fragment::{
     release_off_heap_list, set_next_off_heap,
 };
 pub use lone::LoneHeap;
-pub use message::Message;
+pub use message::{Composer, Message};
 pub use mutator::{Mutator, OFF_HEAP_BYTES_AT_LEAST, STATE_WORDS, StackReader};
 pub use part::{Part, architecture, known, part, pid_of, settings, sites, world};
 pub use roots::{Asker, Claim, KeptPlace, RootSet, StoppedWorld, World};

@@ -34,6 +34,20 @@ pub struct Message(NonNull<Fragment>);
 // and bodies can be sent.
 unsafe impl Send for Message {}
 
+/// Makes many messages, each as [`Message::compose`] does.
+#[derive(Debug, Default)]
+pub struct Composer(ScratchHeap);
+
+impl Composer {
+    /// A message made outside of every heap.
+    pub fn message(&mut self, build: impl Fn(&mut ScratchHeap) -> Term) -> Message {
+        let term = build(&mut self.0);
+        let message = architecture().send_copy(term);
+        self.0.clear();
+        message
+    }
+}
+
 impl Message {
     /// A message without a term, with room for `capacity` words (at most 2^32 - 1).
     #[inline]
@@ -81,9 +95,7 @@ impl Message {
     /// }
     /// ```
     pub fn compose(build: impl Fn(&mut ScratchHeap) -> Term) -> Message {
-        let mut heap = ScratchHeap::new();
-        let term = build(&mut heap);
-        architecture().send_copy(term)
+        Composer::default().message(build)
     }
 
     /// Gives the fragment to a list.

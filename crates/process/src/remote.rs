@@ -142,13 +142,24 @@ impl Remote {
         which: impl Fn(&RemoteMonitor) -> bool,
         mut lasts: impl FnMut(&ReferenceId) -> bool,
     ) -> Vec<(ReferenceId, RemoteTarget)> {
+        let places = self.monitoring.values().filter(|one| which(one)).map(|one| one.place);
+        let (count, first, last) =
+            places.fold((0, u64::MAX, 0), |(count, first, last), place| (count + 1, first.min(place), last.max(place)));
+        if count == 0 {
+            return Vec::new();
+        }
         // A map of the same keys lies in the same order, so `lasts` goes through such a map from one end to the other.
-        let taken: Vec<_> = self.monitoring.extract_if(|_, one| which(one)).filter(|(key, _)| lasts(key)).collect();
-        // Places are sorted alone: an entry is several times as long.
-        let mut order: Vec<(u64, usize)> =
-            taken.iter().enumerate().map(|(index, (_, one))| (one.place, index)).collect();
-        order.sort_unstable();
-        order.into_iter().map(|(_, index)| (taken[index].0, taken[index].1.target)).collect()
+        let taken = self.monitoring.extract_if(|_, one| which(one)).filter(|(key, _)| lasts(key));
+        let taken = taken.map(|(key, one)| (one.place, key, one.target));
+        if last - first < 2 * count {
+            // Most places from the first to the last: each is put where it belongs.
+            let mut slots = vec![None; (last - first + 1) as usize];
+            taken.for_each(|(place, key, target)| slots[(place - first) as usize] = Some((key, target)));
+            return slots.into_iter().flatten().collect();
+        }
+        let mut taken: Vec<(u64, ReferenceId, RemoteTarget)> = taken.collect();
+        taken.sort_unstable_by_key(|(place, ..)| *place);
+        taken.into_iter().map(|(_, key, target)| (key, target)).collect()
     }
 }
 
@@ -404,5 +415,20 @@ mod tests {
         assert_eq!(taken(3), [made[0], made[2]]);
         assert_eq!(taken(9), made[3..]);
         assert_eq!(taken(9), []);
+    }
+
+    /// Those of one connection lie between those of others.
+    #[test]
+    fn monitors_far_apart_are_in_their_order_too() {
+        let made: Vec<ReferenceId> = (0..100).map(|number| ReferenceId([number * 7919 % 100, number, 0])).collect();
+        let mut remote = Remote::default();
+        let target = RemoteTarget::Name { name: atoms::OK, node: atoms::ERROR };
+        for (place, reference) in made.iter().enumerate() {
+            remote.add_monitor(*reference, target, place as Connection % 10);
+        }
+        let monitors = remote.take_monitors(|one| one.connection == 3, |_| true);
+        let taken: Vec<ReferenceId> = monitors.into_iter().map(|(reference, _)| reference).collect();
+        assert_eq!(taken, made.iter().skip(3).step_by(10).copied().collect::<Vec<_>>());
+        assert_eq!(remote.monitoring.len(), 90);
     }
 }

@@ -38,6 +38,24 @@ impl ScratchHeap {
         }
     }
 
+    /// Gives up all terms, and keeps memory for as many as usual.
+    pub fn clear(&mut self) {
+        self.release(1);
+        self.used = 0;
+    }
+
+    /// Gives up all terms, and the blocks behind so many.
+    fn release(&mut self, kept: usize) {
+        for object in self.off_heap.drain(..) {
+            // SAFETY: adopted objects lie whole in the blocks, which are still there.
+            unsafe { release_off_heap_part(object) };
+        }
+        for (block, length) in self.blocks.drain(kept.min(self.blocks.len())..) {
+            // SAFETY: the block was allocated with this layout, and the heap's terms are not used any more.
+            unsafe { dealloc(block.as_ptr().cast(), ScratchHeap::layout(length)) };
+        }
+    }
+
     fn layout(words: usize) -> Layout {
         Layout::array::<Word>(words).expect("a block within the address space")
     }
@@ -67,14 +85,7 @@ impl Allocate for ScratchHeap {
 
 impl Drop for ScratchHeap {
     fn drop(&mut self) {
-        for object in &self.off_heap {
-            // SAFETY: adopted objects lie whole in the blocks, which are still there.
-            unsafe { release_off_heap_part(*object) };
-        }
-        for (block, length) in &self.blocks {
-            // SAFETY: the block was allocated with this layout, and the heap's terms are not used any more.
-            unsafe { dealloc(block.as_ptr().cast(), ScratchHeap::layout(*length)) };
-        }
+        self.release(0);
     }
 }
 

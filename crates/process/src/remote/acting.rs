@@ -1,6 +1,6 @@
 //! What signals of other nodes, lost connections and its own end make a process do.
 
-use atoll_heap::{Message, architecture};
+use atoll_heap::{Composer, Message, architecture};
 use atoll_term::{Build, Term, atoms};
 
 use super::{
@@ -215,9 +215,10 @@ fn connection_lost(pid: Term, own: &mut Own, node: Term, lost: Connection) -> Fa
         let reason = architecture().send_copy(atoms::NOCONNECTION);
         spawned(pid, own, reason, reference, None, Mark::Neutral);
     }
+    let mut composer = Composer::default();
     for (reference, target) in monitors {
         // Not on the heap of this process, where it would be garbage at once.
-        let message = Message::compose(|heap| {
+        let message = composer.message(|heap| {
             let parts = [atoms::DOWN, reference.term(heap), atoms::PROCESS, target.term(heap), atoms::NOCONNECTION];
             heap.tuple(&parts)
         });
