@@ -39,6 +39,11 @@ unsafe impl Send for Message {}
 pub struct Composer(ScratchHeap);
 
 impl Composer {
+    /// One that has made none.
+    pub fn new() -> Composer {
+        Composer(ScratchHeap::new())
+    }
+
     /// A message made outside of every heap.
     pub fn message(&mut self, build: impl Fn(&mut ScratchHeap) -> Term) -> Message {
         let term = build(&mut self.0);
@@ -95,7 +100,7 @@ impl Message {
     /// }
     /// ```
     pub fn compose(build: impl Fn(&mut ScratchHeap) -> Term) -> Message {
-        Composer::default().message(build)
+        Composer::new().message(build)
     }
 
     /// Gives the fragment to a list.

@@ -215,7 +215,7 @@ fn connection_lost(pid: Term, own: &mut Own, node: Term, lost: Connection) -> Fa
         let reason = architecture().send_copy(atoms::NOCONNECTION);
         spawned(pid, own, reason, reference, None, Mark::Neutral);
     }
-    let mut composer = Composer::default();
+    let mut composer = Composer::new();
     for (reference, target) in monitors {
         // Not on the heap of this process, where it would be garbage at once.
         let message = composer.message(|heap| {
