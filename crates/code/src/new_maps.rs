@@ -2,11 +2,11 @@
 //! keys are one tuple among the module's literals, which all maps of such an instruction have, so a map takes the words
 //! of its values and two more.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use atoll_loader::Module;
 use atoll_loader::instruction::{Instruction, Source};
-use atoll_term::{Build, FLAT_MAP_LIMIT, Term, compare_exact, exactly_equal, map};
+use atoll_term::{Build, FLAT_MAP_LIMIT, Term, Word, compare_exact, exactly_equal, map};
 
 /// What an instruction makes a new map of.
 #[derive(Clone, Debug)]
@@ -32,44 +32,40 @@ pub type NewMaps = HashMap<usize, NewMap>;
 /// Keys in their order, each with its value.
 type Pairs = Vec<(Term, NewValue)>;
 
+/// The words of keys in their order.
+type Keys = Box<[Word]>;
+
 /// The new maps of a file, whose tuples of keys stand behind its literals.
 pub(crate) fn new_maps(file: &Module, atoms: &[Term], literals: &[Term]) -> NewMaps {
     let tuples = literals.get(file.literals.len()..).unwrap_or_default();
+    let elements = |tuple: &Term| tuple.tuple_elements().unwrap_or_default().iter().map(|key| key.word()).collect();
+    let tuples: HashMap<Keys, Term> = tuples.iter().map(|tuple| (elements(tuple), *tuple)).collect();
     let made = sites(file, atoms, literals).into_iter().filter_map(|(index, pairs)| {
-        let keys = tuples.iter().find(|keys| has_keys(keys, &pairs))?;
-        Some((index, NewMap { keys: *keys, values: pairs.into_iter().map(|(_, value)| value).collect() }))
+        let keys = *tuples.get(&keys_of(&pairs))?;
+        Some((index, NewMap { keys, values: pairs.into_iter().map(|(_, value)| value).collect() }))
     });
     made.collect()
 }
 
 /// Words of the tuples of keys that a file needs.
 pub(crate) fn words_of_keys(file: &Module, atoms: &[Term], literals: &[Term]) -> usize {
-    let mut sizes: Vec<Pairs> = Vec::new();
-    for (_, pairs) in sites(file, atoms, literals) {
-        if !sizes.iter().any(|other| same_keys(other, &pairs)) {
-            sizes.push(pairs);
-        }
-    }
-    sizes.iter().map(|pairs| pairs.len() + 1).sum()
+    let all: HashSet<Keys> = sites(file, atoms, literals).iter().map(|(_, pairs)| keys_of(pairs)).collect();
+    all.iter().map(|keys| keys.len() + 1).sum()
 }
 
 /// Builds the tuples of keys that a file needs, behind its literals.
 pub(crate) fn add_keys(file: &Module, atoms: &[Term], literals: &mut Vec<Term>, heap: &mut impl Build) {
+    let mut made = HashSet::new();
     for (_, pairs) in sites(file, atoms, literals) {
-        if !literals[file.literals.len()..].iter().any(|keys| has_keys(keys, &pairs)) {
+        if made.insert(keys_of(&pairs)) {
             let keys: Vec<Term> = pairs.iter().map(|(key, _)| *key).collect();
             literals.push(heap.tuple(&keys));
         }
     }
 }
 
-fn same_keys(one: &Pairs, other: &Pairs) -> bool {
-    one.len() == other.len() && one.iter().zip(other).all(|((key, _), (other, _))| key == other)
-}
-
-fn has_keys(keys: &Term, pairs: &Pairs) -> bool {
-    let keys = keys.tuple_elements().unwrap_or_default();
-    keys.len() == pairs.len() && keys.iter().zip(pairs).all(|(key, (other, _))| key == other)
+fn keys_of(pairs: &Pairs) -> Keys {
+    pairs.iter().map(|(key, _)| key.word()).collect()
 }
 
 /// The instructions of a file that make new maps, by their indices, with what these consist of.
@@ -94,8 +90,11 @@ fn pairs_of(from: Term, pairs: &[(Source, Source)], atoms: &[Term], literals: &[
             Some((other, value)) if exactly_equal(*other, key) => *value = NewValue::Given(index),
             _ => made.insert(place, (key, NewValue::Given(index))),
         }
+        if made.len() > FLAT_MAP_LIMIT {
+            return None;
+        }
     }
-    (made.len() <= FLAT_MAP_LIMIT).then_some(made)
+    Some(made)
 }
 
 fn constant(source: Source, atoms: &[Term], literals: &[Term]) -> Option<Term> {
