@@ -41,6 +41,8 @@ struct Several {
     group_of: [u16; 256],
     /// Patterns with the same first byte, the longest first.
     groups: Vec<Vec<Box<[u8]>>>,
+    /// [`NEAR`] for short patterns, 0 for others: the time must not grow with what the patterns have.
+    near: usize,
 }
 
 /// Bytes behind a match in which the next one is searched for byte by byte. The automaton passes long stretches without
@@ -48,10 +50,10 @@ struct Several {
 const NEAR: usize = 16;
 
 impl Several {
-    fn of(patterns: &[Cow<'_, [u8]>]) -> Result<Several, Exception> {
+    fn of(patterns: &[Cow<'_, [u8]>], near: usize) -> Result<Several, Exception> {
         let automaton = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(patterns);
         let automaton = automaton.map_err(|_| Exception::system_limit())?;
-        let mut sorted: Vec<&[u8]> = patterns.iter().map(|pattern| &**pattern).collect();
+        let mut sorted: Vec<&[u8]> = patterns.iter().filter(|_| near > 0).map(|pattern| &**pattern).collect();
         sorted.sort_by_key(|pattern| (pattern.first(), Reverse(pattern.len())));
         let groups = sorted.chunk_by(|one, other| one.first() == other.first());
         let groups: Vec<Vec<Box<[u8]>>> =
@@ -60,12 +62,12 @@ impl Several {
         for (place, group) in groups.iter().enumerate() {
             group_of[usize::from(group[0][0])] = place as u16 + 1;
         }
-        Ok(Several { automaton, group_of, groups })
+        Ok(Several { automaton, group_of, groups, near })
     }
 
     /// The first match from this byte on.
     fn find_at(&self, bytes: &[u8], from: usize) -> Option<Found> {
-        let near = bytes.len().min(from + NEAR);
+        let near = bytes.len().min(from + self.near);
         for (place, byte) in bytes[from..near].iter().enumerate() {
             if let Some(group) = usize::from(self.group_of[usize::from(*byte)]).checked_sub(1) {
                 let rest = &bytes[from + place..];
@@ -94,10 +96,10 @@ thread_local! {
 
 /// What searches for several patterns.
 fn several(patterns: &[Cow<'_, [u8]>]) -> Result<Arc<Several>, Exception> {
-    let build = || Several::of(patterns).map(Arc::new);
+    let build = |near| Several::of(patterns, near).map(Arc::new);
     let bytes: usize = patterns.iter().map(|pattern| pattern.len() + 1).sum();
     if bytes > RECENT_BYTES {
-        return build();
+        return build(0);
     }
     let mut key = Vec::with_capacity(bytes);
     for pattern in patterns {
@@ -110,7 +112,7 @@ fn several(patterns: &[Cow<'_, [u8]>]) -> Result<Arc<Several>, Exception> {
             recent[..=place].rotate_right(1);
             return Ok(recent[0].1.clone());
         }
-        let built = build()?;
+        let built = build(NEAR)?;
         recent.truncate(RECENT - 1);
         recent.insert(0, (key.into(), built.clone()));
         Ok(built)

@@ -5,8 +5,7 @@ use std::collections::HashSet;
 
 use atoll_operations::Exception;
 use atoll_process::{BuiltIn, Caller, Outcome, badarg};
-use atoll_term::map;
-use atoll_term::{Bits, ExternalKind, Kind, Term, View, WORD_BYTES, atoms, compare_exact, exactly_equal};
+use atoll_term::{Bits, ExternalKind, Kind, Term, View, WORD_BYTES, atoms, compare_exact, exactly_equal, map};
 
 use crate::charging::charge_elements;
 

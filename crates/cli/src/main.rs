@@ -29,8 +29,6 @@ static ALLOCATOR: OrEnd<mimalloc::MiMalloc> = OrEnd(mimalloc::MiMalloc);
 static ALLOCATOR: OrEnd<std::alloc::System> = OrEnd(std::alloc::System);
 
 fn main() -> ExitCode {
-    #[cfg(not(system_allocator))]
-    atoll_platform::allocator::keep_what_comes_back_soon();
     // These take OTP's options, which are not to be split as ours are, and need not be Unicode.
     let mut words = std::env::args_os().skip(1);
     let first = words.next();

@@ -70,13 +70,13 @@ fn keys_of(pairs: &Pairs) -> Keys {
 
 /// The instructions of a file that make new maps, by their indices, with what these consist of.
 fn sites(file: &Module, atoms: &[Term], literals: &[Term]) -> Vec<(usize, Pairs)> {
-    let pairs_of = |(index, instruction): (usize, &Instruction)| match instruction {
+    let site = |(index, instruction): (usize, &Instruction)| match instruction {
         Instruction::PutMap { exact: false, map, pairs, .. } => {
             Some((index, pairs_of(constant(*map, atoms, literals)?, pairs, atoms, literals)?))
         }
         _ => None,
     };
-    file.code.iter().enumerate().filter_map(pairs_of).collect()
+    file.code.iter().enumerate().filter_map(site).collect()
 }
 
 fn pairs_of(from: Term, pairs: &[(Source, Source)], atoms: &[Term], literals: &[Term]) -> Option<Pairs> {

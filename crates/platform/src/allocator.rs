@@ -21,16 +21,6 @@ pub fn may_fail<T>(work: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Has mimalloc give memory back to the system that nobody has asked for within 200 milliseconds, instead of 10: blocks
-/// of heaps come and go with collections, and a page takes longer to come from the system than to be filled. What the
-/// environment says (`MIMALLOC_PURGE_DELAY`) counts more. To be called before there are other threads.
-pub fn keep_what_comes_back_soon() {
-    /// `mi_option_purge_delay`, in milliseconds.
-    const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;
-    // SAFETY: the option is a number, and no other thread reads it meanwhile.
-    unsafe { libmimalloc_sys::mi_option_set_default(PURGE_DELAY, 200) };
-}
-
 /// An allocator that ends the machine when it has nothing to give.
 #[derive(Debug)]
 pub struct OrEnd<A>(pub A);
