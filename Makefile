@@ -22,7 +22,7 @@ MACHINES ?= stock private shared unified hybrid
 # How long `make fuzz` runs, in seconds.
 SECONDS_OF_FUZZING ?= 60
 
-.PHONY: help run test bench pauses area library natives distribution simulate simulate-programs orders compiler conformance newer-otp rabbitmq ejabberd native-packages asan tsan miri mutants fuzz soak clean
+.PHONY: help run test bench pauses area library natives distribution simulate simulate-programs generated orders compiler conformance newer-otp rabbitmq ejabberd native-packages asan tsan miri mutants fuzz soak clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -66,6 +66,10 @@ simulate: ## Find bugs that depend on an order of events, in examples/simulate (
 simulate-programs: ## Generated concurrent programs under several seeds on every heap; PROGRAMS=10000, SEEDS=0 more for each, from FIRST=1
 	@scripts/setup run
 	@scripts/simulate-programs $(or $(PROGRAMS),10000) $(or $(SEEDS),0) $(or $(FIRST),1)
+
+generated: ## A million generated programs on stock, interpreted and as native code (hours; PROGRAMS=10000, from FIRST=1)
+	@scripts/setup run
+	@scripts/generated-programs $(or $(PROGRAMS),1000000) $(or $(FIRST),1)
 
 orders: ## Which programs of the tests print something else under another order of events (SEEDS=1..12)
 	@scripts/setup test

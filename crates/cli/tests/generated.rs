@@ -1,5 +1,5 @@
 //! Random programs on every heap, held against stock `erl`. The seed is printed; `ATOLL_SEED=N` repeats it, and
-//! `ATOLL_PROGRAMS=N` makes more or fewer programs of each kind.
+//! `ATOLL_PROGRAMS=N` makes more or fewer programs of each kind. `make generated` makes a million small ones.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -13,6 +13,8 @@ use libtest_mimic::{Arguments, Failed, Trial};
 /// What one run may take, beside a second for each program.
 const TIMEOUT: Duration = Duration::from_secs(60);
 const PROGRAMS: u64 = 30;
+/// A module of small functions has more to compile than others.
+const FOR_ONE_SMALL: u64 = 5;
 /// Collecting everywhere would take long for what it finds; over many seeds, every place has its turn.
 const STRESS: u32 = 13;
 
@@ -85,9 +87,12 @@ impl Batch {
 fn trials(seed: u64, programs: u64) -> Result<Vec<Trial>, String> {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("generated");
     let mut trials = Vec::new();
-    let kinds: [(&'static str, Generator); 2] =
-        [("sequential", generate::sequential), ("concurrent", generate::concurrent)];
-    for (name, module) in kinds {
+    let kinds: [(&'static str, Generator, u64); 3] = [
+        ("sequential", generate::sequential, programs),
+        ("small", generate::small, programs.div_ceil(FOR_ONE_SMALL)),
+        ("concurrent", generate::concurrent, programs),
+    ];
+    for (name, module, programs) in kinds {
         let batch = Arc::new(Batch::make(name, module, seed, programs, &target)?);
         for heap in atoll_vm::architectures() {
             let batch = Arc::clone(&batch);

@@ -29,6 +29,8 @@ struct Options {
 enum Kind {
     /// One process
     Sequential,
+    /// One process; each module has a hundred small functions
+    Small,
     /// A tree of processes
     Concurrent,
 }
@@ -36,6 +38,7 @@ enum Kind {
 fn write(options: &Options) -> Result<(), Box<dyn Error>> {
     let (name, module): (&str, Generator) = match options.kind {
         Kind::Sequential => ("sequential", generate::sequential),
+        Kind::Small => ("small", generate::small),
         Kind::Concurrent => ("concurrent", generate::concurrent),
     };
     fs::create_dir_all(&options.folder).map_err(|error| format!("{}: {error}", options.folder.display()))?;

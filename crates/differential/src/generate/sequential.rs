@@ -5,7 +5,20 @@ use fastrand::Rng;
 use super::expression::{Generator, Type};
 use super::literal;
 
-const FUNCTIONS: usize = 12;
+/// How much of everything a module has.
+struct Extent {
+    functions: usize,
+    /// Variables of each function that hold what the compiler cannot know: one of each of these types, or so many of
+    /// any.
+    unknown: Option<usize>,
+    /// Fewest and most expressions of a function, and how deep they are nested.
+    expressions: (usize, usize),
+    depth: usize,
+}
+
+const WHOLE: Extent = Extent { functions: 12, unknown: None, expressions: (2, 5), depth: 4 };
+/// To compile one takes a tenth of the time.
+const SMALL: Extent = Extent { functions: 100, unknown: Some(2), expressions: (1, 1), depth: 3 };
 
 /// What all modules share. `short/1` gives the hash of a long result for the result, because to print a million
 /// characters with a verified collection at every thirteenth place takes minutes. `n/1` replaces what prints
@@ -59,43 +72,63 @@ down(N, F) -> [F(N) | down(N - 1, F)].
 
 /// A module with this name.
 pub fn module(name: &str, random: Rng) -> String {
+    made(name, random, &WHOLE)
+}
+
+/// A module of many small functions with this name.
+pub fn small(name: &str, random: Rng) -> String {
+    made(name, random, &SMALL)
+}
+
+fn made(name: &str, random: Rng, extent: &Extent) -> String {
     let mut g = Generator::new(random);
     let mut text = format!("-module({name}).\n-export([main/1, id/1]).\n\nmain(_) ->\n");
-    let calls: Vec<String> = (0..FUNCTIONS).map(|number| format!("    t({number}, fun f{number}/0)")).collect();
+    let calls: Vec<String> =
+        (0..extent.functions).map(|number| format!("    t({number}, fun f{number}/0)")).collect();
     text += &calls.join(",\n");
     text += ".\n";
     text += SUPPORT;
-    for number in 0..FUNCTIONS {
-        text += &function(number, &mut g);
+    for number in 0..extent.functions {
+        text += &function(number, extent, &mut g);
     }
     text
 }
 
-fn function(number: usize, g: &mut Generator) -> String {
+fn function(number: usize, extent: &Extent, g: &mut Generator) -> String {
     let mut lines = Vec::new();
     // The first variables hold what the compiler cannot know, so that it does not evaluate everything itself.
-    for kind in Type::ALL {
-        let value = match kind {
-            Type::Int => literal::integer(&mut g.random),
-            Type::Float => literal::float(&mut g.random),
-            Type::Atom => literal::atom(&mut g.random).to_owned(),
-            Type::Bool => (if g.random.bool() { "true" } else { "false" }).to_owned(),
-            Type::Bits => literal::bits(&mut g.random),
-            Type::Ints => format!("[{}, {}, 3]", literal::integer(&mut g.random), literal::integer(&mut g.random)),
-            Type::List => format!("[{} | {}]", literal::term(&mut g.random, 2), "[x, 1]"),
-            Type::Tuple => format!("{{{}, {}}}", literal::term(&mut g.random, 1), literal::atom(&mut g.random)),
-            Type::Map => format!("#{{a => {}, 1 => b}}", literal::term(&mut g.random, 1)),
-            Type::Any => literal::term(&mut g.random, 3),
-        };
+    let unknown = match extent.unknown {
+        None => Type::ALL.to_vec(),
+        Some(count) => (0..count).map(|_| g.pick(&Type::ALL)).collect(),
+    };
+    for kind in unknown {
+        let value = value(kind, &mut g.random);
         lines.push(format!("    {} = id({value})", g.bind(kind)));
     }
-    for _ in 0..g.random.usize(2..6) {
+    let (fewest, most) = extent.expressions;
+    for _ in 0..g.random.usize(fewest..=most) {
         let kind = Type::ALL[g.random.usize(..Type::ALL.len())];
-        let value = g.expression(kind, 4);
+        let value = g.expression(kind, extent.depth);
         lines.push(format!("    {} = {value}", g.bind(kind)));
     }
     let all: Vec<String> = g.forget();
     format!("\nf{number}() ->\n{},\n    {{{}}}.\n", lines.join(",\n"), all.join(", "))
+}
+
+/// A value of this type.
+fn value(kind: Type, random: &mut Rng) -> String {
+    match kind {
+        Type::Int => literal::integer(random),
+        Type::Float => literal::float(random),
+        Type::Atom => literal::atom(random).to_owned(),
+        Type::Bool => (if random.bool() { "true" } else { "false" }).to_owned(),
+        Type::Bits => literal::bits(random),
+        Type::Ints => format!("[{}, {}, 3]", literal::integer(random), literal::integer(random)),
+        Type::List => format!("[{} | {}]", literal::term(random, 2), "[x, 1]"),
+        Type::Tuple => format!("{{{}, {}}}", literal::term(random, 1), literal::atom(random)),
+        Type::Map => format!("#{{a => {}, 1 => b}}", literal::term(random, 1)),
+        Type::Any => literal::term(random, 3),
+    }
 }
 
 #[cfg(test)]
