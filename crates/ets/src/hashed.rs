@@ -1,7 +1,7 @@
 //! Hashed tables: `set`, `bag` and `duplicate_bag`. Several segments, each under a lock that readers share, so that
 //! writers of different rows seldom meet.
 
-use atoll_heap::Stored;
+use atoll_heap::{Incoming, Stored};
 use atoll_term::{Term, exactly_equal, hash};
 use smallvec::SmallVec;
 
@@ -26,12 +26,15 @@ pub(crate) enum Duplicates {
     All,
 }
 
+/// What several rows have replaced.
+pub(crate) type Replaced = SmallVec<[Rows; FEW]>;
+
 /// What became of a row that was to be inserted.
 pub(crate) enum Put {
     /// It is in the table; with what is not any more.
     Added(Option<Rows>),
     /// Its key was there.
-    Refused(Stored),
+    Refused(Incoming),
 }
 
 /// How the rows of a hashed table are spread over its slots.
@@ -93,83 +96,54 @@ impl Hashed {
     }
 
     /// Inserts rows, all or none as others see it; `only_new`: none if one of the keys is there. Returns whether they
-    /// were inserted, and what they have replaced.
+    /// were inserted, and gives what they have replaced.
     pub(crate) fn insert(
         &self,
         status: &Status,
-        rows: impl Iterator<Item = Stored>,
+        rows: impl Iterator<Item = Incoming>,
         only_new: bool,
-    ) -> Result<(bool, Vec<Rows>), Gone> {
-        if let [only] = &*self.segments {
-            let rows = rows.collect();
-            return self.insert_in_one(&mut only.write(), status, rows, only_new);
-        }
-        let mut hashed: SmallVec<[(u32, Stored); FEW]> = SmallVec::new();
-        let mut indices: SmallVec<[usize; FEW]> = SmallVec::new();
+        replaced: &mut Replaced,
+    ) -> Result<bool, Gone> {
+        let mut hashed: SmallVec<[(u32, Incoming); FEW]> = SmallVec::new();
+        let mut concerned = 0u64;
         for row in rows {
             let hash = hash_of(key_of(*row.term(), self.position));
-            indices.push(self.index(hash));
+            concerned |= 1 << self.index(hash);
             hashed.push((hash, row));
         }
-        indices.sort_unstable();
-        indices.dedup();
-        let mut guards: SmallVec<[(usize, Writing<'_>); FEW]> = SmallVec::new();
-        for index in &indices {
-            guards.push((*index, self.segments[*index].write()));
+        // All segments concerned, in their order.
+        let mut guards: SmallVec<[Writing<'_>; FEW]> = SmallVec::new();
+        let mut others = concerned;
+        while others != 0 {
+            guards.push(self.segments[others.trailing_zeros() as usize].write());
+            others &= others - 1;
         }
+        let guard_of = |hash: u32| (concerned & ((1 << self.index(hash)) - 1)).count_ones() as usize;
         if !status.is_alive() {
             return Err(Gone);
         }
-        let guard_of = |guards: &[(usize, Writing<'_>)], hash: u32| {
-            guards.binary_search_by_key(&self.index(hash), |(index, _)| *index).unwrap_or(0)
-        };
-        if only_new {
-            for (hash, row) in &hashed {
-                let segment = &guards[guard_of(&guards, *hash)].1;
-                let found = segment.find(*hash, key_of(*row.term(), self.position), self.position);
-                if found.is_ok_and(|place| segment.entry(place).is_some_and(|entry| !entry.dead)) {
-                    return Ok((false, Vec::new()));
-                }
-            }
-        }
-        let mut replaced = Vec::with_capacity(hashed.len());
-        for (hash, row) in hashed.drain(..) {
-            let guard = guard_of(&guards, hash);
-            replaced.extend(self.put(&mut guards[guard].1, hash, row));
-        }
-        drop(guards);
-        Ok((true, replaced))
-    }
-
-    /// As [`Hashed::insert`], if there is one segment.
-    fn insert_in_one(
-        &self,
-        segment: &mut Segment,
-        status: &Status,
-        rows: SmallVec<[Stored; FEW]>,
-        only_new: bool,
-    ) -> Result<(bool, Vec<Rows>), Gone> {
-        if !status.is_alive() {
-            return Err(Gone);
-        }
-        let is_there = |row: &Stored| {
-            let key = key_of(*row.term(), self.position);
-            let found = segment.find(hash_of(key), key, self.position);
+        let is_there = |(hash, row): &(u32, Incoming)| {
+            let segment = &guards[guard_of(*hash)];
+            let found = segment.find(*hash, key_of(*row.term(), self.position), self.position);
             found.is_ok_and(|place| segment.entry(place).is_some_and(|entry| !entry.dead))
         };
-        if only_new && rows.iter().any(is_there) {
-            return Ok((false, Vec::new()));
+        if only_new && hashed.iter().any(is_there) {
+            drop(guards);
+            return Ok(false);
         }
-        let mut replaced = Vec::new();
-        for row in rows {
-            let hash = hash_of(key_of(*row.term(), self.position));
-            replaced.extend(self.put(segment, hash, row));
+        for (hash, row) in hashed {
+            let segment = &mut guards[guard_of(hash)];
+            let found = segment.find(hash, key_of(*row.term(), self.position), self.position);
+            if let Some(rows) = self.put_at(segment, found, hash, row) {
+                replaced.push(rows);
+            }
         }
-        Ok((true, replaced))
+        drop(guards);
+        Ok(true)
     }
 
     /// As [`Hashed::insert`], of a single row.
-    pub(crate) fn insert_one(&self, status: &Status, row: Stored, only_new: bool) -> Result<Put, Gone> {
+    pub(crate) fn insert_one(&self, status: &Status, row: Incoming, only_new: bool) -> Result<Put, Gone> {
         let key = key_of(*row.term(), self.position);
         let hash = hash_of(key);
         let mut segment = self.segment(hash).write();
@@ -186,17 +160,12 @@ impl Hashed {
         Ok(Put::Added(replaced))
     }
 
-    fn put(&self, segment: &mut Segment, hash: u32, row: Stored) -> Option<Rows> {
-        let found = segment.find(hash, key_of(*row.term(), self.position), self.position);
-        self.put_at(segment, found, hash, row)
-    }
-
     /// Puts a row where [`Segment::find`] has found its key, or adds it. Returns what it replaces.
     #[inline]
-    fn put_at(&self, segment: &mut Segment, found: Result<usize, usize>, hash: u32, row: Stored) -> Option<Rows> {
+    fn put_at(&self, segment: &mut Segment, found: Result<usize, usize>, hash: u32, row: Incoming) -> Option<Rows> {
         let words = row.words();
         let Ok(place) = found else {
-            segment.add(Entry { hash, dead: false, rows: Rows::One(row) });
+            segment.add(Entry { hash, dead: false, rows: Rows::One(row.keep()) });
             segment.rows += 1;
             segment.words += words;
             return None;
@@ -204,17 +173,22 @@ impl Hashed {
         let entry = segment.entry_mut(place)?;
         let was_dead = std::mem::replace(&mut entry.dead, false);
         if was_dead || self.duplicates == Duplicates::Replace {
-            let old = std::mem::replace(&mut entry.rows, Rows::One(row));
-            let lost: usize = if was_dead { 0 } else { old.as_slice().iter().map(Stored::words).sum() };
+            let lost: usize = if was_dead { 0 } else { entry.words() };
+            let refused = match &mut entry.rows {
+                Rows::One(old) => old.replace(row).err(),
+                Rows::Many(_) => Some(row),
+            };
+            let old = refused.map(|row| std::mem::replace(&mut entry.rows, Rows::One(row.keep())));
             segment.rows += usize::from(was_dead);
             segment.words = segment.words + words - lost;
-            return Some(old);
+            return old;
         }
         if self.duplicates == Duplicates::Different
             && entry.live().iter().any(|other| exactly_equal(*other.term(), *row.term()))
         {
-            return Some(Rows::One(row));
+            return Some(Rows::One(row.keep()));
         }
+        let row = row.keep();
         match &mut entry.rows {
             Rows::Many(rows) => rows.push(row),
             rows => {
@@ -257,7 +231,7 @@ impl Hashed {
         &self,
         status: &Status,
         key: Term,
-        change: impl FnOnce(Option<&mut Stored>) -> Result<Option<Stored>, Fault>,
+        change: impl FnOnce(Option<&mut Stored>) -> Result<Option<Incoming>, Fault>,
     ) -> Result<Option<Rows>, Fault> {
         let hash = hash_of(key);
         let mut segment = self.segment(hash).write();
@@ -273,7 +247,8 @@ impl Hashed {
         };
         let Some(new) = change(row)? else { return Ok(None) };
         debug_assert_eq!(hash_of(key_of(*new.term(), self.position)), hash);
-        let replaced = self.put(&mut segment, hash, new);
+        let found = segment.find(hash, key, self.position);
+        let replaced = self.put_at(&mut segment, found, hash, new);
         drop(segment);
         Ok(replaced)
     }

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::ops::Bound;
 
-use atoll_heap::Stored;
+use atoll_heap::{Incoming, Stored};
 use atoll_term::{Immediate, Term, compare, exactly_equal};
 use parking_lot::RwLock;
 
@@ -282,7 +282,7 @@ impl Ordered {
         &self,
         status: &Status,
         key: Term,
-        change: impl FnOnce(Option<&mut Stored>) -> Result<Option<Stored>, Fault>,
+        change: impl FnOnce(Option<&mut Stored>) -> Result<Option<Incoming>, Fault>,
     ) -> Result<Vec<Stored>, Fault> {
         let mut tree = self.tree.write();
         if !status.is_alive() {
@@ -292,7 +292,7 @@ impl Ordered {
         let new = change(row.as_mut());
         let mut put = |row: Stored| tree.put(row, self.position);
         match new {
-            Ok(Some(new)) => Ok(put(new).into_iter().chain(row).collect()),
+            Ok(Some(new)) => Ok(put(new.keep()).into_iter().chain(row).collect()),
             Ok(None) => Ok(row.and_then(put).into_iter().collect()),
             Err(fault) => {
                 let twin = row.and_then(put);

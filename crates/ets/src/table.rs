@@ -1,16 +1,17 @@
 //! A table: what is known of it, and the operations on rows by their keys.
 
+use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use atoll_heap::{Mutator, Stored};
-use atoll_process::ReferenceId;
+use atoll_heap::{Incoming, Mutator, Stored};
+use atoll_process::{ReferenceId, System};
 use atoll_term::{Build, OffHeapBinary, Term, each_off_heap_binary};
 use parking_lot::Mutex;
 
 use crate::fault::Fault;
 use crate::fixation::Fixations;
 use crate::garbage::Garbage;
-use crate::hashed::{Duplicates, Hashed, Put, Spread};
+use crate::hashed::{Duplicates, Hashed, Put, Replaced, Spread};
 use crate::ordered::{Ordered, Span};
 use crate::segment::key_of;
 use crate::standing::Standing;
@@ -122,8 +123,14 @@ pub struct Table {
 
 /// Segments of tables that are made for several writers, as a power of two.
 const MANY_SEGMENTS: u32 = 6;
-/// Segments of others that several processes can read.
-const FEW_SEGMENTS: u32 = 4;
+/// Segments of others that several processes can use: fewest and most. To insert many rows at once locks most of them.
+const FEW_SEGMENTS: RangeInclusive<u32> = 1..=4;
+
+/// As a power of two: two for each scheduler.
+fn few_segments(schedulers: usize) -> u32 {
+    let (fewest, most) = FEW_SEGMENTS.into_inner();
+    (2 * schedulers).next_power_of_two().ilog2().clamp(fewest, most)
+}
 
 impl Table {
     pub(crate) fn new(id: u64, standing: Standing, options: Options) -> Table {
@@ -132,7 +139,7 @@ impl Table {
         let is_written_by_many = is_shared && options.write_concurrency != WriteConcurrency::Off;
         let segments = match (is_written_by_many, is_shared) {
             (true, _) => MANY_SEGMENTS,
-            (false, true) => FEW_SEGMENTS,
+            (false, true) => few_segments(System::get().schedulers),
             (false, false) => 0,
         };
         let rows = match options.kind {
@@ -245,20 +252,21 @@ impl Table {
     /// [`Fault::Id`]: the table was deleted
     pub fn insert(&self, heap: &mut Mutator, rows: &[Term], only_new: bool) -> Result<bool, Fault> {
         match (&self.rows, rows) {
-            (Rows::Hashed(table), [row]) => match table.insert_one(&self.status, Stored::new(heap, *row), only_new)? {
-                Put::Refused(row) => {
-                    drop(row);
-                    Ok(false)
+            (Rows::Hashed(table), [row]) => {
+                match table.insert_one(&self.status, Incoming::new(heap, *row), only_new)? {
+                    Put::Refused(row) => {
+                        drop(row);
+                        Ok(false)
+                    }
+                    Put::Added(replaced) => {
+                        drop(replaced);
+                        Ok(true)
+                    }
                 }
-                Put::Added(replaced) => {
-                    drop(replaced);
-                    Ok(true)
-                }
-            },
+            }
             (Rows::Hashed(table), _) => {
-                let (inserted, replaced) = table.insert(&self.status, stored(heap, rows), only_new)?;
-                drop(replaced);
-                Ok(inserted)
+                let rows = rows.iter().map(|row| Incoming::new(heap, *row));
+                Ok(table.insert(&self.status, rows, only_new, &mut Replaced::new())?)
             }
             (Rows::Ordered(table), [row]) => {
                 let (inserted, replaced) = table.insert_one(&self.status, Stored::new(heap, *row), only_new)?;
@@ -266,7 +274,8 @@ impl Table {
                 Ok(inserted)
             }
             (Rows::Ordered(table), _) => {
-                let (inserted, replaced) = table.insert(&self.status, stored(heap, rows).collect(), only_new)?;
+                let rows = rows.iter().map(|row| Stored::new(heap, *row)).collect();
+                let (inserted, replaced) = table.insert(&self.status, rows, only_new)?;
                 drop(replaced);
                 Ok(inserted)
             }
@@ -349,7 +358,7 @@ impl Table {
     pub(crate) fn update(
         &self,
         key: Term,
-        change: impl FnOnce(Option<&mut Stored>) -> Result<Option<Stored>, Fault>,
+        change: impl FnOnce(Option<&mut Stored>) -> Result<Option<Incoming>, Fault>,
     ) -> Result<(), Fault> {
         match &self.rows {
             Rows::Hashed(rows) => drop(rows.update(&self.status, key, change)?),
@@ -403,10 +412,6 @@ impl Table {
             }
         }
     }
-}
-
-fn stored<'a>(heap: &'a mut Mutator, rows: &'a [Term]) -> impl Iterator<Item = Stored> + 'a {
-    rows.iter().map(|row| Stored::new(heap, *row))
 }
 
 fn fetch_all(heap: &mut Mutator, rows: &[Stored]) -> Term {

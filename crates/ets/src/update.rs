@@ -1,6 +1,6 @@
 //! `update_counter` and `update_element`.
 
-use atoll_heap::{Mutator, Stored};
+use atoll_heap::{Incoming, Mutator, Stored};
 use atoll_operations::arithmetic;
 use atoll_term::{Build, Term, compare};
 use smallvec::SmallVec;
@@ -65,7 +65,7 @@ fn count(
 }
 
 /// Puts the changes into the row in place where that is allowed; else gives the new row.
-fn apply(heap: &mut Mutator, row: &mut Stored, changes: &Changes) -> Option<Stored> {
+fn apply(heap: &mut Mutator, row: &mut Stored, changes: &Changes) -> Option<Incoming> {
     if changes.iter().all(|(index, value)| row.replace_element(*index, *value)) {
         return None;
     }
@@ -73,13 +73,13 @@ fn apply(heap: &mut Mutator, row: &mut Stored, changes: &Changes) -> Option<Stor
     Some(rebuilt(heap, whole, changes))
 }
 
-fn rebuilt(heap: &mut Mutator, row: Term, changes: &Changes) -> Stored {
+fn rebuilt(heap: &mut Mutator, row: Term, changes: &Changes) -> Incoming {
     let mut elements = row.tuple_elements().unwrap_or_default().to_vec();
     for (index, value) in changes {
         elements[*index] = *value;
     }
     let row = heap.tuple(&elements);
-    Stored::new_own(heap, row)
+    Incoming::new_own(heap, row)
 }
 
 impl Table {

@@ -176,8 +176,9 @@ pub trait Architecture: Send + Sync {
     /// Takes over a fragment whose term the process has taken: the term stays where it is until the next collection.
     fn keep_fragment(&self, receiver: &mut Mutator, message: Message);
 
-    /// Keeps a term that lies on `owner`'s heap outside of every process: see [`crate::Stored`]. Until it is discarded
-    /// the architecture sees to it that the fragment's term stays valid. It may keep the fragment on a list.
+    /// Makes a fragment for a term that lies on `owner`'s heap, to be kept outside of every process: see
+    /// [`crate::Stored`]. The architecture sees to it that the fragment's term stays valid from when it is linked until
+    /// it is discarded. Before it is linked, the caller's thread reaches no point where its process may wait.
     fn store(&self, owner: &mut Mutator, term: Term) -> NonNull<Fragment> {
         let stored = self.store_own(owner, term);
         // SAFETY: it was made just now, and nobody discards it.
@@ -187,6 +188,21 @@ pub trait Architecture: Send + Sync {
 
     /// As [`Architecture::store`], for a term that nobody else holds; the caller gives it up.
     fn store_own(&self, owner: &mut Mutator, term: Term) -> NonNull<Fragment>;
+
+    /// Lets collectors know what was stored. The architecture may keep the fragment on a list.
+    ///
+    /// # Safety
+    /// [`Architecture::store`] made it, and it is not linked yet.
+    unsafe fn link_stored(&self, _stored: NonNull<Fragment>) {}
+
+    /// Takes the term of one that is not linked over into one that is, in place of its own, if that can be done where
+    /// it lies. Returns whether it was done: `with` is freed then.
+    ///
+    /// # Safety
+    /// [`Architecture::store`] made both; nobody else uses either, but collectors the linked one.
+    unsafe fn replace_stored(&self, _stored: NonNull<Fragment>, _with: NonNull<Fragment>) -> bool {
+        false
+    }
 
     /// Whether nobody can hold a pointer to the object that was stored, so that its owner may change it.
     fn may_change(&self, stored: &Fragment) -> bool {
@@ -220,10 +236,10 @@ pub trait Architecture: Send + Sync {
         true
     }
 
-    /// Frees what [`Architecture::store`] made.
+    /// Frees what [`Architecture::store`] made, and [`Architecture::link_stored`] linked.
     ///
     /// # Safety
-    /// [`Architecture::store`] made it, the caller gives it up, and nobody holds a term that lies in it.
+    /// The caller gives it up, and nobody holds a term that lies in it.
     unsafe fn discard_stored(&self, stored: NonNull<Fragment>) {
         // SAFETY: the caller gives the fragment up; readers have copies, or pointers out of it.
         drop(unsafe { Message::from_raw(stored) });

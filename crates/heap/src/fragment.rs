@@ -4,7 +4,7 @@
 use std::alloc::{Layout, alloc, dealloc};
 use std::cell::Cell;
 use std::ptr::{NonNull, null_mut};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::body;
 use crate::kept;
@@ -179,6 +179,27 @@ impl Fragment {
         if !self.is_lent() {
             self.lent().store(1, Ordering::Relaxed);
         }
+    }
+
+    /// Takes over another fragment's term, which has no words either, and whether it is lent. Collectors may read the
+    /// term meanwhile.
+    ///
+    /// # Safety
+    /// Nobody else uses the fragments, but collectors [`Fragment::shared_term`].
+    #[inline]
+    pub unsafe fn take_term(&self, from: &Fragment) {
+        self.lent().store(u32::from(from.is_lent()), Ordering::Relaxed);
+        // SAFETY: the place is this fragment's, and a term is a word.
+        let place = unsafe { AtomicU64::from_ptr(self.term.as_ptr().cast()) };
+        // The object is whole for the collector that sees the pointer.
+        place.store(from.term().word(), Ordering::Release);
+    }
+
+    /// The term, for a collector that reads it while [`Fragment::take_term`] may replace it.
+    #[inline]
+    pub fn shared_term(&self) -> Term {
+        // SAFETY: the place is this fragment's, and a term is a word; whatever is there is a term.
+        unsafe { Term::from_word(AtomicU64::from_ptr(self.term.as_ptr().cast()).load(Ordering::Acquire)) }
     }
 
     /// Whether [`Fragment::lend`] was called.

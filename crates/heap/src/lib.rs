@@ -52,4 +52,4 @@ pub use part::{Part, architecture, known, part, pid_of, settings, sites, world};
 pub use roots::{Asker, Claim, KeptPlace, RootSet, StoppedWorld, World};
 pub use settings::{BuildInArea, Settings};
 pub use sites::{Site, Sites};
-pub use stored::Stored;
+pub use stored::{Incoming, Stored};

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use atoll_term::Term;
 
 use crate::fragment::Fragment;
+use crate::message::Message;
 use crate::mutator::Mutator;
 use crate::part::architecture;
 
@@ -18,15 +19,77 @@ unsafe impl Send for Stored {}
 // SAFETY: as above.
 unsafe impl Sync for Stored {}
 
+/// A term on its way into what is stored: it may take the place of another one. Collectors do not know it, so it is kept
+/// or dropped before its process can wait; other threads never have it.
+#[must_use]
+pub struct Incoming(NonNull<Fragment>);
+
+impl Incoming {
+    /// A term that lies on `owner`'s heap.
+    pub fn new(owner: &mut Mutator, term: Term) -> Incoming {
+        Incoming(architecture().store(owner, term))
+    }
+
+    /// As [`Incoming::new`], for a term that nobody else holds or will hold.
+    pub fn new_own(owner: &mut Mutator, term: Term) -> Incoming {
+        Incoming(architecture().store_own(owner, term))
+    }
+
+    /// The term.
+    #[inline(always)]
+    pub fn term(&self) -> &Term {
+        // SAFETY: as in `Stored::term`.
+        unsafe { &*self.0.as_ref().term_place() }
+    }
+
+    /// As [`Stored::words`].
+    pub fn words(&self) -> usize {
+        words(self.0)
+    }
+
+    /// Keeps it.
+    pub fn keep(self) -> Stored {
+        let stored = std::mem::ManuallyDrop::new(self).0;
+        // SAFETY: it was made by `store`, and this is the one place that links it.
+        unsafe { architecture().link_stored(stored) };
+        Stored(stored)
+    }
+}
+
+impl Drop for Incoming {
+    fn drop(&mut self) {
+        // SAFETY: the fragment was this value's own, and is on no list.
+        drop(unsafe { Message::from_raw(self.0) });
+    }
+}
+
+fn words(fragment: NonNull<Fragment>) -> usize {
+    // SAFETY: callers own the fragment.
+    Fragment::HEAD_WORDS + unsafe { Fragment::capacity_at(fragment) }
+}
+
 impl Stored {
     /// Keeps a term that lies on `owner`'s heap.
     pub fn new(owner: &mut Mutator, term: Term) -> Stored {
-        Stored(architecture().store(owner, term))
+        Incoming::new(owner, term).keep()
     }
 
     /// As [`Stored::new`], for a term that nobody else holds or will hold.
     pub fn new_own(owner: &mut Mutator, term: Term) -> Stored {
-        Stored(architecture().store_own(owner, term))
+        Incoming::new_own(owner, term).keep()
+    }
+
+    /// Puts another term in the place of this one. `Err`: the architecture cannot do so where it lies.
+    ///
+    /// # Errors
+    /// What was to be put there.
+    pub fn replace(&mut self, with: Incoming) -> Result<(), Incoming> {
+        // SAFETY: both are the values' own, and this one is borrowed alone.
+        if unsafe { architecture().replace_stored(self.0, with.0) } {
+            std::mem::forget(with);
+            return Ok(());
+        }
+        Err(with)
     }
 
     /// The term, to be looked at while this is borrowed. What a process is to keep goes through [`Stored::fetch`] or
@@ -84,8 +147,7 @@ impl Stored {
 
     /// Words that are kept outside of the collected heaps for it.
     pub fn words(&self) -> usize {
-        // SAFETY: the fragment is this value's own.
-        Fragment::HEAD_WORDS + unsafe { Fragment::capacity_at(self.0) }
+        words(self.0)
     }
 }
 

@@ -5,9 +5,14 @@
 //!
 //! A fragment without words has no use for its link and its signal, which are the links of its list, nor for the number
 //! of words in use, which says whether a process may hold the term, nor for the list of objects with off-heap parts,
-//! which is the number of its list.
+//! which is the number of its list and of the list's visits before it came.
+//!
+//! A row that replaces another takes over its place on the list, without the list's lock, unless a visit has begun since
+//! the other came: the next visit may be one of what is new alone. A visit that begins at the same moment belongs to a
+//! cycle that the thread knows of, so that the new term was greyed, and is marked when that next visit comes.
 
 use std::ptr::{NonNull, null_mut};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 use atoll_heap::{Fragment, Message};
@@ -19,7 +24,24 @@ use super::turns::Turns;
 /// Lists.
 pub(crate) const SHARDS: usize = 1024;
 
+/// How many bits of a fragment's number are the list's.
+const SHARD_BITS: u32 = SHARDS.trailing_zeros();
+
 /// A list.
+struct List {
+    /// Visits that have begun.
+    visits: AtomicUsize,
+    head: Mutex<Head>,
+}
+
+impl List {
+    /// What a fragment is to know that comes now.
+    fn number(&self, shard: usize) -> usize {
+        self.visits.load(Ordering::Relaxed) << SHARD_BITS | shard
+    }
+}
+
+/// Its fragments.
 struct Head {
     first: *mut Fragment,
     /// The next one that [`StoredTerms::each`] visits.
@@ -39,40 +61,68 @@ unsafe impl Send for Head {}
 
 /// The roots that stored terms are.
 pub(crate) struct StoredTerms {
-    lists: Box<[Mutex<Head>]>,
+    lists: Box<[List]>,
     turns: Turns,
 }
 
-fn lock(list: &Mutex<Head>) -> MutexGuard<'_, Head> {
-    list.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+fn lock(list: &List) -> MutexGuard<'_, Head> {
+    list.head.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 impl StoredTerms {
     pub(crate) fn new() -> StoredTerms {
-        StoredTerms { lists: (0..SHARDS).map(|_| Mutex::new(Head::EMPTY)).collect(), turns: Turns::new() }
+        let list = || List { visits: AtomicUsize::new(0), head: Mutex::new(Head::EMPTY) };
+        StoredTerms { lists: (0..SHARDS).map(|_| list()).collect(), turns: Turns::new() }
     }
 
-    /// Keeps a term: an immediate, a literal or a pointer into the area.
-    pub(crate) fn store(&self, term: Term) -> NonNull<Fragment> {
-        let stored = message::by_reference(term).into_raw();
-        if term.is_pointer() {
-            let fragment = stored.as_ptr();
-            let number = self.turns.take(SHARDS);
-            let mut head = lock(&self.lists[number]);
-            // SAFETY: the new fragment is ours, and the list is locked.
-            unsafe {
-                (*fragment).list_number().set(number);
-                (*fragment).set_next(head.first);
-                if !head.first.is_null() {
-                    (*head.first).previous().set(fragment);
-                }
+    /// A fragment for a term: an immediate, a literal or a pointer into the area.
+    pub(crate) fn hold(term: Term) -> NonNull<Fragment> {
+        message::by_reference(term).into_raw()
+    }
+
+    /// Puts a fragment on a list. One with an immediate is on none.
+    ///
+    /// # Safety
+    /// [`StoredTerms::hold`] made it, and it was not linked before.
+    pub(crate) unsafe fn link(&self, stored: NonNull<Fragment>) {
+        let fragment = stored.as_ptr();
+        // SAFETY: the new fragment is the caller's, and the list is locked.
+        unsafe {
+            if !(*fragment).term().is_pointer() {
+                return;
+            }
+            let shard = self.turns.take(SHARDS);
+            let list = &self.lists[shard];
+            let mut head = lock(list);
+            (*fragment).list_number().set(list.number(shard));
+            (*fragment).set_next(head.first);
+            if !head.first.is_null() {
+                (*head.first).previous().set(fragment);
             }
             head.first = fragment;
         }
-        stored
     }
 
-    /// Frees what [`StoredTerms::store`] made.
+    /// See [`atoll_heap::Architecture::replace_stored`].
+    ///
+    /// # Safety
+    /// As there.
+    pub(crate) unsafe fn replace(&self, stored: NonNull<Fragment>, with: NonNull<Fragment>) -> bool {
+        // SAFETY: both are the caller's.
+        unsafe {
+            let (old, new) = (stored.as_ref(), with.as_ref());
+            let number = old.list_number().get();
+            let shard = number % SHARDS;
+            if !old.term().is_pointer() || !new.term().is_pointer() || number != self.lists[shard].number(shard) {
+                return false;
+            }
+            old.take_term(new);
+            Message::from_raw(with).free_empty();
+        }
+        true
+    }
+
+    /// Frees what [`StoredTerms::hold`] made and [`StoredTerms::link`] linked.
     ///
     /// # Safety
     /// Nobody uses it any more.
@@ -82,7 +132,7 @@ impl StoredTerms {
         // immediate is on no list.
         unsafe {
             if (*fragment).term().is_pointer() {
-                let mut head = lock(&self.lists[(*fragment).list_number().replace(0)]);
+                let mut head = lock(&self.lists[(*fragment).list_number().replace(0) % SHARDS]);
                 let (before, behind) = ((*fragment).previous().get(), (*fragment).next());
                 let head_of = &mut *head;
                 for place in [&mut head_of.next, &mut head_of.begun, &mut head_of.old] {
@@ -115,8 +165,10 @@ impl StoredTerms {
         most: usize,
         visit: &mut dyn FnMut(Term),
     ) -> bool {
-        let mut head = lock(&self.lists[shard]);
+        let list = &self.lists[shard];
+        let mut head = lock(list);
         if from_first {
+            list.visits.fetch_add(1, Ordering::Relaxed);
             head.next = head.first;
             head.begun = head.first;
         }
@@ -124,7 +176,7 @@ impl StoredTerms {
         for _ in 0..most {
             // SAFETY: the fragments of a locked list live; owners only read their terms meanwhile.
             let Some(fragment) = (unsafe { head.next.as_ref() }).filter(|_| head.next != end) else { break };
-            visit(fragment.term());
+            visit(fragment.shared_term());
             head.next = fragment.next();
         }
         let done = head.next == end || head.next.is_null();

@@ -262,6 +262,16 @@ impl Architecture for Hybrid {
         self.store(owner, term)
     }
 
+    unsafe fn link_stored(&self, stored: NonNull<Fragment>) {
+        // SAFETY: as the caller's.
+        unsafe { self.area.finder.stored.link(stored) }
+    }
+
+    unsafe fn replace_stored(&self, stored: NonNull<Fragment>, with: NonNull<Fragment>) -> bool {
+        // SAFETY: as the caller's.
+        unsafe { self.area.finder.stored.replace(stored, with) }
+    }
+
     unsafe fn discard_stored(&self, stored: NonNull<Fragment>) {
         // SAFETY: the caller gives it up.
         unsafe { self.area.finder.stored.discard(stored) }

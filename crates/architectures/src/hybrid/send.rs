@@ -13,6 +13,7 @@ use super::{Hybrid, copy};
 use crate::common::message::by_reference;
 use crate::common::sizing::extent;
 use crate::common::small;
+use crate::common::stored::StoredTerms;
 use crate::private::send as private;
 use crate::private::state::State;
 
@@ -121,7 +122,7 @@ fn place(hybrid: &Hybrid, owner: &mut Mutator, term: Term) -> (Term, usize) {
     (copy, words)
 }
 
-/// Keeps a term outside of processes, in the area.
+/// A fragment for a term that is to be kept outside of processes, in the area.
 pub(super) fn store(hybrid: &Hybrid, owner: &mut Mutator, term: Term) -> NonNull<Fragment> {
     let immovable = hybrid.private.immovable;
     hybrid.area.uses.passes(term, hybrid.area.bounds, immovable);
@@ -131,7 +132,7 @@ pub(super) fn store(hybrid: &Hybrid, owner: &mut Mutator, term: Term) -> NonNull
         term
     };
     let (term, words) = place(hybrid, owner, term);
-    let stored = hybrid.area.finder.stored.store(term);
+    let stored = StoredTerms::hold(term);
     if !(1..NOTED).contains(&words) {
         // It lay in the area before, or may be sent once more.
         // SAFETY: it was made just now.

@@ -262,7 +262,17 @@ impl Architecture for Shared {
     }
 
     fn store_own(&self, _owner: &mut Mutator, term: Term) -> NonNull<Fragment> {
-        self.stored.store(term)
+        StoredTerms::hold(term)
+    }
+
+    unsafe fn link_stored(&self, stored: NonNull<Fragment>) {
+        // SAFETY: as the caller's.
+        unsafe { self.stored.link(stored) }
+    }
+
+    unsafe fn replace_stored(&self, stored: NonNull<Fragment>, with: NonNull<Fragment>) -> bool {
+        // SAFETY: as the caller's.
+        unsafe { self.stored.replace(stored, with) }
     }
 
     unsafe fn discard_stored(&self, stored: NonNull<Fragment>) {

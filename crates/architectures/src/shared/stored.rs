@@ -3,7 +3,8 @@
 //! not change costs minor collections nothing.
 //!
 //! A fragment without words has no use for its link and its signal: they are the links of its list. There are several
-//! pairs of lists, so that threads seldom meet at a lock.
+//! pairs of lists, so that threads seldom meet at a lock. A row that replaces another takes over its place, without the
+//! lock, if minor collections visit that.
 
 use std::ptr::{NonNull, null_mut};
 use std::sync::{Mutex, MutexGuard};
@@ -15,6 +16,8 @@ use crate::common::message;
 use crate::common::turns::Turns;
 
 const SHARDS: usize = 64;
+/// In a fragment's number: it is on the list of those that minor collections do not visit.
+const OLD: usize = SHARDS;
 
 struct Lists {
     /// Those that the next minor collection visits.
@@ -69,22 +72,46 @@ impl StoredTerms {
         StoredTerms { lists: empty, turns: Turns::new() }
     }
 
-    /// Keeps a term.
-    pub(super) fn store(&self, term: Term) -> NonNull<Fragment> {
-        let fragment = message::by_reference(term).into_raw();
-        if term.is_pointer() {
-            let number = self.turns.take(SHARDS);
-            let mut lists = lock(&self.lists[number]);
-            // SAFETY: the new fragment is ours, the lists are locked.
-            unsafe {
-                fragment.as_ref().list_number().set(number);
-                link(&mut lists.young, fragment.as_ptr());
-            }
-        }
-        fragment
+    /// A fragment for a term.
+    pub(super) fn hold(term: Term) -> NonNull<Fragment> {
+        message::by_reference(term).into_raw()
     }
 
-    /// Frees what [`StoredTerms::store`] made.
+    /// Puts a fragment on a list. One with an immediate is on none.
+    ///
+    /// # Safety
+    /// [`StoredTerms::hold`] made it, and it was not linked before.
+    pub(super) unsafe fn link(&self, stored: NonNull<Fragment>) {
+        // SAFETY: the new fragment is the caller's, the lists are locked.
+        unsafe {
+            if !stored.as_ref().term().is_pointer() {
+                return;
+            }
+            let number = self.turns.take(SHARDS);
+            let mut lists = lock(&self.lists[number]);
+            stored.as_ref().list_number().set(number);
+            link(&mut lists.young, stored.as_ptr());
+        }
+    }
+
+    /// See [`atoll_heap::Architecture::replace_stored`].
+    ///
+    /// # Safety
+    /// As there.
+    pub(super) unsafe fn replace(&self, stored: NonNull<Fragment>, with: NonNull<Fragment>) -> bool {
+        // SAFETY: both are the caller's.
+        unsafe {
+            let (old, new) = (stored.as_ref(), with.as_ref());
+            if !old.term().is_pointer() || !new.term().is_pointer() || old.list_number().get() >= OLD {
+                return false;
+            }
+            old.take_term(new);
+            Message::from_raw(with).free_empty();
+        }
+        true
+    }
+
+    /// Frees what [`StoredTerms::hold`] made and [`StoredTerms::link`] linked.
     ///
     /// # Safety
     /// Nobody uses it any more.
@@ -93,7 +120,7 @@ impl StoredTerms {
         // SAFETY: the caller gives the fragment up; its neighbours are on the same list, which is locked. One on no
         // list has no neighbours and is no head.
         unsafe {
-            let mut lists = lock(&self.lists[(*fragment).list_number().replace(0)]);
+            let mut lists = lock(&self.lists[(*fragment).list_number().replace(0) % SHARDS]);
             let (before, behind) = (previous(fragment), (*fragment).next());
             if !behind.is_null() {
                 (*behind).previous().set(before);
@@ -138,9 +165,13 @@ impl StoredTerms {
                 while let Some(fragment) = unsafe { next.as_ref() } {
                     *next = fragment.next();
                     let Lists { young, old } = &mut *lists;
-                    let head = if is_young(fragment.term()) { young } else { old };
+                    let (head, age) = if is_young(fragment.term()) { (young, 0) } else { (old, OLD) };
                     // SAFETY: as above.
-                    unsafe { link(head, std::ptr::from_ref(fragment).cast_mut()) };
+                    unsafe {
+                        let number = fragment.list_number();
+                        number.set(number.get() % SHARDS + age);
+                        link(head, std::ptr::from_ref(fragment).cast_mut());
+                    }
                 }
             }
         }

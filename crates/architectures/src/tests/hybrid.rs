@@ -61,7 +61,7 @@ fn a_stored_term_is_its_owners_alone_unless_its_copy_may_be_sent() {
     let mut process = Process::new(hybrid(), &OPTIONS, Term::NIL);
     for (length, is_own) in [(0, false), (1, true), (31, true), (32, false), (500, false)] {
         let list = long_list(&mut process, length);
-        let stored = hybrid().store(&mut process.mutator, list);
+        let stored = super::stored::store(hybrid(), &mut process, list);
         // SAFETY: the test's own.
         unsafe {
             assert_eq!(hybrid().may_change(stored.as_ref()), is_own, "{length}");
@@ -125,7 +125,7 @@ fn what_nobody_has_is_reclaimed_while_the_rest_stays() {
             hashes.push(hash);
         }
         if round % 30 == 0 {
-            stored.push((hash, hybrid().store(&mut sender.mutator, message)));
+            stored.push((hash, super::stored::store(hybrid(), &mut sender, message)));
         }
         if stored.len() > 10 {
             // SAFETY: the test made it, and uses no term of it from here on.
@@ -143,6 +143,11 @@ fn what_nobody_has_is_reclaimed_while_the_rest_stays() {
         // SAFETY: the test made it, and uses no term of it from here on.
         unsafe { hybrid().discard_stored(fragment) };
     }
+}
+
+#[test]
+fn replaced_rows_stay() {
+    super::stored::replaced_rows_stay(hybrid());
 }
 
 #[test]

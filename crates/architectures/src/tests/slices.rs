@@ -211,7 +211,7 @@ fn help(architecture: &'static dyn Architecture) {
                 let twice = process.tuple(&[Term::NIL, twice]);
                 let whole = contents(twice);
                 let is_whole = |term: Term| contents(term) == whole;
-                let stored = architecture.store(&mut process.mutator, twice);
+                let stored = super::stored::store(architecture, &mut process, twice);
                 // SAFETY: the test's own, which it uses no more once it is discarded.
                 unsafe {
                     assert!(is_whole(stored.as_ref().term()), "round {round}");

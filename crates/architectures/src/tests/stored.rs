@@ -14,14 +14,49 @@ fn row(process: &mut Process, number: i64) -> Term {
     process.tuple(&[Term::small(number), list, binary, list])
 }
 
-/// Stores rows, discards some, collects now and then; what is left must read as it was written.
+pub(crate) fn store(architecture: &dyn Architecture, process: &mut Process, term: Term) -> NonNull<Fragment> {
+    let stored = architecture.store(&mut process.mutator, term);
+    // SAFETY: it was made just now.
+    unsafe { architecture.link_stored(stored) };
+    stored
+}
+
+/// Puts another row in the place of one, if that can be done where it lies.
+fn replace(
+    architecture: &dyn Architecture,
+    process: &mut Process,
+    (hash, stored): &mut (u64, NonNull<Fragment>),
+    term: Term,
+) -> bool {
+    let with = architecture.store(&mut process.mutator, term);
+    // SAFETY: the test made both, and has not linked the second one.
+    unsafe {
+        let done = architecture.replace_stored(*stored, with);
+        if !done {
+            architecture.link_stored(with);
+            architecture.discard_stored(*stored);
+            *stored = with;
+        }
+        *hash = contents(term);
+        done
+    }
+}
+
+/// Stores rows, replaces and discards some, collects now and then; what is left must read as it was written.
 pub(crate) fn stored_terms_stay(architecture: &'static dyn Architecture) {
     let _thread = world::enter(architecture);
     let mut process = Process::new(architecture, &OPTIONS, Term::NIL);
     let mut stored: Vec<(u64, NonNull<Fragment>)> = Vec::new();
+    let (mut in_place, mut anew) = (0, 0);
     for number in 0..if cfg!(miri) { 60 } else { 400 } {
         let term = row(&mut process, number);
-        stored.push((contents(term), architecture.store(&mut process.mutator, term)));
+        stored.push((contents(term), store(architecture, &mut process, term)));
+        if number % 2 == 0 {
+            let place = number as usize * 5 % stored.len();
+            let term = row(&mut process, number + 7);
+            let done = replace(architecture, &mut process, &mut stored[place], term);
+            *(if done { &mut in_place } else { &mut anew }) += 1;
+        }
         if number % 3 == 2 {
             let (_, discarded) = stored.swap_remove(number as usize * 7 % stored.len());
             // SAFETY: the test made it with `store`, and uses it no more once it is discarded.
@@ -37,6 +72,8 @@ pub(crate) fn stored_terms_stay(architecture: &'static dyn Architecture) {
             assert_eq!(contents(term), *hash, "{} at {number}", architecture.name());
         }
     }
+    assert_eq!(in_place > 0, !architecture.fetches_copies() && architecture.name() != "nogc", "{in_place} {anew}");
+    assert!(anew > 0 || architecture.name() == "unified", "some are older than a collection");
     process.collect(Collection { major: true, ..Collection::default() }).unwrap();
     process.collect(Collection::default()).unwrap();
     for (hash, fragment) in stored {
@@ -62,6 +99,38 @@ pub(crate) fn stored_terms_stay(architecture: &'static dyn Architecture) {
     }
 }
 
+/// Rows that are replaced at different intervals read as they were written, however cycles and replacements meet.
+pub(crate) fn replaced_rows_stay(architecture: &'static dyn Architecture) {
+    let _thread = world::enter(architecture);
+    let mut process = Process::new(architecture, &OPTIONS, Term::NIL);
+    let mut rows: Vec<(u64, NonNull<Fragment>)> = Vec::new();
+    let (mut in_place, mut anew) = (0, 0);
+    for round in 0..if cfg!(miri) { 30 } else { 10_000 } {
+        world::safepoint(architecture);
+        let term = row(&mut process, round);
+        if rows.len() < 12 {
+            rows.push((contents(term), store(architecture, &mut process, term)));
+            continue;
+        }
+        // The second one at every second round, the third one at every fourth, and so on; the first one never.
+        let place = 1 + round.trailing_zeros() as usize;
+        if place < rows.len() {
+            let done = replace(architecture, &mut process, &mut rows[place], term);
+            *(if done { &mut in_place } else { &mut anew }) += 1;
+        }
+        for (hash, fragment) in &rows {
+            // SAFETY: the fragment is the test's own.
+            let term = unsafe { fragment.as_ref() }.term();
+            assert_eq!(contents(term), *hash, "{} at {round}", architecture.name());
+        }
+    }
+    assert!(cfg!(miri) || in_place > 10 && anew > 0, "{in_place} in place, {anew} anew");
+    for (_, fragment) in rows {
+        // SAFETY: the test uses it no more.
+        unsafe { architecture.discard_stored(fragment) };
+    }
+}
+
 /// A row may change where it lies until a process can hold it.
 pub(crate) fn own_rows_may_change(architecture: &'static dyn Architecture) {
     let _thread = world::enter(architecture);
@@ -70,7 +139,9 @@ pub(crate) fn own_rows_may_change(architecture: &'static dyn Architecture) {
     let own = row(&mut process, 1);
     process.roots.push(own);
     let given = architecture.store_own(&mut process.mutator, own);
-    let kept = architecture.store(&mut process.mutator, own);
+    // SAFETY: it was made just now.
+    unsafe { architecture.link_stored(given) };
+    let kept = store(architecture, &mut process, own);
     process.reserve(400);
     // SAFETY: the test made them, and discards them at its end.
     unsafe {
@@ -86,7 +157,8 @@ pub(crate) fn own_rows_may_change(architecture: &'static dyn Architecture) {
         assert_eq!(may_change(given), copies);
         process.roots.push(fetched);
         // What lies where it would be stored already is another's too.
-        let again = architecture.store(&mut process.mutator, *process.roots.last().unwrap());
+        let again = process.roots.last().copied().unwrap();
+        let again = store(architecture, &mut process, again);
         assert_eq!(may_change(again), again.as_ref().term() != *process.roots.last().unwrap());
         for stored in [given, kept, again] {
             architecture.discard_stored(stored);

@@ -6,7 +6,7 @@ use atoll_heap::{Collection, ConcurrentRoots, HeapOptions, IdleWork, Message};
 use atoll_term::{Allocate, Build, Term};
 
 use super::random::{churn, counts};
-use super::stored::{own_rows_may_change, stored_terms_stay};
+use super::stored::{own_rows_may_change, replaced_rows_stay, stored_terms_stay};
 use super::{OPTIONS, Process, contents, rounds, verified, world};
 use crate::Unified;
 
@@ -47,6 +47,7 @@ fn stored_terms() {
     let (architecture, _guard) = unified();
     stored_terms_stay(architecture);
     own_rows_may_change(architecture);
+    replaced_rows_stay(architecture);
 }
 
 #[test]

@@ -232,6 +232,16 @@ impl Architecture for Unified {
         self.store_term(term)
     }
 
+    unsafe fn link_stored(&self, stored: NonNull<Fragment>) {
+        // SAFETY: as the caller's.
+        unsafe { self.stored.link(stored) }
+    }
+
+    unsafe fn replace_stored(&self, stored: NonNull<Fragment>, with: NonNull<Fragment>) -> bool {
+        // SAFETY: as the caller's.
+        unsafe { self.stored.replace(stored, with) }
+    }
+
     unsafe fn discard_stored(&self, stored: NonNull<Fragment>) {
         // SAFETY: the caller gives it up.
         unsafe { self.stored.discard(stored) }

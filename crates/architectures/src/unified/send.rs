@@ -11,6 +11,7 @@ use atoll_term::{Allocate, Term};
 
 use super::state::State;
 use super::{Unified, buffer};
+use crate::common::stored::StoredTerms;
 use crate::common::{message, stack};
 
 /// Messages that a process sends before it adds them to the counters of the run.
@@ -106,10 +107,10 @@ impl Unified {
         }
     }
 
-    /// Keeps a term outside of processes.
+    /// A fragment for a term that is to be kept outside of processes.
     pub(super) fn store_term(&self, term: Term) -> NonNull<Fragment> {
         self.barrier(term);
-        self.stored.store(term)
+        StoredTerms::hold(term)
     }
 
     /// A fragment whose objects the process uses where they are. Its messages have moved into the heap before this, so

@@ -83,8 +83,7 @@ pub fn small(name: &str, random: Rng) -> String {
 fn made(name: &str, random: Rng, extent: &Extent) -> String {
     let mut g = Generator::new(random);
     let mut text = format!("-module({name}).\n-export([main/1, id/1]).\n\nmain(_) ->\n");
-    let calls: Vec<String> =
-        (0..extent.functions).map(|number| format!("    t({number}, fun f{number}/0)")).collect();
+    let calls: Vec<String> = (0..extent.functions).map(|number| format!("    t({number}, fun f{number}/0)")).collect();
     text += &calls.join(",\n");
     text += ".\n";
     text += SUPPORT;

@@ -2,13 +2,13 @@
 
 use std::sync::OnceLock;
 
-use atoll_heap::{HeapOptions, LoneHeap, Part, Settings, Stored};
+use atoll_heap::{HeapOptions, Incoming, LoneHeap, Part, Settings, Stored};
 use atoll_platform::threads;
 use atoll_term::{Build, Term};
 use loom::sync::Arc;
 use loom::thread;
 
-use crate::hashed::{Duplicates, Hashed};
+use crate::hashed::{Duplicates, Hashed, Replaced};
 use crate::status::Status;
 
 const HEAP: HeapOptions = HeapOptions { minimum_words: 233, full_sweep_after: 65_535, maximum_words: 0 };
@@ -44,18 +44,18 @@ fn set() -> Arc<Set> {
     Arc::new(Set { rows, status: Status::default() })
 }
 
-fn row(key: i64, value: i64) -> Stored {
+fn row(key: i64, value: i64) -> Incoming {
     enter_machine();
     let mut heap = LoneHeap::new(&HEAP);
     let row = heap.tuple(&[Term::small(key), Term::small(value)]);
-    Stored::new(&mut heap, row)
+    Incoming::new(&mut heap, row)
 }
 
 impl Set {
     /// Inserts rows with this value; false if the table is deleted, or `only_new` and one of the keys is there.
     fn insert(&self, keys: &[i64], value: i64, only_new: bool) -> bool {
         let rows = keys.iter().map(|key| row(*key, value));
-        self.rows.insert(&self.status, rows, only_new).is_ok_and(|(inserted, _)| inserted)
+        self.rows.insert(&self.status, rows, only_new, &mut Replaced::new()).is_ok_and(|inserted| inserted)
     }
 
     /// The value of a key.
