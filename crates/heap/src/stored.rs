@@ -19,8 +19,8 @@ unsafe impl Send for Stored {}
 // SAFETY: as above.
 unsafe impl Sync for Stored {}
 
-/// A term on its way into what is stored: it may take the place of another one. Collectors do not know it, so it is kept
-/// or dropped before its process can wait; other threads never have it.
+/// A term on its way into what is stored: it may take the place of another one. Collectors do not know it, so it is
+/// kept or dropped before its process can wait; other threads never have it.
 #[must_use]
 pub struct Incoming(NonNull<Fragment>);
 
