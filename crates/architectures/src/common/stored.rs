@@ -7,8 +7,8 @@
 //! of words in use, which says whether a process may hold the term, nor for the list of objects with off-heap parts:
 //! that is the list's number, with the number of its visits before the fragment came.
 //!
-//! A row that replaces another takes over its place on the list, without the list's lock, unless a visit began since the
-//! other came: the next visit may be one of what is new alone. A visit that begins at the same moment belongs to a
+//! A row that replaces another takes over its place on the list, without the list's lock, unless a visit began since
+//! the other came: the next visit may be one of what is new alone. A visit that begins at the same moment belongs to a
 //! cycle that the thread knows of, so that the new term was greyed, and is marked when that next visit comes.
 
 use std::ptr::{NonNull, null_mut};
