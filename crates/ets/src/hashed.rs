@@ -34,7 +34,7 @@ pub(crate) enum Put {
     /// It is in the table; with what is not any more.
     Added(Option<Rows>),
     /// Its key was there.
-    Refused(Incoming),
+    Refused,
 }
 
 /// How the rows of a hashed table are spread over its slots.
@@ -62,7 +62,16 @@ pub(crate) struct Hashed {
     duplicates: Duplicates,
 }
 
+/// Of keys that are immediates, which need no more than to be spread: two to the power of 64, divided by the golden
+/// ratio.
+const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+
+#[inline]
 fn hash_of(key: Term) -> u32 {
+    if key.is_immediate() {
+        let word = key.word();
+        return ((word ^ word >> 32).wrapping_mul(SPREAD) >> 32) as u32;
+    }
     // The mixing of the map's hash is even in its lower bits; here the highest choose.
     let mut mixed = hash::map_hash(key);
     mixed ^= mixed >> 16;
@@ -142,9 +151,14 @@ impl Hashed {
         Ok(true)
     }
 
-    /// As [`Hashed::insert`], of a single row.
-    pub(crate) fn insert_one(&self, status: &Status, row: Incoming, only_new: bool) -> Result<Put, Gone> {
-        let key = key_of(*row.term(), self.position);
+    /// As [`Hashed::insert`], of a single row with this key, which is made when it is known that it is wanted.
+    pub(crate) fn insert_one(
+        &self,
+        status: &Status,
+        key: Term,
+        only_new: bool,
+        row: impl FnOnce() -> Incoming,
+    ) -> Result<Put, Gone> {
         let hash = hash_of(key);
         let mut segment = self.segment(hash).write();
         if !status.is_alive() {
@@ -152,10 +166,9 @@ impl Hashed {
         }
         let found = segment.find(hash, key, self.position);
         if only_new && found.is_ok_and(|place| segment.entry(place).is_some_and(|entry| !entry.dead)) {
-            drop(segment);
-            return Ok(Put::Refused(row));
+            return Ok(Put::Refused);
         }
-        let replaced = self.put_at(&mut segment, found, hash, row);
+        let replaced = self.put_at(&mut segment, found, hash, row());
         drop(segment);
         Ok(Put::Added(replaced))
     }

@@ -253,16 +253,9 @@ impl Table {
     pub fn insert(&self, heap: &mut Mutator, rows: &[Term], only_new: bool) -> Result<bool, Fault> {
         match (&self.rows, rows) {
             (Rows::Hashed(table), [row]) => {
-                match table.insert_one(&self.status, Incoming::new(heap, *row), only_new)? {
-                    Put::Refused(row) => {
-                        drop(row);
-                        Ok(false)
-                    }
-                    Put::Added(replaced) => {
-                        drop(replaced);
-                        Ok(true)
-                    }
-                }
+                let key = key_of(*row, self.position());
+                let put = table.insert_one(&self.status, key, only_new, || Incoming::new(heap, *row))?;
+                Ok(matches!(put, Put::Added(_)))
             }
             (Rows::Hashed(table), _) => {
                 let rows = rows.iter().map(|row| Incoming::new(heap, *row));
