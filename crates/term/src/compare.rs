@@ -40,7 +40,11 @@ pub fn compare_exact(a: Term, b: Term) -> Ordering {
     if Term::both_small(a, b) {
         return (a.word() as i64).cmp(&(b.word() as i64));
     }
-    shallow(a, b, true, SHALLOW)
+    match (a.is_small(), b.is_small()) {
+        (true, false) if b.is_atom() => Ordering::Less,
+        (false, true) if a.is_atom() => Ordering::Greater,
+        _ => shallow(a, b, true, SHALLOW),
+    }
 }
 
 /// The order of two atoms. Most names differ in the first byte, which takes no call.
@@ -82,6 +86,11 @@ fn shallow(mut a: Term, mut b: Term, exact: bool, levels: u32) -> Ordering {
         if a.is_atom() && b.is_atom() {
             return atoms(a, b);
         }
+        if let (Some(one), Some(other)) = (frequent_rank(a), frequent_rank(b))
+            && one != other
+        {
+            return one.cmp(&other);
+        }
         return match (a.boxed_kind(), b.boxed_kind()) {
             (Some(Kind::Tuple), Some(Kind::Tuple)) => {
                 // SAFETY: both are tuples, which are scanned.
@@ -114,6 +123,25 @@ fn shallow(mut a: Term, mut b: Term, exact: bool, levels: u32) -> Ordering {
             }
             _ => deep(a, b, exact),
         };
+    }
+}
+
+/// [`rank`] of the types that most comparisons of different types are about.
+#[inline(always)]
+fn frequent_rank(term: Term) -> Option<u8> {
+    if term.is_small() {
+        return Some(0);
+    }
+    if term.is_atom() {
+        return Some(2);
+    }
+    if term.is_cons() {
+        return Some(11);
+    }
+    match term.boxed_kind() {
+        Some(Kind::Tuple) => Some(8),
+        None if term.is_nil() => Some(10),
+        _ => None,
     }
 }
 

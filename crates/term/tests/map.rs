@@ -4,7 +4,7 @@ mod support;
 
 use atoll_term::map::{self, MapIter, NextForm};
 use atoll_term::text::to_string;
-use atoll_term::{Build, ScratchHeap, Term, atoms, exactly_equal};
+use atoll_term::{Build, ScratchHeap, Term, atoms, compare_exact, exactly_equal};
 use support::{ask, elements, fields};
 
 fn pairs(list: Term) -> Vec<(Term, Term)> {
@@ -207,5 +207,65 @@ fn keys_with_the_same_hash_live_together() {
         let rest: Vec<(Term, Term)> = all.iter().copied().filter(|(other, _)| other != key).collect();
         let rebuilt = map::from_pairs(&mut heap, &rest);
         assert!(exactly_equal(without, rebuilt));
+    }
+}
+
+/// A key `{Tag, Name}` as compilers have, or something like it. Each call makes it anew.
+fn named(heap: &mut ScratchHeap, random: &mut fastrand::Rng) -> Term {
+    let atoms = [atoms::TRUE, atoms::ERROR, atoms::OK];
+    let tag = if random.u8(..10) == 0 { atoms::OK } else { atoms::ERROR };
+    let number = Term::small(random.i64(-4..12));
+    let name = match random.u8(..12) {
+        0 | 1 => atoms[random.usize(..3)],
+        2 => heap.tuple(&[atoms[random.usize(..3)], number]),
+        3 => heap.tuple(&[number, atoms[random.usize(..3)]]),
+        4 => heap.integer([i64::MIN, i64::MAX][random.usize(..2)]),
+        5 => heap.float(random.i8(-4..12).into()),
+        6 => heap.list([number]),
+        7 => Term::NIL,
+        _ => number,
+    };
+    match random.u8(..20) {
+        0 => name,
+        1 => heap.tuple(&[tag, name, number]),
+        2 => heap.tuple(&[name, tag]),
+        _ => heap.tuple(&[tag, name]),
+    }
+}
+
+#[test]
+fn keys_of_a_tag_and_a_name_stand_in_their_order() {
+    let mut random = fastrand::Rng::with_seed(7);
+    for _ in 0..if cfg!(miri) { 20 } else { 2_000 } {
+        let heap = &mut ScratchHeap::new();
+        let mut built = map::empty(heap);
+        let mut model: Vec<(Term, i64)> = Vec::new();
+        let one_kind = random.bool();
+        for number in 0..random.i64(1..40) {
+            let key = match one_kind {
+                true => {
+                    let name = Term::small(random.i64(-20..20));
+                    heap.tuple(&[atoms::ERROR, name])
+                }
+                false => named(heap, &mut random),
+            };
+            let known = model.iter_mut().find(|(other, _)| exactly_equal(*other, key));
+            let had = map::get(built, key).map(|value| value.small_value());
+            assert_eq!(had, known.as_ref().map(|(_, value)| *value), "{}", to_string(key));
+            match known {
+                Some((_, value)) => *value = number,
+                None => model.push((key, number)),
+            }
+            built = map::put(heap, built, key, Term::small(number));
+            assert_eq!(map::map_size(built), model.len());
+        }
+        if !map::is_flat(built) {
+            continue;
+        }
+        let walked: Vec<Term> = MapIter::new(&built).map(|(key, _)| key).collect();
+        assert!(walked.is_sorted_by(|one, other| compare_exact(*one, *other).is_lt()), "{}", to_string(built));
+        for (key, value) in model {
+            assert_eq!(map::get(built, key), Some(Term::small(value)));
+        }
     }
 }

@@ -7,7 +7,7 @@ use crate::FLAT_MAP_LIMIT;
 use crate::build::{Allocate, Build};
 use crate::compare::compare_exact;
 use crate::equal::{exactly_equal, same_key};
-use crate::header::Kind;
+use crate::header::{Header, Kind};
 use crate::word::Term;
 
 /// Room for the words of any flat map.
@@ -31,13 +31,80 @@ fn place_of(map: Term, key: Term) -> Option<usize> {
     if let Some(place) = keys.iter().position(|candidate| *candidate == key) {
         return Some(place);
     }
-    if key.is_immediate() {
-        return None;
+    if key.is_immediate() { None } else { find_pointer(keys, key).ok() }
+}
+
+/// The place of a key that is no immediate, and not the same word as any that is there; `Err`: where it would go, if
+/// that became known by the way.
+fn find_pointer(keys: &[Term], key: Term) -> Result<usize, Option<usize>> {
+    if key.boxed_kind() != Some(Kind::Tuple) {
+        return keys.iter().position(|candidate| same_key(*candidate, key)).ok_or(None);
     }
-    if key.boxed_kind() == Some(Kind::Tuple) {
-        return place_of_tuple(keys, key);
+    match NamedKey::of(key).and_then(|key| key.find(keys)) {
+        Some(found) => found.map_err(Some),
+        None => place_of_tuple(keys, key).ok_or(None),
     }
-    keys.iter().position(|candidate| same_key(*candidate, key))
+}
+
+/// A key `{Tag, Name}`. Compilers name variables so, by numbers, atoms or `{atom, Number}`: maps of theirs have no other
+/// keys.
+struct NamedKey {
+    header: Header,
+    tag: Term,
+    name: Term,
+}
+
+impl NamedKey {
+    #[inline]
+    fn of(key: Term) -> Option<NamedKey> {
+        let [tag, name] = *key.boxed_terms() else { return None };
+        tag.is_immediate().then(|| NamedKey { header: key.header(), tag, name })
+    }
+
+    /// The name of another key, if that has the same form and tag.
+    #[inline]
+    fn other_name(&self, other: Term) -> Option<Term> {
+        if !other.is_boxed() || other.header() != self.header {
+            return None;
+        }
+        let [tag, name] = *other.boxed_terms() else { return None };
+        (tag == self.tag).then_some(name)
+    }
+
+    /// Where it is among the keys of a map, or where it would go; `None` if others have another form or tag.
+    #[inline]
+    fn find(&self, keys: &[Term]) -> Option<Result<usize, usize>> {
+        let (mut smaller, mut is_counted) = (0, self.name.is_small());
+        for (place, other) in keys.iter().enumerate() {
+            let name = self.other_name(*other)?;
+            if name == self.name || name.is_pointer() && self.name.is_pointer() && is_same_name(name, self.name) {
+                return Some(Ok(place));
+            }
+            if name.is_small() {
+                // Small integers are in the order of their words.
+                smaller += usize::from((name.word() as i64) < self.name.word() as i64);
+            } else {
+                // Atoms and tuples come behind all numbers.
+                is_counted &= name.is_atom() || name.boxed_kind() == Some(Kind::Tuple);
+            }
+        }
+        if is_counted {
+            return Some(Err(smaller));
+        }
+        let is_before =
+            |other: &Term| self.other_name(*other).is_some_and(|name| compare_exact(name, self.name).is_lt());
+        Some(Err(keys.partition_point(is_before)))
+    }
+}
+
+/// Whether two names that are pointers are exactly equal. The last elements of tuples tell most of them apart.
+#[inline]
+fn is_same_name(one: Term, other: Term) -> bool {
+    let last = |name: Term| match name.boxed_kind() {
+        Some(Kind::Tuple) => name.boxed_terms().last().copied().filter(|last| last.is_immediate()),
+        _ => None,
+    };
+    last(one) == last(other) && exactly_equal(one, other)
 }
 
 /// The place of a key that is a tuple. Programs have many maps whose keys are tuples of a tag and a number or name: the
@@ -60,7 +127,13 @@ pub(super) fn get(map: Term, key: Term) -> Option<Term> {
 
 /// Where the key is, or where it would go.
 pub(super) fn find(map: Term, key: Term) -> Result<usize, usize> {
-    place_of(map, key).ok_or_else(|| keys(&map).partition_point(|other| compare_exact(*other, key).is_lt()))
+    let keys = keys(&map);
+    if let Some(place) = keys.iter().position(|candidate| *candidate == key) {
+        return Ok(place);
+    }
+    let found = if key.is_immediate() { Err(None) } else { find_pointer(keys, key) };
+    let place_for = || keys.partition_point(|other| compare_exact(*other, key).is_lt());
+    found.map_err(|place| place.unwrap_or_else(place_for))
 }
 
 /// The map with another value at a place; itself if that value is there already.
