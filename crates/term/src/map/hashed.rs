@@ -80,10 +80,23 @@ pub(super) unsafe fn children_of_inner(node: &Term) -> (u16, &[Term]) {
     (header.extra(), words)
 }
 
+/// How many bits of a byte are set. The instruction that counts them is none that every processor has, and to count
+/// them without it or this table takes as long as the rest of a step down the trie.
+const ONES: [u8; 256] = {
+    let mut ones = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        ones[byte] = byte.count_ones() as u8;
+        byte += 1;
+    }
+    ones
+};
+
 /// Place among the children of the one with this bit.
 #[inline]
 pub(super) fn place_of(bitmap: u16, bit: u16) -> usize {
-    (bitmap & (bit - 1)).count_ones() as usize
+    let [low, high] = (bitmap & (bit - 1)).to_le_bytes();
+    usize::from(ONES[usize::from(low)] + ONES[usize::from(high)])
 }
 
 #[inline(never)]
