@@ -29,14 +29,6 @@ pub(crate) enum Duplicates {
 /// What several rows have replaced.
 pub(crate) type Replaced = SmallVec<[Rows; FEW]>;
 
-/// What became of a row that was to be inserted.
-pub(crate) enum Put {
-    /// It is in the table; with what is not any more.
-    Added(Option<Rows>),
-    /// Its key was there.
-    Refused,
-}
-
 /// How the rows of a hashed table are spread over its slots.
 #[derive(Clone, Copy, Debug)]
 pub struct Spread {
@@ -158,7 +150,7 @@ impl Hashed {
         key: Term,
         only_new: bool,
         row: impl FnOnce() -> Incoming,
-    ) -> Result<Put, Gone> {
+    ) -> Result<(bool, Option<Rows>), Gone> {
         let hash = hash_of(key);
         let mut segment = self.segment(hash).write();
         if !status.is_alive() {
@@ -166,11 +158,11 @@ impl Hashed {
         }
         let found = segment.find(hash, key, self.position);
         if only_new && found.is_ok_and(|place| segment.entry(place).is_some_and(|entry| !entry.dead)) {
-            return Ok(Put::Refused);
+            return Ok((false, None));
         }
         let replaced = self.put_at(&mut segment, found, hash, row());
         drop(segment);
-        Ok(Put::Added(replaced))
+        Ok((true, replaced))
     }
 
     /// Puts a row where [`Segment::find`] has found its key, or adds it. Returns what it replaces.

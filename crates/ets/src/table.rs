@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use crate::fault::Fault;
 use crate::fixation::Fixations;
 use crate::garbage::Garbage;
-use crate::hashed::{Duplicates, Hashed, Put, Replaced, Spread};
+use crate::hashed::{Duplicates, Hashed, Replaced, Spread};
 use crate::ordered::{Ordered, Span};
 use crate::segment::key_of;
 use crate::standing::Standing;
@@ -254,8 +254,10 @@ impl Table {
         match (&self.rows, rows) {
             (Rows::Hashed(table), [row]) => {
                 let key = key_of(*row, self.position());
-                let put = table.insert_one(&self.status, key, only_new, || Incoming::new(heap, *row))?;
-                Ok(matches!(put, Put::Added(_)))
+                let row = || Incoming::new(heap, *row);
+                let (inserted, replaced) = table.insert_one(&self.status, key, only_new, row)?;
+                drop(replaced);
+                Ok(inserted)
             }
             (Rows::Hashed(table), _) => {
                 let rows = rows.iter().map(|row| Incoming::new(heap, *row));

@@ -46,8 +46,8 @@ fn find_pointer(keys: &[Term], key: Term) -> Result<usize, Option<usize>> {
     }
 }
 
-/// A key `{Tag, Name}`. Compilers name variables so, by numbers, atoms or `{atom, Number}`: maps of theirs have no other
-/// keys.
+/// A key `{Tag, Name}`. Compilers name variables so, by numbers, atoms or `{atom, Number}`: maps of theirs have no
+/// other keys.
 struct NamedKey {
     header: Header,
     tag: Term,
