@@ -250,6 +250,9 @@ pub struct RunOptions {
     /// Name machine code for `perf`, in /tmp/perf-PID.map
     #[arg(long)]
     pub perf_map: bool,
+    /// Name machine code for `gdb`
+    #[arg(long)]
+    pub gdb_names: bool,
     /// Print a line on standard error for every collection
     #[arg(long)]
     pub trace_gc: bool,
@@ -377,12 +380,13 @@ const RUNTIME: [(&str, &str); 4] =
     [("+S", "--schedulers"), ("+hms", "--min-heap-size"), ("+hmbs", "--min-bin-heap-size"), ("+P", "--max-processes")];
 
 /// Long options without a value.
-const FLAGS: [&str; 10] = [
+const FLAGS: [&str; 11] = [
     "story",
     "verify-heap",
     "may-crash",
     "check-natives",
     "perf-map",
+    "gdb-names",
     "trace-gc",
     "sites",
     "no-erl",

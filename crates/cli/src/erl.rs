@@ -16,10 +16,11 @@ use crate::run::{built_in, check_heap_size, order};
 const VERIFY: &str = "--verify-heap";
 const CHECK_NATIVES: &str = "--check-natives";
 const PERF_MAP: &str = "--perf-map";
+const GDB_NAMES: &str = "--gdb-names";
 
 /// Atoll's own options and the variables that say the same. `--stats` has none: a node that another one starts would
 /// write the same file.
-const OWN: [(&str, &str); 17] = [
+const OWN: [(&str, &str); 18] = [
     ("--heap", "ATOLL_HEAP"),
     ("--native", "ATOLL_NATIVE"),
     ("--native-cache", native::CACHE),
@@ -36,6 +37,7 @@ const OWN: [(&str, &str); 17] = [
     ("--heap-size", "ATOLL_HEAP_SIZE"),
     ("--max-pause", "ATOLL_MAX_PAUSE"),
     (PERF_MAP, "ATOLL_PERF_MAP"),
+    (GDB_NAMES, "ATOLL_GDB_NAMES"),
     ("--stats", ""),
 ];
 
@@ -53,7 +55,7 @@ pub fn own_options(mut words: Vec<OsString>) -> Result<(Options, Vec<OsString>),
     }
     let own = |word: Option<&OsString>| OWN.into_iter().find(|(name, _)| word.is_some_and(|word| word == *name));
     while let Some((name, variable)) = own(words.first()) {
-        let is_flag = matches!(name, VERIFY | CHECK_NATIVES | PERF_MAP);
+        let is_flag = matches!(name, VERIFY | CHECK_NATIVES | PERF_MAP | GDB_NAMES);
         let value = match is_flag {
             true => "1".into(),
             false => words.get(1).cloned().ok_or_else(|| format!("{name}: a value is missing"))?,
@@ -88,6 +90,7 @@ fn set(options: &mut Options, name: &str, value: &OsStr) -> Result<(), String> {
         }
         CHECK_NATIVES => options.check_natives = true,
         PERF_MAP => options.perf_map = true,
+        GDB_NAMES => options.gdb_names = true,
         "--stats" => options.statistics = Some(PathBuf::from(value)),
         "--area" => {
             let area = Area::from_str(&text, false);

@@ -63,6 +63,7 @@ pub fn run(run: &RunOptions) -> Result<i32, String> {
     options.verify = run.verify_heap;
     options.check_natives = run.check_natives;
     options.perf_map = run.perf_map;
+    options.gdb_names = run.gdb_names;
     options.native_exits = run.native_exits;
     options.trace = run.trace_gc;
     options.longest_pause = run.max_pause;

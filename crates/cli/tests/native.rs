@@ -11,6 +11,7 @@ const PROGRAM: &str = r#"
 -export([main/1, sum/2]).
 
 main(["endless"]) -> endless(1);
+main(["aborts"]) -> erlang:halt(abort);
 main(["long"]) ->
     io:format("~p~n", [[count(2000000, 0) || _ <- lists:seq(1, 20)] =:= lists:duplicate(20, 2000000)]);
 main(["mixed"]) ->
@@ -241,6 +242,20 @@ fn crash(name: &str, to_scheduler: bool) -> (String, String) {
     let _ = std::fs::remove_file(&map);
     assert_eq!(output.status.signal(), Some(11));
     (String::from_utf8_lossy(&output.stderr).into_owned(), std::fs::read_to_string(&dump).unwrap_or_default())
+}
+
+#[test]
+fn a_debugger_knows_the_names_of_functions() {
+    let program = program(&folder("debugged"));
+    let mut command = Command::new("gdb");
+    command.args(["-q", "-batch", "-nx", "-ex", "run", "-ex", "info functions ^hot:", "--args"]);
+    command.args([env!("CARGO_BIN_EXE_atoll"), "run", "--native", "eager", "--gdb-names"]).arg(program).arg("aborts");
+    let Ok(output) = command.output() else {
+        eprintln!("there is no gdb");
+        return;
+    };
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("SIGABRT") && text.contains(" hot:main/1"), "{text}");
 }
 
 #[test]

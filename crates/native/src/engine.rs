@@ -9,6 +9,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use atoll_code::{Linked, ModuleCode, TakesOver, Translate, add_piece, entry_of, find_code, hold_entries, take_over};
+use atoll_platform::debugger::KnownCode;
 use atoll_platform::executable::{CodeSpace, Executable};
 use atoll_platform::threads;
 use atoll_runtime::core::{Core, Exit, Handler, dispatch, handler};
@@ -22,7 +23,7 @@ use crate::exits::{ExitCounts, Exits};
 use crate::files::Files;
 use crate::flow::Head;
 use crate::kept::{Functions, Kept};
-use crate::perf_map::PerfMap;
+use crate::names::Names;
 
 mod generate;
 
@@ -87,6 +88,8 @@ struct Unit {
     block: Executable,
     /// Keeps what the code refers to.
     _plans: Plans,
+    /// Debuggers know the code as long as this is there.
+    _known: Option<KnownCode>,
 }
 
 /// A function that waits for its native code.
@@ -129,8 +132,7 @@ pub struct Engine {
     limit: usize,
     lend_builds: bool,
     gates: Gates,
-    /// Told of all code.
-    map: Option<PerfMap>,
+    names: Names,
     /// Places where schedulers have met processes so far.
     met: AtomicU64,
     state: Mutex<State>,
@@ -173,15 +175,15 @@ pub fn start(
     lend_builds: bool,
     mode: Mode,
     limit: usize,
-    map: Option<PerfMap>,
+    names: Names,
     kept: Option<Kept>,
 ) -> bool {
     if !atoll_runtime::mark::IS_POSSIBLE {
         return false;
     }
     let gates = gates();
-    // `perf` looks for names of code that belongs to no file.
-    let space = CodeSpace::new(map.is_some());
+    // `perf` looks for names of code that belongs to no file, and a debugger writes breakpoints into no page of one.
+    let space = CodeSpace::new(names.perf.is_some() || names.debuggers);
     let Some(compiler) = Compiler::new(settings, gates, space, kept) else { return false };
     let made = Engine {
         translator,
@@ -189,7 +191,7 @@ pub fn start(
         limit,
         lend_builds,
         gates,
-        map,
+        names,
         met: AtomicU64::new(0),
         state: Mutex::default(),
         wake: Condvar::new(),
@@ -349,9 +351,7 @@ impl Engine {
         let code_of_entry = address(first);
         let this = &linked.module.functions[function];
         let name = format!("{}:{}/{}", linked.module.name(), linked.module.atom(this.name), this.arity);
-        if let Some(map) = &self.map {
-            map.add(compiled.block.start(), compiled.size, &name);
-        }
+        let known = self.names.add(compiled.block.start(), compiled.size, &name);
         let size = compiled.size as u64;
         let entries = hold_entries();
         // A library may have put its own function in the place of one of these meanwhile.
@@ -392,6 +392,7 @@ impl Engine {
             in_place: called,
             block: compiled.block,
             _plans: compiled.plans,
+            _known: known,
         };
         if original.is_none() {
             self.switch(&unit, false);

@@ -8,7 +8,7 @@
 //! * [`compile`], `emit`, `processor`: regions become machine code, by Cranelift
 //! * `kept`: machine code of earlier runs
 //! * `help`: functions that native code calls; `leave`: the ways from native code to handlers
-//! * [`listing()`]: what code looks like; `perf_map`: names for `perf`
+//! * [`listing()`]: what code looks like; `names`: names for debuggers and, in `perf_map`, for `perf`
 //!
 //! Both engines share everything: stack, frames, registers, runtime, the meaning of instructions. Where native code and
 //! interpreted code meet is told in [`atoll_runtime::mark`].
@@ -25,6 +25,7 @@ mod help;
 mod kept;
 mod leave;
 mod listing;
+mod names;
 mod perf_map;
 mod processor;
 mod ways;
@@ -34,4 +35,5 @@ pub use engine::{Compilations, Mode, Part, compilations, enter, function_at, sav
 pub use exits::ExitCounts;
 pub use kept::Kept;
 pub use listing::listing;
+pub use names::Names;
 pub use perf_map::PerfMap;

@@ -3,7 +3,8 @@
 //! [`CodeSpace`] is a file in memory, of which some pages are mapped for execution before there is anything in them;
 //! code gets there by writing to the file. So no access to a page ever changes, which would interrupt each processor
 //! that runs a thread of this process, and functions lie close to each other. Where there are no such files, or where
-//! somebody has to find code by its address in memory without a file (`perf`), each piece of code has pages of its own.
+//! somebody has to find code by its address in memory without a file (`perf`) or write into it (a debugger), each piece
+//! of code has pages of its own.
 
 use std::ptr::NonNull;
 use std::sync::Arc;

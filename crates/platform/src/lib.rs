@@ -3,6 +3,7 @@
 pub mod allocator;
 pub mod clock;
 pub mod copies;
+pub mod debugger;
 pub mod descriptor;
 pub mod ending;
 pub mod endpoints;

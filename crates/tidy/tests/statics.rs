@@ -40,6 +40,8 @@ const OF_THE_PROCESS: &[(&str, &str, &str)] = &[
     ("nifs/src/threads.rs", "KEYS", "numbers that are given once, also to libraries' threads"),
     ("nifs/src/threads.rs", "NAMES", "threads by the numbers that the C library gives them"),
     ("platform/src/clock.rs", "OFFSET", "between two clocks of the system"),
+    ("platform/src/debugger.rs", "LIST", "a debugger looks at the process"),
+    ("platform/src/debugger.rs", "TURN", "a debugger looks at the process"),
     ("platform/src/ending.rs", "HOOKS", "the end of the process"),
     ("platform/src/ending.rs", "SET_ASIDE", "the end of the process"),
     ("platform/src/ending.rs", "CRASHING", "the end of the process"),

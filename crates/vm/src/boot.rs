@@ -192,9 +192,10 @@ fn start_native(
         Native::On => atoll_native::Mode::Hot,
         Native::Eager => atoll_native::Mode::Eager,
     };
-    let map = if options.perf_map { Some(atoll_native::PerfMap::new().map_err(BootError::Option)?) } else { None };
+    let perf = if options.perf_map { Some(atoll_native::PerfMap::new().map_err(BootError::Option)?) } else { None };
+    let names = atoll_native::Names { perf, debuggers: options.gdb_names };
     let lend_builds = options.area == BuildInArea::Always;
-    if atoll_native::start(first, settings, lend_builds, mode, options.native_limit, map, kept) {
+    if atoll_native::start(first, settings, lend_builds, mode, options.native_limit, names, kept) {
         atoll_nifs::tell_of_crashes_in_code(atoll_native::function_at);
     }
     Ok(())

@@ -82,6 +82,8 @@ pub struct Options {
     pub native_exits: u32,
     /// `--perf-map`, `+JPperf`: name machine code for `perf`.
     pub perf_map: bool,
+    /// `--gdb-names`: tell debuggers of machine code.
+    pub gdb_names: bool,
     /// `--native-cache`: folder for machine code that later runs use again.
     pub native_cache: Option<PathBuf>,
     /// `--native-limit`: bytes that machine code may take.
@@ -168,6 +170,7 @@ impl Default for Options {
             native_exits: 0,
             native_cache: None,
             perf_map: false,
+            gdb_names: false,
             native_limit: NATIVE_LIMIT,
             printable_unicode: false,
             busy_limit: atoll_distribution::BUSY_LIMIT,
