@@ -143,14 +143,14 @@ impl Hashed {
         Ok(true)
     }
 
-    /// As [`Hashed::insert`], of a single row with this key, which is made when it is known that it is wanted.
+    /// As [`Hashed::insert`], of a single row.
     pub(crate) fn insert_one(
         &self,
         status: &Status,
-        key: Term,
+        row: Incoming,
         only_new: bool,
-        row: impl FnOnce() -> Incoming,
     ) -> Result<(bool, Option<Rows>), Gone> {
+        let key = key_of(*row.term(), self.position);
         let hash = hash_of(key);
         let mut segment = self.segment(hash).write();
         if !status.is_alive() {
@@ -158,9 +158,10 @@ impl Hashed {
         }
         let found = segment.find(hash, key, self.position);
         if only_new && found.is_ok_and(|place| segment.entry(place).is_some_and(|entry| !entry.dead)) {
-            return Ok((false, None));
+            drop(segment);
+            return Ok((false, Some(Rows::One(row.keep()))));
         }
-        let replaced = self.put_at(&mut segment, found, hash, row());
+        let replaced = self.put_at(&mut segment, found, hash, row);
         drop(segment);
         Ok((true, replaced))
     }

@@ -253,9 +253,11 @@ impl Table {
     pub fn insert(&self, heap: &mut Mutator, rows: &[Term], only_new: bool) -> Result<bool, Fault> {
         match (&self.rows, rows) {
             (Rows::Hashed(table), [row]) => {
-                let key = key_of(*row, self.position());
-                let row = || Incoming::new(heap, *row);
-                let (inserted, replaced) = table.insert_one(&self.status, key, only_new, row)?;
+                // A large row is copied neither in vain nor under a lock.
+                if only_new && self.contains(key_of(*row, self.position())) {
+                    return Ok(false);
+                }
+                let (inserted, replaced) = table.insert_one(&self.status, Incoming::new(heap, *row), only_new)?;
                 drop(replaced);
                 Ok(inserted)
             }
