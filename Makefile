@@ -67,7 +67,7 @@ simulate-programs: ## Generated concurrent programs under several seeds on every
 	@scripts/setup run
 	@scripts/simulate-programs $(or $(PROGRAMS),10000) $(or $(SEEDS),0) $(or $(FIRST),1)
 
-generated: ## A million generated programs on stock, interpreted and as native code (hours; PROGRAMS=10000, from FIRST=1)
+generated: ## A million generated programs on stock, interpreted and as native code (half an hour; PROGRAMS=10000, from FIRST=1)
 	@scripts/setup run
 	@scripts/generated-programs $(or $(PROGRAMS),1000000) $(or $(FIRST),1)
 

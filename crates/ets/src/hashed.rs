@@ -12,6 +12,9 @@ use crate::segment::{Entry, Rows, Segment, key_of};
 use crate::status::{Gone, Status};
 use crate::traversal::Fate;
 
+/// Most segments, as a power of two: those that several rows concern are bits of a word.
+pub(crate) const MOST_SEGMENT_BITS: u32 = u64::BITS.trailing_zeros();
+
 /// Rows that are inserted at once without room for more being asked for.
 const FEW: usize = 16;
 
@@ -74,6 +77,7 @@ fn hash_of(key: Term) -> u32 {
 impl Hashed {
     /// An empty table with two to the power of `segment_bits` segments.
     pub(crate) fn new(segment_bits: u32, position: usize, duplicates: Duplicates) -> Hashed {
+        debug_assert!(segment_bits <= MOST_SEGMENT_BITS);
         let segments = (0..1 << segment_bits).map(|_| Locked::new(segment_bits)).collect();
         Hashed { segments, segment_bits, position, duplicates }
     }

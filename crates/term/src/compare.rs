@@ -126,21 +126,28 @@ fn shallow(mut a: Term, mut b: Term, exact: bool, levels: u32) -> Ordering {
     }
 }
 
+/// Ranks of the types of [`frequent_rank`].
+const INTEGERS: u8 = 0;
+const ATOMS: u8 = 2;
+const TUPLES: u8 = 8;
+const NIL: u8 = 10;
+const CELLS: u8 = 11;
+
 /// [`rank`] of the types that most comparisons of different types are about.
 #[inline(always)]
 fn frequent_rank(term: Term) -> Option<u8> {
     if term.is_small() {
-        return Some(0);
+        return Some(INTEGERS);
     }
     if term.is_atom() {
-        return Some(2);
+        return Some(ATOMS);
     }
     if term.is_cons() {
-        return Some(11);
+        return Some(CELLS);
     }
     match term.boxed_kind() {
-        Some(Kind::Tuple) => Some(8),
-        None if term.is_nil() => Some(10),
+        Some(Kind::Tuple) => Some(TUPLES),
+        None if term.is_nil() => Some(NIL),
         _ => None,
     }
 }
@@ -331,9 +338,9 @@ fn compare_hashed<'h>(a: &'h Term, b: &'h Term, exact: bool) -> Frame<'h> {
 /// Position of a term's type in the order; numbers are told apart only in the exact order.
 fn rank(view: &View, exact: bool) -> u8 {
     match view {
-        View::Small(_) | View::Big(_) => 0,
+        View::Small(_) | View::Big(_) => INTEGERS,
         View::Float(_) => u8::from(exact),
-        View::Atom(_) => 2,
+        View::Atom(_) => ATOMS,
         View::Reference(_) => 3,
         View::Fun(_) => 4,
         View::ExternalFun(_) => 5,
@@ -342,10 +349,10 @@ fn rank(view: &View, exact: bool) -> u8 {
         View::External(External { kind: ExternalKind::Reference, .. }) => 3,
         View::External(External { kind: ExternalKind::Port, .. }) => 6,
         View::External(External { kind: ExternalKind::Pid, .. }) => 7,
-        View::Tuple(_) => 8,
+        View::Tuple(_) => TUPLES,
         View::Map(_) => 9,
-        View::Nil => 10,
-        View::Cons(..) => 11,
+        View::Nil => NIL,
+        View::Cons(..) => CELLS,
         View::Bits(_) => 12,
         View::Internal => 13,
     }
