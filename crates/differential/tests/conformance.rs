@@ -12,6 +12,7 @@ const SOURCE: &str = "-module(tiny_SUITE).\n-export([all/0, good/1, bad/1]).\n\
 
 /// Stands for `atoll erl --heap NAME ...`; the name says how it behaves.
 const FAKE_ATOLL: &str = "#!/bin/sh\nheap=$3\nshift 3\n\
+    case $1$2 in --nativeeager) heap=broken; shift 2;; esac\n\
     case $heap in\n\
     dead) exit 3;;\n\
     broken) echo 'atoll: heap invariant P1 (why) is broken' >&2;;\n\
@@ -47,7 +48,7 @@ fn run(folder: &Path, heaps: &str) -> (Output, String) {
 fn what_has_passed_before_must_pass() {
     let sound = folder("conformance-sound", &["good"]);
     let (output, shown) = run(&sound, "private,shared");
-    assert!(output.status.success() && shown.contains("private     1 of    2"), "{shown}");
+    assert!(output.status.success() && shown.contains("private          1 of    2"), "{shown}");
     let worse = folder("conformance-worse", &["good", "bad"]);
     let (output, shown) = run(&worse, "private,shared");
     assert_eq!(output.status.code(), Some(1), "{shown}");
@@ -69,4 +70,13 @@ fn no_case_passes_on_a_heap_that_is_broken() {
     let (output, shown) = run(&folder("conformance-broken", &["good"]), "broken");
     assert_eq!(output.status.code(), Some(1), "{shown}");
     assert!(shown.contains(&format!("passed before: broken {SUITE} good: fail atoll: heap invariant P1")), "{shown}");
+}
+
+#[test]
+fn a_heap_may_be_run_with_another_choice_of_native_code() {
+    let (output, shown) = run(&folder("conformance-eager", &["good"]), "private,private+eager");
+    assert_eq!(output.status.code(), Some(1), "{shown}");
+    assert!(shown.contains("private+eager    0 of    2"), "{shown}");
+    assert!(shown.contains(&format!("passed before: private+eager {SUITE} good: fail")), "{shown}");
+    assert!(!shown.contains(&format!("passed before: private {SUITE}")), "{shown}");
 }

@@ -9,9 +9,9 @@ use atoll_heap::{Mutator, RootSet, settings, world};
 use atoll_platform::clock::monotonic;
 
 use super::Unified;
-use super::mark::Grey;
+use super::full::{Found, PART_TAKEN, Pace};
 use super::roots::{Portion, Walk};
-use super::space::{Found, LINE_WORDS, SECTION_LINES};
+use super::space::{LINE_WORDS, SECTION_LINES, Sweep, Swept};
 use super::state::State;
 use super::threads::{Local, local};
 use crate::common::report::trace;
@@ -20,8 +20,6 @@ use crate::common::report::trace;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u32)]
 pub(super) enum Phase {
-    /// Marks of the cycles before are forgotten, if this one keeps none.
-    Forget,
     /// Threads hear that the barrier is on.
     Prepare,
     /// Roots that belong to no process are found.
@@ -36,10 +34,17 @@ pub(super) enum Phase {
     Idle,
 }
 
-const PHASES: [Phase; 7] =
-    [Phase::Forget, Phase::Prepare, Phase::Globals, Phase::Scan, Phase::Mark, Phase::Sweep, Phase::Idle];
+const PHASES: [Phase; 6] = [Phase::Prepare, Phase::Globals, Phase::Scan, Phase::Mark, Phase::Sweep, Phase::Idle];
 /// Bits of an epoch that are the phase.
 const PHASE_BITS: u32 = 3;
+
+/// Cycles are counted up to here, and from 0 again.
+const MOST_CYCLES: u32 = u32::MAX >> PHASE_BITS;
+
+/// Whether a cycle is another one or came after it, not too long ago.
+pub(super) fn is_since(cycle: u32, other: u32) -> bool {
+    (cycle << PHASE_BITS).wrapping_sub(other << PHASE_BITS).cast_signed() >= 0
+}
 
 /// A cycle and its phase, as one number that grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +54,7 @@ impl Epoch {
     /// Before the first cycle.
     pub(super) const START: Epoch = Epoch::new(1, Phase::Idle);
 
-    const fn new(cycle: u32, phase: Phase) -> Epoch {
+    pub(super) const fn new(cycle: u32, phase: Phase) -> Epoch {
         Epoch(cycle << PHASE_BITS | phase as u32)
     }
 
@@ -71,9 +76,19 @@ impl Epoch {
         PHASES[(self.0 & ((1 << PHASE_BITS) - 1)) as usize]
     }
 
+    /// Whether another one came before.
+    pub(super) fn is_after(self, other: Epoch) -> bool {
+        self.0.wrapping_sub(other.0).cast_signed() > 0
+    }
+
+    /// The number of the next cycle.
+    fn next_cycle(self) -> u32 {
+        (self.cycle() + 1) & MOST_CYCLES
+    }
+
     /// The cycle to which belongs what a thread allocates that has heard of this epoch.
     pub(super) fn allocates_for(self) -> u32 {
-        if self.phase() >= Phase::Scan { self.cycle() } else { self.cycle() - 1 }
+        if self.phase() >= Phase::Scan { self.cycle() } else { self.cycle().wrapping_sub(1) & MOST_CYCLES }
     }
 }
 
@@ -86,21 +101,21 @@ pub(super) fn first_budget(heap_bytes: usize) -> usize {
 }
 /// As many processes have a line allocated for each of them between two cycles, because a cycle visits them.
 const PROCESSES_PER_LINE: usize = 2;
-/// A cycle that keeps marks frees what is young. When the lines that cannot be taken have become more by three eighths
-/// and so many, the next cycle decides about everything: dead old objects are in them, or keep apart what is free.
+/// A cycle frees what is young. When the lines that cannot be taken have become more by three eighths and so many, a
+/// full marking begins: dead old objects are in them, or keep apart what is free.
 const GROWTH_LINES: usize = if cfg!(test) { 1 << 10 } else { (16 << 20) / (LINE_WORDS * 8) };
 /// When so many times the lines at which a cycle begins have been taken and it has not ended, threads that allocate
 /// wait for it at each buffer, up to the time that they may be kept.
 const OVERDRAWN: usize = 3;
-/// While everything is decided about, which takes long in a large heap, this part of the lines that cannot be taken may
-/// be taken beside that.
-const PART_OVERDRAWN: usize = 12;
 /// Bytes outside of the heap that are allocated between two cycles, at least.
 pub(super) const LEAST_OFF_HEAP: usize = 4 << 20;
 
 /// Words marked, and sections swept, in one step.
-const WORDS: usize = if cfg!(test) { 64 } else { 1 << 12 };
+pub(super) const WORDS: usize = if cfg!(test) { 64 } else { 1 << 12 };
 const SECTIONS: usize = if cfg!(test) { 1 } else { 16 };
+/// Sections swept in one step where marks are taken over, in each of which that takes as long as to mark so many words.
+const TAKEN_OVER: usize = if cfg!(test) { 1 } else { 4 };
+const TAKE_OVER_WORDS: usize = 1 << 10;
 const OBJECTS: usize = if cfg!(test) { 4 } else { 256 };
 /// Sections whose memory is given back after a cycle: the system takes tens of microseconds for each.
 const GIVEN_BACK: usize = 4;
@@ -113,12 +128,16 @@ const MARKED_PER_WORD: usize = 4;
 #[derive(Debug)]
 pub(super) struct Driver {
     pub(super) walk: Walk,
-    /// The next section to forget marks of, or to sweep.
+    /// The next section to sweep.
     section: usize,
+    /// The sweep takes over the marks of a full marking.
+    takes_over: bool,
     off_heap_is_swept: bool,
-    found: Found,
-    /// Lines that could not be taken after the last cycle that decided about everything.
+    found: Swept,
+    /// Lines that could not be taken after the last full marking.
     occupied: usize,
+    /// How far the one that is on has to be.
+    pace: Pace,
     started: i64,
 }
 
@@ -127,9 +146,11 @@ impl Driver {
         Driver {
             walk: Walk::new(),
             section: 0,
+            takes_over: false,
             off_heap_is_swept: false,
-            found: Found::default(),
+            found: Swept::default(),
             occupied: 0,
+            pace: Pace::default(),
             started: 0,
         }
     }
@@ -151,9 +172,9 @@ impl Unified {
         matches!(self.epoch().phase(), Phase::Prepare | Phase::Globals | Phase::Scan)
     }
 
-    /// Whether the present cycle decides about everything.
-    pub(super) fn is_major(&self) -> bool {
-        self.major.load(Ordering::Relaxed)
+    /// Whether the present cycle looks for all roots, because it begins a full marking.
+    pub(super) fn wants_all_roots(&self) -> bool {
+        self.wants_all_roots.load(Ordering::Relaxed)
     }
 
     /// Calls `use_it` with what this thread keeps. A thread that is no scheduler keeps nothing afterwards.
@@ -180,7 +201,7 @@ impl Unified {
         local.top = super::buffer::NOWHERE;
         local.limit = super::buffer::NOWHERE;
         local.owned = None;
-        local.grey = Grey::default();
+        local.grey = Found::default();
         local.cycle = self.stopped_in.load(Ordering::Acquire);
     }
 
@@ -209,9 +230,9 @@ impl Unified {
 
     fn give_grey(&self, local: &mut Local, epoch: Epoch) {
         if local.grey_of == epoch.cycle() {
-            self.greys.give(&mut local.grey);
+            self.give(&mut local.grey);
         } else {
-            local.grey = Grey::default();
+            local.grey = Found::default();
         }
     }
 
@@ -276,10 +297,10 @@ impl Unified {
     /// Scans a process that this thread is about to run.
     pub(super) fn scan_own(&self, mutator: &mut Mutator, roots: &mut dyn RootSet) {
         let started = monotonic();
-        let mut grey = Grey::default();
+        let mut grey = Found::new(self.wants_all_roots());
         let cycle = local(&self.threads, |local| Epoch::of(local.heard()).cycle());
         self.scan(mutator, roots, cycle, true, &mut grey);
-        self.greys.give(&mut grey);
+        self.give(&mut grey);
         waited(started);
     }
 
@@ -289,14 +310,16 @@ impl Unified {
             if self.is_due() {
                 self.begin();
             }
-            return;
+        } else {
+            let unpaid = local(&self.threads, |local| std::mem::take(&mut local.unpaid));
+            self.work_for(unpaid * MARKED_PER_WORD);
         }
-        let unpaid = local(&self.threads, |local| std::mem::take(&mut local.unpaid));
-        self.work_for(unpaid * MARKED_PER_WORD);
+        self.pay_full();
     }
 
     fn is_due(&self) -> bool {
-        self.taken.load(Ordering::Relaxed) >= self.budget.load(Ordering::Relaxed)
+        self.full.is_marked()
+            || self.taken.load(Ordering::Relaxed) >= self.budget.load(Ordering::Relaxed)
             || self.off_heap_bytes.load(Ordering::Relaxed) >= self.off_heap_budget.load(Ordering::Relaxed)
             || self.base.settings.is_stressed()
     }
@@ -310,24 +333,30 @@ impl Unified {
         }
         let occupied = driver.found.occupied;
         let is_nearly_full = self.space.fixed_lines().is_some_and(|lines| occupied > lines / 4 * 3);
-        let major = is_nearly_full || occupied > driver.occupied + driver.occupied / 8 * 3 + GROWTH_LINES;
-        self.major.store(major, Ordering::Relaxed);
-        let more = if major && self.space.fixed_lines().is_none() { occupied / PART_OVERDRAWN } else { 0 };
-        self.most_taken.store(OVERDRAWN * self.budget.load(Ordering::Relaxed) + more, Ordering::Relaxed);
+        let is_due = is_nearly_full
+            || self.base.settings.is_stressed()
+            || occupied > driver.occupied + driver.occupied / 8 * 3 + GROWTH_LINES;
+        let begins_full = is_due && self.full.is_off();
+        if begins_full {
+            driver.pace = self.begin_full(epoch.next_cycle(), occupied);
+        }
+        self.wants_all_roots.store(begins_full, Ordering::Relaxed);
+        self.most_taken.store(OVERDRAWN * self.budget.load(Ordering::Relaxed), Ordering::Relaxed);
         driver.walk = Walk::new();
         driver.section = 0;
+        driver.takes_over = false;
         driver.off_heap_is_swept = false;
-        driver.found = Found::default();
+        driver.found = Swept::default();
         driver.started = monotonic();
         self.taken.store(0, Ordering::Relaxed);
         self.helped.store(0, Ordering::Relaxed);
         self.off_heap_bytes.store(0, Ordering::Relaxed);
-        self.set_epoch(epoch.cycle() + 1, if major { Phase::Forget } else { Phase::Prepare });
+        self.set_epoch(epoch.next_cycle(), Phase::Prepare);
     }
 
-    /// Whether a cycle is on.
-    pub(super) fn is_in_cycle(&self) -> bool {
-        self.epoch().phase() != Phase::Idle
+    /// Whether there is work for schedulers without processes.
+    pub(super) fn has_work(&self) -> bool {
+        self.epoch().phase() != Phase::Idle || self.full.is_on()
     }
 
     /// Words of help that nobody has been spared yet.
@@ -361,21 +390,23 @@ impl Unified {
 
     /// This scheduler has nothing to run. Whether it has done something.
     pub(super) fn work_idle(&self) -> bool {
-        if self.epoch().phase() == Phase::Idle {
+        if !self.has_work() {
             return false;
         }
         self.hear_idle();
         let started = monotonic();
         let most = settings().max_pause.as_nanos() as i64 / 4;
-        let mut words = 0;
-        while monotonic() - started < most
-            && let Some(step) = self.step()
-        {
-            words += step;
-            self.helped.fetch_add(step, Ordering::Relaxed);
+        let mut has_worked = false;
+        while monotonic() - started < most {
+            if let Some(step) = self.step() {
+                self.helped.fetch_add(step, Ordering::Relaxed);
+            } else if self.step_full().is_none() {
+                break;
+            }
+            has_worked = true;
             self.hear_idle();
         }
-        words > 0
+        has_worked
     }
 
     /// As [`Unified::hear`], on a scheduler that runs no process. A stopped world does not wait for it, so it must not
@@ -403,6 +434,10 @@ impl Unified {
         });
     }
 
+    fn give(&self, found: &mut Found) {
+        found.give(&self.greys, &self.full.greys);
+    }
+
     /// One step of the cycle: the words that it was worth. `None`: there is nothing to do here and now.
     fn step(&self) -> Option<usize> {
         let Ok(_at_work) = self.at_work.try_read() else { return None };
@@ -414,7 +449,8 @@ impl Unified {
             Ok(mut driver) => {
                 // Another thread may have been faster.
                 if self.epoch() == epoch && self.drive(&mut driver, epoch) {
-                    return Some(WORDS / 4);
+                    let takes_over = epoch.phase() == Phase::Sweep && driver.takes_over;
+                    return Some(if takes_over { TAKEN_OVER * TAKE_OVER_WORDS } else { WORDS / 4 });
                 }
             }
             Err(TryLockError::Poisoned(_) | TryLockError::WouldBlock) => {}
@@ -430,16 +466,9 @@ impl Unified {
     /// Does what one thread at a time can do; whether there was anything.
     fn drive(&self, driver: &mut Driver, epoch: Epoch) -> bool {
         let cycle = epoch.cycle();
-        let mut grey = Grey::default();
+        let mut grey = Found::new(self.wants_all_roots());
         match epoch.phase() {
             Phase::Idle => return false,
-            Phase::Forget => match self.space.forget_marks(driver.section, SECTIONS, cycle - 1) {
-                Some(next) => driver.section = next,
-                None => {
-                    driver.section = 0;
-                    self.set_epoch(cycle, Phase::Prepare);
-                }
-            },
             Phase::Prepare => {
                 if !self.threads.have_heard(epoch.number()) {
                     return false;
@@ -449,7 +478,7 @@ impl Unified {
             }
             Phase::Globals => {
                 let portion = self.find_global(&mut driver.walk, &mut grey);
-                self.greys.give(&mut grey);
+                self.give(&mut grey);
                 if portion == Portion::Done {
                     self.set_epoch(cycle, Phase::Scan);
                 }
@@ -457,7 +486,7 @@ impl Unified {
             Phase::Scan => {
                 let all_know = self.threads.have_heard(epoch.number());
                 let portion = self.find_in_processes(&mut driver.walk, &mut grey, all_know);
-                self.greys.give(&mut grey);
+                self.give(&mut grey);
                 match portion {
                     Portion::More => {}
                     Portion::Waiting => return false,
@@ -468,7 +497,11 @@ impl Unified {
                 if !self.threads.have_heard(epoch.number()) || !self.greys.is_done() {
                     return false;
                 }
-                self.off_heap.begin(self.is_major());
+                driver.takes_over = self.takes_over_full();
+                if driver.takes_over {
+                    self.most_taken.fetch_add(driver.pace.occupied() / PART_TAKEN, Ordering::Relaxed);
+                }
+                self.off_heap.begin(driver.takes_over);
                 self.set_epoch(cycle, Phase::Sweep);
             }
             Phase::Sweep => self.sweep_some(driver, cycle, false),
@@ -478,10 +511,12 @@ impl Unified {
 
     fn sweep_some(&self, driver: &mut Driver, cycle: u32, void: bool) {
         if !driver.off_heap_is_swept {
-            driver.off_heap_is_swept = self.off_heap.sweep(&self.space, OBJECTS);
+            driver.off_heap_is_swept = self.off_heap.sweep(&self.space, driver.takes_over, OBJECTS);
             return;
         }
-        match self.space.sweep(driver.section, SECTIONS, cycle, void, &mut driver.found) {
+        let sweep = Sweep { cycle, takes_over: driver.takes_over, void };
+        let most = if sweep.takes_over { TAKEN_OVER } else { SECTIONS };
+        match self.space.sweep(driver.section, most, sweep, &mut driver.found) {
             Some(next) => driver.section = next,
             None => {
                 self.end(driver, void);
@@ -492,34 +527,40 @@ impl Unified {
 
     /// Everything dead is freed: decides when the next cycle begins, and gives memory back.
     fn end(&self, driver: &mut Driver, void: bool) {
-        let Found { marked, new, .. } = driver.found;
-        if self.is_major() {
-            driver.occupied = driver.found.occupied;
+        let Swept { marked, new, occupied, .. } = driver.found;
+        let is_full = void || driver.takes_over;
+        if driver.takes_over {
+            self.end_full();
+        }
+        if is_full {
+            driver.occupied = occupied;
+        } else if self.full.is_on() {
+            self.keep_pace(&mut driver.pace, occupied);
         }
         let processes = world().processes() / PROCESSES_PER_LINE;
         let mut budget = LEAST_LINES.max(processes);
         if let Some(lines) = self.space.fixed_lines() {
             // A cycle needs room while it is on.
-            budget = budget.min(lines.saturating_sub(driver.found.occupied) / 2).max(SECTION_LINES);
+            budget = budget.min(lines.saturating_sub(occupied) / 2).max(SECTION_LINES);
         }
         self.budget.store(budget, Ordering::Relaxed);
         self.off_heap_budget.store(LEAST_OFF_HEAP.max(self.off_heap.old_bytes()), Ordering::Relaxed);
         let most = if void { usize::MAX } else { GIVEN_BACK };
         self.space.give_back((2 * budget + new).div_ceil(SECTION_LINES), most);
-        self.report(driver, (marked + new) * LINE_WORDS);
+        self.report(driver, is_full, (marked + new) * LINE_WORDS);
     }
 
-    fn report(&self, driver: &Driver, live: usize) {
+    fn report(&self, driver: &Driver, is_full: bool, live: usize) {
         let counters = counters::counters();
         let reclaimed = (driver.found.freed * LINE_WORDS) as u64;
-        counters::record_cycle(self.is_major(), Outcome { live: live as u64, reclaimed });
+        counters::record_cycle(is_full, Outcome { live: live as u64, reclaimed });
         counters.live_words.store(live as u64, Ordering::Relaxed);
         let before = self.used.swap(live as i64, Ordering::Relaxed);
         counters::used_changed(live as i64 - before);
         if self.base.settings.trace {
             trace(format_args!(
                 "gc unified {}: {live} words live, {} lines freed, {} sections, {} ns from its beginning",
-                if self.is_major() { "major" } else { "minor" },
+                if is_full { "major" } else { "minor" },
                 driver.found.freed,
                 self.space.backed(),
                 monotonic() - driver.started,
@@ -527,27 +568,30 @@ impl Unified {
         }
     }
 
-    /// A whole cycle that decides about everything, in a stopped world. The one that was on is given up.
+    /// A whole cycle that decides about everything, in a stopped world. The one that was on is given up, and a full
+    /// marking.
     pub(super) fn collect_stopped(&self, stopped: &mut dyn atoll_heap::StoppedWorld) {
         let started = monotonic();
         // Schedulers without work may be in the middle of a step, which is short.
         let _nobody_works = self.at_work.write().unwrap_or_else(|poisoned| poisoned.into_inner());
         let mut driver = self.driver();
-        let cycle = self.epoch().cycle() + 1;
+        let cycle = self.epoch().next_cycle();
         *driver = Driver { started, ..Driver::new() };
         self.greys.clear();
         self.off_heap.give_up();
-        self.major.store(true, Ordering::Relaxed);
-        self.space.forget_marks(0, usize::MAX / 2, cycle - 1);
+        self.give_up_full();
+        self.wants_all_roots.store(true, Ordering::Relaxed);
+        self.space.forget_marks(cycle.wrapping_sub(1));
 
-        let mut grey = Grey::default();
-        stopped.each_mutator(&mut |mutator, roots| self.scan_stopped(mutator, roots, cycle, &mut grey));
+        let mut found = Found::default();
+        stopped.each_mutator(&mut |mutator, roots| self.scan_stopped(mutator, roots, cycle, &mut found));
         // SAFETY: the roots are readable.
-        stopped.each_global_slice(&mut |start, terms| unsafe { grey.shade_run(&self.space, start.cast(), terms) });
+        stopped.each_global_slice(&mut |start, terms| unsafe { found.shade_run(&self.space, start.cast(), terms) });
         self.stored.each_word(&mut |start, words| {
             // SAFETY: as above.
-            unsafe { grey.shade_run(&self.space, start, words) };
+            unsafe { found.shade_run(&self.space, start, words) };
         });
+        let mut grey = found.cycle;
         while !grey.is_empty() {
             // SAFETY: what is grey are whole objects, and nothing is freed meanwhile.
             unsafe { grey.mark(&self.space, usize::MAX) };
@@ -568,7 +612,7 @@ impl Unified {
 }
 
 /// A thread has worked for the collector since, and its process has waited.
-fn waited(started: i64) {
+pub(super) fn waited(started: i64) {
     let time = (monotonic() - started).max(0) as u64;
     record_slice(time, time);
 }

@@ -12,6 +12,15 @@ const KEPT: usize = 1 << 12;
 /// Fields of an object that are looked at in one go.
 const FIELDS: usize = 1 << 10;
 
+/// Marks of the heap: those of the cycles, or of the full marking.
+pub(super) trait Marking {
+    fn space(&self) -> &Space;
+    /// Marks the object that begins at a word; whether it was not marked before.
+    fn mark(&self, index: usize) -> bool;
+    /// The lines of so many words from a word on hold a marked object.
+    fn keep_lines(&self, index: usize, words: usize);
+}
+
 /// Grey objects, as terms, and parts of large objects that wait to be looked at.
 #[derive(Debug, Default)]
 pub(super) struct Grey {
@@ -27,11 +36,11 @@ impl Grey {
 
     /// A term is found live.
     #[inline(always)]
-    pub(super) fn shade(&mut self, space: &Space, term: Term) {
-        if let Some(index) = space.index_of(term)
-            && space.mark(index)
+    pub(super) fn shade(&mut self, marks: &impl Marking, term: Term) {
+        if let Some(index) = marks.space().index_of(term)
+            && marks.mark(index)
         {
-            space.check_in_use(index);
+            marks.space().check_in_use(index);
             self.objects.push(term.word());
         }
     }
@@ -40,10 +49,10 @@ impl Grey {
     ///
     /// # Safety
     /// The run is readable.
-    pub(super) unsafe fn shade_run(&mut self, space: &Space, start: *const Word, words: usize) {
+    pub(super) unsafe fn shade_run(&mut self, marks: &impl Marking, start: *const Word, words: usize) {
         for index in 0..words {
             // SAFETY: the caller vouches for the run.
-            self.shade(space, unsafe { Term::from_word(*start.add(index)) });
+            self.shade(marks, unsafe { Term::from_word(*start.add(index)) });
         }
     }
 
@@ -51,19 +60,19 @@ impl Grey {
     ///
     /// # Safety
     /// What is grey are whole objects of the heap, which nothing frees meanwhile.
-    pub(super) unsafe fn mark(&mut self, space: &Space, most: usize) -> usize {
+    pub(super) unsafe fn mark(&mut self, marks: &impl Marking, most: usize) -> usize {
         let mut words = 0;
         while words < most {
             // SAFETY: as the caller's.
             unsafe {
                 if let Some(word) = self.objects.pop() {
-                    words += self.mark_object(space, Term::from_word(word));
+                    words += self.mark_object(marks, Term::from_word(word));
                 } else if let Some((start, count)) = self.fields.pop() {
                     let now = count.min(FIELDS);
                     if now < count {
                         self.fields.push((start + now * size_of::<Word>(), count - now));
                     }
-                    self.shade_run(space, start as *const Word, now);
+                    self.shade_run(marks, start as *const Word, now);
                     words += now;
                 } else {
                     break;
@@ -78,18 +87,18 @@ impl Grey {
     /// # Safety
     /// As for [`Grey::mark`].
     #[inline]
-    unsafe fn mark_object(&mut self, space: &Space, term: Term) -> usize {
+    unsafe fn mark_object(&mut self, marks: &impl Marking, term: Term) -> usize {
         let mut term = term;
         let mut words = 0;
         loop {
             let place = term.pointer();
-            let Some(index) = space.index(place) else { return words };
+            let Some(index) = marks.space().index(place) else { return words };
             // SAFETY: the caller's.
             unsafe {
                 if term.is_boxed() {
                     let header = Header::from_word(*place);
                     let size = header.object_words();
-                    space.keep_lines(index, size);
+                    marks.keep_lines(index, size);
                     if !header.is_opaque() {
                         // After its fields an object may have words that are none.
                         let fields = header.arity();
@@ -97,19 +106,19 @@ impl Grey {
                         if fields > FIELDS {
                             self.fields.push((place.add(1) as usize, fields));
                         } else {
-                            self.shade_run(space, place.add(1), fields);
+                            self.shade_run(marks, place.add(1), fields);
                         }
                     }
                     return words + 1;
                 }
-                space.keep_lines(index, 2);
+                marks.keep_lines(index, 2);
                 words += 2;
                 let (head, tail) = (Term::from_word(*place), Term::from_word(*place.add(1)));
                 let before = self.objects.len();
-                self.shade(space, tail);
+                self.shade(marks, tail);
                 let has_tail = self.objects.len() > before;
                 // The head comes first, so that no more waits than terms are nested.
-                self.shade(space, head);
+                self.shade(marks, head);
                 if self.objects.len() != before + 1 || !has_tail || words > FIELDS {
                     return words;
                 }
@@ -148,7 +157,7 @@ impl Greys {
     ///
     /// # Safety
     /// As for [`Grey::mark`].
-    pub(super) unsafe fn mark(&self, space: &Space, most: usize) -> usize {
+    pub(super) unsafe fn mark(&self, marks: &impl Marking, most: usize) -> usize {
         let mut words = 0;
         while words < most {
             let mut pool = self.pool();
@@ -156,7 +165,7 @@ impl Greys {
             pool.at_work += 1;
             drop(pool);
             // SAFETY: as the caller's.
-            words += unsafe { grey.mark(space, most - words) };
+            words += unsafe { grey.mark(marks, most - words) };
             let half =
                 if grey.objects.len() > KEPT { grey.objects.split_off(grey.objects.len() / 2) } else { Vec::new() };
             let mut pool = self.pool();

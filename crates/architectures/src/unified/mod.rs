@@ -34,9 +34,11 @@
 //! * U4: the off-heap lists name each handle of the heap that was found live once.
 //! * U5: no mutator has an allocation buffer right after a stop.
 
+mod bits;
 mod buffer;
 mod collect;
 mod cycle;
+mod full;
 mod limits;
 mod mark;
 mod off_heap;
@@ -62,6 +64,7 @@ use crate::common::first_stacks::FirstStacks;
 use crate::common::stored::StoredTerms;
 use crate::common::{Immovable, stack};
 use cycle::{Driver, Epoch, LEAST_OFF_HEAP, Phase};
+use full::Full;
 use mark::Greys;
 use off_heap::OffHeap;
 use space::Space;
@@ -80,8 +83,9 @@ pub struct Unified {
     off_heap: OffHeap,
     /// The cycle and its phase.
     epoch: AtomicU32,
-    /// The present cycle decides about everything.
-    major: AtomicBool,
+    full: Full,
+    /// The present cycle looks for all roots.
+    wants_all_roots: AtomicBool,
     driver: Mutex<Driver>,
     /// Held by threads that work for a cycle; a stopped world takes it alone.
     at_work: RwLock<()>,
@@ -122,7 +126,8 @@ impl Unified {
             first_stacks: FirstStacks::new(),
             off_heap: OffHeap::new(),
             epoch: AtomicU32::new(Epoch::START.number()),
-            major: AtomicBool::new(false),
+            full: Full::new(),
+            wants_all_roots: AtomicBool::new(false),
             driver: Mutex::new(Driver::new()),
             at_work: RwLock::new(()),
             stops: AtomicU32::new(0),
@@ -327,6 +332,6 @@ impl IdleWork for Unified {
     }
 
     fn is_waiting(&self) -> bool {
-        self.is_in_cycle()
+        self.has_work()
     }
 }

@@ -64,15 +64,15 @@ impl OffHeap {
         }
     }
 
-    /// Decides about some; whether that were the last ones. What lives is marked.
-    pub(super) fn sweep(&self, space: &Space, most: usize) -> bool {
+    /// Decides about some; whether that were the last ones. What lives is marked, `full`: by the full marking too.
+    pub(super) fn sweep(&self, space: &Space, full: bool, most: usize) -> bool {
         let mut lists = self.lists();
         for _ in 0..most {
             let Some(object) = std::ptr::NonNull::new(lists.waiting) else { break };
             // SAFETY: the object is whole, dead or alive, because its lines are not freed yet; it is on one list.
             unsafe {
                 lists.waiting = next_off_heap(object.as_ptr());
-                if space.index(object.as_ptr()).is_some_and(|index| space.is_marked(index)) {
+                if space.index(object.as_ptr()).is_some_and(|index| space.is_live(index, full)) {
                     lists.old_bytes += off_heap_bytes(object);
                     link_off_heap(&mut lists.old, object);
                 } else {

@@ -9,7 +9,7 @@ use std::sync::MutexGuard;
 use atoll_heap::{Claim, Fragment, KeptPlace, Mutator, RootSet, world};
 use atoll_term::Term;
 
-use super::mark::Grey;
+use super::full::Found;
 use super::state::State;
 use super::{Unified, buffer};
 use crate::common::stored::SHARDS;
@@ -68,7 +68,7 @@ impl Walk {
 
 impl Unified {
     /// The next portion of roots that belong to no process.
-    pub(super) fn find_global(&self, walk: &mut Walk, grey: &mut Grey) -> Portion {
+    pub(super) fn find_global(&self, walk: &mut Walk, grey: &mut Found) -> Portion {
         match walk.place {
             Place::Kept(from) => {
                 let next =
@@ -76,7 +76,7 @@ impl Unified {
                 walk.place = next.map_or(Place::Stored(0, false), Place::Kept);
             }
             Place::Stored(shard, begun) => {
-                let all = self.is_major();
+                let all = self.wants_all_roots();
                 let done = self.stored.each(shard, !begun, all, ROWS, &mut |term| grey.shade(&self.space, term));
                 walk.place = if done { Place::Stored(shard + 1, false) } else { Place::Stored(shard, true) };
                 if done && shard + 1 == SHARDS {
@@ -90,7 +90,7 @@ impl Unified {
     }
 
     /// The next portion of processes. `all_know`: every thread scans what it runs.
-    pub(super) fn find_in_processes(&self, walk: &mut Walk, grey: &mut Grey, all_know: bool) -> Portion {
+    pub(super) fn find_in_processes(&self, walk: &mut Walk, grey: &mut Found, all_know: bool) -> Portion {
         let cycle = self.epoch().cycle();
         let wanted = |mutator: *const Mutator| State::is_wanted_at(mutator, cycle);
         let Walk { place, late } = walk;
@@ -130,12 +130,19 @@ impl Unified {
 
     /// Scans a process that nobody else uses meanwhile, or goes on with its mailbox. Where a cycle keeps marks, and the
     /// process has not run since it was scanned, its messages alone may refer to what is not marked.
-    pub(super) fn scan(&self, mutator: &mut Mutator, roots: &mut dyn RootSet, cycle: u32, runs: bool, grey: &mut Grey) {
+    pub(super) fn scan(
+        &self,
+        mutator: &mut Mutator,
+        roots: &mut dyn RootSet,
+        cycle: u32,
+        runs: bool,
+        grey: &mut Found,
+    ) {
         if State::of(mutator).scanned() != cycle {
             self.scan_changing(mutator, roots, grey);
             let is_long = roots.messages() > self.messages(FEW_MESSAGES);
             let shade = &mut |message: &Fragment| grey.shade(&self.space, message.term());
-            match (is_long, self.is_major()) {
+            match (is_long, self.wants_all_roots()) {
                 (false, _) => roots.each_message(shade),
                 (true, true) => roots.begin_messages(shade),
                 (true, false) => roots.begin_new_messages(shade),
@@ -161,13 +168,13 @@ impl Unified {
     }
 
     /// What can change anywhere: stack, registers and dictionary. Takes the list of objects with off-heap parts.
-    fn scan_changing(&self, mutator: &mut Mutator, roots: &mut dyn RootSet, grey: &mut Grey) {
+    fn scan_changing(&self, mutator: &mut Mutator, roots: &mut dyn RootSet, grey: &mut Found) {
         let list = std::mem::replace(&mut mutator.off_heap, std::ptr::null_mut());
         self.off_heap_taken(mutator);
         // SAFETY: the list is the process's, whose objects are whole; stack and roots are readable.
         unsafe {
             self.off_heap.adopt(list, false);
-            if State::of(mutator).has_run || self.is_major() {
+            if State::of(mutator).has_run || self.wants_all_roots() {
                 grey.shade_run(&self.space, mutator.stack, mutator.stack_words());
                 roots.each_own_slice(&mut |start, terms| grey.shade_run(&self.space, start.cast(), terms));
             }
@@ -175,7 +182,7 @@ impl Unified {
     }
 
     /// Scans a process in a stopped world: its buffer is void.
-    pub(super) fn scan_stopped(&self, mutator: &mut Mutator, roots: &mut dyn RootSet, cycle: u32, grey: &mut Grey) {
+    pub(super) fn scan_stopped(&self, mutator: &mut Mutator, roots: &mut dyn RootSet, cycle: u32, grey: &mut Found) {
         buffer::clear(mutator);
         self.scan_changing(mutator, roots, grey);
         roots.each_message(&mut |message| grey.shade(&self.space, message.term()));

@@ -9,6 +9,7 @@ use atoll_heap::{Fragment, HeapOptions, Message, Mutator};
 use atoll_platform::clock::monotonic;
 use atoll_term::{Allocate, Term};
 
+use super::full::Found;
 use super::state::State;
 use super::{Unified, buffer};
 use crate::common::stored::StoredTerms;
@@ -91,7 +92,7 @@ impl Unified {
         let cycle = self.epoch().cycle();
         self.with_local(|local| {
             if local.grey_of != cycle {
-                local.grey = super::mark::Grey::default();
+                local.grey = Found::new(self.wants_all_roots());
                 local.grey_of = cycle;
             }
             local.grey.shade(&self.space, term);

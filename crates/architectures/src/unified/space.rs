@@ -3,13 +3,17 @@
 //! lie in runs of lines; one that is longer than a section lies in several.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 use atoll_heap::immovable::NoAddresses;
 use atoll_heap::{counters, out_of_memory};
 use atoll_platform::{Reservation, ending};
 use atoll_term::{Term, WORD_BYTES, Word};
+
+use super::bits::{GROUP, LineBytes, MarkBits};
+use super::full::FullMarks;
+use super::mark::Marking;
 
 /// Words of a line.
 pub(super) const LINE_WORDS: usize = 32;
@@ -26,8 +30,6 @@ const WORTH_TAKING: usize = if cfg!(test) { 1 } else { SECTION_LINES / 4 };
 /// Sections of a heap of a fixed size at least, and those that are left before the world is stopped for more.
 const FEWEST_SECTIONS: usize = 16;
 const RESERVE: usize = 3;
-/// Words whose marks are one word.
-const MARKED_WORDS: usize = u64::BITS as usize;
 
 /// Addresses reserved; halved until the system gives them.
 const RESERVED_BYTES: usize = if cfg!(miri) { 16 << 20 } else { 128 << 30 };
@@ -69,17 +71,20 @@ struct Section {
     backed: bool,
     /// It may have lines that are neither free nor marked.
     is_young: bool,
+    /// How often threads have begun or ended to take lines from it.
+    turns: usize,
     /// Lines with marked objects, and those that are free and can be taken, as the last sweep has left them.
     marked: usize,
     usable: usize,
 }
 
 impl Section {
-    const NEW: Section = Section { place: Place::Full, backed: false, is_young: true, marked: 0, usable: 0 };
+    const NEW: Section = Section { place: Place::Full, backed: false, is_young: true, turns: 0, marked: 0, usable: 0 };
 
     /// Lines are taken from it.
     fn give_to(&mut self, place: Place) {
         self.place = place;
+        self.turns += 1;
         self.is_young = true;
         if !self.backed {
             self.backed = true;
@@ -111,9 +116,20 @@ pub(super) struct Owned {
     next: usize,
 }
 
+/// How what is dead is freed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sweep {
+    /// The cycle that has marked all that lives.
+    pub(super) cycle: u32,
+    /// It takes over the marks of the full marking.
+    pub(super) takes_over: bool,
+    /// No thread takes lines from sections that it owned.
+    pub(super) void: bool,
+}
+
 /// What a sweep has found in lines of all sections that it came to.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Found {
+pub(super) struct Swept {
     /// Lines with marked objects.
     pub(super) marked: usize,
     /// Lines in use that the next cycle decides about.
@@ -124,12 +140,21 @@ pub(super) struct Found {
     pub(super) occupied: usize,
 }
 
+/// What a sweep has found in the lines of a section.
+#[derive(Clone, Copy, Debug)]
+struct SweptLines {
+    marked: usize,
+    new: usize,
+    usable: usize,
+}
+
 /// The heap's addresses, and what is in them.
 #[derive(Debug)]
 pub(super) struct Space {
     memory: Reservation,
-    line_bytes: Reservation,
-    mark_bits: Reservation,
+    lines: LineBytes,
+    pub(super) marks: MarkBits,
+    pub(super) full: FullMarks,
     start: usize,
     bytes: usize,
     /// `--heap-size`: sections there may be at most, which keep their memory.
@@ -148,12 +173,11 @@ impl Space {
         let none = NoAddresses(RESERVED_BYTES >> (HALVINGS - 1));
         let memory = (0..HALVINGS).find_map(|step| Reservation::new(RESERVED_BYTES >> step).ok()).ok_or(none)?;
         let bytes = memory.bytes() / (SECTION_WORDS * WORD_BYTES) * (SECTION_WORDS * WORD_BYTES);
-        let beside = |part: usize| Reservation::new(bytes / part).map_err(|_| none);
-        let (line_bytes, mark_bits) = (beside(LINE_BYTES)?, beside(MARKED_WORDS)?);
+        let (lines, marks, full) = (LineBytes::new(bytes)?, MarkBits::new(bytes)?, FullMarks::new(bytes)?);
         let start = memory.start().as_ptr() as usize;
         let sections = Sections { all: Vec::new(), free: BTreeSet::new(), partial: Vec::new() };
         let fixed = fixed.map(|bytes| (bytes / (SECTION_WORDS * WORD_BYTES)).max(FEWEST_SECTIONS));
-        Ok(Space { memory, line_bytes, mark_bits, start, bytes, fixed, poisons, sections: Mutex::new(sections) })
+        Ok(Space { memory, lines, marks, full, start, bytes, fixed, poisons, sections: Mutex::new(sections) })
     }
 
     /// Lines of a heap of a fixed size.
@@ -197,29 +221,7 @@ impl Space {
     /// The byte of a line.
     #[inline(always)]
     pub(super) fn line(&self, line: usize) -> &AtomicU8 {
-        debug_assert!(line < self.bytes / LINE_BYTES);
-        // SAFETY: there is a byte for each line, which reads as zero at first; lines are numbered by `index`.
-        unsafe { &*self.line_bytes.start().as_ptr().add(line).cast::<AtomicU8>() }
-    }
-
-    #[inline(always)]
-    fn mark_word(&self, number: usize) -> &AtomicU64 {
-        debug_assert!(number < self.bytes / WORD_BYTES / MARKED_WORDS);
-        // SAFETY: there is a bit for each word, which reads as zero at first; words are numbered by `index`.
-        unsafe { &*self.mark_bits.start().as_ptr().cast::<AtomicU64>().add(number) }
-    }
-
-    /// Marks the object that begins at a word; whether it was not marked before.
-    #[inline(always)]
-    pub(super) fn mark(&self, index: usize) -> bool {
-        let (word, bit) = (self.mark_word(index / MARKED_WORDS), 1 << (index % MARKED_WORDS));
-        word.load(Ordering::Relaxed) & bit == 0 && word.fetch_or(bit, Ordering::Relaxed) & bit == 0
-    }
-
-    /// Whether the object that begins at a word is marked.
-    #[inline]
-    pub(super) fn is_marked(&self, index: usize) -> bool {
-        self.mark_word(index / MARKED_WORDS).load(Ordering::Relaxed) & (1 << (index % MARKED_WORDS)) != 0
+        self.lines.of(line)
     }
 
     /// For the verifier: ends the run if the line of a word, which a pointer leads to, is free.
@@ -232,31 +234,12 @@ impl Space {
 
     /// For the verifier: ends the run if an object that begins in a line which is about to be freed is marked.
     fn check_unmarked(&self, line: usize) {
-        let first = line * LINE_WORDS;
-        if let Some(index) = (first..first + LINE_WORDS).find(|index| self.is_marked(*index)) {
-            super::verify::free_line(self.line_start(0).wrapping_add(index));
-        }
+        self.check_no_marks(line, self.marks.of_line(line));
     }
 
-    /// Visits the words at which marked objects begin, by their numbers.
-    pub(super) fn each_marked(&self, visit: &mut dyn FnMut(usize)) {
-        for number in 0..self.extent() * SECTION_WORDS / MARKED_WORDS {
-            let mut marks = self.mark_word(number).load(Ordering::Relaxed);
-            while marks != 0 {
-                visit(number * MARKED_WORDS + marks.trailing_zeros() as usize);
-                marks &= marks - 1;
-            }
-        }
-    }
-
-    /// The lines of so many words from a word on hold a marked object.
-    #[inline(always)]
-    pub(super) fn keep_lines(&self, index: usize, words: usize) {
-        for line in index / LINE_WORDS..=(index + words - 1) / LINE_WORDS {
-            let byte = self.line(line);
-            if byte.load(Ordering::Relaxed) != line::MARKED {
-                byte.store(line::MARKED, Ordering::Relaxed);
-            }
+    fn check_no_marks(&self, line: usize, marks: u32) {
+        if marks != 0 {
+            super::verify::free_line(self.line_start(line).wrapping_add(marks.trailing_zeros() as usize));
         }
     }
 
@@ -282,6 +265,7 @@ impl Space {
         for line in lines.first..lines.first + lines.count {
             self.line(line).store(line::of_cycle(cycle), Ordering::Release);
         }
+        self.full.taken(lines, cycle);
     }
 
     /// A section for a thread to take lines from. With `whole`, all of its lines are free.
@@ -298,6 +282,7 @@ impl Space {
         let mut sections = self.sections();
         let is_free = |line: usize| self.line(line).load(Ordering::Acquire) == line::FREE;
         let has_more = (owned.next..(owned.section + 1) * SECTION_LINES).any(is_free);
+        sections.all[owned.section].turns += 1;
         sections.all[owned.section].place = if has_more { Place::Partial } else { Place::Full };
         if has_more {
             sections.partial.push(owned.section);
@@ -353,70 +338,74 @@ impl Space {
         self.sections().all.iter().filter(|section| section.backed).count()
     }
 
-    /// Before a cycle that decides about everything: forgets the marks of some sections from `from` on; where to go on.
-    /// Objects of the heap belong to `cycle` afterwards.
-    pub(super) fn forget_marks(&self, from: usize, most: usize, cycle: u32) -> Option<usize> {
-        let end = self.extent();
-        let to = end.min(from.saturating_add(most));
-        self.sections().all[from..to].iter_mut().for_each(|section| section.is_young = true);
-        for number in from..to {
+    /// Before a collection in a stopped world: forgets all marks. Objects of the heap belong to `cycle` afterwards.
+    pub(super) fn forget_marks(&self, cycle: u32) {
+        let mut sections = self.sections();
+        sections.all.iter_mut().for_each(|section| section.is_young = true);
+        for number in 0..sections.all.len() {
             for line in number * SECTION_LINES..(number + 1) * SECTION_LINES {
                 let byte = self.line(line);
                 if byte.load(Ordering::Relaxed) != line::FREE {
                     byte.store(line::of_cycle(cycle), Ordering::Relaxed);
                 }
             }
-            let words = SECTION_WORDS / MARKED_WORDS;
-            for number in number * words..(number + 1) * words {
-                let marks = self.mark_word(number);
-                if marks.load(Ordering::Relaxed) != 0 {
-                    marks.store(0, Ordering::Relaxed);
-                }
-            }
+            self.marks.clear_section(number);
         }
-        (to < end).then_some(to)
     }
 
     /// After a cycle has marked all that lives: frees lines of the cycle before, in some sections from `from` on. Where
-    /// to go on. With `void` no thread takes lines from sections that it owned.
-    pub(super) fn sweep(&self, from: usize, most: usize, cycle: u32, void: bool, found: &mut Found) -> Option<usize> {
+    /// to go on. One thread at a time does this; others take lines meanwhile, and do not wait for it.
+    pub(super) fn sweep(&self, from: usize, most: usize, sweep: Sweep, found: &mut Swept) -> Option<usize> {
         let mut sections = self.sections();
-        let end = sections.all.len();
+        let mut number = from;
         let mut swept = 0;
-        for number in from..end {
+        while let Some(section) = sections.all.get(number) {
             if swept == most {
                 return Some(number);
             }
-            let section = &sections.all[number];
-            if section.place == Place::Free {
-                continue;
-            }
-            if section.is_young {
+            if section.place != Place::Free && (section.is_young || sweep.takes_over) {
                 swept += 1;
-                let usable = self.sweep_section(&mut sections.all[number], number, cycle, found);
-                self.place(&mut sections, number, usable, void);
+                let turns = section.turns;
+                drop(sections);
+                let lines = self.sweep_section(number, sweep, found);
+                sections = self.sections();
+                self.note(&mut sections, number, lines, turns, sweep.void);
+            }
+            if sweep.takes_over {
+                self.full.clear_section(number);
             }
             let section = &sections.all[number];
-            found.marked += section.marked;
-            found.occupied += SECTION_LINES - if section.place == Place::Full { 0 } else { section.usable };
+            if section.place != Place::Free {
+                found.marked += section.marked;
+                found.occupied += SECTION_LINES - if section.place == Place::Full { 0 } else { section.usable };
+            }
+            number += 1;
         }
         None
     }
 
-    /// Gives the number of lines that are free then, as far as enough lie in a row.
-    fn sweep_section(&self, section: &mut Section, number: usize, cycle: u32, found: &mut Found) -> usize {
-        let dead = line::of_cycle(cycle.wrapping_sub(1));
+    /// Gives the lines of a section with marked objects, those that the next cycle decides about, and those that are
+    /// free as far as enough lie in a row.
+    fn sweep_section(&self, number: usize, sweep: Sweep, found: &mut Swept) -> SweptLines {
+        let dead = line::of_cycle(sweep.cycle.wrapping_sub(1));
         let (mut free, mut marked, mut usable, mut row) = (0, 0, 0, 0);
-        for line in number * SECTION_LINES..(number + 1) * SECTION_LINES {
+        let (mut line, end) = (number * SECTION_LINES, (number + 1) * SECTION_LINES);
+        while line < end {
+            if line.is_multiple_of(GROUP) && self.keeps_group(line / GROUP, sweep) {
+                marked += GROUP;
+                row = 0;
+                line += GROUP;
+                continue;
+            }
             let byte = self.line(line);
             row += 1;
             match byte.load(Ordering::Relaxed) {
                 line::FREE => free += 1,
-                line::MARKED => {
+                line::MARKED if !sweep.takes_over || self.take_over(line) => {
                     marked += 1;
                     row = 0;
                 }
-                other if other == dead => {
+                other if other == dead || other == line::MARKED => {
                     if self.poisons {
                         self.check_unmarked(line);
                         // SAFETY: nothing lives in the line, and nobody takes it before its byte says so.
@@ -433,12 +422,45 @@ impl Space {
                 0..FEWEST_LINES => 0,
                 _ => 1,
             };
+            line += 1;
         }
         let new = SECTION_LINES - free - marked;
         found.new += new;
-        (section.marked, section.usable) = (marked, usable);
-        section.is_young = new > 0 || section.place == Place::Owned;
-        usable
+        SweptLines { marked, new, usable }
+    }
+
+    /// A section was swept. If a thread has taken it meanwhile, what was found is not true any more.
+    fn note(&self, sections: &mut Sections, number: usize, lines: SweptLines, turns: usize, void: bool) {
+        let section = &mut sections.all[number];
+        let is_owned = section.place == Place::Owned;
+        section.marked = lines.marked;
+        if section.turns == turns {
+            section.usable = lines.usable;
+            section.is_young = lines.new > 0 || is_owned;
+            self.place(sections, number, lines.usable, void);
+        }
+    }
+
+    /// Whether objects live in all lines of a group, as in most of old sections. If the marks of the full marking are
+    /// taken over, these lines' are then.
+    #[inline]
+    fn keeps_group(&self, group: usize, sweep: Sweep) -> bool {
+        let keeps = self.lines.are_all(group, line::MARKED)
+            && (!sweep.takes_over || !self.poisons && self.full.all_live(group));
+        if keeps && sweep.takes_over {
+            self.full.copy_group(group, &self.marks);
+        }
+        keeps
+    }
+
+    /// The marks of a line that the cycle has found live become those of the full marking; whether anything lives in it.
+    fn take_over(&self, line: usize) -> bool {
+        let marks = self.full.of_line(line, &self.marks);
+        if self.poisons {
+            self.check_no_marks(line, marks & !self.marks.of_line(line));
+        }
+        self.marks.set_line(line, marks);
+        self.full.is_live(line)
     }
 
     fn place(&self, sections: &mut Sections, number: usize, usable: usize, void: bool) {
@@ -471,13 +493,20 @@ impl Space {
         if self.fixed.is_some() {
             return;
         }
-        let mut sections = self.sections();
+        let sections = self.sections();
         let backed: Vec<usize> = sections.free.iter().copied().filter(|number| sections.all[*number].backed).collect();
+        drop(sections);
         for number in backed.into_iter().skip(keep).take(most) {
+            // Nobody takes the section meanwhile, nor waits for the system.
+            if !self.sections().free.remove(&number) {
+                continue;
+            }
             let bytes = SECTION_WORDS * WORD_BYTES;
-            // SAFETY: nothing lives in a free section, and nobody takes it while the lock is held.
+            // SAFETY: nothing lives in a free section, and nobody finds it.
             unsafe { self.memory.discard(number * bytes, bytes) };
+            let mut sections = self.sections();
             sections.all[number].backed = false;
+            sections.free.insert(number);
             counters::heap_changed(-(SECTION_WORDS as i64));
         }
     }
@@ -491,6 +520,28 @@ impl Space {
             let count = (first..end).take_while(in_use).count();
             visit(self.line_start(first), count * LINE_WORDS);
             at = first + count;
+        }
+    }
+}
+
+impl Marking for Space {
+    #[inline(always)]
+    fn space(&self) -> &Space {
+        self
+    }
+
+    #[inline(always)]
+    fn mark(&self, index: usize) -> bool {
+        self.marks.mark(index)
+    }
+
+    #[inline(always)]
+    fn keep_lines(&self, index: usize, words: usize) {
+        for line in index / LINE_WORDS..=(index + words - 1) / LINE_WORDS {
+            let byte = self.line(line);
+            if byte.load(Ordering::Relaxed) != line::MARKED {
+                byte.store(line::MARKED, Ordering::Relaxed);
+            }
         }
     }
 }

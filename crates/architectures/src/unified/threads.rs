@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use atoll_term::Word;
 
-use super::mark::Grey;
+use super::full::Found;
 use super::space::Owned;
 
 /// What others see of a thread.
@@ -62,7 +62,7 @@ pub(super) struct Local {
     /// The cycle to which what it allocates belongs.
     pub(super) cycle: u32,
     /// Objects that its barrier has found, of the cycle `grey_of`.
-    pub(super) grey: Grey,
+    pub(super) grey: Found,
     pub(super) grey_of: u32,
     /// Collections in a stopped world of which it knows: they make void what it has.
     pub(super) stops: u32,
@@ -82,7 +82,7 @@ impl Local {
             owned: None,
             cycle: 0,
             stops: 0,
-            grey: Grey::default(),
+            grey: Found::default(),
             grey_of: 0,
             unpaid: 0,
             slices: 0,

@@ -27,7 +27,7 @@ pub(super) fn verify(unified: &Unified, stopped: &mut dyn StoppedWorld) {
     let whose = Whose::All(&raw const *stopped.asker().mutator);
     let space = &unified.space;
     let is_live = |place: *const Word| match space.index(place) {
-        Some(index) => space.is_marked(index),
+        Some(index) => space.marks.is_marked(index),
         None => {
             // SAFETY: the word's bits alone are looked at.
             let term = unsafe { Term::boxed_at(place) };
@@ -49,7 +49,7 @@ pub(super) fn verify(unified: &Unified, stopped: &mut dyn StoppedWorld) {
         }
     });
     let mut handles = HashSet::new();
-    space.each_marked(&mut |index| {
+    space.marks.each(space.extent(), &mut |index| {
         let place = space.line_start(0).wrapping_add(index);
         // SAFETY: at a marked word begins a whole object.
         unsafe {

@@ -16,7 +16,7 @@ struct Options {
     /// The atoll program
     #[arg(long, default_value = "target/release/atoll")]
     atoll: PathBuf,
-    /// Heap architectures, with commas in between
+    /// Heap architectures, with commas in between; private+eager is private with --native eager
     #[arg(long, value_delimiter = ',', default_value = "private,shared,hybrid")]
     heaps: Vec<String>,
     /// Only suites with this text in their path; may be given more than once
@@ -44,7 +44,7 @@ fn run(machine: &Machine, suite: &Suite, workplace: &Workplace, limit: Duration)
     let start = Instant::now();
     let results = machine.run(&workplace.prepare(suite)?, workplace, suite.limit(limit))?;
     let (passed, all, seconds) = (results.passed(), results.cases.len(), start.elapsed().as_secs());
-    println!("{:<40} {:<8} {passed:>4} of {all:>4}  {seconds:>4} s", suite.label(), machine.name());
+    println!("{:<40} {:<13} {passed:>4} of {all:>4}  {seconds:>4} s", suite.label(), machine.name());
     Ok(())
 }
 

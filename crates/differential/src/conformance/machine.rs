@@ -20,13 +20,13 @@ pub enum Machine {
     Atoll {
         /// The program.
         executable: PathBuf,
-        /// `--heap`
+        /// `--heap`, and after a `+` the value of `--native`, if that is to be another one than usual.
         heap: String,
     },
 }
 
 impl Machine {
-    /// `stock`, or the name of the heap.
+    /// `stock`, or the name of the heap, with what follows it.
     pub fn name(&self) -> &str {
         match self {
             Machine::Stock => "stock",
@@ -39,7 +39,10 @@ impl Machine {
             Machine::Stock => Command::new("erl"),
             Machine::Atoll { executable, heap } => {
                 let mut command = Command::new(executable);
-                command.args(["erl", "--heap", heap]);
+                match heap.split_once('+') {
+                    Some((heap, native)) => command.args(["erl", "--heap", heap, "--native", native]),
+                    None => command.args(["erl", "--heap", heap]),
+                };
                 command
             }
         }

@@ -1,0 +1,130 @@
+//! Tables beside the heap: a bit for each of its words, a byte for each of its lines. All read as zero at first.
+
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+
+use atoll_heap::immovable::NoAddresses;
+use atoll_platform::Reservation;
+
+use super::space::{LINE_WORDS, SECTION_LINES, SECTION_WORDS};
+
+/// Words of the heap whose bits are one word.
+const WORDS: usize = u64::BITS as usize;
+/// Lines whose bits are one word.
+const LINES: usize = WORDS / LINE_WORDS;
+/// Lines whose bytes are one word: a group.
+pub(super) const GROUP: usize = size_of::<u64>();
+
+/// A bit for each word of the heap: whether a live object begins there.
+#[derive(Debug)]
+pub(super) struct MarkBits(Reservation);
+
+impl MarkBits {
+    /// For a heap of so many bytes.
+    ///
+    /// # Errors
+    /// The system gives no addresses.
+    pub(super) fn new(heap_bytes: usize) -> Result<MarkBits, NoAddresses> {
+        let bytes = heap_bytes / WORDS;
+        Reservation::new(bytes).map(MarkBits).map_err(|_| NoAddresses(bytes))
+    }
+
+    #[inline(always)]
+    fn word(&self, number: usize) -> &AtomicU64 {
+        debug_assert!(number < self.0.bytes() / size_of::<AtomicU64>());
+        // SAFETY: there is a bit for each word of the heap, and words are numbered by `Space::index`.
+        unsafe { &*self.0.start().as_ptr().cast::<AtomicU64>().add(number) }
+    }
+
+    /// Marks the object that begins at a word; whether it was not marked before.
+    #[inline(always)]
+    pub(super) fn mark(&self, index: usize) -> bool {
+        let (word, bit) = (self.word(index / WORDS), 1 << (index % WORDS));
+        word.load(Ordering::Relaxed) & bit == 0 && word.fetch_or(bit, Ordering::Relaxed) & bit == 0
+    }
+
+    /// Whether the object that begins at a word is marked.
+    #[inline]
+    pub(super) fn is_marked(&self, index: usize) -> bool {
+        self.word(index / WORDS).load(Ordering::Relaxed) & (1 << (index % WORDS)) != 0
+    }
+
+    /// Whether an object that begins in a line is marked.
+    pub(super) fn of_line(&self, line: usize) -> u32 {
+        (self.word(line / LINES).load(Ordering::Relaxed) >> (line % LINES * LINE_WORDS)) as u32
+    }
+
+    /// Replaces the marks of a line, while nobody marks.
+    pub(super) fn set_line(&self, line: usize, marks: u32) {
+        let (word, shift) = (self.word(line / LINES), line % LINES * LINE_WORDS);
+        let others = word.load(Ordering::Relaxed) & !(u64::from(u32::MAX) << shift);
+        word.store(others | u64::from(marks) << shift, Ordering::Relaxed);
+    }
+
+    /// Replaces the marks of a group of lines by others, while nobody marks.
+    pub(super) fn copy_group(&self, from: &MarkBits, group: usize) {
+        for number in group * GROUP / LINES..(group + 1) * GROUP / LINES {
+            self.word(number).store(from.word(number).load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+    }
+
+    /// Takes away the marks of a section, while nobody marks there.
+    pub(super) fn clear_section(&self, section: usize) {
+        let words = SECTION_WORDS / WORDS;
+        for number in section * words..(section + 1) * words {
+            let word = self.word(number);
+            // Memory that was never touched stays so.
+            if word.load(Ordering::Relaxed) != 0 {
+                word.store(0, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Visits the words at which marked objects begin, in the first sections.
+    pub(super) fn each(&self, sections: usize, visit: &mut dyn FnMut(usize)) {
+        for number in 0..sections * SECTION_WORDS / WORDS {
+            let mut marks = self.word(number).load(Ordering::Relaxed);
+            while marks != 0 {
+                visit(number * WORDS + marks.trailing_zeros() as usize);
+                marks &= marks - 1;
+            }
+        }
+    }
+}
+
+/// A byte for each line of the heap.
+#[derive(Debug)]
+pub(super) struct LineBytes(Reservation);
+
+impl LineBytes {
+    /// For a heap of so many bytes.
+    ///
+    /// # Errors
+    /// The system gives no addresses.
+    pub(super) fn new(heap_bytes: usize) -> Result<LineBytes, NoAddresses> {
+        let bytes = heap_bytes / (LINE_WORDS * size_of::<u64>());
+        Reservation::new(bytes).map(LineBytes).map_err(|_| NoAddresses(bytes))
+    }
+
+    /// The byte of a line.
+    #[inline(always)]
+    pub(super) fn of(&self, line: usize) -> &AtomicU8 {
+        debug_assert!(line < self.0.bytes());
+        // SAFETY: there is a byte for each line, and lines are numbered by `Space::index`.
+        unsafe { &*self.0.start().as_ptr().add(line).cast::<AtomicU8>() }
+    }
+
+    /// Whether the bytes of a group of lines all say the same.
+    #[inline]
+    pub(super) fn are_all(&self, group: usize, what: u8) -> bool {
+        (group * GROUP..(group + 1) * GROUP).all(|line| self.of(line).load(Ordering::Relaxed) == what)
+    }
+
+    /// Sets the bytes of a section to 0.
+    pub(super) fn clear_section(&self, section: usize) {
+        for group in section * SECTION_LINES / GROUP..(section + 1) * SECTION_LINES / GROUP {
+            if !self.are_all(group, 0) {
+                (group * GROUP..(group + 1) * GROUP).for_each(|line| self.of(line).store(0, Ordering::Relaxed));
+            }
+        }
+    }
+}
