@@ -7,7 +7,7 @@
 //! (`Line::NEW`) are the cycles' business alone; nothing older refers into them. When all is marked, the next sweep
 //! takes over the marks of all other lines, and frees what has none.
 
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicUsize, Ordering};
 
 use atoll_heap::immovable::NoAddresses;
 use atoll_heap::settings;
@@ -19,6 +19,7 @@ use super::bits::{LineBytes, MarkBits};
 use super::cycle::{Epoch, Phase, WORDS, is_since, waited};
 use super::mark::{Grey, Greys, Marking};
 use super::space::{LINE_WORDS, Lines, Space};
+use super::threads::local;
 
 /// What a line's byte says of the full marking.
 mod line {
@@ -150,6 +151,8 @@ pub(super) struct Full {
     /// Words that were marked, and those that were to be marked by now.
     done: AtomicUsize,
     owed: AtomicUsize,
+    /// More has become old than was expected.
+    is_late: AtomicBool,
 }
 
 impl Full {
@@ -159,6 +162,7 @@ impl Full {
             greys: Greys::default(),
             done: AtomicUsize::new(0),
             owed: AtomicUsize::new(0),
+            is_late: AtomicBool::new(false),
         }
     }
 
@@ -209,6 +213,7 @@ impl Unified {
     pub(super) fn begin_full(&self, cycle: u32, occupied: usize) -> Pace {
         self.full.done.store(0, Ordering::Relaxed);
         self.full.owed.store(0, Ordering::Relaxed);
+        self.full.is_late.store(false, Ordering::Relaxed);
         self.full.set(State::On);
         self.space.full.since.store(cycle, Ordering::Relaxed);
         let left = self.space.fixed_lines().map_or(usize::MAX, |lines| lines.saturating_sub(occupied) / 4);
@@ -223,6 +228,7 @@ impl Unified {
         let for_growth = all as u128 * occupied.saturating_sub(pace.occupied) as u128 / pace.more as u128;
         let owed = (all * pace.cycles / CYCLES).max(usize::try_from(for_growth).unwrap_or(usize::MAX));
         self.full.owed.fetch_max(owed, Ordering::Relaxed);
+        self.full.is_late.store(occupied > pace.occupied + pace.more + pace.more / 2, Ordering::Relaxed);
     }
 
     /// Marks some; the words. `None`: there is nothing to do, but for what other threads do.
@@ -254,7 +260,8 @@ impl Unified {
         }
     }
 
-    /// A thread that allocates marks what is to be marked by now, but for no longer than a thread may be kept.
+    /// A thread that allocates marks what is to be marked by now, but for no longer than a thread may be kept, and no
+    /// more than half of its time unless the full marking is late.
     pub(super) fn pay_full(&self) {
         let full = &self.full;
         let owes = || full.is_on() && full.done.load(Ordering::Relaxed) < full.owed.load(Ordering::Relaxed);
@@ -262,8 +269,13 @@ impl Unified {
             return;
         }
         let started = monotonic();
+        if !full.is_late.load(Ordering::Relaxed) && local(&self.threads, |local| started < local.rests_until) {
+            return;
+        }
         let most = settings().max_pause.as_nanos() as i64 / 4;
         while owes() && monotonic() - started < most && self.step_full().is_some() {}
+        let ended = monotonic();
+        local(&self.threads, |local| local.rests_until = ended + (ended - started));
         waited(started);
     }
 

@@ -68,6 +68,8 @@ pub(super) struct Local {
     pub(super) stops: u32,
     /// Words taken for which it has not worked for the collector.
     pub(super) unpaid: usize,
+    /// Until then it does not work for the full marking.
+    pub(super) rests_until: i64,
     /// Time slices since it worked for the collector.
     pub(super) slices: u32,
 }
@@ -85,6 +87,7 @@ impl Local {
             grey: Found::default(),
             grey_of: 0,
             unpaid: 0,
+            rests_until: i64::MIN,
             slices: 0,
         }
     }
