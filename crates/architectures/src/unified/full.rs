@@ -16,7 +16,8 @@ use atoll_term::{Term, Word};
 
 use super::Unified;
 use super::bits::{LineBytes, MarkBits};
-use super::cycle::{Epoch, Phase, WORDS, is_since, waited};
+use super::cycle::{WORDS, waited};
+use super::epoch::{Epoch, Phase, is_since};
 use super::mark::{Grey, Greys, Marking};
 use super::space::{LINE_WORDS, Lines, Space};
 use super::threads::local;

@@ -38,6 +38,7 @@ mod bits;
 mod buffer;
 mod collect;
 mod cycle;
+mod epoch;
 mod full;
 mod limits;
 mod mark;
@@ -63,7 +64,8 @@ use atoll_term::{Term, Word};
 use crate::common::first_stacks::FirstStacks;
 use crate::common::stored::StoredTerms;
 use crate::common::{Immovable, stack};
-use cycle::{Driver, Epoch, LEAST_OFF_HEAP, Phase};
+use cycle::{Driver, LEAST_OFF_HEAP};
+use epoch::{Epoch, Phase};
 use full::Full;
 use mark::Greys;
 use off_heap::OffHeap;
@@ -147,6 +149,12 @@ impl Unified {
     #[cfg(test)]
     pub(crate) fn progress(&self) -> (u32, usize) {
         (self.epoch().cycle(), self.space.backed())
+    }
+
+    /// Collections in a stopped world so far.
+    #[cfg(test)]
+    pub(crate) fn stops(&self) -> u32 {
+        self.stops.load(std::sync::atomic::Ordering::Relaxed)
     }
 }
 

@@ -453,7 +453,8 @@ impl Space {
         keeps
     }
 
-    /// The marks of a line that the cycle has found live become those of the full marking; whether anything lives in it.
+    /// The marks of a line that the cycle has found live become those of the full marking. Whether anything lives in
+    /// it.
     fn take_over(&self, line: usize) -> bool {
         let marks = self.full.of_line(line, &self.marks);
         if self.poisons {
