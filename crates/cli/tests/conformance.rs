@@ -1,4 +1,5 @@
-//! A fixed part of OTP's own test suites, on every heap: each case that is in the list of those that pass must pass.
+//! A fixed part of OTP's own test suites, on every heap: each case that is in the list of those that pass must pass. Each
+//! suite runs once more with every function compiled at its first call, on one heap after the other.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -46,13 +47,14 @@ fn trials() -> std::io::Result<Vec<Trial>> {
             sees(&workplace, &suite, &list)
         }));
     }
-    for suite in &fixed {
+    for (number, suite) in fixed.iter().enumerate() {
         if passing.of(suite).next().is_none() {
             return Err(std::io::Error::other(format!("no case of {suite} is in the list of those that pass")));
         }
-        for heap in HEAPS {
+        let compiled = format!("{}+eager", HEAPS[number % HEAPS.len()]);
+        for heap in HEAPS.map(str::to_owned).into_iter().chain([compiled]) {
             let (workplace, suite, passing) = (Arc::clone(&workplace), suite.clone(), Arc::clone(&passing));
-            trials.push(Trial::test(format!("{suite}/{heap}"), move || check(&workplace, &suite, heap, &passing)));
+            trials.push(Trial::test(format!("{suite}/{heap}"), move || check(&workplace, &suite, &heap, &passing)));
         }
     }
     Ok(trials)

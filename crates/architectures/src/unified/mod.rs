@@ -10,18 +10,19 @@
 //! processes need no write barrier. Any scheduler works for a cycle, a short while at a time: at the beginning of a
 //! time slice, when a process takes a buffer, and when it has nothing to run. The phases (`cycle.rs`):
 //!
-//! 1. Forget: a cycle that decides about everything clears all marks. Others keep them, so that what has been found
-//!    live once is not looked at again: old objects refer to older ones and to what was marked with them. There is no
-//!    second generation to move to.
-//! 2. Prepare: every thread hears that a cycle has begun. From then on what enters a message or a stored term is greyed
+//! 1. Prepare: every thread hears that a cycle has begun. From then on what enters a message or a stored term is greyed
 //!    (`send.rs`).
-//! 3. Globals: messages of timers, then stored terms (`roots.rs`).
-//! 4. Scan: processes, one by one, long mailboxes in portions; only the one that is scanned waits. A scheduler that
+//! 2. Globals: messages of timers, then stored terms (`roots.rs`).
+//! 3. Scan: processes, one by one, long mailboxes in portions; only the one that is scanned waits. A scheduler that
 //!    knows of this phase scans each process before it runs it, and the lines that it allocates in belong to this
 //!    cycle.
-//! 5. Mark (`mark.rs`), any number of threads.
-//! 6. Sweep: objects with parts outside of the heap that were not marked, then the lines of the cycle before in which
+//! 4. Mark (`mark.rs`), any number of threads.
+//! 5. Sweep: objects with parts outside of the heap that were not marked, then the lines of the cycle before in which
 //!    nothing was marked.
+//!
+//! Cycles keep the marks of those before, so that what has been found live once is not looked at again: old objects
+//! refer to older ones and to what was marked with them. There is no second generation to move to. What is old and dead
+//! is found by a full marking, which takes as long as it needs beside many cycles (`full.rs`).
 //!
 //! Why this is enough: what a process allocates before it is scanned refers to what was there at that moment or before,
 //! and is found from its roots; what it allocates after refers to what was found, or is new itself, and lines of this
