@@ -1,5 +1,5 @@
-//! A fixed part of OTP's own test suites, on every heap: each case that is in the list of those that pass must pass. Each
-//! suite runs once more with every function compiled at its first call, on one heap after the other.
+//! A fixed part of OTP's own test suites, on every heap: each case that is in the list of those that pass must pass.
+//! Each suite runs once more with every function compiled at its first call, on one heap after the other.
 
 use std::path::Path;
 use std::process::ExitCode;
