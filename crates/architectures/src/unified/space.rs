@@ -24,7 +24,7 @@ pub(super) const SECTION_LINES: usize = (512 << 10) / LINE_BYTES;
 /// Words of a section.
 pub(super) const SECTION_WORDS: usize = SECTION_LINES * LINE_WORDS;
 /// Lines of a buffer at least: to take a buffer costs as much as to fill some lines.
-pub(super) const FEWEST_LINES: usize = if cfg!(test) { 1 } else { 16 };
+pub(super) const FEWEST_LINES: usize = if cfg!(test) { 1 } else { 8 };
 /// Free lines of a section, as many as that in a row, from which on threads take lines from it.
 const WORTH_TAKING: usize = if cfg!(test) { 1 } else { SECTION_LINES / 4 };
 /// Sections of a heap of a fixed size at least, and those that are left before the world is stopped for more.
