@@ -48,7 +48,7 @@ impl MarkBits {
         self.word(index / WORDS).load(Ordering::Relaxed) & (1 << (index % WORDS)) != 0
     }
 
-    /// Whether an object that begins in a line is marked.
+    /// The marks of a line, the lowest bit for its first word.
     pub(super) fn of_line(&self, line: usize) -> u32 {
         (self.word(line / LINES).load(Ordering::Relaxed) >> (line % LINES * LINE_WORDS)) as u32
     }
