@@ -75,3 +75,17 @@ impl Epoch {
         if self.phase() >= Phase::Scan { self.cycle() } else { self.cycle().wrapping_sub(1) & MOST_CYCLES }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cycles_are_counted_from_zero_again() {
+        let last = Epoch::new(MOST_CYCLES, Phase::Idle);
+        let first = Epoch::new(last.next_cycle(), Phase::Prepare);
+        assert_eq!((first.cycle(), first.allocates_for()), (0, MOST_CYCLES));
+        assert!(first.is_after(last) && !last.is_after(first));
+        assert!(is_since(0, MOST_CYCLES) && !is_since(MOST_CYCLES, 0) && is_since(7, 7));
+    }
+}

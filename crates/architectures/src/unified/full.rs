@@ -4,7 +4,7 @@
 //! The cycle that begins it looks for all roots, and greys what it finds for itself and for the full marking. What is
 //! reachable then is what the full marking will mark: objects do not change. It is also what the cycle itself will
 //! find live, and no later cycle frees that, so grey objects stay whole. Lines that are taken from then on
-//! (`Line::NEW`) are the cycles' business alone; nothing older refers into them. When all is marked, the next sweep
+//! (`line::NEW`) are the cycles' business alone; nothing older refers into them. When all is marked, the next sweep
 //! takes over the marks of all other lines, and frees what has none.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicUsize, Ordering};
