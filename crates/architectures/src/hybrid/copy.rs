@@ -88,7 +88,7 @@ const FLAT_WORDS: usize = 16;
 /// Bytes of a cell of a list.
 const CELL: usize = 2 * WORD_BYTES;
 
-/// A copy of the term in the area, and its words.
+/// A copy of the term in the area, and its words. `tells`: the sites of its objects hear of it.
 ///
 /// # Safety
 /// The term is whole, a pointer out of the immovable range, and lies on the heap of `owner`, which this thread runs.
@@ -98,10 +98,11 @@ pub(super) unsafe fn copy(
     owner: &Mutator,
     root: Term,
     immovable: Immovable,
+    tells: bool,
 ) -> (Term, usize) {
     // SAFETY: as the caller says.
     unsafe {
-        match area.feedback.is_asking() {
+        match tells && area.feedback.is_asking() {
             true => copy_with::<true>(area, mutator, owner, root, immovable),
             false => copy_with::<false>(area, mutator, owner, root, immovable),
         }

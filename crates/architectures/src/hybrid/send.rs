@@ -58,8 +58,10 @@ pub(super) fn send(hybrid: &Hybrid, sender: Option<&mut Mutator>, term: Term) ->
         }
         return publish(hybrid, message);
     }
-    let (copy, words) = place(hybrid, sender, term);
-    if way == Way::Sample && words > 0 {
+    // What is sampled of a kind that is not shared says nothing of where its parts should be built.
+    let tells = !matches!(way, Way::Sample { is_usual: false });
+    let (copy, words) = place(hybrid, sender, term, tells);
+    if matches!(way, Way::Sample { .. }) && words > 0 {
         // SAFETY: a whole term.
         area.uses.watch(unsafe { kind_of(term) }, term, copy, immovable, area.finder.cycle());
     }
@@ -99,8 +101,9 @@ unsafe fn way(hybrid: &Hybrid, sender: &Mutator, term: Term) -> Way {
     if unsafe { is_small(hybrid, term) } { Way::Copy } else { shared }
 }
 
-/// The term in immovable memory: as it is, or its copy in the area. Words copied.
-fn place(hybrid: &Hybrid, owner: &mut Mutator, term: Term) -> (Term, usize) {
+/// The term in immovable memory: as it is, or its copy in the area. Words copied. `tells`: the sites of what is copied
+/// hear of it.
+fn place(hybrid: &Hybrid, owner: &mut Mutator, term: Term, tells: bool) -> (Term, usize) {
     let immovable = hybrid.private.immovable;
     if !term.is_pointer() {
         return (term, 0);
@@ -111,9 +114,11 @@ fn place(hybrid: &Hybrid, owner: &mut Mutator, term: Term) -> (Term, usize) {
     }
     // SAFETY: the term lies on the heap of a process that this thread runs.
     let (copy, words) =
-        hybrid.area.with_any(|mutator| unsafe { copy::copy(&hybrid.area, mutator, owner, term, immovable) });
+        hybrid.area.with_any(|mutator| unsafe { copy::copy(&hybrid.area, mutator, owner, term, immovable, tells) });
     area().words_copied.fetch_add(words as u64, Ordering::Relaxed);
-    hybrid.area.feedback.count(words, 0);
+    if tells {
+        hybrid.area.feedback.count(words, 0);
+    }
     debt::owe_words(words);
     if words >= NOTED {
         hybrid.area.finder.copies.note(owner, term, copy, immovable);
@@ -131,7 +136,7 @@ pub(super) fn store(hybrid: &Hybrid, owner: &mut Mutator, term: Term) -> NonNull
     } else {
         term
     };
-    let (term, words) = place(hybrid, owner, term);
+    let (term, words) = place(hybrid, owner, term, true);
     let stored = StoredTerms::hold(term);
     if !(1..NOTED).contains(&words) {
         // It lay in the area before, or may be sent once more.

@@ -69,8 +69,8 @@ pub(super) enum Way {
     Copy,
     /// It is copied into the area.
     Share,
-    /// The same, and is to be watched.
-    Sample,
+    /// The same, and is to be watched. `is_usual`: messages of its kind are shared.
+    Sample { is_usual: bool },
 }
 
 /// What is known of a kind, in one word: what is done with it, and samples and their uses since that was decided.
@@ -215,7 +215,7 @@ impl Uses {
             }
             let first = verdict == Verdict::Unknown && u32::from(turn) <= ENOUGH;
             if log.samples.len() < SAMPLES && (first || turn.is_multiple_of(every)) {
-                return Way::Sample;
+                return Way::Sample { is_usual: verdict == Verdict::Often };
             }
             match verdict {
                 Verdict::Often if !self.stressed => Way::Share,
@@ -455,15 +455,16 @@ mod tests {
         let watch = |cycle| uses.watch(kind, list, list, immovable, cycle);
         let ways = |cycle| -> Vec<Way> {
             let ways: Vec<Way> = (0..32).map(|_| uses.way(kind, cycle)).collect();
-            ways.iter().filter(|way| **way == Way::Sample).for_each(|_| watch(cycle));
+            ways.iter().filter(|way| matches!(way, Way::Sample { .. })).for_each(|_| watch(cycle));
             ways
         };
-        assert_eq!(ways(0)[..5], [Way::Sample, Way::Sample, Way::Sample, Way::Sample, Way::Copy]);
-        assert_eq!(ways(1)[15], Way::Sample, "they had no time yet");
+        let sample = Way::Sample { is_usual: false };
+        assert_eq!(ways(0)[..5], [sample, sample, sample, sample, Way::Copy]);
+        assert_eq!(ways(1)[15], sample, "they had no time yet");
         ways(3);
         assert!(ways(3)[..31].iter().all(|way| *way == Way::Copy), "nothing was used");
         let next_sample = || {
-            while uses.way(kind, 4) != Way::Sample {}
+            while uses.way(kind, 4) != sample {}
             watch(4);
         };
         uses.kept(LARGE_HEAP - 1);
@@ -478,5 +479,6 @@ mod tests {
         (0..6).for_each(|_| uses.passes(list, area, immovable));
         ways(4);
         assert!(ways(4).contains(&Way::Share));
+        assert!(ways(4).contains(&Way::Sample { is_usual: true }));
     }
 }
