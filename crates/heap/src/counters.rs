@@ -3,6 +3,8 @@
 use std::cell::Cell;
 use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
 
+use atoll_platform::clock::{monotonic, thread_cpu};
+
 use crate::debt;
 use crate::lanes::{Kind, Lanes, Level, Outcome};
 use crate::part::{settings, statistics};
@@ -84,6 +86,7 @@ pub struct Statistics {
     /// Those of a message area.
     pub area: AreaCounters,
     pauses: Records<PauseRecord>,
+    helps: Records<PauseRecord>,
     /// See [`count_pauses_from_now`].
     counted_from: AtomicI64,
     area_slices: Records<(usize, u64)>,
@@ -110,6 +113,29 @@ pub struct PauseRecord {
     pub end: i64,
     /// How long it was.
     pub length: u64,
+    /// Processor time of its thread in it: less than its length when another thread ran on the thread's processor.
+    pub used: u64,
+}
+
+thread_local! {
+    /// Processor time of this thread when the work that it records next began.
+    static WORK_BEGAN: Cell<i64> = const { Cell::new(0) };
+}
+
+/// This thread begins to work for a collector, and records that when it ends. Records that follow each other need this
+/// once.
+#[inline]
+pub fn work_begins() {
+    if settings().timed {
+        WORK_BEGAN.set(thread_cpu());
+    }
+}
+
+/// What ends now, after so long.
+fn work_ends(length: u64) -> PauseRecord {
+    let used = thread_cpu();
+    let used = (used - WORK_BEGAN.replace(used)).max(0) as u64;
+    PauseRecord { end: monotonic(), length, used: used.min(length) }
 }
 
 thread_local! {
@@ -159,6 +185,14 @@ pub fn record_slice(nanoseconds: u64, pause: u64) {
 /// Counts what another thread than the process's did for a major collection, for which no mutator stood still.
 pub fn record_help(nanoseconds: u64) {
     counters().lanes.collected_slice(thread(), nanoseconds, 0);
+    record_idle_work(nanoseconds);
+}
+
+/// Counts what a scheduler without processes did at once for a collector, which counts the time elsewhere.
+pub fn record_idle_work(nanoseconds: u64) {
+    if settings().timed {
+        statistics().helps.push(work_ends(nanoseconds));
+    }
 }
 
 /// Counts a slice of the collector of a message area: processor time of this thread. Called when timed.
@@ -183,21 +217,30 @@ fn note_pause(nanoseconds: u64) {
 fn record_pause(nanoseconds: u64) {
     note_pause(nanoseconds);
     if settings().timed {
-        statistics().pauses.push(PauseRecord { end: atoll_platform::clock::monotonic(), length: nanoseconds });
+        statistics().pauses.push(work_ends(nanoseconds));
     }
 }
 
 /// The pauses so far that ended after [`pauses_count_from`]. Kept when timed only.
 pub fn pauses() -> Vec<PauseRecord> {
+    counted(&statistics().pauses)
+}
+
+/// The same of what schedulers without processes did for a collector, for which nobody waited.
+pub fn helps() -> Vec<PauseRecord> {
+    counted(&statistics().helps)
+}
+
+fn counted(records: &Records<PauseRecord>) -> Vec<PauseRecord> {
     let from = pauses_count_from();
-    let mut pauses = statistics().pauses.all();
-    pauses.retain(|pause| pause.end >= from);
-    pauses
+    let mut records = records.all();
+    records.retain(|record| record.end >= from);
+    records
 }
 
 /// Leaves out the pauses until now: a program calls for it when it has built the data that it is to be measured with.
 pub fn count_pauses_from_now() {
-    statistics().counted_from.store(atoll_platform::clock::monotonic(), Ordering::Relaxed);
+    statistics().counted_from.store(monotonic(), Ordering::Relaxed);
 }
 
 /// The time of the last [`count_pauses_from_now`] by the monotonic clock, or the least one.

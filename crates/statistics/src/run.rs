@@ -54,8 +54,14 @@ pub struct RunStatistics {
     pub pauses_counted_ns: Option<u64>,
     /// Every pause, minor or major, in nanoseconds.
     pub pause_histogram: Option<Histogram>,
+    /// The same by the processor time of the threads that worked, which other work on the machine does not lengthen.
+    pub pause_cpu_histogram: Option<Histogram>,
+    /// What schedulers without processes did at once for a collector, in nanoseconds of processor time.
+    pub help_cpu_histogram: Option<Histogram>,
     /// Minimum mutator utilisation, for windows of growing length.
     pub minimum_mutator_utilisation: Option<Vec<WindowUtilisation>>,
+    /// The same by the processor time of the pauses.
+    pub minimum_mutator_utilisation_cpu: Option<Vec<WindowUtilisation>>,
 
     /// Messages sent.
     pub messages: Option<u64>,

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use atoll_heap::counters::{self, AreaCounters, PauseRecord, area_slices, counters, pauses, pauses_count_from};
+use atoll_heap::counters::{self, AreaCounters, PauseRecord, area_slices, counters, helps, pauses, pauses_count_from};
 use atoll_heap::lanes::{Kind, Level};
 use atoll_platform::clock;
 use atoll_process::System;
@@ -60,14 +60,19 @@ fn write_to(file: &Path, options: &Options, scheduling: &dyn Scheduling, started
     let sending = read(&counters.send_time);
     // Messages that were copied were measured first, and the time of both is in that of sending.
     let copy_ns = copied_ns.saturating_sub(size_ns);
-    let mut histogram = Histogram::new();
-    let mut stops = Vec::new();
+    let [mut histogram, mut cpu_histogram, mut help] = [(); 3].map(|()| Histogram::new());
+    let [mut stops, mut cpu_stops] = [(); 2].map(|()| Vec::new());
     let (now, from) = (clock::monotonic(), started.max(pauses_count_from()));
     let counted = (now - from) as u64;
-    for PauseRecord { end, length } in pauses() {
+    let stop =
+        |end: i64, length_ns| Pause { start_ns: ((end - from).max(0) as u64).saturating_sub(length_ns), length_ns };
+    for PauseRecord { end, length, used } in pauses() {
         histogram.record(length);
-        stops.push(Pause { start_ns: ((end - from).max(0) as u64).saturating_sub(length), length_ns: length });
+        cpu_histogram.record(used);
+        stops.push(stop(end, length));
+        cpu_stops.push(stop(end, used));
     }
+    helps().iter().for_each(|record| help.record(record.used));
     let mut sizes = Histogram::new();
     for (class, count) in counters.message_sizes.iter().enumerate() {
         sizes.record_times(if class == 0 { 0 } else { 1 << (class - 1) }, read(count));
@@ -92,7 +97,10 @@ fn write_to(file: &Path, options: &Options, scheduling: &dyn Scheduling, started
         longest_major_pause_ns: Some(major.longest),
         pauses_counted_ns: Some(counted),
         pause_histogram: Some(histogram),
+        pause_cpu_histogram: Some(cpu_histogram),
+        help_cpu_histogram: Some(help),
         minimum_mutator_utilisation: Some(minimum_mutator_utilisation(&stops, counted, &WINDOWS)),
+        minimum_mutator_utilisation_cpu: Some(minimum_mutator_utilisation(&cpu_stops, counted, &WINDOWS)),
         messages: Some(read(&counters.messages)),
         words_copied_messages: Some(read(&counters.words_copied)),
         message_size_histogram: Some(sizes),

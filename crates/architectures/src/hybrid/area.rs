@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use atoll_heap::counters::{self, record_area_slice, record_slice};
+use atoll_heap::counters::{self, record_area_slice, record_idle_work, record_slice};
 use atoll_heap::{Settings, build_window, immovable, settings};
 use atoll_platform::clock::{monotonic, thread_cpu};
 use atoll_platform::ending;
@@ -73,19 +73,26 @@ pub(super) struct Step {
 impl Step {
     /// It begins now.
     pub(super) fn begin() -> Step {
+        counters::work_begins();
         Step { started: monotonic(), used: settings().timed.then(thread_cpu) }
     }
 
     /// It has kept a process waiting.
     pub(super) fn end(self) {
         let started = self.started;
-        self.end_idle();
+        self.end_slice();
         let time = (monotonic() - started).max(0) as u64;
         record_slice(time, time);
     }
 
     /// It has kept nobody waiting.
     fn end_idle(self) {
+        let started = self.started;
+        self.end_slice();
+        record_idle_work((monotonic() - started).max(0) as u64);
+    }
+
+    fn end_slice(self) {
         if let Some(used) = self.used {
             record_area_slice((thread_cpu() - used).max(0) as u64);
         }

@@ -64,6 +64,7 @@ fn collect_counted(
     need: Need,
     roots: &mut Roots<'_>,
 ) -> Result<(), HeapFull> {
+    counters::work_begins();
     if !request.major && first::outgrow(&architecture.expected, mutator, need, roots)? {
         return Ok(());
     }

@@ -143,6 +143,7 @@ impl Desk {
     fn help(&self, nanoseconds: i64) -> Option<bool> {
         let mut guard = self.try_lock()?;
         let evacuation = guard.as_mut().filter(|evacuation| !evacuation.is_done())?;
+        counters::work_begins();
         let started = monotonic();
         // SAFETY: a cycle's blocks consist of whole objects.
         let done = unsafe { evacuation.advance(&mut Slice::helping(started + nanoseconds, STEP, self)) };

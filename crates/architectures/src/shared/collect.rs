@@ -2,7 +2,9 @@
 
 use std::sync::atomic::Ordering;
 
-use atoll_heap::{Asker, Collection, HeapFull, Mutator, OFF_HEAP_BYTES_AT_LEAST, RootSet, StoppedWorld, world};
+use atoll_heap::{
+    Asker, Collection, HeapFull, Mutator, OFF_HEAP_BYTES_AT_LEAST, RootSet, StoppedWorld, counters, world,
+};
 use atoll_platform::clock::monotonic;
 use atoll_term::{Term, Word};
 
@@ -94,6 +96,7 @@ fn collect_stopped(shared: &Shared, stopped: &mut dyn StoppedWorld, is_due: bool
     let mut roots = Roots { shared, stopped, charge, is_check: false, is_major, stored: &shared.stored, all, majors };
     let need = request.heap_words;
     let moves = collector.mark_sweep.is_none();
+    counters::work_begins();
     let mut enough = !(is_major && moves) && minor::collect(shared, collector, need, &mut roots, started);
     enough &= !is_major && (!is_due || limits::check(roots.stopped.asker().mutator, request).is_ok());
     if !enough {

@@ -4,7 +4,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread::Builder;
 
 use atoll_heap::counters::{
-    area_slices, count_pauses_from_now, counters, pauses, record_area_slice, record_pointers, record_slice,
+    area_slices, count_pauses_from_now, counters, helps, pauses, record_area_slice, record_idle_work, record_pointers,
+    record_slice, work_begins,
 };
 use atoll_heap::lanes::{Kind, Level};
 use atoll_heap::{Collection, Part, Settings};
@@ -85,6 +86,12 @@ fn slices_and_pointers_are_added_up() {
         assert!(pauses().is_empty());
         record_slice(10, 10);
         assert_eq!(pauses().iter().map(|pause| pause.length).collect::<Vec<_>>(), [10]);
+        work_begins();
+        std::thread::sleep(std::time::Duration::from_millis(2));
+        record_slice(2_000_000, 2_000_000);
+        record_idle_work(1_000_000);
+        assert!(pauses()[1].used < 1_000_000, "the thread slept: {:?}", pauses());
+        assert!(helps()[0].used < 1_000_000);
         record_pointers(2, 3);
         record_pointers(1, 1);
         let pointers = [&counters().pointers_to_old, &counters().pointers_to_young];

@@ -3,7 +3,7 @@
 use std::sync::TryLockError;
 use std::sync::atomic::Ordering;
 
-use atoll_heap::counters::{self, record_slice};
+use atoll_heap::counters::{self, record_idle_work, record_slice};
 use atoll_heap::lanes::Outcome;
 use atoll_heap::{Mutator, RootSet, settings, world};
 use atoll_platform::clock::monotonic;
@@ -221,7 +221,7 @@ impl Unified {
 
     /// Scans a process that this thread is about to run.
     pub(super) fn scan_own(&self, mutator: &mut Mutator, roots: &mut dyn RootSet) {
-        let started = monotonic();
+        let started = begins();
         let mut grey = Found::new(self.wants_all_roots());
         let cycle = local(&self.threads, |local| Epoch::of(local.heard()).cycle());
         self.scan(mutator, roots, cycle, true, &mut grey);
@@ -293,7 +293,7 @@ impl Unified {
     /// Works until about so many words were marked, less what schedulers without processes have done, or nothing is to
     /// be done here.
     fn work_for(&self, words: usize) {
-        let started = monotonic();
+        let started = begins();
         let most = settings().max_pause.as_nanos() as i64 / 4;
         let is_overdrawn = self.taken.load(Ordering::Relaxed) > self.most_taken.load(Ordering::Relaxed);
         let words = if is_overdrawn { usize::MAX } else { words.max(1) };
@@ -319,7 +319,7 @@ impl Unified {
             return false;
         }
         self.hear_idle();
-        let started = monotonic();
+        let started = begins();
         let most = settings().max_pause.as_nanos() as i64 / 4;
         let mut has_worked = false;
         while monotonic() - started < most {
@@ -331,6 +331,7 @@ impl Unified {
             has_worked = true;
             self.hear_idle();
         }
+        record_idle_work((monotonic() - started).max(0) as u64);
         has_worked
     }
 
@@ -496,7 +497,7 @@ impl Unified {
     /// A whole cycle that decides about everything, in a stopped world. The one that was on is given up, and a full
     /// marking.
     pub(super) fn collect_stopped(&self, stopped: &mut dyn atoll_heap::StoppedWorld) {
-        let started = monotonic();
+        let started = begins();
         // Schedulers without work may be in the middle of a step, which is short.
         let _nobody_works = self.at_work.write().unwrap_or_else(|poisoned| poisoned.into_inner());
         let mut driver = self.driver();
@@ -534,6 +535,12 @@ impl Unified {
             super::verify::verify(self, stopped);
         }
     }
+}
+
+/// A thread begins to work for the collector: the time.
+pub(super) fn begins() -> i64 {
+    counters::work_begins();
+    monotonic()
 }
 
 /// A thread has worked for the collector since, and its process has waited.

@@ -16,7 +16,7 @@ use atoll_term::{Term, Word};
 
 use super::Unified;
 use super::bits::{LineBytes, MarkBits};
-use super::cycle::{WORDS, waited};
+use super::cycle::{WORDS, begins, waited};
 use super::epoch::{Epoch, Phase, is_since};
 use super::mark::{Grey, Greys, Marking};
 use super::space::{LINE_WORDS, Lines, Space};
@@ -269,7 +269,7 @@ impl Unified {
         if !owes() {
             return;
         }
-        let started = monotonic();
+        let started = begins();
         if !full.is_late.load(Ordering::Relaxed) && local(&self.threads, |local| started < local.rests_until) {
             return;
         }
