@@ -7,6 +7,9 @@ use atoll_platform::Reservation;
 
 use super::space::{LINE_WORDS, SECTION_LINES, SECTION_WORDS};
 
+/// Bytes of the system's pages, or a part of them.
+const PAGE_BYTES: usize = 4096;
+
 /// Words of the heap whose bits are one word.
 const WORDS: usize = u64::BITS as usize;
 /// Lines whose bits are one word.
@@ -67,6 +70,15 @@ impl MarkBits {
         }
     }
 
+    /// The system gives the memory of a section's marks now, and not while somebody marks.
+    pub(super) fn touch_section(&self, section: usize) {
+        let words = SECTION_WORDS / WORDS;
+        for number in (section * words..(section + 1) * words).step_by(PAGE_BYTES / size_of::<AtomicU64>()) {
+            // A compiler may make a load of other operations that change nothing.
+            let _ = self.word(number).compare_exchange(0, 0, Ordering::Relaxed, Ordering::Relaxed);
+        }
+    }
+
     /// Takes away the marks of a section, while nobody marks there.
     pub(super) fn clear_section(&self, section: usize) {
         let words = SECTION_WORDS / WORDS;
@@ -117,6 +129,13 @@ impl LineBytes {
     #[inline]
     pub(super) fn are_all(&self, group: usize, what: u8) -> bool {
         (group * GROUP..(group + 1) * GROUP).all(|line| self.of(line).load(Ordering::Relaxed) == what)
+    }
+
+    /// As [`MarkBits::touch_section`].
+    pub(super) fn touch_section(&self, section: usize) {
+        for line in (section * SECTION_LINES..(section + 1) * SECTION_LINES).step_by(PAGE_BYTES) {
+            let _ = self.of(line).compare_exchange(0, 0, Ordering::Relaxed, Ordering::Relaxed);
+        }
     }
 
     /// Sets the bytes of a section to 0.

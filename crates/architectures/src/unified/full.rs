@@ -102,6 +102,12 @@ impl FullMarks {
         if self.is_new(index / LINE_WORDS) { marks.is_marked(index) } else { self.bits.is_marked(index) }
     }
 
+    /// As [`MarkBits::touch_section`].
+    pub(super) fn touch_section(&self, section: usize) {
+        self.bits.touch_section(section);
+        self.lines.touch_section(section);
+    }
+
     /// Forgets the marks of a section.
     pub(super) fn clear_section(&self, section: usize) {
         self.bits.clear_section(section);

@@ -81,15 +81,17 @@ struct Section {
 impl Section {
     const NEW: Section = Section { place: Place::Full, backed: false, is_young: true, turns: 0, marked: 0, usable: 0 };
 
-    /// Lines are taken from it.
-    fn give_to(&mut self, place: Place) {
+    /// Lines are taken from it. Whether it had no memory.
+    fn give_to(&mut self, place: Place) -> bool {
         self.place = place;
         self.turns += 1;
         self.is_young = true;
-        if !self.backed {
+        let gets_memory = !self.backed;
+        if gets_memory {
             self.backed = true;
             counters::heap_changed(SECTION_WORDS as i64);
         }
+        gets_memory
     }
 }
 
@@ -273,8 +275,19 @@ impl Space {
         let mut sections = self.sections();
         let partial = if whole { None } else { sections.partial.pop() };
         let section = partial.or_else(|| sections.free.pop_first()).unwrap_or_else(|| self.more(&mut sections, 1));
-        sections.all[section].give_to(Place::Owned);
+        let gets_memory = sections.all[section].give_to(Place::Owned);
+        drop(sections);
+        if gets_memory {
+            self.touch_tables(section);
+        }
         Owned { section, next: section * SECTION_LINES }
+    }
+
+    /// A section gets memory, and its marks do. Else those who mark would wait for that, a page at a time: of what is
+    /// scattered over the heap, as a list of which a cell is built now and then, thousands of pages in a row.
+    fn touch_tables(&self, section: usize) {
+        self.marks.touch_section(section);
+        self.full.touch_section(section);
     }
 
     /// A thread takes no more lines from a section.
@@ -308,6 +321,8 @@ impl Space {
             sections.free.remove(&number);
             sections.all[number].give_to(Place::Full);
         }
+        drop(sections);
+        (first..first + wanted).for_each(|number| self.touch_tables(number));
         let lines = Lines { first: first * SECTION_LINES, count };
         self.set_cycle(lines, cycle);
         lines
