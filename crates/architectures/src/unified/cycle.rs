@@ -31,15 +31,17 @@ const PROCESSES_PER_LINE: usize = 2;
 const GROWTH_LINES: usize = if cfg!(test) { 1 << 10 } else { (16 << 20) / (LINE_WORDS * 8) };
 /// When so many times the lines at which a cycle begins have been taken and it has not ended, threads that allocate
 /// wait for it at each buffer, up to the time that they may be kept.
-const OVERDRAWN: usize = 3;
+const OVERDRAWN: usize = 5;
 /// Bytes outside of the heap that are allocated between two cycles, at least.
 pub(super) const LEAST_OFF_HEAP: usize = 4 << 20;
 
-/// Words marked, and sections swept, in one step.
+/// What most steps are worth, four times: words marked.
 pub(super) const WORDS: usize = if cfg!(test) { 64 } else { 1 << 12 };
+/// Words marked, and sections swept, in one step.
+const MARKED: usize = WORDS / 4;
 const SECTIONS: usize = if cfg!(test) { 1 } else { 16 };
 /// Sections swept in one step where marks are taken over, in each of which that takes as long as to mark so many words.
-const TAKEN_OVER: usize = if cfg!(test) { 1 } else { 4 };
+const TAKEN_OVER: usize = if cfg!(test) { 1 } else { 2 };
 const TAKE_OVER_WORDS: usize = 1 << 10;
 const OBJECTS: usize = if cfg!(test) { 4 } else { 256 };
 /// Sections whose memory is given back after a cycle: the system takes tens of microseconds for each.
@@ -189,7 +191,7 @@ impl Unified {
             works
         });
         if works {
-            self.work_for(SLICES as usize * WORDS / 8);
+            self.pay_cycle(SLICES as usize * WORDS / 8);
             local(&self.threads, |local| self.hear_before(local, mutator));
         }
     }
@@ -226,7 +228,7 @@ impl Unified {
         let cycle = local(&self.threads, |local| Epoch::of(local.heard()).cycle());
         self.scan(mutator, roots, cycle, true, &mut grey);
         self.give(&mut grey);
-        waited(started);
+        self.rest(started, 0);
     }
 
     /// A process has taken a buffer, or wants a collection: begins a cycle if it is time to, or works for it.
@@ -236,8 +238,7 @@ impl Unified {
                 self.begin();
             }
         } else {
-            let unpaid = local(&self.threads, |local| std::mem::take(&mut local.unpaid));
-            self.work_for(unpaid * MARKED_PER_WORD);
+            self.pay_cycle(0);
         }
         self.pay_full();
     }
@@ -290,13 +291,31 @@ impl Unified {
         self.helped.load(Ordering::Relaxed)
     }
 
+    /// Works for what this thread has taken, and until at least so many words were marked, but for at most half of its
+    /// time unless the cycle is far behind.
+    fn pay_cycle(&self, least: usize) {
+        if self.taken.load(Ordering::Relaxed) > self.most_taken.load(Ordering::Relaxed) {
+            return self.work_for(usize::MAX);
+        }
+        let now = monotonic();
+        let words =
+            local(
+                &self.threads,
+                |local| {
+                    if now < local.rests_until { 0 } else { local.owes(MARKED_PER_WORD).max(least) }
+                },
+            );
+        if words > 0 {
+            self.work_for(words);
+        }
+    }
+
     /// Works until about so many words were marked, less what schedulers without processes have done, or nothing is to
     /// be done here.
     fn work_for(&self, words: usize) {
         let started = begins();
         let most = settings().max_pause.as_nanos() as i64 / 4;
-        let is_overdrawn = self.taken.load(Ordering::Relaxed) > self.most_taken.load(Ordering::Relaxed);
-        let words = if is_overdrawn { usize::MAX } else { words.max(1) };
+        let is_overdrawn = words == usize::MAX;
         let less = |helped: usize| helped.checked_sub(words);
         if self.helped.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok() {
             return;
@@ -310,6 +329,17 @@ impl Unified {
                 None => break,
             }
         }
+        self.rest(started, done.saturating_sub(words));
+    }
+
+    /// This thread has worked for the collector since: it has marked so many words more than it owed, and rests a little
+    /// longer than that.
+    pub(super) fn rest(&self, started: i64, more: usize) {
+        let ended = monotonic();
+        local(&self.threads, |local| {
+            local.rests_until = ended + (ended - started) / 4 * 5;
+            local.paid += more;
+        });
         waited(started);
     }
 
@@ -320,7 +350,7 @@ impl Unified {
         }
         self.hear_idle();
         let started = begins();
-        let most = settings().max_pause.as_nanos() as i64 / 4;
+        let most = settings().max_pause.as_nanos() as i64 / 10;
         let mut has_worked = false;
         while monotonic() - started < most {
             if let Some(step) = self.step() {
@@ -385,7 +415,7 @@ impl Unified {
             return None;
         }
         // SAFETY: what is grey are whole objects, and nothing is freed before all are marked.
-        let words = unsafe { self.greys.mark(&self.space, WORDS) };
+        let words = unsafe { self.greys.mark(&self.space, MARKED) };
         (words > 0).then_some(words)
     }
 
@@ -544,7 +574,7 @@ pub(super) fn begins() -> i64 {
 }
 
 /// A thread has worked for the collector since, and its process has waited.
-pub(super) fn waited(started: i64) {
+fn waited(started: i64) {
     let time = (monotonic() - started).max(0) as u64;
     record_slice(time, time);
 }

@@ -16,7 +16,7 @@ use atoll_term::{Term, Word};
 
 use super::Unified;
 use super::bits::{LineBytes, MarkBits};
-use super::cycle::{WORDS, begins, waited};
+use super::cycle::{WORDS, begins};
 use super::epoch::{Epoch, Phase, is_since};
 use super::mark::{Grey, Greys, Marking};
 use super::space::{LINE_WORDS, Lines, Space};
@@ -281,9 +281,7 @@ impl Unified {
         }
         let most = settings().max_pause.as_nanos() as i64 / 4;
         while owes() && monotonic() - started < most && self.step_full().is_some() {}
-        let ended = monotonic();
-        local(&self.threads, |local| local.rests_until = ended + (ended - started));
-        waited(started);
+        self.rest(started, 0);
     }
 
     /// All that the cycle finds live is marked, and the caller drives it: whether its sweep takes over the marks of the

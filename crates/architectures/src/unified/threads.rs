@@ -68,7 +68,9 @@ pub(super) struct Local {
     pub(super) stops: u32,
     /// Words taken for which it has not worked for the collector.
     pub(super) unpaid: usize,
-    /// Until then it does not work for the full marking.
+    /// Words that it has marked for the cycle, beside those that it owed.
+    pub(super) paid: usize,
+    /// Until then it does not work for the collector, unless that is late.
     pub(super) rests_until: i64,
     /// Time slices since it worked for the collector.
     pub(super) slices: u32,
@@ -87,9 +89,18 @@ impl Local {
             grey: Found::default(),
             grey_of: 0,
             unpaid: 0,
+            paid: 0,
             rests_until: i64::MIN,
             slices: 0,
         }
+    }
+
+    /// The words that it has to mark now for those that it has taken, so many for each.
+    pub(super) fn owes(&mut self, for_each: usize) -> usize {
+        let owed = std::mem::take(&mut self.unpaid) * for_each;
+        let spared = owed.min(self.paid);
+        self.paid -= spared;
+        owed - spared
     }
 
     /// The epoch that it has heard of.
