@@ -29,9 +29,9 @@ const PROCESSES_PER_LINE: usize = 2;
 /// A cycle frees what is young. When the lines that cannot be taken have become more by three eighths and so many, a
 /// full marking begins: dead old objects are in them, or keep apart what is free.
 const GROWTH_LINES: usize = if cfg!(test) { 1 << 10 } else { (16 << 20) / (LINE_WORDS * 8) };
-/// When so many times the lines at which a cycle begins have been taken and it has not ended, threads that allocate
-/// wait for it at each buffer, up to the time that they may be kept.
-const OVERDRAWN: usize = 5;
+/// When so many times the lines at which a cycle begins have been taken, and a part of what is in use, and the cycle has
+/// not ended, threads that allocate wait for it at each buffer, up to the time that they may be kept.
+const OVERDRAWN: usize = 3;
 /// Bytes outside of the heap that are allocated between two cycles, at least.
 pub(super) const LEAST_OFF_HEAP: usize = 4 << 20;
 
@@ -267,7 +267,8 @@ impl Unified {
             driver.pace = self.begin_full(epoch.next_cycle(), occupied);
         }
         self.wants_all_roots.store(begins_full, Ordering::Relaxed);
-        self.most_taken.store(OVERDRAWN * self.budget.load(Ordering::Relaxed), Ordering::Relaxed);
+        let most_taken = OVERDRAWN * self.budget.load(Ordering::Relaxed) + occupied / PART_TAKEN;
+        self.most_taken.store(most_taken, Ordering::Relaxed);
         driver.walk = Walk::new();
         driver.section = 0;
         driver.takes_over = false;

@@ -35,7 +35,7 @@ const NEVER: u32 = u32::MAX;
 
 /// Beside what is in use, this part of it and [`MORE_LINES`] may become old while a full marking is on.
 const PART_MORE: usize = 4;
-/// This part of what is in use may be taken while a cycle takes the marks over.
+/// This part of what is in use may be taken while a cycle is on, and the same again while one takes the marks over.
 pub(super) const PART_TAKEN: usize = 12;
 const MORE_LINES: usize = if cfg!(test) { 1 << 8 } else { (16 << 20) / (LINE_WORDS * 8) };
 /// Words marked in one step: a thread hears of phases between two of them, and what is old is seldom in the caches.
@@ -235,7 +235,7 @@ impl Unified {
         let for_growth = all as u128 * occupied.saturating_sub(pace.occupied) as u128 / pace.more as u128;
         let owed = (all * pace.cycles / CYCLES).max(usize::try_from(for_growth).unwrap_or(usize::MAX));
         self.full.owed.fetch_max(owed, Ordering::Relaxed);
-        self.full.is_late.store(occupied > pace.occupied + pace.more + pace.more / 2, Ordering::Relaxed);
+        self.full.is_late.store(occupied > pace.occupied + 2 * pace.more, Ordering::Relaxed);
     }
 
     /// Marks some; the words. `None`: there is nothing to do, but for what other threads do.
