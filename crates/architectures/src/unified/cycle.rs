@@ -150,6 +150,7 @@ impl Unified {
         if local.cycle != cycle {
             self.leave_lines(local);
             local.cycle = cycle;
+            local.paid = 0;
         }
         self.give_grey(local, epoch);
         local.hears(epoch.number());
@@ -286,6 +287,14 @@ impl Unified {
         self.epoch().phase() != Phase::Idle || self.full.is_on()
     }
 
+    /// Waits until this thread works for cycles again.
+    #[cfg(test)]
+    pub(crate) fn end_rest(&self) {
+        while monotonic() < local(&self.threads, |local| local.rests_until) {
+            std::thread::yield_now();
+        }
+    }
+
     /// Words of help that nobody has been spared yet.
     #[cfg(test)]
     pub(crate) fn helped(&self) -> usize {
@@ -317,8 +326,8 @@ impl Unified {
         let started = begins();
         let most = settings().max_pause.as_nanos() as i64 / 4;
         let is_overdrawn = words == usize::MAX;
-        let less = |helped: usize| helped.checked_sub(words);
-        if self.helped.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok() {
+        let words = if is_overdrawn { words } else { words - self.spared(words) };
+        if words == 0 {
             return;
         }
         let mut done = 0;
@@ -331,6 +340,13 @@ impl Unified {
             }
         }
         self.rest(started, done.saturating_sub(words));
+    }
+
+    /// So many of these words, at most, as schedulers without processes have worked for nobody yet.
+    fn spared(&self, words: usize) -> usize {
+        let less = |helped: usize| Some(helped.saturating_sub(words));
+        let helped = self.helped.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+        helped.unwrap_or_default().min(words)
     }
 
     /// This thread has worked for the collector since: it has marked so many words more than it owed, and rests a little

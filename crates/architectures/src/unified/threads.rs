@@ -68,7 +68,7 @@ pub(super) struct Local {
     pub(super) stops: u32,
     /// Words taken for which it has not worked for the collector.
     pub(super) unpaid: usize,
-    /// Words that it has marked for the cycle, beside those that it owed.
+    /// Words that it has marked in this cycle beside those that it owed.
     pub(super) paid: usize,
     /// Until then it does not work for the collector, unless that is late.
     pub(super) rests_until: i64,
