@@ -29,8 +29,8 @@ const PROCESSES_PER_LINE: usize = 2;
 /// A cycle frees what is young. When the lines that cannot be taken have become more by three eighths and so many, a
 /// full marking begins: dead old objects are in them, or keep apart what is free.
 const GROWTH_LINES: usize = if cfg!(test) { 1 << 10 } else { (16 << 20) / (LINE_WORDS * 8) };
-/// When so many times the lines at which a cycle begins have been taken, and a part of what is in use, and the cycle has
-/// not ended, threads that allocate wait for it at each buffer, up to the time that they may be kept.
+/// When so many times the lines at which a cycle begins have been taken, and a part of what is in use, and the cycle
+/// has not ended, threads that allocate wait for it at each buffer, up to the time that they may be kept.
 const OVERDRAWN: usize = 3;
 /// Bytes outside of the heap that are allocated between two cycles, at least.
 pub(super) const LEAST_OFF_HEAP: usize = 4 << 20;
@@ -349,8 +349,8 @@ impl Unified {
         helped.unwrap_or_default().min(words)
     }
 
-    /// This thread has worked for the collector since: it has marked so many words more than it owed, and rests a little
-    /// longer than that.
+    /// This thread has worked for the collector since: it has marked so many words more than it owed, and rests a
+    /// little longer than that.
     pub(super) fn rest(&self, started: i64, more: usize) {
         let ended = monotonic();
         local(&self.threads, |local| {
