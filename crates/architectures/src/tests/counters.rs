@@ -90,8 +90,8 @@ fn slices_and_pointers_are_added_up() {
         std::thread::sleep(std::time::Duration::from_millis(2));
         record_slice(2_000_000, 2_000_000);
         record_idle_work(1_000_000);
-        assert!(pauses()[1].used < 1_000_000, "the thread slept: {:?}", pauses());
-        assert!(helps()[0].used < 1_000_000);
+        let used = [pauses()[1].used, helps()[0].used];
+        assert!(cfg!(miri) || used.iter().all(|used| *used < 1_000_000), "the thread slept: {used:?}");
         record_pointers(2, 3);
         record_pointers(1, 1);
         let pointers = [&counters().pointers_to_old, &counters().pointers_to_young];

@@ -307,14 +307,15 @@ impl Unified {
         if self.taken.load(Ordering::Relaxed) > self.most_taken.load(Ordering::Relaxed) {
             return self.work_for(usize::MAX);
         }
-        let now = monotonic();
-        let words =
-            local(
-                &self.threads,
-                |local| {
-                    if now < local.rests_until { 0 } else { local.owes(MARKED_PER_WORD).max(least) }
-                },
-            );
+        let words = local(&self.threads, |local| {
+            let owed = |local: &mut Local| local.owes(MARKED_PER_WORD).max(least);
+            match self.base.settings.is_stressed() {
+                // Every chance to work is taken.
+                true => owed(local).max(1),
+                false if monotonic() < local.rests_until => 0,
+                false => owed(local),
+            }
+        });
         if words > 0 {
             self.work_for(words);
         }
