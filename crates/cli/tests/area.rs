@@ -38,8 +38,8 @@ fn feedback_has_to_see_it_copied_first() {
     }
 }
 
-/// Words copied into the area, and words copied for receivers, by a part of `uses.erl`.
-fn copied(area: &str, options: &[&str], part: &str) -> (u64, u64) {
+/// The record of a run of a part of `uses.erl`.
+fn uses(area: &str, options: &[&str], part: &str) -> Value {
     let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/uses.erl");
     let stats = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("uses-{area}-{part}-{}.json", options.len()));
     let mut command = Command::new("timeout");
@@ -47,7 +47,15 @@ fn copied(area: &str, options: &[&str], part: &str) -> (u64, u64) {
     let output = command.arg(&stats).args(options).arg(program).arg(part).output().expect("it runs");
     let done = if part == "again" { "done\ndone\n" } else { "done\n" };
     assert_eq!(String::from_utf8_lossy(&output.stdout), done, "{}", String::from_utf8_lossy(&output.stderr));
-    let record: Value = serde_json::from_slice(&std::fs::read(stats).expect("a record")).expect("JSON");
+    serde_json::from_slice(&std::fs::read(stats).expect("a record")).expect("JSON")
+}
+
+/// Words copied into the area, and words copied for receivers, by a part of `uses.erl`.
+fn copied(area: &str, options: &[&str], part: &str) -> (u64, u64) {
+    words_copied(&uses(area, options, part))
+}
+
+fn words_copied(record: &Value) -> (u64, u64) {
     let field = |name: &str| record[name].as_u64().expect("a number");
     let (into, all) = (field("area_words_copied"), field("words_copied_messages"));
     (into, all - into)
@@ -60,8 +68,12 @@ const ONCE: u64 = 20_000 * MESSAGE;
 
 #[test]
 fn what_is_used_once_is_copied_for_its_receiver() {
-    let (into, private) = copied("use", &[], "once");
+    let record = uses("use", &[], "once");
+    let (into, private) = words_copied(&record);
     assert!(into < ONCE / 8 && private > ONCE * 3 / 4, "{into} words into the area, {private} for receivers");
+    // Samples lie in the area; the sites that built them go on elsewhere.
+    assert!(into > 0);
+    assert_eq!([&record["area_sites_switched"], &record["area_words_built"]], [0, 0]);
     let (into, private) = copied("never", &[], "once");
     assert!(into >= ONCE && private < ONCE / 8, "{into} words into the area, {private} for receivers");
 }
